@@ -1,0 +1,1 @@
+//! slowhand-lab

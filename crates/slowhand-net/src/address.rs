@@ -1,0 +1,66 @@
+//! Who is who: nodes, their link-layer addresses and their IPv6 addresses.
+
+use std::fmt;
+use std::net::Ipv6Addr;
+
+/// A node of the mesh. Node 0 is the root (the border router).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct NodeId(pub u16);
+
+impl NodeId {
+    /// The root of the mesh: the border router.
+    pub const ROOT: Self = Self(0);
+
+    /// The node as an index into per-node tables.
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+impl fmt::Display for NodeId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.0)
+    }
+}
+
+/// An EUI-64, most significant octet first (802.15.4 sends it least significant octet first).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Eui64(pub [u8; 8]);
+
+impl Eui64 {
+    /// The address of a node: locally administered, the node's number in the last two octets.
+    pub const fn of_node(node: NodeId) -> Self {
+        let [high, low] = node.0.to_be_bytes();
+        Self([0x02, 0x12, 0x74, 0x00, 0x00, 0x00, high, low])
+    }
+
+    /// The interface identifier of RFC 4291 appendix A: the EUI-64 with the universal/local bit inverted.
+    pub const fn interface_identifier(self) -> [u8; 8] {
+        let mut identifier = self.0;
+        identifier[0] ^= 0x02;
+        identifier
+    }
+}
+
+/// The /64 prefix of the mesh, IPHC context 0 (RFC 3849 documentation prefix).
+pub const MESH_PREFIX: [u8; 8] = [0x20, 0x01, 0x0d, 0xb8, 0, 0, 0, 0];
+
+/// The /64 prefix of the host on the Internet, IPHC context 1 (RFC 3849 documentation prefix).
+pub const INTERNET_PREFIX: [u8; 8] = [0x20, 0x01, 0x0d, 0xb8, 0, 1, 0, 0];
+
+/// The global address of a node of the mesh.
+pub fn mesh_address(node: NodeId) -> Ipv6Addr {
+    with_prefix(MESH_PREFIX, Eui64::of_node(node).interface_identifier())
+}
+
+/// The address of the host on the Internet, behind the border router.
+pub fn internet_address() -> Ipv6Addr {
+    with_prefix(INTERNET_PREFIX, [0, 0, 0, 0, 0, 0, 0, 1])
+}
+
+fn with_prefix(prefix: [u8; 8], identifier: [u8; 8]) -> Ipv6Addr {
+    let mut octets = [0; 16];
+    octets[..8].copy_from_slice(&prefix);
+    octets[8..].copy_from_slice(&identifier);
+    Ipv6Addr::from(octets)
+}

@@ -1,0 +1,1 @@
+//! IPv6 and UDP headers.

@@ -1,0 +1,12 @@
+//! An emulated low-power network in virtual time.
+//!
+//! Real bytes at every layer, no socket, thread or wall clock: a layer is a plain struct that is
+//! given a frame or a time and says when it wants to be called next.
+
+#![forbid(unsafe_code)]
+
+pub mod address;
+pub mod clock;
+pub mod ip;
+pub mod lowpan;
+pub mod transport;

@@ -1,0 +1,3 @@
+//! Transports above IPv6.
+
+pub mod tcp;
