@@ -9,4 +9,7 @@ pub mod address;
 pub mod clock;
 pub mod ip;
 pub mod lowpan;
+pub mod queue;
+pub mod radio;
+pub mod random;
 pub mod transport;

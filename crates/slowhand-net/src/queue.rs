@@ -1,0 +1,93 @@
+//! The event queue: what happens next, and in which order things happen at one instant.
+
+use crate::clock::Instant;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// Events ordered by time; those of one instant leave in the order in which they were pushed.
+#[derive(Debug)]
+pub struct EventQueue<E> {
+    heap: BinaryHeap<Reverse<Entry<E>>>,
+    pushed: u64,
+}
+
+#[derive(Debug)]
+struct Entry<E> {
+    at: Instant,
+    order: u64,
+    event: E,
+}
+
+impl<E> PartialEq for Entry<E> {
+    fn eq(&self, other: &Self) -> bool {
+        self.order == other.order
+    }
+}
+
+impl<E> Eq for Entry<E> {}
+
+impl<E> PartialOrd for Entry<E> {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl<E> Ord for Entry<E> {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        (self.at, self.order).cmp(&(other.at, other.order))
+    }
+}
+
+impl<E> Default for EventQueue<E> {
+    fn default() -> Self {
+        Self { heap: BinaryHeap::new(), pushed: 0 }
+    }
+}
+
+impl<E> EventQueue<E> {
+    /// Adds an event.
+    pub fn push(&mut self, at: Instant, event: E) {
+        self.heap.push(Reverse(Entry { at, order: self.pushed, event }));
+        self.pushed += 1;
+    }
+
+    /// When the next event is due.
+    pub fn next_at(&self) -> Option<Instant> {
+        self.heap.peek().map(|Reverse(entry)| entry.at)
+    }
+
+    /// Takes the next event if it is due at `now` or earlier.
+    pub fn pop_due(&mut self, now: Instant) -> Option<E> {
+        if self.next_at()? > now {
+            return None;
+        }
+        self.heap.pop().map(|Reverse(entry)| entry.event)
+    }
+
+    /// The number of events that wait.
+    pub fn len(&self) -> usize {
+        self.heap.len()
+    }
+
+    /// Whether no event waits.
+    pub fn is_empty(&self) -> bool {
+        self.heap.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_instant_keeps_the_order_of_pushing() {
+        let mut queue = EventQueue::default();
+        let at = Instant::from_micros;
+        for (time, name) in [(5, 'c'), (3, 'a'), (5, 'd'), (3, 'b')] {
+            queue.push(at(time), name);
+        }
+        assert_eq!(queue.pop_due(at(2)), None);
+        let order: String = std::iter::from_fn(|| queue.pop_due(at(9))).collect();
+        assert_eq!(order, "abcd");
+    }
+}

@@ -1,0 +1,113 @@
+//! Who hears whom, and how well.
+
+use crate::address::NodeId;
+use crate::random::{Probability, Stream, Streams};
+
+/// How well one node hears another, in one direction.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LinkQuality {
+    /// Who sends.
+    pub from: NodeId,
+    /// Who hears it.
+    pub to: NodeId,
+    /// The probability that a data frame arrives, on a channel without a rate of its own.
+    /// At zero the sender is heard as interference only.
+    pub data: f64,
+    /// The probability that an acknowledgement arrives.
+    pub ack: f64,
+    /// Delivery ratios of single channels (11..=26), for data frames and acknowledgements alike.
+    pub channels: Vec<(u8, f64)>,
+}
+
+impl LinkQuality {
+    /// The two directions of a link with one delivery ratio for data and acknowledgements.
+    pub fn symmetric(a: NodeId, b: NodeId, pdr: f64) -> [Self; 2] {
+        let link = |from, to| Self { from, to, data: pdr, ack: pdr, channels: Vec::new() };
+        [link(a, b), link(b, a)]
+    }
+}
+
+/// What a frame is, as far as the link cares.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A data frame, beacon or command.
+    Data,
+    /// An acknowledgement.
+    Ack,
+}
+
+/// All links of one radio network.
+#[derive(Debug)]
+pub struct Links {
+    /// The links out of node n, ordered by receiver.
+    of_node: Vec<Vec<Link>>,
+}
+
+#[derive(Debug)]
+struct Link {
+    to: NodeId,
+    data: Probability,
+    ack: Probability,
+    channels: Option<Box<[Option<Probability>; 16]>>,
+    losses: Stream,
+    ack_losses: Stream,
+}
+
+impl Links {
+    /// The links between `nodes` nodes. Each direction of each link draws its losses from streams of its own.
+    pub fn new(nodes: usize, qualities: &[LinkQuality], streams: &Streams) -> Self {
+        let mut of_node: Vec<Vec<Link>> = (0..nodes).map(|_| Vec::new()).collect();
+        for quality in qualities {
+            let index = u64::from(quality.from.0) << 16 | u64::from(quality.to.0);
+            let mut channels = None;
+            for &(channel, pdr) in &quality.channels {
+                let table = channels.get_or_insert_with(|| Box::new([None; 16]));
+                table[usize::from(channel - 11)] = Some(Probability::new(pdr));
+            }
+            of_node[quality.from.index()].push(Link {
+                to: quality.to,
+                data: Probability::new(quality.data),
+                ack: Probability::new(quality.ack),
+                channels,
+                losses: streams.stream("link loss", index),
+                ack_losses: streams.stream("acknowledgement loss", index),
+            });
+        }
+        for links in &mut of_node {
+            links.sort_by_key(|link| link.to);
+        }
+        Self { of_node }
+    }
+
+    /// The number of nodes.
+    pub fn nodes(&self) -> usize {
+        self.of_node.len()
+    }
+
+    /// Whether `to` can hear `from` at all, be it as interference.
+    pub fn hears(&self, from: NodeId, to: NodeId) -> bool {
+        self.position(from, to).is_some()
+    }
+
+    /// Everyone who can hear `from`.
+    pub fn audience(&self, from: NodeId) -> impl Iterator<Item = NodeId> + '_ {
+        self.of_node[from.index()].iter().map(|link| link.to)
+    }
+
+    /// Draws whether a frame that nothing disturbs arrives.
+    pub fn delivers(&mut self, from: NodeId, to: NodeId, channel: u8, kind: Kind) -> bool {
+        let Some(position) = self.position(from, to) else {
+            return false;
+        };
+        let link = &mut self.of_node[from.index()][position];
+        let of_channel = link.channels.as_ref().and_then(|table| table[usize::from(channel - 11)]);
+        match kind {
+            Kind::Data => link.losses.happens(of_channel.unwrap_or(link.data)),
+            Kind::Ack => link.ack_losses.happens(of_channel.unwrap_or(link.ack)),
+        }
+    }
+
+    fn position(&self, from: NodeId, to: NodeId) -> Option<usize> {
+        self.of_node[from.index()].binary_search_by_key(&to, |link| link.to).ok()
+    }
+}

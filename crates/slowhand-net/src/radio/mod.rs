@@ -1,0 +1,224 @@
+//! The radio: frames, links, and the medium access controls that share them.
+//!
+//! A [`Mac`] is one struct that holds the state of all its nodes. It is driven by three calls: `enqueue` gives it
+//! a frame, `deadline` asks when it wants to be called, `handle_deadline` lets everything happen that is due.
+
+pub mod frame;
+pub mod link;
+pub mod phy;
+mod pool;
+pub mod tsch;
+
+use crate::address::NodeId;
+use crate::clock::{Duration, Instant};
+use phy::MAX_PSDU;
+
+/// The datagram a frame carries a part of: a number that the sender of the datagram chose.
+/// It travels beside the octets, not in them.
+pub type DatagramId = u32;
+
+/// Why something was lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum DropReason {
+    /// The queue of the MAC was full.
+    QueueFull,
+    /// The frame was sent as often as allowed and never acknowledged.
+    RetriesExhausted,
+    /// No cell of the schedule leads to the next hop.
+    NoCell,
+    /// The scenario dropped the fragment (`lowpan.fragment_loss`).
+    InjectedLoss,
+    /// All reassembly buffers were taken.
+    ReassemblyFull,
+    /// A fragment was missing when the reassembly timer fired.
+    ReassemblyTimeout,
+    /// The received octets were no valid 6LoWPAN.
+    Malformed,
+    /// The IPv6 hop limit was used up.
+    HopLimit,
+    /// The Internet between border router and server lost the datagram.
+    Internet,
+}
+
+impl DropReason {
+    /// The reason as records and messages name it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::QueueFull => "queue_full",
+            Self::RetriesExhausted => "retries_exhausted",
+            Self::NoCell => "no_cell",
+            Self::InjectedLoss => "injected_loss",
+            Self::ReassemblyFull => "reassembly_full",
+            Self::ReassemblyTimeout => "reassembly_timeout",
+            Self::Malformed => "malformed",
+            Self::HopLimit => "hop_limit",
+            Self::Internet => "internet",
+        }
+    }
+}
+
+/// A medium access control, with the state of all nodes of its network.
+pub trait Mac {
+    /// Gives `node` the payload of a frame to send to a neighbour.
+    ///
+    /// # Errors
+    /// [`DropReason::QueueFull`]; [`DropReason::NoCell`] where nothing leads to that neighbour;
+    /// [`DropReason::Malformed`] where the payload is longer than [`frame::DATA_PAYLOAD`].
+    fn enqueue(
+        &mut self,
+        now: Instant,
+        node: NodeId,
+        next_hop: NodeId,
+        payload: &[u8],
+        datagram: DatagramId,
+    ) -> Result<(), DropReason>;
+
+    /// When something happens next.
+    fn deadline(&self) -> Option<Instant>;
+
+    /// Lets happen what is due at `now`, which is the [`deadline`](Self::deadline), and adds to `indications`
+    /// what the layer above has to know of.
+    fn handle_deadline(&mut self, now: Instant, indications: &mut Vec<Indication>, observer: &mut impl Observer);
+
+    /// How many frames wait at a node.
+    fn queued(&self, node: NodeId) -> usize;
+
+    /// How many frames have waited at a node at most.
+    fn queue_peak(&self, node: NodeId) -> usize;
+
+    /// How long a node's radio has been in each state since the world began.
+    fn radio_times(&self, node: NodeId, now: Instant) -> RadioTimes;
+}
+
+/// What a MAC tells the layer above.
+#[derive(Clone, Debug)]
+pub enum Indication {
+    /// A frame's payload arrived.
+    Received {
+        /// Where it arrived.
+        node: NodeId,
+        /// Which neighbour sent it.
+        from: NodeId,
+        /// The datagram it belongs to.
+        datagram: DatagramId,
+        /// The payload.
+        payload: Payload,
+    },
+    /// A frame was acknowledged, or sent where no acknowledgement is asked for.
+    Sent {
+        /// Who sent it.
+        node: NodeId,
+        /// The datagram it belongs to.
+        datagram: DatagramId,
+    },
+    /// A frame was given up.
+    Dropped {
+        /// Who gave it up.
+        node: NodeId,
+        /// The datagram it belongs to.
+        datagram: DatagramId,
+        /// Why.
+        reason: DropReason,
+    },
+}
+
+/// The payload of one frame, by value: a MAC's buffers are free again once it has indicated a frame.
+#[derive(Clone, Debug)]
+pub struct Payload {
+    octets: [u8; MAX_PSDU],
+    length: u8,
+}
+
+impl Payload {
+    /// A copy of `octets`; of those that no frame could carry, none is kept.
+    pub fn new(octets: &[u8]) -> Self {
+        let mut copy = [0; MAX_PSDU];
+        let length = octets.len().min(MAX_PSDU);
+        copy[..length].copy_from_slice(&octets[..length]);
+        Self { octets: copy, length: length as u8 }
+    }
+}
+
+impl std::ops::Deref for Payload {
+    type Target = [u8];
+    fn deref(&self) -> &[u8] {
+        &self.octets[..usize::from(self.length)]
+    }
+}
+
+/// What a frame on the air is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum FrameKind {
+    /// A data frame.
+    Data,
+    /// A link-layer acknowledgement.
+    Ack,
+}
+
+/// One frame on the air, as an omniscient sniffer sees it: also those that nobody received.
+#[derive(Clone, Copy, Debug)]
+pub struct Transmission<'a> {
+    /// When its first symbol is sent.
+    pub at: Instant,
+    /// The absolute slot number, under TSCH.
+    pub asn: Option<u64>,
+    /// The physical channel, 11..=26.
+    pub channel: u8,
+    /// What it is for.
+    pub kind: FrameKind,
+    /// Who sends it.
+    pub from: NodeId,
+    /// To whom it is addressed.
+    pub to: NodeId,
+    /// The datagram it carries a part of, or acknowledges a part of.
+    pub datagram: DatagramId,
+    /// Which attempt at this frame it is; the first is 0.
+    pub attempt: u8,
+    /// Whether the addressee received it.
+    pub received: bool,
+    /// The frame without its FCS (see [`frame::fcs`]).
+    pub octets: &'a [u8],
+}
+
+impl Transmission<'_> {
+    /// Octets of the PSDU, FCS included.
+    pub fn psdu(&self) -> usize {
+        self.octets.len() + frame::FCS
+    }
+}
+
+/// Watches the air. Every method does nothing unless it is overridden.
+pub trait Observer {
+    /// A frame is sent.
+    fn transmission(&mut self, _transmission: &Transmission<'_>) {}
+}
+
+/// Watches nothing.
+impl Observer for () {}
+
+/// How long a node's radio was in each state. The four add up to the time that has passed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RadioTimes {
+    /// Sending.
+    pub transmit: Duration,
+    /// Receiving a frame.
+    pub receive: Duration,
+    /// Switched on for a frame that is not (or not yet) there.
+    pub listen: Duration,
+    /// Switched off.
+    pub sleep: Duration,
+}
+
+impl RadioTimes {
+    /// What was added since `earlier`.
+    pub fn since(self, earlier: Self) -> Self {
+        Self {
+            transmit: self.transmit.saturating_sub(earlier.transmit),
+            receive: self.receive.saturating_sub(earlier.receive),
+            listen: self.listen.saturating_sub(earlier.listen),
+            sleep: self.sleep.saturating_sub(earlier.sleep),
+        }
+    }
+}

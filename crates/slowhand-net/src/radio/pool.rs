@@ -1,0 +1,126 @@
+//! A pool of frame buffers with intrusive first-in-first-out queues: no allocation once it has grown.
+
+use super::DatagramId;
+use super::phy::MAX_PSDU;
+
+/// A frame buffer of the pool.
+pub type FrameIndex = u32;
+
+const NONE: FrameIndex = FrameIndex::MAX;
+
+/// One frame that waits to be sent.
+#[derive(Debug)]
+pub struct Frame {
+    octets: [u8; MAX_PSDU],
+    length: u8,
+    /// Transmissions so far.
+    pub attempts: u8,
+    /// The datagram it carries a part of.
+    pub datagram: DatagramId,
+    /// The order in which frames came to the pool: of two frames, the smaller has waited longer.
+    pub age: u64,
+    next: FrameIndex,
+}
+
+impl Frame {
+    /// The frame without its FCS.
+    pub fn octets(&self) -> &[u8] {
+        &self.octets[..usize::from(self.length)]
+    }
+}
+
+/// The buffers.
+#[derive(Debug)]
+pub struct FramePool {
+    frames: Vec<Frame>,
+    free: FrameIndex,
+    allocated: u64,
+}
+
+impl Default for FramePool {
+    fn default() -> Self {
+        Self { frames: Vec::new(), free: NONE, allocated: 0 }
+    }
+}
+
+impl FramePool {
+    /// Takes a buffer; `write` fills it and returns the frame's length, or `None` to give it back.
+    pub fn allocate(
+        &mut self,
+        datagram: DatagramId,
+        write: impl FnOnce(&mut [u8; MAX_PSDU]) -> Option<usize>,
+    ) -> Option<FrameIndex> {
+        if self.free == NONE {
+            let frame = Frame { octets: [0; MAX_PSDU], length: 0, attempts: 0, datagram, age: 0, next: NONE };
+            self.frames.push(frame);
+            self.free = (self.frames.len() - 1) as FrameIndex;
+        }
+        let index = self.free;
+        let frame = &mut self.frames[index as usize];
+        frame.length = write(&mut frame.octets)? as u8;
+        self.free = frame.next;
+        frame.attempts = 0;
+        frame.datagram = datagram;
+        frame.age = self.allocated;
+        frame.next = NONE;
+        self.allocated += 1;
+        Some(index)
+    }
+
+    /// Gives a buffer back.
+    pub fn release(&mut self, index: FrameIndex) {
+        self.frames[index as usize].next = self.free;
+        self.free = index;
+    }
+
+    /// The frame in a buffer.
+    pub fn get(&self, index: FrameIndex) -> &Frame {
+        &self.frames[index as usize]
+    }
+
+    /// The frame in a buffer, to change.
+    pub fn get_mut(&mut self, index: FrameIndex) -> &mut Frame {
+        &mut self.frames[index as usize]
+    }
+}
+
+/// A first-in-first-out queue of frames of one pool.
+#[derive(Clone, Copy, Debug)]
+pub struct FrameQueue {
+    head: FrameIndex,
+    tail: FrameIndex,
+}
+
+impl Default for FrameQueue {
+    fn default() -> Self {
+        Self { head: NONE, tail: NONE }
+    }
+}
+
+impl FrameQueue {
+    /// The frame that has waited longest.
+    pub fn head(&self) -> Option<FrameIndex> {
+        (self.head != NONE).then_some(self.head)
+    }
+
+    /// Adds a frame.
+    pub fn push(&mut self, pool: &mut FramePool, index: FrameIndex) {
+        if self.tail == NONE {
+            self.head = index;
+        } else {
+            pool.frames[self.tail as usize].next = index;
+        }
+        self.tail = index;
+    }
+
+    /// Takes the frame that has waited longest.
+    pub fn pop(&mut self, pool: &mut FramePool) -> Option<FrameIndex> {
+        let index = self.head()?;
+        self.head = pool.frames[index as usize].next;
+        pool.frames[index as usize].next = NONE;
+        if self.head == NONE {
+            self.tail = NONE;
+        }
+        Some(index)
+    }
+}

@@ -1,0 +1,45 @@
+//! What happens when within a timeslot (IEEE 802.15.4-2015, 6.2.6.3 and figure 6-30).
+
+use crate::clock::Duration;
+use crate::radio::frame::ENHANCED_ACK;
+use crate::radio::phy::{MAX_PSDU, air_time};
+
+/// A timeslot template.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Timing {
+    /// Length of a timeslot (macTsTimeslotLength).
+    pub slot: Duration,
+    /// From the start of the slot to the first symbol of the data frame (macTsTxOffset).
+    pub transmit_offset: Duration,
+    /// How long before and after that moment a receiver waits for it (half of macTsRxWait; OpenWSN's TsLongGT).
+    pub guard: Duration,
+    /// From the end of the data frame to the first symbol of the acknowledgement (macTsTxAckDelay).
+    pub ack_delay: Duration,
+    /// How long before and after that moment the sender waits for it (half of macTsAckWait; OpenWSN's TsShortGT).
+    pub ack_guard: Duration,
+}
+
+impl Timing {
+    /// Slots of 10 ms. Source: OpenWSN firmware, `IEEE802154E.h`, commit 7ee5f2033 (2021-11-09).
+    pub const SLOT_10_MS: Self = Self {
+        slot: Duration::from_micros(10_000),
+        transmit_offset: Duration::from_micros(2_120),
+        guard: Duration::from_micros(1_100),
+        ack_delay: Duration::from_micros(1_000),
+        ack_guard: Duration::from_micros(500),
+    };
+
+    /// Slots of 20 ms, as on the OpenMote CC2538. Same source.
+    pub const SLOT_20_MS: Self = Self {
+        slot: Duration::from_micros(20_000),
+        transmit_offset: Duration::from_micros(5_215),
+        guard: Duration::from_micros(1_311),
+        ack_delay: Duration::from_micros(5_521),
+        ack_guard: Duration::from_micros(700),
+    };
+
+    /// The shortest slot in which the largest frame and its acknowledgement fit.
+    pub fn shortest_slot(&self) -> Duration {
+        self.transmit_offset + air_time(MAX_PSDU) + self.ack_delay + air_time(ENHANCED_ACK)
+    }
+}

@@ -1,0 +1,115 @@
+//! Named random streams derived from one seed.
+//!
+//! Each use of randomness draws from a stream of its own (a link's losses, a node's back-off, ...),
+//! so that changing one part of a scenario leaves the draws of every other part as they were, and
+//! two configurations can be compared under the same losses (common random numbers).
+
+use rand_core::{Rng, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use siphasher::sip128::{Hasher128, SipHasher24};
+use std::hash::Hasher;
+
+/// The source of all streams of one world.
+#[derive(Clone, Copy, Debug)]
+pub struct Streams {
+    seed: u64,
+}
+
+impl Streams {
+    /// The streams of the world with this seed.
+    pub const fn new(seed: u64) -> Self {
+        Self { seed }
+    }
+
+    /// The stream called `name`, for the thing numbered `index` (a node, a link, ...).
+    pub fn stream(&self, name: &str, index: u64) -> Stream {
+        Stream(Xoshiro256PlusPlus::from_seed(self.derive(name, index)))
+    }
+
+    /// 32 octets for a consumer that has a generator of its own, such as a TLS session.
+    pub fn derive(&self, name: &str, index: u64) -> [u8; 32] {
+        let mut seed = [0; 32];
+        for (half, octets) in seed.chunks_exact_mut(16).enumerate() {
+            // SipHash-2-4 as a pseudo-random function keyed by the seed: streams with different
+            // names or indices are independent, and the derivation is the same on every machine.
+            let mut hasher = SipHasher24::new_with_keys(self.seed, half as u64);
+            hasher.write(name.as_bytes());
+            hasher.write_u8(0xff);
+            hasher.write(&index.to_le_bytes());
+            octets.copy_from_slice(&hasher.finish128().as_bytes());
+        }
+        seed
+    }
+}
+
+/// One stream of random numbers (xoshiro256++).
+#[derive(Clone, Debug)]
+pub struct Stream(Xoshiro256PlusPlus);
+
+impl Stream {
+    /// A number drawn uniformly from `0..bound`; 0 where `bound` is 0.
+    pub fn below(&mut self, bound: u64) -> u64 {
+        // Lemire's multiply-shift: the bias is below 2^-32 for every bound the simulator uses.
+        ((u128::from(self.0.next_u64()) * u128::from(bound)) >> 64) as u64
+    }
+
+    /// True with the given probability. Draws once, whatever the probability is.
+    pub fn happens(&mut self, probability: Probability) -> bool {
+        (self.0.next_u64() >> 32) < probability.0
+    }
+}
+
+/// A probability as a fixed-point number of 32 fractional bits, so that a draw is one comparison of integers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Probability(u64);
+
+impl Probability {
+    /// It never happens.
+    pub const NEVER: Self = Self(0);
+    /// It always happens.
+    pub const ALWAYS: Self = Self(1 << 32);
+
+    /// The probability nearest to `p`; values outside 0..1 are clamped.
+    pub fn new(p: f64) -> Self {
+        Self((p.clamp(0.0, 1.0) * (1u64 << 32) as f64).round() as u64)
+    }
+
+    /// The probability as a number from 0 to 1.
+    pub fn get(self) -> f64 {
+        self.0 as f64 / (1u64 << 32) as f64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn streams_are_independent_of_each_other() {
+        let streams = Streams::new(7);
+        let mut alone = streams.stream("link", 3);
+        let expected: Vec<u64> = (0..8).map(|_| alone.below(1 << 40)).collect();
+        let mut other = streams.stream("link", 4);
+        let mut again = streams.stream("link", 3);
+        let drawn: Vec<u64> = (0..8)
+            .map(|_| {
+                other.below(9);
+                again.below(1 << 40)
+            })
+            .collect();
+        assert_eq!(drawn, expected);
+        assert_ne!(streams.derive("link", 3), streams.derive("link", 4));
+        assert_ne!(streams.derive("link", 3), streams.derive("node", 3));
+        assert_ne!(streams.derive("link", 3), Streams::new(8).derive("link", 3));
+    }
+
+    #[test]
+    fn frequencies_follow_the_probability() {
+        let mut stream = Streams::new(1).stream("test", 0);
+        let hits = (0..100_000).filter(|_| stream.happens(Probability::new(0.3))).count();
+        // Five standard deviations of a binomial(100,000, 0.3) are 725.
+        assert!(hits.abs_diff(30_000) < 725, "{hits}");
+        assert!((0..1000).all(|_| stream.happens(Probability::ALWAYS)));
+        assert!(!(0..1000).any(|_| stream.happens(Probability::NEVER)));
+    }
+}
