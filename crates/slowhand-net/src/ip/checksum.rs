@@ -1,0 +1,26 @@
+//! The Internet checksum over a transport segment and its IPv6 pseudo-header.
+
+use std::net::Ipv6Addr;
+
+/// The checksum (RFC 1071) of `segment` and its IPv6 pseudo-header (RFC 8200 section 8.1).
+///
+/// With the checksum field of `segment` zero this is the value to send; over a segment as received
+/// it is zero exactly when the segment is intact. UDP sends 0xffff in place of zero: see
+/// [`udp_datagram`](super::udp_datagram).
+pub fn transport(source: Ipv6Addr, destination: Ipv6Addr, next_header: u8, segment: &[u8]) -> u16 {
+    let mut sum = words(&source.octets()) + words(&destination.octets());
+    sum += segment.len() as u64 + u64::from(next_header);
+    sum += words(segment);
+    while sum > 0xffff {
+        sum = (sum & 0xffff) + (sum >> 16);
+    }
+    !(sum as u16)
+}
+
+/// The sum of the big-endian 16-bit words; an odd last octet is padded with zero.
+fn words(octets: &[u8]) -> u64 {
+    let (pairs, rest) = octets.as_chunks::<2>();
+    let even: u64 = pairs.iter().map(|&pair| u64::from(u16::from_be_bytes(pair))).sum();
+    let odd = rest.first().map_or(0, |&last| u64::from(last) << 8);
+    even + odd
+}

@@ -1,0 +1,156 @@
+//! The fixed header of IPv6 (RFC 8200 section 3).
+
+use std::net::Ipv6Addr;
+
+use super::Error;
+
+/// Explicit congestion notification: the low two bits of the traffic class (RFC 3168 section 5).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub enum Ecn {
+    /// The transport does not understand congestion marks.
+    #[default]
+    NotCapable = 0b00,
+    /// ECT(1): the transport understands marks.
+    Capable1 = 0b01,
+    /// ECT(0): the transport understands marks.
+    Capable0 = 0b10,
+    /// CE: a router marked the packet instead of dropping it.
+    CongestionExperienced = 0b11,
+}
+
+impl Ecn {
+    /// The codepoint in the low two bits of `traffic_class`.
+    pub const fn of_traffic_class(traffic_class: u8) -> Self {
+        match traffic_class & 0b11 {
+            0b00 => Self::NotCapable,
+            0b01 => Self::Capable1,
+            0b10 => Self::Capable0,
+            _ => Self::CongestionExperienced,
+        }
+    }
+
+    /// Whether the transport understands congestion marks, so that a router may mark instead of drop.
+    pub const fn is_capable(self) -> bool {
+        !matches!(self, Self::NotCapable)
+    }
+}
+
+/// The fixed header of IPv6.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Ipv6Header {
+    /// DSCP (high six bits) and ECN (low two bits).
+    pub traffic_class: u8,
+    /// The flow label, 20 bits (RFC 6437).
+    pub flow_label: u32,
+    /// Octets that follow this header.
+    pub payload_length: u16,
+    /// The protocol of what follows: see [`next_header`](super::next_header).
+    pub next_header: u8,
+    /// Hops the packet may still take.
+    pub hop_limit: u8,
+    /// Who sent the packet.
+    pub source: Ipv6Addr,
+    /// Who is to receive it.
+    pub destination: Ipv6Addr,
+}
+
+impl Ipv6Header {
+    /// Octets of the header (RFC 8200 section 3).
+    pub const LENGTH: usize = 40;
+
+    /// The hop limit of packets we originate (RFC 1700's default TTL, what Linux and Contiki-NG send).
+    pub const DEFAULT_HOP_LIMIT: u8 = 64;
+
+    /// The largest value of the 20-bit flow label.
+    pub const MAX_FLOW_LABEL: u32 = 0xf_ffff;
+
+    /// Reads the header at the beginning of `octets`; what follows is not looked at.
+    ///
+    /// # Errors
+    /// [`Error::Truncated`] and [`Error::Version`].
+    pub fn parse(octets: &[u8]) -> Result<Self, Error> {
+        let header: &[u8; Self::LENGTH] =
+            octets.first_chunk().ok_or(Error::Truncated { needed: Self::LENGTH, found: octets.len() })?;
+        let word = u32::from_be_bytes([header[0], header[1], header[2], header[3]]);
+        let version = (word >> 28) as u8;
+        if version != 6 {
+            return Err(Error::Version(version));
+        }
+        Ok(Self {
+            traffic_class: (word >> 20) as u8,
+            flow_label: word & Self::MAX_FLOW_LABEL,
+            payload_length: u16::from_be_bytes([header[4], header[5]]),
+            next_header: header[6],
+            hop_limit: header[7],
+            source: address_at(header, 8),
+            destination: address_at(header, 24),
+        })
+    }
+
+    /// Reads a whole packet: the header, and the payload that its length field must describe exactly.
+    ///
+    /// # Errors
+    /// As [`parse`](Self::parse), and [`Error::Length`].
+    pub fn parse_packet(packet: &[u8]) -> Result<(Self, &[u8]), Error> {
+        let header = Self::parse(packet)?;
+        let payload = &packet[Self::LENGTH..];
+        if usize::from(header.payload_length) != payload.len() {
+            return Err(Error::Length { field: header.payload_length.into(), found: payload.len() });
+        }
+        Ok((header, payload))
+    }
+
+    /// The header as it is sent. A flow label above [`MAX_FLOW_LABEL`](Self::MAX_FLOW_LABEL) loses its high bits.
+    pub fn emit(&self) -> [u8; Self::LENGTH] {
+        let word = 6 << 28 | u32::from(self.traffic_class) << 20 | self.flow_label & Self::MAX_FLOW_LABEL;
+        let mut header = [0; Self::LENGTH];
+        header[0..4].copy_from_slice(&word.to_be_bytes());
+        header[4..6].copy_from_slice(&self.payload_length.to_be_bytes());
+        header[6] = self.next_header;
+        header[7] = self.hop_limit;
+        header[8..24].copy_from_slice(&self.source.octets());
+        header[24..40].copy_from_slice(&self.destination.octets());
+        header
+    }
+
+    /// The congestion notification of the packet.
+    pub const fn ecn(&self) -> Ecn {
+        Ecn::of_traffic_class(self.traffic_class)
+    }
+
+    /// The same header with another congestion notification.
+    pub const fn with_ecn(mut self, ecn: Ecn) -> Self {
+        self.traffic_class = self.traffic_class & !0b11 | ecn as u8;
+        self
+    }
+}
+
+/// Writes `ecn` into a packet that is already in octets, as a router does when it marks. No checksum covers
+/// the traffic class, so nothing else changes.
+///
+/// # Errors
+/// As [`Ipv6Header::parse`]; the packet is then untouched.
+pub fn mark(packet: &mut [u8], ecn: Ecn) -> Result<(), Error> {
+    let header = Ipv6Header::parse(packet)?.with_ecn(ecn).emit();
+    packet[..Ipv6Header::LENGTH].copy_from_slice(&header);
+    Ok(())
+}
+
+/// Takes one hop off the hop limit of a packet that is already in octets, as a router does.
+/// Returns the hops left; at zero the packet must not be forwarded (RFC 8200 section 3).
+///
+/// # Errors
+/// As [`Ipv6Header::parse`]; the packet is then untouched.
+pub fn take_hop(packet: &mut [u8]) -> Result<u8, Error> {
+    let mut header = Ipv6Header::parse(packet)?;
+    header.hop_limit = header.hop_limit.saturating_sub(1);
+    packet[..Ipv6Header::LENGTH].copy_from_slice(&header.emit());
+    Ok(header.hop_limit)
+}
+
+fn address_at(header: &[u8; Ipv6Header::LENGTH], at: usize) -> Ipv6Addr {
+    let mut octets = [0; 16];
+    octets.copy_from_slice(&header[at..at + 16]);
+    Ipv6Addr::from(octets)
+}

@@ -1,0 +1,223 @@
+//! Fragmentation (RFC 4944 section 5.3).
+//!
+//! ```text
+//! first:  | 1 1 0 0 0 | datagram_size (11) | datagram_tag (16) |
+//! others: | 1 1 1 0 0 | datagram_size (11) | datagram_tag (16) | datagram_offset (8) |
+//! ```
+//! Size and offset count octets of the packet with its headers written out, the offset in units of eight, although the
+//! first fragment carries them compressed (RFC 6282 section 2).
+
+use super::cursor::{Reader, Writer};
+use super::{Contexts, Error, Link, iphc};
+
+/// 11000 in the first five bits: a first fragment.
+const DISPATCH_FIRST: u16 = 0b11000;
+
+/// 11100 in the first five bits: a later fragment.
+const DISPATCH_LATER: u16 = 0b11100;
+
+/// The unit of datagram_offset, in octets.
+pub const UNIT: usize = 8;
+
+/// The longest datagram that the 11 bits of datagram_size can say.
+pub const MAX_DATAGRAM: usize = 0x7ff;
+
+/// The header of a fragment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct FragmentHeader {
+    /// Octets of the whole packet.
+    pub datagram_size: u16,
+    /// The same in all fragments of a packet.
+    pub datagram_tag: u16,
+    /// Where in the packet the fragment begins, in units of eight octets; `None` in a first fragment, which begins
+    /// at zero with a compressed header.
+    pub datagram_offset: Option<u8>,
+}
+
+impl FragmentHeader {
+    /// Octets of the header of a first fragment.
+    pub const FIRST_LENGTH: usize = 4;
+
+    /// Octets of the header of a later fragment.
+    pub const LATER_LENGTH: usize = 5;
+
+    /// Whether a frame payload that begins with `octet` is a fragment.
+    pub const fn is_dispatch(octet: u8) -> bool {
+        matches!((octet >> 3) as u16, DISPATCH_FIRST | DISPATCH_LATER)
+    }
+
+    /// Reads the header at the beginning of a frame payload; returns it with what follows.
+    ///
+    /// # Errors
+    /// [`Error::Dispatch`] where it is no fragment, and [`Error::Truncated`].
+    pub fn parse(payload: &[u8]) -> Result<(Self, &[u8]), Error> {
+        let mut input = Reader::new(payload);
+        let word = input.u16()?;
+        let is_first = match word >> 11 {
+            DISPATCH_FIRST => true,
+            DISPATCH_LATER => false,
+            _ => return Err(Error::Dispatch((word >> 8) as u8)),
+        };
+        let header = Self {
+            datagram_size: word & MAX_DATAGRAM as u16,
+            datagram_tag: input.u16()?,
+            datagram_offset: if is_first { None } else { Some(input.u8()?) },
+        };
+        Ok((header, input.rest()))
+    }
+
+    fn emit(&self, out: &mut Writer<'_>) -> Result<(), Error> {
+        let dispatch = if self.datagram_offset.is_none() { DISPATCH_FIRST } else { DISPATCH_LATER };
+        out.u16(dispatch << 11 | self.datagram_size)?;
+        out.u16(self.datagram_tag)?;
+        match self.datagram_offset {
+            None => Ok(()),
+            Some(offset) => out.u8(offset),
+        }
+    }
+}
+
+/// A packet on its way into frames: give it the packet again for each.
+///
+/// ```
+/// use slowhand_net::address::{Eui64, NodeId, internet_address, mesh_address};
+/// use slowhand_net::ip::{Endpoint, udp_datagram};
+/// use slowhand_net::lowpan::{Contexts, FRAME_CAPACITY, Fragmenter, Link};
+///
+/// let node = NodeId(1);
+/// let mut packet = [0; 300];
+/// udp_datagram(
+///     Endpoint::new(mesh_address(node), 61617),
+///     Endpoint::new(internet_address(), 5684),
+///     &[0; 252],
+///     &mut packet,
+/// )?;
+/// let link = Link { source: Eui64::of_node(node), destination: Eui64::of_node(NodeId::ROOT) };
+/// let mut fragmenter = Fragmenter::new(&packet, link, &Contexts::mesh(), 7, FRAME_CAPACITY)?;
+/// assert_eq!(fragmenter.frames(), 3);
+/// let mut frame = [0; FRAME_CAPACITY];
+/// while let Some(length) = fragmenter.next_frame(&packet, &mut frame)? {
+///     assert!(length <= FRAME_CAPACITY);
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Fragmenter {
+    header: [u8; iphc::MAX_COMPRESSED],
+    /// Octets of `header` in use.
+    compressed: usize,
+    /// Octets of the packet that `header` stands for.
+    uncompressed: usize,
+    size: usize,
+    tag: u16,
+    capacity: usize,
+    /// Octets of the packet that the frames so far have carried.
+    sent: usize,
+}
+
+impl Fragmenter {
+    /// Prepares `packet` for frames that take `capacity` octets each, fragment header included.
+    ///
+    /// `tag` has to differ from that of any other packet that the receiver may still be reassembling from us.
+    /// Frames of this project take [`FRAME_CAPACITY`](super::FRAME_CAPACITY) octets; OpenWSN sends pieces of 80 octets
+    /// behind the fragment header (openwsn-fw, `frag.h`), a capacity of 85.
+    ///
+    /// # Errors
+    /// As [`iphc::compress`]; [`Error::TooLong`] and [`Error::Capacity`] where the packet needs fragments and the sizes do
+    /// not allow them.
+    pub fn new(packet: &[u8], link: Link, contexts: &Contexts, tag: u16, capacity: usize) -> Result<Self, Error> {
+        let mut header = [0; iphc::MAX_COMPRESSED];
+        let done = iphc::compress(packet, link, contexts, &mut header)?;
+        let size = packet.len();
+        if !fits_one_frame(size, done.consumed, done.written, capacity) {
+            if size > MAX_DATAGRAM {
+                return Err(Error::TooLong(size));
+            }
+            let first = FragmentHeader::FIRST_LENGTH + done.written;
+            let needed = first.max(FragmentHeader::LATER_LENGTH + UNIT);
+            if capacity < needed {
+                return Err(Error::Capacity { needed, found: capacity });
+            }
+        }
+        let (compressed, uncompressed) = (done.written, done.consumed);
+        Ok(Self { header, compressed, uncompressed, size, tag, capacity, sent: 0 })
+    }
+
+    /// Frames that the whole packet takes.
+    pub fn frames(&self) -> usize {
+        frame_count(self.size, self.uncompressed, self.compressed, self.capacity)
+    }
+
+    /// Whether every frame has been written.
+    pub fn is_done(&self) -> bool {
+        self.sent == self.size
+    }
+
+    /// Writes the next frame payload into `out` and returns its octets; `None` when there are no more.
+    /// `packet` is the one given to [`new`](Self::new).
+    ///
+    /// # Errors
+    /// [`Error::BufferTooSmall`] where `out` has less than the capacity, [`Error::Truncated`] where `packet` is another.
+    /// The same frame can then be asked for again.
+    pub fn next_frame(&mut self, packet: &[u8], out: &mut [u8]) -> Result<Option<usize>, Error> {
+        if self.is_done() {
+            return Ok(None);
+        }
+        let mut out = Writer::new(out);
+        let begin = if self.sent == 0 { self.uncompressed } else { self.sent };
+        let end = if self.sent > 0 {
+            self.fragment_header(Some((self.sent / UNIT) as u8)).emit(&mut out)?;
+            begin + self.carries(FragmentHeader::LATER_LENGTH, self.size - begin)
+        } else if fits_one_frame(self.size, self.uncompressed, self.compressed, self.capacity) {
+            out.slice(&self.header[..self.compressed])?;
+            self.size
+        } else {
+            self.fragment_header(None).emit(&mut out)?;
+            out.slice(&self.header[..self.compressed])?;
+            begin + self.carries(FragmentHeader::FIRST_LENGTH + self.compressed, self.size - begin)
+        };
+        out.slice(packet.get(begin..end).ok_or(Error::Truncated)?)?;
+        self.sent = end;
+        Ok(Some(out.written()))
+    }
+
+    fn fragment_header(&self, datagram_offset: Option<u8>) -> FragmentHeader {
+        // The size was checked to be at most 2047, so that its offset fits an octet too.
+        FragmentHeader { datagram_size: self.size as u16, datagram_tag: self.tag, datagram_offset }
+    }
+
+    /// Octets of the packet that a fragment carries behind `headers`, of the `rest` there are.
+    fn carries(&self, headers: usize, rest: usize) -> usize {
+        let space = self.capacity - headers;
+        if rest <= space { rest } else { whole_units(space) }
+    }
+}
+
+/// Frames that a packet of `size` octets takes, of which the first `uncompressed` shrink to `compressed`, in frame
+/// payloads of `capacity` octets; what [`Fragmenter`] does, without the packet.
+///
+/// Zero where the capacity does not allow any: see [`Error::Capacity`].
+pub fn frame_count(size: usize, uncompressed: usize, compressed: usize, capacity: usize) -> usize {
+    if fits_one_frame(size, uncompressed, compressed, capacity) {
+        return 1;
+    }
+    let first = capacity.checked_sub(FragmentHeader::FIRST_LENGTH + compressed).map(whole_units);
+    let later = whole_units(capacity.saturating_sub(FragmentHeader::LATER_LENGTH));
+    match (first, later) {
+        (None, _) | (_, 0) => 0,
+        (Some(first), later) => {
+            let rest = size.saturating_sub(uncompressed + first);
+            // The last fragment is not bound to whole units.
+            let last = capacity - FragmentHeader::LATER_LENGTH;
+            1 + rest.saturating_sub(last).div_ceil(later) + 1
+        }
+    }
+}
+
+fn fits_one_frame(size: usize, uncompressed: usize, compressed: usize, capacity: usize) -> bool {
+    size.saturating_sub(uncompressed) + compressed <= capacity
+}
+
+fn whole_units(octets: usize) -> usize {
+    octets / UNIT * UNIT
+}

@@ -1,0 +1,199 @@
+//! The address modes of IPHC (RFC 6282 section 3.1.1: SAC, SAM, M, DAC, DAM).
+
+use std::net::Ipv6Addr;
+
+use super::super::Error;
+use super::super::context::{Context, Contexts};
+use super::super::cursor::{Reader, Writer};
+use crate::address::Eui64;
+
+/// Octets of a unicast address that travel, by mode: always its last ones.
+const UNICAST_INLINE: [usize; 4] = [16, 8, 2, 0];
+
+/// What stands between prefix and the 16 bits of mode 2: the identifier 0000:00ff:fe00:XXXX (RFC 6282 section 3.2.2).
+const SHORT_IDENTIFIER: u128 = 0x0000_00ff_fe00_0000;
+
+/// Octets of a multicast address that travel, by mode, without context; all others are zero but the first.
+/// ffXX::00XX:XXXX:XXXX, ffXX::00XX:XXXX and ff02::00XX.
+const MULTICAST_INLINE: [&[usize]; 4] =
+    [&[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15], &[1, 11, 12, 13, 14, 15], &[1, 13, 14, 15], &[15]];
+
+/// Octets of a multicast address built on a unicast prefix that travel with a context:
+/// ffXX:XXLL:PPPP:PPPP:PPPP:PPPP:XXXX:XXXX (RFC 3306, RFC 3956).
+const PREFIX_MULTICAST_INLINE: [usize; 6] = [1, 2, 12, 13, 14, 15];
+
+/// Link-local scope, which mode 3 implies.
+const SCOPE_LINK_LOCAL: u8 = 0x02;
+
+/// How an address travels: the bits of the base header, and the octets behind it.
+#[derive(Clone, Copy)]
+pub(super) struct Coded {
+    /// M: a multicast address.
+    pub(super) multicast: bool,
+    /// SAC or DAC: a context takes part.
+    pub(super) stateful: bool,
+    /// SAM or DAM.
+    pub(super) mode: u8,
+    /// The context's identifier; zero where none takes part.
+    pub(super) context: u8,
+    address: [u8; 16],
+}
+
+impl Coded {
+    /// The shortest form of a source address.
+    pub(super) fn source(address: Ipv6Addr, link: Eui64, contexts: &Contexts) -> Self {
+        if address.is_unspecified() {
+            // SAC with mode 0 is not an address in full but "::".
+            return Self { stateful: true, ..Self::full(address) };
+        }
+        Self::unicast(address, link, contexts)
+    }
+
+    /// The shortest form of a destination address.
+    pub(super) fn destination(address: Ipv6Addr, link: Eui64, contexts: &Contexts) -> Self {
+        if !address.is_multicast() {
+            return Self::unicast(address, link, contexts);
+        }
+        let plain = Self::multicast(address);
+        match Self::prefix_multicast(address, contexts) {
+            Some(shorter) if plain.mode == 0 => shorter,
+            _ => plain,
+        }
+    }
+
+    fn full(address: Ipv6Addr) -> Self {
+        let address = address.octets();
+        Self { multicast: false, stateful: false, mode: 0, context: 0, address }
+    }
+
+    fn unicast(address: Ipv6Addr, link: Eui64, contexts: &Contexts) -> Self {
+        let full = Self::full(address);
+        let shortest = |base: Context| {
+            let covered = base.covers(address);
+            let mut modes = [3, 2, 1].into_iter().filter(|_| covered);
+            // A mode serves where the receiver's expansion gives the address back.
+            modes.find(|&mode| expand_unicast(base, mode, &full.address[16 - UNICAST_INLINE[mode]..], link) == address)
+        };
+        if let Some(mode) = shortest(Context::LINK_LOCAL) {
+            return Self { mode: mode as u8, ..full };
+        }
+        let stateful = contexts.covering(address).and_then(|(id, context)| Some((id, shortest(context)?)));
+        match stateful {
+            Some((context, mode)) => Self { stateful: true, mode: mode as u8, context, ..full },
+            None => full,
+        }
+    }
+
+    fn multicast(address: Ipv6Addr) -> Self {
+        let octets = address.octets();
+        let serves = |mode: usize| {
+            let silent = |at: &usize| !MULTICAST_INLINE[mode].contains(at);
+            let implied = |at: usize| match at {
+                0 => 0xff,
+                1 => SCOPE_LINK_LOCAL,
+                _ => 0,
+            };
+            (0..16).filter(silent).all(|at| octets[at] == implied(at))
+        };
+        let mode = [3, 2, 1].into_iter().find(|&mode| serves(mode)).unwrap_or(0);
+        Self { multicast: true, mode: mode as u8, ..Self::full(address) }
+    }
+
+    fn prefix_multicast(address: Ipv6Addr, contexts: &Contexts) -> Option<Self> {
+        let (context, _) = contexts
+            .iter()
+            .find(|(_, context)| expand_prefix_multicast(*context, address.octets()) == Some(address))?;
+        Some(Self { multicast: true, stateful: true, context, ..Self::full(address) })
+    }
+
+    /// Appends the octets that travel.
+    pub(super) fn emit(&self, out: &mut Writer<'_>) -> Result<(), Error> {
+        match (self.multicast, self.stateful, self.mode) {
+            (false, true, 0) => Ok(()), // "::"
+            (false, _, mode) => out.slice(&self.address[16 - UNICAST_INLINE[usize::from(mode)]..]),
+            (true, true, _) => self.emit_octets(&PREFIX_MULTICAST_INLINE, out),
+            (true, false, mode) => self.emit_octets(MULTICAST_INLINE[usize::from(mode)], out),
+        }
+    }
+
+    fn emit_octets(&self, positions: &[usize], out: &mut Writer<'_>) -> Result<(), Error> {
+        positions.iter().try_for_each(|&at| out.u8(self.address[at]))
+    }
+}
+
+/// Reads a source address. `stateful` is SAC, `mode` SAM.
+pub(super) fn read_source(
+    input: &mut Reader<'_>,
+    (stateful, mode): (bool, u8),
+    link: Eui64,
+    context: Result<Context, Error>,
+) -> Result<Ipv6Addr, Error> {
+    match (stateful, mode) {
+        (true, 0) => Ok(Ipv6Addr::UNSPECIFIED),
+        _ => read_unicast(input, (stateful, mode), link, context),
+    }
+}
+
+/// Reads a destination address. `multicast` is M, `stateful` DAC, `mode` DAM.
+pub(super) fn read_destination(
+    input: &mut Reader<'_>,
+    (multicast, stateful, mode): (bool, bool, u8),
+    link: Eui64,
+    context: Result<Context, Error>,
+) -> Result<Ipv6Addr, Error> {
+    match (multicast, stateful, mode) {
+        (false, true, 0) => Err(Error::Reserved),
+        (false, ..) => read_unicast(input, (stateful, mode), link, context),
+        (true, false, mode) => read_multicast(input, mode),
+        (true, true, 0) => read_prefix_multicast(input, context?),
+        (true, true, _) => Err(Error::Reserved),
+    }
+}
+
+fn read_unicast(
+    input: &mut Reader<'_>,
+    (stateful, mode): (bool, u8),
+    link: Eui64,
+    context: Result<Context, Error>,
+) -> Result<Ipv6Addr, Error> {
+    let base = if stateful { context? } else { Context::LINK_LOCAL };
+    let mode = usize::from(mode);
+    let inline = input.slice(UNICAST_INLINE[mode])?;
+    Ok(expand_unicast(base, mode, inline, link))
+}
+
+fn expand_unicast(base: Context, mode: usize, inline: &[u8], link: Eui64) -> Ipv6Addr {
+    let inline = inline.iter().fold(0, |value, &octet| value << 8 | u128::from(octet));
+    Ipv6Addr::from_bits(match mode {
+        0 => inline,
+        1 => base.over(inline),
+        2 => base.over(SHORT_IDENTIFIER | inline),
+        _ => base.over(u64::from_be_bytes(link.interface_identifier()).into()),
+    })
+}
+
+fn read_multicast(input: &mut Reader<'_>, mode: u8) -> Result<Ipv6Addr, Error> {
+    let mut address = [0; 16];
+    address[..2].copy_from_slice(&[0xff, SCOPE_LINK_LOCAL]);
+    for &at in MULTICAST_INLINE[usize::from(mode)] {
+        address[at] = input.u8()?;
+    }
+    Ok(Ipv6Addr::from(address))
+}
+
+fn read_prefix_multicast(input: &mut Reader<'_>, context: Context) -> Result<Ipv6Addr, Error> {
+    let mut address = [0; 16];
+    for at in PREFIX_MULTICAST_INLINE {
+        address[at] = input.u8()?;
+    }
+    expand_prefix_multicast(context, address).ok_or(Error::Reserved)
+}
+
+/// A prefix longer than the 64 bits that the address has room for cannot take part (RFC 3306 section 4).
+fn expand_prefix_multicast(context: Context, inline: [u8; 16]) -> Option<Ipv6Addr> {
+    let mut address = inline;
+    address[0] = 0xff;
+    address[3] = (context.length() <= 64).then_some(context.length())?;
+    address[4..12].copy_from_slice(&context.prefix().octets()[..8]);
+    Some(Ipv6Addr::from(address))
+}
