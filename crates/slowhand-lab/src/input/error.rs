@@ -1,0 +1,48 @@
+//! The one form of every complaint about input.
+
+use std::fmt;
+use std::path::PathBuf;
+
+/// Something is wrong with a file or an override: where, which key, what was found, what is allowed.
+///
+/// ```text
+/// scenarios/x.toml:7: network.link_pdr: found 1.5, allowed: a probability from 0 to 1
+/// --set network.link_pdr: found 1.5, allowed: a probability from 0 to 1
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub struct InputError {
+    /// The file and line, or the override, that has to change.
+    pub place: Place,
+    /// The dotted path of the key at fault; empty where the file as a whole is meant.
+    pub key: String,
+    /// What was found there.
+    pub found: String,
+    /// What may stand there instead.
+    pub allowed: String,
+}
+
+/// Where a value came from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// A file that could not be read at all.
+    File(PathBuf),
+    /// A line of a file, counted from 1.
+    Line(PathBuf, usize),
+    /// An override of this key, given with `--set key=value`.
+    Override(String),
+}
+
+impl fmt::Display for InputError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.place {
+            Place::File(file) => write!(f, "{}: ", file.display())?,
+            Place::Line(file, line) => write!(f, "{}:{line}: ", file.display())?,
+            Place::Override(key) => write!(f, "--set {key}: ")?,
+        }
+        let named_by_place = matches!(&self.place, Place::Override(key) if *key == self.key);
+        if !self.key.is_empty() && !named_by_place {
+            write!(f, "{}: ", self.key)?;
+        }
+        write!(f, "found {}, allowed: {}", self.found, self.allowed)
+    }
+}

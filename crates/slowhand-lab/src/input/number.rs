@@ -1,0 +1,198 @@
+//! Numbers with a range and a unit. Out of range they are refused where they are read, so that
+//! nothing behind the loader has to ask again.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::Serialize;
+use serde::de::{self, Deserialize, Deserializer, Unexpected, Visitor};
+
+/// Defines a real number with a range.
+macro_rules! real {
+    ($(#[$doc:meta])* $name:ident, $allowed:literal, $least:literal $bound:tt .. $most:literal) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Serialize)]
+        pub struct $name(f64);
+
+        impl $name {
+            /// The number, if it is in the range.
+            pub const fn new(number: f64) -> Option<Self> {
+                if number $bound $least && number <= $most {
+                    Some(Self(number))
+                } else {
+                    None
+                }
+            }
+
+            /// The default of a key, which has to be in the range itself.
+            pub(crate) const fn constant(number: f64) -> Self {
+                match Self::new(number) {
+                    Some(number) => number,
+                    None => panic!("the default is out of its own range"),
+                }
+            }
+
+            /// The number.
+            pub const fn get(self) -> f64 {
+                self.0
+            }
+        }
+
+        impl<'de> Deserialize<'de> for $name {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                let number = deserializer.deserialize_f64(NumberVisitor($allowed))?;
+                Self::new(number)
+                    .ok_or_else(|| de::Error::invalid_value(Unexpected::Float(number), &$allowed))
+            }
+        }
+
+        impl JsonSchema for $name {
+            fn schema_name() -> Cow<'static, str> {
+                stringify!($name).into()
+            }
+
+            fn json_schema(_: &mut SchemaGenerator) -> Schema {
+                real!(@schema $bound $allowed, $least, $most)
+            }
+        }
+    };
+    (@schema >= $allowed:literal, $least:literal, $most:literal) => {
+        json_schema!({ "type": "number", "description": $allowed, "minimum": $least, "maximum": $most })
+    };
+    (@schema > $allowed:literal, $least:literal, $most:literal) => {
+        json_schema!({ "type": "number", "description": $allowed, "exclusiveMinimum": $least, "maximum": $most })
+    };
+}
+
+real! {
+    /// A probability, 0 to 1.
+    Probability, "a probability from 0 to 1", 0.0 >= .. 1.0
+}
+real! {
+    /// A share of something that must not be nothing: above 0, at most 1.
+    Fraction, "a number above 0, at most 1", 0.0 > .. 1.0
+}
+real! {
+    /// A time in seconds; none is allowed.
+    Seconds, "seconds, from 0 to 1000000", 0.0 >= .. 1_000_000.0
+}
+real! {
+    /// A time in seconds, longer than nothing.
+    PositiveSeconds, "seconds, above 0, at most 1000000", 0.0 > .. 1_000_000.0
+}
+real! {
+    /// A time in milliseconds; none is allowed.
+    Milliseconds, "milliseconds, from 0 to 1000000", 0.0 >= .. 1_000_000.0
+}
+real! {
+    /// A quantity that is more than nothing.
+    Positive, "a number above 0", 0.0 > .. 1e12
+}
+
+impl Seconds {
+    /// The time in whole microseconds, rounded to the nearest.
+    pub fn micros(self) -> u64 {
+        (self.0 * 1e6).round() as u64
+    }
+}
+
+impl PositiveSeconds {
+    /// The time in whole microseconds, rounded to the nearest.
+    pub fn micros(self) -> u64 {
+        (self.0 * 1e6).round() as u64
+    }
+}
+
+impl Milliseconds {
+    /// The time in whole microseconds, rounded to the nearest.
+    pub fn micros(self) -> u64 {
+        (self.0 * 1e3).round() as u64
+    }
+}
+
+/// A whole number from `MIN` to `MAX`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct Integer<const MIN: u32, const MAX: u32>(u32);
+
+impl<const MIN: u32, const MAX: u32> Integer<MIN, MAX> {
+    /// The number, if it is in the range.
+    pub const fn new(number: u32) -> Option<Self> {
+        if number >= MIN && number <= MAX { Some(Self(number)) } else { None }
+    }
+
+    /// The default of a key, which has to be in the range itself.
+    pub(crate) const fn constant(number: u32) -> Self {
+        match Self::new(number) {
+            Some(number) => number,
+            None => panic!("the default is out of its own range"),
+        }
+    }
+
+    /// The number.
+    pub const fn get(self) -> u32 {
+        self.0
+    }
+}
+
+impl<const MIN: u32, const MAX: u32> Default for Integer<MIN, MAX> {
+    fn default() -> Self {
+        Self(MIN)
+    }
+}
+
+impl<'de, const MIN: u32, const MAX: u32> Deserialize<'de> for Integer<MIN, MAX> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_i64(IntegerVisitor::<MIN, MAX>)
+    }
+}
+
+impl<const MIN: u32, const MAX: u32> JsonSchema for Integer<MIN, MAX> {
+    fn schema_name() -> Cow<'static, str> {
+        format!("Integer from {MIN} to {MAX}").into()
+    }
+
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "integer", "minimum": MIN, "maximum": MAX })
+    }
+}
+
+struct IntegerVisitor<const MIN: u32, const MAX: u32>;
+
+impl<const MIN: u32, const MAX: u32> Visitor<'_> for IntegerVisitor<MIN, MAX> {
+    type Value = Integer<MIN, MAX>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "a whole number from {MIN} to {MAX}")
+    }
+
+    fn visit_i64<E: de::Error>(self, number: i64) -> Result<Self::Value, E> {
+        u32::try_from(number)
+            .ok()
+            .and_then(Integer::new)
+            .ok_or_else(|| E::invalid_value(Unexpected::Signed(number), &self))
+    }
+}
+
+/// Takes `1` for `1.0`: TOML tells them apart, people do not.
+struct NumberVisitor(&'static str);
+
+impl Visitor<'_> for NumberVisitor {
+    type Value = f64;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.0)
+    }
+
+    fn visit_f64<E>(self, number: f64) -> Result<f64, E> {
+        Ok(number)
+    }
+
+    fn visit_i64<E>(self, number: i64) -> Result<f64, E> {
+        Ok(number as f64)
+    }
+}

@@ -1,0 +1,122 @@
+//! `[client]` and `[server]`: the two ends of a session.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::de::{self, Deserializer, Visitor};
+use serde::{Deserialize, Serialize, Serializer};
+use slowhand_net::address::NodeId;
+
+use super::network::MAX_NODE;
+use crate::input::{Integer, Milliseconds, Probability, Seconds};
+
+/// The nodes that open sessions.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Client {
+    /// What the client runs on: the name of a device (`openmote-cc2538`, `wismote`, `linux-host`) or
+    /// the path of a file that describes one, relative to the scenario.
+    pub device: String,
+    /// The nodes that open a session each. Default: the last node of a line; every leaf of a star, a
+    /// tree or a list of links.
+    pub nodes: Option<Vec<Integer<1, MAX_NODE>>>,
+    /// Each client starts at a time drawn uniformly from this span. Default: the length of one
+    /// slotframe, so that a start falls anywhere in the schedule.
+    pub start_spread_s: Option<Seconds>,
+}
+
+/// The node or host that accepts sessions.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Server {
+    /// What the server runs on, as for the client. Default: `linux-host`.
+    pub device: String,
+    /// Where the server is: `"internet"`, behind the border router, or the number of a node.
+    pub at: ServerAt,
+    /// How long a datagram travels between border router and server, one way. Default: 0.
+    pub internet_delay_ms: Milliseconds,
+    /// Up to how much longer a datagram may take, drawn uniformly. Default: 0.
+    pub internet_jitter_ms: Milliseconds,
+    /// The probability that a datagram is lost between border router and server. Default: 0.
+    pub internet_loss: Probability,
+}
+
+/// Where the server is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ServerAt {
+    /// On the Internet, behind the border router.
+    #[default]
+    Internet,
+    /// In the mesh.
+    Node(NodeId),
+}
+
+impl Default for Server {
+    fn default() -> Self {
+        Self {
+            device: "linux-host".to_owned(),
+            at: ServerAt::Internet,
+            internet_delay_ms: Milliseconds::constant(0.0),
+            internet_jitter_ms: Milliseconds::constant(0.0),
+            internet_loss: Probability::constant(0.0),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for ServerAt {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Place;
+
+        impl Visitor<'_> for Place {
+            type Value = ServerAt;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("\"internet\" or the number of a node")
+            }
+
+            fn visit_str<E: de::Error>(self, place: &str) -> Result<ServerAt, E> {
+                match place {
+                    "internet" => Ok(ServerAt::Internet),
+                    _ => Err(E::invalid_value(de::Unexpected::Str(place), &self)),
+                }
+            }
+
+            fn visit_i64<E: de::Error>(self, number: i64) -> Result<ServerAt, E> {
+                u16::try_from(number)
+                    .ok()
+                    .filter(|&number| u32::from(number) <= MAX_NODE)
+                    .map(|number| ServerAt::Node(NodeId(number)))
+                    .ok_or_else(|| E::invalid_value(de::Unexpected::Signed(number), &self))
+            }
+        }
+
+        deserializer.deserialize_any(Place)
+    }
+}
+
+impl Serialize for ServerAt {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Internet => serializer.serialize_str("internet"),
+            Self::Node(node) => serializer.serialize_u16(node.0),
+        }
+    }
+}
+
+impl JsonSchema for ServerAt {
+    fn schema_name() -> Cow<'static, str> {
+        "ServerAt".into()
+    }
+
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "anyOf": [
+            { "const": "internet" },
+            { "type": "integer", "minimum": 0, "maximum": MAX_NODE },
+        ] })
+    }
+}
