@@ -1,1 +1,41 @@
-//! slowhand-py
+//! The module `slowhand._native`: the laboratory as Python sees it.
+//!
+//! Its types and functions are documented in `python/slowhand/_native.pyi`. Rust works with the
+//! interpreter released; what crosses the border is a scenario, columns of records, or JSON.
+
+#![forbid(unsafe_code)]
+
+mod run;
+mod scenario;
+
+use pyo3::exceptions::PyRuntimeError;
+use pyo3::prelude::*;
+
+/// The module. Its doc comment is what Python's `help` prints.
+#[pymodule]
+mod _native {
+    use pyo3::prelude::*;
+
+    #[pymodule_export]
+    use crate::run::{Records, Run};
+    #[pymodule_export]
+    use crate::scenario::{Scenario, ScenarioError, capture, schema};
+    #[pymodule_export]
+    use crate::stacks;
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("__version__", env!("CARGO_PKG_VERSION"))
+    }
+}
+
+/// The libraries built in, as a JSON array.
+#[pyfunction]
+fn stacks() -> PyResult<String> {
+    to_json(&slowhand_lab::stacks())
+}
+
+/// What serde makes of `value`; our types have no keys that JSON cannot hold.
+fn to_json(value: &impl serde::Serialize) -> PyResult<String> {
+    serde_json::to_string(value).map_err(|error| PyRuntimeError::new_err(error.to_string()))
+}

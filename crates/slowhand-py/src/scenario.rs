@@ -1,0 +1,50 @@
+//! Scenarios, and what needs nothing but one.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use pyo3::create_exception;
+use pyo3::exceptions::{PyOSError, PyValueError};
+use pyo3::prelude::*;
+use slowhand_lab::scenario::{self as lab};
+
+use crate::to_json;
+
+create_exception!(
+    slowhand,
+    ScenarioError,
+    PyValueError,
+    "A scenario that cannot be run. The message names the file, the line and the key."
+);
+
+/// A scenario that has been read and checked.
+#[pyclass(frozen, module = "slowhand._native")]
+pub struct Scenario(pub Arc<lab::Scenario>);
+
+#[pymethods]
+impl Scenario {
+    #[new]
+    fn new(path: PathBuf, overrides: Vec<String>) -> PyResult<Self> {
+        let overrides: Result<Vec<lab::Override>, _> = overrides.iter().map(|text| text.parse()).collect();
+        let scenario = lab::Scenario::load(&path, &overrides.map_err(refused)?);
+        Ok(Self(Arc::new(scenario.map_err(refused)?)))
+    }
+}
+
+/// Runs the handshake of `seed` and writes its frames to `path` as pcapng.
+#[pyfunction]
+pub fn capture(py: Python<'_>, scenario: &Scenario, seed: u64, path: PathBuf) -> PyResult<()> {
+    py.detach(|| slowhand_lab::capture_run(&scenario.0, seed, &path))
+        .map_err(|error| PyOSError::new_err(error.to_string()))?;
+    Ok(())
+}
+
+/// The JSON Schema of a scenario.
+#[pyfunction]
+pub fn schema() -> PyResult<String> {
+    to_json(&lab::schema())
+}
+
+fn refused(error: impl std::fmt::Display) -> PyErr {
+    ScenarioError::new_err(error.to_string())
+}

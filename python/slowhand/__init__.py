@@ -1,0 +1,20 @@
+"""A laboratory for TLS and DTLS handshakes over low-power radio networks, in virtual time.
+
+>>> import slowhand
+>>> frame = slowhand.run("scenarios/quickstart.toml", count=100, seed=1)  # doctest: +SKIP
+>>> frame["duration_s"].median()  # doctest: +SKIP
+"""
+
+from slowhand._native import ScenarioError, __version__
+from slowhand.api import Run, Scenario, Setting, run, schema, stacks
+
+__all__ = [
+    "Run",
+    "Scenario",
+    "ScenarioError",
+    "Setting",
+    "__version__",
+    "run",
+    "schema",
+    "stacks",
+]

@@ -1,0 +1,51 @@
+"""The native module: what slowhand-py binds. Private; use the names in ``slowhand``."""
+
+from os import PathLike
+
+__version__: str
+
+class ScenarioError(ValueError):
+    """A scenario that cannot be run. The message names the file, the line and the key."""
+
+class Scenario:
+    """A scenario that has been read and checked."""
+
+    def __new__(cls, path: str | PathLike[str], overrides: list[str]) -> Scenario:
+        """Reads the TOML file at `path`, each override (`key=value`) replacing one key."""
+
+    def describe(self) -> str:
+        """What it runs, as a JSON object."""
+
+class Run:
+    """Handshakes running on threads of their own."""
+
+    def __new__(cls, scenario: Scenario, seed: int, count: int, threads: int) -> Run:
+        """Starts `count` handshakes with the seeds `seed`, `seed + 1`, ..."""
+
+    def wait(self, timeout_s: float) -> tuple[int, bool]:
+        """Waits until all are done, `timeout_s` at most: how many are, and whether all are."""
+
+    def cancel(self) -> None:
+        """Lets the handshakes under way finish and starts no other."""
+
+    def finish(self) -> Records:
+        """Waits for the end and hands over the records, once."""
+
+class Records:
+    """One record a handshake, ordered by seed, then client."""
+
+    def __len__(self) -> int: ...
+    def columns(self) -> dict[str, list[int] | list[float] | list[float | None] | list[str]]:
+        """The records as columns, in their fixed order."""
+
+    def summary(self) -> str:
+        """Outcomes and the statistics of each metric, as a JSON object."""
+
+def capture(scenario: Scenario, seed: int, path: str | PathLike[str]) -> None:
+    """Runs the handshake of `seed` and writes its frames to `path` as pcapng."""
+
+def stacks() -> str:
+    """The libraries built in, as a JSON array."""
+
+def schema() -> str:
+    """The JSON Schema of a scenario."""

@@ -1,0 +1,150 @@
+"""What a notebook uses: scenarios, runs and their data frames."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from slowhand import _native
+
+if TYPE_CHECKING:
+    import polars
+
+Setting: TypeAlias = str | int | float | bool | Sequence["Setting"] | Mapping[str, "Setting"]
+"""A value that replaces one of a scenario's keys."""
+
+
+class Scenario:
+    """A scenario file, read and checked, with some of its keys replaced.
+
+    Raises `ScenarioError` with one message that names the file, the line, the key, what was
+    found there and what is allowed.
+
+    >>> slowhand.Scenario("scenarios/quickstart.toml", {"network.link_pdr": 0.9})  # doctest: +SKIP
+    """
+
+    def __init__(self, path: str | os.PathLike[str], set: Mapping[str, Setting] | None = None):
+        overrides = [f"{key}={_toml(value)}" for key, value in (set or {}).items()]
+        self._load(path, overrides)
+
+    @classmethod
+    def with_overrides(cls, path: str | os.PathLike[str], overrides: list[str]) -> Scenario:
+        """The same from overrides in the words of the command line: `key=value`."""
+        scenario = cls.__new__(cls)
+        scenario._load(path, overrides)
+        return scenario
+
+    def _load(self, path: str | os.PathLike[str], overrides: list[str]) -> None:
+        self.path = os.fspath(path)
+        self.native = _native.Scenario(path, overrides)
+
+    def __repr__(self) -> str:
+        return f"Scenario({self.path!r})"
+
+    def capture(self, path: str | os.PathLike[str], *, seed: int = 1) -> None:
+        """Runs the handshake of `seed` and writes every frame of it to `path`, as pcapng."""
+        _native.capture(self.native, seed, path)
+
+
+class Run:
+    """Handshakes under way on threads of their own, one for each seed from `seed` on.
+
+    `threads` is the number of processors unless given; the records do not depend on it.
+    """
+
+    def __init__(self, scenario: Scenario, *, count: int, seed: int, threads: int | None = None):
+        self.scenario = scenario
+        self.count = count
+        self.seed = seed
+        self.wall_s: float | None = None
+        """How long it took, once it has finished."""
+        self._began = time.monotonic()
+        self._native = _native.Run(scenario.native, seed, count, threads or processors())
+        self._records: _native.Records | None = None
+
+    def wait(self, timeout_s: float) -> tuple[int, bool]:
+        """Waits until all handshakes are done, `timeout_s` at most: how many are, and whether all."""
+        return self._native.wait(timeout_s)
+
+    def cancel(self) -> None:
+        """Starts no further handshake. What has been done is kept."""
+        self._native.cancel()
+
+    def finish(self) -> _native.Records:
+        """The records, once all handshakes are done or the run was cancelled."""
+        if self._records is None:
+            self._records = self._native.finish()
+            self.wall_s = time.monotonic() - self._began
+        return self._records
+
+    def frame(self) -> polars.DataFrame:
+        """One row a handshake, ordered by seed, then client; units are in the columns' names."""
+        import polars
+
+        return polars.DataFrame(self.finish().columns())
+
+    def summary(self) -> dict[str, Any]:
+        """Outcomes, and the statistics of each metric over the completed handshakes."""
+        summary: dict[str, Any] = json.loads(self.finish().summary())
+        return summary
+
+
+def run(
+    scenario: Scenario | str | os.PathLike[str],
+    *,
+    count: int = 100,
+    seed: int = 1,
+    threads: int | None = None,
+    set: Mapping[str, Setting] | None = None,
+) -> polars.DataFrame:
+    """Runs `count` handshakes with the seeds from `seed` on: one row for each.
+
+    The same scenario and seed give the same row, whatever `count` and `threads` are. `set`
+    replaces keys of a scenario given by its path.
+
+    >>> slowhand.run("scenarios/quickstart.toml", set={"network.link_pdr": 0.9})  # doctest: +SKIP
+    """
+    if isinstance(scenario, Scenario):
+        if set:
+            raise TypeError("set= belongs to Scenario(path, set=...) when a Scenario is given")
+    else:
+        scenario = Scenario(scenario, set)
+    handshakes = Run(scenario, count=count, seed=seed, threads=threads)
+    try:
+        # In slices: Python sees Ctrl-C between them.
+        while not handshakes.wait(0.1)[1]:
+            pass
+    except KeyboardInterrupt:
+        handshakes.cancel()
+        raise
+    return handshakes.frame()
+
+
+def stacks() -> list[dict[str, Any]]:
+    """The TLS libraries built in: name, version, licence and what each can do."""
+    stacks: list[dict[str, Any]] = json.loads(_native.stacks())
+    return stacks
+
+
+def schema() -> dict[str, Any]:
+    """The JSON Schema of a scenario file."""
+    schema: dict[str, Any] = json.loads(_native.schema())
+    return schema
+
+
+def processors() -> int:
+    """How many processors this process may use."""
+    return len(os.sched_getaffinity(0))
+
+
+def _toml(value: Setting) -> str:
+    """A value in the words of a TOML file, where strings, numbers and lists look as in JSON."""
+    if isinstance(value, Mapping):
+        pairs = ", ".join(f"{key} = {_toml(item)}" for key, item in value.items())
+        return f"{{ {pairs} }}"
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return f"[{', '.join(map(_toml, value))}]"
+    return json.dumps(value)

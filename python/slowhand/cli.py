@@ -1,0 +1,181 @@
+"""The command line.
+
+Exit codes: 0 done, 1 the answer is no, 2 bad input (one message on stderr), 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated, NoReturn
+
+import typer
+
+import slowhand
+from slowhand.api import Run, Scenario
+
+app = typer.Typer(
+    add_completion=False,
+    no_args_is_help=True,
+    help="Runs real TLS and DTLS libraries over emulated low-power networks, in virtual time.",
+)
+
+Json = Annotated[bool, typer.Option("--json", help="Print JSON, and nothing else, on stdout.")]
+
+INTERRUPTED = 130
+"""What a shell reports of a program that Ctrl-C ended: 128 + SIGINT."""
+
+
+class Complaint(Exception):
+    """Bad input, said in one message."""
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        print(f"slowhand {slowhand.__version__}")
+        raise typer.Exit
+
+
+@app.callback(epilog="Example: slowhand run scenarios/quickstart.toml")
+def _options(
+    version: Annotated[
+        bool,
+        typer.Option("--version", help="Print the version.", is_eager=True, callback=_show_version),
+    ] = False,
+) -> None:
+    pass
+
+
+@app.command(epilog="Example: slowhand run scenarios/quickstart.toml --count 1000 --json")
+def run(
+    scenario: Annotated[Path, typer.Argument(metavar="SCENARIO.toml", help="What to run.")],
+    count: Annotated[int, typer.Option(min=1, help="How many handshakes, a seed each.")] = 100,
+    seed: Annotated[int, typer.Option(min=0, help="The first seed.")] = 1,
+    threads: Annotated[
+        int | None, typer.Option(min=1, help="Threads; the records do not depend on it.")
+    ] = None,
+    set: Annotated[
+        list[str] | None,
+        typer.Option(metavar="KEY=VALUE", help="Replace a key, as in network.link_pdr=0.9."),
+    ] = None,
+    pcap: Annotated[
+        Path | None, typer.Option(help="Write the first seed's frames to this pcapng file.")
+    ] = None,
+    records: Annotated[
+        Path | None, typer.Option(help="Write a row a handshake to this .parquet or .csv file.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Run a scenario many times and print what came of it."""
+    if records and records.suffix not in (".parquet", ".csv"):
+        raise Complaint(f"--records {records}: the name must end in .parquet or .csv")
+    for option, path in (("--pcap", pcap), ("--records", records)):
+        if path:
+            _check_writable(option, path)
+    loaded = Scenario.with_overrides(scenario, set or [])
+    if pcap:
+        loaded.capture(pcap, seed=seed)
+    handshakes = Run(loaded, count=count, seed=seed, threads=threads)
+    interrupted = _watch(handshakes)
+    if records:
+        _write_records(handshakes, records)
+    if json:
+        _print_json(_run_json(handshakes, interrupted))
+    else:
+        from slowhand import report
+
+        report.show(handshakes, interrupted)
+    if interrupted:
+        raise typer.Exit(INTERRUPTED)
+
+
+@app.command(epilog="Example: slowhand stacks --json")
+def stacks(json: Json = False) -> None:
+    """List the TLS libraries built in and what each can do."""
+    if json:
+        _print_json(slowhand.stacks())
+    else:
+        from slowhand import report
+
+        report.show_stacks(slowhand.stacks())
+
+
+@app.command(epilog="Example: slowhand schema > scenario.schema.json")
+def schema(
+    json: Annotated[
+        bool, typer.Option("--json", help="It is JSON with and without this option.")
+    ] = False,
+) -> None:
+    """Print the JSON Schema of a scenario, for editors that check while you type."""
+    _print_json(slowhand.schema())
+
+
+def main() -> NoReturn:
+    """Runs the command line and exits."""
+    try:
+        code = app(prog_name="slowhand", standalone_mode=False)
+    except (Complaint, slowhand.ScenarioError, OSError) as error:
+        _fail(str(error), 2)
+    except typer.TyperException as error:
+        _fail(error.format_message(), error.exit_code)
+    except (KeyboardInterrupt, typer.Abort):
+        _fail("interrupted", INTERRUPTED)
+    sys.exit(code or 0)
+
+
+def _fail(message: str, code: int) -> NoReturn:
+    if message:
+        print(f"slowhand: {message}", file=sys.stderr)
+    sys.exit(code)
+
+
+def _watch(handshakes: Run) -> bool:
+    """Waits for the end, showing progress; whether Ctrl-C came first."""
+    from slowhand.progress import Progress
+
+    try:
+        with Progress(handshakes.count) as progress:
+            finished = False
+            while not finished:
+                done, finished = handshakes.wait(0.1)
+                progress.update(done)
+    except KeyboardInterrupt:
+        handshakes.cancel()
+        return True
+    return False
+
+
+def _run_json(handshakes: Run, interrupted: bool) -> dict[str, object]:
+    about = {
+        "scenario": handshakes.scenario.path,
+        "seed": handshakes.seed,
+        "count": handshakes.count,
+        "interrupted": interrupted,
+    }
+    summary = handshakes.summary()
+    return about | {"wall_s": handshakes.wall_s} | summary
+
+
+def _write_records(handshakes: Run, path: Path) -> None:
+    frame = handshakes.frame()
+    if path.suffix == ".csv":
+        frame.write_csv(path)
+    else:
+        frame.write_parquet(path)
+
+
+def _check_writable(option: str, path: Path) -> None:
+    """Finds out before the work starts, and leaves no file behind."""
+    existed = path.exists()
+    try:
+        with path.open("ab"):
+            pass
+    except OSError as error:
+        raise Complaint(f"{option} {path}: cannot be written: {error.strerror}") from error
+    if not existed:
+        path.unlink()
+
+
+def _print_json(value: object) -> None:
+    print(json.dumps(value, indent=2))

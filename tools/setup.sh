@@ -1,0 +1,113 @@
+# Sets slowhand up inside its own folder. Sourced by ./slowhand and ./test with $root set.
+# shellcheck shell=sh
+#
+#   .venv     Python and its packages, exactly those of python/run.lock (or python/test.lock)
+#   target    what Cargo builds; the native module is linked from there into python/slowhand
+#   .state    stamps that say what has been set up, and the lock that keeps two set-ups apart
+
+state="$root/.state"
+venv="$root/.venv"
+
+say() { echo "slowhand: $*" >&2; }
+die() { say "$*"; exit 2; }
+
+# Is everything for the packages in $1 (run or test) in place and no source newer than the build?
+is_set_up() {
+    has_venv && have_packages "$1" && is_built
+}
+
+# Absolute paths are written into a virtual environment: one that was moved is of no use.
+has_venv() { [ -x "$venv/bin/python" ] && [ "$(cat "$state/root" 2>/dev/null)" = "$root" ]; }
+
+# The test packages contain the run packages, so either stamp will do for running.
+have_packages() {
+    cmp -s "$root/python/test.lock" "$state/test.lock" && return 0
+    [ "$1" = run ] && cmp -s "$root/python/run.lock" "$state/run.lock"
+}
+
+# Directories are looked at too, so that a deleted file counts as a change.
+is_built() {
+    [ -e "$state/built" ] && [ -z "$(cd "$root" && find Cargo.toml Cargo.lock pyproject.toml \
+        crates devices -newer "$state/built" -print -quit)" ]
+}
+
+# set_up run|test: does nothing, and touches no network, when nothing has changed.
+set_up() {
+    is_set_up "$1" && return
+    mkdir -p "$state"
+    exec 9>"$state/lock"
+    flock -n 9 || { say "waiting for another set-up in $root"; flock 9; }
+    if ! is_set_up "$1"; then # the other one may have done it meanwhile
+        find_cargo
+        need python3-venv can_make_venv
+        need "gcc libc6-dev" can_compile
+        [ "$1" = run ] || need tshark has command -v tshark
+        make_venv "$1"
+        build
+    fi
+    exec 9>&-
+}
+
+has() { "$@" >/dev/null 2>&1; }
+can_make_venv() { has python3 -c 'import ensurepip, venv'; }
+can_compile() { echo '#include <stdio.h>' | has cc -x c -c - -o /dev/null; }
+
+# need PACKAGES CHECK...: installs the system packages if the check fails and we may.
+need() {
+    packages=$1
+    shift
+    "$@" && return
+    if [ "$(id -u)" != 0 ] || ! has command -v apt-get; then
+        die "a system package is missing: sudo apt-get install -y $packages"
+    fi
+    say "installing from the system's packages: $packages (about a minute)"
+    apt_install >"$state/apt.log" 2>&1 </dev/null && "$@" ||
+        die "installing failed, see .state/apt.log: sudo apt-get install -y $packages"
+}
+
+apt_install() {
+    apt-get -q update
+    # shellcheck disable=SC2086 # one word a package
+    DEBIAN_FRONTEND=noninteractive apt-get -q -o DPkg::Lock::Timeout=300 install -y \
+        --no-install-recommends $packages
+}
+
+find_cargo() {
+    least=$(sed -n 's/^rust-version = "\(.*\)"/\1/p' "$root/Cargo.toml")
+    has command -v cargo || PATH="$PATH:${CARGO_HOME:-$HOME/.cargo}/bin"
+    found=$(cargo --version 2>/dev/null | cut -d' ' -f2)
+    [ -n "$found" ] || die "Rust $least or newer is missing: install it from https://rustup.rs," \
+        "or run: rustup default stable"
+    [ "$(printf '%s\n' "$least" "$found" | sort -V | head -n 1)" = "$least" ] ||
+        die "Rust $found is too old, $least or newer is needed: rustup update stable"
+}
+
+make_venv() {
+    python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' ||
+        die "$(python3 --version) is too old, 3.11 or newer is needed: apt-get install python3"
+    if ! has_venv; then
+        rm -rf "$venv" "$state/run.lock" "$state/test.lock" "$state/built"
+        python3 -m venv "$venv" || die "python3 -m venv failed"
+        echo "$root" >"$state/root"
+    fi
+    have_packages "$1" && return
+    say "installing Python packages into .venv (about half a minute)"
+    "$venv/bin/python" -m pip install -q --disable-pip-version-check --only-binary :all: \
+        -r "$root/python/$1.lock" >&2 || die "the packages of python/$1.lock could not be installed"
+    cp "$root/python/$1.lock" "$state/$1.lock"
+}
+
+# Builds in release mode and links the result into the virtual environment. The stamp is as old as
+# the start of the build: what changes while it runs is built the next time.
+build() {
+    is_built && return
+    if [ -e "$state/built" ]; then
+        say "sources changed: building (seconds to two minutes)"
+    else
+        say "building the Rust and C code, once (about three minutes on two cores)"
+    fi
+    touch "$state/building"
+    (cd "$root" && VIRTUAL_ENV="$venv" PIP_NO_INDEX=1 PIP_QUIET=1 \
+        "$venv/bin/maturin" develop --release --locked >&2 9>&-) || die "the build failed, see above"
+    mv "$state/building" "$state/built"
+}
