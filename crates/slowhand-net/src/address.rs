@@ -58,6 +58,35 @@ pub fn internet_address() -> Ipv6Addr {
     with_prefix(INTERNET_PREFIX, [0, 0, 0, 0, 0, 0, 0, 1])
 }
 
+/// An end of a conversation: a node of the mesh, or the host on the Internet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Host {
+    /// A node of the mesh.
+    Node(NodeId),
+    /// The host behind the border router.
+    Internet,
+}
+
+impl Host {
+    /// The global address of the host.
+    pub fn address(self) -> Ipv6Addr {
+        match self {
+            Self::Node(node) => mesh_address(node),
+            Self::Internet => internet_address(),
+        }
+    }
+
+    /// The host that has this address, if any has.
+    pub fn of_address(address: Ipv6Addr) -> Option<Self> {
+        let octets = address.octets();
+        let host = match octets[..8] == MESH_PREFIX {
+            true => Self::Node(NodeId(u16::from_be_bytes([octets[14], octets[15]]))),
+            false => Self::Internet,
+        };
+        (host.address() == address).then_some(host)
+    }
+}
+
 fn with_prefix(prefix: [u8; 8], identifier: [u8; 8]) -> Ipv6Addr {
     let mut octets = [0; 16];
     octets[..8].copy_from_slice(&prefix);

@@ -31,10 +31,14 @@ pub enum DropReason {
     InjectedLoss,
     /// All reassembly buffers were taken.
     ReassemblyFull,
+    /// The datagram was longer than a reassembly buffer.
+    ReassemblyTooLong,
     /// A fragment was missing when the reassembly timer fired.
     ReassemblyTimeout,
     /// The received octets were no valid 6LoWPAN.
     Malformed,
+    /// No node of the mesh has the destination's address.
+    NoRoute,
     /// The IPv6 hop limit was used up.
     HopLimit,
     /// The Internet between border router and server lost the datagram.
@@ -50,8 +54,10 @@ impl DropReason {
             Self::NoCell => "no_cell",
             Self::InjectedLoss => "injected_loss",
             Self::ReassemblyFull => "reassembly_full",
+            Self::ReassemblyTooLong => "reassembly_too_long",
             Self::ReassemblyTimeout => "reassembly_timeout",
             Self::Malformed => "malformed",
+            Self::NoRoute => "no_route",
             Self::HopLimit => "hop_limit",
             Self::Internet => "internet",
         }

@@ -5,6 +5,7 @@
 //! worked out at once. Idle listening is counted when somebody asks.
 
 pub mod hopping;
+pub mod layout;
 pub mod msf;
 pub mod schedule;
 mod slot;
@@ -225,8 +226,9 @@ impl Tsch {
             if neighbor.next != Some(asn) {
                 continue;
             }
+            neighbor.backoff_cells = 0;
             if Some(neighbor.id) != oldest {
-                neighbor.next = neighbor.cells.next(asn + 1, neighbor.backoff_cells);
+                neighbor.next = neighbor.cells.next(asn + 1, 0);
                 continue;
             }
             neighbor.next = None;

@@ -1,0 +1,367 @@
+//! The network: IPv6 datagrams between the nodes of a mesh and a host on the Internet.
+//!
+//! Each node is a router: it puts the fragments of a datagram together and passes the datagram on to the next
+//! hop. Node 0 is the border router; behind it, across the [`internet`], is one host.
+
+pub mod internet;
+
+use crate::address::{Eui64, Host, NodeId};
+use crate::clock::Instant;
+use crate::ip::{self, Endpoint, Ipv6Header, UdpDatagram};
+use crate::lowpan::reassembly::{Discard, Limits, Occupancy, Outcome};
+use crate::lowpan::{self, Contexts, FRAME_CAPACITY, Fragmenter, Link, Reassembler};
+use crate::queue::EventQueue;
+use crate::radio::{DatagramId, DropReason, Indication, Mac, Observer, RadioTimes};
+use crate::random::{Probability, Stream, Streams};
+use crate::route::Routes;
+use internet::Internet;
+
+/// What a network is made of, its link layer apart.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// The probability that a frame's payload is dropped before it reaches the MAC, at every hop.
+    pub fragment_loss: Probability,
+    /// Octets of a frame that 6LoWPAN may fill; [`FRAME_CAPACITY`] at most.
+    pub frame_capacity: usize,
+    /// How much each node can reassemble.
+    pub reassembly: Limits,
+    /// The way between border router and Internet host.
+    pub internet: internet::Config,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            fragment_loss: Probability::NEVER,
+            frame_capacity: FRAME_CAPACITY,
+            reassembly: Limits::default(),
+            internet: internet::Config::default(),
+        }
+    }
+}
+
+/// A mesh under one MAC, and the Internet host behind its border router.
+#[derive(Debug)]
+pub struct Network<M> {
+    mac: M,
+    routes: Routes,
+    contexts: Contexts,
+    config: Config,
+    nodes: Vec<Node>,
+    internet: Internet,
+    /// Nodes whose reassembly may have to give something up.
+    timers: EventQueue<NodeId>,
+    indications: Vec<Indication>,
+    /// The packet that is being passed on; kept for its memory.
+    packet: Vec<u8>,
+}
+
+#[derive(Debug)]
+struct Node {
+    reassembler: Reassembler,
+    /// When the earliest timer of this node that is in the queue fires.
+    timer: Option<Instant>,
+    next_tag: u16,
+    losses: Stream,
+}
+
+/// Something the layer above has to know of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Event<'a> {
+    /// A datagram arrived.
+    Delivered {
+        /// Where.
+        host: Host,
+        /// The number its sender gave it.
+        datagram: DatagramId,
+        /// Who sent it.
+        source: Endpoint,
+        /// To whom.
+        destination: Endpoint,
+        /// What is in it.
+        payload: &'a [u8],
+    },
+    /// A part of a datagram was lost, and with it the datagram; but where acknowledgements are lost, a frame
+    /// is given up that has arrived, and a delivery may still follow.
+    Lost {
+        /// Where: the node that gave it up, or the host on the way to whom it was lost.
+        host: Host,
+        /// The number its sender gave it.
+        datagram: DatagramId,
+        /// Why.
+        reason: DropReason,
+    },
+}
+
+/// Events in the order in which they happened.
+#[derive(Debug, Default)]
+pub struct Events {
+    happened: Vec<Happened>,
+    octets: Vec<u8>,
+}
+
+#[derive(Debug)]
+enum Happened {
+    Delivered { host: Host, datagram: DatagramId, packet: std::ops::Range<usize> },
+    Lost { host: Host, datagram: DatagramId, reason: DropReason },
+}
+
+impl Events {
+    /// The events.
+    pub fn iter(&self) -> impl Iterator<Item = Event<'_>> {
+        self.happened.iter().filter_map(|event| match *event {
+            Happened::Lost { host, datagram, reason } => Some(Event::Lost { host, datagram, reason }),
+            Happened::Delivered { host, datagram, ref packet } => {
+                // Only UDP datagrams that could be parsed are delivered.
+                let udp = UdpDatagram::parse(&self.octets[packet.clone()]).ok()?;
+                let (source, destination, payload) = (udp.source, udp.destination, udp.payload);
+                Some(Event::Delivered { host, datagram, source, destination, payload })
+            }
+        })
+    }
+
+    /// Whether nothing happened.
+    pub fn is_empty(&self) -> bool {
+        self.happened.is_empty()
+    }
+
+    /// Forgets them, and keeps the memory.
+    pub fn clear(&mut self) {
+        self.happened.clear();
+        self.octets.clear();
+    }
+
+    fn delivered(&mut self, host: Host, datagram: DatagramId, packet: &[u8]) {
+        if UdpDatagram::parse(packet).is_err() {
+            return self.lost(host, datagram, DropReason::Malformed);
+        }
+        let start = self.octets.len();
+        self.octets.extend_from_slice(packet);
+        self.happened.push(Happened::Delivered { host, datagram, packet: start..self.octets.len() });
+    }
+
+    fn lost(&mut self, host: Host, datagram: DatagramId, reason: DropReason) {
+        self.happened.push(Happened::Lost { host, datagram, reason });
+    }
+}
+
+impl<M: Mac> Network<M> {
+    /// A network of the nodes of `routes`, under `mac`.
+    pub fn new(mac: M, routes: Routes, config: Config, streams: &Streams) -> Self {
+        let contexts = Contexts::mesh();
+        let node = |index| Node {
+            reassembler: Reassembler::new(config.reassembly, contexts.clone()),
+            timer: None,
+            next_tag: 0,
+            losses: streams.stream("fragment loss", index),
+        };
+        Self {
+            nodes: (0..routes.nodes() as u64).map(node).collect(),
+            internet: Internet::new(config.internet, streams),
+            mac,
+            routes,
+            contexts,
+            config,
+            timers: EventQueue::default(),
+            indications: Vec::new(),
+            packet: Vec::new(),
+        }
+    }
+
+    /// Sends a UDP datagram from the host whose address `source` is.
+    ///
+    /// # Errors
+    /// Where the payload is longer than a datagram can be. That the network loses it is an event, not an error.
+    pub fn send(
+        &mut self,
+        now: Instant,
+        source: Endpoint,
+        destination: Endpoint,
+        payload: &[u8],
+        datagram: DatagramId,
+        events: &mut Events,
+    ) -> Result<(), ip::Error> {
+        let mut packet = std::mem::take(&mut self.packet);
+        packet.resize(UdpDatagram::HEADERS + payload.len(), 0);
+        let written = ip::udp_datagram(source, destination, payload, &mut packet);
+        if written.is_ok() {
+            let from = Host::of_address(source.address).unwrap_or(Host::Internet);
+            self.pass_on(now, from, &packet, datagram, events);
+        }
+        self.packet = packet;
+        written.map(drop)
+    }
+
+    /// When something happens next.
+    pub fn deadline(&self) -> Option<Instant> {
+        [self.mac.deadline(), self.timers.next_at(), self.internet.deadline()].into_iter().flatten().min()
+    }
+
+    /// Lets happen what is due at `now`, which is the [`deadline`](Self::deadline).
+    pub fn handle_deadline(&mut self, now: Instant, events: &mut Events, observer: &mut impl Observer) {
+        if self.mac.deadline() == Some(now) {
+            let mut indications = std::mem::take(&mut self.indications);
+            self.mac.handle_deadline(now, &mut indications, observer);
+            for indication in indications.drain(..) {
+                self.handle_indication(now, indication, events);
+            }
+            self.indications = indications;
+        }
+        while let Some(node) = self.timers.pop_due(now) {
+            self.handle_timer(now, node, events);
+        }
+        while let Some(arrival) = self.internet.pop_due(now) {
+            match arrival.to {
+                Host::Internet => events.delivered(Host::Internet, arrival.datagram, self.internet.packet(&arrival)),
+                Host::Node(_) => {
+                    let mut packet = std::mem::take(&mut self.packet);
+                    packet.clear();
+                    packet.extend_from_slice(self.internet.packet(&arrival));
+                    self.arrive(now, NodeId::ROOT, &mut packet, arrival.datagram, events);
+                    self.packet = packet;
+                }
+            }
+            self.internet.release(arrival);
+        }
+    }
+
+    /// The MAC.
+    pub fn mac(&self) -> &M {
+        &self.mac
+    }
+
+    /// How long a node's radio has been in each state since the world began.
+    pub fn radio_times(&self, node: NodeId, now: Instant) -> RadioTimes {
+        self.mac.radio_times(node, now)
+    }
+
+    /// How many frames have waited at a node at most.
+    pub fn queue_peak(&self, node: NodeId) -> usize {
+        self.mac.queue_peak(node)
+    }
+
+    /// How much has been in reassembly at a node at most.
+    pub fn reassembly_peak(&self, node: NodeId) -> Occupancy {
+        self.nodes[node.index()].reassembler.peak()
+    }
+
+    fn handle_indication(&mut self, now: Instant, indication: Indication, events: &mut Events) {
+        match indication {
+            Indication::Received { node, from, datagram, payload } => {
+                let (source, destination) = (Eui64::of_node(from), Eui64::of_node(node));
+                let mut packet = std::mem::take(&mut self.packet);
+                let reassembler = &mut self.nodes[node.index()].reassembler;
+                match reassembler.handle_fragment(now, source, destination, &payload, datagram) {
+                    Outcome::Complete { packet: complete, datagram } => {
+                        packet.clear();
+                        packet.extend_from_slice(complete);
+                        self.arrive(now, node, &mut packet, datagram, events);
+                    }
+                    Outcome::Incomplete => self.arm_timer(node),
+                    Outcome::Discarded(reason) => events.lost(Host::Node(node), datagram, discarded(reason)),
+                }
+                self.packet = packet;
+            }
+            Indication::Dropped { node, datagram, reason } => events.lost(Host::Node(node), datagram, reason),
+            Indication::Sent { .. } => {}
+        }
+    }
+
+    /// A whole packet is at a node: it is for the node, or travels on with a hop less.
+    fn arrive(&mut self, now: Instant, node: NodeId, packet: &mut [u8], datagram: DatagramId, events: &mut Events) {
+        if destination(packet) == Some(Host::Node(node)) {
+            return events.delivered(Host::Node(node), datagram, packet);
+        }
+        match ip::ipv6::take_hop(packet) {
+            Ok(1..) => self.pass_on(now, Host::Node(node), packet, datagram, events),
+            Ok(0) => events.lost(Host::Node(node), datagram, DropReason::HopLimit),
+            Err(_) => events.lost(Host::Node(node), datagram, DropReason::Malformed),
+        }
+    }
+
+    /// Sends a packet on its next hop from a host.
+    fn pass_on(&mut self, now: Instant, from: Host, packet: &[u8], datagram: DatagramId, events: &mut Events) {
+        let Some(to) = destination(packet) else {
+            return events.lost(from, datagram, DropReason::Malformed);
+        };
+        if matches!(to, Host::Node(node) if node.index() >= self.routes.nodes()) {
+            return events.lost(from, datagram, DropReason::NoRoute);
+        }
+        let hop = match (from, to) {
+            (Host::Node(at), Host::Node(to)) => self.routes.next_hop(at, to).map(|next| (at, next)),
+            (Host::Node(at), Host::Internet) => self.routes.next_hop(at, NodeId::ROOT).map(|next| (at, next)),
+            (Host::Internet, _) => None,
+        };
+        match hop {
+            Some((node, next_hop)) => self.fragment(now, node, next_hop, packet, datagram, events),
+            None if from == to => events.delivered(to, datagram, packet),
+            None if self.internet.send(now, to, packet, datagram) => {}
+            None => events.lost(to, datagram, DropReason::Internet),
+        }
+    }
+
+    /// Gives the MAC of `node` the frames of a packet.
+    fn fragment(
+        &mut self,
+        now: Instant,
+        node: NodeId,
+        next_hop: NodeId,
+        packet: &[u8],
+        datagram: DatagramId,
+        events: &mut Events,
+    ) {
+        let link = Link { source: Eui64::of_node(node), destination: Eui64::of_node(next_hop) };
+        let Node { next_tag, losses, .. } = &mut self.nodes[node.index()];
+        let mut frame = [0; FRAME_CAPACITY];
+        let capacity = self.config.frame_capacity.min(FRAME_CAPACITY);
+        let mut fragmenter = match Fragmenter::new(packet, link, &self.contexts, *next_tag, capacity) {
+            Ok(fragmenter) => fragmenter,
+            Err(_) => return events.lost(Host::Node(node), datagram, DropReason::Malformed),
+        };
+        if fragmenter.frames() > 1 {
+            *next_tag = next_tag.wrapping_add(1);
+        }
+        while let Ok(Some(length)) = fragmenter.next_frame(packet, &mut frame) {
+            let given = match losses.happens(self.config.fragment_loss) {
+                true => Err(DropReason::InjectedLoss),
+                false => self.mac.enqueue(now, node, next_hop, &frame[..length], datagram),
+            };
+            if let Err(reason) = given {
+                events.lost(Host::Node(node), datagram, reason);
+            }
+        }
+    }
+
+    /// Sees to it that the node's reassembly is asked when something is to be given up.
+    fn arm_timer(&mut self, node: NodeId) {
+        let Node { reassembler, timer, .. } = &mut self.nodes[node.index()];
+        if let Some(deadline) = reassembler.deadline().filter(|&at| timer.is_none_or(|armed| at < armed)) {
+            *timer = Some(deadline);
+            self.timers.push(deadline, node);
+        }
+    }
+
+    fn handle_timer(&mut self, now: Instant, node: NodeId, events: &mut Events) {
+        self.nodes[node.index()].timer = None;
+        while let Some(expired) = self.nodes[node.index()].reassembler.handle_timeout(now) {
+            events.lost(Host::Node(node), expired.datagram, DropReason::ReassemblyTimeout);
+        }
+        self.arm_timer(node);
+    }
+}
+
+/// To whom a packet is addressed; none where that is nobody in this world.
+fn destination(packet: &[u8]) -> Option<Host> {
+    Host::of_address(Ipv6Header::parse(packet).ok()?.destination)
+}
+
+fn discarded(reason: Discard) -> DropReason {
+    match reason {
+        Discard::Full => DropReason::ReassemblyFull,
+        Discard::TooLong(_) => DropReason::ReassemblyTooLong,
+        Discard::Malformed(_) | Discard::Overlap { .. } => DropReason::Malformed,
+    }
+}
+
+// The sizes that the lowpan room counts in and those of a frame are one fact.
+const _: () = assert!(lowpan::FRAME_CAPACITY == crate::radio::frame::DATA_PAYLOAD);

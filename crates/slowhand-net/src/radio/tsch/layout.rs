@@ -1,0 +1,146 @@
+//! A static schedule for a routing tree: minimal, autonomous and managed cells, laid out once.
+
+use super::msf;
+use super::schedule::{Cell, CellOptions, handle};
+use crate::address::NodeId;
+use crate::route::Routes;
+
+/// How many cells of each kind the schedule has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Layout {
+    /// Slots in a slotframe.
+    pub slotframe: u16,
+    /// Cells that all nodes share: the first slots of the slotframe.
+    pub shared: u16,
+    /// Dedicated cells between each node and its parent. They go up and down in turn, beginning with up: of three,
+    /// two carry frames towards the root.
+    pub managed: u16,
+    /// Whether every node has its autonomous cell (RFC 9033, section 3).
+    pub autonomous: bool,
+}
+
+/// A slotframe too short for its cells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "no slot of the {slotframe} in the slotframe is left for managed cell {cell} between node {node} and its parent \
+     {parent}: give a longer slotframe or fewer cells"
+)]
+pub struct Crowded {
+    /// Slots in the slotframe.
+    pub slotframe: u16,
+    /// Which of the managed cells of the pair, counted from 1.
+    pub cell: u16,
+    /// The child.
+    pub node: NodeId,
+    /// Its parent.
+    pub parent: NodeId,
+}
+
+impl Layout {
+    /// The cells of every node.
+    ///
+    /// Managed cells are spread evenly over the slotframe, each pair of nodes on a channel offset of its own
+    /// as long as there are enough. They keep clear of the autonomous cells of both ends; where the slotframe
+    /// is too short for that, a sender gives up its own autonomous cell in that slot while it has a frame.
+    ///
+    /// # Errors
+    /// The first cell that finds no slot.
+    pub fn cells(&self, routes: &Routes) -> Result<Vec<Vec<Cell>>, Crowded> {
+        let mut cells: Vec<Vec<Cell>> =
+            (0..routes.nodes()).map(|node| self.common_cells(NodeId(node as u16))).collect();
+        if self.autonomous {
+            for child in (1..routes.nodes()).map(|child| NodeId(child as u16)) {
+                if let Some(parent) = routes.parent(child) {
+                    cells[child.index()].push(msf::transmit_cell(parent, self.slotframe));
+                    cells[parent.index()].push(msf::transmit_cell(child, self.slotframe));
+                }
+            }
+        }
+        for child in (1..routes.nodes()).map(|child| NodeId(child as u16)) {
+            if let Some(parent) = routes.parent(child) {
+                for number in 0..self.managed {
+                    let (from, to) = if number % 2 == 0 { (child, parent) } else { (parent, child) };
+                    let slot = self.free_slot(&cells, child, from, to, number).ok_or(Crowded {
+                        slotframe: self.slotframe,
+                        cell: number + 1,
+                        node: child,
+                        parent,
+                    })?;
+                    let channel_offset = (child.0 % 16) as u8;
+                    for (node, options, other) in [(from, CellOptions::TRANSMIT, to), (to, CellOptions::RECEIVE, from)]
+                    {
+                        let neighbor = Some(other);
+                        let cell = Cell { slot, channel_offset, options, neighbor, handle: handle::NEGOTIATED };
+                        cells[node.index()].push(cell);
+                    }
+                }
+            }
+        }
+        Ok(cells)
+    }
+
+    fn common_cells(&self, node: NodeId) -> Vec<Cell> {
+        let shared = |slot| Cell {
+            slot,
+            channel_offset: 0,
+            options: CellOptions::SHARED,
+            neighbor: None,
+            handle: handle::MINIMAL,
+        };
+        let autonomous = self.autonomous.then(|| msf::receive_cell(node, self.slotframe));
+        (0..self.shared).map(shared).chain(autonomous).collect()
+    }
+
+    /// The free slot nearest behind the place where this cell would lie if all were spread evenly.
+    fn free_slot(&self, cells: &[Vec<Cell>], child: NodeId, from: NodeId, to: NodeId, number: u16) -> Option<u16> {
+        let slots = u64::from(self.slotframe.checked_sub(self.shared).filter(|&slots| slots > 0)?);
+        // Pairs start at places that follow the golden ratio: neighbours in number lie far apart.
+        let start = u64::from(child.0) * slots * 618 / 1000 + u64::from(number) * slots / u64::from(self.managed);
+        let candidates = (0..slots).map(|step| self.shared + ((start + step) % slots) as u16);
+        let managed = |node: NodeId, slot| {
+            cells[node.index()].iter().any(|cell| cell.slot == slot && cell.handle == handle::NEGOTIATED)
+        };
+        let autonomous = |node: NodeId, slot| self.autonomous && msf::receive_cell(node, self.slotframe).slot == slot;
+        let usable = |slot: &u16| !managed(from, *slot) && !managed(to, *slot) && !autonomous(to, *slot);
+        candidates
+            .clone()
+            .filter(usable)
+            .find(|&slot| !autonomous(from, slot))
+            .or_else(|| candidates.clone().find(usable))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::radio::link::LinkQuality;
+
+    fn line(hops: u16) -> Routes {
+        let links: Vec<_> =
+            (0..hops).flat_map(|node| LinkQuality::symmetric(NodeId(node), NodeId(node + 1), 1.0)).collect();
+        Routes::shortest(usize::from(hops) + 1, &links).unwrap()
+    }
+
+    #[test]
+    fn no_node_has_two_dedicated_cells_in_a_slot() {
+        for (hops, slotframe, managed) in [(1, 5, 3), (4, 11, 3), (8, 101, 6), (3, 7, 2)] {
+            let layout = Layout { slotframe, shared: 1, managed, autonomous: true };
+            for cells in layout.cells(&line(hops)).unwrap() {
+                let mut slots: Vec<u16> =
+                    cells.iter().filter(|cell| cell.handle == handle::NEGOTIATED).map(|cell| cell.slot).collect();
+                let all = slots.len();
+                slots.sort();
+                slots.dedup();
+                assert_eq!(slots.len(), all, "{hops} hops in {slotframe} slots");
+                assert!(slots.iter().all(|&slot| (1..slotframe).contains(&slot)));
+            }
+        }
+    }
+
+    #[test]
+    fn a_crowded_slotframe_is_named() {
+        let layout = Layout { slotframe: 5, shared: 1, managed: 3, autonomous: true };
+        let crowded = layout.cells(&line(2)).unwrap_err();
+        assert_eq!((crowded.node, crowded.parent), (NodeId(2), NodeId(1)));
+    }
+}
