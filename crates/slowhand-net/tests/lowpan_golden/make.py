@@ -47,6 +47,18 @@ def udp_case(name, ports=(61617, 61616), p=None, tc=0, fl=0, hop_limit=64, elide
     return name, compressed, packet
 
 
+def zero_sum_case(name):
+    """A UDP packet whose checksum comes out as zero, which is sent as 0xffff."""
+    upper = IPv6(src=MESH1, dst=MESH0, hlim=64) / UDP(sport=61617, dport=61616)
+    base = IPv6(raw(upper / Raw(bytes(2))))[UDP].chksum
+    # Two octets equal to the checksum without them add up to all ones.
+    payload = base.to_bytes(2, "big")
+    packet = raw(upper / Raw(payload))
+    assert IPv6(packet)[UDP].chksum == 0xFFFF
+    nhc = LoWPAN_NHC_UDP(P=3, udpSourcePort=1, udpDestPort=0, C=0, udpChecksum=0xFFFF)
+    return name, raw(iphc() / LoWPAN_NHC(exts=[nhc])) + payload, packet
+
+
 def inline_case(name, upper, next_header):
     """A packet whose next header travels as it is."""
     packet = raw(IPv6(src=MESH1, dst=MESH0, hlim=64) / upper)
@@ -111,6 +123,7 @@ def cases():
     yield address_case("multicast on context 0", MESH1, "ff35:40:2001:db8::1234:5678", m=1, dac=1, dam=0, dst=tail("350012345678"))
     yield address_case("multicast on context 1", MESH1, "ff35:140:2001:db8:1::1", cid=1, sci=0, dci=1, m=1, dac=1, dam=0, dst=tail("350100000001"))
 
+    yield zero_sum_case("checksum that would be zero")
     yield inline_case("TCP", TCP(sport=61617, dport=443, seq=1, flags="S", options=[("MSS", 844)]), 6)
     yield inline_case("ICMPv6", ICMPv6EchoRequest(id=1, seq=2, data=b"slowhand"), 58)
 
