@@ -419,3 +419,6 @@ impl Buffer {
         Ok((packet, self.datagram))
     }
 }
+
+#[cfg(test)]
+mod tests;

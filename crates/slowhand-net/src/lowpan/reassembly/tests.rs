@@ -1,0 +1,236 @@
+use super::*;
+use crate::address::{NodeId, mesh_address};
+use crate::ip::{Endpoint, UdpDatagram, udp_datagram};
+use crate::lowpan::{FRAME_CAPACITY, Fragmenter};
+
+const FROM: Eui64 = Eui64::of_node(NodeId(1));
+const TO: Eui64 = Eui64::of_node(NodeId::ROOT);
+const LIMITS: Limits = Limits { buffers: 2, datagram: 1280, timeout: Duration::from_secs(3) };
+
+fn at(ms: u64) -> Instant {
+    Instant::ZERO + Duration::from_millis(ms)
+}
+
+fn reassembler() -> Reassembler {
+    Reassembler::new(LIMITS, Contexts::mesh())
+}
+
+fn packet(size: usize) -> Vec<u8> {
+    let payload: Vec<u8> = (0..size - UdpDatagram::HEADERS).map(|at| at as u8).collect();
+    let mut packet = vec![0; size];
+    let source = Endpoint::new(mesh_address(NodeId(1)), 61617);
+    let destination = Endpoint::new(mesh_address(NodeId::ROOT), 5684);
+    udp_datagram(source, destination, &payload, &mut packet).unwrap();
+    packet
+}
+
+fn frames(packet: &[u8], tag: u16, capacity: usize) -> Vec<Vec<u8>> {
+    let link = Link { source: FROM, destination: TO };
+    let mut fragmenter = Fragmenter::new(packet, link, &Contexts::mesh(), tag, capacity).unwrap();
+    let mut out = vec![0; capacity];
+    let mut frames = Vec::new();
+    while let Some(length) = fragmenter.next_frame(packet, &mut out).unwrap() {
+        frames.push(out[..length].to_vec());
+    }
+    frames
+}
+
+/// A later fragment by hand: 11100, size, tag, offset in units of eight.
+fn later(size: u16, tag: u16, offset: u8, body: &[u8]) -> Vec<u8> {
+    let [high, low] = (0xe000 | size).to_be_bytes();
+    let tag = tag.to_be_bytes();
+    [&[high, low, tag[0], tag[1], offset], body].concat()
+}
+
+#[test]
+fn a_packet_is_given_up_just_when_its_time_has_come() {
+    let mut reassembler = reassembler();
+    let packet = packet(300);
+    let frames = frames(&packet, 9, FRAME_CAPACITY);
+    assert_eq!(reassembler.deadline(), None);
+    reassembler.handle_fragment(at(100), FROM, TO, &frames[0], 77);
+    // A later fragment does not prolong it.
+    reassembler.handle_fragment(at(2_000), FROM, TO, &frames[1], 78);
+    assert_eq!(reassembler.deadline(), Some(at(3_100)));
+    assert_eq!(reassembler.handle_timeout(at(3_100) - Duration::from_micros(1)), None);
+    let expired = reassembler.handle_timeout(at(3_100)).unwrap();
+    let link = Link { source: FROM, destination: TO };
+    // 48 octets of headers and 88 in the first frame, 96 in the second.
+    let expected = Expired { link, tag: 9, size: 300, received: 136 + 96, datagram: 77 };
+    assert_eq!(expired, expected);
+    assert_eq!(reassembler.handle_timeout(at(3_100)), None);
+    assert_eq!(reassembler.occupancy(), Occupancy::default());
+    // The last fragment, late, begins anew and cannot complete anything.
+    let outcome = reassembler.handle_fragment(at(3_200), FROM, TO, &frames[2], 77);
+    assert_eq!(outcome, Outcome::Incomplete);
+}
+
+#[test]
+fn the_timeout_never_exceeds_the_standard() {
+    let limits = Limits { timeout: Duration::from_secs(100), ..LIMITS };
+    let mut reassembler = Reassembler::new(limits, Contexts::mesh());
+    reassembler.handle_fragment(at(0), FROM, TO, &later(300, 1, 17, &[0; 8]), 1);
+    assert_eq!(reassembler.deadline(), Some(at(60_000)));
+}
+
+#[test]
+fn a_packet_without_a_buffer_is_discarded_and_the_others_are_not() {
+    let mut reassembler = reassembler();
+    let small = packet(60);
+    let packet = packet(300);
+    let [one, two, three] = [1, 2, 3].map(|tag| frames(&packet, tag, FRAME_CAPACITY));
+    assert_eq!(reassembler.handle_fragment(at(0), FROM, TO, &one[0], 1), Outcome::Incomplete);
+    assert_eq!(reassembler.handle_fragment(at(1), FROM, TO, &two[0], 2), Outcome::Incomplete);
+    let refused = reassembler.handle_fragment(at(2), FROM, TO, &three[0], 3);
+    assert_eq!(refused, Outcome::Discarded(Discard::Full));
+    assert_eq!(reassembler.occupancy(), Occupancy { buffers: 2, received: 2 * 136, reserved: 600 });
+    // A packet in one frame needs no buffer.
+    let small = frames(&small, 0, FRAME_CAPACITY);
+    let whole = reassembler.handle_fragment(at(3), FROM, TO, &small[0], 4);
+    assert!(matches!(whole, Outcome::Complete { datagram: 4, .. }));
+
+    reassembler.handle_fragment(at(4), FROM, TO, &one[2], 1);
+    let whole = reassembler.handle_fragment(at(5), FROM, TO, &one[1], 1);
+    assert_eq!(whole, Outcome::Complete { packet: &mut packet.clone()[..], datagram: 1 });
+    // The oldest is now the second.
+    assert_eq!(reassembler.deadline(), Some(at(3_001)));
+    assert_eq!(reassembler.handle_fragment(at(6), FROM, TO, &three[0], 3), Outcome::Incomplete);
+    assert_eq!(reassembler.peak(), Occupancy { buffers: 2, received: 300 + 136, reserved: 600 });
+}
+
+#[test]
+fn fragments_belong_together_by_link_tag_and_size() {
+    let limits = Limits { buffers: 8, ..LIMITS };
+    let mut reassembler = Reassembler::new(limits, Contexts::mesh());
+    let other = Eui64::of_node(NodeId(2));
+    for (from, to, size, tag) in
+        [(FROM, TO, 300, 1), (other, TO, 300, 1), (FROM, other, 300, 1), (FROM, TO, 308, 1), (FROM, TO, 300, 2)]
+    {
+        let before = reassembler.occupancy().buffers;
+        for _ in 0..2 {
+            reassembler.handle_fragment(at(0), from, to, &later(size, tag, 17, &[0; 8]), 0);
+        }
+        assert_eq!(reassembler.occupancy().buffers, before + 1);
+    }
+}
+
+#[test]
+fn doubles_are_ignored_and_overlaps_end_the_packet() {
+    // Around the fragment of octets 136 to 232: (offset in units, octets, whether it is the same).
+    let cases = [
+        (17, 96, true),
+        (17, 88, false),  // shorter
+        (17, 104, false), // longer
+        (16, 96, false),  // begins before
+        (18, 88, false),  // within
+        (18, 96, false),  // ends behind
+        (16, 112, false), // around
+    ];
+    for (offset, octets, is_double) in cases {
+        let mut reassembler = reassembler();
+        let frames = frames(&packet(400), 5, FRAME_CAPACITY);
+        reassembler.handle_fragment(at(0), FROM, TO, &frames[1], 50);
+        let again = later(400, 5, offset, &vec![0xee; octets]);
+        let outcome = reassembler.handle_fragment(at(1), FROM, TO, &again, 51);
+        if is_double {
+            assert_eq!(outcome, Outcome::Incomplete);
+            assert_eq!(reassembler.occupancy().received, 96);
+        } else {
+            assert_eq!(outcome, Outcome::Discarded(Discard::Overlap { datagram: 50 }));
+            assert_eq!(reassembler.occupancy(), Occupancy::default());
+            assert_eq!(reassembler.deadline(), None);
+        }
+    }
+}
+
+#[test]
+fn neighbouring_fragments_do_not_overlap() {
+    let mut reassembler = reassembler();
+    let packet = packet(400);
+    let frames = frames(&packet, 5, FRAME_CAPACITY);
+    for frame in [1, 2, 3, 2, 1, 3] {
+        let outcome = reassembler.handle_fragment(at(0), FROM, TO, &frames[frame], 0);
+        assert_eq!(outcome, Outcome::Incomplete, "fragment {frame}");
+    }
+    let whole = reassembler.handle_fragment(at(0), FROM, TO, &frames[0], 0);
+    assert_eq!(whole, Outcome::Complete { packet: &mut packet.clone()[..], datagram: 0 });
+}
+
+#[test]
+fn what_contradicts_itself_is_malformed() {
+    let cases = [
+        (later(300, 1, 17, &[0; 9]), Error::FragmentLength(9)),
+        (later(300, 1, 17, &[]), Error::Truncated),
+        (later(300, 1, 37, &[0; 5]), ip::Error::Length { field: 300, found: 301 }.into()),
+        (later(0, 1, 0, &[0; 8]), ip::Error::Length { field: 0, found: 8 }.into()),
+        (vec![0xe1, 0x2c, 0, 1], Error::Truncated),
+        (vec![0xc1], Error::Truncated),
+        (vec![], Error::Truncated),
+        (vec![0x00], Error::Dispatch(0x00)),    // not a LoWPAN frame
+        (vec![0x42, 0], Error::Dispatch(0x42)), // HC1
+        // A first fragment whose size is less than the headers it carries.
+        (
+            [&[0xc0, 40, 0, 1, 0x7e, 0x77, 0xf3, 0x10, 1, 2][..], &[0; 8]].concat(),
+            ip::Error::Length { field: 40, found: 48 }.into(),
+        ),
+        // DAC with DAM 0, M with DAC and DAM 1.
+        (vec![0x7e, 0x74, 0xf3, 0x10, 1, 2], Error::Reserved),
+        (vec![0x7e, 0x7d, 0xf3, 0x10, 1, 2], Error::Reserved),
+        // Context 5 is not set; an extension header is compressed.
+        (vec![0x7e, 0xf7, 0x50, 0xf3, 0x10, 1, 2], Error::Context(5)),
+        (vec![0x7e, 0x77, 0xe0, 17, 0], Error::NextHeader(0xe0)),
+    ];
+    for (payload, error) in cases {
+        let mut reassembler = reassembler();
+        let outcome = reassembler.handle_fragment(at(0), FROM, TO, &payload, 0);
+        assert_eq!(outcome, Outcome::Discarded(Discard::Malformed(error)), "{payload:02x?}");
+        assert_eq!(reassembler.occupancy(), Occupancy::default());
+    }
+}
+
+#[test]
+fn a_packet_longer_than_a_buffer_is_discarded() {
+    let mut reassembler = reassembler();
+    let packet = packet(1281);
+    let first = &frames(&packet, 1, FRAME_CAPACITY)[0];
+    let outcome = reassembler.handle_fragment(at(0), FROM, TO, first, 0);
+    assert_eq!(outcome, Outcome::Discarded(Discard::TooLong(1281)));
+    let single = &frames(&packet, 1, 2000)[0];
+    let outcome = reassembler.handle_fragment(at(0), FROM, TO, single, 0);
+    assert_eq!(outcome, Outcome::Discarded(Discard::TooLong(1281)));
+}
+
+/// The checksum elided in a first fragment is computed when the packet is whole.
+#[test]
+fn an_elided_checksum_is_restored_from_all_fragments() {
+    let mut reassembler = reassembler();
+    let packet = packet(300);
+    let mut frames = frames(&packet, 1, FRAME_CAPACITY);
+    // Fragment header (4), IPHC (2), NHC octet, ports 0xb1 and 5684 (3), checksum.
+    assert_eq!(frames[0][6], 0xf2);
+    assert_eq!(frames[0][10..12], packet[46..48]);
+    frames[0][6] |= 0x04;
+    frames[0].drain(10..12);
+    reassembler.handle_fragment(at(0), FROM, TO, &frames[2], 0);
+    reassembler.handle_fragment(at(0), FROM, TO, &frames[0], 0);
+    let whole = reassembler.handle_fragment(at(0), FROM, TO, &frames[1], 0);
+    assert_eq!(whole, Outcome::Complete { packet: &mut packet.clone()[..], datagram: 0 });
+}
+
+#[test]
+fn a_buffer_holds_nothing_of_the_packet_before() {
+    let mut reassembler = Reassembler::new(Limits { buffers: 1, ..LIMITS }, Contexts::mesh());
+    let long = packet(400);
+    for frame in &frames(&long, 1, FRAME_CAPACITY)[1..] {
+        reassembler.handle_fragment(at(0), FROM, TO, frame, 1);
+    }
+    reassembler.handle_timeout(at(3_000)).unwrap();
+    let short = packet(200);
+    let frames = frames(&short, 2, FRAME_CAPACITY);
+    assert_eq!(reassembler.handle_fragment(at(3_000), FROM, TO, &frames[1], 2), Outcome::Incomplete);
+    assert_eq!(reassembler.handle_fragment(at(3_000), FROM, TO, &frames[1], 2), Outcome::Incomplete);
+    let whole = reassembler.handle_fragment(at(3_000), FROM, TO, &frames[0], 2);
+    assert_eq!(whole, Outcome::Complete { packet: &mut short.clone()[..], datagram: 2 });
+    reassembler.clear();
+    assert_eq!(reassembler.peak(), Occupancy::default());
+}
