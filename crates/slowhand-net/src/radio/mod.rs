@@ -5,6 +5,7 @@
 
 pub mod frame;
 pub mod link;
+pub mod medium;
 pub mod phy;
 mod pool;
 pub mod tsch;

@@ -1,0 +1,204 @@
+//! The air that contending nodes share: who is sending, who hears whom, what collides.
+//!
+//! One channel, continuous time, no propagation delay. A radio synchronises with a frame when it listens at the
+//! frame's first symbol while nothing else is audible to it; it then has that frame until its last symbol,
+//! unless another audible frame overlaps it (nobody captures: both are lost), the radio stops listening, or the
+//! link loses it. Hidden terminals need no rule of their own: senders that do not hear each other collide where
+//! both are heard.
+//!
+//! Events of one instant may come in any order: a frame that ends when another begins does not overlap it, and a
+//! frame that begins at the instant of a clear channel assessment is not yet seen by it.
+
+use super::link::{Kind, Links};
+use super::phy::SYMBOL;
+use crate::address::NodeId;
+use crate::clock::{Duration, Instant};
+
+/// How long a clear channel assessment listens: 8 symbols (IEEE 802.15.4-2015, 10.2.8).
+pub const CCA_DURATION: Duration = Duration::from_micros(8 * SYMBOL.as_micros());
+
+/// A frame on the air, from [`Medium::begin`] until [`Medium::end`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OnAir(u32);
+
+/// A radio that synchronised with a frame, and what became of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reception {
+    /// Whose radio it is.
+    pub node: NodeId,
+    /// Whether it got the frame; while the frame is on the air, [`Outcome::Received`] says that nothing has
+    /// disturbed it so far.
+    pub outcome: Outcome,
+}
+
+/// What became of a frame at a radio that had synchronised with it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// It arrived.
+    Received,
+    /// Another audible frame overlapped it.
+    Collided,
+    /// The link lost it.
+    Lost,
+    /// The radio stopped listening before its end.
+    Missed,
+}
+
+/// The air of one channel.
+#[derive(Debug)]
+pub struct Medium {
+    channel: u8,
+    links: Links,
+    frames: Vec<Frame>,
+    /// Entries of `frames` that are not in use.
+    free: Vec<OnAir>,
+    /// By node.
+    ears: Vec<Ear>,
+}
+
+#[derive(Debug, Default)]
+struct Frame {
+    from: Option<NodeId>,
+    end: Instant,
+    receptions: Vec<Reception>,
+}
+
+/// What is audible at one node.
+#[derive(Clone, Copy, Debug, Default)]
+struct Ear {
+    /// Without a gap, something has been audible from here ...
+    busy_since: Instant,
+    /// ... to here.
+    busy_until: Instant,
+    /// The end of the busy time before that.
+    busy_before: Instant,
+    /// The frame that its radio synchronised with last.
+    frame: Option<OnAir>,
+    /// The end of the frame that it sent last.
+    sending_until: Instant,
+}
+
+impl Medium {
+    /// A silent channel (11..=26) between nodes with these links.
+    pub fn new(channel: u8, links: Links) -> Self {
+        let ears = vec![Ear::default(); links.nodes()];
+        Self { channel, links, frames: Vec::new(), free: Vec::new(), ears }
+    }
+
+    /// The channel.
+    pub fn channel(&self) -> u8 {
+        self.channel
+    }
+
+    /// Who hears whom.
+    pub fn links(&self) -> &Links {
+        &self.links
+    }
+
+    /// `from` sends the first symbol of a frame that lasts `air_time`; `listens` says whose radio is listening.
+    ///
+    /// Whatever `from` was receiving, it loses. Call [`end`](Self::end) when the air time is over.
+    pub fn begin(
+        &mut self,
+        now: Instant,
+        from: NodeId,
+        air_time: Duration,
+        mut listens: impl FnMut(NodeId) -> bool,
+    ) -> OnAir {
+        let end = now + air_time;
+        self.disturb(now, from, Outcome::Missed);
+        self.ears[from.index()].sending_until = end;
+        let id = self.free.pop().unwrap_or_else(|| {
+            self.frames.push(Frame::default());
+            OnAir(self.frames.len() as u32 - 1)
+        });
+        let mut receptions = std::mem::take(&mut self.frames[id.0 as usize].receptions);
+        for node in self.links.audience(from) {
+            let ear = &mut self.ears[node.index()];
+            if ear.busy_until > now {
+                disturb(&mut self.frames, ear, now, node, Outcome::Collided);
+            } else if ear.sending_until <= now && listens(node) {
+                receptions.push(Reception { node, outcome: Outcome::Received });
+                ear.frame = Some(id);
+            }
+            ear.hear(now, end);
+        }
+        self.frames[id.0 as usize] = Frame { from: Some(from), end, receptions };
+        id
+    }
+
+    /// The radios that have synchronised with a frame on the air.
+    pub fn receptions(&self, id: OnAir) -> &[Reception] {
+        &self.frames[id.0 as usize].receptions
+    }
+
+    /// Ends a frame, and replaces what is in `receptions` by what became of it wherever a radio had synchronised
+    /// with it. Draws the losses of the links that nothing else disturbed.
+    pub fn end(&mut self, id: OnAir, kind: Kind, receptions: &mut Vec<Reception>) {
+        let frame = &mut self.frames[id.0 as usize];
+        receptions.clear();
+        receptions.append(&mut frame.receptions);
+        // A frame that has ended already has no receptions, and is not freed twice.
+        let Some(from) = frame.from.take() else { return };
+        for Reception { node, outcome } in &mut *receptions {
+            if *outcome == Outcome::Received && !self.links.delivers(from, *node, self.channel, kind) {
+                *outcome = Outcome::Lost;
+            }
+            let ear = &mut self.ears[node.index()];
+            ear.frame = ear.frame.filter(|&current| current != id);
+        }
+        self.free.push(id);
+    }
+
+    /// The node's radio stops listening: it loses the frame it was receiving.
+    pub fn stop_listening(&mut self, now: Instant, node: NodeId) {
+        self.disturb(now, node, Outcome::Missed);
+    }
+
+    /// Until when the node's radio receives the frame that it has synchronised with, if there is one.
+    pub fn receiving_until(&self, now: Instant, node: NodeId) -> Option<Instant> {
+        let frame = self.ears[node.index()].frame?;
+        Some(self.frames[frame.0 as usize].end).filter(|&end| end > now)
+    }
+
+    /// Whether a clear channel assessment that ends now finds the channel busy at this node: whether a frame of
+    /// another node was audible during the last 8 symbols.
+    pub fn busy(&self, now: Instant, node: NodeId) -> bool {
+        let ear = &self.ears[node.index()];
+        let audible_until = if ear.busy_since < now { ear.busy_until } else { ear.busy_before };
+        audible_until + CCA_DURATION > now && audible_until > Instant::ZERO
+    }
+
+    fn disturb(&mut self, now: Instant, node: NodeId, outcome: Outcome) {
+        disturb(&mut self.frames, &mut self.ears[node.index()], now, node, outcome);
+    }
+}
+
+/// Takes from a node the frame that it is receiving.
+fn disturb(frames: &mut [Frame], ear: &mut Ear, now: Instant, node: NodeId, outcome: Outcome) {
+    let Some(frame) = ear.frame.map(|id| &mut frames[id.0 as usize]).filter(|frame| frame.end > now) else {
+        return;
+    };
+    if let Some(reception) = frame.receptions.iter_mut().find(|reception| reception.node == node)
+        && reception.outcome == Outcome::Received
+    {
+        reception.outcome = outcome;
+    }
+    if outcome == Outcome::Missed {
+        ear.frame = None;
+    }
+}
+
+impl Ear {
+    fn hear(&mut self, now: Instant, end: Instant) {
+        if self.busy_until <= now && self.busy_since < now {
+            // Quiet until now, or the last frame ends as this one begins.
+            self.busy_before = self.busy_until;
+            self.busy_since = now;
+        }
+        self.busy_until = self.busy_until.max(end);
+    }
+}
+
+#[cfg(test)]
+mod tests;
