@@ -13,9 +13,6 @@ class Scenario:
     def __new__(cls, path: str | PathLike[str], overrides: list[str]) -> Scenario:
         """Reads the TOML file at `path`, each override (`key=value`) replacing one key."""
 
-    def describe(self) -> str:
-        """What it runs, as a JSON object."""
-
 class Run:
     """Handshakes running on threads of their own."""
 
@@ -31,11 +28,13 @@ class Run:
     def finish(self) -> Records:
         """Waits for the end and hands over the records, once."""
 
+Column = list[int] | list[float] | list[float | None] | list[str] | list[list[int]]
+
 class Records:
     """One record a handshake, ordered by seed, then client."""
 
     def __len__(self) -> int: ...
-    def columns(self) -> dict[str, list[int] | list[float] | list[float | None] | list[str]]:
+    def columns(self) -> dict[str, Column]:
         """The records as columns, in their fixed order."""
 
     def summary(self) -> str:

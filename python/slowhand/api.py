@@ -66,7 +66,7 @@ class Run:
         self._records: _native.Records | None = None
 
     def wait(self, timeout_s: float) -> tuple[int, bool]:
-        """Waits until all handshakes are done, `timeout_s` at most: how many are, and whether all."""
+        """Waits until all are done, `timeout_s` at most: how many are, and whether all are."""
         return self._native.wait(timeout_s)
 
     def cancel(self) -> None:

@@ -63,13 +63,13 @@ def run(
         Path | None, typer.Option(help="Write the first seed's frames to this pcapng file.")
     ] = None,
     records: Annotated[
-        Path | None, typer.Option(help="Write a row a handshake to this .parquet or .csv file.")
+        Path | None, typer.Option(help="Write a row a handshake to this .parquet file.")
     ] = None,
     json: Json = False,
 ) -> None:
     """Run a scenario many times and print what came of it."""
-    if records and records.suffix not in (".parquet", ".csv"):
-        raise Complaint(f"--records {records}: the name must end in .parquet or .csv")
+    if records and records.suffix != ".parquet":
+        raise Complaint(f"--records {records}: the name must end in .parquet")
     for option, path in (("--pcap", pcap), ("--records", records)):
         if path:
             _check_writable(option, path)
@@ -79,7 +79,7 @@ def run(
     handshakes = Run(loaded, count=count, seed=seed, threads=threads)
     interrupted = _watch(handshakes)
     if records:
-        _write_records(handshakes, records)
+        handshakes.frame().write_parquet(records)
     if json:
         _print_json(_run_json(handshakes, interrupted))
     else:
@@ -155,14 +155,6 @@ def _run_json(handshakes: Run, interrupted: bool) -> dict[str, object]:
     }
     summary = handshakes.summary()
     return about | {"wall_s": handshakes.wall_s} | summary
-
-
-def _write_records(handshakes: Run, path: Path) -> None:
-    frame = handshakes.frame()
-    if path.suffix == ".csv":
-        frame.write_csv(path)
-    else:
-        frame.write_parquet(path)
 
 
 def _check_writable(option: str, path: Path) -> None:

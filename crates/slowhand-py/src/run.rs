@@ -10,7 +10,7 @@ use slowhand_lab::record::{self, Column, Record};
 use slowhand_lab::runner::Runner;
 use slowhand_lab::summary::summarise;
 
-use crate::scenario::Scenario;
+use crate::scenario::{Scenario, refused};
 use crate::to_json;
 
 /// Handshakes running on threads of their own.
@@ -20,9 +20,9 @@ pub struct Run(Mutex<Option<Runner>>);
 #[pymethods]
 impl Run {
     #[new]
-    fn new(scenario: &Scenario, seed: u64, count: u64, threads: usize) -> Self {
-        let runner = Runner::start(scenario.0.clone(), seed, count, threads);
-        Self(Mutex::new(Some(runner)))
+    fn new(scenario: &Scenario, seed: u64, count: u64, threads: usize) -> PyResult<Self> {
+        let runner = Runner::start(&scenario.0, seed, count, threads).map_err(refused)?;
+        Ok(Self(Mutex::new(Some(runner))))
     }
 
     fn wait(&self, py: Python<'_>, timeout_s: f64) -> PyResult<(u64, bool)> {
@@ -77,6 +77,7 @@ impl Records {
                 Column::F64(values) => columns.set_item(name, values)?,
                 Column::OptF64(values) => columns.set_item(name, values)?,
                 Column::Text(values) => columns.set_item(name, values)?,
+                Column::Lists(values) => columns.set_item(name, values)?,
             }
         }
         Ok(columns)

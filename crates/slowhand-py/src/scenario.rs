@@ -1,12 +1,12 @@
 //! Scenarios, and what needs nothing but one.
 
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use pyo3::create_exception;
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
-use slowhand_lab::scenario::{self as lab};
+use slowhand_lab::input::Override;
+use slowhand_lab::scenario as lab;
 
 use crate::to_json;
 
@@ -19,15 +19,15 @@ create_exception!(
 
 /// A scenario that has been read and checked.
 #[pyclass(frozen, module = "slowhand._native")]
-pub struct Scenario(pub Arc<lab::Scenario>);
+pub struct Scenario(pub lab::Scenario);
 
 #[pymethods]
 impl Scenario {
     #[new]
     fn new(path: PathBuf, overrides: Vec<String>) -> PyResult<Self> {
-        let overrides: Result<Vec<lab::Override>, _> = overrides.iter().map(|text| text.parse()).collect();
+        let overrides: Result<Vec<Override>, _> = overrides.iter().map(|text| text.parse()).collect();
         let scenario = lab::Scenario::load(&path, &overrides.map_err(refused)?);
-        Ok(Self(Arc::new(scenario.map_err(refused)?)))
+        Ok(Self(scenario.map_err(refused)?))
     }
 }
 
@@ -45,6 +45,7 @@ pub fn schema() -> PyResult<String> {
     to_json(&lab::schema())
 }
 
-fn refused(error: impl std::fmt::Display) -> PyErr {
+/// What the laboratory says about a scenario that it cannot run.
+pub fn refused(error: impl std::fmt::Display) -> PyErr {
     ScenarioError::new_err(error.to_string())
 }

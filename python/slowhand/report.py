@@ -1,0 +1,131 @@
+"""What a person reads at the end of a run: outcomes, a row a metric, and what was run."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from slowhand.api import Run
+
+WIDTH = 100
+"""Columns of the report where there is no terminal to ask."""
+
+METRICS = {
+    "The handshake": {
+        "duration_s": ("duration", "s"),
+        "compute_client_s": ("client computes", "s"),
+        "compute_server_s": ("server computes", "s"),
+    },
+    "On the air, all hops": {
+        "frames": ("data", "frames"),
+        "bytes_phy": ("data", "B"),
+        "frames_ack": ("acknowledgements", "frames"),
+        "bytes_ack": ("acknowledgements", "B"),
+    },
+    "Between the two ends": {
+        "datagrams": ("sent", "datagrams"),
+        "bytes_udp": ("sent", "B"),
+        "datagrams_lost": ("lost", "datagrams"),
+        "retransmissions_needed": ("resent, needed", "datagrams"),
+        "retransmissions_spurious": ("resent, spurious", "datagrams"),
+    },
+    "Energy of the client": {
+        "energy_client_mj": ("total", "mJ"),
+        "energy_client_cpu_mj": ("computing", "mJ"),
+        "energy_client_tx_mj": ("sending", "mJ"),
+        "energy_client_rx_mj": ("receiving", "mJ"),
+        "energy_client_listen_mj": ("idle listening", "mJ"),
+        "energy_client_sleep_mj": ("sleeping", "mJ"),
+    },
+    "Most at any node": {
+        "queue_peak": ("in the queue", "frames"),
+        "reassembly_peak_bytes": ("in reassembly", "B"),
+    },
+}
+"""The label and unit of every metric, in the order in which they are shown."""
+
+Statistics = dict[str, Any]
+
+
+def console() -> Console:
+    """Returns a console for stdout, wide enough for a row on one line."""
+    made = Console(highlight=False)
+    return made if made.is_terminal else Console(highlight=False, width=WIDTH)
+
+
+def show(handshakes: Run, interrupted: bool) -> None:
+    """Prints the report of a run."""
+    out = console()
+    summary = handshakes.summary()
+    out.print(_outcomes(summary, interrupted))
+    if summary["completed"]:
+        out.print()
+        out.print(_table(summary["metrics"]))
+    out.print()
+    out.print(_about(handshakes, interrupted), style="dim")
+
+
+def show_stacks(stacks: list[dict[str, Any]]) -> None:
+    """Prints a block for each library."""
+    out = console()
+    for stack in stacks:
+        table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
+        table.add_column(style="dim", no_wrap=True)
+        for name, value in stack.items():
+            if name != "name":
+                table.add_row(name, ", ".join(value) if isinstance(value, list) else str(value))
+        out.print(Text(stack["name"], "bold"))
+        out.print(table)
+        out.print()
+
+
+def _outcomes(summary: dict[str, Any], interrupted: bool) -> Text:
+    completed, failed = summary["completed"], summary["failed"]
+    total = completed + sum(failed.values())
+    line = Text("Interrupted. " if interrupted else "", "yellow")
+    line.append(f"{completed:,} of {total:,} handshakes completed", "bold")
+    for reason, count in failed.items():
+        line.append(f", {count:,} {reason.replace('_', ' ')}", "red")
+    return line
+
+
+def _table(metrics: dict[str, Statistics]) -> Table:
+    table = Table(box=None, padding=(0, 0, 0, 2), pad_edge=False, header_style="dim")
+    table.add_column(no_wrap=True)
+    table.add_column(style="dim", no_wrap=True)
+    for heading in ("mean", "95 % interval", "min", "p50", "p95", "p99", "max"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for group, rows in METRICS.items():
+        table.add_row(Text(group, "bold cyan"))
+        for name, (label, unit) in rows.items():
+            table.add_row(f"  {label}", unit, *_cells(metrics[name]))
+    return table
+
+
+def _cells(statistics: Statistics) -> Iterator[str]:
+    observed = [statistics[key] for key in ("min", "p50", "p95", "p99", "max")]
+    low, high = statistics["ci95"]
+    decimals = _decimals(statistics["max"])
+    yield f"{statistics['mean']:,.{decimals}f}"
+    yield f"{low:,.{decimals}f} .. {high:,.{decimals}f}"
+    if all(float(value).is_integer() for value in observed):
+        decimals = 0
+    for value in observed:
+        yield f"{value:,.{decimals}f}"
+
+
+def _decimals(largest: float) -> int:
+    """How many decimals give the largest number of a row four digits, and the others as many."""
+    return min(4, max(0, 3 - math.floor(math.log10(largest)))) if largest else 0
+
+
+def _about(handshakes: Run, interrupted: bool) -> str:
+    last = handshakes.seed + handshakes.count - 1
+    return (
+        f"{handshakes.scenario.path}, seeds {handshakes.seed} to {last}, {handshakes.wall_s:.1f} s"
+    )

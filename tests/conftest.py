@@ -1,0 +1,53 @@
+"""What the tests share: the command line, run as a user runs it, in a process of its own."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+QUICKSTART = ROOT / "scenarios" / "quickstart.toml"
+
+# The package, without the launcher: ./test has set everything up and is holding no lock.
+COMMAND = [sys.executable, "-P", "-m", "slowhand"]
+
+Cli = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture
+def cli(tmp_path: Path) -> Cli:
+    """Runs the command line in an empty folder and expects the exit code given."""
+
+    def run(*arguments: str | Path, code: int = 0) -> subprocess.CompletedProcess[str]:
+        done = subprocess.run(
+            [*COMMAND, *map(os.fspath, arguments)],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            timeout=300,
+        )
+        assert done.returncode == code, done.stderr
+        assert "Traceback" not in done.stderr
+        return done
+
+    return run
+
+
+def the_message(done: subprocess.CompletedProcess[str]) -> str:
+    """The one line that bad input is answered with."""
+    assert done.stdout == ""
+    lines = done.stderr.splitlines()
+    assert len(lines) == 1, done.stderr
+    return lines[0]
+
+
+def without_time(output: str) -> dict[str, Any]:
+    """The JSON of a run without what the wall clock had to do with."""
+    parsed: dict[str, Any] = json.loads(output)
+    assert parsed.pop("wall_s") > 0
+    return parsed

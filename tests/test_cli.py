@@ -1,0 +1,142 @@
+"""The command line as a contract: help, exit codes, one message for bad input."""
+
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import slowhand
+from conftest import COMMAND, QUICKSTART, ROOT, Cli, the_message
+
+COMMANDS = ["run", "stacks", "schema"]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_has_help_with_an_example(cli: Cli, command: str) -> None:
+    output = cli(command, "--help").stdout
+    assert f"Example: slowhand {command}" in output
+    assert "--json" in output
+
+
+def test_help_lists_the_commands_there_are(cli: Cli) -> None:
+    output = cli("--help").stdout
+    assert [command for command in COMMANDS if f" {command} " in output] == COMMANDS
+    assert cli("--version").stdout == f"slowhand {slowhand.__version__}\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["run"], "SCENARIO.toml"),
+        (["run", QUICKSTART, "--count", "0"], "--count"),
+        (["run", QUICKSTART, "--seed", "-1"], "--seed"),
+        (["run", QUICKSTART, "--threads", "none"], "--threads"),
+        (["run", QUICKSTART, "--no-such-option"], "--no-such-option"),
+        (["walk"], "walk"),
+    ],
+)
+def test_wrong_arguments_get_one_message(cli: Cli, arguments: list[str], said: str) -> None:
+    assert said in the_message(cli(*arguments, code=2))
+
+
+def test_a_missing_scenario_gets_one_message(cli: Cli) -> None:
+    assert "missing.toml" in the_message(cli("run", "missing.toml", code=2))
+
+
+def test_a_wrong_scenario_gets_file_line_key_found_and_allowed(cli: Cli, tmp_path: Path) -> None:
+    lines = QUICKSTART.read_text().splitlines()
+    number = next(n for n, line in enumerate(lines, start=1) if line.startswith("[network]"))
+    lines.insert(number, "link_pdr = 1.5")
+    lines = lines[: number + 1] + [x for x in lines[number + 1 :] if not x.startswith("link_pdr")]
+    (tmp_path / "wrong.toml").write_text("\n".join(lines))
+    message = the_message(cli("run", "wrong.toml", code=2))
+    assert f"wrong.toml:{number + 1}: network.link_pdr: found 1.5, allowed: " in message
+
+
+@pytest.mark.parametrize(
+    ("override", "said"),
+    [
+        ("network.link_pdr=1.5", "--set network.link_pdr: found 1.5, allowed: "),
+        ("network.link_prd=0.9", "link_prd"),
+        ("session.stack=nosuchtls", "nosuchtls"),
+        ("client.device=toaster", "toaster"),
+        ("network", "--set network"),
+    ],
+)
+def test_a_wrong_override_gets_one_message(cli: Cli, override: str, said: str) -> None:
+    assert said in the_message(cli("run", QUICKSTART, "--set", override, code=2))
+
+
+def test_python_raises_what_the_command_line_says(cli: Cli) -> None:
+    with pytest.raises(slowhand.ScenarioError) as raised:
+        slowhand.run(QUICKSTART, set={"network.link_pdr": 1.5})
+    done = cli("run", QUICKSTART, "--set", "network.link_pdr=1.5", code=2)
+    assert the_message(done) == f"slowhand: {raised.value}"
+
+
+def test_settings_of_every_type_reach_the_scenario() -> None:
+    slowhand.Scenario(
+        QUICKSTART,
+        {
+            "network.topology": {"kind": "line", "hops": 2},
+            "mac.hopping_sequence": [11, 26],
+            "session.cookie": False,
+            "session.timeout_s": 3,
+            "session.psk_identity": 'with "quotes" and = signs',
+        },
+    )
+    with pytest.raises(slowhand.ScenarioError, match=r"hops: found 0"):
+        slowhand.Scenario(QUICKSTART, {"network.topology": {"kind": "line", "hops": 0}})
+
+
+def test_stacks_say_what_each_library_can_do(cli: Cli) -> None:
+    stacks = json.loads(cli("stacks", "--json").stdout)
+    assert stacks == slowhand.stacks()
+    keys = ("name", "version", "licence", "protocols", "suites", "credentials", "features")
+    for stack in stacks:
+        assert set(keys) <= stack.keys()
+    versions = {stack["name"]: stack["version"] for stack in stacks}
+    assert versions["mbedtls"] == "3.6.5"
+    assert "tinydtls" in versions
+    table = cli("stacks").stdout
+    assert all(stack["name"] in table for stack in stacks)
+
+
+def test_the_schema_knows_the_keys_of_a_scenario(cli: Cli) -> None:
+    schema = json.loads(cli("schema").stdout)
+    assert schema == slowhand.schema()
+    assert {"network", "mac", "client", "session"} <= schema["properties"].keys()
+
+
+def test_the_command_line_starts_fast() -> None:
+    # Typer alone is the yardstick, measured in the same breath: absolute times mean nothing here.
+    typer = best_time([sys.executable, "-c", "import typer"])
+    assert best_time([*COMMAND, "stacks", "--json"]) < 3 * typer
+
+
+def best_time(command: list[str]) -> float:
+    """The shortest of seven runs, in seconds."""
+    times = []
+    for _ in range(7):
+        began = time.perf_counter()
+        subprocess.run(command, check=True, capture_output=True)
+        times.append(time.perf_counter() - began)
+    return min(times)
+
+
+def test_the_launcher_builds_nothing_when_nothing_has_changed(tmp_path: Path) -> None:
+    # Without Cargo, pip and compilers in reach, from another folder, through a link.
+    link = tmp_path / "slowhand"
+    link.symlink_to(ROOT / "slowhand")
+    tools = tmp_path / "tools"
+    tools.mkdir()
+    for tool in ("sh", "readlink", "cat", "cmp", "find"):
+        (tools / tool).symlink_to(f"/usr/bin/{tool}")
+    done = subprocess.run(
+        [link, "--version"], cwd=tmp_path, env={"PATH": str(tools)}, capture_output=True, text=True
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == f"slowhand {slowhand.__version__}\n"

@@ -1,0 +1,114 @@
+"""`slowhand run`: the same records from everywhere, in the shapes that scripts rely on."""
+
+import json
+from pathlib import Path
+
+import polars
+import pytest
+from polars.testing import assert_frame_equal
+
+import slowhand
+from conftest import QUICKSTART, Cli, the_message, without_time
+
+STATISTICS = {"mean", "ci95", "min", "p50", "p95", "p99", "max"}
+METRICS = {
+    "duration_s",
+    "bytes_phy",
+    "frames",
+    "datagrams",
+    "energy_client_mj",
+    "compute_client_s",
+    "retransmissions_needed",
+    "retransmissions_spurious",
+}
+
+
+def test_json_has_the_promised_shape(cli: Cli) -> None:
+    done = cli("run", QUICKSTART, "--count", 20, "--seed", 7, "--json")
+    result = json.loads(done.stdout)
+    assert done.stderr == ""
+    assert result["scenario"] == str(QUICKSTART)
+    assert (result["seed"], result["count"]) == (7, 20)
+    assert result["completed"] + sum(result["failed"].values()) == 20
+    assert result["wall_s"] > 0
+    assert result["metrics"].keys() >= METRICS
+    for name, statistics in result["metrics"].items():
+        assert statistics.keys() >= STATISTICS, name
+        ordered = [statistics[key] for key in ("min", "p50", "p95", "p99", "max")]
+        assert ordered == sorted(ordered), name
+        low, high = statistics["ci95"]
+        assert low <= statistics["mean"] <= high, name
+
+
+def test_the_statistics_are_those_of_the_records(cli: Cli, tmp_path: Path) -> None:
+    done = cli("run", QUICKSTART, "--count", 50, "--json", "--records", "r.parquet", *LOSSY)
+    frame = polars.read_parquet(tmp_path / "r.parquet").filter(outcome="completed")
+    result = json.loads(done.stdout)
+    assert result["completed"] == len(frame)
+    for name in METRICS:
+        statistics = result["metrics"][name]
+        assert statistics["mean"] == pytest.approx(frame[name].mean()), name
+        assert statistics["min"] == frame[name].min(), name
+        assert statistics["max"] == frame[name].max(), name
+        # The 95 % interval of the mean by the t distribution with 49 or so degrees of freedom.
+        deviation = frame[name].std()
+        assert isinstance(deviation, float)
+        half = (statistics["ci95"][1] - statistics["ci95"][0]) / 2
+        assert half == pytest.approx(2.01 * deviation / len(frame) ** 0.5, rel=0.01), name
+
+
+LOSSY = ("--set", "network.link_pdr=0.8")
+
+
+def test_records_depend_on_scenario_and_seed_alone(cli: Cli, tmp_path: Path) -> None:
+    common = ("run", QUICKSTART, *LOSSY, "--json")
+    one = cli(*common, "--count", 12, "--threads", 1, "--records", "one.parquet")
+    two = cli(*common, "--count", 12, "--threads", 2, "--records", "two.parquet")
+    assert without_time(one.stdout) == without_time(two.stdout)
+    frame = polars.read_parquet(tmp_path / "one.parquet")
+    assert_frame_equal(frame, polars.read_parquet(tmp_path / "two.parquet"))
+
+    overrides: dict[str, slowhand.Setting] = {"network.link_pdr": 0.8}
+    assert_frame_equal(frame, slowhand.run(QUICKSTART, count=12, set=overrides))
+
+    assert frame["seed"].to_list() == list(range(1, 13))
+    assert frame["duration_s"].n_unique() > 1, "seeds that change nothing prove nothing"
+    cli(*common, "--count", 3, "--seed", 9, "--records", "tail.parquet")
+    assert_frame_equal(frame.slice(8, 3), polars.read_parquet(tmp_path / "tail.parquet"))
+
+
+def test_the_table_shows_what_the_json_says(cli: Cli) -> None:
+    lines = cli("run", QUICKSTART, "--count", 10, *LOSSY).stdout.splitlines()
+    result = json.loads(cli("run", QUICKSTART, "--count", 10, "--json", *LOSSY).stdout)
+    assert f"{result['completed']} of 10" in lines[0]
+    assert max(map(len, lines)) <= 100
+    (row,) = (line for line in lines if line.split()[0:2] == ["duration", "s"])
+    shown = float(row.split()[-1])
+    assert shown == pytest.approx(result["metrics"]["duration_s"]["max"], rel=0.001)
+
+
+def test_pcap_opens_with_the_magic_of_pcapng(cli: Cli, tmp_path: Path) -> None:
+    cli("run", QUICKSTART, "--count", 1, "--pcap", "first.pcapng")
+    assert (tmp_path / "first.pcapng").read_bytes()[:4] == b"\x0a\x0d\x0d\x0a"
+
+
+@pytest.mark.parametrize("option", ["--pcap", "--records"])
+def test_an_unwritable_path_is_reported_before_the_work(cli: Cli, option: str) -> None:
+    # A million handshakes would not end within the time that the fixture allows.
+    output = "no/such/folder/x.parquet"
+    message = the_message(cli("run", QUICKSTART, "--count", 1_000_000, option, output, code=2))
+    assert option in message
+    assert output in message
+    assert "No such file or directory" in message
+
+
+def test_a_path_that_can_be_written_is_left_as_it_was(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "old.parquet").write_text("old")
+    cli("run", "missing.toml", "--records", "old.parquet", "--pcap", "new.pcapng", code=2)
+    assert (tmp_path / "old.parquet").read_text() == "old"
+    assert not (tmp_path / "new.pcapng").exists()
+
+
+def test_records_need_a_known_format(cli: Cli) -> None:
+    message = the_message(cli("run", QUICKSTART, "--records", "r.csv", code=2))
+    assert message == "slowhand: --records r.csv: the name must end in .parquet"
