@@ -1,0 +1,205 @@
+//! Compiles the C libraries from the sources that their carrier crates hold.
+//!
+//! The carriers stand in Cargo.toml under a target that never matches: cargo locks and downloads
+//! them, and `cargo metadata` says where they are. Nothing of their own builds runs. The files of a
+//! library that call the functions we want to hear of are compiled with those calls renamed
+//! (`-D<function>=slowhand_<function>`); see `csrc/*/operations.c`.
+
+use std::env;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Optimised whatever the Rust profile: a handshake in an unoptimised library takes many times longer.
+const OPT_LEVEL: u32 = 2;
+
+fn main() {
+    println!("cargo::rerun-if-changed=build.rs");
+    println!("cargo::rerun-if-changed=Cargo.toml");
+    println!("cargo::rerun-if-changed=csrc");
+    let carriers = Carriers::locate();
+    mbedtls(&carriers.directory("mbedtls-rs-sys").join("mbedtls"));
+    tinydtls(&carriers.directory("tinydtls-sys").join("src/tinydtls"));
+}
+
+fn mbedtls(root: &Path) {
+    const CALLERS: &[&str] = &[
+        "md",
+        "pk_wrap",
+        "ssl_msg",
+        "ssl_tls",
+        "ssl_tls12_client",
+        "ssl_tls12_server",
+    ];
+    const HEARD: &[&str] = &[
+        "mbedtls_sha256",
+        "mbedtls_sha256_update",
+        "mbedtls_sha256_finish",
+        "mbedtls_cipher_auth_encrypt_ext",
+        "mbedtls_cipher_auth_decrypt_ext",
+        "mbedtls_ecdh_make_params",
+        "mbedtls_ecdh_make_public",
+        "mbedtls_ecdh_calc_secret",
+        "mbedtls_ecdsa_write_signature",
+        "mbedtls_ecdsa_read_signature",
+    ];
+    const PLAIN: &[&str] = &[
+        "aes",
+        "aesni",
+        "asn1parse",
+        "asn1write",
+        "bignum",
+        "bignum_core",
+        "bignum_mod",
+        "bignum_mod_raw",
+        "block_cipher",
+        "ccm",
+        "cipher",
+        "cipher_wrap",
+        "constant_time",
+        "ecdh",
+        "ecdsa",
+        "ecp",
+        "ecp_curves",
+        "error",
+        "gcm",
+        "hmac_drbg",
+        "oid",
+        "pk",
+        "pk_ecc",
+        "pkparse",
+        "platform",
+        "platform_util",
+        "sha256",
+        "ssl_ciphersuites",
+        "ssl_client",
+        "ssl_cookie",
+        "ssl_debug_helpers_generated",
+        "version",
+        "x509",
+        "x509_crt",
+    ];
+    let library = root.join("library");
+    let source = |name: &&str| library.join(format!("{name}.c"));
+    let build = || {
+        let mut build = cc::Build::new();
+        build
+            .include(root.join("include"))
+            .include(&library)
+            .include("csrc")
+            .include("csrc/mbedtls")
+            .define("MBEDTLS_CONFIG_FILE", "\"csrc/mbedtls/config.h\"")
+            .include(".")
+            .warnings(false)
+            .opt_level(OPT_LEVEL);
+        build
+    };
+    let callers = renaming(build(), HEARD).files(CALLERS.iter().map(source)).compile_intermediates();
+    build()
+        .files(PLAIN.iter().map(source))
+        .file("csrc/mbedtls/session.c")
+        .file("csrc/mbedtls/operations.c")
+        .objects(callers)
+        .compile("slowhand_mbedtls");
+}
+
+fn tinydtls(root: &Path) {
+    const SYMMETRIC: &[&str] = &[
+        "dtls_sha256_update",
+        "dtls_sha256_final",
+        "dtls_ccm_encrypt_message",
+        "dtls_ccm_decrypt_message",
+    ];
+    const ASYMMETRIC: &[&str] = &[
+        "dtls_ecdsa_generate_key",
+        "dtls_ecdh_pre_master_secret",
+        "dtls_ecdsa_create_sig",
+        "dtls_ecdsa_create_sig_hash",
+        "dtls_ecdsa_verify_sig",
+        "dtls_ecdsa_verify_sig_hash",
+        "dtls_prf",
+    ];
+    const PLAIN: &[&str] = &[
+        "netq",
+        "peer",
+        "session",
+        "ccm",
+        "dtls_debug",
+        "aes/rijndael",
+        "aes/rijndael_wrap",
+        "sha2/sha2",
+        "ecc/ecc",
+    ];
+    let source = |name: &str| root.join(format!("{name}.c"));
+    let build = || {
+        let mut build = cc::Build::new();
+        build
+            .include("csrc/tinydtls")
+            .include("csrc")
+            .include(root)
+            .warnings(false)
+            .opt_level(OPT_LEVEL);
+        build
+    };
+    // crypto.c defines the asymmetric functions that dtls.c calls, and calls the symmetric ones.
+    let primitives =
+        renaming(build(), SYMMETRIC).files(["crypto", "hmac"].map(source)).compile_intermediates();
+    let protocol = renaming(renaming(build(), SYMMETRIC), ASYMMETRIC)
+        .file(source("dtls"))
+        .compile_intermediates();
+    build()
+        .files(PLAIN.iter().map(|name| source(name)))
+        .file("csrc/tinydtls/session.c")
+        .file("csrc/tinydtls/operations.c")
+        .objects(primitives)
+        .objects(protocol)
+        .compile("slowhand_tinydtls");
+}
+
+/// Renames the calls of `functions` to their stand-ins in `operations.c`.
+fn renaming(mut build: cc::Build, functions: &[&str]) -> cc::Build {
+    for function in functions {
+        build.define(function, format!("slowhand_{function}").as_str());
+    }
+    build
+}
+
+/// Where cargo keeps the packages of this workspace.
+struct Carriers(serde_json::Value);
+
+impl Carriers {
+    /// Asks cargo. First without the network: after `cargo fetch` that is enough. A plain
+    /// `cargo build` downloads only what it builds itself, so the second attempt may download.
+    /// `--locked` in both: the lock file is never touched from here.
+    fn locate() -> Self {
+        let run = |network: &[&str]| {
+            Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+                .args(["metadata", "--format-version=1", "--locked", "--manifest-path"])
+                .arg(Path::new(&env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default()).join("Cargo.toml"))
+                .args(network)
+                .output()
+                .unwrap_or_else(|error| panic!("cargo metadata cannot be run: {error}"))
+        };
+        let mut output = run(&["--offline"]);
+        if !output.status.success() {
+            output = run(&[]);
+        }
+        if !output.status.success() {
+            panic!(
+                "the C sources cannot be found; run `cargo fetch` once with network access.\n{}",
+                String::from_utf8_lossy(&output.stderr)
+            );
+        }
+        Self(serde_json::from_slice(&output.stdout).expect("cargo metadata prints JSON"))
+    }
+
+    /// The directory of one carrier crate.
+    fn directory(&self, name: &str) -> PathBuf {
+        self.0["packages"]
+            .as_array()
+            .and_then(|packages| packages.iter().find(|package| package["name"] == name))
+            .and_then(|package| package["manifest_path"].as_str())
+            .and_then(|manifest| Path::new(manifest).parent())
+            .unwrap_or_else(|| panic!("{name} is not among the dependencies in Cargo.toml"))
+            .to_path_buf()
+    }
+}

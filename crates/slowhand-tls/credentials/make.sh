@@ -1,0 +1,50 @@
+#!/bin/sh
+# Makes the test credentials anew with the openssl command (see README.md).
+# ECDSA signatures vary by an octet or two, so each certificate is issued until it has the length wanted.
+set -eu
+cd "$(dirname "$0")"
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+DAYS=7300 # 20 years: the validity still ends before 2050, so that both dates are of the short kind (RFC 5280 4.1.2.5.1)
+
+authority() { # curve
+    openssl ecparam -name "$1" -genkey -noout -out "$work/$1-authority.pem"
+    openssl req -x509 -new -key "$work/$1-authority.pem" -sha256 -days $DAYS -subj /CN=a -set_serial 1 \
+        -addext basicConstraints=CA:TRUE -outform DER -out "$1-authority.der"
+}
+
+end() { # curve name subject serial length extension
+    openssl ecparam -name "$1" -genkey -noout -out "$work/$2.pem"
+    openssl ec -in "$work/$2.pem" -outform DER -out "$1-$2-key.der" 2>/dev/null
+    openssl req -new -key "$work/$2.pem" -subj "/CN=$3" -out "$work/$2.csr"
+    printf '%s\n' "$6" >"$work/extensions"
+    openssl x509 -inform DER -in "$1-authority.der" -out "$work/$1-authority.crt"
+    for try in $(seq 200); do
+        openssl x509 -req -in "$work/$2.csr" -CA "$work/$1-authority.crt" -CAkey "$work/$1-authority.pem" \
+            -set_serial "$4" -days $DAYS -sha256 -extfile "$work/extensions" -outform DER -out "$1-$2.der" 2>/dev/null
+        [ "$(wc -c <"$1-$2.der")" = "$5" ] && return
+    done
+    echo "$1-$2: $(wc -c <"$1-$2.der") octets, never $5" >&2
+    exit 1
+}
+
+P256='basicConstraints=critical,CA:FALSE
+keyUsage=critical,digitalSignature
+subjectKeyIdentifier=none
+authorityKeyIdentifier=keyid'
+P192='basicConstraints=CA:FALSE
+subjectKeyIdentifier=none
+authorityKeyIdentifier=none'
+
+authority prime256v1
+authority prime192v1
+end prime256v1 server s 2 332 "$P256"
+end prime256v1 client c 3 332 "$P256"
+end prime192v1 server s 2 246 "$P192"
+end prime192v1 client c 3 246 "$P192"
+for file in prime*.der; do
+    case $file in
+    prime256v1*) mv "$file" "secp256r1${file#prime256v1}" ;;
+    prime192v1*) mv "$file" "secp192r1${file#prime192v1}" ;;
+    esac
+done

@@ -1,0 +1,138 @@
+/* What mbedTLS computes, in time order.
+ *
+ * build.rs compiles the *calling* files of the library with -D<function>=slowhand_<function>;
+ * the functions below stand in for the renamed calls: they call the real function, then tell
+ * the device what it was. The library's sources are unmodified. */
+#define MBEDTLS_ALLOW_PRIVATE_ACCESS
+#include "slowhand.h"
+
+#include "mbedtls/cipher.h"
+#include "mbedtls/ecdh.h"
+#include "mbedtls/ecdsa.h"
+#include "mbedtls/sha256.h"
+
+/* Hashing inside a signature (the nonce of RFC 6979) is part of the signature's price. */
+static _Thread_local int inside_signature;
+
+static void hashed(uint32_t blocks)
+{
+    if (blocks > 0 && !inside_signature)
+        slowhand_sha256(blocks);
+}
+
+/* Compressions that finishing a hash costs after `length` octets: the padding needs 9 more. */
+static uint32_t padding_blocks(size_t length)
+{
+    return length % 64 < 56 ? 1 : 2;
+}
+
+static uint16_t named_group(mbedtls_ecp_group_id id)
+{
+    const mbedtls_ecp_curve_info *info = mbedtls_ecp_curve_info_from_grp_id(id);
+    return info == NULL ? 0 : info->tls_id;
+}
+
+/* Called by md.c */
+
+int slowhand_mbedtls_sha256_update(mbedtls_sha256_context *ctx, const unsigned char *input, size_t ilen)
+{
+    uint32_t blocks = (uint32_t) ((ctx->total[0] % 64 + ilen) / 64);
+    int ret = mbedtls_sha256_update(ctx, input, ilen);
+    hashed(blocks);
+    return ret;
+}
+
+int slowhand_mbedtls_sha256_finish(mbedtls_sha256_context *ctx, unsigned char *output)
+{
+    uint32_t blocks = padding_blocks(ctx->total[0]);
+    int ret = mbedtls_sha256_finish(ctx, output);
+    hashed(blocks);
+    return ret;
+}
+
+int slowhand_mbedtls_sha256(const unsigned char *input, size_t ilen, unsigned char *output, int is224)
+{
+    int ret = mbedtls_sha256(input, ilen, output, is224);
+    hashed((uint32_t) (ilen / 64) + padding_blocks(ilen));
+    return ret;
+}
+
+/* Called by ssl_msg.c */
+
+int slowhand_mbedtls_cipher_auth_encrypt_ext(mbedtls_cipher_context_t *ctx,
+                                             const unsigned char *iv, size_t iv_len,
+                                             const unsigned char *ad, size_t ad_len,
+                                             const unsigned char *input, size_t ilen,
+                                             unsigned char *output, size_t output_len,
+                                             size_t *olen, size_t tag_len)
+{
+    int ret = mbedtls_cipher_auth_encrypt_ext(ctx, iv, iv_len, ad, ad_len, input, ilen, output, output_len,
+                                              olen, tag_len);
+    slowhand_seal(mbedtls_cipher_get_cipher_mode(ctx) == MBEDTLS_MODE_GCM,
+                  (uint32_t) mbedtls_cipher_get_key_bitlen(ctx), (uint32_t) tag_len, (uint32_t) ilen,
+                  (uint32_t) ad_len);
+    return ret;
+}
+
+int slowhand_mbedtls_cipher_auth_decrypt_ext(mbedtls_cipher_context_t *ctx,
+                                             const unsigned char *iv, size_t iv_len,
+                                             const unsigned char *ad, size_t ad_len,
+                                             const unsigned char *input, size_t ilen,
+                                             unsigned char *output, size_t output_len,
+                                             size_t *olen, size_t tag_len)
+{
+    int ret = mbedtls_cipher_auth_decrypt_ext(ctx, iv, iv_len, ad, ad_len, input, ilen, output, output_len,
+                                              olen, tag_len);
+    slowhand_open(mbedtls_cipher_get_cipher_mode(ctx) == MBEDTLS_MODE_GCM,
+                  (uint32_t) mbedtls_cipher_get_key_bitlen(ctx), (uint32_t) tag_len,
+                  (uint32_t) (ilen - tag_len), (uint32_t) ad_len);
+    return ret;
+}
+
+/* Called by ssl_tls12_client.c and ssl_tls12_server.c */
+
+int slowhand_mbedtls_ecdh_make_params(mbedtls_ecdh_context *ctx, size_t *olen, unsigned char *buf, size_t blen,
+                                      int (*f_rng)(void *, unsigned char *, size_t), void *p_rng)
+{
+    int ret = mbedtls_ecdh_make_params(ctx, olen, buf, blen, f_rng, p_rng);
+    slowhand_ecdh_generate(named_group(ctx->grp_id));
+    return ret;
+}
+
+int slowhand_mbedtls_ecdh_make_public(mbedtls_ecdh_context *ctx, size_t *olen, unsigned char *buf, size_t blen,
+                                      int (*f_rng)(void *, unsigned char *, size_t), void *p_rng)
+{
+    int ret = mbedtls_ecdh_make_public(ctx, olen, buf, blen, f_rng, p_rng);
+    slowhand_ecdh_generate(named_group(ctx->grp_id));
+    return ret;
+}
+
+int slowhand_mbedtls_ecdh_calc_secret(mbedtls_ecdh_context *ctx, size_t *olen, unsigned char *buf, size_t blen,
+                                      int (*f_rng)(void *, unsigned char *, size_t), void *p_rng)
+{
+    int ret = mbedtls_ecdh_calc_secret(ctx, olen, buf, blen, f_rng, p_rng);
+    slowhand_ecdh_agree(named_group(ctx->grp_id));
+    return ret;
+}
+
+/* Called by pk_wrap.c */
+
+int slowhand_mbedtls_ecdsa_write_signature(mbedtls_ecdsa_context *ctx, mbedtls_md_type_t md_alg,
+                                           const unsigned char *hash, size_t hlen, unsigned char *sig,
+                                           size_t sig_size, size_t *slen,
+                                           int (*f_rng)(void *, unsigned char *, size_t), void *p_rng)
+{
+    inside_signature = 1;
+    int ret = mbedtls_ecdsa_write_signature(ctx, md_alg, hash, hlen, sig, sig_size, slen, f_rng, p_rng);
+    inside_signature = 0;
+    slowhand_ecdsa_sign(named_group(ctx->grp.id));
+    return ret;
+}
+
+int slowhand_mbedtls_ecdsa_read_signature(mbedtls_ecdsa_context *ctx, const unsigned char *hash, size_t hlen,
+                                          const unsigned char *sig, size_t slen)
+{
+    int ret = mbedtls_ecdsa_read_signature(ctx, hash, hlen, sig, slen);
+    slowhand_ecdsa_verify(named_group(ctx->grp.id));
+    return ret;
+}

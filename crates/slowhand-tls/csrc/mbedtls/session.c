@@ -1,0 +1,373 @@
+#define MBEDTLS_ALLOW_PRIVATE_ACCESS
+#include "session.h"
+
+#include "slowhand.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "mbedtls/error.h"
+#include "mbedtls/platform.h"
+#include "mbedtls/platform_time.h"
+#include "mbedtls/ssl.h"
+#include "mbedtls/ssl_ciphersuites.h"
+#include "mbedtls/ssl_cookie.h"
+#include "mbedtls/version.h"
+
+/* The calendar time at which every world begins: 2030-01-01T00:00:00Z. Assumed; it only has to lie
+ * within the validity of the certificates. */
+#define WORLD_BEGAN 1893456000
+
+#define NS_PER_MS 1000000u
+#define NO_TIMER UINT64_MAX
+
+struct slowhand_mbedtls {
+    mbedtls_ssl_context ssl;
+    mbedtls_ssl_config conf;
+    mbedtls_x509_crt trusted, certificate;
+    mbedtls_pk_context key;
+    mbedtls_ssl_cookie_ctx cookie;
+    int suites[2];
+    uint16_t groups[2], signatures[2];
+    mbedtls_x509_crt_profile profile;
+    int is_complete;
+    uint64_t intermediate_ns, final_ns;
+    const uint8_t *input; /* the datagram being handled; NULL when it was read */
+    size_t input_len;
+    int has_secrets;
+    uint8_t client_random[32], master_secret[48];
+};
+
+/* The client's address as the server's cookie sees it: one session has one peer. */
+static const unsigned char TRANSPORT_ID[] = "client";
+
+/* The platform */
+
+static mbedtls_time_t world_time(mbedtls_time_t *out)
+{
+    mbedtls_time_t now = WORLD_BEGAN + (mbedtls_time_t) (slowhand_now_ns() / (1000u * NS_PER_MS));
+    if (out != NULL)
+        *out = now;
+    return now;
+}
+
+mbedtls_ms_time_t mbedtls_ms_time(void)
+{
+    return (mbedtls_ms_time_t) (slowhand_now_ns() / NS_PER_MS);
+}
+
+static int random_octets(void *unused, unsigned char *output, size_t length)
+{
+    (void) unused;
+    slowhand_random(output, length);
+    return 0;
+}
+
+void slowhand_mbedtls_initialise(void)
+{
+    /* Each of these fills a static table at its first call, without a lock. */
+    mbedtls_platform_set_time(world_time);
+    mbedtls_ssl_list_ciphersuites();
+    mbedtls_cipher_list();
+    mbedtls_ecp_grp_id_list();
+}
+
+uint32_t slowhand_mbedtls_version(void)
+{
+    return mbedtls_version_get_number();
+}
+
+void slowhand_mbedtls_error_text(int error, char *text, size_t size)
+{
+    mbedtls_strerror(error, text, size);
+}
+
+/* What the library calls back */
+
+static int send_datagram(void *unused, const unsigned char *datagram, size_t length)
+{
+    (void) unused;
+    slowhand_transmit(datagram, length);
+    return (int) length;
+}
+
+static int receive_datagram(void *context, unsigned char *buffer, size_t size)
+{
+    slowhand_mbedtls *session = context;
+    if (session->input == NULL)
+        return MBEDTLS_ERR_SSL_WANT_READ;
+    size_t length = session->input_len < size ? session->input_len : size; /* as recv() truncates */
+    memcpy(buffer, session->input, length);
+    session->input = NULL;
+    return (int) length;
+}
+
+static void set_timer(void *context, uint32_t intermediate_ms, uint32_t final_ms)
+{
+    slowhand_mbedtls *session = context;
+    if (final_ms == 0) {
+        session->intermediate_ns = session->final_ns = NO_TIMER;
+        return;
+    }
+    uint64_t now = slowhand_now_ns();
+    session->intermediate_ns = now + (uint64_t) intermediate_ms * NS_PER_MS;
+    session->final_ns = now + (uint64_t) final_ms * NS_PER_MS;
+}
+
+static int get_timer(void *context)
+{
+    const slowhand_mbedtls *session = context;
+    uint64_t now = slowhand_now_ns();
+    if (session->final_ns == NO_TIMER)
+        return -1;
+    return now >= session->final_ns ? 2 : now >= session->intermediate_ns ? 1 : 0;
+}
+
+static void export_keys(void *context, mbedtls_ssl_key_export_type type, const unsigned char *secret,
+                        size_t secret_len, const unsigned char client_random[32],
+                        const unsigned char server_random[32], mbedtls_tls_prf_types prf)
+{
+    slowhand_mbedtls *session = context;
+    (void) server_random;
+    (void) prf;
+    if (type != MBEDTLS_SSL_KEY_EXPORT_TLS12_MASTER_SECRET || secret_len != sizeof session->master_secret)
+        return;
+    memcpy(session->client_random, client_random, sizeof session->client_random);
+    memcpy(session->master_secret, secret, secret_len);
+    session->has_secrets = 1;
+}
+
+/* Construction */
+
+static int configure_credentials(slowhand_mbedtls *session, const struct slowhand_mbedtls_options *options)
+{
+    int ret;
+    if (options->psk != NULL) {
+        ret = mbedtls_ssl_conf_psk(&session->conf, options->psk, options->psk_len, options->psk_identity,
+                                   options->psk_identity_len);
+        if (ret != 0)
+            return ret;
+    }
+    if (options->group != 0) {
+        session->groups[0] = options->group;
+        session->signatures[0] = MBEDTLS_TLS1_3_SIG_ECDSA_SECP256R1_SHA256; /* 0x0403: ECDSA with SHA-256 */
+        mbedtls_ssl_conf_groups(&session->conf, session->groups);
+        mbedtls_ssl_conf_sig_algs(&session->conf, session->signatures);
+        /* The default profile refuses secp192r1, which the papers use. */
+        session->profile = mbedtls_x509_crt_profile_default;
+        session->profile.allowed_curves = 0xFFFFFFFF;
+        mbedtls_ssl_conf_cert_profile(&session->conf, &session->profile);
+    }
+    if (options->certificate != NULL) {
+        if ((ret = mbedtls_x509_crt_parse_der(&session->certificate, options->certificate,
+                                              options->certificate_len)) != 0
+            || (ret = mbedtls_pk_parse_key(&session->key, options->key, options->key_len, NULL, 0, random_octets,
+                                           NULL)) != 0
+            || (ret = mbedtls_ssl_conf_own_cert(&session->conf, &session->certificate, &session->key)) != 0)
+            return ret;
+    }
+    if (options->trusted != NULL) {
+        if ((ret = mbedtls_x509_crt_parse_der(&session->trusted, options->trusted, options->trusted_len)) != 0)
+            return ret;
+        mbedtls_ssl_conf_ca_chain(&session->conf, &session->trusted, NULL);
+        mbedtls_ssl_conf_authmode(&session->conf, !options->is_server || options->request_client_certificate
+                                                      ? MBEDTLS_SSL_VERIFY_REQUIRED
+                                                      : MBEDTLS_SSL_VERIFY_NONE);
+    }
+    return 0;
+}
+
+static int configure(slowhand_mbedtls *session, const struct slowhand_mbedtls_options *options)
+{
+    mbedtls_ssl_config *conf = &session->conf;
+    int ret = mbedtls_ssl_config_defaults(conf, options->is_server ? MBEDTLS_SSL_IS_SERVER : MBEDTLS_SSL_IS_CLIENT,
+                                          MBEDTLS_SSL_TRANSPORT_DATAGRAM, MBEDTLS_SSL_PRESET_DEFAULT);
+    if (ret != 0)
+        return ret;
+    mbedtls_ssl_conf_rng(conf, random_octets, NULL);
+    session->suites[0] = options->suite;
+    mbedtls_ssl_conf_ciphersuites(conf, session->suites);
+    mbedtls_ssl_conf_handshake_timeout(conf, options->timeout_min_ms, options->timeout_max_ms);
+    if ((ret = configure_credentials(session, options)) != 0)
+        return ret;
+    if (options->mfl != 0 && (ret = mbedtls_ssl_conf_max_frag_len(conf, options->mfl)) != 0)
+        return ret;
+    if (options->cid >= 0
+        && (ret = mbedtls_ssl_conf_cid(conf, (size_t) options->cid, MBEDTLS_SSL_UNEXPECTED_CID_IGNORE)) != 0)
+        return ret;
+    if (options->is_server) {
+        if (options->cookie) {
+            if ((ret = mbedtls_ssl_cookie_setup(&session->cookie, random_octets, NULL)) != 0)
+                return ret;
+            mbedtls_ssl_conf_dtls_cookies(conf, mbedtls_ssl_cookie_write, mbedtls_ssl_cookie_check,
+                                          &session->cookie);
+        } else {
+            mbedtls_ssl_conf_dtls_cookies(conf, NULL, NULL, NULL);
+        }
+    } else {
+        mbedtls_ssl_conf_session_tickets(conf, MBEDTLS_SSL_SESSION_TICKETS_DISABLED);
+    }
+    return 0;
+}
+
+static int set_up(slowhand_mbedtls *session, const struct slowhand_mbedtls_options *options)
+{
+    mbedtls_ssl_context *ssl = &session->ssl;
+    int ret = mbedtls_ssl_setup(ssl, &session->conf);
+    if (ret != 0)
+        return ret;
+    if (options->cid >= 0) {
+        unsigned char cid[MBEDTLS_SSL_CID_IN_LEN_MAX];
+        slowhand_random(cid, (size_t) options->cid);
+        if ((ret = mbedtls_ssl_set_cid(ssl, MBEDTLS_SSL_CID_ENABLED, cid, (size_t) options->cid)) != 0)
+            return ret;
+    }
+    if (options->is_server) {
+        if ((ret = mbedtls_ssl_set_client_transport_id(ssl, TRANSPORT_ID, sizeof TRANSPORT_ID)) != 0)
+            return ret;
+    } else if (options->trusted != NULL && (ret = mbedtls_ssl_set_hostname(ssl, NULL)) != 0) {
+        return ret; /* NULL: the peer is known by its key, not by a name */
+    }
+    if (options->mtu != 0)
+        mbedtls_ssl_set_mtu(ssl, options->mtu);
+    mbedtls_ssl_set_bio(ssl, session, send_datagram, receive_datagram, NULL);
+    mbedtls_ssl_set_timer_cb(ssl, session, set_timer, get_timer);
+    mbedtls_ssl_set_export_keys_cb(ssl, export_keys, session);
+    return 0;
+}
+
+slowhand_mbedtls *slowhand_mbedtls_new(const struct slowhand_mbedtls_options *options, int *error)
+{
+    slowhand_mbedtls *session = calloc(1, sizeof *session);
+    if (session == NULL) {
+        *error = MBEDTLS_ERR_SSL_ALLOC_FAILED;
+        return NULL;
+    }
+    mbedtls_ssl_init(&session->ssl);
+    mbedtls_ssl_config_init(&session->conf);
+    mbedtls_x509_crt_init(&session->trusted);
+    mbedtls_x509_crt_init(&session->certificate);
+    mbedtls_pk_init(&session->key);
+    mbedtls_ssl_cookie_init(&session->cookie);
+    session->intermediate_ns = session->final_ns = NO_TIMER;
+    if ((*error = configure(session, options)) != 0 || (*error = set_up(session, options)) != 0) {
+        slowhand_mbedtls_free(session);
+        return NULL;
+    }
+    return session;
+}
+
+void slowhand_mbedtls_free(slowhand_mbedtls *session)
+{
+    mbedtls_ssl_free(&session->ssl);
+    mbedtls_ssl_config_free(&session->conf);
+    mbedtls_x509_crt_free(&session->trusted);
+    mbedtls_x509_crt_free(&session->certificate);
+    mbedtls_pk_free(&session->key);
+    mbedtls_ssl_cookie_free(&session->cookie);
+    free(session);
+}
+
+/* The handshake */
+
+static int peer_finished_state(const slowhand_mbedtls *session)
+{
+    return session->conf.endpoint == MBEDTLS_SSL_IS_SERVER ? MBEDTLS_SSL_CLIENT_FINISHED
+                                                           : MBEDTLS_SSL_SERVER_FINISHED;
+}
+
+static int handshake(slowhand_mbedtls *session)
+{
+    mbedtls_ssl_context *ssl = &session->ssl;
+    while (!mbedtls_ssl_is_handshake_over(ssl)) {
+        int before = ssl->state;
+        int ret = mbedtls_ssl_handshake_step(ssl);
+        if (ret == MBEDTLS_ERR_SSL_HELLO_VERIFY_REQUIRED) {
+            /* The cookie was sent; the library wants a fresh start for the next ClientHello. */
+            if ((ret = mbedtls_ssl_session_reset(ssl)) != 0
+                || (ret = mbedtls_ssl_set_client_transport_id(ssl, TRANSPORT_ID, sizeof TRANSPORT_ID)) != 0)
+                return ret;
+            continue;
+        }
+        if (ret != 0)
+            return ret;
+        if (before == peer_finished_state(session) && ssl->state != before)
+            slowhand_verified();
+    }
+    session->is_complete = 1;
+    return 0;
+}
+
+/* After the handshake: let the library answer a flight that the peer sends again. */
+static int read_records(slowhand_mbedtls *session)
+{
+    unsigned char application_data[64];
+    int ret;
+    do {
+        ret = mbedtls_ssl_read(&session->ssl, application_data, sizeof application_data);
+    } while (ret > 0);
+    if (ret == MBEDTLS_ERR_SSL_CLIENT_RECONNECT)
+        session->is_complete = 0; /* a valid ClientHello of a new epoch 0: the library starts anew */
+    return ret;
+}
+
+static int proceed(slowhand_mbedtls *session)
+{
+    int ret = 0;
+    if (session->is_complete)
+        ret = read_records(session);
+    if (!session->is_complete)
+        ret = handshake(session);
+    return ret;
+}
+
+int slowhand_mbedtls_drive(slowhand_mbedtls *session, const uint8_t *datagram, size_t length)
+{
+    session->input = length > 0 ? datagram : NULL;
+    session->input_len = length;
+    int ret = proceed(session);
+    /* The library looks at its timer before its socket, and returns when it was the timer. */
+    if (ret == MBEDTLS_ERR_SSL_WANT_READ && session->input != NULL)
+        ret = proceed(session);
+    session->input = NULL;
+    if (ret == 0 || ret == MBEDTLS_ERR_SSL_WANT_READ || ret == MBEDTLS_ERR_SSL_WANT_WRITE)
+        return session->is_complete;
+    return ret;
+}
+
+/* What is known of it */
+
+uint64_t slowhand_mbedtls_deadline_ns(const slowhand_mbedtls *session)
+{
+    return session->final_ns;
+}
+
+int slowhand_mbedtls_secrets(const slowhand_mbedtls *session, uint8_t client_random[32], uint8_t master_secret[48])
+{
+    if (session->has_secrets) {
+        memcpy(client_random, session->client_random, sizeof session->client_random);
+        memcpy(master_secret, session->master_secret, sizeof session->master_secret);
+    }
+    return session->has_secrets;
+}
+
+uint16_t slowhand_mbedtls_suite(const slowhand_mbedtls *session)
+{
+    return (uint16_t) mbedtls_ssl_get_ciphersuite_id_from_ssl(&session->ssl);
+}
+
+int slowhand_mbedtls_peer_cid(slowhand_mbedtls *session)
+{
+    int enabled = MBEDTLS_SSL_CID_DISABLED;
+    unsigned char cid[MBEDTLS_SSL_CID_OUT_LEN_MAX];
+    size_t length = 0;
+    if (mbedtls_ssl_get_peer_cid(&session->ssl, &enabled, cid, &length) != 0
+        || enabled != MBEDTLS_SSL_CID_ENABLED)
+        return -1;
+    return (int) length;
+}
+
+uint8_t slowhand_mbedtls_received_alert(const slowhand_mbedtls *session)
+{
+    return session->ssl.in_msg != NULL ? session->ssl.in_msg[1] : 0;
+}

@@ -1,0 +1,50 @@
+/* One mbedTLS session behind an opaque handle. Mirrored by src/mbedtls/ffi.rs. */
+#ifndef SLOWHAND_MBEDTLS_SESSION_H
+#define SLOWHAND_MBEDTLS_SESSION_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct slowhand_mbedtls slowhand_mbedtls;
+
+struct slowhand_mbedtls_options {
+    int is_server;
+    uint16_t suite;                /* IANA cipher suite */
+    uint16_t group;                /* TLS NamedGroup; 0: no elliptic curve */
+    int request_client_certificate;
+    const uint8_t *psk, *psk_identity;       /* NULL: no pre-shared key */
+    size_t psk_len, psk_identity_len;
+    const uint8_t *trusted, *certificate, *key; /* DER; NULL: none */
+    size_t trusted_len, certificate_len, key_len;
+    int cookie;                    /* server: HelloVerifyRequest */
+    uint16_t mtu;                  /* UDP payload octets; 0: no limit */
+    uint8_t mfl;                   /* MBEDTLS_SSL_MAX_FRAG_LEN_*; 0: not negotiated */
+    uint32_t timeout_min_ms, timeout_max_ms;
+    int cid;                       /* octets of our connection ID; -1: not negotiated */
+};
+
+/* NULL when a step failed; then *error is the library's error code. */
+slowhand_mbedtls *slowhand_mbedtls_new(const struct slowhand_mbedtls_options *options, int *error);
+void slowhand_mbedtls_free(slowhand_mbedtls *session);
+
+/* Go on as far as possible with the datagram given (length 0: none) and the clock.
+ * 0: the handshake goes on; 1: it is complete; negative: it failed with that error code. */
+int slowhand_mbedtls_drive(slowhand_mbedtls *session, const uint8_t *datagram, size_t length);
+
+/* Nanoseconds since the world began; UINT64_MAX: no timer runs. */
+uint64_t slowhand_mbedtls_deadline_ns(const slowhand_mbedtls *session);
+/* 1 and the values, or 0 while they do not exist. */
+int slowhand_mbedtls_secrets(const slowhand_mbedtls *session, uint8_t client_random[32], uint8_t master_secret[48]);
+/* IANA number of the negotiated suite, 0 before. */
+uint16_t slowhand_mbedtls_suite(const slowhand_mbedtls *session);
+/* Octets of the connection ID that our records carry, or -1 when none was negotiated. */
+int slowhand_mbedtls_peer_cid(slowhand_mbedtls *session);
+/* Description of the fatal alert received (after MBEDTLS_ERR_SSL_FATAL_ALERT_MESSAGE). */
+uint8_t slowhand_mbedtls_received_alert(const slowhand_mbedtls *session);
+
+/* To be called once in the process before any other function. */
+void slowhand_mbedtls_initialise(void);
+uint32_t slowhand_mbedtls_version(void);
+void slowhand_mbedtls_error_text(int error, char *text, size_t size);
+
+#endif

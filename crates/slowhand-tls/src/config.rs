@@ -1,0 +1,352 @@
+//! How a session is to be: what a scenario chooses, and whether the library can do it.
+
+use std::fmt;
+use std::time::Duration;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::stack::Stack;
+
+/// Which end of the handshake.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Role {
+    /// Sends the first ClientHello.
+    Client,
+    /// Answers it.
+    Server,
+}
+
+/// A version of the protocol.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[non_exhaustive]
+pub enum Protocol {
+    /// DTLS 1.2 (RFC 6347).
+    #[serde(rename = "dtls1.2")]
+    Dtls12,
+}
+
+/// How the two ends agree on a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum KeyExchange {
+    /// A pre-shared key (RFC 4279).
+    Psk,
+    /// Ephemeral elliptic-curve Diffie-Hellman, signed with ECDSA (RFC 8422).
+    EcdheEcdsa,
+}
+
+/// A cipher suite, by its IANA name.
+#[allow(non_camel_case_types)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[non_exhaustive]
+pub enum Suite {
+    /// RFC 6655.
+    TLS_PSK_WITH_AES_128_CCM,
+    /// RFC 6655; mandatory for CoAP with pre-shared keys (RFC 7252 section 9.1.3.1).
+    TLS_PSK_WITH_AES_128_CCM_8,
+    /// RFC 6655.
+    TLS_PSK_WITH_AES_256_CCM,
+    /// RFC 6655.
+    TLS_PSK_WITH_AES_256_CCM_8,
+    /// RFC 5487.
+    TLS_PSK_WITH_AES_128_GCM_SHA256,
+    /// RFC 7251.
+    TLS_ECDHE_ECDSA_WITH_AES_128_CCM,
+    /// RFC 7251; mandatory for CoAP with raw public keys and certificates (RFC 7252 section 9.1.3.2).
+    TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8,
+    /// RFC 7251.
+    TLS_ECDHE_ECDSA_WITH_AES_256_CCM,
+    /// RFC 7251.
+    TLS_ECDHE_ECDSA_WITH_AES_256_CCM_8,
+    /// RFC 5289.
+    TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256,
+}
+
+impl Suite {
+    /// Every suite that a library here can do.
+    pub const ALL: &[Self] = &[
+        Self::TLS_PSK_WITH_AES_128_CCM,
+        Self::TLS_PSK_WITH_AES_128_CCM_8,
+        Self::TLS_PSK_WITH_AES_256_CCM,
+        Self::TLS_PSK_WITH_AES_256_CCM_8,
+        Self::TLS_PSK_WITH_AES_128_GCM_SHA256,
+        Self::TLS_ECDHE_ECDSA_WITH_AES_128_CCM,
+        Self::TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8,
+        Self::TLS_ECDHE_ECDSA_WITH_AES_256_CCM,
+        Self::TLS_ECDHE_ECDSA_WITH_AES_256_CCM_8,
+        Self::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256,
+    ];
+
+    /// The number in the IANA registry of TLS cipher suites.
+    pub const fn iana(self) -> u16 {
+        match self {
+            Self::TLS_PSK_WITH_AES_128_GCM_SHA256 => 0x00A8,
+            Self::TLS_PSK_WITH_AES_128_CCM => 0xC0A4,
+            Self::TLS_PSK_WITH_AES_256_CCM => 0xC0A5,
+            Self::TLS_PSK_WITH_AES_128_CCM_8 => 0xC0A8,
+            Self::TLS_PSK_WITH_AES_256_CCM_8 => 0xC0A9,
+            Self::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256 => 0xC02B,
+            Self::TLS_ECDHE_ECDSA_WITH_AES_128_CCM => 0xC0AC,
+            Self::TLS_ECDHE_ECDSA_WITH_AES_256_CCM => 0xC0AD,
+            Self::TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8 => 0xC0AE,
+            Self::TLS_ECDHE_ECDSA_WITH_AES_256_CCM_8 => 0xC0AF,
+        }
+    }
+
+    /// The suite of an IANA number.
+    pub fn from_iana(number: u16) -> Option<Self> {
+        Self::ALL.iter().copied().find(|suite| suite.iana() == number)
+    }
+
+    /// How the two ends agree on a key.
+    pub fn key_exchange(self) -> KeyExchange {
+        match self {
+            Self::TLS_PSK_WITH_AES_128_CCM
+            | Self::TLS_PSK_WITH_AES_128_CCM_8
+            | Self::TLS_PSK_WITH_AES_256_CCM
+            | Self::TLS_PSK_WITH_AES_256_CCM_8
+            | Self::TLS_PSK_WITH_AES_128_GCM_SHA256 => KeyExchange::Psk,
+            Self::TLS_ECDHE_ECDSA_WITH_AES_128_CCM
+            | Self::TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8
+            | Self::TLS_ECDHE_ECDSA_WITH_AES_256_CCM
+            | Self::TLS_ECDHE_ECDSA_WITH_AES_256_CCM_8
+            | Self::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256 => KeyExchange::EcdheEcdsa,
+        }
+    }
+}
+
+/// What an end proves its identity with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Credential {
+    /// A pre-shared key (RFC 4279).
+    Psk,
+    /// A raw public key (RFC 7250).
+    RawPublicKey,
+    /// An X.509 certificate, issued by a certification authority that the peer knows.
+    Certificate,
+}
+
+/// Who is authenticated in an ECDHE-ECDSA handshake. A pre-shared key always authenticates both.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Auth {
+    /// The server only.
+    Server,
+    /// Both ends.
+    Mutual,
+}
+
+/// An elliptic curve of ECDHE and ECDSA.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[non_exhaustive]
+pub enum Curve {
+    /// NIST P-192 (SEC 2). Obsolete; the literature on constrained devices measures it.
+    Secp192r1,
+    /// NIST P-256 (SEC 2).
+    Secp256r1,
+}
+
+impl Curve {
+    /// The TLS NamedGroup (RFC 8422 section 5.1.1).
+    pub const fn named_group(self) -> u16 {
+        match self {
+            Self::Secp192r1 => 19,
+            Self::Secp256r1 => 23,
+        }
+    }
+
+    /// The curve of a TLS NamedGroup.
+    pub const fn from_named_group(number: u16) -> Option<Self> {
+        match number {
+            19 => Some(Self::Secp192r1),
+            23 => Some(Self::Secp256r1),
+            _ => None,
+        }
+    }
+}
+
+macro_rules! displayed_as_serialised {
+    ($($name:ty),*) => {$(
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                self.serialize(f)
+            }
+        }
+    )*};
+}
+
+displayed_as_serialised!(Role, Protocol, Suite, Credential, Auth, Curve, Stack);
+
+/// One end of a session. [`SessionConfig::new`] gives each field its default.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SessionConfig {
+    /// Which end this is.
+    pub role: Role,
+    /// The library.
+    pub stack: Stack,
+    /// The protocol. Default: DTLS 1.2.
+    pub protocol: Protocol,
+    /// The one suite that is offered or accepted. (tinyDTLS offers its whole list of the same key
+    /// exchange, as its applications do, when this is a CCM-8 suite: the first of that list.)
+    pub suite: Suite,
+    /// What the end proves its identity with. Default: what [`Stack::credential`] says.
+    pub credential: Option<Credential>,
+    /// Who is authenticated in an ECDHE-ECDSA handshake; no effect with a pre-shared key.
+    /// Default: both ends.
+    pub auth: Auth,
+    /// The curve of key exchange and signatures; no effect with a pre-shared key. Default: secp256r1.
+    pub curve: Curve,
+    /// The identity that goes with the pre-shared key, at most 32 octets. Default:
+    /// [`credentials::PSK_IDENTITY`](crate::credentials::PSK_IDENTITY).
+    pub psk_identity: String,
+    /// Most octets of a datagram (UDP payload) that this end sends; flights and messages are cut to
+    /// fit. Default: no limit.
+    pub mtu: Option<u16>,
+    /// The maximum fragment length that is negotiated (RFC 6066 section 4): 512, 1024, 2048 or
+    /// 4096 octets. Default: not negotiated.
+    pub max_fragment_length: Option<u16>,
+    /// The handshake timer's first value, whole milliseconds. Default: the library's own
+    /// ([`Stack::default_timeouts`]).
+    pub first_timeout: Option<Duration>,
+    /// The value at which the timer stops doubling, whole milliseconds. Default: the library's own.
+    pub maximum_timeout: Option<Duration>,
+    /// Offer or accept connection IDs (RFC 9146), our own being this long (0 to 32 octets; 0:
+    /// records towards us carry none). Default: no.
+    pub connection_id: Option<u8>,
+    /// A server challenges the first ClientHello with a HelloVerifyRequest (RFC 6347 section
+    /// 4.2.1). No effect for a client, which follows the server. Default: yes.
+    pub cookie: bool,
+    /// The seed of all the randomness of this end. Default: zeros, which is for tests; the ends of
+    /// a session need different ones.
+    pub seed: [u8; 32],
+}
+
+impl SessionConfig {
+    /// One end of a session of `stack` with `suite`, the rest as by default.
+    pub fn new(role: Role, stack: Stack, suite: Suite) -> Self {
+        Self {
+            role,
+            stack,
+            protocol: Protocol::Dtls12,
+            suite,
+            credential: None,
+            auth: Auth::Mutual,
+            curve: Curve::Secp256r1,
+            psk_identity: crate::credentials::PSK_IDENTITY.to_owned(),
+            mtu: None,
+            max_fragment_length: None,
+            first_timeout: None,
+            maximum_timeout: None,
+            connection_id: None,
+            cookie: true,
+            seed: [0; 32],
+        }
+    }
+
+    /// The credential: the one chosen, else the one that the stack has for the suite.
+    pub fn credential(&self) -> Credential {
+        self.credential.unwrap_or(self.stack.credential(self.suite))
+    }
+
+    /// The handshake timer's first and largest value: those chosen, else the library's own.
+    pub fn timeouts(&self) -> (Duration, Duration) {
+        let (first, maximum) = self.stack.default_timeouts();
+        let first = self.first_timeout.unwrap_or(first);
+        (first, self.maximum_timeout.unwrap_or(maximum.max(first)))
+    }
+
+    /// Whether the library can do this.
+    ///
+    /// # Errors
+    /// The first field that it cannot, with what was found and what is allowed.
+    pub fn validate(&self) -> Result<(), ConfigError> {
+        let limits = self.stack.limits(self.suite.key_exchange());
+        one_of("suite", self.suite, limits.suites)?;
+        one_of("credential", self.credential(), &[self.stack.credential(self.suite)])?;
+        if self.suite.key_exchange() == KeyExchange::EcdheEcdsa {
+            one_of("curve", self.curve, limits.curves)?;
+        }
+        check("psk_identity", &self.psk_identity, "1 to 32 octets", |identity| {
+            (1..=32).contains(&identity.len())
+        })?;
+        if let Some(mtu) = self.mtu {
+            let allowed = format!("{} octets or more ({})", limits.mtu, limits.mtu_reason);
+            check("mtu", &mtu, &allowed, |mtu| *mtu >= limits.mtu)?;
+        }
+        if let Some(length) = self.max_fragment_length {
+            one_of("max_fragment_length", length, limits.fragment_lengths)?;
+        }
+        self.validate_timeouts()?;
+        if let Some(length) = self.connection_id {
+            let allowed = if limits.connection_id { "0 to 32 octets" } else { "none (the library has no RFC 9146)" };
+            check("connection_id", &length, allowed, |length| limits.connection_id && *length <= 32)?;
+        }
+        if self.role == Role::Server {
+            let allowed = if limits.without_cookie { "true or false" } else { "true (the library always challenges)" };
+            check("cookie", &self.cookie, allowed, |cookie| *cookie || limits.without_cookie)?;
+        }
+        Ok(())
+    }
+
+    fn validate_timeouts(&self) -> Result<(), ConfigError> {
+        let (first, maximum) = self.stack.default_timeouts();
+        if !self.stack.has_timeouts() {
+            let fixed = |value: Duration| format!("{} s (built into the library)", value.as_secs_f64());
+            check("first_timeout", &Seconds(self.first_timeout.unwrap_or(first)), &fixed(first), |s| s.0 == first)?;
+            return check("maximum_timeout", &Seconds(self.maximum_timeout.unwrap_or(maximum)), &fixed(maximum), |s| {
+                s.0 == maximum
+            });
+        }
+        let (first, maximum) = self.timeouts();
+        check("first_timeout", &Seconds(first), "0.001 s to 4294967 s", |s| whole_milliseconds(s.0))?;
+        let allowed = format!("{} s (the first timeout) to 4294967 s", first.as_secs_f64());
+        check("maximum_timeout", &Seconds(maximum), &allowed, |s| whole_milliseconds(s.0) && s.0 >= first)
+    }
+}
+
+/// Whether the C interfaces' unsigned 32-bit milliseconds hold it.
+fn whole_milliseconds(value: Duration) -> bool {
+    (1..=u128::from(u32::MAX)).contains(&value.as_millis())
+}
+
+struct Seconds(Duration);
+
+impl fmt::Display for Seconds {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} s", self.0.as_secs_f64())
+    }
+}
+
+/// A session that the library cannot have.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{field}: found {found}, allowed: {allowed}")]
+pub struct ConfigError {
+    /// The field of [`SessionConfig`].
+    pub field: &'static str,
+    /// Its value.
+    pub found: String,
+    /// What the library can do.
+    pub allowed: String,
+}
+
+fn check<T: fmt::Display + ?Sized>(
+    field: &'static str,
+    found: &T,
+    allowed: &str,
+    is_allowed: impl FnOnce(&T) -> bool,
+) -> Result<(), ConfigError> {
+    if is_allowed(found) {
+        return Ok(());
+    }
+    Err(ConfigError { field, found: found.to_string(), allowed: allowed.to_owned() })
+}
+
+fn one_of<T: fmt::Display + PartialEq>(field: &'static str, found: T, allowed: &[T]) -> Result<(), ConfigError> {
+    let list = allowed.iter().map(T::to_string).collect::<Vec<_>>().join(", ");
+    let list = if list.is_empty() { "not with this library" } else { &list };
+    check(field, &found, list, |found| allowed.contains(found))
+}

@@ -1,0 +1,220 @@
+//! The device under a C library: its clock, its randomness, its outgoing datagrams.
+//!
+//! The libraries reach it through plain C functions (`csrc/slowhand.h`) that have no argument to
+//! say which device is meant. So each library call is made by [`Device::run`], which makes the
+//! device the current one of this thread for the time of the call. Nothing is shared between
+//! threads, and worlds may run on as many as they like.
+
+use std::cell::Cell;
+use std::collections::VecDeque;
+use std::ops::Range;
+use std::ptr::{self, NonNull};
+use std::slice;
+use std::sync::Arc;
+use std::time::Duration;
+
+use rand_core::{Rng, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+use crate::config::Curve;
+use crate::operation::{Aead, AeadMode, Operation, Performed, Processor};
+use crate::session::Transmit;
+
+/// The state that a library's callbacks act on.
+pub(crate) struct Device {
+    processor: Arc<dyn Processor>,
+    clock: Duration,
+    random: Xoshiro256PlusPlus,
+    outbox: Outbox,
+    performed: Vec<Performed>,
+    verified_at: Option<Duration>,
+}
+
+impl Device {
+    pub(crate) fn new(processor: Arc<dyn Processor>, seed: [u8; 32]) -> Self {
+        Self {
+            processor,
+            clock: Duration::ZERO,
+            random: Xoshiro256PlusPlus::from_seed(seed),
+            outbox: Outbox::default(),
+            performed: Vec::new(),
+            verified_at: None,
+        }
+    }
+
+    /// Makes a library call with this device as the current one of the thread.
+    pub(crate) fn run<T>(&mut self, call: impl FnOnce() -> T) -> T {
+        let _reset = Current::enter(self);
+        call()
+    }
+
+    /// Goes on at `now`, or when the device has finished computing if that is later.
+    pub(crate) fn wake(&mut self, now: Duration) {
+        self.clock = self.clock.max(now);
+    }
+
+    /// Forgets the time that a library took to set itself up: a device has done so when it booted.
+    pub(crate) fn forget_setup(&mut self) {
+        self.clock = Duration::ZERO;
+        self.performed.clear();
+    }
+
+    /// The device's clock: the end of what it has computed so far.
+    pub(crate) fn clock(&self) -> Duration {
+        self.clock
+    }
+
+    /// When the peer's Finished was last verified.
+    pub(crate) fn verified_at(&self) -> Option<Duration> {
+        self.verified_at
+    }
+
+    pub(crate) fn poll_transmit(&mut self) -> Option<Transmit<'_>> {
+        self.outbox.pop()
+    }
+
+    pub(crate) fn drain_operations(&mut self, receive: &mut dyn FnMut(Performed)) {
+        self.performed.drain(..).for_each(receive);
+    }
+
+    fn perform(&mut self, operation: Operation) {
+        let performed = Performed { operation, at: self.clock, took: self.processor.time(operation) };
+        self.clock += performed.took;
+        if !self.performed.last_mut().is_some_and(|last| last.absorb(&performed)) {
+            self.performed.push(performed);
+        }
+    }
+}
+
+/// Datagrams that wait to be taken out, back to back in one buffer that is used again.
+#[derive(Default)]
+struct Outbox {
+    octets: Vec<u8>,
+    waiting: VecDeque<(Duration, Range<usize>)>,
+}
+
+impl Outbox {
+    fn push(&mut self, at: Duration, datagram: &[u8]) {
+        if self.waiting.is_empty() {
+            self.octets.clear();
+        }
+        let begin = self.octets.len();
+        self.octets.extend_from_slice(datagram);
+        self.waiting.push_back((at, begin..self.octets.len()));
+    }
+
+    fn pop(&mut self) -> Option<Transmit<'_>> {
+        let (at, range) = self.waiting.pop_front()?;
+        Some(Transmit { at, bytes: &self.octets[range] })
+    }
+}
+
+thread_local! {
+    static CURRENT: Cell<Option<NonNull<Device>>> = const { Cell::new(None) };
+}
+
+/// While it lives, a device is the current one of this thread.
+struct Current {
+    previous: Option<NonNull<Device>>,
+}
+
+impl Current {
+    fn enter(device: &mut Device) -> Self {
+        Self { previous: CURRENT.replace(Some(NonNull::from(device))) }
+    }
+}
+
+impl Drop for Current {
+    fn drop(&mut self) {
+        CURRENT.set(self.previous);
+    }
+}
+
+/// Acts on the device of the library call that is running on this thread.
+fn with_current<T>(act: impl FnOnce(&mut Device) -> T) -> T {
+    let mut device = CURRENT.get().expect("the C libraries are called by Device::run only");
+    // SAFETY: the pointer was made from the `&mut Device` that `Device::run` holds and does not use
+    // until the library call returns, and it is removed before that. No callback calls another, so
+    // this is the only reference to the device for as long as `act` runs.
+    act(unsafe { device.as_mut() })
+}
+
+/// The curve of a TLS NamedGroup (RFC 8422 section 5.1.1).
+fn curve(named_group: u16) -> Curve {
+    Curve::from_named_group(named_group).expect("the libraries are compiled with the curves of `Curve` only")
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn slowhand_now_ns() -> u64 {
+    // A u64 of nanoseconds lasts for 584 years.
+    with_current(|device| device.clock.as_nanos() as u64)
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn slowhand_random(output: *mut u8, length: usize) {
+    if length == 0 {
+        return;
+    }
+    // The buffer need not be initialised, and a slice over it must be.
+    // SAFETY: the caller passes `length` writable octets.
+    let output = unsafe {
+        ptr::write_bytes(output, 0, length);
+        slice::from_raw_parts_mut(output, length)
+    };
+    with_current(|device| device.random.fill_bytes(output));
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn slowhand_transmit(datagram: *const u8, length: usize) {
+    // SAFETY: the caller passes `length` readable octets, and the libraries send no empty datagram.
+    let datagram = unsafe { slice::from_raw_parts(datagram, length) };
+    with_current(|device| device.outbox.push(device.clock, datagram));
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn slowhand_verified() {
+    with_current(|device| device.verified_at = Some(device.clock));
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn slowhand_sha256(blocks: u32) {
+    with_current(|device| device.perform(Operation::Sha256 { blocks }));
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn slowhand_seal(is_gcm: i32, key_bits: u32, tag: u32, octets: u32, additional: u32) {
+    let aead = aead(is_gcm, key_bits, tag, octets, additional);
+    with_current(|device| device.perform(Operation::Seal(aead)));
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn slowhand_open(is_gcm: i32, key_bits: u32, tag: u32, octets: u32, additional: u32) {
+    let aead = aead(is_gcm, key_bits, tag, octets, additional);
+    with_current(|device| device.perform(Operation::Open(aead)));
+}
+
+fn aead(is_gcm: i32, key_bits: u32, tag: u32, octets: u32, additional: u32) -> Aead {
+    let mode = if is_gcm != 0 { AeadMode::Gcm } else { AeadMode::Ccm };
+    // A key has at most 256 bits, a tag at most 16 octets.
+    Aead { mode, key_bits: key_bits as u16, tag: tag as u8, octets, additional }
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn slowhand_ecdh_generate(named_group: u16) {
+    with_current(|device| device.perform(Operation::EcdhKeyGeneration(curve(named_group))));
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn slowhand_ecdh_agree(named_group: u16) {
+    with_current(|device| device.perform(Operation::EcdhSharedSecret(curve(named_group))));
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn slowhand_ecdsa_sign(named_group: u16) {
+    with_current(|device| device.perform(Operation::EcdsaSign(curve(named_group))));
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn slowhand_ecdsa_verify(named_group: u16) {
+    with_current(|device| device.perform(Operation::EcdsaVerify(curve(named_group))));
+}

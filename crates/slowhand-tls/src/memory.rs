@@ -1,0 +1,212 @@
+//! Two sessions joined by nothing but a delay: the baseline without a network.
+//!
+//! What a handshake does here (which datagrams of which sizes, how it ends when some are lost) is the
+//! library's own doing; what it does otherwise in the laboratory is the network's.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::time::Duration;
+
+use crate::session::{Session, Status};
+
+/// The path between the two ends, with its faults.
+///
+/// Datagrams are numbered from 0 in the order in which they are sent, both directions together;
+/// what was retransmitted counts anew.
+#[derive(Clone, Debug)]
+pub struct Path {
+    /// One-way delay.
+    pub delay: Duration,
+    /// Datagrams that are lost.
+    pub dropped: Vec<usize>,
+    /// Datagrams that arrive twice, the second copy one delay after the first.
+    pub duplicated: Vec<usize>,
+    /// Datagrams that arrive this much later than the others: longer than the delay, and later ones
+    /// overtake them.
+    pub held_back: Vec<(usize, Duration)>,
+    /// When the world ends.
+    pub time_limit: Duration,
+    /// Most datagrams that the two ends may send.
+    pub datagram_limit: usize,
+}
+
+impl Default for Path {
+    /// 50 ms one way, no faults, an hour, 1,000 datagrams.
+    fn default() -> Self {
+        Self {
+            delay: Duration::from_millis(50),
+            dropped: Vec::new(),
+            duplicated: Vec::new(),
+            held_back: Vec::new(),
+            time_limit: Duration::from_secs(3600),
+            datagram_limit: 1000,
+        }
+    }
+}
+
+/// Which way a datagram goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Direction {
+    /// From the client to the server.
+    ToServer,
+    /// From the server to the client.
+    ToClient,
+}
+
+/// A datagram that was sent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Datagram {
+    /// When its sender had it ready.
+    pub at: Duration,
+    /// Which way it went.
+    pub direction: Direction,
+    /// The UDP payload.
+    pub bytes: Vec<u8>,
+    /// The path lost it.
+    pub dropped: bool,
+}
+
+/// How a run ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum End {
+    /// Both ends have verified the other's Finished.
+    Completed,
+    /// One end failed; see [`Transcript::client`] and [`Transcript::server`].
+    Failed,
+    /// Nothing is under way and no timer runs.
+    Stalled,
+    /// A limit of the [`Path`] was reached.
+    LimitReached,
+}
+
+/// What happened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Transcript {
+    /// How it ended.
+    pub end: End,
+    /// When the last event happened.
+    pub at: Duration,
+    /// The client's status.
+    pub client: Status,
+    /// The server's status.
+    pub server: Status,
+    /// All that was sent.
+    pub datagrams: Vec<Datagram>,
+}
+
+impl Transcript {
+    /// The sizes of what was sent, in octets of UDP payload.
+    pub fn sizes(&self) -> Vec<usize> {
+        self.datagrams.iter().map(|datagram| datagram.bytes.len()).collect()
+    }
+}
+
+impl Path {
+    /// Runs a handshake from its first flight until it ends one way or the other.
+    pub fn run(&self, client: &mut dyn Session, server: &mut dyn Session) -> Transcript {
+        let mut world = World {
+            path: self,
+            ends: [client, server],
+            arriving: Default::default(),
+            datagrams: Vec::new(),
+            now: Duration::ZERO,
+        };
+        for index in [SERVER, CLIENT] {
+            world.ends[index].start(Duration::ZERO);
+            world.collect(index);
+        }
+        let end = loop {
+            if let Some(end) = world.end().or_else(|| world.step()) {
+                break end;
+            }
+        };
+        Transcript {
+            end,
+            at: world.now,
+            client: world.ends[CLIENT].status(),
+            server: world.ends[SERVER].status(),
+            datagrams: world.datagrams,
+        }
+    }
+}
+
+const CLIENT: usize = 0;
+const SERVER: usize = 1;
+
+struct World<'path, 'ends> {
+    path: &'path Path,
+    ends: [&'ends mut dyn Session; 2],
+    /// For each end the arrival and number of the datagrams on their way to it, the earliest on top.
+    arriving: [BinaryHeap<Reverse<(Duration, usize)>>; 2],
+    datagrams: Vec<Datagram>,
+    now: Duration,
+}
+
+/// What can happen to an end; of two things at one time the first one here comes first.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Event {
+    Arrival,
+    Timeout,
+}
+
+impl World<'_, '_> {
+    fn end(&self) -> Option<End> {
+        match (self.ends[CLIENT].status(), self.ends[SERVER].status()) {
+            (Status::Failed(_), _) | (_, Status::Failed(_)) => Some(End::Failed),
+            (Status::Established { .. }, Status::Established { .. }) => Some(End::Completed),
+            _ if self.datagrams.len() > self.path.datagram_limit => Some(End::LimitReached),
+            _ => None,
+        }
+    }
+
+    /// Lets the next event happen.
+    fn step(&mut self) -> Option<End> {
+        let Some((at, event, index)) = [CLIENT, SERVER].into_iter().filter_map(|index| self.next(index)).min() else {
+            return Some(End::Stalled);
+        };
+        if at > self.path.time_limit {
+            return Some(End::LimitReached);
+        }
+        self.now = at;
+        match event {
+            Event::Arrival => {
+                if let Some(Reverse((_, number))) = self.arriving[index].pop() {
+                    self.ends[index].handle_input(at, &self.datagrams[number].bytes);
+                }
+            }
+            Event::Timeout => self.ends[index].handle_timeout(at),
+        }
+        self.collect(index);
+        None
+    }
+
+    /// What happens next to one end. While the device computes, nothing does.
+    fn next(&self, index: usize) -> Option<(Duration, Event, usize)> {
+        let arrival = self.arriving[index].peek().map(|Reverse((at, _))| (*at, Event::Arrival));
+        let timeout = self.ends[index].deadline().map(|at| (at, Event::Timeout));
+        let free = self.ends[index].busy_until();
+        [arrival, timeout].into_iter().flatten().map(|(at, event)| (at.max(free), event, index)).min()
+    }
+
+    /// Takes out what an end sends, and puts it on its way.
+    fn collect(&mut self, index: usize) {
+        let (direction, receiver) = match index {
+            CLIENT => (Direction::ToServer, SERVER),
+            _ => (Direction::ToClient, CLIENT),
+        };
+        while let Some(transmit) = self.ends[index].poll_transmit() {
+            let number = self.datagrams.len();
+            let dropped = self.path.dropped.contains(&number);
+            self.datagrams.push(Datagram { at: transmit.at, direction, bytes: transmit.bytes.to_vec(), dropped });
+            if dropped {
+                continue;
+            }
+            let held_back = self.path.held_back.iter().find(|(held, _)| *held == number);
+            let arrival = transmit.at + self.path.delay + held_back.map_or(Duration::ZERO, |(_, by)| *by);
+            self.arriving[receiver].push(Reverse((arrival, number)));
+            if self.path.duplicated.contains(&number) {
+                self.arriving[receiver].push(Reverse((arrival + self.path.delay, number)));
+            }
+        }
+    }
+}

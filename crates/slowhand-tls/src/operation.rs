@@ -1,0 +1,125 @@
+//! What a device computes, and how long it takes.
+
+use std::time::Duration;
+
+use crate::config::Curve;
+
+/// A cryptographic operation that a library performed.
+///
+/// Not counted, because on the devices of interest they are small beside these: drawing random
+/// numbers, expanding an AES key, parsing messages and certificates, copying. Hashing *inside* a
+/// signature (the deterministic nonce of RFC 6979) belongs to the signature.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Operation {
+    /// Compressions of SHA-256: blocks of 64 octets, those of the padding included. The
+    /// transcript, HMAC and the pseudo-random function come down to these.
+    Sha256 {
+        /// Number of compressions.
+        blocks: u32,
+    },
+    /// Authenticated encryption of one record.
+    Seal(Aead),
+    /// Authenticated decryption of one record.
+    Open(Aead),
+    /// An ephemeral key pair: one multiplication of the base point by a scalar.
+    EcdhKeyGeneration(Curve),
+    /// A shared secret: one multiplication of the peer's point by a scalar.
+    EcdhSharedSecret(Curve),
+    /// An ECDSA signature.
+    EcdsaSign(Curve),
+    /// The verification of an ECDSA signature.
+    EcdsaVerify(Curve),
+}
+
+/// Size and kind of an authenticated encryption or decryption.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Aead {
+    /// The mode of AES.
+    pub mode: AeadMode,
+    /// The key's length in bits: 128 or 256.
+    pub key_bits: u16,
+    /// Octets of the authentication tag.
+    pub tag: u8,
+    /// Octets of plaintext.
+    pub octets: u32,
+    /// Octets of additional authenticated data.
+    pub additional: u32,
+}
+
+/// A mode of AES for authenticated encryption.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AeadMode {
+    /// Counter with CBC-MAC (RFC 3610).
+    Ccm,
+    /// Galois/counter mode (NIST SP 800-38D).
+    Gcm,
+}
+
+impl Aead {
+    /// How often the AES block cipher runs.
+    ///
+    /// CCM (RFC 3610 sections 2.2 and 2.3): one block B0, the additional data with its two octets
+    /// of length, each plaintext block twice (MAC and counter mode), and one for the tag. GCM:
+    /// the hash key, each plaintext block once, and one for the tag; GHASH is not AES.
+    pub fn aes_blocks(&self) -> u32 {
+        const BLOCK: u32 = 16;
+        let plaintext = self.octets.div_ceil(BLOCK);
+        match self.mode {
+            AeadMode::Ccm => {
+                let additional = if self.additional == 0 { 0 } else { (self.additional + 2).div_ceil(BLOCK) };
+                1 + additional + 2 * plaintext + 1
+            }
+            AeadMode::Gcm => 1 + plaintext + 1,
+        }
+    }
+}
+
+/// Prices operations: the part of a device that computes.
+///
+/// An implementation must not panic: it is asked from within the library's C code, where a panic
+/// ends the process.
+pub trait Processor: Send + Sync {
+    /// How long the device takes for `operation`.
+    fn time(&self, operation: Operation) -> Duration;
+}
+
+/// A processor that computes in no time: all that is measured is the network.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Weightless;
+
+impl Processor for Weightless {
+    fn time(&self, _: Operation) -> Duration {
+        Duration::ZERO
+    }
+}
+
+/// An operation and when it was performed.
+///
+/// Runs of hashing with nothing in between are one entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Performed {
+    /// What was computed.
+    pub operation: Operation,
+    /// When the device began, since the beginning of the world.
+    pub at: Duration,
+    /// How long it took.
+    pub took: Duration,
+}
+
+impl Performed {
+    /// Joins hashing that follows without a gap to this entry; `false` when it does not.
+    pub(crate) fn absorb(&mut self, next: &Performed) -> bool {
+        let (Operation::Sha256 { blocks }, Operation::Sha256 { blocks: more }) =
+            (&mut self.operation, next.operation)
+        else {
+            return false;
+        };
+        if self.at + self.took != next.at {
+            return false;
+        }
+        *blocks += more;
+        self.took += next.took;
+        true
+    }
+}

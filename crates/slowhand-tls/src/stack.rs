@@ -1,0 +1,145 @@
+//! The libraries that are built in, and what each can do.
+
+use std::time::Duration;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::config::{Credential, Curve, KeyExchange, Protocol, Suite};
+use crate::{mbedtls, tinydtls};
+
+/// A library.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[non_exhaustive]
+pub enum Stack {
+    /// Mbed TLS.
+    Mbedtls,
+    /// Eclipse tinyDTLS.
+    Tinydtls,
+}
+
+/// What a library can do with one key exchange.
+pub(crate) struct Limits {
+    pub(crate) suites: &'static [Suite],
+    pub(crate) curves: &'static [Curve],
+    pub(crate) mtu: u16,
+    pub(crate) mtu_reason: &'static str,
+    pub(crate) fragment_lengths: &'static [u16],
+    pub(crate) connection_id: bool,
+    pub(crate) without_cookie: bool,
+}
+
+impl Stack {
+    /// Every library.
+    pub const ALL: &[Self] = &[Self::Mbedtls, Self::Tinydtls];
+
+    /// What the library authenticates with in a suite.
+    pub fn credential(self, suite: Suite) -> Credential {
+        match (suite.key_exchange(), self) {
+            (KeyExchange::Psk, _) => Credential::Psk,
+            (KeyExchange::EcdheEcdsa, Self::Mbedtls) => Credential::Certificate,
+            (KeyExchange::EcdheEcdsa, Self::Tinydtls) => Credential::RawPublicKey,
+        }
+    }
+
+    /// The first and the largest value of the handshake timer if nothing else is chosen.
+    ///
+    /// mbedTLS: `MBEDTLS_SSL_DTLS_TIMEOUT_DFL_MIN` and `_MAX` of `ssl.h`. tinyDTLS: 2 s, doubled with
+    /// each of at most 7 retransmissions (`dtls_send_multi` and `dtls_retransmit` in `dtls.c`,
+    /// `DTLS_DEFAULT_MAX_RETRANSMIT` in `global.h`), so 256 s at the end.
+    pub const fn default_timeouts(self) -> (Duration, Duration) {
+        match self {
+            Self::Mbedtls => (Duration::from_secs(1), Duration::from_secs(60)),
+            Self::Tinydtls => (Duration::from_secs(2), Duration::from_secs(256)),
+        }
+    }
+
+    /// Whether the handshake timer can be set.
+    pub(crate) const fn has_timeouts(self) -> bool {
+        matches!(self, Self::Mbedtls)
+    }
+
+    pub(crate) fn limits(self, key_exchange: KeyExchange) -> Limits {
+        match self {
+            Self::Mbedtls => Limits {
+                suites: Suite::ALL,
+                curves: &[Curve::Secp192r1, Curve::Secp256r1],
+                mtu: mbedtls::MINIMUM_MTU,
+                mtu_reason: "the library does not fragment a ClientHello",
+                fragment_lengths: &[512, 1024, 2048, 4096],
+                connection_id: true,
+                without_cookie: true,
+            },
+            Self::Tinydtls => Limits {
+                suites: tinydtls::SUITES,
+                curves: &[Curve::Secp256r1],
+                mtu: tinydtls::largest_datagram(key_exchange),
+                mtu_reason: "the library neither sends nor accepts fragments of a handshake message",
+                fragment_lengths: &[],
+                connection_id: false,
+                without_cookie: false,
+            },
+        }
+    }
+
+    fn info(self) -> StackInfo {
+        match self {
+            Self::Mbedtls => StackInfo {
+                name: self,
+                version: mbedtls::version(),
+                licence: "Apache-2.0 OR GPL-2.0-or-later",
+                protocols: &[Protocol::Dtls12],
+                suites: Suite::ALL,
+                credentials: &[Credential::Psk, Credential::Certificate],
+                features: &[
+                    "secp192r1",
+                    "secp256r1",
+                    "server or mutual authentication",
+                    "cookie on or off",
+                    "mtu",
+                    "max_fragment_length",
+                    "first and maximum timeout",
+                    "connection_id",
+                ],
+            },
+            Self::Tinydtls => StackInfo {
+                name: self,
+                version: tinydtls::version(),
+                licence: "EPL-1.0 OR BSD-3-Clause",
+                protocols: &[Protocol::Dtls12],
+                suites: tinydtls::SUITES,
+                credentials: &[Credential::Psk, Credential::RawPublicKey],
+                features: &[
+                    "secp256r1",
+                    "server or mutual authentication",
+                    "one datagram and one timer per message",
+                ],
+            },
+        }
+    }
+}
+
+/// A library and what it can do here.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct StackInfo {
+    /// Its name in a scenario.
+    pub name: Stack,
+    /// The version of the sources that are built in, asked from the library.
+    pub version: String,
+    /// Its licence, as an SPDX expression.
+    pub licence: &'static str,
+    /// The protocols that it speaks here.
+    pub protocols: &'static [Protocol],
+    /// The cipher suites that are built in.
+    pub suites: &'static [Suite],
+    /// What an end can authenticate with.
+    pub credentials: &'static [Credential],
+    /// What can be chosen, in words.
+    pub features: &'static [&'static str],
+}
+
+/// The libraries that are built in.
+pub fn stacks() -> Vec<StackInfo> {
+    Stack::ALL.iter().map(|stack| stack.info()).collect()
+}
