@@ -1,7 +1,6 @@
 """What the tests share: the command line, run as a user runs it, in a process of its own."""
 
 import json
-import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -23,9 +22,9 @@ Cli = Callable[..., subprocess.CompletedProcess[str]]
 def cli(tmp_path: Path) -> Cli:
     """Runs the command line in an empty folder and expects the exit code given."""
 
-    def run(*arguments: str | Path, code: int = 0) -> subprocess.CompletedProcess[str]:
+    def run(*arguments: str | int | Path, code: int = 0) -> subprocess.CompletedProcess[str]:
         done = subprocess.run(
-            [*COMMAND, *map(os.fspath, arguments)],
+            [*COMMAND, *map(str, arguments)],
             cwd=tmp_path,
             capture_output=True,
             text=True,

@@ -46,7 +46,7 @@ def interrupt_when_it_speaks(process: subprocess.Popen[str]) -> str:
 def test_ctrl_c_prints_the_table_of_what_has_completed() -> None:
     with running() as process:
         output = interrupt_when_it_speaks(process)
-    assert output.startswith("Interrupted after ")
+    assert output.startswith("Interrupted. ")
     assert "duration" in output
 
 
@@ -56,7 +56,7 @@ def test_ctrl_c_keeps_the_records_of_what_has_completed(tmp_path: Path) -> None:
         result = json.loads(interrupt_when_it_speaks(process))
     kept = polars.read_parquet(path)
     assert result["interrupted"] is True
-    assert 0 < result["completed"] == len(kept) < MANY
+    assert 0 < result["completed"] + sum(result["failed"].values()) == len(kept) < MANY
     assert_frame_equal(kept.head(20), slowhand.run(QUICKSTART, count=20))
 
 

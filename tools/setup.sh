@@ -5,7 +5,7 @@
 #   target    what Cargo builds; the native module is linked from there into python/slowhand
 #   .state    stamps that say what has been set up, and the lock that keeps two set-ups apart
 
-state="$root/.state"
+state="${root:?}/.state"
 venv="$root/.venv"
 
 say() { echo "slowhand: $*" >&2; }
@@ -61,7 +61,7 @@ need() {
         die "a system package is missing: sudo apt-get install -y $packages"
     fi
     say "installing from the system's packages: $packages (about a minute)"
-    apt_install >"$state/apt.log" 2>&1 </dev/null && "$@" ||
+    { apt_install >"$state/apt.log" 2>&1 </dev/null && "$@"; } ||
         die "installing failed, see .state/apt.log: sudo apt-get install -y $packages"
 }
 

@@ -103,20 +103,22 @@ def _table(metrics: dict[str, Statistics]) -> Table:
     for group, rows in METRICS.items():
         table.add_row(Text(group, "bold cyan"))
         for name, (label, unit) in rows.items():
-            table.add_row(f"  {label}", unit, *_cells(metrics[name]))
+            table.add_row(f"  {label}", unit, *_cells(metrics[name], counted=unit not in ("s", "mJ")))
     return table
 
 
-def _cells(statistics: Statistics) -> Iterator[str]:
+def _cells(statistics: Statistics, *, counted: bool) -> Iterator[str]:
     observed = [statistics[key] for key in ("min", "p50", "p95", "p99", "max")]
     low, high = statistics["ci95"]
     decimals = _decimals(statistics["max"])
+    if counted and low == high:
+        decimals = 0
     yield f"{statistics['mean']:,.{decimals}f}"
     yield f"{low:,.{decimals}f} .. {high:,.{decimals}f}"
-    if all(float(value).is_integer() for value in observed):
-        decimals = 0
     for value in observed:
-        yield f"{value:,.{decimals}f}"
+        # A percentile between two counts need not be a count.
+        whole = counted and float(value).is_integer()
+        yield f"{value:,.{0 if whole else decimals}f}"
 
 
 def _decimals(largest: float) -> int:
@@ -125,7 +127,7 @@ def _decimals(largest: float) -> int:
 
 
 def _about(handshakes: Run, interrupted: bool) -> str:
-    last = handshakes.seed + handshakes.count - 1
-    return (
-        f"{handshakes.scenario.path}, seeds {handshakes.seed} to {last}, {handshakes.wall_s:.1f} s"
-    )
+    seeds = f"seeds {handshakes.seed} to {handshakes.seed + handshakes.count - 1}"
+    if interrupted:
+        seeds = f"the first {len(handshakes.finish())} handshakes of {seeds}"
+    return f"{handshakes.scenario.path}, {seeds}, {handshakes.wall_s:.1f} s of wall time"
