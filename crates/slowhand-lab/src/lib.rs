@@ -1,6 +1,19 @@
 //! Scenarios of secure sessions over low-power networks: from a TOML file to records.
+//!
+//! [`scenario::Scenario::load`] reads and checks a file, [`runner::Runner`] runs it once for every seed, and each
+//! handshake becomes a [`record::Record`].
 
 #![forbid(unsafe_code)]
 
+pub mod capacity;
+pub mod device;
+mod energy;
 pub mod input;
+pub mod plan;
+pub mod record;
+pub mod runner;
 pub mod scenario;
+pub mod summary;
+mod world;
+
+pub use slowhand_tls::{StackInfo, stacks};

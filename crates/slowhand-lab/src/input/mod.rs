@@ -14,4 +14,4 @@ mod spelling;
 pub(crate) use document::Document;
 pub use document::Override;
 pub use error::{InputError, Place};
-pub use number::{Fraction, Integer, Milliseconds, Positive, PositiveSeconds, Probability, Seconds};
+pub use number::{Integer, Milliseconds, NonNegative, Positive, PositiveSeconds, Probability, Seconds};

@@ -25,11 +25,14 @@ macro_rules! real {
                 }
             }
 
-            /// The default of a key, which has to be in the range itself.
-            pub(crate) const fn constant(number: f64) -> Self {
+            /// A number known to be in the range.
+            ///
+            /// # Panics
+            /// If it is not.
+            pub const fn constant(number: f64) -> Self {
                 match Self::new(number) {
                     Some(number) => number,
-                    None => panic!("the default is out of its own range"),
+                    None => panic!("the number is out of range"),
                 }
             }
 
@@ -70,10 +73,6 @@ real! {
     Probability, "a probability from 0 to 1", 0.0 >= .. 1.0
 }
 real! {
-    /// A share of something that must not be nothing: above 0, at most 1.
-    Fraction, "a number above 0, at most 1", 0.0 > .. 1.0
-}
-real! {
     /// A time in seconds; none is allowed.
     Seconds, "seconds, from 0 to 1000000", 0.0 >= .. 1_000_000.0
 }
@@ -88,6 +87,11 @@ real! {
 real! {
     /// A quantity that is more than nothing.
     Positive, "a number above 0", 0.0 > .. 1e12
+}
+
+real! {
+    /// A quantity that may be nothing.
+    NonNegative, "a number, 0 or more", 0.0 >= .. 1e12
 }
 
 impl Seconds {
@@ -121,11 +125,14 @@ impl<const MIN: u32, const MAX: u32> Integer<MIN, MAX> {
         if number >= MIN && number <= MAX { Some(Self(number)) } else { None }
     }
 
-    /// The default of a key, which has to be in the range itself.
-    pub(crate) const fn constant(number: u32) -> Self {
+    /// A number known to be in the range.
+    ///
+    /// # Panics
+    /// If it is not.
+    pub const fn constant(number: u32) -> Self {
         match Self::new(number) {
             Some(number) => number,
-            None => panic!("the default is out of its own range"),
+            None => panic!("the number is out of range"),
         }
     }
 

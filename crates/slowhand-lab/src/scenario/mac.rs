@@ -2,6 +2,13 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use slowhand_net::address::NodeId;
+use slowhand_net::clock::Duration;
+use slowhand_net::radio::tsch::hopping::DEFAULT_SEQUENCE;
+use slowhand_net::radio::tsch::layout::{Crowded, Layout};
+use slowhand_net::radio::tsch::schedule::{self, CellOptions, handle};
+use slowhand_net::radio::tsch::timing::Timing;
+use slowhand_net::route::Routes;
 
 use super::network::MAX_NODE;
 use crate::input::{Integer, Positive};
@@ -43,11 +50,9 @@ pub struct Tsch {
     pub max_be: Integer<0, 8>,
     /// How many frames a node's queue holds. Default: 20 (OpenWSN, config.h QUEUELENGTH).
     pub queue: Integer<1, 65_535>,
-    /// The channels in the order in which they are hopped through. Default: the standard's sequence
-    /// for the 16 channels of the 2.4 GHz band.
+    /// The channels in the order in which they are hopped through. Default: all 16, as RFC 8180
+    /// section 4.1 has them.
     pub hopping_sequence: Option<Vec<Integer<11, 26>>>,
-    /// Whether data frames are acknowledged. Default: true.
-    pub ack: bool,
 }
 
 /// When within a slot what happens, in microseconds; OpenWSN's names (IEEE802154E.h).
@@ -73,8 +78,8 @@ pub struct Cells {
     /// Cells shared by all nodes, for sending and receiving. Default: 1 (6TiSCH minimal
     /// configuration, RFC 8180 section 4.1).
     pub shared: Integer<0, 65_535>,
-    /// Dedicated cells for each node and its parent, from the node upwards.
-    /// Default: 1.
+    /// Dedicated cells between each node and its parent, up and down in turn, beginning with up: of
+    /// three, two carry frames towards the root. Default: 2, one each way.
     pub managed: Integer<0, 65_535>,
 }
 
@@ -122,49 +127,84 @@ impl Default for Tsch {
             max_be: Integer::constant(5),
             queue: Integer::constant(20),
             hopping_sequence: None,
-            ack: true,
         }
     }
 }
 
 impl Default for Cells {
     fn default() -> Self {
-        Self { shared: Integer::constant(1), managed: Integer::constant(1) }
+        Self { shared: Integer::constant(1), managed: Integer::constant(2) }
     }
 }
 
 impl Tsch {
-    /// The length of a slot in microseconds.
-    pub fn slot_us(&self) -> u64 {
-        (self.slot_ms.get() * 1e3).round() as u64
+    /// When within a slot what happens. `None` for a slot of neither 10 nor 20 ms without a `timing`, which the
+    /// loader refuses.
+    pub fn slot_timing(&self) -> Option<Timing> {
+        let slot = Duration::from_micros((self.slot_ms.get() * 1e3).round() as u64);
+        let given = |timing: SlotTiming| Timing {
+            slot,
+            transmit_offset: micros(timing.tx_offset_us),
+            guard: micros(timing.long_guard_us),
+            ack_delay: micros(timing.tx_ack_delay_us),
+            ack_guard: micros(timing.short_guard_us),
+        };
+        let template = [Timing::SLOT_10_MS, Timing::SLOT_20_MS].into_iter().find(|template| template.slot == slot);
+        self.timing.map(given).or(template)
     }
 
-    /// The timing of a slot: the scenario's, or OpenWSN's for its 10 and 20 ms slots.
-    /// `None` for another length without a timing, which the loader refuses.
-    pub fn slot_timing(&self) -> Option<SlotTiming> {
-        let template = match self.slot_us() {
-            10_000 => Some(SlotTiming::OPENWSN_10_MS),
-            20_000 => Some(SlotTiming::OPENWSN_20_MS),
-            _ => None,
+    /// The channels in hopping order.
+    pub fn hopping(&self) -> Vec<u8> {
+        match &self.hopping_sequence {
+            Some(sequence) => sequence.iter().map(|channel| channel.get() as u8).collect(),
+            None => DEFAULT_SEQUENCE.to_vec(),
+        }
+    }
+
+    /// The cells of every node.
+    ///
+    /// # Errors
+    /// The slotframe is too short for the cells, which the loader refuses.
+    pub fn schedule(&self, routes: &Routes) -> Result<Vec<Vec<schedule::Cell>>, Crowded> {
+        let layout = Layout {
+            slotframe: self.slotframe.get() as u16,
+            shared: self.cells.shared.get() as u16,
+            managed: if self.schedule.is_empty() { self.cells.managed.get() as u16 } else { 0 },
+            autonomous: self.autonomous,
         };
-        self.timing.or(template)
+        let mut cells = layout.cells(routes)?;
+        for cell in &self.schedule {
+            let (from, to) = (cell.sender(), cell.receiver());
+            let sends = match cell.kind {
+                CellKind::Dedicated => CellOptions::TRANSMIT,
+                CellKind::Shared => CellOptions::TRANSMIT_SHARED,
+            };
+            for (node, options, other) in [(from, sends, to), (to, CellOptions::RECEIVE, from)] {
+                cells[node.index()].push(schedule::Cell {
+                    slot: cell.slot.get() as u16,
+                    channel_offset: cell.channel_offset.get() as u8,
+                    options,
+                    neighbor: Some(other),
+                    handle: handle::NEGOTIATED,
+                });
+            }
+        }
+        Ok(cells)
     }
 }
 
-impl SlotTiming {
-    /// OpenWSN's slot of 10 ms (openwsn-fw 7ee5f20, IEEE802154E.h:169).
-    pub const OPENWSN_10_MS: Self = Self {
-        tx_offset_us: Integer::constant(2_120),
-        long_guard_us: Integer::constant(1_100),
-        tx_ack_delay_us: Integer::constant(1_000),
-        short_guard_us: Integer::constant(500),
-    };
+impl Cell {
+    /// The node that sends.
+    pub fn sender(&self) -> NodeId {
+        NodeId(self.from.get() as u16)
+    }
 
-    /// OpenWSN's slot of 20 ms (openwsn-fw 7ee5f20, IEEE802154E.h:179).
-    pub const OPENWSN_20_MS: Self = Self {
-        tx_offset_us: Integer::constant(5_215),
-        long_guard_us: Integer::constant(1_311),
-        tx_ack_delay_us: Integer::constant(5_521),
-        short_guard_us: Integer::constant(700),
-    };
+    /// The node that receives.
+    pub fn receiver(&self) -> NodeId {
+        NodeId(self.to.get() as u16)
+    }
+}
+
+fn micros<const MIN: u32, const MAX: u32>(number: Integer<MIN, MAX>) -> Duration {
+    Duration::from_micros(u64::from(number.get()))
 }

@@ -6,42 +6,73 @@ mod lowpan;
 mod mac;
 mod network;
 mod session;
+mod validate;
 
 use std::path::Path;
 use std::str::FromStr;
+use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
+use slowhand_net::address::NodeId;
 
 pub use endpoint::{Client, Server, ServerAt};
 pub use lowpan::{Lowpan, Reassembly};
 pub use mac::{Cell, CellKind, Cells, Mac, SlotTiming, Tsch};
-pub use network::{Channel, Link, LinkEntry, MAX_NODE, Network, Topology};
+pub use network::{Channel, Link, MAX_NODE, Network, Topology};
 pub use session::{Auth, Session};
 
-use crate::input::{Document, InputError, Override};
+use crate::device::Device;
+use crate::input::Document;
+pub use crate::input::{InputError, Override};
 
-/// Everything that is simulated, and nothing about how often or how it is shown.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+/// Everything that is simulated, read and checked.
+#[derive(Clone, Debug)]
 pub struct Scenario {
     /// The name of the scenario: its file's, without directory and extension.
-    #[serde(skip)]
     pub name: String,
     /// The nodes, and how well they hear each other.
     pub network: Network,
     /// The link layer.
     pub mac: Mac,
     /// How IPv6 datagrams travel in 802.15.4 frames.
-    #[serde(default)]
     pub lowpan: Lowpan,
     /// The nodes that open sessions.
     pub client: Client,
     /// The node or host that accepts them.
-    #[serde(default)]
     pub server: Server,
     /// What is spoken between the two.
     pub session: Session,
+    /// What a client runs on.
+    pub client_device: Arc<Device>,
+    /// What the server runs on.
+    pub server_device: Arc<Device>,
+}
+
+/// A scenario: which network, which devices, which session.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "Scenario")]
+struct Sections {
+    /// The nodes, and how well they hear each other.
+    network: Network,
+    /// The link layer.
+    mac: Mac,
+    /// How IPv6 datagrams travel in 802.15.4 frames.
+    #[serde(default)]
+    lowpan: Lowpan,
+    /// The nodes that open sessions.
+    client: Client,
+    /// The node or host that accepts them.
+    #[serde(default)]
+    server: Server,
+    /// What is spoken between the two.
+    session: Session,
+}
+
+/// The JSON Schema of a scenario file, for editors that check while one types.
+pub fn schema() -> schemars::Schema {
+    schemars::schema_for!(Sections)
 }
 
 impl Scenario {
@@ -58,10 +89,38 @@ impl Scenario {
         for change in overrides {
             document.set(change)?;
         }
-        let mut scenario: Self = document.deserialize()?;
-        let name = file.file_stem().unwrap_or_default();
-        scenario.name = name.to_string_lossy().into_owned();
+        let Sections { network, mac, lowpan, client, server, session } = document.deserialize()?;
+        let directory = file.parent().unwrap_or(Path::new(""));
+        let device = |name: &str, key| validate::device(name, key, directory, &document).map(Arc::new);
+        let scenario = Self {
+            name: file.file_stem().unwrap_or_default().to_string_lossy().into_owned(),
+            client_device: device(&client.device, "client.device")?,
+            server_device: device(&server.device, "server.device")?,
+            network,
+            mac,
+            lowpan,
+            client,
+            server,
+            session,
+        };
+        validate::validate(&scenario, &document)?;
         Ok(scenario)
+    }
+
+    /// The nodes that open a session each, in ascending order where the scenario does not name them.
+    pub fn clients(&self) -> Vec<NodeId> {
+        if let Some(nodes) = &self.client.nodes {
+            return nodes.iter().map(|node| NodeId(node.get() as u16)).collect();
+        }
+        let nodes = (1..self.network.topology.node_count()).map(|node| NodeId(node as u16));
+        let Ok(routes) = self.network.routes() else {
+            return Vec::new();
+        };
+        let mut is_parent = vec![false; routes.nodes()];
+        for parent in nodes.clone().filter_map(|node| routes.parent(node)) {
+            is_parent[parent.index()] = true;
+        }
+        nodes.filter(|node| !is_parent[node.index()] && self.server.at != ServerAt::Node(*node)).collect()
     }
 }
 

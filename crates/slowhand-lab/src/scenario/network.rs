@@ -1,13 +1,15 @@
 //! `[network]`: the nodes, and how well they hear each other.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::fmt;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
 use serde::de::{self, Deserializer, Visitor};
 use slowhand_net::address::NodeId;
+use slowhand_net::radio::link::LinkQuality;
+use slowhand_net::route::{Routes, Unreachable};
 
 use crate::input::{Integer, Probability};
 
@@ -24,8 +26,8 @@ pub struct Network {
     /// The share of acknowledgement frames that arrive over a link. Default: that of the data frames
     /// in that direction; acknowledgements are shorter and in reality do a little better.
     pub ack_pdr: Option<Probability>,
-    /// The share of frames, data and acknowledgement, that survive on a channel (11 to 26), on top of
-    /// the link's own ratio: a channel with a jammer on it. Default: 1 on each channel.
+    /// The share of frames, data and acknowledgement, that arrive on a channel (11 to 26), instead of
+    /// the link's own ratio: a channel with a jammer on it. Default: every channel is like the others.
     #[serde(default)]
     pub channel_pdr: BTreeMap<Channel, Probability>,
 }
@@ -55,17 +57,17 @@ pub enum Topology {
     /// A list of links. Every node from 0 to the highest number used must have a path to the root.
     Explicit {
         /// The links; each works in both directions.
-        links: Vec<LinkEntry>,
+        links: Vec<Link>,
     },
 }
 
-/// The highest node number: a node number has 16 bits, and the last one is the broadcast address.
+/// The highest node number: 16 bits less the one that could be taken for a broadcast (0xffff).
 pub const MAX_NODE: u32 = 65_534;
 
 /// One line of an explicit list of links.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct LinkEntry {
+pub struct Link {
     /// One end of the link.
     pub from: Integer<0, MAX_NODE>,
     /// The other end.
@@ -74,19 +76,6 @@ pub struct LinkEntry {
     pub pdr: Option<Probability>,
     /// The share of frames that arrive in the other direction, `to` to `from`. Default: `pdr`.
     pub reverse_pdr: Option<Probability>,
-}
-
-/// One direction of a link.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Link {
-    /// The node that sends.
-    pub from: NodeId,
-    /// The node that receives.
-    pub to: NodeId,
-    /// The probability that a data frame arrives.
-    pub pdr: f64,
-    /// The probability that an acknowledgement frame arrives.
-    pub ack_pdr: f64,
 }
 
 /// A channel of the 2.4 GHz band, 11 to 26 (IEEE 802.15.4 channel page 0).
@@ -101,98 +90,63 @@ impl Channel {
 }
 
 impl Network {
-    /// Every link in both directions, in the order of the topology.
-    pub fn links(&self) -> Vec<Link> {
+    /// Every link in both directions.
+    pub fn links(&self) -> Vec<LinkQuality> {
         let mut links = Vec::new();
-        let mut join = |from, to, pdr: Probability, reverse: Probability| {
-            for (from, to, pdr) in [(from, to, pdr), (to, from, reverse)] {
-                let ack_pdr = self.ack_pdr.unwrap_or(pdr).get();
-                let pdr = pdr.get();
-                links.push(Link { from, to, pdr, ack_pdr });
+        let mut join = |a: u32, b: u32, pdr: Probability, reverse: Probability| {
+            for (from, to, pdr) in [(a, b, pdr), (b, a, reverse)] {
+                links.push(LinkQuality {
+                    from: node(from),
+                    to: node(to),
+                    data: pdr.get(),
+                    ack: self.ack_pdr.unwrap_or(pdr).get(),
+                    channels: self.channel_pdr.iter().map(|(channel, pdr)| (channel.get(), pdr.get())).collect(),
+                });
             }
         };
-        if let Topology::Explicit { links } = &self.topology {
-            for entry in links {
-                let pdr = entry.pdr.unwrap_or(self.link_pdr);
-                let reverse = entry.reverse_pdr.unwrap_or(pdr);
-                join(node(entry.from.get()), node(entry.to.get()), pdr, reverse);
+        let below = 1..self.topology.node_count() as u32;
+        match &self.topology {
+            Topology::Line { .. } => below.for_each(|n| join(n - 1, n, self.link_pdr, self.link_pdr)),
+            Topology::Star { .. } => below.for_each(|n| join(0, n, self.link_pdr, self.link_pdr)),
+            Topology::Tree { fan_out, .. } => {
+                below.for_each(|n| join((n - 1) / fan_out.get(), n, self.link_pdr, self.link_pdr));
             }
-        } else {
-            for (parent, child) in self.topology.edges() {
-                join(parent, child, self.link_pdr, self.link_pdr);
-            }
+            Topology::Explicit { links } => links.iter().for_each(|link| {
+                let pdr = link.pdr.unwrap_or(self.link_pdr);
+                join(link.from.get(), link.to.get(), pdr, link.reverse_pdr.unwrap_or(pdr));
+            }),
         }
         links
+    }
+
+    /// The routing tree: each node's way of fewest hops to the root.
+    ///
+    /// # Errors
+    /// A node without one, which the loader refuses.
+    pub fn routes(&self) -> Result<Routes, Unreachable> {
+        Routes::shortest(self.topology.node_count(), &self.links())
     }
 }
 
 impl Topology {
-    /// How many nodes there are, the root included.
+    /// How many nodes there are, the root included. More than [`MAX_NODE`] + 1 cannot be addressed; how
+    /// many more is not told.
     pub fn node_count(&self) -> usize {
-        match self {
-            Self::Line { hops: below } | Self::Star { leaves: below } => below.get() as usize + 1,
+        let most = u64::from(MAX_NODE) + 2;
+        let last = match self {
+            Self::Line { hops: below } | Self::Star { leaves: below } => u64::from(below.get()),
             Self::Tree { depth, fan_out } => {
-                let mut level = 1_usize;
-                let mut count = level;
-                for _ in 0..depth.get() {
-                    level = level.saturating_mul(fan_out.get() as usize);
-                    count = count.saturating_add(level);
-                    // More than can be addressed: how many more does not matter.
-                    if count > MAX_NODE as usize + 1 {
-                        break;
-                    }
-                }
-                count
+                let levels = (0..depth.get()).scan(1_u64, |level, _| {
+                    *level = (*level * u64::from(fan_out.get())).min(most);
+                    Some(*level)
+                });
+                levels.take(most as usize).fold(0, |sum, level| (sum + level).min(most))
             }
             Self::Explicit { links } => {
-                let ends = links.iter().flat_map(|link| [link.from.get(), link.to.get()]);
-                ends.max().map_or(1, |last| last as usize + 1)
+                links.iter().map(|link| u64::from(link.from.max(link.to).get())).max().unwrap_or(0)
             }
-        }
-    }
-
-    /// The pairs of nodes with a link between them; in a generated topology, parent first.
-    fn edges(&self) -> Vec<(NodeId, NodeId)> {
-        let below = 1..self.node_count() as u32;
-        match self {
-            Self::Line { .. } => below.map(|n| (node(n - 1), node(n))).collect(),
-            Self::Star { .. } => below.map(|n| (NodeId::ROOT, node(n))).collect(),
-            Self::Tree { fan_out, .. } => below.map(|n| (node((n - 1) / fan_out.get()), node(n))).collect(),
-            Self::Explicit { links } => links.iter().map(|link| (node(link.from.get()), node(link.to.get()))).collect(),
-        }
-    }
-
-    /// The parent of every node on its shortest path to the root, indexed by node; among equals the
-    /// lowest number. `None` for the root and for a node without a path.
-    pub fn parents(&self) -> Vec<Option<NodeId>> {
-        let mut neighbours = vec![Vec::new(); self.node_count()];
-        for (a, b) in self.edges() {
-            neighbours[a.index()].push(b);
-            neighbours[b.index()].push(a);
-        }
-        let mut parents = vec![None; neighbours.len()];
-        let mut queue = VecDeque::from([NodeId::ROOT]);
-        while let Some(parent) = queue.pop_front() {
-            neighbours[parent.index()].sort_unstable();
-            for &child in &neighbours[parent.index()] {
-                if child != NodeId::ROOT && parents[child.index()].is_none() {
-                    parents[child.index()] = Some(parent);
-                    queue.push_back(child);
-                }
-            }
-        }
-        parents
-    }
-
-    /// The nodes that are nobody's parent: the last node of a line, the leaves of a star or tree.
-    pub fn leaves(&self) -> Vec<NodeId> {
-        let parents = self.parents();
-        let mut is_leaf = vec![true; parents.len()];
-        is_leaf[NodeId::ROOT.index()] = false;
-        for parent in parents.iter().flatten() {
-            is_leaf[parent.index()] = false;
-        }
-        (0..parents.len()).filter(|&n| is_leaf[n]).map(|n| node(n as u32)).collect()
+        };
+        (last + 1).min(most) as usize
     }
 }
 

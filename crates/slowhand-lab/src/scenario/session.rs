@@ -1,7 +1,10 @@
 //! `[session]`: what is spoken between the two ends, and how patiently.
 
+use std::time::Duration;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use slowhand_tls::{Curve, KeyExchange, Protocol, Role, SessionConfig, Stack, Suite};
 
 use crate::input::{Integer, PositiveSeconds};
 
@@ -10,18 +13,19 @@ use crate::input::{Integer, PositiveSeconds};
 #[serde(deny_unknown_fields)]
 pub struct Session {
     /// The client's library; `slowhand stacks` lists them.
-    pub stack: String,
+    pub stack: Stack,
     /// The server's library. Default: the client's.
-    pub server_stack: Option<String>,
+    pub server_stack: Option<Stack>,
     /// The protocol. Default: `dtls1.2`.
     #[serde(default = "dtls12")]
-    pub protocol: String,
+    pub protocol: Protocol,
     /// The cipher suite, by its IANA name.
-    pub suite: String,
+    pub suite: Suite,
     /// Who proves who they are. Default: `psk` with a PSK suite, else `mutual`.
     pub auth: Option<Auth>,
     /// The curve of key exchange and signatures. Default: `secp256r1`.
-    pub curve: Option<String>,
+    #[serde(default = "p256")]
+    pub curve: Curve,
     /// Whether the server answers the first ClientHello with a cookie (HelloVerifyRequest, RFC 6347
     /// section 4.2.1). Default: true.
     #[serde(default = "yes")]
@@ -29,20 +33,21 @@ pub struct Session {
     /// The client's first retransmission timeout. Default: the library's own (1 for mbedTLS, 2 for
     /// tinyDTLS).
     pub timeout_s: Option<PositiveSeconds>,
-    /// The longest the retransmission timeout grows by doubling. Default: 60 (RFC 6347 section
-    /// 4.2.4.1). tinyDTLS has no such limit.
-    #[serde(default = "rfc6347_longest")]
-    pub max_timeout_s: PositiveSeconds,
+    /// The value at which the retransmission timeouts of both ends stop doubling. Default: the
+    /// library's own (60 for mbedTLS, as RFC 6347 section 4.2.4.1 has it; 256 for tinyDTLS).
+    pub max_timeout_s: Option<PositiveSeconds>,
     /// The server's first retransmission timeout. Default: `timeout_s`.
     pub server_timeout_s: Option<PositiveSeconds>,
     /// The maximum fragment length that the client asks for (RFC 6066 section 4). Default: none.
-    pub max_fragment_length: Option<u16>,
-    /// The longest datagram (UDP payload) that the libraries send. Default: the library's own.
-    pub mtu: Option<Integer<64, 2_047>>,
+    pub max_fragment_length: Option<Integer<1, 65_535>>,
+    /// Most octets of a datagram (UDP payload) that either end sends. Default: no limit of its own;
+    /// a 6LoWPAN datagram has at most 2047 octets (RFC 4944 section 5.3), 48 of them IPv6 and UDP.
+    pub mtu: Option<Integer<1, 1_999>>,
     /// The length in octets of the connection identifier that each end asks for (RFC 9146). Default:
     /// none, the extension is not sent.
     pub connection_id: Option<Integer<0, 32>>,
-    /// The client's PSK identity. Default: `Client_identity`.
+    /// The identity that goes with the pre-shared key, 1 to 32 octets. Default: the one that
+    /// `slowhand_tls::credentials` has.
     pub psk_identity: Option<String>,
     /// The server's UDP port. Default: 5684 (coaps, RFC 7252 section 6.2).
     #[serde(default = "coaps")]
@@ -68,16 +73,57 @@ pub enum Auth {
     Mutual,
 }
 
-fn dtls12() -> String {
-    "dtls1.2".to_owned()
+impl Session {
+    /// The server's library.
+    pub fn server_stack(&self) -> Stack {
+        self.server_stack.unwrap_or(self.stack)
+    }
+
+    /// Who proves who they are.
+    pub fn auth(&self) -> Auth {
+        self.auth.unwrap_or(match self.suite.key_exchange() {
+            KeyExchange::Psk => Auth::Psk,
+            KeyExchange::EcdheEcdsa => Auth::Mutual,
+        })
+    }
+
+    /// One end of the session; its seed is still to be set.
+    pub fn config(&self, role: Role) -> SessionConfig {
+        let (stack, timeout) = match role {
+            Role::Client => (self.stack, self.timeout_s),
+            Role::Server => (self.server_stack(), self.server_timeout_s.or(self.timeout_s)),
+        };
+        let duration = |seconds: PositiveSeconds| Duration::from_micros(seconds.micros());
+        let mut config = SessionConfig::new(role, stack, self.suite);
+        config.protocol = self.protocol;
+        config.auth = match self.auth() {
+            Auth::Server => slowhand_tls::Auth::Server,
+            Auth::Mutual | Auth::Psk => slowhand_tls::Auth::Mutual,
+        };
+        config.curve = self.curve;
+        if let Some(identity) = &self.psk_identity {
+            config.psk_identity.clone_from(identity);
+        }
+        config.mtu = self.mtu.map(|mtu| mtu.get() as u16);
+        config.max_fragment_length = self.max_fragment_length.map(|length| length.get() as u16);
+        config.first_timeout = timeout.map(duration);
+        config.maximum_timeout = self.max_timeout_s.map(duration);
+        config.connection_id = self.connection_id.map(|length| length.get() as u8);
+        config.cookie = self.cookie;
+        config
+    }
+}
+
+fn dtls12() -> Protocol {
+    Protocol::Dtls12
+}
+
+fn p256() -> Curve {
+    Curve::Secp256r1
 }
 
 fn yes() -> bool {
     true
-}
-
-fn rfc6347_longest() -> PositiveSeconds {
-    PositiveSeconds::constant(60.0)
 }
 
 fn coaps() -> Integer<1, 65_535> {

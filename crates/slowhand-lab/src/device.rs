@@ -1,0 +1,219 @@
+//! A device: what it draws in each state and how fast it computes. One TOML file each, every constant
+//! with its source, or with the reason why it is assumed.
+
+use std::path::Path;
+use std::time::Duration;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Deserializer};
+use slowhand_tls::{Aead, AeadMode, Curve, Operation, Processor};
+
+use crate::input::{Document, InputError, NonNegative};
+
+/// The devices that are built in, by name.
+const BUILT_IN: [(&str, &str); 3] = [
+    ("openmote-cc2538", include_str!("../../../devices/openmote-cc2538.toml")),
+    ("wismote", include_str!("../../../devices/wismote.toml")),
+    ("linux-host", include_str!("../../../devices/linux-host.toml")),
+];
+
+/// A device.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Device {
+    /// What it is, for people.
+    pub description: String,
+    /// Supply voltage, in volts.
+    pub supply_v: Constant,
+    /// What it draws in each state.
+    pub current: Currents,
+    /// Its processor and memory.
+    pub processor: Machine,
+    /// How long it takes for each cryptographic operation.
+    pub crypto: CryptoTimes,
+}
+
+/// Currents in milliamperes. Processor and radio draw theirs at the same time (Energest's method:
+/// time in each state times the state's current).
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Currents {
+    /// The processor computes.
+    pub cpu_active_ma: Constant,
+    /// The processor sleeps with a timer running.
+    pub cpu_sleep_ma: Constant,
+    /// The radio sends.
+    pub radio_tx_ma: Constant,
+    /// The radio receives a frame.
+    pub radio_rx_ma: Constant,
+    /// The radio listens and receives nothing.
+    pub radio_listen_ma: Constant,
+    /// The radio is off.
+    pub radio_sleep_ma: Constant,
+}
+
+/// Processor and memory.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Machine {
+    /// Clock frequency in megahertz.
+    pub clock_mhz: Constant,
+    /// RAM in kibibytes.
+    pub ram_kib: Constant,
+}
+
+/// How long cryptographic operations take.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CryptoTimes {
+    /// One compression of SHA-256 (a block of 64 octets), in microseconds.
+    pub sha256_block_us: Constant,
+    /// One AES-128 block (16 octets) within CCM or GCM, in microseconds. AES-256 takes 14 rounds where
+    /// AES-128 takes 10 (FIPS 197), so 1.4 times as long.
+    pub aes_block_us: Constant,
+    /// One multiplication of GCM's GHASH (16 octets), in microseconds.
+    pub ghash_block_us: Constant,
+    /// Operations on NIST P-192.
+    pub secp192r1: CurveTimes,
+    /// Operations on NIST P-256.
+    pub secp256r1: CurveTimes,
+}
+
+/// How long operations on a curve take, in milliseconds.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CurveTimes {
+    /// A key pair for ECDH.
+    pub ecdh_generate_ms: Constant,
+    /// A shared secret.
+    pub ecdh_agree_ms: Constant,
+    /// A signature.
+    pub ecdsa_sign_ms: Constant,
+    /// The verification of a signature.
+    pub ecdsa_verify_ms: Constant,
+}
+
+/// A number and where it comes from. Its unit is in the name of its key.
+#[derive(Clone, Debug, PartialEq, JsonSchema)]
+pub struct Constant {
+    /// The number, 0 or more.
+    pub value: f64,
+    /// Where it was published or how it was measured.
+    pub source: Option<String>,
+    /// Where nobody published it: why this number is assumed.
+    pub assumed: Option<String>,
+}
+
+impl Constant {
+    /// Whether nobody published the number.
+    pub fn is_assumed(&self) -> bool {
+        self.assumed.is_some()
+    }
+}
+
+impl<'de> Deserialize<'de> for Constant {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(deny_unknown_fields)]
+        struct Written {
+            value: NonNegative,
+            source: Option<String>,
+            assumed: Option<String>,
+        }
+
+        let Written { value, source, assumed } = Written::deserialize(deserializer)?;
+        if source.is_some() == assumed.is_some() {
+            let allowed =
+                "{ value, source } or { value, assumed }: a number and either where it stands or why it is assumed";
+            return Err(serde::de::Error::custom(allowed));
+        }
+        Ok(Self { value: value.get(), source, assumed })
+    }
+}
+
+/// A device that cannot be had.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum DeviceError {
+    /// There is no such device or file.
+    #[error("found {found}, allowed: {allowed}")]
+    Unknown {
+        /// The name, and what came of looking for it.
+        found: String,
+        /// The names there are.
+        allowed: String,
+    },
+    /// The device's file is wrong.
+    #[error(transparent)]
+    Invalid(#[from] InputError),
+}
+
+impl Device {
+    /// The names of the devices that are built in.
+    pub fn names() -> impl Iterator<Item = &'static str> {
+        BUILT_IN.iter().map(|(name, _)| *name)
+    }
+
+    /// The device of this name or, where it ends in `.toml`, of this file, which is looked for from
+    /// `directory` on.
+    ///
+    /// # Errors
+    /// There is no such device, or its file is wrong.
+    pub fn load(name: &str, directory: &Path) -> Result<Self, DeviceError> {
+        if let Some((_, text)) = BUILT_IN.iter().find(|(built_in, _)| *built_in == name) {
+            let file = format!("devices/{name}.toml");
+            return Ok(Document::parse(Path::new(&file), text)?.deserialize()?);
+        }
+        let file = directory.join(name);
+        let is_file = name.ends_with(".toml");
+        if is_file && file.is_file() {
+            return Ok(Document::read(&file)?.deserialize()?);
+        }
+        let names: Vec<String> = Self::names().map(|name| format!("{name:?}")).collect();
+        Err(DeviceError::Unknown {
+            found: if is_file {
+                format!("{name:?} (there is no file {})", file.display())
+            } else {
+                format!("{name:?}")
+            },
+            allowed: format!("one of {}, or the path of a device's .toml file from the scenario on", names.join(", ")),
+        })
+    }
+
+    fn curve(&self, curve: Curve) -> &CurveTimes {
+        match curve {
+            Curve::Secp192r1 => &self.crypto.secp192r1,
+            // The only other curve that the libraries are compiled with.
+            _ => &self.crypto.secp256r1,
+        }
+    }
+
+    fn aead_us(&self, aead: Aead) -> f64 {
+        let rounds = if aead.key_bits == 256 { 1.4 } else { 1.0 };
+        let cipher = f64::from(aead.aes_blocks()) * rounds * self.crypto.aes_block_us.value;
+        let ghash = match aead.mode {
+            AeadMode::Ccm => 0.0,
+            // The blocks of additional data and of ciphertext, and one of lengths (NIST SP 800-38D, 7.1).
+            AeadMode::Gcm => {
+                f64::from(aead.additional.div_ceil(16) + aead.octets.div_ceil(16) + 1)
+                    * self.crypto.ghash_block_us.value
+            }
+        };
+        cipher + ghash
+    }
+}
+
+impl Processor for Device {
+    fn time(&self, operation: Operation) -> Duration {
+        let us = match operation {
+            Operation::Sha256 { blocks } => f64::from(blocks) * self.crypto.sha256_block_us.value,
+            Operation::Seal(aead) | Operation::Open(aead) => self.aead_us(aead),
+            Operation::EcdhKeyGeneration(curve) => self.curve(curve).ecdh_generate_ms.value * 1e3,
+            Operation::EcdhSharedSecret(curve) => self.curve(curve).ecdh_agree_ms.value * 1e3,
+            Operation::EcdsaSign(curve) => self.curve(curve).ecdsa_sign_ms.value * 1e3,
+            Operation::EcdsaVerify(curve) => self.curve(curve).ecdsa_verify_ms.value * 1e3,
+            // The enum may grow; what is not priced is free, and a test holds that all of today's are.
+            _ => 0.0,
+        };
+        Duration::from_nanos((us * 1e3).round() as u64)
+    }
+}
