@@ -18,6 +18,7 @@ void slowhand_verified(void);
 /* What has just been computed; each call moves the device's clock.
  * Curves by their TLS NamedGroup (RFC 8422 section 5.1.1): 19 secp192r1, 23 secp256r1. */
 void slowhand_sha256(uint32_t blocks);
+void slowhand_sha512(uint32_t blocks);
 void slowhand_seal(int is_gcm, uint32_t key_bits, uint32_t tag, uint32_t octets, uint32_t additional);
 void slowhand_open(int is_gcm, uint32_t key_bits, uint32_t tag, uint32_t octets, uint32_t additional);
 void slowhand_ecdh_generate(uint16_t curve);

@@ -51,6 +51,8 @@ pub enum Suite {
     TLS_PSK_WITH_AES_256_CCM_8,
     /// RFC 5487.
     TLS_PSK_WITH_AES_128_GCM_SHA256,
+    /// RFC 5487.
+    TLS_PSK_WITH_AES_256_GCM_SHA384,
     /// RFC 7251.
     TLS_ECDHE_ECDSA_WITH_AES_128_CCM,
     /// RFC 7251; mandatory for CoAP with raw public keys and certificates (RFC 7252 section 9.1.3.2).
@@ -61,6 +63,8 @@ pub enum Suite {
     TLS_ECDHE_ECDSA_WITH_AES_256_CCM_8,
     /// RFC 5289.
     TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256,
+    /// RFC 5289.
+    TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384,
 }
 
 impl Suite {
@@ -71,22 +75,26 @@ impl Suite {
         Self::TLS_PSK_WITH_AES_256_CCM,
         Self::TLS_PSK_WITH_AES_256_CCM_8,
         Self::TLS_PSK_WITH_AES_128_GCM_SHA256,
+        Self::TLS_PSK_WITH_AES_256_GCM_SHA384,
         Self::TLS_ECDHE_ECDSA_WITH_AES_128_CCM,
         Self::TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8,
         Self::TLS_ECDHE_ECDSA_WITH_AES_256_CCM,
         Self::TLS_ECDHE_ECDSA_WITH_AES_256_CCM_8,
         Self::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256,
+        Self::TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384,
     ];
 
     /// The number in the IANA registry of TLS cipher suites.
     pub const fn iana(self) -> u16 {
         match self {
             Self::TLS_PSK_WITH_AES_128_GCM_SHA256 => 0x00A8,
+            Self::TLS_PSK_WITH_AES_256_GCM_SHA384 => 0x00A9,
             Self::TLS_PSK_WITH_AES_128_CCM => 0xC0A4,
             Self::TLS_PSK_WITH_AES_256_CCM => 0xC0A5,
             Self::TLS_PSK_WITH_AES_128_CCM_8 => 0xC0A8,
             Self::TLS_PSK_WITH_AES_256_CCM_8 => 0xC0A9,
             Self::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256 => 0xC02B,
+            Self::TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384 => 0xC02C,
             Self::TLS_ECDHE_ECDSA_WITH_AES_128_CCM => 0xC0AC,
             Self::TLS_ECDHE_ECDSA_WITH_AES_256_CCM => 0xC0AD,
             Self::TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8 => 0xC0AE,
@@ -106,12 +114,14 @@ impl Suite {
             | Self::TLS_PSK_WITH_AES_128_CCM_8
             | Self::TLS_PSK_WITH_AES_256_CCM
             | Self::TLS_PSK_WITH_AES_256_CCM_8
-            | Self::TLS_PSK_WITH_AES_128_GCM_SHA256 => KeyExchange::Psk,
+            | Self::TLS_PSK_WITH_AES_128_GCM_SHA256
+            | Self::TLS_PSK_WITH_AES_256_GCM_SHA384 => KeyExchange::Psk,
             Self::TLS_ECDHE_ECDSA_WITH_AES_128_CCM
             | Self::TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8
             | Self::TLS_ECDHE_ECDSA_WITH_AES_256_CCM
             | Self::TLS_ECDHE_ECDSA_WITH_AES_256_CCM_8
-            | Self::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256 => KeyExchange::EcdheEcdsa,
+            | Self::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256
+            | Self::TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384 => KeyExchange::EcdheEcdsa,
         }
     }
 }

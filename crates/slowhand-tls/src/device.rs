@@ -182,6 +182,11 @@ extern "C" fn slowhand_sha256(blocks: u32) {
 }
 
 #[unsafe(no_mangle)]
+extern "C" fn slowhand_sha512(blocks: u32) {
+    with_current(|device| device.perform(Operation::Sha512 { blocks }));
+}
+
+#[unsafe(no_mangle)]
 extern "C" fn slowhand_seal(is_gcm: i32, key_bits: u32, tag: u32, octets: u32, additional: u32) {
     let aead = aead(is_gcm, key_bits, tag, octets, additional);
     with_current(|device| device.perform(Operation::Seal(aead)));

@@ -9,6 +9,7 @@ mod operation;
 mod session;
 mod stack;
 mod tinydtls;
+pub mod wire;
 
 use std::sync::Arc;
 

@@ -18,6 +18,12 @@ pub enum Operation {
         /// Number of compressions.
         blocks: u32,
     },
+    /// Compressions of SHA-512, which SHA-384 uses as well: blocks of 128 octets. mbedTLS in its
+    /// default configuration hashes the ClientHello with SHA-384 too, until the suite is known.
+    Sha512 {
+        /// Number of compressions.
+        blocks: u32,
+    },
     /// Authenticated encryption of one record.
     Seal(Aead),
     /// Authenticated decryption of one record.
@@ -110,15 +116,14 @@ pub struct Performed {
 impl Performed {
     /// Joins hashing that follows without a gap to this entry; `false` when it does not.
     pub(crate) fn absorb(&mut self, next: &Performed) -> bool {
-        let (Operation::Sha256 { blocks }, Operation::Sha256 { blocks: more }) =
-            (&mut self.operation, next.operation)
-        else {
-            return false;
-        };
         if self.at + self.took != next.at {
             return false;
         }
-        *blocks += more;
+        match (&mut self.operation, next.operation) {
+            (Operation::Sha256 { blocks }, Operation::Sha256 { blocks: more })
+            | (Operation::Sha512 { blocks }, Operation::Sha512 { blocks: more }) => *blocks += more,
+            _ => return false,
+        }
         self.took += next.took;
         true
     }

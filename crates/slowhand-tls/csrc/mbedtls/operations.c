@@ -10,20 +10,28 @@
 #include "mbedtls/ecdh.h"
 #include "mbedtls/ecdsa.h"
 #include "mbedtls/sha256.h"
+#include "mbedtls/sha512.h"
 
 /* Hashing inside a signature (the nonce of RFC 6979) is part of the signature's price. */
 static _Thread_local int inside_signature;
 
-static void hashed(uint32_t blocks)
+static void hashed_256(uint32_t blocks)
 {
     if (blocks > 0 && !inside_signature)
         slowhand_sha256(blocks);
 }
 
-/* Compressions that finishing a hash costs after `length` octets: the padding needs 9 more. */
-static uint32_t padding_blocks(size_t length)
+static void hashed_512(uint32_t blocks)
 {
-    return length % 64 < 56 ? 1 : 2;
+    if (blocks > 0 && !inside_signature)
+        slowhand_sha512(blocks);
+}
+
+/* Compressions that finishing a hash costs after `length` octets: the padding needs one octet more
+ * and a length of an eighth of a block (FIPS 180-4 section 5.1). */
+static uint32_t padding_blocks(size_t length, size_t block)
+{
+    return length % block < block - block / 8 ? 1 : 2;
 }
 
 static uint16_t named_group(mbedtls_ecp_group_id id)
@@ -38,22 +46,45 @@ int slowhand_mbedtls_sha256_update(mbedtls_sha256_context *ctx, const unsigned c
 {
     uint32_t blocks = (uint32_t) ((ctx->total[0] % 64 + ilen) / 64);
     int ret = mbedtls_sha256_update(ctx, input, ilen);
-    hashed(blocks);
+    hashed_256(blocks);
     return ret;
 }
 
 int slowhand_mbedtls_sha256_finish(mbedtls_sha256_context *ctx, unsigned char *output)
 {
-    uint32_t blocks = padding_blocks(ctx->total[0]);
+    uint32_t blocks = padding_blocks(ctx->total[0], 64);
     int ret = mbedtls_sha256_finish(ctx, output);
-    hashed(blocks);
+    hashed_256(blocks);
     return ret;
 }
 
 int slowhand_mbedtls_sha256(const unsigned char *input, size_t ilen, unsigned char *output, int is224)
 {
     int ret = mbedtls_sha256(input, ilen, output, is224);
-    hashed((uint32_t) (ilen / 64) + padding_blocks(ilen));
+    hashed_256((uint32_t) (ilen / 64) + padding_blocks(ilen, 64));
+    return ret;
+}
+
+int slowhand_mbedtls_sha512_update(mbedtls_sha512_context *ctx, const unsigned char *input, size_t ilen)
+{
+    uint32_t blocks = (uint32_t) ((ctx->total[0] % 128 + ilen) / 128);
+    int ret = mbedtls_sha512_update(ctx, input, ilen);
+    hashed_512(blocks);
+    return ret;
+}
+
+int slowhand_mbedtls_sha512_finish(mbedtls_sha512_context *ctx, unsigned char *output)
+{
+    uint32_t blocks = padding_blocks((size_t) ctx->total[0], 128);
+    int ret = mbedtls_sha512_finish(ctx, output);
+    hashed_512(blocks);
+    return ret;
+}
+
+int slowhand_mbedtls_sha512(const unsigned char *input, size_t ilen, unsigned char *output, int is384)
+{
+    int ret = mbedtls_sha512(input, ilen, output, is384);
+    hashed_512((uint32_t) (ilen / 128) + padding_blocks(ilen, 128));
     return ret;
 }
 
