@@ -31,6 +31,13 @@ pub struct Reception {
     pub outcome: Outcome,
 }
 
+impl Reception {
+    /// Whether the frame arrived.
+    pub fn is_received(&self) -> bool {
+        self.outcome == Outcome::Received
+    }
+}
+
 /// What became of a frame at a radio that had synchronised with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
@@ -161,7 +168,7 @@ impl Medium {
         Some(self.frames[frame.0 as usize].end).filter(|&end| end > now)
     }
 
-    /// Whether a clear channel assessment that ends now finds the channel busy at this node: whether a frame of
+    /// Whether a clear channel assessment that ends now (or did a turnaround ago) finds the channel busy at this node: whether a frame of
     /// another node was audible during the last 8 symbols.
     pub fn busy(&self, now: Instant, node: NodeId) -> bool {
         let ear = &self.ears[node.index()];

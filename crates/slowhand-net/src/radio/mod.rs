@@ -3,12 +3,14 @@
 //! A [`Mac`] is one struct that holds the state of all its nodes. It is driven by three calls: `enqueue` gives it
 //! a frame, `deadline` asks when it wants to be called, `handle_deadline` lets everything happen that is due.
 
+pub mod beacon;
 pub mod frame;
 pub mod link;
 pub mod medium;
 pub mod phy;
 mod pool;
 pub mod tsch;
+pub mod xmac;
 
 use crate::address::NodeId;
 use crate::clock::{Duration, Instant};
@@ -28,6 +30,10 @@ pub enum DropReason {
     RetriesExhausted,
     /// No cell of the schedule leads to the next hop.
     NoCell,
+    /// The channel was busy whenever the node wanted to send (CSMA/CA).
+    ChannelAccessFailure,
+    /// The addressee did not ask for the frame for too long (indirect transmission).
+    TransactionExpired,
     /// The scenario dropped the fragment (`lowpan.fragment_loss`).
     InjectedLoss,
     /// All reassembly buffers were taken.
@@ -53,6 +59,8 @@ impl DropReason {
             Self::QueueFull => "queue_full",
             Self::RetriesExhausted => "retries_exhausted",
             Self::NoCell => "no_cell",
+            Self::ChannelAccessFailure => "channel_access_failure",
+            Self::TransactionExpired => "transaction_expired",
             Self::InjectedLoss => "injected_loss",
             Self::ReassemblyFull => "reassembly_full",
             Self::ReassemblyTooLong => "reassembly_too_long",
@@ -162,6 +170,14 @@ pub enum FrameKind {
     Data,
     /// A link-layer acknowledgement.
     Ack,
+    /// A beacon.
+    Beacon,
+    /// A data request command: a child asks its parent for what waits there.
+    DataRequest,
+    /// A strobe of a preamble-sampling MAC: it asks its addressee to stay awake.
+    Strobe,
+    /// The answer to a strobe: its sender is awake.
+    StrobeAck,
 }
 
 /// One frame on the air, as an omniscient sniffer sees it: also those that nobody received.

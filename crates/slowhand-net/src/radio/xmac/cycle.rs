@@ -1,0 +1,148 @@
+//! The power cycle of one node: when its radio is on although nothing happens. Computed, never stepped through.
+
+use crate::clock::{Duration, Instant};
+
+/// Wake-ups at `anchor`, `anchor + interval`, ...; each lasts `awake`. Before the anchor there are none.
+#[derive(Clone, Copy, Debug)]
+pub struct Cycle {
+    anchor: Instant,
+    interval: Duration,
+    awake: Duration,
+}
+
+/// What the timer of the power cycle does next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Edge {
+    /// It wakes the node up.
+    Start(Instant),
+    /// It ends the wake-up.
+    End(Instant),
+}
+
+impl Cycle {
+    /// A cycle whose first wake-up is at `anchor`; `awake` is less than `interval`.
+    pub fn new(anchor: Instant, interval: Duration, awake: Duration) -> Self {
+        Self { anchor, interval, awake }
+    }
+
+    /// Until when the wake-up lasts in which `now` lies.
+    pub fn awake_until(&self, now: Instant) -> Option<Instant> {
+        let start = self.last_start(now)?;
+        Some(start + self.awake).filter(|&end| end > now)
+    }
+
+    /// The first wake-up after `now`.
+    pub fn next_start(&self, now: Instant) -> Instant {
+        self.last_start(now).map_or(self.anchor, |start| start + self.interval)
+    }
+
+    /// The first end of a wake-up after `now`.
+    pub fn next_end(&self, now: Instant) -> Instant {
+        self.awake_until(now).unwrap_or_else(|| self.next_start(now) + self.awake)
+    }
+
+    /// What the timer does first after `now`.
+    pub fn next_edge(&self, now: Instant) -> Edge {
+        self.awake_until(now).map_or_else(|| Edge::Start(self.next_start(now)), Edge::End)
+    }
+
+    /// How many wake-ups begin after `from` and not after `to`.
+    pub fn starts(&self, from: Instant, to: Instant) -> u64 {
+        self.starts_until(to).saturating_sub(self.starts_until(from))
+    }
+
+    /// How long the node is awake between two instants.
+    pub fn awake_between(&self, from: Instant, to: Instant) -> Duration {
+        self.awake_before(to).saturating_sub(self.awake_before(from))
+    }
+
+    /// Catches up on an edge that fell due while the timer could not run, which it can again from `now` on: later edges
+    /// follow at the usual distance. Tells whether a wake-up starts now.
+    pub fn catch_up(&mut self, missed: Edge, now: Instant) -> bool {
+        match missed {
+            Edge::Start(at) if at <= now => {
+                self.anchor = now;
+                true
+            }
+            Edge::End(at) if at <= now => {
+                self.anchor = now + (self.interval - self.awake);
+                false
+            }
+            _ => false,
+        }
+    }
+
+    fn last_start(&self, now: Instant) -> Option<Instant> {
+        (now >= self.anchor).then(|| now - now.since(self.anchor) % self.interval)
+    }
+
+    fn starts_until(&self, at: Instant) -> u64 {
+        if at < self.anchor {
+            return 0;
+        }
+        at.since(self.anchor).as_micros() / self.interval.as_micros() + 1
+    }
+
+    fn awake_before(&self, at: Instant) -> Duration {
+        let elapsed = at.since(self.anchor);
+        let whole = elapsed.as_micros() / self.interval.as_micros();
+        self.awake * whole + (elapsed % self.interval).min(self.awake)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn at(us: u64) -> Instant {
+        Instant::from_micros(us)
+    }
+
+    fn cycle() -> Cycle {
+        Cycle::new(at(30), Duration::from_micros(100), Duration::from_micros(8))
+    }
+
+    #[test]
+    fn the_edges_alternate() {
+        assert_eq!(cycle().next_edge(at(0)), Edge::Start(at(30)));
+        assert_eq!(cycle().next_edge(at(30)), Edge::End(at(38)));
+        assert_eq!(cycle().next_edge(at(37)), Edge::End(at(38)));
+        assert_eq!(cycle().next_edge(at(38)), Edge::Start(at(130)));
+        assert_eq!(cycle().next_edge(at(131)), Edge::End(at(138)));
+    }
+
+    #[test]
+    fn an_edge_that_could_not_happen_happens_afterwards() {
+        let mut late = cycle();
+        assert!(late.catch_up(late.next_edge(at(40)), at(333)));
+        assert_eq!(late.next_edge(at(333)), Edge::End(at(341)));
+        assert_eq!(late.next_start(at(333)), at(433));
+        let mut late = cycle();
+        assert!(!late.catch_up(late.next_edge(at(31)), at(333)));
+        assert_eq!(late.next_edge(at(333)), Edge::Start(at(333 + 92)));
+        let mut in_time = cycle();
+        assert!(!in_time.catch_up(in_time.next_edge(at(40)), at(129)));
+        assert_eq!(in_time.next_edge(at(129)), Edge::Start(at(130)));
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_computed_is_what_stepping_would_give(
+            anchor in 0u64..50, interval in 2u64..60, share in 1u64..60, from in 0u64..300, length in 0u64..300,
+        ) {
+            let awake = share.min(interval - 1);
+            let cycle = Cycle::new(at(anchor), Duration::from_micros(interval), Duration::from_micros(awake));
+            let on = |us: u64| us >= anchor && (us - anchor) % interval < awake;
+            let starts = |us: u64| us >= anchor && (us - anchor).is_multiple_of(interval);
+            let to = from + length;
+            let stepped = (from..to).filter(|&us| on(us)).count() as u64;
+            prop_assert_eq!(cycle.awake_between(at(from), at(to)).as_micros(), stepped);
+            prop_assert_eq!(cycle.starts(at(from), at(to)), (from + 1..=to).filter(|&us| starts(us)).count() as u64);
+            prop_assert_eq!(cycle.awake_until(at(from)).is_some(), on(from));
+            prop_assert_eq!(cycle.next_start(at(from)), at((from + 1..).find(|&us| starts(us)).unwrap()));
+            let end = (from + 1..).find(|&us| us > 0 && on(us - 1) && !on(us)).unwrap();
+            prop_assert_eq!(cycle.next_end(at(from)), at(end));
+        }
+    }
+}

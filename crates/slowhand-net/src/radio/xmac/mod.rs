@@ -1,0 +1,257 @@
+//! X-MAC: preamble sampling (Buettner et al., SenSys 2006) as Contiki's CX-MAC does it.
+//!
+//! A node's radio is on for some milliseconds in every check interval. Who has a frame for it sends a train of
+//! short strobes, each followed by a gap in which the sender listens; the addressee, once awake, answers one of them
+//! and stays awake for the data frame, which follows at once. From the answer the sender learns when the
+//! neighbour wakes up, and the next time begins to strobe only shortly before that.
+//!
+//! A frame that is not ours heard between strobes means that another node is sending: the train is broken off, and the
+//! frame waits for a random number of check intervals. A node that hears a strobe for another lets it go first. What
+//! was sent is not acknowledged, unless [`Config::data_ack`] says so: a strobe that is lost delays the frame, a
+//! data frame that is lost is lost.
+//!
+//! Left out of what Contiki has: broadcasts and announcements, streaming (no radio duty cycling for a second, which
+//! IPv6 traffic never asks for), the extra frame buffer that sending takes while the queue is full, the whole
+//! slow-clock ticks in which a back-off is drawn and to which a wake-up that comes late is aligned.
+
+mod config;
+mod cycle;
+mod frame;
+mod node;
+mod receive;
+mod send;
+
+pub use config::{Config, TURNAROUND};
+
+use super::frame::FCS;
+use super::link::{Kind, Links};
+use super::medium::{Medium, OnAir, Reception};
+use super::phy::air_time;
+use super::pool::FramePool;
+use super::{DatagramId, DropReason, FrameKind, Indication, Mac, Observer, RadioTimes, Transmission};
+use crate::address::{Eui64, NodeId};
+use crate::clock::{Duration, Instant};
+use crate::queue::EventQueue;
+use crate::random::Streams;
+use cycle::Cycle;
+use node::{Activity, Event, Neighbor, Node, Stage};
+
+/// All nodes of one X-MAC network.
+#[derive(Debug)]
+pub struct XMac {
+    config: Config,
+    medium: Medium,
+    nodes: Vec<Node>,
+    pool: FramePool,
+    events: EventQueue<Event>,
+    /// What became of the frame that is looked at; kept for its memory.
+    receptions: Vec<Reception>,
+}
+
+impl XMac {
+    /// A network on one channel (11..=26) whose nodes wake up at random phases of the check interval.
+    pub fn new(config: Config, channel: u8, links: Links, streams: &Streams) -> Self {
+        let interval = config.check_interval.as_micros();
+        let phase = |node| Duration::from_micros(streams.stream("wake-up phase", node as u64).below(interval));
+        let phases: Vec<_> = (0..links.nodes()).map(phase).collect();
+        Self::with_phases(config, channel, links, &phases, streams)
+    }
+
+    /// A network whose nodes wake up at these phases of the check interval for the first time, one for each node.
+    pub fn with_phases(config: Config, channel: u8, links: Links, phases: &[Duration], streams: &Streams) -> Self {
+        let node = |(index, &phase): (usize, &Duration)| {
+            let neighbors = links.audience(NodeId(index as u16)).map(Neighbor::new).collect();
+            let cycle = Cycle::new(Instant::ZERO + phase, config.check_interval, config.awake);
+            Node::new(neighbors, cycle, config.encounters, streams.stream("back-off", index as u64))
+        };
+        let nodes = phases.iter().enumerate().map(node).collect();
+        Self {
+            config,
+            medium: Medium::new(channel, links),
+            nodes,
+            pool: FramePool::default(),
+            events: EventQueue::default(),
+            receptions: Vec::new(),
+        }
+    }
+
+    /// How long a node's MAC has kept its processor busy: it waits actively from the decision to send a frame until
+    /// that is done, the wait for the neighbour's wake-up included. What is not finished yet does not count.
+    pub fn processor_time(&self, node: NodeId) -> Duration {
+        self.nodes[node.index()].busy
+    }
+
+    /// Puts the node's frame on the air.
+    fn begin(&mut self, now: Instant, node: NodeId, psdu: usize) {
+        let air_time = air_time(psdu);
+        let (end, nodes) = (now + air_time, &self.nodes);
+        let frame = self.medium.begin(now, node, air_time, |listener| nodes[listener.index()].listens(now, end));
+        self.nodes[node.index()].receiving = false;
+        for reception in self.medium.receptions(frame) {
+            let listener = &mut self.nodes[reception.node.index()];
+            listener.settle(now);
+            listener.receiving = true;
+        }
+        self.events.push(end, Event::End { node, frame });
+    }
+
+    /// Whether a channel assessment just before a frame that begins now lets it go.
+    fn channel_is_clear(&self, now: Instant, node: NodeId) -> bool {
+        !self.config.assess_channel || !self.medium.busy(now - TURNAROUND, node)
+    }
+
+    /// Breaks off what the radio may be receiving.
+    fn stop_receiving(&mut self, now: Instant, node: NodeId) {
+        self.medium.stop_listening(now, node);
+        let listener = &mut self.nodes[node.index()];
+        listener.settle(now);
+        listener.receiving = false;
+    }
+
+    /// Plans the next step of the node's activity.
+    fn plan(&mut self, at: Instant, node: NodeId) {
+        let step = self.nodes[node.index()].step;
+        self.events.push(at, Event::Step { node, step });
+    }
+}
+
+impl Mac for XMac {
+    fn enqueue(
+        &mut self,
+        now: Instant,
+        node: NodeId,
+        next_hop: NodeId,
+        payload: &[u8],
+        datagram: DatagramId,
+    ) -> Result<(), DropReason> {
+        let sender = &mut self.nodes[node.index()];
+        let position = sender.position(next_hop).ok_or(DropReason::NoCell)?;
+        let first = sender.neighbors[position].queue.head().is_none();
+        let queues = sender.neighbors.iter().filter(|neighbor| neighbor.queue.head().is_some()).count();
+        if sender.queued == self.config.queue || first && queues == self.config.neighbor_queues {
+            return Err(DropReason::QueueFull);
+        }
+        let neighbor = &mut sender.neighbors[position];
+        let (from, to) = (Eui64::of_node(node), Eui64::of_node(next_hop));
+        let (sequence, acknowledged) = (neighbor.sequence, self.config.data_ack);
+        let frame = self
+            .pool
+            .allocate(datagram, |octets| frame::write_data(octets, sequence, from, to, payload, acknowledged))
+            .ok_or(DropReason::Malformed)?;
+        neighbor.sequence = neighbor.sequence.wrapping_add(1);
+        neighbor.queue.push(&mut self.pool, frame);
+        sender.queued += 1;
+        sender.peak = sender.peak.max(sender.queued);
+        if first {
+            self.events.push(now, Event::Attempt { node, neighbor: position });
+        }
+        Ok(())
+    }
+
+    fn deadline(&self) -> Option<Instant> {
+        self.events.next_at()
+    }
+
+    fn handle_deadline(&mut self, now: Instant, indications: &mut Vec<Indication>, observer: &mut impl Observer) {
+        while let Some(event) = self.events.pop_due(now) {
+            match event {
+                Event::Attempt { node, neighbor } => self.attempt(now, node, neighbor, indications),
+                Event::Step { node, step } if step == self.nodes[node.index()].step => {
+                    self.step(now, node, indications);
+                }
+                Event::Step { .. } => {} // the node has taken another turn
+                Event::End { node, frame } => {
+                    let receptions = self.end(now, node, frame, observer);
+                    for reception in &receptions {
+                        self.hear(now, node, *reception, indications);
+                    }
+                    self.receptions = receptions;
+                    self.sent(now, node, indications);
+                }
+            }
+        }
+    }
+
+    fn queued(&self, node: NodeId) -> usize {
+        self.nodes[node.index()].queued
+    }
+
+    fn queue_peak(&self, node: NodeId) -> usize {
+        self.nodes[node.index()].peak
+    }
+
+    fn radio_times(&self, node: NodeId, now: Instant) -> RadioTimes {
+        self.nodes[node.index()].times(now)
+    }
+}
+
+/// What a node has on the air.
+struct Sent<'a> {
+    kind: FrameKind,
+    to: NodeId,
+    datagram: DatagramId,
+    attempt: u8,
+    octets: &'a [u8],
+}
+
+impl XMac {
+    /// Takes the node's frame off the air, shows it to the observer, and returns what became of it at those who had
+    /// synchronised with it.
+    fn end(&mut self, now: Instant, node: NodeId, frame: OnAir, observer: &mut impl Observer) -> Vec<Reception> {
+        let mut receptions = std::mem::take(&mut self.receptions);
+        receptions.clear();
+        let Some(Sent { kind, to, .. }) = self.on_air(node) else { return receptions };
+        let link = if matches!(kind, FrameKind::Ack | FrameKind::StrobeAck) { Kind::Ack } else { Kind::Data };
+        self.medium.end(frame, link, &mut receptions);
+        for reception in &receptions {
+            let receiving = self.medium.receiving_until(now, reception.node).is_some();
+            let listener = &mut self.nodes[reception.node.index()];
+            listener.settle(now);
+            listener.receiving = receiving;
+        }
+        if let Some(Sent { datagram, attempt, octets, .. }) = self.on_air(node) {
+            let at = now - air_time(octets.len() + FCS);
+            let received = receptions.iter().any(|reception| reception.node == to && reception.is_received());
+            let (asn, channel, from) = (None, self.medium.channel(), node);
+            observer.transmission(&Transmission {
+                at,
+                asn,
+                channel,
+                kind,
+                from,
+                to,
+                datagram,
+                attempt,
+                received,
+                octets,
+            });
+        }
+        receptions
+    }
+
+    /// The node's frame on the air.
+    fn on_air(&self, node: NodeId) -> Option<Sent<'_>> {
+        let sender = &self.nodes[node.index()];
+        let control = &sender.control[..sender.control_length];
+        match &sender.activity {
+            Activity::Answering(answering) if answering.on_air => Some(Sent {
+                kind: answering.kind,
+                to: answering.to,
+                datagram: answering.datagram,
+                attempt: answering.attempt,
+                octets: control,
+            }),
+            Activity::Sending(sending) if matches!(sending.stage, Stage::Strobe | Stage::Data) => {
+                let strobe = sending.stage == Stage::Strobe;
+                Some(Sent {
+                    kind: if strobe { FrameKind::Strobe } else { FrameKind::Data },
+                    to: sending.to,
+                    datagram: sending.datagram,
+                    attempt: sending.attempt,
+                    octets: if strobe { control } else { self.pool.get(sending.frame).octets() },
+                })
+            }
+            _ => None,
+        }
+    }
+}

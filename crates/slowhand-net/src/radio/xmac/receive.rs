@@ -1,0 +1,92 @@
+//! Receiving: what a node does with the frames it hears.
+
+use super::frame::{write_ack, write_strobe_ack};
+use super::node::{Activity, Answering};
+use super::{FrameKind, TURNAROUND, XMac};
+use crate::address::{Eui64, NodeId};
+use crate::clock::Instant;
+use crate::radio::frame::{DATA_HEADER, FCS};
+use crate::radio::medium::Reception;
+use crate::radio::{Indication, Payload};
+
+/// For how many of its wake-ups a node holds back its own frames when it has heard a strobe for another, and when it
+/// has answered one (cxmac.c, `someone_is_sending`).
+const YIELD_TO_OTHERS: u64 = 2;
+const YIELD_TO_SENDER: u64 = 1;
+
+impl XMac {
+    /// A frame of `from`, still shown as on the air, has reached a node, or has not.
+    pub fn hear(&mut self, now: Instant, from: NodeId, reception: Reception, indications: &mut Vec<Indication>) {
+        let (node, Some(sent)) = (reception.node, self.on_air(from)) else { return };
+        if !reception.is_received() {
+            return;
+        }
+        let (kind, is_for_us) = (sent.kind, sent.to == node);
+        match self.nodes[node.index()].activity {
+            Activity::Sending(sending) => {
+                self.hear_while_sending(now, node, sending, kind, is_for_us, indications);
+            }
+            Activity::Answering(_) => {} // the processor is busy with the answer
+            Activity::Idle => match kind {
+                FrameKind::Strobe if is_for_us => self.hear_own_strobe(now, node, from),
+                FrameKind::Strobe => self.nodes[node.index()].yield_for(now, YIELD_TO_OTHERS),
+                FrameKind::Data if is_for_us => self.hear_data(now, node, from, indications),
+                FrameKind::Data => self.nodes[node.index()].yield_for(now, 0),
+                _ => {} // the answer to another
+            },
+        }
+    }
+
+    /// Answers a strobe, and stays awake for what it announces.
+    fn hear_own_strobe(&mut self, now: Instant, node: NodeId, from: NodeId) {
+        let Some(sent) = self.on_air(from) else { return };
+        let (sequence, datagram, attempt) = (sent.octets[2], sent.datagram, sent.attempt);
+        let at = now + self.config.strobe_ack_delay;
+        let answer = Answering { kind: FrameKind::StrobeAck, to: from, datagram, attempt, on_air: false };
+        let listener = &mut self.nodes[node.index()];
+        listener.control_length =
+            write_strobe_ack(&mut listener.control, sequence, Eui64::of_node(node), Eui64::of_node(from));
+        listener.yield_for(now, YIELD_TO_SENDER);
+        listener.stay_awake(now, &self.config);
+        listener.turn_to(now, Activity::Answering(answer));
+        self.plan(at, node);
+    }
+
+    /// Passes a data frame up, unless it is the repetition of one that has been.
+    fn hear_data(&mut self, now: Instant, node: NodeId, from: NodeId, indications: &mut Vec<Indication>) {
+        let Some(sent) = self.on_air(from) else { return };
+        let (sequence, datagram, attempt) = (sent.octets[2], sent.datagram, sent.attempt);
+        let payload = Payload::new(&sent.octets[DATA_HEADER..]);
+        let listener = &mut self.nodes[node.index()];
+        listener.yield_for(now, 0);
+        listener.go_quiet(now);
+        if listener.accepts(from, sequence) {
+            indications.push(Indication::Received { node, from, datagram, payload });
+        }
+        if self.config.data_ack {
+            let at = now + TURNAROUND;
+            let answer = Answering { kind: FrameKind::Ack, to: from, datagram, attempt, on_air: false };
+            let listener = &mut self.nodes[node.index()];
+            listener.control_length = write_ack(&mut listener.control, sequence, Eui64::of_node(from));
+            listener.turn_to(now, Activity::Answering(answer));
+            self.plan(at, node);
+        }
+    }
+
+    /// Sends the answer. The radio acknowledges data by itself and does not look whether the channel is free.
+    pub fn answer(&mut self, now: Instant, node: NodeId, answer: Answering) {
+        if answer.kind == FrameKind::Ack || self.channel_is_clear(now, node) {
+            self.nodes[node.index()].turn_to(now, Activity::Answering(Answering { on_air: true, ..answer }));
+            let psdu = self.nodes[node.index()].control_length + FCS;
+            self.begin(now, node, psdu);
+        } else {
+            self.answered(now, node);
+        }
+    }
+
+    /// The answer has left the air, or was held back.
+    pub fn answered(&mut self, now: Instant, node: NodeId) {
+        self.nodes[node.index()].turn_to(now, Activity::Idle);
+        self.attempt_what_is_due(now, node);
+    }
+}

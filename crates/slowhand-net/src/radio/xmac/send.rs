@@ -1,0 +1,244 @@
+//! Sending: phase wait, strobe train, data frame; and the retries of the layer above.
+
+use super::frame::write_strobe;
+use super::node::{Activity, Event, Sending, Stage};
+use super::{FrameKind, XMac, config};
+use crate::address::{Eui64, NodeId};
+use crate::clock::{Duration, Instant};
+use crate::radio::frame::FCS;
+use crate::radio::{DropReason, Indication};
+
+/// How the sending of a data frame ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// The frame was sent (and acknowledged where that is asked for).
+    Sent,
+    /// The neighbour did not answer.
+    NoAck,
+    /// Another node is sending.
+    Collision,
+}
+
+impl XMac {
+    /// The back-off towards a neighbour is over: begins to send the frame that has waited longest for it.
+    pub fn attempt(&mut self, now: Instant, node: NodeId, position: usize, indications: &mut Vec<Indication>) {
+        let sender = &mut self.nodes[node.index()];
+        if !matches!(sender.activity, Activity::Idle) {
+            sender.neighbors[position].due = true;
+            return;
+        }
+        if sender.yields(now) > 0 {
+            self.retry(now, node, position, Ending::Collision, indications);
+            return;
+        }
+        let Some(index) = sender.neighbors[position].queue.head() else { return };
+        let to = sender.neighbors[position].id;
+        let expected = sender.expected_awake(to, now, self.config.check_interval);
+        let train = expected.map_or(now, |awake| now + awake.since(now).saturating_sub(self.config.phase_lead));
+        let frame = self.pool.get_mut(index);
+        let sending = Sending {
+            stage: Stage::AwaitPhase,
+            neighbor: position,
+            to,
+            frame: index,
+            datagram: frame.datagram,
+            attempt: frame.attempts,
+            started: now,
+            missed: sender.cycle.next_edge(now),
+            limit: train + self.config.strobe_limit,
+            decided: train,
+        };
+        frame.attempts = frame.attempts.saturating_add(1);
+        let sequence = frame.octets()[2];
+        sender.control_length = write_strobe(&mut sender.control, sequence, Eui64::of_node(node), Eui64::of_node(to));
+        self.stop_receiving(now, node);
+        self.nodes[node.index()].turn_to(now, Activity::Sending(sending));
+        self.plan(train, node);
+    }
+
+    /// The node's activity goes on.
+    pub fn step(&mut self, now: Instant, node: NodeId, indications: &mut Vec<Indication>) {
+        match self.nodes[node.index()].activity {
+            Activity::Idle => {}
+            Activity::Answering(answering) => self.answer(now, node, answering),
+            Activity::Sending(sending) => match sending.stage {
+                Stage::AwaitPhase => self.listen_for_strobe_ack(now, node, sending),
+                Stage::Listen => self.strobe(now, node, sending, indications),
+                Stage::Acknowledged => self.send_data(now, node, sending, indications),
+                Stage::AwaitDataAck => self.finish(now, node, sending, Ending::NoAck, indications),
+                Stage::Strobe | Stage::Data => {} // goes on when the frame has left the air
+            },
+        }
+    }
+
+    /// The radio is on until the next strobe is due, a gap after the last was decided upon.
+    fn listen_for_strobe_ack(&mut self, now: Instant, node: NodeId, sending: Sending) {
+        let sending = Sending { stage: Stage::Listen, ..sending };
+        self.nodes[node.index()].turn_to(now, Activity::Sending(sending));
+        self.plan(sending.decided + self.config.strobe_gap + self.config.strobe_delay, node);
+    }
+
+    /// Sends a strobe, unless the channel is taken.
+    fn strobe(&mut self, now: Instant, node: NodeId, sending: Sending, indications: &mut Vec<Indication>) {
+        let sending = Sending { decided: now - self.config.strobe_delay, ..sending };
+        if self.channel_is_clear(now, node) {
+            let sending = Sending { stage: Stage::Strobe, ..sending };
+            self.nodes[node.index()].turn_to(now, Activity::Sending(sending));
+            let psdu = self.nodes[node.index()].control_length + FCS;
+            self.begin(now, node, psdu);
+        } else {
+            self.continue_train(now, node, sending, indications);
+        }
+    }
+
+    /// After a strobe: listens on, or gives the neighbour up.
+    fn continue_train(&mut self, now: Instant, node: NodeId, sending: Sending, indications: &mut Vec<Indication>) {
+        if now < sending.limit {
+            self.listen_for_strobe_ack(now, node, sending);
+        } else {
+            self.finish(now, node, sending, Ending::NoAck, indications);
+        }
+    }
+
+    /// A frame arrived between two strobes, or while the acknowledgement of the data frame is waited for.
+    pub fn hear_while_sending(
+        &mut self,
+        now: Instant,
+        node: NodeId,
+        sending: Sending,
+        kind: FrameKind,
+        is_for_us: bool,
+        indications: &mut Vec<Indication>,
+    ) {
+        match (sending.stage, kind) {
+            (Stage::Listen, FrameKind::StrobeAck) if is_for_us => {
+                let acknowledged = Sending { stage: Stage::Acknowledged, ..sending };
+                let sender = &mut self.nodes[node.index()];
+                sender.remember(sending.to, now, self.config.encounters);
+                sender.turn_to(now, Activity::Sending(acknowledged));
+                self.plan(now + self.config.data_delay, node);
+            }
+            (Stage::Listen, FrameKind::StrobeAck | FrameKind::Ack) => {} // of another conversation
+            (Stage::Listen, _) => self.finish(now, node, sending, Ending::Collision, indications),
+            (Stage::AwaitDataAck, FrameKind::Ack) if is_for_us => {
+                self.finish(now, node, sending, Ending::Sent, indications);
+            }
+            _ => {}
+        }
+    }
+
+    /// Sends the data frame. Where the channel is taken it is not sent, and without acknowledgements that goes
+    /// unnoticed.
+    fn send_data(&mut self, now: Instant, node: NodeId, sending: Sending, indications: &mut Vec<Indication>) {
+        if self.channel_is_clear(now, node) {
+            let sending = Sending { stage: Stage::Data, ..sending };
+            self.nodes[node.index()].turn_to(now, Activity::Sending(sending));
+            let psdu = self.pool.get(sending.frame).octets().len() + FCS;
+            self.begin(now, node, psdu);
+        } else {
+            let ending = if self.config.data_ack { Ending::NoAck } else { Ending::Sent };
+            self.finish(now, node, sending, ending, indications);
+        }
+    }
+
+    /// The node's own frame has left the air.
+    pub fn sent(&mut self, now: Instant, node: NodeId, indications: &mut Vec<Indication>) {
+        match self.nodes[node.index()].activity {
+            Activity::Idle => {}
+            Activity::Answering(_) => self.answered(now, node),
+            Activity::Sending(sending) => match sending.stage {
+                Stage::Strobe => self.continue_train(now, node, sending, indications),
+                Stage::Data if self.config.data_ack => {
+                    let sending = Sending { stage: Stage::AwaitDataAck, ..sending };
+                    self.nodes[node.index()].turn_to(now, Activity::Sending(sending));
+                    self.plan(now + self.config.data_ack_wait, node);
+                }
+                Stage::Data => self.finish(now, node, sending, Ending::Sent, indications),
+                _ => {}
+            },
+        }
+    }
+
+    /// The processor is free again.
+    fn finish(
+        &mut self,
+        now: Instant,
+        node: NodeId,
+        sending: Sending,
+        ending: Ending,
+        indications: &mut Vec<Indication>,
+    ) {
+        self.stop_receiving(now, node);
+        let sender = &mut self.nodes[node.index()];
+        sender.turn_to(now, Activity::Idle);
+        sender.busy += now.since(sending.started);
+        let yields = u64::from(ending == Ending::Collision);
+        sender.catch_up(now, sending.missed, self.config.sending_delays_wake_ups, yields);
+        self.attempt_what_is_due(now, node);
+        self.retry(now, node, sending.neighbor, ending, indications);
+    }
+
+    /// Lets the back-offs have their effect that ended while the node was doing something else.
+    pub fn attempt_what_is_due(&mut self, now: Instant, node: NodeId) {
+        for (neighbor, waiting) in self.nodes[node.index()].neighbors.iter_mut().enumerate() {
+            if std::mem::take(&mut waiting.due) {
+                self.events.push(now, Event::Attempt { node, neighbor });
+            }
+        }
+    }
+
+    /// What the CSMA layer does with an ending: takes the next frame, sends the same again, or gives it up.
+    fn retry(
+        &mut self,
+        now: Instant,
+        node: NodeId,
+        position: usize,
+        ending: Ending,
+        indications: &mut Vec<Indication>,
+    ) {
+        let sender = &mut self.nodes[node.index()];
+        let neighbor = &mut sender.neighbors[position];
+        let Some(index) = neighbor.queue.head() else { return };
+        neighbor.count(ending, &self.config);
+        let datagram = self.pool.get(index).datagram;
+        let given_up = neighbor.transmissions > self.config.max_retries;
+        if ending == Ending::Sent || given_up {
+            neighbor.release_head(&mut self.pool);
+            sender.queued -= 1;
+            indications.push(match ending {
+                Ending::Sent => Indication::Sent { node, datagram },
+                _ => Indication::Dropped { node, datagram, reason: DropReason::RetriesExhausted },
+            });
+        }
+        if neighbor.queue.head().is_some() {
+            let delay = sender.backoff_delay(position, &self.config);
+            self.events.push(now + delay, Event::Attempt { node, neighbor: position });
+        }
+    }
+}
+
+impl super::Neighbor {
+    /// Counts transmissions and collisions of the frame at the head of the queue.
+    fn count(&mut self, ending: Ending, config: &config::Config) {
+        match ending {
+            Ending::Sent | Ending::NoAck => {
+                self.collisions = 0;
+                self.transmissions += 1;
+            }
+            Ending::Collision if self.collisions == config.max_backoffs => {
+                self.collisions = 0;
+                self.transmissions += 1;
+            }
+            Ending::Collision => self.collisions += 1,
+        }
+    }
+}
+
+impl super::Node {
+    /// A delay drawn from `2^collisions - 1` check intervals: none before the first collision.
+    fn backoff_delay(&mut self, position: usize, config: &config::Config) -> Duration {
+        let exponent = self.neighbors[position].collisions.min(config.max_backoff_exponent);
+        let window = config.check_interval * ((1 << exponent) - 1);
+        Duration::from_micros(if window == Duration::ZERO { 0 } else { self.backoff.below(window.as_micros()) })
+    }
+}

@@ -1,0 +1,4 @@
+//! X-MAC, looked at from outside: its timing, its state machine, its frames, and what must hold whatever happens.
+
+mod harness;
+mod timing;
