@@ -7,8 +7,11 @@
 //! Size and offset count octets of the packet with its headers written out, the offset in units of eight, although the
 //! first fragment carries them compressed (RFC 6282 section 2).
 
+use std::ops::Range;
+
 use super::cursor::{Reader, Writer};
 use super::{Contexts, Error, Link, iphc};
+use crate::ip;
 
 /// 11000 in the first five bits: a first fragment.
 const DISPATCH_FIRST: u16 = 0b11000;
@@ -66,7 +69,24 @@ impl FragmentHeader {
         Ok((header, input.rest()))
     }
 
-    fn emit(&self, out: &mut Writer<'_>) -> Result<(), Error> {
+    /// The octets of the packet that a fragment covers which holds `length` of them, its headers written out.
+    ///
+    /// # Errors
+    /// Where it is empty, ends behind the packet, or is not the last and no whole number of units.
+    pub(super) fn extent(&self, offset: usize, length: usize) -> Result<Range<usize>, Error> {
+        let (size, end) = (usize::from(self.datagram_size), offset + length);
+        if length == 0 {
+            Err(Error::Truncated)
+        } else if end > size {
+            Err(ip::Error::Length { field: size, found: end }.into())
+        } else if end < size && !length.is_multiple_of(UNIT) {
+            Err(Error::FragmentLength(length))
+        } else {
+            Ok(offset..end)
+        }
+    }
+
+    pub(super) fn emit(&self, out: &mut Writer<'_>) -> Result<(), Error> {
         let dispatch = if self.datagram_offset.is_none() { DISPATCH_FIRST } else { DISPATCH_LATER };
         out.u16(dispatch << 11 | self.datagram_size)?;
         out.u16(self.datagram_tag)?;
@@ -111,6 +131,8 @@ pub struct Fragmenter {
     size: usize,
     tag: u16,
     capacity: usize,
+    /// Octets of the first fragment left free.
+    slack: usize,
     /// Octets of the packet that the frames so far have carried.
     sent: usize,
 }
@@ -140,12 +162,22 @@ impl Fragmenter {
             }
         }
         let (compressed, uncompressed) = (done.written, done.consumed);
-        Ok(Self { header, compressed, uncompressed, size, tag, capacity, sent: 0 })
+        Ok(Self { header, compressed, uncompressed, size, tag, capacity, slack: 0, sent: 0 })
+    }
+
+    /// Leaves `octets` of the first fragment free, as far as it has them: where fragments are forwarded one by one, the
+    /// compressed header grows on its way (RFC 8930 section 5; see [`forwarding::SLACK`](super::forwarding::SLACK)).
+    pub fn with_slack(self, octets: usize) -> Self {
+        let slack = octets.min(self.capacity.saturating_sub(FragmentHeader::FIRST_LENGTH + self.compressed));
+        Self { slack, ..self }
     }
 
     /// Frames that the whole packet takes.
     pub fn frames(&self) -> usize {
-        frame_count(self.size, self.uncompressed, self.compressed, self.capacity)
+        if self.fits_one_frame() {
+            return 1;
+        }
+        frame_count(self.size, self.uncompressed, self.compressed + self.slack, self.capacity)
     }
 
     /// Whether every frame has been written.
@@ -168,17 +200,21 @@ impl Fragmenter {
         let end = if self.sent > 0 {
             self.fragment_header(Some((self.sent / UNIT) as u8)).emit(&mut out)?;
             begin + self.carries(FragmentHeader::LATER_LENGTH, self.size - begin)
-        } else if fits_one_frame(self.size, self.uncompressed, self.compressed, self.capacity) {
+        } else if self.fits_one_frame() {
             out.slice(&self.header[..self.compressed])?;
             self.size
         } else {
             self.fragment_header(None).emit(&mut out)?;
             out.slice(&self.header[..self.compressed])?;
-            begin + self.carries(FragmentHeader::FIRST_LENGTH + self.compressed, self.size - begin)
+            begin + self.carries(FragmentHeader::FIRST_LENGTH + self.compressed + self.slack, self.size - begin)
         };
         out.slice(packet.get(begin..end).ok_or(Error::Truncated)?)?;
         self.sent = end;
         Ok(Some(out.written()))
+    }
+
+    fn fits_one_frame(&self) -> bool {
+        fits_one_frame(self.size, self.uncompressed, self.compressed, self.capacity)
     }
 
     fn fragment_header(&self, datagram_offset: Option<u8>) -> FragmentHeader {

@@ -3,18 +3,24 @@
 //! The way of a packet downwards: [`fragment::Fragmenter`] compresses its headers ([`iphc`], [`nhc`]; RFC 6282)
 //! and yields one frame payload after another (RFC 4944 section 5.3). Upwards:
 //! [`reassembly::Reassembler`] takes frame payloads in any order and gives the packet back.
+//!
+//! Beside reassembly at every hop there are [`forwarding`] of fragments one by one (RFC 8930) and their selective
+//! [`recovery`] (RFC 8931).
 
 use crate::address::Eui64;
 use crate::ip;
 
 pub mod context;
 mod cursor;
+pub mod forwarding;
 pub mod fragment;
 pub mod iphc;
 pub mod nhc;
 pub mod reassembly;
+pub mod recovery;
 
 pub use context::{Context, Contexts};
+pub use forwarding::Forwarder;
 pub use fragment::Fragmenter;
 pub use reassembly::Reassembler;
 

@@ -6,7 +6,7 @@
 use std::ops::Range;
 
 use super::fragment::{FragmentHeader, MAX_DATAGRAM, UNIT};
-use super::{Contexts, Error, Link, decompress, iphc};
+use super::{Contexts, Decompressed, Error, Link, decompress, iphc};
 use crate::address::Eui64;
 use crate::clock::{Duration, Instant};
 use crate::ip;
@@ -53,6 +53,12 @@ pub enum Outcome<'a> {
 /// Why a frame payload was thrown away.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Discard {
+    /// The sender gave the packet up ([`recovery`](super::recovery) alone).
+    #[error("the sender gave datagram {datagram} up")]
+    Aborted {
+        /// The identifier of the packet that is gone.
+        datagram: u32,
+    },
     /// Every buffer is taken; the packet can no longer be completed unless this fragment is sent again.
     #[error("every reassembly buffer is taken")]
     Full,
@@ -200,17 +206,7 @@ impl Reassembler {
     }
 
     fn pass_through(&mut self, link: Link, payload: &[u8], datagram: u32) -> Outcome<'_> {
-        let mut write = || {
-            let done = decompress(payload, link, &self.contexts, None, &mut self.whole)?;
-            let rest = &payload[done.consumed..];
-            let size = done.written + rest.len();
-            self.whole.get_mut(done.written..size).ok_or(Discard::TooLong(size))?.copy_from_slice(rest);
-            if done.checksum_elided {
-                ip::udp::fill_checksum(&mut self.whole[..size]).map_err(Error::from)?;
-            }
-            Ok(size)
-        };
-        match write() {
+        match write_out(payload, link, &self.contexts, &mut self.whole) {
             Ok(size) => Outcome::Complete { packet: &mut self.whole[..size], datagram },
             Err(reason) => Outcome::Discarded(reason),
         }
@@ -226,7 +222,7 @@ impl Reassembler {
             Err(reason) => return Outcome::Discarded(reason),
         };
         let buffer = &mut self.buffers[index];
-        match buffer.place(fragment.extent()) {
+        match buffer.place(&fragment.extent) {
             Place::Taken => return Outcome::Incomplete,
             Place::Overlap => {
                 let datagram = buffer.datagram;
@@ -236,7 +232,7 @@ impl Reassembler {
             Place::Free => {}
         }
         buffer.write(&fragment);
-        self.occupancy.received += fragment.length();
+        self.occupancy.received += fragment.extent.len();
         self.peak = self.peak.max(self.occupancy);
         if !buffer.is_complete() {
             return Outcome::Incomplete;
@@ -273,6 +269,18 @@ impl Reassembler {
     }
 }
 
+/// Writes out a packet that is in `payload` as a whole; returns its octets.
+pub(super) fn write_out(payload: &[u8], link: Link, contexts: &Contexts, out: &mut [u8]) -> Result<usize, Discard> {
+    let done = decompress(payload, link, contexts, None, out)?;
+    let rest = &payload[done.consumed..];
+    let size = done.written + rest.len();
+    out.get_mut(done.written..size).ok_or(Discard::TooLong(size))?.copy_from_slice(rest);
+    if done.checksum_elided {
+        ip::udp::fill_checksum(&mut out[..size]).map_err(Error::from)?;
+    }
+    Ok(size)
+}
+
 /// What the fragments of a packet have in common (RFC 4944 section 5.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Key {
@@ -284,7 +292,7 @@ struct Key {
 /// A fragment with its place in the packet, its headers written out.
 struct Fragment<'a> {
     key: Key,
-    offset: usize,
+    extent: Range<usize>,
     headers: [u8; iphc::MAX_DECOMPRESSED],
     /// Octets of `headers` in use: none but in a first fragment.
     headers_length: usize,
@@ -296,36 +304,21 @@ impl<'a> Fragment<'a> {
     fn read(link: Link, payload: &'a [u8], contexts: &Contexts) -> Result<Self, Error> {
         let (header, rest) = FragmentHeader::parse(payload)?;
         let size = usize::from(header.datagram_size);
-        let mut fragment = Self {
-            key: Key { link, tag: header.datagram_tag, size },
-            offset: usize::from(header.datagram_offset.unwrap_or(0)) * UNIT,
-            headers: [0; iphc::MAX_DECOMPRESSED],
-            headers_length: 0,
-            rest,
-            checksum_elided: false,
+        let offset = usize::from(header.datagram_offset.unwrap_or(0)) * UNIT;
+        let mut headers = [0; iphc::MAX_DECOMPRESSED];
+        let done = match header.datagram_offset {
+            None => decompress(rest, link, contexts, Some(size), &mut headers)?,
+            Some(_) => Decompressed { consumed: 0, written: 0, checksum_elided: false },
         };
-        if header.datagram_offset.is_none() {
-            let done = decompress(rest, link, contexts, Some(size), &mut fragment.headers)?;
-            fragment.headers_length = done.written;
-            fragment.rest = &rest[done.consumed..];
-            fragment.checksum_elided = done.checksum_elided;
-        }
-        let Range { start, end } = fragment.extent();
-        let is_whole_units = (end - start).is_multiple_of(UNIT);
-        match () {
-            () if start == end => Err(Error::Truncated),
-            () if end > size => Err(ip::Error::Length { field: size, found: end }.into()),
-            () if end < size && !is_whole_units => Err(Error::FragmentLength(end - start)),
-            () => Ok(fragment),
-        }
-    }
-
-    fn length(&self) -> usize {
-        self.headers_length + self.rest.len()
-    }
-
-    fn extent(&self) -> Range<usize> {
-        self.offset..self.offset + self.length()
+        let rest = &rest[done.consumed..];
+        Ok(Self {
+            key: Key { link, tag: header.datagram_tag, size },
+            extent: header.extent(offset, done.written + rest.len())?,
+            headers,
+            headers_length: done.written,
+            rest,
+            checksum_elided: done.checksum_elided,
+        })
     }
 }
 
@@ -383,7 +376,7 @@ impl Buffer {
         self.units[..key.size.div_ceil(UNIT)].fill(Unit::Missing);
     }
 
-    fn place(&self, extent: Range<usize>) -> Place {
+    fn place(&self, extent: &Range<usize>) -> Place {
         let (begin, end) = (extent.start / UNIT, extent.end.div_ceil(UNIT));
         let units = &self.units[begin..end];
         if units.iter().all(|&unit| unit == Unit::Missing) {
@@ -396,14 +389,14 @@ impl Buffer {
     }
 
     fn write(&mut self, fragment: &Fragment<'_>) {
-        let extent = fragment.extent();
+        let extent = fragment.extent.clone();
         let (begin, end) = (extent.start / UNIT, extent.end.div_ceil(UNIT));
         self.units[begin] = Unit::First;
         self.units[begin + 1..end].fill(Unit::Next);
         let (headers, rest) = self.octets[extent].split_at_mut(fragment.headers_length);
         headers.copy_from_slice(&fragment.headers[..fragment.headers_length]);
         rest.copy_from_slice(fragment.rest);
-        self.received += fragment.length();
+        self.received += fragment.extent.len();
         self.checksum_elided |= fragment.checksum_elided;
     }
 

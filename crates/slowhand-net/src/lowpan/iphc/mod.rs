@@ -43,8 +43,19 @@ pub const fn is_dispatch(octet: u8) -> bool {
 /// [`Error::Packet`] where `packet` is not an IPv6 packet of just the length it says;
 /// [`Error::BufferTooSmall`]: [`MAX_COMPRESSED`] octets always do.
 pub fn compress(packet: &[u8], link: Link, contexts: &Contexts, out: &mut [u8]) -> Result<Compressed, Error> {
-    let (header, payload) = Ipv6Header::parse_packet(packet)?;
-    let udp = compressible_udp(&header, payload);
+    Ipv6Header::parse_packet(packet)?;
+    compress_headers(packet, link, contexts, out)
+}
+
+/// As [`compress`], but `packet` may end anywhere behind its headers: a forwarder of fragments has no more.
+pub(super) fn compress_headers(
+    packet: &[u8],
+    link: Link,
+    contexts: &Contexts,
+    out: &mut [u8],
+) -> Result<Compressed, Error> {
+    let header = Ipv6Header::parse(packet)?;
+    let udp = compressible_udp(&header, &packet[Ipv6Header::LENGTH..]);
     let source = Coded::source(header.source, link.source, contexts);
     let destination = Coded::destination(header.destination, link.destination, contexts);
     let context_ids = source.context << 4 | destination.context;

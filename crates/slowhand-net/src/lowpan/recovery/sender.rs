@@ -1,0 +1,271 @@
+//! The end that fragments (RFC 8931 section 6).
+
+use super::super::cursor::Writer;
+use super::super::{Contexts, Error, Link, iphc};
+use super::{MAX_FRAGMENT_SIZE, MAX_FRAGMENTS, Rfrag, RfragAck, bit};
+use crate::clock::{Duration, Instant};
+
+/// The protocol's parameters (RFC 8931 section 7.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Config {
+    /// Octets that a frame payload takes, header included.
+    pub capacity: usize,
+    /// OptWindowSize: fragments sent before an acknowledgment is asked for, 1 to 32.
+    pub window: usize,
+    /// OptARQTimeOut: how long the acknowledgment may take.
+    pub timeout: Duration,
+    /// MaxFragRetries: how often a fragment is sent again before the packet is given up.
+    pub max_retries: u8,
+}
+
+impl Default for Config {
+    /// RIOT's defaults (`gnrc/sixlowpan/config.h`): window 16, 700 ms, 2 retries; the capacity is this project's.
+    fn default() -> Self {
+        let capacity = super::super::FRAME_CAPACITY;
+        Self { capacity, window: 16, timeout: Duration::from_millis(700), max_retries: 2 }
+    }
+}
+
+impl Config {
+    /// How long a sender goes on asking for an acknowledgment before it gives a packet up, the time on the air not counted.
+    pub fn persistence(&self) -> Duration {
+        self.timeout * (u64::from(self.max_retries) + 1)
+    }
+}
+
+/// How a packet fares.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// There are fragments to send: [`Sender::next_frame`].
+    Sending,
+    /// Waiting for an acknowledgment until [`Sender::deadline`].
+    Waiting,
+    /// Every fragment has arrived.
+    Delivered,
+    /// Given up, by the receiver or because a fragment was sent too often.
+    Failed,
+}
+
+/// A packet on its way in recoverable fragments: give it the packet again for each.
+#[derive(Clone, Copy, Debug)]
+pub struct Sender {
+    config: Config,
+    header: [u8; iphc::MAX_COMPRESSED],
+    /// Octets of `header` in use.
+    compressed: usize,
+    /// Octets of the packet that `header` stands for.
+    uncompressed: usize,
+    /// Octets of the packet in its compressed form.
+    size: usize,
+    /// Octets of that in a fragment.
+    piece: usize,
+    tag: u8,
+    /// Fragments of the window under way, acknowledged fragments, and those still to be sent in this flight.
+    window: usize,
+    acknowledged: u32,
+    flight: u32,
+    /// How often each fragment was sent.
+    sent: [u8; MAX_FRAGMENTS],
+    deadline: Option<Instant>,
+    /// The receiver has to be told that the packet is given up.
+    abort: bool,
+    state: State,
+}
+
+impl Sender {
+    /// Prepares `packet` for recoverable fragments over `link`. `tag` has to differ from that of any other packet under
+    /// way from this node.
+    ///
+    /// # Errors
+    /// As [`iphc::compress`]; [`Error::Capacity`] where a frame takes no whole compressed header, and [`Error::TooLong`] where
+    /// the packet needs more than 32 fragments.
+    pub fn new(packet: &[u8], link: Link, contexts: &Contexts, tag: u8, config: Config) -> Result<Self, Error> {
+        let mut header = [0; iphc::MAX_COMPRESSED];
+        let done = iphc::compress(packet, link, contexts, &mut header)?;
+        let size = packet.len() - done.consumed + done.written;
+        let needed = Rfrag::LENGTH + done.written;
+        if config.capacity < needed {
+            return Err(Error::Capacity { needed, found: config.capacity });
+        }
+        let piece = (config.capacity - Rfrag::LENGTH).min(MAX_FRAGMENT_SIZE);
+        if size.div_ceil(piece) > MAX_FRAGMENTS {
+            return Err(Error::TooLong(packet.len()));
+        }
+        let window = config.window.clamp(1, MAX_FRAGMENTS);
+        let mut sender = Self {
+            config: Config { window, ..config },
+            header,
+            compressed: done.written,
+            uncompressed: done.consumed,
+            size,
+            piece,
+            tag,
+            window,
+            acknowledged: 0,
+            flight: 0,
+            sent: [0; MAX_FRAGMENTS],
+            deadline: None,
+            abort: false,
+            state: State::Sending,
+        };
+        sender.take_off();
+        Ok(sender)
+    }
+
+    /// Fragments that the packet has.
+    pub fn fragments(&self) -> usize {
+        self.size.div_ceil(self.piece)
+    }
+
+    /// How the packet fares.
+    pub const fn state(&self) -> State {
+        self.state
+    }
+
+    /// When the acknowledgment is overdue.
+    pub const fn deadline(&self) -> Option<Instant> {
+        self.deadline
+    }
+
+    /// Frames sent so far that carried a fragment, repetitions included.
+    pub fn frames_sent(&self) -> usize {
+        self.sent.iter().map(|&times| usize::from(times)).sum()
+    }
+
+    /// Writes the next frame payload into `out` and returns its octets; `None` when there is nothing to send now.
+    /// `packet` is the one given to [`new`](Self::new).
+    ///
+    /// # Errors
+    /// [`Error::BufferTooSmall`] where `out` has less than the capacity, [`Error::Truncated`] where `packet` is another.
+    /// The same frame can then be asked for again.
+    pub fn next_frame(&mut self, now: Instant, packet: &[u8], out: &mut [u8]) -> Result<Option<usize>, Error> {
+        let mut out = Writer::new(out);
+        if self.abort {
+            self.emit_abort(&mut out)?;
+            self.abort = false;
+            return Ok(Some(out.written()));
+        }
+        if self.flight == 0 {
+            return Ok(None);
+        }
+        let sequence = self.flight.leading_zeros() as usize;
+        let is_last = self.flight == bit(sequence);
+        self.emit(sequence, is_last, packet, &mut out)?;
+        self.flight &= !bit(sequence);
+        self.sent[sequence] += 1;
+        if is_last {
+            self.state = State::Waiting;
+            self.deadline = Some(now + self.config.timeout);
+        }
+        Ok(Some(out.written()))
+    }
+
+    /// Takes an acknowledgment; one with another tag is ignored.
+    pub fn handle_acknowledgment(&mut self, acknowledgment: &RfragAck) {
+        let is_over = matches!(self.state, State::Delivered | State::Failed);
+        if is_over || acknowledgment.tag != self.tag {
+            return;
+        }
+        if acknowledgment.bitmap == RfragAck::NULL {
+            return self.finish(State::Failed);
+        }
+        self.acknowledged |= acknowledgment.bitmap & self.all();
+        if self.acknowledged == self.all() {
+            return self.finish(State::Delivered);
+        }
+        self.resize_window(acknowledgment.congestion);
+        match self.state {
+            State::Waiting => self.take_off(),
+            // A belated acknowledgment in the middle of a repetition: what it confirms need not be sent again. The last of
+            // the flight stays, for it asks for the next acknowledgment.
+            _ => {
+                let rest = self.flight & !self.acknowledged;
+                let last = self.flight & self.flight.wrapping_neg();
+                self.flight = rest | last;
+            }
+        }
+    }
+
+    /// Sends again what is missing once the acknowledgment is overdue.
+    pub fn handle_timeout(&mut self, now: Instant) {
+        if self.deadline.is_some_and(|deadline| deadline <= now) {
+            self.take_off();
+        }
+    }
+
+    /// Begins the next flight: what was sent and is missing, then new fragments, as many as the window takes.
+    fn take_off(&mut self) {
+        self.deadline = None;
+        self.state = State::Sending;
+        let mut missing = self.all() & !self.acknowledged;
+        let mut room = self.window;
+        self.flight = 0;
+        while missing != 0 && room > 0 {
+            let sequence = missing.leading_zeros() as usize;
+            if self.sent[sequence] > self.config.max_retries {
+                self.abort = true;
+                return self.finish(State::Failed);
+            }
+            self.flight |= bit(sequence);
+            missing &= !bit(sequence);
+            room -= 1;
+        }
+    }
+
+    /// Halves the window on congestion and lets it grow back by one (assumed: RFC 8931 section 6.3 leaves the rule open).
+    fn resize_window(&mut self, congestion: bool) {
+        self.window = if congestion { (self.window / 2).max(1) } else { (self.window + 1).min(self.config.window) };
+    }
+
+    fn finish(&mut self, state: State) {
+        self.flight = 0;
+        self.deadline = None;
+        self.state = state;
+    }
+
+    /// The bitmap of all fragments the packet has.
+    fn all(&self) -> u32 {
+        u32::MAX << (MAX_FRAGMENTS - self.fragments())
+    }
+
+    fn emit(
+        &self,
+        sequence: usize,
+        wants_acknowledgment: bool,
+        packet: &[u8],
+        out: &mut Writer<'_>,
+    ) -> Result<(), Error> {
+        let begin = sequence * self.piece;
+        let end = (begin + self.piece).min(self.size);
+        // At most 32 times 1023 octets: sizes and offsets fit their fields.
+        let header = Rfrag {
+            congestion: false,
+            tag: self.tag,
+            wants_acknowledgment,
+            sequence: sequence as u8,
+            fragment_size: (end - begin) as u16,
+            fragment_offset: if sequence == 0 { self.size } else { begin } as u16,
+        };
+        out.slice(&header.emit())?;
+        let begin = if sequence == 0 {
+            out.slice(&self.header[..self.compressed])?;
+            self.uncompressed
+        } else {
+            begin - self.compressed + self.uncompressed
+        };
+        let end = end - self.compressed + self.uncompressed;
+        out.slice(packet.get(begin..end).ok_or(Error::Truncated)?)
+    }
+
+    fn emit_abort(&self, out: &mut Writer<'_>) -> Result<(), Error> {
+        let header = Rfrag {
+            congestion: false,
+            tag: self.tag,
+            wants_acknowledgment: false,
+            sequence: 0,
+            fragment_size: 0,
+            fragment_offset: 0,
+        };
+        out.slice(&header.emit())
+    }
+}

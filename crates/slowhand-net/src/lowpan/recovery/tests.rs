@@ -1,0 +1,227 @@
+use super::*;
+use crate::address::{Eui64, NodeId, mesh_address};
+use crate::clock::{Duration, Instant};
+use crate::ip::{Endpoint, UdpDatagram, udp_datagram};
+use crate::lowpan::reassembly::{Discard, Limits, Outcome};
+use crate::lowpan::{Contexts, Link};
+
+const LINK: Link = Link { source: Eui64::of_node(NodeId(1)), destination: Eui64::of_node(NodeId::ROOT) };
+
+fn at(ms: u64) -> Instant {
+    Instant::ZERO + Duration::from_millis(ms)
+}
+
+fn packet(size: usize) -> Vec<u8> {
+    let payload: Vec<u8> = (0..size - UdpDatagram::HEADERS).map(|at| (at * 7) as u8).collect();
+    let mut packet = vec![0; size];
+    let source = Endpoint::new(mesh_address(NodeId(1)), 61617);
+    let destination = Endpoint::new(mesh_address(NodeId::ROOT), 5684);
+    udp_datagram(source, destination, &payload, &mut packet).unwrap();
+    packet
+}
+
+fn sender(packet: &[u8], config: Config) -> Sender {
+    Sender::new(packet, LINK, &Contexts::mesh(), 0x42, config).unwrap()
+}
+
+fn receiver() -> Receiver {
+    let linger = Config::default().persistence();
+    Receiver::new(Limits { buffers: 1, ..Limits::default() }, linger, Contexts::mesh())
+}
+
+/// Everything the sender has to send at this instant.
+fn flight(sender: &mut Sender, now: Instant, packet: &[u8]) -> Vec<Vec<u8>> {
+    let mut out = [0; 127];
+    let mut frames = Vec::new();
+    while let Some(length) = sender.next_frame(now, packet, &mut out).unwrap() {
+        frames.push(out[..length].to_vec());
+    }
+    frames
+}
+
+fn sequences(frames: &[Vec<u8>]) -> Vec<(u8, bool)> {
+    let headers = frames.iter().map(|frame| Rfrag::parse(frame).unwrap().0);
+    headers.map(|header| (header.sequence, header.wants_acknowledgment)).collect()
+}
+
+fn deliver<'a>(receiver: &'a mut Receiver, now: Instant, frame: &[u8]) -> Reception<'a> {
+    receiver.handle_fragment(now, LINK.source, LINK.destination, frame, 5)
+}
+
+/// The fields laid out by hand after the figures of RFC 8931 sections 5.1 and 5.2.
+#[test]
+fn layouts() {
+    let header = Rfrag {
+        congestion: true,
+        tag: 0x42,
+        wants_acknowledgment: true,
+        sequence: 0b10101,
+        fragment_size: 3,
+        fragment_offset: 0x1234,
+    };
+    let octets = [0b1110_1001, 0x42, 0b1101_0100, 0x03, 0x12, 0x34];
+    assert_eq!(header.emit(), octets);
+    let payload = [&octets[..], &[7, 8, 9]].concat();
+    assert_eq!(Rfrag::parse(&payload), Ok((header, &[7, 8, 9][..])));
+    assert_eq!(Rfrag::parse(&payload[..8]), Err(Error::Truncated));
+
+    let plain = Rfrag { congestion: false, wants_acknowledgment: false, sequence: 1, fragment_size: 0x3ff, ..header };
+    assert_eq!(plain.emit(), [0b1110_1000, 0x42, 0b0000_0111, 0xff, 0x12, 0x34]);
+
+    // The first and the third fragment.
+    let acknowledgment = RfragAck { congestion: false, tag: 0x42, bitmap: bit(0) | bit(2) };
+    let octets = [0b1110_1010, 0x42, 0b1010_0000, 0, 0, 0];
+    assert_eq!(acknowledgment.emit(), octets);
+    assert_eq!(RfragAck::parse(&octets), Ok(acknowledgment));
+    assert_eq!(RfragAck::parse(&octets[..5]), Err(Error::Truncated));
+    assert_eq!(RfragAck::parse(&payload), Err(Error::Dispatch(0b1110_1001)));
+    assert_eq!(Rfrag::parse(&octets), Err(Error::Dispatch(0b1110_1010)));
+}
+
+#[test]
+fn only_what_is_missing_is_sent_again() {
+    let packet = packet(600);
+    let mut sender = sender(&packet, Config::default());
+    let mut receiver = receiver();
+    // 600 - 48 + 8 octets in pieces of 98.
+    assert_eq!(sender.fragments(), 6);
+    let frames = flight(&mut sender, at(0), &packet);
+    let first_to_last = [(0, false), (1, false), (2, false), (3, false), (4, false), (5, true)];
+    assert_eq!(sequences(&frames), first_to_last);
+    assert_eq!((sender.state(), sender.deadline()), (State::Waiting, Some(at(700))));
+
+    let mut answer = None;
+    for lost in [0, 1, 2, 3, 4, 5].iter().filter(|sequence| ![1, 4].contains(*sequence)) {
+        let reception = deliver(&mut receiver, at(1), &frames[*lost]);
+        assert_eq!(reception.outcome, Outcome::Incomplete);
+        answer = reception.acknowledgment;
+    }
+    let answer = answer.unwrap();
+    assert_eq!(answer.bitmap >> 26, 0b101101);
+    sender.handle_acknowledgment(&answer);
+    let frames = flight(&mut sender, at(2), &packet);
+    assert_eq!(sequences(&frames), [(1, false), (4, true)]);
+
+    assert_eq!(deliver(&mut receiver, at(3), &frames[0]).acknowledgment, None);
+    let reception = deliver(&mut receiver, at(4), &frames[1]);
+    assert_eq!(reception.outcome, Outcome::Complete { packet: &mut packet.clone()[..], datagram: 5 });
+    let answer = reception.acknowledgment.unwrap();
+    assert_eq!(answer.bitmap, RfragAck::FULL);
+
+    // The answer is lost: the sender asks again, and is told so once more.
+    sender.handle_timeout(at(702));
+    let frames = flight(&mut sender, at(702), &packet);
+    assert_eq!(sequences(&frames), [(1, false), (4, true)]);
+    let reception = deliver(&mut receiver, at(703), &frames[1]);
+    assert_eq!(reception, Reception { outcome: Outcome::Incomplete, acknowledgment: Some(answer) });
+    sender.handle_acknowledgment(&answer);
+    assert_eq!((sender.state(), sender.deadline()), (State::Delivered, None));
+    assert_eq!(sender.frames_sent(), 10);
+    assert_eq!(receiver.occupancy(), 0);
+    // Later the tag may serve another packet.
+    let reception = deliver(&mut receiver, at(4_000), &frames[1]);
+    assert_eq!(reception.acknowledgment.unwrap().bitmap, bit(4));
+}
+
+#[test]
+fn a_window_at_a_time_narrower_after_congestion() {
+    let packet = packet(1000);
+    let mut sender = sender(&packet, Config { window: 4, ..Config::default() });
+    assert_eq!(sequences(&flight(&mut sender, at(0), &packet)), [(0, false), (1, false), (2, false), (3, true)]);
+    sender.handle_acknowledgment(&RfragAck { congestion: true, tag: 0x42, bitmap: 0xf << 28 });
+    assert_eq!(sequences(&flight(&mut sender, at(1), &packet)), [(4, false), (5, true)]);
+    // Another packet's acknowledgment says nothing.
+    sender.handle_acknowledgment(&RfragAck { congestion: false, tag: 0x43, bitmap: RfragAck::FULL });
+    assert_eq!(sender.state(), State::Waiting);
+    sender.handle_acknowledgment(&RfragAck { congestion: false, tag: 0x42, bitmap: 0x3f << 26 });
+    assert_eq!(sequences(&flight(&mut sender, at(2), &packet)), [(6, false), (7, false), (8, true)]);
+}
+
+#[test]
+fn a_fragment_is_sent_again_only_so_often() {
+    let packet = packet(150);
+    let mut sender = sender(&packet, Config::default());
+    for now in [0, 700, 1_400] {
+        assert_eq!(sequences(&flight(&mut sender, at(now), &packet)), [(0, false), (1, true)]);
+        sender.handle_timeout(at(now + 699));
+        assert_eq!(sender.state(), State::Waiting);
+        sender.handle_timeout(at(now + 700));
+    }
+    assert_eq!((sender.state(), sender.deadline()), (State::Failed, None));
+    // The receiver is told: fragment_offset 0.
+    let frames = flight(&mut sender, at(2_100), &packet);
+    assert_eq!(frames, [vec![0b1110_1000, 0x42, 0, 0, 0, 0]]);
+    assert!(flight(&mut sender, at(2_101), &packet).is_empty());
+}
+
+#[test]
+fn giving_up_frees_the_buffer_at_once() {
+    let packet = packet(600);
+    let mut receiver = receiver();
+    let frames = flight(&mut sender(&packet, Config::default()), at(0), &packet);
+    deliver(&mut receiver, at(0), &frames[0]);
+    assert_eq!(receiver.occupancy(), 1);
+    let reception = receiver.handle_fragment(at(1), LINK.source, LINK.destination, &[0xe8, 0x42, 0, 0, 0, 0], 6);
+    assert_eq!(reception.outcome, Outcome::Discarded(Discard::Aborted { datagram: 5 }));
+    assert_eq!(receiver.occupancy(), 0);
+}
+
+#[test]
+fn without_a_buffer_the_sender_is_told_to_give_up() {
+    let packet = packet(600);
+    let mut receiver = receiver();
+    let mut first = sender(&packet, Config::default());
+    let mut second = Sender::new(&packet, LINK, &Contexts::mesh(), 0x43, Config::default()).unwrap();
+    deliver(&mut receiver, at(0), &flight(&mut first, at(0), &packet)[0]);
+    let frames = flight(&mut second, at(0), &packet);
+    let reception = deliver(&mut receiver, at(1), &frames[0]);
+    assert_eq!(reception.outcome, Outcome::Discarded(Discard::Full));
+    second.handle_acknowledgment(&reception.acknowledgment.unwrap());
+    assert_eq!(second.state(), State::Failed);
+    // The first is given up when its time has come.
+    assert_eq!(receiver.deadline(), Some(at(60_000)));
+    let expired = receiver.handle_timeout(at(60_000)).unwrap();
+    assert_eq!((expired.tag, expired.size, expired.received, expired.datagram), (0x42, 560, 98, 5));
+}
+
+#[test]
+fn fragments_that_contradict_each_other_end_the_packet() {
+    let fragment = |sequence, fragment_offset, fragment: &[u8]| {
+        let header = Rfrag {
+            congestion: false,
+            tag: 0x42,
+            wants_acknowledgment: false,
+            sequence,
+            fragment_size: fragment.len() as u16,
+            fragment_offset,
+        };
+        [&header.emit()[..], fragment].concat()
+    };
+    let overlap = Discard::Overlap { datagram: 5 };
+    let behind = |found| Discard::Malformed(crate::ip::Error::Length { field: 100, found }.into());
+    let cases = [
+        (fragment(1, 20, &[0; 20]), overlap), // begins within
+        (fragment(2, 50, &[0; 20]), overlap), // ends within
+        (fragment(1, 60, &[0; 10]), overlap), // the same number, elsewhere
+        (fragment(3, 90, &[0; 20]), behind(110)),
+    ];
+    for (frame, reason) in cases {
+        let mut receiver = receiver();
+        deliver(&mut receiver, at(0), &fragment(0, 100, &[0; 30]));
+        deliver(&mut receiver, at(0), &fragment(1, 60, &[0; 20]));
+        let reception = deliver(&mut receiver, at(0), &frame);
+        assert_eq!(reception.outcome, Outcome::Discarded(reason));
+        assert_eq!(reception.acknowledgment.unwrap().bitmap, RfragAck::NULL);
+        assert_eq!(receiver.occupancy(), 0);
+    }
+}
+
+#[test]
+fn what_does_not_fit_is_said_at_once() {
+    let config = Config { capacity: 40, ..Config::default() };
+    let result = Sender::new(&packet(1280), LINK, &Contexts::mesh(), 0, config).err();
+    assert_eq!(result, Some(Error::TooLong(1280)));
+    let config = Config { capacity: 12, ..Config::default() };
+    let result = Sender::new(&packet(100), LINK, &Contexts::mesh(), 0, config).err();
+    assert!(matches!(result, Some(Error::Capacity { found: 12, .. })));
+}
