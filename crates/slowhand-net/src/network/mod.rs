@@ -230,6 +230,11 @@ impl<M: Mac> Network<M> {
         &self.mac
     }
 
+    /// The MAC, to tell it something that no datagram does.
+    pub fn mac_mut(&mut self) -> &mut M {
+        &mut self.mac
+    }
+
     /// How long a node's radio has been in each state since the world began.
     pub fn radio_times(&self, node: NodeId, now: Instant) -> RadioTimes {
         self.mac.radio_times(node, now)

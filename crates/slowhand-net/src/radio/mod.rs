@@ -20,6 +20,9 @@ use phy::MAX_PSDU;
 /// It travels beside the octets, not in them.
 pub type DatagramId = u32;
 
+/// What carries no part of a datagram, such as the frames by which nodes agree on their schedule.
+pub const NO_DATAGRAM: DatagramId = DatagramId::MAX;
+
 /// Why something was lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
@@ -104,6 +107,16 @@ pub trait Mac {
 
     /// How long a node's radio has been in each state since the world began.
     fn radio_times(&self, node: NodeId, now: Instant) -> RadioTimes;
+
+    /// Shows the observer what of the radios' timelines before `now` it has not seen yet. A MAC that reports every
+    /// interval as it ends has nothing to do here.
+    fn report_radios(&mut self, _now: Instant, _observer: &mut impl Observer) {}
+
+    /// A node is about to exchange much with the root, as for a handshake: a MAC that can prepare for it does.
+    fn begin_burst(&mut self, _now: Instant, _node: NodeId) {}
+
+    /// The exchange announced by [`begin_burst`](Self::begin_burst) is over.
+    fn end_burst(&mut self, _now: Instant, _node: NodeId) {}
 }
 
 /// What a MAC tells the layer above.
@@ -170,6 +183,8 @@ pub enum FrameKind {
     Data,
     /// A link-layer acknowledgement.
     Ack,
+    /// A message of the 6top protocol (RFC 8480): neighbours negotiate the cells they share.
+    SixTop,
     /// A beacon.
     Beacon,
     /// A data request command: a child asks its parent for what waits there.
@@ -195,7 +210,7 @@ pub struct Transmission<'a> {
     pub from: NodeId,
     /// To whom it is addressed.
     pub to: NodeId,
-    /// The datagram it carries a part of, or acknowledges a part of.
+    /// The datagram it carries a part of, or acknowledges a part of; else [`NO_DATAGRAM`].
     pub datagram: DatagramId,
     /// Which attempt at this frame it is; the first is 0.
     pub attempt: u8,
@@ -216,10 +231,44 @@ impl Transmission<'_> {
 pub trait Observer {
     /// A frame is sent.
     fn transmission(&mut self, _transmission: &Transmission<'_>) {}
+
+    /// Whether [`radio`](Self::radio) is to be called. No MAC keeps a timeline that nobody watches.
+    fn watches_radios(&self) -> bool {
+        false
+    }
+
+    /// A node's radio was in a state. The intervals of a node come in order and do not overlap; between them its
+    /// radio was off. Listening for frames that did not come may be reported late, at last by
+    /// [`Mac::report_radios`].
+    fn radio(&mut self, _interval: &RadioInterval) {}
 }
 
 /// Watches nothing.
 impl Observer for () {}
+
+/// What a radio that is on does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum RadioState {
+    /// It sends.
+    Transmit,
+    /// It receives a frame.
+    Receive,
+    /// It listens for a frame that is not (or not yet) there.
+    Listen,
+}
+
+/// A span of a node's radio timeline.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RadioInterval {
+    /// Whose radio.
+    pub node: NodeId,
+    /// What it did.
+    pub state: RadioState,
+    /// From when ...
+    pub from: Instant,
+    /// ... to when.
+    pub to: Instant,
+}
 
 /// How long a node's radio was in each state. The four add up to the time that has passed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

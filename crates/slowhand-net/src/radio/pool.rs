@@ -113,6 +113,19 @@ impl FrameQueue {
         self.tail = index;
     }
 
+    /// Adds a frame that is more urgent than all that wait; but not in front of the head where that is `on_air`.
+    pub fn push_urgent(&mut self, pool: &mut FramePool, index: FrameIndex, on_air: bool) {
+        if self.head == NONE {
+            return self.push(pool, index);
+        }
+        let before = if on_air { &mut pool.frames[self.head as usize].next } else { &mut self.head };
+        let after = std::mem::replace(before, index);
+        pool.frames[index as usize].next = after;
+        if after == NONE {
+            self.tail = index;
+        }
+    }
+
     /// Takes the frame that has waited longest.
     pub fn pop(&mut self, pool: &mut FramePool) -> Option<FrameIndex> {
         let index = self.head()?;
