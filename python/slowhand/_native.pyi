@@ -13,6 +13,9 @@ class Scenario:
     def __new__(cls, path: str | PathLike[str], overrides: list[str]) -> Scenario:
         """Reads the TOML file at `path`, each override (`key=value`) replacing one key."""
 
+    def about(self) -> str:
+        """What it is in a few words, and what is assumed about its devices, as a JSON object."""
+
 class Run:
     """Handshakes running on threads of their own."""
 

@@ -44,6 +44,11 @@ class Scenario:
     def __repr__(self) -> str:
         return f"Scenario({self.path!r})"
 
+    def about(self) -> dict[str, Any]:
+        """What it is in a few words; under `assumed` the constants of each device that are."""
+        about: dict[str, Any] = json.loads(self.native.about())
+        return about
+
     def capture(self, path: str | os.PathLike[str], *, seed: int = 1) -> None:
         """Runs the handshake of `seed` and writes every frame of it to `path`, as pcapng."""
         _native.capture(self.native, seed, path)

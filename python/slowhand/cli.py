@@ -147,14 +147,16 @@ def _watch(handshakes: Run) -> bool:
 
 
 def _run_json(handshakes: Run, interrupted: bool) -> dict[str, object]:
-    about = {
+    summary = handshakes.summary()
+    return {
         "scenario": handshakes.scenario.path,
         "seed": handshakes.seed,
         "count": handshakes.count,
         "interrupted": interrupted,
+        **summary,
+        "wall_s": handshakes.wall_s,
+        "assumed": handshakes.scenario.about()["assumed"],
     }
-    summary = handshakes.summary()
-    return about | {"wall_s": handshakes.wall_s} | summary
 
 
 def _check_writable(option: str, path: Path) -> None:

@@ -54,8 +54,8 @@ Statistics = dict[str, Any]
 
 def console() -> Console:
     """Returns a console for stdout, wide enough for a row on one line."""
-    made = Console(highlight=False)
-    return made if made.is_terminal else Console(highlight=False, width=WIDTH)
+    made = Console(highlight=False, markup=False)
+    return made if made.is_terminal else Console(highlight=False, markup=False, width=WIDTH)
 
 
 def show(handshakes: Run, interrupted: bool) -> None:
@@ -67,7 +67,8 @@ def show(handshakes: Run, interrupted: bool) -> None:
         out.print()
         out.print(_table(summary["metrics"]))
     out.print()
-    out.print(_about(handshakes, interrupted), style="dim")
+    for line in _about(handshakes, interrupted):
+        out.print(line, style="dim")
 
 
 def show_stacks(stacks: list[dict[str, Any]]) -> None:
@@ -103,11 +104,12 @@ def _table(metrics: dict[str, Statistics]) -> Table:
     for group, rows in METRICS.items():
         table.add_row(Text(group, "bold cyan"))
         for name, (label, unit) in rows.items():
-            table.add_row(f"  {label}", unit, *_cells(metrics[name], counted=unit not in ("s", "mJ")))
+            table.add_row(f"  {label}", unit, *_cells(metrics[name], unit))
     return table
 
 
-def _cells(statistics: Statistics, *, counted: bool) -> Iterator[str]:
+def _cells(statistics: Statistics, unit: str) -> Iterator[str]:
+    counted = unit not in ("s", "mJ")
     observed = [statistics[key] for key in ("min", "p50", "p95", "p99", "max")]
     low, high = statistics["ci95"]
     decimals = _decimals(statistics["max"])
@@ -126,8 +128,14 @@ def _decimals(largest: float) -> int:
     return min(4, max(0, 3 - math.floor(math.log10(largest)))) if largest else 0
 
 
-def _about(handshakes: Run, interrupted: bool) -> str:
+def _about(handshakes: Run, interrupted: bool) -> Iterator[str]:
+    about = handshakes.scenario.about()
     seeds = f"seeds {handshakes.seed} to {handshakes.seed + handshakes.count - 1}"
     if interrupted:
-        seeds = f"the first {len(handshakes.finish())} handshakes of {seeds}"
-    return f"{handshakes.scenario.path}, {seeds}, {handshakes.wall_s:.1f} s of wall time"
+        seeds = f"the first {len(handshakes.finish()):,} handshakes of {seeds}"
+    yield f"{handshakes.scenario.path}, {seeds}, {handshakes.wall_s:.1f} s of wall time"
+    yield about["session"]
+    yield f"{about['devices']}: {about['network']}"
+    assumed = [f"{len(names)} of {device}" for device, names in about["assumed"].items() if names]
+    if assumed:
+        yield f"constants assumed, with the reasons in devices/: {', '.join(assumed)}"

@@ -5,6 +5,7 @@
 
 #![forbid(unsafe_code)]
 
+mod about;
 mod run;
 mod scenario;
 

@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use pyo3::create_exception;
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
-use slowhand_lab::input::Override;
-use slowhand_lab::scenario as lab;
+use slowhand_lab::scenario::{self as lab, Override};
 
+use crate::about::about;
 use crate::to_json;
 
 create_exception!(
@@ -28,6 +28,10 @@ impl Scenario {
         let overrides: Result<Vec<Override>, _> = overrides.iter().map(|text| text.parse()).collect();
         let scenario = lab::Scenario::load(&path, &overrides.map_err(refused)?);
         Ok(Self(scenario.map_err(refused)?))
+    }
+
+    fn about(&self) -> PyResult<String> {
+        to_json(&about(&self.0))
     }
 }
 
