@@ -100,14 +100,30 @@ impl Links {
             return false;
         };
         let link = &mut self.of_node[from.index()][position];
-        let of_channel = link.channels.as_ref().and_then(|table| table[usize::from(channel - 11)]);
+        let probability = link.probability(channel, kind);
         match kind {
-            Kind::Data => link.losses.happens(of_channel.unwrap_or(link.data)),
-            Kind::Ack => link.ack_losses.happens(of_channel.unwrap_or(link.ack)),
+            Kind::Data => link.losses.happens(probability),
+            Kind::Ack => link.ack_losses.happens(probability),
         }
+    }
+
+    /// The probability that a frame arrives that nothing disturbs; none arrives without a link.
+    pub fn probability(&self, from: NodeId, to: NodeId, channel: u8, kind: Kind) -> Probability {
+        let link = self.position(from, to).map(|position| &self.of_node[from.index()][position]);
+        link.map_or(Probability::NEVER, |link| link.probability(channel, kind))
     }
 
     fn position(&self, from: NodeId, to: NodeId) -> Option<usize> {
         self.of_node[from.index()].binary_search_by_key(&to, |link| link.to).ok()
+    }
+}
+
+impl Link {
+    fn probability(&self, channel: u8, kind: Kind) -> Probability {
+        let of_channel = self.channels.as_ref().and_then(|table| table[usize::from(channel - 11)]);
+        of_channel.unwrap_or(match kind {
+            Kind::Data => self.data,
+            Kind::Ack => self.ack,
+        })
     }
 }

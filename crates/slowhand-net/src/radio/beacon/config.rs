@@ -1,0 +1,267 @@
+//! The constants of a beacon-enabled PAN, and what may be said of them.
+//!
+//! Sections and tables are those of IEEE 802.15.4-2006, the edition that describes this mode most fully; the
+//! editions of 2011 and 2015 kept it.
+
+use super::frame::{ACK, DATA_REQUEST, MAX_PENDING_ADDRESSES, beacon_octets};
+use crate::address::NodeId;
+use crate::clock::Duration;
+use crate::radio::phy::{CHANNELS, MAX_PSDU, SYMBOL, air_time};
+
+const fn symbols(count: u64) -> Duration {
+    Duration::from_micros(count * SYMBOL.as_micros())
+}
+
+/// aBaseSuperframeDuration: 16 slots of 60 symbols, 15.36 ms (table 85).
+pub const BASE_SUPERFRAME: Duration = symbols(960);
+
+/// aUnitBackoffPeriod: 20 symbols (table 85).
+pub const BACKOFF_PERIOD: Duration = symbols(20);
+
+/// aTurnaroundTime: 12 symbols (table 22).
+pub const TURNAROUND: Duration = symbols(12);
+
+/// aMinCAPLength: 440 symbols (table 85).
+pub const MIN_CAP: Duration = symbols(440);
+
+/// macMinSIFSPeriod: 12 symbols after a frame of at most [`MAX_SIFS_FRAME`] octets (table 86).
+pub const SIFS: Duration = symbols(12);
+
+/// macMinLIFSPeriod: 40 symbols after a longer frame (table 86).
+pub const LIFS: Duration = symbols(40);
+
+/// aMaxSIFSFrameSize: 18 octets, FCS included (table 85).
+pub const MAX_SIFS_FRAME: usize = 18;
+
+/// macAckWaitDuration: a back-off period, a turnaround, the synchronisation header (10 symbols) and the six octets
+/// of length and acknowledgement (12 symbols), from the end of the frame on (table 86, 7.4.2).
+pub const ACK_WAIT: Duration = symbols(20 + 12 + 10 + 12);
+
+/// Clear channel assessments before a frame (CW, 7.5.1.4).
+pub const CONTENTION_WINDOW: u8 = 2;
+
+/// The interval that follows a frame of `psdu` octets before its receiver can be expected to take another (7.5.1.3).
+pub const fn interframe_space(psdu: usize) -> Duration {
+    if psdu <= MAX_SIFS_FRAME { SIFS } else { LIFS }
+}
+
+/// How often beacons are sent, and how long the active period is that each of them opens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Superframe {
+    /// From one beacon of a coordinator to its next.
+    pub interval: Duration,
+    /// From the first symbol of the beacon to the end of the contention access period. No slots are guaranteed to
+    /// anyone: the contention access period is all of the active period.
+    pub cap: Duration,
+}
+
+impl Superframe {
+    /// The superframe of these orders: the interval is 15.36 ms times 2^BO, the active period 15.36 ms times 2^SO
+    /// (7.5.1.1).
+    ///
+    /// # Errors
+    /// [`ConfigError::Orders`] unless `superframe_order <= beacon_order <= 14`.
+    pub fn of_orders(beacon_order: u8, superframe_order: u8) -> Result<Self, ConfigError> {
+        if superframe_order > beacon_order || beacon_order > 14 {
+            return Err(ConfigError::Orders { beacon_order, superframe_order });
+        }
+        Ok(Self { interval: BASE_SUPERFRAME * (1 << beacon_order), cap: BASE_SUPERFRAME * (1 << superframe_order) })
+    }
+
+    /// The orders that a beacon announces: the smallest that hold the interval and the active period. They are
+    /// exact for the superframes of the standard, and rounded up for all others.
+    pub fn orders(self) -> (u8, u8) {
+        let order = |span: Duration| (0..14).find(|&order| BASE_SUPERFRAME * (1 << order) >= span).unwrap_or(14);
+        (order(self.interval), order(self.cap))
+    }
+}
+
+/// How frames go from a coordinator to its children.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Downward {
+    /// As the standard has it (7.5.5, 7.5.6.3): the beacon lists for whom something waits, and the child asks for it.
+    Indirect,
+    /// The coordinator contends for the channel in its own active period, as its children do. They must listen
+    /// throughout ([`Config::rx_on_when_idle`]). Not in the standard; small stacks do so because it saves the
+    /// requests, and because an answer can leave in the active period in which the question came.
+    Direct,
+}
+
+/// The constants of a beacon-enabled PAN.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// The beacon interval and the active period, the same for all coordinators.
+    pub superframe: Superframe,
+    /// The channel, 11..=26.
+    pub channel: u8,
+    /// Smallest and largest back-off exponent (macMinBE, macMaxBE).
+    pub backoff_exponents: (u8, u8),
+    /// How often a busy channel is backed off from before the frame is given up (macMaxCSMABackoffs).
+    pub max_csma_backoffs: u8,
+    /// How often a frame is sent again when no acknowledgement comes (macMaxFrameRetries).
+    pub max_retries: u8,
+    /// For how many beacon intervals a coordinator keeps a frame that its child does not ask for
+    /// (macTransactionPersistenceTime).
+    pub transaction_persistence: u16,
+    /// How frames reach the children.
+    pub downward: Downward,
+    /// Whether a child listens throughout the active period of its parent (macRxOnWhenIdle). If not, it switches
+    /// off after the beacon unless it has something to send or to fetch, and when that is done or deferred.
+    pub rx_on_when_idle: bool,
+    /// How long before a beacon its receivers switch on.
+    pub guard: Duration,
+    /// How many frames a node can queue, those for its parent and those for its children together.
+    pub queue: usize,
+    /// Whether the observer sees the beacons of superframes in which nothing else happens. They are sent, received
+    /// and accounted in any case, and nothing else depends on this; it costs two events a beacon.
+    pub trace_idle_beacons: bool,
+}
+
+impl Config {
+    /// The defaults of the standard.
+    ///
+    /// Exponents 3..5, 4 back-offs, 3 retries, 500 intervals of persistence, receiver off when idle: table 86.
+    /// Channel 26: assumed (clear of IEEE 802.11). Queue 8: assumed. Guard 320 us: assumed; it is what two
+    /// crystals of 40 ppm, the standard's limit (6.9.4), drift apart in the longest interval of 3.93 s that
+    /// Vučinić et al. (2015) measure.
+    pub const fn standard(superframe: Superframe) -> Self {
+        Self {
+            superframe,
+            channel: 26,
+            backoff_exponents: (3, 5),
+            max_csma_backoffs: 4,
+            max_retries: 3,
+            transaction_persistence: 500,
+            downward: Downward::Indirect,
+            rx_on_when_idle: false,
+            guard: Duration::from_micros(320),
+            queue: 8,
+            trace_idle_beacons: false,
+        }
+    }
+
+    /// How long a child waits for the frame that an acknowledgement promised it (macMaxFrameTotalWaitTime, 7.4.2).
+    pub fn max_frame_total_wait(&self) -> Duration {
+        let (min, max) = self.backoff_exponents;
+        let growing = (max - min).min(self.max_csma_backoffs);
+        let windows: u64 = (0..growing).map(|step| 1 << (min + step)).sum();
+        let full = ((1 << max) - 1) * u64::from(self.max_csma_backoffs - growing);
+        BACKOFF_PERIOD * (windows + full) + air_time(MAX_PSDU)
+    }
+
+    /// Refuses what cannot work, whatever the network looks like.
+    ///
+    /// # Errors
+    /// The variant of [`ConfigError`] that names the field.
+    pub(super) fn check(&self) -> Result<(), ConfigError> {
+        let Superframe { interval, cap } = self.superframe;
+        let (min, max) = self.backoff_exponents;
+        if !CHANNELS.contains(&self.channel) {
+            return Err(ConfigError::Channel(self.channel));
+        }
+        if min > max || max > 8 {
+            return Err(ConfigError::BackoffExponents { min, max });
+        }
+        let shortest = self.shortest_cap();
+        if cap < shortest {
+            return Err(ConfigError::ActivePeriodTooShort { cap, shortest });
+        }
+        if cap > interval {
+            return Err(ConfigError::ActivePeriodTooLong { cap, interval });
+        }
+        if self.downward == Downward::Direct && !self.rx_on_when_idle {
+            return Err(ConfigError::NobodyListens);
+        }
+        Ok(())
+    }
+
+    /// The shortest active period in which the longest frame can be exchanged after the longest beacon, and
+    /// asked for before where the standard's indirect transmission has it so.
+    fn shortest_cap(&self) -> Duration {
+        let acknowledged = |psdu| air_time(psdu) + TURNAROUND + BACKOFF_PERIOD + air_time(ACK);
+        let beacon = air_time(beacon_octets(MAX_PENDING_ADDRESSES)) + LIFS + BACKOFF_PERIOD;
+        let request = match self.downward {
+            Downward::Indirect => acknowledged(DATA_REQUEST) + TURNAROUND + BACKOFF_PERIOD,
+            Downward::Direct => Duration::ZERO,
+        };
+        let contention = BACKOFF_PERIOD * u64::from(CONTENTION_WINDOW);
+        (beacon + contention + request + acknowledged(MAX_PSDU) + LIFS).max(MIN_CAP)
+    }
+}
+
+/// Why a beacon-enabled PAN cannot be built.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ConfigError {
+    /// Orders that the standard does not allow.
+    #[error(
+        "beacon order {beacon_order} and superframe order {superframe_order}: \
+         the superframe order must not exceed the beacon order, and that not 14"
+    )]
+    Orders {
+        /// BO.
+        beacon_order: u8,
+        /// SO.
+        superframe_order: u8,
+    },
+    /// No channel of the 2.4 GHz band.
+    #[error("channel {0}: the 2.4 GHz band has channels 11 to 26")]
+    Channel(u8),
+    /// Exponents that no back-off can use.
+    #[error("back-off exponents {min} to {max}: the first must not exceed the second, and that not 8")]
+    BackoffExponents {
+        /// macMinBE.
+        min: u8,
+        /// macMaxBE.
+        max: u8,
+    },
+    /// Not even one frame can be exchanged.
+    #[error("an active period of {cap} is too short to exchange a frame; it must last {shortest} at least")]
+    ActivePeriodTooShort {
+        /// The active period.
+        cap: Duration,
+        /// The shortest that works.
+        shortest: Duration,
+    },
+    /// The active period does not end before the next beacon.
+    #[error("an active period of {cap} is longer than the beacon interval of {interval}")]
+    ActivePeriodTooLong {
+        /// The active period.
+        cap: Duration,
+        /// The beacon interval.
+        interval: Duration,
+    },
+    /// Frames sent directly to children that are asleep.
+    #[error("direct downward frames need children that listen: set rx_on_when_idle, or use indirect transmission")]
+    NobodyListens,
+    /// The parents do not describe a tree over the nodes of the network.
+    #[error("{parents} parents for {nodes} nodes: each node needs an entry, None at the root alone")]
+    Parents {
+        /// Entries given.
+        parents: usize,
+        /// Nodes of the network.
+        nodes: usize,
+    },
+    /// A node from which the parents do not lead to the root.
+    #[error("the parents of node {0} do not lead to the root: they must form one tree")]
+    NotATree(NodeId),
+    /// Parent and child do not hear each other.
+    #[error("node {child} and its parent {parent} do not hear each other: a link is needed in each direction")]
+    NoLink {
+        /// The child.
+        child: NodeId,
+        /// The parent.
+        parent: NodeId,
+    },
+    /// The active periods do not fit into the beacon interval.
+    #[error(
+        "no time is left for the active period of coordinator {coordinator}: {room} fit into the beacon interval, \
+         and clusters that hear each other need one each; lengthen the interval or shorten the active period"
+    )]
+    NoRoom {
+        /// The coordinator for which nothing is left.
+        coordinator: NodeId,
+        /// Active periods that fit into an interval.
+        room: u64,
+    },
+}

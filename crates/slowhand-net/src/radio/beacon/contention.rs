@@ -1,0 +1,273 @@
+//! Slotted CSMA/CA (7.5.1.4): when a station may send.
+
+use super::config::{BACKOFF_PERIOD, CONTENTION_WINDOW, Downward, TURNAROUND, interframe_space};
+use super::frame::{ACK, DATA_REQUEST};
+use super::radio_time::IDLE_BEACON;
+use super::superframe::Active;
+use super::{Beacon, Event, Node};
+use crate::address::NodeId;
+use crate::clock::Instant;
+use crate::radio::frame::FCS;
+use crate::radio::medium::CCA_DURATION;
+use crate::radio::phy::air_time;
+use crate::radio::{DropReason, Indication};
+use crate::random::Stream;
+
+/// As what a node sends: as a child in its parent's active period, or as a coordinator in its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    Device,
+    Coordinator,
+}
+
+/// One of the two ways in which a node takes part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StationId {
+    pub node: NodeId,
+    pub role: Role,
+}
+
+/// The state of a sender in one cluster.
+#[derive(Debug)]
+pub struct Station {
+    pub phase: Phase,
+    /// What it is about, unless it is idle.
+    pub task: Task,
+    /// NB and BE of the standard.
+    backoffs: u8,
+    exponent: u8,
+    /// CW of the standard: assessments that must still find the channel clear.
+    window: u8,
+    /// Back-off periods that were left when the active period ended.
+    paused: Option<u64>,
+    /// When the space after its last frame is over.
+    pub ready: Instant,
+    /// The last symbol of the frame that waits for its acknowledgement.
+    pub sent_at: Instant,
+    /// Whether the frame on the air says that more is to come.
+    pub frame_pending: bool,
+    /// The number of the data request, and its repetitions so far.
+    pub request_sequence: u8,
+    pub request_attempts: u8,
+    /// Requests so far that led to waiting for data.
+    pub requests: u32,
+    random: Stream,
+}
+
+/// What a station is doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Phase {
+    /// Nothing.
+    Idle,
+    /// It waits for the next superframe.
+    Deferred,
+    /// It backs off, assesses the channel, or is about to send.
+    Contending,
+    Sending,
+    AwaitingAcknowledgement,
+    /// The acknowledgement of its data request promised it a frame.
+    AwaitingData,
+}
+
+impl Phase {
+    /// Whether the radio of a child must stay on.
+    pub fn is_under_way(self) -> bool {
+        !matches!(self, Self::Idle | Self::Deferred)
+    }
+}
+
+/// What a station has to send.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Task {
+    /// A child's data request.
+    Fetch,
+    /// The oldest frame from a child to its parent.
+    Up,
+    /// The oldest frame from a coordinator to this child.
+    Down(NodeId),
+}
+
+impl Station {
+    /// A station with nothing to do.
+    pub fn new(random: Stream) -> Self {
+        Self {
+            phase: Phase::Idle,
+            task: Task::Up,
+            backoffs: 0,
+            exponent: 0,
+            window: 0,
+            paused: None,
+            ready: Instant::ZERO,
+            sent_at: Instant::ZERO,
+            frame_pending: false,
+            request_sequence: 0,
+            request_attempts: 0,
+            requests: 0,
+            random,
+        }
+    }
+}
+
+impl Beacon {
+    pub(super) fn station(&self, id: StationId) -> &Station {
+        let node = &self.nodes[id.node.index()];
+        match id.role {
+            Role::Device => &node.device,
+            Role::Coordinator => &node.coordinator,
+        }
+    }
+
+    pub(super) fn station_mut(&mut self, id: StationId) -> &mut Station {
+        let node = self.node(id.node);
+        match id.role {
+            Role::Device => &mut node.device,
+            Role::Coordinator => &mut node.coordinator,
+        }
+    }
+
+    /// The coordinator in whose active period the station sends.
+    pub(super) fn cluster_of(&self, id: StationId) -> NodeId {
+        match id.role {
+            Role::Device => self.tree.parent(id.node).unwrap_or(id.node),
+            Role::Coordinator => id.node,
+        }
+    }
+
+    /// An idle station takes up what it has to send, if there is anything and the active period is not over.
+    pub(super) fn start(&mut self, now: Instant, id: StationId) {
+        let in_time = self.contention_boundary(now, id).is_some();
+        let Some(task) = self.next_task(id).filter(|_| in_time) else {
+            return self.rest(now, id.node);
+        };
+        if task == Task::Fetch {
+            let Node { device, up, .. } = self.node(id.node);
+            (device.request_sequence, device.request_attempts) = (up.sequence, 0);
+            up.sequence = up.sequence.wrapping_add(1);
+        }
+        self.station_mut(id).task = task;
+        self.contend(now, id);
+    }
+
+    /// Steps 1 and 2 of the algorithm, for the first transmission of a frame as for each repetition.
+    pub(super) fn contend(&mut self, now: Instant, id: StationId) {
+        let exponent = self.config.backoff_exponents.0;
+        let station = self.station_mut(id);
+        station.phase = Phase::Contending;
+        station.backoffs = 0;
+        station.exponent = exponent;
+        station.paused = None;
+        self.wake(now, id);
+        self.back_off(now, id);
+    }
+
+    /// Step 2: waits for a random number of back-off periods, or for the rest of those that were drawn already.
+    ///
+    /// Periods that do not fit into the active period are counted down in the next. If those fit, but not the two
+    /// assessments, the frame, its acknowledgement and the space after it, everything waits for the next superframe
+    /// and is drawn anew. The standard decides that when the back-off is over; deciding it at once comes to the same.
+    pub(super) fn back_off(&mut self, now: Instant, id: StationId) {
+        let boundary = self.contention_boundary(now, id);
+        let station = self.station_mut(id);
+        let drawn = station.paused.take();
+        let periods = drawn.unwrap_or_else(|| station.random.below(1 << station.exponent));
+        let Some((active, boundary)) = boundary else {
+            self.station_mut(id).paused = Some(periods).filter(|&periods| periods > 0);
+            return self.defer(now, id);
+        };
+        let remaining = active.end.since(boundary).as_micros() / BACKOFF_PERIOD.as_micros();
+        if periods > remaining {
+            self.station_mut(id).paused = Some(periods - remaining);
+            return self.defer(now, id);
+        }
+        let assessment = boundary + BACKOFF_PERIOD * periods;
+        let transmission = assessment + BACKOFF_PERIOD * u64::from(CONTENTION_WINDOW);
+        if self.transaction_end(&active, id, transmission) > active.end {
+            return self.defer(now, id);
+        }
+        self.station_mut(id).window = CONTENTION_WINDOW;
+        self.events.push(assessment + CCA_DURATION, Event::Assessed(id));
+    }
+
+    /// Steps 3 to 5: an assessment is over.
+    pub(super) fn assessed(&mut self, now: Instant, id: StationId, indications: &mut Vec<Indication>) {
+        // A radio that sent during the assessment, an acknowledgement that is, cannot have found the channel clear.
+        let sent = self.nodes[id.node.index()].radio.sending_until + CCA_DURATION > now;
+        let busy = sent || self.medium.busy(now, id.node);
+        let max_exponent = self.config.backoff_exponents.1;
+        let max_backoffs = self.config.max_csma_backoffs;
+        let begun = now - CCA_DURATION;
+        let station = self.station_mut(id);
+        if !busy {
+            station.window -= 1;
+            let next = begun + BACKOFF_PERIOD;
+            return match station.window {
+                0 => self.events.push(next, Event::Send(id)),
+                _ => self.events.push(next + CCA_DURATION, Event::Assessed(id)),
+            };
+        }
+        station.backoffs += 1;
+        station.exponent = (station.exponent + 1).min(max_exponent);
+        if station.backoffs > max_backoffs {
+            self.give_up(now, id, DropReason::ChannelAccessFailure, indications);
+        } else {
+            self.back_off(now, id);
+        }
+    }
+
+    /// When the transaction is over that begins with the station's frame at `transmission`, space included.
+    pub(super) fn transaction_end(&self, active: &Active, id: StationId, transmission: Instant) -> Instant {
+        let psdu = self.psdu(id);
+        let acknowledgement = active.boundary(transmission + air_time(psdu) + TURNAROUND);
+        acknowledgement + air_time(ACK) + interframe_space(psdu)
+    }
+
+    /// Octets of the frame that the station is about to send, FCS included.
+    pub(super) fn psdu(&self, id: StationId) -> usize {
+        // A station with a task other than to fetch has a frame: nobody else takes it from the queue.
+        self.frame_of(id).map_or(DATA_REQUEST, |frame| self.pool.get(frame).octets().len() + FCS)
+    }
+
+    /// The node switches on to contend, unless it is on already.
+    pub(super) fn wake(&mut self, now: Instant, id: StationId) {
+        if self.config.rx_on_when_idle || id.role == Role::Coordinator {
+            return;
+        }
+        let coordinator = self.cluster_of(id);
+        let after_beacon = self.superframe(now, coordinator).map_or(now, |active| active.beacon_over(IDLE_BEACON));
+        self.node(id.node).radio.awake_since.get_or_insert(now.max(after_beacon));
+    }
+
+    fn defer(&mut self, now: Instant, id: StationId) {
+        self.station_mut(id).phase = Phase::Deferred;
+        if id.role == Role::Device {
+            self.rest(now, id.node);
+        }
+    }
+
+    /// The first back-off boundary at which the station can begin, if the active period is not over by then.
+    fn contention_boundary(&self, now: Instant, id: StationId) -> Option<(Active, Instant)> {
+        let coordinator = self.cluster_of(id);
+        let active = self.superframe(now, coordinator)?;
+        let from = now.max(self.station(id).ready).max(self.contention_begin(coordinator, &active));
+        Some((active, active.boundary(from))).filter(|&(active, boundary)| boundary < active.end)
+    }
+
+    /// What the station has to send. A child first fetches what waits for it.
+    fn next_task(&self, id: StationId) -> Option<Task> {
+        let Node { to_fetch, up, .. } = &self.nodes[id.node.index()];
+        match id.role {
+            Role::Device if *to_fetch => Some(Task::Fetch),
+            Role::Device => up.queue.head().map(|_| Task::Up),
+            Role::Coordinator if self.config.downward == Downward::Direct => self.oldest_down(id.node),
+            Role::Coordinator => None,
+        }
+    }
+
+    fn oldest_down(&self, coordinator: NodeId) -> Option<Task> {
+        let waiting = |&child: &NodeId| {
+            let frame = self.nodes[child.index()].down.queue.head()?;
+            Some((self.pool.get(frame).age, child))
+        };
+        self.tree.children(coordinator).iter().filter_map(waiting).min().map(|(_, child)| Task::Down(child))
+    }
+}

@@ -1,0 +1,348 @@
+//! Beacon-enabled IEEE 802.15.4: a cluster tree with staggered superframes, slotted CSMA/CA, indirect transmission.
+//!
+//! Each coordinator sends a beacon once an interval and listens until its active period ends; its children contend in
+//! that period for the channel (sections 7.5.1 to 7.5.6 of IEEE 802.15.4-2006; [`config`] names the constants).
+//! Then all radios are off. The active periods follow each other down the tree and never meet where they could be
+//! heard ([`tree`]), so that only the children of one coordinator contend with each other.
+//!
+//! Superframes in which nothing waits take no event: their beacons are accounted when somebody asks for the radio
+//! times, and a beacon is on the air as a frame that the observer sees only where something waits for it, or where
+//! [`Config::trace_idle_beacons`] asks for all. A frame that comes in the middle of an idle superframe is sent in
+//! that superframe, by the beacon that was received but not shown.
+//!
+//! Where the standard leaves something open, or this model falls short of it:
+//! - A child that loses a beacon sleeps through that superframe. It never loses synchronisation (the standard
+//!   gives up after aMaxLostBeacons = 4): all clocks of the world are one.
+//! - There is no association: the tree is given.
+//! - The answer to a data request comes without CSMA/CA on the first back-off boundary after a turnaround, which
+//!   the standard allows (7.5.6.3). If it does not fit into the active period any more, or is lost, the child asks
+//!   again after the next beacon, which lists it again.
+//! - A child fetches what the beacon announces before it sends what it has itself.
+//! - A failure of CSMA/CA ends a frame at once, as the standard has it (7.5.1.4); only missing acknowledgements
+//!   are answered by repetitions.
+
+pub mod config;
+mod contention;
+mod exchange;
+pub mod frame;
+mod radio_time;
+mod superframe;
+mod trace;
+mod tracking;
+mod tree;
+
+use super::link::Links;
+use super::medium::{Medium, OnAir, Reception};
+use super::pool::{FrameIndex, FramePool, FrameQueue};
+use super::{DatagramId, DropReason, Indication, Mac, Observer, RadioTimes};
+use crate::address::{Eui64, NodeId};
+use crate::clock::{Duration, Instant};
+use crate::queue::EventQueue;
+use crate::random::Streams;
+pub use config::{Config, ConfigError, Downward, Superframe};
+use contention::{Phase, Role, Station, StationId};
+use radio_time::Radio;
+use superframe::Cluster;
+use trace::{Trace, TraceIndex};
+use tracking::Tracking;
+use tree::Tree;
+
+/// To whom a beacon is addressed in [`Transmission::to`](super::Transmission::to): to all children of its sender. It
+/// counts as received if each of them received it.
+pub const EVERY_CHILD: NodeId = NodeId(u16::MAX);
+
+/// The datagram of a frame that belongs to none, in [`Transmission::datagram`](super::Transmission::datagram).
+pub const NO_DATAGRAM: DatagramId = DatagramId::MAX;
+
+/// All nodes of one beacon-enabled PAN.
+#[derive(Debug)]
+pub struct Beacon {
+    config: Config,
+    tree: Tree,
+    nodes: Vec<Node>,
+    medium: Medium,
+    pool: FramePool,
+    /// When the frame in each buffer of the pool was given to the MAC.
+    since: Vec<Instant>,
+    events: EventQueue<Event>,
+    handled: u64,
+    trace: Trace,
+    /// Who receives the frame that ends; kept for its memory.
+    receptions: Vec<Reception>,
+}
+
+#[derive(Debug)]
+struct Node {
+    /// It and its children, if it has any.
+    cluster: Cluster,
+    /// As it contends among its parent's children.
+    device: Station,
+    /// As it sends in its own active period.
+    coordinator: Station,
+    tracking: Tracking,
+    /// Whether its parent has announced something that it has not fetched yet.
+    to_fetch: bool,
+    /// To its parent, and waiting at its parent for it.
+    up: Direction,
+    down: Direction,
+    queued: usize,
+    peak: usize,
+    radio: Radio,
+}
+
+/// What goes from a child to its parent, or from the parent to the child.
+#[derive(Debug, Default)]
+struct Direction {
+    queue: FrameQueue,
+    /// How many frames are in it.
+    waiting: usize,
+    /// The number of the next frame: counted for each direction, so that no two frames in a row carry the same.
+    sequence: u8,
+    last_received: Option<u8>,
+}
+
+/// From a child to its parent, or to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Way {
+    Up,
+    Down,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Event {
+    /// A superframe begins in which something may wait.
+    Beacon(NodeId),
+    /// Its beacon is over.
+    Contention(NodeId),
+    /// A clear channel assessment is over.
+    Assessed(StationId),
+    /// A data frame or request begins.
+    Send(StationId),
+    /// It ends.
+    Sent(StationId, OnAir, TraceIndex),
+    /// The acknowledgement of what the station has sent begins.
+    Acknowledge(StationId),
+    /// It ends.
+    Acknowledged(StationId, OnAir, TraceIndex),
+    /// The station has waited for an acknowledgement long enough.
+    NoAcknowledgement(StationId),
+    /// A child has waited for what it asked for long enough, if this is still the request with that number.
+    NoData(NodeId, u32),
+}
+
+impl Beacon {
+    /// A PAN of nodes with these links; `parents` gives each node's parent, and none for the root, which is the PAN
+    /// coordinator.
+    ///
+    /// # Errors
+    /// [`ConfigError`]: constants or orders out of range, parents that are no tree or not heard, active periods that
+    /// do not fit into the beacon interval.
+    pub fn new(
+        config: Config,
+        links: Links,
+        parents: &[Option<NodeId>],
+        streams: &Streams,
+    ) -> Result<Self, ConfigError> {
+        config.check()?;
+        let tree = Tree::new(parents, &links)?;
+        let offsets = tree.offsets(&config, &links)?;
+        let nodes = (0..parents.len() as u16)
+            .map(|index| Node::new(NodeId(index), &config, &tree, &offsets, &links, streams))
+            .collect();
+        let mut beacon = Self {
+            medium: Medium::new(config.channel, links),
+            config,
+            tree,
+            nodes,
+            pool: FramePool::default(),
+            since: Vec::new(),
+            events: EventQueue::default(),
+            handled: 0,
+            trace: Trace::default(),
+            receptions: Vec::new(),
+        };
+        if beacon.config.trace_idle_beacons {
+            for node in (0..parents.len() as u16).map(NodeId) {
+                if beacon.is_coordinator(node) {
+                    beacon.schedule_superframe(Instant::ZERO, node);
+                }
+            }
+        }
+        Ok(beacon)
+    }
+
+    /// When a coordinator sends its first beacon; the world begins when the root's children switch on for theirs.
+    /// None for a node without children.
+    pub fn beacon_time(&self, node: NodeId) -> Option<Instant> {
+        self.is_coordinator(node).then(|| self.first_beacon(node))
+    }
+
+    /// How many events have been handled: the work that the simulation has been, which does not grow with idle time.
+    pub fn events_handled(&self) -> u64 {
+        self.handled
+    }
+
+    fn first_beacon(&self, node: NodeId) -> Instant {
+        Instant::ZERO + self.config.guard + self.nodes[node.index()].cluster.offset
+    }
+
+    fn is_coordinator(&self, node: NodeId) -> bool {
+        !self.tree.children(node).is_empty()
+    }
+
+    fn node(&mut self, node: NodeId) -> &mut Node {
+        &mut self.nodes[node.index()]
+    }
+}
+
+impl Mac for Beacon {
+    /// A frame given at the very instant of a beacon is too late for that beacon to announce.
+    fn enqueue(
+        &mut self,
+        now: Instant,
+        node: NodeId,
+        next_hop: NodeId,
+        payload: &[u8],
+        datagram: DatagramId,
+    ) -> Result<(), DropReason> {
+        let upwards = self.tree.parent(node) == Some(next_hop);
+        let downwards = self.tree.parent(next_hop) == Some(node) && next_hop.index() < self.nodes.len();
+        if !upwards && !downwards {
+            return Err(DropReason::NoCell);
+        }
+        if self.nodes[node.index()].queued == self.config.queue {
+            return Err(DropReason::QueueFull);
+        }
+        let (from, to) = (Eui64::of_node(node), Eui64::of_node(next_hop));
+        let direction =
+            if upwards { &mut self.nodes[node.index()].up } else { &mut self.nodes[next_hop.index()].down };
+        let frame = self
+            .pool
+            .allocate(datagram, |octets| frame::write_data(octets, direction.sequence, from, to, payload))
+            .ok_or(DropReason::Malformed)?;
+        direction.sequence = direction.sequence.wrapping_add(1);
+        direction.queue.push(&mut self.pool, frame);
+        direction.waiting += 1;
+        self.remember(now, frame);
+        let sender = self.node(node);
+        sender.queued += 1;
+        sender.peak = sender.peak.max(sender.queued);
+        self.frame_waits(now, if upwards { next_hop } else { node }, node);
+        Ok(())
+    }
+
+    fn deadline(&self) -> Option<Instant> {
+        self.events.next_at()
+    }
+
+    fn handle_deadline(&mut self, now: Instant, indications: &mut Vec<Indication>, observer: &mut impl Observer) {
+        while let Some(event) = self.events.pop_due(now) {
+            self.handled += 1;
+            match event {
+                Event::Beacon(coordinator) => self.begin_superframe(now, coordinator, indications),
+                Event::Contention(coordinator) => self.open_contention(now, coordinator),
+                Event::Assessed(station) => self.assessed(now, station, indications),
+                Event::Send(station) => self.send(now, station),
+                Event::Sent(station, on_air, trace) => self.sent(now, station, on_air, trace, indications),
+                Event::Acknowledge(station) => self.acknowledge(now, station),
+                Event::Acknowledged(station, on_air, trace) => {
+                    self.acknowledged(now, station, on_air, trace, indications);
+                }
+                Event::NoAcknowledgement(station) => self.no_acknowledgement(now, station, indications),
+                Event::NoData(node, request) => self.no_data(now, node, request),
+            }
+        }
+        self.trace.show(self.config.channel, observer);
+    }
+
+    fn queued(&self, node: NodeId) -> usize {
+        self.nodes[node.index()].queued
+    }
+
+    fn queue_peak(&self, node: NodeId) -> usize {
+        self.nodes[node.index()].peak
+    }
+
+    /// A frame counts as sent or received when it has ended; until then its time counts as listening.
+    fn radio_times(&self, node: NodeId, now: Instant) -> RadioTimes {
+        self.times(node, now)
+    }
+}
+
+impl Beacon {
+    fn remember(&mut self, now: Instant, frame: FrameIndex) {
+        let index = frame as usize;
+        if index == self.since.len() {
+            self.since.push(now);
+        }
+        self.since[index] = now;
+    }
+
+    /// A frame has come to `node`, to be sent in the cluster of `coordinator`: at once if that is active, and at the
+    /// latest in its next superframe.
+    fn frame_waits(&mut self, now: Instant, coordinator: NodeId, node: NodeId) {
+        let role = if node == coordinator { Role::Coordinator } else { Role::Device };
+        self.node(coordinator).cluster.waiting += 1;
+        self.schedule_superframe(now, coordinator);
+        let station = StationId { node, role };
+        if self.station(station).phase == Phase::Idle && self.may_contend(now, station) {
+            self.start(now, station);
+        }
+    }
+
+    /// Takes the frame that has waited longest to go this way between a child and its parent.
+    fn take(&mut self, child: NodeId, way: Way) {
+        let parent = self.tree.parent(child).unwrap_or(child);
+        let node = &mut self.nodes[child.index()];
+        let (sender, direction) = match way {
+            Way::Up => (child, &mut node.up),
+            Way::Down => (parent, &mut node.down),
+        };
+        if let Some(frame) = direction.queue.pop(&mut self.pool) {
+            direction.waiting -= 1;
+            self.pool.release(frame);
+            self.node(sender).queued -= 1;
+            self.node(parent).cluster.waiting -= 1;
+        }
+    }
+}
+
+impl Node {
+    fn new(
+        id: NodeId,
+        config: &Config,
+        tree: &Tree,
+        offsets: &[Duration],
+        links: &Links,
+        streams: &Streams,
+    ) -> Self {
+        let offset = offsets[id.index()];
+        // The root tracks nobody: its own entry is never looked at.
+        let parent = tree.parent(id).unwrap_or(id);
+        let Superframe { interval, cap } = config.superframe;
+        let own_end = offset + cap;
+        let until_parent = (offsets[parent.index()] + interval * 2 - own_end) % interval;
+        // Where its own active period ends shortly before its parent's beacon, it is on until then anyway.
+        let guard = if tree.children(id).is_empty() { config.guard } else { config.guard.min(until_parent) };
+        let index = u64::from(id.0);
+        Self {
+            cluster: Cluster::new(offset),
+            device: Station::new(streams.stream("back-off", index)),
+            coordinator: Station::new(streams.stream("coordinator back-off", index)),
+            tracking: Tracking::new(parent, id, config.channel, links, streams),
+            to_fetch: false,
+            up: Direction::default(),
+            down: Direction::default(),
+            queued: 0,
+            peak: 0,
+            radio: Radio { guard, ..Radio::default() },
+        }
+    }
+}
+
+impl Direction {
+    /// Whether a frame is new: the same number twice in a row is a repetition whose acknowledgement was lost.
+    fn accepts(&mut self, sequence: u8) -> bool {
+        self.last_received.replace(sequence) != Some(sequence)
+    }
+}

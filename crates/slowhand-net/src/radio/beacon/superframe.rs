@@ -1,0 +1,263 @@
+//! Superframes: when they begin, what their beacons announce, and what the children make of it.
+
+use super::config::{BACKOFF_PERIOD, Downward, interframe_space};
+use super::contention::{Phase, Role, StationId, Task};
+use super::frame::{MAX_PENDING_ADDRESSES, beacon_octets, write_beacon};
+use super::radio_time::IDLE_BEACON;
+use super::trace::Entry;
+use super::tree::Tree;
+use super::{Beacon, Config, EVERY_CHILD, Event, NO_DATAGRAM, Node, Way};
+use crate::address::{Eui64, NodeId};
+use crate::clock::{Duration, Instant};
+use crate::radio::phy::{MAX_PSDU, air_time};
+use crate::radio::{DropReason, FrameKind, Indication};
+
+/// A coordinator's superframes.
+#[derive(Debug)]
+pub struct Cluster {
+    /// When the first begins, counted from the root's first.
+    pub offset: Duration,
+    /// Frames that wait to be sent in them, in either direction.
+    pub waiting: usize,
+    /// The superframe for whose beginning an event is in the queue.
+    pub scheduled: Option<u64>,
+    /// The last one whose beacon took an event, and the last of those whose beacon is over.
+    beacon: Option<u64>,
+    open: Option<u64>,
+    /// Whom that beacon lists.
+    listed: [NodeId; MAX_PENDING_ADDRESSES],
+    listed_count: usize,
+}
+
+/// One superframe.
+#[derive(Clone, Copy, Debug)]
+pub struct Active {
+    number: u64,
+    /// The first symbol of the beacon.
+    begin: Instant,
+    /// The end of the active period.
+    pub end: Instant,
+}
+
+impl Active {
+    /// The last symbol of a beacon that takes so long.
+    pub fn beacon_over(&self, air_time: Duration) -> Instant {
+        self.begin + air_time
+    }
+
+    /// The first boundary of a back-off period at or after an instant: they are counted from the beacon on (7.5.1.4).
+    pub fn boundary(&self, at: Instant) -> Instant {
+        let periods = at.since(self.begin).as_micros().div_ceil(BACKOFF_PERIOD.as_micros());
+        self.begin + BACKOFF_PERIOD * periods
+    }
+}
+
+impl Cluster {
+    /// The superframes of a coordinator with which nothing waits.
+    pub fn new(offset: Duration) -> Self {
+        Self {
+            offset,
+            waiting: 0,
+            scheduled: None,
+            beacon: None,
+            open: None,
+            listed: [NodeId::ROOT; MAX_PENDING_ADDRESSES],
+            listed_count: 0,
+        }
+    }
+
+    fn listed(&self) -> &[NodeId] {
+        &self.listed[..self.listed_count]
+    }
+}
+
+impl Beacon {
+    /// The superframe of a coordinator that began last, if one has begun.
+    pub(super) fn superframe(&self, now: Instant, coordinator: NodeId) -> Option<Active> {
+        let first = self.first_beacon(coordinator);
+        if now < first {
+            return None;
+        }
+        let number = now.since(first).as_micros() / self.config.superframe.interval.as_micros();
+        let begin = first + self.config.superframe.interval * number;
+        Some(Active { number, begin, end: begin + self.config.superframe.cap })
+    }
+
+    /// When contention can begin in a superframe: after the beacon and the space that its length asks for.
+    pub(super) fn contention_begin(&self, coordinator: NodeId, active: &Active) -> Instant {
+        let cluster = &self.nodes[coordinator.index()].cluster;
+        let listed = if cluster.beacon == Some(active.number) { cluster.listed_count } else { 0 };
+        let psdu = beacon_octets(listed);
+        active.begin + air_time(psdu) + interframe_space(psdu)
+    }
+
+    /// Whether a station can take up a frame now. While the beacon is on the air it cannot; when it is over,
+    /// [`open_contention`](Self::open_contention) sees to what waits.
+    pub(super) fn may_contend(&self, now: Instant, station: StationId) -> bool {
+        let coordinator = self.cluster_of(station);
+        let cluster = &self.nodes[coordinator.index()].cluster;
+        let Some(active) = self.superframe(now, coordinator).filter(|active| now < active.end) else { return false };
+        let beacon_ahead = cluster.scheduled == Some(active.number);
+        let beacon_on_air = cluster.beacon == Some(active.number) && cluster.open != Some(active.number);
+        let takes_part = match station.role {
+            Role::Device => self.nodes[station.node.index()].tracking.receives(active.number),
+            Role::Coordinator => self.config.downward == Downward::Direct,
+        };
+        takes_part && !beacon_ahead && !beacon_on_air
+    }
+
+    /// Sees to it that an event begins the coordinator's next superframe.
+    pub(super) fn schedule_superframe(&mut self, now: Instant, coordinator: NodeId) {
+        if self.nodes[coordinator.index()].cluster.scheduled.is_some() {
+            return;
+        }
+        let number = self.superframe(now, coordinator).map_or(0, |active| active.number + 1);
+        let begin = self.first_beacon(coordinator) + self.config.superframe.interval * number;
+        self.node(coordinator).cluster.scheduled = Some(number);
+        self.events.push(begin, Event::Beacon(coordinator));
+    }
+
+    /// Sends the beacon, if there is anything to send it for.
+    pub(super) fn begin_superframe(&mut self, now: Instant, coordinator: NodeId, indications: &mut Vec<Indication>) {
+        let Some(number) = self.node(coordinator).cluster.scheduled.take() else { return };
+        self.expire(now, coordinator, indications);
+        if self.nodes[coordinator.index()].cluster.waiting == 0 && !self.config.trace_idle_beacons {
+            return;
+        }
+        self.list_pending(now, coordinator);
+        let cluster = &mut self.node(coordinator).cluster;
+        cluster.beacon = Some(number);
+        let over = now + air_time(beacon_octets(cluster.listed_count));
+        self.show_beacon(now, coordinator, number);
+        self.events.push(over, Event::Contention(coordinator));
+        self.schedule_superframe(now, coordinator);
+    }
+
+    /// The beacon is over: the children that received it know whether something waits for them, and contend.
+    pub(super) fn open_contention(&mut self, now: Instant, coordinator: NodeId) {
+        let cluster = &mut self.node(coordinator).cluster;
+        cluster.open = cluster.beacon;
+        let Some(number) = cluster.beacon else { return };
+        let longer = air_time(beacon_octets(cluster.listed_count)).saturating_sub(IDLE_BEACON);
+        self.node(coordinator).radio.transmit += longer;
+        for position in 0..self.tree.children(coordinator).len() {
+            let child = self.tree.children(coordinator)[position];
+            let received = self.track_beacon(child, number, longer);
+            let listed = self.nodes[coordinator.index()].cluster.listed().contains(&child);
+            self.node(child).to_fetch = received && listed;
+            if received {
+                self.resume(now, StationId { node: child, role: Role::Device });
+            }
+        }
+        if self.config.downward == Downward::Direct {
+            self.resume(now, StationId { node: coordinator, role: Role::Coordinator });
+        }
+    }
+
+    /// Gives up what has waited for a child longer than a transaction persists.
+    fn expire(&mut self, now: Instant, coordinator: NodeId, indications: &mut Vec<Indication>) {
+        if self.config.downward != Downward::Indirect {
+            return;
+        }
+        let persistence = self.config.superframe.interval * u64::from(self.config.transaction_persistence);
+        for position in 0..self.tree.children(coordinator).len() {
+            let child = self.tree.children(coordinator)[position];
+            while let Some(frame) = self.nodes[child.index()].down.queue.head()
+                && self.since[frame as usize] + persistence <= now
+            {
+                let (datagram, reason) = (self.pool.get(frame).datagram, DropReason::TransactionExpired);
+                self.take(child, Way::Down);
+                indications.push(Indication::Dropped { node: coordinator, datagram, reason });
+            }
+        }
+    }
+
+    /// Chooses whom the beacon lists: of the children for which something waits, those for which it has waited
+    /// longest (7.5.5: first come, first served).
+    fn list_pending(&mut self, now: Instant, coordinator: NodeId) {
+        let mut listed = [NodeId::ROOT; MAX_PENDING_ADDRESSES];
+        let mut ages = [u64::MAX; MAX_PENDING_ADDRESSES];
+        let mut count = 0;
+        let indirect = self.config.downward == Downward::Indirect;
+        for &child in self.tree.children(coordinator).iter().filter(|_| indirect) {
+            let waiting = self.nodes[child.index()].down.queue.head();
+            let Some(frame) = waiting.filter(|&frame| self.since[frame as usize] < now) else { continue };
+            let age = self.pool.get(frame).age;
+            let position = ages[..count].partition_point(|&earlier| earlier < age);
+            if position < MAX_PENDING_ADDRESSES {
+                count = (count + 1).min(MAX_PENDING_ADDRESSES);
+                ages[position..count].rotate_right(1);
+                listed[position..count].rotate_right(1);
+                (ages[position], listed[position]) = (age, child);
+            }
+        }
+        let cluster = &mut self.node(coordinator).cluster;
+        (cluster.listed, cluster.listed_count) = (listed, count);
+    }
+
+    fn show_beacon(&mut self, now: Instant, coordinator: NodeId, number: u64) {
+        let pan_coordinator = self.tree.parent(coordinator).is_none();
+        let listed = self.nodes[coordinator.index()].cluster.listed().iter().map(|&child| Eui64::of_node(child));
+        let from = Eui64::of_node(coordinator);
+        let mut octets = [0; MAX_PSDU];
+        let length = write_beacon(&mut octets, number as u8, from, self.config.superframe, pan_coordinator, listed);
+        let children = self.tree.children(coordinator);
+        let received = children.iter().all(|child| self.nodes[child.index()].tracking.receives(number));
+        self.trace.begin(Entry {
+            at: now,
+            kind: FrameKind::Beacon,
+            from: coordinator,
+            to: EVERY_CHILD,
+            datagram: NO_DATAGRAM,
+            attempt: 0,
+            received: Some(received),
+            octets,
+            length: length as u8,
+        });
+    }
+
+    /// Accounts for a beacon at a child, as far as it is longer than one that lists nobody: whoever receives it is
+    /// on until its end. Says whether the child receives it.
+    fn track_beacon(&mut self, child: NodeId, number: u64, longer: Duration) -> bool {
+        let idle_on = self.config.rx_on_when_idle;
+        let Node { tracking, radio, .. } = &mut self.nodes[child.index()];
+        tracking.count(number);
+        let received = tracking.receives(number);
+        if received {
+            radio.receive += longer;
+            radio.awake += if idle_on { Duration::ZERO } else { longer };
+        }
+        received
+    }
+
+    /// The station takes up what it had to defer, or something new.
+    fn resume(&mut self, now: Instant, id: StationId) {
+        let forgotten = self.station(id).task == Task::Fetch && !self.nodes[id.node.index()].to_fetch;
+        let station = self.station_mut(id);
+        if station.phase == Phase::Deferred && !forgotten {
+            station.phase = Phase::Contending;
+            self.wake(now, id);
+            self.back_off(now, id);
+        } else if matches!(station.phase, Phase::Deferred | Phase::Idle) {
+            station.phase = Phase::Idle;
+            self.start(now, id);
+        }
+    }
+}
+
+/// Whether a node's radio is on for frames in the superframe of this cluster, the beacon apart.
+pub fn listens(
+    config: &Config,
+    tree: &Tree,
+    nodes: &[Node],
+    node: NodeId,
+    coordinator: NodeId,
+    active: &Active,
+) -> bool {
+    let listener = &nodes[node.index()];
+    let child_is_on = match config.rx_on_when_idle {
+        true => listener.tracking.receives(active.number),
+        false => listener.radio.awake_since.is_some(),
+    };
+    node == coordinator || tree.parent(node) == Some(coordinator) && child_is_on
+}

@@ -1,0 +1,73 @@
+//! Shows the observer each frame in the order of first symbols, although what becomes of a frame is known only at its end.
+
+use crate::address::NodeId;
+use crate::clock::Instant;
+use crate::radio::phy::MAX_PSDU;
+use crate::radio::{DatagramId, FrameKind, Observer, Transmission};
+use std::collections::VecDeque;
+
+/// Frames that the observer has not seen yet.
+#[derive(Debug, Default)]
+pub struct Trace {
+    frames: VecDeque<Entry>,
+    /// Frames that the observer has seen.
+    shown: u64,
+}
+
+/// A frame on the air.
+#[derive(Clone, Copy, Debug)]
+pub struct Entry {
+    pub at: Instant,
+    pub kind: FrameKind,
+    pub from: NodeId,
+    pub to: NodeId,
+    pub datagram: DatagramId,
+    pub attempt: u8,
+    /// None until it has ended.
+    pub received: Option<bool>,
+    pub octets: [u8; MAX_PSDU],
+    pub length: u8,
+}
+
+/// A frame of the trace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TraceIndex(u64);
+
+impl Trace {
+    /// A frame begins.
+    pub fn begin(&mut self, entry: Entry) -> TraceIndex {
+        self.frames.push_back(entry);
+        TraceIndex(self.shown + self.frames.len() as u64 - 1)
+    }
+
+    /// A frame ends, and its addressee has received it or not.
+    pub fn end(&mut self, index: TraceIndex, received: bool) {
+        if let Some(entry) = self.frames.get_mut((index.0 - self.shown) as usize) {
+            entry.received = Some(received);
+        }
+    }
+
+    /// Shows what has ended, up to the first frame that has not.
+    pub fn show(&mut self, channel: u8, observer: &mut impl Observer) {
+        while let Some(&Entry { at, kind, from, to, datagram, attempt, received: Some(received), ref octets, length }) =
+            self.frames.front()
+        {
+            let octets = &octets[..usize::from(length)];
+            let asn = None;
+            observer.transmission(&Transmission {
+                at,
+                asn,
+                channel,
+                kind,
+                from,
+                to,
+                datagram,
+                attempt,
+                received,
+                octets,
+            });
+            self.frames.pop_front();
+            self.shown += 1;
+        }
+    }
+}

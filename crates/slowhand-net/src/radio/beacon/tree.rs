@@ -1,0 +1,117 @@
+//! The cluster tree: who is whose child, and when each coordinator's active period begins.
+
+use super::config::{Config, ConfigError};
+use crate::address::NodeId;
+use crate::clock::Duration;
+use crate::radio::link::Links;
+
+/// A cluster is a coordinator and its children; a node belongs to that of its parent and to its own.
+#[derive(Debug)]
+pub struct Tree {
+    parents: Vec<Option<NodeId>>,
+    /// By node, in ascending order; who has children is a coordinator.
+    children: Vec<Vec<NodeId>>,
+}
+
+impl Tree {
+    /// The tree of these parents, one for each node and none for the root.
+    pub fn new(parents: &[Option<NodeId>], links: &Links) -> Result<Self, ConfigError> {
+        let nodes = links.nodes();
+        let roots = parents.iter().filter(|parent| parent.is_none()).count();
+        if parents.len() != nodes || roots != 1 {
+            return Err(ConfigError::Parents { parents: parents.len() - roots, nodes });
+        }
+        let mut children = vec![Vec::new(); nodes];
+        for (child, parent) in parents.iter().enumerate() {
+            let child = NodeId(child as u16);
+            let Some(parent) = *parent else { continue };
+            if parent.index() >= nodes {
+                return Err(ConfigError::NotATree(child));
+            }
+            if !links.hears(parent, child) || !links.hears(child, parent) {
+                return Err(ConfigError::NoLink { child, parent });
+            }
+            children[parent.index()].push(child);
+        }
+        let tree = Self { parents: parents.to_vec(), children };
+        let mut reached = vec![false; nodes];
+        for node in tree.root_first() {
+            reached[node.index()] = true;
+        }
+        match reached.iter().position(|reached| !reached) {
+            Some(node) => Err(ConfigError::NotATree(NodeId(node as u16))),
+            None => Ok(tree),
+        }
+    }
+
+    pub fn parent(&self, node: NodeId) -> Option<NodeId> {
+        self.parents[node.index()]
+    }
+
+    pub fn children(&self, node: NodeId) -> &[NodeId] {
+        &self.children[node.index()]
+    }
+
+    /// When the active period of each coordinator begins, counted from the root's.
+    ///
+    /// Two clusters share no time if a member of one hears a member of the other, so that neither beacons nor
+    /// frames of different clusters ever meet. From the root downwards, each coordinator takes the first period
+    /// after its parent's that is free; the standard leaves this to the layer above (7.5.1.1 only asks that a
+    /// coordinator's active period does not overlap its parent's).
+    pub fn offsets(&self, config: &Config, links: &Links) -> Result<Vec<Duration>, ConfigError> {
+        let cap = config.superframe.cap;
+        let room = config.superframe.interval.as_micros() / cap.as_micros();
+        let audible = self.audible_clusters(links);
+        let mut periods: Vec<Option<u64>> = vec![None; self.parents.len()];
+        for coordinator in self.root_first() {
+            if self.children(coordinator).is_empty() {
+                continue;
+            }
+            let first = match self.parent(coordinator) {
+                Some(parent) => periods[parent.index()].map_or(0, |period| period + 1),
+                None => 0,
+            };
+            let taken =
+                |period| audible[coordinator.index()].iter().any(|other| periods[other.index()] == Some(period));
+            let free = (0..room).map(|step| (first + step) % room).find(|&period| !taken(period));
+            let period = free.ok_or(ConfigError::NoRoom { coordinator, room })?;
+            periods[coordinator.index()] = Some(period);
+        }
+        Ok(periods.into_iter().map(|period| cap * period.unwrap_or(0)).collect())
+    }
+
+    /// All nodes that the root leads to, each after its parent.
+    fn root_first(&self) -> Vec<NodeId> {
+        let root = self.parents.iter().position(Option::is_none).map(|root| NodeId(root as u16));
+        let mut order: Vec<NodeId> = root.into_iter().collect();
+        let mut next = 0;
+        while let Some(&node) = order.get(next) {
+            order.extend(self.children(node));
+            next += 1;
+        }
+        order
+    }
+
+    /// For each coordinator the coordinators of the clusters that hear its cluster or are heard by it.
+    fn audible_clusters(&self, links: &Links) -> Vec<Vec<NodeId>> {
+        let clusters = |node: NodeId| {
+            let own = Some(node).filter(|&node| !self.children(node).is_empty());
+            own.into_iter().chain(self.parent(node))
+        };
+        let mut audible = vec![Vec::new(); self.parents.len()];
+        for from in (0..self.parents.len() as u16).map(NodeId) {
+            for to in links.audience(from).chain([from]) {
+                for (one, other) in clusters(from).flat_map(|one| clusters(to).map(move |other| (one, other))) {
+                    audible[one.index()].push(other);
+                    audible[other.index()].push(one);
+                }
+            }
+        }
+        for (coordinator, others) in audible.iter_mut().enumerate() {
+            others.sort_unstable();
+            others.dedup();
+            others.retain(|other| other.index() != coordinator);
+        }
+        audible
+    }
+}
