@@ -22,14 +22,7 @@ fn main() {
 }
 
 fn mbedtls(root: &Path) {
-    const CALLERS: &[&str] = &[
-        "md",
-        "pk_wrap",
-        "ssl_msg",
-        "ssl_tls",
-        "ssl_tls12_client",
-        "ssl_tls12_server",
-    ];
+    const CALLERS: &[&str] = &["md", "pk_wrap", "ssl_msg", "ssl_tls", "ssl_tls12_client", "ssl_tls12_server"];
     const HEARD: &[&str] = &[
         "mbedtls_sha256",
         "mbedtls_sha256_update",
@@ -109,12 +102,8 @@ fn mbedtls(root: &Path) {
 }
 
 fn tinydtls(root: &Path) {
-    const SYMMETRIC: &[&str] = &[
-        "dtls_sha256_update",
-        "dtls_sha256_final",
-        "dtls_ccm_encrypt_message",
-        "dtls_ccm_decrypt_message",
-    ];
+    const SYMMETRIC: &[&str] =
+        &["dtls_sha256_update", "dtls_sha256_final", "dtls_ccm_encrypt_message", "dtls_ccm_decrypt_message"];
     const ASYMMETRIC: &[&str] = &[
         "dtls_ecdsa_generate_key",
         "dtls_ecdh_pre_master_secret",
@@ -124,34 +113,17 @@ fn tinydtls(root: &Path) {
         "dtls_ecdsa_verify_sig_hash",
         "dtls_prf",
     ];
-    const PLAIN: &[&str] = &[
-        "netq",
-        "peer",
-        "session",
-        "ccm",
-        "dtls_debug",
-        "aes/rijndael",
-        "aes/rijndael_wrap",
-        "sha2/sha2",
-        "ecc/ecc",
-    ];
+    const PLAIN: &[&str] =
+        &["netq", "peer", "session", "ccm", "dtls_debug", "aes/rijndael", "aes/rijndael_wrap", "sha2/sha2", "ecc/ecc"];
     let source = |name: &str| root.join(format!("{name}.c"));
     let build = || {
         let mut build = cc::Build::new();
-        build
-            .include("csrc/tinydtls")
-            .include("csrc")
-            .include(root)
-            .warnings(false)
-            .opt_level(OPT_LEVEL);
+        build.include("csrc/tinydtls").include("csrc").include(root).warnings(false).opt_level(OPT_LEVEL);
         build
     };
     // crypto.c defines the asymmetric functions that dtls.c calls, and calls the symmetric ones.
-    let primitives =
-        renaming(build(), SYMMETRIC).files(["crypto", "hmac"].map(source)).compile_intermediates();
-    let protocol = renaming(renaming(build(), SYMMETRIC), ASYMMETRIC)
-        .file(source("dtls"))
-        .compile_intermediates();
+    let primitives = renaming(build(), SYMMETRIC).files(["crypto", "hmac"].map(source)).compile_intermediates();
+    let protocol = renaming(renaming(build(), SYMMETRIC), ASYMMETRIC).file(source("dtls")).compile_intermediates();
     build()
         .files(PLAIN.iter().map(|name| source(name)))
         .file("csrc/tinydtls/session.c")

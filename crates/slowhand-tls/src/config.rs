@@ -280,9 +280,7 @@ impl SessionConfig {
         if self.suite.key_exchange() == KeyExchange::EcdheEcdsa {
             one_of("curve", self.curve, limits.curves)?;
         }
-        check("psk_identity", &self.psk_identity, "1 to 32 octets", |identity| {
-            (1..=32).contains(&identity.len())
-        })?;
+        check("psk_identity", &self.psk_identity, "1 to 32 octets", |identity| (1..=32).contains(&identity.len()))?;
         if let Some(mtu) = self.mtu {
             let allowed = format!("{} octets or more ({})", limits.mtu, limits.mtu_reason);
             check("mtu", &mtu, &allowed, |mtu| *mtu >= limits.mtu)?;

@@ -53,18 +53,10 @@ pub(crate) fn authority(curve: Curve) -> &'static [u8] {
 /// The certificate and key of one end.
 pub(crate) fn end(curve: Curve, role: Role) -> End {
     let (certificate, key): (&[u8], &[u8]) = match (curve, role) {
-        (Curve::Secp192r1, Role::Client) => {
-            (file!("secp192r1-client.der"), file!("secp192r1-client-key.der"))
-        }
-        (Curve::Secp192r1, Role::Server) => {
-            (file!("secp192r1-server.der"), file!("secp192r1-server-key.der"))
-        }
-        (Curve::Secp256r1, Role::Client) => {
-            (file!("secp256r1-client.der"), file!("secp256r1-client-key.der"))
-        }
-        (Curve::Secp256r1, Role::Server) => {
-            (file!("secp256r1-server.der"), file!("secp256r1-server-key.der"))
-        }
+        (Curve::Secp192r1, Role::Client) => (file!("secp192r1-client.der"), file!("secp192r1-client-key.der")),
+        (Curve::Secp192r1, Role::Server) => (file!("secp192r1-server.der"), file!("secp192r1-server-key.der")),
+        (Curve::Secp256r1, Role::Client) => (file!("secp256r1-client.der"), file!("secp256r1-client-key.der")),
+        (Curve::Secp256r1, Role::Server) => (file!("secp256r1-server.der"), file!("secp256r1-server-key.der")),
     };
     End { certificate, key }
 }

@@ -1,4 +1,60 @@
 //! Real TLS and DTLS libraries behind one sans-I/O session trait, in virtual time.
+//!
+//! What runs here are the unmodified sources of [Mbed TLS](https://www.trustedfirmware.org/projects/mbed-tls/)
+//! and [Eclipse tinyDTLS](https://github.com/eclipse/tinydtls), client and server, byte for byte what a device sends.
+//! Only what they stand on is replaced: their clock, their randomness and their socket are the world's. The network is
+//! nobody's concern in this room; whoever has one drives the sessions:
+//!
+//! ```
+//! use std::sync::Arc;
+//! use slowhand_tls::{Role, SessionConfig, Stack, Suite, Weightless, build, memory};
+//!
+//! let suite = Suite::TLS_PSK_WITH_AES_128_CCM_8;
+//! let client = SessionConfig { seed: [1; 32], ..SessionConfig::new(Role::Client, Stack::Mbedtls, suite) };
+//! let server = SessionConfig { seed: [2; 32], ..SessionConfig::new(Role::Server, Stack::Tinydtls, suite) };
+//! let mut client = build(&client, Arc::new(Weightless))?;
+//! let mut server = build(&server, Arc::new(Weightless))?;
+//! let transcript = memory::Path::default().run(&mut *client, &mut *server);
+//! assert_eq!(transcript.end, memory::End::Completed);
+//! assert!(client.secrets().is_some());
+//! # Ok::<(), slowhand_tls::BuildError>(())
+//! ```
+//!
+//! # The way of a datagram
+//!
+//! [`Session::handle_input`] sets the device's clock to the time of the call, makes the device the current one
+//! of this thread, and calls the library. The library reads the datagram through its I/O callback; what it
+//! computes, reads of the clock, draws at random and sends comes back through the few C functions of `csrc/slowhand.h`,
+//! which act on the current device. [`Session::poll_transmit`] hands out what was sent.
+//!
+//! # The device's clock runs as it computes
+//!
+//! A [`Processor`] says how long each [`Operation`] takes. When the library has performed one, the
+//! device's clock moves by that much before the library goes on: a flight behind a signature is stamped
+//! later, and its retransmission timer starts there. To hear of the operations without touching the
+//! sources, `build.rs` compiles the files that *call* the cryptographic functions with those names
+//! redefined on the compiler's command line; the stand-ins in `csrc/*/operations.c` call the real function, then report it. Where:
+//!
+//! - mbedTLS: SHA-256 and SHA-512 as `md.c` calls them (transcript, HMAC, PRF, certificates), AEAD as the record
+//!   layer calls it, ECDH as the handshake calls it, ECDSA as `pk_wrap.c` calls it.
+//! - tinyDTLS: SHA-256 as `dtls.c`, `hmac.c` and `crypto.c` call it, CCM as `crypto.c` calls it, ECDH and
+//!   ECDSA as `dtls.c` calls them.
+//!
+//! What is not counted stands at [`Operation`]. What a library computes before the handshake (a cookie secret's
+//! MAC key, its own certificate) belongs to the boot of the device and takes no time.
+//!
+//! # Many worlds at once
+//!
+//! A session belongs to one thread at a time and shares nothing with others: the same seeds give the same
+//! bytes on any number of threads. The libraries' global state is written once, before the first session; tinyDTLS's cipher
+//! context, the exception, is locked by the library for the length of one call and keeps nothing between calls.
+//!
+//! # The rooms
+//!
+//! [`SessionConfig`] says what a session is to be and [`SessionConfig::validate`] whether the library can do it;
+//! [`stacks`] lists the libraries; [`build`] makes a [`Session`]. [`memory`] joins two sessions without a network, the
+//! baseline for everything else; [`wire`] looks at the records and handshake headers of a datagram;
+//! [`credentials`] are the public test keys. All `unsafe` code is in the device and in the adapter of each library.
 
 mod config;
 pub mod credentials;

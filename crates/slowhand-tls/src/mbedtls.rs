@@ -143,11 +143,7 @@ impl Session for MbedtlsSession {
         let mut secrets = Secrets { client_random: [0; 32], master_secret: [0; 48] };
         // SAFETY: `library` is alive as long as `self`; the arrays have the sizes that the function writes.
         let exist = unsafe {
-            ffi::slowhand_mbedtls_secrets(
-                self.library.as_ptr(),
-                &mut secrets.client_random,
-                &mut secrets.master_secret,
-            )
+            ffi::slowhand_mbedtls_secrets(self.library.as_ptr(), &mut secrets.client_random, &mut secrets.master_secret)
         };
         (exist == 1).then_some(secrets)
     }
@@ -158,10 +154,7 @@ impl Session for MbedtlsSession {
         }
         // SAFETY: `library` is alive as long as `self`.
         let (suite, cid) = unsafe {
-            (
-                ffi::slowhand_mbedtls_suite(self.library.as_ptr()),
-                ffi::slowhand_mbedtls_peer_cid(self.library.as_ptr()),
-            )
+            (ffi::slowhand_mbedtls_suite(self.library.as_ptr()), ffi::slowhand_mbedtls_peer_cid(self.library.as_ptr()))
         };
         Some(Negotiated {
             protocol: Protocol::Dtls12,

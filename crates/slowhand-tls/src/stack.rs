@@ -110,11 +110,7 @@ impl Stack {
                 protocols: &[Protocol::Dtls12],
                 suites: tinydtls::SUITES,
                 credentials: &[Credential::Psk, Credential::RawPublicKey],
-                features: &[
-                    "secp256r1",
-                    "server or mutual authentication",
-                    "one datagram and one timer per message",
-                ],
+                features: &["secp256r1", "server or mutual authentication", "one datagram and one timer per message"],
             },
         }
     }

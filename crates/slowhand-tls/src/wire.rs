@@ -264,8 +264,7 @@ fn take<'a>(octets: &mut &'a [u8], count: usize) -> Result<&'a [u8], WireError> 
 }
 
 fn take_array<'a, const N: usize>(octets: &mut &'a [u8]) -> Result<&'a [u8; N], WireError> {
-    let (taken, rest) =
-        octets.split_first_chunk().ok_or(WireError::Truncated { needed: N, found: octets.len() })?;
+    let (taken, rest) = octets.split_first_chunk().ok_or(WireError::Truncated { needed: N, found: octets.len() })?;
     *octets = rest;
     Ok(taken)
 }
@@ -289,10 +288,16 @@ mod tests {
     fn a_datagram_with_two_records() {
         let records: Vec<_> = records(DATAGRAM, 0).collect::<Result<_, _>>().unwrap();
         let [hello_verify, change] = records[..] else { panic!("{records:?}") };
-        assert_eq!((hello_verify.content_type, hello_verify.epoch, hello_verify.sequence), (ContentType::Handshake, 0, 7));
+        assert_eq!(
+            (hello_verify.content_type, hello_verify.epoch, hello_verify.sequence),
+            (ContentType::Handshake, 0, 7)
+        );
         let messages: Vec<_> = hello_verify.messages().collect::<Result<_, _>>().unwrap();
         let [message] = messages[..] else { panic!("{messages:?}") };
-        assert_eq!((message.message_type, message.message_seq, message.length), (MessageType::HelloVerifyRequest, 0, 5));
+        assert_eq!(
+            (message.message_type, message.message_seq, message.length),
+            (MessageType::HelloVerifyRequest, 0, 5)
+        );
         assert!(message.is_whole());
         assert_eq!(message.body, [0xfe, 0xff, 2, 0xab, 0xcd]);
         assert_eq!((change.content_type, change.epoch), (ContentType::ChangeCipherSpec, 1));

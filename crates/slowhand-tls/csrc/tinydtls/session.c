@@ -56,6 +56,8 @@ int dtls_prng(unsigned char *buffer, size_t length)
 
 void slowhand_tinydtls_initialise(void)
 {
+    /* The library's other global state, the cipher context of crypto.c and a counter of ccm.c that is
+     * used under the same lock, holds nothing from one call to the next. */
     dtls_init();
     dtls_set_log_level(DTLS_LOG_EMERG);
 }
@@ -94,7 +96,9 @@ static int handle_event(struct dtls_context_t *context, session_t *peer, dtls_al
     slowhand_tinydtls *session = session_of(context);
     (void) peer;
     if (level == 0 && code == DTLS_EVENT_CONNECTED) {
-        slowhand_verified();
+        /* The library says so again with each handshake message that comes late. */
+        if (session->outcome != SLOWHAND_TINYDTLS_CONNECTED)
+            slowhand_verified();
         session->outcome = SLOWHAND_TINYDTLS_CONNECTED;
     } else if (level == DTLS_ALERT_LEVEL_FATAL && session->outcome == SLOWHAND_TINYDTLS_HANDSHAKING) {
         session->outcome = SLOWHAND_TINYDTLS_ALERT_RECEIVED;

@@ -52,8 +52,7 @@ fn each_field_is_checked() {
 
 #[test]
 fn a_message_says_what_is_allowed() {
-    let (_, message) =
-        refused(Stack::Mbedtls, ECDHE, |config| config.max_fragment_length = Some(1000));
+    let (_, message) = refused(Stack::Mbedtls, ECDHE, |config| config.max_fragment_length = Some(1000));
     assert_eq!(message, "max_fragment_length: found 1000, allowed: 512, 1024, 2048, 4096");
     let (_, message) = refused(Stack::Tinydtls, PSK, |config| config.first_timeout = Some(Duration::from_secs(9)));
     assert_eq!(message, "first_timeout: found 9 s, allowed: 2 s (built into the library)");

@@ -60,10 +60,9 @@ fn a_session_can_move_to_another_thread() {
 
 #[test]
 fn other_seeds_make_other_octets() {
-    for (stack, suite) in [
-        (Stack::Mbedtls, Suite::TLS_PSK_WITH_AES_128_CCM_8),
-        (Stack::Tinydtls, Suite::TLS_PSK_WITH_AES_128_CCM_8),
-    ] {
+    for (stack, suite) in
+        [(Stack::Mbedtls, Suite::TLS_PSK_WITH_AES_128_CCM_8), (Stack::Tinydtls, Suite::TLS_PSK_WITH_AES_128_CCM_8)]
+    {
         let mut pair = Pair::new(stack, suite);
         let one = pair.run(&Path::default());
         pair.client.seed = [9; 32];

@@ -1,1 +1,157 @@
-//! todo
+//! What becomes of a handshake when datagrams are lost, duplicated or overtaken: golden tables of what each
+//! library does by itself. Datagrams are numbered as sent, from 0; the path takes 50 ms one way.
+
+use std::time::Duration;
+
+use slowhand_tls::memory::{End, Path, Transcript};
+use slowhand_tls::{Failure, Stack, Status, Suite};
+
+use crate::pair::Pair;
+
+const PSK: Suite = Suite::TLS_PSK_WITH_AES_128_CCM_8;
+const ECDHE: Suite = Suite::TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8;
+
+fn run(pair: &Pair, dropped: &[usize]) -> Transcript {
+    pair.run(&Path { dropped: dropped.to_vec(), ..Path::default() })
+}
+
+/// `c` and the milliseconds until it completed, `t` when the client's timer gave up, `f` when it refused
+/// what came.
+fn outcome(transcript: &Transcript) -> String {
+    match (&transcript.end, &transcript.client) {
+        (End::Completed, _) => format!("c{}", transcript.at.as_millis()),
+        (End::Failed, Status::Failed(Failure::TimedOut)) => "t".to_owned(),
+        (End::Failed, Status::Failed(Failure::Library { .. })) => "f".to_owned(),
+        _ => panic!("{transcript:?}"),
+    }
+}
+
+/// The outcome for each datagram of the lossless handshake when it is lost.
+fn singles(pair: &Pair) -> String {
+    let count = run(pair, &[]).datagrams.len();
+    (0..count).map(|lost| outcome(&run(pair, &[lost]))).collect::<Vec<_>>().join(" ")
+}
+
+/// mbedTLS sends a whole flight again when its timer of 1 s runs out, the last one as well.
+#[test]
+fn mbedtls_survives_the_loss_of_any_datagram() {
+    for suite in [PSK, ECDHE] {
+        let pair = Pair::new(Stack::Mbedtls, suite);
+        assert_eq!(outcome(&run(&pair, &[])), "c300");
+        assert_eq!(singles(&pair), "c1300 c1300 c1300 c1300 c1300 c1300", "{suite}");
+    }
+}
+
+#[test]
+fn mbedtls_survives_the_loss_of_any_two_datagrams() {
+    let pair = Pair::new(Stack::Mbedtls, PSK);
+    for first in 0..6 {
+        for second in first + 1..run(&pair, &[first]).datagrams.len() {
+            assert_eq!(run(&pair, &[first, second]).end, End::Completed, "{first} {second}");
+        }
+    }
+}
+
+/// tinyDTLS's server forgets the handshake when it has sent its Finished: the client's repetitions are
+/// ignored, and a client that has lost the server's ChangeCipherSpec or Finished (8, 9) never
+/// completes. The ServerHello (3) costs two timeouts: the client sends its ClientHello again before the
+/// server does its part, the server begins anew, and the client refuses the new ServerHello as a replay.
+#[test]
+fn tinydtls_psk_and_the_loss_of_a_datagram() {
+    let pair = Pair::new(Stack::Tinydtls, PSK);
+    assert_eq!(outcome(&run(&pair, &[])), "c300");
+    assert_eq!(singles(&pair), "c2300 c2300 c2300 c4300 c2300 c2300 c2300 c2300 t t");
+}
+
+/// As with a pre-shared key, but when the ServerHello (3) is lost the client keeps the rest of the server's
+/// first flight, and mixes it with the flight of the server that began anew: the signature does not fit.
+#[test]
+fn tinydtls_raw_public_keys_and_the_loss_of_a_datagram() {
+    let pair = Pair::new(Stack::Tinydtls, ECDHE);
+    assert_eq!(outcome(&run(&pair, &[])), "c300");
+    assert_eq!(singles(&pair), "c2300 c2300 c2300 f c2300 c2300 c2300 c2300 c2300 c2300 c2300 c2300 c2300 t t");
+}
+
+/// Every pair: a line for each first loss, a letter for each later datagram of that run as the second.
+#[test]
+fn tinydtls_psk_and_the_loss_of_two_datagrams() {
+    let pair = Pair::new(Stack::Tinydtls, PSK);
+    let table: Vec<String> = (0..10)
+        .map(|first| {
+            let count = run(&pair, &[first]).datagrams.len().min(20);
+            (first + 1..count).map(|second| outcome(&run(&pair, &[first, second]))[..1].to_owned()).collect()
+        })
+        .collect();
+    assert_eq!(table, TINYDTLS_PSK_PAIRS);
+}
+
+const TINYDTLS_PSK_PAIRS: [&str; 10] = [
+    "cccccccctt",
+    "cccccccctt",
+    "cccccctt",
+    "ccccccccctt",
+    "ccccctt",
+    "ccccccctt",
+    "cccctt",
+    "ccctt",
+    "ttttttttttt",
+    "tttttttttt",
+];
+
+#[test]
+fn a_client_without_a_server_gives_up() {
+    // RFC 6347 section 4.2.4.1: doubled from 1 s to 60 s; mbedTLS gives up when 60 s have passed in vain.
+    let mbedtls = Pair::new(Stack::Mbedtls, PSK);
+    let transcript = run(&mbedtls, &(0..100).collect::<Vec<_>>());
+    assert_eq!(transcript.client, Status::Failed(Failure::TimedOut));
+    let times: Vec<_> = transcript.datagrams.iter().map(|datagram| datagram.at.as_secs()).collect();
+    assert_eq!((times, transcript.at), (vec![0, 1, 3, 7, 15, 31, 63], Duration::from_secs(123)));
+
+    // 2 s, doubled with each of 7 retransmissions.
+    let tinydtls = Pair::new(Stack::Tinydtls, PSK);
+    let transcript = run(&tinydtls, &(0..100).collect::<Vec<_>>());
+    assert_eq!(transcript.client, Status::Failed(Failure::TimedOut));
+    let times: Vec<_> = transcript.datagrams.iter().map(|datagram| datagram.at.as_secs()).collect();
+    assert_eq!((times, transcript.at), (vec![0, 2, 6, 14, 30, 62, 126, 254], Duration::from_secs(510)));
+}
+
+#[test]
+fn the_timer_is_the_one_chosen() {
+    let pair = Pair::new(Stack::Mbedtls, PSK).both(|config| {
+        config.first_timeout = Some(Duration::from_secs(9));
+        config.maximum_timeout = Some(Duration::from_secs(20));
+    });
+    let transcript = run(&pair, &(0..100).collect::<Vec<_>>());
+    let times: Vec<_> = transcript.datagrams.iter().map(|datagram| datagram.at.as_secs()).collect();
+    assert_eq!((times, transcript.at), (vec![0, 9, 27], Duration::from_secs(47)));
+}
+
+/// Each datagram of the lossless handshake twice, the copy 50 ms later; then each 30 ms late, so that
+/// those behind overtake it.
+///
+/// tinyDTLS's server begins anew with the copy of a ClientHello whose cookie is right (2), and the client does
+/// not follow. When its Finished overtakes its ChangeCipherSpec (8), the client cannot read it and
+/// it is not sent again.
+#[test]
+fn duplicated_and_overtaken_datagrams() {
+    for (stack, twice, late) in [
+        (Stack::Mbedtls, "c300 c300 c300 c300 c300 c300", "c330 c330 c330 c330 c330 c330"),
+        (
+            Stack::Tinydtls,
+            "c300 c300 t c300 c300 c300 c300 c300 c300 c300",
+            "c330 c330 c330 c330 c330 c2300 c2300 c330 t c330",
+        ),
+    ] {
+        let pair = Pair::new(stack, PSK);
+        let count = run(&pair, &[]).datagrams.len();
+        let each = |path: fn(usize) -> Path| {
+            (0..count).map(|number| outcome(&pair.run(&path(number)))).collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!(each(|number| Path { duplicated: vec![number], ..Path::default() }), twice, "{stack}");
+        assert_eq!(
+            each(|number| Path { held_back: vec![(number, Duration::from_millis(30))], ..Path::default() }),
+            late,
+            "{stack}"
+        );
+    }
+}

@@ -5,6 +5,6 @@ mod configuration;
 mod determinism;
 mod interoperation;
 mod losses;
-mod performance;
 mod pair;
+mod performance;
 mod sizes;

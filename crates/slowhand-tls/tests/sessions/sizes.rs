@@ -67,8 +67,8 @@ fn a_longer_identity_lengthens_the_key_exchange_only() {
 #[test]
 fn a_datagram_limit_is_kept() {
     for mtu in [192, 256, 529, 1041] {
-        let pair = Pair::new(Stack::Mbedtls, Suite::TLS_ECDHE_ECDSA_WITH_AES_128_CCM)
-            .both(|config| config.mtu = Some(mtu));
+        let pair =
+            Pair::new(Stack::Mbedtls, Suite::TLS_ECDHE_ECDSA_WITH_AES_128_CCM).both(|config| config.mtu = Some(mtu));
         let transcript = pair.run(&Path::default());
         assert_eq!(transcript.end, End::Completed, "{mtu}");
         assert!(transcript.sizes().iter().all(|size| *size <= mtu.into()), "{mtu}: {:?}", transcript.sizes());
@@ -109,8 +109,8 @@ fn the_fragment_length_is_negotiated_and_kept() {
 
 #[test]
 fn connection_ids_are_negotiated() {
-    let pair = Pair::new(Stack::Mbedtls, Suite::TLS_PSK_WITH_AES_128_CCM_8)
-        .both(|config| config.connection_id = Some(4));
+    let pair =
+        Pair::new(Stack::Mbedtls, Suite::TLS_PSK_WITH_AES_128_CCM_8).both(|config| config.connection_id = Some(4));
     let (mut client, mut server) = pair.build();
     let transcript = Path::default().run(&mut *client, &mut *server);
     assert_eq!(transcript.end, End::Completed);
@@ -132,8 +132,8 @@ fn without_a_cookie_two_datagrams_are_saved() {
 #[test]
 fn a_server_alone_is_authenticated_without_a_client_certificate() {
     for stack in [Stack::Mbedtls, Stack::Tinydtls] {
-        let pair = Pair::new(stack, Suite::TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8)
-            .both(|config| config.auth = Auth::Server);
+        let pair =
+            Pair::new(stack, Suite::TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8).both(|config| config.auth = Auth::Server);
         let transcript = pair.run(&Path::default());
         assert_eq!(transcript.end, End::Completed);
         let types: Vec<_> = transcript
