@@ -1,1 +1,39 @@
-//! TCP.
+//! TCP (RFC 9293), without input and output of its own.
+//!
+//! A [`Connection`] is given segments and times, and drained of segments until it has none;
+//! then [`Connection::deadline`] says when it wants to be called next. What standards leave
+//! open is a field of [`Config`].
+//!
+//! What is in it: RFC 9293; RFC 5681 congestion control with RFC 3042, RFC 6582 (NewReno),
+//! RFC 6675 (SACK), RFC 5827 (early retransmit); RFC 9438 (CUBIC); RFC 6298 (timers); RFC 7323
+//! (window scale, timestamps, PAWS); RFC 2883 (duplicate SACK, to report and to judge tail loss
+//! probes); RFC 8985 section 7 (tail loss probes); RFC 3168 (ECN); RFC 5961 (challenge ACKs).
+//! What is not: urgent data, RACK, F-RTO, proportional rate reduction, TCP Fast Open, path MTU
+//! discovery.
+
+mod buffer;
+mod config;
+pub mod congestion;
+mod connection;
+mod options;
+mod ranges;
+mod receive_buffer;
+mod receiver;
+mod rtt;
+mod scoreboard;
+mod segment;
+mod send_buffer;
+mod sender;
+mod seq;
+mod statistics;
+mod timers;
+
+pub use config::{Config, ConfigError, CongestionControl, DelayedAck, Ecn, KeepAlive, Nagle, Recovery, Rto, Syn};
+pub use connection::{Connection, ConnectionError, EcnMark, Endpoint, State, Transmit};
+pub use options::{
+    MAX_SACK_BLOCKS, MAX_SACK_BLOCKS_WITH_TIMESTAMPS, MAX_WINDOW_SCALE, Options, SackBlocks, TIMESTAMPS_LEN, Timestamps,
+};
+pub use ranges::SeqRange;
+pub use segment::{Flags, HEADER_LEN, Segment, SegmentError, checksum_holds};
+pub use seq::SeqNumber;
+pub use statistics::Statistics;

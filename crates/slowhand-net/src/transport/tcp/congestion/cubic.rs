@@ -1,0 +1,236 @@
+//! CUBIC (RFC 9438), in integers so that every machine computes the same window.
+
+use crate::clock::{Duration, Instant};
+
+use super::{Acked, Controller, Start};
+
+/// The multiplicative decrease, beta_cubic = 0.7 (RFC 9438 section 4.6), in tenths.
+const BETA: u64 = 7;
+
+/// 0.4 segments per second cubed, C (RFC 9438 section 5.1), in tenths.
+const C: u64 = 4;
+
+/// The window as a cubic of the time since the last decrease.
+#[derive(Debug)]
+pub struct Cubic {
+    start: Start,
+    window: u32,
+    threshold: u32,
+    /// Octets earned towards the next opening of the window, times the window.
+    credit: u64,
+    /// The window before the last decrease, W_max.
+    max: u32,
+    epoch: Option<Epoch>,
+}
+
+/// A stretch of congestion avoidance (RFC 9438 section 4.2).
+#[derive(Clone, Copy, Debug)]
+struct Epoch {
+    began: Instant,
+    /// When the window is back at its origin, K, in milliseconds.
+    k_ms: u64,
+    /// The window at the plateau.
+    origin: u32,
+    /// The window that Reno would have, W_est.
+    reno: u64,
+    reno_credit: u64,
+    /// The window when W_est began to follow, cwnd_prior.
+    prior: u32,
+}
+
+impl Cubic {
+    /// A new connection's state.
+    pub fn new(start: Start) -> Self {
+        Self { start, window: start.window, threshold: start.threshold(), credit: 0, max: 0, epoch: None }
+    }
+
+    /// `octets` times beta, at least two segments (RFC 9438 section 4.6).
+    fn reduced(&self, octets: u32) -> u32 {
+        let reduced = (u64::from(octets) * BETA / 10) as u32;
+        reduced.max(2 * self.start.mss)
+    }
+
+    /// Remembers where the window was; gives room to others where it had not come back to its
+    /// last maximum (fast convergence, RFC 9438 section 4.7).
+    fn remember_max(&mut self) {
+        let window = self.window;
+        self.max = if window < self.max { (u64::from(window) * (10 + BETA) / 20) as u32 } else { window };
+        self.epoch = None;
+        self.credit = 0;
+    }
+
+    fn begin_epoch(&self, now: Instant) -> Epoch {
+        let mss = u64::from(self.start.mss);
+        let missing = u64::from(self.max.saturating_sub(self.window));
+        // K = cbrt((W_max - cwnd) / C), windows in segments (RFC 9438 equation 2); here 10^9
+        // makes cubed seconds cubed milliseconds.
+        let k_ms = cube_root(u128::from(missing) * 10 * 1_000_000_000 / u128::from(mss * C));
+        Epoch {
+            began: now,
+            k_ms,
+            origin: self.max.max(self.window),
+            reno: self.window.into(),
+            reno_credit: 0,
+            prior: self.max,
+        }
+    }
+
+    /// W_cubic(t) (RFC 9438 equation 1).
+    fn cubic_window(&self, epoch: &Epoch, since_began: Duration) -> u64 {
+        let t = since_began.as_micros() / 1_000;
+        let distance = u128::from(t.abs_diff(epoch.k_ms));
+        let cubed = distance.saturating_pow(3);
+        let change = cubed.saturating_mul(u128::from(C * u64::from(self.start.mss))) / (10 * 1_000_000_000);
+        let change = u64::try_from(change).unwrap_or(u64::MAX);
+        if t < epoch.k_ms {
+            u64::from(epoch.origin).saturating_sub(change)
+        } else {
+            u64::from(epoch.origin).saturating_add(change)
+        }
+    }
+
+    fn avoid_congestion(&mut self, acked: Acked) {
+        let mss = u64::from(self.start.mss);
+        let window = u64::from(self.window);
+        let mut epoch = match self.epoch {
+            Some(epoch) => epoch,
+            None => self.begin_epoch(acked.now),
+        };
+        epoch.follow_reno(acked.octets.into(), window, mss);
+        let rtt = acked.smoothed_rtt.unwrap_or(Duration::ZERO);
+        let elapsed = acked.now.since(epoch.began);
+        if self.cubic_window(&epoch, elapsed) < epoch.reno {
+            // Reno-friendly (RFC 9438 section 4.3).
+            self.window = u32::try_from(epoch.reno).unwrap_or(u32::MAX).max(self.window);
+        } else {
+            // Concave and convex (RFC 9438 sections 4.4 and 4.5): towards the target one round
+            // trip ahead, (target - cwnd) / cwnd for each octet acknowledged.
+            let target = self.cubic_window(&epoch, elapsed + rtt);
+            let target = target.clamp(window, window * 3 / 2);
+            self.credit += (target - window) * u64::from(acked.octets);
+            let gained = self.credit / window;
+            self.credit %= window;
+            self.window = self.window.saturating_add(gained as u32);
+        }
+        self.epoch = Some(epoch);
+    }
+}
+
+impl Epoch {
+    /// W_est opens by alpha segments a window (RFC 9438 equation 4): alpha = 3 (1 - beta) /
+    /// (1 + beta) = 9/17 up to the window before the decrease, and one from there on.
+    fn follow_reno(&mut self, acked: u64, window: u64, mss: u64) {
+        let (over, under) = if self.reno < u64::from(self.prior) { (3 * (10 - BETA), 10 + BETA) } else { (1, 1) };
+        self.reno_credit += acked * mss * over;
+        let cost = window * under;
+        self.reno += self.reno_credit / cost;
+        self.reno_credit %= cost;
+    }
+}
+
+impl Controller for Cubic {
+    fn window(&self) -> u32 {
+        self.window
+    }
+
+    fn slow_start_threshold(&self) -> u32 {
+        self.threshold
+    }
+
+    fn on_acked(&mut self, acked: Acked) {
+        if self.window < self.threshold {
+            self.window = self.start.slow_start(self.window, acked.octets);
+        } else {
+            self.avoid_congestion(acked);
+        }
+    }
+
+    fn on_congestion(&mut self, _now: Instant, in_flight: u32) {
+        self.remember_max();
+        self.threshold = self.reduced(in_flight);
+        self.window = self.threshold;
+    }
+
+    fn on_timeout(&mut self, _now: Instant, in_flight: u32, first: bool) {
+        if first {
+            self.remember_max();
+            let reduced = self.reduced(in_flight);
+            self.threshold = self.start.threshold_after_timeout(reduced);
+        }
+        self.epoch = None;
+        self.window = self.start.mss;
+    }
+
+    fn on_idle(&mut self, initial_window: u32) {
+        self.window = self.window.min(initial_window);
+        self.epoch = None;
+    }
+}
+
+/// The largest integer whose cube is at most `n`.
+fn cube_root(n: u128) -> u64 {
+    let (mut low, mut high) = (0u64, 1 << 42);
+    while low < high {
+        let middle = low + (high - low).div_ceil(2);
+        if u128::from(middle).pow(3) <= n {
+            low = middle;
+        } else {
+            high = middle - 1;
+        }
+    }
+    low
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MSS: u32 = 1000;
+
+    fn cubic(segments: u32) -> Cubic {
+        Cubic::new(Start { mss: MSS, window: segments * MSS, slow_start: true, slow_start_limit: 1 })
+    }
+
+    #[test]
+    fn cube_roots_are_exact() {
+        for root in [0u64, 1, 2, 9, 1000, 4_217_163] {
+            let cube = u128::from(root).pow(3);
+            assert_eq!(cube_root(cube), root);
+            assert_eq!(cube_root(cube + 1), if cube == 0 { 1 } else { root });
+        }
+    }
+
+    /// W_max = 1000 segments: K = cbrt(1000 * 0.3 / 0.4) = 9.0856 s (RFC 9438 equation 2).
+    #[test]
+    fn is_back_at_the_maximum_after_k() {
+        let mut cubic = cubic(1000);
+        cubic.on_congestion(Instant::ZERO, 1000 * MSS);
+        assert_eq!(cubic.window(), 700 * MSS);
+        let epoch = cubic.begin_epoch(Instant::ZERO);
+        assert_eq!(epoch.k_ms, 9085);
+        // W(t) = 0.4 (t - K)^3 + 1000, computed by hand, within a segment.
+        for (seconds, segments) in [(0, 700), (5, 973), (9, 1000), (13, 1024), (20, 1520)] {
+            let window = cubic.cubic_window(&epoch, Duration::from_secs(seconds));
+            assert!(window.abs_diff(segments * 1000) < 1000, "{window} after {seconds} s");
+        }
+    }
+
+    /// On a short path CUBIC is as fast as Reno: about 9/17 of a segment a window at first.
+    #[test]
+    fn is_reno_friendly_on_short_paths() {
+        let mut cubic = cubic(20);
+        cubic.on_congestion(Instant::ZERO, 20 * MSS);
+        assert_eq!(cubic.window(), 14 * MSS);
+        let mut now = Instant::ZERO;
+        for _ in 0..17 {
+            let window = cubic.window();
+            now += Duration::from_millis(10);
+            for _ in 0..window / MSS {
+                cubic.on_acked(Acked { now, octets: MSS, smoothed_rtt: Some(Duration::from_millis(10)) });
+            }
+        }
+        // Six segments at 9/17 a window take 11.3 windows, the other 5.7 windows give one each;
+        // the cubic alone gains 0.03 in 170 ms.
+        assert!((24 * MSS..27 * MSS).contains(&cubic.window()), "{}", cubic.window());
+    }
+}

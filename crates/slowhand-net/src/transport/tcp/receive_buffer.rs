@@ -1,0 +1,213 @@
+//! What the peer sent and the application has not read, with the gaps in it.
+
+use super::buffer::Ring;
+use super::options::SackBlocks;
+use super::ranges::{RangeSet, SeqRange};
+use super::seq::SeqNumber;
+
+/// What became of a payload.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Stored {
+    /// Octets that the application can now read.
+    pub(super) in_order: u32,
+    /// Whether there was, or is, a gap before later octets: the peer is to hear at once.
+    pub(super) out_of_order: bool,
+    /// Octets that were there already.
+    pub(super) duplicate: Option<SeqRange>,
+}
+
+/// Reassembly: a ring that begins with the first unread octet.
+#[derive(Debug)]
+pub(super) struct ReceiveBuffer {
+    ring: Ring,
+    /// The next octet expected.
+    next: SeqNumber,
+    /// Octets in order that wait to be read; they lie just before `next`.
+    unread: usize,
+    /// What lies beyond `next`.
+    out_of_order: RangeSet,
+    /// One octet of each range that arrived lately, the latest first, for the order of the
+    /// SACK blocks.
+    recent: [Option<SeqNumber>; 4],
+}
+
+impl ReceiveBuffer {
+    /// `ranges` is how many separate runs out of order are kept.
+    pub(super) fn new(capacity: usize, ranges: usize, next: SeqNumber) -> Self {
+        Self {
+            ring: Ring::new(capacity),
+            next,
+            unread: 0,
+            out_of_order: RangeSet::with_limit(ranges),
+            recent: [None; 4],
+        }
+    }
+
+    /// The first octet expected, before any came.
+    pub(super) fn start_at(&mut self, next: SeqNumber) {
+        self.next = next;
+    }
+
+    pub(super) fn next(&self) -> SeqNumber {
+        self.next
+    }
+
+    pub(super) fn unread(&self) -> usize {
+        self.unread
+    }
+
+    pub(super) fn capacity(&self) -> usize {
+        self.ring.capacity()
+    }
+
+    /// The octets beyond `next` that there is room for.
+    pub(super) fn window(&self) -> u32 {
+        (self.ring.capacity() - self.unread) as u32
+    }
+
+    /// Whether something lies beyond a gap.
+    pub(super) fn has_gap(&self) -> bool {
+        !self.out_of_order.is_empty()
+    }
+
+    /// Takes what of a payload is new and within the window.
+    pub(super) fn store(&mut self, seq: SeqNumber, payload: &[u8]) -> Stored {
+        let segment = SeqRange::new(seq, seq + payload.len() as u32);
+        let mut stored =
+            Stored { duplicate: self.known_part(segment), out_of_order: self.has_gap(), ..Stored::default() };
+        let window = SeqRange::new(self.next, self.next + self.window());
+        let new = SeqRange::new(segment.start.latest(window.start), segment.end.earliest(window.end));
+        if new.is_empty() {
+            return stored;
+        }
+        let payload = &payload[new.start.since(seq) as usize..][..new.len() as usize];
+        let offset = self.unread + new.start.since(self.next) as usize;
+        if new.start == self.next {
+            self.ring.write_at(offset, payload);
+            stored.in_order = self.advance_to(new.end);
+            return stored;
+        }
+        stored.out_of_order = true;
+        if self.out_of_order.find(new.start).is_some() || self.out_of_order.has_room() {
+            self.ring.write_at(offset, payload);
+            self.out_of_order.insert(new);
+            self.remember(new.start);
+        }
+        stored
+    }
+
+    /// The leading octets of a segment that are already here.
+    fn known_part(&self, segment: SeqRange) -> Option<SeqRange> {
+        let known_end =
+            if segment.start.before(self.next) { self.next } else { self.out_of_order.find(segment.start)?.end };
+        let known = SeqRange::new(segment.start, segment.end.earliest(known_end));
+        (!known.is_empty()).then_some(known)
+    }
+
+    /// All up to `end` is there, and perhaps more: makes it readable.
+    fn advance_to(&mut self, end: SeqNumber) -> u32 {
+        let reached = match self.out_of_order.as_slice().iter().rfind(|r| r.start.at_or_before(end)) {
+            Some(range) => end.latest(range.end),
+            None => end,
+        };
+        let count = reached.since(self.next);
+        self.out_of_order.remove_before(reached);
+        self.next = reached;
+        self.unread += count as usize;
+        count
+    }
+
+    /// Puts `seq` at the head of the recent ranges, and drops others of the same range.
+    fn remember(&mut self, seq: SeqNumber) {
+        let Some(range) = self.out_of_order.find(seq) else {
+            return;
+        };
+        let others = self.recent.iter().flatten().copied();
+        let mut recent = [Some(seq), None, None, None];
+        let kept = others.filter(|other| !range.contains(*other));
+        for (slot, other) in recent[1..].iter_mut().zip(kept) {
+            *slot = Some(other);
+        }
+        self.recent = recent;
+    }
+
+    /// The peer's FIN was taken: it occupies one number (RFC 9293 section 3.4).
+    pub(super) fn pass_fin(&mut self) {
+        self.next += 1;
+        // The ring holds no octet for it; what is unread lies before it all the same.
+    }
+
+    /// SACK blocks, that of the latest arrival first (RFC 2018 section 4); a duplicate to
+    /// report goes before all (RFC 2883 section 4).
+    pub(super) fn sack_blocks(&self, duplicate: Option<SeqRange>, limit: usize) -> SackBlocks {
+        let mut blocks = SackBlocks::default();
+        if let Some(duplicate) = duplicate {
+            blocks.push(duplicate);
+        }
+        let recent = self.recent.iter().flatten();
+        for range in recent.filter_map(|seq| self.out_of_order.find(*seq)) {
+            if blocks.len() < limit {
+                blocks.push(range);
+            }
+        }
+        blocks
+    }
+
+    /// Copies out, and frees, what is in order.
+    pub(super) fn read(&mut self, into: &mut [u8]) -> usize {
+        let count = into.len().min(self.unread);
+        self.ring.read_at(0, &mut into[..count]);
+        self.ring.advance(count);
+        self.unread -= count;
+        count
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// Whatever order, overlap and repetition: what is read is what was sent.
+        #[test]
+        fn what_is_read_is_what_was_sent(
+            start: u32,
+            pieces in prop::collection::vec((0usize..300, 1usize..60), 1..80),
+        ) {
+            let message: Vec<u8> = (0..300u32).map(|i| (i * 7 % 251) as u8).collect();
+            let start = SeqNumber(start);
+            let mut buffer = ReceiveBuffer::new(128, 8, start);
+            let mut got = Vec::new();
+            let mut chunk = [0; 17];
+            let in_order = (0..300).step_by(50).map(|at| (at, 50));
+            for (at, len) in pieces.into_iter().chain(in_order) {
+                let payload = &message[at..(at + len).min(300)];
+                buffer.store(start + at as u32, payload);
+                loop {
+                    let count = buffer.read(&mut chunk);
+                    if count == 0 {
+                        break;
+                    }
+                    got.extend_from_slice(&chunk[..count]);
+                }
+                prop_assert_eq!(&got[..], &message[..got.len()]);
+                prop_assert_eq!(buffer.next(), start + got.len() as u32);
+            }
+            prop_assert_eq!(got.len(), 300);
+        }
+    }
+
+    #[test]
+    fn the_latest_arrival_is_the_first_block() {
+        let at = |n| SeqNumber(1000) + n;
+        let mut buffer = ReceiveBuffer::new(1000, 8, at(0));
+        for start in [100, 300, 500] {
+            buffer.store(at(start), &[0; 50]);
+        }
+        buffer.store(at(150), &[0; 50]);
+        let blocks: Vec<_> = buffer.sack_blocks(None, 4).iter().collect();
+        let range = |a, b| SeqRange::new(at(a), at(b));
+        assert_eq!(blocks, [range(100, 200), range(500, 550), range(300, 350)]);
+    }
+}

@@ -1,0 +1,283 @@
+//! The receiving half: reassembly, when to acknowledge, which window to announce.
+
+use crate::clock::Instant;
+
+use super::config::{Config, DelayedAck};
+use super::options::SackBlocks;
+use super::ranges::SeqRange;
+use super::receive_buffer::ReceiveBuffer;
+use super::segment::Segment;
+use super::sender::ranges_for;
+use super::seq::SeqNumber;
+use super::statistics::Statistics;
+use super::timers::{Timer, Timers};
+
+/// What a full segment is taken for before one was seen, at most (Linux `TCP_MSS_DEFAULT`).
+const FIRST_SEGMENT_ESTIMATE: u32 = 536;
+
+#[derive(Debug)]
+pub(super) struct Receiver {
+    buffer: ReceiveBuffer,
+    /// Where the peer's data ends, once its FIN was seen.
+    fin_at: Option<SeqNumber>,
+    finished: bool,
+    /// The largest segment we announced.
+    mss: u32,
+    /// The shift of the windows that we announce.
+    shift: u8,
+    /// The right edge of the window that we announced.
+    announced: SeqNumber,
+    /// What we acknowledged last.
+    acknowledged: SeqNumber,
+    sack: bool,
+    report_duplicates: bool,
+    /// The duplicate to report with the next acknowledgment.
+    duplicate: Option<SeqRange>,
+    delayed_ack: Option<DelayedAck>,
+    ack_due: bool,
+    /// The largest payload seen: what counts as a full segment.
+    full_segment: u32,
+    /// Acknowledgments still to be sent without delay.
+    quick: u32,
+    /// We answer data with data, which will carry the acknowledgment.
+    interactive: bool,
+    last_data: Option<Instant>,
+    /// Tell the peer that a router marked its segment (RFC 3168 section 6.1.3).
+    echo_congestion: bool,
+}
+
+impl Receiver {
+    pub(super) fn new(config: &Config) -> Self {
+        let start = SeqNumber(0);
+        let mss = u32::from(config.mss);
+        let ranges = ranges_for(config.receive_buffer, mss);
+        Self {
+            buffer: ReceiveBuffer::new(config.receive_buffer as usize, ranges, start),
+            fin_at: None,
+            finished: false,
+            mss,
+            shift: 0,
+            announced: start,
+            acknowledged: start,
+            sack: false,
+            report_duplicates: config.duplicate_sack,
+            duplicate: None,
+            delayed_ack: config.delayed_ack,
+            ack_due: false,
+            full_segment: mss.min(FIRST_SEGMENT_ESTIMATE),
+            quick: 0,
+            interactive: false,
+            last_data: None,
+            echo_congestion: false,
+        }
+    }
+
+    /// The peer's SYN arrived: where its data begins.
+    pub(super) fn synchronise(&mut self, next: SeqNumber, sack: bool) {
+        self.buffer.start_at(next);
+        self.announced = next + self.buffer.window();
+        self.acknowledged = next;
+        self.sack = sack;
+    }
+
+    /// The handshake is over: windows are scaled from now on.
+    pub(super) fn scale_windows(&mut self, shift: u8) {
+        self.shift = shift;
+    }
+
+    pub(super) fn next(&self) -> SeqNumber {
+        self.buffer.next()
+    }
+
+    pub(super) fn last_acknowledged(&self) -> SeqNumber {
+        self.acknowledged
+    }
+
+    pub(super) fn unread(&self) -> usize {
+        self.buffer.unread()
+    }
+
+    /// Whether the peer's FIN, and all before it, arrived.
+    pub(super) fn is_finished(&self) -> bool {
+        self.finished
+    }
+
+    pub(super) fn read(&mut self, into: &mut [u8]) -> usize {
+        let count = self.buffer.read(into);
+        if count > 0 && self.window_grew() {
+            self.ack_due = true;
+        }
+        count
+    }
+
+    /// Whether the window we announced is small and could now be twice as large, so that the
+    /// peer should hear of it at once (receiver's silly window avoidance, RFC 9293 section
+    /// 3.8.6.2.2; the doubling is Linux's rule).
+    fn window_grew(&self) -> bool {
+        let announced = self.announced.since(self.buffer.next());
+        let window = self.buffer.window();
+        2 * announced <= self.buffer.capacity() as u32
+            && window >= 2 * announced
+            && window - announced >= self.least_growth()
+    }
+
+    fn least_growth(&self) -> u32 {
+        self.mss.min(self.buffer.capacity() as u32 / 2).max(1)
+    }
+
+    /// The window that we announced and are bound to.
+    pub(super) fn window(&self) -> u32 {
+        self.announced.since(self.buffer.next())
+    }
+
+    /// The window for the header of the next segment.
+    pub(super) fn announce_window(&mut self) -> u16 {
+        let next = self.buffer.next();
+        let edge = next + self.buffer.window();
+        if edge.since(self.announced) >= self.least_growth() || self.announced.before(next) {
+            self.announced = edge;
+        }
+        let window = (self.announced.since(next) >> self.shift).min(u16::MAX.into());
+        self.announced = next + (window << self.shift);
+        window as u16
+    }
+
+    /// Whether a segment has any octet in the window (RFC 9293 section 3.10.7.4, first check),
+    /// or is empty and lies in it or at its edge: a peer that filled the window acknowledges
+    /// from there, and would not be heard by the letter of the RFC.
+    pub(super) fn accepts(&self, segment: &Segment<'_>) -> bool {
+        let (next, len) = (self.buffer.next(), segment.seq_len());
+        let edge = next + self.window();
+        if len == 0 {
+            return next.at_or_before(segment.seq) && segment.seq.at_or_before(edge);
+        }
+        let first_inside = next.at_or_before(segment.seq) && segment.seq.before(edge);
+        let last = segment.seq + len - 1;
+        let last_inside = next.at_or_before(last) && last.before(edge);
+        first_inside || last_inside || (segment.seq.before(next) && last.after(next))
+    }
+
+    /// Takes in payload and FIN of an acceptable segment.
+    pub(super) fn on_segment(
+        &mut self,
+        now: Instant,
+        seq: SeqNumber,
+        payload: &[u8],
+        fin: bool,
+        timers: &mut Timers,
+        statistics: &mut Statistics,
+    ) {
+        if self.finished || (payload.is_empty() && !fin) {
+            return;
+        }
+        if self.last_data.is_none() {
+            self.quick = self.quick_acks();
+        }
+        self.last_data = Some(now);
+        self.full_segment = self.full_segment.max((payload.len() as u32).min(self.mss));
+        let stored = self.buffer.store(seq, payload);
+        if stored.duplicate.is_some() {
+            statistics.duplicates_received += 1;
+            self.report_duplicate(stored.duplicate);
+        }
+        if fin {
+            self.fin_at = self.fin_at.or(Some(seq + payload.len() as u32));
+        }
+        if self.fin_at == Some(self.buffer.next()) {
+            self.buffer.pass_fin();
+            self.finished = true;
+        }
+        if stored.out_of_order || stored.duplicate.is_some() || self.buffer.has_gap() {
+            self.quick = self.quick_acks();
+            self.interactive = false;
+            self.ack_due = true;
+        }
+        self.schedule_ack(now, timers);
+    }
+
+    /// How many acknowledgments are not delayed: no more than fill half of the window.
+    fn quick_acks(&self) -> u32 {
+        let limit = self.delayed_ack.map_or(0, |delayed| delayed.quick.into());
+        let window = self.window() / (2 * self.full_segment.max(1));
+        window.max(2).min(limit)
+    }
+
+    fn schedule_ack(&mut self, now: Instant, timers: &mut Timers) {
+        let Some(delayed) = self.delayed_ack else {
+            self.ack_due = true;
+            return;
+        };
+        let waiting = self.buffer.next().since(self.acknowledged);
+        let enough = waiting > u32::from(delayed.every - 1) * self.full_segment;
+        if enough || (self.quick > 0 && !self.interactive) {
+            self.ack_due = true;
+        } else if !timers.is_set(Timer::DelayedAck) {
+            timers.set(Timer::DelayedAck, now + delayed.timer);
+        }
+    }
+
+    /// A segment that lies wholly before the window: its sender missed an acknowledgment.
+    pub(super) fn on_old_segment(&mut self, segment: &Segment<'_>, statistics: &mut Statistics) {
+        let end = segment.seq + segment.payload.len() as u32;
+        let old = SeqRange::new(segment.seq, end.earliest(self.buffer.next()));
+        if !old.is_empty() {
+            statistics.duplicates_received += 1;
+            self.report_duplicate(Some(old));
+            self.quick = self.quick_acks();
+            self.interactive = false;
+        }
+        self.ack_due = true;
+    }
+
+    fn report_duplicate(&mut self, duplicate: Option<SeqRange>) {
+        if self.report_duplicates && self.sack {
+            self.duplicate = duplicate;
+        }
+    }
+
+    /// The SACK blocks of the next segment, at most `limit`.
+    pub(super) fn sack_blocks(&self, limit: usize) -> SackBlocks {
+        if !self.sack {
+            return SackBlocks::default();
+        }
+        self.buffer.sack_blocks(self.duplicate, limit)
+    }
+
+    pub(super) fn ack_is_due(&self) -> bool {
+        self.ack_due
+    }
+
+    pub(super) fn acknowledge_now(&mut self) {
+        self.ack_due = true;
+    }
+
+    /// A segment with an acknowledgment left.
+    pub(super) fn on_ack_sent(&mut self, timers: &mut Timers) {
+        self.acknowledged = self.buffer.next();
+        self.ack_due = false;
+        self.duplicate = None;
+        self.quick = self.quick.saturating_sub(1);
+        timers.stop(Timer::DelayedAck);
+    }
+
+    /// A segment with new data left: if it answers what just came, the next answer will carry
+    /// the acknowledgment too.
+    pub(super) fn on_data_sent(&mut self, now: Instant) {
+        let answers = |delayed: DelayedAck| {
+            let last = self.last_data;
+            last.is_some_and(|last| now.since(last) < delayed.timer)
+        };
+        if self.delayed_ack.is_some_and(answers) {
+            self.interactive = true;
+        }
+    }
+
+    /// RFC 3168 section 6.1.3: echo a mark until the peer says that it reduced its window.
+    pub(super) fn on_ecn(&mut self, window_reduced: bool, marked: bool) {
+        self.echo_congestion = marked || (self.echo_congestion && !window_reduced);
+    }
+
+    pub(super) fn echoes_congestion(&self) -> bool {
+        self.echo_congestion
+    }
+}

@@ -1,0 +1,147 @@
+//! Round-trip times and the retransmission timeout (RFC 6298).
+
+use crate::clock::Duration;
+
+use super::config::Rto;
+
+/// Smoothed round-trip time, its variation, and the timeout that follows.
+#[derive(Debug)]
+pub struct RttEstimator {
+    limits: Rto,
+    estimate: Option<Estimate>,
+    /// The timeout before back-off.
+    base: Duration,
+    /// How often the timeout was doubled.
+    doublings: u32,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Estimate {
+    smoothed: Duration,
+    variation: Duration,
+}
+
+impl RttEstimator {
+    /// An estimator that has measured nothing.
+    pub fn new(limits: Rto) -> Self {
+        Self { limits, estimate: None, base: limits.initial, doublings: 0 }
+    }
+
+    /// The smoothed round-trip time, once there is a measurement.
+    pub fn smoothed(&self) -> Option<Duration> {
+        self.estimate.map(|e| e.smoothed)
+    }
+
+    /// The timeout now, back-off included (RFC 6298 sections 2 and 5.5).
+    pub fn timeout(&self) -> Duration {
+        self.timeout_after(self.doublings)
+    }
+
+    /// The timeout after a number of doublings.
+    pub fn timeout_after(&self, doublings: u32) -> Duration {
+        // 2^37 times the least base of 1 us is more than the day that `Rto::max` may be.
+        let factor = 1u64 << doublings.min(37);
+        let us = self.base.as_micros().saturating_mul(factor);
+        Duration::from_micros(us).min(self.limits.max)
+    }
+
+    /// Takes in one measurement, never of a segment that was retransmitted (Karn's algorithm,
+    /// RFC 6298 section 3), and ends the back-off: nothing else does, so that a path with a
+    /// round trip longer than the timeout is measured at last (section 5.7).
+    pub fn sample(&mut self, measured: Duration) {
+        let estimate = match self.estimate {
+            None => Estimate { smoothed: measured, variation: measured / 2 },
+            Some(Estimate { smoothed, variation }) => {
+                let error = smoothed.saturating_sub(measured) + measured.saturating_sub(smoothed);
+                Estimate { variation: (variation * 3 + error) / 4, smoothed: (smoothed * 7 + measured) / 8 }
+            }
+        };
+        self.estimate = Some(estimate);
+        let margin = self.limits.granularity.max(estimate.variation * 4);
+        let timeout = estimate.smoothed + margin;
+        self.base = timeout.clamp(self.limits.min, self.limits.max);
+        self.doublings = 0;
+    }
+
+    /// Doubles the timeout (RFC 6298 section 5.5).
+    pub fn back_off(&mut self) {
+        self.doublings += 1;
+    }
+
+    /// The connection opened with a SYN retransmitted: unless a round trip was measured all
+    /// the same, by timestamps, data begins with the fallback (RFC 6298 section 5.7).
+    pub fn opened_after_syn_loss(&mut self) {
+        self.doublings = 0;
+        if self.estimate.is_none() {
+            self.base = self.limits.after_syn_loss;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn estimator(min_ms: u64, granularity_ms: u64) -> RttEstimator {
+        RttEstimator::new(Rto {
+            initial: Duration::from_secs(1),
+            after_syn_loss: Duration::from_secs(3),
+            min: Duration::from_millis(min_ms),
+            max: Duration::from_secs(60),
+            granularity: Duration::from_millis(granularity_ms),
+        })
+    }
+
+    fn ms(ms: u64) -> Duration {
+        Duration::from_millis(ms)
+    }
+
+    #[test]
+    fn follows_the_equations_of_rfc_6298() {
+        let mut rtt = estimator(1, 1);
+        assert_eq!(rtt.timeout(), ms(1000));
+        // First: SRTT = R, RTTVAR = R/2, RTO = R + 4 * R/2.
+        rtt.sample(ms(100));
+        assert_eq!(rtt.timeout(), ms(300));
+        // RTTVAR = 3/4 * 50 + 1/4 * 80 = 57.5, SRTT = 7/8 * 100 + 1/8 * 180 = 110.
+        rtt.sample(ms(180));
+        assert_eq!(rtt.smoothed(), Some(ms(110)));
+        assert_eq!(rtt.timeout(), ms(340));
+    }
+
+    #[test]
+    fn doubles_up_to_the_maximum_and_recovers() {
+        let mut rtt = estimator(1000, 1);
+        rtt.sample(ms(100));
+        assert_eq!(rtt.timeout(), ms(1000));
+        for expected in [2, 4, 8, 16, 32, 60, 60] {
+            rtt.back_off();
+            assert_eq!(rtt.timeout(), Duration::from_secs(expected));
+        }
+        for _ in 0..100 {
+            rtt.back_off();
+        }
+        assert_eq!(rtt.timeout(), Duration::from_secs(60));
+        rtt.sample(ms(100));
+        assert_eq!(rtt.timeout(), ms(1000));
+    }
+
+    #[test]
+    fn granularity_is_the_least_margin() {
+        let mut rtt = estimator(200, 200);
+        for _ in 0..100 {
+            rtt.sample(ms(100));
+        }
+        assert_eq!(rtt.timeout(), ms(300));
+    }
+
+    #[test]
+    fn a_lost_syn_leaves_three_seconds() {
+        let mut rtt = estimator(1000, 1);
+        rtt.back_off();
+        rtt.opened_after_syn_loss();
+        assert_eq!(rtt.timeout(), Duration::from_secs(3));
+        rtt.sample(ms(100));
+        assert_eq!(rtt.timeout(), ms(1000));
+    }
+}

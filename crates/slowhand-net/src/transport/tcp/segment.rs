@@ -1,0 +1,242 @@
+//! The TCP segment (RFC 9293 section 3.1): header, options, payload, checksum.
+
+use std::fmt;
+use std::net::Ipv6Addr;
+use std::ops::{BitOr, BitOrAssign};
+
+use super::options::Options;
+use super::seq::SeqNumber;
+
+/// The octets of a header without options.
+pub const HEADER_LEN: usize = 20;
+
+/// The protocol number of TCP, part of the pseudo-header (RFC 8200 section 8.1).
+const PROTOCOL: u32 = 6;
+
+/// Why a segment was not understood. Whoever receives one drops it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum SegmentError {
+    /// Fewer octets than a header, or than its data offset says.
+    #[error("a TCP segment of {0} octets is shorter than its header")]
+    Truncated(usize),
+    /// A data offset of less than five 32-bit words.
+    #[error("a TCP data offset of {0} words is less than a header (5 words)")]
+    DataOffset(u8),
+    /// An option whose length does not fit its kind or the header.
+    #[error("TCP option {0} has an impossible length")]
+    Option(u8),
+    /// The checksum over pseudo-header and segment is wrong.
+    #[error("the TCP checksum is wrong: drop the segment")]
+    Checksum,
+    /// The ports or addresses are those of another connection.
+    #[error("the segment belongs to another connection: look up its addresses and ports first")]
+    OtherConnection,
+    /// The buffer to write the segment to is too small.
+    #[error("the segment needs {needed} octets, the buffer has {available}")]
+    BufferTooSmall {
+        /// What the segment takes.
+        needed: usize,
+        /// What there is.
+        available: usize,
+    },
+}
+
+/// The control bits, with the ECN bits of RFC 3168.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Flags(pub u8);
+
+impl Flags {
+    /// No more data from the sender.
+    pub const FIN: Self = Self(0x01);
+    /// Synchronise sequence numbers.
+    pub const SYN: Self = Self(0x02);
+    /// Reset the connection.
+    pub const RST: Self = Self(0x04);
+    /// Push.
+    pub const PSH: Self = Self(0x08);
+    /// The acknowledgment number is significant.
+    pub const ACK: Self = Self(0x10);
+    /// The urgent pointer is significant.
+    pub const URG: Self = Self(0x20);
+    /// ECN-Echo (RFC 3168 section 6.1).
+    pub const ECE: Self = Self(0x40);
+    /// Congestion window reduced (RFC 3168 section 6.1).
+    pub const CWR: Self = Self(0x80);
+
+    /// Whether all bits of `other` are set.
+    pub const fn contains(self, other: Self) -> bool {
+        self.0 & other.0 == other.0
+    }
+
+    /// Whether any bit of `other` is set.
+    pub const fn intersects(self, other: Self) -> bool {
+        self.0 & other.0 != 0
+    }
+
+    /// Sets the bits of `other` if `condition` holds.
+    pub const fn with(self, other: Self, condition: bool) -> Self {
+        if condition { Self(self.0 | other.0) } else { self }
+    }
+}
+
+impl BitOr for Flags {
+    type Output = Self;
+    fn bitor(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+}
+
+impl BitOrAssign for Flags {
+    fn bitor_assign(&mut self, other: Self) {
+        self.0 |= other.0;
+    }
+}
+
+impl fmt::Display for Flags {
+    /// One letter a bit, as tcpdump has them: `S`, `F`, `R`, `P`, `.` for ACK, `U`, `E`, `W`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let letters = [
+            (Self::SYN, 'S'),
+            (Self::FIN, 'F'),
+            (Self::RST, 'R'),
+            (Self::PSH, 'P'),
+            (Self::ECE, 'E'),
+            (Self::CWR, 'W'),
+            (Self::URG, 'U'),
+            (Self::ACK, '.'),
+        ];
+        for (_, letter) in letters.iter().filter(|(bit, _)| self.contains(*bit)) {
+            write!(f, "{letter}")?;
+        }
+        Ok(())
+    }
+}
+
+/// One segment, its payload borrowed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Segment<'a> {
+    /// The sender's port.
+    pub source_port: u16,
+    /// The receiver's port.
+    pub destination_port: u16,
+    /// The sequence number of the first octet (of the SYN, if there is one).
+    pub seq: SeqNumber,
+    /// The next octet the sender expects, if [`Flags::ACK`] is set.
+    pub ack: SeqNumber,
+    /// The control bits.
+    pub flags: Flags,
+    /// The window as it stands in the header, not scaled.
+    pub window: u16,
+    /// The urgent pointer; this TCP does not use it.
+    pub urgent: u16,
+    /// The options.
+    pub options: Options,
+    /// The payload.
+    pub payload: &'a [u8],
+}
+
+impl<'a> Segment<'a> {
+    /// Reads a segment. The checksum is checked apart, by [`checksum_holds`].
+    ///
+    /// # Errors
+    /// Where lengths contradict one another.
+    pub fn parse(bytes: &'a [u8]) -> Result<Self, SegmentError> {
+        let truncated = SegmentError::Truncated(bytes.len());
+        let header: &[u8; HEADER_LEN] = bytes.first_chunk().ok_or(truncated)?;
+        let words = header[12] >> 4;
+        let offset = usize::from(words) * 4;
+        if offset < HEADER_LEN {
+            return Err(SegmentError::DataOffset(words));
+        }
+        let options = bytes.get(HEADER_LEN..offset).ok_or(truncated)?;
+        let half = |at: usize| u16::from_be_bytes([header[at], header[at + 1]]);
+        let word = |at: usize| u32::from(half(at)) << 16 | u32::from(half(at + 2));
+        Ok(Self {
+            source_port: half(0),
+            destination_port: half(2),
+            seq: SeqNumber(word(4)),
+            ack: SeqNumber(word(8)),
+            flags: Flags(header[13]),
+            window: half(14),
+            urgent: half(18),
+            options: Options::parse(options)?,
+            payload: &bytes[offset..],
+        })
+    }
+
+    /// The octets that the segment takes.
+    pub fn wire_len(&self) -> usize {
+        HEADER_LEN + self.options.len() + self.payload.len()
+    }
+
+    /// The sequence numbers that the segment occupies: payload, SYN and FIN (RFC 9293
+    /// section 3.4).
+    pub fn seq_len(&self) -> u32 {
+        let control = u32::from(self.flags.contains(Flags::SYN)) + u32::from(self.flags.contains(Flags::FIN));
+        self.payload.len() as u32 + control
+    }
+
+    /// Writes the segment with its checksum. Returns the number of octets written.
+    ///
+    /// # Errors
+    /// [`SegmentError::BufferTooSmall`].
+    pub fn emit(&self, source: Ipv6Addr, destination: Ipv6Addr, out: &mut [u8]) -> Result<usize, SegmentError> {
+        let copy = |payload: &mut [u8]| payload.copy_from_slice(self.payload);
+        self.emit_with(source, destination, self.payload.len(), copy, out)
+    }
+
+    /// As [`emit`](Self::emit), with a payload of `payload_len` octets that `fill` writes in
+    /// place (the send buffer is a ring, so there is no slice to borrow).
+    pub(super) fn emit_with(
+        &self,
+        source: Ipv6Addr,
+        destination: Ipv6Addr,
+        payload_len: usize,
+        fill: impl FnOnce(&mut [u8]),
+        out: &mut [u8],
+    ) -> Result<usize, SegmentError> {
+        let offset = HEADER_LEN + self.options.len();
+        let needed = offset + payload_len;
+        let available = out.len();
+        let out = out.get_mut(..needed).ok_or(SegmentError::BufferTooSmall { needed, available })?;
+        out[0..2].copy_from_slice(&self.source_port.to_be_bytes());
+        out[2..4].copy_from_slice(&self.destination_port.to_be_bytes());
+        out[4..8].copy_from_slice(&self.seq.0.to_be_bytes());
+        out[8..12].copy_from_slice(&self.ack.0.to_be_bytes());
+        out[12] = (offset as u8 / 4) << 4;
+        out[13] = self.flags.0;
+        out[14..16].copy_from_slice(&self.window.to_be_bytes());
+        out[16..18].fill(0);
+        out[18..20].copy_from_slice(&self.urgent.to_be_bytes());
+        self.options.emit(&mut out[HEADER_LEN..offset]);
+        fill(&mut out[offset..]);
+        let sum = !fold(pseudo_header_sum(source, destination, needed) + sum(out));
+        out[16..18].copy_from_slice(&sum.to_be_bytes());
+        Ok(needed)
+    }
+}
+
+/// Whether the checksum of a segment that travelled from `source` to `destination` is right
+/// (RFC 8200 section 8.1).
+pub fn checksum_holds(source: Ipv6Addr, destination: Ipv6Addr, segment: &[u8]) -> bool {
+    fold(pseudo_header_sum(source, destination, segment.len()) + sum(segment)) == 0xffff
+}
+
+fn pseudo_header_sum(source: Ipv6Addr, destination: Ipv6Addr, len: usize) -> u64 {
+    sum(&source.octets()) + sum(&destination.octets()) + len as u64 + u64::from(PROTOCOL)
+}
+
+/// The sum of the 16-bit words, an odd last octet padded with zero (RFC 1071).
+fn sum(bytes: &[u8]) -> u64 {
+    let words = bytes.chunks_exact(2);
+    let odd = words.remainder().first().map_or(0, |last| u64::from(*last) << 8);
+    words.map(|word| u64::from(u16::from_be_bytes([word[0], word[1]]))).sum::<u64>() + odd
+}
+
+fn fold(mut sum: u64) -> u16 {
+    while sum > 0xffff {
+        sum = (sum & 0xffff) + (sum >> 16);
+    }
+    sum as u16
+}

@@ -1,0 +1,276 @@
+//! Acknowledgments, losses and how they are repaired: RFC 5681, 6582 (NewReno), 6675 (SACK),
+//! 6298 (timeouts), 8985 section 7.4 (what a tail loss probe repaired), 3168 (ECN).
+
+use super::*;
+
+/// The duplicate acknowledgments that make a loss, `DupThresh` (RFC 5681 section 3.2).
+const DUPLICATE_THRESHOLD: u32 = 3;
+
+/// What of a segment concerns the sender.
+#[derive(Clone, Copy, Debug)]
+pub(in super::super) struct Ack {
+    pub(in super::super) seq: SeqNumber,
+    pub(in super::super) ack: SeqNumber,
+    /// The peer's window, scaled.
+    pub(in super::super) window: u32,
+    pub(in super::super) sack: SackBlocks,
+    /// Whether the segment carries something besides the acknowledgment.
+    pub(in super::super) occupies_sequence: bool,
+    /// Whether the first SACK block reports a duplicate (RFC 2883 section 4).
+    pub(in super::super) reports_duplicate: bool,
+    /// The round trip that the timestamps option shows.
+    pub(in super::super) timestamp_rtt: Option<Duration>,
+    /// ECN-Echo.
+    pub(in super::super) congestion: bool,
+}
+
+impl Sender {
+    /// Takes in an acknowledgment of something that was sent.
+    pub(in super::super) fn on_ack(
+        &mut self,
+        now: Instant,
+        ack: &Ack,
+        timers: &mut Timers,
+        statistics: &mut Statistics,
+    ) {
+        let flight = self.board.flight();
+        let same_window = !self.update_window(ack);
+        let advanced = ack.ack.since(self.board.una());
+        if advanced > 0 {
+            self.board.acknowledge(ack.ack);
+            self.buffer.acknowledge(ack.ack);
+        }
+        let news = if self.sack { self.board.sack(&ack.sack) } else { 0 };
+        let duplicate =
+            advanced == 0 && flight > 0 && if self.sack { news > 0 } else { same_window && !ack.occupies_sequence };
+
+        if ack.congestion {
+            self.on_congestion_echo(now, flight, statistics);
+        }
+        if advanced > 0 {
+            self.on_progress(now, ack, advanced, flight);
+        } else if duplicate {
+            self.duplicates += 1;
+        }
+        if self.sack {
+            self.detect_loss_by_sack(now, statistics);
+        } else if duplicate {
+            self.on_duplicate_without_sack(now, statistics);
+        }
+        self.end_probe(now, ack, advanced == 0 && news == 0, flight, statistics);
+
+        if advanced > 0 {
+            self.restart_timer(now, timers);
+        }
+        if advanced > 0 || news > 0 {
+            self.schedule_probe(now, timers);
+        }
+    }
+
+    /// RFC 9293 section 3.10.7.4: the window of the latest segment counts. Returns whether it
+    /// changed.
+    fn update_window(&mut self, ack: &Ack) -> bool {
+        let (seq, acked) = self.window_from;
+        let newer = seq.before(ack.seq) || (seq == ack.seq && acked.at_or_before(ack.ack));
+        if !newer {
+            return false;
+        }
+        let changed = self.window != ack.window;
+        self.window = ack.window;
+        self.max_window = self.max_window.max(ack.window);
+        self.window_from = (ack.seq, ack.ack);
+        if ack.window > 0 {
+            self.window_probes = 0;
+        } else {
+            // A peer that answers with a closed window is alive (RFC 9293 section 3.8.6.1).
+            self.retries = 0;
+        }
+        changed
+    }
+
+    fn on_progress(&mut self, now: Instant, ack: &Ack, octets: u32, flight: u32) {
+        self.measure(now, ack);
+        self.retries = 0;
+        match self.phase {
+            Phase::Open => self.open_window(now, octets, flight),
+            Phase::Timeout => {
+                self.open_window(now, octets, flight);
+                if self.recover.at_or_before(ack.ack) {
+                    self.end_recovery();
+                }
+            }
+            Phase::Fast if self.recover.at_or_before(ack.ack) => self.end_recovery(),
+            Phase::Fast => self.on_partial_ack(octets),
+        }
+        if self.phase == Phase::Open {
+            self.duplicates = 0;
+            self.inflation = 0;
+        }
+    }
+
+    fn measure(&mut self, now: Instant, ack: &Ack) {
+        let timed = self.timed.filter(|(end, _)| end.at_or_before(ack.ack));
+        let measured = timed.map(|(_, sent)| now.since(sent));
+        if timed.is_some() {
+            self.timed = None;
+        }
+        if let Some(rtt) = measured.or(ack.timestamp_rtt) {
+            self.rtt.sample(rtt);
+        }
+    }
+
+    /// Opens the congestion window, if it was what limited us (RFC 7661 section 4.1): in slow
+    /// start half of it in use suffices, since it doubles each round trip.
+    fn open_window(&mut self, now: Instant, octets: u32, flight: u32) {
+        let window = self.congestion.window();
+        let in_slow_start = window < self.congestion.slow_start_threshold();
+        let used = if in_slow_start { flight.saturating_mul(2) } else { flight + self.mss };
+        if used >= window || self.phase == Phase::Timeout {
+            self.congestion.on_acked(Acked { now, octets, smoothed_rtt: self.rtt.smoothed() });
+        }
+    }
+
+    /// RFC 6582 section 3.2 step 3, or the end of fast recovery where that is not wanted.
+    fn on_partial_ack(&mut self, octets: u32) {
+        if self.sack {
+            return;
+        }
+        if self.config.recovery == Recovery::Reno {
+            return self.end_recovery();
+        }
+        self.inflation = self.inflation.saturating_sub(octets);
+        if octets >= self.mss {
+            self.inflation += self.mss;
+        }
+        self.retransmit_first();
+    }
+
+    /// The first unacknowledged segment is lost, and goes out whatever the window says.
+    fn retransmit_first(&mut self) {
+        self.board.mark_lost(self.board.una() + self.mss);
+        self.retransmit_now = true;
+    }
+
+    fn on_duplicate_without_sack(&mut self, now: Instant, statistics: &mut Statistics) {
+        match self.phase {
+            Phase::Fast => self.inflation = self.inflation.saturating_add(self.mss),
+            Phase::Timeout => {}
+            Phase::Open => {
+                let threshold = self.duplicate_threshold();
+                // RFC 6582 section 3.2 step 2: the duplicates of a go-back-N are not a loss.
+                let new_loss = self.board.una().after(self.recover);
+                if self.duplicates >= threshold && new_loss {
+                    self.begin_fast_recovery(now, statistics);
+                    self.inflation = self.duplicates * self.mss;
+                    self.retransmit_first();
+                } else if self.duplicates < DUPLICATE_THRESHOLD && self.config.limited_transmit {
+                    self.inflation = self.duplicates * self.mss;
+                }
+            }
+        }
+    }
+
+    /// RFC 6675 section 5. During fast recovery, more may turn out to be lost.
+    fn detect_loss_by_sack(&mut self, now: Instant, statistics: &mut Statistics) {
+        if self.phase == Phase::Timeout {
+            return;
+        }
+        let threshold = self.duplicate_threshold();
+        let lost = self.board.find_lost(threshold, self.mss);
+        let new_loss = self.recover.at_or_before(self.board.una());
+        if self.phase == Phase::Open && lost && new_loss {
+            self.begin_fast_recovery(now, statistics);
+            self.board.begin_recovery();
+            self.retransmit_now = true;
+        }
+    }
+
+    /// `DupThresh`, or one less than the segments in flight where those are too few to ever
+    /// cause as many duplicates (RFC 5827 section 3).
+    fn duplicate_threshold(&self) -> u32 {
+        let nothing_new = self.board.next() == self.buffer.end() || self.window_is_full();
+        let segments = self.board.flight().div_ceil(self.mss);
+        if self.config.early_retransmit && nothing_new && segments < 4 {
+            segments.saturating_sub(1).max(1)
+        } else {
+            DUPLICATE_THRESHOLD
+        }
+    }
+
+    fn window_is_full(&self) -> bool {
+        (self.board.una() + self.window).at_or_before(self.board.next())
+    }
+
+    fn begin_fast_recovery(&mut self, now: Instant, statistics: &mut Statistics) {
+        statistics.fast_retransmits += 1;
+        self.congestion.on_congestion(now, self.board.flight());
+        self.phase = Phase::Fast;
+        self.recover = self.board.next();
+        self.congestion_until = self.recover;
+        self.reduced_window = true;
+        self.rescued = false;
+    }
+
+    fn end_recovery(&mut self) {
+        self.phase = Phase::Open;
+        self.duplicates = 0;
+        self.inflation = 0;
+        self.retransmit_now = false;
+        self.board.end_recovery();
+    }
+
+    /// The retransmission timer ran out (RFC 6298 sections 5.4 to 5.6, RFC 5681 section 3.1):
+    /// all that was not selectively acknowledged is sent again, slowly.
+    pub(in super::super) fn on_timeout(&mut self, now: Instant, timers: &mut Timers, statistics: &mut Statistics) {
+        statistics.timeouts += 1;
+        let first = self.retries == 0;
+        self.congestion.on_timeout(now, self.board.flight(), first);
+        self.retries += 1;
+        self.rtt.back_off();
+        self.phase = Phase::Timeout;
+        self.recover = self.board.next();
+        self.congestion_until = self.recover;
+        self.reduced_window = true;
+        self.duplicates = 0;
+        self.inflation = 0;
+        self.probe = None;
+        self.probe_due = false;
+        timers.stop(Timer::TailLossProbe);
+        self.board.forget_if_reneged();
+        self.board.mark_lost(self.board.next());
+        self.retransmit_now = true;
+        self.restart_timer(now, timers);
+    }
+
+    /// What became of a tail loss probe: where it repaired a loss, the window is reduced as for
+    /// any other (RFC 8985 section 7.4).
+    fn end_probe(&mut self, now: Instant, ack: &Ack, nothing_new: bool, flight: u32, statistics: &mut Statistics) {
+        let Some(probe) = self.probe else { return };
+        if ack.ack.before(probe.end) {
+            return;
+        }
+        if !probe.retransmission || ack.reports_duplicate {
+            self.probe = None;
+        } else if ack.ack.after(probe.end) {
+            self.probe = None;
+            if self.phase == Phase::Open {
+                statistics.losses_repaired_by_probe += 1;
+                self.congestion.on_congestion(now, flight);
+                self.reduced_window = true;
+            }
+        } else if nothing_new {
+            self.probe = None;
+        }
+    }
+
+    /// ECN-Echo: react as to a loss, once for each window of data (RFC 3168 section 6.1.2).
+    fn on_congestion_echo(&mut self, now: Instant, flight: u32, statistics: &mut Statistics) {
+        let new_window = self.congestion_until.at_or_before(self.board.una());
+        if self.phase == Phase::Open && new_window {
+            statistics.congestion_echoes += 1;
+            self.congestion.on_congestion(now, flight);
+            self.congestion_until = self.board.next();
+            self.reduced_window = true;
+        }
+    }
+}

@@ -1,0 +1,64 @@
+//! All deadlines of a connection in one table.
+
+use crate::clock::Instant;
+
+/// The timers of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Timer {
+    /// The tail of a flight may be lost (RFC 8985 section 7). First: where both are due,
+    /// the probe goes out and the retransmission timer starts again.
+    TailLossProbe,
+    /// Something in flight was not acknowledged in time (RFC 6298).
+    Retransmit,
+    /// The peer's window is closed, or too small to be worth a segment (RFC 9293 section 3.8.6).
+    Persist,
+    /// An acknowledgment has waited long enough (RFC 9293 section 3.8.6.3).
+    DelayedAck,
+    /// Nothing was received for long (RFC 9293 section 3.8.4).
+    KeepAlive,
+    /// The connection can be forgotten (RFC 9293 section 3.4.2).
+    TimeWait,
+}
+
+impl Timer {
+    const ALL: [Self; 6] =
+        [Self::TailLossProbe, Self::Retransmit, Self::Persist, Self::DelayedAck, Self::KeepAlive, Self::TimeWait];
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Timers([Option<Instant>; Timer::ALL.len()]);
+
+impl Timers {
+    pub(super) fn set(&mut self, timer: Timer, at: Instant) {
+        self.0[timer as usize] = Some(at);
+    }
+
+    pub(super) fn stop(&mut self, timer: Timer) {
+        self.0[timer as usize] = None;
+    }
+
+    pub(super) fn stop_all(&mut self) {
+        *self = Self::default();
+    }
+
+    pub(super) fn get(&self, timer: Timer) -> Option<Instant> {
+        self.0[timer as usize]
+    }
+
+    pub(super) fn is_set(&self, timer: Timer) -> bool {
+        self.get(timer).is_some()
+    }
+
+    /// The earliest deadline.
+    pub(super) fn next(&self) -> Option<Instant> {
+        self.0.iter().flatten().min().copied()
+    }
+
+    /// Takes one timer that is due out of the table.
+    pub(super) fn take_due(&mut self, now: Instant) -> Option<Timer> {
+        let due = |timer: &Timer| self.get(*timer).is_some_and(|at| at <= now);
+        let timer = Timer::ALL.into_iter().find(due)?;
+        self.stop(timer);
+        Some(timer)
+    }
+}
