@@ -1,5 +1,6 @@
 //! The address contexts that both ends of a link share (RFC 6282 section 3.1.1).
 
+use std::cmp::Reverse;
 use std::net::Ipv6Addr;
 
 use super::Error;
@@ -45,10 +46,11 @@ impl Context {
     }
 }
 
-/// The sixteen contexts of a network.
+/// The contexts of a network, sixteen at most.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Contexts {
-    table: [Option<Context>; Self::COUNT],
+    /// With their identifiers; the first that covers an address is the one to use.
+    longest_first: Vec<(u8, Context)>,
 }
 
 impl Contexts {
@@ -57,16 +59,13 @@ impl Contexts {
 
     /// No context at all: every global address travels in full.
     pub const fn none() -> Self {
-        Self { table: [None; Self::COUNT] }
+        Self { longest_first: Vec::new() }
     }
 
     /// The contexts of this project's networks: 0 is the mesh's /64, 1 that of the Internet host.
     pub fn mesh() -> Self {
-        let mut contexts = Self::none();
-        for (slot, octets) in contexts.table.iter_mut().zip([MESH_PREFIX, INTERNET_PREFIX]) {
-            *slot = Some(Context { prefix: u128::from(u64::from_be_bytes(octets)) << 64, length: 64 });
-        }
-        contexts
+        let context = |octets| Context { prefix: u128::from(u64::from_be_bytes(octets)) << 64, length: 64 };
+        Self { longest_first: vec![(0, context(MESH_PREFIX)), (1, context(INTERNET_PREFIX))] }
     }
 
     /// Sets context `id` to the first `length` bits of `prefix`.
@@ -74,27 +73,29 @@ impl Contexts {
     /// # Errors
     /// [`Error::ContextRange`] where `id` exceeds 15 or `length` 128.
     pub fn set(&mut self, id: u8, prefix: Ipv6Addr, length: u8) -> Result<(), Error> {
-        let slot = self.table.get_mut(usize::from(id)).filter(|_| length <= 128);
-        let context = Context { prefix: 0, length };
-        *slot.ok_or(Error::ContextRange { id, length })? =
-            Some(Context { prefix: prefix.to_bits() & context.mask(), length });
+        if usize::from(id) >= Self::COUNT || length > 128 {
+            return Err(Error::ContextRange { id, length });
+        }
+        let whole = Context { prefix: prefix.to_bits(), length };
+        let context = Context { prefix: whole.prefix & whole.mask(), length };
+        self.longest_first.retain(|&(other, _)| other != id);
+        self.longest_first.push((id, context));
+        self.longest_first.sort_by_key(|&(id, context)| (Reverse(context.length), id));
         Ok(())
     }
 
     /// Context `id`, where it is set.
     pub fn get(&self, id: u8) -> Option<Context> {
-        self.table.get(usize::from(id)).copied().flatten()
+        self.longest_first.iter().find(|&&(other, _)| other == id).map(|&(_, context)| context)
     }
 
     /// The context with the longest prefix that covers `address`, and its identifier; the lowest of equals.
     pub fn covering(&self, address: Ipv6Addr) -> Option<(u8, Context)> {
-        self.iter()
-            .filter(|(_, context)| context.covers(address))
-            .reduce(|best, next| if next.1.length > best.1.length { next } else { best })
+        self.longest_first.iter().copied().find(|(_, context)| context.covers(address))
     }
 
-    /// The contexts that are set, with their identifiers.
+    /// The contexts that are set, with their identifiers, the longest prefix first.
     pub fn iter(&self) -> impl Iterator<Item = (u8, Context)> + '_ {
-        (0u8..).zip(&self.table).filter_map(|(id, context)| context.map(|context| (id, context)))
+        self.longest_first.iter().copied()
     }
 }

@@ -9,7 +9,7 @@ use super::reassembly::{Expired, MAX_TIMEOUT};
 use super::{Contexts, Error, Link, decompress, iphc};
 use crate::address::Eui64;
 use crate::clock::{Duration, Instant};
-use crate::ip::{Ipv6Header, ipv6};
+use crate::ip::Ipv6Header;
 
 /// Octets by which a compressed header can grow on its way from one node of a /64 to another: the interface identifiers
 /// that the first link elides (8 each), and the hop limit when it leaves 64 or 255 (1).
@@ -185,13 +185,14 @@ impl Forwarder {
         let link = Link { source: from, destination: self.own };
         let done = decompress(rest, link, &self.contexts, Some(size), &mut headers)?;
         let rest = &rest[done.consumed..];
-        let headers = &mut headers[..done.written];
+        let headers = &headers[..done.written];
         let passed = header.passed(0, done.written + rest.len())?;
 
         let known = self.position(from, &header);
+        let ip = Ipv6Header::parse(headers).map_err(Error::from)?;
         let next = match known {
             Some(index) => self.entries[index].next,
-            None => match route(&Ipv6Header::parse(headers).map_err(Error::from)?) {
+            None => match route(&ip) {
                 Route::Local => None,
                 Route::Next { to, tag } => Some((to, tag)),
                 Route::None => return Err(Discard::NoRoute),
@@ -201,11 +202,10 @@ impl Forwarder {
             None => Outcome::Local,
             Some(_) if done.checksum_elided => return Err(Discard::ChecksumElided),
             Some((to, tag)) => {
-                if ipv6::take_hop(headers).map_err(Error::from)? == 0 {
-                    return Err(Discard::HopLimit);
-                }
+                let hop_limit = ip.hop_limit.checked_sub(1).filter(|&left| left > 0).ok_or(Discard::HopLimit)?;
+                let ip = Ipv6Header { hop_limit, ..ip };
                 let header = FragmentHeader { datagram_tag: tag, ..header };
-                let length = self.rewrite(to, header, headers, rest, out)?;
+                let length = self.rewrite(to, header, &ip, &headers[Ipv6Header::LENGTH..], rest, out)?;
                 Outcome::Forward { to, length }
             }
         };
@@ -223,23 +223,25 @@ impl Forwarder {
         Ok(outcome)
     }
 
-    /// Writes a first fragment with its header compressed for the link to `to`; returns its octets.
+    /// Writes a first fragment with its headers compressed for the link to `to`; returns its octets. `udp` is empty where the
+    /// packet is of another protocol.
     fn rewrite(
         &self,
         to: Eui64,
         header: FragmentHeader,
-        headers: &[u8],
+        ip: &Ipv6Header,
+        udp: &[u8],
         rest: &[u8],
         out: &mut [u8],
     ) -> Result<usize, Discard> {
         let link = Link { source: self.own, destination: to };
         let mut compressed = [0; iphc::MAX_COMPRESSED];
-        let done = iphc::compress_headers(headers, link, &self.contexts, &mut compressed)?;
+        let done = iphc::compress_headers(ip, udp, link, &self.contexts, &mut compressed)?;
         let mut out = Writer::new(out);
         header
             .emit(&mut out)
             .and_then(|()| out.slice(&compressed[..done.written]))
-            .and_then(|()| out.slice(&headers[done.consumed..]))
+            .and_then(|()| out.slice(&udp[done.consumed - Ipv6Header::LENGTH..]))
             .and_then(|()| out.slice(rest))
             .map_err(|_| Discard::NoSlack)?;
         Ok(out.written())

@@ -10,6 +10,9 @@ use crate::address::Eui64;
 /// Octets of a unicast address that travel, by mode: always its last ones.
 const UNICAST_INLINE: [usize; 4] = [16, 8, 2, 0];
 
+/// The same octets as a mask.
+const UNICAST_MASK: [u128; 4] = [u128::MAX, u64::MAX as u128, 0xffff, 0];
+
 /// What stands between prefix and the 16 bits of mode 2: the identifier 0000:00ff:fe00:XXXX (RFC 6282 section 3.2.2).
 const SHORT_IDENTIFIER: u128 = 0x0000_00ff_fe00_0000;
 
@@ -68,11 +71,11 @@ impl Coded {
 
     fn unicast(address: Ipv6Addr, link: Eui64, contexts: &Contexts) -> Self {
         let full = Self::full(address);
+        let bits = address.to_bits();
+        // A mode serves where the receiver's expansion gives the address back.
         let shortest = |base: Context| {
-            let covered = base.covers(address);
-            let mut modes = [3, 2, 1].into_iter().filter(|_| covered);
-            // A mode serves where the receiver's expansion gives the address back.
-            modes.find(|&mode| expand_unicast(base, mode, &full.address[16 - UNICAST_INLINE[mode]..], link) == address)
+            let serves = |&mode: &usize| expand_unicast(base, mode, bits & UNICAST_MASK[mode], link) == bits;
+            if base.covers(address) { [3, 2, 1].into_iter().find(serves) } else { None }
         };
         if let Some(mode) = shortest(Context::LINK_LOCAL) {
             return Self { mode: mode as u8, ..full };
@@ -121,55 +124,60 @@ impl Coded {
     }
 }
 
-/// Reads a source address. `stateful` is SAC, `mode` SAM.
+/// Reads a source address. `stateful` is SAC, `mode` SAM; `contexts` names the one that takes part, if one does.
 pub(super) fn read_source(
     input: &mut Reader<'_>,
     (stateful, mode): (bool, u8),
     link: Eui64,
-    context: Result<Context, Error>,
+    contexts: (&Contexts, u8),
 ) -> Result<Ipv6Addr, Error> {
     match (stateful, mode) {
         (true, 0) => Ok(Ipv6Addr::UNSPECIFIED),
-        _ => read_unicast(input, (stateful, mode), link, context),
+        _ => read_unicast(input, (stateful, mode), link, contexts),
     }
 }
 
-/// Reads a destination address. `multicast` is M, `stateful` DAC, `mode` DAM.
+/// Reads a destination address. `multicast` is M, `stateful` DAC, `mode` DAM; `contexts` as for a source.
 pub(super) fn read_destination(
     input: &mut Reader<'_>,
     (multicast, stateful, mode): (bool, bool, u8),
     link: Eui64,
-    context: Result<Context, Error>,
+    contexts: (&Contexts, u8),
 ) -> Result<Ipv6Addr, Error> {
     match (multicast, stateful, mode) {
         (false, true, 0) => Err(Error::Reserved),
-        (false, ..) => read_unicast(input, (stateful, mode), link, context),
+        (false, ..) => read_unicast(input, (stateful, mode), link, contexts),
         (true, false, mode) => read_multicast(input, mode),
-        (true, true, 0) => read_prefix_multicast(input, context?),
+        (true, true, 0) => read_prefix_multicast(input, named(contexts)?),
         (true, true, _) => Err(Error::Reserved),
     }
+}
+
+fn named((contexts, id): (&Contexts, u8)) -> Result<Context, Error> {
+    contexts.get(id).ok_or(Error::Context(id))
 }
 
 fn read_unicast(
     input: &mut Reader<'_>,
     (stateful, mode): (bool, u8),
     link: Eui64,
-    context: Result<Context, Error>,
+    contexts: (&Contexts, u8),
 ) -> Result<Ipv6Addr, Error> {
-    let base = if stateful { context? } else { Context::LINK_LOCAL };
+    let base = if stateful { named(contexts)? } else { Context::LINK_LOCAL };
     let mode = usize::from(mode);
     let inline = input.slice(UNICAST_INLINE[mode])?;
-    Ok(expand_unicast(base, mode, inline, link))
+    let inline = inline.iter().fold(0, |value, &octet| value << 8 | u128::from(octet));
+    Ok(Ipv6Addr::from_bits(expand_unicast(base, mode, inline, link)))
 }
 
-fn expand_unicast(base: Context, mode: usize, inline: &[u8], link: Eui64) -> Ipv6Addr {
-    let inline = inline.iter().fold(0, |value, &octet| value << 8 | u128::from(octet));
-    Ipv6Addr::from_bits(match mode {
+/// The address whose last octets, as many as the mode says, are `inline`.
+fn expand_unicast(base: Context, mode: usize, inline: u128, link: Eui64) -> u128 {
+    match mode {
         0 => inline,
         1 => base.over(inline),
         2 => base.over(SHORT_IDENTIFIER | inline),
         _ => base.over(u64::from_be_bytes(link.interface_identifier()).into()),
-    })
+    }
 }
 
 fn read_multicast(input: &mut Reader<'_>, mode: u8) -> Result<Ipv6Addr, Error> {

@@ -43,23 +43,23 @@ pub const fn is_dispatch(octet: u8) -> bool {
 /// [`Error::Packet`] where `packet` is not an IPv6 packet of just the length it says;
 /// [`Error::BufferTooSmall`]: [`MAX_COMPRESSED`] octets always do.
 pub fn compress(packet: &[u8], link: Link, contexts: &Contexts, out: &mut [u8]) -> Result<Compressed, Error> {
-    Ipv6Header::parse_packet(packet)?;
-    compress_headers(packet, link, contexts, out)
+    let (header, payload) = Ipv6Header::parse_packet(packet)?;
+    compress_headers(&header, payload, link, contexts, out)
 }
 
-/// As [`compress`], but `packet` may end anywhere behind its headers: a forwarder of fragments has no more.
+/// As [`compress`], but of `payload` there needs to be no more than the UDP header: a forwarder of fragments has no more.
 pub(super) fn compress_headers(
-    packet: &[u8],
+    header: &Ipv6Header,
+    payload: &[u8],
     link: Link,
     contexts: &Contexts,
     out: &mut [u8],
 ) -> Result<Compressed, Error> {
-    let header = Ipv6Header::parse(packet)?;
-    let udp = compressible_udp(&header, &packet[Ipv6Header::LENGTH..]);
+    let udp = compressible_udp(header, payload);
     let source = Coded::source(header.source, link.source, contexts);
     let destination = Coded::destination(header.destination, link.destination, contexts);
     let context_ids = source.context << 4 | destination.context;
-    let traffic = TrafficMode::of(&header);
+    let traffic = TrafficMode::of(header);
     let hop_limit_mode = HOP_LIMITS.iter().rposition(|&known| known == header.hop_limit).unwrap_or(0);
 
     let base = DISPATCH
@@ -78,7 +78,7 @@ pub(super) fn compress_headers(
     if context_ids != 0 {
         out.u8(context_ids)?;
     }
-    traffic.emit(&header, &mut out)?;
+    traffic.emit(header, &mut out)?;
     if udp.is_none() {
         out.u8(header.next_header)?;
     }
@@ -132,12 +132,11 @@ pub fn decompress(
         0 => input.u8()?,
         mode => HOP_LIMITS[usize::from(mode)],
     };
-    let context = |id: u8| contexts.get(id).ok_or(Error::Context(id));
     let source_form = (flag(6), field(4, 2));
-    let source = address::read_source(&mut input, source_form, link.source, context(context_ids >> 4))?;
+    let source = address::read_source(&mut input, source_form, link.source, (contexts, context_ids >> 4))?;
     let destination_form = (flag(3), flag(2), field(0, 2));
     let destination =
-        address::read_destination(&mut input, destination_form, link.destination, context(context_ids & 0xf))?;
+        address::read_destination(&mut input, destination_form, link.destination, (contexts, context_ids & 0xf))?;
     let udp = if compressed_next_header { Some(nhc::read_udp(&mut input)?) } else { None };
 
     let headers = Ipv6Header::LENGTH + if udp.is_some() { UdpHeader::LENGTH } else { 0 };
