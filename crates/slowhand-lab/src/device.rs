@@ -217,3 +217,6 @@ impl Processor for Device {
         Duration::from_nanos((us * 1e3).round() as u64)
     }
 }
+
+#[cfg(test)]
+mod tests;

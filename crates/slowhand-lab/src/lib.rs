@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 pub mod capacity;
+pub mod capture;
 pub mod device;
 mod energy;
 pub mod input;
@@ -13,7 +14,9 @@ pub mod plan;
 pub mod record;
 pub mod runner;
 pub mod scenario;
+mod sniffer;
 pub mod summary;
 mod world;
 
+pub use sniffer::{CaptureRunError, capture_run};
 pub use slowhand_tls::{StackInfo, stacks};

@@ -110,7 +110,7 @@ impl de::Error for Fault {
     }
 
     fn missing_field(field: &'static str) -> Self {
-        Self { missing: Some(field), ..Self::allowed("the key is required").found("nothing") }
+        Self { missing: Some(field), ..Self::allowed("a value: the key is required").found("nothing") }
     }
 
     fn duplicate_field(_: &'static str) -> Self {
@@ -129,7 +129,7 @@ fn plain(expected: &str) -> String {
         "a boolean" => "true or false".to_owned(),
         "a sequence" => "an array".to_owned(),
         "a map" => "a table".to_owned(),
-        _ if expected.starts_with("struct ") || expected.starts_with("struct variant ") => "a table".to_owned(),
+        "variant identifier" => "a string".to_owned(),
         _ => expected.to_owned(),
     }
 }
@@ -174,7 +174,7 @@ impl<'de> Deserializer<'de> for NodeDeserializer<'_> {
         match &node.value {
             Value::String(string) => visitor.visit_str(string),
             Value::Integer(Some(number)) => visitor.visit_i64(*number),
-            Value::Integer(None) => Err(Fault::allowed("a whole number of at most 64 bits")),
+            Value::Integer(None) => Err(de::Error::invalid_type(Unexpected::Other("number"), &visitor)),
             Value::Float(number) => visitor.visit_f64(*number),
             Value::Boolean(boolean) => visitor.visit_bool(*boolean),
             // No key is a date or a time; what is expected instead the visitor knows.
@@ -202,16 +202,32 @@ impl<'de> Deserializer<'de> for NodeDeserializer<'_> {
         match &node.value {
             Value::String(name) => visitor.visit_enum(Word { name }),
             Value::Table(entries) => match entries.iter().find(|(key, _)| key.name == TAG) {
-                Some((_, tag)) => visitor.visit_enum(Tagged { tag, entries, path }),
+                Some((_, tag)) if matches!(tag.value, Value::String(_)) => {
+                    visitor.visit_enum(Tagged { tag, entries, path })
+                }
+                Some((_, tag)) => Err(Fault::allowed(one_of(variants)).at(&Path::Key(path, TAG), tag)),
                 None => Err(Fault { missing: Some(TAG), ..Fault::allowed(one_of(variants)) }.found("nothing")),
             },
             _ => Err(Fault::allowed(one_of(variants))),
         }
     }
 
+    /// Serde would take an array for a struct too, its fields in their order: nobody could read that.
+    fn deserialize_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        fields: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Fault> {
+        match &self.node.value {
+            Value::Table(_) => self.deserialize_any(visitor),
+            _ => Err(Fault::allowed(format!("a table with the keys {}", fields.join(", ")))),
+        }
+    }
+
     forward_to_deserialize_any! {
         bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit
-        unit_struct seq tuple tuple_struct map struct identifier ignored_any
+        unit_struct seq tuple tuple_struct map identifier ignored_any
     }
 }
 

@@ -132,31 +132,13 @@ impl Document {
 
     /// Lays an override over the document.
     pub(crate) fn set(&mut self, change: &Override) -> Result<(), InputError> {
-        let mut node = &mut self.root;
-        let mut path = String::new();
-        for part in change.key.split('.') {
-            let Value::Table(entries) = &mut node.value else {
-                let found = format!("{} at {path}, which has no keys of its own", node.written);
-                return Err(InputError {
-                    place: Place::Override(change.key.to_string()),
-                    key: change.key.to_string(),
-                    found,
-                    allowed: "a path that leads through tables".to_owned(),
-                });
-            };
-            let index = entries.iter().position(|(key, _)| key.name == part);
-            let index = index.unwrap_or_else(|| {
-                let origin = Origin::Override(change.key.clone());
-                let key = Key { name: part.to_owned(), origin: origin.clone() };
-                let empty = Node { value: Value::Table(Vec::new()), written: "a table".to_owned(), origin };
-                entries.push((key, empty));
-                entries.len() - 1
-            });
-            node = &mut entries[index].1;
-            path = if path.is_empty() { part.to_owned() } else { format!("{path}.{part}") };
-        }
-        *node = change.value.clone();
-        Ok(())
+        let parts: Vec<&str> = change.key.split('.').collect();
+        self.root.set(&parts, change).map_err(|found| InputError {
+            place: Place::Override(change.key.to_string()),
+            key: change.key.to_string(),
+            found,
+            allowed: "a path that leads through tables".to_owned(),
+        })
     }
 
     /// The document as a `T`.
@@ -219,12 +201,39 @@ impl Document {
 impl Node {
     fn new(value: &Spanned<DeValue<'_>>, text: &str, origin: &dyn Fn(usize) -> Origin) -> Self {
         let span = value.span();
+        let written = text.get(span.clone()).unwrap_or_default();
         let written = match value.get_ref() {
-            DeValue::Table(_) => "a table".to_owned(),
-            DeValue::Array(_) => "an array".to_owned(),
-            _ => shorten(text.get(span.clone()).unwrap_or_default()),
+            // What lies under a header is written all over the place.
+            DeValue::Table(_) if !written.starts_with('{') => "a table".to_owned(),
+            _ => shorten(written),
         };
         Self { value: Value::new(value.get_ref(), text, origin), written, origin: origin(span.start) }
+    }
+
+    /// Puts the override's value at the end of the path, and tables on the way where there are none.
+    ///
+    /// # Errors
+    /// What stands in the way.
+    fn set(&mut self, path: &[&str], change: &Override) -> Result<(), String> {
+        let [part, rest @ ..] = path else {
+            *self = change.value.clone();
+            return Ok(());
+        };
+        let Value::Table(entries) = &mut self.value else {
+            return Err(format!("{} before .{part}, which has no keys of its own", self.written));
+        };
+        let origin = Origin::Override(change.key.clone());
+        let index = entries.iter().position(|(key, _)| key.name == *part).unwrap_or_else(|| {
+            let value = Value::Table(Vec::new());
+            let key = Key { name: (*part).to_owned(), origin: origin.clone() };
+            entries.push((key, Self { value, written: "a table".to_owned(), origin: origin.clone() }));
+            entries.len() - 1
+        });
+        let (key, node) = &mut entries[index];
+        if rest.is_empty() {
+            key.origin = origin;
+        }
+        node.set(rest, change)
     }
 
     /// The child of a table or array, with the place of its key or, in an array, its own.
@@ -295,15 +304,19 @@ fn syntax_error(file: &Path, text: &str, error: &toml::de::Error) -> InputError 
     let offset = error.span().map_or(text.len(), |span| span.start);
     let number = line_at(text, offset);
     let line = text.lines().nth(number - 1).unwrap_or_default();
-    let (problem, expected) = match error.message().split_once(", expected ") {
-        Some((problem, expected)) => (problem, expected.to_owned()),
-        None => (error.message(), "TOML as https://toml.io has it".to_owned()),
+    let (problem, expected) = match error.message() {
+        "duplicate key" => ("it stands here again", "each key and each table once"),
+        message => match message.split_once(", expected ") {
+            Some(("string values must be quoted", _)) => ("text needs quotes", "a TOML value"),
+            Some(split) => split,
+            None => (message, "TOML as https://toml.io has it"),
+        },
     };
     InputError {
         place: Place::Line(file.to_owned(), number),
         key: key_on_line(text, number),
         found: format!("`{}` ({problem})", shorten(line)),
-        allowed: expected,
+        allowed: expected.to_owned(),
     }
 }
 

@@ -133,3 +133,6 @@ impl FromStr for Scenario {
         Self::from_document(Document::parse(file, text)?, file, &[])
     }
 }
+
+#[cfg(test)]
+mod tests;

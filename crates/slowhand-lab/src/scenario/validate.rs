@@ -42,8 +42,10 @@ fn network(scenario: &Scenario, document: &Document) -> Result<Routes, InputErro
         let allowed = format!("at most {} nodes, the root included", MAX_NODE + 1);
         return Err(document.blame(key, format!("more than {} nodes", MAX_NODE + 1), allowed));
     }
+    if network.link_pdr.get() == 0.0 && !matches!(network.topology, Topology::Explicit { .. }) {
+        return Err(document.blame("network.link_pdr", "0", "a probability above 0, at most 1"));
+    }
     network.routes().map_err(|unreachable| {
-        let key = if matches!(network.topology, Topology::Explicit { .. }) { key } else { "network.link_pdr" };
         let found = format!("no way between node {} and the root (node 0)", unreachable.0);
         let allowed = "links that lead from every node to the root, with a delivery ratio above 0 in both directions";
         document.blame(key, found, allowed)
@@ -263,7 +265,7 @@ fn library(error: &ConfigError, role: Role, scenario: &Scenario, document: &Docu
         field => format!("session.{field}"),
     };
     let stack = scenario.session.config(role).stack;
-    document.blame(&key, error.found.clone(), format!("{} (for the {role}, {stack})", error.allowed))
+    document.blame(&key, error.found.clone(), format!("{}; the {role} runs {stack}", error.allowed))
 }
 
 /// Loads the device named by `key`, and blames the key where there is none.

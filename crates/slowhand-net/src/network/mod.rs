@@ -364,7 +364,7 @@ fn discarded(reason: Discard) -> DropReason {
     match reason {
         Discard::Full => DropReason::ReassemblyFull,
         Discard::TooLong(_) => DropReason::ReassemblyTooLong,
-        Discard::Malformed(_) | Discard::Overlap { .. } => DropReason::Malformed,
+        Discard::Malformed(_) | Discard::Overlap { .. } | Discard::Aborted { .. } => DropReason::Malformed,
     }
 }
 

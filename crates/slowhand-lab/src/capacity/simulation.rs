@@ -1,0 +1,383 @@
+//! The server with few slots, simulated.
+
+use crate::summary::Metric;
+use serde::Serialize;
+use slowhand_net::random::{Stream, Streams};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// What the server does with a request when all slots are taken.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Policy {
+    /// It refuses.
+    #[default]
+    Refuse,
+    /// It closes the session that was used longest ago.
+    EvictLeastRecentlyUsed,
+    /// It closes the session that was admitted first.
+    EvictOldest,
+    /// It closes the session that has been idle longest, counting as idle only sessions that are established and
+    /// have not been used for `idle_after`; where none is, it refuses.
+    EvictIdleLongest,
+}
+
+impl Policy {
+    /// All of them, with their names.
+    pub const ALL: [(&'static str, Self); 4] = [
+        ("refuse", Self::Refuse),
+        ("evict-least-recently-used", Self::EvictLeastRecentlyUsed),
+        ("evict-oldest", Self::EvictOldest),
+        ("evict-idle-longest", Self::EvictIdleLongest),
+    ];
+
+    /// The policy of a name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.iter().find(|(known, _)| *known == name).map(|&(_, policy)| policy)
+    }
+}
+
+/// What is simulated. All times are in units of the mean session, 1/mu.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Simulation {
+    /// Session slots of the server.
+    pub slots: u32,
+    /// Clients.
+    pub clients: u32,
+    /// Rate at which a client without a session asks for one, times the mean session.
+    pub rho: f64,
+    /// What the server does when all slots are taken.
+    pub policy: Policy,
+    /// How long the handshake takes. A half-open session holds a slot and is not yet in use.
+    pub handshake: f64,
+    /// How often an established session is used, per mean session (a Poisson process).
+    pub uses: f64,
+    /// How long after its last use a session counts as idle.
+    pub idle_after: f64,
+    /// Requests in each of the independent replications.
+    pub requests: u64,
+    /// Independent replications, from which the confidence intervals come.
+    pub replications: u64,
+    /// The seed.
+    pub seed: u64,
+}
+
+impl Default for Simulation {
+    /// Twenty replications of 20,000 requests; ten uses a session, idle after a tenth of it (assumed).
+    fn default() -> Self {
+        Self {
+            slots: 3,
+            clients: 5,
+            rho: 0.5,
+            policy: Policy::Refuse,
+            handshake: 0.0,
+            uses: 10.0,
+            idle_after: 0.1,
+            requests: 20_000,
+            replications: 20,
+            seed: 1,
+        }
+    }
+}
+
+/// What the simulation says; each a mean over the replications with its confidence interval.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Simulated {
+    /// The share of time in which all slots were taken.
+    pub time_congestion: Metric,
+    /// The share of requests that were refused.
+    pub call_congestion: Metric,
+    /// The share of admitted sessions that were closed for another.
+    pub evicted: Metric,
+    /// The share of the time in which clients wanted a session that they had an established one.
+    pub served: Metric,
+    /// Handshakes for each session that ran to its end: what the policy costs the network.
+    pub handshakes_per_session: Metric,
+}
+
+impl Simulation {
+    /// Runs all replications.
+    pub fn run(&self) -> Simulated {
+        let streams = Streams::new(self.seed);
+        let results: Vec<Replication> = (0..self.replications.max(1))
+            .map(|number| Server::new(self, streams.stream("capacity", number)).run())
+            .collect();
+        let metric = |value: fn(&Replication) -> f64| {
+            // There is at least one replication.
+            Metric::of(results.iter().map(value).collect()).expect("at least one value")
+        };
+        Simulated {
+            time_congestion: metric(|r| r.time_congestion),
+            call_congestion: metric(|r| r.call_congestion),
+            evicted: metric(|r| r.evicted),
+            served: metric(|r| r.served),
+            handshakes_per_session: metric(|r| r.handshakes_per_session),
+        }
+    }
+}
+
+struct Replication {
+    time_congestion: f64,
+    call_congestion: f64,
+    evicted: f64,
+    served: f64,
+    handshakes_per_session: f64,
+}
+
+struct Server<'a> {
+    simulation: &'a Simulation,
+    random: Stream,
+    now: f64,
+    agenda: BinaryHeap<Reverse<Due>>,
+    sessions: Vec<SlotUse>,
+    admitted: u64,
+    counts: Counts,
+}
+
+#[derive(Default)]
+struct Counts {
+    requests: u64,
+    refused: u64,
+    admitted: u64,
+    evicted: u64,
+    completed: u64,
+    elapsed: f64,
+    full: f64,
+    served: f64,
+    wanted: f64,
+}
+
+/// A taken slot.
+struct SlotUse {
+    client: u32,
+    /// Tells this session from others of the same client.
+    number: u64,
+    admitted: f64,
+    established: f64,
+    last_used: f64,
+    wanted: f64,
+}
+
+struct Due {
+    at: f64,
+    client: u32,
+    what: What,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum What {
+    Request,
+    Use { session: u64 },
+    End { session: u64 },
+}
+
+impl PartialEq for Due {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl Eq for Due {}
+
+impl PartialOrd for Due {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Due {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        self.at.total_cmp(&other.at).then(self.client.cmp(&other.client))
+    }
+}
+
+impl<'a> Server<'a> {
+    fn new(simulation: &'a Simulation, random: Stream) -> Self {
+        let mut server = Self {
+            simulation,
+            random,
+            now: 0.0,
+            agenda: BinaryHeap::new(),
+            sessions: Vec::new(),
+            admitted: 0,
+            counts: Counts::default(),
+        };
+        (0..simulation.clients).for_each(|client| server.think(client));
+        server
+    }
+
+    /// The first tenth of the requests brings the server into its steady state and is not counted.
+    fn run(mut self) -> Replication {
+        let warm_up = self.simulation.requests / 10;
+        let mut warm = false;
+        while let Some(Reverse(due)) = self.agenda.pop() {
+            self.pass_time(due.at);
+            match due.what {
+                What::Request => self.request(due.client),
+                What::Use { session } => self.use_session(session),
+                What::End { session } => self.end_session(session),
+            }
+            if !warm && self.counts.requests >= warm_up {
+                warm = true;
+                self.counts = Counts::default();
+            } else if warm && self.counts.requests >= self.simulation.requests {
+                break;
+            }
+        }
+        self.counts.result()
+    }
+
+    fn pass_time(&mut self, to: f64) {
+        let passed = to - self.now;
+        self.counts.elapsed += passed;
+        if self.sessions.len() as u32 == self.simulation.slots {
+            self.counts.full += passed;
+        }
+        self.now = to;
+    }
+
+    fn request(&mut self, client: u32) {
+        self.counts.requests += 1;
+        let wanted = self.exponential(1.0);
+        if self.sessions.len() as u32 == self.simulation.slots && !self.evict() {
+            self.counts.refused += 1;
+            self.counts.wanted += wanted;
+            return self.think(client);
+        }
+        let number = self.admitted;
+        self.admitted += 1;
+        self.counts.admitted += 1;
+        let established = self.now + self.simulation.handshake;
+        let (admitted, last_used) = (self.now, established);
+        self.sessions.push(SlotUse { client, number, admitted, established, last_used, wanted });
+        self.at(established + wanted, client, What::End { session: number });
+        self.schedule_use(established, client, number);
+    }
+
+    /// Frees a slot if the policy allows.
+    fn evict(&mut self) -> bool {
+        let Simulation { policy, idle_after, .. } = *self.simulation;
+        let now = self.now;
+        let is_idle = |s: &SlotUse| s.established <= now && now - s.last_used >= idle_after;
+        let candidates = self.sessions.iter().enumerate();
+        let by = |key: fn(&SlotUse) -> f64| move |a: &(usize, &SlotUse), b: &(usize, &SlotUse)| key(a.1).total_cmp(&key(b.1));
+        let victim = match policy {
+            Policy::Refuse => None,
+            Policy::EvictOldest => candidates.min_by(by(|s| s.admitted)),
+            Policy::EvictLeastRecentlyUsed => candidates.min_by(by(|s| s.last_used)),
+            Policy::EvictIdleLongest => candidates.filter(|(_, s)| is_idle(s)).min_by(by(|s| s.last_used)),
+        };
+        let Some((position, _)) = victim else { return false };
+        let session = self.sessions.swap_remove(position);
+        self.counts.evicted += 1;
+        self.counts.wanted += session.wanted;
+        self.counts.served += (now - session.established).clamp(0.0, session.wanted);
+        self.think(session.client);
+        true
+    }
+
+    fn use_session(&mut self, number: u64) {
+        let now = self.now;
+        if let Some(session) = self.sessions.iter_mut().find(|session| session.number == number) {
+            session.last_used = now;
+            let client = session.client;
+            self.schedule_use(now, client, number);
+        }
+    }
+
+    fn end_session(&mut self, number: u64) {
+        if let Some(position) = self.sessions.iter().position(|session| session.number == number) {
+            let session = self.sessions.swap_remove(position);
+            self.counts.completed += 1;
+            self.counts.wanted += session.wanted;
+            self.counts.served += session.wanted;
+            self.think(session.client);
+        }
+    }
+
+    /// The client has no session; it asks for one after a while.
+    fn think(&mut self, client: u32) {
+        let pause = self.exponential(1.0 / self.simulation.rho);
+        self.at(self.now + pause, client, What::Request);
+    }
+
+    fn schedule_use(&mut self, from: f64, client: u32, session: u64) {
+        let needs_uses = matches!(self.simulation.policy, Policy::EvictLeastRecentlyUsed | Policy::EvictIdleLongest);
+        if needs_uses && self.simulation.uses > 0.0 {
+            let pause = self.exponential(1.0 / self.simulation.uses);
+            self.at(from + pause, client, What::Use { session });
+        }
+    }
+
+    fn at(&mut self, at: f64, client: u32, what: What) {
+        self.agenda.push(Reverse(Due { at, client, what }));
+    }
+
+    fn exponential(&mut self, mean: f64) -> f64 {
+        const STEPS: u64 = 1 << 53;
+        let uniform = (self.random.below(STEPS) + 1) as f64 / STEPS as f64; // in (0, 1]
+        -mean * uniform.ln()
+    }
+}
+
+impl Counts {
+    fn result(&self) -> Replication {
+        let share = |part: f64, whole: f64| if whole > 0.0 { part / whole } else { 0.0 };
+        Replication {
+            time_congestion: share(self.full, self.elapsed),
+            call_congestion: share(self.refused as f64, self.requests as f64),
+            evicted: share(self.evicted as f64, self.admitted as f64),
+            served: share(self.served, self.wanted),
+            handshakes_per_session: share(self.admitted as f64, self.completed as f64),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::capacity::Engset;
+
+    fn within(metric: Metric, expected: f64) -> bool {
+        // Three times the half-width of the 95 % interval: a chance of about 4 in a million to fail rightly.
+        (metric.mean - expected).abs() <= 3.0 * (metric.ci95[1] - metric.mean)
+    }
+
+    #[test]
+    fn confirms_both_congestions_of_the_formula() {
+        for (slots, clients, rho) in [(3, 5, 0.5), (1, 4, 0.2), (5, 20, 0.3)] {
+            let engset = Engset { slots, clients, rho };
+            let simulated = Simulation { slots, clients, rho, ..Simulation::default() }.run();
+            assert!(within(simulated.time_congestion, engset.time_congestion()), "{engset:?} {simulated:?}");
+            assert!(within(simulated.call_congestion, engset.call_congestion()), "{engset:?} {simulated:?}");
+            assert!(simulated.time_congestion.ci95[1] - simulated.time_congestion.mean < 0.01);
+        }
+    }
+
+    #[test]
+    fn a_half_open_session_holds_a_slot() {
+        // Engset's formula depends on the mean holding time only: a handshake of half a session makes it 1.5.
+        let simulated = Simulation { handshake: 0.5, ..Simulation::default() }.run();
+        let engset = Engset { slots: 3, clients: 5, rho: 0.75 };
+        assert!(within(simulated.time_congestion, engset.time_congestion()), "{simulated:?}");
+    }
+
+    #[test]
+    fn who_evicts_refuses_nobody_and_pays_in_handshakes() {
+        let run = |policy| Simulation { policy, ..Simulation::default() }.run();
+        let refuse = run(Policy::Refuse);
+        assert_eq!((refuse.evicted.max, refuse.handshakes_per_session.mean.round()), (0.0, 1.0));
+        for policy in [Policy::EvictOldest, Policy::EvictLeastRecentlyUsed] {
+            let evict = run(policy);
+            assert_eq!(evict.call_congestion.max, 0.0);
+            assert!(evict.evicted.min > 0.0 && evict.handshakes_per_session.mean > 1.05);
+        }
+        let idle = run(Policy::EvictIdleLongest);
+        assert!(idle.call_congestion.mean > 0.0 && idle.call_congestion.mean < refuse.call_congestion.mean);
+    }
+
+    #[test]
+    fn a_seed_reproduces_the_run() {
+        assert_eq!(Simulation::default().run(), Simulation::default().run());
+    }
+}

@@ -1,0 +1,192 @@
+//! What was on the air, as a pcapng file that Wireshark opens.
+//!
+//! One packet for each 802.15.4 frame, with the link type IEEE 802.15.4 TAP (283): before the frame stand
+//! its channel and the absolute slot number. A decryption secrets block in front of the packets carries
+//! the keys of the sessions, so that what is encrypted is shown in the clear.
+//!
+//! Sources: the pcapng format (draft-ietf-opsawg-pcapng) and the IEEE 802.15.4 TAP link type
+//! (Exegin Technologies, "IEEE 802.15.4 TAP Link Type Specification").
+
+use std::borrow::Cow;
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use pcap_file::pcapng::blocks::enhanced_packet::EnhancedPacketBlock;
+use pcap_file::pcapng::blocks::interface_description::{InterfaceDescriptionBlock, InterfaceDescriptionOption};
+use pcap_file::pcapng::blocks::unknown::UnknownBlock;
+use pcap_file::pcapng::{PcapNgBlock, PcapNgWriter};
+use pcap_file::{DataLink, Endianness, PcapError};
+
+/// The block type of decryption secrets.
+const DECRYPTION_SECRETS: u32 = 0x0000_000a;
+
+/// The secrets type of an NSS key log (`SSLKEYLOGFILE`).
+const TLS_KEY_LOG: u32 = 0x544c_534b;
+
+/// Types of the fields (type, length, value) in front of a frame.
+mod tap {
+    pub(super) const FCS_TYPE: u16 = 0;
+    pub(super) const CHANNEL_ASSIGNMENT: u16 = 3;
+    pub(super) const ABSOLUTE_SLOT_NUMBER: u16 = 7;
+
+    /// The value of `FCS_TYPE` for a frame that ends in a 16-bit check sequence.
+    pub(super) const FCS_16_BIT: u8 = 1;
+    /// The channel page of the 2.4 GHz band with O-QPSK.
+    pub(super) const PAGE: u8 = 0;
+}
+
+/// Writes frames to a pcapng file.
+pub struct CaptureWriter<W: Write> {
+    writer: PcapNgWriter<W>,
+    path: PathBuf,
+    /// The time of the last frame, in microseconds; `None` before the first.
+    last: Option<u64>,
+    packet: Vec<u8>,
+}
+
+/// A capture that could not be written.
+#[derive(Debug, thiserror::Error)]
+pub enum CaptureError {
+    /// The file cannot be created or written to.
+    #[error("{}: cannot write the capture: {error}", path.display())]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        error: std::io::Error,
+    },
+    /// Frames have to come in the order of their times.
+    #[error("{}: a frame of {time_us} us behind one of {last_us} us: hand over frames in the order of their times", path.display())]
+    OutOfOrder {
+        /// The file.
+        path: PathBuf,
+        /// The time of the frame.
+        time_us: u64,
+        /// The time of the one before.
+        last_us: u64,
+    },
+    /// Secrets decrypt what stands behind them only.
+    #[error("{}: secrets behind the first frame: write the secrets first", path.display())]
+    LateSecrets {
+        /// The file.
+        path: PathBuf,
+    },
+}
+
+impl CaptureWriter<BufWriter<File>> {
+    /// Creates the file, or empties it.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn create(path: &Path) -> Result<Self, CaptureError> {
+        let file = File::create(path).map_err(|error| CaptureError::Write { path: path.to_owned(), error })?;
+        Self::new(BufWriter::new(file), path)
+    }
+}
+
+impl<W: Write> CaptureWriter<W> {
+    /// Starts a capture in `writer`, which errors will call `path`.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn new(writer: W, path: &Path) -> Result<Self, CaptureError> {
+        // The machine's own order of octets would make the same capture differ between machines.
+        let writer = PcapNgWriter::with_endianness(writer, Endianness::Little).map_err(|error| failed(path, error))?;
+        let mut capture = Self { writer, path: path.to_owned(), last: None, packet: Vec::new() };
+        let nanoseconds = InterfaceDescriptionOption::IfTsResol(9);
+        let name = InterfaceDescriptionOption::IfName(Cow::Borrowed("mesh"));
+        capture.block(InterfaceDescriptionBlock {
+            linktype: DataLink::IEEE802_15_4_TAP,
+            snaplen: 0,
+            options: vec![name, nanoseconds],
+        })?;
+        Ok(capture)
+    }
+
+    /// Writes the secrets of sessions: lines as of an NSS key log (`CLIENT_RANDOM <hex> <hex>`).
+    ///
+    /// # Errors
+    /// A frame has been written already, or the file cannot be.
+    pub fn secrets<'a>(&mut self, lines: impl IntoIterator<Item = &'a str>) -> Result<(), CaptureError> {
+        if self.last.is_some() {
+            return Err(CaptureError::LateSecrets { path: self.path.clone() });
+        }
+        let log: String = lines.into_iter().flat_map(|line| [line, "\n"]).collect();
+        // Four gigabytes of key log would be 24 million sessions.
+        let length = log.len() as u32;
+        let value = [&TLS_KEY_LOG.to_le_bytes(), &length.to_le_bytes(), log.as_bytes()].concat();
+        self.block(UnknownBlock { type_: DECRYPTION_SECRETS, length: 0, value: Cow::Owned(value) })
+    }
+
+    /// Writes a frame: when its first symbol was sent (microseconds since the world began), the channel
+    /// (11 to 26), the slot where there are slots, and its octets with the check sequence.
+    ///
+    /// # Errors
+    /// An earlier frame has a later time, or the file cannot be written.
+    pub fn frame(&mut self, time_us: u64, channel: u8, asn: Option<u64>, psdu: &[u8]) -> Result<(), CaptureError> {
+        if let Some(last_us) = self.last.filter(|&last| last > time_us) {
+            return Err(CaptureError::OutOfOrder { path: self.path.clone(), time_us, last_us });
+        }
+        self.last = Some(time_us);
+        let mut packet = std::mem::take(&mut self.packet);
+        write_tap_header(&mut packet, channel, asn);
+        packet.extend_from_slice(psdu);
+        let written = self.block(EnhancedPacketBlock {
+            interface_id: 0,
+            timestamp: Duration::from_micros(time_us),
+            original_len: packet.len() as u32,
+            data: Cow::Borrowed(&packet),
+            options: Vec::new(),
+        });
+        self.packet = packet;
+        written
+    }
+
+    /// Ends the capture: what is buffered is written out.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn finish(self) -> Result<W, CaptureError> {
+        let mut writer = self.writer.into_inner();
+        match writer.flush() {
+            Ok(()) => Ok(writer),
+            Err(error) => Err(CaptureError::Write { path: self.path, error }),
+        }
+    }
+
+    fn block<'a>(&mut self, block: impl PcapNgBlock<'a>) -> Result<(), CaptureError> {
+        let written = self.writer.write_block(&block.into_block());
+        written.map(|_| ()).map_err(|error| failed(&self.path, error))
+    }
+}
+
+/// What stands before the frame: version 0, the length of it all, then the fields.
+fn write_tap_header(packet: &mut Vec<u8>, channel: u8, asn: Option<u64>) {
+    packet.clear();
+    packet.extend_from_slice(&[0; 4]);
+    write_field(packet, tap::FCS_TYPE, &[tap::FCS_16_BIT]);
+    write_field(packet, tap::CHANNEL_ASSIGNMENT, &[channel, 0, tap::PAGE]);
+    if let Some(asn) = asn {
+        write_field(packet, tap::ABSOLUTE_SLOT_NUMBER, &asn.to_le_bytes());
+    }
+    let length = packet.len() as u16;
+    packet[2..4].copy_from_slice(&length.to_le_bytes());
+}
+
+/// A field: type, length, value, filled up to a multiple of four octets.
+fn write_field(packet: &mut Vec<u8>, kind: u16, value: &[u8]) {
+    packet.extend_from_slice(&kind.to_le_bytes());
+    packet.extend_from_slice(&(value.len() as u16).to_le_bytes());
+    packet.extend_from_slice(value);
+    packet.resize(packet.len().next_multiple_of(4), 0);
+}
+
+fn failed(path: &Path, error: PcapError) -> CaptureError {
+    let error = match error {
+        PcapError::IoError(error) => error,
+        other => std::io::Error::other(other),
+    };
+    CaptureError::Write { path: path.to_owned(), error }
+}

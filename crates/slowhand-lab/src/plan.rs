@@ -1,0 +1,205 @@
+//! A scenario made ready to run: what is the same in the worlds of all seeds is worked out once.
+
+use crate::device::Device;
+use crate::energy::energy;
+use crate::record::{Energy, Record};
+use crate::scenario::{self, Scenario, ServerAt};
+use crate::world::World;
+use slowhand_net::address::{Host, NodeId};
+use slowhand_net::clock::Duration;
+use slowhand_net::ip::Endpoint;
+use slowhand_net::lowpan::reassembly::Limits;
+use slowhand_net::network::{self, Network, internet};
+use slowhand_net::radio::link::{LinkQuality, Links};
+use slowhand_net::radio::tsch::layout::Crowded;
+use slowhand_net::radio::tsch::schedule::Cell;
+use slowhand_net::radio::tsch::{self, Tsch};
+use slowhand_net::radio::{Observer, RadioTimes};
+use slowhand_net::random::{Probability, Streams};
+use slowhand_net::route::{Routes, Unreachable};
+use slowhand_tls::{BuildError, Role, Secrets, Session, SessionConfig};
+use std::sync::Arc;
+
+/// Everything that a world of any seed is made from.
+#[derive(Debug)]
+pub struct Plan {
+    links: Vec<LinkQuality>,
+    routes: Routes,
+    tsch: tsch::Config,
+    cells: Vec<Vec<Cell>>,
+    network: network::Config,
+    clients: Vec<NodeId>,
+    server: Host,
+    ports: Ports,
+    start_spread: Duration,
+    give_up: Duration,
+    sessions: [SessionConfig; 2],
+    devices: [Arc<Device>; 2],
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Ports {
+    server: u16,
+    /// A client's port is this and the number of its node.
+    client: u16,
+}
+
+/// A scenario that cannot be made ready.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum PlanError {
+    /// The slotframe is too short.
+    #[error("mac.slotframe: {0}")]
+    Crowded(#[from] Crowded),
+    /// A library refuses the session.
+    #[error("session: {0}")]
+    Session(#[from] BuildError),
+    /// A slot length without a template and without a timing of its own.
+    #[error("mac.timing: missing, allowed: a table, or mac.slot_ms of 10 or 20")]
+    Timing,
+    /// A node has no way to the root.
+    #[error("network.topology: {0}")]
+    Unreachable(#[from] Unreachable),
+}
+
+impl Plan {
+    /// Makes a scenario ready.
+    ///
+    /// # Errors
+    /// What [`Scenario::load`] cannot see from the file alone, such as a slotframe too short for its cells.
+    pub fn new(scenario: &Scenario) -> Result<Self, PlanError> {
+        let links = scenario.network.links();
+        let routes = scenario.network.routes()?;
+        let scenario::Mac::Tsch(mac) = &scenario.mac;
+        let tsch = tsch_config(mac).ok_or(PlanError::Timing)?;
+        let cells = mac.schedule(&routes)?;
+        let slotframe = tsch.timing.slot * u64::from(tsch.slotframe);
+        let session = &scenario.session;
+        let mut clients = scenario.clients();
+        clients.sort();
+        clients.dedup();
+        let plan = Self {
+            links,
+            routes,
+            tsch,
+            cells,
+            network: network_config(scenario),
+            clients,
+            server: match scenario.server.at {
+                ServerAt::Internet => Host::Internet,
+                ServerAt::Node(node) => Host::Node(node),
+            },
+            ports: Ports { server: session.server_port.get() as u16, client: session.client_port.get() as u16 },
+            start_spread: scenario.client.start_spread_s.map_or(slotframe, |span| Duration::from_micros(span.micros())),
+            give_up: Duration::from_micros(session.give_up_s.micros()),
+            sessions: [Role::Client, Role::Server].map(|role| session.config(role)),
+            devices: [&scenario.client_device, &scenario.server_device].map(Arc::clone),
+        };
+        plan.build_session(0, [0; 32])?;
+        plan.build_session(1, [0; 32])?;
+        Ok(plan)
+    }
+
+    /// Runs the world of a seed; every frame on the air passes before `observer`.
+    pub fn run(&self, seed: u64, observer: &mut impl Observer) -> Vec<Record> {
+        self.world(seed).run(observer).0
+    }
+
+    /// Runs the world of a seed, and returns the secrets of its sessions too.
+    pub fn run_with_secrets(&self, seed: u64, observer: &mut impl Observer) -> (Vec<Record>, Vec<Secrets>) {
+        self.world(seed).run(observer)
+    }
+
+    fn world(&self, seed: u64) -> World<'_, Tsch> {
+        let streams = Streams::new(seed);
+        let links = Links::new(self.nodes(), &self.links, &streams);
+        let mac = Tsch::new(self.tsch.clone(), links, self.cells.clone(), &streams);
+        let network = Network::new(mac, self.routes.clone(), self.network.clone(), &streams);
+        World::new(self, seed, network)
+    }
+
+    /// How many nodes the mesh has, the root included.
+    pub fn nodes(&self) -> usize {
+        self.routes.nodes()
+    }
+
+    /// The nodes that open a session each.
+    pub fn clients(&self) -> &[NodeId] {
+        &self.clients
+    }
+
+    /// Where the server is.
+    pub(crate) fn server(&self) -> Host {
+        self.server
+    }
+
+    /// The span from which clients draw their start.
+    pub(crate) fn start_spread(&self) -> Duration {
+        self.start_spread
+    }
+
+    /// How long a handshake may take.
+    pub(crate) fn give_up(&self) -> Duration {
+        self.give_up
+    }
+
+    /// Octets of the connection IDs in the sessions' records.
+    pub(crate) fn connection_id(&self) -> u8 {
+        self.sessions[0].connection_id.unwrap_or(0)
+    }
+
+    /// The two ends of a client's session.
+    pub(crate) fn endpoints(&self, client: NodeId) -> [Endpoint; 2] {
+        let port = self.ports.client.wrapping_add(client.0);
+        [Endpoint::new(Host::Node(client).address(), port), Endpoint::new(self.server.address(), self.ports.server)]
+    }
+
+    /// The sessions of the client with this number: its own and the server's for it.
+    pub(crate) fn sessions(&self, number: usize, streams: &Streams) -> [Box<dyn Session>; 2] {
+        [0, 1].map(|side| {
+            let seed = streams.derive("session", 2 * number as u64 + side as u64);
+            // `new` has built a session of this configuration; another seed changes nothing in that.
+            self.build_session(side, seed).expect("a session of a checked configuration")
+        })
+    }
+
+    /// What the client's device uses while `elapsed` passes, its radio being on for `radio` and its CPU for `computed`.
+    pub(crate) fn client_energy(&self, elapsed: Duration, radio: RadioTimes, computed: std::time::Duration) -> Energy {
+        energy(&self.devices[0], elapsed, radio, computed)
+    }
+
+    fn build_session(&self, side: usize, seed: [u8; 32]) -> Result<Box<dyn Session>, BuildError> {
+        let config = SessionConfig { seed, ..self.sessions[side].clone() };
+        slowhand_tls::build(&config, self.devices[side].clone())
+    }
+}
+
+fn network_config(scenario: &Scenario) -> network::Config {
+    let (lowpan, server) = (&scenario.lowpan, &scenario.server);
+    network::Config {
+        fragment_loss: Probability::new(lowpan.fragment_loss.get()),
+        frame_capacity: lowpan.max_frame_payload.get() as usize,
+        reassembly: Limits {
+            buffers: lowpan.reassembly_buffers.get() as usize,
+            timeout: Duration::from_micros(lowpan.reassembly_timeout_s.micros()),
+            ..Limits::default()
+        },
+        internet: internet::Config {
+            delay: Duration::from_micros(server.internet_delay_ms.micros()),
+            jitter: Duration::from_micros(server.internet_jitter_ms.micros()),
+            loss: Probability::new(server.internet_loss.get()),
+        },
+    }
+}
+
+/// The constants of the MAC; none where the timing is missing, which the loader has refused.
+fn tsch_config(mac: &scenario::Tsch) -> Option<tsch::Config> {
+    Some(tsch::Config {
+        timing: mac.slot_timing()?,
+        slotframe: mac.slotframe.get() as u16,
+        hopping: mac.hopping(),
+        max_retries: mac.max_retries.get() as u8,
+        backoff_exponents: (mac.min_be.get() as u8, mac.max_be.get() as u8),
+        queue: mac.queue.get() as usize,
+    })
+}

@@ -1,0 +1,141 @@
+//! One row for every handshake.
+
+/// How a handshake ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum Outcome {
+    /// Both ends have verified the peer's Finished.
+    Completed,
+    /// It had not ended when the scenario's `session.give_up_s` was over.
+    GaveUp,
+    /// A library stopped retransmitting.
+    TimedOut,
+    /// An end received a fatal alert.
+    Alert,
+    /// A library ended the handshake with an error of its own.
+    Error,
+}
+
+impl Outcome {
+    /// The outcome as records and JSON name it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Completed => "completed",
+            Self::GaveUp => "gave_up",
+            Self::TimedOut => "timed_out",
+            Self::Alert => "alert",
+            Self::Error => "error",
+        }
+    }
+}
+
+/// The energy that a device used, in millijoules by what used it.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Energy {
+    /// The CPU while it computes.
+    pub cpu_mj: f64,
+    /// The radio while it sends.
+    pub tx_mj: f64,
+    /// The radio while it receives a frame.
+    pub rx_mj: f64,
+    /// The radio while it listens in vain.
+    pub listen_mj: f64,
+    /// CPU and radio asleep.
+    pub sleep_mj: f64,
+}
+
+impl Energy {
+    /// All of it.
+    pub fn total_mj(&self) -> f64 {
+        self.cpu_mj + self.tx_mj + self.rx_mj + self.listen_mj + self.sleep_mj
+    }
+}
+
+/// What was measured of one handshake.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Record {
+    /// The seed of the world: with the scenario it reproduces the handshake, bit for bit.
+    pub seed: u64,
+    /// The node that opened the session.
+    pub client: u16,
+    /// How it ended.
+    pub outcome: Outcome,
+    /// From the client's first datagram handed to the network until both ends have verified the peer's
+    /// Finished, in seconds; none where that did not happen.
+    pub duration_s: Option<f64>,
+    /// PSDU octets of all data frames that carried handshake data, in both directions, over all hops, repetitions included.
+    pub bytes_phy: u64,
+    /// PSDU octets of their acknowledgements.
+    pub bytes_ack: u64,
+    /// The data frames, repetitions included.
+    pub frames: u64,
+    /// The acknowledgements.
+    pub frames_ack: u64,
+    /// Datagrams that the two ends sent.
+    pub datagrams: u64,
+    /// Octets in those datagrams: UDP payload.
+    pub bytes_udp: u64,
+    /// Datagrams sent again because something in them had not arrived.
+    pub retransmissions_needed: u64,
+    /// Datagrams sent again although all that was in them arrived, or was on its way and arrived later.
+    pub retransmissions_spurious: u64,
+    /// Datagrams that the network lost.
+    pub datagrams_lost: u64,
+    /// How long the client computed, in seconds.
+    pub compute_client_s: f64,
+    /// How long the server computed for this handshake, in seconds.
+    pub compute_server_s: f64,
+    /// What the client used from its first datagram to the end of the handshake.
+    pub energy_client: Energy,
+    /// The most frames that ever waited in the queue of each node, by node.
+    pub queue_peak: Vec<u64>,
+    /// The most octets that were ever in reassembly at each node, by node.
+    pub reassembly_peak_bytes: Vec<u64>,
+}
+
+/// The values of one column.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Column {
+    /// Whole numbers.
+    U64(Vec<u64>),
+    /// Numbers.
+    F64(Vec<f64>),
+    /// Numbers, some of them missing.
+    OptF64(Vec<Option<f64>>),
+    /// Words.
+    Text(Vec<String>),
+    /// Lists of whole numbers.
+    Lists(Vec<Vec<u64>>),
+}
+
+/// The records as a table: fixed columns, units in their names.
+pub fn columns(records: &[Record]) -> Vec<(&'static str, Column)> {
+    let whole = |value: fn(&Record) -> u64| Column::U64(records.iter().map(value).collect());
+    let number = |value: fn(&Record) -> f64| Column::F64(records.iter().map(value).collect());
+    let lists = |value: fn(&Record) -> &Vec<u64>| Column::Lists(records.iter().map(|r| value(r).clone()).collect());
+    vec![
+        ("seed", whole(|r| r.seed)),
+        ("client", whole(|r| r.client.into())),
+        ("outcome", Column::Text(records.iter().map(|r| r.outcome.name().to_owned()).collect())),
+        ("duration_s", Column::OptF64(records.iter().map(|r| r.duration_s).collect())),
+        ("bytes_phy", whole(|r| r.bytes_phy)),
+        ("bytes_ack", whole(|r| r.bytes_ack)),
+        ("frames", whole(|r| r.frames)),
+        ("frames_ack", whole(|r| r.frames_ack)),
+        ("datagrams", whole(|r| r.datagrams)),
+        ("bytes_udp", whole(|r| r.bytes_udp)),
+        ("retransmissions_needed", whole(|r| r.retransmissions_needed)),
+        ("retransmissions_spurious", whole(|r| r.retransmissions_spurious)),
+        ("datagrams_lost", whole(|r| r.datagrams_lost)),
+        ("compute_client_s", number(|r| r.compute_client_s)),
+        ("compute_server_s", number(|r| r.compute_server_s)),
+        ("energy_client_mj", number(|r| r.energy_client.total_mj())),
+        ("energy_client_cpu_mj", number(|r| r.energy_client.cpu_mj)),
+        ("energy_client_tx_mj", number(|r| r.energy_client.tx_mj)),
+        ("energy_client_rx_mj", number(|r| r.energy_client.rx_mj)),
+        ("energy_client_listen_mj", number(|r| r.energy_client.listen_mj)),
+        ("energy_client_sleep_mj", number(|r| r.energy_client.sleep_mj)),
+        ("queue_peak", lists(|r| &r.queue_peak)),
+        ("reassembly_peak_bytes", lists(|r| &r.reassembly_peak_bytes)),
+    ]
+}

@@ -1,0 +1,63 @@
+//! Listens to a whole world and writes what it heard as a capture.
+
+use crate::capture::{CaptureError, CaptureWriter};
+use crate::plan::{Plan, PlanError};
+use crate::record::Record;
+use crate::scenario::Scenario;
+use slowhand_net::radio::{Observer, Transmission, frame};
+use std::path::Path;
+
+/// A capture that could not be made.
+#[derive(Debug, thiserror::Error)]
+pub enum CaptureRunError {
+    /// The scenario cannot be run.
+    #[error(transparent)]
+    Plan(#[from] PlanError),
+    /// The file cannot be written.
+    #[error(transparent)]
+    Capture(#[from] CaptureError),
+}
+
+/// Runs the world of one seed and writes every frame on the air to `path` as pcapng, with the secrets of
+/// the sessions in front.
+///
+/// # Errors
+/// The scenario cannot be run, or the file cannot be written; the file is created before the work starts.
+pub fn capture_run(scenario: &Scenario, seed: u64, path: &Path) -> Result<Vec<Record>, CaptureRunError> {
+    let plan = Plan::new(scenario)?;
+    let mut writer = CaptureWriter::create(path)?;
+    let mut sniffer = Sniffer::default();
+    let (records, secrets) = plan.run_with_secrets(seed, &mut sniffer);
+    let mut lines: Vec<String> = secrets.iter().map(|secrets| secrets.key_log_line()).collect();
+    lines.dedup(); // both ends of a session have the same secrets
+    writer.secrets(lines.iter().map(String::as_str))?;
+    for heard in &sniffer.heard {
+        writer.frame(heard.time_us, heard.channel, heard.asn, &sniffer.octets[heard.octets.clone()])?;
+    }
+    writer.finish()?;
+    Ok(records)
+}
+
+/// Keeps every frame until the secrets, which stand in front of them in the file, are known.
+#[derive(Default)]
+struct Sniffer {
+    heard: Vec<Heard>,
+    octets: Vec<u8>,
+}
+
+struct Heard {
+    time_us: u64,
+    channel: u8,
+    asn: Option<u64>,
+    octets: std::ops::Range<usize>,
+}
+
+impl Observer for Sniffer {
+    fn transmission(&mut self, frame: &Transmission<'_>) {
+        let start = self.octets.len();
+        self.octets.extend_from_slice(frame.octets);
+        self.octets.extend(frame::fcs(frame.octets));
+        let octets = start..self.octets.len();
+        self.heard.push(Heard { time_us: frame.at.as_micros(), channel: frame.channel, asn: frame.asn, octets });
+    }
+}

@@ -1,0 +1,126 @@
+//! The account of every datagram: whose it is, what it carried on the air, whether it arrived.
+
+use super::retransmission::{self, Piece, Retransmissions};
+use slowhand_net::radio::DatagramId;
+
+/// All datagrams of a world, numbered in the order in which they were sent.
+#[derive(Debug, Default)]
+pub(super) struct Ledger {
+    /// Octets of the connection IDs in records.
+    connection_id: u8,
+    datagrams: Vec<Datagram>,
+    costs: Vec<Costs>,
+    on_their_way: usize,
+}
+
+#[derive(Debug)]
+pub(super) struct Datagram {
+    /// Which end sent it: the client's of handshake n is 2n, the server's 2n + 1.
+    pub(super) end: usize,
+    pub(super) fate: Fate,
+    /// What it carries.
+    pub(super) pieces: Vec<Piece>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Fate {
+    OnItsWay,
+    Arrived,
+    Lost,
+}
+
+/// What a handshake has cost on the air.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Costs {
+    pub(super) bytes_phy: u64,
+    pub(super) bytes_ack: u64,
+    pub(super) frames: u64,
+    pub(super) frames_ack: u64,
+    pub(super) datagrams: u64,
+    pub(super) bytes_udp: u64,
+}
+
+impl Ledger {
+    /// An empty account of sessions whose connection IDs are this long.
+    pub(super) fn new(connection_id: u8) -> Self {
+        Self { connection_id, ..Self::default() }
+    }
+
+    /// An end sends a datagram; returns its number.
+    pub(super) fn sent(&mut self, end: usize, datagram: &[u8]) -> DatagramId {
+        let handshake = end / 2;
+        if self.costs.len() <= handshake {
+            self.costs.resize(handshake + 1, Costs::default());
+        }
+        self.costs[handshake].datagrams += 1;
+        self.costs[handshake].bytes_udp += datagram.len() as u64;
+        self.datagrams.push(Datagram { end, fate: Fate::OnItsWay, pieces: retransmission::pieces(datagram, self.connection_id) });
+        self.on_their_way += 1;
+        (self.datagrams.len() - 1) as DatagramId
+    }
+
+    /// A datagram arrived.
+    pub(super) fn arrived(&mut self, id: DatagramId) {
+        self.settle(id, Fate::Arrived);
+    }
+
+    /// A part of a datagram was lost; one that has arrived stays arrived.
+    pub(super) fn lost(&mut self, id: DatagramId) {
+        if self.datagrams.get(id as usize).is_some_and(|datagram| datagram.fate == Fate::OnItsWay) {
+            self.settle(id, Fate::Lost);
+        }
+    }
+
+    fn settle(&mut self, id: DatagramId, fate: Fate) {
+        if let Some(datagram) = self.datagrams.get_mut(id as usize) {
+            self.on_their_way -= usize::from(datagram.fate == Fate::OnItsWay);
+            datagram.fate = fate;
+        }
+    }
+
+    /// A data frame carried a part of a datagram.
+    pub(super) fn carried(&mut self, id: DatagramId, octets: u64) {
+        if let Some(costs) = self.costs_of(id) {
+            costs.frames += 1;
+            costs.bytes_phy += octets;
+        }
+    }
+
+    /// A frame that carried a part of a datagram was acknowledged.
+    pub(super) fn acknowledged(&mut self, id: DatagramId, octets: u64) {
+        if let Some(costs) = self.costs_of(id) {
+            costs.frames_ack += 1;
+            costs.bytes_ack += octets;
+        }
+    }
+
+    /// Frames that carry no datagram of a handshake have a number that no datagram has.
+    fn costs_of(&mut self, id: DatagramId) -> Option<&mut Costs> {
+        let handshake = self.datagrams.get(id as usize)?.end / 2;
+        self.costs.get_mut(handshake)
+    }
+
+    /// Whether the fate of any datagram is open.
+    pub(super) fn any_on_its_way(&self) -> bool {
+        self.on_their_way > 0
+    }
+
+    /// What a handshake has cost.
+    pub(super) fn costs(&self, handshake: usize) -> Costs {
+        self.costs.get(handshake).copied().unwrap_or_default()
+    }
+
+    /// How many datagrams of a handshake were lost.
+    pub(super) fn losses(&self, handshake: usize) -> u64 {
+        let lost = |datagram: &&Datagram| datagram.end / 2 == handshake && datagram.fate == Fate::Lost;
+        self.datagrams.iter().filter(lost).count() as u64
+    }
+
+    /// How many datagrams of a handshake repeated others.
+    pub(super) fn retransmissions(&self, handshake: usize) -> Retransmissions {
+        [2 * handshake, 2 * handshake + 1]
+            .into_iter()
+            .map(|end| retransmission::classify(self.datagrams.iter().filter(|datagram| datagram.end == end)))
+            .fold(Retransmissions::default(), |all, end| all + end)
+    }
+}

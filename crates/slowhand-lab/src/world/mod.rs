@@ -1,0 +1,360 @@
+//! A world: one network in virtual time, the sessions that are opened across it, and what they cost.
+//!
+//! A session never sees a radio and a radio never sees a session: here is where they meet. A device that computes
+//! answers nothing meanwhile; datagrams and timeouts wait for it.
+
+mod ledger;
+mod meter;
+mod retransmission;
+
+use crate::plan::Plan;
+use crate::record::{Outcome, Record};
+use ledger::Ledger;
+use meter::Meter;
+use slowhand_net::address::{Host, NodeId};
+use slowhand_net::clock::{Duration, Instant};
+use slowhand_net::ip::Endpoint;
+use slowhand_net::network::{Event, Events, Network};
+use slowhand_net::queue::EventQueue;
+use slowhand_net::radio::{Mac, Observer, RadioTimes};
+use slowhand_net::random::Streams;
+use slowhand_tls::{Failure, Secrets, Session, Status};
+use std::collections::VecDeque;
+
+/// How long after the last handshake the world goes on at most, so that datagrams that are still on their way are
+/// accounted for: the longest that reassembly waits (RFC 4944, section 5.3).
+const AFTERMATH: Duration = Duration::from_secs(60);
+
+/// A network and the sessions across it.
+pub(crate) struct World<'a, M> {
+    plan: &'a Plan,
+    seed: u64,
+    network: Network<M>,
+    happenings: EventQueue<Happening>,
+    /// The computer of every node, and last that of the Internet host.
+    computers: Vec<Computer>,
+    /// The client's and the server's end of every handshake in turn.
+    ends: Vec<End>,
+    handshakes: Vec<Handshake>,
+    ledger: Ledger,
+    events: Events,
+}
+
+/// What the world itself has to remember to do.
+enum Happening {
+    /// A client begins.
+    Start { handshake: usize },
+    /// An end has a datagram ready.
+    Send { end: usize, datagram: Vec<u8> },
+    /// A session's timer fires.
+    Timeout { end: usize },
+    /// A computer has finished what it computed.
+    Resume { computer: usize },
+    /// A handshake is over, one way or the other.
+    Over { handshake: usize, outcome: Outcome },
+}
+
+/// Who can do one thing at a time.
+#[derive(Default)]
+struct Computer {
+    busy_until: Instant,
+    waiting: VecDeque<(usize, Vec<u8>)>,
+}
+
+/// One end of a session.
+struct End {
+    session: Box<dyn Session>,
+    host: Host,
+    computer: usize,
+    local: Endpoint,
+    peer: Endpoint,
+    /// For when a timeout is in the queue.
+    timer: Option<Instant>,
+    computed: std::time::Duration,
+}
+
+/// One handshake: the times that count.
+struct Handshake {
+    client: NodeId,
+    begun: Option<(Instant, RadioTimes)>,
+    over: Option<Over>,
+}
+
+struct Over {
+    at: Instant,
+    outcome: Outcome,
+    radio: RadioTimes,
+    computed: [std::time::Duration; 2],
+}
+
+impl<'a, M: Mac> World<'a, M> {
+    /// A world in which nothing has happened yet.
+    pub(crate) fn new(plan: &'a Plan, seed: u64, network: Network<M>) -> Self {
+        let streams = Streams::new(seed);
+        let mut world = Self {
+            plan,
+            seed,
+            network,
+            happenings: EventQueue::default(),
+            computers: (0..=plan.nodes()).map(|_| Computer::default()).collect(),
+            ends: Vec::new(),
+            handshakes: Vec::new(),
+            ledger: Ledger::new(plan.connection_id()),
+            events: Events::default(),
+        };
+        let mut starts = streams.stream("start", 0);
+        for (number, &client) in plan.clients().iter().enumerate() {
+            let [client_end, server_end] = plan.endpoints(client);
+            let sessions = plan.sessions(number, &streams);
+            let hosts = [Host::Node(client), plan.server()];
+            let ways = [(client_end, server_end), (server_end, client_end)];
+            for ((session, host), (local, peer)) in sessions.into_iter().zip(hosts).zip(ways) {
+                let computer = world.computer_of(host);
+                let computed = std::time::Duration::ZERO;
+                world.ends.push(End { session, host, computer, local, peer, timer: None, computed });
+            }
+            world.handshakes.push(Handshake { client, begun: None, over: None });
+            let start = starts.below(plan.start_spread().as_micros().max(1));
+            world.happenings.push(Instant::from_micros(start), Happening::Start { handshake: number });
+        }
+        world
+    }
+
+    /// Lets everything happen; returns a record for every handshake, and the secrets of the sessions.
+    pub(crate) fn run(mut self, observer: &mut impl Observer) -> (Vec<Record>, Vec<Secrets>) {
+        while self.handshakes.iter().any(|handshake| handshake.over.is_none()) {
+            let next = [self.network.deadline(), self.happenings.next_at()].into_iter().flatten().min();
+            // Every handshake that has not ended has at least its giving up before it.
+            let Some(now) = next else { break };
+            self.step(now, observer);
+        }
+        let last = self.handshakes.iter().filter_map(|handshake| handshake.over.as_ref()).map(|over| over.at).max();
+        let end = last.unwrap_or_default() + AFTERMATH;
+        while let Some(now) = self.network.deadline().filter(|&at| at <= end && self.ledger.any_on_its_way()) {
+            self.run_network(now, observer);
+        }
+        let secrets = self.ends.iter().filter_map(|end| end.session.secrets()).collect();
+        ((0..self.handshakes.len()).map(|number| self.record(number)).collect(), secrets)
+    }
+
+    /// What is due at `now`: first on the air, then at the ends.
+    fn step(&mut self, now: Instant, observer: &mut impl Observer) {
+        if self.network.deadline() == Some(now) {
+            self.run_network(now, observer);
+        }
+        while let Some(happening) = self.happenings.pop_due(now) {
+            match happening {
+                Happening::Start { handshake } => self.start(now, handshake),
+                Happening::Send { end, datagram } => self.send(now, end, &datagram),
+                Happening::Timeout { end } => self.time_out(now, end),
+                Happening::Resume { computer } => self.resume(now, computer),
+                Happening::Over { handshake, outcome } => self.end_handshake(now, handshake, outcome),
+            }
+        }
+    }
+
+    fn run_network(&mut self, now: Instant, observer: &mut impl Observer) {
+        let mut events = std::mem::take(&mut self.events);
+        self.network.handle_deadline(now, &mut events, &mut Meter::new(&mut self.ledger, observer));
+        self.handle_events(now, &mut events);
+        self.events = events;
+    }
+
+    fn handle_events(&mut self, now: Instant, events: &mut Events) {
+        for event in events.iter() {
+            match event {
+                Event::Lost { datagram, .. } => self.ledger.lost(datagram),
+                Event::Delivered { datagram, host, source, destination, payload } => {
+                    self.ledger.arrived(datagram);
+                    if let Some(end) = self.end_at(host, destination, source) {
+                        self.receive(now, end, payload);
+                    }
+                }
+            }
+        }
+        events.clear();
+    }
+
+    /// The end of a conversation: ends are ordered by client, and clients by node.
+    fn end_at(&self, host: Host, local: Endpoint, peer: Endpoint) -> Option<usize> {
+        let of_client = |address| match Host::of_address(address) {
+            Some(Host::Node(node)) => self.handshakes.binary_search_by_key(&node, |handshake| handshake.client).ok(),
+            _ => None,
+        };
+        let ends = [of_client(local.address).map(client_end), of_client(peer.address).map(|client| client_end(client) + 1)];
+        let is_it = |end: &usize| {
+            let end = &self.ends[*end];
+            end.host == host && end.local == local && end.peer == peer
+        };
+        ends.into_iter().flatten().find(is_it)
+    }
+
+    fn start(&mut self, now: Instant, handshake: usize) {
+        let give_up = now + self.plan.give_up();
+        self.happenings.push(give_up, Happening::Over { handshake, outcome: Outcome::GaveUp });
+        let end = client_end(handshake);
+        self.ends[end].session.start(to_std(now));
+        self.after_call(now, end);
+    }
+
+    /// Hands a datagram to the network. The client's first one is where the clock of the handshake starts.
+    fn send(&mut self, now: Instant, end: usize, datagram: &[u8]) {
+        let handshake = &mut self.handshakes[end / 2];
+        if handshake.over.is_some() {
+            return;
+        }
+        if handshake.begun.is_none() {
+            handshake.begun = Some((now, self.network.radio_times(handshake.client, now)));
+        }
+        let id = self.ledger.sent(end, datagram);
+        let mut events = std::mem::take(&mut self.events);
+        let End { local, peer, .. } = self.ends[end];
+        let sent = self.network.send(now, local, peer, datagram, id, &mut events);
+        if sent.is_err() {
+            self.ledger.lost(id); // longer than a UDP datagram can be
+        }
+        self.handle_events(now, &mut events);
+        self.events = events;
+    }
+
+    fn receive(&mut self, now: Instant, end: usize, datagram: &[u8]) {
+        let computer = &mut self.computers[self.ends[end].computer];
+        if computer.busy_until > now || !computer.waiting.is_empty() {
+            computer.waiting.push_back((end, datagram.to_vec()));
+            return;
+        }
+        self.ends[end].session.handle_input(to_std(now), datagram);
+        self.after_call(now, end);
+    }
+
+    fn time_out(&mut self, now: Instant, end: usize) {
+        if self.ends[end].timer != Some(now) || self.handshakes[end / 2].over.is_some() {
+            return; // the timer was stopped or set anew
+        }
+        self.ends[end].timer = None;
+        let busy_until = self.computers[self.ends[end].computer].busy_until;
+        if busy_until > now {
+            self.ends[end].timer = Some(busy_until);
+            self.happenings.push(busy_until, Happening::Timeout { end });
+            return;
+        }
+        self.ends[end].session.handle_timeout(to_std(now));
+        self.after_call(now, end);
+    }
+
+    /// A computer takes up what waited for it, one datagram after the other.
+    fn resume(&mut self, now: Instant, computer: usize) {
+        while self.computers[computer].busy_until <= now {
+            let Some((end, datagram)) = self.computers[computer].waiting.pop_front() else { return };
+            self.ends[end].session.handle_input(to_std(now), &datagram);
+            self.after_call(now, end);
+        }
+    }
+
+    /// Takes from a session what a call has made of it.
+    fn after_call(&mut self, now: Instant, end: usize) {
+        let End { session, computer, timer, computed, .. } = &mut self.ends[end];
+        while let Some(transmit) = session.poll_transmit() {
+            let datagram = transmit.bytes.to_vec();
+            self.happenings.push(from_std(transmit.at).max(now), Happening::Send { end, datagram });
+        }
+        session.drain_operations(&mut |performed| *computed += performed.took);
+        let busy_until = from_std(session.busy_until());
+        if busy_until > now {
+            self.computers[*computer].busy_until = busy_until;
+            self.happenings.push(busy_until, Happening::Resume { computer: *computer });
+        }
+        let deadline = session.deadline().map(|at| from_std(at).max(now + Duration::from_micros(1)));
+        if deadline != *timer {
+            *timer = deadline;
+            if let Some(at) = deadline {
+                self.happenings.push(at, Happening::Timeout { end });
+            }
+        }
+        self.check_status(now, end / 2);
+    }
+
+    /// Sees whether a handshake has ended. Verifying may end later than the call that began it.
+    fn check_status(&mut self, now: Instant, handshake: usize) {
+        let status = [client_end(handshake), client_end(handshake) + 1].map(|end| self.ends[end].session.status());
+        let over = match status {
+            [Status::Established { at: client }, Status::Established { at: server }] => {
+                Some((from_std(client.max(server)), Outcome::Completed))
+            }
+            [Status::Failed(failure), _] | [_, Status::Failed(failure)] => Some((now, outcome_of(&failure))),
+            _ => None,
+        };
+        if let Some((at, outcome)) = over {
+            self.happenings.push(at.max(now), Happening::Over { handshake, outcome });
+        }
+    }
+
+    fn end_handshake(&mut self, now: Instant, handshake: usize, outcome: Outcome) {
+        let computed = [0, 1].map(|side| self.ends[client_end(handshake) + side].computed);
+        let handshake = &mut self.handshakes[handshake];
+        if handshake.over.is_none() {
+            let radio = self.network.radio_times(handshake.client, now);
+            handshake.over = Some(Over { at: now, outcome, radio, computed });
+        }
+    }
+
+    fn record(&self, number: usize) -> Record {
+        let Handshake { client, begun, over } = &self.handshakes[number];
+        let never = Over { at: Instant::ZERO, outcome: Outcome::GaveUp, radio: RadioTimes::default(), computed: Default::default() };
+        let over = over.as_ref().unwrap_or(&never);
+        let (start, radio_before) = begun.unwrap_or((over.at, over.radio));
+        let elapsed = over.at.since(start);
+        let costs = self.ledger.costs(number);
+        let repetitions = self.ledger.retransmissions(number);
+        let nodes = || (0..self.plan.nodes()).map(|node| NodeId(node as u16));
+        Record {
+            seed: self.seed,
+            client: client.0,
+            outcome: over.outcome,
+            duration_s: (over.outcome == Outcome::Completed).then(|| elapsed.as_secs_f64()),
+            bytes_phy: costs.bytes_phy,
+            bytes_ack: costs.bytes_ack,
+            frames: costs.frames,
+            frames_ack: costs.frames_ack,
+            datagrams: costs.datagrams,
+            bytes_udp: costs.bytes_udp,
+            retransmissions_needed: repetitions.needed,
+            retransmissions_spurious: repetitions.spurious,
+            datagrams_lost: self.ledger.losses(number),
+            compute_client_s: over.computed[0].as_secs_f64(),
+            compute_server_s: over.computed[1].as_secs_f64(),
+            energy_client: self.plan.client_energy(elapsed, over.radio.since(radio_before), over.computed[0]),
+            queue_peak: nodes().map(|node| self.network.queue_peak(node) as u64).collect(),
+            reassembly_peak_bytes: nodes().map(|node| self.network.reassembly_peak(node).reserved as u64).collect(),
+        }
+    }
+
+    fn computer_of(&self, host: Host) -> usize {
+        match host {
+            Host::Node(node) => node.index(),
+            Host::Internet => self.computers.len() - 1,
+        }
+    }
+}
+
+/// The client's end of a handshake; the server's comes after it.
+const fn client_end(handshake: usize) -> usize {
+    2 * handshake
+}
+
+fn outcome_of(failure: &Failure) -> Outcome {
+    match failure {
+        Failure::TimedOut => Outcome::TimedOut,
+        Failure::AlertReceived { .. } => Outcome::Alert,
+        _ => Outcome::Error,
+    }
+}
+
+fn to_std(at: Instant) -> std::time::Duration {
+    std::time::Duration::from_micros(at.as_micros())
+}
+
+/// The microsecond in which a session's time lies, rounded up: nothing happens early.
+fn from_std(at: std::time::Duration) -> Instant {
+    Instant::from_micros(at.as_nanos().div_ceil(1_000) as u64)
+}
