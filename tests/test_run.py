@@ -1,6 +1,7 @@
 """`slowhand run`: the same records from everywhere, in the shapes that scripts rely on."""
 
 import json
+import subprocess
 from pathlib import Path
 
 import polars
@@ -87,9 +88,16 @@ def test_the_table_shows_what_the_json_says(cli: Cli) -> None:
     assert shown == pytest.approx(result["metrics"]["duration_s"]["max"], rel=0.001)
 
 
-def test_pcap_opens_with_the_magic_of_pcapng(cli: Cli, tmp_path: Path) -> None:
-    cli("run", QUICKSTART, "--count", 1, "--pcap", "first.pcapng")
-    assert (tmp_path / "first.pcapng").read_bytes()[:4] == b"\x0a\x0d\x0d\x0a"
+def test_the_pcap_holds_the_frames_of_the_first_record(cli: Cli, tmp_path: Path) -> None:
+    output = ("--pcap", "first.pcapng", "--records", "all.parquet")
+    cli("run", QUICKSTART, "--count", 3, "--seed", 5, *LOSSY, *output)
+    command = ["tshark", "-r", "first.pcapng", "-T", "fields", "-e", "wpan.frame_type"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+    types = [int(line, 16) for line in done.stdout.splitlines()]
+    record = polars.read_parquet(tmp_path / "all.parquet").row(0, named=True)
+    # IEEE 802.15.4-2020 table 7-1: 1 is a data frame, 2 an acknowledgement.
+    assert types.count(1) == record["frames"]
+    assert types.count(2) == record["frames_ack"]
 
 
 @pytest.mark.parametrize("option", ["--pcap", "--records"])

@@ -85,7 +85,7 @@ def run(
     else:
         from slowhand import report
 
-        report.show(handshakes, interrupted)
+        report.show(handshakes, interrupted, report.console())
     if interrupted:
         raise typer.Exit(INTERRUPTED)
 
@@ -98,7 +98,7 @@ def stacks(json: Json = False) -> None:
     else:
         from slowhand import report
 
-        report.show_stacks(slowhand.stacks())
+        report.show_stacks(slowhand.stacks(), report.console())
 
 
 @app.command(epilog="Example: slowhand schema > scenario.schema.json")

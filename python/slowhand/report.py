@@ -58,9 +58,8 @@ def console() -> Console:
     return made if made.is_terminal else Console(highlight=False, markup=False, width=WIDTH)
 
 
-def show(handshakes: Run, interrupted: bool) -> None:
+def show(handshakes: Run, interrupted: bool, out: Console) -> None:
     """Prints the report of a run."""
-    out = console()
     summary = handshakes.summary()
     out.print(_outcomes(summary, interrupted))
     if summary["completed"]:
@@ -71,9 +70,8 @@ def show(handshakes: Run, interrupted: bool) -> None:
         out.print(line, style="dim")
 
 
-def show_stacks(stacks: list[dict[str, Any]]) -> None:
+def show_stacks(stacks: list[dict[str, Any]], out: Console) -> None:
     """Prints a block for each library."""
-    out = console()
     for stack in stacks:
         table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
         table.add_column(style="dim", no_wrap=True)

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use pyo3::create_exception;
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
+use slowhand_lab::CaptureRunError;
 use slowhand_lab::scenario::{self as lab, Override};
 
 use crate::about::about;
@@ -38,9 +39,11 @@ impl Scenario {
 /// Runs the handshake of `seed` and writes its frames to `path` as pcapng.
 #[pyfunction]
 pub fn capture(py: Python<'_>, scenario: &Scenario, seed: u64, path: PathBuf) -> PyResult<()> {
-    py.detach(|| slowhand_lab::capture_run(&scenario.0, seed, &path))
-        .map_err(|error| PyOSError::new_err(error.to_string()))?;
-    Ok(())
+    match py.detach(|| slowhand_lab::capture_run(&scenario.0, seed, &path)) {
+        Ok(_) => Ok(()),
+        Err(CaptureRunError::Plan(error)) => Err(refused(error)),
+        Err(CaptureRunError::Capture(error)) => Err(PyOSError::new_err(error.to_string())),
+    }
 }
 
 /// The JSON Schema of a scenario.
