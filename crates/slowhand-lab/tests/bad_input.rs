@@ -1,0 +1,210 @@
+//! Wrong input, and the one message that each of it gets.
+//!
+//! A file of the corpus says in its first line what its message is, after the file's name: line, key, what was
+//! found, what is allowed. One that ends in `...` is the beginning of the message.
+
+use std::fmt::Display;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use proptest::prelude::*;
+use slowhand_lab::device::Device;
+use slowhand_lab::scenario::{Auth, Override, Scenario};
+
+/// The files of a corpus; tests run in the directory of the crate.
+fn corpus(directory: &str) -> Vec<PathBuf> {
+    let entries = fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path());
+    let mut files: Vec<PathBuf> = entries.filter(|path| path.extension().is_some_and(|ext| ext == "toml")).collect();
+    files.sort();
+    files
+}
+
+/// Reads every file and compares its message with its first line.
+fn check<T, E: Display>(directory: &str, least: usize, load: impl Fn(&Path) -> Result<T, E>) {
+    let files = corpus(directory);
+    assert!(files.len() >= least, "{} files in {directory}", files.len());
+    let mut wrong = Vec::new();
+    for file in &files {
+        let text = fs::read_to_string(file).unwrap();
+        let first = text.lines().next().and_then(|line| line.strip_prefix("# ")).unwrap();
+        let expected = format!("{}:{first}", file.display());
+        let message = load(file).err().map_or("no error".to_owned(), |error| error.to_string());
+        let agrees = match expected.strip_suffix("...") {
+            Some(beginning) => message.starts_with(beginning),
+            None => message == expected,
+        };
+        if !agrees || message.contains('\n') {
+            wrong.push(format!("expected {expected}\n   found {message}\n"));
+        }
+    }
+    assert!(wrong.is_empty(), "{} of {}:\n{}", wrong.len(), files.len(), wrong.join("\n"));
+}
+
+#[test]
+fn every_wrong_scenario_is_told_what_is_wrong() {
+    check("tests/bad", 100, |file| Scenario::load(file, &[]));
+}
+
+#[test]
+fn every_wrong_device_is_told_what_is_wrong() {
+    check("tests/bad_device", 6, |file| Device::load(&file.to_string_lossy(), Path::new("")));
+}
+
+#[test]
+fn a_wrong_device_blames_its_own_file() {
+    let device = "client.device=../bad_device/no-source.toml".parse().unwrap();
+    let error = Scenario::load(&scenario("quickstart"), &[device]).unwrap_err().to_string();
+    assert!(error.contains("client.device"), "there is no such file from scenarios/ on: {error}");
+    let device = "client.device=../crates/slowhand-lab/tests/bad_device/no-source.toml".parse().unwrap();
+    let error = Scenario::load(&scenario("quickstart"), &[device]).unwrap_err().to_string();
+    assert!(error.contains("no-source.toml:3: supply_v: found { value = 2.8 }, allowed: "), "{error}");
+}
+
+#[test]
+fn a_file_that_cannot_be_read_is_named() {
+    let error = Scenario::load(Path::new("tests/bad/there-is-none.toml"), &[]).unwrap_err().to_string();
+    assert!(error.starts_with("tests/bad/there-is-none.toml: found "), "{error}");
+    assert!(error.ends_with("allowed: a TOML file that can be read"), "{error}");
+}
+
+#[test]
+fn overrides_are_blamed_by_their_own_name() {
+    for (text, message) in [
+        ("network.link_pdr=1.5", "--set network.link_pdr: found 1.5, allowed: a probability from 0 to 1"),
+        (
+            "network.topology={ kind = \"line\", hops = -1 }",
+            "--set network.topology: network.topology.hops: found -1, allowed: a whole number from 1 to 65534",
+        ),
+        (
+            "network.link_prd=0.9",
+            "--set network.link_prd: found an unknown key (did you mean \"link_pdr\"?), allowed: topology, link_pdr, \
+             ack_pdr, channel_pdr",
+        ),
+        ("mac.kind=aloha", "--set mac.kind: found \"aloha\", allowed: \"tsch\""),
+        ("session.max_fragment_length=1000", "--set session.max_fragment_length: found 1000, allowed: 512, 1024"),
+        (
+            "session.suite.tag=8",
+            "--set session.suite.tag: found \"TLS_ECDHE_ECDSA_WITH_AES_128_CCM\" before .tag, which has no keys",
+        ),
+        ("network.link_pdr", "--set network.link_pdr: found no value, allowed: key=value"),
+        ("network..link_pdr=1", "--set network..link_pdr: found network..link_pdr=1, allowed: a dotted path"),
+        ("=1", "--set : found =1, allowed: a dotted path"),
+        ("mac.slotframe=", "--set mac.slotframe: found ``, allowed: a TOML value"),
+        ("mac.slotframe=[1", "--set mac.slotframe: found `[1`, allowed: a TOML value"),
+    ] {
+        let error = match text.parse::<Override>() {
+            Ok(change) => Scenario::load(&scenario("quickstart"), &[change]).unwrap_err(),
+            Err(error) => error,
+        };
+        assert!(error.to_string().starts_with(message), "{error}\nnot {message}");
+    }
+}
+
+#[test]
+fn what_overrides_replace() {
+    let changes = [
+        "network.link_pdr=0.5",
+        "session.auth=server",
+        "session.server_timeout_s = 9",
+        "client.nodes=[1]",
+        "network.topology.hops=2",
+        "mac.slotframe=101",
+        "lowpan={ reassembly_buffers = 7 }",
+    ];
+    let changes: Vec<Override> = changes.iter().map(|text| text.parse().unwrap()).collect();
+    let scenario = Scenario::load(&scenario("quickstart"), &changes).unwrap();
+    assert_eq!(scenario.network.link_pdr.get(), 0.5);
+    assert_eq!(scenario.session.server_timeout_s.unwrap().get(), 9.0);
+    assert_eq!(scenario.session.auth(), Auth::Server);
+    assert_eq!(scenario.network.topology.node_count(), 3);
+    assert_eq!(scenario.lowpan.reassembly_buffers.get(), 7);
+    assert_eq!(scenario.name, "quickstart");
+}
+
+/// The path of a scenario that comes with the laboratory.
+fn scenario(name: &str) -> PathBuf {
+    Path::new("../../scenarios").join(name).with_extension("toml")
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2_000))]
+
+    #[test]
+    fn no_text_is_too_strange(text in any::<String>()) {
+        let _ = text.parse::<Scenario>();
+        let _ = text.parse::<Override>();
+    }
+
+    /// Pieces of TOML in any order get further than arbitrary text does.
+    #[test]
+    fn no_toml_is_too_strange(pieces in prop::collection::vec(prop::sample::select(PIECES), 0..40)) {
+        let _ = pieces.concat().parse::<Scenario>();
+    }
+
+    #[test]
+    fn a_scenario_with_a_slip_is_read_or_refused_with_its_line(
+        name in prop::sample::select(&["quickstart", "psk-tinydtls", "lossy-line"][..]),
+        at in any::<prop::sample::Index>(),
+        cut in 0_usize..12,
+        piece in prop::sample::select(PIECES),
+    ) {
+        let text = fs::read_to_string(scenario(name)).unwrap();
+        let characters: Vec<char> = text.chars().collect();
+        let at = at.index(characters.len());
+        let end = (at + cut).min(characters.len());
+        let slipped: String =
+            characters[..at].iter().copied().chain(piece.chars()).chain(characters[end..].iter().copied()).collect();
+        if let Err(error) = slipped.parse::<Scenario>() {
+            let message = error.to_string();
+            prop_assert!(message.starts_with("scenario.toml:"), "{message}");
+            prop_assert!(message.contains("found ") && message.contains("allowed: "), "{message}");
+            prop_assert!(!message.contains('\n'), "{message}");
+        }
+    }
+}
+
+const PIECES: &[&str] = &[
+    "[network]\n",
+    "[mac]\n",
+    "[session]\n",
+    "[[client]]\n",
+    "[client]\n",
+    "topology = ",
+    "link_pdr = ",
+    "kind = ",
+    "hops = ",
+    "schedule = ",
+    "suite = ",
+    "{ ",
+    " }",
+    "[",
+    "]",
+    "\n",
+    ", ",
+    ".",
+    "=",
+    "\"",
+    "'''",
+    "1",
+    "-1",
+    "0.5",
+    "1e999",
+    "nan",
+    "-inf",
+    "0x7fffffffffffffff",
+    "99999999999999999999",
+    "true",
+    "2026-11-21",
+    "\"line\"",
+    "\"tsch\"",
+    "\"star\"",
+    "leaves = 3",
+    "depth = 9, fan_out = 9",
+    "\\u0000",
+    "\u{feff}",
+    "\u{202e}",
+    "ß",
+    "#",
+    "65535",
+    "0",
+];

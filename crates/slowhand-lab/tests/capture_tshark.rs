@@ -1,0 +1,216 @@
+//! Captures, as Wireshark's own tools read them.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Arc;
+use std::time::Duration;
+
+use slowhand_lab::capture::{CaptureError, CaptureWriter};
+use slowhand_net::address::{Eui64, NodeId, internet_address, mesh_address};
+use slowhand_net::ip::{Endpoint, UdpDatagram, udp_datagram};
+use slowhand_net::lowpan::{Contexts, FRAME_CAPACITY, Fragmenter, Link};
+use slowhand_net::radio::frame;
+use slowhand_net::radio::phy::MAX_PSDU;
+use slowhand_tls::{Role, SessionConfig, Stack, Status, Suite, Weightless};
+
+/// A key log line of the form that the format's specification gives, the values made up.
+fn key_log() -> String {
+    format!("CLIENT_RANDOM {} {}", "5a".repeat(32), "c3".repeat(48))
+}
+
+/// A data frame of node 1 for the root, check sequence included. A payload that begins with two zero bits
+/// is none of 6LoWPAN's (RFC 4944 section 5.1).
+fn data_frame(sequence: u8, payload: &[u8]) -> Vec<u8> {
+    let mut octets = [0; MAX_PSDU];
+    let (from, to) = (Eui64::of_node(NodeId(1)), Eui64::of_node(NodeId::ROOT));
+    let length = frame::write_data(&mut octets, sequence, from, to, payload).unwrap();
+    let fcs = frame::fcs(&octets[..length]);
+    [&octets[..length], &fcs].concat()
+}
+
+/// What a tool prints of a file.
+fn run(tool: &str, arguments: &[&str]) -> String {
+    let output = Command::new(tool).args(arguments).output();
+    let output = output.unwrap_or_else(|error| panic!("{tool}: {error}; install it (apt-get install tshark)"));
+    assert!(output.status.success(), "{tool}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// A place for a file of this test run.
+fn place(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_TARGET_TMPDIR")).join(name)
+}
+
+#[test]
+fn tshark_reads_link_type_channel_slot_number_and_time() {
+    let path = place("frames.pcapng");
+    let mut capture = CaptureWriter::create(&path).unwrap();
+    capture.secrets([key_log().as_str()]).unwrap();
+    capture.frame(2_120, 11, Some(0), &data_frame(1, &[0, 1, 2, 3, 4])).unwrap();
+    capture.frame(2_120, 20, Some(u64::from(u32::MAX) + 7), &data_frame(2, &[0; 16])).unwrap();
+    capture.frame(3_600_000_000_001, 26, None, &data_frame(3, &[0; 104])).unwrap();
+    capture.finish().unwrap();
+
+    let file = path.to_str().unwrap();
+    let fields = run(
+        "tshark",
+        &[
+            "-r",
+            file,
+            "-T",
+            "fields",
+            "-e",
+            "frame.encap_type",
+            "-e",
+            "frame.time_epoch",
+            "-e",
+            "frame.len",
+            "-e",
+            "wpan-tap.length",
+            "-e",
+            "wpan-tap.fcs_type",
+            "-e",
+            "wpan-tap.ch_num",
+            "-e",
+            "wpan-tap.ch_page",
+            "-e",
+            "wpan-tap.asn",
+            "-e",
+            "wpan.seq_no",
+            "-e",
+            "wpan.src64",
+            "-e",
+            "wpan.fcs_ok",
+        ],
+    );
+    // Wireshark's own number of the encapsulation is 206, which it calls "IEEE 802.15.4 Wireless with TAP
+    // pseudo-header"; link type 283 is what stands in the file.
+    let rows: Vec<Vec<&str>> = fields.lines().map(|line| line.split('\t').collect()).collect();
+    let source = "02:12:74:00:00:00:00:01";
+    assert_eq!(
+        rows,
+        [
+            ["206", "0.002120000", "60", "32", "1", "11", "0", "0", "1", source, "1"],
+            ["206", "0.002120000", "71", "32", "1", "20", "0", "4294967302", "2", source, "1"],
+            ["206", "3600000.000001000", "147", "20", "1", "26", "0", "", "3", source, "1"],
+        ]
+    );
+    let listed = run("capinfos", &["-E", "-M", "-I", "-o", file]);
+    assert!(listed.contains("(wpan-tap)") || listed.contains("TAP"), "{listed}");
+    assert!(listed.contains("Strict time order:   True"), "{listed}");
+}
+
+#[test]
+fn the_link_type_and_the_secrets_stand_where_the_format_wants_them() {
+    let path = place("secrets.pcapng");
+    let mut capture = CaptureWriter::create(&path).unwrap();
+    let second = format!("CLIENT_RANDOM {} {}", "77".repeat(32), "88".repeat(48));
+    capture.secrets([key_log().as_str(), second.as_str()]).unwrap();
+    capture.frame(1, 11, None, &data_frame(1, &[0])).unwrap();
+    capture.finish().unwrap();
+
+    // The interface description follows the section header of 28 octets: its link type is in octets 8 and 9.
+    let octets = std::fs::read(&path).unwrap();
+    assert_eq!(octets[28..32], 1_u32.to_le_bytes());
+    assert_eq!(octets[36..38], 283_u16.to_le_bytes());
+
+    let listed = run("capinfos", &[path.to_str().unwrap()]);
+    assert!(listed.contains("Number of decryption secrets in file: 1"), "{listed}");
+}
+
+/// A handshake in memory between two real libraries, its datagrams put into frames.
+#[test]
+fn tshark_decrypts_a_session_with_the_embedded_secrets() {
+    let suite = Suite::TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8;
+    let end = |role| {
+        let config = SessionConfig { seed: [role as u8 + 1; 32], ..SessionConfig::new(role, Stack::Mbedtls, suite) };
+        slowhand_tls::build(&config, Arc::new(Weightless)).unwrap()
+    };
+    let (mut client, mut server) = (end(Role::Client), end(Role::Server));
+    let mut datagrams: Vec<(Role, Vec<u8>)> = Vec::new();
+    client.start(Duration::ZERO);
+    loop {
+        let before = datagrams.len();
+        while let Some(datagram) = client.poll_transmit().map(|transmit| transmit.bytes.to_vec()) {
+            server.handle_input(Duration::ZERO, &datagram);
+            datagrams.push((Role::Client, datagram));
+        }
+        while let Some(datagram) = server.poll_transmit().map(|transmit| transmit.bytes.to_vec()) {
+            client.handle_input(Duration::ZERO, &datagram);
+            datagrams.push((Role::Server, datagram));
+        }
+        if datagrams.len() == before {
+            break;
+        }
+    }
+    assert!(matches!(client.status(), Status::Established { .. }), "{:?}", client.status());
+
+    let path = place("handshake.pcapng");
+    let mut capture = CaptureWriter::create(&path).unwrap();
+    capture.secrets([client.secrets().unwrap().key_log_line().as_str()]).unwrap();
+    for (number, (sender, datagram)) in datagrams.iter().enumerate() {
+        for frame in frames(number as u8, *sender, datagram) {
+            capture.frame(number as u64 * 1_000, 11, Some(number as u64), &frame).unwrap();
+        }
+    }
+    capture.finish().unwrap();
+
+    let mut arguments = vec!["-r", path.to_str().unwrap(), "-d", "udp.port==5684,dtls"];
+    arguments.extend(["-o", "6lowpan.context0:2001:db8::/64", "-o", "6lowpan.context1:2001:db8:1::/64"]);
+    let fields = ["dtls.handshake.type", "_ws.malformed", "wpan.fcs_ok"];
+    let dissected =
+        run("tshark", &[&arguments[..], &["-T", "fields"], &fields.map(|field| ["-e", field]).concat()].concat());
+    let types: Vec<&str> = dissected.lines().filter_map(|line| line.split('\t').next()).collect();
+    // The last handshake message of both is Finished (20), which is encrypted.
+    let finished = types.iter().filter(|types| types.split(',').any(|number| number == "20")).count();
+    assert_eq!(finished, 2, "{types:?}");
+    assert!(dissected.lines().all(|line| line.ends_with("\t\t1")), "{dissected}");
+}
+
+/// The frames of a datagram between node 1 and the Internet.
+fn frames(sequence: u8, sender: Role, datagram: &[u8]) -> Vec<Vec<u8>> {
+    let mut ends = [Endpoint::new(mesh_address(NodeId(1)), 61_617), Endpoint::new(internet_address(), 5_684)];
+    let mut link = [Eui64::of_node(NodeId(1)), Eui64::of_node(NodeId::ROOT)];
+    if sender == Role::Server {
+        ends.reverse();
+        link.reverse();
+    }
+    let mut packet = vec![0; UdpDatagram::HEADERS + datagram.len()];
+    udp_datagram(ends[0], ends[1], datagram, &mut packet).unwrap();
+    let [source, destination] = link;
+    let hop = Link { source, destination };
+    let tag = u16::from(sequence);
+    let mut fragmenter = Fragmenter::new(&packet, hop, &Contexts::mesh(), tag, FRAME_CAPACITY).unwrap();
+    let mut payload = [0; FRAME_CAPACITY];
+    let mut frames = Vec::new();
+    while let Some(length) = fragmenter.next_frame(&packet, &mut payload).unwrap() {
+        let mut octets = [0; MAX_PSDU];
+        let length = frame::write_data(&mut octets, sequence, source, destination, &payload[..length]).unwrap();
+        frames.push([&octets[..length], &frame::fcs(&octets[..length])].concat());
+    }
+    frames
+}
+
+#[test]
+fn times_never_run_backwards() {
+    let mut capture = CaptureWriter::new(Vec::new(), Path::new("a.pcapng")).unwrap();
+    capture.frame(20, 11, None, &data_frame(1, &[0])).unwrap();
+    let error = capture.frame(19, 11, None, &data_frame(2, &[0])).unwrap_err();
+    assert!(matches!(error, CaptureError::OutOfOrder { time_us: 19, last_us: 20, .. }));
+    assert!(error.to_string().starts_with("a.pcapng: a frame of 19 us behind one of 20 us"), "{error}");
+    assert!(matches!(capture.secrets([""]), Err(CaptureError::LateSecrets { .. })));
+}
+
+#[test]
+fn a_path_that_cannot_be_written_is_told_at_once() {
+    let path = place("no-such-directory/x.pcapng");
+    let error = CaptureWriter::create(&path).err().unwrap().to_string();
+    assert!(error.starts_with(&format!("{}: cannot write the capture: ", path.display())), "{error}");
+}
+
+#[test]
+fn a_full_disk_is_told_with_the_path() {
+    let capture = CaptureWriter::create(Path::new("/dev/full"));
+    let error = capture.and_then(CaptureWriter::finish).err().unwrap().to_string();
+    assert!(error.starts_with("/dev/full: cannot write the capture: "), "{error}");
+}
