@@ -78,8 +78,6 @@ pub struct Sent {
     pub at: Instant,
     pub side: Side,
     pub flags: Flags,
-    /// Relative to the SYN.
-    pub seq: u32,
     pub len: usize,
     pub ecn: EcnMark,
 }
@@ -135,26 +133,21 @@ impl Pair {
 
     /// Lets both ends send what they can.
     pub fn flush(&mut self) {
-        for side in [Side::A, Side::B] {
-            let mut out = [0; 2048];
-            let now = self.now;
-            while let Some(transmit) = self.side(side).poll_transmit(now, &mut out) {
-                self.carry(side, transmit.ecn, &out[..transmit.len]);
-            }
+        self.flush_side(Side::A);
+        self.flush_side(Side::B);
+    }
+
+    fn flush_side(&mut self, side: Side) {
+        let mut out = [0; 2048];
+        let now = self.now;
+        while let Some(transmit) = self.side(side).poll_transmit(now, &mut out) {
+            self.carry(side, transmit.ecn, &out[..transmit.len]);
         }
     }
 
     fn carry(&mut self, side: Side, ecn: EcnMark, bytes: &[u8]) {
         let segment = Segment::parse(bytes).unwrap();
-        let base = initial_seq(side).0;
-        self.log.push(Sent {
-            at: self.now,
-            side,
-            flags: segment.flags,
-            seq: segment.seq.0.wrapping_sub(base),
-            len: segment.payload.len(),
-            ecn,
-        });
+        self.log.push(Sent { at: self.now, side, flags: segment.flags, len: segment.payload.len(), ecn });
         if !segment.payload.is_empty() {
             self.data_count[side as usize] += 1;
         }
@@ -178,14 +171,24 @@ impl Pair {
         }
     }
 
+    /// When the next event is, after both ends sent what they could.
+    pub fn next_event(&mut self) -> Option<Instant> {
+        self.flush();
+        self.upcoming()
+    }
+
+    fn upcoming(&self) -> Option<Instant> {
+        let arrival = self.in_flight.peek().map(|Reverse(next)| next.0);
+        let events = [arrival, self.a.deadline(), self.b.deadline()];
+        events.into_iter().flatten().min()
+    }
+
     /// Goes to the next event; false where there is none.
     pub fn step(&mut self) -> bool {
         self.flush();
         self.steps += 1;
         assert!(self.steps < 2_000_000, "no end in sight at {}", self.now);
-        let arrival = self.in_flight.peek().map(|Reverse(next)| next.0);
-        let deadlines = [self.a.deadline(), self.b.deadline()];
-        let Some(next) = [arrival, deadlines[0], deadlines[1]].into_iter().flatten().min() else {
+        let Some(next) = self.upcoming() else {
             return false;
         };
         assert!(next >= self.now, "time runs backwards");
@@ -200,6 +203,7 @@ impl Pair {
             let source = endpoint(to.other()).address;
             let ecn = EcnMark::from_traffic_class(ecn);
             self.side(to).handle_segment(now, source, ecn, &bytes).unwrap();
+            self.flush_side(to);
         }
         for side in [Side::A, Side::B] {
             self.side(side).handle_timeout(now);

@@ -72,9 +72,12 @@ impl Scoreboard {
     /// Takes in SACK blocks; returns how many octets were news. Blocks that cannot be, and
     /// reports of duplicates, are passed over.
     pub(super) fn sack(&mut self, blocks: &SackBlocks) -> u32 {
-        let flight = SeqRange::new(self.una, self.next);
+        // Counted from `una`, because edges from all around the circle have no order.
+        let offset = |seq: SeqNumber| seq.0.wrapping_sub(self.una.0);
+        let flight = self.flight();
         let plausible = |block: &SeqRange| {
-            !block.is_empty() && flight.start.before(block.start) && block.end.at_or_before(flight.end)
+            let (start, end) = (offset(block.start), offset(block.end));
+            0 < start && start < end && end <= flight
         };
         let blocks = blocks.iter().filter(plausible);
         blocks.map(|block| self.sacked.insert(block)).sum()

@@ -190,9 +190,7 @@ impl Connection {
             return;
         }
         if self.state == State::SynReceived && segment.flags.contains(Flags::SYN) {
-            // The peer's SYN again: our SYN-ACK was lost.
-            self.handshake.due = true;
-            return;
+            return self.on_syn_again(now, segment);
         }
         if self.state == State::TimeWait && segment.flags.contains(Flags::FIN) {
             self.timers.set(Timer::TimeWait, now + self.config.time_wait);
@@ -201,6 +199,18 @@ impl Connection {
             self.challenge(now);
         } else {
             self.receiver.on_old_segment(segment, &mut self.statistics);
+        }
+    }
+
+    /// The peer's SYN once more: either both sides opened at once, and this acknowledges ours
+    /// (RFC 9293 section 3.5, figure 7), or our SYN-ACK was lost.
+    fn on_syn_again(&mut self, now: Instant, segment: &Segment<'_>) {
+        let acknowledged = segment.flags.contains(Flags::ACK);
+        if acknowledged && segment.ack == self.initial_seq + 1 {
+            self.establish(now, segment);
+            self.receiver.acknowledge_now();
+        } else if !acknowledged {
+            self.handshake.due = true;
         }
     }
 

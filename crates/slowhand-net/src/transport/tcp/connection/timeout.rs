@@ -9,7 +9,7 @@ impl Connection {
         while let Some(timer) = self.timers.take_due(now) {
             match timer {
                 Timer::Retransmit => self.on_retransmit_timer(now),
-                Timer::TailLossProbe => self.sender.on_probe_timer(),
+                Timer::TailLossProbe => self.sender.on_probe_timer(now, &mut self.timers),
                 Timer::Persist => self.sender.on_persist_timer(),
                 Timer::DelayedAck => self.receiver.acknowledge_now(),
                 Timer::KeepAlive => self.on_keep_alive_timer(now),

@@ -205,7 +205,6 @@ impl Sender {
             self.note_sent(now, transmission, timers, statistics);
             if probing {
                 statistics.tail_loss_probes += 1;
-                self.restart_timer(now, timers);
             }
         }
         self.watch_window(now, timers);
@@ -425,8 +424,10 @@ impl Sender {
         self.window_probe_due = true;
     }
 
-    pub(super) fn on_probe_timer(&mut self) {
+    /// The retransmission timer starts again with the probe (RFC 8985 section 7.3).
+    pub(super) fn on_probe_timer(&mut self, now: Instant, timers: &mut Timers) {
         self.probe_due = true;
+        self.restart_timer(now, timers);
     }
 }
 

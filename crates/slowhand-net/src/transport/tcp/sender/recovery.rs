@@ -37,16 +37,16 @@ impl Sender {
         let same_window = !self.update_window(ack);
         let advanced = ack.ack.since(self.board.una());
         if advanced > 0 {
+            if ack.congestion {
+                self.on_congestion_echo(now, flight, statistics);
+            }
             self.board.acknowledge(ack.ack);
             self.buffer.acknowledge(ack.ack);
         }
         let news = if self.sack { self.board.sack(&ack.sack) } else { 0 };
-        let duplicate =
-            advanced == 0 && flight > 0 && if self.sack { news > 0 } else { same_window && !ack.occupies_sequence };
+        let signals_loss = if self.sack { news > 0 } else { same_window && !ack.occupies_sequence };
+        let duplicate = advanced == 0 && flight > 0 && signals_loss;
 
-        if ack.congestion {
-            self.on_congestion_echo(now, flight, statistics);
-        }
         if advanced > 0 {
             self.on_progress(now, ack, advanced, flight);
         } else if duplicate {
@@ -92,7 +92,11 @@ impl Sender {
         self.measure(now, ack);
         self.retries = 0;
         match self.phase {
-            Phase::Open => self.open_window(now, octets, flight),
+            // Not while the window that met congestion is being acknowledged.
+            Phase::Open if self.congestion_until.at_or_before(ack.ack) => {
+                self.open_window(now, octets, flight);
+            }
+            Phase::Open => {}
             Phase::Timeout => {
                 self.open_window(now, octets, flight);
                 if self.recover.at_or_before(ack.ack) {
@@ -256,6 +260,7 @@ impl Sender {
             if self.phase == Phase::Open {
                 statistics.losses_repaired_by_probe += 1;
                 self.congestion.on_congestion(now, flight);
+                self.congestion_until = self.board.next();
                 self.reduced_window = true;
             }
         } else if nothing_new {
@@ -263,7 +268,8 @@ impl Sender {
         }
     }
 
-    /// ECN-Echo: react as to a loss, once for each window of data (RFC 3168 section 6.1.2).
+    /// ECN-Echo: react as to a loss, once for each window of data (RFC 3168 section 6.1.2): the
+    /// first octet acknowledged was sent after the last reaction.
     fn on_congestion_echo(&mut self, now: Instant, flight: u32, statistics: &mut Statistics) {
         let new_window = self.congestion_until.at_or_before(self.board.una());
         if self.phase == Phase::Open && new_window {
