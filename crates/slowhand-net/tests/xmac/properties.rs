@@ -6,7 +6,7 @@ use slowhand_net::address::NodeId;
 use slowhand_net::clock::Duration;
 use slowhand_net::radio::link::LinkQuality;
 use slowhand_net::radio::phy::air_time;
-use slowhand_net::radio::xmac::Config;
+use slowhand_net::radio::xmac::{Config, Retry};
 use slowhand_net::radio::{DropReason, FrameKind, Indication, Mac, RadioTimes};
 
 #[derive(Clone, Debug)]
@@ -26,7 +26,7 @@ fn scenario() -> impl Strategy<Value = Scenario> {
         let quality =
             prop_oneof![2 => Just(None), 2 => Just(Some((1.0, 1.0))), 3 => (0.0..1.0, 0.0..1.0).prop_map(Some)];
         let config =
-            (prop::sample::select(vec![62_500u64, 125_000, 250_000]), any::<[bool; 3]>(), 0usize..5, 1usize..9);
+            (prop::sample::select(vec![62_500u64, 125_000, 250_000]), any::<[bool; 5]>(), 0usize..5, 1usize..9);
         let traffic = prop::collection::vec((0u64..3_000_000, 0..nodes, 0usize..105, 0usize..6), 1..25);
         (
             prop::collection::vec(quality, pairs),
@@ -39,7 +39,7 @@ fn scenario() -> impl Strategy<Value = Scenario> {
                 move |(
                     qualities,
                     phases,
-                    (interval, [data_ack, delayed, assess], encounters, queue),
+                    (interval, [data_ack, delayed, assess, finishes, linear], encounters, queue),
                     traffic,
                     seed,
                 )| {
@@ -52,6 +52,8 @@ fn scenario() -> impl Strategy<Value = Scenario> {
                         data_ack,
                         sending_delays_wake_ups: delayed,
                         assess_channel: assess,
+                        finishes_reception: finishes,
+                        retry: if linear { Retry::LINEAR } else { Retry::EXPONENTIAL },
                         encounters,
                         queue,
                         ..Config::cxmac(Duration::from_micros(interval))

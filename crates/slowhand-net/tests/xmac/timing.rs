@@ -8,6 +8,8 @@
 
 use super::harness::*;
 use slowhand_net::clock::Duration;
+use slowhand_net::radio::link::LinkQuality;
+use slowhand_net::radio::xmac::{Config, Retry};
 use slowhand_net::radio::{FrameKind, Mac, RadioTimes};
 
 /// A sends to B, of whose wake-ups it knows nothing: at 40,000 us and every 125,000 us from there.
@@ -86,7 +88,7 @@ fn a_wake_up_that_fell_due_while_sending_happens_afterwards() {
 
 #[test]
 fn where_sending_does_not_delay_wake_ups_they_keep_their_phase() {
-    let config = slowhand_net::radio::xmac::Config { sending_delays_wake_ups: false, ..config() };
+    let config = Config { sending_delays_wake_ups: false, ..config() };
     let mut world = World::new(config, &[100_000, 40_000], &pair(1.0), 1);
     world.send(0, A, B, 60, 1);
     world.send(60_000, A, B, 60, 2);
@@ -100,7 +102,7 @@ fn where_sending_does_not_delay_wake_ups_they_keep_their_phase() {
 
 #[test]
 fn a_neighbour_that_never_answers_is_given_up_after_eight_full_trains() {
-    let deaf = [pair(1.0)[0].clone(), slowhand_net::radio::link::LinkQuality { ack: 0.0, ..pair(1.0)[1].clone() }];
+    let deaf = [pair(1.0)[0].clone(), LinkQuality { ack: 0.0, ..pair(1.0)[1].clone() }];
     let mut world = World::new(config(), &[100_000, 40_000], &deaf, 1);
     world.send(0, A, B, 60, 1);
     world.run_out(2_000_000);
@@ -113,4 +115,53 @@ fn a_neighbour_that_never_answers_is_given_up_after_eight_full_trains() {
     let [(when, dropped)] = &world.indications[..] else { panic!("{:?}", world.indications) };
     assert_eq!(*when, 8 * 147_976);
     assert_eq!(format!("{dropped:?}"), "Dropped { node: NodeId(0), datagram: 1, reason: RetriesExhausted }");
+}
+
+#[test]
+fn with_linear_retries_a_check_interval_and_more_lies_between_trains() {
+    let deaf = [pair(1.0)[0].clone(), LinkQuality { ack: 0.0, ..pair(1.0)[1].clone() }];
+    let mut delays = Vec::new();
+    for seed in 0..50 {
+        let config = Config { retry: Retry::LINEAR, ..config() };
+        let mut world = World::new(config, &[100_000, 40_000], &deaf, seed);
+        world.send(0, A, B, 60, 1);
+        world.run_out(3_000_000);
+        let strobes: Vec<u64> = world.air.begins(FrameKind::Strobe, A);
+        assert_eq!(strobes.len(), 3 * 27, "three transmissions");
+        // From the end of one train, 147,976 us after its beginning, to the first strobe of the next.
+        let ends = [strobes[0] + 142_224, strobes[27] + 142_224];
+        delays.push([strobes[27] - ends[0] - 5_752, strobes[54] - ends[1] - 5_752]);
+    }
+    // One interval and up to 2, then up to 3 more.
+    for (transmission, limit) in [(0, 375_000), (1, 500_000)] {
+        let delays = || delays.iter().map(|delays| delays[transmission]);
+        assert!(delays().all(|delay| (125_000..limit).contains(&delay)));
+        assert!(delays().max() > Some(limit - 60_000), "50 draws come near the end of the window");
+    }
+}
+
+#[test]
+fn with_linear_retries_a_check_interval_lies_between_frames() {
+    let mut world = World::new(Config { retry: Retry::LINEAR, ..config() }, &[100_000, 40_000], &pair(1.0), 1);
+    world.send(0, A, B, 60, 1);
+    world.send(0, A, B, 60, 2);
+    world.run_out(400_000);
+    // The first ends at 50,608; the second is attempted at 175,608, when the wake-up at 171,760 has gone by. The next is expected
+    // at 296,760; the train begins at 284,310, its first strobe at 290,062, where B is awake since 290,000.
+    assert_eq!(world.air.begins(FrameKind::Strobe, A)[8..], [290_062]);
+    assert_eq!(world.received(B)[1], (290_062 + 992 + 1_000 + 992 + 1_000 + 2_848, 2));
+}
+
+#[test]
+fn a_strobe_that_outlasts_the_wake_up_is_received_where_reception_is_finished() {
+    // B is awake from 38,345 for 6,225 us: strobe 6 began at 38,344, strobe 7 lasts from 43,776 to 44,768.
+    let first_answer = |finishes_reception| {
+        let config = Config { finishes_reception, ..Config::xmac_2010(Duration::from_millis(125)) };
+        let mut world = World::new(config, &[100_000, 38_345], &pair(1.0), 1);
+        world.send(0, A, B, 60, 1);
+        world.run_out(2_000_000);
+        world.air.begins(FrameKind::StrobeAck, B)[0]
+    };
+    assert_eq!(first_answer(true), 45_768);
+    assert!(first_answer(false) > 163_345, "the next wake-up");
 }

@@ -1,5 +1,6 @@
 //! The constants of X-MAC, and where they come from.
 
+use super::retry::Retry;
 use crate::clock::Duration;
 use crate::radio::frame::FCS;
 use crate::radio::phy::{SYMBOL, air_time};
@@ -31,6 +32,8 @@ pub struct Config {
     /// Whether a node that is sending cannot run its wake-up timer: a wake-up (or its end) that falls due meanwhile
     /// happens when it has sent, and later ones count from there.
     pub sending_delays_wake_ups: bool,
+    /// Whether a frame that began during a wake-up is received to its end, even if that comes after the wake-up's.
+    pub finishes_reception: bool,
     /// Whether the radio assesses the channel before each frame, and does not send when it is busy. Nothing
     /// above notices: a data frame held back so counts as sent.
     pub assess_channel: bool,
@@ -39,12 +42,8 @@ pub struct Config {
     pub data_ack: bool,
     /// How long an acknowledgement of a data frame is waited for.
     pub data_ack_wait: Duration,
-    /// How often a frame is sent again.
-    pub max_retries: u8,
-    /// How many collisions in a row count as one transmission.
-    pub max_backoffs: u8,
-    /// The largest back-off exponent.
-    pub max_backoff_exponent: u8,
+    /// What happens to a frame that was not sent.
+    pub retry: Retry,
     /// How many frames a node can queue.
     pub queue: usize,
     /// To how many neighbours a node can have frames queued at once.
@@ -57,7 +56,8 @@ impl Config {
     /// Sources: Contiki, commit 32b5b17f6: `core/net/mac/cxmac/cxmac.c` for the MAC, `core/net/mac/csma.c` for the
     /// layer of retries above it, `dev/cc2520/cc2520.c` for the radio, `platform/wismote/contiki-conf.h`. One tick of
     /// its fast clock is 1/32,768 s, one of its slow clock 1/128 s. `check_interval` is 1 s divided by
-    /// `NETSTACK_RDC_CHANNEL_CHECK_RATE`, a power of two.
+    /// `NETSTACK_RDC_CHANNEL_CHECK_RATE`, a power of two. Releases up to 2.7 have the same MAC under another layer of retries:
+    /// [`Retry::LINEAR`].
     pub fn cxmac(check_interval: Duration) -> Self {
         let on = Self::ON_TIME;
         Self {
@@ -79,16 +79,31 @@ impl Config {
             phase_lead: on * 2,
             encounters: 4,                 // `MAX_ENCOUNTERS`
             sending_delays_wake_ups: true, // sending waits actively in a process, callback timers fire between processes
+            finishes_reception: false,     // `cc2520_off` only spares a frame that is being sent
             assess_channel: true,          // `WITH_SEND_CCA`
             data_ack: false,
             // macAckWaitDuration (IEEE 802.15.4-2015, table 8-94): a unit back-off period of 20 symbols, turnaround, and
             // the acknowledgement itself.
             data_ack_wait: SYMBOL * 20 + TURNAROUND + air_time(super::frame::ACK + FCS),
-            max_retries: 7,          // `CSMA_MAX_MAX_FRAME_RETRIES`
-            max_backoffs: 5,         // `CSMA_MAX_BACKOFF`
-            max_backoff_exponent: 4, // `CSMA_MAX_BE`
-            queue: 8,                // `QUEUEBUF_CONF_NUM` of the WiSMote
-            neighbor_queues: 2,      // `CSMA_MAX_NEIGHBOR_QUEUES`
+            retry: Retry::EXPONENTIAL,
+            queue: 8,           // `QUEUEBUF_CONF_NUM` of the WiSMote
+            neighbor_queues: 2, // `CSMA_MAX_NEIGHBOR_QUEUES`
+        }
+    }
+
+    /// Contiki's X-MAC as it was before it came to acknowledge data frames.
+    ///
+    /// Source: Contiki, `core/net/mac/xmac.c` before commit 09c223f54 (January 2011). CX-MAC is a copy of it whose power
+    /// cycle runs on another timer; here it runs in interrupts, to the tick and whatever the processor is doing, and
+    /// does not end a wake-up while a frame is coming in (where the source then prolongs it by a whole on-time, this
+    /// model receives the frame). The layer above is that of Contiki 2.7.
+    pub fn xmac_2010(check_interval: Duration) -> Self {
+        Self {
+            awake: Self::ON_TIME,
+            sending_delays_wake_ups: false,
+            finishes_reception: true,
+            retry: Retry::LINEAR,
+            ..Self::cxmac(check_interval)
         }
     }
 

@@ -10,6 +10,8 @@
 //! was sent is not acknowledged, unless [`Config::data_ack`] says so: a strobe that is lost delays the frame, a
 //! data frame that is lost is lost.
 //!
+//! Contiki's older `xmac.c` did the same with another timer for the wake-ups ([`Config::xmac_2010`]).
+//!
 //! Left out of what Contiki has: broadcasts and announcements, streaming (no radio duty cycling for a second, which
 //! IPv6 traffic never asks for), the extra frame buffer that sending takes while the queue is full, the whole
 //! slow-clock ticks in which a back-off is drawn and to which a wake-up that comes late is aligned.
@@ -19,9 +21,11 @@ mod cycle;
 mod frame;
 mod node;
 mod receive;
+mod retry;
 mod send;
 
 pub use config::{Config, TURNAROUND};
+pub use retry::Retry;
 
 use super::frame::FCS;
 use super::link::{Kind, Links};
@@ -84,8 +88,9 @@ impl XMac {
     /// Puts the node's frame on the air.
     fn begin(&mut self, now: Instant, node: NodeId, psdu: usize) {
         let air_time = air_time(psdu);
-        let (end, nodes) = (now + air_time, &self.nodes);
-        let frame = self.medium.begin(now, node, air_time, |listener| nodes[listener.index()].listens(now, end));
+        let (end, nodes, config) = (now + air_time, &self.nodes, &self.config);
+        let listens = |listener: NodeId| nodes[listener.index()].listens(now, end, config);
+        let frame = self.medium.begin(now, node, air_time, listens);
         self.nodes[node.index()].receiving = false;
         for reception in self.medium.receptions(frame) {
             let listener = &mut self.nodes[reception.node.index()];

@@ -178,12 +178,13 @@ impl Node {
         self.step = self.step.wrapping_add(1);
     }
 
-    /// Whether the radio listens from `now` to `end` without a break, as long as nothing new happens.
-    pub fn listens(&self, now: Instant, end: Instant) -> bool {
+    /// Whether the radio receives a frame that lasts from `now` to `end`, as long as nothing else happens.
+    pub fn listens(&self, now: Instant, end: Instant, config: &Config) -> bool {
         match self.activity {
             Activity::Idle => {
                 let cycle = self.cycle.awake_until(now).filter(|_| now >= self.quiet_until);
-                cycle.is_some_and(|until| until >= end) || self.attentive_until >= end
+                let until = cycle.map_or(self.attentive_until, |until| until.max(self.attentive_until));
+                until >= end || config.finishes_reception && until > now
             }
             Activity::Sending(sending) => matches!(sending.stage, Stage::Listen | Stage::AwaitDataAck),
             Activity::Answering(answering) => !answering.on_air,

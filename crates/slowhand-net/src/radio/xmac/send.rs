@@ -1,10 +1,10 @@
-//! Sending: phase wait, strobe train, data frame; and the retries of the layer above.
+//! Sending: phase wait, strobe train, data frame.
 
 use super::frame::write_strobe;
 use super::node::{Activity, Event, Sending, Stage};
-use super::{FrameKind, XMac, config};
+use super::{FrameKind, XMac};
 use crate::address::{Eui64, NodeId};
-use crate::clock::{Duration, Instant};
+use crate::clock::Instant;
 use crate::radio::frame::FCS;
 use crate::radio::{DropReason, Indication};
 
@@ -187,7 +187,7 @@ impl XMac {
         }
     }
 
-    /// What the CSMA layer does with an ending: takes the next frame, sends the same again, or gives it up.
+    /// What the layer above does with an ending: takes the next frame, sends the same again, or gives it up.
     fn retry(
         &mut self,
         now: Instant,
@@ -199,10 +199,9 @@ impl XMac {
         let sender = &mut self.nodes[node.index()];
         let neighbor = &mut sender.neighbors[position];
         let Some(index) = neighbor.queue.head() else { return };
-        neighbor.count(ending, &self.config);
+        let done = neighbor.count(ending, self.config.retry);
         let datagram = self.pool.get(index).datagram;
-        let given_up = neighbor.transmissions > self.config.max_retries;
-        if ending == Ending::Sent || given_up {
+        if done {
             neighbor.release_head(&mut self.pool);
             sender.queued -= 1;
             indications.push(match ending {
@@ -211,34 +210,8 @@ impl XMac {
             });
         }
         if neighbor.queue.head().is_some() {
-            let delay = sender.backoff_delay(position, &self.config);
+            let delay = sender.retry_delay(position, done, self.config.retry, self.config.check_interval);
             self.events.push(now + delay, Event::Attempt { node, neighbor: position });
         }
-    }
-}
-
-impl super::Neighbor {
-    /// Counts transmissions and collisions of the frame at the head of the queue.
-    fn count(&mut self, ending: Ending, config: &config::Config) {
-        match ending {
-            Ending::Sent | Ending::NoAck => {
-                self.collisions = 0;
-                self.transmissions += 1;
-            }
-            Ending::Collision if self.collisions == config.max_backoffs => {
-                self.collisions = 0;
-                self.transmissions += 1;
-            }
-            Ending::Collision => self.collisions += 1,
-        }
-    }
-}
-
-impl super::Node {
-    /// A delay drawn from `2^collisions - 1` check intervals: none before the first collision.
-    fn backoff_delay(&mut self, position: usize, config: &config::Config) -> Duration {
-        let exponent = self.neighbors[position].collisions.min(config.max_backoff_exponent);
-        let window = config.check_interval * ((1 << exponent) - 1);
-        Duration::from_micros(if window == Duration::ZERO { 0 } else { self.backoff.below(window.as_micros()) })
     }
 }

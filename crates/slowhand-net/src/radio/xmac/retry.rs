@@ -1,0 +1,75 @@
+//! The layer above: which frame is sent when, and how often (Contiki's `csma.c`).
+
+use super::node::{Neighbor, Node};
+use super::send::Ending;
+use crate::clock::Duration;
+
+/// What happens to a frame that was not sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Retry {
+    /// As in Contiki since 90b886aa7 (2016): after a collision, a delay of less than `2^collisions - 1` check intervals;
+    /// after an unanswered train, none.
+    Exponential {
+        /// How often a frame is sent again.
+        max_retries: u8,
+        /// How many collisions in a row are not yet a transmission.
+        max_backoffs: u8,
+        /// The largest exponent.
+        max_exponent: u8,
+    },
+    /// As in Contiki's releases up to 2.7 (2013): after either, one check interval and a random part of as many as there
+    /// have been transmissions, and one more. Collisions are no transmissions, however many there are. A check interval
+    /// lies between a frame and the next in the queue.
+    Linear {
+        /// How often a frame is sent again.
+        max_retries: u8,
+        /// The largest number of check intervals that the delay is drawn from.
+        max_window: u8,
+    },
+}
+
+impl Retry {
+    /// `CSMA_MAX_MAX_FRAME_RETRIES`, `CSMA_MAX_BACKOFF` and `CSMA_MAX_BE` of `csma.c`, Contiki 32b5b17f6.
+    pub const EXPONENTIAL: Self = Self::Exponential { max_retries: 7, max_backoffs: 5, max_exponent: 4 };
+
+    /// `CSMA_MAX_MAC_TRANSMISSIONS`, 3, and the clamp of 3 in `csma.c` of Contiki 2.7.
+    pub const LINEAR: Self = Self::Linear { max_retries: 2, max_window: 3 };
+
+    const fn max_retries(self) -> u8 {
+        match self {
+            Self::Exponential { max_retries, .. } | Self::Linear { max_retries, .. } => max_retries,
+        }
+    }
+}
+
+impl Neighbor {
+    /// Counts a transmission or a collision of the frame at the head of the queue. Tells whether that was the last.
+    pub fn count(&mut self, ending: Ending, retry: Retry) -> bool {
+        match (ending, retry) {
+            (Ending::Collision, Retry::Linear { .. }) => {}
+            (Ending::Collision, Retry::Exponential { max_backoffs, .. }) if self.collisions < max_backoffs => {
+                self.collisions += 1;
+            }
+            _ => {
+                self.collisions = 0;
+                self.transmissions += 1;
+            }
+        }
+        ending == Ending::Sent || self.transmissions > retry.max_retries()
+    }
+}
+
+impl Node {
+    /// How long after an ending the next attempt comes: at the same frame or, where that is `done`, at the next.
+    pub fn retry_delay(&mut self, position: usize, done: bool, retry: Retry, interval: Duration) -> Duration {
+        let neighbor = &self.neighbors[position];
+        let (least, window) = match retry {
+            Retry::Exponential { .. } if done => (0, 0),
+            Retry::Exponential { max_exponent, .. } => (0, (1 << neighbor.collisions.min(max_exponent)) - 1),
+            Retry::Linear { .. } if done => (1, 0),
+            Retry::Linear { max_window, .. } => (1, u64::from((neighbor.transmissions + 1).min(max_window))),
+        };
+        let random = if window == 0 { 0 } else { self.backoff.below((interval * window).as_micros()) };
+        interval * least + Duration::from_micros(random)
+    }
+}
