@@ -4,7 +4,7 @@
 
 use slowhand_net::address::NodeId;
 use slowhand_net::clock::{Duration, Instant};
-use slowhand_net::radio::beacon::{Beacon, Config, Superframe};
+use slowhand_net::radio::beacon::{Beacon, Config, ConfigError, Superframe};
 use slowhand_net::radio::link::{LinkQuality, Links};
 use slowhand_net::radio::{FrameKind, Indication, Mac, Observer, Transmission};
 use slowhand_net::random::Streams;
@@ -67,19 +67,28 @@ pub fn superframe() -> Superframe {
 
 /// A tree with a link in both directions between each child and its parent.
 pub fn tree(config: Config, parents: &[Option<u16>], pdr: f64) -> Beacon {
-    let mut links = Vec::new();
-    for (child, parent) in parents.iter().enumerate() {
-        if let Some(parent) = parent {
-            links.extend(LinkQuality::symmetric(node(child as u16), node(*parent), pdr));
-        }
-    }
-    network(config, parents, &links)
+    network(config, parents, &tree_links(parents, pdr))
+}
+
+pub fn tree_links(parents: &[Option<u16>], pdr: f64) -> Vec<LinkQuality> {
+    let link = |(child, parent): (u16, &Option<u16>)| parent.map(|parent| (child, parent));
+    let pairs = (0..).zip(parents).filter_map(link);
+    pairs.flat_map(|(child, parent)| LinkQuality::symmetric(node(child), node(parent), pdr)).collect()
 }
 
 pub fn network(config: Config, parents: &[Option<u16>], links: &[LinkQuality]) -> Beacon {
-    let streams = Streams::new(SEED);
+    seeded(SEED, config, parents, links).unwrap()
+}
+
+pub fn seeded(
+    seed: u64,
+    config: Config,
+    parents: &[Option<u16>],
+    links: &[LinkQuality],
+) -> Result<Beacon, ConfigError> {
+    let streams = Streams::new(seed);
     let parents: Vec<_> = parents.iter().map(|parent| parent.map(NodeId)).collect();
-    Beacon::new(config, Links::new(parents.len(), links, &streams), &parents, &streams).unwrap()
+    Beacon::new(config, Links::new(parents.len(), links, &streams), &parents, &streams)
 }
 
 /// Lets everything happen up to and including `end`.

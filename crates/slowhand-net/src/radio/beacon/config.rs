@@ -113,7 +113,8 @@ pub struct Config {
     /// How many frames a node can queue, those for its parent and those for its children together.
     pub queue: usize,
     /// Whether the observer sees the beacons of superframes in which nothing else happens. They are sent, received
-    /// and accounted in any case, and nothing else depends on this; it costs two events a beacon.
+    /// and accounted in any case; it costs two events a beacon. Nothing else depends on this but the order in which
+    /// clusters that do not hear each other take their turns at one instant.
     pub trace_idle_beacons: bool,
 }
 

@@ -5,15 +5,15 @@ use super::contention::{Phase, Role, StationId, Task};
 use super::frame::{ACK, set_frame_pending, write_ack, write_data_request};
 use super::superframe::listens;
 use super::trace::{Entry, TraceIndex};
-use super::{Beacon, Event, NO_DATAGRAM, Way};
+use super::{Beacon, Event, Way};
 use crate::address::{Eui64, NodeId};
 use crate::clock::{Duration, Instant};
 use crate::radio::frame::{DATA_HEADER, FCS};
 use crate::radio::link::Kind;
-use crate::radio::medium::{OnAir, Outcome};
+use crate::radio::medium::OnAir;
 use crate::radio::phy::{MAX_PSDU, air_time};
 use crate::radio::pool::FrameIndex;
-use crate::radio::{DatagramId, DropReason, FrameKind, Indication, Payload};
+use crate::radio::{DatagramId, DropReason, FrameKind, Indication, NO_DATAGRAM, Payload};
 
 impl Beacon {
     /// The station's frame begins.
@@ -287,7 +287,7 @@ impl Beacon {
         self.node(from).radio.transmit += air;
         self.medium.end(on_air, kind, &mut self.receptions);
         let mut received = false;
-        for reception in self.receptions.iter().filter(|reception| reception.outcome == Outcome::Received) {
+        for reception in self.receptions.iter().filter(|reception| reception.is_received()) {
             self.nodes[reception.node.index()].radio.receive += air;
             received |= reception.node == to;
         }

@@ -51,9 +51,6 @@ use tree::Tree;
 /// counts as received if each of them received it.
 pub const EVERY_CHILD: NodeId = NodeId(u16::MAX);
 
-/// The datagram of a frame that belongs to none, in [`Transmission::datagram`](super::Transmission::datagram).
-pub const NO_DATAGRAM: DatagramId = DatagramId::MAX;
-
 /// All nodes of one beacon-enabled PAN.
 #[derive(Debug)]
 pub struct Beacon {
@@ -174,12 +171,17 @@ impl Beacon {
     /// When a coordinator sends its first beacon; the world begins when the root's children switch on for theirs.
     /// None for a node without children.
     pub fn beacon_time(&self, node: NodeId) -> Option<Instant> {
-        self.is_coordinator(node).then(|| self.first_beacon(node))
+        (self.contains(node) && self.is_coordinator(node)).then(|| self.first_beacon(node))
     }
 
     /// How many events have been handled: the work that the simulation has been, which does not grow with idle time.
     pub fn events_handled(&self) -> u64 {
         self.handled
+    }
+
+    /// Whether the PAN has this node.
+    pub fn contains(&self, node: NodeId) -> bool {
+        node.index() < self.nodes.len()
     }
 
     fn first_beacon(&self, node: NodeId) -> Instant {
@@ -214,8 +216,7 @@ impl Mac for Beacon {
             return Err(DropReason::QueueFull);
         }
         let (from, to) = (Eui64::of_node(node), Eui64::of_node(next_hop));
-        let direction =
-            if upwards { &mut self.nodes[node.index()].up } else { &mut self.nodes[next_hop.index()].down };
+        let direction = if upwards { &mut self.nodes[node.index()].up } else { &mut self.nodes[next_hop.index()].down };
         let frame = self
             .pool
             .allocate(datagram, |octets| frame::write_data(octets, direction.sequence, from, to, payload))
@@ -308,14 +309,7 @@ impl Beacon {
 }
 
 impl Node {
-    fn new(
-        id: NodeId,
-        config: &Config,
-        tree: &Tree,
-        offsets: &[Duration],
-        links: &Links,
-        streams: &Streams,
-    ) -> Self {
+    fn new(id: NodeId, config: &Config, tree: &Tree, offsets: &[Duration], links: &Links, streams: &Streams) -> Self {
         let offset = offsets[id.index()];
         // The root tracks nobody: its own entry is never looked at.
         let parent = tree.parent(id).unwrap_or(id);

@@ -6,11 +6,11 @@ use super::frame::{MAX_PENDING_ADDRESSES, beacon_octets, write_beacon};
 use super::radio_time::IDLE_BEACON;
 use super::trace::Entry;
 use super::tree::Tree;
-use super::{Beacon, Config, EVERY_CHILD, Event, NO_DATAGRAM, Node, Way};
+use super::{Beacon, Config, EVERY_CHILD, Event, Node, Way};
 use crate::address::{Eui64, NodeId};
 use crate::clock::{Duration, Instant};
 use crate::radio::phy::{MAX_PSDU, air_time};
-use crate::radio::{DropReason, FrameKind, Indication};
+use crate::radio::{DropReason, FrameKind, Indication, NO_DATAGRAM};
 
 /// A coordinator's superframes.
 #[derive(Debug)]
@@ -121,7 +121,7 @@ impl Beacon {
     pub(super) fn begin_superframe(&mut self, now: Instant, coordinator: NodeId, indications: &mut Vec<Indication>) {
         let Some(number) = self.node(coordinator).cluster.scheduled.take() else { return };
         self.expire(now, coordinator, indications);
-        if self.nodes[coordinator.index()].cluster.waiting == 0 && !self.config.trace_idle_beacons {
+        if self.is_quiet(coordinator) && !self.config.trace_idle_beacons {
             return;
         }
         self.list_pending(now, coordinator);
@@ -129,6 +129,7 @@ impl Beacon {
         cluster.beacon = Some(number);
         let over = now + air_time(beacon_octets(cluster.listed_count));
         self.show_beacon(now, coordinator, number);
+        self.listen_longer(now, coordinator, number);
         self.events.push(over, Event::Contention(coordinator));
         self.schedule_superframe(now, coordinator);
     }
@@ -152,6 +153,16 @@ impl Beacon {
         if self.config.downward == Downward::Direct {
             self.resume(now, StationId { node: coordinator, role: Role::Coordinator });
         }
+    }
+
+    /// Whether nothing waits in a cluster, and no child needs a beacon to learn that what it wanted to fetch is gone.
+    fn is_quiet(&self, coordinator: NodeId) -> bool {
+        let child_is_quiet = |child: &NodeId| {
+            let child = &self.nodes[child.index()];
+            child.device.phase == Phase::Idle && !child.to_fetch
+        };
+        self.nodes[coordinator.index()].cluster.waiting == 0
+            && self.tree.children(coordinator).iter().all(child_is_quiet)
     }
 
     /// Gives up what has waited for a child longer than a transaction persists.
@@ -216,16 +227,27 @@ impl Beacon {
         });
     }
 
-    /// Accounts for a beacon at a child, as far as it is longer than one that lists nobody: whoever receives it is
-    /// on until its end. Says whether the child receives it.
+    /// Children that receive a beacon which lists somebody are on until its end.
+    fn listen_longer(&mut self, now: Instant, coordinator: NodeId, number: u64) {
+        if self.config.rx_on_when_idle || self.nodes[coordinator.index()].cluster.listed_count == 0 {
+            return;
+        }
+        for &child in self.tree.children(coordinator) {
+            let Node { tracking, radio, .. } = &mut self.nodes[child.index()];
+            if tracking.receives(number) {
+                radio.awake_since.get_or_insert(now + IDLE_BEACON);
+            }
+        }
+    }
+
+    /// Accounts for the end of a beacon at a child, which lasted so much longer than one that lists nobody. Says whether
+    /// the child received it.
     fn track_beacon(&mut self, child: NodeId, number: u64, longer: Duration) -> bool {
-        let idle_on = self.config.rx_on_when_idle;
         let Node { tracking, radio, .. } = &mut self.nodes[child.index()];
         tracking.count(number);
         let received = tracking.receives(number);
         if received {
             radio.receive += longer;
-            radio.awake += if idle_on { Duration::ZERO } else { longer };
         }
         received
     }
