@@ -3,9 +3,7 @@
 //! All figures are derived here from IEEE 802.15.4-2006: a symbol is 16 us, an octet 32 us, synchronisation header
 //! and length are 6 octets, a back-off period is 20 symbols (320 us).
 
-mod beacon_common;
-
-use beacon_common::*;
+use super::harness::*;
 use slowhand_net::radio::beacon::{Config, Downward};
 use slowhand_net::radio::{FrameKind, Indication, Mac};
 use slowhand_net::random::Streams;

@@ -1,7 +1,5 @@
 //! What the tests of the beacon-enabled MAC share: networks, a run loop, a recording observer.
 
-#![allow(dead_code)] // each test file uses its part
-
 use slowhand_net::address::NodeId;
 use slowhand_net::clock::{Duration, Instant};
 use slowhand_net::radio::beacon::{Beacon, Config, ConfigError, Superframe};

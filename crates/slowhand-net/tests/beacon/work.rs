@@ -1,8 +1,6 @@
 //! Idle time is free: the work grows with frames, and with nothing else.
 
-mod beacon_common;
-
-use beacon_common::*;
+use super::harness::*;
 use slowhand_net::clock::Duration;
 use slowhand_net::radio::beacon::{Beacon, Config, Superframe};
 use slowhand_net::radio::{FrameKind, Indication, Mac};

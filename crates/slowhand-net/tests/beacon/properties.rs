@@ -1,8 +1,6 @@
 //! What holds in every network, under every loss and traffic.
 
-mod beacon_common;
-
-use beacon_common::*;
+use super::harness::*;
 use proptest::prelude::*;
 use slowhand_net::clock::Instant;
 use slowhand_net::radio::beacon::{Beacon, Config, Downward, EVERY_CHILD, Superframe};

@@ -1,8 +1,6 @@
 //! Slotted CSMA/CA and indirect transmission, clause by clause against IEEE 802.15.4-2006.
 
-mod beacon_common;
-
-use beacon_common::*;
+use super::harness::*;
 use slowhand_net::radio::beacon::{Beacon, Config, ConfigError, Downward, Superframe};
 use slowhand_net::radio::link::LinkQuality;
 use slowhand_net::radio::{DropReason, FrameKind, Indication, Mac};
