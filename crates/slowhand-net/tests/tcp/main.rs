@@ -3,5 +3,6 @@
 
 mod behaviour;
 mod codec;
+mod golden;
 mod harness;
 mod transfers;

@@ -7,7 +7,7 @@ use slowhand_net::transport::tcp::{Config, CongestionControl, Ecn, Nagle, Recove
 use crate::harness::{Pair, Path, message};
 
 fn any_config() -> impl Strategy<Value = Config> {
-    let choices = (any::<[bool; 10]>(), 0..3u8, 1..=10u8, 64..1400u16, 1..8u32, any::<bool>());
+    let choices = (any::<[bool; 12]>(), 0..3u8, 1..=10u8, 64..1400u16, 1..8u32, any::<bool>());
     choices.prop_map(|(flags, nagle, initial_window, mss, segments, linux)| {
         let mut config = if linux { Config::linux() } else { Config::constrained() };
         config.mss = mss;
@@ -25,6 +25,8 @@ fn any_config() -> impl Strategy<Value = Config> {
         config.recovery = if flags[7] { Recovery::Reno } else { Recovery::NewReno };
         config.single_segment = flags[8];
         config.tail_loss_probe = flags[9];
+        config.early_retransmit = flags[10];
+        config.rescue_retransmission = flags[11];
         // The path may lose half of all segments: give up late, come back soon.
         config.retries = 200;
         config.syn.retries = 200;

@@ -67,6 +67,11 @@ pub struct Config {
     /// nothing waits to be sent (RFC 5827). Presets: on and off. Linux gets there by RACK
     /// (RFC 8985), which is not modelled: this is what of it shows in flights of a handshake.
     pub early_retransmit: bool,
+    /// Whether a recovery by SACK that has nothing else to send may send the end of the flight
+    /// again, once, in case it was lost too (RFC 6675 section 4, `NextSeg` rule 4, a SHOULD).
+    /// Presets: off (Linux does not) and off (it is mostly in vain). Costs a segment for each
+    /// recovery, saves a timeout where the tail was lost as well.
+    pub rescue_retransmission: bool,
     /// Whether at most one segment is unacknowledged, as in uIP (Dunkels 2003, "Full TCP/IP for
     /// 8-bit architectures"). Presets: off and off. Removes pipelining: one round trip a
     /// segment, and with a peer that delays acknowledgments its delay on top.
@@ -119,9 +124,9 @@ pub struct DelayedAck {
     /// With which full-sized segment the acknowledgment is due; RFC 5681 section 4.2 allows 2
     /// at most.
     pub every: u8,
-    /// How many segments are acknowledged at once at the beginning and after a gap or a
-    /// duplicate, to let the peer's window open; ends where we answer data with data. Linux: 16
-    /// (`TCP_MAX_QUICKACKS`), and no RFC has it.
+    /// How many acknowledgments go out at once at the beginning and after a duplicate, to let
+    /// the peer's window open; suspended while we answer data with data within the timer, and
+    /// by the peer's FIN. Linux: 16 (`TCP_MAX_QUICKACKS`); no RFC has it.
     pub quick: u8,
 }
 
@@ -209,6 +214,7 @@ impl Config {
             recovery: Recovery::NewReno,
             limited_transmit: true,
             early_retransmit: true,
+            rescue_retransmission: false,
             single_segment: false,
             tail_loss_probe: true,
             rto: Rto {
@@ -249,6 +255,7 @@ impl Config {
             recovery: Recovery::NewReno,
             limited_transmit: true,
             early_retransmit: false,
+            rescue_retransmission: false,
             single_segment: false,
             tail_loss_probe: false,
             rto: Rto {

@@ -24,8 +24,10 @@ pub(super) struct ReceiveBuffer {
     next: SeqNumber,
     /// Octets in order that wait to be read; they lie just before `next`.
     unread: usize,
-    /// What lies beyond `next`.
+    /// What lies beyond `next`; the FIN counts as an octet.
     out_of_order: RangeSet,
+    /// Where the FIN lies, once it was seen.
+    fin: Option<SeqNumber>,
     /// One octet of each range that arrived lately, the latest first, for the order of the
     /// SACK blocks.
     recent: [Option<SeqNumber>; 4],
@@ -39,6 +41,7 @@ impl ReceiveBuffer {
             next,
             unread: 0,
             out_of_order: RangeSet::with_limit(ranges),
+            fin: None,
             recent: [None; 4],
         }
     }
@@ -113,8 +116,27 @@ impl ReceiveBuffer {
         let count = reached.since(self.next);
         self.out_of_order.remove_before(reached);
         self.next = reached;
-        self.unread += count as usize;
-        count
+        let octets = count - u32::from(self.is_finished());
+        self.unread += octets as usize;
+        octets
+    }
+
+    /// The FIN was seen. It occupies one number (RFC 9293 section 3.4) and no room.
+    pub(super) fn store_fin(&mut self, at: SeqNumber) {
+        let fin = *self.fin.get_or_insert(at);
+        if self.is_finished() {
+            return;
+        }
+        if fin == self.next {
+            self.advance_to(fin + 1);
+        } else if fin.after(self.next) && self.out_of_order.insert(SeqRange::new(fin, fin + 1)) > 0 {
+            self.remember(fin);
+        }
+    }
+
+    /// Whether the FIN, and all before it, arrived.
+    pub(super) fn is_finished(&self) -> bool {
+        self.fin.is_some_and(|fin| self.next.after(fin))
     }
 
     /// Puts `seq` at the head of the recent ranges, and drops others of the same range.
@@ -129,12 +151,6 @@ impl ReceiveBuffer {
             *slot = Some(other);
         }
         self.recent = recent;
-    }
-
-    /// The peer's FIN was taken: it occupies one number (RFC 9293 section 3.4).
-    pub(super) fn pass_fin(&mut self) {
-        self.next += 1;
-        // The ring holds no octet for it; what is unread lies before it all the same.
     }
 
     /// SACK blocks, that of the latest arrival first (RFC 2018 section 4); a duplicate to

@@ -18,9 +18,6 @@ const FIRST_SEGMENT_ESTIMATE: u32 = 536;
 #[derive(Debug)]
 pub(super) struct Receiver {
     buffer: ReceiveBuffer,
-    /// Where the peer's data ends, once its FIN was seen.
-    fin_at: Option<SeqNumber>,
-    finished: bool,
     /// The largest segment we announced.
     mss: u32,
     /// The shift of the windows that we announce.
@@ -53,8 +50,6 @@ impl Receiver {
         let ranges = ranges_for(config.receive_buffer, mss);
         Self {
             buffer: ReceiveBuffer::new(config.receive_buffer as usize, ranges, start),
-            fin_at: None,
-            finished: false,
             mss,
             shift: 0,
             announced: start,
@@ -99,7 +94,7 @@ impl Receiver {
 
     /// Whether the peer's FIN, and all before it, arrived.
     pub(super) fn is_finished(&self) -> bool {
-        self.finished
+        self.buffer.is_finished()
     }
 
     pub(super) fn read(&mut self, into: &mut [u8]) -> usize {
@@ -167,7 +162,7 @@ impl Receiver {
         timers: &mut Timers,
         statistics: &mut Statistics,
     ) {
-        if self.finished || (payload.is_empty() && !fin) {
+        if self.is_finished() || (payload.is_empty() && !fin) {
             return;
         }
         if self.last_data.is_none() {
@@ -181,15 +176,16 @@ impl Receiver {
             self.report_duplicate(stored.duplicate);
         }
         if fin {
-            self.fin_at = self.fin_at.or(Some(seq + payload.len() as u32));
+            self.buffer.store_fin(seq + payload.len() as u32);
         }
-        if self.fin_at == Some(self.buffer.next()) {
-            self.buffer.pass_fin();
-            self.finished = true;
+        if self.is_finished() {
+            // Our FIN may well follow and carry the acknowledgment (Linux waits for it too).
+            self.interactive = true;
+        }
+        if stored.duplicate.is_some() {
+            self.be_quick();
         }
         if stored.out_of_order || stored.duplicate.is_some() || self.buffer.has_gap() {
-            self.quick = self.quick_acks();
-            self.interactive = false;
             self.ack_due = true;
         }
         self.schedule_ack(now, timers);
@@ -223,10 +219,15 @@ impl Receiver {
         if !old.is_empty() {
             statistics.duplicates_received += 1;
             self.report_duplicate(Some(old));
-            self.quick = self.quick_acks();
-            self.interactive = false;
+            self.be_quick();
         }
         self.ack_due = true;
+    }
+
+    /// The peer missed acknowledgments: delay none for a while.
+    fn be_quick(&mut self) {
+        self.quick = self.quick_acks();
+        self.interactive = false;
     }
 
     fn report_duplicate(&mut self, duplicate: Option<SeqRange>) {
@@ -249,6 +250,12 @@ impl Receiver {
 
     pub(super) fn acknowledge_now(&mut self) {
         self.ack_due = true;
+    }
+
+    /// The acknowledgment waited in vain for data to go with.
+    pub(super) fn on_delayed_ack_timer(&mut self) {
+        self.ack_due = true;
+        self.interactive = false;
     }
 
     /// A segment with an acknowledgment left.

@@ -11,7 +11,7 @@ impl Connection {
                 Timer::Retransmit => self.on_retransmit_timer(now),
                 Timer::TailLossProbe => self.sender.on_probe_timer(now, &mut self.timers),
                 Timer::Persist => self.sender.on_persist_timer(),
-                Timer::DelayedAck => self.receiver.acknowledge_now(),
+                Timer::DelayedAck => self.receiver.on_delayed_ack_timer(),
                 Timer::KeepAlive => self.on_keep_alive_timer(now),
                 Timer::TimeWait => self.enter_closed(),
             }

@@ -247,7 +247,7 @@ impl Sender {
         if let Some(hole) = self.board.next_hole() {
             return Some(self.retransmission(hole, room));
         }
-        if self.rescued {
+        if self.rescued || !self.config.rescue_retransmission {
             return None;
         }
         self.rescued = true;
