@@ -18,5 +18,5 @@ mod sniffer;
 pub mod summary;
 mod world;
 
-pub use sniffer::{CaptureRunError, capture_run};
 pub use slowhand_tls::{StackInfo, stacks};
+pub use sniffer::{CaptureRunError, capture_run};

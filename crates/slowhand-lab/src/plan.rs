@@ -178,6 +178,11 @@ fn network_config(scenario: &Scenario) -> network::Config {
     let (lowpan, server) = (&scenario.lowpan, &scenario.server);
     network::Config {
         fragment_loss: Probability::new(lowpan.fragment_loss.get()),
+        dropped_frames: {
+            let mut frames: Vec<u64> = lowpan.dropped_frames.iter().map(|frame| frame.get().into()).collect();
+            frames.sort();
+            frames
+        },
         frame_capacity: lowpan.max_frame_payload.get() as usize,
         reassembly: Limits {
             buffers: lowpan.reassembly_buffers.get() as usize,

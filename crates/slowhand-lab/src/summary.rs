@@ -59,7 +59,9 @@ fn numbers(column: Column) -> Option<Vec<f64>> {
         Column::U64(values) => Some(values.into_iter().map(|value| value as f64).collect()),
         Column::F64(values) => Some(values),
         Column::OptF64(values) => Some(values.into_iter().flatten().collect()),
-        Column::Lists(lists) => Some(lists.iter().map(|list| list.iter().max().map_or(0.0, |&max| max as f64)).collect()),
+        Column::Lists(lists) => {
+            Some(lists.iter().map(|list| list.iter().max().map_or(0.0, |&max| max as f64)).collect())
+        }
         Column::Text(_) => None,
     }
 }
@@ -104,7 +106,8 @@ fn student_t_975(degrees: usize) -> f64 {
             let g1 = (Z.powi(3) + Z) / 4.0;
             let g2 = (5.0 * Z.powi(5) + 16.0 * Z.powi(3) + 3.0 * Z) / 96.0;
             let g3 = (3.0 * Z.powi(7) + 19.0 * Z.powi(5) + 17.0 * Z.powi(3) - 15.0 * Z) / 384.0;
-            let g4 = (79.0 * Z.powi(9) + 776.0 * Z.powi(7) + 1482.0 * Z.powi(5) - 1920.0 * Z.powi(3) - 945.0 * Z) / 92_160.0;
+            let g4 =
+                (79.0 * Z.powi(9) + 776.0 * Z.powi(7) + 1482.0 * Z.powi(5) - 1920.0 * Z.powi(3) - 945.0 * Z) / 92_160.0;
             Z + g1 / n + g2 / n.powi(2) + g3 / n.powi(3) + g4 / n.powi(4)
         }
     }
@@ -121,7 +124,9 @@ mod tests {
     #[test]
     fn quantiles_of_student_t_from_the_tables() {
         // Published table of the t distribution, two-sided 95 %.
-        for (degrees, expected) in [(1, 12.706), (2, 4.303), (3, 3.182), (5, 2.571), (10, 2.228), (30, 2.042), (99, 1.984)] {
+        for (degrees, expected) in
+            [(1, 12.706), (2, 4.303), (3, 3.182), (5, 2.571), (10, 2.228), (30, 2.042), (99, 1.984)]
+        {
             let ours = student_t_975(degrees);
             assert!((ours / expected - 1.0).abs() < 0.004, "{degrees}: {ours}");
         }

@@ -260,7 +260,9 @@ impl<'a> Server<'a> {
         let now = self.now;
         let is_idle = |s: &SlotUse| s.established <= now && now - s.last_used >= idle_after;
         let candidates = self.sessions.iter().enumerate();
-        let by = |key: fn(&SlotUse) -> f64| move |a: &(usize, &SlotUse), b: &(usize, &SlotUse)| key(a.1).total_cmp(&key(b.1));
+        let by = |key: fn(&SlotUse) -> f64| {
+            move |a: &(usize, &SlotUse), b: &(usize, &SlotUse)| key(a.1).total_cmp(&key(b.1))
+        };
         let victim = match policy {
             Policy::Refuse => None,
             Policy::EvictOldest => candidates.min_by(by(|s| s.admitted)),

@@ -12,6 +12,9 @@ pub struct Lowpan {
     /// The probability that a fragment of a datagram is dropped before it reaches the link layer
     /// (the loss that Claeys et al. inject, Sensors 2021, section 3.3). Default: 0.
     pub fragment_loss: Probability,
+    /// Single frames that are dropped before they reach the link layer, counted from 1 over all nodes in the
+    /// order in which they come to it: losses chosen by hand. Default: none.
+    pub dropped_frames: Vec<Integer<1, 4_294_967_295>>,
     /// How many octets of a frame 6LoWPAN may fill. Default: 104 = 127 less 21 of header (64-bit
     /// addresses, one PAN identifier) and 2 of check sequence; OpenWSN fills 80 or 96.
     pub max_frame_payload: Integer<40, 104>,
@@ -38,6 +41,7 @@ impl Default for Lowpan {
     fn default() -> Self {
         Self {
             fragment_loss: Probability::constant(0.0),
+            dropped_frames: Vec::new(),
             max_frame_payload: Integer::constant(104),
             reassembly_buffers: Integer::constant(2),
             reassembly_timeout_s: PositiveSeconds::constant(60.0),

@@ -54,7 +54,11 @@ impl Ledger {
         }
         self.costs[handshake].datagrams += 1;
         self.costs[handshake].bytes_udp += datagram.len() as u64;
-        self.datagrams.push(Datagram { end, fate: Fate::OnItsWay, pieces: retransmission::pieces(datagram, self.connection_id) });
+        self.datagrams.push(Datagram {
+            end,
+            fate: Fate::OnItsWay,
+            pieces: retransmission::pieces(datagram, self.connection_id),
+        });
         self.on_their_way += 1;
         (self.datagrams.len() - 1) as DatagramId
     }

@@ -181,7 +181,8 @@ impl<'a, M: Mac> World<'a, M> {
             Some(Host::Node(node)) => self.handshakes.binary_search_by_key(&node, |handshake| handshake.client).ok(),
             _ => None,
         };
-        let ends = [of_client(local.address).map(client_end), of_client(peer.address).map(|client| client_end(client) + 1)];
+        let ends =
+            [of_client(local.address).map(client_end), of_client(peer.address).map(|client| client_end(client) + 1)];
         let is_it = |end: &usize| {
             let end = &self.ends[*end];
             end.host == host && end.local == local && end.peer == peer
@@ -300,7 +301,12 @@ impl<'a, M: Mac> World<'a, M> {
 
     fn record(&self, number: usize) -> Record {
         let Handshake { client, begun, over } = &self.handshakes[number];
-        let never = Over { at: Instant::ZERO, outcome: Outcome::GaveUp, radio: RadioTimes::default(), computed: Default::default() };
+        let never = Over {
+            at: Instant::ZERO,
+            outcome: Outcome::GaveUp,
+            radio: RadioTimes::default(),
+            computed: Default::default(),
+        };
         let over = over.as_ref().unwrap_or(&never);
         let (start, radio_before) = begun.unwrap_or((over.at, over.radio));
         let elapsed = over.at.since(start);

@@ -56,7 +56,8 @@ pub(super) fn classify<'a>(datagrams: impl Iterator<Item = &'a Datagram>) -> Ret
     let mut sent: Vec<(&Piece, Fate)> = Vec::new();
     let mut counts = Retransmissions::default();
     for Datagram { pieces, fate, .. } in datagrams {
-        let copies = |piece: &'a Piece| sent.iter().filter(move |(earlier, _)| *earlier == piece).map(|&(_, fate)| fate);
+        let copies =
+            |piece: &'a Piece| sent.iter().filter(move |(earlier, _)| *earlier == piece).map(|&(_, fate)| fate);
         if !pieces.is_empty() && pieces.iter().all(|piece| copies(piece).next().is_some()) {
             match pieces.iter().all(|piece| copies(piece).any(|fate| fate != Fate::Lost)) {
                 true => counts.spurious += 1,
@@ -97,7 +98,11 @@ mod tests {
     fn what_arrived_need_not_be_sent_again() {
         use Fate::{Arrived, Lost, OnItsWay};
         let hello = |record| message(1, 0, record);
-        assert_eq!(count(&[(hello(0), Arrived), (message(16, 1, 1), Arrived)]), (0, 0), "another message is no repetition");
+        assert_eq!(
+            count(&[(hello(0), Arrived), (message(16, 1, 1), Arrived)]),
+            (0, 0),
+            "another message is no repetition"
+        );
         assert_eq!(count(&[(hello(0), Lost), (hello(1), Arrived)]), (1, 0));
         assert_eq!(count(&[(hello(0), Arrived), (hello(1), Arrived)]), (0, 1));
         assert_eq!(count(&[(hello(0), OnItsWay), (hello(1), Lost)]), (0, 1));

@@ -21,6 +21,9 @@ use internet::Internet;
 pub struct Config {
     /// The probability that a frame's payload is dropped before it reaches the MAC, at every hop.
     pub fragment_loss: Probability,
+    /// Single frames that are dropped before they reach the MAC, counted from 1 over all nodes in the order in
+    /// which they come to it; in ascending order.
+    pub dropped_frames: Vec<u64>,
     /// Octets of a frame that 6LoWPAN may fill; [`FRAME_CAPACITY`] at most.
     pub frame_capacity: usize,
     /// How much each node can reassemble.
@@ -33,6 +36,7 @@ impl Default for Config {
     fn default() -> Self {
         Self {
             fragment_loss: Probability::NEVER,
+            dropped_frames: Vec::new(),
             frame_capacity: FRAME_CAPACITY,
             reassembly: Limits::default(),
             internet: internet::Config::default(),
@@ -49,6 +53,8 @@ pub struct Network<M> {
     config: Config,
     nodes: Vec<Node>,
     internet: Internet,
+    /// Frames that have come to the MAC so far.
+    frames: u64,
     /// Nodes whose reassembly may have to give something up.
     timers: EventQueue<NodeId>,
     indications: Vec<Indication>,
@@ -162,6 +168,7 @@ impl<M: Mac> Network<M> {
             routes,
             contexts,
             config,
+            frames: 0,
             timers: EventQueue::default(),
             indications: Vec::new(),
             packet: Vec::new(),
@@ -327,7 +334,9 @@ impl<M: Mac> Network<M> {
             *next_tag = next_tag.wrapping_add(1);
         }
         while let Ok(Some(length)) = fragmenter.next_frame(packet, &mut frame) {
-            let given = match losses.happens(self.config.fragment_loss) {
+            self.frames += 1;
+            let dropped = self.config.dropped_frames.binary_search(&self.frames).is_ok();
+            let given = match losses.happens(self.config.fragment_loss) || dropped {
                 true => Err(DropReason::InjectedLoss),
                 false => self.mac.enqueue(now, node, next_hop, &frame[..length], datagram),
             };

@@ -1,0 +1,78 @@
+//! Loss is survived, or not, as the library itself has it.
+
+use crate::{MBEDTLS_ECDHE, MBEDTLS_PSK, TINYDTLS_PSK, plan, scenario};
+use slowhand_lab::record::{Outcome, Record};
+use slowhand_tls::memory::{End, Path};
+use slowhand_tls::{Role, SessionConfig, Weightless};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+fn run(changes: &[&str], dropped: &[u64]) -> Record {
+    let drop = format!("lowpan.dropped_frames={dropped:?}");
+    let mut records = plan(&[changes, &[drop.as_str()]].concat()).run(1, &mut ());
+    records.remove(0)
+}
+
+/// How the handshake can end with these datagrams lost and no network in between.
+///
+/// Across the network of this test a datagram takes 15 to 150 ms, as the schedule falls; in memory each takes a time drawn
+/// from that span, again and again. It matters: where the timers of both ends fire at nearly the same time, tinyDTLS's server
+/// sends its flight again, then a repeated ClientHello reaches it and makes it forget the handshake, and its client,
+/// which has that flight, never learns of it.
+fn outcomes_in_memory(changes: &[&str], dropped: &[u64]) -> BTreeSet<bool> {
+    let scenario = scenario(changes);
+    let streams = slowhand_net::random::Streams::new(1);
+    let completes = |attempt| {
+        let [mut client, mut server] = [(Role::Client, 0), (Role::Server, 1)].map(|(role, end)| {
+            let config = SessionConfig { seed: streams.derive("session", end), ..scenario.session.config(role) };
+            slowhand_tls::build(&config, Arc::new(Weightless)).unwrap()
+        });
+        let dropped = dropped.iter().map(|&frame| frame as usize - 1).collect();
+        let mut transit = streams.stream("transit", attempt);
+        let held_back = (0..60).map(|datagram| (datagram, Duration::from_micros(transit.below(135_000)))).collect();
+        let path = Path { dropped, held_back, delay: Duration::from_millis(15), ..Path::default() };
+        path.run(&mut *client, &mut *server).end == End::Completed
+    };
+    (0..100).map(completes).collect()
+}
+
+#[test]
+fn every_single_frame_may_be_lost() {
+    for changes in [TINYDTLS_PSK, MBEDTLS_PSK, MBEDTLS_ECDHE] {
+        let lossless = run(changes, &[]);
+        assert_eq!(lossless.outcome, Outcome::Completed);
+        let mut repaired = 0;
+        for frame in 1..=lossless.frames {
+            let record = run(changes, &[frame]);
+            assert_eq!(record.datagrams_lost, 1, "{changes:?}, frame {frame}");
+            if record.outcome == Outcome::Completed {
+                let later = record.duration_s > lossless.duration_s;
+                assert!(record.retransmissions_needed >= 1 && later, "{changes:?}, frame {frame}: {record:?}");
+                repaired += 1;
+            } else {
+                // In these frames one datagram is one frame, so that the loss can be repeated without the network.
+                assert_eq!(changes, TINYDTLS_PSK, "frame {frame}: {:?}", record.outcome);
+                assert!(outcomes_in_memory(changes, &[frame]).contains(&false), "frame {frame}: {:?}", record.outcome);
+            }
+        }
+        assert!(repaired > 0, "{changes:?}");
+    }
+}
+
+#[test]
+fn every_pair_of_frames_may_be_lost_as_far_as_tinydtls_survives_it() {
+    let frames = run(TINYDTLS_PSK, &[]).frames;
+    assert_eq!(frames, 10);
+    let mut differing = Vec::new();
+    for first in 1..=frames {
+        for second in first + 1..=frames + 4 {
+            let pair = [first, second];
+            let here = run(TINYDTLS_PSK, &pair).outcome == Outcome::Completed;
+            if !outcomes_in_memory(TINYDTLS_PSK, &pair).contains(&here) {
+                differing.push(pair);
+            }
+        }
+    }
+    assert!(differing.is_empty(), "never in memory what the network gives: {differing:?}");
+}

@@ -1,0 +1,26 @@
+//! Whole worlds: real libraries across the emulated network.
+
+mod losses;
+mod reproducible;
+mod sizes;
+mod timing;
+
+use slowhand_lab::plan::Plan;
+use slowhand_lab::scenario::{Override, Scenario};
+use std::path::Path;
+
+const TINYDTLS_PSK: &[&str] = &[];
+/// With a timer that does not fire as long as nothing is lost.
+const MBEDTLS_PSK: &[&str] = &["session.stack=mbedtls", "session.timeout_s=3"];
+const MBEDTLS_ECDHE: &[&str] =
+    &["session.stack=mbedtls", "session.timeout_s=3", "session.suite=TLS_ECDHE_ECDSA_WITH_AES_128_CCM"];
+
+fn scenario(changes: &[&str]) -> Scenario {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/worlds/one-hop.toml");
+    let changes: Vec<Override> = changes.iter().map(|change| change.parse().unwrap()).collect();
+    Scenario::load(&file, &changes).unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn plan(changes: &[&str]) -> Plan {
+    Plan::new(&scenario(changes)).unwrap()
+}

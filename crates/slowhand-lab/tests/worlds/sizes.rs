@@ -1,0 +1,59 @@
+//! What crosses the network is what the library sends without one.
+
+use crate::{MBEDTLS_ECDHE, MBEDTLS_PSK, TINYDTLS_PSK, plan, scenario};
+use slowhand_net::radio::{FrameKind, Observer, Transmission};
+use slowhand_tls::memory::Path;
+use slowhand_tls::{Role, SessionConfig, Weightless};
+use std::sync::Arc;
+
+/// The sizes of the datagrams of a handshake with no network in between. The seeds are the network's, as signatures vary
+/// in length with them.
+fn in_memory(changes: &[&str], seed: u64) -> Vec<usize> {
+    let streams = slowhand_net::random::Streams::new(seed);
+    let scenario = scenario(changes);
+    let [mut client, mut server] = [(Role::Client, 0), (Role::Server, 1)].map(|(role, end)| {
+        let config = SessionConfig { seed: streams.derive("session", end), ..scenario.session.config(role) };
+        slowhand_tls::build(&config, Arc::new(Weightless)).unwrap()
+    });
+    Path::default().run(&mut *client, &mut *server).sizes()
+}
+
+/// The payload octets of each datagram's frames: PSDU less 802.15.4 header and FCS.
+#[derive(Default)]
+struct Payloads(Vec<usize>);
+
+impl Observer for Payloads {
+    fn transmission(&mut self, frame: &Transmission<'_>) {
+        if frame.kind == FrameKind::Data {
+            let datagram = frame.datagram as usize;
+            self.0.resize(self.0.len().max(datagram + 1), 0);
+            self.0[datagram] += frame.octets.len() - 21;
+        }
+    }
+}
+
+#[test]
+fn every_datagram_has_the_size_it_has_in_memory() {
+    for changes in [TINYDTLS_PSK, MBEDTLS_PSK, MBEDTLS_ECDHE] {
+        for seed in 1..4 {
+            let mut payloads = Payloads::default();
+            plan(changes).run(seed, &mut payloads);
+            let expected: Vec<usize> = in_memory(changes, seed).into_iter().map(with_headers).collect();
+            assert_eq!(payloads.0, expected, "{changes:?}, seed {seed}");
+        }
+    }
+}
+
+/// Octets of 6LoWPAN for a datagram of `udp` octets (see the derivation in `timing.rs`): 8 of headers, and in frames of 104
+/// octets fragments whose first has 4 + 8 + 88 octets, the others 5 + 96, the last what is left.
+fn with_headers(udp: usize) -> usize {
+    match udp + 8 {
+        whole @ ..=104 => whole,
+        _ => {
+            let rest = udp - 88;
+            // The last fragment may fill the 99 octets behind its header: it is not bound to units of 8.
+            let later = 1 + rest.saturating_sub(99).div_ceil(96);
+            4 + 8 + 88 + 5 * later + rest
+        }
+    }
+}
