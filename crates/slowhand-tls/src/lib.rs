@@ -33,7 +33,8 @@
 //! device's clock moves by that much before the library goes on: a flight behind a signature is stamped
 //! later, and its retransmission timer starts there. To hear of the operations without touching the
 //! sources, `build.rs` compiles the files that *call* the cryptographic functions with those names
-//! redefined on the compiler's command line; the stand-ins in `csrc/*/operations.c` call the real function, then report it. Where:
+//! redefined on the compiler's command line; the stand-ins in `csrc/*/operations.c` call the real function,
+//! then report it. Where:
 //!
 //! - mbedTLS: SHA-256 and SHA-512 as `md.c` calls them (transcript, HMAC, PRF, certificates), AEAD as the record
 //!   layer calls it, ECDH as the handshake calls it, ECDSA as `pk_wrap.c` calls it.
@@ -46,8 +47,9 @@
 //! # Many worlds at once
 //!
 //! A session belongs to one thread at a time and shares nothing with others: the same seeds give the same
-//! bytes on any number of threads. The libraries' global state is written once, before the first session; tinyDTLS's cipher
-//! context, the exception, is locked by the library for the length of one call and keeps nothing between calls.
+//! bytes on any number of threads. The libraries' global state is written once, before the first session; the
+//! exception, tinyDTLS's cipher context, is locked by the library for the length of one call and keeps nothing
+//! between calls.
 //!
 //! # The rooms
 //!

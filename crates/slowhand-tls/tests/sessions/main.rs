@@ -7,4 +7,5 @@ mod interoperation;
 mod losses;
 mod pair;
 mod performance;
+mod robustness;
 mod sizes;
