@@ -5,4 +5,5 @@ mod behaviour;
 mod codec;
 mod golden;
 mod harness;
+mod live;
 mod transfers;

@@ -61,6 +61,11 @@ SCENARIOS = {
     "lost-fin": dict(sysctl=BARE, mss=256, app=[(0, "a", "write", 100), (300_000, "a", "close")],
                      faults=[lose("a", "fin", 1)]),
     "timeouts": dict(sysctl=BARE, mss=256, app=bulk(1_280), faults=[lose("a", "data", 4, 5, 6, 7, 8)], seconds=6),
+    # What a handshake's flights meet: the tail lost, and one of three lost.
+    "tail-loss": dict(sysctl=SACK | {"tcp_early_retrans": 3}, mss=256, app=[(0, "a", "write", 1_280)],
+                      faults=[lose("a", "data", 5)]),
+    "small-flight": dict(sysctl=SACK | {"tcp_early_retrans": 3}, mss=256, app=[(0, "a", "write", 768)],
+                         faults=[lose("a", "data", 2)]),
     "ecn": dict(sysctl=BARE | {"tcp_ecn": 1}, mss=256, app=bulk(6_000), faults=[("mark", "a", "data", {3})]),
 }
 

@@ -27,6 +27,14 @@ impl RttEstimator {
         Self { limits, estimate: None, base: limits.initial, doublings: 0 }
     }
 
+    /// Changes the limits, from the next measurement on.
+    pub fn set_limits(&mut self, limits: Rto) {
+        self.limits = limits;
+        if self.estimate.is_none() {
+            self.base = limits.initial;
+        }
+    }
+
     /// The smoothed round-trip time, once there is a measurement.
     pub fn smoothed(&self) -> Option<Duration> {
         self.estimate.map(|e| e.smoothed)

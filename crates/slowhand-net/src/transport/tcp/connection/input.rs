@@ -211,6 +211,7 @@ impl Connection {
             self.receiver.acknowledge_now();
         } else if !acknowledged {
             self.handshake.due = true;
+            self.timers.stop(Timer::Retransmit);
         }
     }
 

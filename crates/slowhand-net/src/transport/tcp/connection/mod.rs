@@ -8,7 +8,7 @@ use std::net::Ipv6Addr;
 
 use crate::clock::{Duration, Instant};
 
-use super::config::{Config, ConfigError};
+use super::config::{Config, ConfigError, Rto};
 use super::options::{Options, TIMESTAMPS_LEN};
 use super::receiver::Receiver;
 use super::segment::HEADER_LEN;
@@ -253,6 +253,20 @@ impl Connection {
     /// The retransmission timeout, back-off included.
     pub fn retransmission_timeout(&self) -> Duration {
         self.sender.rtt.timeout()
+    }
+
+    /// Changes the limits of the retransmission timer while the connection lives: for a proxy
+    /// that knows more of the path than its measurements show. They hold from the next
+    /// measurement on, `initial` at once where there is none yet.
+    ///
+    /// # Errors
+    /// A value it cannot have; nothing changes.
+    pub fn set_rto(&mut self, rto: Rto) -> Result<(), ConfigError> {
+        let config = Config { rto, ..self.config.clone() };
+        config.validate()?;
+        self.config = config;
+        self.sender.rtt.set_limits(rto);
+        Ok(())
     }
 
     /// The congestion window, in octets.
