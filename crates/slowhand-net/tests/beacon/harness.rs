@@ -4,7 +4,7 @@ use slowhand_net::address::NodeId;
 use slowhand_net::clock::{Duration, Instant};
 use slowhand_net::radio::beacon::{Beacon, Config, ConfigError, Superframe};
 use slowhand_net::radio::link::{LinkQuality, Links};
-use slowhand_net::radio::{FrameKind, Indication, Mac, Observer, Transmission};
+use slowhand_net::radio::{FrameKind, Indication, Mac, Observer, RadioInterval, Transmission};
 use slowhand_net::random::Streams;
 
 pub const SEED: u64 = 7;
@@ -23,7 +23,7 @@ pub struct Seen {
 }
 
 #[derive(Default)]
-pub struct Recorder(pub Vec<Seen>);
+pub struct Recorder(pub Vec<Seen>, pub Vec<RadioInterval>);
 
 impl Observer for Recorder {
     fn transmission(&mut self, frame: &Transmission<'_>) {
@@ -37,6 +37,14 @@ impl Observer for Recorder {
             received: frame.received,
             octets: frame.octets.to_vec(),
         });
+    }
+
+    fn watches_radios(&self) -> bool {
+        true
+    }
+
+    fn radio(&mut self, interval: &RadioInterval) {
+        self.1.push(*interval);
     }
 }
 

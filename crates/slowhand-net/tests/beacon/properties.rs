@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use slowhand_net::clock::Instant;
 use slowhand_net::radio::beacon::{Beacon, Config, Downward, EVERY_CHILD, Superframe};
 use slowhand_net::radio::link::LinkQuality;
-use slowhand_net::radio::{FrameKind, Indication, Mac, RadioTimes};
+use slowhand_net::radio::{FrameKind, Indication, Mac, RadioState, RadioTimes};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A network and what is sent in it.
@@ -33,16 +33,17 @@ fn config() -> impl Strategy<Value = Config> {
         (500_000u64..2_000_000, 14_000u64..40_000)
             .prop_map(|(interval, cap)| Superframe { interval: us(interval), cap: us(cap) }),
     ];
-    (mode, superframe, 1usize..9, 0u64..700, 0u16..20).prop_map(|(mode, superframe, queue, guard, persistence)| {
-        Config {
+    (mode, superframe, 1usize..9, 0u64..700, 0u16..20, any::<bool>()).prop_map(
+        |(mode, superframe, queue, guard, persistence, late_frames)| Config {
             downward: mode.0,
             rx_on_when_idle: mode.1,
+            late_frames,
             queue,
             guard: us(guard),
             transaction_persistence: persistence,
             ..Config::standard(superframe)
-        }
-    })
+        },
+    )
 }
 
 fn case() -> impl Strategy<Value = Case> {
@@ -235,5 +236,23 @@ proptest! {
         }
         let beside_beacons = |outcome: &Outcome| outcome.air.0.len() - outcome.air.of(FrameKind::Beacon).len();
         prop_assert_eq!(beside_beacons(&lazy), beside_beacons(&eager));
+    }
+
+    #[test]
+    fn timelines_say_what_the_times_say(case in case()) {
+        let Some(outcome) = outcome(&case) else { return Err(TestCaseError::reject("the superframes do not fit")) };
+        let Outcome { mut mac, mut air, times, .. } = outcome;
+        mac.report_radios(at(HORIZON), &mut air);
+        for (id, times) in times.iter().enumerate() {
+            let intervals: Vec<_> = air.1.iter().filter(|interval| interval.node.index() == id).collect();
+            prop_assert!(intervals.iter().all(|interval| interval.from < interval.to));
+            prop_assert!(intervals.windows(2).all(|pair| pair[0].to <= pair[1].from));
+            let total = |state| {
+                let spans = intervals.iter().filter(|interval| interval.state == state);
+                spans.fold(us(0), |sum, interval| sum + interval.to.since(interval.from))
+            };
+            let totals = [RadioState::Transmit, RadioState::Receive, RadioState::Listen].map(total);
+            prop_assert_eq!(totals, [times.transmit, times.receive, times.listen], "node {}", id);
+        }
     }
 }

@@ -164,3 +164,16 @@ fn periods_that_do_not_fit_are_counted_down_in_the_next_superframe() {
     assert!(drawn > 1, "choose another seed");
     assert_eq!(air.0[1].at, BEACON + 983_040 + (5 + drawn - 1 + 2) * 320);
 }
+
+#[test]
+fn a_frame_given_in_an_active_period_may_be_late() {
+    let given = BEACON + 10_000;
+    for (late_frames, begin) in [(true, given.next_multiple_of(320)), (false, FIRST_BOUNDARY + 983_040)] {
+        let config = Config { late_frames, ..Config::standard(superframe()) };
+        let mut mac = tree(config, &[None, Some(0)], 1.0);
+        let mut air = Recorder::default();
+        mac.enqueue(at(given), node(1), node(0), &[0xab; 60], 5).unwrap();
+        run(&mut mac, at(2_000_000), &mut air);
+        assert_eq!(air.of(FrameKind::Data)[0].at, begin + (first_backoff(1) + 2) * 320);
+    }
+}

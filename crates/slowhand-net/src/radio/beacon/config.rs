@@ -108,6 +108,10 @@ pub struct Config {
     /// Whether a child listens throughout the active period of its parent (macRxOnWhenIdle). If not, it switches
     /// off after the beacon unless it has something to send or to fetch, and when that is done or deferred.
     pub rx_on_when_idle: bool,
+    /// Whether a station may still contend in the active period in which it was given a frame. The standard does not
+    /// forbid it; a node whose layers above run only when its radio has been switched off cannot. (Of frames that
+    /// its children ask for, a coordinator hands out all it has in any case.)
+    pub late_frames: bool,
     /// How long before a beacon its receivers switch on.
     pub guard: Duration,
     /// How many frames a node can queue, those for its parent and those for its children together.
@@ -135,6 +139,7 @@ impl Config {
             transaction_persistence: 500,
             downward: Downward::Indirect,
             rx_on_when_idle: false,
+            late_frames: true,
             guard: Duration::from_micros(320),
             queue: 8,
             trace_idle_beacons: false,

@@ -10,6 +10,7 @@ use crate::clock::Instant;
 use crate::radio::frame::FCS;
 use crate::radio::medium::CCA_DURATION;
 use crate::radio::phy::air_time;
+use crate::radio::pool::FrameIndex;
 use crate::radio::{DropReason, Indication};
 use crate::random::Stream;
 
@@ -135,8 +136,8 @@ impl Beacon {
 
     /// An idle station takes up what it has to send, if there is anything and the active period is not over.
     pub(super) fn start(&mut self, now: Instant, id: StationId) {
-        let in_time = self.contention_boundary(now, id).is_some();
-        let Some(task) = self.next_task(id).filter(|_| in_time) else {
+        let active = self.contention_boundary(now, id).map(|(active, _)| active);
+        let Some(task) = active.and_then(|active| self.next_task(&active, id)) else {
             return self.rest(now, id.node);
         };
         if task == Task::Fetch {
@@ -252,22 +253,26 @@ impl Beacon {
         Some((active, active.boundary(from))).filter(|&(active, boundary)| boundary < active.end)
     }
 
-    /// What the station has to send. A child first fetches what waits for it.
-    fn next_task(&self, id: StationId) -> Option<Task> {
+    /// What the station may send in this active period. A child first fetches what waits for it.
+    fn next_task(&self, active: &Active, id: StationId) -> Option<Task> {
         let Node { to_fetch, up, .. } = &self.nodes[id.node.index()];
         match id.role {
             Role::Device if *to_fetch => Some(Task::Fetch),
-            Role::Device => up.queue.head().map(|_| Task::Up),
-            Role::Coordinator if self.config.downward == Downward::Direct => self.oldest_down(id.node),
+            Role::Device => up.queue.head().filter(|&frame| self.in_time(active, frame)).map(|_| Task::Up),
+            Role::Coordinator if self.config.downward == Downward::Direct => self.oldest_down(active, id.node),
             Role::Coordinator => None,
         }
     }
 
-    fn oldest_down(&self, coordinator: NodeId) -> Option<Task> {
+    fn oldest_down(&self, active: &Active, coordinator: NodeId) -> Option<Task> {
         let waiting = |&child: &NodeId| {
-            let frame = self.nodes[child.index()].down.queue.head()?;
+            let frame = self.nodes[child.index()].down.queue.head().filter(|&frame| self.in_time(active, frame))?;
             Some((self.pool.get(frame).age, child))
         };
         self.tree.children(coordinator).iter().filter_map(waiting).min().map(|(_, child)| Task::Down(child))
+    }
+
+    fn in_time(&self, active: &Active, frame: FrameIndex) -> bool {
+        self.config.late_frames || self.since[frame as usize] < active.begin
     }
 }

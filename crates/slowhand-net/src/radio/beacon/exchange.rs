@@ -41,7 +41,7 @@ impl Beacon {
         indications: &mut Vec<Indication>,
     ) {
         let to = self.peer(id);
-        let received = self.end_frame(id.node, to, air_time(self.psdu(id)), Kind::Data, on_air, trace);
+        let received = self.end_frame(now, id.node, to, air_time(self.psdu(id)), Kind::Data, on_air, trace);
         let station = self.station_mut(id);
         station.phase = Phase::AwaitingAcknowledgement;
         station.sent_at = now;
@@ -50,7 +50,13 @@ impl Beacon {
             return self.events.push(now + ACK_WAIT, Event::NoAcknowledgement(id));
         };
         self.deliver(id, indications);
-        self.node(to).radio.acknowledging = true;
+        let child_sleeps = id.role == Role::Coordinator && !self.config.rx_on_when_idle;
+        let radio = &mut self.node(to).radio;
+        radio.acknowledging = true;
+        if child_sleeps {
+            // It may have gone to sleep in the very instant in which the frame ended.
+            radio.awake_since.get_or_insert(now);
+        }
         // In the contention access period an acknowledgement begins on a back-off boundary, so that the two
         // assessments of others cannot both fall into the gap before it (7.5.6.4.2).
         self.events.push(active.boundary(now + TURNAROUND), Event::Acknowledge(id));
@@ -80,7 +86,7 @@ impl Beacon {
         indications: &mut Vec<Indication>,
     ) {
         let from = self.peer(id);
-        let received = self.end_frame(from, id.node, air_time(ACK), Kind::Ack, on_air, trace);
+        let received = self.end_frame(now, from, id.node, air_time(ACK), Kind::Ack, on_air, trace);
         self.node(from).radio.acknowledging = false;
         let (task, more) = (self.station(id).task, self.station(id).frame_pending);
         let space_over = now + interframe_space(self.psdu(id));
@@ -275,8 +281,10 @@ impl Beacon {
     }
 
     /// Takes a frame off the air, accounts for it wherever it was received, and says whether its addressee did.
+    #[allow(clippy::too_many_arguments)]
     fn end_frame(
         &mut self,
+        now: Instant,
         from: NodeId,
         to: NodeId,
         air: Duration,
@@ -284,11 +292,12 @@ impl Beacon {
         on_air: OnAir,
         trace: TraceIndex,
     ) -> bool {
-        self.node(from).radio.transmit += air;
+        let watched = self.watched;
+        self.node(from).radio.sent(now, air, watched);
         self.medium.end(on_air, kind, &mut self.receptions);
         let mut received = false;
         for reception in self.receptions.iter().filter(|reception| reception.is_received()) {
-            self.nodes[reception.node.index()].radio.receive += air;
+            self.nodes[reception.node.index()].radio.received(now, air, watched);
             received |= reception.node == to;
         }
         self.trace.end(trace, received);

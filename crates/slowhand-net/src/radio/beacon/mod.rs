@@ -3,7 +3,7 @@
 //! Each coordinator sends a beacon once an interval and listens until its active period ends; its children contend in
 //! that period for the channel (sections 7.5.1 to 7.5.6 of IEEE 802.15.4-2006; [`config`] names the constants).
 //! Then all radios are off. The active periods follow each other down the tree and never meet where they could be
-//! heard ([`tree`]), so that only the children of one coordinator contend with each other.
+//! heard, so that only the children of one coordinator contend with each other.
 //!
 //! Superframes in which nothing waits take no event: their beacons are accounted when somebody asks for the radio
 //! times, and a beacon is on the air as a frame that the observer sees only where something waits for it, or where
@@ -27,6 +27,7 @@ mod exchange;
 pub mod frame;
 mod radio_time;
 mod superframe;
+mod timeline;
 mod trace;
 mod tracking;
 mod tree;
@@ -64,6 +65,8 @@ pub struct Beacon {
     events: EventQueue<Event>,
     handled: u64,
     trace: Trace,
+    /// Whether the observer watches radios.
+    watched: bool,
     /// Who receives the frame that ends; kept for its memory.
     receptions: Vec<Reception>,
 }
@@ -156,6 +159,7 @@ impl Beacon {
             events: EventQueue::default(),
             handled: 0,
             trace: Trace::default(),
+            watched: false,
             receptions: Vec::new(),
         };
         if beacon.config.trace_idle_beacons {
@@ -237,6 +241,7 @@ impl Mac for Beacon {
     }
 
     fn handle_deadline(&mut self, now: Instant, indications: &mut Vec<Indication>, observer: &mut impl Observer) {
+        self.watched = observer.watches_radios();
         while let Some(event) = self.events.pop_due(now) {
             self.handled += 1;
             match event {
@@ -267,6 +272,13 @@ impl Mac for Beacon {
     /// A frame counts as sent or received when it has ended; until then its time counts as listening.
     fn radio_times(&self, node: NodeId, now: Instant) -> RadioTimes {
         self.times(node, now)
+    }
+
+    /// Everything is reported here: call it once at the end, or now and then to save memory.
+    fn report_radios(&mut self, now: Instant, observer: &mut impl Observer) {
+        if observer.watches_radios() {
+            self.report_timelines(now, observer);
+        }
     }
 }
 

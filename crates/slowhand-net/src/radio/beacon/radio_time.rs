@@ -7,11 +7,12 @@
 use super::Beacon;
 use super::config::{Config, Superframe};
 use super::frame::beacon_octets;
+use super::timeline::Timeline;
 use super::tracking::Tracking;
 use crate::address::NodeId;
 use crate::clock::{Duration, Instant};
-use crate::radio::RadioTimes;
 use crate::radio::phy::air_time;
+use crate::radio::{RadioState, RadioTimes};
 
 /// How long a beacon is on the air that lists no address.
 pub const IDLE_BEACON: Duration = air_time(beacon_octets(0));
@@ -31,6 +32,26 @@ pub struct Radio {
     pub acknowledging: bool,
     /// How long before its parent's beacon it switches on.
     pub guard: Duration,
+    /// Kept only while an observer watches radios.
+    pub timeline: Timeline,
+}
+
+impl Radio {
+    /// A frame that it has sent, or the rest of one, ends now.
+    pub fn sent(&mut self, now: Instant, air: Duration, watched: bool) {
+        self.transmit += air;
+        if watched {
+            self.timeline.frame(RadioState::Transmit, now - air, now);
+        }
+    }
+
+    /// A frame that it has received, or the rest of one, ends now.
+    pub fn received(&mut self, now: Instant, air: Duration, watched: bool) {
+        self.receive += air;
+        if watched {
+            self.timeline.frame(RadioState::Receive, now - air, now);
+        }
+    }
 }
 
 impl Beacon {
@@ -42,6 +63,9 @@ impl Beacon {
         }
         if let Some(since) = sleeper.radio.awake_since.take() {
             sleeper.radio.awake += now.since(since);
+            if self.watched {
+                sleeper.radio.timeline.spell(since, now);
+            }
             self.medium.stop_listening(now, node);
         }
     }

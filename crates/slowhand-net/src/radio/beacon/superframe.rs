@@ -34,7 +34,7 @@ pub struct Cluster {
 pub struct Active {
     number: u64,
     /// The first symbol of the beacon.
-    begin: Instant,
+    pub begin: Instant,
     /// The end of the active period.
     pub end: Instant,
 }
@@ -140,10 +140,11 @@ impl Beacon {
         cluster.open = cluster.beacon;
         let Some(number) = cluster.beacon else { return };
         let longer = air_time(beacon_octets(cluster.listed_count)).saturating_sub(IDLE_BEACON);
-        self.node(coordinator).radio.transmit += longer;
+        let watched = self.watched;
+        self.node(coordinator).radio.sent(now, longer, watched);
         for position in 0..self.tree.children(coordinator).len() {
             let child = self.tree.children(coordinator)[position];
-            let received = self.track_beacon(child, number, longer);
+            let received = self.track_beacon(now, child, number, longer);
             let listed = self.nodes[coordinator.index()].cluster.listed().contains(&child);
             self.node(child).to_fetch = received && listed;
             if received {
@@ -242,12 +243,13 @@ impl Beacon {
 
     /// Accounts for the end of a beacon at a child, which lasted so much longer than one that lists nobody. Says whether
     /// the child received it.
-    fn track_beacon(&mut self, child: NodeId, number: u64, longer: Duration) -> bool {
+    fn track_beacon(&mut self, now: Instant, child: NodeId, number: u64, longer: Duration) -> bool {
+        let watched = self.watched;
         let Node { tracking, radio, .. } = &mut self.nodes[child.index()];
         tracking.count(number);
         let received = tracking.receives(number);
         if received {
-            radio.receive += longer;
+            radio.received(now, longer, watched);
         }
         received
     }

@@ -1,0 +1,128 @@
+//! What each radio did when, for an observer that watches from the beginning.
+//!
+//! While somebody watches, frames and the spells in which a node was on for traffic are kept. The regular rest, which
+//! is not kept anywhere, is worked out when the timeline is reported: one window a beacon.
+
+use super::Beacon;
+use super::config::Superframe;
+use super::radio_time::IDLE_BEACON;
+use crate::address::NodeId;
+use crate::clock::Instant;
+use crate::radio::{Observer, RadioInterval, RadioState};
+
+/// What is known of a radio since the last report.
+#[derive(Clone, Debug, Default)]
+pub struct Timeline {
+    /// Frames sent and received, in the order in which they ended.
+    frames: Vec<Span<RadioState>>,
+    /// When it was on for traffic.
+    spells: Vec<Span<()>>,
+    reported: Instant,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Span<T> {
+    from: Instant,
+    to: Instant,
+    what: T,
+}
+
+impl Timeline {
+    /// A frame has ended.
+    pub fn frame(&mut self, what: RadioState, from: Instant, to: Instant) {
+        if from < to {
+            self.frames.push(Span { from, to, what });
+        }
+    }
+
+    /// A spell has ended.
+    pub fn spell(&mut self, from: Instant, to: Instant) {
+        if from < to {
+            self.spells.push(Span { from, to, what: () });
+        }
+    }
+}
+
+impl Beacon {
+    /// Reports the timelines up to `now`. A frame on the air is reported as listening until it has ended.
+    pub(super) fn report_timelines(&mut self, now: Instant, observer: &mut impl Observer) {
+        for node in (0..self.nodes.len() as u16).map(NodeId) {
+            let radio = &mut self.nodes[node.index()].radio;
+            let mut timeline = std::mem::take(&mut radio.timeline);
+            radio.timeline.reported = now;
+            if let Some(since) = radio.awake_since {
+                timeline.spell(since, now);
+            }
+            self.add_regular(node, now, &mut timeline);
+            timeline.frames.sort_by_key(|frame| frame.from);
+            timeline.spells.sort_by_key(|spell| spell.from);
+            report(node, now, &timeline, observer);
+        }
+    }
+
+    /// Adds the node's own active periods, its parent's beacons, and listening when idle.
+    fn add_regular(&self, node: NodeId, now: Instant, timeline: &mut Timeline) {
+        let Superframe { cap, .. } = self.config.superframe;
+        if self.is_coordinator(node) {
+            for (_, begin) in self.beacons_between(node, timeline.reported, now) {
+                timeline.frame(RadioState::Transmit, begin, begin + IDLE_BEACON);
+                timeline.spell(begin, begin + cap);
+            }
+        }
+        let Some(parent) = self.tree.parent(node) else { return };
+        let radio = &self.nodes[node.index()].radio;
+        for (number, begin) in self.beacons_between(parent, timeline.reported, now + radio.guard) {
+            let received = self.nodes[node.index()].tracking.receives(number);
+            if received {
+                timeline.frame(RadioState::Receive, begin, begin + IDLE_BEACON);
+            }
+            let on = if received && self.config.rx_on_when_idle { cap } else { IDLE_BEACON };
+            timeline.spell(begin - radio.guard, begin + on);
+        }
+    }
+
+    /// The beacons of a coordinator, by number and time, whose superframes lie at least in part between two instants.
+    fn beacons_between(
+        &self,
+        coordinator: NodeId,
+        from: Instant,
+        to: Instant,
+    ) -> impl Iterator<Item = (u64, Instant)> + use<> {
+        let first = self.first_beacon(coordinator);
+        let interval = self.config.superframe.interval;
+        let numbers = from.since(first).as_micros() / interval.as_micros()..;
+        numbers.map(move |number| (number, first + interval * number)).take_while(move |&(_, begin)| begin < to)
+    }
+}
+
+/// Shows the observer a radio's timeline up to `now`: frames where there are any, listening where it is on beside them.
+fn report(node: NodeId, now: Instant, timeline: &Timeline, observer: &mut impl Observer) {
+    let mut pending: Option<RadioInterval> = None;
+    let mut show = |state, from: Instant, to: Instant| {
+        let (from, to) = (from.max(timeline.reported), to.min(now));
+        if from >= to {
+            return;
+        }
+        match &mut pending {
+            Some(last) if last.state == state && last.to == from => last.to = to,
+            last => {
+                if let Some(done) = last.replace(RadioInterval { node, state, from, to }) {
+                    observer.radio(&done);
+                }
+            }
+        }
+    };
+    let mut frames = timeline.frames.iter().peekable();
+    for spell in &timeline.spells {
+        let mut listening = spell.from;
+        while let Some(frame) = frames.next_if(|frame| frame.from < spell.to) {
+            show(RadioState::Listen, listening, frame.from);
+            show(frame.what, frame.from, frame.to);
+            listening = frame.to;
+        }
+        show(RadioState::Listen, listening, spell.to);
+    }
+    if let Some(last) = pending {
+        observer.radio(&last);
+    }
+}
