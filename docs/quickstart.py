@@ -1,17 +1,49 @@
-"""Draws docs/quickstart.svg: what `./slowhand run scenarios/quickstart.toml` prints.
+"""Shows `./slowhand run scenarios/quickstart.toml` in README.md and as docs/quickstart.svg.
 
-Run it from the clone: .venv/bin/python docs/quickstart.py
+Run it when that has changed: .venv/bin/python docs/quickstart.py. A test holds that it has been.
 """
 
 import io
+import os
+import re
+import sys
+from pathlib import Path
 
 from rich.console import Console
 
 from slowhand import Run, Scenario, report
 
-run = Run(Scenario("scenarios/quickstart.toml"), count=100, seed=1)
-terminal = Console(
-    record=True, width=report.WIDTH, file=io.StringIO(), force_terminal=True, highlight=False
+ROOT = Path(__file__).resolve().parent.parent
+SCENARIO = "scenarios/quickstart.toml"
+BLOCK = re.compile(
+    r"(?<=```text\n\$ \./slowhand run scenarios/quickstart\.toml\n).*?(?=```)", re.DOTALL
 )
-report.show(run, interrupted=False, out=terminal)
-terminal.save_svg("docs/quickstart.svg", title="./slowhand run scenarios/quickstart.toml")
+
+
+def main(folder: Path) -> None:
+    """Writes both files into `folder`, README.md from the one in the clone."""
+    os.chdir(ROOT)
+    terminal = Console(
+        record=True,
+        width=report.WIDTH,
+        file=io.StringIO(),
+        force_terminal=True,
+        highlight=False,
+        markup=False,
+    )
+    report.show(Run(Scenario(SCENARIO), count=100, seed=1), interrupted=False, out=terminal)
+    lines = terminal.export_text(clear=False).splitlines()
+    text = "".join(f"{line.rstrip()}\n" for line in lines)
+    readme, blocks = BLOCK.subn(lambda _: text, (ROOT / "README.md").read_text())
+    assert blocks == 1, "README.md has lost its block"
+    (folder / "README.md").write_text(readme)
+    (folder / "docs").mkdir(exist_ok=True)
+    terminal.save_svg(
+        str(folder / "docs" / "quickstart.svg"),
+        title=f"./slowhand run {SCENARIO}",
+        unique_id="quickstart",
+    )
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]).resolve() if len(sys.argv) > 1 else ROOT)
