@@ -10,7 +10,7 @@ import pytest
 import slowhand
 from conftest import COMMAND, QUICKSTART, ROOT, Cli, the_message
 
-COMMANDS = ["run", "stacks", "schema"]
+COMMANDS = ["run", "stacks", "schema", "capacity"]
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -5,6 +5,7 @@
 >>> frame["duration_s"].median()  # doctest: +SKIP
 """
 
+from slowhand import capacity
 from slowhand._native import ScenarioError, __version__
 from slowhand.api import Run, Scenario, Setting, run, schema, stacks
 
@@ -14,6 +15,7 @@ __all__ = [
     "ScenarioError",
     "Setting",
     "__version__",
+    "capacity",
     "run",
     "schema",
     "stacks",

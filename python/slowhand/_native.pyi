@@ -51,3 +51,14 @@ def stacks() -> str:
 
 def schema() -> str:
     """The JSON Schema of a scenario."""
+
+def capacity(
+    slots: int, clients: int, rho: float, handshake: float, policies: list[str], seed: int
+) -> str:
+    """Engset's formula, and the simulation of each of `policies`, as a JSON object."""
+
+def policies() -> list[str]:
+    """The names of the policies that `capacity` can simulate."""
+
+def ram(device: str) -> tuple[int, str]:
+    """The RAM of a device in octets, and where that number comes from."""

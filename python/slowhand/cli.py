@@ -111,6 +111,69 @@ def schema(
     _print_json(slowhand.schema())
 
 
+@app.command(epilog="Example: slowhand capacity --slots 3 --clients 5 --rho 0.5 --json")
+def capacity(
+    slots: Annotated[
+        int | None, typer.Option(min=1, max=slowhand.capacity.MOST_SLOTS, help="Session slots (R).")
+    ] = None,
+    clients: Annotated[
+        int | None, typer.Option(min=1, max=slowhand.capacity.MOST_CLIENTS, help="Clients (N).")
+    ] = None,
+    rho: Annotated[
+        float | None,
+        typer.Option(help="Erlang that a client without session offers: its rate x mean session."),
+    ] = None,
+    policy: Annotated[
+        str | None,
+        typer.Option(help="What to do when all slots are taken. [default: compare all]"),
+    ] = None,
+    handshake_share: Annotated[
+        float, typer.Option(help="How long a handshake takes, as a share of the mean session.")
+    ] = 0.0,
+    seed: Annotated[int, typer.Option(min=0, help="The seed of the simulation.")] = 1,
+    device: Annotated[
+        str | None, typer.Option(help="Instead of --slots: as many as fit this device.")
+    ] = None,
+    bytes_per_session: Annotated[
+        int | None, typer.Option(min=1, help="RAM that a session takes, with --device.")
+    ] = None,
+    reserved_bytes: Annotated[
+        int | None, typer.Option(min=0, help="RAM that all else takes, with --device.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """How many sessions a server can hold, and how many requests it refuses (Engset)."""
+    if (slots is None) == (device is None):
+        raise Complaint("either --slots or --device says how many session slots there are")
+    if (clients is None) != (rho is None) or (device is None and clients is None):
+        raise Complaint("--clients and --rho belong together")
+    memory = result = None
+    try:
+        if device is not None:
+            if bytes_per_session is None or reserved_bytes is None:
+                raise Complaint("--device needs --bytes-per-session and --reserved-bytes")
+            memory = slowhand.capacity.memory(
+                device, bytes_per_session=bytes_per_session, reserved_bytes=reserved_bytes
+            )
+        if clients is not None and rho is not None:
+            result = slowhand.capacity.compute(
+                slots=memory.slots if memory else slots or 0,
+                clients=clients,
+                rho=rho,
+                policy=policy,
+                handshake_share=handshake_share,
+                seed=seed,
+            )
+    except ValueError as error:
+        raise Complaint(str(error)) from error
+    if json:
+        _print_json({**(result or {}), **({"memory": memory.about()} if memory else {})})
+    else:
+        from slowhand import report
+
+        slowhand.capacity.show(result, memory, report.console())
+
+
 def main() -> NoReturn:
     """Runs the command line and exits."""
     try:

@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod about;
+mod capacity;
 mod run;
 mod scenario;
 
@@ -17,6 +18,8 @@ use pyo3::prelude::*;
 mod _native {
     use pyo3::prelude::*;
 
+    #[pymodule_export]
+    use crate::capacity::{capacity, policies, ram};
     #[pymodule_export]
     use crate::run::{Records, Run};
     #[pymodule_export]

@@ -46,7 +46,8 @@ pub struct Simulation {
     pub clients: u32,
     /// Rate at which a client without a session asks for one, times the mean session.
     pub rho: f64,
-    /// What the server does when all slots are taken.
+    /// What the server does when all slots are taken. A client whose request is refused, or whose session is closed
+    /// for another, goes without one as long as after a session that ran to its end (assumed).
     pub policy: Policy,
     /// How long the handshake takes. A half-open session holds a slot and is not yet in use.
     pub handshake: f64,
@@ -93,6 +94,10 @@ pub struct Simulated {
     pub served: Metric,
     /// Handshakes for each session that ran to its end: what the policy costs the network.
     pub handshakes_per_session: Metric,
+    /// Slots taken, on average over time.
+    pub occupied: Metric,
+    /// Of these, slots that a half-open session holds.
+    pub half_open: Metric,
 }
 
 impl Simulation {
@@ -112,6 +117,8 @@ impl Simulation {
             evicted: metric(|r| r.evicted),
             served: metric(|r| r.served),
             handshakes_per_session: metric(|r| r.handshakes_per_session),
+            occupied: metric(|r| r.occupied),
+            half_open: metric(|r| r.half_open),
         }
     }
 }
@@ -122,6 +129,8 @@ struct Replication {
     evicted: f64,
     served: f64,
     handshakes_per_session: f64,
+    occupied: f64,
+    half_open: f64,
 }
 
 struct Server<'a> {
@@ -143,6 +152,9 @@ struct Counts {
     completed: u64,
     elapsed: f64,
     full: f64,
+    /// The time that sessions held slots, added up over the slots.
+    occupied: f64,
+    half_open: f64,
     served: f64,
     wanted: f64,
 }
@@ -230,6 +242,7 @@ impl<'a> Server<'a> {
     fn pass_time(&mut self, to: f64) {
         let passed = to - self.now;
         self.counts.elapsed += passed;
+        self.counts.occupied += passed * self.sessions.len() as f64;
         if self.sessions.len() as u32 == self.simulation.slots {
             self.counts.full += passed;
         }
@@ -270,12 +283,18 @@ impl<'a> Server<'a> {
             Policy::EvictIdleLongest => candidates.filter(|(_, s)| is_idle(s)).min_by(by(|s| s.last_used)),
         };
         let Some((position, _)) = victim else { return false };
-        let session = self.sessions.swap_remove(position);
         self.counts.evicted += 1;
-        self.counts.wanted += session.wanted;
-        self.counts.served += (now - session.established).clamp(0.0, session.wanted);
-        self.think(session.client);
+        self.free(position);
         true
+    }
+
+    /// Ends the session in this position; its client goes without one for a while.
+    fn free(&mut self, position: usize) {
+        let session = self.sessions.swap_remove(position);
+        self.counts.wanted += session.wanted;
+        self.counts.served += (self.now - session.established).clamp(0.0, session.wanted);
+        self.counts.half_open += (self.now - session.admitted).min(self.simulation.handshake);
+        self.think(session.client);
     }
 
     fn use_session(&mut self, number: u64) {
@@ -289,11 +308,8 @@ impl<'a> Server<'a> {
 
     fn end_session(&mut self, number: u64) {
         if let Some(position) = self.sessions.iter().position(|session| session.number == number) {
-            let session = self.sessions.swap_remove(position);
             self.counts.completed += 1;
-            self.counts.wanted += session.wanted;
-            self.counts.served += session.wanted;
-            self.think(session.client);
+            self.free(position);
         }
     }
 
@@ -331,6 +347,8 @@ impl Counts {
             evicted: share(self.evicted as f64, self.admitted as f64),
             served: share(self.served, self.wanted),
             handshakes_per_session: share(self.admitted as f64, self.completed as f64),
+            occupied: share(self.occupied, self.elapsed),
+            half_open: share(self.half_open, self.elapsed),
         }
     }
 }
@@ -362,6 +380,20 @@ mod tests {
         let simulated = Simulation { handshake: 0.5, ..Simulation::default() }.run();
         let engset = Engset { slots: 3, clients: 5, rho: 0.75 };
         assert!(within(simulated.time_congestion, engset.time_congestion()), "{simulated:?}");
+        assert!(within(simulated.call_congestion, engset.call_congestion()), "{simulated:?}");
+        // States of 5 clients at 0.75 weigh 1, 3.75, 5.625, 4.21875: 1.8952 slots are taken on average, and a third of
+        // each session's time is the handshake's.
+        let occupied = (3.75 + 2.0 * 5.625 + 3.0 * 4.21875) / (1.0 + 3.75 + 5.625 + 4.21875);
+        assert!(within(simulated.occupied, occupied), "{simulated:?}");
+        assert!(within(simulated.half_open, occupied / 3.0), "{simulated:?}");
+    }
+
+    #[test]
+    fn an_evicted_session_was_half_open_no_longer_than_its_handshake() {
+        let simulation = Simulation { policy: Policy::EvictOldest, handshake: 0.5, rho: 5.0, ..Simulation::default() };
+        let simulated = simulation.run();
+        assert!(simulated.half_open.max < simulated.occupied.min, "{simulated:?}");
+        assert!(simulated.served.mean > 0.0 && simulated.served.max < 1.0, "{simulated:?}");
     }
 
     #[test]

@@ -1,0 +1,52 @@
+//! What a server with few session slots refuses, and the RAM that decides how few they are.
+
+use std::path::Path;
+
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use serde_json::{Map, json};
+use slowhand_lab::capacity::{Engset, Policy, Simulation};
+use slowhand_lab::device::Device;
+
+use crate::scenario::refused;
+use crate::to_json;
+
+/// Engset's formula and the simulation of each policy, as a JSON object.
+#[pyfunction]
+pub fn capacity(
+    py: Python<'_>,
+    slots: u32,
+    clients: u32,
+    rho: f64,
+    handshake: f64,
+    policies: Vec<String>,
+    seed: u64,
+) -> PyResult<String> {
+    // The formula depends on the mean time that a slot is held only, and a half-open session holds one too.
+    let engset = Engset { slots, clients, rho: rho * (1.0 + handshake) };
+    let mut simulated = Map::new();
+    for name in policies {
+        let policy = Policy::named(&name).ok_or_else(|| PyValueError::new_err(format!("no policy {name:?}")))?;
+        let simulation = Simulation { slots, clients, rho, policy, handshake, seed, ..Simulation::default() };
+        simulated.insert(name, json!(py.detach(|| simulation.run())));
+    }
+    to_json(&json!({
+        "time_congestion": engset.time_congestion(),
+        "call_congestion": engset.call_congestion(),
+        "policies": simulated,
+    }))
+}
+
+/// The names of the policies.
+#[pyfunction]
+pub fn policies() -> Vec<&'static str> {
+    Policy::ALL.iter().map(|(name, _)| *name).collect()
+}
+
+/// The RAM of a device in octets, and where the number comes from.
+#[pyfunction]
+pub fn ram(device: &str) -> PyResult<(u64, String)> {
+    let ram = Device::load(device, Path::new("")).map_err(refused)?.processor.ram_kib;
+    let from = ram.source.or(ram.assumed.map(|reason| format!("assumed: {reason}"))).unwrap_or_default();
+    Ok(((ram.value * 1024.0) as u64, from))
+}

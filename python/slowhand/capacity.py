@@ -1,0 +1,191 @@
+"""How many sessions a server with few session slots can keep, and what it refuses.
+
+>>> import slowhand
+>>> slowhand.capacity.compute(slots=3, clients=5, rho=0.5)["call_congestion"]  # doctest: +SKIP
+0.1
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from slowhand import _native
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+MOST_SLOTS = 1_000
+MOST_CLIENTS = 100_000
+
+ROWS = {
+    "time_congestion": ("all slots taken", "% of time"),
+    "call_congestion": ("refused", "% of requests"),
+    "evicted": ("evicted", "% of sessions"),
+    "served": ("served", "% of wanted"),
+    "handshakes_per_session": ("handshakes", "a session"),
+    "occupied": ("slots taken", ""),
+    "half_open": ("half-open", ""),
+}
+"""What the simulation measures: the label and unit of its row."""
+
+
+@dataclass(frozen=True)
+class Memory:
+    """How many session slots fit a device."""
+
+    device: str
+    ram_bytes: int
+    ram_source: str
+    reserved_bytes: int
+    bytes_per_session: int
+
+    @property
+    def slots(self) -> int:
+        """Slots that fit into what the rest of the firmware leaves."""
+        return max(0, self.ram_bytes - self.reserved_bytes) // self.bytes_per_session
+
+    def about(self) -> dict[str, Any]:
+        """The same for JSON."""
+        return {**asdict(self), "slots": self.slots}
+
+
+HEADINGS = {
+    "refuse": "\nrefuse",
+    "evict-least-recently-used": "evict least\nrecently used",
+    "evict-oldest": "evict\noldest",
+    "evict-idle-longest": "evict idle\nlongest",
+}
+
+
+def policies() -> list[str]:
+    """What a server can do with a request when all its slots are taken."""
+    return _native.policies()
+
+
+def memory(device: str, *, bytes_per_session: int, reserved_bytes: int) -> Memory:
+    """How many sessions of `bytes_per_session` fit a device of which `reserved_bytes` are in use.
+
+    `device` is the name of one of `devices/`, or the path of a file like those. Raises
+    `ScenarioError` where there is none such.
+    """
+    if bytes_per_session < 1 or reserved_bytes < 0:
+        raise ValueError("a session takes at least one byte, and what is reserved is not negative")
+    ram, source = _native.ram(device)
+    return Memory(device, ram, source, reserved_bytes, bytes_per_session)
+
+
+def compute(
+    *,
+    slots: int,
+    clients: int,
+    rho: float,
+    policy: str | None = None,
+    handshake_share: float = 0.0,
+    seed: int = 1,
+) -> dict[str, Any]:
+    """What a server with `slots` session slots refuses `clients` clients, by formula and simulated.
+
+    `rho` is the traffic that a client offers while it has no session, in Erlang: the rate at which
+    it asks for one times the mean session. A handshake takes `handshake_share` of a mean session,
+    and holds a slot meanwhile. `time_congestion` (the share of time in which all slots are taken)
+    and `call_congestion` (the probability that a request is refused) are those of Engset's formula,
+    which knows no policy but to refuse; `simulated` has both with their intervals for `policy`
+    (default: refuse), and `policies` the same for every policy where none is named.
+    """
+    if not 0 <= slots <= MOST_SLOTS:
+        raise ValueError(f"slots: found {slots}, allowed: 0 to {MOST_SLOTS}")
+    if not 1 <= clients <= MOST_CLIENTS:
+        raise ValueError(f"clients: found {clients}, allowed: 1 to {MOST_CLIENTS}")
+    if not (math.isfinite(rho) and rho > 0):
+        raise ValueError(f"rho: found {rho}, allowed: a number above 0")
+    if not (math.isfinite(handshake_share) and handshake_share >= 0):
+        raise ValueError(f"handshake share: found {handshake_share}, allowed: 0 or more")
+    known = policies()
+    if policy is not None and policy not in known:
+        raise ValueError(f"policy: found {policy!r}, allowed: {', '.join(known)}")
+    wanted = known if policy is None else [policy]
+    found = json.loads(_native.capacity(slots, clients, rho, handshake_share, wanted, seed))
+    without = json.loads(_native.capacity(slots, clients, rho, 0.0, [], seed))
+    simulated = found["policies"]
+    named = policy or "refuse"
+    return {
+        "slots": slots,
+        "clients": clients,
+        "rho": rho,
+        "handshake_share": handshake_share,
+        "policy": named,
+        "time_congestion": found["time_congestion"],
+        "call_congestion": found["call_congestion"],
+        "without_handshake": {key: without[key] for key in ("time_congestion", "call_congestion")},
+        "simulated": simulated[named],
+        # In the order in which the laboratory lists them.
+        "policies": {name: simulated[name] for name in wanted},
+    }
+
+
+def show(result: dict[str, Any] | None, memory: Memory | None, out: Console) -> None:
+    """Prints how many slots fit, and formula and simulation with a column for each policy."""
+    if memory:
+        slots = "1 session slot fits" if memory.slots == 1 else f"{memory.slots} session slots fit"
+        out.print(f"{slots} the {memory.device}", style="bold")
+        out.print(
+            f"{memory.ram_bytes:,} B of RAM ({memory.ram_source}), {memory.reserved_bytes:,} B in"
+            f" use, {memory.bytes_per_session:,} B a session",
+            style="dim",
+        )
+    if memory and result:
+        out.print()
+    if result:
+        _show_congestion(result, out)
+
+
+def _show_congestion(result: dict[str, Any], out: Console) -> None:
+    from rich.table import Table
+
+    table = Table(box=None, padding=(0, 0, 0, 2), pad_edge=False, header_style="dim")
+    table.add_column(no_wrap=True)
+    table.add_column(style="dim", no_wrap=True)
+    table.add_column("\nEngset", justify="right", no_wrap=True)
+    for name in result["policies"]:
+        table.add_column(HEADINGS[name], justify="right", no_wrap=True)
+    for key, (label, unit) in ROWS.items():
+        formula = _number(unit, result[key]) if key in result else ""
+        simulated = [_cell(unit, policy[key]) for policy in result["policies"].values()]
+        table.add_row(label, unit, formula, *simulated)
+    out.print(
+        f"{result['slots']} session slots, {result['clients']} clients of {result['rho']:g} Erlang,"
+        f" handshakes of {result['handshake_share']:g} sessions"
+    )
+    out.print()
+    out.print(table)
+    out.print()
+    for line in _remarks(result):
+        out.print(line, style="dim")
+
+
+def _remarks(result: dict[str, Any]) -> list[str]:
+    remarks = ["Simulated: the mean of 20 replications ± half of its 95 % interval."]
+    if result["handshake_share"] > 0:
+        time, call = result["without_handshake"].values()
+        remarks.append(
+            "A half-open session holds a slot, as in the formula above. If handshakes took no time,"
+            f" all slots would be taken {time:.2%} of the time and {call:.2%} of requests refused."
+        )
+    remarks.append(
+        "Assumed: sessions last exponentially long; a client that was refused or evicted asks again"
+        " as late as one whose session has ended; an established session is used 10 times on"
+        " average and counts as idle a tenth of the mean session after its last use."
+    )
+    return remarks
+
+
+def _cell(unit: str, metric: dict[str, Any]) -> str:
+    half = (metric["ci95"][1] - metric["ci95"][0]) / 2
+    return _number(unit, metric["mean"]) + (f" ± {_number(unit, half)}" if half else "")
+
+
+def _number(unit: str, value: float) -> str:
+    return f"{100 * value:.2f}" if unit.startswith("%") else f"{value:.2f}"
