@@ -317,7 +317,7 @@ fn early_retransmit_needs_one_duplicate_where_no_more_can_come() {
         assert_eq!(pair.from_a.len(), 768);
         ms(data(&pair, Side::A)[3].at) - ms(start)
     };
-    assert_eq!(second_of_three(true), 100);
+    assert_eq!(second_of_three(true), 125, "a round trip and a quarter");
     assert_eq!(second_of_three(false), 400);
 }
 

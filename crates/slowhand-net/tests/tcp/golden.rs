@@ -18,7 +18,7 @@ use slowhand_net::transport::tcp::{
     SeqRange, Timestamps,
 };
 
-use crate::harness::{Side, endpoint, initial_seq, message};
+use crate::harness::{Pair, Path, Side, endpoint, initial_seq, message};
 
 const TOLERANCE_US: u64 = 10_000;
 
@@ -409,4 +409,38 @@ fn timeouts() {
 fn ecn() {
     let config = Config { ecn: Ecn::Request, ..bare() };
     up_to_rate_reduction("ecn", &trace!("ecn"), &config, 18);
+}
+
+#[test]
+fn tail_loss() {
+    let config = Config { sack: true, tail_loss_probe: true, early_retransmit: true, ..bare() };
+    both_ends("tail-loss", &trace!("tail-loss"), &config);
+}
+
+#[test]
+fn small_flight() {
+    let config = Config { sack: true, tail_loss_probe: true, early_retransmit: true, ..bare() };
+    both_ends("small-flight", &trace!("small-flight"), &config);
+}
+
+/// From the SYN to the last octet, two segments of twelve lost: ours on an ideal path of the same
+/// delay within 10 % of the kernel as recorded.
+#[test]
+fn two_losses_take_as_long_as_in_the_kernel() {
+    let kernel = |trace: &Trace| {
+        let data = trace.lines.iter().filter(|line| line.len > 0);
+        data.filter_map(|line| line.arrived).max().unwrap()
+    };
+    let ours = |config: &Config| {
+        let path = Path { drop: |side, _, nth| side == Side::A && (nth == 2 || nth == 5), ..Path::default() };
+        Pair::new(config, config, path, 1).transfer(&message(3_000), b"").as_micros()
+    };
+    let with_sack = Config { sack: true, ..bare() };
+    for (name, trace, config) in
+        [("SACK", trace!("two-losses-sack"), with_sack), ("NewReno", trace!("two-losses-new-reno"), bare())]
+    {
+        let (kernel, ours) = (kernel(&trace), ours(&config));
+        println!("{name}: kernel {kernel} us, ours {ours} us");
+        assert!(kernel.abs_diff(ours) * 10 <= kernel, "{name}: kernel {kernel} us, ours {ours} us");
+    }
 }

@@ -17,6 +17,7 @@ import sys
 from path import ACK, CWR, ECE, FIN, PSH, RST, SYN, URG, Host, Path, now_us
 
 DELAY_US = 50_000
+LATE_US = 500_000
 LETTERS = [(SYN, "S"), (FIN, "F"), (RST, "R"), (PSH, "P"), (ECE, "E"), (CWR, "W"), (URG, "U"), (ACK, ".")]
 
 # What hosts may have set differently from the kernel's defaults.
@@ -66,6 +67,9 @@ SCENARIOS = {
                       faults=[lose("a", "data", 5)]),
     "small-flight": dict(sysctl=SACK | {"tcp_early_retrans": 3}, mss=256, app=[(0, "a", "write", 768)],
                          faults=[lose("a", "data", 2)]),
+    # Nothing is lost, the path stalls: the flight arrives 500 ms late, after the timer ran out.
+    "spurious-timeout": dict(sysctl=SACK, mss=256, app=[(0, "a", "write", 1_280)],
+                             faults=[("late", "a", "data", {1, 2, 3, 4, 5})]),
     "ecn": dict(sysctl=BARE | {"tcp_ecn": 1}, mss=256, app=bulk(6_000), faults=[("mark", "a", "data", {3})]),
 }
 
@@ -88,7 +92,8 @@ def record(name, scenario):
             seen[side, kind] = seen.get((side, kind), 0) + 1
             for what, where, of, numbers in scenario.get("faults", []):
                 if (where, of) == (side, kind) and seen[side, kind] in numbers:
-                    delays, marked = ([], marked) if what == "lose" else (delays, True)
+                    delays = {"lose": [], "late": [LATE_US], "mark": delays}[what]
+                    marked = marked or what == "mark"
         return delays, marked
 
     path = Path({side: host.tun for side, host in hosts.items()}, DELAY_US, fate, entries)

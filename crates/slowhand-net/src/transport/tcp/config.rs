@@ -64,8 +64,9 @@ pub struct Config {
     /// Presets: on and on.
     pub limited_transmit: bool,
     /// Whether fewer duplicates suffice where fewer than four segments are in flight and
-    /// nothing waits to be sent (RFC 5827). Presets: on and off. Linux gets there by RACK
-    /// (RFC 8985), which is not modelled: this is what of it shows in flights of a handshake.
+    /// nothing waits to be sent (RFC 5827, with SACK), after a quarter of a round trip in which
+    /// late segments may still arrive. Presets: on and off. Linux gets there by RACK
+    /// (RFC 8985), which is not modelled: this is what of it shows in the flights of a handshake.
     pub early_retransmit: bool,
     /// Whether a recovery by SACK that has nothing else to send may send the end of the flight
     /// again, once, in case it was lost too (RFC 6675 section 4, `NextSeg` rule 4, a SHOULD).

@@ -128,7 +128,7 @@ impl Options {
         Ok(())
     }
 
-    /// The octets that [`emit`](Self::emit) writes, a multiple of four.
+    /// The octets that the options take in a header, a multiple of four.
     pub fn len(&self) -> usize {
         let mut len = 0;
         len += if self.mss.is_some() { 4 } else { 0 };

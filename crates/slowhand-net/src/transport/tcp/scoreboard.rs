@@ -53,6 +53,11 @@ impl Scoreboard {
         self.sacked.missing(not_lost) + self.sacked.missing(sent_again)
     }
 
+    /// Whether something arrived behind something that did not.
+    pub(super) fn has_gap(&self) -> bool {
+        !self.sacked.is_empty()
+    }
+
     pub(super) fn sent_new(&mut self, octets: u32) {
         self.next += octets;
     }

@@ -10,6 +10,8 @@ pub(super) enum Timer {
     TailLossProbe,
     /// Something in flight was not acknowledged in time (RFC 6298).
     Retransmit,
+    /// What was overtaken had time enough to arrive (RFC 5827, RFC 8985 section 6.2).
+    EarlyRetransmit,
     /// The peer's window is closed, or too small to be worth a segment (RFC 9293 section 3.8.6).
     Persist,
     /// An acknowledgment has waited long enough (RFC 9293 section 3.8.6.3).
@@ -21,8 +23,15 @@ pub(super) enum Timer {
 }
 
 impl Timer {
-    const ALL: [Self; 6] =
-        [Self::TailLossProbe, Self::Retransmit, Self::Persist, Self::DelayedAck, Self::KeepAlive, Self::TimeWait];
+    const ALL: [Self; 7] = [
+        Self::TailLossProbe,
+        Self::Retransmit,
+        Self::EarlyRetransmit,
+        Self::Persist,
+        Self::DelayedAck,
+        Self::KeepAlive,
+        Self::TimeWait,
+    ];
 }
 
 #[derive(Debug, Default)]

@@ -10,6 +10,7 @@ impl Connection {
             match timer {
                 Timer::Retransmit => self.on_retransmit_timer(now),
                 Timer::TailLossProbe => self.sender.on_probe_timer(now, &mut self.timers),
+                Timer::EarlyRetransmit => self.sender.on_early_retransmit_timer(now, &mut self.statistics),
                 Timer::Persist => self.sender.on_persist_timer(),
                 Timer::DelayedAck => self.receiver.on_delayed_ack_timer(),
                 Timer::KeepAlive => self.on_keep_alive_timer(now),

@@ -53,7 +53,7 @@ impl Sender {
             self.duplicates += 1;
         }
         if self.sack {
-            self.detect_loss_by_sack(now, statistics);
+            self.detect_loss_by_sack(now, timers, statistics);
         } else if duplicate {
             self.on_duplicate_without_sack(now, statistics);
         }
@@ -160,10 +160,9 @@ impl Sender {
             Phase::Fast => self.inflation = self.inflation.saturating_add(self.mss),
             Phase::Timeout => {}
             Phase::Open => {
-                let threshold = self.duplicate_threshold();
                 // RFC 6582 section 3.2 step 2: the duplicates of a go-back-N are not a loss.
                 let new_loss = self.board.una().after(self.recover);
-                if self.duplicates >= threshold && new_loss {
+                if self.duplicates >= DUPLICATE_THRESHOLD && new_loss {
                     self.begin_fast_recovery(now, statistics);
                     self.inflation = self.duplicates * self.mss;
                     self.retransmit_first();
@@ -175,11 +174,20 @@ impl Sender {
     }
 
     /// RFC 6675 section 5. During fast recovery, more may turn out to be lost.
-    fn detect_loss_by_sack(&mut self, now: Instant, statistics: &mut Statistics) {
-        if self.phase == Phase::Timeout {
-            return;
+    fn detect_loss_by_sack(&mut self, now: Instant, timers: &mut Timers, statistics: &mut Statistics) {
+        match self.phase {
+            Phase::Timeout => {}
+            Phase::Fast => {
+                self.board.find_lost(self.early_threshold(), self.mss);
+            }
+            Phase::Open => {
+                self.recover_from_loss(now, DUPLICATE_THRESHOLD, statistics);
+                self.wait_for_reordered(now, timers);
+            }
         }
-        let threshold = self.duplicate_threshold();
+    }
+
+    fn recover_from_loss(&mut self, now: Instant, threshold: u32, statistics: &mut Statistics) {
         let lost = self.board.find_lost(threshold, self.mss);
         let new_loss = self.recover.at_or_before(self.board.una());
         if self.phase == Phase::Open && lost && new_loss {
@@ -189,9 +197,25 @@ impl Sender {
         }
     }
 
+    /// Where early retransmit applies, segments that may only be late get a quarter of a round
+    /// trip to arrive (RFC 8985 section 6.2 step 4, what Linux does).
+    fn wait_for_reordered(&mut self, now: Instant, timers: &mut Timers) {
+        let early = self.early_threshold() < DUPLICATE_THRESHOLD && self.board.has_gap();
+        if !early || self.phase != Phase::Open {
+            timers.stop(Timer::EarlyRetransmit);
+        } else if !timers.is_set(Timer::EarlyRetransmit) {
+            let rtt = self.rtt.smoothed().unwrap_or(Duration::ZERO);
+            timers.set(Timer::EarlyRetransmit, now + rtt / 4);
+        }
+    }
+
+    pub(in super::super) fn on_early_retransmit_timer(&mut self, now: Instant, statistics: &mut Statistics) {
+        self.recover_from_loss(now, self.early_threshold(), statistics);
+    }
+
     /// `DupThresh`, or one less than the segments in flight where those are too few to ever
     /// cause as many duplicates (RFC 5827 section 3).
-    fn duplicate_threshold(&self) -> u32 {
+    fn early_threshold(&self) -> u32 {
         let nothing_new = self.board.next() == self.buffer.end() || self.window_is_full();
         let segments = self.board.flight().div_ceil(self.mss);
         if self.config.early_retransmit && nothing_new && segments < 4 {
@@ -240,6 +264,7 @@ impl Sender {
         self.probe = None;
         self.probe_due = false;
         timers.stop(Timer::TailLossProbe);
+        timers.stop(Timer::EarlyRetransmit);
         self.board.forget_if_reneged();
         self.board.mark_lost(self.board.next());
         self.retransmit_now = true;
