@@ -15,9 +15,7 @@ from slowhand import Run, Scenario, report
 
 ROOT = Path(__file__).resolve().parent.parent
 SCENARIO = "scenarios/quickstart.toml"
-BLOCK = re.compile(
-    r"(?<=```text\n\$ \./slowhand run scenarios/quickstart\.toml\n).*?(?=```)", re.DOTALL
-)
+BLOCK = re.compile(rf"(?<=```text\n)(\$ \./slowhand run {SCENARIO}\n).*?(?=```)", re.DOTALL)
 
 
 def main(folder: Path) -> None:
@@ -34,7 +32,7 @@ def main(folder: Path) -> None:
     report.show(Run(Scenario(SCENARIO), count=100, seed=1), interrupted=False, out=terminal)
     lines = terminal.export_text(clear=False).splitlines()
     text = "".join(f"{line.rstrip()}\n" for line in lines)
-    readme, blocks = BLOCK.subn(lambda _: text, (ROOT / "README.md").read_text())
+    readme, blocks = BLOCK.subn(lambda found: found[1] + text, (ROOT / "README.md").read_text())
     assert blocks == 1, "README.md has lost its block"
     (folder / "README.md").write_text(readme)
     (folder / "docs").mkdir(exist_ok=True)
