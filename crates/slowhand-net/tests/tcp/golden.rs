@@ -444,3 +444,11 @@ fn two_losses_take_as_long_as_in_the_kernel() {
         assert!(kernel.abs_diff(ours) * 10 <= kernel, "{name}: kernel {kernel} us, ours {ours} us");
     }
 }
+
+/// A stalled path: the timer runs out although nothing is lost, and as there is nothing new to
+/// send that could tell, the whole flight is sent again. The receiver reports the duplicates.
+#[test]
+fn spurious_timeout() {
+    let config = Config { sack: true, ..bare() };
+    both_ends("spurious-timeout", &trace!("spurious-timeout"), &config);
+}
