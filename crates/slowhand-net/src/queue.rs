@@ -13,14 +13,20 @@ pub struct EventQueue<E> {
 
 #[derive(Debug)]
 struct Entry<E> {
-    at: Instant,
-    order: u64,
+    /// When, then in which order: one number, because a comparison of one is quicker than of two.
+    key: u128,
     event: E,
+}
+
+impl<E> Entry<E> {
+    fn at(&self) -> Instant {
+        Instant::from_micros((self.key >> 64) as u64)
+    }
 }
 
 impl<E> PartialEq for Entry<E> {
     fn eq(&self, other: &Self) -> bool {
-        self.order == other.order
+        self.key == other.key
     }
 }
 
@@ -34,7 +40,7 @@ impl<E> PartialOrd for Entry<E> {
 
 impl<E> Ord for Entry<E> {
     fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        (self.at, self.order).cmp(&(other.at, other.order))
+        self.key.cmp(&other.key)
     }
 }
 
@@ -47,13 +53,14 @@ impl<E> Default for EventQueue<E> {
 impl<E> EventQueue<E> {
     /// Adds an event.
     pub fn push(&mut self, at: Instant, event: E) {
-        self.heap.push(Reverse(Entry { at, order: self.pushed, event }));
+        let key = u128::from(at.as_micros()) << 64 | u128::from(self.pushed);
+        self.heap.push(Reverse(Entry { key, event }));
         self.pushed += 1;
     }
 
     /// When the next event is due.
     pub fn next_at(&self) -> Option<Instant> {
-        self.heap.peek().map(|Reverse(entry)| entry.at)
+        self.heap.peek().map(|Reverse(entry)| entry.at())
     }
 
     /// Takes the next event if it is due at `now` or earlier.

@@ -46,7 +46,7 @@ fn delivery(network: &mut Network<Tsch>, at: Instant, octets: usize, observer: &
     network.send(at, endpoint(CLIENT), endpoint(NodeId::ROOT), &payload, 7, &mut events).unwrap();
     while let Some(now) = network.deadline() {
         network.handle_deadline(now, &mut events, observer);
-        for event in events.iter() {
+        if let Some(event) = events.iter().next() {
             let Event::Delivered { host, datagram, payload: arrived, .. } = event else { panic!("{event:?}") };
             assert_eq!((host, datagram, arrived), (Host::Node(NodeId::ROOT), 7, &payload[..]));
             return now;

@@ -9,6 +9,7 @@ pub mod link;
 pub mod medium;
 pub mod phy;
 mod pool;
+pub mod sixtop;
 pub mod tsch;
 pub mod xmac;
 

@@ -113,12 +113,14 @@ impl FrameQueue {
         self.tail = index;
     }
 
-    /// Adds a frame that is more urgent than all that wait; but not in front of the head where that is `on_air`.
+    /// Adds a frame that is more urgent than all that wait; but not in front of the head where that is `on_air`, nor
+    /// where it has been: it may have arrived, and its receiver knows a repetition only by what it received last.
     pub fn push_urgent(&mut self, pool: &mut FramePool, index: FrameIndex, on_air: bool) {
         if self.head == NONE {
             return self.push(pool, index);
         }
-        let before = if on_air { &mut pool.frames[self.head as usize].next } else { &mut self.head };
+        let stays = on_air || pool.frames[self.head as usize].attempts > 0;
+        let before = if stays { &mut pool.frames[self.head as usize].next } else { &mut self.head };
         let after = std::mem::replace(before, index);
         pool.frames[index as usize].next = after;
         if after == NONE {

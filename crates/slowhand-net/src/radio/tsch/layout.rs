@@ -1,6 +1,6 @@
 //! A static schedule for a routing tree: minimal, autonomous and managed cells, laid out once.
 
-use super::msf;
+use super::autonomous;
 use super::schedule::{Cell, CellOptions, handle};
 use crate::address::NodeId;
 use crate::route::Routes;
@@ -51,8 +51,8 @@ impl Layout {
         if self.autonomous {
             for child in (1..routes.nodes()).map(|child| NodeId(child as u16)) {
                 if let Some(parent) = routes.parent(child) {
-                    cells[child.index()].push(msf::transmit_cell(parent, self.slotframe));
-                    cells[parent.index()].push(msf::transmit_cell(child, self.slotframe));
+                    cells[child.index()].push(autonomous::transmit_cell(parent, self.slotframe));
+                    cells[parent.index()].push(autonomous::transmit_cell(child, self.slotframe));
                 }
             }
         }
@@ -87,7 +87,7 @@ impl Layout {
             neighbor: None,
             handle: handle::MINIMAL,
         };
-        let autonomous = self.autonomous.then(|| msf::receive_cell(node, self.slotframe));
+        let autonomous = self.autonomous.then(|| autonomous::receive_cell(node, self.slotframe));
         (0..self.shared).map(shared).chain(autonomous).collect()
     }
 
@@ -100,7 +100,8 @@ impl Layout {
         let managed = |node: NodeId, slot| {
             cells[node.index()].iter().any(|cell| cell.slot == slot && cell.handle == handle::NEGOTIATED)
         };
-        let autonomous = |node: NodeId, slot| self.autonomous && msf::receive_cell(node, self.slotframe).slot == slot;
+        let autonomous =
+            |node: NodeId, slot| self.autonomous && autonomous::receive_cell(node, self.slotframe).slot == slot;
         let usable = |slot: &u16| !managed(from, *slot) && !managed(to, *slot) && !autonomous(to, *slot);
         candidates
             .clone()

@@ -4,23 +4,34 @@
 //! slot in which a node has a frame *and* a cell for it is computed, and what happens in that slot is
 //! worked out at once. Idle listening is counted when somebody asks.
 
+mod activity;
+pub mod autonomous;
 pub mod hopping;
 pub mod layout;
-pub mod msf;
+mod node;
 pub mod schedule;
+pub mod scheduling;
 mod slot;
 pub mod timing;
 
 use super::frame::{self, DATA_HEADER};
 use super::link::Links;
-use super::pool::{FramePool, FrameQueue};
-use super::{DatagramId, DropReason, Indication, Mac, Observer, Payload, RadioTimes};
+use super::pool::FramePool;
+use super::{DatagramId, DropReason, Indication, Mac, NO_DATAGRAM, Observer, Payload, RadioInterval, RadioTimes};
 use crate::address::{Eui64, NodeId};
-use crate::clock::{Duration, Instant};
+use crate::clock::Instant;
 use crate::queue::EventQueue;
-use crate::random::{Stream, Streams};
-use schedule::{Cell, Schedule, TransmitCells};
+use crate::random::Streams;
+use node::Node;
+use schedule::{Cell, Schedule, handle};
+use scheduling::{Control, SchedulingFunction};
 use timing::Timing;
+
+pub use node::CellsUsed;
+
+/// Frames of a node's queue that stay free for 6P, where cells are negotiated: else a queue that is full for want of
+/// cells could not ask for any. Assumed; RFC 8180, section 4.6, asks for such a reserve without a number.
+const RESERVED_FOR_CONTROL: usize = 2;
 
 /// The constants of a TSCH network.
 #[derive(Clone, Debug)]
@@ -64,40 +75,13 @@ pub struct Tsch {
     events: EventQueue<Event>,
     /// The transmissions of the slot that is being worked out; kept for its memory.
     slot: Vec<slot::Attempt>,
-}
-
-#[derive(Debug)]
-struct Node {
-    schedule: Schedule,
-    /// By identifier.
-    neighbors: Vec<Neighbor>,
-    queued: usize,
-    peak: usize,
-    /// The slot for which a wake-up is in the event queue.
-    wake: Option<u64>,
-    /// The slot in which it last sent or received: a radio does one thing in a slot.
-    busy: Option<u64>,
-    backoff: Stream,
-    transmit: Duration,
-    receive: Duration,
-    listen: Duration,
-    /// Slots with a cell to receive in that were spent otherwise than on idle listening.
-    receive_slots_used: u64,
-}
-
-#[derive(Debug)]
-struct Neighbor {
-    id: NodeId,
-    cells: TransmitCells,
-    queue: FrameQueue,
-    /// The slot of the next attempt; none where nothing waits or the head of the queue is on the air.
-    next: Option<u64>,
-    on_air: bool,
-    /// Counted for each neighbour, so that no two frames in a row carry the same number.
-    sequence: u8,
-    last_received: Option<u8>,
-    backoff_exponent: u8,
-    backoff_cells: u32,
+    /// Who changes the schedule; none where it stays as it was given. Taken out while it is at work.
+    control: Option<Box<Control>>,
+    /// Frames a node can queue, 6P apart.
+    capacity: usize,
+    /// Whether somebody watches the radios, and what there is to show.
+    watched: bool,
+    timeline: Vec<RadioInterval>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -105,18 +89,64 @@ enum Event {
     /// A slot begins in which the node may have something to send.
     Wake(NodeId),
     /// An exchange is over.
-    Finish { node: NodeId, neighbor: u16, shared: bool, received: bool, acknowledged: bool },
+    Finish(Exchange),
+    /// A timer of the scheduling function.
+    Function { node: NodeId, timer: u32 },
+    /// The time of a 6P transaction is over.
+    SixTop { node: NodeId, neighbor: u16, serial: u32 },
+}
+
+/// One attempt at a frame, as its sender knows it when it is over.
+#[derive(Clone, Copy, Debug)]
+struct Exchange {
+    node: NodeId,
+    /// Position of the addressee among the sender's neighbours.
+    neighbor: u16,
+    /// The slotframe of the cell.
+    handle: u8,
+    shared: bool,
+    received: bool,
+    acknowledged: bool,
 }
 
 impl Tsch {
-    /// A network of nodes with these links; `cells` gives each node's cells.
+    /// A network of nodes with these links; `cells` gives each node's cells, which stay as they are.
     pub fn new(config: Config, links: Links, cells: Vec<Vec<Cell>>, streams: &Streams) -> Self {
-        let nodes = cells
-            .into_iter()
-            .enumerate()
-            .map(|(index, cells)| Node::new(index, Schedule::new(config.slotframe, cells), &links, &config, streams))
-            .collect();
-        Self { config, links, nodes, pool: FramePool::default(), events: EventQueue::default(), slot: Vec::new() }
+        let node = |(id, cells): (u16, Vec<Cell>)| {
+            Node::new(NodeId(id), Schedule::new(config.slotframe, cells), &links, &config, streams)
+        };
+        Self {
+            nodes: (0..).zip(cells).map(node).collect(),
+            capacity: config.queue,
+            config,
+            links,
+            pool: FramePool::default(),
+            events: EventQueue::default(),
+            slot: Vec::new(),
+            control: None,
+            watched: false,
+            timeline: Vec::new(),
+        }
+    }
+
+    /// A network whose schedule begins with `cells` and is changed by a scheduling function.
+    pub fn with_function(
+        config: Config,
+        links: Links,
+        cells: Vec<Vec<Cell>>,
+        function: Box<dyn SchedulingFunction>,
+        streams: &Streams,
+    ) -> Self {
+        let mut tsch = Self::new(config, links, cells, streams);
+        tsch.capacity = tsch.config.queue.saturating_sub(RESERVED_FOR_CONTROL);
+        tsch.control = Some(Box::new(Control::new(function, tsch.nodes.iter().map(|node| node.neighbors.len()))));
+        tsch.controlled(Instant::ZERO, |function, plane| function.start(plane));
+        tsch
+    }
+
+    /// The schedule of a node as it is now.
+    pub fn schedule(&self, node: NodeId) -> &Schedule {
+        &self.nodes[node.index()].schedule
     }
 }
 
@@ -130,14 +160,14 @@ impl Mac for Tsch {
         payload: &[u8],
         datagram: DatagramId,
     ) -> Result<(), DropReason> {
-        let after_now = self.asn(now) + 1;
+        let after_now = self.config.timing.asn(now) + 1;
         let sender = &mut self.nodes[node.index()];
         let position = sender.position(next_hop).ok_or(DropReason::NoCell)?;
         let neighbor = &mut sender.neighbors[position];
         if neighbor.cells.is_empty() {
             return Err(DropReason::NoCell);
         }
-        if sender.queued == self.config.queue {
+        if sender.queued >= self.capacity {
             return Err(DropReason::QueueFull);
         }
         let (from, to) = (Eui64::of_node(node), Eui64::of_node(next_hop));
@@ -147,10 +177,11 @@ impl Mac for Tsch {
             .ok_or(DropReason::Malformed)?;
         neighbor.sequence = neighbor.sequence.wrapping_add(1);
         neighbor.queue.push(&mut self.pool, frame);
+        neighbor.waiting += 1;
         sender.queued += 1;
         sender.peak = sender.peak.max(sender.queued);
-        if neighbor.next.is_none() && !neighbor.on_air {
-            neighbor.next = neighbor.cells.next(after_now, neighbor.backoff_cells);
+        if neighbor.next.is_none() {
+            neighbor.plan(after_now);
             self.schedule_wake(node);
         }
         Ok(())
@@ -162,17 +193,21 @@ impl Mac for Tsch {
 
     fn handle_deadline(&mut self, now: Instant, indications: &mut Vec<Indication>, observer: &mut impl Observer) {
         debug_assert!(self.slot.is_empty());
+        self.watched = observer.watches_radios();
         while let Some(event) = self.events.pop_due(now) {
             match event {
                 Event::Wake(node) => self.wake(now, node),
-                Event::Finish { node, neighbor, shared, received, acknowledged } => {
-                    self.finish(now, node, usize::from(neighbor), shared, received, acknowledged, indications);
+                Event::Finish(exchange) => self.finish(now, exchange, indications),
+                Event::Function { node, timer } => {
+                    self.controlled(now, |function, plane| function.handle_timer(node, timer, plane));
                 }
+                Event::SixTop { node, neighbor, serial } => self.expire(now, node, usize::from(neighbor), serial),
             }
         }
         if !self.slot.is_empty() {
             self.run_slot(now, observer);
         }
+        self.show_timeline(observer);
     }
 
     fn queued(&self, node: NodeId) -> usize {
@@ -183,52 +218,55 @@ impl Mac for Tsch {
         self.nodes[node.index()].peak
     }
 
-    /// A slot counts as soon as it begins.
     fn radio_times(&self, node: NodeId, now: Instant) -> RadioTimes {
-        let slots = now.as_micros().div_ceil(self.config.timing.slot.as_micros());
-        let Node { schedule, transmit, receive, listen, receive_slots_used, .. } = &self.nodes[node.index()];
-        let idle = schedule.receive_slots_before(slots).saturating_sub(*receive_slots_used);
-        let listen = *listen + self.config.timing.guard * 2 * idle;
-        let awake = *transmit + *receive + listen;
-        let sleep = now.since(Instant::ZERO).saturating_sub(awake);
-        RadioTimes { transmit: *transmit, receive: *receive, listen, sleep }
+        let Node { activity, schedule, .. } = &self.nodes[node.index()];
+        activity.times(now, &self.config.timing, schedule)
+    }
+
+    /// What lies in the slot that goes on is not shown yet.
+    fn report_radios(&mut self, now: Instant, observer: &mut impl Observer) {
+        let asn = self.config.timing.asn(now);
+        for (id, Node { activity, schedule, .. }) in (0..).zip(&mut self.nodes) {
+            activity.show_idle(NodeId(id), asn, &self.config.timing, schedule, &mut self.timeline);
+        }
+        self.show_timeline(observer);
+    }
+
+    /// See [`scheduling::tunnel`]; other scheduling functions do nothing.
+    fn begin_burst(&mut self, now: Instant, node: NodeId) {
+        self.controlled(now, |function, plane| function.begin_burst(node, plane));
+    }
+
+    fn end_burst(&mut self, now: Instant, node: NodeId) {
+        self.controlled(now, |function, plane| function.end_burst(node, plane));
     }
 }
 
 impl Tsch {
-    /// The absolute slot number of the slot in which an instant lies.
-    fn asn(&self, at: Instant) -> u64 {
-        at.as_micros() / self.config.timing.slot.as_micros()
-    }
-
     /// Sees to it that the node is woken in the first slot in which it can send.
     fn schedule_wake(&mut self, node: NodeId) {
         let sender = &mut self.nodes[node.index()];
-        let next = sender.neighbors.iter().filter_map(|neighbor| neighbor.next).min();
-        if let Some(asn) = next.filter(|&asn| sender.wake.is_none_or(|wake| asn < wake)) {
+        if let Some(asn) = sender.next().filter(|&asn| sender.wake.is_none_or(|wake| asn < wake)) {
             sender.wake = Some(asn);
-            self.events.push(Instant::ZERO + self.config.timing.slot * asn, Event::Wake(node));
+            self.events.push(self.config.timing.start(asn), Event::Wake(node));
         }
     }
 
     /// Chooses what the node sends in the slot that begins, if anything.
     fn wake(&mut self, now: Instant, node: NodeId) {
-        let asn = self.asn(now);
+        let asn = self.config.timing.asn(now);
         let sender = &mut self.nodes[node.index()];
         if sender.wake != Some(asn) {
             return; // overtaken by an earlier wake-up, which has seen to everything
         }
         sender.wake = None;
-        let due = |neighbor: &&Neighbor| neighbor.next == Some(asn);
-        let age = |neighbor: &Neighbor| neighbor.queue.head().map(|frame| self.pool.get(frame).age);
-        let oldest = sender.neighbors.iter().filter(due).min_by_key(|neighbor| age(neighbor)).map(|chosen| chosen.id);
+        let chosen = sender.choose(asn, &self.pool);
         for (position, neighbor) in sender.neighbors.iter_mut().enumerate() {
             if neighbor.next != Some(asn) {
                 continue;
             }
-            neighbor.backoff_cells = 0;
-            if Some(neighbor.id) != oldest {
-                neighbor.next = neighbor.cells.next(asn + 1, 0);
+            if Some(position) != chosen {
+                neighbor.plan(asn + 1);
                 continue;
             }
             neighbor.next = None;
@@ -243,30 +281,29 @@ impl Tsch {
     }
 
     /// Ends an exchange: passes the frame up at the receiver, drops or repeats it at the sender.
-    #[allow(clippy::too_many_arguments)]
-    fn finish(
-        &mut self,
-        now: Instant,
-        node: NodeId,
-        position: usize,
-        shared: bool,
-        received: bool,
-        acknowledged: bool,
-        indications: &mut Vec<Indication>,
-    ) {
-        let after_now = self.asn(now) + 1;
+    fn finish(&mut self, now: Instant, exchange: Exchange, indications: &mut Vec<Indication>) {
+        let Exchange { node, received, acknowledged, .. } = exchange;
+        let asn = self.config.timing.asn(now);
+        let position = usize::from(exchange.neighbor);
         let neighbor = &mut self.nodes[node.index()].neighbors[position];
         let to = neighbor.id;
         // The frame is there: only this event takes it from the queue.
         let Some(index) = neighbor.queue.head() else { return };
         let datagram = self.pool.get(index).datagram;
+        let mut arrived = false;
         if received {
             let octets = self.pool.get(index).octets();
-            let (sequence, payload) = (octets[2], Payload::new(&octets[DATA_HEADER..]));
-            if self.nodes[to.index()].accepts(node, sequence) {
+            arrived = self.nodes[to.index()].accepts(node, octets[2]);
+            if arrived && datagram != NO_DATAGRAM {
+                let payload = Payload::new(&octets[DATA_HEADER..]);
                 indications.push(Indication::Received { node: to, from: node, datagram, payload });
             }
         }
+        let message = (datagram == NO_DATAGRAM).then(|| Payload::new(self.pool.get(index).octets()));
+        if self.control.is_some() {
+            self.note_use(&exchange, to, (asn % u64::from(self.config.slotframe)) as u16);
+        }
+
         let sender = &mut self.nodes[node.index()];
         let neighbor = &mut sender.neighbors[position];
         neighbor.on_air = false;
@@ -276,76 +313,88 @@ impl Tsch {
         if acknowledged || given_up {
             neighbor.queue.pop(&mut self.pool);
             self.pool.release(index);
+            neighbor.waiting -= 1;
             sender.queued -= 1;
-            let reason = DropReason::RetriesExhausted;
-            indications.push(if given_up {
-                Indication::Dropped { node, datagram, reason }
-            } else {
-                Indication::Sent { node, datagram }
-            });
+            if message.is_none() {
+                let reason = DropReason::RetriesExhausted;
+                indications.push(match given_up {
+                    true => Indication::Dropped { node, datagram, reason },
+                    false => Indication::Sent { node, datagram },
+                });
+            }
         }
-        neighbor.back_off(shared, acknowledged, self.config.backoff_exponents, &mut sender.backoff);
-        if neighbor.queue.head().is_some() {
-            neighbor.next = neighbor.cells.next(after_now, neighbor.backoff_cells);
+        neighbor.back_off(asn, exchange.shared, acknowledged, self.config.backoff_exponents, &mut sender.backoff);
+        neighbor.plan(asn + 1);
+        self.schedule_wake(node);
+
+        if let Some(octets) = message {
+            self.finish_message(now, node, to, frame::sixtop_message(&octets), arrived, acknowledged, given_up);
+        }
+    }
+
+    /// Counts for the scheduling function.
+    fn note_use(&mut self, exchange: &Exchange, to: NodeId, slot: u16) {
+        let neighbor = &mut self.nodes[exchange.node.index()].neighbors[usize::from(exchange.neighbor)];
+        neighbor.cells.note(slot, exchange.acknowledged);
+        neighbor.used.transmit += u32::from(exchange.handle == handle::NEGOTIATED);
+        let receiver = &mut self.nodes[to.index()];
+        if exchange.received
+            && matches!(exchange.handle, handle::AUTONOMOUS | handle::NEGOTIATED)
+            && let Some(position) = receiver.position(exchange.node)
+        {
+            receiver.neighbors[position].used.receive += 1;
+        }
+    }
+
+    /// Changes a node's schedule, as far as `neighbor` is concerned; that counts from the next slot on.
+    fn change_schedule(&mut self, now: Instant, node: NodeId, neighbor: NodeId, change: impl FnOnce(&mut Schedule)) {
+        let timing = self.config.timing;
+        let next = timing.asn(now) + 1;
+        let changed = &mut self.nodes[node.index()];
+        if self.watched {
+            changed.activity.show_idle(node, next, &timing, &changed.schedule, &mut self.timeline);
+        }
+        changed.activity.change(next, &changed.schedule);
+        change(&mut changed.schedule);
+        if let Some(position) = changed.position(neighbor) {
+            let neighbor = &mut changed.neighbors[position];
+            neighbor.cells = changed.schedule.cells_to(neighbor.id).with_uses_of(&neighbor.cells);
+            neighbor.plan(next);
+        }
+        self.schedule_wake(node);
+    }
+
+    /// Gives a node a 6P message to send, in front of all data.
+    fn enqueue_message(&mut self, now: Instant, node: NodeId, to: NodeId, message: &[u8]) -> Result<(), DropReason> {
+        let after_now = self.config.timing.asn(now) + 1;
+        let sender = &mut self.nodes[node.index()];
+        let position = sender.position(to).ok_or(DropReason::NoCell)?;
+        let neighbor = &mut sender.neighbors[position];
+        if neighbor.cells.is_empty() {
+            return Err(DropReason::NoCell);
+        }
+        if sender.queued >= self.config.queue {
+            return Err(DropReason::QueueFull);
+        }
+        let (source, destination) = (Eui64::of_node(node), Eui64::of_node(to));
+        let write = |octets: &mut _| frame::write_sixtop(octets, neighbor.sequence, source, destination, message);
+        let frame = self.pool.allocate(NO_DATAGRAM, write).ok_or(DropReason::Malformed)?;
+        self.pool.get_mut(frame).age = 0; // older than any data
+        neighbor.sequence = neighbor.sequence.wrapping_add(1);
+        neighbor.queue.push_urgent(&mut self.pool, frame, neighbor.on_air);
+        neighbor.waiting += 1;
+        sender.queued += 1;
+        sender.peak = sender.peak.max(sender.queued);
+        if neighbor.next.is_none() {
+            neighbor.plan(after_now);
             self.schedule_wake(node);
         }
-    }
-}
-
-impl Node {
-    fn new(index: usize, schedule: Schedule, links: &Links, config: &Config, streams: &Streams) -> Self {
-        let neighbors = links
-            .audience(NodeId(index as u16))
-            .map(|id| Neighbor {
-                id,
-                cells: schedule.cells_to(id),
-                queue: FrameQueue::default(),
-                next: None,
-                on_air: false,
-                sequence: 0,
-                last_received: None,
-                backoff_exponent: config.backoff_exponents.0,
-                backoff_cells: 0,
-            })
-            .collect();
-        Self {
-            schedule,
-            neighbors,
-            queued: 0,
-            peak: 0,
-            wake: None,
-            busy: None,
-            backoff: streams.stream("back-off", index as u64),
-            transmit: Duration::ZERO,
-            receive: Duration::ZERO,
-            listen: Duration::ZERO,
-            receive_slots_used: 0,
-        }
+        Ok(())
     }
 
-    fn position(&self, neighbor: NodeId) -> Option<usize> {
-        self.neighbors.binary_search_by_key(&neighbor, |neighbor| neighbor.id).ok()
-    }
-
-    /// Whether a frame is new: the same number twice in a row is a repetition whose acknowledgement was lost.
-    fn accepts(&mut self, from: NodeId, sequence: u8) -> bool {
-        let Some(position) = self.position(from) else {
-            return true; // a link of one direction: nothing is known of its sender
-        };
-        self.neighbors[position].last_received.replace(sequence) != Some(sequence)
-    }
-}
-
-impl Neighbor {
-    /// The back-off of shared cells (IEEE 802.15.4-2015, 6.2.5.3): a failure in a shared cell doubles the
-    /// window, a success there closes it, one in a dedicated cell does so when nothing more waits.
-    fn back_off(&mut self, shared: bool, acknowledged: bool, (min, max): (u8, u8), random: &mut Stream) {
-        if acknowledged && (shared || self.queue.head().is_none()) {
-            self.backoff_exponent = min;
-            self.backoff_cells = 0;
-        } else if !acknowledged && shared {
-            self.backoff_exponent = (self.backoff_exponent + 1).min(max);
-            self.backoff_cells = random.below(1 << self.backoff_exponent) as u32;
+    fn show_timeline(&mut self, observer: &mut impl Observer) {
+        for interval in self.timeline.drain(..) {
+            observer.radio(&interval);
         }
     }
 }

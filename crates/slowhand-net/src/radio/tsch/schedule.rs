@@ -1,6 +1,7 @@
 //! The schedule of one node: its cells, and the questions the MAC asks of them.
 
 use crate::address::NodeId;
+use crate::radio::sixtop::CellId;
 
 /// Handles of the slotframes; where two receive cells of a node share a slot, the lower one counts (RFC 9033, section 2).
 pub mod handle {
@@ -10,6 +11,8 @@ pub mod handle {
     pub const AUTONOMOUS: u8 = 1;
     /// Negotiated or given cells (RFC 9033, section 4).
     pub const NEGOTIATED: u8 = 2;
+    /// Cells of a tunnel, which come and go with a burst of traffic.
+    pub const TUNNEL: u8 = 3;
 }
 
 /// What a node may do in a cell (IEEE 802.15.4-2015, 8.4.3.3, link options).
@@ -32,6 +35,11 @@ impl CellOptions {
     pub const TRANSMIT_SHARED: Self = Self { transmit: true, receive: false, shared: true };
     /// A shared cell in which the node listens when it has nothing to send.
     pub const SHARED: Self = Self { transmit: true, receive: true, shared: true };
+
+    /// What the other end of the cell may do in it.
+    pub const fn of_other_end(self) -> Self {
+        Self { transmit: self.receive, receive: self.transmit, shared: self.shared }
+    }
 }
 
 /// A cell as one node has it in its schedule.
@@ -49,6 +57,13 @@ pub struct Cell {
     pub handle: u8,
 }
 
+impl Cell {
+    /// Where it is.
+    pub fn id(&self) -> CellId {
+        CellId { slot: self.slot, channel_offset: u16::from(self.channel_offset) }
+    }
+}
+
 /// All cells of one node.
 #[derive(Clone, Debug)]
 pub struct Schedule {
@@ -63,11 +78,46 @@ pub struct Schedule {
 impl Schedule {
     /// The schedule of these cells in a slotframe of `slotframe` slots (at least one).
     pub fn new(slotframe: u16, cells: Vec<Cell>) -> Self {
-        let mut receive: Vec<Cell> = cells.iter().copied().filter(|cell| cell.options.receive).collect();
-        receive.sort_by_key(|cell| (cell.slot, cell.handle));
-        let mut receive_slots: Vec<u16> = receive.iter().map(|cell| cell.slot).collect();
-        receive_slots.dedup();
-        Self { slotframe, cells, receive, receive_slots }
+        let mut schedule = Self { slotframe, cells, receive: Vec::new(), receive_slots: Vec::new() };
+        schedule.index();
+        schedule
+    }
+
+    /// Adds a cell.
+    pub fn add(&mut self, cell: Cell) {
+        self.cells.push(cell);
+        self.index();
+    }
+
+    /// Removes the cells for which `which` is true.
+    pub fn remove(&mut self, which: impl Fn(&Cell) -> bool) {
+        self.cells.retain(|cell| !which(cell));
+        self.index();
+    }
+
+    fn index(&mut self) {
+        self.receive.clear();
+        self.receive.extend(self.cells.iter().filter(|cell| cell.options.receive));
+        self.receive.sort_by_key(|cell| (cell.slot, cell.handle));
+        self.receive_slots.clear();
+        self.receive_slots.extend(self.receive.iter().map(|cell| cell.slot));
+        self.receive_slots.dedup();
+    }
+
+    /// Whether no cell lies in this slot.
+    pub fn is_free(&self, slot: u16) -> bool {
+        self.cells.iter().all(|cell| cell.slot != slot)
+    }
+
+    /// The cells agreed on with a neighbour, of these options.
+    pub fn agreed(&self, neighbor: NodeId, options: CellOptions) -> impl Iterator<Item = &Cell> {
+        let agreed = move |cell: &&Cell| cell.neighbor == Some(neighbor) && cell.handle >= handle::NEGOTIATED;
+        self.cells.iter().filter(agreed).filter(move |cell| cell.options == options)
+    }
+
+    /// The slots in which it listens, in order.
+    pub fn receive_slots(&self) -> &[u16] {
+        &self.receive_slots
     }
 
     /// All its cells.
@@ -82,6 +132,16 @@ impl Schedule {
         (cell.slot == slot).then_some(cell.channel_offset)
     }
 
+    /// The channel offset on which the node listens in slot `asn`, if it does.
+    pub fn listens_at(&self, asn: u64) -> Option<u8> {
+        self.listens((asn % u64::from(self.slotframe)) as u16)
+    }
+
+    /// Slots in a slotframe.
+    pub fn slotframe(&self) -> u16 {
+        self.slotframe
+    }
+
     /// How many of the slots before `asn` have a cell to receive in.
     pub fn receive_slots_before(&self, asn: u64) -> u64 {
         let slotframe = u64::from(self.slotframe);
@@ -91,16 +151,18 @@ impl Schedule {
 
     /// The cells in which the node sends to `neighbor`: those of the most specific kind it has.
     ///
-    /// Negotiated cells first; without one the neighbour's autonomous cell; without that the minimal
-    /// shared cell (RFC 9033, sections 2 and 3: autonomous cells serve neighbours without negotiated ones).
+    /// Negotiated cells first, those of a tunnel among them; without one the neighbour's autonomous cell; without that the
+    /// minimal shared cell (RFC 9033, sections 2 and 3: autonomous cells serve neighbours without negotiated ones).
     pub fn cells_to(&self, neighbor: NodeId) -> TransmitCells {
         let to_neighbor = |cell: &&Cell| cell.options.transmit && cell.neighbor.is_none_or(|n| n == neighbor);
-        let best = self.cells.iter().filter(to_neighbor).map(|cell| cell.handle).max();
+        let kind = |cell: &Cell| cell.handle.min(handle::NEGOTIATED);
+        let best = self.cells.iter().filter(to_neighbor).map(kind).max();
         let mut cells: Vec<Cell> =
-            self.cells.iter().filter(to_neighbor).filter(|cell| Some(cell.handle) == best).copied().collect();
+            self.cells.iter().filter(to_neighbor).filter(|cell| Some(kind(cell)) == best).copied().collect();
         cells.sort_by_key(|cell| (cell.slot, cell.channel_offset));
         cells.dedup_by_key(|cell| cell.slot);
-        TransmitCells { slotframe: self.slotframe, cells }
+        let uses = vec![CellUse::default(); cells.len()];
+        TransmitCells { slotframe: self.slotframe, cells, uses }
     }
 }
 
@@ -109,7 +171,20 @@ impl Schedule {
 pub struct TransmitCells {
     slotframe: u16,
     cells: Vec<Cell>,
+    uses: Vec<CellUse>,
 }
+
+/// How often a cell was sent in, and with which success (RFC 9033, section 5.3).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CellUse {
+    /// Frames sent (NumTx).
+    pub transmitted: u16,
+    /// Those acknowledged (NumTxAck).
+    pub acknowledged: u16,
+}
+
+/// When [`CellUse`] reaches this count, both its numbers are halved (MAX_NUMTX, RFC 9033, section 14).
+const MAX_TRANSMITTED: u16 = 256;
 
 impl TransmitCells {
     /// Whether there is none.
@@ -117,35 +192,68 @@ impl TransmitCells {
         self.cells.is_empty()
     }
 
-    /// The first slot from `asn` on that has such a cell, after passing over the first `skip` of
-    /// them that are shared: a back-off counts shared cells only (IEEE 802.15.4-2015, 6.2.5.3).
-    pub fn next(&self, asn: u64, skip: u32) -> Option<u64> {
+    /// The first slot from `asn` on that has such a cell; one that is shared only from `backed_off` on.
+    pub fn next(&self, asn: u64, backed_off: u64) -> Option<u64> {
+        let dedicated = || self.first(asn, |cell| !cell.options.shared);
+        let shared = || self.first(asn.max(backed_off), |cell| cell.options.shared);
+        match backed_off <= asn {
+            true => self.first(asn, |_| true),
+            false => [dedicated(), shared()].into_iter().flatten().min(),
+        }
+    }
+
+    /// The slot from which on a node may use shared cells again that backs off in slot `asn` for `cells` of them: a
+    /// back-off counts shared cells only (IEEE 802.15.4-2015, 6.2.5.3).
+    pub fn backed_off(&self, asn: u64, cells: u32) -> u64 {
+        (0..cells).try_fold(asn, |asn, _| Some(self.first(asn, |cell| cell.options.shared)? + 1)).unwrap_or(asn)
+    }
+
+    fn first(&self, asn: u64, which: impl Fn(&Cell) -> bool) -> Option<u64> {
         let slotframe = u64::from(self.slotframe);
         let phase = (asn % slotframe) as u16;
-        let first = self.cells.partition_point(|cell| cell.slot < phase);
-        let mut start = asn - u64::from(phase);
-        let mut skip = skip;
-        let mut position = first;
-        if self.cells.is_empty() {
-            return None;
-        }
-        loop {
-            if position == self.cells.len() {
-                position = 0;
-                start += slotframe;
-            }
-            let cell = &self.cells[position];
-            if !cell.options.shared || skip == 0 {
-                return Some(start + u64::from(cell.slot));
-            }
-            skip -= 1;
-            position += 1;
-        }
+        let start = asn - u64::from(phase);
+        let (before, behind) = self.cells.split_at(self.cells.partition_point(|cell| cell.slot < phase));
+        let in_this_slotframe = behind.iter().find(|cell| which(cell)).map(|cell| start + u64::from(cell.slot));
+        let in_the_next =
+            || before.iter().find(|cell| which(cell)).map(|cell| start + slotframe + u64::from(cell.slot));
+        in_this_slotframe.or_else(in_the_next)
     }
 
     /// The cell in this slot of the slotframe.
     pub fn at(&self, slot: u16) -> Option<&Cell> {
-        self.cells.binary_search_by_key(&slot, |cell| cell.slot).ok().map(|position| &self.cells[position])
+        self.position(slot).map(|position| &self.cells[position])
+    }
+
+    /// Notes what became of a frame sent in this slot of the slotframe.
+    pub fn note(&mut self, slot: u16, acknowledged: bool) {
+        if let Some(position) = self.position(slot) {
+            let CellUse { transmitted, acknowledged: successes } = &mut self.uses[position];
+            *transmitted += 1;
+            *successes += u16::from(acknowledged);
+            if *transmitted >= MAX_TRANSMITTED {
+                *transmitted /= 2;
+                *successes /= 2;
+            }
+        }
+    }
+
+    /// The cells, and what they were used for.
+    pub fn uses(&self) -> impl Iterator<Item = (&Cell, CellUse)> {
+        self.cells.iter().zip(self.uses.iter().copied())
+    }
+
+    /// Keeps what is known of cells that `earlier` has too.
+    pub fn with_uses_of(mut self, earlier: &Self) -> Self {
+        for (cell, cell_use) in self.cells.iter().zip(&mut self.uses) {
+            if let Some((_, known)) = earlier.uses().find(|(known, _)| *known == cell) {
+                *cell_use = known;
+            }
+        }
+        self
+    }
+
+    fn position(&self, slot: u16) -> Option<usize> {
+        self.cells.binary_search_by_key(&slot, |cell| cell.slot).ok()
     }
 }
 
@@ -161,15 +269,17 @@ mod tests {
     fn next_cell_is_computed_across_the_end_of_the_slotframe() {
         let cells = [2, 7].map(|slot| cell(slot, CellOptions::TRANSMIT, Some(1), handle::NEGOTIATED));
         let to = Schedule::new(10, cells.to_vec()).cells_to(NodeId(1));
-        let next: Vec<_> = [0, 2, 3, 7, 8, 19, 1_000_003].iter().map(|&asn| to.next(asn, 3)).collect();
+        let next: Vec<_> = [0, 2, 3, 7, 8, 19, 1_000_003].iter().map(|&asn| to.next(asn, asn + 30)).collect();
         assert_eq!(next, [2, 2, 7, 7, 12, 22, 1_000_007].map(Some), "a back-off does not concern dedicated cells");
     }
 
     #[test]
     fn back_off_passes_over_shared_cells() {
         let schedule = Schedule::new(5, vec![cell(0, CellOptions::SHARED, None, handle::MINIMAL)]);
-        assert_eq!(schedule.cells_to(NodeId(9)).next(1, 0), Some(5));
-        assert_eq!(schedule.cells_to(NodeId(9)).next(1, 3), Some(20));
+        let cells = schedule.cells_to(NodeId(9));
+        assert_eq!(cells.next(1, cells.backed_off(1, 0)), Some(5));
+        assert_eq!(cells.next(1, cells.backed_off(1, 3)), Some(20), "those in slots 5, 10 and 15 pass");
+        assert_eq!(cells.next(17, cells.backed_off(1, 3)), Some(20), "time spent without a frame counts too");
     }
 
     #[test]

@@ -1,14 +1,19 @@
 //! What happens on the air in one slot.
 
+use super::activity::Span;
+use super::node::Node;
 use super::schedule::Cell;
-use super::{Event, Tsch, hopping};
+use super::{Event, Exchange, Tsch, hopping};
 use crate::address::{Eui64, NodeId};
-use crate::clock::Instant;
+use crate::clock::{Duration, Instant};
 use crate::radio::frame::{ENHANCED_ACK, FCS, write_enhanced_ack};
 use crate::radio::link::Kind;
 use crate::radio::phy::{MAX_PSDU, air_time};
 use crate::radio::pool::FrameIndex;
-use crate::radio::{FrameKind, Observer, Transmission};
+use crate::radio::{FrameKind, NO_DATAGRAM, Observer, RadioState, Transmission};
+
+/// How long an acknowledgement is on the air.
+const ACK_AIR: Duration = air_time(ENHANCED_ACK);
 
 /// One node's transmission in the slot, and what becomes of it.
 #[derive(Clone, Debug)]
@@ -20,9 +25,15 @@ pub struct Attempt {
     frame: FrameIndex,
     channel_offset: u8,
     channel: u8,
+    /// The slotframe of the cell.
+    handle: u8,
     shared: bool,
-    /// When the last symbol of the data frame is sent.
+    /// When the first symbol of the data frame is sent, and when the last.
+    start: Instant,
     end: Instant,
+    /// When an acknowledgement begins, and when it ends.
+    ack_start: Instant,
+    ack_end: Instant,
     received: bool,
     acknowledged: bool,
 }
@@ -37,19 +48,15 @@ impl Attempt {
             frame,
             channel_offset: cell.channel_offset,
             channel: 0,
+            handle: cell.handle,
             shared: cell.options.shared,
+            start: Instant::ZERO,
             end: Instant::ZERO,
+            ack_start: Instant::ZERO,
+            ack_end: Instant::ZERO,
             received: false,
             acknowledged: false,
         }
-    }
-
-    fn ack_start(&self, tsch: &Tsch) -> Instant {
-        self.end + tsch.config.timing.ack_delay
-    }
-
-    fn ack_end(&self, tsch: &Tsch) -> Instant {
-        self.ack_start(tsch) + air_time(ENHANCED_ACK)
     }
 }
 
@@ -57,74 +64,79 @@ impl Tsch {
     /// Works out the slot that begins at `start`: who receives what, who acknowledges, what each radio does.
     pub(super) fn run_slot(&mut self, start: Instant, observer: &mut impl Observer) {
         let mut attempts = std::mem::take(&mut self.slot);
-        let asn = self.asn(start);
+        let asn = self.config.timing.asn(start);
         self.send(&mut attempts, start, asn);
+        // Whose frame ends first acknowledges first, and may disturb a frame that is still on the air.
+        attempts.sort_by_key(|attempt| attempt.end);
         for index in 0..attempts.len() {
             attempts[index].received = self.receives(&attempts, index, asn);
         }
         for index in 0..attempts.len() {
             attempts[index].acknowledged = attempts[index].received && self.acknowledges(&attempts, index);
         }
-        self.report(&mut attempts, start, asn, observer);
+        self.report(&attempts, asn, observer);
         for attempt in &attempts {
             self.account(attempt, asn);
-            let Attempt { from: node, neighbor, shared, received, acknowledged, .. } = *attempt;
-            let over =
-                if received { attempt.ack_end(self) } else { attempt.ack_start(self) + self.config.timing.ack_guard };
-            self.events.push(over, Event::Finish { node, neighbor, shared, received, acknowledged });
         }
-        attempts.clear();
+        for attempt in attempts.drain(..) {
+            self.overhear(&attempt, asn);
+            let Attempt { from: node, neighbor, handle, shared, received, acknowledged, .. } = attempt;
+            let over = if received { attempt.ack_end } else { attempt.ack_start + self.config.timing.ack_guard };
+            let exchange = Exchange { node, neighbor, handle, shared, received, acknowledged };
+            self.events.push(over, Event::Finish(exchange));
+        }
         self.slot = attempts;
     }
 
     /// Puts the data frames on the air.
     fn send(&mut self, attempts: &mut [Attempt], start: Instant, asn: u64) {
-        let slot = self.slot_offset(asn);
         for attempt in attempts {
             let air = air_time(self.pool.get(attempt.frame).octets().len() + FCS);
             attempt.channel = hopping::channel(&self.config.hopping, asn, attempt.channel_offset);
-            attempt.end = start + self.config.timing.transmit_offset + air;
-            let sender = &mut self.nodes[attempt.from.index()];
-            sender.transmit += air;
-            sender.busy = Some(asn);
-            sender.receive_slots_used += u64::from(sender.schedule.listens(slot).is_some());
+            attempt.start = start + self.config.timing.transmit_offset;
+            attempt.end = attempt.start + air;
+            attempt.ack_start = attempt.end + self.config.timing.ack_delay;
+            attempt.ack_end = attempt.ack_start + ACK_AIR;
+            self.nodes[attempt.from.index()].busy = Some(asn);
         }
     }
 
-    /// Whether the addressee of an attempt receives its data frame.
+    /// Whether the addressee of an attempt receives its data frame: it listens on the channel, and hears no other data
+    /// frame there, nor the acknowledgement of a shorter one.
     fn receives(&mut self, attempts: &[Attempt], index: usize, asn: u64) -> bool {
-        let Attempt { from, to, channel, .. } = attempts[index];
+        let Attempt { from, to, channel, end, .. } = attempts[index];
         if self.listens(to, asn) != Some(channel) {
             return false;
         }
-        let disturbs =
-            |other: &Attempt| other.from != from && other.channel == channel && self.links.hears(other.from, to);
+        let disturbs = |other: &Attempt| {
+            let ack = other.received && other.ack_start < end && self.links.hears(other.to, to);
+            other.from != from && other.channel == channel && (ack || self.links.hears(other.from, to))
+        };
         !attempts.iter().any(disturbs) && self.links.delivers(from, to, channel, Kind::Data)
     }
 
     /// Whether the acknowledgement of a received frame reaches the sender: no other frame that the
     /// sender hears on the channel is in the air at the same time.
     fn acknowledges(&mut self, attempts: &[Attempt], index: usize) -> bool {
-        let Attempt { from, to, channel, .. } = attempts[index];
-        let (start, end) = (attempts[index].ack_start(self), attempts[index].ack_end(self));
+        let Attempt { from, to, channel, ack_start, ack_end, .. } = attempts[index];
         let disturbs = |other: &Attempt| {
-            let data = other.end > start && self.links.hears(other.from, from);
-            let (other_start, other_end) = (other.ack_start(self), other.ack_end(self));
-            let ack = other.received && other_start < end && start < other_end && self.links.hears(other.to, from);
+            let data = other.end > ack_start && self.links.hears(other.from, from);
+            let overlaps = other.ack_start < ack_end && ack_start < other.ack_end;
+            let ack = other.received && overlaps && self.links.hears(other.to, from);
             other.from != from && other.channel == channel && (data || ack)
         };
         !attempts.iter().any(disturbs) && self.links.delivers(to, from, channel, Kind::Ack)
     }
 
     /// Shows the observer the frames in the order of their first symbols.
-    fn report(&self, attempts: &mut [Attempt], start: Instant, asn: u64, observer: &mut impl Observer) {
-        for attempt in attempts.iter() {
+    fn report(&self, attempts: &[Attempt], asn: u64, observer: &mut impl Observer) {
+        for attempt in attempts {
             let frame = self.pool.get(attempt.frame);
             observer.transmission(&Transmission {
-                at: start + self.config.timing.transmit_offset,
+                at: attempt.start,
                 asn: Some(asn),
                 channel: attempt.channel,
-                kind: FrameKind::Data,
+                kind: if frame.datagram == NO_DATAGRAM { FrameKind::SixTop } else { FrameKind::Data },
                 from: attempt.from,
                 to: attempt.to,
                 datagram: frame.datagram,
@@ -133,13 +145,12 @@ impl Tsch {
                 octets: frame.octets(),
             });
         }
-        attempts.sort_by_key(|attempt| attempt.end);
         for attempt in attempts.iter().filter(|attempt| attempt.received) {
             let frame = self.pool.get(attempt.frame);
             let mut octets = [0; MAX_PSDU];
             let length = write_enhanced_ack(&mut octets, frame.octets()[2], Eui64::of_node(attempt.from));
             observer.transmission(&Transmission {
-                at: attempt.ack_start(self),
+                at: attempt.ack_start,
                 asn: Some(asn),
                 channel: attempt.channel,
                 kind: FrameKind::Ack,
@@ -153,54 +164,59 @@ impl Tsch {
         }
     }
 
-    /// Accounts for the time that the radios of sender and audience are on, the data frame itself apart.
+    /// Accounts for the time that the radios of sender and receiver are on.
     fn account(&mut self, attempt: &Attempt, asn: u64) {
-        let timing = self.config.timing;
-        let air = air_time(self.pool.get(attempt.frame).octets().len() + FCS);
-        let sender = &mut self.nodes[attempt.from.index()];
+        use RadioState::{Listen, Receive, Transmit};
+        let Attempt { start, end, ack_start, ack_end, .. } = *attempt;
+        let (guard, ack_guard) = (self.config.timing.guard, self.config.timing.ack_guard);
+        let sent = span(Transmit, start, end);
         if attempt.acknowledged {
-            sender.listen += timing.ack_guard;
-            sender.receive += air_time(ENHANCED_ACK);
+            let waited = span(Listen, ack_start - ack_guard, ack_start);
+            self.use_slot(attempt.from, asn, &[sent, waited, span(Receive, ack_start, ack_end)]);
         } else {
-            sender.listen += timing.ack_guard * 2;
+            self.use_slot(attempt.from, asn, &[sent, span(Listen, ack_start - ack_guard, ack_start + ack_guard)]);
         }
         if attempt.received {
-            let receiver = &mut self.nodes[attempt.to.index()];
-            receiver.busy = Some(asn);
-            receiver.receive_slots_used += 1;
-            receiver.listen += timing.guard;
-            receiver.receive += air;
-            receiver.transmit += air_time(ENHANCED_ACK);
-        }
-        if attempt.shared {
-            self.overhear(attempt, asn);
+            let waited = span(Listen, start - guard, start);
+            let spans = [waited, span(Receive, start, end), span(Transmit, ack_start, ack_end)];
+            self.use_slot(attempt.to, asn, &spans);
         }
     }
 
-    /// In a shared cell others listen too; they receive the frame before they can tell that it is not
-    /// for them. Whom noise or a collision kept from receiving it is accounted as listening idly.
+    /// Others may listen in the same cell; they receive the frame before they can tell that it is not for them. Where
+    /// frames collide, a listener is kept busy by one of them; whom only noise disturbs is accounted as listening idly.
     fn overhear(&mut self, attempt: &Attempt, asn: u64) {
-        let air = air_time(self.pool.get(attempt.frame).octets().len() + FCS);
-        for listener in self.links.audience(attempt.from) {
-            let overhears = listener != attempt.to && self.listens(listener, asn) == Some(attempt.channel);
-            let node = &mut self.nodes[listener.index()];
-            if overhears {
-                node.busy = Some(asn);
-                node.receive_slots_used += 1;
-                node.listen += self.config.timing.guard;
-                node.receive += air;
+        let Attempt { from, to, channel, start, end, .. } = *attempt;
+        let guard = self.config.timing.guard;
+        for position in 0..self.nodes[from.index()].neighbors.len() {
+            let listener = self.nodes[from.index()].neighbors[position].id;
+            if listener != to && self.listens(listener, asn) == Some(channel) {
+                let waited = span(RadioState::Listen, start - guard, start);
+                self.use_slot(listener, asn, &[waited, span(RadioState::Receive, start, end)]);
             }
+        }
+    }
+
+    fn use_slot(&mut self, node: NodeId, asn: u64, spans: &[Span]) {
+        let Node { activity, schedule, busy, .. } = &mut self.nodes[node.index()];
+        *busy = Some(asn);
+        if self.watched {
+            activity.show_idle(node, asn, &self.config.timing, schedule, &mut self.timeline);
+        }
+        activity.use_slot(asn, schedule, spans);
+        if self.watched {
+            activity.show_used(node, &mut self.timeline);
         }
     }
 
     /// The channel on which a node listens in a slot, unless its radio has been used in it already.
     fn listens(&self, node: NodeId, asn: u64) -> Option<u8> {
         let node = &self.nodes[node.index()];
-        let offset = node.schedule.listens(self.slot_offset(asn)).filter(|_| node.busy != Some(asn))?;
+        let offset = node.schedule.listens_at(asn).filter(|_| node.busy != Some(asn))?;
         Some(hopping::channel(&self.config.hopping, asn, offset))
     }
+}
 
-    fn slot_offset(&self, asn: u64) -> u16 {
-        (asn % u64::from(self.config.slotframe)) as u16
-    }
+fn span(state: RadioState, from: Instant, to: Instant) -> Span {
+    Span { state, from, to }
 }

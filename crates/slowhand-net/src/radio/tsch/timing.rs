@@ -1,6 +1,6 @@
 //! What happens when within a timeslot (IEEE 802.15.4-2015, 6.2.6.3 and figure 6-30).
 
-use crate::clock::Duration;
+use crate::clock::{Duration, Instant};
 use crate::radio::frame::ENHANCED_ACK;
 use crate::radio::phy::{MAX_PSDU, air_time};
 
@@ -37,6 +37,16 @@ impl Timing {
         ack_delay: Duration::from_micros(5_521),
         ack_guard: Duration::from_micros(700),
     };
+
+    /// The absolute slot number of the slot in which an instant lies.
+    pub const fn asn(&self, at: Instant) -> u64 {
+        at.as_micros() / self.slot.as_micros()
+    }
+
+    /// When a slot begins.
+    pub const fn start(&self, asn: u64) -> Instant {
+        Instant::from_micros(asn * self.slot.as_micros())
+    }
 
     /// The shortest slot in which the largest frame and its acknowledgement fit.
     pub fn shortest_slot(&self) -> Duration {

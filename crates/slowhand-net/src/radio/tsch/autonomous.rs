@@ -41,7 +41,7 @@ mod tests {
         let mut hash = 0u64;
         let mut steps = Vec::new();
         for octet in [0x02u64, 0x12, 0x74, 0, 0, 0, 0, 5] {
-            hash = (((hash << 0) + (hash >> 1) + octet) ^ hash) % 100;
+            hash = ((hash + (hash >> 1) + octet) ^ hash) % 100;
             steps.push(hash);
         }
         // 2; (2+1+18)^2 = 23; (23+11+116)^23 = 129 -> 29; (29+14)^29 = 54; (54+27)^54 = 103 -> 3;

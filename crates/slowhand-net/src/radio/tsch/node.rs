@@ -1,0 +1,134 @@
+//! The state of one node: its schedule, its queues, its radio.
+
+use super::Config;
+use super::activity::Activity;
+use super::schedule::{Schedule, TransmitCells};
+use crate::address::NodeId;
+use crate::radio::link::Links;
+use crate::radio::pool::{FramePool, FrameQueue};
+use crate::random::{Stream, Streams};
+
+#[derive(Debug)]
+pub(super) struct Node {
+    pub(super) schedule: Schedule,
+    /// By identifier.
+    pub(super) neighbors: Vec<Neighbor>,
+    pub(super) queued: usize,
+    pub(super) peak: usize,
+    /// The slot for which a wake-up is in the event queue.
+    pub(super) wake: Option<u64>,
+    /// The slot in which it last sent or received: a radio does one thing in a slot.
+    pub(super) busy: Option<u64>,
+    pub(super) backoff: Stream,
+    pub(super) activity: Activity,
+}
+
+#[derive(Debug)]
+pub(super) struct Neighbor {
+    pub(super) id: NodeId,
+    pub(super) cells: TransmitCells,
+    pub(super) queue: FrameQueue,
+    /// Frames in it.
+    pub(super) waiting: usize,
+    /// The slot of the next attempt; none where nothing waits or the head of the queue is on the air.
+    pub(super) next: Option<u64>,
+    pub(super) on_air: bool,
+    /// Counted for each neighbour, so that no two frames in a row carry the same number.
+    pub(super) sequence: u8,
+    last_received: Option<u8>,
+    backoff_exponent: u8,
+    /// Until this slot, shared cells are not used.
+    backed_off: u64,
+    pub(super) used: CellsUsed,
+}
+
+/// How many of the cells between two nodes were used (NumCellsUsed, RFC 9033, section 5.1).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CellsUsed {
+    /// Negotiated cells in which a frame was sent, acknowledged or not.
+    pub transmit: u32,
+    /// Negotiated or autonomous cells in which a frame was received.
+    pub receive: u32,
+}
+
+impl Node {
+    pub(super) fn new(id: NodeId, schedule: Schedule, links: &Links, config: &Config, streams: &Streams) -> Self {
+        let neighbor = |id| Neighbor {
+            id,
+            cells: schedule.cells_to(id),
+            queue: FrameQueue::default(),
+            waiting: 0,
+            next: None,
+            on_air: false,
+            sequence: 0,
+            last_received: None,
+            backoff_exponent: config.backoff_exponents.0,
+            backed_off: 0,
+            used: CellsUsed::default(),
+        };
+        Self {
+            neighbors: links.audience(id).map(neighbor).collect(),
+            schedule,
+            queued: 0,
+            peak: 0,
+            wake: None,
+            busy: None,
+            backoff: streams.stream("back-off", u64::from(id.0)),
+            activity: Activity::default(),
+        }
+    }
+
+    pub(super) fn position(&self, neighbor: NodeId) -> Option<usize> {
+        self.neighbors.binary_search_by_key(&neighbor, |neighbor| neighbor.id).ok()
+    }
+
+    /// The first slot in which it may have something to send.
+    pub(super) fn next(&self) -> Option<u64> {
+        self.neighbors.iter().filter_map(|neighbor| neighbor.next).min()
+    }
+
+    /// Of the neighbours that slot `asn` serves, the one whose frame has waited longest.
+    pub(super) fn choose(&self, asn: u64, pool: &FramePool) -> Option<usize> {
+        let age = |neighbor: &Neighbor| neighbor.queue.head().map(|frame| pool.get(frame).age);
+        let due = self.neighbors.iter().enumerate().filter(|(_, neighbor)| neighbor.next == Some(asn));
+        due.min_by_key(|(_, neighbor)| age(neighbor)).map(|(position, _)| position)
+    }
+
+    /// Whether a frame is new: the same number twice in a row is a repetition whose acknowledgement was lost.
+    pub(super) fn accepts(&mut self, from: NodeId, sequence: u8) -> bool {
+        let Some(position) = self.position(from) else {
+            return true; // a link of one direction: nothing is known of its sender
+        };
+        self.neighbors[position].last_received.replace(sequence) != Some(sequence)
+    }
+}
+
+impl Neighbor {
+    /// Finds the slot of the next attempt, from `asn` on.
+    pub(super) fn plan(&mut self, asn: u64) {
+        self.next = match self.queue.head() {
+            Some(_) if !self.on_air => self.cells.next(asn, self.backed_off),
+            _ => None,
+        };
+    }
+
+    /// The back-off of shared cells after an attempt in slot `asn` (IEEE 802.15.4-2015, 6.2.5.3): a failure in a shared
+    /// cell doubles the window, a success there closes it, one in a dedicated cell does so when nothing more waits.
+    pub(super) fn back_off(
+        &mut self,
+        asn: u64,
+        shared: bool,
+        acknowledged: bool,
+        (min, max): (u8, u8),
+        random: &mut Stream,
+    ) {
+        if acknowledged && (shared || self.queue.head().is_none()) {
+            self.backoff_exponent = min;
+            self.backed_off = 0;
+        } else if !acknowledged && shared {
+            self.backoff_exponent = (self.backoff_exponent + 1).min(max);
+            let cells = random.below(1 << self.backoff_exponent) as u32;
+            self.backed_off = self.cells.backed_off(asn + 1, cells);
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! Scheduling functions: who asks whom for which cells (RFC 8480, section 4).
+//!
+//! A [`SchedulingFunction`] holds the state of all nodes. It is called when a timer of its own fires and when a
+//! transaction is over; through the [`Plane`] it sees a node's schedule, queues and use of cells, and opens transactions.
+//! Granting what neighbours ask for is the same for all functions ([`negotiation`]). A schedule that stays as it was
+//! given needs none.
+
+pub mod msf;
+mod negotiation;
+pub mod pid;
+mod plane;
+pub mod tunnel;
+
+pub use msf::Msf;
+pub use pid::Pid;
+pub use plane::Plane;
+pub use tunnel::Tunnel;
+
+use super::schedule::handle;
+use crate::address::NodeId;
+use crate::radio::sixtop::transaction::Peer;
+use crate::radio::sixtop::{CellId, Request, ReturnCode};
+use std::fmt;
+
+/// Decides on the cells of all nodes.
+pub trait SchedulingFunction: fmt::Debug + Send {
+    /// Its number on the air (SFID, RFC 8480, section 4.2).
+    fn id(&self) -> u8;
+
+    /// The world begins.
+    fn start(&mut self, plane: &mut Plane<'_>);
+
+    /// A timer that it set with [`Plane::set_timer`] fires.
+    fn handle_timer(&mut self, node: NodeId, timer: u32, plane: &mut Plane<'_>);
+
+    /// A transaction that `node` opened is over; what was agreed is in its schedule.
+    fn handle_outcome(
+        &mut self,
+        node: NodeId,
+        peer: NodeId,
+        request: &Request,
+        outcome: Outcome<'_>,
+        plane: &mut Plane<'_>,
+    );
+
+    /// A transaction that `peer` opened with `node` has succeeded; what was agreed is in the node's schedule.
+    fn handle_agreement(
+        &mut self,
+        _node: NodeId,
+        _peer: NodeId,
+        _request: &Request,
+        _cells: &[CellId],
+        _plane: &mut Plane<'_>,
+    ) {
+    }
+
+    /// A node was sent a SIGNAL: the code to answer with.
+    fn handle_signal(&mut self, _node: NodeId, _peer: NodeId, _metadata: u16, _payload: &[u8]) -> ReturnCode {
+        ReturnCode::Error
+    }
+
+    /// The slotframe for the cells of a request with this metadata.
+    fn slotframe_of(&self, _metadata: u16) -> u8 {
+        handle::NEGOTIATED
+    }
+
+    /// See [`Mac::begin_burst`](crate::radio::Mac::begin_burst).
+    fn begin_burst(&mut self, _node: NodeId, _plane: &mut Plane<'_>) {}
+
+    /// See [`Mac::end_burst`](crate::radio::Mac::end_burst).
+    fn end_burst(&mut self, _node: NodeId, _plane: &mut Plane<'_>) {}
+}
+
+/// What became of a transaction, for the node that opened it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome<'a> {
+    /// The neighbour granted these cells, which may be fewer than asked for.
+    Agreed(&'a [CellId]),
+    /// The neighbour refused.
+    Refused(ReturnCode),
+    /// A message did not get through, or no response came in time.
+    Failed,
+}
+
+/// A scheduling function and the transactions of all nodes.
+#[derive(Debug)]
+pub(super) struct Control {
+    function: Box<dyn SchedulingFunction>,
+    /// For each node, its neighbours in the order in which the node has them.
+    peers: Vec<Vec<Peer>>,
+}
+
+impl Control {
+    pub(super) fn new(function: Box<dyn SchedulingFunction>, neighbors: impl Iterator<Item = usize>) -> Self {
+        let peers = neighbors.map(|count| std::iter::repeat_with(Peer::default).take(count).collect());
+        Self { function, peers: peers.collect() }
+    }
+}

@@ -1,0 +1,318 @@
+//! The minimal scheduling function (MSF, RFC 9033).
+//!
+//! Every node but the root asks its parent for one cell to send in, and from then on for more or fewer, in either
+//! direction, as it finds its cells used. Cells that deliver much worse than others are moved. Autonomous cells
+//! ([`autonomous`](crate::radio::tsch::autonomous)) and the minimal cell belong to the schedule it begins with.
+
+use super::{Outcome, Plane, SchedulingFunction};
+use crate::address::NodeId;
+use crate::clock::{Duration, Instant};
+use crate::radio::sixtop::{CellId, CellRequest, Request, ReturnCode};
+use crate::radio::tsch::schedule::{Cell, CellOptions, CellUse, handle};
+use crate::random::{Stream, Streams};
+use crate::route::Routes;
+
+/// MSF's number (RFC 9033, section 17).
+const ID: u8 = 0;
+
+/// Frames after which the delivery ratio of a cell means something. Assumed: RFC 9033, section 5.3, leaves it open.
+const SIGNIFICANT: u16 = 16;
+
+/// The constants of MSF.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// After so many cells have passed, their use is looked at (MAX_NUM_CELLS).
+    pub max_cells: u32,
+    /// Of those, more than so many used: one more cell (LIM_NUMCELLSUSED_HIGH).
+    pub high: u32,
+    /// Of those, fewer than so many used: one less (LIM_NUMCELLSUSED_LOW).
+    pub low: u32,
+    /// How often delivery ratios are compared (HOUSEKEEPINGCOLLISION_PERIOD).
+    pub housekeeping: Duration,
+    /// A cell whose delivery ratio is so many percent points below the best is moved (RELOCATE_PDRTHRES).
+    pub relocate_percent: u32,
+    /// How long a neighbour that answered with an error is left alone (QUARANTINE_DURATION).
+    pub quarantine: Duration,
+    /// How long to wait after a failure, between these two (WAIT_DURATION_MIN, WAIT_DURATION_MAX).
+    pub wait: (Duration, Duration),
+    /// How many candidates a request offers. RFC 9033, section 8, leaves it open; five in OpenWSN (`CELLLIST_MAX_LEN`).
+    pub candidates: usize,
+    /// When nodes ask for their first cell: at a random moment of the time until then. Assumed: 10 s.
+    pub start: Duration,
+    /// Let the parent propose the cells (three-step transactions). RFC 9033 uses two steps.
+    pub three_steps: bool,
+}
+
+impl Default for Config {
+    /// RFC 9033, section 14, table 2, where not said otherwise.
+    fn default() -> Self {
+        Self {
+            max_cells: 100,
+            high: 75,
+            low: 25,
+            housekeeping: Duration::from_secs(60),
+            relocate_percent: 50,
+            quarantine: Duration::from_secs(5 * 60),
+            wait: (Duration::from_secs(30), Duration::from_secs(60)),
+            candidates: 5,
+            start: Duration::from_secs(10),
+            three_steps: false,
+        }
+    }
+}
+
+/// MSF on all nodes.
+#[derive(Debug)]
+pub struct Msf {
+    config: Config,
+    nodes: Vec<Node>,
+}
+
+#[derive(Debug)]
+struct Node {
+    parent: Option<NodeId>,
+    random: Stream,
+    /// Cells to the parent, and from it.
+    passed: [Passed; 2],
+    quarantined_until: Instant,
+    /// A retry is set.
+    waits: bool,
+}
+
+/// How many cells have passed (NumCellsElapsed), computed from their number and the time.
+#[derive(Clone, Copy, Debug, Default)]
+struct Passed {
+    /// Since this slot ...
+    since: u64,
+    /// ... there are so many cells in a slotframe.
+    cells: u64,
+    /// Cells times slots before that: a slotframe of one cell counts its length.
+    before: u64,
+    /// Tells the timer that is set now from earlier ones.
+    generation: u32,
+}
+
+/// Direction as index and as timer.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Direction {
+    Up = 0,
+    Down = 1,
+}
+
+/// The timers; a generation is above the two bits of these.
+mod timer {
+    pub const UP: u32 = 0;
+    pub const DOWN: u32 = 1;
+    pub const HOUSEKEEPING: u32 = 2;
+    pub const RETRY: u32 = 3;
+    pub const BITS: u32 = 2;
+    /// The highest bit is not ours: see `Plane::set_timer`.
+    pub const GENERATIONS: u32 = u32::MAX >> (BITS + 1);
+}
+
+impl Msf {
+    /// MSF for the nodes of a routing tree.
+    pub fn new(config: Config, routes: &Routes, streams: &Streams) -> Self {
+        let node = |id: usize| Node {
+            parent: routes.parent(NodeId(id as u16)),
+            random: streams.stream("scheduling function", id as u64),
+            passed: [Passed::default(); 2],
+            quarantined_until: Instant::ZERO,
+            waits: false,
+        };
+        Self { config, nodes: (0..routes.nodes()).map(node).collect() }
+    }
+
+    /// Asks for the first cell to the parent, where there is none.
+    fn ensure_cell(&mut self, node: NodeId, plane: &mut Plane<'_>) {
+        let Some(parent) = self.nodes[node.index()].parent else { return };
+        if cells(plane, node, parent, Direction::Up).next().is_none() {
+            self.add(node, Direction::Up, plane);
+        }
+    }
+
+    fn add(&mut self, node: NodeId, direction: Direction, plane: &mut Plane<'_>) {
+        let candidates = match self.config.three_steps {
+            true => Vec::new(),
+            false => plane.free_cells(node, self.config.candidates, &mut self.nodes[node.index()].random),
+        };
+        if candidates.is_empty() && !self.config.three_steps {
+            return; // the slotframe is full
+        }
+        let (metadata, options) = (0, direction.options());
+        self.request(node, Request::Add(CellRequest { metadata, options, count: 1, cells: candidates }), plane);
+    }
+
+    fn delete(&mut self, node: NodeId, parent: NodeId, direction: Direction, plane: &mut Plane<'_>) {
+        let mut ids: Vec<CellId> = cells(plane, node, parent, direction).map(Cell::id).collect();
+        let chosen = ids.swap_remove(self.nodes[node.index()].random.below(ids.len() as u64) as usize);
+        let (metadata, options) = (0, direction.options());
+        self.request(node, Request::Delete(CellRequest { metadata, options, count: 1, cells: vec![chosen] }), plane);
+    }
+
+    fn request(&mut self, node: NodeId, request: Request, plane: &mut Plane<'_>) {
+        let state = &self.nodes[node.index()];
+        let Some(parent) = state.parent.filter(|_| plane.now() >= state.quarantined_until) else { return };
+        if !plane.is_open(node, parent) && plane.request(node, parent, request).is_err() {
+            self.wait(node, plane);
+        }
+    }
+
+    /// Tries again after the waiting time; what is needed is then seen anew.
+    fn wait(&mut self, node: NodeId, plane: &mut Plane<'_>) {
+        let (min, max) = self.config.wait;
+        let state = &mut self.nodes[node.index()];
+        if !std::mem::replace(&mut state.waits, true) {
+            let more = Duration::from_micros(state.random.below((max.saturating_sub(min)).as_micros() + 1));
+            plane.set_timer(node, min + more, timer::RETRY);
+        }
+    }
+
+    /// As many cells have passed as make a judgement: more, fewer, or as it is (RFC 9033, section 5.1).
+    fn adapt(&mut self, node: NodeId, direction: Direction, plane: &mut Plane<'_>) {
+        let Some(parent) = self.nodes[node.index()].parent else { return };
+        let Some(used) = plane.cells_used(node, parent) else { return };
+        let used = std::mem::take(match direction {
+            Direction::Up => &mut used.transmit,
+            Direction::Down => &mut used.receive,
+        });
+        let asn = plane.asn();
+        let passed = &mut self.nodes[node.index()].passed[direction as usize];
+        (passed.before, passed.since) = (0, asn);
+        let count = cells(plane, node, parent, direction).count();
+        let keeps = usize::from(direction == Direction::Up);
+        if used > self.config.high {
+            self.add(node, direction, plane);
+        } else if used < self.config.low && count > keeps {
+            self.delete(node, parent, direction, plane);
+        }
+        self.arm(node, direction, plane);
+    }
+
+    /// Sets the timer for the moment at which as many cells will have passed as make a judgement.
+    fn arm(&mut self, node: NodeId, direction: Direction, plane: &mut Plane<'_>) {
+        let Some(parent) = self.nodes[node.index()].parent else { return };
+        let count = cells(plane, node, parent, direction).count() as u64;
+        // Frames from the parent come in the autonomous cell as long as there is no other.
+        let count = if direction == Direction::Down { count.max(1) } else { count };
+        let (slotframe, asn) = (u64::from(plane.slotframe()), plane.asn());
+        let passed = &mut self.nodes[node.index()].passed[direction as usize];
+        passed.before += (asn - passed.since) * passed.cells;
+        (passed.since, passed.cells) = (asn, count);
+        passed.generation = passed.generation.wrapping_add(1) & timer::GENERATIONS;
+        if count > 0 {
+            let missing = (u64::from(self.config.max_cells) * slotframe).saturating_sub(passed.before);
+            let generation = passed.generation;
+            let after = plane.slots(missing.div_ceil(count).max(1));
+            plane.set_timer(node, after, generation << timer::BITS | direction as u32);
+        }
+    }
+
+    /// Moves a cell that delivers much worse than the best one (RFC 9033, section 5.3).
+    fn keep_house(&mut self, node: NodeId, plane: &mut Plane<'_>) {
+        let Some(parent) = self.nodes[node.index()].parent else { return };
+        let percent = |(cell, usage): (CellId, CellUse)| {
+            let ratio = u32::from(usage.acknowledged) * 100 / u32::from(usage.transmitted).max(1);
+            (usage.transmitted >= SIGNIFICANT).then_some((ratio, cell))
+        };
+        let negotiated: Vec<CellId> = cells(plane, node, parent, Direction::Up).map(Cell::id).collect();
+        let ratios: Vec<(u32, CellId)> =
+            plane.uses(node, parent).filter(|(cell, _)| negotiated.contains(cell)).filter_map(percent).collect();
+        if let (Some(best), Some(worst)) = (ratios.iter().max(), ratios.iter().min())
+            && worst.0 + self.config.relocate_percent < best.0
+        {
+            let candidates = plane.free_cells(node, self.config.candidates, &mut self.nodes[node.index()].random);
+            let options = CellOptions::TRANSMIT;
+            self.request(node, Request::Relocate { metadata: 0, options, cells: vec![worst.1], candidates }, plane);
+        }
+        plane.set_timer(node, self.config.housekeeping, timer::HOUSEKEEPING);
+    }
+}
+
+impl SchedulingFunction for Msf {
+    fn id(&self) -> u8 {
+        ID
+    }
+
+    fn start(&mut self, plane: &mut Plane<'_>) {
+        let start = self.config.start.as_micros() + 1;
+        for (id, node) in (0..).zip(&mut self.nodes).filter(|(_, node)| node.parent.is_some()) {
+            node.waits = true;
+            plane.set_timer(NodeId(id), Duration::from_micros(node.random.below(start)), timer::RETRY);
+            plane.set_timer(NodeId(id), self.config.housekeeping, timer::HOUSEKEEPING);
+        }
+    }
+
+    fn handle_timer(&mut self, node: NodeId, timer: u32, plane: &mut Plane<'_>) {
+        let direction = match timer & ((1 << timer::BITS) - 1) {
+            timer::UP => Direction::Up,
+            timer::DOWN => Direction::Down,
+            timer::HOUSEKEEPING => return self.keep_house(node, plane),
+            _ => {
+                self.nodes[node.index()].waits = false;
+                return self.ensure_cell(node, plane);
+            }
+        };
+        if self.nodes[node.index()].passed[direction as usize].generation == timer >> timer::BITS {
+            self.adapt(node, direction, plane);
+        }
+    }
+
+    /// What to do after each code: RFC 9033, section 12, table 1.
+    fn handle_outcome(
+        &mut self,
+        node: NodeId,
+        parent: NodeId,
+        request: &Request,
+        outcome: Outcome<'_>,
+        plane: &mut Plane<'_>,
+    ) {
+        match outcome {
+            Outcome::Agreed(_) => {
+                for direction in [Direction::Up, Direction::Down] {
+                    self.arm(node, direction, plane);
+                }
+                if cells(plane, node, parent, Direction::Up).next().is_none() {
+                    // Nothing was free at the parent, or all was cleared.
+                    match request {
+                        Request::Clear { .. } => self.ensure_cell(node, plane),
+                        _ => self.wait(node, plane),
+                    }
+                }
+            }
+            Outcome::Refused(ReturnCode::Sequence | ReturnCode::CellList) => {
+                self.request(node, Request::Clear { metadata: 0 }, plane);
+            }
+            Outcome::Refused(ReturnCode::Busy | ReturnCode::Locked) | Outcome::Failed => self.wait(node, plane),
+            Outcome::Refused(_) => {
+                self.nodes[node.index()].quarantined_until = plane.now() + self.config.quarantine;
+                if !std::mem::replace(&mut self.nodes[node.index()].waits, true) {
+                    plane.set_timer(node, self.config.quarantine, timer::RETRY);
+                }
+            }
+        }
+    }
+}
+
+/// The cells negotiated between a node and its parent, in one direction.
+fn cells<'a>(
+    plane: &'a Plane<'_>,
+    node: NodeId,
+    parent: NodeId,
+    direction: Direction,
+) -> impl Iterator<Item = &'a Cell> {
+    let negotiated = |cell: &&Cell| cell.handle == handle::NEGOTIATED;
+    plane.schedule(node).agreed(parent, direction.options()).filter(negotiated)
+}
+
+impl Direction {
+    fn options(self) -> CellOptions {
+        match self {
+            Self::Up => CellOptions::TRANSMIT,
+            Self::Down => CellOptions::RECEIVE,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

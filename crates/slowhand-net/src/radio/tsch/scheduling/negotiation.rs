@@ -1,0 +1,304 @@
+//! The course of 6P transactions between the nodes: what each message does when it arrives, or does not.
+
+use super::{Outcome, Plane, SchedulingFunction};
+use crate::address::NodeId;
+use crate::clock::Instant;
+use crate::radio::sixtop::message::{CellId, CellRequest, Content, Error, Message, Reply, Request, ReturnCode};
+use crate::radio::sixtop::transaction::{Agreement, Progress};
+use crate::radio::tsch::Tsch;
+use crate::radio::tsch::schedule::{Cell, CellOptions, handle};
+
+/// How many cells a responder proposes in three steps. Assumed: what fits a frame.
+const PROPOSED: usize = 20;
+
+type Function<'a> = &'a mut dyn SchedulingFunction;
+
+impl Tsch {
+    /// An attempt at a frame with a 6P message is over. `arrived` says that the addressee has it, for the first time.
+    #[allow(clippy::too_many_arguments)]
+    pub(in crate::radio::tsch) fn finish_message(
+        &mut self,
+        now: Instant,
+        from: NodeId,
+        to: NodeId,
+        octets: &[u8],
+        arrived: bool,
+        acknowledged: bool,
+        given_up: bool,
+    ) {
+        self.controlled(now, |function, plane| {
+            let message = Message::parse(octets);
+            if arrived {
+                plane.handle_message(function, to, from, &message);
+            }
+            match message {
+                Ok(message) if acknowledged => plane.handle_delivered(function, from, to, &message),
+                Ok(message) if given_up => plane.handle_lost(function, from, to, &message),
+                _ => {}
+            }
+        });
+    }
+
+    /// The time of a transaction is over.
+    pub(in crate::radio::tsch) fn expire(&mut self, now: Instant, node: NodeId, position: usize, serial: u32) {
+        self.controlled(now, |function, plane| {
+            let peer = plane.tsch.nodes[node.index()].neighbors[position].id;
+            if let Some(request) = plane.peers[node.index()][position].expire(serial) {
+                function.handle_outcome(node, peer, &request, Outcome::Failed, plane);
+            }
+        });
+    }
+}
+
+impl Plane<'_> {
+    /// A message from `from` arrives at `node`.
+    fn handle_message(&mut self, function: Function<'_>, node: NodeId, from: NodeId, message: &Result<Message, Error>) {
+        let Ok(Message { function: id, sequence, content }) = message else {
+            return; // not by any node of this world: they all speak version 0
+        };
+        match content {
+            Content::Request(request) => self.handle_request(function, node, from, *id, *sequence, request),
+            Content::Response(reply) => self.handle_response(function, node, from, *sequence, reply),
+            Content::Confirmation(reply) => {
+                let agreement = self.peer(node, from).and_then(|peer| peer.handle_confirmation(*sequence, reply));
+                self.conclude_answered(function, node, from, agreement);
+            }
+        }
+    }
+
+    fn handle_request(
+        &mut self,
+        function: Function<'_>,
+        node: NodeId,
+        from: NodeId,
+        id: u8,
+        sequence: u8,
+        request: &Request,
+    ) {
+        let own = self.function;
+        let inferred = self.peer(node, from).and_then(|peer| peer.infer_delivery(sequence));
+        self.conclude_answered(function, node, from, inferred);
+        let Some(peer) = self.peer(node, from) else { return };
+        let admitted = if id == own { peer.admit(sequence, request) } else { Err(ReturnCode::Function) };
+        if let Err(code) = admitted {
+            let content = Content::Response(Reply { code, body: Vec::new() });
+            // Where even that cannot be sent, the timer of the other end takes its course.
+            let _ = self.send(node, from, &Message { function: own, sequence, content });
+            return;
+        }
+        let (reply, cells) = self.grant(function, node, from, request);
+        let awaits_confirmation = request.takes_three_steps() && reply.code == ReturnCode::Success;
+        let Some(peer) = self.peer(node, from) else { return };
+        let (response, serial) = peer.answer(own, request.clone(), reply, cells);
+        if self.send(node, from, &response).is_err() {
+            if let Some(peer) = self.peer(node, from) {
+                peer.withdraw();
+            }
+        } else if let Some(position) = self.position(node, from).filter(|_| awaits_confirmation) {
+            self.await_peer(node, position, serial);
+        }
+    }
+
+    fn handle_response(&mut self, function: Function<'_>, node: NodeId, from: NodeId, sequence: u8, reply: &Reply) {
+        let own = self.function;
+        match self.peer(node, from).and_then(|peer| peer.handle_response(sequence, reply.clone())) {
+            None => {} // of a transaction that is over
+            Some(Progress::Over(request, reply)) if reply.code.is_success() => {
+                let cells = match request {
+                    Request::Count { .. } | Request::Signal { .. } | Request::Clear { .. } => Vec::new(),
+                    _ => reply.cells().unwrap_or_default(),
+                };
+                self.conclude_opened(function, node, from, Agreement { request, cells });
+            }
+            Some(Progress::Over(request, reply)) => {
+                function.handle_outcome(node, from, &request, Outcome::Refused(reply.code), self);
+            }
+            Some(Progress::Proposal(request, proposed)) => {
+                let cells = self.choose(node, from, &request, proposed);
+                let Some(confirmation) = self.peer(node, from).and_then(|peer| peer.confirm(own, cells)) else {
+                    return;
+                };
+                if self.send(node, from, &confirmation).is_err() {
+                    self.fail(function, node, from, sequence);
+                }
+            }
+        }
+    }
+
+    /// A message of `node` is acknowledged.
+    fn handle_delivered(&mut self, function: Function<'_>, node: NodeId, to: NodeId, message: &Message) {
+        let sequence = message.sequence;
+        match message.content {
+            Content::Request(_) => {}
+            Content::Response(_) => {
+                let agreement = self.peer(node, to).and_then(|peer| peer.response_delivered(sequence));
+                self.conclude_answered(function, node, to, agreement);
+            }
+            Content::Confirmation(_) => {
+                if let Some(agreement) = self.peer(node, to).and_then(|peer| peer.confirmation_delivered(sequence)) {
+                    self.conclude_opened(function, node, to, agreement);
+                }
+            }
+        }
+    }
+
+    /// A message of `node` is given up.
+    fn handle_lost(&mut self, function: Function<'_>, node: NodeId, to: NodeId, message: &Message) {
+        match message.content {
+            Content::Request(_) | Content::Confirmation(_) => self.fail(function, node, to, message.sequence),
+            Content::Response(_) => {
+                let agreement = self.peer(node, to).and_then(|peer| peer.response_lost(message.sequence));
+                self.conclude_answered(function, node, to, agreement);
+            }
+        }
+    }
+
+    fn fail(&mut self, function: Function<'_>, node: NodeId, to: NodeId, sequence: u8) {
+        if let Some(request) = self.peer(node, to).and_then(|peer| peer.abandon(sequence)) {
+            function.handle_outcome(node, to, &request, Outcome::Failed, self);
+        }
+    }
+
+    /// The end of a transaction at the node that opened it.
+    fn conclude_opened(&mut self, function: Function<'_>, node: NodeId, peer: NodeId, agreement: Agreement) {
+        self.apply(function, node, peer, &agreement, |options| options);
+        let Agreement { request, cells } = agreement;
+        function.handle_outcome(node, peer, &request, Outcome::Agreed(&cells), self);
+    }
+
+    /// The end of a transaction at the node that answered it.
+    fn conclude_answered(&mut self, function: Function<'_>, node: NodeId, peer: NodeId, agreement: Option<Agreement>) {
+        let Some(agreement) = agreement else { return };
+        self.apply(function, node, peer, &agreement, CellOptions::of_other_end);
+        function.handle_agreement(node, peer, &agreement.request, &agreement.cells, self);
+    }
+
+    /// Changes a node's schedule as agreed. `options` turns what the sender of the request does in a cell into what
+    /// this node does.
+    fn apply(
+        &mut self,
+        function: Function<'_>,
+        node: NodeId,
+        peer: NodeId,
+        agreement: &Agreement,
+        options: impl Fn(CellOptions) -> CellOptions,
+    ) {
+        let handle = function.slotframe_of(agreement.request.metadata());
+        let cells = &agreement.cells;
+        let add = |asked: CellOptions| {
+            let options = options(asked);
+            cells.iter().map(move |cell| Cell {
+                slot: cell.slot,
+                channel_offset: cell.channel_offset as u8,
+                options,
+                neighbor: Some(peer),
+                handle,
+            })
+        };
+        let agreed = |cell: &Cell| cell.neighbor == Some(peer) && cell.handle >= handle::NEGOTIATED;
+        self.tsch.change_schedule(self.now, node, peer, |schedule| match &agreement.request {
+            Request::Add(CellRequest { options, .. }) => add(*options).for_each(|cell| schedule.add(cell)),
+            Request::Delete(_) => schedule.remove(|cell| agreed(cell) && cells.contains(&cell.id())),
+            Request::Relocate { options, cells: given_up, .. } => {
+                // As many cells move as have found a place, the first of the list first.
+                let moved = &given_up[..cells.len().min(given_up.len())];
+                schedule.remove(|cell| agreed(cell) && moved.contains(&cell.id()));
+                add(*options).for_each(|cell| schedule.add(cell));
+            }
+            Request::Clear { .. } => schedule.remove(agreed),
+            Request::Count { .. } | Request::List { .. } | Request::Signal { .. } => {}
+        });
+        if let (Request::Clear { .. }, Some(peer)) = (&agreement.request, self.peer(node, peer)) {
+            peer.restart();
+        }
+    }
+
+    /// The answer to a request of `from`, and the cells it is about.
+    fn grant(&mut self, function: Function<'_>, node: NodeId, from: NodeId, request: &Request) -> (Reply, Vec<CellId>) {
+        let refuse = |code| (Reply { code, body: Vec::new() }, Vec::new());
+        let grant = |cells: Vec<CellId>| (Reply::with_cells(ReturnCode::Success, &cells), cells);
+        match request {
+            Request::Add(CellRequest { count, cells, .. }) if cells.is_empty() => grant(self.propose(node)),
+            Request::Add(CellRequest { count, cells, .. }) => match self.pick(node, cells, usize::from(*count)) {
+                picked if picked.is_empty() && self.only_locked(node, cells) => refuse(ReturnCode::Locked),
+                picked => grant(picked),
+            },
+            Request::Delete(CellRequest { options, count, cells, .. }) => {
+                let existing = self.existing(node, from, *options);
+                if !cells.iter().all(|cell| existing.contains(cell)) {
+                    return refuse(ReturnCode::CellList);
+                }
+                let among = if cells.is_empty() { &existing } else { cells };
+                grant(among.iter().copied().take(usize::from(*count)).collect())
+            }
+            Request::Relocate { options, cells, candidates, .. } => {
+                let existing = self.existing(node, from, *options);
+                match cells.iter().all(|cell| existing.contains(cell)) {
+                    false => refuse(ReturnCode::CellList),
+                    true if candidates.is_empty() => grant(self.propose(node)),
+                    true => grant(self.pick(node, candidates, cells.len())),
+                }
+            }
+            Request::Count { options, .. } => {
+                let count = self.existing(node, from, *options).len() as u16;
+                (Reply { code: ReturnCode::Success, body: count.to_le_bytes().to_vec() }, Vec::new())
+            }
+            Request::List { options, offset, limit, .. } => {
+                let existing = self.existing(node, from, *options);
+                let listed: Vec<CellId> =
+                    existing.iter().copied().skip(usize::from(*offset)).take(usize::from(*limit)).collect();
+                let is_end = usize::from(*offset) + listed.len() >= existing.len();
+                let code = if is_end { ReturnCode::EndOfList } else { ReturnCode::Success };
+                (Reply::with_cells(code, &listed), Vec::new())
+            }
+            Request::Signal { metadata, payload } => refuse(function.handle_signal(node, from, *metadata, payload)),
+            Request::Clear { .. } => grant(Vec::new()),
+        }
+    }
+
+    /// What the node confirms of a proposal.
+    fn choose(&self, node: NodeId, peer: NodeId, request: &Request, proposed: Vec<CellId>) -> Vec<CellId> {
+        match request {
+            Request::Delete(CellRequest { options, count, .. }) => {
+                let existing = self.existing(node, peer, options.of_other_end());
+                let known = proposed.into_iter().filter(|cell| existing.contains(cell));
+                known.take(usize::from(*count)).collect()
+            }
+            Request::Relocate { cells, .. } => self.pick(node, &proposed, cells.len()),
+            Request::Add(CellRequest { count, .. }) => self.pick(node, &proposed, usize::from(*count)),
+            _ => Vec::new(),
+        }
+    }
+
+    /// The first cells of a list whose slots are free, no two in one slot.
+    fn pick(&self, node: NodeId, cells: &[CellId], count: usize) -> Vec<CellId> {
+        let mut picked: Vec<CellId> = Vec::new();
+        for cell in cells {
+            let is_new = picked.iter().all(|other| other.slot != cell.slot);
+            if picked.len() < count && is_new && self.is_free(node, cell.slot) {
+                picked.push(*cell);
+            }
+        }
+        picked
+    }
+
+    fn only_locked(&self, node: NodeId, cells: &[CellId]) -> bool {
+        cells.iter().any(|cell| self.schedule(node).is_free(cell.slot) && (1..self.slotframe()).contains(&cell.slot))
+    }
+
+    /// Cells for the neighbour to choose from, spread evenly over the free slots.
+    fn propose(&self, node: NodeId) -> Vec<CellId> {
+        let free: Vec<u16> = (1..self.slotframe()).filter(|&slot| self.is_free(node, slot)).collect();
+        let offered = free.len().min(PROPOSED);
+        let slot = |number| free[number * free.len() / offered];
+        (0..offered).map(|number| CellId { slot: slot(number), channel_offset: node.0 % 16 }).collect()
+    }
+
+    /// The cells agreed on with a neighbour in which that neighbour has `options`, by slot.
+    fn existing(&self, node: NodeId, neighbor: NodeId, options: CellOptions) -> Vec<CellId> {
+        let mut cells: Vec<CellId> =
+            self.schedule(node).agreed(neighbor, options.of_other_end()).map(Cell::id).collect();
+        cells.sort();
+        cells
+    }
+}

@@ -1,0 +1,176 @@
+//! A scheduling function with a PID controller for each neighbour in the tree, after Domingo-Prieto, Chang, Vilajosana and
+//! Watteyne, "Distributed PID-based Scheduling for 6TiSCH Networks" (IEEE Communications Letters 20(5), 2016).
+//!
+//! Once a period each node looks at the frames that wait for a neighbour. With e(k) that number less the setpoint, the
+//! controller's output is
+//!
+//! ```text
+//! u(k) = Kp e(k) + Ki (e(0) + ... + e(k)) + Kd (e(k) - e(k - 1))
+//! ```
+//!
+//! in cells: from 1 on, so many are added; from -1 down, one is deleted. Whenever the controller has acted its sum
+//! begins anew, and it never exceeds [`Config::windup`].
+//!
+//! The letter's gains are in none of the sources at hand: gains, setpoint, period and the treatment of the sum are assumed.
+
+use super::{Outcome, Plane, SchedulingFunction};
+use crate::address::NodeId;
+use crate::clock::Duration;
+use crate::radio::sixtop::{CellId, CellRequest, Request, ReturnCode};
+use crate::radio::tsch::schedule::{Cell, CellOptions};
+use crate::random::{Stream, Streams};
+use crate::route::Routes;
+
+/// Its number: one that IANA has not assigned. Assumed, since the letter is older than the registry.
+const ID: u8 = 0xf0;
+
+/// The controller. All values are assumed.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// Kp, in cells a waiting frame.
+    pub proportional: f64,
+    /// Ki, in cells a waiting frame and period.
+    pub integral: f64,
+    /// Kd, in cells a frame more than the period before.
+    pub derivative: f64,
+    /// How many frames may wait.
+    pub setpoint: f64,
+    /// The sum of errors is kept within this, either way.
+    pub windup: f64,
+    /// Slotframes in a period.
+    pub period: u64,
+    /// Cells added at once, at most.
+    pub step: u8,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self { proportional: 0.5, integral: 0.05, derivative: 0.25, setpoint: 1.0, windup: 40.0, period: 1, step: 4 }
+    }
+}
+
+/// The PID scheduling function on all nodes.
+#[derive(Debug)]
+pub struct Pid {
+    config: Config,
+    nodes: Vec<Node>,
+}
+
+#[derive(Debug)]
+struct Node {
+    parent: Option<NodeId>,
+    random: Stream,
+    /// One for the parent, if there is one, and one for each child.
+    controllers: Vec<Controller>,
+}
+
+#[derive(Debug)]
+struct Controller {
+    neighbor: NodeId,
+    sum: f64,
+    previous: f64,
+}
+
+impl Pid {
+    /// Controllers for the nodes of a routing tree.
+    pub fn new(config: Config, routes: &Routes, streams: &Streams) -> Self {
+        let ids = || (0..routes.nodes()).map(|id| NodeId(id as u16));
+        let mut nodes: Vec<Node> = ids()
+            .map(|id| Node {
+                parent: routes.parent(id),
+                random: streams.stream("scheduling function", u64::from(id.0)),
+                controllers: Vec::new(),
+            })
+            .collect();
+        for (child, parent) in ids().filter_map(|id| Some((id, routes.parent(id)?))) {
+            nodes[child.index()].controllers.push(Controller::new(parent));
+            nodes[parent.index()].controllers.push(Controller::new(child));
+        }
+        Self { config, nodes }
+    }
+
+    fn control(&mut self, node: NodeId, position: usize, plane: &mut Plane<'_>) {
+        let state = &mut self.nodes[node.index()];
+        let controller = &mut state.controllers[position];
+        let neighbor = controller.neighbor;
+        if plane.is_open(node, neighbor) {
+            return;
+        }
+        let cells: Vec<CellId> = plane.schedule(node).agreed(neighbor, CellOptions::TRANSMIT).map(Cell::id).collect();
+        let output = controller.output(plane.queued_for(node, neighbor) as f64, &self.config);
+        let keeps = usize::from(state.parent == Some(neighbor));
+        let request = |count, cells| CellRequest { metadata: 0, options: CellOptions::TRANSMIT, count, cells };
+        let request = if cells.len() < keeps || output >= 1.0 {
+            let count = (output as u8).clamp(1, self.config.step);
+            let candidates = plane.free_cells(node, 2 * usize::from(count), &mut state.random);
+            (!candidates.is_empty()).then(|| Request::Add(request(count, candidates)))
+        } else if output <= -1.0 && cells.len() > keeps {
+            let chosen = cells[state.random.below(cells.len() as u64) as usize];
+            Some(Request::Delete(request(1, vec![chosen])))
+        } else {
+            None
+        };
+        if let Some(request) = request {
+            controller.sum = 0.0;
+            // Where it cannot be sent, the controller asks again in the next period.
+            let _ = plane.request(node, neighbor, request);
+        }
+    }
+
+    fn set_timer(&mut self, node: NodeId, position: usize, after: Duration, plane: &mut Plane<'_>) {
+        plane.set_timer(node, after, position as u32);
+    }
+
+    fn period(&self, plane: &Plane<'_>) -> Duration {
+        plane.slots(self.config.period * u64::from(plane.slotframe()))
+    }
+}
+
+impl Controller {
+    fn new(neighbor: NodeId) -> Self {
+        Self { neighbor, sum: 0.0, previous: 0.0 }
+    }
+
+    fn output(&mut self, waiting: f64, config: &Config) -> f64 {
+        let error = waiting - config.setpoint;
+        self.sum = (self.sum + error).clamp(-config.windup, config.windup);
+        let change = error - std::mem::replace(&mut self.previous, error);
+        config.proportional * error + config.integral * self.sum + config.derivative * change
+    }
+}
+
+impl SchedulingFunction for Pid {
+    fn id(&self) -> u8 {
+        ID
+    }
+
+    fn start(&mut self, plane: &mut Plane<'_>) {
+        let period = self.period(plane);
+        for node in (0..self.nodes.len()).map(|id| NodeId(id as u16)) {
+            for position in 0..self.nodes[node.index()].controllers.len() {
+                let first = Duration::from_micros(self.nodes[node.index()].random.below(period.as_micros()));
+                self.set_timer(node, position, first, plane);
+            }
+        }
+    }
+
+    fn handle_timer(&mut self, node: NodeId, timer: u32, plane: &mut Plane<'_>) {
+        self.control(node, timer as usize, plane);
+        let period = self.period(plane);
+        self.set_timer(node, timer as usize, period, plane);
+    }
+
+    fn handle_outcome(
+        &mut self,
+        node: NodeId,
+        peer: NodeId,
+        _request: &Request,
+        outcome: Outcome<'_>,
+        plane: &mut Plane<'_>,
+    ) {
+        if let Outcome::Refused(ReturnCode::Sequence | ReturnCode::CellList) = outcome {
+            // The schedules do not agree; where this cannot be sent, the next request shows it again.
+            let _ = plane.request(node, peer, Request::Clear { metadata: 0 });
+        }
+    }
+}

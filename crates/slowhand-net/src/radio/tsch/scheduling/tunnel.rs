@@ -1,0 +1,314 @@
+//! Tunnels: cells from a node to the root, hop by hop, for the time of a burst (Claeys et al., "Performance of the
+//! Transport Layer Security Handshake Over 6TiSCH", Sensors 2021, section 4.3 and figure 11).
+//!
+//! The paper proposes that the two opaque metadata octets of 6P ask a parent to allocate cells to *its* parent too, up
+//! to the root, interleaved so that a frame passes from hop to hop in one slotframe; and that deletion runs up the same
+//! way. What it leaves open is settled here, and so assumed: the metadata's highest bit marks a tunnel and the others name
+//! the node it is for; each hop asks for cells to send in and, for the answers, for cells to receive in; a node asks its
+//! parent as soon as its child's request is agreed; cells of a tunnel are in a slotframe of their own, so that the function
+//! below ([`Msf`](super::Msf), say) neither counts nor deletes them.
+
+use super::{Outcome, Plane, SchedulingFunction};
+use crate::address::NodeId;
+use crate::clock::Duration;
+use crate::radio::sixtop::{CellId, CellRequest, Request, ReturnCode};
+use crate::radio::tsch::schedule::{CellOptions, handle};
+use crate::route::Routes;
+use std::collections::VecDeque;
+
+/// The metadata of a tunnel's requests: this bit, and the node it is for.
+const MARK: u16 = 1 << 15;
+
+/// The timer of this function; those of the function below leave the bit clear.
+const TIMER: u32 = 1 << 31;
+
+/// How often a step is tried, and how long after a failure. Assumed.
+const ATTEMPTS: u8 = 4;
+const RETRY: Duration = Duration::from_secs(2);
+
+/// The most cells of a tunnel, a hop and direction: twice as many candidates fit a frame.
+pub const MAX_CELLS: u8 = 10;
+
+/// Tunnels on top of another scheduling function.
+#[derive(Debug)]
+pub struct Tunnel {
+    below: Box<dyn SchedulingFunction>,
+    /// Cells of a tunnel, for each hop and direction.
+    cells: u8,
+    nodes: Vec<Node>,
+}
+
+#[derive(Debug)]
+struct Node {
+    parent: Option<NodeId>,
+    /// Bursts that have begun and not ended.
+    bursts: u32,
+    /// What is to be agreed with the parent, one after another.
+    steps: VecDeque<Step>,
+    attempts: u8,
+    /// The cells of tunnels that pass here, or begin.
+    hops: Vec<Hop>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Step {
+    tunnel: NodeId,
+    action: Action,
+    direction: Direction,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Action {
+    Open,
+    Close,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Direction {
+    Up,
+    Down,
+}
+
+/// The cells that one tunnel has at one node, in one direction.
+#[derive(Debug)]
+struct Hop {
+    tunnel: NodeId,
+    direction: Direction,
+    /// To or from the child on whose request the tunnel passes; none where it begins.
+    below: Vec<CellId>,
+    /// To or from the parent.
+    above: Vec<CellId>,
+}
+
+impl Tunnel {
+    /// Tunnels of `cells` cells (1..=[`MAX_CELLS`], else brought there) over the links of a routing tree; `below` takes
+    /// care of all else.
+    pub fn new(cells: u8, routes: &Routes, below: Box<dyn SchedulingFunction>) -> Self {
+        let node = |id: usize| Node {
+            parent: routes.parent(NodeId(id as u16)),
+            bursts: 0,
+            steps: VecDeque::new(),
+            attempts: 0,
+            hops: Vec::new(),
+        };
+        Self { below, cells: cells.clamp(1, MAX_CELLS), nodes: (0..routes.nodes()).map(node).collect() }
+    }
+
+    fn push(&mut self, node: NodeId, tunnel: NodeId, action: Action, directions: &[Direction], plane: &mut Plane<'_>) {
+        let steps = &mut self.nodes[node.index()].steps;
+        let is_idle = steps.is_empty();
+        steps.extend(directions.iter().map(|&direction| Step { tunnel, action, direction }));
+        if is_idle {
+            self.take_step(node, plane);
+        }
+    }
+
+    /// Asks the parent for the first of the steps that can be asked for; passes over those that have become void.
+    fn take_step(&mut self, node: NodeId, plane: &mut Plane<'_>) {
+        // While a transaction is open, of this function or the one below, its outcome brings us back here.
+        let Some(parent) = self.nodes[node.index()].parent.filter(|&parent| !plane.is_open(node, parent)) else {
+            return;
+        };
+        while let Some(&step) = self.nodes[node.index()].steps.front() {
+            let Some(request) = self.request(node, step, plane) else {
+                self.nodes[node.index()].steps.pop_front();
+                continue;
+            };
+            self.nodes[node.index()].attempts += 1;
+            if plane.request(node, parent, request).is_err() {
+                self.retry(node, plane);
+            }
+            return;
+        }
+    }
+
+    fn request(&mut self, node: NodeId, step: Step, plane: &Plane<'_>) -> Option<Request> {
+        let Step { tunnel, action, direction } = step;
+        let (metadata, options) = (MARK | tunnel.0, direction.options());
+        let hop = self.nodes[node.index()].hop(tunnel, direction);
+        match action {
+            Action::Open => {
+                let (cells, count) = interleaved(&hop.below, self.cells, direction, node, plane);
+                (count > 0).then_some(Request::Add(CellRequest { metadata, options, count, cells }))
+            }
+            Action::Close => {
+                let (cells, count) = (hop.above.clone(), hop.above.len() as u8);
+                (count > 0).then_some(Request::Delete(CellRequest { metadata, options, count, cells }))
+            }
+        }
+    }
+
+    fn retry(&mut self, node: NodeId, plane: &mut Plane<'_>) {
+        if self.nodes[node.index()].attempts < ATTEMPTS {
+            plane.set_timer(node, RETRY, TIMER);
+        } else {
+            self.finish_step(node, plane);
+        }
+    }
+
+    fn finish_step(&mut self, node: NodeId, plane: &mut Plane<'_>) {
+        let state = &mut self.nodes[node.index()];
+        state.attempts = 0;
+        state.steps.pop_front();
+        state.hops.retain(|hop| !(hop.below.is_empty() && hop.above.is_empty()));
+        self.take_step(node, plane);
+    }
+}
+
+impl Node {
+    fn hop(&mut self, tunnel: NodeId, direction: Direction) -> &mut Hop {
+        let known = self.hops.iter().position(|hop| hop.tunnel == tunnel && hop.direction == direction);
+        let position = known.unwrap_or_else(|| {
+            self.hops.push(Hop { tunnel, direction, below: Vec::new(), above: Vec::new() });
+            self.hops.len() - 1
+        });
+        &mut self.hops[position]
+    }
+}
+
+impl Direction {
+    /// What the child does in the cells.
+    fn options(self) -> CellOptions {
+        match self {
+            Self::Up => CellOptions::TRANSMIT,
+            Self::Down => CellOptions::RECEIVE,
+        }
+    }
+
+    fn of(options: CellOptions) -> Self {
+        if options.transmit { Self::Up } else { Self::Down }
+    }
+}
+
+/// Candidates for the next hop, two for each cell, and how many of them are wanted: upwards in the free slots right behind
+/// the cells of the hop below, downwards in those right in front. Where a tunnel begins, its cells are spread evenly.
+fn interleaved(
+    below: &[CellId],
+    count: u8,
+    direction: Direction,
+    node: NodeId,
+    plane: &Plane<'_>,
+) -> (Vec<CellId>, u8) {
+    let slotframe = plane.slotframe();
+    let evenly =
+        (0..u16::from(count)).map(|number| (u32::from(number) * u32::from(slotframe) / u32::from(count)) as u16);
+    let anchors: Vec<u16> =
+        if below.is_empty() { evenly.collect() } else { below.iter().map(|cell| cell.slot).collect() };
+    let mut cells: Vec<CellId> = Vec::new();
+    for round in 0..2 {
+        for &anchor in &anchors {
+            let step = |step| match direction {
+                Direction::Up => (anchor + step) % slotframe,
+                Direction::Down => (anchor + slotframe - step) % slotframe,
+            };
+            let is_new = |slot: &u16| plane.is_free(node, *slot) && cells.iter().all(|cell| cell.slot != *slot);
+            if let Some(slot) = (1..slotframe).map(step).find(is_new) {
+                cells.push(CellId { slot, channel_offset: (node.0 + round) % 16 });
+            }
+        }
+    }
+    let count = cells.len().min(anchors.len()) as u8;
+    (cells, count)
+}
+
+impl SchedulingFunction for Tunnel {
+    fn id(&self) -> u8 {
+        self.below.id()
+    }
+
+    fn start(&mut self, plane: &mut Plane<'_>) {
+        self.below.start(plane);
+    }
+
+    fn handle_timer(&mut self, node: NodeId, timer: u32, plane: &mut Plane<'_>) {
+        match timer {
+            TIMER => self.take_step(node, plane),
+            _ => self.below.handle_timer(node, timer, plane),
+        }
+    }
+
+    fn handle_outcome(
+        &mut self,
+        node: NodeId,
+        peer: NodeId,
+        request: &Request,
+        outcome: Outcome<'_>,
+        plane: &mut Plane<'_>,
+    ) {
+        if request.metadata() & MARK == 0 {
+            self.below.handle_outcome(node, peer, request, outcome, plane);
+            return self.take_step(node, plane);
+        }
+        match (request, outcome) {
+            (Request::Add(CellRequest { options, .. }), Outcome::Agreed(cells)) => {
+                let tunnel = NodeId(request.metadata() & !MARK);
+                self.nodes[node.index()].hop(tunnel, Direction::of(*options)).above = cells.to_vec();
+                self.finish_step(node, plane);
+            }
+            (Request::Delete(CellRequest { options, .. }), Outcome::Agreed(_)) => {
+                let tunnel = NodeId(request.metadata() & !MARK);
+                self.nodes[node.index()].hop(tunnel, Direction::of(*options)).above.clear();
+                self.finish_step(node, plane);
+            }
+            (_, Outcome::Failed | Outcome::Refused(ReturnCode::Busy | ReturnCode::Locked | ReturnCode::Reset)) => {
+                self.retry(node, plane);
+            }
+            (_, Outcome::Refused(code)) => {
+                self.finish_step(node, plane);
+                self.below.handle_outcome(node, peer, request, Outcome::Refused(code), plane);
+            }
+            (_, Outcome::Agreed(_)) => {}
+        }
+    }
+
+    fn handle_agreement(
+        &mut self,
+        node: NodeId,
+        peer: NodeId,
+        request: &Request,
+        cells: &[CellId],
+        plane: &mut Plane<'_>,
+    ) {
+        if request.metadata() & MARK == 0 {
+            return self.below.handle_agreement(node, peer, request, cells, plane);
+        }
+        let tunnel = NodeId(request.metadata() & !MARK);
+        match request {
+            Request::Add(CellRequest { options, .. }) if !cells.is_empty() => {
+                let direction = Direction::of(*options);
+                self.nodes[node.index()].hop(tunnel, direction).below = cells.to_vec();
+                self.push(node, tunnel, Action::Open, &[direction], plane);
+            }
+            Request::Delete(CellRequest { options, .. }) => {
+                let direction = Direction::of(*options);
+                self.nodes[node.index()].hop(tunnel, direction).below.clear();
+                self.push(node, tunnel, Action::Close, &[direction], plane);
+            }
+            _ => {}
+        }
+    }
+
+    fn handle_signal(&mut self, node: NodeId, peer: NodeId, metadata: u16, payload: &[u8]) -> ReturnCode {
+        self.below.handle_signal(node, peer, metadata, payload)
+    }
+
+    fn slotframe_of(&self, metadata: u16) -> u8 {
+        if metadata & MARK == 0 { self.below.slotframe_of(metadata) } else { handle::TUNNEL }
+    }
+
+    fn begin_burst(&mut self, node: NodeId, plane: &mut Plane<'_>) {
+        let bursts = &mut self.nodes[node.index()].bursts;
+        *bursts += 1;
+        if *bursts == 1 {
+            self.push(node, node, Action::Open, &[Direction::Up, Direction::Down], plane);
+        }
+    }
+
+    fn end_burst(&mut self, node: NodeId, plane: &mut Plane<'_>) {
+        let bursts = &mut self.nodes[node.index()].bursts;
+        *bursts = bursts.saturating_sub(1);
+        if *bursts == 0 {
+            self.push(node, node, Action::Close, &[Direction::Up, Direction::Down], plane);
+        }
+    }
+}
