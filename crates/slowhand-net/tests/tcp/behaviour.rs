@@ -3,7 +3,7 @@
 use slowhand_net::clock::{Duration, Instant};
 use slowhand_net::transport::tcp::{
     Config, CongestionControl, Connection, ConnectionError, DelayedAck, Ecn, EcnMark, Flags, KeepAlive, Nagle,
-    Recovery, Segment, State,
+    Recovery, Rto, Segment, State,
 };
 
 use crate::harness::{Pair, Path, Sent, Side, endpoint, initial_seq, message};
@@ -374,6 +374,33 @@ fn a_reset_ends_the_connection_only_at_the_exact_number() {
     give(&mut pair, initial_seq(Side::A) + 1);
     assert_eq!(pair.b.error(), Some(ConnectionError::Reset));
     assert_eq!(pair.b.read(&mut [0; 8]), Err(ConnectionError::Reset));
+}
+
+#[test]
+fn a_closed_port_refuses() {
+    let [a, b] = [endpoint(Side::A), endpoint(Side::B)];
+    let mut connection = Connection::connect(&plain(), a, b, initial_seq(Side::A)).unwrap();
+    let mut out = [0; 2048];
+    let syn = connection.poll_transmit(Instant::ZERO, &mut out).unwrap();
+    let reply = Segment::parse(&out[..syn.len]).unwrap().reset_reply().unwrap();
+    assert_eq!((reply.ack, reply.flags), (initial_seq(Side::A) + 1, Flags::RST | Flags::ACK));
+    assert_eq!(reply.reset_reply(), None);
+    let mut bytes = [0; 20];
+    reply.emit(b.address, a.address, &mut bytes).unwrap();
+    connection.handle_segment(Instant::ZERO, b.address, EcnMark::NotCapable, &bytes).unwrap();
+    assert_eq!(connection.error(), Some(ConnectionError::Refused));
+}
+
+/// A proxy that knows its path sets the timer's limits while the connection lives.
+#[test]
+fn the_timer_can_be_given_other_limits() {
+    let mut pair = established(&plain(), &plain(), Path::default());
+    let rto = Rto { min: Duration::from_secs(4), ..plain().rto };
+    pair.a.set_rto(rto).unwrap();
+    assert!(pair.a.set_rto(Rto { min: Duration::ZERO, ..rto }).is_err());
+    pair.a.write(b"?").unwrap();
+    run_until(&mut pair, Instant::from_micros(1_000_000));
+    assert_eq!(pair.a.retransmission_timeout(), Duration::from_secs(4));
 }
 
 #[test]

@@ -86,7 +86,7 @@ pub struct Config {
     /// The retransmission of SYN and SYN-ACK.
     pub syn: Syn,
     /// How often data is retransmitted by timeout before the connection is given up. Presets:
-    /// 15 (Linux `tcp_retries2`) and 12 (the same, as lwIP's `TCP_MAXRTX`).
+    /// 15 (Linux `tcp_retries2`) and 12 (`TCP_MAXRTX` of lwIP).
     pub retries: u8,
     /// Probes on an idle connection; none: an idle connection lives for ever. Presets: none.
     pub keep_alive: Option<KeepAlive>,
@@ -232,11 +232,12 @@ impl Config {
         }
     }
 
-    /// A class-1 device. From Claeys et al. 2021, Table 1: MSS, Nagle, SACK and delayed ACKs are
-    /// the options it has; its text has no others. From RFC 9006 (TCP usage guidance in the IoT)
-    /// section 4: window of a few segments, no window scale, no timestamps. All else from
-    /// RFC 5681 and RFC 6298 with the values they recommend. Assumed: MSS 536 with buffers for
-    /// four segments, initial window of one segment, the delay of 200 ms.
+    /// A class-1 device. From Claeys et al. 2021: MSS, Nagle, SACK and delayed ACKs are the
+    /// options it has (Table 1; no others are named), the first timeout is 1 s and 3 s after a
+    /// lost SYN-ACK (section 5), and Nagle is varied (Table 2, here off). From RFC 5681 and
+    /// RFC 6298 the values they recommend for all else. Assumed: MSS 536 with buffers for four
+    /// segments, initial window of one segment, an acknowledgment delay of 200 ms, and no window
+    /// scale or timestamps, which windows this small do not need.
     pub fn constrained() -> Self {
         Self {
             mss: 536,

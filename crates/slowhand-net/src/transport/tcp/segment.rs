@@ -177,6 +177,31 @@ impl<'a> Segment<'a> {
         self.payload.len() as u32 + control
     }
 
+    /// The reset with which a host answers this segment where no connection takes it (RFC 9293
+    /// section 3.10.7.1); none answers a reset.
+    pub fn reset_reply(&self) -> Option<Segment<'static>> {
+        if self.flags.contains(Flags::RST) {
+            return None;
+        }
+        let has_ack = self.flags.contains(Flags::ACK);
+        let (seq, ack, flags) = if has_ack {
+            (self.ack, SeqNumber(0), Flags::RST)
+        } else {
+            (SeqNumber(0), self.seq + self.seq_len(), Flags::RST | Flags::ACK)
+        };
+        Some(Segment {
+            source_port: self.destination_port,
+            destination_port: self.source_port,
+            seq,
+            ack,
+            flags,
+            window: 0,
+            urgent: 0,
+            options: Options::default(),
+            payload: &[],
+        })
+    }
+
     /// Writes the segment with its checksum. Returns the number of octets written.
     ///
     /// # Errors
