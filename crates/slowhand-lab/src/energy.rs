@@ -3,24 +3,37 @@
 
 use crate::device::Device;
 use crate::record::Energy;
-use slowhand_net::clock::Duration;
 use slowhand_net::radio::RadioTimes;
+use std::time::Duration;
 
-/// What `device` uses while `elapsed` passes, its radio being on for `radio` and its CPU computing for `computed`.
+/// Where the time of a device went.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Times {
+    /// All of it.
+    pub(crate) elapsed: Duration,
+    /// The radio's states.
+    pub(crate) radio: RadioTimes,
+    /// The CPU computing cryptography.
+    pub(crate) computed: Duration,
+    /// The CPU waiting actively for the MAC.
+    pub(crate) waited: Duration,
+}
+
+/// What `device` uses in this time.
 ///
-/// The CPU's handling of frames is not modelled: apart from cryptography it sleeps.
-pub(crate) fn energy(device: &Device, elapsed: Duration, radio: RadioTimes, computed: std::time::Duration) -> Energy {
+/// The CPU's handling of frames is not modelled: when it neither computes nor waits actively it sleeps.
+pub(crate) fn energy(device: &Device, times: Times) -> Energy {
     let current = &device.current;
     // mA times V times s is mJ.
     let mj = |milliamperes: f64, seconds: f64| milliamperes * device.supply_v.value * seconds;
-    let computed = computed.as_secs_f64();
-    let asleep = (elapsed.as_secs_f64() - computed).max(0.0);
-    let radio_asleep = radio.sleep.as_secs_f64();
+    let active = (times.computed + times.waited).min(times.elapsed).as_secs_f64();
+    let asleep = times.elapsed.as_secs_f64() - active;
+    let radio = &times.radio;
     Energy {
-        cpu_mj: mj(current.cpu_active_ma.value, computed),
+        cpu_mj: mj(current.cpu_active_ma.value, active),
         tx_mj: mj(current.radio_tx_ma.value, radio.transmit.as_secs_f64()),
         rx_mj: mj(current.radio_rx_ma.value, radio.receive.as_secs_f64()),
         listen_mj: mj(current.radio_listen_ma.value, radio.listen.as_secs_f64()),
-        sleep_mj: mj(current.cpu_sleep_ma.value, asleep) + mj(current.radio_sleep_ma.value, radio_asleep),
+        sleep_mj: mj(current.cpu_sleep_ma.value, asleep) + mj(current.radio_sleep_ma.value, radio.sleep.as_secs_f64()),
     }
 }

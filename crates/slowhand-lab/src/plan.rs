@@ -1,7 +1,7 @@
 //! A scenario made ready to run: what is the same in the worlds of all seeds is worked out once.
 
 use crate::device::Device;
-use crate::energy::energy;
+use crate::energy::{Times, energy};
 use crate::record::{Energy, Record};
 use crate::scenario::{self, Scenario, ServerAt};
 use crate::world::World;
@@ -10,11 +10,13 @@ use slowhand_net::clock::Duration;
 use slowhand_net::ip::Endpoint;
 use slowhand_net::lowpan::reassembly::Limits;
 use slowhand_net::network::{self, Network, internet};
+use slowhand_net::radio::beacon::{self, Beacon};
 use slowhand_net::radio::link::{LinkQuality, Links};
 use slowhand_net::radio::tsch::layout::Crowded;
 use slowhand_net::radio::tsch::schedule::Cell;
 use slowhand_net::radio::tsch::{self, Tsch};
-use slowhand_net::radio::{Observer, RadioTimes};
+use slowhand_net::radio::xmac::{self, XMac};
+use slowhand_net::radio::{Mac, Observer};
 use slowhand_net::random::{Probability, Streams};
 use slowhand_net::route::{Routes, Unreachable};
 use slowhand_tls::{BuildError, Role, Secrets, Session, SessionConfig};
@@ -25,8 +27,7 @@ use std::sync::Arc;
 pub struct Plan {
     links: Vec<LinkQuality>,
     routes: Routes,
-    tsch: tsch::Config,
-    cells: Vec<Vec<Cell>>,
+    mac: MacPlan,
     network: network::Config,
     clients: Vec<NodeId>,
     server: Host,
@@ -35,6 +36,13 @@ pub struct Plan {
     give_up: Duration,
     sessions: [SessionConfig; 2],
     devices: [Arc<Device>; 2],
+}
+
+#[derive(Debug)]
+enum MacPlan {
+    Tsch { config: tsch::Config, cells: Vec<Vec<Cell>> },
+    XMac { config: xmac::Config, channel: u8 },
+    Beacon { config: beacon::Config, parents: Vec<Option<NodeId>> },
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -48,6 +56,9 @@ struct Ports {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PlanError {
+    /// The superframes do not fit.
+    #[error("mac: {0}")]
+    Beacon(#[from] beacon::ConfigError),
     /// The slotframe is too short.
     #[error("mac.slotframe: {0}")]
     Crowded(#[from] Crowded),
@@ -70,10 +81,13 @@ impl Plan {
     pub fn new(scenario: &Scenario) -> Result<Self, PlanError> {
         let links = scenario.network.links();
         let routes = scenario.network.routes()?;
-        let scenario::Mac::Tsch(mac) = &scenario.mac;
-        let tsch = tsch_config(mac).ok_or(PlanError::Timing)?;
-        let cells = mac.schedule(&routes)?;
-        let slotframe = tsch.timing.slot * u64::from(tsch.slotframe);
+        let mac = match &scenario.mac {
+            scenario::Mac::Tsch(tsch) => {
+                MacPlan::Tsch { config: tsch_config(tsch).ok_or(PlanError::Timing)?, cells: tsch.schedule(&routes)? }
+            }
+            scenario::Mac::Xmac(xmac) => MacPlan::XMac { config: xmac.config(), channel: xmac.channel.get() as u8 },
+            scenario::Mac::Beacon(beacon) => MacPlan::Beacon { config: beacon.config(), parents: routes.parents() },
+        };
         let session = &scenario.session;
         let mut clients = scenario.clients();
         clients.sort();
@@ -81,8 +95,7 @@ impl Plan {
         let plan = Self {
             links,
             routes,
-            tsch,
-            cells,
+            mac,
             network: network_config(scenario),
             clients,
             server: match scenario.server.at {
@@ -90,11 +103,18 @@ impl Plan {
                 ServerAt::Node(node) => Host::Node(node),
             },
             ports: Ports { server: session.server_port.get() as u16, client: session.client_port.get() as u16 },
-            start_spread: scenario.client.start_spread_s.map_or(slotframe, |span| Duration::from_micros(span.micros())),
+            start_spread: scenario
+                .client
+                .start_spread_s
+                .map_or(scenario.mac.period(), |span| Duration::from_micros(span.micros())),
             give_up: Duration::from_micros(session.give_up_s.micros()),
             sessions: [Role::Client, Role::Server].map(|role| session.config(role)),
             devices: [&scenario.client_device, &scenario.server_device].map(Arc::clone),
         };
+        if let MacPlan::Beacon { config, parents } = &plan.mac {
+            let streams = Streams::new(0);
+            Beacon::new(config.clone(), Links::new(plan.nodes(), &plan.links, &streams), parents, &streams)?;
+        }
         plan.build_session(0, [0; 32])?;
         plan.build_session(1, [0; 32])?;
         Ok(plan)
@@ -102,20 +122,32 @@ impl Plan {
 
     /// Runs the world of a seed; every frame on the air passes before `observer`.
     pub fn run(&self, seed: u64, observer: &mut impl Observer) -> Vec<Record> {
-        self.world(seed).run(observer).0
+        self.run_with_secrets(seed, observer).0
     }
 
     /// Runs the world of a seed, and returns the secrets of its sessions too.
     pub fn run_with_secrets(&self, seed: u64, observer: &mut impl Observer) -> (Vec<Record>, Vec<Secrets>) {
-        self.world(seed).run(observer)
-    }
-
-    fn world(&self, seed: u64) -> World<'_, Tsch> {
         let streams = Streams::new(seed);
         let links = Links::new(self.nodes(), &self.links, &streams);
-        let mac = Tsch::new(self.tsch.clone(), links, self.cells.clone(), &streams);
-        let network = Network::new(mac, self.routes.clone(), self.network.clone(), &streams);
-        World::new(self, seed, network)
+        match &self.mac {
+            MacPlan::Tsch { config, cells } => {
+                let mac = Tsch::new(config.clone(), links, cells.clone(), &streams);
+                self.world(seed, mac, &streams).run(observer)
+            }
+            MacPlan::XMac { config, channel } => {
+                let mac = XMac::new(config.clone(), *channel, links, &streams);
+                self.world(seed, mac, &streams).run(observer)
+            }
+            MacPlan::Beacon { config, parents } => {
+                // `new` has built a PAN of the same tree and constants; another seed changes nothing in that.
+                let mac = Beacon::new(config.clone(), links, parents, &streams).expect("a checked cluster tree");
+                self.world(seed, mac, &streams).run(observer)
+            }
+        }
+    }
+
+    fn world<M: Mac>(&self, seed: u64, mac: M, streams: &Streams) -> World<'_, M> {
+        World::new(self, seed, Network::new(mac, self.routes.clone(), self.network.clone(), streams))
     }
 
     /// How many nodes the mesh has, the root included.
@@ -163,9 +195,9 @@ impl Plan {
         })
     }
 
-    /// What the client's device uses while `elapsed` passes, its radio being on for `radio` and its CPU for `computed`.
-    pub(crate) fn client_energy(&self, elapsed: Duration, radio: RadioTimes, computed: std::time::Duration) -> Energy {
-        energy(&self.devices[0], elapsed, radio, computed)
+    /// What the client's device uses in this time.
+    pub(crate) fn client_energy(&self, times: Times) -> Energy {
+        energy(&self.devices[0], times)
     }
 
     fn build_session(&self, side: usize, seed: [u8; 32]) -> Result<Box<dyn Session>, BuildError> {

@@ -32,7 +32,7 @@ impl Outcome {
 /// The energy that a device used, in millijoules by what used it.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Energy {
-    /// The CPU while it computes.
+    /// The CPU while it computes or waits actively.
     pub cpu_mj: f64,
     /// The radio while it sends.
     pub tx_mj: f64,
@@ -67,10 +67,14 @@ pub struct Record {
     pub bytes_phy: u64,
     /// PSDU octets of their acknowledgements.
     pub bytes_ack: u64,
+    /// PSDU octets of the MAC's own frames that served them: strobes and their answers, data requests.
+    pub bytes_control: u64,
     /// The data frames, repetitions included.
     pub frames: u64,
     /// The acknowledgements.
     pub frames_ack: u64,
+    /// The MAC's own frames that served them.
+    pub frames_control: u64,
     /// Datagrams that the two ends sent.
     pub datagrams: u64,
     /// Octets in those datagrams: UDP payload.
@@ -120,8 +124,10 @@ pub fn columns(records: &[Record]) -> Vec<(&'static str, Column)> {
         ("duration_s", Column::OptF64(records.iter().map(|r| r.duration_s).collect())),
         ("bytes_phy", whole(|r| r.bytes_phy)),
         ("bytes_ack", whole(|r| r.bytes_ack)),
+        ("bytes_control", whole(|r| r.bytes_control)),
         ("frames", whole(|r| r.frames)),
         ("frames_ack", whole(|r| r.frames_ack)),
+        ("frames_control", whole(|r| r.frames_control)),
         ("datagrams", whole(|r| r.datagrams)),
         ("bytes_udp", whole(|r| r.bytes_udp)),
         ("retransmissions_needed", whole(|r| r.retransmissions_needed)),

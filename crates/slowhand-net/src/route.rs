@@ -57,6 +57,11 @@ impl Routes {
         (node != NodeId::ROOT).then(|| self.parents[node.index()])
     }
 
+    /// The parent of every node, by node; none for the root.
+    pub fn parents(&self) -> Vec<Option<NodeId>> {
+        (0..self.nodes() as u16).map(|node| self.parent(NodeId(node))).collect()
+    }
+
     /// Hops between a node and the root.
     pub fn depth(&self, node: NodeId) -> u16 {
         self.depths[node.index()]

@@ -14,4 +14,6 @@ mod spelling;
 pub(crate) use document::Document;
 pub use document::Override;
 pub use error::{InputError, Place};
-pub use number::{Integer, Milliseconds, NonNegative, Positive, PositiveSeconds, Probability, Seconds};
+pub use number::{
+    Integer, Milliseconds, NonNegative, Positive, PositiveMilliseconds, PositiveSeconds, Probability, Seconds,
+};

@@ -85,6 +85,10 @@ real! {
     Milliseconds, "milliseconds, from 0 to 1000000", 0.0 >= .. 1_000_000.0
 }
 real! {
+    /// A time in milliseconds, at least one microsecond.
+    PositiveMilliseconds, "milliseconds, from 0.001 to 1000000", 0.001 >= .. 1_000_000.0
+}
+real! {
     /// A quantity that is more than nothing.
     Positive, "a number above 0", 0.0 > .. 1e12
 }
@@ -94,25 +98,23 @@ real! {
     NonNegative, "a number, 0 or more", 0.0 >= .. 1e12
 }
 
-impl Seconds {
-    /// The time in whole microseconds, rounded to the nearest.
-    pub fn micros(self) -> u64 {
-        (self.0 * 1e6).round() as u64
-    }
+/// Tells a time in microseconds.
+macro_rules! microseconds {
+    ($($name:ident, $factor:literal;)*) => {$(
+        impl $name {
+            /// The time in whole microseconds, rounded to the nearest.
+            pub fn micros(self) -> u64 {
+                (self.0 * $factor).round() as u64
+            }
+        }
+    )*};
 }
 
-impl PositiveSeconds {
-    /// The time in whole microseconds, rounded to the nearest.
-    pub fn micros(self) -> u64 {
-        (self.0 * 1e6).round() as u64
-    }
-}
-
-impl Milliseconds {
-    /// The time in whole microseconds, rounded to the nearest.
-    pub fn micros(self) -> u64 {
-        (self.0 * 1e3).round() as u64
-    }
+microseconds! {
+    Seconds, 1e6;
+    PositiveSeconds, 1e6;
+    Milliseconds, 1e3;
+    PositiveMilliseconds, 1e3;
 }
 
 /// A whole number from `MIN` to `MAX`.

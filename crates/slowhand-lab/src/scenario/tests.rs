@@ -22,7 +22,7 @@ fn nodes(numbers: &[u16]) -> Vec<NodeId> {
 #[test]
 fn the_defaults_are_those_that_the_keys_document() {
     let scenario: Scenario = SMALLEST.parse().unwrap();
-    let Mac::Tsch(tsch) = &scenario.mac;
+    let Mac::Tsch(tsch) = &scenario.mac else { panic!("not TSCH") };
     assert_eq!(tsch.slot_timing().unwrap().slot.as_micros(), 20_000);
     assert_eq!((tsch.slotframe.get(), tsch.max_retries.get(), tsch.queue.get()), (101, 15, 20));
     assert_eq!((tsch.min_be.get(), tsch.max_be.get(), tsch.autonomous), (2, 5, true));
@@ -71,7 +71,7 @@ fn a_written_schedule_stands_in_for_the_managed_cells() {
     let schedule = "mac.schedule=[{slot=3,from=2,to=1},{slot=4,from=1,to=2,channel_offset=5,kind=\"shared\"}]";
     document.set(&schedule.parse().unwrap()).unwrap();
     let scenario = Scenario::from_document(document, Path::new("scenario.toml"), &[]).unwrap();
-    let Mac::Tsch(tsch) = &scenario.mac;
+    let Mac::Tsch(tsch) = &scenario.mac else { panic!("not TSCH") };
     let cells = tsch.schedule(&scenario.network.routes().unwrap()).unwrap();
     let given = |node: usize| -> Vec<(u16, u8, bool, bool)> {
         let given = cells[node].iter().filter(|cell| cell.handle == 2);

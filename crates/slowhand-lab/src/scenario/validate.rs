@@ -4,12 +4,16 @@
 use std::path::Path;
 
 use slowhand_net::address::NodeId;
+use slowhand_net::clock::Duration;
+use slowhand_net::radio::beacon::{self, ConfigError};
+use slowhand_net::radio::link::Links;
 use slowhand_net::radio::tsch::schedule::Schedule;
+use slowhand_net::random::Streams;
 use slowhand_net::route::Routes;
-use slowhand_tls::{ConfigError, KeyExchange, Role};
+use slowhand_tls::{ConfigError as SessionError, KeyExchange, Role};
 
 use super::network::MAX_NODE;
-use super::{Auth, CellKind, Mac, Scenario, ServerAt, Topology, Tsch};
+use super::{Auth, CellKind, Mac, Scenario, ServerAt, Topology, Tsch, XMac};
 use crate::device::Device;
 use crate::input::{Document, InputError};
 
@@ -22,6 +26,8 @@ pub(super) fn validate(scenario: &Scenario, document: &Document) -> Result<(), I
             cells(tsch, &routes, document)?;
             schedule(tsch, &routes, document)?;
         }
+        Mac::Xmac(xmac) => check_interval(xmac, document)?,
+        Mac::Beacon(beacon) => superframes(beacon, scenario, &routes, document)?,
     }
     ends(scenario, &routes, document)?;
     session(scenario, document)
@@ -188,6 +194,55 @@ fn schedule(tsch: &Tsch, routes: &Routes, document: &Document) -> Result<(), Inp
     Ok(())
 }
 
+/// Whether the radio is off at all between two checks.
+fn check_interval(xmac: &XMac, document: &Document) -> Result<(), InputError> {
+    let awake = xmac.config().awake;
+    if Duration::from_micros(xmac.check_interval_ms.micros()) <= awake {
+        let allowed = format!("more than {} (how long a node is awake then)", awake.as_micros() as f64 / 1e3);
+        return Err(document.blame("mac.check_interval_ms", xmac.check_interval_ms.get().to_string(), allowed));
+    }
+    Ok(())
+}
+
+/// Whether the cluster tree and its active periods fit into the beacon interval.
+fn superframes(
+    beacon: &super::Beacon,
+    scenario: &Scenario,
+    routes: &Routes,
+    document: &Document,
+) -> Result<(), InputError> {
+    let streams = Streams::new(0);
+    let links = Links::new(routes.nodes(), &scenario.network.links(), &streams);
+    let Err(error) = beacon::Beacon::new(beacon.config(), links, &routes.parents(), &streams) else { return Ok(()) };
+    let (interval, cap) = (beacon.beacon_interval_ms.get(), beacon.cap_ms.get());
+    let (key, found, allowed) = match error {
+        ConfigError::BackoffExponents { min, max } => {
+            ("mac.min_be", min.to_string(), format!("at most mac.max_be, {max}"))
+        }
+        ConfigError::ActivePeriodTooShort { shortest, .. } => {
+            let least = shortest.as_micros() as f64 / 1e3;
+            ("mac.cap_ms", cap.to_string(), format!("at least {least}: the longest beacon, frame and acknowledgement"))
+        }
+        ConfigError::ActivePeriodTooLong { .. } => {
+            ("mac.cap_ms", cap.to_string(), format!("at most mac.beacon_interval_ms, {interval}"))
+        }
+        ConfigError::NobodyListens => {
+            let allowed = "\"direct\" with mac.rx_on_when_idle = true, or \"indirect\"".to_owned();
+            ("mac.downward", "\"direct\" to children that do not listen".to_owned(), allowed)
+        }
+        ConfigError::NoRoom { coordinator, room } => {
+            let found = format!(
+                "{interval}, in which {room} active periods of {cap} ms fit and coordinator {coordinator} has none"
+            );
+            let allowed =
+                "an interval with one active period for each coordinator that others hear, or a shorter mac.cap_ms";
+            ("mac.beacon_interval_ms", found, allowed.to_owned())
+        }
+        other => ("mac", "a cluster tree that cannot be".to_owned(), other.to_string()),
+    };
+    Err(document.blame(key, found, allowed))
+}
+
 /// Whether the two ends of the session are there.
 fn ends(scenario: &Scenario, routes: &Routes, document: &Document) -> Result<(), InputError> {
     let last = routes.nodes() - 1;
@@ -255,7 +310,7 @@ fn session(scenario: &Scenario, document: &Document) -> Result<(), InputError> {
 }
 
 /// The complaint of a library, in the words of the scenario.
-fn library(error: &ConfigError, role: Role, scenario: &Scenario, document: &Document) -> InputError {
+fn library(error: &SessionError, role: Role, scenario: &Scenario, document: &Document) -> InputError {
     let own_timeout = role == Role::Server && document.has("session.server_timeout_s");
     let key = match error.field {
         "first_timeout" if own_timeout => "session.server_timeout_s".to_owned(),

@@ -34,8 +34,10 @@ pub(super) enum Fate {
 pub(super) struct Costs {
     pub(super) bytes_phy: u64,
     pub(super) bytes_ack: u64,
+    pub(super) bytes_control: u64,
     pub(super) frames: u64,
     pub(super) frames_ack: u64,
+    pub(super) frames_control: u64,
     pub(super) datagrams: u64,
     pub(super) bytes_udp: u64,
 }
@@ -95,6 +97,14 @@ impl Ledger {
         if let Some(costs) = self.costs_of(id) {
             costs.frames_ack += 1;
             costs.bytes_ack += octets;
+        }
+    }
+
+    /// A frame of the MAC's own, such as a strobe, served a datagram.
+    pub(super) fn controlled(&mut self, id: DatagramId, octets: u64) {
+        if let Some(costs) = self.costs_of(id) {
+            costs.frames_control += 1;
+            costs.bytes_control += octets;
         }
     }
 

@@ -19,8 +19,9 @@ impl<O: Observer> Observer for Meter<'_, O> {
     fn transmission(&mut self, frame: &Transmission<'_>) {
         let octets = frame.psdu() as u64;
         match frame.kind {
+            FrameKind::Data => self.ledger.carried(frame.datagram, octets),
             FrameKind::Ack => self.ledger.acknowledged(frame.datagram, octets),
-            _ => self.ledger.carried(frame.datagram, octets),
+            _ => self.ledger.controlled(frame.datagram, octets),
         }
         self.next.transmission(frame);
     }

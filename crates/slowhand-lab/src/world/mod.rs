@@ -7,6 +7,7 @@ mod ledger;
 mod meter;
 mod retransmission;
 
+use crate::energy::Times;
 use crate::plan::Plan;
 use crate::record::{Outcome, Record};
 use ledger::Ledger;
@@ -76,14 +77,17 @@ struct End {
 /// One handshake: the times that count.
 struct Handshake {
     client: NodeId,
-    begun: Option<(Instant, RadioTimes)>,
-    over: Option<Over>,
+    begun: Option<Snapshot>,
+    over: Option<(Snapshot, Outcome)>,
 }
 
-struct Over {
+/// What the client's device has done until then.
+#[derive(Clone, Copy, Default)]
+struct Snapshot {
     at: Instant,
-    outcome: Outcome,
     radio: RadioTimes,
+    waited: Duration,
+    /// What client and server have computed for the handshake.
     computed: [std::time::Duration; 2],
 }
 
@@ -128,7 +132,7 @@ impl<'a, M: Mac> World<'a, M> {
             let Some(now) = next else { break };
             self.step(now, observer);
         }
-        let last = self.handshakes.iter().filter_map(|handshake| handshake.over.as_ref()).map(|over| over.at).max();
+        let last = self.handshakes.iter().filter_map(|handshake| handshake.over.map(|(end, _)| end.at)).max();
         let end = last.unwrap_or_default() + AFTERMATH;
         while let Some(now) = self.network.deadline().filter(|&at| at <= end && self.ledger.any_on_its_way()) {
             self.run_network(now, observer);
@@ -200,12 +204,13 @@ impl<'a, M: Mac> World<'a, M> {
 
     /// Hands a datagram to the network. The client's first one is where the clock of the handshake starts.
     fn send(&mut self, now: Instant, end: usize, datagram: &[u8]) {
+        let snapshot = self.snapshot(now, end / 2);
         let handshake = &mut self.handshakes[end / 2];
         if handshake.over.is_some() {
             return;
         }
         if handshake.begun.is_none() {
-            handshake.begun = Some((now, self.network.radio_times(handshake.client, now)));
+            handshake.begun = Some(Snapshot { computed: Default::default(), ..snapshot });
         }
         let id = self.ledger.sent(end, datagram);
         let mut events = std::mem::take(&mut self.events);
@@ -291,45 +296,53 @@ impl<'a, M: Mac> World<'a, M> {
     }
 
     fn end_handshake(&mut self, now: Instant, handshake: usize, outcome: Outcome) {
-        let computed = [0, 1].map(|side| self.ends[client_end(handshake) + side].computed);
-        let handshake = &mut self.handshakes[handshake];
-        if handshake.over.is_none() {
-            let radio = self.network.radio_times(handshake.client, now);
-            handshake.over = Some(Over { at: now, outcome, radio, computed });
+        if self.handshakes[handshake].over.is_none() {
+            self.handshakes[handshake].over = Some((self.snapshot(now, handshake), outcome));
+        }
+    }
+
+    fn snapshot(&self, at: Instant, handshake: usize) -> Snapshot {
+        let client = self.handshakes[handshake].client;
+        Snapshot {
+            at,
+            radio: self.network.radio_times(client, at),
+            waited: self.network.processor_time(client),
+            computed: [0, 1].map(|side| self.ends[client_end(handshake) + side].computed),
         }
     }
 
     fn record(&self, number: usize) -> Record {
         let Handshake { client, begun, over } = &self.handshakes[number];
-        let never = Over {
-            at: Instant::ZERO,
-            outcome: Outcome::GaveUp,
-            radio: RadioTimes::default(),
-            computed: Default::default(),
-        };
-        let over = over.as_ref().unwrap_or(&never);
-        let (start, radio_before) = begun.unwrap_or((over.at, over.radio));
-        let elapsed = over.at.since(start);
+        let (end, outcome) = over.unwrap_or((Snapshot::default(), Outcome::GaveUp));
+        let start = begun.unwrap_or(end);
+        let elapsed = end.at.since(start.at);
         let costs = self.ledger.costs(number);
         let repetitions = self.ledger.retransmissions(number);
         let nodes = || (0..self.plan.nodes()).map(|node| NodeId(node as u16));
         Record {
             seed: self.seed,
             client: client.0,
-            outcome: over.outcome,
-            duration_s: (over.outcome == Outcome::Completed).then(|| elapsed.as_secs_f64()),
+            outcome,
+            duration_s: (outcome == Outcome::Completed).then(|| elapsed.as_secs_f64()),
             bytes_phy: costs.bytes_phy,
             bytes_ack: costs.bytes_ack,
+            bytes_control: costs.bytes_control,
             frames: costs.frames,
             frames_ack: costs.frames_ack,
+            frames_control: costs.frames_control,
             datagrams: costs.datagrams,
             bytes_udp: costs.bytes_udp,
             retransmissions_needed: repetitions.needed,
             retransmissions_spurious: repetitions.spurious,
             datagrams_lost: self.ledger.losses(number),
-            compute_client_s: over.computed[0].as_secs_f64(),
-            compute_server_s: over.computed[1].as_secs_f64(),
-            energy_client: self.plan.client_energy(elapsed, over.radio.since(radio_before), over.computed[0]),
+            compute_client_s: end.computed[0].as_secs_f64(),
+            compute_server_s: end.computed[1].as_secs_f64(),
+            energy_client: self.plan.client_energy(Times {
+                elapsed: std::time::Duration::from_micros(elapsed.as_micros()),
+                radio: end.radio.since(start.radio),
+                computed: end.computed[0],
+                waited: std::time::Duration::from_micros(end.waited.saturating_sub(start.waited).as_micros()),
+            }),
             queue_peak: nodes().map(|node| self.network.queue_peak(node) as u64).collect(),
             reassembly_peak_bytes: nodes().map(|node| self.network.reassembly_peak(node).reserved as u64).collect(),
         }

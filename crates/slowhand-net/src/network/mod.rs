@@ -6,7 +6,7 @@
 pub mod internet;
 
 use crate::address::{Eui64, Host, NodeId};
-use crate::clock::Instant;
+use crate::clock::{Duration, Instant};
 use crate::ip::{self, Endpoint, Ipv6Header, UdpDatagram};
 use crate::lowpan::reassembly::{Discard, Limits, Occupancy, Outcome};
 use crate::lowpan::{self, Contexts, FRAME_CAPACITY, Fragmenter, Link, Reassembler};
@@ -245,6 +245,11 @@ impl<M: Mac> Network<M> {
     /// How long a node's radio has been in each state since the world began.
     pub fn radio_times(&self, node: NodeId, now: Instant) -> RadioTimes {
         self.mac.radio_times(node, now)
+    }
+
+    /// How long the MAC has kept a node's processor busy since the world began.
+    pub fn processor_time(&self, node: NodeId) -> Duration {
+        self.mac.processor_time(node)
     }
 
     /// How many frames have waited at a node at most.

@@ -109,6 +109,12 @@ pub trait Mac {
     /// How long a node's radio has been in each state since the world began.
     fn radio_times(&self, node: NodeId, now: Instant) -> RadioTimes;
 
+    /// How long the MAC has kept a node's processor busy since the world began, beyond handling frames; nothing unless
+    /// it waits actively.
+    fn processor_time(&self, _node: NodeId) -> Duration {
+        Duration::ZERO
+    }
+
     /// Shows the observer what of the radios' timelines before `now` it has not seen yet. A MAC that reports every
     /// interval as it ends has nothing to do here.
     fn report_radios(&mut self, _now: Instant, _observer: &mut impl Observer) {}

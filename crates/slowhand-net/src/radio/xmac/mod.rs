@@ -79,12 +79,6 @@ impl XMac {
         }
     }
 
-    /// How long a node's MAC has kept its processor busy: it waits actively from the decision to send a frame until
-    /// that is done, the wait for the neighbour's wake-up included. What is not finished yet does not count.
-    pub fn processor_time(&self, node: NodeId) -> Duration {
-        self.nodes[node.index()].busy
-    }
-
     /// Puts the node's frame on the air.
     fn begin(&mut self, now: Instant, node: NodeId, psdu: usize) {
         let air_time = air_time(psdu);
@@ -187,6 +181,12 @@ impl Mac for XMac {
 
     fn radio_times(&self, node: NodeId, now: Instant) -> RadioTimes {
         self.nodes[node.index()].times(now)
+    }
+
+    /// The MAC waits actively from the decision to send a frame until
+    /// that is done, the wait for the neighbour's wake-up included. What is not finished yet does not count.
+    fn processor_time(&self, node: NodeId) -> Duration {
+        self.nodes[node.index()].busy
     }
 }
 

@@ -1,4 +1,4 @@
-//! `[mac]`: the link layer.
+//! `[mac] kind = "tsch"`.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -10,17 +10,8 @@ use slowhand_net::radio::tsch::schedule::{self, CellOptions, handle};
 use slowhand_net::radio::tsch::timing::Timing;
 use slowhand_net::route::Routes;
 
-use super::network::MAX_NODE;
 use crate::input::{Integer, Positive};
-
-/// The link layer; `kind` says which.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-#[schemars(tag = "kind")]
-pub enum Mac {
-    /// Time-slotted channel hopping (IEEE 802.15.4, 6TiSCH).
-    Tsch(Tsch),
-}
+use crate::scenario::network::MAX_NODE;
 
 /// Time-slotted channel hopping with a given schedule.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]

@@ -1,0 +1,97 @@
+//! `[mac] kind = "beacon"`.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use slowhand_net::clock::Duration;
+use slowhand_net::radio::beacon::{self, Config, Superframe};
+
+use crate::input::{Integer, PositiveMilliseconds};
+
+/// Beacon-enabled IEEE 802.15.4: each coordinator opens a contention access period with a beacon, and its children
+/// contend in it for the channel.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Beacon {
+    /// From one beacon of a coordinator to its next. The standard has 15.36 ms times 2^BO, BO from 0 to 14; other
+    /// lengths run too. Default: 491.52 (BO 5, assumed).
+    pub beacon_interval_ms: PositiveMilliseconds,
+    /// From the first symbol of the beacon to the end of the contention access period. The standard has 15.36 ms
+    /// times 2^SO. Default: 61.44 (SO 2, assumed).
+    pub cap_ms: PositiveMilliseconds,
+    /// How frames go from a coordinator to its children. Default: `indirect`, as the standard has it.
+    pub downward: Downward,
+    /// Whether a child listens throughout the active period of its parent (macRxOnWhenIdle). Default: false.
+    pub rx_on_when_idle: bool,
+    /// Whether a station may still contend in the active period in which it was given a frame. Default: true.
+    pub late_frames: bool,
+    /// The least back-off exponent (macMinBE). Default: 3 (IEEE 802.15.4-2006, table 86).
+    pub min_be: Integer<0, 8>,
+    /// The greatest back-off exponent (macMaxBE). Default: 5 (same table).
+    pub max_be: Integer<0, 8>,
+    /// How often a busy channel is backed off from before a frame is given up (macMaxCSMABackoffs). Default: 4 (same table).
+    pub max_csma_backoffs: Integer<0, 5>,
+    /// How often a frame is sent again when no acknowledgement comes (macMaxFrameRetries). Default: 3 (same table).
+    pub max_retries: Integer<0, 7>,
+    /// For how many beacon intervals a coordinator keeps a frame that its child does not ask for
+    /// (macTransactionPersistenceTime). Default: 500 (same table).
+    pub transaction_persistence: Integer<1, 65_535>,
+    /// The channel. Default: 26 (assumed).
+    pub channel: Integer<11, 26>,
+    /// How many frames a node's queue holds. Default: 8 (assumed).
+    pub queue: Integer<1, 65_535>,
+}
+
+/// How frames go from a coordinator to its children.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Downward {
+    /// The beacon lists for whom something waits, and the child asks for it (IEEE 802.15.4-2006, 7.5.6.3).
+    #[default]
+    Indirect,
+    /// The coordinator contends as its children do, which must listen (`rx_on_when_idle`). Not in the standard.
+    Direct,
+}
+
+impl Default for Beacon {
+    fn default() -> Self {
+        Self {
+            beacon_interval_ms: PositiveMilliseconds::constant(491.52),
+            cap_ms: PositiveMilliseconds::constant(61.44),
+            downward: Downward::default(),
+            rx_on_when_idle: false,
+            late_frames: true,
+            min_be: Integer::constant(3),
+            max_be: Integer::constant(5),
+            max_csma_backoffs: Integer::constant(4),
+            max_retries: Integer::constant(3),
+            transaction_persistence: Integer::constant(500),
+            channel: Integer::constant(26),
+            queue: Integer::constant(8),
+        }
+    }
+}
+
+impl Beacon {
+    /// The constants of the link layer.
+    pub fn config(&self) -> Config {
+        let superframe = Superframe {
+            interval: Duration::from_micros(self.beacon_interval_ms.micros()),
+            cap: Duration::from_micros(self.cap_ms.micros()),
+        };
+        Config {
+            channel: self.channel.get() as u8,
+            backoff_exponents: (self.min_be.get() as u8, self.max_be.get() as u8),
+            max_csma_backoffs: self.max_csma_backoffs.get() as u8,
+            max_retries: self.max_retries.get() as u8,
+            transaction_persistence: self.transaction_persistence.get() as u16,
+            downward: match self.downward {
+                Downward::Indirect => beacon::Downward::Indirect,
+                Downward::Direct => beacon::Downward::Direct,
+            },
+            rx_on_when_idle: self.rx_on_when_idle,
+            late_frames: self.late_frames,
+            queue: self.queue.get() as usize,
+            ..Config::standard(superframe)
+        }
+    }
+}

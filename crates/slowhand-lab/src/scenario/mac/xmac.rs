@@ -1,0 +1,85 @@
+//! `[mac] kind = "xmac"`.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use slowhand_net::clock::Duration;
+use slowhand_net::radio::xmac::{Config, Retry};
+
+use crate::input::{Integer, PositiveMilliseconds};
+
+/// Preamble sampling: a node wakes up once in every check interval, and who has a frame for it strobes until it does.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct XMac {
+    /// How often a node wakes up. Default: 125 (Contiki's channel check rate of 8 a second).
+    pub check_interval_ms: PositiveMilliseconds,
+    /// Which of Contiki's X-MACs. Default: `cxmac`.
+    pub model: Generation,
+    /// What the layer above does with a frame that was not sent. Default: `exponential` with `cxmac`, `linear` with
+    /// `xmac-2010`.
+    pub retry: Option<RetryKind>,
+    /// Whether data frames are acknowledged and repeated. Default: false; without, a lost data frame goes unnoticed.
+    pub data_ack: bool,
+    /// The channel. Default: 26 (WiSMote, contiki-conf.h).
+    pub channel: Integer<11, 26>,
+    /// How many frames a node's queue holds. Default: 8 (WiSMote, contiki-conf.h QUEUEBUF_CONF_NUM).
+    pub queue: Integer<1, 65_535>,
+    /// To how many neighbours a node can have frames queued at once. Default: 2 (Contiki, csma.c
+    /// CSMA_MAX_NEIGHBOR_QUEUES).
+    pub neighbor_queues: Integer<1, 65_535>,
+}
+
+/// A generation of X-MAC in Contiki.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Generation {
+    /// CX-MAC (Contiki 32b5b17f6): wake-ups run on a callback timer, which sending delays.
+    #[default]
+    Cxmac,
+    /// X-MAC before January 2011 (before Contiki 09c223f54): wake-ups run in interrupts.
+    #[serde(rename = "xmac-2010")]
+    Xmac2010,
+}
+
+/// A generation of the layer above, Contiki's csma.c.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum RetryKind {
+    /// Since 2016 (Contiki 90b886aa7).
+    Exponential,
+    /// Releases up to 2.7 (2013).
+    Linear,
+}
+
+impl Default for XMac {
+    fn default() -> Self {
+        Self {
+            check_interval_ms: PositiveMilliseconds::constant(125.0),
+            model: Generation::default(),
+            retry: None,
+            data_ack: false,
+            channel: Integer::constant(26),
+            queue: Integer::constant(8),
+            neighbor_queues: Integer::constant(2),
+        }
+    }
+}
+
+impl XMac {
+    /// The constants of the link layer.
+    pub fn config(&self) -> Config {
+        let check_interval = Duration::from_micros(self.check_interval_ms.micros());
+        let config = match self.model {
+            Generation::Cxmac => Config::cxmac(check_interval),
+            Generation::Xmac2010 => Config::xmac_2010(check_interval),
+        };
+        let config = if self.data_ack { config.with_data_ack() } else { config };
+        let retry = match self.retry {
+            Some(RetryKind::Exponential) => Retry::EXPONENTIAL,
+            Some(RetryKind::Linear) => Retry::LINEAR,
+            None => config.retry,
+        };
+        let (queue, neighbor_queues) = (self.queue.get() as usize, self.neighbor_queues.get() as usize);
+        Config { retry, queue, neighbor_queues, ..config }
+    }
+}
