@@ -219,10 +219,11 @@ pub struct SessionConfig {
     /// The maximum fragment length that is negotiated (RFC 6066 section 4): 512, 1024, 2048 or
     /// 4096 octets. Default: not negotiated.
     pub max_fragment_length: Option<u16>,
-    /// The handshake timer's first value, whole milliseconds. Default: the library's own
+    /// The handshake timer's first value (mbedTLS: whole milliseconds). Default: the library's own
     /// ([`Stack::default_timeouts`]).
     pub first_timeout: Option<Duration>,
-    /// The value at which the timer stops doubling, whole milliseconds. Default: the library's own.
+    /// The value at which the timer stops doubling (mbedTLS: whole milliseconds). Default: the library's
+    /// own. tinyDTLS has none but 128 times the first.
     pub maximum_timeout: Option<Duration>,
     /// Offer or accept connection IDs (RFC 9146), our own being this long (0 to 32 octets; 0:
     /// records towards us carry none). Default: no.
@@ -266,7 +267,8 @@ impl SessionConfig {
     pub fn timeouts(&self) -> (Duration, Duration) {
         let (first, maximum) = self.stack.default_timeouts();
         let first = self.first_timeout.unwrap_or(first);
-        (first, self.maximum_timeout.unwrap_or(maximum.max(first)))
+        let maximum = self.stack.built_in_maximum(first).unwrap_or(maximum.max(first));
+        (first, self.maximum_timeout.unwrap_or(maximum))
     }
 
     /// Whether the library can do this.
@@ -301,16 +303,13 @@ impl SessionConfig {
     }
 
     fn validate_timeouts(&self) -> Result<(), ConfigError> {
-        let (first, maximum) = self.stack.default_timeouts();
-        if !self.stack.has_timeouts() {
-            let fixed = |value: Duration| format!("{} s (built into the library)", value.as_secs_f64());
-            check("first_timeout", &Seconds(self.first_timeout.unwrap_or(first)), &fixed(first), |s| s.0 == first)?;
-            return check("maximum_timeout", &Seconds(self.maximum_timeout.unwrap_or(maximum)), &fixed(maximum), |s| {
-                s.0 == maximum
-            });
-        }
         let (first, maximum) = self.timeouts();
         check("first_timeout", &Seconds(first), "0.001 s to 4294967 s", |s| whole_milliseconds(s.0))?;
+        if let Some(built_in) = self.stack.built_in_maximum(first) {
+            let seconds = built_in.as_secs_f64();
+            let allowed = format!("{seconds} s (as often doubled as the library retransmits)");
+            return check("maximum_timeout", &Seconds(maximum), &allowed, |s| s.0 == built_in);
+        }
         let allowed = format!("{} s (the first timeout) to 4294967 s", first.as_secs_f64());
         check("maximum_timeout", &Seconds(maximum), &allowed, |s| whole_milliseconds(s.0) && s.0 >= first)
     }

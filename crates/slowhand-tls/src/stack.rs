@@ -47,7 +47,7 @@ impl Stack {
     ///
     /// mbedTLS: `MBEDTLS_SSL_DTLS_TIMEOUT_DFL_MIN` and `_MAX` of `ssl.h`. tinyDTLS: 2 s, doubled with
     /// each of at most 7 retransmissions (`dtls_send_multi` and `dtls_retransmit` in `dtls.c`,
-    /// `DTLS_DEFAULT_MAX_RETRANSMIT` in `global.h`), so 256 s at the end.
+    /// `DTLS_DEFAULT_MAX_RETRANSMIT` in `global.h`), so 256 s at the end: always 128 times the first.
     pub const fn default_timeouts(self) -> (Duration, Duration) {
         match self {
             Self::Mbedtls => (Duration::from_secs(1), Duration::from_secs(60)),
@@ -55,9 +55,12 @@ impl Stack {
         }
     }
 
-    /// Whether the handshake timer can be set.
-    pub(crate) const fn has_timeouts(self) -> bool {
-        matches!(self, Self::Mbedtls)
+    /// The largest value of the handshake timer that begins with `first`, where it is built into the library.
+    pub(crate) fn built_in_maximum(self, first: Duration) -> Option<Duration> {
+        match self {
+            Self::Mbedtls => None,
+            Self::Tinydtls => Some(first * tinydtls::LARGEST_TO_FIRST_TIMEOUT),
+        }
     }
 
     pub(crate) fn limits(self, key_exchange: KeyExchange) -> Limits {
@@ -110,7 +113,12 @@ impl Stack {
                 protocols: &[Protocol::Dtls12],
                 suites: tinydtls::SUITES,
                 credentials: &[Credential::Psk, Credential::RawPublicKey],
-                features: &["secp256r1", "server or mutual authentication", "one datagram and one timer per message"],
+                features: &[
+                    "secp256r1",
+                    "server or mutual authentication",
+                    "one datagram and one timer per message",
+                    "first timeout",
+                ],
             },
         }
     }

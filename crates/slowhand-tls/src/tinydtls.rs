@@ -2,7 +2,9 @@
 //!
 //! The library runs unmodified: its clock and randomness (`dtls_ticks`, `dtls_prng`) are the device's, its
 //! timers are the head of its send queue. It has a timer for each *message* and sends each in a
-//! datagram of its own; its clock ticks in milliseconds. When its last retransmission was in vain it goes
+//! datagram of its own. The first timeout is 2,000 ticks of its clock, doubled with each retransmission, and
+//! nothing else ticks; so another first timeout is a clock that ticks at another rate, a millisecond for the 2 s
+//! that its sources mean. (An alert of its own is kept for as long.) When its last retransmission was in vain it goes
 //! quiet without a word; that is reported as [`Failure::TimedOut`].
 
 mod ffi;
@@ -25,6 +27,9 @@ pub(crate) const SUITES: &[Suite] = &[
     Suite::TLS_ECDHE_ECDSA_WITH_AES_128_CCM,
     Suite::TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8,
 ];
+
+/// The timer doubles with each of 7 retransmissions (`DTLS_DEFAULT_MAX_RETRANSMIT` in `global.h`).
+pub(crate) const LARGEST_TO_FIRST_TIMEOUT: u32 = 1 << 7;
 
 /// The longest datagram of a handshake: with a pre-shared key the second ClientHello (a tag of 16
 /// octets does not make it longer), with raw public keys the ServerKeyExchange, whose signature varies.
@@ -196,6 +201,8 @@ fn options(config: &SessionConfig, psk_identity: &[u8]) -> ffi::slowhand_tinydtl
     let mut options = ffi::slowhand_tinydtls_options {
         is_server: (config.role == Role::Server).into(),
         suite: config.suite.iana(),
+        // Validated to fit.
+        first_timeout_ns: config.timeouts().0.as_nanos() as u64,
         psk: ptr::null(),
         psk_identity: ptr::null(),
         psk_len: 0,

@@ -14,7 +14,8 @@
 #include "dtls_time.h"
 #include "netq.h"
 
-#define NS_PER_TICK (1000000000u / CLOCK_SECOND)
+/* The library's first timeout, in ticks of its clock (dtls_send_multi in dtls.c). */
+#define FIRST_TIMEOUT_TICKS (2 * CLOCK_SECOND)
 #define NO_TIMER UINT64_MAX
 #define RECEIVE_BUFFER 2048 /* more than DTLS_MAX_BUF, the longest record that the library makes */
 
@@ -36,11 +37,28 @@ static _Thread_local slowhand_tinydtls *running;
 
 /* The platform: what the library's dtls_time.c and dtls_prng.c would be */
 
+/* The timers are the only thing in the library that ticks (the age of the cookie secret is written and never
+ * read), and its first timeout is a fixed number of ticks. How long a tick lasts is the platform's to say: as
+ * long as makes that number of ticks the timeout chosen. */
+
+static uint64_t ticks_now(const slowhand_tinydtls *session)
+{
+    return (uint64_t) ((unsigned __int128) slowhand_now_ns() * FIRST_TIMEOUT_TICKS
+                       / session->options.first_timeout_ns);
+}
+
+/* The first nanosecond at which the clock shows that many ticks. */
+static uint64_t ns_at(const slowhand_tinydtls *session, uint64_t ticks)
+{
+    unsigned __int128 scaled = (unsigned __int128) ticks * session->options.first_timeout_ns;
+    return (uint64_t) ((scaled + FIRST_TIMEOUT_TICKS - 1) / FIRST_TIMEOUT_TICKS);
+}
+
 void dtls_clock_init(void) {}
 
 void dtls_ticks(dtls_tick_t *ticks)
 {
-    *ticks = (dtls_tick_t) (slowhand_now_ns() / NS_PER_TICK);
+    *ticks = (dtls_tick_t) ticks_now(running);
 }
 
 void dtls_prng_init(unsigned seed)
@@ -215,7 +233,9 @@ slowhand_tinydtls *slowhand_tinydtls_new(const struct slowhand_tinydtls_options 
     session->options = *options;
     session->deadline_ns = NO_TIMER;
     set_peer_address(&session->peer);
+    running = session;
     session->context = dtls_new_context(session);
+    running = NULL;
     if (session->context == NULL) {
         free(session);
         return NULL;
@@ -226,7 +246,9 @@ slowhand_tinydtls *slowhand_tinydtls_new(const struct slowhand_tinydtls_options 
 
 void slowhand_tinydtls_free(slowhand_tinydtls *session)
 {
+    running = session; /* the library says goodbye, with a timer */
     dtls_free_context(session->context);
+    running = NULL;
     free(session);
 }
 
@@ -240,9 +262,9 @@ static void note_deadline(slowhand_tinydtls *session)
         return;
     }
     /* The library's clock has 32 bits; its distance to now has a sign. */
-    uint64_t now = slowhand_now_ns() / NS_PER_TICK;
+    uint64_t now = ticks_now(session);
     int32_t distance = (int32_t) (next->t - (clock_time_t) now);
-    session->deadline_ns = (uint64_t) ((int64_t) now + distance) * NS_PER_TICK;
+    session->deadline_ns = ns_at(session, (uint64_t) ((int64_t) now + distance));
 }
 
 /* The library's error codes are negative; when it gives up on the peer it removes it. A server

@@ -12,6 +12,7 @@ typedef struct slowhand_tinydtls slowhand_tinydtls;
 struct slowhand_tinydtls_options {
     int is_server;
     uint16_t suite;                /* IANA cipher suite */
+    uint64_t first_timeout_ns;     /* what the library's two seconds of ticks last */
     const uint8_t *psk, *psk_identity; /* NULL: raw public keys */
     size_t psk_len, psk_identity_len;
     const uint8_t *private_key, *public_x, *public_y;   /* ours; NULL: we are not authenticated */

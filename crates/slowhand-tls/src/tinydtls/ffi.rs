@@ -18,6 +18,7 @@ pub(super) struct slowhand_tinydtls {
 pub(super) struct slowhand_tinydtls_options {
     pub(super) is_server: c_int,
     pub(super) suite: u16,
+    pub(super) first_timeout_ns: u64,
     pub(super) psk: *const u8,
     pub(super) psk_identity: *const u8,
     pub(super) psk_len: usize,

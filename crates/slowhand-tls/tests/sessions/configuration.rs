@@ -36,7 +36,7 @@ fn each_field_is_checked() {
         ("mtu", refused(Stack::Tinydtls, ECDHE, |config| config.mtu = Some(128))),
         ("max_fragment_length", refused(Stack::Mbedtls, ECDHE, |config| config.max_fragment_length = Some(1000))),
         ("max_fragment_length", refused(Stack::Tinydtls, PSK, |config| config.max_fragment_length = Some(512))),
-        ("first_timeout", refused(Stack::Tinydtls, PSK, |config| config.first_timeout = ms(9000))),
+        ("first_timeout", refused(Stack::Tinydtls, PSK, |config| config.first_timeout = ms(0))),
         ("first_timeout", refused(Stack::Mbedtls, PSK, |config| config.first_timeout = ms(0))),
         ("maximum_timeout", refused(Stack::Tinydtls, PSK, |config| config.maximum_timeout = ms(60_000))),
         ("maximum_timeout", refused(Stack::Mbedtls, PSK, |config| config.maximum_timeout = ms(500))),
@@ -54,14 +54,19 @@ fn each_field_is_checked() {
 fn a_message_says_what_is_allowed() {
     let (_, message) = refused(Stack::Mbedtls, ECDHE, |config| config.max_fragment_length = Some(1000));
     assert_eq!(message, "max_fragment_length: found 1000, allowed: 512, 1024, 2048, 4096");
-    let (_, message) = refused(Stack::Tinydtls, PSK, |config| config.first_timeout = Some(Duration::from_secs(9)));
-    assert_eq!(message, "first_timeout: found 9 s, allowed: 2 s (built into the library)");
+    let (_, message) = refused(Stack::Tinydtls, PSK, |config| {
+        config.first_timeout = Some(Duration::from_secs(9));
+        config.maximum_timeout = Some(Duration::from_secs(60));
+    });
+    let allowed = "1152 s (as often doubled as the library retransmits)";
+    assert_eq!(message, format!("maximum_timeout: found 60 s, allowed: {allowed}"));
 }
 
 #[test]
 fn the_values_that_a_library_has_built_in_may_be_written_down() {
     let mut config = SessionConfig::new(Role::Client, Stack::Tinydtls, PSK);
-    config.first_timeout = Some(Duration::from_secs(2));
+    config.first_timeout = Some(Duration::from_secs(9));
+    config.maximum_timeout = Some(Duration::from_secs(9 * 128));
     config.mtu = Some(1280);
     config.validate().unwrap();
 }
@@ -72,6 +77,9 @@ fn a_maximum_timeout_follows_a_first_one_that_is_larger() {
     config.first_timeout = Some(Duration::from_secs(90));
     config.validate().unwrap();
     assert_eq!(config.timeouts(), (Duration::from_secs(90), Duration::from_secs(90)));
+    config.stack = Stack::Tinydtls;
+    config.validate().unwrap();
+    assert_eq!(config.timeouts(), (Duration::from_secs(90), Duration::from_secs(90 * 128)));
 }
 
 #[test]

@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use proptest::prelude::*;
 use slowhand_tls::memory::{End, Path, Transcript};
 use slowhand_tls::{Failure, Stack, Status, Suite};
 
@@ -124,6 +125,57 @@ fn the_timer_is_the_one_chosen() {
     let transcript = run(&pair, &(0..100).collect::<Vec<_>>());
     let times: Vec<_> = transcript.datagrams.iter().map(|datagram| datagram.at.as_secs()).collect();
     assert_eq!((times, transcript.at), (vec![0, 9, 27], Duration::from_secs(47)));
+
+    let pair = Pair::new(Stack::Tinydtls, PSK).both(|config| config.first_timeout = Some(Duration::from_secs(9)));
+    let transcript = run(&pair, &(0..100).collect::<Vec<_>>());
+    let times: Vec<_> = transcript.datagrams.iter().map(|datagram| datagram.at.as_secs()).collect();
+    let doubled = vec![0, 9, 27, 63, 135, 279, 567, 1143];
+    assert_eq!((times, transcript.at), (doubled, Duration::from_secs(1143 + 9 * 128)));
+}
+
+/// Where the path is slower by as much as tinyDTLS's timer, the same happens, only slower.
+#[test]
+fn tinydtls_with_another_first_timeout_is_the_same_library_on_another_clock() {
+    for (numerator, denominator) in [(1, 2000), (1, 8), (3, 2), (9, 2), (50, 1)] {
+        let scaled = |time: Duration| time * numerator / denominator;
+        for dropped in [vec![0], vec![2], vec![3], vec![5, 13], vec![8], vec![3, 4, 5, 16]] {
+            let pair = Pair::new(Stack::Tinydtls, PSK);
+            let path = Path { dropped, ..Path::default() };
+            let as_built = pair.run(&path);
+            let path = Path { delay: scaled(path.delay), time_limit: scaled(path.time_limit), ..path };
+            let chosen = pair.both(|config| config.first_timeout = Some(scaled(Duration::from_secs(2)))).run(&path);
+            assert_eq!(chosen.end, as_built.end);
+            assert_eq!(chosen.at, scaled(as_built.at));
+            let sent = |transcript: Transcript| transcript.datagrams.into_iter().map(|it| (it.at, it.bytes));
+            assert!(sent(chosen).eq(sent(as_built).map(|(at, bytes)| (scaled(at), bytes))));
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    /// Whatever the timeout and wherever in a tick the clock stands: at its deadline the library retransmits (it never
+    /// asks to be called again at the same time), and not before.
+    #[test]
+    fn tinydtls_retransmits_at_its_deadline(first_ns in 1_000_000..100_000_000_000u64, start_ns in 0..10_000_000_000u64) {
+        let (first, start) = (Duration::from_nanos(first_ns), Duration::from_nanos(start_ns));
+        let (mut client, _) =
+            Pair::new(Stack::Tinydtls, PSK).both(|config| config.first_timeout = Some(first)).build();
+        client.start(start);
+        prop_assert_eq!(client.poll_transmit().map(|transmit| transmit.at), Some(start));
+        let tick = first / 2000 + Duration::from_nanos(1);
+        let mut sent = start;
+        for doubled in 0..7 {
+            let deadline = client.deadline().unwrap();
+            prop_assert!(deadline.abs_diff(sent + first * (1 << doubled)) <= tick);
+            client.handle_timeout(deadline - Duration::from_nanos(1));
+            prop_assert!(client.poll_transmit().is_none());
+            client.handle_timeout(deadline);
+            prop_assert_eq!(client.poll_transmit().map(|transmit| transmit.at), Some(deadline));
+            sent = deadline;
+        }
+    }
 }
 
 /// Each datagram of the lossless handshake twice, the copy 50 ms later; then each 30 ms late, so that
