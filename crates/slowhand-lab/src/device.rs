@@ -11,9 +11,10 @@ use slowhand_tls::{Aead, AeadMode, Curve, Operation, Processor};
 use crate::input::{Document, InputError, NonNegative};
 
 /// The devices that are built in, by name.
-const BUILT_IN: [(&str, &str); 3] = [
+const BUILT_IN: [(&str, &str); 4] = [
     ("openmote-cc2538", include_str!("../../../devices/openmote-cc2538.toml")),
     ("wismote", include_str!("../../../devices/wismote.toml")),
+    ("greennet", include_str!("../../../devices/greennet.toml")),
     ("linux-host", include_str!("../../../devices/linux-host.toml")),
 ];
 
