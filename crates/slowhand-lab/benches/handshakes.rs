@@ -7,7 +7,7 @@ use slowhand_lab::plan::Plan;
 use slowhand_lab::scenario::Scenario;
 use slowhand_net::random::Streams;
 use slowhand_tls::memory::{End, Path};
-use slowhand_tls::{Role, SessionConfig, Weightless};
+use slowhand_tls::{Processor, Role, SessionConfig};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -68,9 +68,13 @@ fn timed<T>(work: impl FnOnce() -> T) -> (Duration, T) {
 fn in_memory(scenario: &Scenario) {
     for seed in 0..HANDSHAKES {
         let streams = Streams::new(seed);
-        let [mut client, mut server] = [(Role::Client, 0), (Role::Server, 1)].map(|(role, end)| {
-            let config = SessionConfig { seed: streams.derive("session", end), ..scenario.session.config(role) };
-            slowhand_tls::build(&config, Arc::new(Weightless)).expect("a session of the benchmark")
+        // The same devices price what is computed.
+        let ends = [(Role::Client, &scenario.client_device), (Role::Server, &scenario.server_device)];
+        let [mut client, mut server] = ends.map(|(role, device)| {
+            let seed = streams.derive("session", u64::from(role == Role::Server));
+            let config = SessionConfig { seed, ..scenario.session.config(role) };
+            let processor: Arc<dyn Processor> = device.clone();
+            slowhand_tls::build(&config, processor).expect("a session of the benchmark")
         });
         assert_eq!(Path::default().run(&mut *client, &mut *server).end, End::Completed);
     }

@@ -80,7 +80,7 @@ fn overrides_are_blamed_by_their_own_name() {
             "--set network.link_prd: found an unknown key (did you mean \"link_pdr\"?), allowed: topology, link_pdr, \
              ack_pdr, channel_pdr",
         ),
-        ("mac.kind=aloha", "--set mac.kind: found \"aloha\", allowed: \"tsch\""),
+        ("mac.kind=aloha", "--set mac.kind: found \"aloha\", allowed: one of \"tsch\", \"xmac\", \"beacon\""),
         ("session.max_fragment_length=1000", "--set session.max_fragment_length: found 1000, allowed: 512, 1024"),
         (
             "session.suite.tag=8",
