@@ -47,11 +47,9 @@ fn mac(mac: &Mac) -> String {
     match mac {
         Mac::Tsch(tsch) => format!("TSCH with {} slots of {} ms", tsch.slotframe.get(), tsch.slot_ms.get()),
         Mac::Xmac(xmac) => format!("X-MAC, a check every {} ms", xmac.check_interval_ms.get()),
-        Mac::Beacon(beacon) => format!(
-            "beacons every {} ms, active for {} ms",
-            beacon.beacon_interval_ms.get(),
-            beacon.cap_ms.get()
-        ),
+        Mac::Beacon(beacon) => {
+            format!("beacons every {} ms, active for {} ms", beacon.beacon_interval_ms.get(), beacon.cap_ms.get())
+        }
     }
 }
 
