@@ -39,13 +39,21 @@ pub enum Kind {
 /// All links of one radio network.
 #[derive(Debug)]
 pub struct Links {
-    /// The links out of node n, ordered by receiver.
-    of_node: Vec<Vec<Link>>,
+    /// The links out of node n.
+    of_node: Vec<Outgoing>,
+}
+
+/// The links out of one node.
+#[derive(Debug, Default)]
+struct Outgoing {
+    /// Who hears it, in order. Apart from the links, because this is looked at much more often.
+    receivers: Vec<NodeId>,
+    /// The link to each of them.
+    links: Vec<Link>,
 }
 
 #[derive(Debug)]
 struct Link {
-    to: NodeId,
     data: Probability,
     ack: Probability,
     channels: Option<Box<[Option<Probability>; 16]>>,
@@ -56,7 +64,7 @@ struct Link {
 impl Links {
     /// The links between `nodes` nodes. Each direction of each link draws its losses from streams of its own.
     pub fn new(nodes: usize, qualities: &[LinkQuality], streams: &Streams) -> Self {
-        let mut of_node: Vec<Vec<Link>> = (0..nodes).map(|_| Vec::new()).collect();
+        let mut of_node: Vec<Vec<(NodeId, Link)>> = (0..nodes).map(|_| Vec::new()).collect();
         for quality in qualities {
             let index = u64::from(quality.from.0) << 16 | u64::from(quality.to.0);
             let mut channels = None;
@@ -64,19 +72,21 @@ impl Links {
                 let table = channels.get_or_insert_with(|| Box::new([None; 16]));
                 table[usize::from(channel - 11)] = Some(Probability::new(pdr));
             }
-            of_node[quality.from.index()].push(Link {
-                to: quality.to,
+            let link = Link {
                 data: Probability::new(quality.data),
                 ack: Probability::new(quality.ack),
                 channels,
                 losses: streams.stream("link loss", index),
                 ack_losses: streams.stream("acknowledgement loss", index),
-            });
+            };
+            of_node[quality.from.index()].push((quality.to, link));
         }
-        for links in &mut of_node {
-            links.sort_by_key(|link| link.to);
-        }
-        Self { of_node }
+        let outgoing = |mut links: Vec<(NodeId, Link)>| {
+            links.sort_by_key(|&(to, _)| to);
+            let (receivers, links) = links.into_iter().unzip();
+            Outgoing { receivers, links }
+        };
+        Self { of_node: of_node.into_iter().map(outgoing).collect() }
     }
 
     /// The number of nodes.
@@ -91,7 +101,7 @@ impl Links {
 
     /// Everyone who can hear `from`.
     pub fn audience(&self, from: NodeId) -> impl Iterator<Item = NodeId> + '_ {
-        self.of_node[from.index()].iter().map(|link| link.to)
+        self.of_node[from.index()].receivers.iter().copied()
     }
 
     /// Draws whether a frame that nothing disturbs arrives.
@@ -99,7 +109,7 @@ impl Links {
         let Some(position) = self.position(from, to) else {
             return false;
         };
-        let link = &mut self.of_node[from.index()][position];
+        let link = &mut self.of_node[from.index()].links[position];
         let probability = link.probability(channel, kind);
         match kind {
             Kind::Data => link.losses.happens(probability),
@@ -109,12 +119,12 @@ impl Links {
 
     /// The probability that a frame arrives that nothing disturbs; none arrives without a link.
     pub fn probability(&self, from: NodeId, to: NodeId, channel: u8, kind: Kind) -> Probability {
-        let link = self.position(from, to).map(|position| &self.of_node[from.index()][position]);
+        let link = self.position(from, to).map(|position| &self.of_node[from.index()].links[position]);
         link.map_or(Probability::NEVER, |link| link.probability(channel, kind))
     }
 
     fn position(&self, from: NodeId, to: NodeId) -> Option<usize> {
-        self.of_node[from.index()].binary_search_by_key(&to, |link| link.to).ok()
+        self.of_node[from.index()].receivers.binary_search(&to).ok()
     }
 }
 

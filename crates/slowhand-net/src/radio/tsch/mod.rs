@@ -22,7 +22,7 @@ use crate::address::{Eui64, NodeId};
 use crate::clock::Instant;
 use crate::queue::EventQueue;
 use crate::random::Streams;
-use node::Node;
+use node::{NEVER, Node};
 use schedule::{Cell, Schedule, handle};
 use scheduling::{Control, SchedulingFunction};
 use timing::Timing;
@@ -180,8 +180,8 @@ impl Mac for Tsch {
         neighbor.waiting += 1;
         sender.queued += 1;
         sender.peak = sender.peak.max(sender.queued);
-        if neighbor.next.is_none() {
-            neighbor.plan(after_now);
+        if sender.next[position] == NEVER {
+            sender.plan(position, after_now);
             self.schedule_wake(node);
         }
         Ok(())
@@ -261,15 +261,16 @@ impl Tsch {
         }
         sender.wake = None;
         let chosen = sender.choose(asn, &self.pool);
-        for (position, neighbor) in sender.neighbors.iter_mut().enumerate() {
-            if neighbor.next != Some(asn) {
+        for position in 0..sender.next.len() {
+            if sender.next[position] != asn {
                 continue;
             }
             if Some(position) != chosen {
-                neighbor.plan(asn + 1);
+                sender.plan(position, asn + 1);
                 continue;
             }
-            neighbor.next = None;
+            sender.next[position] = NEVER;
+            let neighbor = &mut sender.neighbors[position];
             let slot = (asn % u64::from(self.config.slotframe)) as u16;
             // Both are there: `next` named this slot because a frame waits and a cell lies in it.
             if let (Some(frame), Some(cell)) = (neighbor.queue.head(), neighbor.cells.at(slot)) {
@@ -324,7 +325,7 @@ impl Tsch {
             }
         }
         neighbor.back_off(asn, exchange.shared, acknowledged, self.config.backoff_exponents, &mut sender.backoff);
-        neighbor.plan(asn + 1);
+        sender.plan(position, asn + 1);
         self.schedule_wake(node);
 
         if let Some(octets) = message {
@@ -359,7 +360,7 @@ impl Tsch {
         if let Some(position) = changed.position(neighbor) {
             let neighbor = &mut changed.neighbors[position];
             neighbor.cells = changed.schedule.cells_to(neighbor.id).with_uses_of(&neighbor.cells);
-            neighbor.plan(next);
+            changed.plan(position, next);
         }
         self.schedule_wake(node);
     }
@@ -385,8 +386,8 @@ impl Tsch {
         neighbor.waiting += 1;
         sender.queued += 1;
         sender.peak = sender.peak.max(sender.queued);
-        if neighbor.next.is_none() {
-            neighbor.plan(after_now);
+        if sender.next[position] == NEVER {
+            sender.plan(position, after_now);
             self.schedule_wake(node);
         }
         Ok(())

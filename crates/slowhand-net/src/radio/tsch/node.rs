@@ -8,11 +8,17 @@ use crate::radio::link::Links;
 use crate::radio::pool::{FramePool, FrameQueue};
 use crate::random::{Stream, Streams};
 
+/// No slot.
+pub(super) const NEVER: u64 = u64::MAX;
+
 #[derive(Debug)]
 pub(super) struct Node {
     pub(super) schedule: Schedule,
     /// By identifier.
     pub(super) neighbors: Vec<Neighbor>,
+    /// For each neighbour the slot of the next attempt; [`NEVER`] where nothing waits or the head of the queue is on the
+    /// air. Apart from the neighbours, because all of it is looked at for every frame.
+    pub(super) next: Vec<u64>,
     pub(super) queued: usize,
     pub(super) peak: usize,
     /// The slot for which a wake-up is in the event queue.
@@ -30,8 +36,6 @@ pub(super) struct Neighbor {
     pub(super) queue: FrameQueue,
     /// Frames in it.
     pub(super) waiting: usize,
-    /// The slot of the next attempt; none where nothing waits or the head of the queue is on the air.
-    pub(super) next: Option<u64>,
     pub(super) on_air: bool,
     /// Counted for each neighbour, so that no two frames in a row carry the same number.
     pub(super) sequence: u8,
@@ -58,7 +62,6 @@ impl Node {
             cells: schedule.cells_to(id),
             queue: FrameQueue::default(),
             waiting: 0,
-            next: None,
             on_air: false,
             sequence: 0,
             last_received: None,
@@ -66,8 +69,10 @@ impl Node {
             backed_off: 0,
             used: CellsUsed::default(),
         };
+        let neighbors: Vec<Neighbor> = links.audience(id).map(neighbor).collect();
         Self {
-            neighbors: links.audience(id).map(neighbor).collect(),
+            next: vec![NEVER; neighbors.len()],
+            neighbors,
             schedule,
             queued: 0,
             peak: 0,
@@ -84,14 +89,22 @@ impl Node {
 
     /// The first slot in which it may have something to send.
     pub(super) fn next(&self) -> Option<u64> {
-        self.neighbors.iter().filter_map(|neighbor| neighbor.next).min()
+        self.next.iter().copied().min().filter(|&asn| asn != NEVER)
     }
 
     /// Of the neighbours that slot `asn` serves, the one whose frame has waited longest.
     pub(super) fn choose(&self, asn: u64, pool: &FramePool) -> Option<usize> {
-        let age = |neighbor: &Neighbor| neighbor.queue.head().map(|frame| pool.get(frame).age);
-        let due = self.neighbors.iter().enumerate().filter(|(_, neighbor)| neighbor.next == Some(asn));
-        due.min_by_key(|(_, neighbor)| age(neighbor)).map(|(position, _)| position)
+        let age = |position: &usize| self.neighbors[*position].queue.head().map(|frame| pool.get(frame).age);
+        (0..self.next.len()).filter(|&position| self.next[position] == asn).min_by_key(age)
+    }
+
+    /// Finds the slot of the next attempt at a frame for a neighbour, from `asn` on.
+    pub(super) fn plan(&mut self, position: usize, asn: u64) {
+        let neighbor = &self.neighbors[position];
+        self.next[position] = match neighbor.queue.head() {
+            Some(_) if !neighbor.on_air => neighbor.cells.next(asn, neighbor.backed_off).unwrap_or(NEVER),
+            _ => NEVER,
+        };
     }
 
     /// Whether a frame is new: the same number twice in a row is a repetition whose acknowledgement was lost.
@@ -104,14 +117,6 @@ impl Node {
 }
 
 impl Neighbor {
-    /// Finds the slot of the next attempt, from `asn` on.
-    pub(super) fn plan(&mut self, asn: u64) {
-        self.next = match self.queue.head() {
-            Some(_) if !self.on_air => self.cells.next(asn, self.backed_off),
-            _ => None,
-        };
-    }
-
     /// The back-off of shared cells after an attempt in slot `asn` (IEEE 802.15.4-2015, 6.2.5.3): a failure in a shared
     /// cell doubles the window, a success there closes it, one in a dedicated cell does so when nothing more waits.
     pub(super) fn back_off(

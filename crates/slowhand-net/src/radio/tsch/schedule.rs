@@ -69,16 +69,16 @@ impl Cell {
 pub struct Schedule {
     slotframe: u16,
     cells: Vec<Cell>,
-    /// Cells to receive in, by slot, then by precedence.
-    receive: Vec<Cell>,
-    /// The slots of those, each once.
+    /// The slots with a cell to receive in, in order, ...
     receive_slots: Vec<u16>,
+    /// ... and the channel offsets of those that count there.
+    receive_offsets: Vec<u8>,
 }
 
 impl Schedule {
     /// The schedule of these cells in a slotframe of `slotframe` slots (at least one).
     pub fn new(slotframe: u16, cells: Vec<Cell>) -> Self {
-        let mut schedule = Self { slotframe, cells, receive: Vec::new(), receive_slots: Vec::new() };
+        let mut schedule = Self { slotframe, cells, receive_slots: Vec::new(), receive_offsets: Vec::new() };
         schedule.index();
         schedule
     }
@@ -96,12 +96,11 @@ impl Schedule {
     }
 
     fn index(&mut self) {
-        self.receive.clear();
-        self.receive.extend(self.cells.iter().filter(|cell| cell.options.receive));
-        self.receive.sort_by_key(|cell| (cell.slot, cell.handle));
-        self.receive_slots.clear();
-        self.receive_slots.extend(self.receive.iter().map(|cell| cell.slot));
-        self.receive_slots.dedup();
+        let mut receive: Vec<&Cell> = self.cells.iter().filter(|cell| cell.options.receive).collect();
+        receive.sort_by_key(|cell| (cell.slot, cell.handle));
+        receive.dedup_by_key(|cell| cell.slot);
+        self.receive_slots = receive.iter().map(|cell| cell.slot).collect();
+        self.receive_offsets = receive.iter().map(|cell| cell.channel_offset).collect();
     }
 
     /// Whether no cell lies in this slot.
@@ -127,9 +126,7 @@ impl Schedule {
 
     /// The channel offset on which the node listens in this slot of the slotframe, if it does.
     pub fn listens(&self, slot: u16) -> Option<u8> {
-        let first = self.receive.partition_point(|cell| cell.slot < slot);
-        let cell = self.receive.get(first)?;
-        (cell.slot == slot).then_some(cell.channel_offset)
+        self.receive_slots.binary_search(&slot).ok().map(|position| self.receive_offsets[position])
     }
 
     /// The channel offset on which the node listens in slot `asn`, if it does.

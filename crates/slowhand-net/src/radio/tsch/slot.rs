@@ -79,7 +79,9 @@ impl Tsch {
             self.account(attempt, asn);
         }
         for attempt in attempts.drain(..) {
-            self.overhear(&attempt, asn);
+            if attempt.shared {
+                self.overhear(&attempt, asn);
+            }
             let Attempt { from: node, neighbor, handle, shared, received, acknowledged, .. } = attempt;
             let over = if received { attempt.ack_end } else { attempt.ack_start + self.config.timing.ack_guard };
             let exchange = Exchange { node, neighbor, handle, shared, received, acknowledged };
@@ -170,21 +172,24 @@ impl Tsch {
         let Attempt { start, end, ack_start, ack_end, .. } = *attempt;
         let (guard, ack_guard) = (self.config.timing.guard, self.config.timing.ack_guard);
         let sent = span(Transmit, start, end);
+        let listens = self.nodes[attempt.from.index()].schedule.listens_at(asn).is_some();
         if attempt.acknowledged {
             let waited = span(Listen, ack_start - ack_guard, ack_start);
-            self.use_slot(attempt.from, asn, &[sent, waited, span(Receive, ack_start, ack_end)]);
+            self.use_slot(attempt.from, asn, listens, &[sent, waited, span(Receive, ack_start, ack_end)]);
         } else {
-            self.use_slot(attempt.from, asn, &[sent, span(Listen, ack_start - ack_guard, ack_start + ack_guard)]);
+            let waited = span(Listen, ack_start - ack_guard, ack_start + ack_guard);
+            self.use_slot(attempt.from, asn, listens, &[sent, waited]);
         }
         if attempt.received {
             let waited = span(Listen, start - guard, start);
             let spans = [waited, span(Receive, start, end), span(Transmit, ack_start, ack_end)];
-            self.use_slot(attempt.to, asn, &spans);
+            self.use_slot(attempt.to, asn, true, &spans);
         }
     }
 
-    /// Others may listen in the same cell; they receive the frame before they can tell that it is not for them. Where
-    /// frames collide, a listener is kept busy by one of them; whom only noise disturbs is accounted as listening idly.
+    /// In a shared cell others listen too; they receive the frame before they can tell that it is not for them. Where
+    /// frames collide, a listener is kept busy by one of them; whom only noise disturbs is accounted as listening idly, and so is
+    /// who hears a dedicated cell of others in a cell of its own.
     fn overhear(&mut self, attempt: &Attempt, asn: u64) {
         let Attempt { from, to, channel, start, end, .. } = *attempt;
         let guard = self.config.timing.guard;
@@ -192,18 +197,18 @@ impl Tsch {
             let listener = self.nodes[from.index()].neighbors[position].id;
             if listener != to && self.listens(listener, asn) == Some(channel) {
                 let waited = span(RadioState::Listen, start - guard, start);
-                self.use_slot(listener, asn, &[waited, span(RadioState::Receive, start, end)]);
+                self.use_slot(listener, asn, true, &[waited, span(RadioState::Receive, start, end)]);
             }
         }
     }
 
-    fn use_slot(&mut self, node: NodeId, asn: u64, spans: &[Span]) {
+    fn use_slot(&mut self, node: NodeId, asn: u64, listens: bool, spans: &[Span]) {
         let Node { activity, schedule, busy, .. } = &mut self.nodes[node.index()];
         *busy = Some(asn);
         if self.watched {
             activity.show_idle(node, asn, &self.config.timing, schedule, &mut self.timeline);
         }
-        activity.use_slot(asn, schedule, spans);
+        activity.use_slot(asn, listens, spans);
         if self.watched {
             activity.show_used(node, &mut self.timeline);
         }

@@ -1,8 +1,4 @@
-//! What the network costs, without any session on it.
-//!
-//! `cargo bench -p slowhand-net --bench network` prints simulated seconds per second of one core, and ratios that hold on
-//! a noisy machine. `... -- frames N` runs the line until N frames have been sent, for a profiler:
-//! `valgrind --tool=callgrind` counts its instructions.
+//! Networks whose cost is measured, and the measuring.
 
 use slowhand_net::address::{Host, NodeId};
 use slowhand_net::clock::{Duration, Instant};
@@ -21,7 +17,7 @@ use std::time;
 type Parents = Vec<u16>;
 
 /// A network, and how often each of its senders sends 60 octets to the root.
-struct Case {
+pub struct Case {
     parents: Parents,
     layout: Layout,
     senders: Vec<NodeId>,
@@ -30,7 +26,7 @@ struct Case {
 
 impl Case {
     /// Five nodes in a line, one dedicated cell a link, a packet from end to end now and then.
-    fn line(slotframe: u16, period: Duration) -> Self {
+    pub fn line(slotframe: u16, period: Duration) -> Self {
         Self {
             parents: (0..4).collect(),
             layout: Layout { slotframe, shared: 0, managed: 1, autonomous: false },
@@ -40,7 +36,7 @@ impl Case {
     }
 
     /// A tree of which every node has ten children at most, and all nodes send within a minute.
-    fn tree(nodes: u16) -> Self {
+    pub fn tree(nodes: u16) -> Self {
         Self {
             parents: (1..nodes).map(|node| (node - 1) / 10).collect(),
             layout: Layout { slotframe: 101, shared: 0, managed: 9, autonomous: false },
@@ -64,7 +60,7 @@ impl Case {
     }
 
     /// Runs for a span of virtual time, or until enough frames have been sent.
-    fn run(&self, span: Duration, frames: u64) -> Cost {
+    pub fn run(&self, span: Duration, frames: u64) -> Cost {
         let mut network = self.network();
         let (mut events, mut air) = (Events::default(), Air::default());
         let mut cost = Cost { simulated: span, frames: 0, sent: 0, delivered: 0, wall: time::Duration::ZERO };
@@ -97,20 +93,26 @@ impl Case {
     }
 }
 
-struct Cost {
-    simulated: Duration,
-    frames: u64,
-    sent: u64,
-    delivered: u64,
-    wall: time::Duration,
+/// What a run did, and how long it took.
+pub struct Cost {
+    /// Virtual time.
+    pub simulated: Duration,
+    /// Data frames on the air, repetitions included.
+    pub frames: u64,
+    /// Datagrams sent.
+    pub sent: u64,
+    /// Datagrams that arrived.
+    pub delivered: u64,
+    /// Time on the clock of the machine.
+    pub wall: time::Duration,
 }
 
 impl Cost {
-    fn simulated_per_wall_second(&self) -> f64 {
+    pub fn simulated_per_wall_second(&self) -> f64 {
         self.simulated.as_secs_f64() / self.wall.as_secs_f64()
     }
 
-    fn nanoseconds_per_frame(&self) -> f64 {
+    pub fn nanoseconds_per_frame(&self) -> f64 {
         self.wall.as_nanos() as f64 / self.frames as f64
     }
 }
@@ -131,50 +133,17 @@ fn endpoint(node: NodeId, port: u16) -> Endpoint {
     Endpoint::new(Host::Node(node).address(), port)
 }
 
-/// The cheapest of some runs: what else the machine does only ever adds.
-fn cheapest(case: &Case, span: Duration) -> Cost {
-    (0..7).map(|_| case.run(span, u64::MAX)).min_by_key(|cost| cost.wall).expect("there are seven")
-}
-
-fn main() {
-    let arguments: Vec<String> = std::env::args().skip(1).filter(|argument| argument != "--bench").collect();
-    if let [mode, frames] = &arguments[..] {
-        assert_eq!(mode, "frames", "usage: network [frames N]");
-        let frames = frames.parse().expect("N is a number of frames");
-        let cost = Case::line(101, Duration::from_millis(1100)).run(Duration::from_secs(u64::MAX >> 24), frames);
-        return println!("{} frames, {} of {} datagrams delivered", cost.frames, cost.delivered, cost.sent);
+/// The cheapest run of each of two cases, over a span each. They take turns, and the cheapest counts, because whatever else
+/// the machine does only ever adds.
+pub fn cheapest<const N: usize>(cases: [(&Case, Duration); N], turns: usize) -> [Cost; N] {
+    let mut best: [Option<Cost>; N] = [const { None }; N];
+    for _ in 0..turns {
+        for ((case, span), best) in cases.iter().zip(&mut best) {
+            let cost = case.run(*span, u64::MAX);
+            if best.as_ref().is_none_or(|best| cost.wall < best.wall) {
+                *best = Some(cost);
+            }
+        }
     }
-
-    let line = cheapest(&Case::line(101, Duration::from_millis(1100)), Duration::from_secs(24 * 3600));
-    println!("line of 5 nodes, slotframe 101 x 10 ms, 60 octets end to end every 1.1 s, 24 h:");
-    println!("  {:>9.0} simulated s per wall s", line.simulated_per_wall_second());
-    println!(
-        "  {:>9.0} ns per frame ({} frames, {} datagrams)",
-        line.nanoseconds_per_frame(),
-        line.frames,
-        line.delivered
-    );
-
-    let slow = Duration::from_secs(11);
-    let week = Duration::from_secs(7 * 24 * 3600);
-    let (short, long) = (cheapest(&Case::line(101, slow), week), cheapest(&Case::line(1010, slow), week));
-    let ratio = short.simulated_per_wall_second() / long.simulated_per_wall_second();
-    println!("the same line, 60 octets every 11 s, slotframe 1010 against 101:");
-    println!("  {ratio:>9.2} times the cost of a simulated second");
-
-    let (small, large) = (
-        cheapest(&Case::tree(10), Duration::from_secs(24 * 3600)),
-        cheapest(&Case::tree(1000), Duration::from_secs(600)),
-    );
-    let growth = large.nanoseconds_per_frame() / small.nanoseconds_per_frame();
-    println!("trees whose nodes all send once a minute:");
-    println!("  {:>9.0} ns per frame with 10 nodes ({} frames)", small.nanoseconds_per_frame(), small.frames);
-    println!(
-        "  {:>9.0} ns per frame with 1,000 nodes ({} frames, {} of {} datagrams delivered)",
-        large.nanoseconds_per_frame(),
-        large.frames,
-        large.delivered,
-        large.sent
-    );
-    println!("  {growth:>9.2} times the cost of a frame");
+    best.map(|cost| cost.expect("there is at least one turn"))
 }

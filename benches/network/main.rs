@@ -1,0 +1,60 @@
+//! What the network costs, without any session on it.
+//!
+//! `cargo bench -p slowhand-net --bench network` prints simulated seconds per second of one core, and ratios that hold on
+//! a noisy machine. `... -- frames N` runs the line until N frames have been sent, for a profiler:
+//! `valgrind --tool=callgrind` counts its instructions.
+
+mod case;
+
+use case::{Case, cheapest};
+use slowhand_net::clock::Duration;
+
+const TURNS: usize = 15;
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().skip(1).filter(|argument| argument != "--bench").collect();
+    if let [mode, frames] = &arguments[..] {
+        assert_eq!(mode, "frames", "usage: network [frames N]");
+        let frames = frames.parse().expect("N is a number of frames");
+        let cost = Case::line(101, Duration::from_millis(1100)).run(Duration::from_secs(u64::MAX >> 24), frames);
+        return println!("{} frames, {} of {} datagrams delivered", cost.frames, cost.delivered, cost.sent);
+    }
+    line();
+    idle();
+    tree();
+}
+
+fn line() {
+    let case = Case::line(101, Duration::from_millis(1100));
+    let [cost] = cheapest([(&case, Duration::from_secs(24 * 3600))], TURNS);
+    println!("line of 5 nodes, slotframe 101 x 10 ms, 60 octets end to end every 1.1 s, 24 h:");
+    println!("  {:>9.0} simulated s per wall s", cost.simulated_per_wall_second());
+    println!(
+        "  {:>9.0} ns a frame ({} frames, {} datagrams)",
+        cost.nanoseconds_per_frame(),
+        cost.frames,
+        cost.delivered
+    );
+}
+
+fn idle() {
+    let (period, week) = (Duration::from_secs(11), Duration::from_secs(7 * 24 * 3600));
+    let (short, long) = (Case::line(101, period), Case::line(1010, period));
+    let [short, long] = cheapest([(&short, week), (&long, week)], TURNS);
+    let ratio = short.simulated_per_wall_second() / long.simulated_per_wall_second();
+    println!("the same line, 60 octets every 11 s, slotframe 1010 against 101:");
+    println!("  {ratio:>9.2} times the cost of a simulated second");
+}
+
+fn tree() {
+    let (small, large) = (Case::tree(10), Case::tree(1000));
+    let [small, large] =
+        cheapest([(&small, Duration::from_secs(24 * 3600)), (&large, Duration::from_secs(600))], TURNS);
+    println!("trees whose nodes all send 60 octets to the root within every minute:");
+    for (nodes, cost) in [("10", &small), ("1,000", &large)] {
+        let (each, delivered) = (cost.nanoseconds_per_frame(), cost.delivered);
+        println!("  {each:>9.0} ns a frame with {nodes} nodes ({delivered} of {} datagrams delivered)", cost.sent);
+    }
+    let growth = large.nanoseconds_per_frame() / small.nanoseconds_per_frame();
+    println!("  {growth:>9.2} times the cost of a frame");
+}
