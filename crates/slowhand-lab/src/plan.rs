@@ -32,6 +32,7 @@ pub struct Plan {
     clients: Vec<NodeId>,
     server: Host,
     ports: Ports,
+    start: Duration,
     start_spread: Duration,
     give_up: Duration,
     sessions: [SessionConfig; 2],
@@ -40,7 +41,7 @@ pub struct Plan {
 
 #[derive(Debug)]
 enum MacPlan {
-    Tsch { config: tsch::Config, cells: Vec<Vec<Cell>> },
+    Tsch { config: tsch::Config, cells: Vec<Vec<Cell>>, scenario: scenario::Tsch },
     XMac { config: xmac::Config, channel: u8 },
     Beacon { config: beacon::Config, parents: Vec<Option<NodeId>> },
 }
@@ -82,9 +83,11 @@ impl Plan {
         let links = scenario.network.links();
         let routes = scenario.network.routes()?;
         let mac = match &scenario.mac {
-            scenario::Mac::Tsch(tsch) => {
-                MacPlan::Tsch { config: tsch_config(tsch).ok_or(PlanError::Timing)?, cells: tsch.schedule(&routes)? }
-            }
+            scenario::Mac::Tsch(tsch) => MacPlan::Tsch {
+                config: tsch_config(tsch).ok_or(PlanError::Timing)?,
+                cells: tsch.schedule(&routes)?,
+                scenario: tsch.clone(),
+            },
             scenario::Mac::Xmac(xmac) => MacPlan::XMac { config: xmac.config(), channel: xmac.channel.get() as u8 },
             scenario::Mac::Beacon(beacon) => MacPlan::Beacon { config: beacon.config(), parents: routes.parents() },
         };
@@ -103,6 +106,10 @@ impl Plan {
                 ServerAt::Node(node) => Host::Node(node),
             },
             ports: Ports { server: session.server_port.get() as u16, client: session.client_port.get() as u16 },
+            start: scenario
+                .client
+                .start_s
+                .map_or(scenario.mac.settling(), |start| Duration::from_micros(start.micros())),
             start_spread: scenario
                 .client
                 .start_spread_s
@@ -130,8 +137,12 @@ impl Plan {
         let streams = Streams::new(seed);
         let links = Links::new(self.nodes(), &self.links, &streams);
         match &self.mac {
-            MacPlan::Tsch { config, cells } => {
-                let mac = Tsch::new(config.clone(), links, cells.clone(), &streams);
+            MacPlan::Tsch { config, cells, scenario } => {
+                let (config, cells) = (config.clone(), cells.clone());
+                let mac = match scenario.function(&self.routes, &streams) {
+                    Some(function) => Tsch::with_function(config, links, cells, function, &streams),
+                    None => Tsch::new(config, links, cells, &streams),
+                };
                 self.world(seed, mac, &streams).run(observer)
             }
             MacPlan::XMac { config, channel } => {
@@ -165,7 +176,12 @@ impl Plan {
         self.server
     }
 
-    /// The span from which clients draw their start.
+    /// When the first client may start.
+    pub(crate) fn start(&self) -> Duration {
+        self.start
+    }
+
+    /// The span after that from which clients draw their start.
     pub(crate) fn start_spread(&self) -> Duration {
         self.start_spread
     }

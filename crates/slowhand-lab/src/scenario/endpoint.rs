@@ -21,8 +21,11 @@ pub struct Client {
     /// The nodes that open a session each. Default: the last node of a line; every leaf of a star, a
     /// tree or a list of links.
     pub nodes: Option<Vec<Integer<1, MAX_NODE>>>,
-    /// Each client starts at a time drawn uniformly from this span. Default: the length of one
-    /// slotframe, so that a start falls anywhere in the schedule.
+    /// When the first client may start. Default: 0; 60 where the nodes negotiate their cells (`mac.scheduling`), so that
+    /// they have some.
+    pub start_s: Option<Seconds>,
+    /// Each client starts at a time drawn uniformly from this span after that. Default: the period of the link layer
+    /// (slotframe, check interval, beacon interval), so that a start falls anywhere in it.
     pub start_spread_s: Option<Seconds>,
 }
 

@@ -26,7 +26,7 @@ fn the_defaults_are_those_that_the_keys_document() {
     assert_eq!(tsch.slot_timing().unwrap().slot.as_micros(), 20_000);
     assert_eq!((tsch.slotframe.get(), tsch.max_retries.get(), tsch.queue.get()), (101, 15, 20));
     assert_eq!((tsch.min_be.get(), tsch.max_be.get(), tsch.autonomous), (2, 5, true));
-    assert_eq!((tsch.cells.shared.get(), tsch.cells.managed.get()), (1, 2));
+    assert_eq!((tsch.cells.shared.get(), tsch.cells.managed.map(|cells| cells.get())), (1, None));
     assert_eq!(tsch.hopping().len(), 16);
     assert_eq!(scenario.network.link_pdr.get(), 1.0);
     assert_eq!(scenario.lowpan.max_frame_payload.get() as usize, slowhand_net::radio::frame::DATA_PAYLOAD);

@@ -10,7 +10,7 @@ use slowhand_net::radio::link::Links;
 use slowhand_net::radio::tsch::schedule::Schedule;
 use slowhand_net::random::Streams;
 use slowhand_net::route::Routes;
-use slowhand_tls::{ConfigError as SessionError, KeyExchange, Role};
+use slowhand_tls::{ConfigError as SessionError, KeyExchange, Protocol, Role};
 
 use super::network::MAX_NODE;
 use super::{Auth, CellKind, Mac, Scenario, ServerAt, Topology, Tsch, XMac};
@@ -113,6 +113,10 @@ fn slot(tsch: &Tsch, document: &Document) -> Result<(), InputError> {
 /// Whether the cells find room, and each node can send to its neighbours.
 fn cells(tsch: &Tsch, routes: &Routes, document: &Document) -> Result<(), InputError> {
     let slotframe = tsch.slotframe.get();
+    if tsch.autonomous && slotframe < 2 {
+        let allowed = "at least 2: autonomous cells lie behind slot 0 (or mac.autonomous = false)";
+        return Err(document.blame("mac.slotframe", slotframe.to_string(), allowed));
+    }
     if tsch.cells.shared.get() > slotframe {
         let allowed = format!("at most mac.slotframe, {slotframe}");
         return Err(document.blame("mac.cells.shared", tsch.cells.shared.get().to_string(), allowed));
@@ -287,6 +291,13 @@ fn ends(scenario: &Scenario, routes: &Routes, document: &Document) -> Result<(),
 /// Whether the libraries can do it, and with each other.
 fn session(scenario: &Scenario, document: &Document) -> Result<(), InputError> {
     let session = &scenario.session;
+    if session.protocol != Protocol::Dtls12 {
+        return Err(document.blame(
+            "session.protocol",
+            session.protocol.to_string(),
+            "dtls1.2: there is no TCP in a world yet",
+        ));
+    }
     let is_psk = session.suite.key_exchange() == KeyExchange::Psk;
     if is_psk != (session.auth() == Auth::Psk) {
         let (found, allowed) = match session.auth() {

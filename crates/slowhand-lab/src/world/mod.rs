@@ -118,8 +118,8 @@ impl<'a, M: Mac> World<'a, M> {
                 world.ends.push(End { session, host, computer, local, peer, timer: None, computed });
             }
             world.handshakes.push(Handshake { client, begun: None, over: None });
-            let start = starts.below(plan.start_spread().as_micros().max(1));
-            world.happenings.push(Instant::from_micros(start), Happening::Start { handshake: number });
+            let after = Duration::from_micros(starts.below(plan.start_spread().as_micros().max(1)));
+            world.happenings.push(Instant::ZERO + plan.start() + after, Happening::Start { handshake: number });
         }
         world
     }
@@ -197,6 +197,7 @@ impl<'a, M: Mac> World<'a, M> {
     fn start(&mut self, now: Instant, handshake: usize) {
         let give_up = now + self.plan.give_up();
         self.happenings.push(give_up, Happening::Over { handshake, outcome: Outcome::GaveUp });
+        self.network.begin_burst(now, self.handshakes[handshake].client);
         let end = client_end(handshake);
         self.ends[end].session.start(to_std(now));
         self.after_call(now, end);
@@ -298,6 +299,7 @@ impl<'a, M: Mac> World<'a, M> {
     fn end_handshake(&mut self, now: Instant, handshake: usize, outcome: Outcome) {
         if self.handshakes[handshake].over.is_none() {
             self.handshakes[handshake].over = Some((self.snapshot(now, handshake), outcome));
+            self.network.end_burst(now, self.handshakes[handshake].client);
         }
     }
 

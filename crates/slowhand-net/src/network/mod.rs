@@ -247,6 +247,16 @@ impl<M: Mac> Network<M> {
         self.mac.radio_times(node, now)
     }
 
+    /// See [`Mac::begin_burst`].
+    pub fn begin_burst(&mut self, now: Instant, node: NodeId) {
+        self.mac.begin_burst(now, node);
+    }
+
+    /// See [`Mac::end_burst`].
+    pub fn end_burst(&mut self, now: Instant, node: NodeId) {
+        self.mac.end_burst(now, node);
+    }
+
     /// How long the MAC has kept a node's processor busy since the world began.
     pub fn processor_time(&self, node: NodeId) -> Duration {
         self.mac.processor_time(node)

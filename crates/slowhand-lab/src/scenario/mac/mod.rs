@@ -5,7 +5,7 @@ mod tsch;
 mod xmac;
 
 pub use beacon::{Beacon, Downward};
-pub use tsch::{Cell, CellKind, Cells, SlotTiming, Tsch};
+pub use tsch::{Cell, CellKind, Cells, Scheduling, SlotTiming, Tsch};
 pub use xmac::{Generation, XMac};
 
 use schemars::JsonSchema;
@@ -26,6 +26,15 @@ pub enum Mac {
 }
 
 impl Mac {
+    /// How long the network runs before the first client may begin, unless the scenario says: long enough for nodes that
+    /// negotiate their cells to have some (MSF's first requests come within 10 s), else no time.
+    pub fn settling(&self) -> Duration {
+        match self {
+            Self::Tsch(tsch) if tsch.scheduling != Scheduling::Static => Duration::from_secs(60),
+            _ => Duration::ZERO,
+        }
+    }
+
     /// After how long the link layer's timing repeats: the slotframe, the check interval or the beacon interval.
     pub fn period(&self) -> Duration {
         match self {

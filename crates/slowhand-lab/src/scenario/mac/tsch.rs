@@ -7,7 +7,9 @@ use slowhand_net::clock::Duration;
 use slowhand_net::radio::tsch::hopping::DEFAULT_SEQUENCE;
 use slowhand_net::radio::tsch::layout::{Crowded, Layout};
 use slowhand_net::radio::tsch::schedule::{self, CellOptions, handle};
+use slowhand_net::radio::tsch::scheduling::{Msf, Pid, SchedulingFunction, Tunnel, msf, pid};
 use slowhand_net::radio::tsch::timing::Timing;
+use slowhand_net::random::Streams;
 use slowhand_net::route::Routes;
 
 use crate::input::{Integer, Positive};
@@ -31,6 +33,10 @@ pub struct Tsch {
     pub autonomous: bool,
     /// The cells one by one, instead of `cells.managed`.
     pub schedule: Vec<Cell>,
+    /// Who changes the schedule while the network runs, by 6P messages on the air (RFC 8480). Default: `static`, nobody.
+    pub scheduling: Scheduling,
+    /// Under `scheduling = "tunnel"`, how many cells of a tunnel each hop gets, each way. Default: 4 (assumed).
+    pub tunnel_cells: Integer<1, 10>,
     /// How often a frame is sent again before it is given up. Default: 15 (OpenWSN, IEEE802154E.h
     /// TXRETRIES).
     pub max_retries: Integer<0, 255>,
@@ -44,6 +50,21 @@ pub struct Tsch {
     /// The channels in the order in which they are hopped through. Default: all 16, as RFC 8180
     /// section 4.1 has them.
     pub hopping_sequence: Option<Vec<Integer<11, 26>>>,
+}
+
+/// Who changes the schedule of a TSCH network.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Scheduling {
+    /// Nobody: the schedule stays as it is given.
+    #[default]
+    Static,
+    /// The minimal scheduling function (RFC 9033): cells follow the load.
+    Msf,
+    /// A PID controller for each neighbour (Domingo-Prieto et al., 2016); its gains are assumed.
+    Pid,
+    /// MSF, and for each handshake a tunnel of cells to the root (Claeys et al., 2021, section 4.3).
+    Tunnel,
 }
 
 /// When within a slot what happens, in microseconds; OpenWSN's names (IEEE802154E.h).
@@ -71,7 +92,7 @@ pub struct Cells {
     pub shared: Integer<0, 65_535>,
     /// Dedicated cells between each node and its parent, up and down in turn, beginning with up: of
     /// three, two carry frames towards the root. Default: 2, one each way.
-    pub managed: Integer<0, 65_535>,
+    pub managed: Option<Integer<0, 65_535>>,
 }
 
 /// One cell of a schedule written out.
@@ -113,6 +134,8 @@ impl Default for Tsch {
             cells: Cells::default(),
             autonomous: true,
             schedule: Vec::new(),
+            scheduling: Scheduling::Static,
+            tunnel_cells: Integer::constant(4),
             max_retries: Integer::constant(15),
             min_be: Integer::constant(2),
             max_be: Integer::constant(5),
@@ -124,7 +147,7 @@ impl Default for Tsch {
 
 impl Default for Cells {
     fn default() -> Self {
-        Self { shared: Integer::constant(1), managed: Integer::constant(2) }
+        Self { shared: Integer::constant(1), managed: None }
     }
 }
 
@@ -144,6 +167,23 @@ impl Tsch {
         self.timing.map(given).or(template)
     }
 
+    /// How many managed cells each node and its parent begin with.
+    fn managed(&self) -> u16 {
+        let unless_given = if self.scheduling == Scheduling::Static && self.schedule.is_empty() { 2 } else { 0 };
+        self.cells.managed.map_or(unless_given, |cells| cells.get() as u16)
+    }
+
+    /// Who changes the schedule while the network runs; none where it is static.
+    pub fn function(&self, routes: &Routes, streams: &Streams) -> Option<Box<dyn SchedulingFunction>> {
+        let msf = || Box::new(Msf::new(msf::Config::default(), routes, streams));
+        match self.scheduling {
+            Scheduling::Static => None,
+            Scheduling::Msf => Some(msf()),
+            Scheduling::Pid => Some(Box::new(Pid::new(pid::Config::default(), routes, streams))),
+            Scheduling::Tunnel => Some(Box::new(Tunnel::new(self.tunnel_cells.get() as u8, routes, msf()))),
+        }
+    }
+
     /// The channels in hopping order.
     pub fn hopping(&self) -> Vec<u8> {
         match &self.hopping_sequence {
@@ -160,7 +200,7 @@ impl Tsch {
         let layout = Layout {
             slotframe: self.slotframe.get() as u16,
             shared: self.cells.shared.get() as u16,
-            managed: if self.schedule.is_empty() { self.cells.managed.get() as u16 } else { 0 },
+            managed: self.managed(),
             autonomous: self.autonomous,
         };
         let mut cells = layout.cells(routes)?;
