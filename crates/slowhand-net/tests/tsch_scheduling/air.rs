@@ -46,16 +46,26 @@ pub struct World {
 impl World {
     /// A line of `hops` hops whose links deliver with probability `pdr`: minimal and autonomous cells to begin with.
     pub fn line(hops: u16, pdr: f64, function: impl FnOnce(&Routes, &Streams) -> Box<dyn SchedulingFunction>) -> Self {
-        let nodes = usize::from(hops) + 1;
         let links: Vec<LinkQuality> =
             (0..hops).flat_map(|node| LinkQuality::symmetric(NodeId(node), NodeId(node + 1), pdr)).collect();
+        Self::new(usize::from(hops) + 1, &links, &[], function)
+    }
+
+    /// `given` are cells that nodes have from the beginning, besides minimal and autonomous ones.
+    pub fn new(
+        nodes: usize,
+        links: &[LinkQuality],
+        given: &[(u16, Cell)],
+        function: impl FnOnce(&Routes, &Streams) -> Box<dyn SchedulingFunction>,
+    ) -> Self {
         let streams = Streams::new(1);
-        let routes = Routes::shortest(nodes, &links).unwrap();
+        let routes = Routes::shortest(nodes, links).unwrap();
         let layout = Layout { slotframe: SLOTFRAME, shared: 1, managed: 0, autonomous: true };
-        let cells = layout.cells(&routes).unwrap();
+        let mut cells = layout.cells(&routes).unwrap();
+        given.iter().for_each(|&(node, cell)| cells[usize::from(node)].push(cell));
         let config = tsch::Config { timing: Timing::SLOT_10_MS, ..tsch::Config::openwsn(SLOTFRAME) };
         let function = function(&routes, &streams);
-        let mac = Tsch::with_function(config, Links::new(nodes, &links, &streams), cells, function, &streams);
+        let mac = Tsch::with_function(config, Links::new(nodes, links, &streams), cells, function, &streams);
         Self {
             network: Network::new(mac, routes, Config::default(), &streams),
             air: Air::default(),
@@ -68,6 +78,11 @@ impl World {
 
     /// Runs until `end`; every `period` the node sends 60 octets to the root.
     pub fn run(&mut self, end: Instant, node: NodeId, period: Duration) {
+        self.run_all(end, &[node], period);
+    }
+
+    /// The same with several nodes, which send at the same time.
+    pub fn run_all(&mut self, end: Instant, nodes: &[NodeId], period: Duration) {
         let mut send_at = self.now;
         loop {
             let now = self.network.deadline().map_or(send_at, |deadline| deadline.min(send_at));
@@ -76,9 +91,11 @@ impl World {
             }
             if now == send_at {
                 let endpoint = |node| Endpoint::new(Host::Node(node).address(), 5684);
-                let (from, to) = (endpoint(node), endpoint(NodeId::ROOT));
-                self.network.send(now, from, to, &[0x5a; 60], self.sent, &mut self.events).unwrap();
-                self.sent += 1;
+                for &node in nodes {
+                    let (from, to) = (endpoint(node), endpoint(NodeId::ROOT));
+                    self.network.send(now, from, to, &[0x5a; 60], self.sent, &mut self.events).unwrap();
+                    self.sent += 1;
+                }
                 send_at += period;
             } else {
                 self.network.handle_deadline(now, &mut self.events, &mut self.air);

@@ -2,7 +2,10 @@ use super::air::{World, at};
 use slowhand_net::address::NodeId;
 use slowhand_net::clock::Duration;
 use slowhand_net::radio::Mac;
+use slowhand_net::radio::link::LinkQuality;
 use slowhand_net::radio::sixtop::message::{Content, Request};
+use slowhand_net::radio::sixtop::{CellId, ReturnCode};
+use slowhand_net::radio::tsch::schedule::Cell;
 use slowhand_net::radio::tsch::schedule::{CellOptions, handle};
 use slowhand_net::radio::tsch::scheduling::{Msf, Pid, SchedulingFunction, Tunnel, msf, pid};
 use slowhand_net::random::Streams;
@@ -63,6 +66,66 @@ fn msf_follows_a_load_of_many_cells_and_keeps_all_ends_agreed_under_losses() {
     }
 }
 
+/// Node 1 has two cells to the root. In one of them node 3 sends to node 2 as well, on the same channel, and the
+/// root hears it: that cell delivers much less than the other, and node 1 has it moved.
+#[test]
+fn msf_moves_a_cell_that_collides() {
+    let cell = |slot, options, neighbor: u16| Cell {
+        slot,
+        channel_offset: 1,
+        options,
+        neighbor: Some(NodeId(neighbor)),
+        handle: handle::NEGOTIATED,
+    };
+    let (send, listen) = (CellOptions::TRANSMIT, CellOptions::RECEIVE);
+    let given = [
+        (1, cell(20, send, 0)),
+        (0, cell(20, listen, 1)),
+        (1, cell(60, send, 0)),
+        (0, cell(60, listen, 1)),
+        (3, cell(20, send, 2)),
+        (2, cell(20, listen, 3)),
+    ];
+    let heard = LinkQuality { from: NodeId(3), to: NodeId(0), data: 0.0, ack: 0.0, channels: Vec::new() };
+    let pair = |a, b| LinkQuality::symmetric(NodeId(a), NodeId(b), 1.0).to_vec();
+    let links = [pair(0, 1), pair(0, 2), pair(2, 3), vec![heard]].concat();
+    let mut world = World::new(4, &links, &given, msf);
+    world.run_all(at(1200), &[NodeId(1), NodeId(3)], Duration::from_millis(1000));
+    let colliding = CellId { slot: 20, channel_offset: 1 };
+    let relocates = |content: &Content| match content {
+        Content::Request(Request::Relocate { cells, .. }) => cells == &[colliding],
+        _ => false,
+    };
+    assert!(world.air.messages.iter().any(|(_, from, _, message)| from.0 == 1 && relocates(&message.content)));
+    for (node, options, neighbor) in [(1, send, 0), (0, listen, 1)] {
+        let cells = world.cells(node, neighbor, options, handle::NEGOTIATED);
+        assert!(cells.len() >= 2 && cells.iter().all(|cell| cell.id() != colliding), "node {node}: {cells:?}");
+    }
+}
+
+/// A parent whose slotframe is full grants nothing; the child asks again, half a minute to a minute later.
+#[test]
+fn msf_waits_where_nothing_is_free() {
+    let cell = |slot| Cell {
+        slot,
+        channel_offset: 0,
+        options: CellOptions::RECEIVE,
+        neighbor: Some(NodeId(1)),
+        handle: handle::AUTONOMOUS,
+    };
+    let given: Vec<(u16, Cell)> = (1..101).map(|slot| (0, cell(slot))).collect();
+    let mut world = World::new(2, &LinkQuality::symmetric(NodeId(0), NodeId(1), 1.0), &given, msf);
+    world.idle(at(600));
+    assert_eq!(world.negotiated_up(1), 0);
+    let answers = world.air.messages.iter().filter(|(_, from, _, message)| match &message.content {
+        Content::Response(reply) => from.0 == 0 && reply.code == ReturnCode::Success && reply.body.is_empty(),
+        _ => false,
+    });
+    let times: Vec<u64> = answers.map(|(time, ..)| time.as_micros() / 1_000_000).collect();
+    assert!((10..=20).contains(&times.len()), "{times:?}");
+    assert!(times.windows(2).all(|pair| (29..=66).contains(&(pair[1] - pair[0]))), "{times:?}");
+}
+
 #[test]
 fn pid_adds_cells_within_slotframes_and_gives_them_back() {
     let mut world = World::line(2, 1.0, pid);
@@ -115,6 +178,26 @@ fn a_tunnel_is_dug_to_the_root_and_filled_in_again() {
     for child in 1..=3 {
         assert_eq!(world.negotiated_up(child), 1, "what MSF has negotiated stays");
     }
+}
+
+/// Ten datagrams at once over three hops: one cell a hop and slotframe carries them in ten slotframes at best, the
+/// four more of a tunnel in two.
+#[test]
+fn a_burst_passes_a_tunnel_in_a_fraction_of_the_time() {
+    let duration = |digs: bool| {
+        let mut world = World::line(3, 1.0, tunnel);
+        world.idle(at(120));
+        if digs {
+            world.network.mac_mut().begin_burst(at(120), NodeId(3));
+        }
+        world.idle(at(160));
+        let ten = [NodeId(3); 10];
+        world.run_all(at(200), &ten, Duration::from_secs(100));
+        assert_eq!(world.delivered.len(), 10);
+        world.delivered.last().unwrap().0.since(at(160)).as_secs_f64()
+    };
+    let (without, with) = (duration(false), duration(true));
+    assert!(without > 9.0 && with < 4.0, "{without:.1} s without a tunnel, {with:.1} s through one");
 }
 
 #[test]
