@@ -38,6 +38,19 @@ fn every_node_negotiates_one_cell_to_its_parent() {
     }
 }
 
+#[test]
+fn a_thousand_nodes_that_start_at_once_all_get_their_cell() {
+    let parent = |child: u16| (child - 1) / 10;
+    let links: Vec<LinkQuality> =
+        (1..1000).flat_map(|child| LinkQuality::symmetric(NodeId(parent(child)), NodeId(child), 0.9)).collect();
+    let mut world = World::new(1000, &links, &[], msf);
+    world.idle(at(300));
+    for child in 1..1000 {
+        let up = world.cells(child, parent(child), CellOptions::TRANSMIT, handle::NEGOTIATED);
+        assert_eq!(up.len(), 1, "node {child}");
+    }
+}
+
 /// 100 cells pass in 101 s of one cell a slotframe. A packet each 1.1 s uses 92 of 100 cells, more than 75: the
 /// node asks for a second one. With two, 46 are used, and it stays so.
 #[test]

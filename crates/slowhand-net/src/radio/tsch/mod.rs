@@ -3,6 +3,9 @@
 //! All nodes are synchronised and share one slotframe length. Nothing steps through slots: the next
 //! slot in which a node has a frame *and* a cell for it is computed, and what happens in that slot is
 //! worked out at once. Idle listening is counted when somebody asks.
+//!
+//! The schedule is given ([`layout`]), or changed while the network runs by a [scheduling function](scheduling), whose
+//! 6P messages are frames like all others. Enhanced beacons and keep-alives are not sent: clocks do not drift.
 
 mod activity;
 pub mod autonomous;

@@ -257,6 +257,7 @@ impl TransmitCells {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     fn cell(slot: u16, options: CellOptions, neighbor: Option<u16>, handle: u8) -> Cell {
         Cell { slot, channel_offset: 0, options, neighbor: neighbor.map(NodeId), handle }
@@ -301,5 +302,36 @@ mod tests {
         }
         assert_eq!(schedule.receive_slots_before(5_000_000_000), 2_000_000_000);
         assert_eq!((schedule.listens(3), schedule.listens(2)), (Some(0), None));
+    }
+
+    fn any_cells() -> impl Strategy<Value = Vec<Cell>> {
+        let options = prop_oneof![
+            Just(CellOptions::TRANSMIT),
+            Just(CellOptions::TRANSMIT_SHARED),
+            Just(CellOptions::RECEIVE),
+            Just(CellOptions::SHARED),
+        ];
+        let any_cell = (0..13u16, options).prop_map(|(slot, options)| cell(slot, options, None, handle::NEGOTIATED));
+        proptest::collection::vec(any_cell, 0..8)
+    }
+
+    proptest! {
+        /// What is computed is what stepping from slot to slot would find.
+        #[test]
+        fn computing_finds_what_stepping_finds(cells in any_cells(), asn in 0..100u64, wait in 0..40u64, skip in 0..9u32) {
+            let schedule = Schedule::new(13, cells);
+            let to = schedule.cells_to(NodeId(1));
+            let cell_of = |asn: u64| to.at((asn % 13) as u16);
+            let usable = |at: &u64| cell_of(*at).is_some_and(|cell| !cell.options.shared || *at >= asn + wait);
+            prop_assert_eq!(to.next(asn, asn + wait), (asn..asn + 60).find(usable));
+            let shared = |at: &u64| cell_of(*at).is_some_and(|cell| cell.options.shared);
+            if let Some(last) = (asn..asn + 13 * 9).filter(shared).nth(skip as usize) {
+                let backed_off = to.backed_off(asn, skip);
+                let first_again = (backed_off..).find(shared);
+                prop_assert_eq!(first_again, Some(last), "{} shared cells have passed", skip);
+            }
+            let listened = (0..asn).filter(|&at| schedule.listens_at(at).is_some()).count() as u64;
+            prop_assert_eq!(schedule.receive_slots_before(asn), listened);
+        }
     }
 }
