@@ -22,7 +22,16 @@ fn main() {
 }
 
 fn mbedtls(root: &Path) {
-    const CALLERS: &[&str] = &["md", "pk_wrap", "ssl_msg", "ssl_tls", "ssl_tls12_client", "ssl_tls12_server"];
+    const CALLERS: &[&str] = &[
+        "md",
+        "pk_wrap",
+        "psa_crypto_ecp",
+        "psa_crypto_hash",
+        "ssl_msg",
+        "ssl_tls",
+        "ssl_tls12_client",
+        "ssl_tls12_server",
+    ];
     const HEARD: &[&str] = &[
         "mbedtls_sha256",
         "mbedtls_sha256_update",
@@ -32,6 +41,7 @@ fn mbedtls(root: &Path) {
         "mbedtls_sha512_finish",
         "mbedtls_cipher_auth_encrypt_ext",
         "mbedtls_cipher_auth_decrypt_ext",
+        "mbedtls_ecp_mul",
         "mbedtls_ecdh_make_params",
         "mbedtls_ecdh_make_public",
         "mbedtls_ecdh_calc_secret",
@@ -65,6 +75,15 @@ fn mbedtls(root: &Path) {
         "pkparse",
         "platform",
         "platform_util",
+        "psa_crypto",
+        "psa_crypto_aead",
+        "psa_crypto_cipher",
+        "psa_crypto_client",
+        "psa_crypto_driver_wrappers_no_static",
+        "psa_crypto_mac",
+        "psa_crypto_rsa",
+        "psa_crypto_slot_management",
+        "psa_util",
         "rsa",
         "rsa_alt_helpers",
         "sha256",
@@ -73,6 +92,11 @@ fn mbedtls(root: &Path) {
         "ssl_client",
         "ssl_cookie",
         "ssl_debug_helpers_generated",
+        "ssl_tls13_client",
+        "ssl_tls13_generic",
+        "ssl_tls13_keys",
+        "ssl_tls13_server",
+        "threading",
         "version",
         "x509",
         "x509_crt",

@@ -10,8 +10,10 @@
 uint64_t slowhand_now_ns(void);
 /* The device's randomness. */
 void slowhand_random(uint8_t *output, size_t length);
-/* Hand one datagram to the network at the device's present time. */
-void slowhand_transmit(const uint8_t *datagram, size_t length);
+/* Hand one datagram to the network, or write these bytes to the stream, at the device's present time. */
+void slowhand_transmit(const uint8_t *octets, size_t length);
+/* A traffic secret of TLS 1.3, by its label in a key log. */
+void slowhand_key_log(const char *label, const uint8_t client_random[32], const uint8_t *secret, size_t length);
 /* The peer's Finished has just been verified. */
 void slowhand_verified(void);
 

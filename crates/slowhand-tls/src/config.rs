@@ -25,6 +25,28 @@ pub enum Protocol {
     /// DTLS 1.2 (RFC 6347).
     #[serde(rename = "dtls1.2")]
     Dtls12,
+    /// TLS 1.2 (RFC 5246).
+    #[serde(rename = "tls1.2")]
+    Tls12,
+    /// TLS 1.3 (RFC 8446).
+    #[serde(rename = "tls1.3")]
+    Tls13,
+}
+
+impl Protocol {
+    /// Whether it runs over a stream of bytes, which something below keeps in order and complete; otherwise over
+    /// datagrams.
+    pub const fn is_stream(self) -> bool {
+        !matches!(self, Self::Dtls12)
+    }
+
+    /// The version as a ProtocolVersion of TLS (RFC 8446 section 4.2.1); DTLS 1.2 is TLS 1.2 over datagrams.
+    pub(crate) const fn tls_version(self) -> u16 {
+        match self {
+            Self::Dtls12 | Self::Tls12 => 0x0303,
+            Self::Tls13 => 0x0304,
+        }
+    }
 }
 
 /// How the two ends agree on a key.
@@ -65,6 +87,14 @@ pub enum Suite {
     TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256,
     /// RFC 5289.
     TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384,
+    /// TLS 1.3, RFC 8446 appendix B.4.
+    TLS_AES_128_GCM_SHA256,
+    /// TLS 1.3, RFC 8446 appendix B.4.
+    TLS_AES_256_GCM_SHA384,
+    /// TLS 1.3, RFC 8446 appendix B.4.
+    TLS_AES_128_CCM_SHA256,
+    /// TLS 1.3, RFC 8446 appendix B.4.
+    TLS_AES_128_CCM_8_SHA256,
 }
 
 impl Suite {
@@ -82,11 +112,19 @@ impl Suite {
         Self::TLS_ECDHE_ECDSA_WITH_AES_256_CCM_8,
         Self::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256,
         Self::TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384,
+        Self::TLS_AES_128_GCM_SHA256,
+        Self::TLS_AES_256_GCM_SHA384,
+        Self::TLS_AES_128_CCM_SHA256,
+        Self::TLS_AES_128_CCM_8_SHA256,
     ];
 
     /// The number in the IANA registry of TLS cipher suites.
     pub const fn iana(self) -> u16 {
         match self {
+            Self::TLS_AES_128_GCM_SHA256 => 0x1301,
+            Self::TLS_AES_256_GCM_SHA384 => 0x1302,
+            Self::TLS_AES_128_CCM_SHA256 => 0x1304,
+            Self::TLS_AES_128_CCM_8_SHA256 => 0x1305,
             Self::TLS_PSK_WITH_AES_128_GCM_SHA256 => 0x00A8,
             Self::TLS_PSK_WITH_AES_256_GCM_SHA384 => 0x00A9,
             Self::TLS_PSK_WITH_AES_128_CCM => 0xC0A4,
@@ -107,7 +145,13 @@ impl Suite {
         Self::ALL.iter().copied().find(|suite| suite.iana() == number)
     }
 
-    /// How the two ends agree on a key.
+    /// Whether it is a suite of TLS 1.3; the others belong to (D)TLS 1.2.
+    pub const fn is_tls13(self) -> bool {
+        self.iana() >> 8 == 0x13
+    }
+
+    /// How the two ends agree on a key. A suite of TLS 1.3 leaves that open; here they do it with ECDHE and
+    /// ECDSA.
     pub fn key_exchange(self) -> KeyExchange {
         match self {
             Self::TLS_PSK_WITH_AES_128_CCM
@@ -121,7 +165,11 @@ impl Suite {
             | Self::TLS_ECDHE_ECDSA_WITH_AES_256_CCM
             | Self::TLS_ECDHE_ECDSA_WITH_AES_256_CCM_8
             | Self::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256
-            | Self::TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384 => KeyExchange::EcdheEcdsa,
+            | Self::TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384
+            | Self::TLS_AES_128_GCM_SHA256
+            | Self::TLS_AES_256_GCM_SHA384
+            | Self::TLS_AES_128_CCM_SHA256
+            | Self::TLS_AES_128_CCM_8_SHA256 => KeyExchange::EcdheEcdsa,
         }
     }
 }
@@ -276,19 +324,41 @@ impl SessionConfig {
     /// # Errors
     /// The first field that it cannot, with what was found and what is allowed.
     pub fn validate(&self) -> Result<(), ConfigError> {
-        let limits = self.stack.limits(self.suite.key_exchange());
-        one_of("suite", self.suite, limits.suites)?;
+        one_of("protocol", self.protocol, self.stack.protocols())?;
+        let suites: Vec<_> = self.stack.suites(self.protocol).collect();
+        one_of("suite", self.suite, &suites)?;
         one_of("credential", self.credential(), &[self.stack.credential(self.suite)])?;
         if self.suite.key_exchange() == KeyExchange::EcdheEcdsa {
-            one_of("curve", self.curve, limits.curves)?;
+            one_of("curve", self.curve, self.stack.curves(self.protocol))?;
         }
         check("psk_identity", &self.psk_identity, "1 to 32 octets", |identity| (1..=32).contains(&identity.len()))?;
+        if let Some(length) = self.max_fragment_length {
+            one_of("max_fragment_length", length, self.stack.fragment_lengths(self.protocol))?;
+        }
+        if self.protocol.is_stream() { self.validate_stream() } else { self.validate_datagrams() }
+    }
+
+    /// What a stream has none of.
+    fn validate_stream(&self) -> Result<(), ConfigError> {
+        let octets = |octets: u16| format!("{octets} octets");
+        let seconds = |value: Duration| Seconds(value).to_string();
+        for (field, found) in [
+            ("mtu", self.mtu.map(octets)),
+            ("first_timeout", self.first_timeout.map(seconds)),
+            ("maximum_timeout", self.maximum_timeout.map(seconds)),
+            ("connection_id", self.connection_id.map(u16::from).map(octets)),
+        ] {
+            let allowed = format!("none ({} runs over a stream: no datagrams, no timers)", self.protocol);
+            found.map_or(Ok(()), |found| check(field, &found, &allowed, |_| false))?;
+        }
+        Ok(())
+    }
+
+    fn validate_datagrams(&self) -> Result<(), ConfigError> {
+        let limits = self.stack.limits(self.suite.key_exchange());
         if let Some(mtu) = self.mtu {
             let allowed = format!("{} octets or more ({})", limits.mtu, limits.mtu_reason);
             check("mtu", &mtu, &allowed, |mtu| *mtu >= limits.mtu)?;
-        }
-        if let Some(length) = self.max_fragment_length {
-            one_of("max_fragment_length", length, limits.fragment_lengths)?;
         }
         self.validate_timeouts()?;
         if let Some(length) = self.connection_id {

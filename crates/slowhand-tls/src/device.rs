@@ -7,6 +7,7 @@
 
 use std::cell::Cell;
 use std::collections::VecDeque;
+use std::ffi::{CStr, c_char};
 use std::ops::Range;
 use std::ptr::{self, NonNull};
 use std::slice;
@@ -18,7 +19,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::config::Curve;
 use crate::operation::{Aead, AeadMode, Operation, Performed, Processor};
-use crate::session::Transmit;
+use crate::session::{Transmit, key_log_line};
 
 /// The state that a library's callbacks act on.
 pub(crate) struct Device {
@@ -28,6 +29,7 @@ pub(crate) struct Device {
     outbox: Outbox,
     performed: Vec<Performed>,
     verified_at: Option<Duration>,
+    key_log: Vec<String>,
 }
 
 impl Device {
@@ -39,6 +41,7 @@ impl Device {
             outbox: Outbox::default(),
             performed: Vec::new(),
             verified_at: None,
+            key_log: Vec::new(),
         }
     }
 
@@ -69,6 +72,11 @@ impl Device {
         self.verified_at
     }
 
+    /// The lines that [`slowhand_key_log`] has had.
+    pub(crate) fn key_log(&self) -> &[String] {
+        &self.key_log
+    }
+
     pub(crate) fn poll_transmit(&mut self) -> Option<Transmit<'_>> {
         self.outbox.pop()
     }
@@ -86,7 +94,7 @@ impl Device {
     }
 }
 
-/// Datagrams that wait to be taken out, back to back in one buffer that is used again.
+/// Datagrams, or writes to a stream, that wait to be taken out, back to back in one buffer that is used again.
 #[derive(Default)]
 struct Outbox {
     octets: Vec<u8>,
@@ -94,12 +102,12 @@ struct Outbox {
 }
 
 impl Outbox {
-    fn push(&mut self, at: Duration, datagram: &[u8]) {
+    fn push(&mut self, at: Duration, bytes: &[u8]) {
         if self.waiting.is_empty() {
             self.octets.clear();
         }
         let begin = self.octets.len();
-        self.octets.extend_from_slice(datagram);
+        self.octets.extend_from_slice(bytes);
         self.waiting.push_back((at, begin..self.octets.len()));
     }
 
@@ -165,10 +173,25 @@ unsafe extern "C" fn slowhand_random(output: *mut u8, length: usize) {
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn slowhand_transmit(datagram: *const u8, length: usize) {
-    // SAFETY: the caller passes `length` readable octets, and the libraries send no empty datagram.
-    let datagram = unsafe { slice::from_raw_parts(datagram, length) };
-    with_current(|device| device.outbox.push(device.clock, datagram));
+unsafe extern "C" fn slowhand_transmit(octets: *const u8, length: usize) {
+    // SAFETY: the caller passes `length` readable octets, and the libraries send nothing that is empty.
+    let octets = unsafe { slice::from_raw_parts(octets, length) };
+    with_current(|device| device.outbox.push(device.clock, octets));
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn slowhand_key_log(
+    label: *const c_char,
+    client_random: *const u8,
+    secret: *const u8,
+    length: usize,
+) {
+    // SAFETY: the caller passes a C string, a random of 32 octets and a secret of `length` octets.
+    let (label, client_random, secret) = unsafe {
+        (CStr::from_ptr(label), slice::from_raw_parts(client_random, 32), slice::from_raw_parts(secret, length))
+    };
+    let line = key_log_line(&label.to_string_lossy(), client_random, secret);
+    with_current(|device| device.key_log.push(line));
 }
 
 #[unsafe(no_mangle)]

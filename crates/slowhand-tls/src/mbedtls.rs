@@ -1,6 +1,6 @@
 //! Mbed TLS behind the [`Session`] trait.
 //!
-//! The library runs unmodified through its public callbacks: its I/O is one datagram at a time, its
+//! The library runs unmodified through its public callbacks: its I/O is one datagram or one write at a time, its
 //! timers (`mbedtls_ssl_set_timer_cb`) and its calendar run on the device's clock, its randomness is the
 //! device's. Each session has a configuration of its own: to set one up costs microseconds, and the
 //! library writes into what sessions would share (keys cache precomputed points).
@@ -34,6 +34,7 @@ pub(crate) fn version() -> String {
 pub(crate) struct MbedtlsSession {
     device: Box<Device>,
     library: NonNull<ffi::slowhand_mbedtls>,
+    protocol: Protocol,
     is_client: bool,
     status: Status,
 }
@@ -62,18 +63,17 @@ impl MbedtlsSession {
         let library = NonNull::new(library).ok_or_else(|| library_failure(error))?;
         device.forget_setup();
         let is_client = config.role == Role::Client;
-        Ok(Self { device, library, is_client, status: Status::Handshaking })
+        Ok(Self { device, library, protocol: config.protocol, is_client, status: Status::Handshaking })
     }
 
-    fn drive(&mut self, now: Duration, datagram: &[u8]) {
+    fn drive(&mut self, now: Duration, input: &[u8]) {
         if matches!(self.status, Status::Failed(_)) {
             return;
         }
         self.device.wake(now);
         let library = self.library.as_ptr();
-        // SAFETY: `library` is alive as long as `self`, and the datagram as long as the call.
-        let outcome =
-            self.device.run(|| unsafe { ffi::slowhand_mbedtls_drive(library, datagram.as_ptr(), datagram.len()) });
+        // SAFETY: `library` is alive as long as `self`, and the input as long as the call.
+        let outcome = self.device.run(|| unsafe { ffi::slowhand_mbedtls_drive(library, input.as_ptr(), input.len()) });
         self.status = match outcome {
             0 => Status::Handshaking,
             1 => Status::Established { at: self.device.verified_at().unwrap_or(self.device.clock()) },
@@ -148,6 +148,11 @@ impl Session for MbedtlsSession {
         (exist == 1).then_some(secrets)
     }
 
+    fn key_log(&self) -> Vec<String> {
+        let secrets = self.secrets().map(|secrets| secrets.key_log_line());
+        secrets.into_iter().chain(self.device.key_log().iter().cloned()).collect()
+    }
+
     fn negotiated(&self) -> Option<Negotiated> {
         if !matches!(self.status, Status::Established { .. }) {
             return None;
@@ -157,7 +162,7 @@ impl Session for MbedtlsSession {
             (ffi::slowhand_mbedtls_suite(self.library.as_ptr()), ffi::slowhand_mbedtls_peer_cid(self.library.as_ptr()))
         };
         Some(Negotiated {
-            protocol: Protocol::Dtls12,
+            protocol: self.protocol,
             suite: Suite::from_iana(suite)?,
             connection_id: u8::try_from(cid).ok(),
         })
@@ -176,6 +181,8 @@ fn options(config: &SessionConfig) -> ffi::slowhand_mbedtls_options {
     let (first, maximum) = config.timeouts();
     let mut options = ffi::slowhand_mbedtls_options {
         is_server: (config.role == Role::Server).into(),
+        is_stream: config.protocol.is_stream().into(),
+        version: config.protocol.tls_version(),
         suite: config.suite.iana(),
         group: 0,
         request_client_certificate: (config.auth == Auth::Mutual).into(),

@@ -2,6 +2,9 @@
 //!
 //! What a handshake does here (which datagrams of which sizes, how it ends when some are lost) is the
 //! library's own doing; what it does otherwise in the laboratory is the network's.
+//!
+//! A path without faults keeps order and loses nothing, so it carries streams as well: a [`Datagram`] is then one
+//! write, which arrives as a whole. With faults it is no stream.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -53,14 +56,14 @@ pub enum Direction {
     ToClient,
 }
 
-/// A datagram that was sent.
+/// A datagram, or a write to a stream, that was sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Datagram {
     /// When its sender had it ready.
     pub at: Duration,
     /// Which way it went.
     pub direction: Direction,
-    /// The UDP payload.
+    /// The UDP payload, or the bytes written.
     pub bytes: Vec<u8>,
     /// The path lost it.
     pub dropped: bool,
@@ -95,7 +98,7 @@ pub struct Transcript {
 }
 
 impl Transcript {
-    /// The sizes of what was sent, in octets of UDP payload.
+    /// The sizes of what was sent, in octets of UDP payload or of each write.
     pub fn sizes(&self) -> Vec<usize> {
         self.datagrams.iter().map(|datagram| datagram.bytes.len()).collect()
     }

@@ -21,7 +21,7 @@ pub trait Session: Send {
     /// Sends the client's first flight. Nothing for a server.
     fn start(&mut self, now: Duration);
 
-    /// Takes one datagram that arrived (or, for a stream session, bytes).
+    /// Takes one datagram that arrived (or, for a stream session, bytes, split anyhow).
     ///
     /// What the library refuses is dropped or ends the handshake, as the library has it; it is
     /// never an error of this call.
@@ -30,7 +30,10 @@ pub trait Session: Send {
     /// Lets timers expire that are due at `now`.
     fn handle_timeout(&mut self, now: Duration);
 
-    /// The next datagram to hand to the network, in the order of their times.
+    /// The next datagram to hand to the network, or the next write to the stream, in the order of their times.
+    ///
+    /// What a library writes at once is one write: how it falls into segments is the business of what carries
+    /// the stream.
     fn poll_transmit(&mut self) -> Option<Transmit<'_>>;
 
     /// When [`handle_timeout`](Self::handle_timeout) is to be called next; `None`: no timer runs.
@@ -45,8 +48,14 @@ pub trait Session: Send {
     /// Hands over, and forgets, what was computed since the last call, in time order.
     fn drain_operations(&mut self, receive: &mut dyn FnMut(Performed));
 
-    /// The secrets of the session for a key log, once they exist.
+    /// The secrets of a session of version 1.2, once they exist; TLS 1.3 has no master secret.
     fn secrets(&self) -> Option<Secrets>;
+
+    /// The lines that the NSS key log format (`SSLKEYLOGFILE`) has for this session, without line ends: one for
+    /// a session of version 1.2, one for each traffic secret of TLS 1.3 as soon as it exists.
+    fn key_log(&self) -> Vec<String> {
+        self.secrets().iter().map(Secrets::key_log_line).collect()
+    }
 
     /// What the two ends agreed on, once the handshake is complete.
     fn negotiated(&self) -> Option<Negotiated>;
@@ -98,7 +107,7 @@ pub enum Failure {
     },
 }
 
-/// The secrets of a TLS 1.2 session.
+/// The secrets of a session of TLS or DTLS 1.2.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secrets {
     /// The random of the ClientHello (RFC 5246 section 7.4.1.2).
@@ -111,8 +120,13 @@ impl Secrets {
     /// The line that the NSS key log format (`SSLKEYLOGFILE`) has for this session, without a
     /// line end.
     pub fn key_log_line(&self) -> String {
-        format!("CLIENT_RANDOM {} {}", Hex(&self.client_random), Hex(&self.master_secret))
+        key_log_line("CLIENT_RANDOM", &self.client_random, &self.master_secret)
     }
+}
+
+/// A line of the NSS key log format.
+pub(crate) fn key_log_line(label: &str, client_random: &[u8], secret: &[u8]) -> String {
+    format!("{label} {} {}", Hex(client_random), Hex(secret))
 }
 
 impl fmt::Debug for Secrets {

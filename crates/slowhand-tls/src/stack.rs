@@ -19,13 +19,10 @@ pub enum Stack {
     Tinydtls,
 }
 
-/// What a library can do with one key exchange.
+/// What a library can do over datagrams with one key exchange.
 pub(crate) struct Limits {
-    pub(crate) suites: &'static [Suite],
-    pub(crate) curves: &'static [Curve],
     pub(crate) mtu: u16,
     pub(crate) mtu_reason: &'static str,
-    pub(crate) fragment_lengths: &'static [u16],
     pub(crate) connection_id: bool,
     pub(crate) without_cookie: bool,
 }
@@ -63,23 +60,53 @@ impl Stack {
         }
     }
 
+    pub(crate) const fn protocols(self) -> &'static [Protocol] {
+        match self {
+            Self::Mbedtls => &[Protocol::Dtls12, Protocol::Tls12, Protocol::Tls13],
+            Self::Tinydtls => &[Protocol::Dtls12],
+        }
+    }
+
+    /// Of all protocols.
+    const fn all_suites(self) -> &'static [Suite] {
+        match self {
+            Self::Mbedtls => Suite::ALL,
+            Self::Tinydtls => tinydtls::SUITES,
+        }
+    }
+
+    pub(crate) fn suites(self, protocol: Protocol) -> impl Iterator<Item = Suite> {
+        let suites = self.all_suites().iter().copied();
+        suites.filter(move |suite| suite.is_tls13() == (protocol == Protocol::Tls13))
+    }
+
+    /// TLS 1.3 has no secp192r1 (RFC 8446 section 4.2.7).
+    pub(crate) const fn curves(self, protocol: Protocol) -> &'static [Curve] {
+        match (self, protocol) {
+            (Self::Mbedtls, Protocol::Dtls12 | Protocol::Tls12) => &[Curve::Secp192r1, Curve::Secp256r1],
+            _ => &[Curve::Secp256r1],
+        }
+    }
+
+    /// The maximum fragment lengths that can be negotiated.
+    pub(crate) const fn fragment_lengths(self, protocol: Protocol) -> &'static [u16] {
+        match (self, protocol) {
+            (Self::Mbedtls, Protocol::Dtls12 | Protocol::Tls12) => &[512, 1024, 2048, 4096],
+            _ => &[],
+        }
+    }
+
     pub(crate) fn limits(self, key_exchange: KeyExchange) -> Limits {
         match self {
             Self::Mbedtls => Limits {
-                suites: Suite::ALL,
-                curves: &[Curve::Secp192r1, Curve::Secp256r1],
                 mtu: mbedtls::MINIMUM_MTU,
                 mtu_reason: "the library does not fragment a ClientHello",
-                fragment_lengths: &[512, 1024, 2048, 4096],
                 connection_id: true,
                 without_cookie: true,
             },
             Self::Tinydtls => Limits {
-                suites: tinydtls::SUITES,
-                curves: &[Curve::Secp256r1],
                 mtu: tinydtls::largest_datagram(key_exchange),
                 mtu_reason: "the library neither sends nor accepts fragments of a handshake message",
-                fragment_lengths: &[],
                 connection_id: false,
                 without_cookie: false,
             },
@@ -92,8 +119,8 @@ impl Stack {
                 name: self,
                 version: mbedtls::version(),
                 licence: "Apache-2.0 OR GPL-2.0-or-later",
-                protocols: &[Protocol::Dtls12],
-                suites: Suite::ALL,
+                protocols: self.protocols(),
+                suites: self.all_suites(),
                 credentials: &[Credential::Psk, Credential::Certificate],
                 features: &[
                     "secp192r1",
@@ -110,8 +137,8 @@ impl Stack {
                 name: self,
                 version: tinydtls::version(),
                 licence: "EPL-1.0 OR BSD-3-Clause",
-                protocols: &[Protocol::Dtls12],
-                suites: tinydtls::SUITES,
+                protocols: self.protocols(),
+                suites: self.all_suites(),
                 credentials: &[Credential::Psk, Credential::RawPublicKey],
                 features: &[
                     "secp256r1",

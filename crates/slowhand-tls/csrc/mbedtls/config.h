@@ -1,5 +1,5 @@
 /* The mbedTLS build of the laboratory: those parts of the library's default configuration that
- * DTLS 1.2 with PSK or ECDHE-ECDSA uses or shows on the wire (the signature algorithms that a
+ * (D)TLS 1.2 with PSK or ECDHE-ECDSA and TLS 1.3 with ECDHE-ECDSA use or show on the wire (the signature algorithms that a
  * ClientHello lists follow from the hashes and from RSA), each option as by default unless a
  * comment says otherwise. */
 #ifndef SLOWHAND_MBEDTLS_CONFIG_H
@@ -46,6 +46,15 @@
 #define MBEDTLS_SHA384_C
 #define MBEDTLS_SHA512_C
 
+/* TLS 1.3 computes through PSA, whose key store all sessions of the process share: hence the locks. Its
+ * randomness is the device's. */
+#define MBEDTLS_HKDF_C
+#define MBEDTLS_PSA_CRYPTO_C
+#define MBEDTLS_PSA_CRYPTO_EXTERNAL_RNG
+#define MBEDTLS_PSA_KEY_STORE_DYNAMIC
+#define MBEDTLS_THREADING_C
+#define MBEDTLS_THREADING_PTHREAD
+
 /* X.509 */
 #define MBEDTLS_X509_USE_C
 #define MBEDTLS_X509_CRT_PARSE_C
@@ -58,6 +67,9 @@
 #define MBEDTLS_SSL_SRV_C
 #define MBEDTLS_SSL_COOKIE_C
 #define MBEDTLS_SSL_PROTO_TLS1_2
+#define MBEDTLS_SSL_PROTO_TLS1_3
+#define MBEDTLS_SSL_TLS1_3_COMPATIBILITY_MODE
+#define MBEDTLS_SSL_TLS1_3_KEY_EXCHANGE_MODE_EPHEMERAL_ENABLED
 #define MBEDTLS_SSL_PROTO_DTLS
 #define MBEDTLS_SSL_ALL_ALERT_MESSAGES
 #define MBEDTLS_SSL_CONTEXT_SERIALIZATION

@@ -40,7 +40,7 @@ static uint16_t named_group(mbedtls_ecp_group_id id)
     return info == NULL ? 0 : info->tls_id;
 }
 
-/* Called by md.c */
+/* Called by md.c, and by psa_crypto_hash.c for TLS 1.3 */
 
 int slowhand_mbedtls_sha256_update(mbedtls_sha256_context *ctx, const unsigned char *input, size_t ilen)
 {
@@ -143,6 +143,17 @@ int slowhand_mbedtls_ecdh_calc_secret(mbedtls_ecdh_context *ctx, size_t *olen, u
 {
     int ret = mbedtls_ecdh_calc_secret(ctx, olen, buf, blen, f_rng, p_rng);
     slowhand_ecdh_agree(named_group(ctx->grp_id));
+    return ret;
+}
+
+/* Called by psa_crypto_ecp.c for TLS 1.3, as is the calculation of the secret. A key pair there begins as its
+ * scalar; its point is computed when the public key is exported for the KeyShareEntry. */
+
+int slowhand_mbedtls_ecp_mul(mbedtls_ecp_group *grp, mbedtls_ecp_point *R, const mbedtls_mpi *m,
+                             const mbedtls_ecp_point *P, int (*f_rng)(void *, unsigned char *, size_t), void *p_rng)
+{
+    int ret = mbedtls_ecp_mul(grp, R, m, P, f_rng, p_rng);
+    slowhand_ecdh_generate(named_group(grp->id));
     return ret;
 }
 

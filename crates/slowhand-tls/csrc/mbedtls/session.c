@@ -12,10 +12,12 @@
 #include "mbedtls/error.h"
 #include "mbedtls/platform.h"
 #include "mbedtls/platform_time.h"
+#include "mbedtls/psa_util.h"
 #include "mbedtls/ssl.h"
 #include "mbedtls/ssl_ciphersuites.h"
 #include "mbedtls/ssl_cookie.h"
 #include "mbedtls/version.h"
+#include "psa/crypto.h"
 
 /* The calendar time at which every world begins: 2030-01-01T00:00:00Z. Assumed; it only has to lie
  * within the validity of the certificates. */
@@ -35,7 +37,7 @@ struct slowhand_mbedtls {
     mbedtls_x509_crt_profile profile;
     int is_complete;
     uint64_t intermediate_ns, final_ns;
-    const uint8_t *input; /* the datagram being handled; NULL when it was read */
+    const uint8_t *input; /* what has arrived and is not yet read */
     size_t input_len;
     int has_secrets;
     uint8_t client_random[32], master_secret[48];
@@ -66,6 +68,15 @@ static int random_octets(void *unused, unsigned char *output, size_t length)
     return 0;
 }
 
+psa_status_t mbedtls_psa_external_get_random(mbedtls_psa_external_random_context_t *unused, uint8_t *output,
+                                             size_t size, size_t *length)
+{
+    (void) unused;
+    slowhand_random(output, size);
+    *length = size;
+    return PSA_SUCCESS;
+}
+
 void slowhand_mbedtls_initialise(void)
 {
     /* All of the library's global state is written here and only read from then on: each of these
@@ -74,6 +85,7 @@ void slowhand_mbedtls_initialise(void)
     mbedtls_ssl_list_ciphersuites();
     mbedtls_cipher_list();
     mbedtls_ecp_grp_id_list();
+    psa_crypto_init();
     /* Which instructions the processor has. */
     static const unsigned char ANY_KEY[16];
     mbedtls_aes_context aes;
@@ -94,21 +106,28 @@ void slowhand_mbedtls_error_text(int error, char *text, size_t size)
 
 /* What the library calls back */
 
-static int send_datagram(void *unused, const unsigned char *datagram, size_t length)
+static int is_datagram(const slowhand_mbedtls *session)
+{
+    return session->conf.transport == MBEDTLS_SSL_TRANSPORT_DATAGRAM;
+}
+
+/* One datagram, or one write to a stream. */
+static int send_octets(void *unused, const unsigned char *octets, size_t length)
 {
     (void) unused;
-    slowhand_transmit(datagram, length);
+    slowhand_transmit(octets, length);
     return (int) length;
 }
 
-static int receive_datagram(void *context, unsigned char *buffer, size_t size)
+static int receive_octets(void *context, unsigned char *buffer, size_t size)
 {
     slowhand_mbedtls *session = context;
-    if (session->input == NULL)
+    if (session->input_len == 0)
         return MBEDTLS_ERR_SSL_WANT_READ;
-    size_t length = session->input_len < size ? session->input_len : size; /* as recv() truncates */
+    size_t length = session->input_len < size ? session->input_len : size;
     memcpy(buffer, session->input, length);
-    session->input = NULL;
+    session->input += length;
+    session->input_len -= is_datagram(session) ? session->input_len : length; /* as recv() truncates */
     return (int) length;
 }
 
@@ -140,6 +159,22 @@ static void export_keys(void *context, mbedtls_ssl_key_export_type type, const u
     slowhand_mbedtls *session = context;
     (void) server_random;
     (void) prf;
+    switch (type) {
+    case MBEDTLS_SSL_KEY_EXPORT_TLS1_3_CLIENT_HANDSHAKE_TRAFFIC_SECRET:
+        slowhand_key_log("CLIENT_HANDSHAKE_TRAFFIC_SECRET", client_random, secret, secret_len);
+        break;
+    case MBEDTLS_SSL_KEY_EXPORT_TLS1_3_SERVER_HANDSHAKE_TRAFFIC_SECRET:
+        slowhand_key_log("SERVER_HANDSHAKE_TRAFFIC_SECRET", client_random, secret, secret_len);
+        break;
+    case MBEDTLS_SSL_KEY_EXPORT_TLS1_3_CLIENT_APPLICATION_TRAFFIC_SECRET:
+        slowhand_key_log("CLIENT_TRAFFIC_SECRET_0", client_random, secret, secret_len);
+        break;
+    case MBEDTLS_SSL_KEY_EXPORT_TLS1_3_SERVER_APPLICATION_TRAFFIC_SECRET:
+        slowhand_key_log("SERVER_TRAFFIC_SECRET_0", client_random, secret, secret_len);
+        break;
+    default:
+        break;
+    }
     if (type != MBEDTLS_SSL_KEY_EXPORT_TLS12_MASTER_SECRET || secret_len != sizeof session->master_secret)
         return;
     memcpy(session->client_random, client_random, sizeof session->client_random);
@@ -191,9 +226,13 @@ static int configure(slowhand_mbedtls *session, const struct slowhand_mbedtls_op
 {
     mbedtls_ssl_config *conf = &session->conf;
     int ret = mbedtls_ssl_config_defaults(conf, options->is_server ? MBEDTLS_SSL_IS_SERVER : MBEDTLS_SSL_IS_CLIENT,
-                                          MBEDTLS_SSL_TRANSPORT_DATAGRAM, MBEDTLS_SSL_PRESET_DEFAULT);
+                                          options->is_stream ? MBEDTLS_SSL_TRANSPORT_STREAM
+                                                             : MBEDTLS_SSL_TRANSPORT_DATAGRAM,
+                                          MBEDTLS_SSL_PRESET_DEFAULT);
     if (ret != 0)
         return ret;
+    mbedtls_ssl_conf_min_tls_version(conf, (mbedtls_ssl_protocol_version) options->version);
+    mbedtls_ssl_conf_max_tls_version(conf, (mbedtls_ssl_protocol_version) options->version);
     mbedtls_ssl_conf_rng(conf, random_octets, NULL);
     session->suites[0] = options->suite;
     mbedtls_ssl_conf_ciphersuites(conf, session->suites);
@@ -205,7 +244,7 @@ static int configure(slowhand_mbedtls *session, const struct slowhand_mbedtls_op
     if (options->cid >= 0
         && (ret = mbedtls_ssl_conf_cid(conf, (size_t) options->cid, MBEDTLS_SSL_UNEXPECTED_CID_IGNORE)) != 0)
         return ret;
-    if (options->is_server) {
+    if (options->is_server && !options->is_stream) {
         if (options->cookie) {
             if ((ret = mbedtls_ssl_cookie_setup(&session->cookie, random_octets, NULL)) != 0)
                 return ret;
@@ -214,9 +253,9 @@ static int configure(slowhand_mbedtls *session, const struct slowhand_mbedtls_op
         } else {
             mbedtls_ssl_conf_dtls_cookies(conf, NULL, NULL, NULL);
         }
-    } else {
-        mbedtls_ssl_conf_session_tickets(conf, MBEDTLS_SSL_SESSION_TICKETS_DISABLED);
     }
+    if (!options->is_server)
+        mbedtls_ssl_conf_session_tickets(conf, MBEDTLS_SSL_SESSION_TICKETS_DISABLED);
     return 0;
 }
 
@@ -232,16 +271,18 @@ static int set_up(slowhand_mbedtls *session, const struct slowhand_mbedtls_optio
         if ((ret = mbedtls_ssl_set_cid(ssl, MBEDTLS_SSL_CID_ENABLED, cid, (size_t) options->cid)) != 0)
             return ret;
     }
-    if (options->is_server) {
+    if (options->is_server && !options->is_stream) {
         if ((ret = mbedtls_ssl_set_client_transport_id(ssl, TRANSPORT_ID, sizeof TRANSPORT_ID)) != 0)
             return ret;
-    } else if (options->trusted != NULL && (ret = mbedtls_ssl_set_hostname(ssl, NULL)) != 0) {
+    }
+    if (!options->is_server && options->trusted != NULL && (ret = mbedtls_ssl_set_hostname(ssl, NULL)) != 0) {
         return ret; /* NULL: the peer is known by its key, not by a name */
     }
     if (options->mtu != 0)
         mbedtls_ssl_set_mtu(ssl, options->mtu);
-    mbedtls_ssl_set_bio(ssl, session, send_datagram, receive_datagram, NULL);
-    mbedtls_ssl_set_timer_cb(ssl, session, set_timer, get_timer);
+    mbedtls_ssl_set_bio(ssl, session, send_octets, receive_octets, NULL);
+    if (!options->is_stream)
+        mbedtls_ssl_set_timer_cb(ssl, session, set_timer, get_timer);
     mbedtls_ssl_set_export_keys_cb(ssl, export_keys, session);
     return 0;
 }
@@ -315,7 +356,7 @@ static int read_records(slowhand_mbedtls *session)
     int ret;
     do {
         ret = mbedtls_ssl_read(&session->ssl, application_data, sizeof application_data);
-    } while (ret > 0);
+    } while (ret > 0 || ret == MBEDTLS_ERR_SSL_RECEIVED_NEW_SESSION_TICKET);
     if (ret == MBEDTLS_ERR_SSL_CLIENT_RECONNECT)
         session->is_complete = 0; /* a valid ClientHello of a new epoch 0: the library starts anew */
     return ret;
@@ -331,15 +372,16 @@ static int proceed(slowhand_mbedtls *session)
     return ret;
 }
 
-int slowhand_mbedtls_drive(slowhand_mbedtls *session, const uint8_t *datagram, size_t length)
+int slowhand_mbedtls_drive(slowhand_mbedtls *session, const uint8_t *input, size_t length)
 {
-    session->input = length > 0 ? datagram : NULL;
+    session->input = input;
     session->input_len = length;
     int ret = proceed(session);
-    /* The library looks at its timer before its socket, and returns when it was the timer. */
-    if (ret == MBEDTLS_ERR_SSL_WANT_READ && session->input != NULL)
+    /* The library looks at its timer before its socket, and returns when it was the timer; and in a stream, more
+     * may stand behind the end of the handshake. */
+    if ((ret == 0 || ret == MBEDTLS_ERR_SSL_WANT_READ) && session->input_len > 0)
         ret = proceed(session);
-    session->input = NULL;
+    session->input_len = 0;
     if (ret == 0 || ret == MBEDTLS_ERR_SSL_WANT_READ || ret == MBEDTLS_ERR_SSL_WANT_WRITE)
         return session->is_complete;
     return ret;

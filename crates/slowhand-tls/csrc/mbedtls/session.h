@@ -9,6 +9,8 @@ typedef struct slowhand_mbedtls slowhand_mbedtls;
 
 struct slowhand_mbedtls_options {
     int is_server;
+    int is_stream;                 /* TLS over bytes, not DTLS over datagrams */
+    uint16_t version;              /* ProtocolVersion as in TLS: 0x0303 1.2, 0x0304 1.3 */
     uint16_t suite;                /* IANA cipher suite */
     uint16_t group;                /* TLS NamedGroup; 0: no elliptic curve */
     int request_client_certificate;
@@ -27,13 +29,13 @@ struct slowhand_mbedtls_options {
 slowhand_mbedtls *slowhand_mbedtls_new(const struct slowhand_mbedtls_options *options, int *error);
 void slowhand_mbedtls_free(slowhand_mbedtls *session);
 
-/* Go on as far as possible with the datagram given (length 0: none) and the clock.
+/* Go on as far as possible with the datagram or the bytes given (length 0: none) and the clock.
  * 0: the handshake goes on; 1: it is complete; negative: it failed with that error code. */
-int slowhand_mbedtls_drive(slowhand_mbedtls *session, const uint8_t *datagram, size_t length);
+int slowhand_mbedtls_drive(slowhand_mbedtls *session, const uint8_t *input, size_t length);
 
 /* Nanoseconds since the world began; UINT64_MAX: no timer runs. */
 uint64_t slowhand_mbedtls_deadline_ns(const slowhand_mbedtls *session);
-/* 1 and the values, or 0 while they do not exist. */
+/* 1 and the values of a session of version 1.2, or 0 while they do not exist. */
 int slowhand_mbedtls_secrets(const slowhand_mbedtls *session, uint8_t client_random[32], uint8_t master_secret[48]);
 /* IANA number of the negotiated suite, 0 before. */
 uint16_t slowhand_mbedtls_suite(const slowhand_mbedtls *session);

@@ -17,6 +17,8 @@ pub(super) struct slowhand_mbedtls {
 #[repr(C)]
 pub(super) struct slowhand_mbedtls_options {
     pub(super) is_server: c_int,
+    pub(super) is_stream: c_int,
+    pub(super) version: u16,
     pub(super) suite: u16,
     pub(super) group: u16,
     pub(super) request_client_certificate: c_int,
@@ -48,7 +50,7 @@ unsafe extern "C" {
         error: *mut c_int,
     ) -> *mut slowhand_mbedtls;
     pub(super) fn slowhand_mbedtls_free(session: *mut slowhand_mbedtls);
-    pub(super) fn slowhand_mbedtls_drive(session: *mut slowhand_mbedtls, datagram: *const u8, length: usize) -> c_int;
+    pub(super) fn slowhand_mbedtls_drive(session: *mut slowhand_mbedtls, input: *const u8, length: usize) -> c_int;
 
     pub(super) fn slowhand_mbedtls_deadline_ns(session: *const slowhand_mbedtls) -> u64;
     pub(super) fn slowhand_mbedtls_secrets(

@@ -20,6 +20,13 @@ fn refused(stack: Stack, suite: Suite, change: impl Fn(&mut SessionConfig)) -> (
     }
 }
 
+fn tls13(change: impl Fn(&mut SessionConfig)) -> (String, String) {
+    refused(Stack::Mbedtls, Suite::TLS_AES_128_CCM_SHA256, |config| {
+        config.protocol = Protocol::Tls13;
+        change(config);
+    })
+}
+
 #[test]
 fn each_field_is_checked() {
     let ms = |ms| Some(Duration::from_millis(ms));
@@ -42,6 +49,15 @@ fn each_field_is_checked() {
         ("maximum_timeout", refused(Stack::Mbedtls, PSK, |config| config.maximum_timeout = ms(500))),
         ("connection_id", refused(Stack::Tinydtls, PSK, |config| config.connection_id = Some(4))),
         ("connection_id", refused(Stack::Mbedtls, PSK, |config| config.connection_id = Some(33))),
+        ("protocol", refused(Stack::Tinydtls, PSK, |config| config.protocol = Protocol::Tls12)),
+        ("suite", refused(Stack::Mbedtls, PSK, |config| config.protocol = Protocol::Tls13)),
+        ("suite", refused(Stack::Mbedtls, Suite::TLS_AES_128_CCM_SHA256, |_| ())),
+        ("curve", tls13(|config| config.curve = Curve::Secp192r1)),
+        ("max_fragment_length", tls13(|config| config.max_fragment_length = Some(512))),
+        ("mtu", tls13(|config| config.mtu = Some(1280))),
+        ("first_timeout", tls13(|config| config.first_timeout = ms(1000))),
+        ("maximum_timeout", tls13(|config| config.maximum_timeout = ms(60_000))),
+        ("connection_id", tls13(|config| config.connection_id = Some(0))),
         ("cookie", refused(Stack::Tinydtls, PSK, |config| config.cookie = false)),
     ];
     for (field, (found, message)) in cases {

@@ -9,3 +9,4 @@ mod pair;
 mod performance;
 mod robustness;
 mod sizes;
+mod stream;

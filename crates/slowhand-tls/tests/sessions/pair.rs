@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use slowhand_tls::memory::{Path, Transcript};
-use slowhand_tls::{Processor, Role, Session, SessionConfig, Stack, Suite, Weightless, build};
+use slowhand_tls::{Processor, Protocol, Role, Session, SessionConfig, Stack, Suite, Weightless, build};
 
 /// Both ends of a session, to be changed before they are built.
 #[derive(Clone)]
@@ -23,6 +23,11 @@ impl Pair {
             client_processor: Arc::new(Weightless),
             server_processor: Arc::new(Weightless),
         }
+    }
+
+    /// A session of this protocol and suite.
+    pub fn of(stack: Stack, protocol: Protocol, suite: Suite) -> Self {
+        Self::new(stack, suite).both(|config| config.protocol = protocol)
     }
 
     /// Changes both ends alike.

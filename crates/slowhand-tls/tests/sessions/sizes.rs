@@ -5,7 +5,7 @@
 
 use slowhand_tls::memory::{End, Path};
 use slowhand_tls::wire::{self, MessageType};
-use slowhand_tls::{Auth, Curve, Stack, Status, Suite};
+use slowhand_tls::{Auth, Curve, Protocol, Stack, Status, Suite};
 
 use crate::pair::Pair;
 
@@ -151,16 +151,30 @@ fn a_server_alone_is_authenticated_without_a_client_certificate() {
 
 #[test]
 fn every_suite_completes_and_is_the_one_negotiated() {
-    for (stack, suites) in slowhand_tls::stacks().iter().map(|stack| (stack.name, stack.suites)) {
-        for suite in suites {
-            let (mut client, mut server) = Pair::new(stack, *suite).build();
-            let transcript = Path::default().run(&mut *client, &mut *server);
-            assert_eq!(transcript.end, End::Completed, "{stack} {suite}");
-            for end in [&client, &server] {
-                assert!(matches!(end.status(), Status::Established { .. }));
-                assert_eq!(end.negotiated().unwrap().suite, *suite);
-            }
-            assert_eq!(client.secrets().unwrap(), server.secrets().unwrap());
+    for (stack, protocol, suite) in every_kind() {
+        let (mut client, mut server) = Pair::of(stack, protocol, suite).build();
+        let transcript = Path::default().run(&mut *client, &mut *server);
+        assert_eq!(transcript.end, End::Completed, "{stack} {protocol} {suite}: {transcript:?}");
+        for end in [&client, &server] {
+            assert!(matches!(end.status(), Status::Established { .. }));
+            let negotiated = end.negotiated().unwrap();
+            assert_eq!((negotiated.protocol, negotiated.suite), (protocol, suite));
+        }
+        assert_eq!(client.secrets(), server.secrets());
+        assert_eq!(client.secrets().is_some(), protocol != Protocol::Tls13);
+        assert!(!client.key_log().is_empty());
+        assert_eq!(client.key_log(), server.key_log(), "{stack} {protocol} {suite}");
+    }
+}
+
+/// Every library with each of its protocols and suites.
+fn every_kind() -> Vec<(Stack, Protocol, Suite)> {
+    let mut kinds = Vec::new();
+    for stack in slowhand_tls::stacks() {
+        for protocol in stack.protocols {
+            let suites = stack.suites.iter().filter(|suite| suite.is_tls13() == (*protocol == Protocol::Tls13));
+            kinds.extend(suites.map(|suite| (stack.name, *protocol, *suite)));
         }
     }
+    kinds
 }
