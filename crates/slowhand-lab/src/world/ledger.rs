@@ -14,16 +14,23 @@ pub(super) struct Ledger {
 }
 
 #[derive(Debug)]
-pub(super) struct Datagram {
+struct Datagram {
     /// Which end sent it: the client's of handshake n is 2n, the server's 2n + 1.
-    pub(super) end: usize,
-    pub(super) fate: Fate,
+    end: usize,
+    fate: Fate,
     /// What it carries.
-    pub(super) pieces: Vec<Piece>,
+    pieces: Vec<Piece>,
+}
+
+impl Datagram {
+    /// What it carries, and whether that arrived; what is on its way to the end is taken to arrive.
+    fn outcome(&self) -> (&[Piece], bool) {
+        (&self.pieces, self.fate != Fate::Lost)
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Fate {
+enum Fate {
     OnItsWay,
     Arrived,
     Lost,
@@ -134,7 +141,7 @@ impl Ledger {
     pub(super) fn retransmissions(&self, handshake: usize) -> Retransmissions {
         [2 * handshake, 2 * handshake + 1]
             .into_iter()
-            .map(|end| retransmission::classify(self.datagrams.iter().filter(|datagram| datagram.end == end)))
+            .map(|end| retransmission::classify(self.datagrams.iter().filter(|d| d.end == end).map(Datagram::outcome)))
             .fold(Retransmissions::default(), |all, end| all + end)
     }
 }

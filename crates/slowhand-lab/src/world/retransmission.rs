@@ -4,7 +4,6 @@
 //! where the same end has sent all that it carries before. It is spurious where of each of its parts an earlier copy
 //! arrived, even if it was still on its way when the datagram was sent.
 
-use super::ledger::{Datagram, Fate};
 use slowhand_tls::wire::{self, ContentType, MessageType};
 use std::ops::Add;
 
@@ -51,20 +50,21 @@ fn pieces_of_record(record: wire::Record<'_>) -> impl Iterator<Item = Piece> + '
     whole.into_iter().chain(messages)
 }
 
-/// Counts the retransmissions among the datagrams of one end, in the order in which they were sent.
-pub(super) fn classify<'a>(datagrams: impl Iterator<Item = &'a Datagram>) -> Retransmissions {
-    let mut sent: Vec<(&Piece, Fate)> = Vec::new();
+/// Counts the retransmissions among the datagrams of one end, in the order in which they were sent: what each carries,
+/// and whether it arrived.
+pub(super) fn classify<'a>(datagrams: impl Iterator<Item = (&'a [Piece], bool)>) -> Retransmissions {
+    let mut sent: Vec<(&Piece, bool)> = Vec::new();
     let mut counts = Retransmissions::default();
-    for Datagram { pieces, fate, .. } in datagrams {
+    for (pieces, arrived) in datagrams {
         let copies =
-            |piece: &'a Piece| sent.iter().filter(move |(earlier, _)| *earlier == piece).map(|&(_, fate)| fate);
+            |piece: &'a Piece| sent.iter().filter(move |(earlier, _)| *earlier == piece).map(|&(_, arrived)| arrived);
         if !pieces.is_empty() && pieces.iter().all(|piece| copies(piece).next().is_some()) {
-            match pieces.iter().all(|piece| copies(piece).any(|fate| fate != Fate::Lost)) {
+            match pieces.iter().all(|piece| copies(piece).any(|arrived| arrived)) {
                 true => counts.spurious += 1,
                 false => counts.needed += 1,
             }
         }
-        sent.extend(pieces.iter().map(|piece| (piece, *fate)));
+        sent.extend(pieces.iter().map(|piece| (piece, arrived)));
     }
     counts
 }
@@ -87,35 +87,35 @@ mod tests {
         octets
     }
 
-    fn count(sent: &[(Vec<u8>, Fate)]) -> (u64, u64) {
-        let datagrams: Vec<Datagram> =
-            sent.iter().map(|(octets, fate)| Datagram { end: 0, fate: *fate, pieces: pieces(octets, 0) }).collect();
-        let counts = classify(datagrams.iter());
+    const ARRIVED: bool = true;
+    const LOST: bool = false;
+
+    fn count(sent: &[(Vec<u8>, bool)]) -> (u64, u64) {
+        let datagrams: Vec<(Vec<Piece>, bool)> =
+            sent.iter().map(|(octets, arrived)| (pieces(octets, 0), *arrived)).collect();
+        let counts = classify(datagrams.iter().map(|(pieces, arrived)| (pieces.as_slice(), *arrived)));
         (counts.needed, counts.spurious)
     }
 
     #[test]
     fn what_arrived_need_not_be_sent_again() {
-        use Fate::{Arrived, Lost, OnItsWay};
         let hello = |record| message(1, 0, record);
         assert_eq!(
-            count(&[(hello(0), Arrived), (message(16, 1, 1), Arrived)]),
+            count(&[(hello(0), ARRIVED), (message(16, 1, 1), ARRIVED)]),
             (0, 0),
             "another message is no repetition"
         );
-        assert_eq!(count(&[(hello(0), Lost), (hello(1), Arrived)]), (1, 0));
-        assert_eq!(count(&[(hello(0), Arrived), (hello(1), Arrived)]), (0, 1));
-        assert_eq!(count(&[(hello(0), OnItsWay), (hello(1), Lost)]), (0, 1));
-        assert_eq!(count(&[(hello(0), Lost), (hello(1), Lost), (hello(2), Arrived)]), (2, 0));
-        assert_eq!(count(&[(finished(0), Lost), (finished(1), Arrived), (finished(2), Arrived)]), (1, 1));
+        assert_eq!(count(&[(hello(0), LOST), (hello(1), ARRIVED)]), (1, 0));
+        assert_eq!(count(&[(hello(0), ARRIVED), (hello(1), ARRIVED)]), (0, 1));
+        assert_eq!(count(&[(hello(0), LOST), (hello(1), LOST), (hello(2), ARRIVED)]), (2, 0));
+        assert_eq!(count(&[(finished(0), LOST), (finished(1), ARRIVED), (finished(2), ARRIVED)]), (1, 1));
     }
 
     #[test]
     fn a_flight_packed_otherwise_is_needed_if_any_part_was_lost() {
-        use Fate::{Arrived, Lost};
         let both = |a, b| [message(2, 1, a), message(14, 2, b)].concat();
-        assert_eq!(count(&[(message(2, 1, 0), Arrived), (message(14, 2, 1), Lost), (both(2, 3), Arrived)]), (1, 0));
-        assert_eq!(count(&[(both(0, 1), Lost), (message(2, 1, 2), Arrived), (message(14, 2, 3), Arrived)]), (2, 0));
-        assert_eq!(count(&[(message(2, 1, 0), Arrived), (both(1, 2), Arrived)]), (0, 0), "half of it is new");
+        assert_eq!(count(&[(message(2, 1, 0), ARRIVED), (message(14, 2, 1), LOST), (both(2, 3), ARRIVED)]), (1, 0));
+        assert_eq!(count(&[(both(0, 1), LOST), (message(2, 1, 2), ARRIVED), (message(14, 2, 3), ARRIVED)]), (2, 0));
+        assert_eq!(count(&[(message(2, 1, 0), ARRIVED), (both(1, 2), ARRIVED)]), (0, 0), "half of it is new");
     }
 }
