@@ -26,6 +26,8 @@ METRICS = {
         "bytes_phy": ("data", "B"),
         "frames_ack": ("acknowledgements", "frames"),
         "bytes_ack": ("acknowledgements", "B"),
+        "frames_control": ("strobes, requests", "frames"),
+        "bytes_control": ("strobes, requests", "B"),
     },
     "Between the two ends": {
         "datagrams": ("sent", "datagrams"),
@@ -48,6 +50,9 @@ METRICS = {
     },
 }
 """The label and unit of every metric, in the order in which they are shown."""
+
+IF_ANY = {"frames_control", "bytes_control"}
+"""Metrics that only some link layers have: shown where they are not zero throughout."""
 
 Statistics = dict[str, Any]
 
@@ -102,6 +107,8 @@ def _table(metrics: dict[str, Statistics]) -> Table:
     for group, rows in METRICS.items():
         table.add_row(Text(group, "bold cyan"))
         for name, (label, unit) in rows.items():
+            if name in IF_ANY and not metrics[name]["max"]:
+                continue
             table.add_row(f"  {label}", unit, *_cells(metrics[name], unit))
     return table
 
