@@ -1,5 +1,7 @@
 //! One row for every handshake.
 
+use std::sync::Arc;
+
 /// How a handshake ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
@@ -92,9 +94,9 @@ pub struct Record {
     /// What the client used from its first datagram to the end of the handshake.
     pub energy_client: Energy,
     /// The most frames that ever waited in the queue of each node, by node.
-    pub queue_peak: Vec<u64>,
+    pub queue_peak: Arc<[u64]>,
     /// The most octets that were ever in reassembly at each node, by node.
-    pub reassembly_peak_bytes: Vec<u64>,
+    pub reassembly_peak_bytes: Arc<[u64]>,
 }
 
 /// The values of one column.
@@ -116,7 +118,7 @@ pub enum Column {
 pub fn columns(records: &[Record]) -> Vec<(&'static str, Column)> {
     let whole = |value: fn(&Record) -> u64| Column::U64(records.iter().map(value).collect());
     let number = |value: fn(&Record) -> f64| Column::F64(records.iter().map(value).collect());
-    let lists = |value: fn(&Record) -> &Vec<u64>| Column::Lists(records.iter().map(|r| value(r).clone()).collect());
+    let lists = |value: fn(&Record) -> &Arc<[u64]>| Column::Lists(records.iter().map(|r| value(r).to_vec()).collect());
     vec![
         ("seed", whole(|r| r.seed)),
         ("client", whole(|r| r.client.into())),

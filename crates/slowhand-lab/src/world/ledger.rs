@@ -4,19 +4,21 @@ use super::retransmission::{self, Piece, Retransmissions};
 use slowhand_net::radio::DatagramId;
 
 /// All datagrams of a world, numbered in the order in which they were sent.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Ledger {
     /// Octets of the connection IDs in records.
     connection_id: u8,
     datagrams: Vec<Datagram>,
+    /// Of each end, the numbers of what it sent: the client's end of handshake n is 2n, the server's 2n + 1.
+    of_end: Vec<Vec<DatagramId>>,
+    /// By handshake.
     costs: Vec<Costs>,
     on_their_way: usize,
 }
 
 #[derive(Debug)]
 struct Datagram {
-    /// Which end sent it: the client's of handshake n is 2n, the server's 2n + 1.
-    end: usize,
+    handshake: usize,
     fate: Fate,
     /// What it carries.
     pieces: Vec<Piece>,
@@ -50,26 +52,31 @@ pub(super) struct Costs {
 }
 
 impl Ledger {
-    /// An empty account of sessions whose connection IDs are this long.
-    pub(super) fn new(connection_id: u8) -> Self {
-        Self { connection_id, ..Self::default() }
+    /// An empty account of so many handshakes, whose connection IDs are this long.
+    pub(super) fn new(handshakes: usize, connection_id: u8) -> Self {
+        Self {
+            connection_id,
+            datagrams: Vec::new(),
+            of_end: vec![Vec::new(); 2 * handshakes],
+            costs: vec![Costs::default(); handshakes],
+            on_their_way: 0,
+        }
     }
 
     /// An end sends a datagram; returns its number.
     pub(super) fn sent(&mut self, end: usize, datagram: &[u8]) -> DatagramId {
         let handshake = end / 2;
-        if self.costs.len() <= handshake {
-            self.costs.resize(handshake + 1, Costs::default());
-        }
         self.costs[handshake].datagrams += 1;
         self.costs[handshake].bytes_udp += datagram.len() as u64;
         self.datagrams.push(Datagram {
-            end,
+            handshake,
             fate: Fate::OnItsWay,
             pieces: retransmission::pieces(datagram, self.connection_id),
         });
         self.on_their_way += 1;
-        (self.datagrams.len() - 1) as DatagramId
+        let id = (self.datagrams.len() - 1) as DatagramId;
+        self.of_end[end].push(id);
+        id
     }
 
     /// A datagram arrived.
@@ -117,7 +124,7 @@ impl Ledger {
 
     /// Frames that carry no datagram of a handshake have a number that no datagram has.
     fn costs_of(&mut self, id: DatagramId) -> Option<&mut Costs> {
-        let handshake = self.datagrams.get(id as usize)?.end / 2;
+        let handshake = self.datagrams.get(id as usize)?.handshake;
         self.costs.get_mut(handshake)
     }
 
@@ -128,20 +135,25 @@ impl Ledger {
 
     /// What a handshake has cost.
     pub(super) fn costs(&self, handshake: usize) -> Costs {
-        self.costs.get(handshake).copied().unwrap_or_default()
+        self.costs[handshake]
     }
 
     /// How many datagrams of a handshake were lost.
     pub(super) fn losses(&self, handshake: usize) -> u64 {
-        let lost = |datagram: &&Datagram| datagram.end / 2 == handshake && datagram.fate == Fate::Lost;
-        self.datagrams.iter().filter(lost).count() as u64
+        let of_handshake = [2 * handshake, 2 * handshake + 1].into_iter().flat_map(|end| self.sent_by(end));
+        of_handshake.filter(|datagram| datagram.fate == Fate::Lost).count() as u64
     }
 
     /// How many datagrams of a handshake repeated others.
     pub(super) fn retransmissions(&self, handshake: usize) -> Retransmissions {
         [2 * handshake, 2 * handshake + 1]
             .into_iter()
-            .map(|end| retransmission::classify(self.datagrams.iter().filter(|d| d.end == end).map(Datagram::outcome)))
+            .map(|end| retransmission::classify(self.sent_by(end).map(Datagram::outcome)))
             .fold(Retransmissions::default(), |all, end| all + end)
+    }
+
+    /// What an end sent, in order.
+    fn sent_by(&self, end: usize) -> impl Iterator<Item = &Datagram> {
+        self.of_end[end].iter().map(|&id| &self.datagrams[id as usize])
     }
 }

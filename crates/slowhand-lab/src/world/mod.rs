@@ -21,6 +21,7 @@ use slowhand_net::radio::{Mac, Observer, RadioTimes};
 use slowhand_net::random::Streams;
 use slowhand_tls::{Failure, Secrets, Session, Status};
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 /// How long after the last handshake the world goes on at most, so that datagrams that are still on their way are
 /// accounted for: the longest that reassembly waits (RFC 4944, section 5.3).
@@ -37,6 +38,8 @@ pub(crate) struct World<'a, M> {
     /// The client's and the server's end of every handshake in turn.
     ends: Vec<End>,
     handshakes: Vec<Handshake>,
+    /// How many of them are not over.
+    open: usize,
     ledger: Ledger,
     events: Events,
 }
@@ -103,7 +106,8 @@ impl<'a, M: Mac> World<'a, M> {
             computers: (0..=plan.nodes()).map(|_| Computer::default()).collect(),
             ends: Vec::new(),
             handshakes: Vec::new(),
-            ledger: Ledger::new(plan.connection_id()),
+            open: plan.clients().len(),
+            ledger: Ledger::new(plan.clients().len(), plan.connection_id()),
             events: Events::default(),
         };
         let mut starts = streams.stream("start", 0);
@@ -126,7 +130,7 @@ impl<'a, M: Mac> World<'a, M> {
 
     /// Lets everything happen; returns a record for every handshake, and the secrets of the sessions.
     pub(crate) fn run(mut self, observer: &mut impl Observer) -> (Vec<Record>, Vec<Secrets>) {
-        while self.handshakes.iter().any(|handshake| handshake.over.is_none()) {
+        while self.open > 0 {
             let next = [self.network.deadline(), self.happenings.next_at()].into_iter().flatten().min();
             // Every handshake that has not ended has at least its giving up before it.
             let Some(now) = next else { break };
@@ -138,7 +142,12 @@ impl<'a, M: Mac> World<'a, M> {
             self.run_network(now, observer);
         }
         let secrets = self.ends.iter().filter_map(|end| end.session.secrets()).collect();
-        ((0..self.handshakes.len()).map(|number| self.record(number)).collect(), secrets)
+        let nodes = || (0..self.plan.nodes()).map(|node| NodeId(node as u16));
+        let peaks = [
+            nodes().map(|node| self.network.queue_peak(node) as u64).collect(),
+            nodes().map(|node| self.network.reassembly_peak(node).reserved as u64).collect(),
+        ];
+        ((0..self.handshakes.len()).map(|number| self.record(number, &peaks)).collect(), secrets)
     }
 
     /// What is due at `now`: first on the air, then at the ends.
@@ -298,6 +307,7 @@ impl<'a, M: Mac> World<'a, M> {
 
     fn end_handshake(&mut self, now: Instant, handshake: usize, outcome: Outcome) {
         if self.handshakes[handshake].over.is_none() {
+            self.open -= 1;
             self.handshakes[handshake].over = Some((self.snapshot(now, handshake), outcome));
             self.network.end_burst(now, self.handshakes[handshake].client);
         }
@@ -313,14 +323,14 @@ impl<'a, M: Mac> World<'a, M> {
         }
     }
 
-    fn record(&self, number: usize) -> Record {
+    /// The peaks of every node are the world's, and the same for all its handshakes.
+    fn record(&self, number: usize, [queue_peak, reassembly_peak_bytes]: &[Arc<[u64]>; 2]) -> Record {
         let Handshake { client, begun, over } = &self.handshakes[number];
         let (end, outcome) = over.unwrap_or((Snapshot::default(), Outcome::GaveUp));
         let start = begun.unwrap_or(end);
         let elapsed = end.at.since(start.at);
         let costs = self.ledger.costs(number);
         let repetitions = self.ledger.retransmissions(number);
-        let nodes = || (0..self.plan.nodes()).map(|node| NodeId(node as u16));
         Record {
             seed: self.seed,
             client: client.0,
@@ -345,8 +355,8 @@ impl<'a, M: Mac> World<'a, M> {
                 computed: end.computed[0],
                 waited: std::time::Duration::from_micros(end.waited.saturating_sub(start.waited).as_micros()),
             }),
-            queue_peak: nodes().map(|node| self.network.queue_peak(node) as u64).collect(),
-            reassembly_peak_bytes: nodes().map(|node| self.network.reassembly_peak(node).reserved as u64).collect(),
+            queue_peak: Arc::clone(queue_peak),
+            reassembly_peak_bytes: Arc::clone(reassembly_peak_bytes),
         }
     }
 
