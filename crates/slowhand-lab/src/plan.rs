@@ -2,24 +2,22 @@
 
 use crate::device::Device;
 use crate::energy::{Times, energy};
-use crate::record::{Energy, Record};
+use crate::record::Energy;
 use crate::scenario::{self, Scenario, ServerAt};
-use crate::world::World;
 use slowhand_net::address::{Host, NodeId};
 use slowhand_net::clock::Duration;
 use slowhand_net::ip::Endpoint;
 use slowhand_net::lowpan::reassembly::Limits;
-use slowhand_net::network::{self, Network, internet};
+use slowhand_net::network::{self, internet};
 use slowhand_net::radio::beacon::{self, Beacon};
 use slowhand_net::radio::link::{LinkQuality, Links};
+use slowhand_net::radio::tsch;
 use slowhand_net::radio::tsch::layout::Crowded;
 use slowhand_net::radio::tsch::schedule::Cell;
-use slowhand_net::radio::tsch::{self, Tsch};
-use slowhand_net::radio::xmac::{self, XMac};
-use slowhand_net::radio::{Mac, Observer};
+use slowhand_net::radio::xmac;
 use slowhand_net::random::{Probability, Streams};
 use slowhand_net::route::{Routes, Unreachable};
-use slowhand_tls::{BuildError, Role, Secrets, Session, SessionConfig};
+use slowhand_tls::{BuildError, Role, Session, SessionConfig};
 use std::sync::Arc;
 
 /// Everything that a world of any seed is made from.
@@ -39,8 +37,9 @@ pub struct Plan {
     devices: [Arc<Device>; 2],
 }
 
+/// The link layer of every world.
 #[derive(Debug)]
-enum MacPlan {
+pub(crate) enum MacPlan {
     Tsch { config: tsch::Config, cells: Vec<Vec<Cell>>, scenario: scenario::Tsch },
     XMac { config: xmac::Config, channel: u8 },
     Beacon { config: beacon::Config, parents: Vec<Option<NodeId>> },
@@ -120,45 +119,11 @@ impl Plan {
         };
         if let MacPlan::Beacon { config, parents } = &plan.mac {
             let streams = Streams::new(0);
-            Beacon::new(config.clone(), Links::new(plan.nodes(), &plan.links, &streams), parents, &streams)?;
+            Beacon::new(config.clone(), plan.links(&streams), parents, &streams)?;
         }
         plan.build_session(0, [0; 32])?;
         plan.build_session(1, [0; 32])?;
         Ok(plan)
-    }
-
-    /// Runs the world of a seed; every frame on the air passes before `observer`.
-    pub fn run(&self, seed: u64, observer: &mut impl Observer) -> Vec<Record> {
-        self.run_with_secrets(seed, observer).0
-    }
-
-    /// Runs the world of a seed, and returns the secrets of its sessions too.
-    pub fn run_with_secrets(&self, seed: u64, observer: &mut impl Observer) -> (Vec<Record>, Vec<Secrets>) {
-        let streams = Streams::new(seed);
-        let links = Links::new(self.nodes(), &self.links, &streams);
-        match &self.mac {
-            MacPlan::Tsch { config, cells, scenario } => {
-                let (config, cells) = (config.clone(), cells.clone());
-                let mac = match scenario.function(&self.routes, &streams) {
-                    Some(function) => Tsch::with_function(config, links, cells, function, &streams),
-                    None => Tsch::new(config, links, cells, &streams),
-                };
-                self.world(seed, mac, &streams).run(observer)
-            }
-            MacPlan::XMac { config, channel } => {
-                let mac = XMac::new(config.clone(), *channel, links, &streams);
-                self.world(seed, mac, &streams).run(observer)
-            }
-            MacPlan::Beacon { config, parents } => {
-                // `new` has built a PAN of the same tree and constants; another seed changes nothing in that.
-                let mac = Beacon::new(config.clone(), links, parents, &streams).expect("a checked cluster tree");
-                self.world(seed, mac, &streams).run(observer)
-            }
-        }
-    }
-
-    fn world<M: Mac>(&self, seed: u64, mac: M, streams: &Streams) -> World<'_, M> {
-        World::new(self, seed, Network::new(mac, self.routes.clone(), self.network.clone(), streams))
     }
 
     /// How many nodes the mesh has, the root included.
@@ -169,6 +134,26 @@ impl Plan {
     /// The nodes that open a session each.
     pub fn clients(&self) -> &[NodeId] {
         &self.clients
+    }
+
+    /// The link layer.
+    pub(crate) fn mac(&self) -> &MacPlan {
+        &self.mac
+    }
+
+    /// The links of a world.
+    pub(crate) fn links(&self, streams: &Streams) -> Links {
+        Links::new(self.nodes(), &self.links, streams)
+    }
+
+    /// The routes of every world.
+    pub(crate) fn routes(&self) -> &Routes {
+        &self.routes
+    }
+
+    /// What the network is made of, its link layer apart.
+    pub(crate) fn network(&self) -> &network::Config {
+        &self.network
     }
 
     /// Where the server is.

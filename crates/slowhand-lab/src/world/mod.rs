@@ -6,6 +6,7 @@
 mod ledger;
 mod meter;
 mod retransmission;
+mod run;
 
 use crate::energy::Times;
 use crate::plan::Plan;
