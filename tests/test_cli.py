@@ -10,7 +10,7 @@ import pytest
 import slowhand
 from conftest import COMMAND, QUICKSTART, ROOT, Cli, the_message
 
-COMMANDS = ["run", "stacks", "schema", "capacity"]
+COMMANDS = ["run", "stacks", "schema", "capacity", "papers"]
 
 
 @pytest.mark.parametrize("command", COMMANDS)

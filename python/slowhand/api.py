@@ -27,7 +27,7 @@ class Scenario:
     """
 
     def __init__(self, path: str | os.PathLike[str], set: Mapping[str, Setting] | None = None):
-        overrides = [f"{key}={_toml(value)}" for key, value in (set or {}).items()]
+        overrides = [f"{key}={toml(value)}" for key, value in (set or {}).items()]
         self._load(path, overrides)
 
     @classmethod
@@ -145,11 +145,11 @@ def processors() -> int:
     return len(os.sched_getaffinity(0))
 
 
-def _toml(value: Setting) -> str:
+def toml(value: Setting) -> str:
     """A value in the words of a TOML file, where strings, numbers and lists look as in JSON."""
     if isinstance(value, Mapping):
-        pairs = ", ".join(f"{key} = {_toml(item)}" for key, item in value.items())
+        pairs = ", ".join(f"{key} = {toml(item)}" for key, item in value.items())
         return f"{{ {pairs} }}"
     if isinstance(value, Sequence) and not isinstance(value, str):
-        return f"[{', '.join(map(_toml, value))}]"
+        return f"[{', '.join(map(toml, value))}]"
     return json.dumps(value)

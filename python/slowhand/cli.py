@@ -174,6 +174,44 @@ def capacity(
         slowhand.capacity.show(result, memory, report.console())
 
 
+@app.command(epilog="Example: slowhand papers vucinic2015 table1 --json")
+def papers(
+    paper: Annotated[str | None, typer.Argument(help="Which. [default: list them]")] = None,
+    part: Annotated[str | None, typer.Argument(help="A table or figure. [default: all]")] = None,
+    count: Annotated[int, typer.Option(min=1, help="Handshakes for each point.")] = 1000,
+    out: Annotated[
+        Path | None, typer.Option(help="Draw the figures, as PNG and SVG, into this folder.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Reproduce a published paper: what it reports beside what comes out here."""
+    from slowhand import papers, report
+    from slowhand.papers import report as comparison
+    from slowhand.progress import Progress
+
+    if paper is None:
+        if json:
+            _print_json([p.about() for p in papers.papers()])
+        else:
+            comparison.show_list(papers.papers(), report.console())
+        return
+    if out:
+        out.mkdir(parents=True, exist_ok=True)
+    try:
+        plan = papers.Plan.of(paper, part, count=count)
+    except papers.UnknownPaper as error:
+        raise Complaint(str(error)) from error
+    with Progress(plan.handshakes) as progress:
+        found = plan.run(progress.update)
+    files = found.draw(out) if out else []
+    if json:
+        _print_json({**found.json(), "figures": [str(file) for file in files]})
+    else:
+        comparison.show(found, report.console())
+    if not found.succeeded:
+        raise typer.Exit(1)
+
+
 def main() -> NoReturn:
     """Runs the command line and exits."""
     try:

@@ -1,0 +1,123 @@
+"""Papers reproduced: what they report, what comes out here, and whether the two agree.
+
+A paper is a folder of `papers/` with its scenarios, `reported.toml` and `assumptions.toml`, and a
+module here of the same name, whose `PARTS` say what is to be run for each table and figure.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from slowhand.papers.comparison import Paper, Row
+from slowhand.papers.part import Part
+from slowhand.papers.points import Laboratory
+
+FOLDER = Path(__file__).resolve().parents[3] / "papers"
+"""The data of the papers, in the clone."""
+
+
+class UnknownPaper(ValueError):
+    """A paper, or a part of one, that there is not."""
+
+
+@dataclass(frozen=True)
+class Reproduction:
+    """The rows of a paper, and the measurements behind them."""
+
+    paper: Paper
+    parts: tuple[str, ...]
+    rows: tuple[Row, ...]
+    laboratory: Laboratory
+
+    @property
+    def succeeded(self) -> bool:
+        """Whether no verdict is no."""
+        return all(row.verdict != "no" for row in self.rows)
+
+    def json(self) -> dict[str, Any]:
+        """The comparison as scripts read it."""
+        used = {name for row in self.rows for name in row.reported.assumed}
+        return {
+            "paper": self.paper.id,
+            "title": self.paper.title,
+            "parts": list(self.parts),
+            "count": self.laboratory.count,
+            "rows": [row.json() for row in self.rows],
+            "assumptions": {k: v for k, v in self.paper.assumptions.items() if k in used},
+        }
+
+    def draw(self, folder: Path) -> list[Path]:
+        """Draws the figures of these parts into `folder`, each as PNG and SVG."""
+        parts = [_parts(self.paper.id)[part] for part in self.parts]
+        return [file for part in parts for file in part.draw(self.laboratory, folder)]
+
+
+def papers() -> list[Paper]:
+    """The papers that can be reproduced."""
+    return [Paper.load(file.parent) for file in sorted(FOLDER.glob("*/reported.toml"))]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is to be run for a paper, or for a part of it."""
+
+    paper: Paper
+    parts: tuple[str, ...]
+    count: int
+
+    @classmethod
+    def of(cls, name: str, part: str | None = None, *, count: int = 1000) -> Plan:
+        """The plan to run `count` handshakes for each point of a paper, or of one of its parts."""
+        paper = find(name)
+        if part is not None and part not in paper.parts:
+            known = ", ".join(paper.parts)
+            raise UnknownPaper(f"part of {name}: found {part!r}, allowed: {known}")
+        return cls(paper, tuple(paper.parts) if part is None else (part,), count)
+
+    @property
+    def handshakes(self) -> int:
+        """How many handshakes there are to run."""
+        parts = _parts(self.paper.id)
+        return self.count * len({point for part in self.parts for point in parts[part].points()})
+
+    def run(self, update: Callable[[int], None] = lambda done: None) -> Reproduction:
+        """Runs it all; `update` is told now and then how many handshakes are done."""
+        laboratory = Laboratory(self.paper.folder, count=self.count, update=update)
+        parts = _parts(self.paper.id)
+        rows: list[Row] = []
+        for part in self.parts:
+            wanted = [row for row in self.paper.rows if row.part == part]
+            measured = parts[part].measure(laboratory)
+            values = {f"{part}.{id}": value for id, value in measured.items()}
+            assert {row.id for row in wanted} == set(values), (
+                "reported.toml differs from the module"
+            )
+            rows += [row.judge(values[row.id]) for row in wanted]
+        return Reproduction(self.paper, self.parts, tuple(rows), laboratory)
+
+
+def reproduce(name: str, part: str | None = None, *, count: int = 1000) -> Reproduction:
+    """Runs a paper, or a part of it, and compares.
+
+    >>> slowhand.papers.reproduce("vucinic2015", "table1").succeeded  # doctest: +SKIP
+    True
+    """
+    return Plan.of(name, part, count=count).run()
+
+
+def find(name: str) -> Paper:
+    """The paper of this name."""
+    for paper in papers():
+        if paper.id == name:
+            return paper
+    known = ", ".join(paper.id for paper in papers()) or f"none, there is no folder {FOLDER}"
+    raise UnknownPaper(f"paper: found {name!r}, allowed: {known}")
+
+
+def _parts(name: str) -> Mapping[str, Part]:
+    parts: Mapping[str, Part] = importlib.import_module(f"slowhand.papers.{name}").PARTS
+    return parts

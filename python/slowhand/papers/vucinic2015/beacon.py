@@ -1,0 +1,139 @@
+"""Section III-B and Fig. 3: beacon-enabled IEEE 802.15.4 on GreenNet nodes."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from pathlib import Path
+
+from slowhand.api import Setting
+from slowhand.papers.estimate import Estimate, r_squared
+from slowhand.papers.part import Values
+from slowhand.papers.points import Laboratory, Point
+
+BASE_MS = 15.36
+"""aBaseSuperframeDuration: intervals and active periods are this times a power of two."""
+
+INTERVALS_MS = tuple(BASE_MS * 2**order for order in range(2, 9))
+CAPS_MS = tuple(BASE_MS * 2**order for order in (1, 2, 3))
+MULTI_HOP_INTERVALS_MS = INTERVALS_MS[1:5]
+"""See `multi-hop-intervals` in assumptions.toml."""
+
+HOPS = (2, 3, 4)
+TIMER_S = 2.0
+NO_TIMER_S = 120.0
+"""Longer than any handshake of the figure: the "large retransmission timeout value"."""
+
+EQUIVALENT = {1: (983.04, 61.44), 2: (491.52, 30.72), 3: (491.52, 61.44)}
+"""Cells of TSCH with 101 slots, and the interval and active period that the paper finds alike."""
+
+SINGLE_HOP = [(bi, cap, 1) for cap in CAPS_MS for bi in INTERVALS_MS if cap <= bi]
+MULTI_HOP = [
+    (bi, cap, hops)
+    for hops in HOPS
+    for cap in CAPS_MS
+    for bi in MULTI_HOP_INTERVALS_MS
+    # Each coordinator has an active period of its own: the root, and the chain down to the client.
+    if cap * (hops - 1) <= bi
+]
+IMPATIENT = [(bi, CAPS_MS[0], hops) for hops in HOPS for bi in MULTI_HOP_INTERVALS_MS]
+
+
+def points() -> list[Point]:
+    """What is to be run."""
+    return [
+        *(point(*where) for where in SINGLE_HOP + MULTI_HOP),
+        *(point(*where, timer_s=TIMER_S) for where in IMPATIENT),
+        *(at_once(bi, cap) for bi, cap, _ in SINGLE_HOP),
+    ]
+
+
+def point(bi_ms: float, cap_ms: float, hops: int, timer_s: float = NO_TIMER_S) -> Point:
+    """A point of Fig. 3."""
+    return Point.of("beacon.toml", _settings(bi_ms, cap_ms, hops, timer_s))
+
+
+def at_once(bi_ms: float, cap_ms: float) -> Point:
+    """The single hop with nodes that answer in the active period in which they are asked."""
+    settings = _settings(bi_ms, cap_ms, 1, NO_TIMER_S)
+    return Point.of("beacon.toml", {**settings, "mac.late_frames": True})
+
+
+def measure(laboratory: Laboratory) -> Values:
+    """What comes out here for the rows of this part."""
+
+    def duration(at: Point) -> Estimate:
+        estimate = laboratory.measure(at).estimate("duration_s")
+        assert estimate, at
+        return estimate
+
+    def energy(bi_ms: float) -> Estimate:
+        estimate = laboratory.measure(point(bi_ms, CAPS_MS[1], 1)).estimate("energy_client_mj")
+        assert estimate
+        return estimate
+
+    def line_over_hops(bi_ms: float) -> float:
+        hops = (1, *HOPS)
+        return r_squared(hops, [duration(point(bi_ms, CAPS_MS[0], h)).mean for h in hops])
+
+    multi_hop = sorted((duration(point(*where)) for where in MULTI_HOP), key=lambda e: e.mean)
+    largest_ms = INTERVALS_MS[-1]
+    found: dict[str, Estimate | None] = {
+        "multihop.shortest": multi_hop[0],
+        "multihop.longest": multi_hop[-1],
+        "largest": max(
+            (duration(point(largest_ms, cap, 1)) for cap in CAPS_MS), key=lambda e: e.mean
+        ),
+        "linear.hops": Estimate(min(line_over_hops(bi) for bi in MULTI_HOP_INTERVALS_MS)),
+        "energy.rise": energy(largest_ms) / energy(INTERVALS_MS[0]),
+        "timer.limit": Estimate(max(_undisturbed(laboratory))),
+        "timer.raised": Estimate(max(_spurious(laboratory, point(*at)) for at in MULTI_HOP)),
+    }
+    for cells, (bi_ms, cap_ms) in EQUIVALENT.items():
+        found[f"tsch.C{cells}"] = duration(point(bi_ms, cap_ms, 1))
+        found[f"tsch.C{cells}.at-once"] = duration(at_once(bi_ms, cap_ms))
+    return found
+
+
+def draw(laboratory: Laboratory, folder: Path) -> list[Path]:
+    """Draws Fig. 3."""
+    from slowhand.papers.vucinic2015 import figures
+
+    measured = {where: laboratory.measure(point(*where)) for where in SINGLE_HOP + MULTI_HOP}
+    quick = {where: laboratory.measure(at_once(*where[:2])) for where in SINGLE_HOP}
+    return figures.beacon(measured, quick, folder)
+
+
+def _undisturbed(laboratory: Laboratory) -> Iterator[float]:
+    """The intervals at which a timer of 2 s leaves every handshake over several hops alone."""
+    for bi_ms in MULTI_HOP_INTERVALS_MS:
+        over = [point(bi, cap, h, TIMER_S) for bi, cap, h in IMPATIENT if bi == bi_ms]
+        measured = [laboratory.measure(at) for at in over]
+        if all(m.completed == 1 for m in measured) and not any(
+            _spurious(laboratory, at) for at in over
+        ):
+            yield bi_ms
+
+
+def _spurious(laboratory: Laboratory, at: Point) -> float:
+    estimate = laboratory.measure(at).estimate("retransmissions_spurious")
+    return estimate.mean if estimate else float("inf")
+
+
+def _settings(bi_ms: float, cap_ms: float, hops: int, timer_s: float) -> dict[str, Setting]:
+    settings: dict[str, Setting] = {
+        "mac.beacon_interval_ms": bi_ms,
+        "mac.cap_ms": cap_ms,
+        "session.timeout_s": timer_s,
+    }
+    if hops > 1:
+        # Node 1, the server, is a leaf of the root; the chain to the client begins with node 2.
+        chain = [0, *range(2, hops + 1)]
+        links: list[Setting] = [{"from": 0, "to": 1}]
+        links += [{"from": a, "to": b} for a, b in itertools.pairwise(chain)]
+        settings |= {
+            "network.topology": {"kind": "explicit", "links": links},
+            "client.nodes": [hops],
+            "server.at": 1,
+        }
+    return settings

@@ -1,0 +1,115 @@
+"""Section III-A and Fig. 2: X-MAC on WiSMotes."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+
+from slowhand.api import Setting
+from slowhand.papers.estimate import Estimate, mean_of, r_squared
+from slowhand.papers.part import Values
+from slowhand.papers.points import Laboratory, Point
+
+CHECK_INTERVALS_MS = (125, 250, 500, 1000)
+HOPS = (1, 2, 3, 4)
+DELIVERIES = (1.0, 0.95, 0.9)
+TIMER_S = 2.0
+"""The paper's, which is compiled into tinyDTLS."""
+
+FIGURE = list(itertools.product(CHECK_INTERVALS_MS, HOPS, DELIVERIES))
+
+
+def points() -> list[Point]:
+    """What is to be run."""
+    others = [cxmac(500), *(point(1000, hops, timer_s=TIMER_S) for hops in (1, 4))]
+    return [point(*where) for where in FIGURE] + others
+
+
+def point(check_ms: int, hops: int, pdr: float = 1.0, timer_s: float | None = None) -> Point:
+    """A point of Fig. 2, with the timer that its round trip needs unless another is given."""
+    return Point.of("xmac.toml", _settings(check_ms, hops, pdr, timer_s or patient(check_ms, hops)))
+
+
+def cxmac(check_ms: int) -> Point:
+    """The single hop with the other generation of X-MAC."""
+    settings = _settings(check_ms, 1, 1.0, patient(check_ms, 1))
+    return Point.of("xmac.toml", {**settings, "mac.model": "cxmac"})
+
+
+def patient(check_ms: int, hops: int) -> float:
+    """The paper's 2 s or, where that is too short, what the round trip of the longest flight needs.
+
+    Its three messages leave two check intervals apart (the neighbour is awake once in each, and
+    Contiki 2.7 pauses for one), and each hop takes up to one there and one back.
+    """
+    return max(TIMER_S, (2 * hops + 6) * check_ms / 1000)
+
+
+def measure(laboratory: Laboratory) -> Values:
+    """What comes out here for the rows of this part."""
+
+    def mean(column: str, *where: float) -> Estimate:
+        estimate = laboratory.measure(point(*where)).estimate(column)  # type: ignore[arg-type]
+        assert estimate, where
+        return estimate
+
+    def growth(column: str) -> Estimate:
+        pairs = [
+            mean(column, check, 1, 0.9) / mean(column, check, 1) for check in CHECK_INTERVALS_MS
+        ]
+        return mean_of(pairs)
+
+    def line_over_check_interval(column: str, hops: int) -> float:
+        y = [mean(column, check, hops).mean for check in CHECK_INTERVALS_MS]
+        return r_squared(CHECK_INTERVALS_MS, y)
+
+    def line_over_hops(column: str, check: int) -> float:
+        return r_squared(HOPS, [mean(column, check, hops).mean for hops in HOPS])
+
+    def ends(column: str) -> tuple[Estimate, Estimate]:
+        every = sorted((mean(column, *where) for where in FIGURE), key=lambda e: e.mean)
+        return every[0], every[-1]
+
+    shortest, longest = ends("duration_s")
+    least, most = ends("energy_client_mj")
+    return {
+        "energy.500": mean("energy_client_mj", 500, 1),
+        "energy.500.cxmac": laboratory.measure(cxmac(500)).estimate("energy_client_mj"),
+        "linear.ci.duration": Estimate(
+            min(line_over_check_interval("duration_s", hops) for hops in HOPS)
+        ),
+        "linear.ci.energy": Estimate(line_over_check_interval("energy_client_mj", 1)),
+        "linear.hops.duration": Estimate(
+            min(line_over_hops("duration_s", check) for check in CHECK_INTERVALS_MS)
+        ),
+        "pdr90.duration": growth("duration_s"),
+        "pdr90.energy": growth("energy_client_mj"),
+        "pdr90.completed": _percent(laboratory, point(500, 1, 0.9)),
+        "shortest": shortest,
+        "longest": longest,
+        "least": least,
+        "most": most,
+        "timer.1hop": _percent(laboratory, point(1000, 1, timer_s=TIMER_S)),
+        "timer.4hops": _percent(laboratory, point(1000, 4, timer_s=TIMER_S)),
+    }
+
+
+def draw(laboratory: Laboratory, folder: Path) -> list[Path]:
+    """Draws Fig. 2."""
+    from slowhand.papers.vucinic2015 import figures
+
+    measured = {where: laboratory.measure(point(*where)) for where in FIGURE}
+    return figures.xmac(measured, folder)
+
+
+def _settings(check_ms: int, hops: int, pdr: float, timer_s: float) -> dict[str, Setting]:
+    return {
+        "network.topology": {"kind": "line", "hops": hops},
+        "network.link_pdr": pdr,
+        "mac.check_interval_ms": check_ms,
+        "session.timeout_s": timer_s,
+    }
+
+
+def _percent(laboratory: Laboratory, at: Point) -> Estimate:
+    return Estimate(100 * laboratory.measure(at).completed)

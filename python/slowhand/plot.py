@@ -1,0 +1,179 @@
+"""How figures look: one style, error bars that are 95 % intervals, labels at the curves' ends.
+
+Matplotlib is loaded when the first figure is made, not before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from slowhand.papers.estimate import Estimate
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
+"""Okabe and Ito's palette: told apart by colour-blind eyes and in print."""
+
+GREY = "#707070"
+
+LINE = 12.0
+"""From one line of text to the next, in points."""
+
+STYLE: dict[str, Any] = {
+    "font.size": 11,
+    "font.family": "sans-serif",
+    "axes.titlesize": 12,
+    "axes.titleweight": "bold",
+    "axes.titlelocation": "left",
+    "axes.titlepad": 12,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.edgecolor": GREY,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "grid.color": "#e4e4e4",
+    "grid.linewidth": 0.8,
+    "lines.linewidth": 1.8,
+    "lines.markersize": 5,
+    "errorbar.capsize": 3,
+    "xtick.color": GREY,
+    "ytick.color": GREY,
+    "xtick.labelcolor": "black",
+    "ytick.labelcolor": "black",
+    "legend.frameon": False,
+    "figure.dpi": 150,
+    "savefig.dpi": 150,
+    # A figure drawn again is the same file: no date in it, and identifiers from a fixed salt.
+    "svg.hashsalt": "slowhand",
+    "svg.fonttype": "none",
+}
+
+
+class Sheet:
+    """A figure of some panels side by side."""
+
+    def __init__(self, figure: Figure, axes: list[Axes]):
+        self.figure = figure
+        self.axes = axes
+        self._ends: dict[Axes, list[tuple[float, float, str, str]]] = {}
+
+    def curves(
+        self,
+        axes: Axes,
+        x: Sequence[float],
+        lines: Mapping[str, Sequence[Estimate | None]],
+        *,
+        dashed: bool = False,
+    ) -> None:
+        """Draws means with their intervals; what is missing is left out.
+
+        Each curve gets its name at its end, unless it is dashed: then it belongs to the solid one
+        of its colour.
+        """
+        for colour, (name, estimates) in zip(COLOURS, lines.items(), strict=False):
+            known = [(a, b) for a, b in zip(x, estimates, strict=True) if b is not None]
+            if not known:
+                continue
+            means, halves = [b.mean for _, b in known], [b.half for _, b in known]
+            axes.errorbar(
+                [a for a, _ in known],
+                means,
+                yerr=halves,
+                fmt="--o" if dashed else "-o",
+                color=colour,
+                markerfacecolor="white" if dashed else colour,
+                elinewidth=1,
+            )
+            if not dashed:
+                self._ends.setdefault(axes, []).append((known[-1][0], means[-1], name, colour))
+
+    def mark(self, axes: Axes, at: tuple[float, float], text: str, *, left: bool = False) -> None:
+        """Draws a star for a number that was reported, and says what it is."""
+        axes.plot(*at, "*", color="black", markersize=9, zorder=5)
+        offset, align = ((-8, 4), "right") if left else ((8, -9), "left")
+        axes.annotate(text, at, xytext=offset, textcoords="offset points", ha=align, fontsize=9)
+
+    def note(self, axes: Axes, text: str) -> None:
+        """Says something about a panel, in its upper left corner."""
+        axes.text(0.03, 0.97, text, transform=axes.transAxes, va="top", fontsize=9, color=GREY)
+
+    def save(self, folder: Path, name: str) -> list[Path]:
+        """Writes the figure as PNG and SVG."""
+        self.figure.canvas.draw()  # puts the axes into their places, on which the names depend
+        for axes, ends in self._ends.items():
+            self._name(axes, ends)
+        files = [folder / f"{name}.png", folder / f"{name}.svg"]
+        self.figure.savefig(files[0])
+        self.figure.savefig(files[1], metadata={"Date": None})
+        return files
+
+    def _name(self, axes: Axes, ends: list[tuple[float, float, str, str]]) -> None:
+        """Writes each curve's name beside its last point, moved where it would lie on another."""
+        heights = [axes.transData.transform(end[:2])[1] * 72 / self.figure.dpi for end in ends]
+        for (x, y, name, colour), height, place in zip(ends, heights, spread(heights), strict=True):
+            axes.annotate(
+                name,
+                (x, y),
+                xytext=(8, place - height),
+                textcoords="offset points",
+                color=colour,
+                va="center",
+                fontsize=10,
+                annotation_clip=False,
+            )
+
+
+def spread(heights: Sequence[float]) -> list[float]:
+    """Where to write lines of text that belong to these heights, all in points, a line apart.
+
+    Lines that would lie on each other are stacked around the middle of what they belong to.
+
+    >>> spread([100.0, 0.0, 100.0])
+    [94.0, 0.0, 106.0]
+    """
+    stacks: list[list[int]] = []  # of indices, from the bottom
+    for index in sorted(range(len(heights)), key=lambda index: heights[index]):
+        stacks.append([index])
+        while len(stacks) > 1 and _bottom(stacks[-1], heights) < _top(stacks[-2], heights) + LINE:
+            stacks[-2:] = [stacks[-2] + stacks[-1]]
+    places = list(heights)
+    for stack in stacks:
+        for number, index in enumerate(stack):
+            places[index] = _bottom(stack, heights) + number * LINE
+    return places
+
+
+def _bottom(stack: list[int], heights: Sequence[float]) -> float:
+    middle = sum(heights[index] for index in stack) / len(stack)
+    return middle - LINE * (len(stack) - 1) / 2
+
+
+def _top(stack: list[int], heights: Sequence[float]) -> float:
+    return _bottom(stack, heights) + LINE * (len(stack) - 1)
+
+
+@contextmanager
+def sheet(
+    panels: int = 1, *, title: str = "", width: float = 5.4, height: float = 4.2
+) -> Iterator[Sheet]:
+    """A sheet of some panels, each `width` x `height` inches, in the style of all figures."""
+    import matplotlib
+
+    matplotlib.use("agg", force=False)
+    from matplotlib import pyplot
+
+    with pyplot.rc_context(STYLE):  # type: ignore[arg-type]
+        made, axes = pyplot.subplots(
+            1, panels, figsize=(width * panels, height), layout="constrained", squeeze=False
+        )
+        made.suptitle(title, fontsize=13, x=0.01, ha="left")
+        engine = made.get_layout_engine()
+        assert engine
+        engine.set(w_pad=0.12, h_pad=0.1, wspace=0.03)  # type: ignore[call-arg]
+        yield Sheet(made, list(axes[0]))
+        pyplot.close(made)

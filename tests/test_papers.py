@@ -1,0 +1,191 @@
+"""`slowhand papers`: what is compared, how it is judged, and that the comparison can say no."""
+
+import json
+import random
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from conftest import ROOT, Cli, the_message
+from slowhand import papers, plot
+from slowhand.papers.comparison import Paper, Reported
+from slowhand.papers.estimate import Estimate, mean_of, r_squared
+from slowhand.papers.points import Laboratory
+from slowhand.papers.vucinic2015 import beacon, tables, tsch, xmac
+
+FOLDER = ROOT / "papers" / "vucinic2015"
+ROW = {"id", "quantity", "unit", "reported", "ours", "ci95", "ratio", "tolerance", "verdict"}
+
+
+def reported(kind: str, number: object, tolerance: float | None = None) -> Reported:
+    return Reported("x", "x", "x", "s", number, kind, "x", tolerance)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("row", "ours", "verdict"),
+    [
+        (reported("exact", 3.467), Estimate(3.46667), "yes"),
+        (reported("exact", 3.467), Estimate(3.4676), "no"),
+        (reported("exact", 17.0), Estimate(17.24), "yes"),
+        (reported("ratio", 29.05, 0.25), Estimate(36.3), "yes"),
+        (reported("ratio", 29.05, 0.25), Estimate(36.4), "no"),
+        (reported("ratio", 29.05, 0.25), Estimate(21.7), "no"),
+        (reported("range", (2.5, 3.5)), Estimate(3.5), "yes"),
+        (reported("range", (2.5, 3.5)), Estimate(2.4), "no"),
+        (reported("least", 0.99), Estimate(0.989), "no"),
+        (reported("interval", 10.0), Estimate(10.2, 0.3), "yes"),
+        (reported("interval", 10.0), Estimate(10.2, 0.1), "no"),
+        (reported("note", 5.5), Estimate(1.0), "note"),
+        (reported("ratio", 29.05, 0.25), None, "no"),
+    ],
+)
+def test_verdicts(row: Reported, ours: Estimate | None, verdict: str) -> None:
+    assert row.judge(ours).verdict == verdict
+
+
+def test_estimates_by_hand() -> None:
+    # 1..9: standard deviation 2.7386, t for 8 degrees of freedom 2.306.
+    nine = Estimate.of([float(n) for n in range(1, 10)])
+    assert nine.mean == 5
+    assert nine.half == pytest.approx(2.306 * 2.7386 / 3, rel=0.003)
+    # Relative errors of 3 % and 4 % make 5 %.
+    ratio = Estimate(10, 0.3) / Estimate(5, 0.2)
+    assert (ratio.mean, ratio.half) == pytest.approx((2.0, 0.1))
+    assert mean_of([Estimate(1, 0.3), Estimate(3, 0.4)]) == Estimate(2, 0.25)
+    # y = 0, 1, 4 over 0, 1, 2: the line explains 4^2 / (2 x 26/3) of the variance.
+    assert r_squared([0, 1, 2], [0, 1, 4]) == pytest.approx(16 / (2 * 26 / 3))
+
+
+def test_tables_are_reproduced_to_the_digit(cli: Cli) -> None:
+    for part, rows in (("table1", 8), ("table2", 6)):
+        result = json.loads(cli("papers", "vucinic2015", part, "--json").stdout)
+        assert result["paper"] == "vucinic2015"
+        assert len(result["rows"]) == rows
+        assert all(row.keys() >= ROW for row in result["rows"])
+        assert {row["verdict"] for row in result["rows"]} <= {"yes", "note"}
+    # By hand: a frame waits 101 / 2 slots and takes one; ten frames of four hops, 10 ms slots.
+    assert tables.handshake_s(101, [1] * 4) == pytest.approx(4 * 10 * 0.01 * 51.5)
+    assert tables.latency(101, [1], pdr=0.5) == 103
+
+
+def test_the_conclusion_contradicts_the_table(cli: Cli) -> None:
+    result = json.loads(cli("papers", "vucinic2015", "table1", "--json").stdout)
+    (slip,) = (row for row in result["rows"] if row["reported"] == 5.5)
+    assert slip["ours"] == pytest.approx(5.15)
+    assert "slip" in slip["remark"]
+
+
+def test_engset_is_confirmed(cli: Cli) -> None:
+    result = json.loads(cli("papers", "vucinic2015", "memory", "--json").stdout)
+    rows = {row["id"]: row for row in result["rows"]}
+    assert rows["memory.blocking"]["ours"] == pytest.approx(100 * 1.25 / 7.25)
+    assert rows["memory.refused"]["ours"] == pytest.approx(10)
+    assert {row["verdict"] for row in result["rows"]} <= {"yes", "note"}
+
+
+def test_a_no_ends_with_1_and_says_what_was_assumed(cli: Cli) -> None:
+    done = cli("papers", "vucinic2015", "fig3", "--count", 10, code=1)
+    lines = done.stdout.splitlines()
+    assert max(map(len, lines)) <= 100
+    (row,) = (line for line in lines if line.strip().startswith("longest at BI 3.93 s"))
+    assert " 35 " in row and " no " in row
+    assert any("next active period" in line for line in lines)
+
+
+def test_the_rows_are_those_that_the_file_lists(cli: Cli) -> None:
+    result = json.loads(cli("papers", "vucinic2015", "fig3", "--count", 5, "--json", code=1).stdout)
+    listed = tomllib.loads((FOLDER / "reported.toml").read_text())["row"]
+    assert [row["id"] for row in result["rows"]] == [r["id"] for r in listed if r["part"] == "fig3"]
+    used = {name for row in result["rows"] for name in row["assumed"]}
+    assert result["assumptions"].keys() == used
+
+
+def test_every_row_names_its_place_and_its_assumptions() -> None:
+    for paper in papers.papers():
+        ids = [row.id for row in paper.rows]
+        assert len(ids) == len(set(ids))
+        assert all(row.where and row.part in paper.parts for row in paper.rows)
+        used = {name for row in paper.rows for name in row.assumed}
+        assert used == paper.assumptions.keys(), "an assumption that nothing rests on"
+
+
+def test_figures_are_drawn(cli: Cli, tmp_path: Path) -> None:
+    arguments = ("papers", "vucinic2015", "memory", "--out", tmp_path / "figures", "--json")
+    result = json.loads(cli(*arguments).stdout)
+    assert [Path(file).name for file in result["figures"]] == ["capacity.png", "capacity.svg"]
+    png, svg = (Path(file).read_bytes() for file in result["figures"])
+    assert png.startswith(b"\x89PNG\r\n\x1a\n")
+    assert b"evict oldest" in svg, "text stays text"
+
+
+def test_names_at_the_ends_of_curves_do_not_lie_on_each_other() -> None:
+    places = plot.spread([50.0, 0.0, 51.0, 49.0, 200.0])
+    assert sorted(places)[0] == 0 and sorted(places)[-1] == 200
+    assert places[3] < places[0] < places[2], "in the order of the curves"
+    assert [places[0] - places[3], places[2] - places[0]] == [plot.LINE, plot.LINE]
+
+
+def test_the_point_of_a_figure_is_the_scenario_with_its_settings() -> None:
+    """Duration by hand: a frame at the first wake-up, no loss, so that the order is CI's."""
+    laboratory = Laboratory(FOLDER, count=40, update=lambda done: None)
+    durations = [
+        laboratory.measure(xmac.point(check, 1)).estimate("duration_s") for check in (125, 500)
+    ]
+    assert durations[0] and durations[1]
+    # Six flights wait half a check interval on average, one and two frames behind them two each.
+    assert durations[1].mean - durations[0].mean == pytest.approx(0.375 * 11, rel=0.15)
+    assert laboratory.measure(xmac.point(125, 1)) is laboratory.measure(xmac.point(125, 1))
+
+
+def test_beacon_mode_takes_half_an_interval_and_one_for_each_change_of_direction() -> None:
+    laboratory = Laboratory(FOLDER, count=200, update=lambda done: None)
+    duration = laboratory.measure(beacon.point(983.04, 61.44, 1)).estimate("duration_s")
+    assert duration
+    assert duration.mean / 0.98304 == pytest.approx(5.5, rel=0.03)
+
+
+def test_the_equations_summed_over_flights() -> None:
+    # One hop, one cell each way: six waits of half a slotframe, four of a whole one.
+    assert tsch.flights_s(101, 1, 1) == pytest.approx((6 / 2 + 4) * 1.01)
+    # Three cells: every wait is a quarter, as in equation (1).
+    assert tsch.flights_s(101, 3, 1) == pytest.approx(10 / 4 * 1.01)
+    # Two hops: the waits of the first frames twice, and the ClientHello's second frame at both.
+    assert tsch.flights_s(101, 1, 2) == pytest.approx((6 + 4 + 2) * 1.01)
+
+
+def test_schedules_give_each_link_its_cells_and_no_slot_twice() -> None:
+    schedule = list(tsch._schedule(random.Random(1), 101, 3, 2))
+    assert len(schedule) == 3 * 4
+    assert len({cell["slot"] for cell in schedule}) == 12
+    links = [(cell["from"], cell["to"]) for cell in schedule]
+    assert {link: links.count(link) for link in links} == {
+        (1, 0): 3, (0, 1): 3, (2, 1): 3, (1, 2): 3
+    }  # fmt: skip
+
+
+def test_papers_are_listed(cli: Cli) -> None:
+    (listed,) = json.loads(cli("papers", "--json").stdout)
+    assert listed["paper"] == "vucinic2015"
+    assert "fig2" in listed["parts"]
+    assert "vucinic2015" in cli("papers").stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["nobody2001"], "vucinic2015"),
+        (["vucinic2015", "fig9"], "fig2"),
+        (["vucinic2015", "--count", 0], "--count"),
+    ],
+)
+def test_wrong_arguments_get_one_message(cli: Cli, arguments: list[str], said: str) -> None:
+    assert said in the_message(cli("papers", *arguments, code=2))
+
+
+def test_a_paper_is_checked_when_it_is_read(tmp_path: Path) -> None:
+    text = (FOLDER / "reported.toml").read_text()
+    (tmp_path / "assumptions.toml").write_text("")
+    (tmp_path / "reported.toml").write_text(text)
+    with pytest.raises(ValueError, match="assum"):
+        Paper.load(tmp_path)
