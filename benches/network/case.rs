@@ -4,11 +4,13 @@ use slowhand_net::address::{Host, NodeId};
 use slowhand_net::clock::{Duration, Instant};
 use slowhand_net::ip::Endpoint;
 use slowhand_net::network::{Config, Event, Events, Network};
+use slowhand_net::radio::beacon::{self, Beacon, Superframe};
 use slowhand_net::radio::link::{LinkQuality, Links};
 use slowhand_net::radio::tsch::layout::Layout;
 use slowhand_net::radio::tsch::timing::Timing;
 use slowhand_net::radio::tsch::{self, Tsch};
-use slowhand_net::radio::{FrameKind, Observer, Transmission};
+use slowhand_net::radio::xmac::{self, XMac};
+use slowhand_net::radio::{FrameKind, Mac, Observer, Transmission};
 use slowhand_net::random::Streams;
 use slowhand_net::route::Routes;
 use std::time;
@@ -19,9 +21,20 @@ type Parents = Vec<u16>;
 /// A network, and how often each of its senders sends 60 octets to the root.
 pub struct Case {
     parents: Parents,
-    layout: Layout,
+    link_layer: LinkLayer,
     senders: Vec<NodeId>,
     period: Duration,
+}
+
+/// The medium access control of a case.
+enum LinkLayer {
+    /// Slots of 10 ms, and these cells.
+    Tsch(Layout),
+    /// Contiki's CX-MAC.
+    XMac {
+        check_interval: Duration,
+    },
+    Beacon(Superframe),
 }
 
 impl Case {
@@ -29,7 +42,7 @@ impl Case {
     pub fn line(slotframe: u16, period: Duration) -> Self {
         Self {
             parents: (0..4).collect(),
-            layout: Layout { slotframe, shared: 0, managed: 1, autonomous: false },
+            link_layer: LinkLayer::Tsch(Layout { slotframe, shared: 0, managed: 1, autonomous: false }),
             senders: vec![NodeId(4)],
             period,
         }
@@ -39,13 +52,24 @@ impl Case {
     pub fn tree(nodes: u16) -> Self {
         Self {
             parents: (1..nodes).map(|node| (node - 1) / 10).collect(),
-            layout: Layout { slotframe: 101, shared: 0, managed: 9, autonomous: false },
+            link_layer: LinkLayer::Tsch(Layout { slotframe: 101, shared: 0, managed: 9, autonomous: false }),
             senders: (1..nodes).map(NodeId).collect(),
             period: Duration::from_secs(60),
         }
     }
 
-    fn network(&self) -> Network<Tsch> {
+    /// The same line under X-MAC.
+    pub fn line_of_xmac(check_interval: Duration, period: Duration) -> Self {
+        Self { link_layer: LinkLayer::XMac { check_interval }, ..Self::line(101, period) }
+    }
+
+    /// The same line under beacons.
+    pub fn line_of_beacons(superframe: Superframe, period: Duration) -> Self {
+        Self { link_layer: LinkLayer::Beacon(superframe), ..Self::line(101, period) }
+    }
+
+    /// Runs for a span of virtual time, or until enough frames have been sent.
+    pub fn run(&self, span: Duration, frames: u64) -> Cost {
         let nodes = self.parents.len() + 1;
         let links: Vec<LinkQuality> = (1u16..)
             .zip(&self.parents)
@@ -53,15 +77,27 @@ impl Case {
             .collect();
         let streams = Streams::new(1);
         let routes = Routes::shortest(nodes, &links).expect("every node has a parent");
-        let cells = self.layout.cells(&routes).expect("the slotframe is long enough");
-        let config = tsch::Config { timing: Timing::SLOT_10_MS, ..tsch::Config::openwsn(self.layout.slotframe) };
-        let mac = Tsch::new(config, Links::new(nodes, &links, &streams), cells, &streams);
-        Network::new(mac, routes, Config::default(), &streams)
+        let links = Links::new(nodes, &links, &streams);
+        match self.link_layer {
+            LinkLayer::Tsch(layout) => {
+                let cells = layout.cells(&routes).expect("the slotframe is long enough");
+                let config = tsch::Config { timing: Timing::SLOT_10_MS, ..tsch::Config::openwsn(layout.slotframe) };
+                let mac = Tsch::new(config, links, cells, &streams);
+                self.drive(Network::new(mac, routes, Config::default(), &streams), span, frames)
+            }
+            LinkLayer::XMac { check_interval } => {
+                let mac = XMac::new(xmac::Config::cxmac(check_interval), 26, links, &streams);
+                self.drive(Network::new(mac, routes, Config::default(), &streams), span, frames)
+            }
+            LinkLayer::Beacon(superframe) => {
+                let mac = Beacon::new(beacon::Config::standard(superframe), links, &routes.parents(), &streams)
+                    .expect("the active periods fit");
+                self.drive(Network::new(mac, routes, Config::default(), &streams), span, frames)
+            }
+        }
     }
 
-    /// Runs for a span of virtual time, or until enough frames have been sent.
-    pub fn run(&self, span: Duration, frames: u64) -> Cost {
-        let mut network = self.network();
+    fn drive<M: Mac>(&self, mut network: Network<M>, span: Duration, frames: u64) -> Cost {
         let (mut events, mut air) = (Events::default(), Air::default());
         let mut cost = Cost { simulated: span, frames: 0, sent: 0, delivered: 0, wall: time::Duration::ZERO };
         let started = time::Instant::now();

@@ -8,6 +8,7 @@ mod case;
 
 use case::{Case, cheapest};
 use slowhand_net::clock::Duration;
+use slowhand_net::radio::beacon::Superframe;
 
 const TURNS: usize = 15;
 
@@ -20,6 +21,7 @@ fn main() {
         return println!("{} frames, {} of {} datagrams delivered", cost.frames, cost.delivered, cost.sent);
     }
     line();
+    contention();
     idle();
     tree();
 }
@@ -35,6 +37,19 @@ fn line() {
         cost.frames,
         cost.delivered
     );
+}
+
+fn contention() {
+    let (period, hours) = (Duration::from_millis(1100), Duration::from_secs(6 * 3600));
+    let superframe = Superframe::of_orders(4, 1).expect("orders of the standard");
+    let (xmac, beacon) =
+        (Case::line_of_xmac(Duration::from_millis(125), period), Case::line_of_beacons(superframe, period));
+    let costs = cheapest([(&xmac, hours), (&beacon, hours)], TURNS);
+    println!("the same line and traffic, 6 h:");
+    for (name, cost) in ["X-MAC, a check every 125 ms", "beacons every 245.76 ms, CAP 30.72 ms"].iter().zip(&costs) {
+        let (speed, delivered) = (cost.simulated_per_wall_second(), cost.delivered);
+        println!("  {speed:>9.0} simulated s per wall s, {name} ({delivered} of {} datagrams delivered)", cost.sent);
+    }
 }
 
 fn idle() {
