@@ -1,6 +1,7 @@
 """`slowhand papers`: what is compared, how it is judged, and that the comparison can say no."""
 
 import json
+import os
 import random
 import tomllib
 from pathlib import Path
@@ -9,6 +10,7 @@ import pytest
 
 from conftest import ROOT, Cli, the_message
 from slowhand import papers, plot
+from slowhand.papers import report
 from slowhand.papers.comparison import Paper, Reported
 from slowhand.papers.estimate import Estimate, mean_of, r_squared
 from slowhand.papers.points import Laboratory
@@ -110,6 +112,24 @@ def test_every_row_names_its_place_and_its_assumptions() -> None:
         assert used == paper.assumptions.keys(), "an assumption that nothing rests on"
 
 
+@pytest.mark.skipif("SLOWHAND_FULL" not in os.environ, reason="half a minute; ./test --full")
+def test_the_whole_paper_misses_what_its_readme_explains() -> None:
+    found = papers.reproduce("vucinic2015")
+    assert {row.reported.id for row in found.rows if row.verdict == "no"} == {
+        "fig2.pdr90.duration",
+        "fig2.longest",
+        "fig2.most",
+        "fig3.tsch.C2",
+        "fig3.multihop.shortest",
+        "fig3.largest",
+    }
+    explained = (FOLDER / "README.md").read_text()
+    for row in found.rows:
+        if row.verdict == "no":
+            assert row.reported.remark, row
+            assert row.ours and f"{row.ours.mean:.3g}" in explained, row
+
+
 def test_figures_are_drawn(cli: Cli, tmp_path: Path) -> None:
     arguments = ("papers", "vucinic2015", "memory", "--out", tmp_path / "figures", "--json")
     result = json.loads(cli(*arguments).stdout)
@@ -162,6 +182,11 @@ def test_schedules_give_each_link_its_cells_and_no_slot_twice() -> None:
     assert {link: links.count(link) for link in links} == {
         (1, 0): 3, (0, 1): 3, (2, 1): 3, (1, 2): 3
     }  # fmt: skip
+
+
+def test_numbers_of_assumptions_are_shown_as_ranges() -> None:
+    assert report._ranges([1, 3, 4, 5, 8, 9]) == "1,3-5,8,9"
+    assert report._ranges([]) == ""
 
 
 def test_papers_are_listed(cli: Cli) -> None:

@@ -87,7 +87,7 @@ def _cells(row: Row, numbers: dict[str, int], remarks: list[str]) -> list[str | 
         "" if row.ratio is None else f"{row.ratio:.2f}",
         row.tolerance,
         Text(row.verdict, VERDICTS[row.verdict]),
-        ",".join(map(str, sorted(numbers[id] for id in reported.assumed))),
+        _ranges(sorted(numbers[id] for id in reported.assumed)),
     ]
 
 
@@ -105,6 +105,17 @@ def _ours(row: Row) -> str:
         return f"{mean:.5g}"
     decimals = max(0, 1 - math.floor(math.log10(half)))
     return f"{mean:.{decimals}f} ± {half:.{decimals}f}"
+
+
+def _ranges(numbers: Sequence[int]) -> str:
+    """Numbers in ascending order as one writes them: 1,3-5."""
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and runs[-1][-1] + 1 == number:
+            runs[-1].append(number)
+        else:
+            runs.append([number])
+    return ",".join(f"{r[0]}-{r[-1]}" if len(r) > 2 else ",".join(map(str, r)) for r in runs)
 
 
 def _letters(count: int) -> str:

@@ -83,6 +83,7 @@ def measure(laboratory: Laboratory) -> Values:
             min(line_over_hops("duration_s", check) for check in CHECK_INTERVALS_MS)
         ),
         "pdr90.duration": growth("duration_s"),
+        "pdr90.duration.125": mean("duration_s", 125, 1, 0.9) / mean("duration_s", 125, 1),
         "pdr90.energy": growth("energy_client_mj"),
         "pdr90.completed": _percent(laboratory, point(500, 1, 0.9)),
         "shortest": shortest,
