@@ -10,9 +10,9 @@ import pytest
 
 from conftest import ROOT, Cli, the_message
 from slowhand import papers, plot
+from slowhand.estimate import Estimate, mean_of, r_squared
 from slowhand.papers import report
 from slowhand.papers.comparison import Paper, Reported
-from slowhand.papers.estimate import Estimate, mean_of, r_squared
 from slowhand.papers.points import Laboratory
 from slowhand.papers.vucinic2015 import beacon, tables, tsch, xmac
 

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from slowhand.papers.estimate import Estimate
+from slowhand.estimate import Estimate
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from slowhand.papers.estimate import Estimate
+from slowhand.estimate import Estimate
 
 Kind = Literal["exact", "ratio", "range", "least", "interval", "note"]
 Verdict = Literal["yes", "no", "note"]

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Protocol
 
-from slowhand.papers.estimate import Estimate
+from slowhand.estimate import Estimate
 from slowhand.papers.points import Laboratory, Point
 
 Values = Mapping[str, Estimate | None]

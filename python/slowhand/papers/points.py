@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from slowhand.api import Run, Scenario, Setting, toml
-from slowhand.papers.estimate import Estimate
+from slowhand.estimate import Estimate
 
 Settings = Mapping[str, Setting]
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from slowhand.api import Setting
-from slowhand.papers.estimate import Estimate, r_squared
+from slowhand.estimate import Estimate, r_squared
 from slowhand.papers.part import Values
 from slowhand.papers.points import Laboratory, Point
 

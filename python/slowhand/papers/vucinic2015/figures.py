@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from slowhand import plot
-from slowhand.papers.estimate import Estimate
+from slowhand.estimate import Estimate
 from slowhand.papers.points import Measured
 
 Where = tuple[float, float, float]

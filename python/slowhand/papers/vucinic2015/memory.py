@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from slowhand import capacity
-from slowhand.papers.estimate import Estimate
+from slowhand.estimate import Estimate
 from slowhand.papers.part import Values
 from slowhand.papers.points import Laboratory, Point
 

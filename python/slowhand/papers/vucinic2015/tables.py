@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from slowhand.papers.estimate import Estimate
+from slowhand.estimate import Estimate
 from slowhand.papers.part import Values
 from slowhand.papers.points import Laboratory, Point
 

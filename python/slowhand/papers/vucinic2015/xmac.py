@@ -6,7 +6,7 @@ import itertools
 from pathlib import Path
 
 from slowhand.api import Setting
-from slowhand.papers.estimate import Estimate, mean_of, r_squared
+from slowhand.estimate import Estimate, mean_of, r_squared
 from slowhand.papers.part import Values
 from slowhand.papers.points import Laboratory, Point
 
