@@ -202,6 +202,7 @@ def test_papers_are_listed(cli: Cli) -> None:
         (["nobody2001"], "vucinic2015"),
         (["vucinic2015", "fig9"], "fig2"),
         (["vucinic2015", "--count", 0], "--count"),
+        (["vucinic2015", "--out", "/dev/null/figures"], "--out /dev/null/figures"),
     ],
 )
 def test_wrong_arguments_get_one_message(cli: Cli, arguments: list[str], said: str) -> None:

@@ -196,7 +196,10 @@ def papers(
             comparison.show_list(papers.papers(), report.console())
         return
     if out:
-        out.mkdir(parents=True, exist_ok=True)
+        try:
+            out.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise Complaint(f"--out {out}: cannot be made: {error.strerror}") from error
     try:
         plan = papers.Plan.of(paper, part, count=count)
     except papers.UnknownPaper as error:
