@@ -19,6 +19,8 @@ fn main() {
     let carriers = Carriers::locate();
     mbedtls(&carriers.directory("mbedtls-rs-sys").join("mbedtls"));
     tinydtls(&carriers.directory("tinydtls-sys").join("src/tinydtls"));
+    println!("cargo::rustc-env=SLOWHAND_RUSTLS_VERSION={}", carriers.package("rustls", "version"));
+    println!("cargo::rerun-if-changed=../../Cargo.lock");
 }
 
 fn mbedtls(root: &Path) {
@@ -196,12 +198,16 @@ impl Carriers {
 
     /// The directory of one carrier crate.
     fn directory(&self, name: &str) -> PathBuf {
+        let manifest = Path::new(self.package(name, "manifest_path"));
+        manifest.parent().expect("a manifest is in a directory").to_path_buf()
+    }
+
+    /// What cargo says about a package.
+    fn package(&self, name: &str, field: &str) -> &str {
         self.0["packages"]
             .as_array()
             .and_then(|packages| packages.iter().find(|package| package["name"] == name))
-            .and_then(|package| package["manifest_path"].as_str())
-            .and_then(|manifest| Path::new(manifest).parent())
+            .and_then(|package| package[field].as_str())
             .unwrap_or_else(|| panic!("{name} is not among the dependencies in Cargo.toml"))
-            .to_path_buf()
     }
 }

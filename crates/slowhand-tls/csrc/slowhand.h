@@ -8,6 +8,8 @@
 
 /* The device's clock, in nanoseconds since the world began. */
 uint64_t slowhand_now_ns(void);
+/* The same as a calendar: seconds since 1970. */
+uint64_t slowhand_unix_time(void);
 /* The device's randomness. */
 void slowhand_random(uint8_t *output, size_t length);
 /* Hand one datagram to the network, or write these bytes to the stream, at the device's present time. */

@@ -355,7 +355,7 @@ impl SessionConfig {
     }
 
     fn validate_datagrams(&self) -> Result<(), ConfigError> {
-        let limits = self.stack.limits(self.suite.key_exchange());
+        let Some(limits) = self.stack.limits(self.suite.key_exchange()) else { return Ok(()) };
         if let Some(mtu) = self.mtu {
             let allowed = format!("{} octets or more ({})", limits.mtu, limits.mtu_reason);
             check("mtu", &mtu, &allowed, |mtu| *mtu >= limits.mtu)?;

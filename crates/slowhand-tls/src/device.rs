@@ -19,7 +19,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::config::Curve;
 use crate::operation::{Aead, AeadMode, Operation, Performed, Processor};
-use crate::session::{Transmit, key_log_line};
+use crate::session::{Secrets, Transmit, key_log_line};
 
 /// The state that a library's callbacks act on.
 pub(crate) struct Device {
@@ -30,6 +30,7 @@ pub(crate) struct Device {
     performed: Vec<Performed>,
     verified_at: Option<Duration>,
     key_log: Vec<String>,
+    secrets: Option<Secrets>,
 }
 
 impl Device {
@@ -42,6 +43,7 @@ impl Device {
             performed: Vec::new(),
             verified_at: None,
             key_log: Vec::new(),
+            secrets: None,
         }
     }
 
@@ -72,9 +74,14 @@ impl Device {
         self.verified_at
     }
 
-    /// The lines that [`slowhand_key_log`] has had.
+    /// The lines that [`log_key`] has made.
     pub(crate) fn key_log(&self) -> &[String] {
         &self.key_log
+    }
+
+    /// The master secret among what [`log_key`] has had.
+    pub(crate) fn secrets(&self) -> Option<&Secrets> {
+        self.secrets.as_ref()
     }
 
     pub(crate) fn poll_transmit(&mut self) -> Option<Transmit<'_>> {
@@ -147,9 +154,50 @@ fn with_current<T>(act: impl FnOnce(&mut Device) -> T) -> T {
     act(unsafe { device.as_mut() })
 }
 
+/// The calendar time at which every world begins: 2030-01-01T00:00:00Z. Assumed; it only has to lie within the
+/// validity of the certificates.
+const WORLD_BEGAN: Duration = Duration::from_secs(1_893_456_000);
+
+/// The device's clock as a calendar: the time since 1970.
+pub(crate) fn unix_time() -> Duration {
+    with_current(|device| WORLD_BEGAN + device.clock)
+}
+
+/// The device's randomness.
+pub(crate) fn fill_random(output: &mut [u8]) {
+    with_current(|device| device.random.fill_bytes(output));
+}
+
+/// Hands one datagram to the network, or writes these bytes to the stream, at the device's present time.
+pub(crate) fn transmit(octets: &[u8]) {
+    with_current(|device| device.outbox.push(device.clock, octets));
+}
+
+/// Moves the device's clock by the time that the operation takes.
+pub(crate) fn perform(operation: Operation) {
+    with_current(|device| device.perform(operation));
+}
+
+/// Keeps a secret for the key log, under the label that it has there.
+pub(crate) fn log_key(label: &str, client_random: &[u8], secret: &[u8]) {
+    with_current(|device| {
+        device.key_log.push(key_log_line(label, client_random, secret));
+        if let ("CLIENT_RANDOM", Ok(client_random), Ok(master_secret)) =
+            (label, client_random.try_into(), secret.try_into())
+        {
+            device.secrets = Some(Secrets { client_random, master_secret });
+        }
+    });
+}
+
 /// The curve of a TLS NamedGroup (RFC 8422 section 5.1.1).
 fn curve(named_group: u16) -> Curve {
     Curve::from_named_group(named_group).expect("the libraries are compiled with the curves of `Curve` only")
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn slowhand_unix_time() -> u64 {
+    unix_time().as_secs()
 }
 
 #[unsafe(no_mangle)]
@@ -169,14 +217,14 @@ unsafe extern "C" fn slowhand_random(output: *mut u8, length: usize) {
         ptr::write_bytes(output, 0, length);
         slice::from_raw_parts_mut(output, length)
     };
-    with_current(|device| device.random.fill_bytes(output));
+    fill_random(output);
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn slowhand_transmit(octets: *const u8, length: usize) {
     // SAFETY: the caller passes `length` readable octets, and the libraries send nothing that is empty.
     let octets = unsafe { slice::from_raw_parts(octets, length) };
-    with_current(|device| device.outbox.push(device.clock, octets));
+    transmit(octets);
 }
 
 #[unsafe(no_mangle)]
@@ -190,8 +238,7 @@ unsafe extern "C" fn slowhand_key_log(
     let (label, client_random, secret) = unsafe {
         (CStr::from_ptr(label), slice::from_raw_parts(client_random, 32), slice::from_raw_parts(secret, length))
     };
-    let line = key_log_line(&label.to_string_lossy(), client_random, secret);
-    with_current(|device| device.key_log.push(line));
+    log_key(&label.to_string_lossy(), client_random, secret);
 }
 
 #[unsafe(no_mangle)]
@@ -201,24 +248,24 @@ extern "C" fn slowhand_verified() {
 
 #[unsafe(no_mangle)]
 extern "C" fn slowhand_sha256(blocks: u32) {
-    with_current(|device| device.perform(Operation::Sha256 { blocks }));
+    perform(Operation::Sha256 { blocks });
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn slowhand_sha512(blocks: u32) {
-    with_current(|device| device.perform(Operation::Sha512 { blocks }));
+    perform(Operation::Sha512 { blocks });
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn slowhand_seal(is_gcm: i32, key_bits: u32, tag: u32, octets: u32, additional: u32) {
     let aead = aead(is_gcm, key_bits, tag, octets, additional);
-    with_current(|device| device.perform(Operation::Seal(aead)));
+    perform(Operation::Seal(aead));
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn slowhand_open(is_gcm: i32, key_bits: u32, tag: u32, octets: u32, additional: u32) {
     let aead = aead(is_gcm, key_bits, tag, octets, additional);
-    with_current(|device| device.perform(Operation::Open(aead)));
+    perform(Operation::Open(aead));
 }
 
 fn aead(is_gcm: i32, key_bits: u32, tag: u32, octets: u32, additional: u32) -> Aead {
@@ -229,20 +276,20 @@ fn aead(is_gcm: i32, key_bits: u32, tag: u32, octets: u32, additional: u32) -> A
 
 #[unsafe(no_mangle)]
 extern "C" fn slowhand_ecdh_generate(named_group: u16) {
-    with_current(|device| device.perform(Operation::EcdhKeyGeneration(curve(named_group))));
+    perform(Operation::EcdhKeyGeneration(curve(named_group)));
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn slowhand_ecdh_agree(named_group: u16) {
-    with_current(|device| device.perform(Operation::EcdhSharedSecret(curve(named_group))));
+    perform(Operation::EcdhSharedSecret(curve(named_group)));
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn slowhand_ecdsa_sign(named_group: u16) {
-    with_current(|device| device.perform(Operation::EcdsaSign(curve(named_group))));
+    perform(Operation::EcdsaSign(curve(named_group)));
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn slowhand_ecdsa_verify(named_group: u16) {
-    with_current(|device| device.perform(Operation::EcdsaVerify(curve(named_group))));
+    perform(Operation::EcdsaVerify(curve(named_group)));
 }

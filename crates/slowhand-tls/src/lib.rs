@@ -1,7 +1,8 @@
 //! Real TLS and DTLS libraries behind one sans-I/O session trait, in virtual time.
 //!
-//! What runs here are the unmodified sources of [Mbed TLS](https://www.trustedfirmware.org/projects/mbed-tls/)
-//! and [Eclipse tinyDTLS](https://github.com/eclipse/tinydtls), client and server, byte for byte what a device sends.
+//! What runs here are the unmodified sources of [Mbed TLS](https://www.trustedfirmware.org/projects/mbed-tls/),
+//! [Eclipse tinyDTLS](https://github.com/eclipse/tinydtls) and [rustls](https://github.com/rustls/rustls), client and
+//! server, DTLS over datagrams and TLS over a stream, byte for byte what a device sends.
 //! Only what they stand on is replaced: their clock, their randomness and their socket are the world's. The network is
 //! nobody's concern in this room; whoever has one drives the sessions:
 //!
@@ -38,6 +39,8 @@
 //!
 //! - mbedTLS: SHA-256 and SHA-512 as `md.c` calls them (transcript, HMAC, PRF, certificates), AEAD as the record
 //!   layer calls it, ECDH as the handshake calls it, ECDSA as `pk_wrap.c` calls it.
+//!   For TLS 1.3, which computes through PSA: SHA-2 as `psa_crypto_hash.c` and ECDH as `psa_crypto_ecp.c` call it.
+//! - rustls takes its cryptography from outside; ours (RustCrypto) reports what it does.
 //! - tinyDTLS: SHA-256 as `dtls.c`, `hmac.c` and `crypto.c` call it, CCM as `crypto.c` calls it, ECDH and
 //!   ECDSA as `dtls.c` calls them.
 //!
@@ -48,8 +51,8 @@
 //!
 //! A session belongs to one thread at a time and shares nothing with others: the same seeds give the same
 //! bytes on any number of threads. The libraries' global state is written once, before the first session; the
-//! exception, tinyDTLS's cipher context, is locked by the library for the length of one call and keeps nothing
-//! between calls.
+//! exceptions lock themselves: tinyDTLS's cipher context, which keeps nothing between calls, and the key store of
+//! mbedTLS's PSA, in which each session of TLS 1.3 finds its own keys.
 //!
 //! # The rooms
 //!
@@ -64,6 +67,7 @@ mod device;
 mod mbedtls;
 pub mod memory;
 mod operation;
+mod rustls;
 mod session;
 mod stack;
 mod tinydtls;
@@ -96,6 +100,7 @@ pub fn build(config: &SessionConfig, processor: Arc<dyn Processor>) -> Result<Bo
     config.validate()?;
     match config.stack {
         Stack::Mbedtls => mbedtls::MbedtlsSession::new(config, processor).map(|session| Box::new(session) as _),
+        Stack::Rustls => rustls::RustlsSession::new(config, processor).map(|session| Box::new(session) as _),
         Stack::Tinydtls => tinydtls::TinydtlsSession::new(config, processor).map(|session| Box::new(session) as _),
     }
     .map_err(BuildError::Library)

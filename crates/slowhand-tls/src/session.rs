@@ -100,7 +100,7 @@ pub enum Failure {
     /// The library ended the handshake with an error of its own.
     #[error("the library failed: {text} (code {code})")]
     Library {
-        /// The library's error code.
+        /// The library's error code; 0 where it has none (rustls).
         code: i32,
         /// What the library says about it.
         text: String,

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::config::{Credential, Curve, KeyExchange, Protocol, Suite};
-use crate::{mbedtls, tinydtls};
+use crate::{mbedtls, rustls, tinydtls};
 
 /// A library.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
@@ -15,6 +15,8 @@ use crate::{mbedtls, tinydtls};
 pub enum Stack {
     /// Mbed TLS.
     Mbedtls,
+    /// rustls.
+    Rustls,
     /// Eclipse tinyDTLS.
     Tinydtls,
 }
@@ -29,13 +31,13 @@ pub(crate) struct Limits {
 
 impl Stack {
     /// Every library.
-    pub const ALL: &[Self] = &[Self::Mbedtls, Self::Tinydtls];
+    pub const ALL: &[Self] = &[Self::Mbedtls, Self::Rustls, Self::Tinydtls];
 
     /// What the library authenticates with in a suite.
     pub fn credential(self, suite: Suite) -> Credential {
         match (suite.key_exchange(), self) {
             (KeyExchange::Psk, _) => Credential::Psk,
-            (KeyExchange::EcdheEcdsa, Self::Mbedtls) => Credential::Certificate,
+            (KeyExchange::EcdheEcdsa, Self::Mbedtls | Self::Rustls) => Credential::Certificate,
             (KeyExchange::EcdheEcdsa, Self::Tinydtls) => Credential::RawPublicKey,
         }
     }
@@ -45,9 +47,11 @@ impl Stack {
     /// mbedTLS: `MBEDTLS_SSL_DTLS_TIMEOUT_DFL_MIN` and `_MAX` of `ssl.h`. tinyDTLS: 2 s, doubled with
     /// each of at most 7 retransmissions (`dtls_send_multi` and `dtls_retransmit` in `dtls.c`,
     /// `DTLS_DEFAULT_MAX_RETRANSMIT` in `global.h`), so 256 s at the end: always 128 times the first.
+    /// rustls: none, it has no DTLS.
     pub const fn default_timeouts(self) -> (Duration, Duration) {
         match self {
             Self::Mbedtls => (Duration::from_secs(1), Duration::from_secs(60)),
+            Self::Rustls => (Duration::ZERO, Duration::ZERO),
             Self::Tinydtls => (Duration::from_secs(2), Duration::from_secs(256)),
         }
     }
@@ -55,7 +59,7 @@ impl Stack {
     /// The largest value of the handshake timer that begins with `first`, where it is built into the library.
     pub(crate) fn built_in_maximum(self, first: Duration) -> Option<Duration> {
         match self {
-            Self::Mbedtls => None,
+            Self::Mbedtls | Self::Rustls => None,
             Self::Tinydtls => Some(first * tinydtls::LARGEST_TO_FIRST_TIMEOUT),
         }
     }
@@ -63,6 +67,7 @@ impl Stack {
     pub(crate) const fn protocols(self) -> &'static [Protocol] {
         match self {
             Self::Mbedtls => &[Protocol::Dtls12, Protocol::Tls12, Protocol::Tls13],
+            Self::Rustls => &[Protocol::Tls12, Protocol::Tls13],
             Self::Tinydtls => &[Protocol::Dtls12],
         }
     }
@@ -71,6 +76,7 @@ impl Stack {
     const fn all_suites(self) -> &'static [Suite] {
         match self {
             Self::Mbedtls => Suite::ALL,
+            Self::Rustls => rustls::SUITES,
             Self::Tinydtls => tinydtls::SUITES,
         }
     }
@@ -96,8 +102,10 @@ impl Stack {
         }
     }
 
-    pub(crate) fn limits(self, key_exchange: KeyExchange) -> Limits {
-        match self {
+    /// `None`: it has no datagrams.
+    pub(crate) fn limits(self, key_exchange: KeyExchange) -> Option<Limits> {
+        Some(match self {
+            Self::Rustls => return None,
             Self::Mbedtls => Limits {
                 mtu: mbedtls::MINIMUM_MTU,
                 mtu_reason: "the library does not fragment a ClientHello",
@@ -110,7 +118,7 @@ impl Stack {
                 connection_id: false,
                 without_cookie: false,
             },
-        }
+        })
     }
 
     fn info(self) -> StackInfo {
@@ -132,6 +140,15 @@ impl Stack {
                     "first and maximum timeout",
                     "connection_id",
                 ],
+            },
+            Self::Rustls => StackInfo {
+                name: self,
+                version: rustls::VERSION.to_owned(),
+                licence: "Apache-2.0 OR ISC OR MIT",
+                protocols: self.protocols(),
+                suites: self.all_suites(),
+                credentials: &[Credential::Certificate],
+                features: &["secp256r1", "server or mutual authentication", "one write per flight"],
             },
             Self::Tinydtls => StackInfo {
                 name: self,

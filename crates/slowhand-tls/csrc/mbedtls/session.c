@@ -19,10 +19,6 @@
 #include "mbedtls/version.h"
 #include "psa/crypto.h"
 
-/* The calendar time at which every world begins: 2030-01-01T00:00:00Z. Assumed; it only has to lie
- * within the validity of the certificates. */
-#define WORLD_BEGAN 1893456000
-
 #define NS_PER_MS 1000000u
 #define NO_TIMER UINT64_MAX
 
@@ -50,7 +46,7 @@ static const unsigned char TRANSPORT_ID[] = "client";
 
 static mbedtls_time_t world_time(mbedtls_time_t *out)
 {
-    mbedtls_time_t now = WORLD_BEGAN + (mbedtls_time_t) (slowhand_now_ns() / (1000u * NS_PER_MS));
+    mbedtls_time_t now = (mbedtls_time_t) slowhand_unix_time();
     if (out != NULL)
         *out = now;
     return now;

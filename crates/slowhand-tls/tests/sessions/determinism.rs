@@ -24,6 +24,8 @@ fn pairs() -> Vec<Pair> {
         for (stack, protocol, suite) in [
             (Stack::Mbedtls, Protocol::Tls12, Suite::TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8),
             (Stack::Mbedtls, Protocol::Tls13, Suite::TLS_AES_128_CCM_8_SHA256),
+            (Stack::Rustls, Protocol::Tls12, Suite::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256),
+            (Stack::Rustls, Protocol::Tls13, Suite::TLS_AES_128_GCM_SHA256),
         ] {
             let mut pair = Pair::of(stack, protocol, suite);
             pair.client.seed = [seed; 32];
@@ -57,7 +59,7 @@ fn sessions_on_two_threads_at_once_make_the_octets_of_one_thread() {
 
 #[test]
 fn a_session_can_move_to_another_thread() {
-    for pair in &pairs()[..6] {
+    for pair in &pairs()[..8] {
         let (client, server) = pair.build();
         let moved = thread::spawn(move || {
             let (mut client, mut server) = (client, server);

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use slowhand_tls::memory::{Direction, End, Path};
 use slowhand_tls::wire::{self, MessageType};
-use slowhand_tls::{Session, Stack, Status, Suite};
+use slowhand_tls::{Auth, Protocol, Session, Stack, Status, Suite};
 
 use crate::pair::Pair;
 
@@ -18,6 +18,35 @@ fn mbedtls_and_tinydtls_with_a_pre_shared_key() {
             let transcript = Path::default().run(&mut *client, &mut *server);
             assert_eq!(transcript.end, End::Completed, "{transcript:?}");
             assert_eq!(client.secrets().unwrap(), server.secrets().unwrap());
+        }
+    }
+}
+
+#[test]
+fn mbedtls_and_rustls_over_a_stream() {
+    for (protocol, suite) in [
+        (Protocol::Tls12, Suite::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256),
+        (Protocol::Tls12, Suite::TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384),
+        (Protocol::Tls13, Suite::TLS_AES_128_GCM_SHA256),
+        (Protocol::Tls13, Suite::TLS_AES_256_GCM_SHA384),
+    ] {
+        for (client, server) in [(Stack::Mbedtls, Stack::Rustls), (Stack::Rustls, Stack::Mbedtls)] {
+            for auth in [Auth::Mutual, Auth::Server] {
+                let mut pair = Pair::of(client, protocol, suite).both(|config| config.auth = auth);
+                pair.server.stack = server;
+                let (mut client, mut server) = pair.build();
+                let transcript = Path::default().run(&mut *client, &mut *server);
+                assert_eq!(transcript.end, End::Completed, "{transcript:?}");
+                // rustls logs one more secret, that of exporters.
+                let shared = |end: &dyn Session| {
+                    let mut lines = end.key_log();
+                    lines.retain(|line| !line.starts_with("EXPORTER_SECRET "));
+                    lines.sort();
+                    lines
+                };
+                assert_eq!(shared(&*client), shared(&*server));
+                assert_eq!(shared(&*client).len(), if protocol == Protocol::Tls13 { 4 } else { 1 });
+            }
         }
     }
 }

@@ -1,11 +1,12 @@
 //! TLS over a stream: what is written, however it arrives.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 use std::time::Duration;
 
 use proptest::prelude::*;
 use slowhand_tls::memory::{Direction, End, Path, Transcript};
-use slowhand_tls::{Auth, Operation, Protocol, Session, Stack, Status, Suite};
+use slowhand_tls::{Auth, Operation, Processor, Protocol, Session, Stack, Status, Suite};
 
 use crate::pair::Pair;
 
@@ -13,6 +14,8 @@ const KINDS: &[(Stack, Protocol, Suite)] = &[
     (Stack::Mbedtls, Protocol::Tls12, Suite::TLS_PSK_WITH_AES_128_CCM_8),
     (Stack::Mbedtls, Protocol::Tls12, Suite::TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8),
     (Stack::Mbedtls, Protocol::Tls13, Suite::TLS_AES_128_CCM_8_SHA256),
+    (Stack::Rustls, Protocol::Tls12, Suite::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256),
+    (Stack::Rustls, Protocol::Tls13, Suite::TLS_AES_128_GCM_SHA256),
 ];
 
 /// All that was written in one direction.
@@ -89,6 +92,29 @@ fn mbedtls_tls13_sizes() {
     assert_eq!((server[1], server[2], server[4], server[6]), (5 + 1, encrypted(4 + 2), certificate, finished));
     // CertificateVerify: algorithm and length, then a signature of 70 to 72 octets, or now and then fewer.
     assert!([client[3], server[5]].iter().all(|size| [encrypted(4 + 4 + 71), encrypted(4 + 4 + 72)].contains(size)));
+}
+
+/// rustls writes a flight at once; in TLS 1.3 it joins the messages of a flight in one record, and pads nothing.
+#[test]
+fn rustls_sizes() {
+    let pair = Pair::of(Stack::Rustls, Protocol::Tls13, Suite::TLS_AES_128_GCM_SHA256);
+    let transcript = pair.run(&Path::default());
+    let client = sizes(&transcript, Direction::ToServer);
+    // RFC 8446: Certificate, CertificateVerify and Finished; content type, tag.
+    let (certificate, verify, finished) = (4 + 1 + 3 + 3 + 332 + 2, 4 + 4 + 71, 4 + 32);
+    assert_eq!(client.len(), 2, "{transcript:?}");
+    assert!(client[1].abs_diff(6 + 5 + certificate + verify + finished + 1 + 16) <= 2, "{client:?}");
+    assert_eq!(records(&stream(&transcript, Direction::ToServer))[1..], [6, client[1] - 6]);
+
+    let pair = Pair::of(Stack::Rustls, Protocol::Tls12, Suite::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256);
+    let transcript = pair.run(&Path::default());
+    let client = sizes(&transcript, Direction::ToServer);
+    // RFC 5246 and RFC 8422: Certificate, ClientKeyExchange, CertificateVerify; ChangeCipherSpec; Finished.
+    let (certificate, key_exchange, verify) = (4 + 3 + 3 + 332, 4 + 1 + 65, 4 + 4 + 71);
+    let finished = 5 + 8 + 4 + 12 + 16;
+    assert_eq!(client.len(), 2, "{transcript:?}");
+    let records = 5 + certificate + 5 + key_exchange + 5 + verify + 6 + finished;
+    assert!(client[1].abs_diff(records) <= 2, "{client:?}");
 }
 
 /// The two streams of a handshake whose bytes arrive in pieces of these sizes, over and over.
@@ -247,6 +273,37 @@ fn asymmetric(session: &mut dyn Session) -> [usize; 4] {
         _ => {}
     });
     counts
+}
+
+/// A second for each operation that is not hashing.
+struct Slow;
+
+impl Processor for Slow {
+    fn time(&self, operation: Operation) -> Duration {
+        match operation {
+            Operation::Sha256 { .. } | Operation::Sha512 { .. } => Duration::ZERO,
+            _ => Duration::from_secs(1),
+        }
+    }
+}
+
+/// The key of a ClientHello of TLS 1.3 is computed when the client starts, not before.
+#[test]
+fn a_device_that_computes_writes_later() {
+    for (stack, protocol, suite) in KINDS.iter().filter(|(_, protocol, _)| *protocol == Protocol::Tls13) {
+        let mut pair = Pair::of(*stack, *protocol, *suite);
+        pair.client_processor = Arc::new(Slow);
+        let (mut client, _) = pair.build();
+        let start = Duration::from_secs(5);
+        client.start(start);
+        assert_eq!(client.poll_transmit().unwrap().at, start + Duration::from_secs(1), "{stack}");
+        let mut first = None;
+        client.drain_operations(&mut |performed| {
+            first = first.or(matches!(performed.operation, Operation::EcdhKeyGeneration(_)).then_some(performed.at));
+        });
+        assert_eq!(first, Some(start), "{stack}");
+        assert_eq!(client.busy_until(), start + Duration::from_secs(1));
+    }
 }
 
 /// RFC 8446 section 7.1 and the NSS key log format.

@@ -1,0 +1,248 @@
+//! What rustls computes with: the device's randomness, and pure Rust cryptography that reports what it does.
+
+use std::fmt;
+use std::sync::Arc;
+
+use p256::ecdsa::signature::hazmat::{PrehashSigner, PrehashVerifier};
+use p256::ecdsa::{DerSignature, SigningKey, VerifyingKey};
+use p256::elliptic_curve::sec1::ToSec1Point;
+use p256::{PublicKey, SecretKey};
+use rustls::crypto::hash::Hash;
+use rustls::crypto::tls12::PrfUsingHmac;
+use rustls::crypto::tls13::HkdfUsingHmac;
+use rustls::crypto::{
+    ActiveKeyExchange, CryptoProvider, GetRandomFailed, KeyExchangeAlgorithm, KeyProvider, SecureRandom, SharedSecret,
+    SupportedKxGroup, WebPkiSupportedAlgorithms,
+};
+use rustls::ffdhe_groups::FfdheGroup;
+use rustls::pki_types::{AlgorithmIdentifier, InvalidSignature, PrivateKeyDer, SignatureVerificationAlgorithm, alg_id};
+use rustls::sign::{Signer, SigningKey as RustlsSigningKey};
+use rustls::{
+    CipherSuite, CipherSuiteCommon, Error, NamedGroup, PeerMisbehaved, SignatureAlgorithm, SignatureScheme,
+    SupportedCipherSuite, Tls12CipherSuite, Tls13CipherSuite,
+};
+use sha2::{Sha256, Sha384};
+
+use super::symmetric::{AES_128_GCM, AES_256_GCM, Hashing, SHA256, SHA384, Sha2};
+use crate::config::{Curve, Suite};
+use crate::device;
+use crate::operation::Operation;
+
+/// The suites that the provider has.
+pub(crate) const SUITES: &[Suite] = &[
+    Suite::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256,
+    Suite::TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384,
+    Suite::TLS_AES_128_GCM_SHA256,
+    Suite::TLS_AES_256_GCM_SHA384,
+];
+
+/// A provider of this one suite, of secp256r1 for keys and of ECDSA with it for signatures.
+pub(super) fn provider(suite: Suite) -> CryptoProvider {
+    let suites = CIPHER_SUITES.iter().filter(|candidate| u16::from(candidate.suite()) == suite.iana());
+    CryptoProvider {
+        cipher_suites: suites.copied().collect(),
+        kx_groups: vec![&Secp256r1],
+        signature_verification_algorithms: match suite {
+            Suite::TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384 => VERIFICATION_SHA384,
+            _ => VERIFICATION,
+        },
+        secure_random: &DeviceRandom,
+        key_provider: &Keys,
+    }
+}
+
+static CIPHER_SUITES: [SupportedCipherSuite; 4] = [
+    SupportedCipherSuite::Tls12(&Tls12CipherSuite {
+        common: CipherSuiteCommon {
+            suite: CipherSuite::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256,
+            hash_provider: &SHA256,
+            confidentiality_limit: CONFIDENTIALITY_LIMIT,
+        },
+        prf_provider: &PrfUsingHmac(&SHA256),
+        kx: KeyExchangeAlgorithm::ECDHE,
+        sign: &[SignatureScheme::ECDSA_NISTP256_SHA256],
+        aead_alg: &AES_128_GCM,
+    }),
+    SupportedCipherSuite::Tls12(&Tls12CipherSuite {
+        common: CipherSuiteCommon {
+            suite: CipherSuite::TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384,
+            hash_provider: &SHA384,
+            confidentiality_limit: CONFIDENTIALITY_LIMIT,
+        },
+        prf_provider: &PrfUsingHmac(&SHA384),
+        kx: KeyExchangeAlgorithm::ECDHE,
+        sign: &[SignatureScheme::ECDSA_NISTP256_SHA256],
+        aead_alg: &AES_256_GCM,
+    }),
+    SupportedCipherSuite::Tls13(&Tls13CipherSuite {
+        common: CipherSuiteCommon {
+            suite: CipherSuite::TLS13_AES_128_GCM_SHA256,
+            hash_provider: &SHA256,
+            confidentiality_limit: CONFIDENTIALITY_LIMIT,
+        },
+        hkdf_provider: &HkdfUsingHmac(&SHA256),
+        aead_alg: &AES_128_GCM,
+        quic: None,
+    }),
+    SupportedCipherSuite::Tls13(&Tls13CipherSuite {
+        common: CipherSuiteCommon {
+            suite: CipherSuite::TLS13_AES_256_GCM_SHA384,
+            hash_provider: &SHA384,
+            confidentiality_limit: CONFIDENTIALITY_LIMIT,
+        },
+        hkdf_provider: &HkdfUsingHmac(&SHA384),
+        aead_alg: &AES_256_GCM,
+        quic: None,
+    }),
+];
+
+/// Records under one key: what `CipherSuiteCommon` says about AES-GCM.
+const CONFIDENTIALITY_LIMIT: u64 = 1 << 24;
+
+#[derive(Debug)]
+struct DeviceRandom;
+
+impl SecureRandom for DeviceRandom {
+    fn fill(&self, octets: &mut [u8]) -> Result<(), GetRandomFailed> {
+        device::fill_random(octets);
+        Ok(())
+    }
+}
+
+/// ECDHE with secp256r1.
+#[derive(Debug)]
+struct Secp256r1;
+
+impl SupportedKxGroup for Secp256r1 {
+    fn start(&self) -> Result<Box<dyn ActiveKeyExchange>, Error> {
+        let secret = ephemeral_key();
+        let public = secret.public_key().to_sec1_point(false).as_bytes().into();
+        device::perform(Operation::EcdhKeyGeneration(Curve::Secp256r1));
+        Ok(Box::new(KeyExchange { secret, public }))
+    }
+
+    fn name(&self) -> NamedGroup {
+        NamedGroup::secp256r1
+    }
+
+    fn ffdhe_group(&self) -> Option<FfdheGroup<'static>> {
+        None
+    }
+}
+
+/// A scalar is below the order of the group, which 1 in 2^32 draws is not.
+fn ephemeral_key() -> SecretKey {
+    loop {
+        let mut scalar = [0; 32];
+        device::fill_random(&mut scalar);
+        if let Ok(secret) = SecretKey::from_slice(&scalar) {
+            return secret;
+        }
+    }
+}
+
+struct KeyExchange {
+    secret: SecretKey,
+    public: Box<[u8]>,
+}
+
+impl ActiveKeyExchange for KeyExchange {
+    fn complete(self: Box<Self>, peer: &[u8]) -> Result<SharedSecret, Error> {
+        let peer = PublicKey::from_sec1_bytes(peer).map_err(|_| PeerMisbehaved::InvalidKeyShare)?;
+        let secret = self.secret.diffie_hellman(&peer);
+        device::perform(Operation::EcdhSharedSecret(Curve::Secp256r1));
+        Ok(SharedSecret::from(&secret.raw_secret_bytes()[..]))
+    }
+
+    fn pub_key(&self) -> &[u8] {
+        &self.public
+    }
+
+    fn group(&self) -> NamedGroup {
+        NamedGroup::secp256r1
+    }
+}
+
+#[derive(Debug)]
+struct Keys;
+
+impl KeyProvider for Keys {
+    fn load_private_key(&self, key: PrivateKeyDer<'static>) -> Result<Arc<dyn RustlsSigningKey>, Error> {
+        let secret = SecretKey::from_sec1_der(key.secret_der()).map_err(|error| Error::General(error.to_string()))?;
+        Ok(Arc::new(EcdsaKey(secret.into())))
+    }
+}
+
+/// ECDSA with secp256r1 and SHA-256. The nonce is that of RFC 6979, so nothing is random.
+#[derive(Clone, Debug)]
+struct EcdsaKey(SigningKey);
+
+impl RustlsSigningKey for EcdsaKey {
+    fn choose_scheme(&self, offered: &[SignatureScheme]) -> Option<Box<dyn Signer>> {
+        offered.contains(&self.scheme()).then(|| Box::new(self.clone()) as _)
+    }
+
+    fn algorithm(&self) -> SignatureAlgorithm {
+        SignatureAlgorithm::ECDSA
+    }
+}
+
+impl Signer for EcdsaKey {
+    fn sign(&self, message: &[u8]) -> Result<Vec<u8>, Error> {
+        let hash = SHA256.hash(message);
+        device::perform(Operation::EcdsaSign(Curve::Secp256r1));
+        let signature: DerSignature =
+            self.0.sign_prehash(hash.as_ref()).map_err(|error| Error::General(error.to_string()))?;
+        Ok(signature.as_bytes().to_vec())
+    }
+
+    fn scheme(&self) -> SignatureScheme {
+        SignatureScheme::ECDSA_NISTP256_SHA256
+    }
+}
+
+/// Signatures with the hash that every suite here signs with.
+static VERIFICATION: WebPkiSupportedAlgorithms = WebPkiSupportedAlgorithms {
+    all: &[&WITH_SHA256],
+    mapping: &[(SignatureScheme::ECDSA_NISTP256_SHA256, &[&WITH_SHA256])],
+};
+
+/// TLS 1.2 with a SHA-384 suite: there an mbedTLS client signs with the suite's hash whatever it was asked for. In TLS
+/// 1.2 a scheme does not fix the curve (RFC 8446 section 4.2.3).
+static VERIFICATION_SHA384: WebPkiSupportedAlgorithms = WebPkiSupportedAlgorithms {
+    all: &[&WITH_SHA256, &WITH_SHA384],
+    mapping: &[
+        (SignatureScheme::ECDSA_NISTP256_SHA256, &[&WITH_SHA256]),
+        (SignatureScheme::ECDSA_NISTP384_SHA384, &[&WITH_SHA384]),
+    ],
+};
+
+static WITH_SHA256: EcdsaVerification<Sha256> = EcdsaVerification(&SHA256, alg_id::ECDSA_SHA256);
+static WITH_SHA384: EcdsaVerification<Sha384> = EcdsaVerification(&SHA384, alg_id::ECDSA_SHA384);
+
+/// ECDSA with secp256r1 and a hash function, with the identifier that X.509 has for the two.
+struct EcdsaVerification<D: 'static>(&'static Hashing<D>, AlgorithmIdentifier);
+
+impl<D> fmt::Debug for EcdsaVerification<D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("EcdsaVerification").field(&self.1).finish()
+    }
+}
+
+impl<D: Sha2> SignatureVerificationAlgorithm for EcdsaVerification<D> {
+    fn verify_signature(&self, public_key: &[u8], message: &[u8], signature: &[u8]) -> Result<(), InvalidSignature> {
+        let key = VerifyingKey::from_sec1_bytes(public_key).map_err(|_| InvalidSignature)?;
+        let signature = DerSignature::try_from(signature).map_err(|_| InvalidSignature)?;
+        let hash = self.0.hash(message);
+        device::perform(Operation::EcdsaVerify(Curve::Secp256r1));
+        key.verify_prehash(hash.as_ref(), &signature).map_err(|_| InvalidSignature)
+    }
+
+    fn public_key_alg_id(&self) -> AlgorithmIdentifier {
+        alg_id::ECDSA_P256
+    }
+
+    fn signature_alg_id(&self) -> AlgorithmIdentifier {
+        self.1
+    }
+}
