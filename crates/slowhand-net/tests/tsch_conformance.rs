@@ -247,25 +247,28 @@ fn the_timeline_of_every_radio_adds_up_to_its_times() {
     for (at, from, to) in [(5_000, 1, 0), (5_000, 2, 1), (350_000, 2, 0), (351_000, 0, 1), (351_500, 0, 2)] {
         mac.enqueue(Instant::from_micros(at), NodeId(from), NodeId(to), &[0; 50], 0).unwrap();
     }
-    let end = Instant::from_micros(1_000_000);
     let mut indications = Vec::new();
-    while let Some(now) = mac.deadline().filter(|&now| now < end) {
-        mac.handle_deadline(now, &mut indications, &mut air);
-    }
-    mac.report_radios(end, &mut air);
-    for node in (0..3).map(NodeId) {
-        let own: Vec<RadioInterval> = air.timeline.iter().copied().filter(|interval| interval.node == node).collect();
-        assert!(own.windows(2).all(|pair| pair[0].from < pair[0].to && pair[0].to <= pair[1].from));
-        let mut times = RadioTimes::default();
-        for interval in &own {
-            *match interval.state {
-                RadioState::Transmit => &mut times.transmit,
-                RadioState::Receive => &mut times.receive,
-                RadioState::Listen => &mut times.listen,
-            } += interval.to.since(interval.from);
+    // Often in the middle of a frame, of idle listening, of both.
+    for end in (0..=1_000).map(|ms| Instant::from_micros(ms * 1_000)) {
+        while let Some(now) = mac.deadline().filter(|&now| now < end) {
+            mac.handle_deadline(now, &mut indications, &mut air);
         }
-        times.sleep = end.since(Instant::ZERO) - (times.transmit + times.receive + times.listen);
-        assert_eq!(mac.radio_times(node, end), times, "node {node}");
+        mac.report_radios(end, &mut air);
+        for node in (0..3).map(NodeId) {
+            let own: Vec<RadioInterval> =
+                air.timeline.iter().copied().filter(|interval| interval.node == node).collect();
+            assert!(own.windows(2).all(|pair| pair[0].from < pair[0].to && pair[0].to <= pair[1].from));
+            let mut times = RadioTimes::default();
+            for interval in &own {
+                *match interval.state {
+                    RadioState::Transmit => &mut times.transmit,
+                    RadioState::Receive => &mut times.receive,
+                    RadioState::Listen => &mut times.listen,
+                } += interval.to.min(end).since(interval.from);
+            }
+            times.sleep = end.since(Instant::ZERO) - (times.transmit + times.receive + times.listen);
+            assert_eq!(mac.radio_times(node, end), times, "node {node} at {end}");
+        }
     }
     assert!(air.timeline.iter().any(|interval| interval.state == RadioState::Transmit));
 }

@@ -247,6 +247,11 @@ impl<M: Mac> Network<M> {
         self.mac.radio_times(node, now)
     }
 
+    /// See [`Mac::report_radios`].
+    pub fn report_radios(&mut self, now: Instant, observer: &mut impl Observer) {
+        self.mac.report_radios(now, observer);
+    }
+
     /// See [`Mac::begin_burst`].
     pub fn begin_burst(&mut self, now: Instant, node: NodeId) {
         self.mac.begin_burst(now, node);

@@ -264,6 +264,17 @@ pub enum RadioState {
     Listen,
 }
 
+impl RadioState {
+    /// The state as timelines name it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Transmit => "transmit",
+            Self::Receive => "receive",
+            Self::Listen => "listen",
+        }
+    }
+}
+
 /// A span of a node's radio timeline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RadioInterval {

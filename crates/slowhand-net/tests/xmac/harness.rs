@@ -4,7 +4,7 @@ use slowhand_net::address::NodeId;
 use slowhand_net::clock::{Duration, Instant};
 use slowhand_net::radio::link::{LinkQuality, Links};
 use slowhand_net::radio::xmac::{Config, XMac};
-use slowhand_net::radio::{DatagramId, FrameKind, Indication, Mac, Observer, Transmission};
+use slowhand_net::radio::{DatagramId, FrameKind, Indication, Mac, Observer, RadioInterval, Transmission};
 use slowhand_net::random::Streams;
 
 pub const A: NodeId = NodeId(0);
@@ -34,8 +34,9 @@ pub struct Frame {
     pub octets: Vec<u8>,
 }
 
+/// What was seen of the air and, where radios are watched, of those.
 #[derive(Default)]
-pub struct Air(pub Vec<Frame>);
+pub struct Air(pub Vec<Frame>, pub Option<Vec<RadioInterval>>);
 
 impl Observer for Air {
     fn transmission(&mut self, frame: &Transmission<'_>) {
@@ -50,6 +51,14 @@ impl Observer for Air {
             received: frame.received,
             octets: frame.octets.to_vec(),
         });
+    }
+
+    fn watches_radios(&self) -> bool {
+        self.1.is_some()
+    }
+
+    fn radio(&mut self, interval: &RadioInterval) {
+        self.1.as_mut().expect("watched").push(*interval);
     }
 }
 

@@ -7,7 +7,7 @@ use slowhand_net::clock::Duration;
 use slowhand_net::radio::link::LinkQuality;
 use slowhand_net::radio::phy::air_time;
 use slowhand_net::radio::xmac::{Config, Retry};
-use slowhand_net::radio::{DropReason, FrameKind, Indication, Mac, RadioTimes};
+use slowhand_net::radio::{DropReason, FrameKind, Indication, Mac, RadioState, RadioTimes};
 
 #[derive(Clone, Debug)]
 struct Scenario {
@@ -73,11 +73,19 @@ fn scenario() -> impl Strategy<Value = Scenario> {
 type Accepted = Vec<(NodeId, NodeId, Vec<u8>)>;
 
 fn run(scenario: &Scenario) -> (World, Accepted) {
+    run_watched(scenario, false)
+}
+
+fn run_watched(scenario: &Scenario, watched: bool) -> (World, Accepted) {
     let mut world = World::new(scenario.config.clone(), &scenario.phases, &scenario.links, scenario.seed);
+    world.air.1 = watched.then(Vec::new);
     let mut accepted = Accepted::new();
     for &(us, from, octets, choice) in &scenario.traffic {
         world.run_until(us);
         check_nodes(scenario, &world, us);
+        if choice == 0 {
+            check_timelines(scenario, &mut world, us);
+        }
         let from = NodeId(from);
         let neighbors: Vec<_> = scenario.links.iter().filter(|link| link.from == from).map(|link| link.to).collect();
         let Some(&to) = neighbors.get(choice % neighbors.len().max(1)) else { continue };
@@ -94,6 +102,7 @@ fn run(scenario: &Scenario) -> (World, Accepted) {
         assert!(us < 10_000_000_000, "it never ends");
         world.run_until(us);
         check_nodes(scenario, &world, us);
+        check_timelines(scenario, &mut world, us);
     }
     (world, accepted)
 }
@@ -105,6 +114,24 @@ fn check_nodes(scenario: &Scenario, world: &World, us: u64) {
         assert_eq!((transmit + receive + listen + sleep).as_micros(), us, "{node}");
         assert!(world.mac.queued(node) <= world.mac.queue_peak(node));
         assert!(world.mac.queue_peak(node) <= scenario.config.queue);
+    }
+}
+
+/// Where radios are watched, their intervals do not overlap and add up to the times.
+fn check_timelines(scenario: &Scenario, world: &mut World, us: u64) {
+    world.mac.report_radios(at(us), &mut world.air);
+    let Some(timeline) = &world.air.1 else { return };
+    for node in (0..scenario.nodes).map(NodeId) {
+        let own: Vec<_> = timeline.iter().filter(|interval| interval.node == node).collect();
+        assert!(own.iter().all(|interval| interval.from < interval.to && interval.to <= at(us)));
+        assert!(own.windows(2).all(|pair| pair[0].to <= pair[1].from));
+        let total = |state| {
+            let spans = own.iter().filter(|interval| interval.state == state);
+            spans.fold(Duration::ZERO, |sum, interval| sum + interval.to.since(interval.from))
+        };
+        let totals = [RadioState::Transmit, RadioState::Receive, RadioState::Listen].map(total);
+        let times = world.mac.radio_times(node, at(us));
+        assert_eq!(totals, [times.transmit, times.receive, times.listen], "{node} at {us}");
     }
 }
 
@@ -160,6 +187,13 @@ proptest! {
             let on_air: u64 = frames.map(|frame| air_time(frame.octets.len() + 2).as_micros()).sum();
             prop_assert_eq!(world.mac.radio_times(node, at(end.max(3_000_000))).transmit.as_micros(), on_air);
         }
+    }
+
+    #[test]
+    fn timelines_say_what_the_times_say(scenario in scenario()) {
+        let (watched, unwatched) = (run_watched(&scenario, true).0, run(&scenario).0);
+        prop_assert_eq!(watched.air.0, unwatched.air.0, "watching changes nothing");
+        prop_assert_eq!(format!("{:?}", watched.indications), format!("{:?}", unwatched.indications));
     }
 
     #[test]

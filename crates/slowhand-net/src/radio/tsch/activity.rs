@@ -36,6 +36,8 @@ pub struct Activity {
     changed: u64,
     /// Before this slot, idle listening is part of the timeline already.
     shown: u64,
+    /// What of the slot that goes on lies before that instant is so too.
+    reported: Instant,
 }
 
 impl Activity {
@@ -97,10 +99,35 @@ impl Activity {
             for &slot in &slots[slots.partition_point(|&slot| slot < phase)..] {
                 let listening = start + u64::from(slot);
                 if listening < asn && self.last != Some(listening) {
-                    timeline.push(interval(node, idle_span(listening, timing)));
+                    self.show_listening(node, idle_span(listening, timing), timeline);
                 }
             }
             self.shown = (start + slotframe).min(asn);
+        }
+    }
+
+    /// Adds the idle listening before `now`, that of the slot that goes on included.
+    pub fn show_idle_until(
+        &mut self,
+        node: NodeId,
+        now: Instant,
+        timing: &Timing,
+        schedule: &Schedule,
+        timeline: &mut Vec<RadioInterval>,
+    ) {
+        let asn = timing.asn(now);
+        self.show_idle(node, asn, timing, schedule, timeline);
+        if self.shown == asn && schedule.listens_at(asn).is_some() {
+            let span = idle_span(asn, timing);
+            self.show_listening(node, Span { to: span.to.min(now), ..span }, timeline);
+        }
+        self.reported = now;
+    }
+
+    fn show_listening(&self, node: NodeId, span: Span, timeline: &mut Vec<RadioInterval>) {
+        let from = span.from.max(self.reported);
+        if from < span.to {
+            timeline.push(interval(node, Span { from, ..span }));
         }
     }
 

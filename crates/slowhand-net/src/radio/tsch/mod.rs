@@ -226,11 +226,13 @@ impl Mac for Tsch {
         activity.times(now, &self.config.timing, schedule)
     }
 
-    /// What lies in the slot that goes on is not shown yet.
+    /// A slot with a frame in it has been shown in full, what lies after `now` included.
     fn report_radios(&mut self, now: Instant, observer: &mut impl Observer) {
-        let asn = self.config.timing.asn(now);
+        if !observer.watches_radios() {
+            return;
+        }
         for (id, Node { activity, schedule, .. }) in (0..).zip(&mut self.nodes) {
-            activity.show_idle(NodeId(id), asn, &self.config.timing, schedule, &mut self.timeline);
+            activity.show_idle_until(NodeId(id), now, &self.config.timing, schedule, &mut self.timeline);
         }
         self.show_timeline(observer);
     }

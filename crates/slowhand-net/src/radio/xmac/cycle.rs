@@ -56,6 +56,14 @@ impl Cycle {
         self.awake_before(to).saturating_sub(self.awake_before(from))
     }
 
+    /// The wake-ups between two instants, or as much of them as lies between: beginning and end of each.
+    pub fn wake_ups(&self, from: Instant, to: Instant) -> impl Iterator<Item = (Instant, Instant)> + use<> {
+        let Self { anchor, interval, awake } = *self;
+        let first = self.last_start(from).unwrap_or(anchor);
+        let starts = (0..).map(move |number| first + interval * number).take_while(move |&start| start < to);
+        starts.map(move |start| (start.max(from), (start + awake).min(to))).filter(|(from, to)| from < to)
+    }
+
     /// Catches up on an edge that fell due while the timer could not run, which it can again from `now` on: later edges
     /// follow at the usual distance. Tells whether a wake-up starts now.
     pub fn catch_up(&mut self, missed: Edge, now: Instant) -> bool {
@@ -138,6 +146,11 @@ mod tests {
             let to = from + length;
             let stepped = (from..to).filter(|&us| on(us)).count() as u64;
             prop_assert_eq!(cycle.awake_between(at(from), at(to)).as_micros(), stepped);
+            let listed: Vec<u64> = cycle
+                .wake_ups(at(from), at(to))
+                .flat_map(|(start, end)| start.as_micros()..end.as_micros())
+                .collect();
+            prop_assert_eq!(listed, (from..to).filter(|&us| on(us)).collect::<Vec<u64>>());
             prop_assert_eq!(cycle.starts(at(from), at(to)), (from + 1..=to).filter(|&us| starts(us)).count() as u64);
             prop_assert_eq!(cycle.awake_until(at(from)).is_some(), on(from));
             prop_assert_eq!(cycle.next_start(at(from)), at((from + 1..).find(|&us| starts(us)).unwrap()));

@@ -23,6 +23,7 @@ mod node;
 mod receive;
 mod retry;
 mod send;
+mod timeline;
 
 pub use config::{Config, TURNAROUND};
 pub use retry::Retry;
@@ -50,6 +51,8 @@ pub struct XMac {
     events: EventQueue<Event>,
     /// What became of the frame that is looked at; kept for its memory.
     receptions: Vec<Reception>,
+    /// Whether timelines are kept.
+    watched: bool,
 }
 
 impl XMac {
@@ -76,6 +79,7 @@ impl XMac {
             pool: FramePool::default(),
             events: EventQueue::default(),
             receptions: Vec::new(),
+            watched: false,
         }
     }
 
@@ -152,6 +156,7 @@ impl Mac for XMac {
     }
 
     fn handle_deadline(&mut self, now: Instant, indications: &mut Vec<Indication>, observer: &mut impl Observer) {
+        self.keep_timelines(observer.watches_radios());
         while let Some(event) = self.events.pop_due(now) {
             match event {
                 Event::Attempt { node, neighbor } => self.attempt(now, node, neighbor, indications),
@@ -187,6 +192,14 @@ impl Mac for XMac {
     /// that is done, the wait for the neighbour's wake-up included. What is not finished yet does not count.
     fn processor_time(&self, node: NodeId) -> Duration {
         self.nodes[node.index()].busy
+    }
+
+    /// Everything is reported here: call it once at the end, or now and then to save memory.
+    fn report_radios(&mut self, now: Instant, observer: &mut impl Observer) {
+        if observer.watches_radios() {
+            self.keep_timelines(true);
+            self.report_timelines(now, observer);
+        }
     }
 }
 

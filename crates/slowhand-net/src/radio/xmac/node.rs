@@ -2,12 +2,13 @@
 
 use super::config::Config;
 use super::cycle::{Cycle, Edge};
+use super::timeline::Timeline;
 use crate::address::NodeId;
 use crate::clock::{Duration, Instant};
 use crate::radio::medium::OnAir;
 use crate::radio::phy::MAX_PSDU;
 use crate::radio::pool::{FrameIndex, FramePool, FrameQueue};
-use crate::radio::{DatagramId, FrameKind, RadioTimes};
+use crate::radio::{DatagramId, FrameKind, RadioState, RadioTimes};
 use crate::random::Stream;
 
 /// The state of one node.
@@ -38,7 +39,9 @@ pub struct Node {
     pub receiving: bool,
     /// The time in each state up to `settled`.
     times: RadioTimes,
-    settled: Instant,
+    pub settled: Instant,
+    /// What it was in when; kept only while an observer watches radios.
+    pub timeline: Option<Timeline>,
     /// How long the MAC has kept the processor.
     pub busy: Duration,
 }
@@ -52,6 +55,17 @@ pub enum Activity {
     Sending(Sending),
     /// It answers a frame.
     Answering(Answering),
+}
+
+/// What a radio does until something changes.
+#[derive(Clone, Copy, Debug)]
+pub enum Radio {
+    /// It is off.
+    Off,
+    /// It is on.
+    On(RadioState),
+    /// It follows the power cycle.
+    Cycle,
 }
 
 /// The sending of one data frame.
@@ -167,6 +181,7 @@ impl Node {
             receiving: false,
             times: RadioTimes::default(),
             settled: Instant::ZERO,
+            timeline: None,
             busy: Duration::ZERO,
         }
     }
@@ -195,36 +210,51 @@ impl Node {
     pub fn times(&self, now: Instant) -> RadioTimes {
         let mut times = self.times;
         let span = now.since(self.settled);
-        let state = match self.activity {
-            _ if self.receiving => &mut times.receive,
-            Activity::Idle => {
-                let listen = self.idle_listening(now);
+        match self.radio() {
+            Radio::Off => times.sleep += span,
+            Radio::On(RadioState::Transmit) => times.transmit += span,
+            Radio::On(RadioState::Receive) => times.receive += span,
+            Radio::On(RadioState::Listen) => times.listen += span,
+            Radio::Cycle => {
+                let attentive = self.attentive_to(now).since(self.settled);
+                let listen = attentive + self.cycle.awake_between(self.cycle_from(now), now);
                 times.listen += listen;
                 times.sleep += span - listen;
-                return times;
             }
-            Activity::Answering(answering) if answering.on_air => &mut times.transmit,
-            Activity::Answering(_) => &mut times.listen,
-            Activity::Sending(sending) => match sending.stage {
-                Stage::AwaitPhase | Stage::Acknowledged => &mut times.sleep,
-                Stage::Listen | Stage::AwaitDataAck => &mut times.listen,
-                Stage::Strobe | Stage::Data => &mut times.transmit,
-            },
-        };
-        *state += span;
+        }
         times
+    }
+
+    /// What the radio has done since the last change.
+    pub fn radio(&self) -> Radio {
+        match self.activity {
+            _ if self.receiving => Radio::On(RadioState::Receive),
+            Activity::Idle => Radio::Cycle,
+            Activity::Answering(answering) if answering.on_air => Radio::On(RadioState::Transmit),
+            Activity::Answering(_) => Radio::On(RadioState::Listen),
+            Activity::Sending(sending) => match sending.stage {
+                Stage::AwaitPhase | Stage::Acknowledged => Radio::Off,
+                Stage::Listen | Stage::AwaitDataAck => Radio::On(RadioState::Listen),
+                Stage::Strobe | Stage::Data => Radio::On(RadioState::Transmit),
+            },
+        }
     }
 
     /// Books the time in the present state; to be called before that changes.
     pub fn settle(&mut self, now: Instant) {
+        self.keep_timeline(now);
         self.times = self.times(now);
         self.settled = now;
     }
 
-    fn idle_listening(&self, now: Instant) -> Duration {
-        let cycle_from = self.attentive_until.min(now).max(self.settled);
-        let attentive = cycle_from.since(self.settled);
-        attentive + self.cycle.awake_between(cycle_from.max(self.quiet_until), now)
+    /// Following its cycle, the radio has waited for a data frame from the last change until then.
+    pub fn attentive_to(&self, now: Instant) -> Instant {
+        self.attentive_until.min(now).max(self.settled)
+    }
+
+    /// Following its cycle, the radio has been on in wake-ups only from then on.
+    pub fn cycle_from(&self, now: Instant) -> Instant {
+        self.attentive_to(now).max(self.quiet_until)
     }
 
     /// The radio goes off and stays so until the next wake-up.
