@@ -141,6 +141,11 @@ impl Plan {
         &self.mac
     }
 
+    /// Whether the link layer asks for no acknowledgements of data frames.
+    pub(crate) fn is_unacknowledged(&self) -> bool {
+        matches!(&self.mac, MacPlan::XMac { config, .. } if !config.data_ack)
+    }
+
     /// The links of a world.
     pub(crate) fn links(&self, streams: &Streams) -> Links {
         Links::new(self.nodes(), &self.links, streams)

@@ -2,6 +2,7 @@
 //! time of a machine is compared with a number.
 
 #[path = "../../../benches/network/case.rs"]
+#[allow(dead_code, reason = "the benchmark has more cases than this test")]
 mod case;
 
 use case::{Case, Cost, cheapest};

@@ -1,17 +1,19 @@
 //! Watches the air for what handshakes cost, and passes on what it sees.
 
 use super::ledger::Ledger;
-use slowhand_net::radio::{FrameKind, Observer, Transmission};
+use slowhand_net::radio::{FrameKind, Observer, RadioInterval, Transmission};
 
 /// An observer that accounts and lets another one see.
 pub(super) struct Meter<'a, O> {
     ledger: &'a mut Ledger,
+    /// Whether nobody notices when a data frame is lost: the MAC asks for no acknowledgements, and sends none again.
+    unacknowledged: bool,
     next: &'a mut O,
 }
 
 impl<'a, O: Observer> Meter<'a, O> {
-    pub(super) fn new(ledger: &'a mut Ledger, next: &'a mut O) -> Self {
-        Self { ledger, next }
+    pub(super) fn new(ledger: &'a mut Ledger, unacknowledged: bool, next: &'a mut O) -> Self {
+        Self { ledger, unacknowledged, next }
     }
 }
 
@@ -23,6 +25,17 @@ impl<O: Observer> Observer for Meter<'_, O> {
             FrameKind::Ack => self.ledger.acknowledged(frame.datagram, octets),
             _ => self.ledger.controlled(frame.datagram, octets),
         }
+        if self.unacknowledged && frame.kind == FrameKind::Data && !frame.received {
+            self.ledger.lost(frame.datagram);
+        }
         self.next.transmission(frame);
+    }
+
+    fn watches_radios(&self) -> bool {
+        self.next.watches_radios()
+    }
+
+    fn radio(&mut self, interval: &RadioInterval) {
+        self.next.radio(interval);
     }
 }

@@ -169,7 +169,11 @@ impl<'a, M: Mac> World<'a, M> {
 
     fn run_network(&mut self, now: Instant, observer: &mut impl Observer) {
         let mut events = std::mem::take(&mut self.events);
-        self.network.handle_deadline(now, &mut events, &mut Meter::new(&mut self.ledger, observer));
+        self.network.handle_deadline(
+            now,
+            &mut events,
+            &mut Meter::new(&mut self.ledger, self.plan.is_unacknowledged(), observer),
+        );
         self.handle_events(now, &mut events);
         self.events = events;
     }

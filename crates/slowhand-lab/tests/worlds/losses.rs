@@ -76,3 +76,14 @@ fn every_pair_of_frames_may_be_lost_as_far_as_tinydtls_survives_it() {
     }
     assert!(differing.is_empty(), "never in memory what the network gives: {differing:?}");
 }
+
+#[test]
+fn what_a_link_layer_loses_silently_is_lost_in_the_record() {
+    // X-MAC without acknowledgements: DTLS alone notices that a data frame is gone.
+    let lossy = &["mac={ kind = \"xmac\", check_interval_ms = 125 }", "network.link_pdr=0.8"];
+    let records: Vec<Record> = (0..40).flat_map(|seed| plan(lossy).run(seed, &mut ())).collect();
+    let completed: Vec<&Record> = records.iter().filter(|record| record.outcome == Outcome::Completed).collect();
+    assert!(completed.len() > 10);
+    assert!(completed.iter().map(|record| record.datagrams_lost).sum::<u64>() > 20);
+    assert!(completed.iter().map(|record| record.retransmissions_needed).sum::<u64>() > 10);
+}
