@@ -5,6 +5,7 @@ mod configuration;
 mod determinism;
 mod interoperation;
 mod losses;
+mod openssl;
 mod pair;
 mod performance;
 mod robustness;
