@@ -127,8 +127,8 @@ impl Stack {
                 name: self,
                 version: mbedtls::version(),
                 licence: "Apache-2.0 OR GPL-2.0-or-later",
-                protocols: self.protocols(),
-                suites: self.all_suites(),
+                protocols: self.protocols().to_vec(),
+                suites: self.all_suites().to_vec(),
                 credentials: &[Credential::Psk, Credential::Certificate],
                 features: &[
                     "secp192r1",
@@ -145,8 +145,8 @@ impl Stack {
                 name: self,
                 version: rustls::VERSION.to_owned(),
                 licence: "Apache-2.0 OR ISC OR MIT",
-                protocols: self.protocols(),
-                suites: self.all_suites(),
+                protocols: self.protocols().to_vec(),
+                suites: self.all_suites().to_vec(),
                 credentials: &[Credential::Certificate],
                 features: &["secp256r1", "server or mutual authentication", "one write per flight"],
             },
@@ -154,8 +154,8 @@ impl Stack {
                 name: self,
                 version: tinydtls::version(),
                 licence: "EPL-1.0 OR BSD-3-Clause",
-                protocols: self.protocols(),
-                suites: self.all_suites(),
+                protocols: self.protocols().to_vec(),
+                suites: self.all_suites().to_vec(),
                 credentials: &[Credential::Psk, Credential::RawPublicKey],
                 features: &[
                     "secp256r1",
@@ -178,13 +178,23 @@ pub struct StackInfo {
     /// Its licence, as an SPDX expression.
     pub licence: &'static str,
     /// The protocols that it speaks here.
-    pub protocols: &'static [Protocol],
+    pub protocols: Vec<Protocol>,
     /// The cipher suites that are built in.
-    pub suites: &'static [Suite],
+    pub suites: Vec<Suite>,
     /// What an end can authenticate with.
     pub credentials: &'static [Credential],
     /// What can be chosen, in words.
     pub features: &'static [&'static str],
+}
+
+impl StackInfo {
+    /// What it can do with these protocols alone; none where it speaks none of them.
+    pub fn with_protocols(mut self, protocols: &[Protocol]) -> Option<Self> {
+        self.protocols.retain(|protocol| protocols.contains(protocol));
+        self.suites = self.protocols.iter().flat_map(|&protocol| self.name.suites(protocol)).collect();
+        self.suites.dedup();
+        (!self.protocols.is_empty()).then_some(self)
+    }
 }
 
 /// The libraries that are built in.

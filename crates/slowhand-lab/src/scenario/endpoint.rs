@@ -15,7 +15,7 @@ use crate::input::{Integer, Milliseconds, Probability, Seconds};
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Client {
-    /// What the client runs on: the name of a device (`openmote-cc2538`, `wismote`, `linux-host`) or
+    /// What the client runs on: the name of a device (`openmote-cc2538`, `wismote`, `greennet`, `linux-host`) or
     /// the path of a file that describes one, relative to the scenario.
     pub device: String,
     /// The nodes that open a session each. Default: the last node of a line; every leaf of a star, a

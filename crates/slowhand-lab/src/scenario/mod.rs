@@ -20,7 +20,7 @@ pub use endpoint::{Client, Server, ServerAt};
 pub use lowpan::{Lowpan, Reassembly};
 pub use mac::{Beacon, Cell, CellKind, Cells, Downward, Generation, Mac, Scheduling, SlotTiming, Tsch, XMac};
 pub use network::{Channel, Link, MAX_NODE, Network, Topology};
-pub use session::{Auth, Session};
+pub use session::{Auth, Session, stacks};
 
 use crate::device::Device;
 use crate::input::Document;

@@ -2,24 +2,36 @@
 
 use std::time::Duration;
 
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
-use slowhand_tls::{Curve, KeyExchange, Protocol, Role, SessionConfig, Stack, Suite};
+use slowhand_tls::{Curve, KeyExchange, Protocol, Role, SessionConfig, Stack, StackInfo, Suite};
 
 use crate::input::{Integer, PositiveSeconds};
+
+/// The protocols that a world carries: those over datagrams.
+pub(super) const PROTOCOLS: &[Protocol] = &[Protocol::Dtls12];
+
+/// The libraries that are built in, and what each can do in a world.
+pub fn stacks() -> Vec<StackInfo> {
+    slowhand_tls::stacks().into_iter().filter_map(|stack| stack.with_protocols(PROTOCOLS)).collect()
+}
 
 /// The secure session, and the knobs of the libraries that open it.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Session {
     /// The client's library; `slowhand stacks` lists them.
+    #[schemars(schema_with = "stack_schema")]
     pub stack: Stack,
     /// The server's library. Default: the client's.
+    #[schemars(schema_with = "stack_schema")]
     pub server_stack: Option<Stack>,
     /// The protocol. Default: `dtls1.2`.
     #[serde(default = "dtls12")]
+    #[schemars(schema_with = "protocol_schema")]
     pub protocol: Protocol,
     /// The cipher suite, by its IANA name.
+    #[schemars(schema_with = "suite_schema")]
     pub suite: Suite,
     /// Who proves who they are. Default: `psk` with a PSK suite, else `mutual`.
     pub auth: Option<Auth>,
@@ -34,7 +46,7 @@ pub struct Session {
     /// tinyDTLS).
     pub timeout_s: Option<PositiveSeconds>,
     /// The value at which the retransmission timeouts of both ends stop doubling. Default: the
-    /// library's own (60 for mbedTLS, as RFC 6347 section 4.2.4.1 has it; 256 for tinyDTLS).
+    /// library's own (60 for mbedTLS, as RFC 6347 section 4.2.4.1 has it; tinyDTLS: always 128 times the first).
     pub max_timeout_s: Option<PositiveSeconds>,
     /// The server's first retransmission timeout. Default: `timeout_s`.
     pub server_timeout_s: Option<PositiveSeconds>,
@@ -112,6 +124,21 @@ impl Session {
         config.cookie = self.cookie;
         config
     }
+}
+
+fn stack_schema(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "enum": stacks().iter().map(|stack| stack.name).collect::<Vec<_>>() })
+}
+
+fn protocol_schema(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "enum": PROTOCOLS })
+}
+
+fn suite_schema(_: &mut SchemaGenerator) -> Schema {
+    let mut suites: Vec<Suite> = stacks().into_iter().flat_map(|stack| stack.suites).collect();
+    suites.sort_by_key(|suite| suite.iana());
+    suites.dedup();
+    json_schema!({ "enum": suites })
 }
 
 fn dtls12() -> Protocol {

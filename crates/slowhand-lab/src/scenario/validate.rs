@@ -10,9 +10,10 @@ use slowhand_net::radio::link::Links;
 use slowhand_net::radio::tsch::schedule::Schedule;
 use slowhand_net::random::Streams;
 use slowhand_net::route::Routes;
-use slowhand_tls::{ConfigError as SessionError, KeyExchange, Protocol, Role};
+use slowhand_tls::{ConfigError as SessionError, KeyExchange, Role, Stack};
 
 use super::network::MAX_NODE;
+use super::session::{PROTOCOLS, stacks};
 use super::{Auth, CellKind, Mac, Scenario, ServerAt, Topology, Tsch, XMac};
 use crate::device::Device;
 use crate::input::{Document, InputError};
@@ -291,12 +292,17 @@ fn ends(scenario: &Scenario, routes: &Routes, document: &Document) -> Result<(),
 /// Whether the libraries can do it, and with each other.
 fn session(scenario: &Scenario, document: &Document) -> Result<(), InputError> {
     let session = &scenario.session;
-    if session.protocol != Protocol::Dtls12 {
-        return Err(document.blame(
-            "session.protocol",
-            session.protocol.to_string(),
-            "dtls1.2: there is no TCP in a world yet",
-        ));
+    let names: Vec<Stack> = stacks().iter().map(|stack| stack.name).collect();
+    for (key, stack) in [("session.stack", session.stack), ("session.server_stack", session.server_stack())] {
+        if !names.contains(&stack) {
+            let names: Vec<String> = names.iter().map(|name| format!("\"{name}\"")).collect();
+            let allowed = format!("one of {}: what needs TCP is not carried yet", names.join(", "));
+            return Err(document.blame(key, format!("\"{stack}\""), allowed));
+        }
+    }
+    if !PROTOCOLS.contains(&session.protocol) {
+        let found = session.protocol.to_string();
+        return Err(document.blame("session.protocol", found, "\"dtls1.2\": what needs TCP is not carried yet"));
     }
     let is_psk = session.suite.key_exchange() == KeyExchange::Psk;
     if is_psk != (session.auth() == Auth::Psk) {

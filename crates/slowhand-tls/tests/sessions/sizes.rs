@@ -171,7 +171,7 @@ fn every_suite_completes_and_is_the_one_negotiated() {
 fn every_kind() -> Vec<(Stack, Protocol, Suite)> {
     let mut kinds = Vec::new();
     for stack in slowhand_tls::stacks() {
-        for protocol in stack.protocols {
+        for protocol in &stack.protocols {
             let suites = stack.suites.iter().filter(|suite| suite.is_tls13() == (*protocol == Protocol::Tls13));
             kinds.extend(suites.map(|suite| (stack.name, *protocol, *suite)));
         }
