@@ -71,7 +71,7 @@ fn in_memory(scenario: &Scenario) {
         // The same devices price what is computed.
         let ends = [(Role::Client, &scenario.client_device), (Role::Server, &scenario.server_device)];
         let [mut client, mut server] = ends.map(|(role, device)| {
-            let seed = streams.derive("session", u64::from(role == Role::Server));
+            let seed = streams.derive("session", 2 + u64::from(role == Role::Server));
             let config = SessionConfig { seed, ..scenario.session.config(role) };
             let processor: Arc<dyn Processor> = device.clone();
             slowhand_tls::build(&config, processor).expect("a session of the benchmark")

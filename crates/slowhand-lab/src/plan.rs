@@ -192,10 +192,11 @@ impl Plan {
         [Endpoint::new(Host::Node(client).address(), port), Endpoint::new(self.server.address(), self.ports.server)]
     }
 
-    /// The sessions of the client with this number: its own and the server's for it.
-    pub(crate) fn sessions(&self, number: usize, streams: &Streams) -> [Box<dyn Session>; 2] {
+    /// The sessions of a client: its own and the server's for it. Their randomness follows from the client's node, so that
+    /// another client beside it changes nothing.
+    pub(crate) fn sessions(&self, client: NodeId, streams: &Streams) -> [Box<dyn Session>; 2] {
         [0, 1].map(|side| {
-            let seed = streams.derive("session", 2 * number as u64 + side as u64);
+            let seed = streams.derive("session", 2 * u64::from(client.0) + side as u64);
             // `new` has built a session of this configuration; another seed changes nothing in that.
             self.build_session(side, seed).expect("a session of a checked configuration")
         })

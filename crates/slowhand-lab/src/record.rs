@@ -1,5 +1,6 @@
 //! One row for every handshake.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// How a handshake ended.
@@ -87,6 +88,8 @@ pub struct Record {
     pub retransmissions_spurious: u64,
     /// Datagrams that the network lost.
     pub datagrams_lost: u64,
+    /// How many of them were lost by what; the reasons are those of [`DropReason`](slowhand_net::radio::DropReason::name).
+    pub lost_because: BTreeMap<&'static str, u64>,
     /// How long the client computed, in seconds.
     pub compute_client_s: f64,
     /// How long the server computed for this handshake, in seconds.
@@ -111,14 +114,15 @@ pub enum Column {
     /// Words.
     Text(Vec<String>),
     /// Lists of whole numbers.
-    Lists(Vec<Vec<u64>>),
+    Lists(Vec<Arc<[u64]>>),
 }
 
 /// The records as a table: fixed columns, units in their names.
 pub fn columns(records: &[Record]) -> Vec<(&'static str, Column)> {
     let whole = |value: fn(&Record) -> u64| Column::U64(records.iter().map(value).collect());
     let number = |value: fn(&Record) -> f64| Column::F64(records.iter().map(value).collect());
-    let lists = |value: fn(&Record) -> &Arc<[u64]>| Column::Lists(records.iter().map(|r| value(r).to_vec()).collect());
+    let lists =
+        |value: fn(&Record) -> &Arc<[u64]>| Column::Lists(records.iter().map(|r| Arc::clone(value(r))).collect());
     vec![
         ("seed", whole(|r| r.seed)),
         ("client", whole(|r| r.client.into())),
@@ -135,6 +139,7 @@ pub fn columns(records: &[Record]) -> Vec<(&'static str, Column)> {
         ("retransmissions_needed", whole(|r| r.retransmissions_needed)),
         ("retransmissions_spurious", whole(|r| r.retransmissions_spurious)),
         ("datagrams_lost", whole(|r| r.datagrams_lost)),
+        ("lost_because", Column::Text(records.iter().map(|r| because(&r.lost_because)).collect())),
         ("compute_client_s", number(|r| r.compute_client_s)),
         ("compute_server_s", number(|r| r.compute_server_s)),
         ("energy_client_mj", number(|r| r.energy_client.total_mj())),
@@ -146,4 +151,9 @@ pub fn columns(records: &[Record]) -> Vec<(&'static str, Column)> {
         ("queue_peak", lists(|r| &r.queue_peak)),
         ("reassembly_peak_bytes", lists(|r| &r.reassembly_peak_bytes)),
     ]
+}
+
+/// Reasons and counts as one word each: `injected_loss:2 queue_full:1`.
+fn because(losses: &BTreeMap<&'static str, u64>) -> String {
+    losses.iter().map(|(reason, count)| format!("{reason}:{count}")).collect::<Vec<_>>().join(" ")
 }

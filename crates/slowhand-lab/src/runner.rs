@@ -8,6 +8,9 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+/// More threads than this would gain nothing on any machine there is.
+const MAX_THREADS: usize = 1024;
+
 /// A run in progress: worlds with consecutive seeds.
 #[derive(Debug)]
 pub struct Runner {
@@ -63,7 +66,8 @@ impl Runner {
             let shared = Arc::clone(&shared);
             std::thread::spawn(move || shared.work())
         };
-        let threads = (0..threads.max(1)).map(worker).collect();
+        let most = usize::try_from(count).unwrap_or(usize::MAX).clamp(1, MAX_THREADS);
+        let threads = (0..threads.clamp(1, most)).map(worker).collect();
         Ok(Self { shared, threads })
     }
 

@@ -21,7 +21,7 @@ pub struct Summary {
 pub struct Metric {
     /// The mean.
     pub mean: f64,
-    /// The 95 % confidence interval of the mean (Student's t); the mean twice where there is one value only.
+    /// The 95 % confidence interval of the mean (Student's t, over worlds); the mean twice where there is one world only.
     pub ci95: [f64; 2],
     /// The smallest value.
     pub min: f64,
@@ -45,10 +45,11 @@ pub fn summarise(records: &[Record]) -> Summary {
     for record in records.iter().filter(|r| r.outcome != Outcome::Completed) {
         *failed.entry(record.outcome.name()).or_default() += 1;
     }
+    let worlds: Vec<u64> = completed.iter().map(|record| record.seed).collect();
     let metrics = columns(&completed)
         .into_iter()
         .filter(|(name, _)| !IDENTIFYING.contains(name))
-        .filter_map(|(name, column)| Some((name, Metric::of(numbers(column)?)?)))
+        .filter_map(|(name, column)| Some((name, Metric::of_worlds(&numbers(column)?, &worlds)?)))
         .collect();
     Summary { completed: completed.len() as u64, failed, metrics }
 }
@@ -68,17 +69,35 @@ fn numbers(column: Column) -> Option<Vec<f64>> {
 
 impl Metric {
     /// The distribution of these values; none where there are no values.
-    pub fn of(mut values: Vec<f64>) -> Option<Self> {
-        values.sort_by(f64::total_cmp);
-        let (&min, &max) = (values.first()?, values.last()?);
+    pub fn of(values: Vec<f64>) -> Option<Self> {
+        let each: Vec<u64> = (0..values.len() as u64).collect();
+        Self::of_worlds(&values, &each)
+    }
+
+    /// The same of values that come from these worlds, those of one world behind each other. Handshakes that share
+    /// a world wait for each other, so that only worlds are independent: the interval of the mean is that of clusters
+    /// (the sum of the deviations in each world is one observation).
+    pub fn of_worlds(values: &[f64], worlds: &[u64]) -> Option<Self> {
         let count = values.len() as f64;
         let mean = values.iter().sum::<f64>() / count;
-        let half = if values.len() < 2 {
+        let mut deviations: Vec<(u64, f64)> = Vec::new();
+        for (&value, &world) in values.iter().zip(worlds) {
+            match deviations.last_mut().filter(|(last, _)| *last == world) {
+                Some((_, sum)) => *sum += value - mean,
+                None => deviations.push((world, value - mean)),
+            }
+        }
+        let clusters = deviations.len();
+        let half = if clusters < 2 {
             0.0
         } else {
-            let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
-            student_t_975(values.len() - 1) * (squares / (count - 1.0) / count).sqrt()
+            let squares: f64 = deviations.iter().map(|(_, sum)| sum.powi(2)).sum();
+            let variance = squares / count.powi(2) * clusters as f64 / (clusters - 1) as f64;
+            student_t_975(clusters - 1) * variance.sqrt()
         };
+        let mut values = values.to_vec();
+        values.sort_by(f64::total_cmp);
+        let (&min, &max) = (values.first()?, values.last()?);
         let percentile = |p| percentile(&values, p);
         let ci95 = [mean - half, mean + half];
         Some(Self { mean, ci95, min, p50: percentile(0.50), p95: percentile(0.95), p99: percentile(0.99), max })
@@ -142,5 +161,8 @@ mod tests {
         assert!((metric.ci95[1] - 50.5 - 5.7564).abs() < 1e-3);
         assert_eq!(Metric::of(Vec::new()), None);
         assert_eq!(Metric::of(vec![2.0]).unwrap().ci95, [2.0, 2.0]);
+        // Each world's handshakes alike: as many observations as worlds, twice 1 and twice 3 are as 1 and 3.
+        let two = Metric::of(vec![1.0, 3.0]).unwrap();
+        assert_eq!(Metric::of_worlds(&[1.0, 1.0, 3.0, 3.0], &[7, 7, 8, 8]).unwrap().ci95, two.ci95);
     }
 }

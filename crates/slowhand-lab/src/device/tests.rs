@@ -38,6 +38,7 @@ fn every_operation_has_its_price_on_every_device() {
         for curve in [Curve::Secp192r1, Curve::Secp256r1] {
             for operation in [
                 Operation::Sha256 { blocks: 1 },
+                Operation::Sha512 { blocks: 1 },
                 Operation::Seal(aead),
                 Operation::Open(aead),
                 Operation::EcdhKeyGeneration(curve),

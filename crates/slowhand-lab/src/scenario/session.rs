@@ -68,7 +68,7 @@ pub struct Session {
     /// where RFC 6282 section 4.3.3 begins to compress ports to 4 bits).
     #[serde(default = "compressed_ports")]
     pub client_port: Integer<1, 65_535>,
-    /// A handshake that has not ended by then is recorded as `timeout`. Default: 300.
+    /// A handshake that has not ended by then is recorded as `gave_up`. Default: 300.
     #[serde(default = "five_minutes")]
     pub give_up_s: PositiveSeconds,
 }

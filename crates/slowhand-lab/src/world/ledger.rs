@@ -1,7 +1,8 @@
 //! The account of every datagram: whose it is, what it carried on the air, whether it arrived.
 
 use super::retransmission::{self, Piece, Retransmissions};
-use slowhand_net::radio::DatagramId;
+use slowhand_net::radio::{DatagramId, DropReason};
+use std::collections::BTreeMap;
 
 /// All datagrams of a world, numbered in the order in which they were sent.
 #[derive(Debug)]
@@ -27,7 +28,7 @@ struct Datagram {
 impl Datagram {
     /// What it carries, and whether that arrived; what is on its way to the end is taken to arrive.
     fn outcome(&self) -> (&[Piece], bool) {
-        (&self.pieces, self.fate != Fate::Lost)
+        (&self.pieces, !matches!(self.fate, Fate::Lost(_)))
     }
 }
 
@@ -35,7 +36,7 @@ impl Datagram {
 enum Fate {
     OnItsWay,
     Arrived,
-    Lost,
+    Lost(DropReason),
 }
 
 /// What a handshake has cost on the air.
@@ -85,9 +86,9 @@ impl Ledger {
     }
 
     /// A part of a datagram was lost; one that has arrived stays arrived.
-    pub(super) fn lost(&mut self, id: DatagramId) {
+    pub(super) fn lost(&mut self, id: DatagramId, reason: DropReason) {
         if self.datagrams.get(id as usize).is_some_and(|datagram| datagram.fate == Fate::OnItsWay) {
-            self.settle(id, Fate::Lost);
+            self.settle(id, Fate::Lost(reason));
         }
     }
 
@@ -138,10 +139,15 @@ impl Ledger {
         self.costs[handshake]
     }
 
-    /// How many datagrams of a handshake were lost.
-    pub(super) fn losses(&self, handshake: usize) -> u64 {
-        let of_handshake = [2 * handshake, 2 * handshake + 1].into_iter().flat_map(|end| self.sent_by(end));
-        of_handshake.filter(|datagram| datagram.fate == Fate::Lost).count() as u64
+    /// How many datagrams of a handshake were lost, by what lost them first.
+    pub(super) fn losses(&self, handshake: usize) -> BTreeMap<&'static str, u64> {
+        let mut losses = BTreeMap::new();
+        for datagram in [2 * handshake, 2 * handshake + 1].into_iter().flat_map(|end| self.sent_by(end)) {
+            if let Fate::Lost(reason) = datagram.fate {
+                *losses.entry(reason.name()).or_default() += 1;
+            }
+        }
+        losses
     }
 
     /// How many datagrams of a handshake repeated others.

@@ -1,7 +1,7 @@
 //! Watches the air for what handshakes cost, and passes on what it sees.
 
 use super::ledger::Ledger;
-use slowhand_net::radio::{FrameKind, Observer, RadioInterval, Transmission};
+use slowhand_net::radio::{DropReason, FrameKind, Observer, RadioInterval, Transmission};
 
 /// An observer that accounts and lets another one see.
 pub(super) struct Meter<'a, O> {
@@ -26,7 +26,7 @@ impl<O: Observer> Observer for Meter<'_, O> {
             _ => self.ledger.controlled(frame.datagram, octets),
         }
         if self.unacknowledged && frame.kind == FrameKind::Data && !frame.received {
-            self.ledger.lost(frame.datagram);
+            self.ledger.lost(frame.datagram, DropReason::Unnoticed);
         }
         self.next.transmission(frame);
     }

@@ -18,7 +18,7 @@ use slowhand_net::clock::{Duration, Instant};
 use slowhand_net::ip::Endpoint;
 use slowhand_net::network::{Event, Events, Network};
 use slowhand_net::queue::EventQueue;
-use slowhand_net::radio::{Mac, Observer, RadioTimes};
+use slowhand_net::radio::{DropReason, Mac, Observer, RadioTimes};
 use slowhand_net::random::Streams;
 use slowhand_tls::{Failure, Secrets, Session, Status};
 use std::collections::VecDeque;
@@ -123,10 +123,9 @@ impl<'a, M: Mac> World<'a, M> {
             ledger: Ledger::new(plan.clients().len(), plan.connection_id()),
             events: Events::default(),
         };
-        let mut starts = streams.stream("start", 0);
         for (number, &client) in plan.clients().iter().enumerate() {
             let [client_end, server_end] = plan.endpoints(client);
-            let sessions = plan.sessions(number, &streams);
+            let sessions = plan.sessions(client, &streams);
             let hosts = [Host::Node(client), plan.server()];
             let ways = [(client_end, server_end), (server_end, client_end)];
             for ((session, host), (local, peer)) in sessions.into_iter().zip(hosts).zip(ways) {
@@ -135,7 +134,8 @@ impl<'a, M: Mac> World<'a, M> {
                 world.ends.push(End { session, host, computer, local, peer, timer: None, computed });
             }
             world.handshakes.push(Handshake { client, begun: None, over: None });
-            let after = Duration::from_micros(starts.below(plan.start_spread().as_micros().max(1)));
+            let mut start = streams.stream("start", client.0.into());
+            let after = Duration::from_micros(start.below(plan.start_spread().as_micros().max(1)));
             world.happenings.push(Instant::ZERO + plan.start() + after, Happening::Start { handshake: number });
         }
         world
@@ -216,7 +216,7 @@ impl<'a, M: Mac> World<'a, M> {
     fn handle_events(&mut self, now: Instant, events: &mut Events) {
         for event in events.iter() {
             match event {
-                Event::Lost { datagram, .. } => self.ledger.lost(datagram),
+                Event::Lost { datagram, reason, .. } => self.ledger.lost(datagram, reason),
                 Event::Delivered { datagram, host, source, destination, payload } => {
                     self.ledger.arrived(datagram);
                     if let Some(end) = self.end_at(host, destination, source) {
@@ -260,14 +260,14 @@ impl<'a, M: Mac> World<'a, M> {
             return;
         }
         if handshake.begun.is_none() {
-            handshake.begun = Some(Snapshot { computed: Default::default(), ..snapshot });
+            handshake.begun = Some(snapshot);
         }
         let id = self.ledger.sent(end, datagram);
         let mut events = std::mem::take(&mut self.events);
         let End { local, peer, .. } = self.ends[end];
         let sent = self.network.send(now, local, peer, datagram, id, &mut events);
         if sent.is_err() {
-            self.ledger.lost(id); // longer than a UDP datagram can be
+            self.ledger.lost(id, DropReason::Malformed); // longer than a UDP datagram can be
         }
         self.handle_events(now, &mut events);
         self.events = events;
@@ -371,6 +371,7 @@ impl<'a, M: Mac> World<'a, M> {
         let elapsed = end.at.since(start.at);
         let costs = self.ledger.costs(number);
         let repetitions = self.ledger.retransmissions(number);
+        let losses = self.ledger.losses(number);
         Record {
             seed: self.seed,
             client: client.0,
@@ -386,13 +387,14 @@ impl<'a, M: Mac> World<'a, M> {
             bytes_udp: costs.bytes_udp,
             retransmissions_needed: repetitions.needed,
             retransmissions_spurious: repetitions.spurious,
-            datagrams_lost: self.ledger.losses(number),
+            datagrams_lost: losses.values().sum(),
+            lost_because: losses,
             compute_client_s: end.computed[0].as_secs_f64(),
             compute_server_s: end.computed[1].as_secs_f64(),
             energy_client: self.plan.client_energy(Times {
                 elapsed: std::time::Duration::from_micros(elapsed.as_micros()),
                 radio: end.radio.since(start.radio),
-                computed: end.computed[0],
+                computed: end.computed[0].saturating_sub(start.computed[0]),
                 waited: std::time::Duration::from_micros(end.waited.saturating_sub(start.waited).as_micros()),
             }),
             queue_peak: Arc::clone(queue_peak),

@@ -24,7 +24,7 @@ fn outcomes_in_memory(changes: &[&str], dropped: &[u64]) -> BTreeSet<bool> {
     let scenario = scenario(changes);
     let streams = slowhand_net::random::Streams::new(1);
     let completes = |attempt| {
-        let [mut client, mut server] = [(Role::Client, 0), (Role::Server, 1)].map(|(role, end)| {
+        let [mut client, mut server] = [(Role::Client, 2), (Role::Server, 3)].map(|(role, end)| {
             let config = SessionConfig { seed: streams.derive("session", end), ..scenario.session.config(role) };
             slowhand_tls::build(&config, Arc::new(Weightless)).unwrap()
         });

@@ -11,7 +11,7 @@ use std::sync::Arc;
 fn in_memory(changes: &[&str], seed: u64) -> Vec<usize> {
     let streams = slowhand_net::random::Streams::new(seed);
     let scenario = scenario(changes);
-    let [mut client, mut server] = [(Role::Client, 0), (Role::Server, 1)].map(|(role, end)| {
+    let [mut client, mut server] = [(Role::Client, 2), (Role::Server, 3)].map(|(role, end)| {
         let config = SessionConfig { seed: streams.derive("session", end), ..scenario.session.config(role) };
         slowhand_tls::build(&config, Arc::new(Weightless)).unwrap()
     });

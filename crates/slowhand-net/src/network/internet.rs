@@ -27,7 +27,8 @@ impl Default for Config {
 #[derive(Debug)]
 pub struct Internet {
     config: Config,
-    random: Stream,
+    /// Of each direction: towards the host, towards the mesh.
+    random: [Stream; 2],
     queue: EventQueue<Arrival>,
     buffers: Vec<Vec<u8>>,
     free: Vec<usize>,
@@ -46,14 +47,15 @@ pub struct Arrival {
 impl Internet {
     /// An empty way.
     pub fn new(config: Config, streams: &Streams) -> Self {
-        let random = streams.stream("internet", 0);
+        let random = [0, 1].map(|direction| streams.stream("internet", direction));
         Self { config, random, queue: EventQueue::default(), buffers: Vec::new(), free: Vec::new() }
     }
 
     /// Sends a packet across; false where it is lost.
     pub fn send(&mut self, now: Instant, to: Host, packet: &[u8], datagram: DatagramId) -> bool {
-        let lost = self.random.happens(self.config.loss);
-        let jitter = Duration::from_micros(self.random.below(self.config.jitter.as_micros() + 1));
+        let random = &mut self.random[usize::from(to != Host::Internet)];
+        let lost = random.happens(self.config.loss);
+        let jitter = Duration::from_micros(random.below(self.config.jitter.as_micros() + 1));
         if lost {
             return false;
         }

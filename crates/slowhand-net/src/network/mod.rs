@@ -290,7 +290,13 @@ impl<M: Mac> Network<M> {
                         self.arrive(now, node, &mut packet, datagram, events);
                     }
                     Outcome::Incomplete => self.arm_timer(node),
-                    Outcome::Discarded(reason) => events.lost(Host::Node(node), datagram, discarded(reason)),
+                    Outcome::Discarded(reason) => {
+                        // Of an overlap it is the packet in the buffer that is gone, and this one with it.
+                        if let Discard::Overlap { datagram: buffered } = reason {
+                            events.lost(Host::Node(node), buffered, DropReason::Malformed);
+                        }
+                        events.lost(Host::Node(node), datagram, discarded(reason));
+                    }
                 }
                 self.packet = packet;
             }

@@ -38,6 +38,8 @@ pub enum DropReason {
     ChannelAccessFailure,
     /// The addressee did not ask for the frame for too long (indirect transmission).
     TransactionExpired,
+    /// A frame that nobody acknowledges did not arrive, and nobody below the session noticed.
+    Unnoticed,
     /// The scenario dropped the fragment (`lowpan.fragment_loss`).
     InjectedLoss,
     /// All reassembly buffers were taken.
@@ -65,6 +67,7 @@ impl DropReason {
             Self::NoCell => "no_cell",
             Self::ChannelAccessFailure => "channel_access_failure",
             Self::TransactionExpired => "transaction_expired",
+            Self::Unnoticed => "unnoticed",
             Self::InjectedLoss => "injected_loss",
             Self::ReassemblyFull => "reassembly_full",
             Self::ReassemblyTooLong => "reassembly_too_long",

@@ -39,7 +39,7 @@ pub struct Tsch {
     pub tunnel_cells: Integer<1, 10>,
     /// How often a frame is sent again before it is given up. Default: 15 (OpenWSN, IEEE802154E.h
     /// TXRETRIES).
-    pub max_retries: Integer<0, 255>,
+    pub max_retries: Integer<0, 254>,
     /// The least exponent of the backoff in shared cells: 2^BE cells. Default: 2 (OpenWSN, schedule.h
     /// MINBE).
     pub min_be: Integer<0, 8>,

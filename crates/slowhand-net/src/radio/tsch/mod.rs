@@ -45,7 +45,7 @@ pub struct Config {
     pub slotframe: u16,
     /// The channel hopping sequence; not empty.
     pub hopping: Vec<u8>,
-    /// How often a frame is sent again when no acknowledgement comes (macMaxFrameRetries).
+    /// How often a frame is sent again when no acknowledgement comes (macMaxFrameRetries); 254 at most.
     pub max_retries: u8,
     /// Smallest and largest back-off exponent in shared cells (macMinBe, macMaxBe).
     pub backoff_exponents: (u8, u8),
@@ -314,7 +314,7 @@ impl Tsch {
         let neighbor = &mut sender.neighbors[position];
         neighbor.on_air = false;
         let frame = self.pool.get_mut(index);
-        frame.attempts += 1;
+        frame.attempts = frame.attempts.saturating_add(1);
         let given_up = !acknowledged && frame.attempts > self.config.max_retries;
         if acknowledged || given_up {
             neighbor.queue.pop(&mut self.pool);
