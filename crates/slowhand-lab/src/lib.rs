@@ -10,6 +10,7 @@ pub mod capture;
 pub mod device;
 mod energy;
 pub mod input;
+pub mod inspect;
 pub mod plan;
 pub mod record;
 pub mod runner;
@@ -18,5 +19,6 @@ mod sniffer;
 pub mod summary;
 mod world;
 
-pub use slowhand_tls::{StackInfo, stacks};
+pub use scenario::stacks;
+pub use slowhand_tls::StackInfo;
 pub use sniffer::{CaptureRunError, capture_run};

@@ -206,6 +206,11 @@ impl Plan {
         energy(&self.devices[0], times)
     }
 
+    /// What a node is: the server's device where the server is, else the client's.
+    pub(crate) fn device(&self, node: NodeId) -> &Device {
+        &self.devices[usize::from(self.server == Host::Node(node))]
+    }
+
     fn build_session(&self, side: usize, seed: [u8; 32]) -> Result<Box<dyn Session>, BuildError> {
         let config = SessionConfig { seed, ..self.sessions[side].clone() };
         slowhand_tls::build(&config, self.devices[side].clone())

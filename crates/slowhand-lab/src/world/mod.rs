@@ -45,6 +45,18 @@ pub(crate) struct World<'a, M> {
     events: Events,
 }
 
+/// What is to be told of a world that has come to its end.
+pub(crate) struct Finished {
+    /// One for each handshake.
+    pub(crate) records: Vec<Record>,
+    /// Those of both ends of each session.
+    pub(crate) secrets: Vec<Secrets>,
+    /// When the last handshake was over.
+    pub(crate) end: Instant,
+    /// Where the time of each node has gone until then.
+    pub(crate) times: Vec<Times>,
+}
+
 /// What the world itself has to remember to do.
 enum Happening {
     /// A client begins.
@@ -129,8 +141,8 @@ impl<'a, M: Mac> World<'a, M> {
         world
     }
 
-    /// Lets everything happen; returns a record for every handshake, and the secrets of the sessions.
-    pub(crate) fn run(mut self, observer: &mut impl Observer) -> (Vec<Record>, Vec<Secrets>) {
+    /// Lets everything happen. The timelines of radios are shown to the end of the last handshake at least.
+    pub(crate) fn run(mut self, observer: &mut impl Observer) -> Finished {
         while self.open > 0 {
             let next = [self.network.deadline(), self.happenings.next_at()].into_iter().flatten().min();
             // Every handshake that has not ended has at least its giving up before it.
@@ -138,8 +150,11 @@ impl<'a, M: Mac> World<'a, M> {
             self.step(now, observer);
         }
         let last = self.handshakes.iter().filter_map(|handshake| handshake.over.map(|(end, _)| end.at)).max();
-        let end = last.unwrap_or_default() + AFTERMATH;
-        while let Some(now) = self.network.deadline().filter(|&at| at <= end && self.ledger.any_on_its_way()) {
+        let end = last.unwrap_or_default();
+        self.network.report_radios(end, observer);
+        let times = self.times(end);
+        let give_up = end + AFTERMATH;
+        while let Some(now) = self.network.deadline().filter(|&at| at <= give_up && self.ledger.any_on_its_way()) {
             self.run_network(now, observer);
         }
         let secrets = self.ends.iter().filter_map(|end| end.session.secrets()).collect();
@@ -148,7 +163,27 @@ impl<'a, M: Mac> World<'a, M> {
             nodes().map(|node| self.network.queue_peak(node) as u64).collect(),
             nodes().map(|node| self.network.reassembly_peak(node).reserved as u64).collect(),
         ];
-        ((0..self.handshakes.len()).map(|number| self.record(number, &peaks)).collect(), secrets)
+        let records = (0..self.handshakes.len()).map(|number| self.record(number, &peaks)).collect();
+        Finished { records, secrets, end, times }
+    }
+
+    /// Where the time of each node has gone.
+    fn times(&self, now: Instant) -> Vec<Times> {
+        let mut times: Vec<Times> = (0..self.plan.nodes())
+            .map(|node| NodeId(node as u16))
+            .map(|node| Times {
+                elapsed: to_std(now),
+                radio: self.network.radio_times(node, now),
+                computed: std::time::Duration::ZERO,
+                waited: std::time::Duration::from_micros(self.network.processor_time(node).as_micros()),
+            })
+            .collect();
+        for end in &self.ends {
+            if let Host::Node(node) = end.host {
+                times[node.index()].computed += end.computed;
+            }
+        }
+        times
     }
 
     /// What is due at `now`: first on the air, then at the ends.

@@ -1,6 +1,6 @@
 //! Runs the world of a plan and a seed.
 
-use super::World;
+use super::{Finished, World};
 use crate::plan::{MacPlan, Plan};
 use crate::record::Record;
 use slowhand_net::network::Network;
@@ -19,6 +19,12 @@ impl Plan {
 
     /// Runs the world of a seed, and returns the secrets of its sessions too.
     pub fn run_with_secrets(&self, seed: u64, observer: &mut impl Observer) -> (Vec<Record>, Vec<Secrets>) {
+        let Finished { records, secrets, .. } = self.run_world(seed, observer);
+        (records, secrets)
+    }
+
+    /// Runs the world of a seed, and returns all that is to be told of it.
+    pub(crate) fn run_world(&self, seed: u64, observer: &mut impl Observer) -> Finished {
         let streams = Streams::new(seed);
         let links = self.links(&streams);
         match self.mac() {

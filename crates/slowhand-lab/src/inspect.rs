@@ -1,0 +1,144 @@
+//! Looks closely at one world: where the time and the energy of each node went, and what its radio did when.
+
+use crate::energy::{Times, energy};
+use crate::plan::{Plan, PlanError};
+use crate::record::{Column, Energy, Record};
+use crate::scenario::{Scenario, ServerAt};
+use slowhand_net::address::NodeId;
+use slowhand_net::clock::Instant;
+use slowhand_net::radio::{Observer, RadioInterval, RadioTimes};
+
+/// What there is to know of one world, from time 0 to the end of its last handshake.
+#[derive(Clone, Debug)]
+pub struct Inspection {
+    /// One for each handshake, by client; the same as without looking closely.
+    pub records: Vec<Record>,
+    /// One for each node of the mesh, by number. A host on the Internet is none.
+    pub nodes: Vec<NodeReport>,
+    /// When each radio was on, ordered by node, then time. Intervals of a node do not overlap; between them its radio
+    /// was off.
+    pub timeline: Vec<RadioInterval>,
+}
+
+/// Where the time and the energy of a node went.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NodeReport {
+    /// The node.
+    pub node: u16,
+    /// What it runs on: the server's device where the server is, else the client's.
+    pub device: String,
+    /// All of the time. The states of the radio add up to it.
+    pub elapsed: std::time::Duration,
+    /// The states of its radio.
+    pub radio: RadioTimes,
+    /// How long it computed cryptography.
+    pub computed: std::time::Duration,
+    /// How long its MAC kept the CPU waiting actively; a wait that is not over does not count.
+    pub waited: std::time::Duration,
+    /// What it used.
+    pub energy: Energy,
+    /// The most frames that ever waited in its queue.
+    pub queue_peak: u64,
+    /// The most octets that were ever in reassembly.
+    pub reassembly_peak_bytes: u64,
+}
+
+/// Runs the world of one seed, and looks closely at it.
+///
+/// # Errors
+/// The scenario cannot be run; see [`Plan::new`].
+pub fn inspect(scenario: &Scenario, seed: u64) -> Result<Inspection, PlanError> {
+    let plan = Plan::new(scenario)?;
+    let mut watch = Watch::default();
+    let finished = plan.run_world(seed, &mut watch);
+    let (records, end) = (finished.records, finished.end);
+    let peak = |peaks: fn(&Record) -> &[u64], node: NodeId| {
+        records.first().and_then(|record| peaks(record).get(node.index())).copied().unwrap_or(0)
+    };
+    let report = |(number, times): (u16, Times)| {
+        let node = NodeId(number);
+        let is_server = scenario.server.at == ServerAt::Node(node);
+        let device = if is_server { &scenario.server.device } else { &scenario.client.device };
+        NodeReport {
+            node: node.0,
+            device: device.clone(),
+            elapsed: times.elapsed,
+            radio: times.radio,
+            computed: times.computed,
+            waited: times.waited,
+            energy: energy(plan.device(node), times),
+            queue_peak: peak(|record| &record.queue_peak, node),
+            reassembly_peak_bytes: peak(|record| &record.reassembly_peak_bytes, node),
+        }
+    };
+    let nodes = (0..).zip(finished.times).map(report).collect();
+    Ok(Inspection { nodes, timeline: watch.until(end), records })
+}
+
+/// Keeps what the radios do.
+#[derive(Default)]
+struct Watch(Vec<RadioInterval>);
+
+impl Watch {
+    /// The timeline before `end`: a slot is shown in full when it begins, and datagrams travel after the last handshake.
+    fn until(self, end: Instant) -> Vec<RadioInterval> {
+        let mut timeline = self.0;
+        timeline.retain_mut(|interval| {
+            interval.to = interval.to.min(end);
+            interval.from < interval.to
+        });
+        timeline.sort_by_key(|interval| (interval.node, interval.from));
+        timeline
+    }
+}
+
+impl Observer for Watch {
+    fn watches_radios(&self) -> bool {
+        true
+    }
+
+    fn radio(&mut self, interval: &RadioInterval) {
+        self.0.push(*interval);
+    }
+}
+
+impl Inspection {
+    /// The nodes as a table: fixed columns, units in their names.
+    pub fn node_columns(&self) -> Vec<(&'static str, Column)> {
+        let whole = |value: fn(&NodeReport) -> u64| Column::U64(self.nodes.iter().map(value).collect());
+        let number = |value: fn(&NodeReport) -> f64| Column::F64(self.nodes.iter().map(value).collect());
+        vec![
+            ("node", whole(|n| n.node.into())),
+            ("device", Column::Text(self.nodes.iter().map(|n| n.device.clone()).collect())),
+            ("elapsed_s", number(|n| n.elapsed.as_secs_f64())),
+            ("radio_transmit_s", number(|n| n.radio.transmit.as_secs_f64())),
+            ("radio_receive_s", number(|n| n.radio.receive.as_secs_f64())),
+            ("radio_listen_s", number(|n| n.radio.listen.as_secs_f64())),
+            ("radio_sleep_s", number(|n| n.radio.sleep.as_secs_f64())),
+            ("cpu_compute_s", number(|n| n.computed.as_secs_f64())),
+            ("cpu_wait_s", number(|n| n.waited.as_secs_f64())),
+            ("energy_mj", number(|n| n.energy.total_mj())),
+            ("energy_cpu_mj", number(|n| n.energy.cpu_mj)),
+            ("energy_tx_mj", number(|n| n.energy.tx_mj)),
+            ("energy_rx_mj", number(|n| n.energy.rx_mj)),
+            ("energy_listen_mj", number(|n| n.energy.listen_mj)),
+            ("energy_sleep_mj", number(|n| n.energy.sleep_mj)),
+            ("queue_peak", whole(|n| n.queue_peak)),
+            ("reassembly_peak_bytes", whole(|n| n.reassembly_peak_bytes)),
+        ]
+    }
+
+    /// The timeline as a table.
+    pub fn timeline_columns(&self) -> Vec<(&'static str, Column)> {
+        let seconds = |at: Instant| at.since(Instant::ZERO).as_secs_f64();
+        vec![
+            ("node", Column::U64(self.timeline.iter().map(|i| i.node.0.into()).collect())),
+            ("state", Column::Text(self.timeline.iter().map(|i| i.state.name().to_owned()).collect())),
+            ("from_s", Column::F64(self.timeline.iter().map(|i| seconds(i.from)).collect())),
+            ("to_s", Column::F64(self.timeline.iter().map(|i| seconds(i.to)).collect())),
+        ]
+    }
+}
+
+#[cfg(test)]
+mod tests;

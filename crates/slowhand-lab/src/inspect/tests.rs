@@ -1,0 +1,96 @@
+//! What holds of every world, whatever its link layer.
+
+use super::*;
+use crate::device::Device;
+use crate::scenario::Override;
+use proptest::prelude::*;
+use slowhand_net::clock::Duration;
+use slowhand_net::radio::RadioState;
+use std::path::Path;
+
+fn scenario(name: &str, changes: &[String]) -> Scenario {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios").join(name);
+    let changes: Vec<Override> = changes.iter().map(|change| change.parse().unwrap()).collect();
+    Scenario::load(&file, &changes).unwrap()
+}
+
+/// How long a node was in a state from one instant to another, by the timeline.
+fn total(inspection: &Inspection, node: u16, state: RadioState, from: Instant, to: Instant) -> Duration {
+    let own = inspection.timeline.iter().filter(|interval| (interval.node.0, interval.state) == (node, state));
+    own.fold(Duration::ZERO, |sum, interval| sum + interval.to.min(to).since(interval.from.max(from)))
+}
+
+fn close(one: f64, other: f64) -> bool {
+    (one - other).abs() <= 1e-9 * one.abs().max(other.abs()).max(1e-3)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    #[test]
+    fn times_and_energies_add_up(
+        mac in prop::sample::select(vec!["psk-tinydtls.toml", "xmac.toml", "beacon.toml"]),
+        hops in 1u8..4, pdr in 0.7f64..=1.0, at_the_root in any::<bool>(), seed in 0u64..1000,
+    ) {
+        let at = if at_the_root { "server.at=0" } else { "server.at=\"internet\"" };
+        let hops = format!("network.topology={{ kind = \"line\", hops = {hops} }}");
+        let scenario = scenario(mac, &[hops, format!("network.link_pdr={pdr}"), at.to_owned()]);
+        let inspection = inspect(&scenario, seed).unwrap();
+        let plan = Plan::new(&scenario).unwrap();
+        prop_assert_eq!(&inspection.records, &plan.run(seed, &mut ()), "looking changes nothing");
+        prop_assert_eq!(inspection.nodes.len(), plan.nodes());
+        let end = Instant::from_micros(inspection.nodes[0].elapsed.as_micros() as u64);
+        for node in &inspection.nodes {
+            let RadioTimes { transmit, receive, listen, sleep } = node.radio;
+            prop_assert_eq!(transmit + receive + listen + sleep, end.since(Instant::ZERO));
+            prop_assert!(node.computed + node.waited <= node.elapsed);
+            let states = [RadioState::Transmit, RadioState::Receive, RadioState::Listen];
+            let totals = states.map(|state| total(&inspection, node.node, state, Instant::ZERO, end));
+            prop_assert_eq!(totals, [transmit, receive, listen], "node {}", node.node);
+            // Energest's method written out: volts times milliamperes times seconds.
+            let device = if scenario.server.at == ServerAt::Node(NodeId(node.node)) { &scenario.server_device } else { &scenario.client_device };
+            let Device { supply_v, current, .. } = &**device;
+            let active = (node.computed + node.waited).as_secs_f64();
+            let charge = current.cpu_active_ma.value * active
+                + current.cpu_sleep_ma.value * (node.elapsed.as_secs_f64() - active)
+                + current.radio_tx_ma.value * transmit.as_secs_f64()
+                + current.radio_rx_ma.value * receive.as_secs_f64()
+                + current.radio_listen_ma.value * listen.as_secs_f64()
+                + current.radio_sleep_ma.value * sleep.as_secs_f64();
+            prop_assert!(close(node.energy.total_mj(), charge * supply_v.value), "node {}", node.node);
+        }
+        let own = |number: u16| inspection.timeline.iter().filter(move |interval| interval.node.0 == number);
+        for node in 0..plan.nodes() as u16 {
+            prop_assert!(own(node).zip(own(node).skip(1)).all(|(one, next)| one.to <= next.from));
+        }
+
+        // The client's record is about the last part of that time.
+        let record = &inspection.records[0];
+        let client = &inspection.nodes[usize::from(record.client)];
+        if let Some(duration) = record.duration_s {
+            prop_assert!(close(client.computed.as_secs_f64(), record.compute_client_s));
+            prop_assert!(close(client.energy.cpu_mj, record.energy_client.cpu_mj));
+            prop_assert_eq!(client.queue_peak, record.queue_peak[usize::from(record.client)]);
+            let begun = Instant::from_micros(end.as_micros() - (duration * 1e6).round() as u64);
+            let Device { supply_v, current, .. } = &*scenario.client_device;
+            let of = |state, current: f64| total(&inspection, record.client, state, begun, end).as_secs_f64() * current * supply_v.value;
+            prop_assert!(close(of(RadioState::Transmit, current.radio_tx_ma.value), record.energy_client.tx_mj));
+            // In a beacon-enabled network a frame under way counts as listening until it ends, in a record too.
+            if mac != "beacon.toml" {
+                prop_assert!(close(of(RadioState::Receive, current.radio_rx_ma.value), record.energy_client.rx_mj));
+                prop_assert!(close(of(RadioState::Listen, current.radio_listen_ma.value), record.energy_client.listen_mj));
+            }
+        }
+    }
+}
+
+#[test]
+fn who_computes_is_who_is_charged() {
+    let of = |at: &str| inspect(&scenario("xmac.toml", &[format!("server.at={at}")]), 1).unwrap();
+    let (inside, outside) = (of("0"), of("\"internet\""));
+    assert!(inside.nodes[0].computed.as_secs_f64() > 0.0);
+    assert_eq!(inside.nodes[0].computed.as_secs_f64(), inside.records[0].compute_server_s);
+    assert_eq!(outside.nodes[0].computed.as_secs_f64(), 0.0);
+    assert!(outside.records[0].compute_server_s > 0.0);
+    assert!(inside.nodes[1].waited.as_secs_f64() > 0.0, "X-MAC waits actively");
+}
