@@ -217,6 +217,7 @@ impl<'a, M: Mac> World<'a, M> {
         for event in events.iter() {
             match event {
                 Event::Lost { datagram, reason, .. } => self.ledger.lost(datagram, reason),
+                Event::Segment { .. } => {} // no session of a scenario runs over TCP
                 Event::Delivered { datagram, host, source, destination, payload } => {
                     self.ledger.arrived(datagram);
                     if let Some(end) = self.end_at(host, destination, source) {

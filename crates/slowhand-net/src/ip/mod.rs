@@ -45,6 +45,19 @@ impl fmt::Display for Endpoint {
     }
 }
 
+/// A TCP segment with what its IPv6 header says of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TcpPacket<'a> {
+    /// Who sends it.
+    pub source: Ipv6Addr,
+    /// To whom.
+    pub destination: Ipv6Addr,
+    /// The congestion notification.
+    pub ecn: Ecn,
+    /// The segment: header and payload. Nothing here looks at its checksum.
+    pub segment: &'a [u8],
+}
+
 /// Why octets are not a packet, or a packet cannot be written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]

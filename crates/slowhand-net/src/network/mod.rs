@@ -1,4 +1,4 @@
-//! The network: IPv6 datagrams between the nodes of a mesh and a host on the Internet.
+//! The network: UDP datagrams and TCP segments in IPv6 between the nodes of a mesh and a host on the Internet.
 //!
 //! Each node is a router: it puts the fragments of a datagram together and passes the datagram on to the next
 //! hop. Node 0 is the border router; behind it, across the [`internet`], is one host.
@@ -7,7 +7,7 @@ pub mod internet;
 
 use crate::address::{Eui64, Host, NodeId};
 use crate::clock::{Duration, Instant};
-use crate::ip::{self, Endpoint, Ipv6Header, UdpDatagram};
+use crate::ip::{self, Endpoint, Ipv6Header, TcpPacket, UdpDatagram, next_header};
 use crate::lowpan::reassembly::{Discard, Limits, Occupancy, Outcome};
 use crate::lowpan::{self, Contexts, FRAME_CAPACITY, Fragmenter, Link, Reassembler};
 use crate::queue::EventQueue;
@@ -87,6 +87,15 @@ pub enum Event<'a> {
         /// What is in it.
         payload: &'a [u8],
     },
+    /// A TCP segment arrived.
+    Segment {
+        /// Where.
+        host: Host,
+        /// The number its sender gave it.
+        datagram: DatagramId,
+        /// The segment, with its addresses.
+        packet: TcpPacket<'a>,
+    },
     /// A part of a datagram was lost, and with it the datagram; but where acknowledgements are lost, a frame
     /// is given up that has arrived, and a delivery may still follow.
     Lost {
@@ -118,8 +127,15 @@ impl Events {
         self.happened.iter().filter_map(|event| match *event {
             Happened::Lost { host, datagram, reason } => Some(Event::Lost { host, datagram, reason }),
             Happened::Delivered { host, datagram, ref packet } => {
-                // Only UDP datagrams that could be parsed are delivered.
-                let udp = UdpDatagram::parse(&self.octets[packet.clone()]).ok()?;
+                // Only packets that could be parsed are delivered.
+                let packet = &self.octets[packet.clone()];
+                let (header, content) = Ipv6Header::parse_packet(packet).ok()?;
+                if header.next_header == next_header::TCP {
+                    let Ipv6Header { source, destination, .. } = header;
+                    let packet = TcpPacket { source, destination, ecn: header.ecn(), segment: content };
+                    return Some(Event::Segment { host, datagram, packet });
+                }
+                let udp = UdpDatagram::parse(packet).ok()?;
                 let (source, destination, payload) = (udp.source, udp.destination, udp.payload);
                 Some(Event::Delivered { host, datagram, source, destination, payload })
             }
@@ -138,7 +154,8 @@ impl Events {
     }
 
     fn delivered(&mut self, host: Host, datagram: DatagramId, packet: &[u8]) {
-        if UdpDatagram::parse(packet).is_err() {
+        let tcp = Ipv6Header::parse_packet(packet).is_ok_and(|(header, _)| header.next_header == next_header::TCP);
+        if !tcp && UdpDatagram::parse(packet).is_err() {
             return self.lost(host, datagram, DropReason::Malformed);
         }
         let start = self.octets.len();
@@ -197,6 +214,36 @@ impl<M: Mac> Network<M> {
         }
         self.packet = packet;
         written.map(drop)
+    }
+
+    /// Sends a TCP segment from the host whose address `source` is.
+    ///
+    /// # Errors
+    /// Where the segment is longer than a packet can be. That the network loses it is an event, not an error.
+    pub fn send_segment(
+        &mut self,
+        now: Instant,
+        TcpPacket { source, destination, ecn, segment }: TcpPacket<'_>,
+        datagram: DatagramId,
+        events: &mut Events,
+    ) -> Result<(), ip::Error> {
+        let header = Ipv6Header {
+            traffic_class: ecn as u8,
+            flow_label: 0,
+            payload_length: segment.len().try_into().map_err(|_| ip::Error::PayloadTooLong(segment.len()))?,
+            next_header: next_header::TCP,
+            hop_limit: Ipv6Header::DEFAULT_HOP_LIMIT,
+            source,
+            destination,
+        };
+        let mut packet = std::mem::take(&mut self.packet);
+        packet.clear();
+        packet.extend_from_slice(&header.emit());
+        packet.extend_from_slice(segment);
+        let from = Host::of_address(source).unwrap_or(Host::Internet);
+        self.pass_on(now, from, &packet, datagram, events);
+        self.packet = packet;
+        Ok(())
     }
 
     /// When something happens next.

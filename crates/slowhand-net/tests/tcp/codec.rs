@@ -212,7 +212,7 @@ proptest! {
             };
             let mut bytes = [0; 400];
             let written = segment.emit(peer.address, own.address, &mut bytes).unwrap();
-            connection.handle_segment(now, peer.address, EcnMark::Congestion, &bytes[..written]).unwrap();
+            connection.handle_segment(now, peer.address, EcnMark::CongestionExperienced, &bytes[..written]).unwrap();
             let mut answers = 0;
             while let Some(transmit) = connection.poll_transmit(now, &mut out) {
                 prop_assert!(Segment::parse(&out[..transmit.len]).is_ok());

@@ -200,7 +200,7 @@ impl Trace {
                 let (source, destination) = (endpoint(own.other()).address, endpoint(own).address);
                 let mut bytes = [0; 2048];
                 let len = segment.emit(source, destination, &mut bytes).unwrap();
-                let mark = if line.marked { EcnMark::Congestion } else { EcnMark::Capable0 };
+                let mark = if line.marked { EcnMark::CongestionExperienced } else { EcnMark::Capable0 };
                 connection.handle_segment(now, source, mark, &bytes[..len]).unwrap();
             } else if times[1] == Some(next) {
                 match actions.next().unwrap().write {

@@ -201,7 +201,7 @@ impl Pair {
                 break;
             };
             let source = endpoint(to.other()).address;
-            let ecn = EcnMark::from_traffic_class(ecn);
+            let ecn = EcnMark::of_traffic_class(ecn);
             self.side(to).handle_segment(now, source, ecn, &bytes).unwrap();
             self.flush_side(to);
         }

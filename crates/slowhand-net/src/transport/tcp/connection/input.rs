@@ -157,7 +157,7 @@ impl Connection {
         self.on_ack(now, segment);
         if self.negotiated.ecn {
             let reduced = segment.flags.contains(Flags::CWR);
-            let marked = ecn == EcnMark::Congestion && !segment.payload.is_empty();
+            let marked = ecn == EcnMark::CongestionExperienced && !segment.payload.is_empty();
             self.receiver.on_ecn(reduced, marked);
         }
         self.on_text(now, segment);

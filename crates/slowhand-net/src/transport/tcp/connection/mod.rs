@@ -7,6 +7,7 @@ mod timeout;
 use std::net::Ipv6Addr;
 
 use crate::clock::{Duration, Instant};
+pub use crate::ip::{Ecn as EcnMark, Endpoint};
 
 use super::config::{Config, ConfigError, Rto};
 use super::options::{Options, TIMESTAMPS_LEN};
@@ -22,15 +23,6 @@ const DEFAULT_PEER_MSS: u16 = 1220;
 
 /// The octets that options take at most (RFC 9293 section 3.1: a data offset of 15 words).
 const MAX_OPTIONS_LEN: usize = 40;
-
-/// An address and a port.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Endpoint {
-    /// The address.
-    pub address: Ipv6Addr,
-    /// The port.
-    pub port: u16,
-}
 
 /// The states of RFC 9293 section 3.3.2.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,32 +71,6 @@ pub enum ConnectionError {
     /// This side called [`Connection::close`]; it cannot write any more.
     #[error("this side closed the connection: nothing can be written after close")]
     Closed,
-}
-
-/// The ECN field of an IP header (RFC 3168 section 5).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum EcnMark {
-    /// The transport does not understand ECN.
-    #[default]
-    NotCapable = 0b00,
-    /// ECT(1).
-    Capable1 = 0b01,
-    /// ECT(0), what we send.
-    Capable0 = 0b10,
-    /// A router met congestion.
-    Congestion = 0b11,
-}
-
-impl EcnMark {
-    /// The lower two bits of a traffic class.
-    pub const fn from_traffic_class(traffic_class: u8) -> Self {
-        match traffic_class & 0b11 {
-            0b00 => Self::NotCapable,
-            0b01 => Self::Capable1,
-            0b10 => Self::Capable0,
-            _ => Self::Congestion,
-        }
-    }
 }
 
 /// A segment that was written to the caller's buffer.
