@@ -100,7 +100,43 @@ def test_the_pcap_holds_the_frames_of_the_first_record(cli: Cli, tmp_path: Path)
     assert types.count(2) == record["frames_ack"]
 
 
-@pytest.mark.parametrize("option", ["--pcap", "--records"])
+@pytest.mark.parametrize("scenario", ["quickstart", "xmac", "beacon"])
+def test_nodes_and_timeline_say_the_same(cli: Cli, tmp_path: Path, scenario: str) -> None:
+    path = QUICKSTART.with_name(f"{scenario}.toml")
+    output = ("--records", "all.parquet", "--nodes", "nodes.parquet", "--timeline", "radios.csv")
+    cli("run", path, "--count", 2, "--seed", 5, *output)
+    nodes = polars.read_parquet(tmp_path / "nodes.parquet")
+    timeline = polars.read_csv(tmp_path / "radios.csv")
+    assert timeline.columns == ["node", "state", "from_s", "to_s"]
+    for node in nodes.iter_rows(named=True):
+        own = timeline.filter(node=node["node"])
+        assert (own["from_s"] < own["to_s"]).all()
+        assert (own["to_s"].head(-1) <= own["from_s"].tail(-1)).all()
+        on = 0.0
+        for state in ("transmit", "receive", "listen"):
+            spans = own.filter(state=state)
+            on += node[f"radio_{state}_s"]
+            total = (spans["to_s"] - spans["from_s"]).sum()
+            assert total == pytest.approx(node[f"radio_{state}_s"], abs=1e-6), state
+        assert on > 0
+        assert on + node["radio_sleep_s"] == pytest.approx(node["elapsed_s"])
+        parts = sum(node[f"energy_{part}_mj"] for part in ("cpu", "tx", "rx", "listen", "sleep"))
+        assert parts == pytest.approx(node["energy_mj"])
+    record = polars.read_parquet(tmp_path / "all.parquet").row(0, named=True)
+    client = nodes.row(record["client"], named=True)
+    assert client["cpu_compute_s"] == pytest.approx(record["compute_client_s"])
+    # The record begins with the first datagram: before, the client has computed and listened.
+    assert client["energy_tx_mj"] == pytest.approx(record["energy_client_tx_mj"])
+    assert client["energy_cpu_mj"] >= record["energy_client_cpu_mj"]
+    assert client["energy_listen_mj"] >= record["energy_client_listen_mj"]
+    assert nodes["queue_peak"].to_list() == record["queue_peak"]
+
+    inspection = slowhand.Scenario(path).inspect(seed=5)
+    assert_frame_equal(nodes, inspection.nodes)
+    assert_frame_equal(timeline, inspection.timeline, check_dtypes=False)
+
+
+@pytest.mark.parametrize("option", ["--pcap", "--records", "--nodes", "--timeline"])
 def test_an_unwritable_path_is_reported_before_the_work(cli: Cli, option: str) -> None:
     # A million handshakes would not end within the time that the fixture allows.
     output = "no/such/folder/x.parquet"
@@ -115,6 +151,12 @@ def test_a_path_that_can_be_written_is_left_as_it_was(cli: Cli, tmp_path: Path) 
     cli("run", "missing.toml", "--records", "old.parquet", "--pcap", "new.pcapng", code=2)
     assert (tmp_path / "old.parquet").read_text() == "old"
     assert not (tmp_path / "new.pcapng").exists()
+
+
+@pytest.mark.parametrize("option", ["--nodes", "--timeline"])
+def test_tables_need_a_known_format(cli: Cli, option: str) -> None:
+    message = the_message(cli("run", QUICKSTART, option, "t.json", code=2))
+    assert message == f"slowhand: {option} t.json: the name must end in .parquet or .csv"
 
 
 def test_records_need_a_known_format(cli: Cli) -> None:

@@ -7,9 +7,10 @@
 
 from slowhand import capacity
 from slowhand._native import ScenarioError, __version__
-from slowhand.api import Run, Scenario, Setting, run, schema, stacks
+from slowhand.api import Inspection, Run, Scenario, Setting, run, schema, stacks
 
 __all__ = [
+    "Inspection",
     "Run",
     "Scenario",
     "ScenarioError",

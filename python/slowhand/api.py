@@ -6,7 +6,7 @@ import json
 import os
 import time
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from slowhand import _native
 
@@ -52,6 +52,29 @@ class Scenario:
     def capture(self, path: str | os.PathLike[str], *, seed: int = 1) -> None:
         """Runs the handshake of `seed` and writes every frame of it to `path`, as pcapng."""
         _native.capture(self.native, seed, path)
+
+    def inspect(self, *, seed: int = 1) -> Inspection:
+        """Runs the handshake of `seed` and looks closely at every node."""
+        import polars
+
+        nodes, timeline = _native.inspect(self.native, seed)
+        # Named types: where no radio was ever on, the columns would have none.
+        types = {"node": polars.UInt64, "state": polars.String}
+        seconds = {"from_s": polars.Float64, "to_s": polars.Float64}
+        return Inspection(
+            polars.DataFrame(nodes), polars.DataFrame(timeline, schema={**types, **seconds})
+        )
+
+
+class Inspection(NamedTuple):
+    """One run looked at closely, from time 0 to the end of its last handshake."""
+
+    nodes: polars.DataFrame
+    """A row a node: its radio's and its CPU's time in each state, the energy of each, the most that
+    was ever in its queue and in reassembly. A host on the Internet is no node."""
+    timeline: polars.DataFrame
+    """A row for each interval in which a radio was on: node, state (transmit, receive or listen),
+    from_s and to_s. Between the intervals of a node its radio was off."""
 
 
 class Run:

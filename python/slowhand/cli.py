@@ -8,12 +8,15 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import Annotated, NoReturn
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
 import slowhand
 from slowhand.api import Run, Scenario
+
+if TYPE_CHECKING:
+    import polars
 
 app = typer.Typer(
     add_completion=False,
@@ -65,17 +68,34 @@ def run(
     records: Annotated[
         Path | None, typer.Option(help="Write a row a handshake to this .parquet file.")
     ] = None,
+    nodes: Annotated[
+        Path | None,
+        typer.Option(help="Write the first seed's nodes, times and energy, to .parquet or .csv."),
+    ] = None,
+    timeline: Annotated[
+        Path | None,
+        typer.Option(help="Write when the first seed's radios were on to .parquet or .csv."),
+    ] = None,
     json: Json = False,
 ) -> None:
     """Run a scenario many times and print what came of it."""
     if records and records.suffix != ".parquet":
         raise Complaint(f"--records {records}: the name must end in .parquet")
-    for option, path in (("--pcap", pcap), ("--records", records)):
+    tables = {"--nodes": nodes, "--timeline": timeline}
+    for option, path in tables.items():
+        if path and path.suffix not in (".parquet", ".csv"):
+            raise Complaint(f"{option} {path}: the name must end in .parquet or .csv")
+    for option, path in {"--pcap": pcap, "--records": records, **tables}.items():
         if path:
             _check_writable(option, path)
     loaded = Scenario.with_overrides(scenario, set or [])
     if pcap:
         loaded.capture(pcap, seed=seed)
+    if nodes or timeline:
+        inspection = loaded.inspect(seed=seed)
+        for path, frame in ((nodes, inspection.nodes), (timeline, inspection.timeline)):
+            if path:
+                _write_table(frame, path)
     handshakes = Run(loaded, count=count, seed=seed, threads=threads)
     interrupted = _watch(handshakes)
     if records:
@@ -273,6 +293,13 @@ def _check_writable(option: str, path: Path) -> None:
         raise Complaint(f"{option} {path}: cannot be written: {error.strerror}") from error
     if not existed:
         path.unlink()
+
+
+def _write_table(frame: polars.DataFrame, path: Path) -> None:
+    if path.suffix == ".csv":
+        frame.write_csv(path)
+    else:
+        frame.write_parquet(path)
 
 
 def _print_json(value: object) -> None:

@@ -21,7 +21,7 @@ mod _native {
     #[pymodule_export]
     use crate::capacity::{capacity, policies, ram};
     #[pymodule_export]
-    use crate::run::{Records, Run};
+    use crate::run::{Records, Run, inspect};
     #[pymodule_export]
     use crate::scenario::{Scenario, ScenarioError, capture, schema};
     #[pymodule_export]

@@ -70,20 +70,38 @@ impl Records {
     }
 
     fn columns<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let columns = PyDict::new(py);
-        for (name, column) in record::columns(&self.0) {
-            match column {
-                Column::U64(values) => columns.set_item(name, values)?,
-                Column::F64(values) => columns.set_item(name, values)?,
-                Column::OptF64(values) => columns.set_item(name, values)?,
-                Column::Text(values) => columns.set_item(name, values)?,
-                Column::Lists(values) => columns.set_item(name, values)?,
-            }
-        }
-        Ok(columns)
+        to_dict(py, record::columns(&self.0))
     }
 
     fn summary(&self, py: Python<'_>) -> PyResult<String> {
         to_json(&py.detach(|| summarise(&self.0)))
     }
+}
+
+/// Runs the world of `seed` and looks closely at it: a table of the nodes, and one of the radios' timelines.
+#[pyfunction]
+pub fn inspect<'py>(
+    py: Python<'py>,
+    scenario: &Scenario,
+    seed: u64,
+) -> PyResult<(Bound<'py, PyDict>, Bound<'py, PyDict>)> {
+    let inspection = py.detach(|| slowhand_lab::inspect::inspect(&scenario.0, seed)).map_err(refused)?;
+    Ok((to_dict(py, inspection.node_columns())?, to_dict(py, inspection.timeline_columns())?))
+}
+
+fn to_dict<'py>(py: Python<'py>, table: Vec<(&'static str, Column)>) -> PyResult<Bound<'py, PyDict>> {
+    let columns = PyDict::new(py);
+    for (name, column) in table {
+        match column {
+            Column::U64(values) => columns.set_item(name, values)?,
+            Column::F64(values) => columns.set_item(name, values)?,
+            Column::OptF64(values) => columns.set_item(name, values)?,
+            Column::Text(values) => columns.set_item(name, values)?,
+            Column::Lists(values) => {
+                let lists: Vec<Vec<u64>> = values.iter().map(|list| list.to_vec()).collect();
+                columns.set_item(name, lists)?;
+            }
+        }
+    }
+    Ok(columns)
 }
