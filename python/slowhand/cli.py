@@ -26,6 +26,9 @@ app = typer.Typer(
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, and nothing else, on stdout.")]
 
+MAX_SEED = 2**64 - 1
+"""The largest seed."""
+
 INTERRUPTED = 130
 """What a shell reports of a program that Ctrl-C ended: 128 + SIGINT."""
 
@@ -53,10 +56,12 @@ def _options(
 @app.command(epilog="Example: slowhand run scenarios/quickstart.toml --count 1000 --json")
 def run(
     scenario: Annotated[Path, typer.Argument(metavar="SCENARIO.toml", help="What to run.")],
-    count: Annotated[int, typer.Option(min=1, help="How many handshakes, a seed each.")] = 100,
-    seed: Annotated[int, typer.Option(min=0, help="The first seed.")] = 1,
+    count: Annotated[
+        int, typer.Option(min=1, max=MAX_SEED, help="How many worlds, a seed each.")
+    ] = 100,
+    seed: Annotated[int, typer.Option(min=0, max=MAX_SEED, help="The first seed.")] = 1,
     threads: Annotated[
-        int | None, typer.Option(min=1, help="Threads; the records do not depend on it.")
+        int | None, typer.Option(min=1, max=1024, help="Threads; the records do not depend on it.")
     ] = None,
     set: Annotated[
         list[str] | None,
@@ -88,6 +93,8 @@ def run(
     for option, path in {"--pcap": pcap, "--records": records, **tables}.items():
         if path:
             _check_writable(option, path)
+    if seed + count - 1 > MAX_SEED:
+        raise Complaint(f"--seed {seed} --count {count}: the last seed must be at most {MAX_SEED}")
     loaded = Scenario.with_overrides(scenario, set or [])
     if pcap:
         loaded.capture(pcap, seed=seed)
