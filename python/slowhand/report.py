@@ -31,7 +31,7 @@ METRICS = {
     },
     "Between the two ends": {
         "datagrams": ("sent", "datagrams"),
-        "bytes_udp": ("sent", "B"),
+        "bytes_payload": ("sent", "B"),
         "datagrams_lost": ("lost", "datagrams"),
         "retransmissions_needed": ("resent, needed", "datagrams"),
         "retransmissions_spurious": ("resent, spurious", "datagrams"),

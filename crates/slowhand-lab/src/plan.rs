@@ -2,6 +2,7 @@
 
 use crate::device::Device;
 use crate::energy::{Times, energy};
+use crate::input::Integer;
 use crate::record::Energy;
 use crate::scenario::{self, Scenario, ServerAt};
 use slowhand_net::address::{Host, NodeId};
@@ -17,6 +18,7 @@ use slowhand_net::radio::tsch::schedule::Cell;
 use slowhand_net::radio::xmac;
 use slowhand_net::random::{Probability, Streams};
 use slowhand_net::route::{Routes, Unreachable};
+use slowhand_net::transport::tcp;
 use slowhand_tls::{BuildError, Role, Session, SessionConfig};
 use std::sync::Arc;
 
@@ -34,7 +36,17 @@ pub struct Plan {
     start_spread: Duration,
     give_up: Duration,
     sessions: [SessionConfig; 2],
+    /// What carries the session at each end, where that is not datagrams.
+    transports: Option<[Transport; 2]>,
     devices: [Arc<Device>; 2],
+}
+
+/// TCP at one end.
+#[derive(Debug)]
+pub(crate) struct Transport {
+    pub(crate) tcp: tcp::Config,
+    /// Whether segments and timers wait while the device computes.
+    pub(crate) waits_while_computing: bool,
 }
 
 /// The link layer of every world.
@@ -115,6 +127,7 @@ impl Plan {
                 .map_or(scenario.mac.period(), |span| Duration::from_micros(span.micros())),
             give_up: Duration::from_micros(session.give_up_s.micros()),
             sessions: [Role::Client, Role::Server].map(|role| session.config(role)),
+            transports: session.protocol.is_stream().then(|| scenario.transports()),
             devices: [&scenario.client_device, &scenario.server_device].map(Arc::clone),
         };
         if let MacPlan::Beacon { config, parents } = &plan.mac {
@@ -186,6 +199,11 @@ impl Plan {
         self.sessions[0].connection_id.unwrap_or(0)
     }
 
+    /// What carries the session at the client's (0) or the server's (1) end, where that is not datagrams.
+    pub(crate) fn transport(&self, side: usize) -> Option<&Transport> {
+        self.transports.as_ref().map(|transports| &transports[side])
+    }
+
     /// The two ends of a client's session.
     pub(crate) fn endpoints(&self, client: NodeId) -> [Endpoint; 2] {
         let port = self.ports.client.wrapping_add(client.0);
@@ -222,11 +240,7 @@ fn network_config(scenario: &Scenario) -> network::Config {
     let (lowpan, server) = (&scenario.lowpan, &scenario.server);
     network::Config {
         fragment_loss: Probability::new(lowpan.fragment_loss.get()),
-        dropped_frames: {
-            let mut frames: Vec<u64> = lowpan.dropped_frames.iter().map(|frame| frame.get().into()).collect();
-            frames.sort();
-            frames
-        },
+        dropped_frames: in_order(&lowpan.dropped_frames),
         frame_capacity: lowpan.max_frame_payload.get() as usize,
         reassembly: Limits {
             buffers: lowpan.reassembly_buffers.get() as usize,
@@ -237,8 +251,15 @@ fn network_config(scenario: &Scenario) -> network::Config {
             delay: Duration::from_micros(server.internet_delay_ms.micros()),
             jitter: Duration::from_micros(server.internet_jitter_ms.micros()),
             loss: Probability::new(server.internet_loss.get()),
+            dropped: in_order(&server.internet_dropped),
         },
     }
+}
+
+fn in_order(numbers: &[Integer<1, 4_294_967_295>]) -> Vec<u64> {
+    let mut numbers: Vec<u64> = numbers.iter().map(|number| number.get().into()).collect();
+    numbers.sort();
+    numbers
 }
 
 /// The constants of the MAC; none where the timing is missing, which the loader has refused.

@@ -11,8 +11,10 @@ pub enum Outcome {
     Completed,
     /// It had not ended when the scenario's `session.give_up_s` was over.
     GaveUp,
-    /// A library stopped retransmitting.
+    /// A library, or TCP below it, stopped retransmitting.
     TimedOut,
+    /// TCP ended: a peer reset the connection or refused it.
+    Reset,
     /// An end received a fatal alert.
     Alert,
     /// A library ended the handshake with an error of its own.
@@ -26,6 +28,7 @@ impl Outcome {
             Self::Completed => "completed",
             Self::GaveUp => "gave_up",
             Self::TimedOut => "timed_out",
+            Self::Reset => "reset",
             Self::Alert => "alert",
             Self::Error => "error",
         }
@@ -63,8 +66,8 @@ pub struct Record {
     pub client: u16,
     /// How it ended.
     pub outcome: Outcome,
-    /// From the client's first datagram handed to the network until both ends have verified the peer's
-    /// Finished, in seconds; none where that did not happen.
+    /// From the client's first datagram (over TCP: its SYN) handed to the network until both ends have verified the
+    /// peer's Finished, in seconds; none where that did not happen.
     pub duration_s: Option<f64>,
     /// PSDU octets of all data frames that carried handshake data, in both directions, over all hops, repetitions included.
     pub bytes_phy: u64,
@@ -78,10 +81,10 @@ pub struct Record {
     pub frames_ack: u64,
     /// The MAC's own frames that served them.
     pub frames_control: u64,
-    /// Datagrams that the two ends sent.
+    /// Datagrams that the two ends sent; over TCP its segments, acknowledgements among them.
     pub datagrams: u64,
-    /// Octets in those datagrams: UDP payload.
-    pub bytes_udp: u64,
+    /// Octets in those datagrams: payload of UDP or TCP.
+    pub bytes_payload: u64,
     /// Datagrams sent again because something in them had not arrived.
     pub retransmissions_needed: u64,
     /// Datagrams sent again although all that was in them arrived, or was on its way and arrived later.
@@ -135,7 +138,7 @@ pub fn columns(records: &[Record]) -> Vec<(&'static str, Column)> {
         ("frames_ack", whole(|r| r.frames_ack)),
         ("frames_control", whole(|r| r.frames_control)),
         ("datagrams", whole(|r| r.datagrams)),
-        ("bytes_udp", whole(|r| r.bytes_udp)),
+        ("bytes_payload", whole(|r| r.bytes_payload)),
         ("retransmissions_needed", whole(|r| r.retransmissions_needed)),
         ("retransmissions_spurious", whole(|r| r.retransmissions_spurious)),
         ("datagrams_lost", whole(|r| r.datagrams_lost)),

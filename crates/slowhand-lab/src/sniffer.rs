@@ -27,12 +27,10 @@ pub fn capture_run(scenario: &Scenario, seed: u64, path: &Path) -> Result<Vec<Re
     let plan = Plan::new(scenario)?;
     let mut writer = CaptureWriter::create(path)?;
     let mut sniffer = Sniffer::default();
-    let (records, secrets) = plan.run_with_secrets(seed, &mut sniffer);
+    let (records, key_log) = plan.run_with_key_log(seed, &mut sniffer);
     // Under contention frames overlap, and each is heard when it ends.
     sniffer.heard.sort_by_key(|heard| heard.time_us);
-    let mut lines: Vec<String> = secrets.iter().map(|secrets| secrets.key_log_line()).collect();
-    lines.dedup(); // both ends of a session have the same secrets
-    writer.secrets(lines.iter().map(String::as_str))?;
+    writer.secrets(key_log.iter().map(String::as_str))?;
     for heard in &sniffer.heard {
         writer.frame(heard.time_us, heard.channel, heard.asn, &sniffer.octets[heard.octets.clone()])?;
     }

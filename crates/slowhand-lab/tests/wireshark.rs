@@ -9,7 +9,12 @@ use std::process::Command;
 
 /// A run of the quick start, one hop, with these changes; its record and its capture.
 fn captured(name: &str, changes: &[&str]) -> (Record, PathBuf) {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/quickstart.toml");
+    captured_of("../../scenarios/quickstart.toml", name, changes)
+}
+
+/// The same of another scenario.
+fn captured_of(scenario: &str, name: &str, changes: &[&str]) -> (Record, PathBuf) {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(scenario);
     let changes: Vec<Override> = changes.iter().map(|change| change.parse().unwrap()).collect();
     let scenario = Scenario::load(&file, &changes).unwrap_or_else(|error| panic!("{error}"));
     let capture = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}.pcapng"));
@@ -24,6 +29,15 @@ fn tshark(capture: &Path, filter: &str, fields: &[&str]) -> Vec<String> {
     command.arg("-r").arg(capture).args(["-Y", filter, "-T", "fields"]);
     // The prefixes of the two header compression contexts are not on the air.
     command.args(["-o", "6lowpan.context0:2001:db8::/64", "-o", "6lowpan.context1:2001:db8:0:1::/64"]);
+    command.args([
+        "-o",
+        "tcp.check_checksum:TRUE",
+        "-o",
+        "udp.check_checksum:TRUE",
+        "-o",
+        "tcp.reassemble_out_of_order:TRUE",
+    ]);
+    command.args(["-d", "tcp.port==5684,tls"]);
     fields.iter().for_each(|field| {
         command.args(["-e", field]);
     });
@@ -32,11 +46,34 @@ fn tshark(capture: &Path, filter: &str, fields: &[&str]) -> Vec<String> {
     String::from_utf8(output.stdout).unwrap().lines().map(str::to_owned).collect()
 }
 
-/// What holds of every capture, however much was lost.
+/// What holds of every capture of DTLS, however much was lost.
 fn check(record: &Record, capture: &Path) {
+    check_frames(record, capture);
+
+    // Every message of the handshake is there, Finished decrypted in both directions.
+    let messages = |filter: &str| numbers(capture, filter, "dtls.handshake.type");
+    // ClientHello, ServerHello, HelloVerifyRequest, Certificate, ServerKeyExchange, CertificateRequest, ServerHelloDone,
+    // CertificateVerify, ClientKeyExchange, Finished (RFC 5246, section 7.4, and RFC 6347, section 4.3.2).
+    assert_eq!(messages("dtls.handshake.type"), BTreeSet::from([1, 2, 3, 11, 12, 13, 14, 15, 16, 20]));
+    for direction in ["udp.dstport == 5684", "udp.srcport == 5684"] {
+        let finished = messages(&format!("dtls.handshake.type == 20 and {direction}"));
+        assert!(finished.contains(&20), "{direction}: Finished is decrypted");
+    }
+}
+
+/// All values of a field.
+fn numbers(capture: &Path, filter: &str, field: &str) -> BTreeSet<u32> {
+    let lines = tshark(capture, filter, &[field]);
+    lines.iter().flat_map(|line| line.split(',')).map(|number| number.parse().unwrap()).collect()
+}
+
+/// What holds of the frames of every capture.
+fn check_frames(record: &Record, capture: &Path) {
     assert_eq!(tshark(capture, "_ws.malformed", &["frame.number"]), [""; 0], "nothing is malformed");
     assert_eq!(tshark(capture, "wpan.fcs_ok == 0", &["frame.number"]), [""; 0], "every check sequence is right");
-    assert_eq!(tshark(capture, "udp.checksum.status == 0", &["frame.number"]), [""; 0], "every UDP checksum is right");
+    for checksum in ["udp.checksum.status == 0", "tcp.checksum.status == 0"] {
+        assert_eq!(tshark(capture, checksum, &["frame.number"]), [""; 0], "every checksum is right");
+    }
 
     // Frames and octets are those of the record: the PSDU is what the capture holds behind the TAP header.
     for (frame_type, frames, bytes) in
@@ -51,19 +88,8 @@ fn check(record: &Record, capture: &Path) {
         assert_eq!(lengths.iter().map(psdu).sum::<u64>(), bytes);
     }
 
-    // Fragments come together again and every message of the handshake is there, Finished decrypted in both directions.
+    // Fragments come together again.
     assert!(!tshark(capture, "6lowpan.reassembled.length", &["frame.number"]).is_empty());
-    let types: BTreeSet<u32> = tshark(capture, "dtls.handshake.type", &["dtls.handshake.type"])
-        .iter()
-        .flat_map(|line| line.split(',').map(|number| number.parse().unwrap()).collect::<Vec<_>>())
-        .collect();
-    // ClientHello, ServerHello, HelloVerifyRequest, Certificate, ServerKeyExchange, CertificateRequest, ServerHelloDone,
-    // CertificateVerify, ClientKeyExchange, Finished (RFC 5246, section 7.4, and RFC 6347, section 4.3.2).
-    assert_eq!(types, BTreeSet::from([1, 2, 3, 11, 12, 13, 14, 15, 16, 20]));
-    for direction in ["udp.dstport == 5684", "udp.srcport == 5684"] {
-        let finished = tshark(capture, &format!("dtls.handshake.type == 20 and {direction}"), &["frame.number"]);
-        assert!(!finished.is_empty(), "{direction}: Finished is decrypted");
-    }
 
     let times = tshark(capture, "frame", &["frame.time_epoch"]);
     assert!(times.is_sorted_by_key(|time| time.parse::<f64>().unwrap().to_bits()), "times are monotonic");
@@ -84,5 +110,38 @@ fn with_losses_on_the_link_and_above_it() {
         assert_eq!(record.outcome, Outcome::Completed);
         assert!(record.datagrams_lost > 0 && record.frames > record.frames_ack, "something was lost: {record:?}");
         check(&record, &capture);
+    }
+}
+
+#[test]
+fn tls_over_tcp_with_and_without_losses() {
+    // Of TLS 1.2 as of DTLS without the cookie; of TLS 1.3 (RFC 8446, section 4) also NewSessionTicket where the server sends
+    // one, EncryptedExtensions, and no ServerHelloDone and key exchange messages.
+    let tls12 = BTreeSet::from([1, 2, 11, 12, 13, 14, 15, 16, 20]);
+    let tls13 = BTreeSet::from([1, 2, 8, 11, 13, 15, 20]);
+    for (protocol, suite, messages) in
+        [("tls1.2", "TLS_ECDHE_ECDSA_WITH_AES_128_CCM", tls12), ("tls1.3", "TLS_AES_128_GCM_SHA256", tls13)]
+    {
+        for (loss, pdr) in [("0.0", "1.0"), ("0.05", "0.95")] {
+            let changes = [
+                "session.stack=mbedtls".to_owned(),
+                "server.at=internet".to_owned(),
+                format!("session.protocol={protocol}"),
+                format!("session.suite={suite}"),
+                format!("lowpan.fragment_loss={loss}"),
+                format!("network.link_pdr={pdr}"),
+            ];
+            let changes: Vec<&str> = changes.iter().map(String::as_str).collect();
+            let (record, capture) = captured_of("tests/worlds/one-hop.toml", &format!("{protocol}-{loss}"), &changes);
+            assert_eq!(record.outcome, Outcome::Completed);
+            check_frames(&record, &capture);
+            let seen = numbers(&capture, "tls.handshake.type", "tls.handshake.type");
+            assert!(seen.is_superset(&messages), "{protocol} at {loss}: {seen:?}");
+            for direction in ["tcp.dstport == 5684", "tcp.srcport == 5684"] {
+                let filter = format!("tls.handshake.type == 20 and {direction}");
+                assert!(numbers(&capture, &filter, "tls.handshake.type").contains(&20), "{filter}: decrypted");
+            }
+            assert_eq!(record.datagrams_lost > 0, loss != "0.0", "{record:?}");
+        }
     }
 }

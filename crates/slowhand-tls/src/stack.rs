@@ -187,16 +187,6 @@ pub struct StackInfo {
     pub features: &'static [&'static str],
 }
 
-impl StackInfo {
-    /// What it can do with these protocols alone; none where it speaks none of them.
-    pub fn with_protocols(mut self, protocols: &[Protocol]) -> Option<Self> {
-        self.protocols.retain(|protocol| protocols.contains(protocol));
-        self.suites = self.protocols.iter().flat_map(|&protocol| self.name.suites(protocol)).collect();
-        self.suites.dedup();
-        (!self.protocols.is_empty()).then_some(self)
-    }
-}
-
 /// The libraries that are built in.
 pub fn stacks() -> Vec<StackInfo> {
     Stack::ALL.iter().map(|stack| stack.info()).collect()

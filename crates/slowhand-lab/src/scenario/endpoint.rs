@@ -43,6 +43,9 @@ pub struct Server {
     pub internet_jitter_ms: Milliseconds,
     /// The probability that a datagram is lost between border router and server. Default: 0.
     pub internet_loss: Probability,
+    /// Single datagrams of the server that are lost between it and the border router, counted from 1 over all sessions:
+    /// losses chosen by hand. Default: none.
+    pub internet_dropped: Vec<Integer<1, 4_294_967_295>>,
 }
 
 /// Where the server is.
@@ -63,6 +66,7 @@ impl Default for Server {
             internet_delay_ms: Milliseconds::constant(0.0),
             internet_jitter_ms: Milliseconds::constant(0.0),
             internet_loss: Probability::constant(0.0),
+            internet_dropped: Vec::new(),
         }
     }
 }

@@ -6,6 +6,7 @@ mod lowpan;
 mod mac;
 mod network;
 mod session;
+mod transport;
 mod validate;
 
 use std::path::Path;
@@ -20,7 +21,8 @@ pub use endpoint::{Client, Server, ServerAt};
 pub use lowpan::{Lowpan, Reassembly};
 pub use mac::{Beacon, Cell, CellKind, Cells, Downward, Generation, Mac, Scheduling, SlotTiming, Tsch, XMac};
 pub use network::{Channel, Link, MAX_NODE, Network, Topology};
-pub use session::{Auth, Session, stacks};
+pub use session::{Auth, Session};
+pub use transport::{Preset, Tcp, Transport};
 
 use crate::device::Device;
 use crate::input::Document;
@@ -43,6 +45,8 @@ pub struct Scenario {
     pub server: Server,
     /// What is spoken between the two.
     pub session: Session,
+    /// TCP, where the session needs a stream.
+    pub transport: Transport,
     /// What a client runs on.
     pub client_device: Arc<Device>,
     /// What the server runs on.
@@ -68,6 +72,9 @@ struct Sections {
     server: Server,
     /// What is spoken between the two.
     session: Session,
+    /// TCP, where the session needs a stream.
+    #[serde(default)]
+    transport: Transport,
 }
 
 /// The JSON Schema of a scenario file, for editors that check while one types.
@@ -89,7 +96,7 @@ impl Scenario {
         for change in overrides {
             document.set(change)?;
         }
-        let Sections { network, mac, lowpan, client, server, session } = document.deserialize()?;
+        let Sections { network, mac, lowpan, client, server, session, transport } = document.deserialize()?;
         let directory = file.parent().unwrap_or(Path::new(""));
         let device = |name: &str, key| validate::device(name, key, directory, &document).map(Arc::new);
         let scenario = Self {
@@ -102,9 +109,19 @@ impl Scenario {
             client,
             server,
             session,
+            transport,
         };
         validate::validate(&scenario, &document)?;
         Ok(scenario)
+    }
+
+    /// TCP at the client's and at the server's end.
+    pub(crate) fn transports(&self) -> [crate::plan::Transport; 2] {
+        let server = match self.server.at {
+            ServerAt::Internet => Preset::Linux,
+            ServerAt::Node(_) => Preset::Constrained,
+        };
+        [self.transport.client.plan(Preset::Constrained), self.transport.server.plan(server)]
     }
 
     /// The nodes that open a session each, in ascending order where the scenario does not name them.

@@ -4,19 +4,12 @@ use std::time::Duration;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
-use slowhand_tls::{Curve, KeyExchange, Protocol, Role, SessionConfig, Stack, StackInfo, Suite};
+use slowhand_tls::{Curve, KeyExchange, Protocol, Role, SessionConfig, Stack, Suite, stacks};
 
 use crate::input::{Integer, PositiveSeconds};
 
-/// The protocols that a world carries: those over datagrams.
-pub(super) const PROTOCOLS: &[Protocol] = &[Protocol::Dtls12];
-
-/// The libraries that are built in, and what each can do in a world.
-pub fn stacks() -> Vec<StackInfo> {
-    slowhand_tls::stacks().into_iter().filter_map(|stack| stack.with_protocols(PROTOCOLS)).collect()
-}
-
-/// The secure session, and the knobs of the libraries that open it.
+/// The secure session, and the knobs of the libraries that open it. What only datagrams have (cookie, timeouts, MTU,
+/// connection identifiers) is without effect over TCP, as `transport` is over UDP: one scenario serves for both.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Session {
@@ -26,7 +19,7 @@ pub struct Session {
     /// The server's library. Default: the client's.
     #[schemars(schema_with = "stack_schema")]
     pub server_stack: Option<Stack>,
-    /// The protocol. Default: `dtls1.2`.
+    /// The protocol: DTLS over UDP, or TLS over TCP (see `transport`). Default: `dtls1.2`.
     #[serde(default = "dtls12")]
     #[schemars(schema_with = "protocol_schema")]
     pub protocol: Protocol,
@@ -61,10 +54,10 @@ pub struct Session {
     /// The identity that goes with the pre-shared key, 1 to 32 octets. Default: the one that
     /// `slowhand_tls::credentials` has.
     pub psk_identity: Option<String>,
-    /// The server's UDP port. Default: 5684 (coaps, RFC 7252 section 6.2).
+    /// The server's UDP or TCP port. Default: 5684 (coaps, RFC 7252 section 6.2).
     #[serde(default = "coaps")]
     pub server_port: Integer<1, 65_535>,
-    /// The UDP port of a client is this number plus the number of its node. Default: 61616 (0xF0B0,
+    /// The UDP or TCP port of a client is this number plus the number of its node. Default: 61616 (0xF0B0,
     /// where RFC 6282 section 4.3.3 begins to compress ports to 4 bits).
     #[serde(default = "compressed_ports")]
     pub client_port: Integer<1, 65_535>,
@@ -116,12 +109,14 @@ impl Session {
         if let Some(identity) = &self.psk_identity {
             config.psk_identity.clone_from(identity);
         }
-        config.mtu = self.mtu.map(|mtu| mtu.get() as u16);
         config.max_fragment_length = self.max_fragment_length.map(|length| length.get() as u16);
-        config.first_timeout = timeout.map(duration);
-        config.maximum_timeout = self.max_timeout_s.map(duration);
-        config.connection_id = self.connection_id.map(|length| length.get() as u8);
-        config.cookie = self.cookie;
+        if !self.protocol.is_stream() {
+            config.mtu = self.mtu.map(|mtu| mtu.get() as u16);
+            config.first_timeout = timeout.map(duration);
+            config.maximum_timeout = self.max_timeout_s.map(duration);
+            config.connection_id = self.connection_id.map(|length| length.get() as u8);
+            config.cookie = self.cookie;
+        }
         config
     }
 }
@@ -131,7 +126,10 @@ fn stack_schema(_: &mut SchemaGenerator) -> Schema {
 }
 
 fn protocol_schema(_: &mut SchemaGenerator) -> Schema {
-    json_schema!({ "enum": PROTOCOLS })
+    let mut protocols: Vec<Protocol> = stacks().into_iter().flat_map(|stack| stack.protocols).collect();
+    protocols.sort_by_key(|protocol| protocol.to_string());
+    protocols.dedup();
+    json_schema!({ "enum": protocols })
 }
 
 fn suite_schema(_: &mut SchemaGenerator) -> Schema {

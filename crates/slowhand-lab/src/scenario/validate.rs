@@ -10,10 +10,9 @@ use slowhand_net::radio::link::Links;
 use slowhand_net::radio::tsch::schedule::Schedule;
 use slowhand_net::random::Streams;
 use slowhand_net::route::Routes;
-use slowhand_tls::{ConfigError as SessionError, KeyExchange, Role, Stack};
+use slowhand_tls::{ConfigError as SessionError, KeyExchange, Role};
 
 use super::network::MAX_NODE;
-use super::session::{PROTOCOLS, stacks};
 use super::{Auth, CellKind, Mac, Scenario, ServerAt, Topology, Tsch, XMac};
 use crate::device::Device;
 use crate::input::{Document, InputError};
@@ -31,7 +30,8 @@ pub(super) fn validate(scenario: &Scenario, document: &Document) -> Result<(), I
         Mac::Beacon(beacon) => superframes(beacon, scenario, &routes, document)?,
     }
     ends(scenario, &routes, document)?;
-    session(scenario, document)
+    session(scenario, document)?;
+    transport(scenario, document)
 }
 
 fn network(scenario: &Scenario, document: &Document) -> Result<Routes, InputError> {
@@ -292,18 +292,6 @@ fn ends(scenario: &Scenario, routes: &Routes, document: &Document) -> Result<(),
 /// Whether the libraries can do it, and with each other.
 fn session(scenario: &Scenario, document: &Document) -> Result<(), InputError> {
     let session = &scenario.session;
-    let names: Vec<Stack> = stacks().iter().map(|stack| stack.name).collect();
-    for (key, stack) in [("session.stack", session.stack), ("session.server_stack", session.server_stack())] {
-        if !names.contains(&stack) {
-            let names: Vec<String> = names.iter().map(|name| format!("\"{name}\"")).collect();
-            let allowed = format!("one of {}: what needs TCP is not carried yet", names.join(", "));
-            return Err(document.blame(key, format!("\"{stack}\""), allowed));
-        }
-    }
-    if !PROTOCOLS.contains(&session.protocol) {
-        let found = session.protocol.to_string();
-        return Err(document.blame("session.protocol", found, "\"dtls1.2\": what needs TCP is not carried yet"));
-    }
     let is_psk = session.suite.key_exchange() == KeyExchange::Psk;
     if is_psk != (session.auth() == Auth::Psk) {
         let (found, allowed) = match session.auth() {
@@ -322,6 +310,25 @@ fn session(scenario: &Scenario, document: &Document) -> Result<(), InputError> {
         let found =
             format!("{}, which has a {server} where {} expects a {client}", session.server_stack(), session.stack);
         return Err(document.blame("session.server_stack", found, "libraries with the same credential for the suite"));
+    }
+    Ok(())
+}
+
+/// Whether each end's TCP makes sense.
+fn transport(scenario: &Scenario, document: &Document) -> Result<(), InputError> {
+    for (side, transport) in ["client", "server"].into_iter().zip(scenario.transports()) {
+        transport.tcp.validate().map_err(|error| {
+            let (key, unit) = match error.field {
+                "rto.initial (us)" => ("initial_rto_s", 1e6),
+                "rto.after_syn_loss (us)" => ("rto_after_syn_loss_s", 1e6),
+                "rto.min (us)" => ("min_rto_s", 1e6),
+                "rto.max (us)" => ("max_rto_s", 1e6),
+                field => (field, 1.0),
+            };
+            let number = |value: u64| format!("{}", value as f64 / unit);
+            let allowed = format!("from {} to {}", number(error.min), number(error.max));
+            document.blame(&format!("transport.{side}.{key}"), number(error.value), allowed)
+        })?;
     }
     Ok(())
 }

@@ -1,7 +1,9 @@
 //! The account of every datagram: whose it is, what it carried on the air, whether it arrived.
 
 use super::retransmission::{self, Piece, Retransmissions};
+use super::segments::{self, Span};
 use slowhand_net::radio::{DatagramId, DropReason};
+use slowhand_net::transport::tcp::Segment;
 use std::collections::BTreeMap;
 
 /// All datagrams of a world, numbered in the order in which they were sent.
@@ -21,14 +23,36 @@ pub(super) struct Ledger {
 struct Datagram {
     handshake: usize,
     fate: Fate,
-    /// What it carries.
-    pieces: Vec<Piece>,
+    content: Content,
+}
+
+/// What a datagram carries, so that it can be recognised when it is sent again.
+#[derive(Debug)]
+enum Content {
+    /// Records of DTLS.
+    Records(Vec<Piece>),
+    /// A segment of TCP.
+    Segment(Span),
 }
 
 impl Datagram {
-    /// What it carries, and whether that arrived; what is on its way to the end is taken to arrive.
-    fn outcome(&self) -> (&[Piece], bool) {
-        (&self.pieces, !matches!(self.fate, Fate::Lost(_)))
+    /// Whether it arrived; what is on its way to the end is taken to arrive.
+    fn arrives(&self) -> bool {
+        !matches!(self.fate, Fate::Lost(_))
+    }
+
+    fn pieces(&self) -> Option<(&[Piece], bool)> {
+        match &self.content {
+            Content::Records(pieces) => Some((pieces, self.arrives())),
+            Content::Segment(_) => None,
+        }
+    }
+
+    fn span(&self) -> Option<(Span, bool)> {
+        match self.content {
+            Content::Segment(span) => Some((span, self.arrives())),
+            Content::Records(_) => None,
+        }
     }
 }
 
@@ -49,7 +73,7 @@ pub(super) struct Costs {
     pub(super) frames_ack: u64,
     pub(super) frames_control: u64,
     pub(super) datagrams: u64,
-    pub(super) bytes_udp: u64,
+    pub(super) bytes_payload: u64,
 }
 
 impl Ledger {
@@ -64,16 +88,24 @@ impl Ledger {
         }
     }
 
-    /// An end sends a datagram; returns its number.
+    /// An end sends a UDP datagram; returns its number.
     pub(super) fn sent(&mut self, end: usize, datagram: &[u8]) -> DatagramId {
+        let pieces = retransmission::pieces(datagram, self.connection_id);
+        self.add(end, datagram.len(), Content::Records(pieces))
+    }
+
+    /// An end sends a TCP segment; returns its number.
+    pub(super) fn sent_segment(&mut self, end: usize, segment: &[u8]) -> DatagramId {
+        let (span, payload) =
+            Segment::parse(segment).map_or((Span::default(), 0), |segment| (Span::of(&segment), segment.payload.len()));
+        self.add(end, payload, Content::Segment(span))
+    }
+
+    fn add(&mut self, end: usize, payload: usize, content: Content) -> DatagramId {
         let handshake = end / 2;
         self.costs[handshake].datagrams += 1;
-        self.costs[handshake].bytes_udp += datagram.len() as u64;
-        self.datagrams.push(Datagram {
-            handshake,
-            fate: Fate::OnItsWay,
-            pieces: retransmission::pieces(datagram, self.connection_id),
-        });
+        self.costs[handshake].bytes_payload += payload as u64;
+        self.datagrams.push(Datagram { handshake, fate: Fate::OnItsWay, content });
         self.on_their_way += 1;
         let id = (self.datagrams.len() - 1) as DatagramId;
         self.of_end[end].push(id);
@@ -154,7 +186,10 @@ impl Ledger {
     pub(super) fn retransmissions(&self, handshake: usize) -> Retransmissions {
         [2 * handshake, 2 * handshake + 1]
             .into_iter()
-            .map(|end| retransmission::classify(self.sent_by(end).map(Datagram::outcome)))
+            .map(|end| {
+                retransmission::classify(self.sent_by(end).filter_map(Datagram::pieces))
+                    + segments::classify(self.sent_by(end).filter_map(Datagram::span))
+            })
             .fold(Retransmissions::default(), |all, end| all + end)
     }
 

@@ -7,6 +7,8 @@ mod ledger;
 mod meter;
 mod retransmission;
 mod run;
+mod segments;
+mod stream;
 
 use crate::energy::Times;
 use crate::plan::Plan;
@@ -15,14 +17,16 @@ use ledger::Ledger;
 use meter::Meter;
 use slowhand_net::address::{Host, NodeId};
 use slowhand_net::clock::{Duration, Instant};
-use slowhand_net::ip::Endpoint;
+use slowhand_net::ip::{Ecn, Endpoint};
 use slowhand_net::network::{Event, Events, Network};
 use slowhand_net::queue::EventQueue;
 use slowhand_net::radio::{DropReason, Mac, Observer, RadioTimes};
 use slowhand_net::random::Streams;
-use slowhand_tls::{Failure, Secrets, Session, Status};
+use slowhand_tls::{Failure, Session, Status};
 use std::collections::VecDeque;
+use std::net::Ipv6Addr;
 use std::sync::Arc;
+use stream::Stream;
 
 /// How long after the last handshake the world goes on at most, so that datagrams that are still on their way are
 /// accounted for: the longest that reassembly waits (RFC 4944, section 5.3).
@@ -43,14 +47,16 @@ pub(crate) struct World<'a, M> {
     open: usize,
     ledger: Ledger,
     events: Events,
+    /// The segment that is being sent; kept for its memory.
+    segment: Vec<u8>,
 }
 
 /// What is to be told of a world that has come to its end.
 pub(crate) struct Finished {
     /// One for each handshake.
     pub(crate) records: Vec<Record>,
-    /// Those of both ends of each session.
-    pub(crate) secrets: Vec<Secrets>,
+    /// The lines of a key log for all sessions.
+    pub(crate) key_log: Vec<String>,
     /// When the last handshake was over.
     pub(crate) end: Instant,
     /// Where the time of each node has gone until then.
@@ -61,10 +67,12 @@ pub(crate) struct Finished {
 enum Happening {
     /// A client begins.
     Start { handshake: usize },
-    /// An end has a datagram ready.
-    Send { end: usize, datagram: Vec<u8> },
+    /// An end has a datagram ready, or writes to its stream.
+    Send { end: usize, octets: Vec<u8> },
     /// A session's timer fires.
     Timeout { end: usize },
+    /// A timer of the connection below a session fires.
+    StreamTimeout { end: usize },
     /// A computer has finished what it computed.
     Resume { computer: usize },
     /// A handshake is over, one way or the other.
@@ -75,12 +83,24 @@ enum Happening {
 #[derive(Default)]
 struct Computer {
     busy_until: Instant,
-    waiting: VecDeque<(usize, Vec<u8>)>,
+    waiting: VecDeque<Work>,
+}
+
+/// What waits for a computer.
+enum Work {
+    /// A datagram for the session of an end.
+    Datagram { end: usize, octets: Vec<u8> },
+    /// A segment, where TCP waits too.
+    Segment { end: usize, source: Ipv6Addr, ecn: Ecn, segment: Vec<u8> },
+    /// The session of an end may take what its connection has.
+    Read { end: usize },
 }
 
 /// One end of a session.
 struct End {
     session: Box<dyn Session>,
+    /// What carries the session, where that is not datagrams.
+    stream: Option<Stream>,
     host: Host,
     computer: usize,
     local: Endpoint,
@@ -122,16 +142,21 @@ impl<'a, M: Mac> World<'a, M> {
             open: plan.clients().len(),
             ledger: Ledger::new(plan.clients().len(), plan.connection_id()),
             events: Events::default(),
+            segment: Vec::new(),
         };
         for (number, &client) in plan.clients().iter().enumerate() {
             let [client_end, server_end] = plan.endpoints(client);
             let sessions = plan.sessions(client, &streams);
             let hosts = [Host::Node(client), plan.server()];
             let ways = [(client_end, server_end), (server_end, client_end)];
-            for ((session, host), (local, peer)) in sessions.into_iter().zip(hosts).zip(ways) {
+            for (((session, host), (local, peer)), side) in sessions.into_iter().zip(hosts).zip(ways).zip(0..) {
+                let stream = plan.transport(side).map(|transport| {
+                    let mut initial = streams.stream("initial sequence number", 2 * u64::from(client.0) + side as u64);
+                    Stream::new(transport, local, (side == 0).then_some(peer), initial.below(1 << 32) as u32)
+                });
                 let computer = world.computer_of(host);
                 let computed = std::time::Duration::ZERO;
-                world.ends.push(End { session, host, computer, local, peer, timer: None, computed });
+                world.ends.push(End { session, stream, host, computer, local, peer, timer: None, computed });
             }
             world.handshakes.push(Handshake { client, begun: None, over: None });
             let mut start = streams.stream("start", client.0.into());
@@ -157,14 +182,16 @@ impl<'a, M: Mac> World<'a, M> {
         while let Some(now) = self.network.deadline().filter(|&at| at <= give_up && self.ledger.any_on_its_way()) {
             self.run_network(now, observer);
         }
-        let secrets = self.ends.iter().filter_map(|end| end.session.secrets()).collect();
+        let mut key_log: Vec<String> = self.ends.iter().flat_map(|end| end.session.key_log()).collect();
+        key_log.sort();
+        key_log.dedup(); // both ends of a session have the same secrets
         let nodes = || (0..self.plan.nodes()).map(|node| NodeId(node as u16));
         let peaks = [
             nodes().map(|node| self.network.queue_peak(node) as u64).collect(),
             nodes().map(|node| self.network.reassembly_peak(node).reserved as u64).collect(),
         ];
         let records = (0..self.handshakes.len()).map(|number| self.record(number, &peaks)).collect();
-        Finished { records, secrets, end, times }
+        Finished { records, key_log, end, times }
     }
 
     /// Where the time of each node has gone.
@@ -194,8 +221,10 @@ impl<'a, M: Mac> World<'a, M> {
         while let Some(happening) = self.happenings.pop_due(now) {
             match happening {
                 Happening::Start { handshake } => self.start(now, handshake),
-                Happening::Send { end, datagram } => self.send(now, end, &datagram),
+                Happening::Send { end, octets } if self.ends[end].stream.is_some() => self.write(now, end, &octets),
+                Happening::Send { end, octets } => self.send(now, end, &octets),
                 Happening::Timeout { end } => self.time_out(now, end),
+                Happening::StreamTimeout { end } => self.time_out_stream(now, end),
                 Happening::Resume { computer } => self.resume(now, computer),
                 Happening::Over { handshake, outcome } => self.end_handshake(now, handshake, outcome),
             }
@@ -217,7 +246,10 @@ impl<'a, M: Mac> World<'a, M> {
         for event in events.iter() {
             match event {
                 Event::Lost { datagram, reason, .. } => self.ledger.lost(datagram, reason),
-                Event::Segment { .. } => {} // no session of a scenario runs over TCP
+                Event::Segment { datagram, host, packet } => {
+                    self.ledger.arrived(datagram);
+                    self.receive_segment(now, host, &packet);
+                }
                 Event::Delivered { datagram, host, source, destination, payload } => {
                     self.ledger.arrived(datagram);
                     if let Some(end) = self.end_at(host, destination, source) {
@@ -249,20 +281,26 @@ impl<'a, M: Mac> World<'a, M> {
         self.happenings.push(give_up, Happening::Over { handshake, outcome: Outcome::GaveUp });
         self.network.begin_burst(now, self.handshakes[handshake].client);
         let end = client_end(handshake);
+        if self.ends[end].stream.is_some() {
+            return self.transmit(now, end);
+        }
         self.ends[end].session.start(to_std(now));
         self.after_call(now, end);
     }
 
-    /// Hands a datagram to the network. The client's first one is where the clock of the handshake starts.
+    /// The clock of a handshake starts with the first that the client hands to the network.
+    fn begin(&mut self, now: Instant, handshake: usize) {
+        if self.handshakes[handshake].begun.is_none() {
+            self.handshakes[handshake].begun = Some(self.snapshot(now, handshake));
+        }
+    }
+
+    /// Hands a datagram to the network.
     fn send(&mut self, now: Instant, end: usize, datagram: &[u8]) {
-        let snapshot = self.snapshot(now, end / 2);
-        let handshake = &mut self.handshakes[end / 2];
-        if handshake.over.is_some() {
+        if self.handshakes[end / 2].over.is_some() {
             return;
         }
-        if handshake.begun.is_none() {
-            handshake.begun = Some(snapshot);
-        }
+        self.begin(now, end / 2);
         let id = self.ledger.sent(end, datagram);
         let mut events = std::mem::take(&mut self.events);
         let End { local, peer, .. } = self.ends[end];
@@ -275,13 +313,21 @@ impl<'a, M: Mac> World<'a, M> {
     }
 
     fn receive(&mut self, now: Instant, end: usize, datagram: &[u8]) {
-        let computer = &mut self.computers[self.ends[end].computer];
-        if computer.busy_until > now || !computer.waiting.is_empty() {
-            computer.waiting.push_back((end, datagram.to_vec()));
-            return;
+        if self.is_busy(now, end) {
+            return self.put_off(end, Work::Datagram { end, octets: datagram.to_vec() });
         }
         self.ends[end].session.handle_input(to_std(now), datagram);
         self.after_call(now, end);
+    }
+
+    /// Whether the computer of an end computes, or has something to do before.
+    fn is_busy(&self, now: Instant, end: usize) -> bool {
+        let computer = &self.computers[self.ends[end].computer];
+        computer.busy_until > now || !computer.waiting.is_empty()
+    }
+
+    fn put_off(&mut self, end: usize, work: Work) {
+        self.computers[self.ends[end].computer].waiting.push_back(work);
     }
 
     fn time_out(&mut self, now: Instant, end: usize) {
@@ -299,12 +345,18 @@ impl<'a, M: Mac> World<'a, M> {
         self.after_call(now, end);
     }
 
-    /// A computer takes up what waited for it, one datagram after the other.
+    /// A computer takes up what waited for it, one after the other.
     fn resume(&mut self, now: Instant, computer: usize) {
         while self.computers[computer].busy_until <= now {
-            let Some((end, datagram)) = self.computers[computer].waiting.pop_front() else { return };
-            self.ends[end].session.handle_input(to_std(now), &datagram);
-            self.after_call(now, end);
+            let Some(work) = self.computers[computer].waiting.pop_front() else { return };
+            match work {
+                Work::Datagram { end, octets } => {
+                    self.ends[end].session.handle_input(to_std(now), &octets);
+                    self.after_call(now, end);
+                }
+                Work::Segment { end, source, ecn, segment } => self.take_segment(now, end, source, ecn, &segment),
+                Work::Read { end } => self.read(now, end),
+            }
         }
     }
 
@@ -312,8 +364,8 @@ impl<'a, M: Mac> World<'a, M> {
     fn after_call(&mut self, now: Instant, end: usize) {
         let End { session, computer, timer, computed, .. } = &mut self.ends[end];
         while let Some(transmit) = session.poll_transmit() {
-            let datagram = transmit.bytes.to_vec();
-            self.happenings.push(from_std(transmit.at).max(now), Happening::Send { end, datagram });
+            let octets = transmit.bytes.to_vec();
+            self.happenings.push(from_std(transmit.at).max(now), Happening::Send { end, octets });
         }
         session.drain_operations(&mut |performed| *computed += performed.took);
         let busy_until = from_std(session.busy_until());
@@ -385,7 +437,7 @@ impl<'a, M: Mac> World<'a, M> {
             frames_ack: costs.frames_ack,
             frames_control: costs.frames_control,
             datagrams: costs.datagrams,
-            bytes_udp: costs.bytes_udp,
+            bytes_payload: costs.bytes_payload,
             retransmissions_needed: repetitions.needed,
             retransmissions_spurious: repetitions.spurious,
             datagrams_lost: losses.values().sum(),

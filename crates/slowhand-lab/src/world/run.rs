@@ -9,18 +9,17 @@ use slowhand_net::radio::tsch::Tsch;
 use slowhand_net::radio::xmac::XMac;
 use slowhand_net::radio::{Mac, Observer};
 use slowhand_net::random::Streams;
-use slowhand_tls::Secrets;
 
 impl Plan {
     /// Runs the world of a seed; every frame on the air passes before `observer`.
     pub fn run(&self, seed: u64, observer: &mut impl Observer) -> Vec<Record> {
-        self.run_with_secrets(seed, observer).0
+        self.run_with_key_log(seed, observer).0
     }
 
-    /// Runs the world of a seed, and returns the secrets of its sessions too.
-    pub fn run_with_secrets(&self, seed: u64, observer: &mut impl Observer) -> (Vec<Record>, Vec<Secrets>) {
-        let Finished { records, secrets, .. } = self.run_world(seed, observer);
-        (records, secrets)
+    /// Runs the world of a seed, and returns the lines of the key log (`SSLKEYLOGFILE`) of its sessions too.
+    pub fn run_with_key_log(&self, seed: u64, observer: &mut impl Observer) -> (Vec<Record>, Vec<String>) {
+        let Finished { records, key_log, .. } = self.run_world(seed, observer);
+        (records, key_log)
     }
 
     /// Runs the world of a seed, and returns all that is to be told of it.

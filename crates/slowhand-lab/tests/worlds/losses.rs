@@ -1,6 +1,6 @@
 //! Loss is survived, or not, as the library itself has it.
 
-use crate::{MBEDTLS_ECDHE, MBEDTLS_PSK, TINYDTLS_PSK, plan, scenario};
+use crate::{MBEDTLS_ECDHE, MBEDTLS_PSK, MBEDTLS_PSK_TLS, TINYDTLS_PSK, plan, scenario};
 use slowhand_lab::record::{Outcome, Record};
 use slowhand_tls::memory::{End, Path};
 use slowhand_tls::{Role, SessionConfig, Weightless};
@@ -57,6 +57,23 @@ fn every_single_frame_may_be_lost() {
             }
         }
         assert!(repaired > 0, "{changes:?}");
+    }
+}
+
+#[test]
+fn tcp_repairs_every_single_loss_and_every_pair() {
+    let lossless = run(MBEDTLS_PSK_TLS, &[]);
+    assert_eq!((lossless.outcome, lossless.frames), (Outcome::Completed, 12));
+    for first in 1..=lossless.frames {
+        for second in first..=lossless.frames + 2 {
+            let record = run(MBEDTLS_PSK_TLS, &[first, second]);
+            assert_eq!(record.outcome, Outcome::Completed, "frames {first} and {second}: {record:?}");
+            assert!(record.duration_s >= lossless.duration_s, "frames {first} and {second}: {record:?}");
+        }
+        let record = run(MBEDTLS_PSK_TLS, &[first]);
+        assert_eq!(record.datagrams_lost, 1, "frame {first}");
+        // The third is an acknowledgement, and the segment behind it says the same.
+        assert_eq!(record.retransmissions_needed, u64::from(first != 3), "frame {first}: {record:?}");
     }
 }
 

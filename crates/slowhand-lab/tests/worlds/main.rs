@@ -14,6 +14,8 @@ const TINYDTLS_PSK: &[&str] = &[];
 const MBEDTLS_PSK: &[&str] = &["session.stack=mbedtls", "session.timeout_s=3"];
 const MBEDTLS_ECDHE: &[&str] =
     &["session.stack=mbedtls", "session.timeout_s=3", "session.suite=TLS_ECDHE_ECDSA_WITH_AES_128_CCM"];
+/// The same over TCP, at whose two ends is what a small device has.
+const MBEDTLS_PSK_TLS: &[&str] = &["session.stack=mbedtls", "session.protocol=tls1.2"];
 
 fn scenario(changes: &[&str]) -> Scenario {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/worlds/one-hop.toml");

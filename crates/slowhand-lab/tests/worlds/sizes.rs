@@ -1,6 +1,6 @@
 //! What crosses the network is what the library sends without one.
 
-use crate::{MBEDTLS_ECDHE, MBEDTLS_PSK, TINYDTLS_PSK, plan, scenario};
+use crate::{MBEDTLS_ECDHE, MBEDTLS_PSK, MBEDTLS_PSK_TLS, TINYDTLS_PSK, plan, scenario};
 use slowhand_net::radio::{FrameKind, Observer, Transmission};
 use slowhand_tls::memory::Path;
 use slowhand_tls::{Role, SessionConfig, Weightless};
@@ -41,6 +41,21 @@ fn every_datagram_has_the_size_it_has_in_memory() {
             let expected: Vec<usize> = in_memory(changes, seed).into_iter().map(with_headers).collect();
             assert_eq!(payloads.0, expected, "{changes:?}, seed {seed}");
         }
+    }
+}
+
+#[test]
+fn every_octet_of_a_stream_is_one_of_those_in_memory() {
+    let ecdhe = "session.suite=TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256";
+    let tls13 = ["session.protocol=tls1.3", "session.suite=TLS_AES_128_GCM_SHA256", "session.auth=mutual"];
+    let rustls = ["session.stack=rustls", ecdhe];
+    for changes in [&[][..], &[ecdhe], &tls13, &rustls, &[&rustls[..1], &tls13].concat()] {
+        let changes = [MBEDTLS_PSK_TLS, changes].concat();
+        let record = plan(&changes).run(1, &mut ()).remove(0);
+        assert_eq!(record.outcome, slowhand_lab::record::Outcome::Completed, "{changes:?}: {record:?}");
+        assert_eq!(record.retransmissions_needed + record.retransmissions_spurious, 0, "{changes:?}: {record:?}");
+        let expected: usize = in_memory(&changes, 1).iter().sum();
+        assert_eq!(record.bytes_payload, expected as u64, "{changes:?}");
     }
 }
 

@@ -7,7 +7,7 @@ use crate::radio::DatagramId;
 use crate::random::{Probability, Stream, Streams};
 
 /// How the Internet treats a datagram, in either direction.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Config {
     /// How long a datagram travels at least.
     pub delay: Duration,
@@ -15,11 +15,13 @@ pub struct Config {
     pub jitter: Duration,
     /// The probability that it is lost.
     pub loss: Probability,
+    /// Single datagrams towards the mesh that are lost, counted from 1; in ascending order.
+    pub dropped: Vec<u64>,
 }
 
 impl Default for Config {
     fn default() -> Self {
-        Self { delay: Duration::ZERO, jitter: Duration::ZERO, loss: Probability::NEVER }
+        Self { delay: Duration::ZERO, jitter: Duration::ZERO, loss: Probability::NEVER, dropped: Vec::new() }
     }
 }
 
@@ -29,6 +31,8 @@ pub struct Internet {
     config: Config,
     /// Of each direction: towards the host, towards the mesh.
     random: [Stream; 2],
+    /// Datagrams that were sent towards the mesh so far.
+    towards_mesh: u64,
     queue: EventQueue<Arrival>,
     buffers: Vec<Vec<u8>>,
     free: Vec<usize>,
@@ -48,7 +52,7 @@ impl Internet {
     /// An empty way.
     pub fn new(config: Config, streams: &Streams) -> Self {
         let random = [0, 1].map(|direction| streams.stream("internet", direction));
-        Self { config, random, queue: EventQueue::default(), buffers: Vec::new(), free: Vec::new() }
+        Self { config, random, towards_mesh: 0, queue: EventQueue::default(), buffers: Vec::new(), free: Vec::new() }
     }
 
     /// Sends a packet across; false where it is lost.
@@ -56,7 +60,9 @@ impl Internet {
         let random = &mut self.random[usize::from(to != Host::Internet)];
         let lost = random.happens(self.config.loss);
         let jitter = Duration::from_micros(random.below(self.config.jitter.as_micros() + 1));
-        if lost {
+        self.towards_mesh += u64::from(to != Host::Internet);
+        let dropped = to != Host::Internet && self.config.dropped.binary_search(&self.towards_mesh).is_ok();
+        if lost || dropped {
             return false;
         }
         let buffer = self.free.pop().unwrap_or_else(|| {

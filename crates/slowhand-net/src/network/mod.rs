@@ -180,7 +180,7 @@ impl<M: Mac> Network<M> {
         };
         Self {
             nodes: (0..routes.nodes() as u64).map(node).collect(),
-            internet: Internet::new(config.internet, streams),
+            internet: Internet::new(config.internet.clone(), streams),
             mac,
             routes,
             contexts,

@@ -1,0 +1,108 @@
+//! Which TCP segments were sent again, and which of those in vain.
+//!
+//! TCP cuts its stream anew when it sends again, so repetitions are told by sequence numbers: a segment is a
+//! retransmission where all its octets (SYN and FIN are one each) were sent before, and spurious where all of them were
+//! in segments that arrived, even if those were still on their way.
+
+use super::retransmission::Retransmissions;
+use slowhand_net::transport::tcp::{Flags, Segment};
+use std::ops::Range;
+
+/// The sequence numbers that a segment occupies; empty for a pure acknowledgement.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Span {
+    first: u32,
+    length: u32,
+}
+
+impl Span {
+    /// Those of a segment.
+    pub(super) fn of(segment: &Segment<'_>) -> Self {
+        let control = [Flags::SYN, Flags::FIN].iter().filter(|&&flag| segment.flags.contains(flag)).count();
+        Self { first: segment.seq.0, length: (segment.payload.len() + control) as u32 }
+    }
+
+    /// Counted from the first sequence number of the connection, so that nothing wraps.
+    fn since(self, start: u32) -> Range<u32> {
+        let first = self.first.wrapping_sub(start);
+        first..first.saturating_add(self.length)
+    }
+}
+
+/// Counts the retransmissions among the segments of one sender, in the order in which they were sent: what each occupies,
+/// and whether it arrived.
+pub(super) fn classify(segments: impl Iterator<Item = (Span, bool)>) -> Retransmissions {
+    let mut counts = Retransmissions::default();
+    let mut start = None;
+    let (mut sent, mut arrived) = (Ranges::default(), Ranges::default());
+    for (span, has_arrived) in segments.filter(|(span, _)| span.length > 0) {
+        let span = span.since(*start.get_or_insert(span.first));
+        if sent.contain(&span) {
+            match arrived.contain(&span) {
+                true => counts.spurious += 1,
+                false => counts.needed += 1,
+            }
+        }
+        sent.add(span.clone());
+        if has_arrived {
+            arrived.add(span);
+        }
+    }
+    counts
+}
+
+/// Sequence numbers, as ranges in ascending order with gaps between them.
+#[derive(Debug, Default)]
+struct Ranges(Vec<Range<u32>>);
+
+impl Ranges {
+    fn contain(&self, range: &Range<u32>) -> bool {
+        self.0.iter().any(|known| known.start <= range.start && range.end <= known.end)
+    }
+
+    fn add(&mut self, mut range: Range<u32>) {
+        self.0.retain(|known| {
+            let apart = known.end < range.start || range.end < known.start;
+            if !apart {
+                range = known.start.min(range.start)..known.end.max(range.end);
+            }
+            apart
+        });
+        let place = self.0.partition_point(|known| known.start < range.start);
+        self.0.insert(place, range);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ARRIVED: bool = true;
+    const LOST: bool = false;
+
+    fn count(sent: &[(u32, u32, bool)]) -> (u64, u64) {
+        let counts = classify(sent.iter().map(|&(first, length, arrived)| (Span { first, length }, arrived)));
+        (counts.needed, counts.spurious)
+    }
+
+    #[test]
+    fn what_arrived_need_not_be_sent_again() {
+        assert_eq!(count(&[(9, 100, ARRIVED), (109, 100, LOST), (209, 0, ARRIVED)]), (0, 0));
+        assert_eq!(count(&[(9, 100, ARRIVED), (109, 0, ARRIVED), (109, 0, ARRIVED)]), (0, 0), "acknowledgements");
+        assert_eq!(count(&[(9, 100, LOST), (9, 100, ARRIVED), (9, 100, ARRIVED)]), (1, 1));
+    }
+
+    #[test]
+    fn a_stream_cut_anew_is_needed_if_any_part_was_lost() {
+        assert_eq!(count(&[(0, 100, ARRIVED), (100, 100, LOST), (0, 200, ARRIVED)]), (1, 0));
+        assert_eq!(count(&[(0, 100, ARRIVED), (100, 100, ARRIVED), (50, 100, ARRIVED)]), (0, 1));
+        assert_eq!(count(&[(0, 100, ARRIVED), (50, 100, ARRIVED)]), (0, 0), "half of it is new");
+    }
+
+    #[test]
+    fn sequence_numbers_wrap() {
+        let first = u32::MAX - 10;
+        assert_eq!(count(&[(first, 100, ARRIVED), (first.wrapping_add(50), 50, ARRIVED)]), (0, 1));
+        assert_eq!(count(&[(first, 100, LOST), (first.wrapping_add(100), 9, LOST), (89, 9, LOST)]), (1, 0));
+    }
+}

@@ -1,0 +1,195 @@
+//! An end of a session that runs over TCP: the connection below it, and what waits between the two.
+//!
+//! TCP is not the session's business: a segment is acknowledged while the device computes, unless the scenario says that its
+//! network stack waits too. What arrived in order waits in the connection's buffer until the session takes it, and closes the
+//! window meanwhile.
+
+use super::{End, Happening, Work, World, client_end, to_std};
+use crate::plan::Transport;
+use crate::record::Outcome;
+use slowhand_net::address::Host;
+use slowhand_net::clock::Instant;
+use slowhand_net::ip::{Ecn, Endpoint, TcpPacket};
+use slowhand_net::radio::{DropReason, Mac};
+use slowhand_net::transport::tcp::{Connection, ConnectionError, Segment, SeqNumber, State};
+use std::collections::VecDeque;
+use std::net::Ipv6Addr;
+
+/// The connection of an end, and what waits for it.
+pub(super) struct Stream {
+    connection: Connection,
+    /// Whether segments and timers wait while the device computes.
+    waits_while_computing: bool,
+    /// What the session wrote and the connection had no room for.
+    unwritten: VecDeque<u8>,
+    /// For when a timeout is in the queue.
+    timer: Option<Instant>,
+    /// Whether the session knows that the connection is open.
+    open: bool,
+    /// Whether the session is to be called as soon as the computer is free.
+    read_waits: bool,
+}
+
+impl Stream {
+    /// The end `local` of a connection: the client's if it is told its peer, else the server's.
+    pub(super) fn new(transport: &Transport, local: Endpoint, peer: Option<Endpoint>, initial: u32) -> Self {
+        let (config, initial) = (&transport.tcp, SeqNumber(initial));
+        let connection = match peer {
+            Some(peer) => Connection::connect(config, local, peer, initial),
+            None => Connection::listen(config, local, initial),
+        };
+        Self {
+            // The plan has checked it.
+            connection: connection.expect("a checked configuration of TCP"),
+            waits_while_computing: transport.waits_while_computing,
+            unwritten: VecDeque::new(),
+            timer: None,
+            open: false,
+            read_waits: false,
+        }
+    }
+
+    /// Writes what the connection has room for.
+    fn fill(&mut self) {
+        while !self.unwritten.is_empty() && self.connection.writable() > 0 {
+            let (first, _) = self.unwritten.as_slices();
+            match self.connection.write(first) {
+                Ok(written) => drop(self.unwritten.drain(..written)),
+                Err(_) => self.unwritten.clear(), // the connection has failed, and `transmit` says so
+            }
+        }
+    }
+
+    /// Whether the session has something to do.
+    fn is_ready(&self) -> bool {
+        (self.connection.state() == State::Established && !self.open) || self.connection.readable() > 0
+    }
+}
+
+impl<M: Mac> World<'_, M> {
+    /// A segment arrived at a host.
+    pub(super) fn receive_segment(&mut self, now: Instant, host: Host, packet: &TcpPacket<'_>) {
+        let Ok(segment) = Segment::parse(packet.segment) else { return };
+        let local = Endpoint::new(packet.destination, segment.destination_port);
+        let peer = Endpoint::new(packet.source, segment.source_port);
+        let Some(end) = self.end_at(host, local, peer) else { return };
+        let waits = self.ends[end].stream.as_ref().is_some_and(|stream| stream.waits_while_computing);
+        if waits && self.is_busy(now, end) {
+            let segment = packet.segment.to_vec();
+            return self.put_off(end, Work::Segment { end, source: packet.source, ecn: packet.ecn, segment });
+        }
+        self.take_segment(now, end, packet.source, packet.ecn, packet.segment);
+    }
+
+    /// The connection takes a segment: it answers first, and then the session gets what is in it.
+    pub(super) fn take_segment(&mut self, now: Instant, end: usize, source: Ipv6Addr, ecn: Ecn, segment: &[u8]) {
+        let Some(stream) = &mut self.ends[end].stream else { return };
+        if stream.connection.handle_segment(now, source, ecn, segment).is_ok() {
+            stream.fill();
+            self.transmit(now, end);
+            self.serve(now, end);
+        }
+    }
+
+    /// The session wrote something.
+    pub(super) fn write(&mut self, now: Instant, end: usize, octets: &[u8]) {
+        let Some(stream) = &mut self.ends[end].stream else { return };
+        stream.unwritten.extend(octets);
+        stream.fill();
+        self.transmit(now, end);
+    }
+
+    /// A timer of TCP fires.
+    pub(super) fn time_out_stream(&mut self, now: Instant, end: usize) {
+        let busy_until = self.computers[self.ends[end].computer].busy_until;
+        let is_over = self.handshakes[end / 2].over.is_some();
+        let Some(stream) = &mut self.ends[end].stream else { return };
+        if stream.timer != Some(now) || is_over {
+            return; // it was stopped or set anew
+        }
+        stream.timer = None;
+        if stream.waits_while_computing && busy_until > now {
+            stream.timer = Some(busy_until);
+            return self.happenings.push(busy_until, Happening::StreamTimeout { end });
+        }
+        stream.connection.handle_timeout(now);
+        self.transmit(now, end);
+    }
+
+    /// Gives the session what waits for it, as soon as its computer is free.
+    pub(super) fn serve(&mut self, now: Instant, end: usize) {
+        if self.is_busy(now, end) {
+            let Some(stream) = &mut self.ends[end].stream else { return };
+            if stream.is_ready() && !stream.read_waits {
+                stream.read_waits = true;
+                self.put_off(end, Work::Read { end });
+            }
+            return;
+        }
+        self.read(now, end);
+    }
+
+    /// The session learns that the connection is open, and takes what has arrived.
+    pub(super) fn read(&mut self, now: Instant, end: usize) {
+        let End { stream: Some(stream), session, .. } = &mut self.ends[end] else { return };
+        stream.read_waits = false;
+        if stream.connection.state() == State::Established && !stream.open {
+            stream.open = true;
+            if end == client_end(end / 2) {
+                session.start(to_std(now));
+            }
+        }
+        let mut octets = vec![0; stream.connection.readable()];
+        let count = stream.connection.read(&mut octets).unwrap_or(0);
+        if count > 0 {
+            session.handle_input(to_std(now), &octets[..count]);
+        }
+        self.transmit(now, end); // reading opens the window
+        self.after_call(now, end);
+    }
+
+    /// Hands what the connection has to send to the network. The client's SYN is where the clock of the handshake starts.
+    pub(super) fn transmit(&mut self, now: Instant, end: usize) {
+        if self.handshakes[end / 2].over.is_some() {
+            return;
+        }
+        let mut events = std::mem::take(&mut self.events);
+        let mut segment = std::mem::take(&mut self.segment);
+        while let Some(stream) = &mut self.ends[end].stream {
+            segment.resize(stream.connection.max_segment_len(), 0);
+            let Some(transmit) = stream.connection.poll_transmit(now, &mut segment) else { break };
+            self.begin(now, end / 2);
+            let End { local, peer, .. } = self.ends[end];
+            let octets = &segment[..transmit.len];
+            let id = self.ledger.sent_segment(end, octets);
+            let packet =
+                TcpPacket { source: local.address, destination: peer.address, ecn: transmit.ecn, segment: octets };
+            if self.network.send_segment(now, packet, id, &mut events).is_err() {
+                self.ledger.lost(id, DropReason::Malformed); // longer than a packet can be
+            }
+        }
+        self.segment = segment;
+        self.arm_stream(now, end);
+        self.handle_events(now, &mut events);
+        self.events = events;
+    }
+
+    /// Sees to the timer of the connection, and to its failure.
+    fn arm_stream(&mut self, now: Instant, end: usize) {
+        let Some(stream) = &mut self.ends[end].stream else { return };
+        let deadline = stream.connection.deadline().map(|at| at.max(now));
+        if deadline != stream.timer {
+            stream.timer = deadline;
+            if let Some(at) = deadline {
+                self.happenings.push(at, Happening::StreamTimeout { end });
+            }
+        }
+        if let Some(error) = stream.connection.error() {
+            let outcome = match error {
+                ConnectionError::TimedOut => Outcome::TimedOut,
+                _ => Outcome::Reset,
+            };
+            self.happenings.push(now, Happening::Over { handshake: end / 2, outcome });
+        }
+    }
+}
