@@ -35,6 +35,9 @@ fn mbedtls(root: &Path) {
         "ssl_tls12_server",
     ];
     const HEARD: &[&str] = &[
+        "mbedtls_sha1",
+        "mbedtls_sha1_update",
+        "mbedtls_sha1_finish",
         "mbedtls_sha256",
         "mbedtls_sha256_update",
         "mbedtls_sha256_finish",
@@ -43,12 +46,17 @@ fn mbedtls(root: &Path) {
         "mbedtls_sha512_finish",
         "mbedtls_cipher_auth_encrypt_ext",
         "mbedtls_cipher_auth_decrypt_ext",
+        "mbedtls_cipher_crypt",
         "mbedtls_ecp_mul",
         "mbedtls_ecdh_make_params",
         "mbedtls_ecdh_make_public",
         "mbedtls_ecdh_calc_secret",
         "mbedtls_ecdsa_write_signature",
         "mbedtls_ecdsa_read_signature",
+        "mbedtls_rsa_pkcs1_sign",
+        "mbedtls_rsa_pkcs1_verify",
+        "mbedtls_rsa_pkcs1_encrypt",
+        "mbedtls_rsa_pkcs1_decrypt",
     ];
     const PLAIN: &[&str] = &[
         "aes",
@@ -88,6 +96,7 @@ fn mbedtls(root: &Path) {
         "psa_util",
         "rsa",
         "rsa_alt_helpers",
+        "sha1",
         "sha256",
         "sha512",
         "ssl_ciphersuites",

@@ -28,6 +28,25 @@ end() { # curve name subject serial length extension
     exit 1
 }
 
+# RSA: signatures have one length, so once is enough. Both ends and the authority have keys of the same length.
+rsa() { # bits
+    for name in authority server client; do
+        openssl genrsa -out "$work/rsa-$name.pem" "$1" 2>/dev/null
+    done
+    openssl req -x509 -new -key "$work/rsa-authority.pem" -sha256 -days $DAYS -subj /CN=a -set_serial 1 \
+        -addext basicConstraints=CA:TRUE -outform DER -out "rsa$1-authority.der"
+    openssl x509 -inform DER -in "rsa$1-authority.der" -out "$work/rsa-authority.crt"
+    for end in "server s 2" "client c 3"; do
+        # shellcheck disable=SC2086
+        set -- "$1" $end
+        openssl rsa -in "$work/rsa-$2.pem" -traditional -outform DER -out "rsa$1-$2-key.der" 2>/dev/null
+        openssl req -new -key "$work/rsa-$2.pem" -subj "/CN=$3" -out "$work/rsa.csr"
+        printf '%s\n' "$RSA" >"$work/extensions"
+        openssl x509 -req -in "$work/rsa.csr" -CA "$work/rsa-authority.crt" -CAkey "$work/rsa-authority.pem" \
+            -set_serial "$4" -days $DAYS -sha256 -extfile "$work/extensions" -outform DER -out "rsa$1-$2.der" 2>/dev/null
+    done
+}
+
 P256='basicConstraints=critical,CA:FALSE
 keyUsage=critical,digitalSignature
 subjectKeyIdentifier=none
@@ -35,6 +54,11 @@ authorityKeyIdentifier=keyid'
 P192='basicConstraints=CA:FALSE
 subjectKeyIdentifier=none
 authorityKeyIdentifier=none'
+# A server's key decrypts the premaster secret (RFC 5246 section 7.4.2).
+RSA='basicConstraints=critical,CA:FALSE
+keyUsage=critical,digitalSignature,keyEncipherment
+subjectKeyIdentifier=none
+authorityKeyIdentifier=keyid'
 
 authority prime256v1
 authority prime192v1
@@ -47,4 +71,7 @@ for file in prime*.der; do
     prime256v1*) mv "$file" "secp256r1${file#prime256v1}" ;;
     prime192v1*) mv "$file" "secp192r1${file#prime192v1}" ;;
     esac
+done
+for bits in 1024 2048 3072; do
+    rsa $bits
 done

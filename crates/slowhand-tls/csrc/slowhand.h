@@ -21,13 +21,20 @@ void slowhand_verified(void);
 
 /* What has just been computed; each call moves the device's clock.
  * Curves by their TLS NamedGroup (RFC 8422 section 5.1.1): 19 secp192r1, 23 secp256r1. */
+void slowhand_sha1(uint32_t blocks);
 void slowhand_sha256(uint32_t blocks);
 void slowhand_sha512(uint32_t blocks);
 void slowhand_seal(int is_gcm, uint32_t key_bits, uint32_t tag, uint32_t octets, uint32_t additional);
 void slowhand_open(int is_gcm, uint32_t key_bits, uint32_t tag, uint32_t octets, uint32_t additional);
+void slowhand_cbc(int is_encryption, uint32_t key_bits, uint32_t octets);
 void slowhand_ecdh_generate(uint16_t curve);
 void slowhand_ecdh_agree(uint16_t curve);
 void slowhand_ecdsa_sign(uint16_t curve);
 void slowhand_ecdsa_verify(uint16_t curve);
+/* By the length of the key in bits. */
+void slowhand_rsa_sign(uint16_t bits);
+void slowhand_rsa_verify(uint16_t bits);
+void slowhand_rsa_encrypt(uint16_t bits);
+void slowhand_rsa_decrypt(uint16_t bits);
 
 #endif

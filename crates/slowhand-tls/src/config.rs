@@ -6,6 +6,7 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::credentials;
 use crate::stack::Stack;
 
 /// Which end of the handshake.
@@ -56,6 +57,22 @@ pub enum KeyExchange {
     Psk,
     /// Ephemeral elliptic-curve Diffie-Hellman, signed with ECDSA (RFC 8422).
     EcdheEcdsa,
+    /// Ephemeral elliptic-curve Diffie-Hellman, signed with RSA (RFC 8422).
+    EcdheRsa,
+    /// The client encrypts the premaster secret with the server's RSA key (RFC 5246 section 7.4.7.1).
+    Rsa,
+}
+
+impl KeyExchange {
+    /// Whether the ends agree on a key on a [`Curve`].
+    pub const fn has_curve(self) -> bool {
+        matches!(self, Self::EcdheEcdsa | Self::EcdheRsa)
+    }
+
+    /// Whether the certificates hold RSA keys.
+    pub const fn has_rsa(self) -> bool {
+        matches!(self, Self::EcdheRsa | Self::Rsa)
+    }
 }
 
 /// A cipher suite, by its IANA name.
@@ -87,6 +104,22 @@ pub enum Suite {
     TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256,
     /// RFC 5289.
     TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384,
+    /// RFC 8422.
+    TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA,
+    /// RFC 5289.
+    TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA256,
+    /// RFC 8422.
+    TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA,
+    /// RFC 5289.
+    TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA256,
+    /// RFC 5289.
+    TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,
+    /// RFC 5246 appendix A.5, which makes it mandatory for TLS 1.2.
+    TLS_RSA_WITH_AES_128_CBC_SHA,
+    /// RFC 5246 appendix A.5.
+    TLS_RSA_WITH_AES_128_CBC_SHA256,
+    /// RFC 5288.
+    TLS_RSA_WITH_AES_128_GCM_SHA256,
     /// TLS 1.3, RFC 8446 appendix B.4.
     TLS_AES_128_GCM_SHA256,
     /// TLS 1.3, RFC 8446 appendix B.4.
@@ -112,6 +145,14 @@ impl Suite {
         Self::TLS_ECDHE_ECDSA_WITH_AES_256_CCM_8,
         Self::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256,
         Self::TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384,
+        Self::TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA,
+        Self::TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA256,
+        Self::TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA,
+        Self::TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA256,
+        Self::TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,
+        Self::TLS_RSA_WITH_AES_128_CBC_SHA,
+        Self::TLS_RSA_WITH_AES_128_CBC_SHA256,
+        Self::TLS_RSA_WITH_AES_128_GCM_SHA256,
         Self::TLS_AES_128_GCM_SHA256,
         Self::TLS_AES_256_GCM_SHA384,
         Self::TLS_AES_128_CCM_SHA256,
@@ -125,14 +166,22 @@ impl Suite {
             Self::TLS_AES_256_GCM_SHA384 => 0x1302,
             Self::TLS_AES_128_CCM_SHA256 => 0x1304,
             Self::TLS_AES_128_CCM_8_SHA256 => 0x1305,
+            Self::TLS_RSA_WITH_AES_128_CBC_SHA => 0x002F,
+            Self::TLS_RSA_WITH_AES_128_CBC_SHA256 => 0x003C,
+            Self::TLS_RSA_WITH_AES_128_GCM_SHA256 => 0x009C,
             Self::TLS_PSK_WITH_AES_128_GCM_SHA256 => 0x00A8,
             Self::TLS_PSK_WITH_AES_256_GCM_SHA384 => 0x00A9,
             Self::TLS_PSK_WITH_AES_128_CCM => 0xC0A4,
             Self::TLS_PSK_WITH_AES_256_CCM => 0xC0A5,
             Self::TLS_PSK_WITH_AES_128_CCM_8 => 0xC0A8,
             Self::TLS_PSK_WITH_AES_256_CCM_8 => 0xC0A9,
+            Self::TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA => 0xC009,
+            Self::TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA => 0xC013,
+            Self::TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA256 => 0xC023,
+            Self::TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA256 => 0xC027,
             Self::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256 => 0xC02B,
             Self::TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384 => 0xC02C,
+            Self::TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256 => 0xC02F,
             Self::TLS_ECDHE_ECDSA_WITH_AES_128_CCM => 0xC0AC,
             Self::TLS_ECDHE_ECDSA_WITH_AES_256_CCM => 0xC0AD,
             Self::TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8 => 0xC0AE,
@@ -166,10 +215,18 @@ impl Suite {
             | Self::TLS_ECDHE_ECDSA_WITH_AES_256_CCM_8
             | Self::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256
             | Self::TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384
+            | Self::TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA
+            | Self::TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA256
             | Self::TLS_AES_128_GCM_SHA256
             | Self::TLS_AES_256_GCM_SHA384
             | Self::TLS_AES_128_CCM_SHA256
             | Self::TLS_AES_128_CCM_8_SHA256 => KeyExchange::EcdheEcdsa,
+            Self::TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA
+            | Self::TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA256
+            | Self::TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256 => KeyExchange::EcdheRsa,
+            Self::TLS_RSA_WITH_AES_128_CBC_SHA
+            | Self::TLS_RSA_WITH_AES_128_CBC_SHA256
+            | Self::TLS_RSA_WITH_AES_128_GCM_SHA256 => KeyExchange::Rsa,
         }
     }
 }
@@ -187,7 +244,7 @@ pub enum Credential {
     Certificate,
 }
 
-/// Who is authenticated in an ECDHE-ECDSA handshake. A pre-shared key always authenticates both.
+/// Who is authenticated in a handshake with certificates or raw public keys. A pre-shared key always authenticates both.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Auth {
@@ -253,11 +310,13 @@ pub struct SessionConfig {
     pub suite: Suite,
     /// What the end proves its identity with. Default: what [`Stack::credential`] says.
     pub credential: Option<Credential>,
-    /// Who is authenticated in an ECDHE-ECDSA handshake; no effect with a pre-shared key.
-    /// Default: both ends.
+    /// Who is authenticated; no effect with a pre-shared key. Default: both ends.
     pub auth: Auth,
-    /// The curve of key exchange and signatures; no effect with a pre-shared key. Default: secp256r1.
+    /// The curve of key exchange and ECDSA signatures; no effect with a suite that has neither. Default: secp256r1.
     pub curve: Curve,
+    /// The length in bits of the RSA keys, the authority's too: 1024, 2048 or 3072. No effect with a suite without RSA.
+    /// Default: 2048.
+    pub rsa_bits: u16,
     /// The identity that goes with the pre-shared key, at most 32 octets. Default:
     /// [`credentials::PSK_IDENTITY`](crate::credentials::PSK_IDENTITY).
     pub psk_identity: String,
@@ -295,7 +354,8 @@ impl SessionConfig {
             credential: None,
             auth: Auth::Mutual,
             curve: Curve::Secp256r1,
-            psk_identity: crate::credentials::PSK_IDENTITY.to_owned(),
+            rsa_bits: 2048,
+            psk_identity: credentials::PSK_IDENTITY.to_owned(),
             mtu: None,
             max_fragment_length: None,
             first_timeout: None,
@@ -328,8 +388,11 @@ impl SessionConfig {
         let suites: Vec<_> = self.stack.suites(self.protocol).collect();
         one_of("suite", self.suite, &suites)?;
         one_of("credential", self.credential(), &[self.stack.credential(self.suite)])?;
-        if self.suite.key_exchange() == KeyExchange::EcdheEcdsa {
+        if self.suite.key_exchange().has_curve() {
             one_of("curve", self.curve, self.stack.curves(self.protocol))?;
+        }
+        if self.suite.key_exchange().has_rsa() {
+            one_of("rsa_bits", self.rsa_bits, credentials::RSA_BITS)?;
         }
         check("psk_identity", &self.psk_identity, "1 to 32 octets", |identity| (1..=32).contains(&identity.len()))?;
         if let Some(length) = self.max_fragment_length {

@@ -1,7 +1,7 @@
 //! The keys and certificates that sessions authenticate with. They are public: for tests and
 //! measurements, never for a real device. `credentials/README.md` says how they were made.
 
-use crate::config::{Curve, Role};
+use crate::config::{Curve, Role, SessionConfig};
 
 /// The pre-shared key: 16 octets, as long as the key of AES-128 (assumed).
 pub const PSK: [u8; 16] = *b"slowhand-testkey";
@@ -10,11 +10,14 @@ pub const PSK: [u8; 16] = *b"slowhand-testkey";
 /// programs of mbedTLS and tinyDTLS use.
 pub const PSK_IDENTITY: &str = "Client_identity";
 
+/// The lengths in bits of the RSA keys there are.
+pub(crate) const RSA_BITS: &[u16] = &[1024, 2048, 3072];
+
 /// What an end authenticates itself with.
 pub(crate) struct End {
     /// An X.509 certificate, DER.
     pub(crate) certificate: &'static [u8],
-    /// Its private key: ECPrivateKey of RFC 5915, DER.
+    /// Its private key: ECPrivateKey of RFC 5915 or RSAPrivateKey of RFC 8017, DER.
     pub(crate) key: &'static [u8],
 }
 
@@ -37,7 +40,7 @@ impl End {
 }
 
 macro_rules! file {
-    ($name:literal) => {
+    ($name:expr) => {
         include_bytes!(concat!("../credentials/", $name))
     };
 }
@@ -59,4 +62,37 @@ pub(crate) fn end(curve: Curve, role: Role) -> End {
         (Curve::Secp256r1, Role::Server) => (file!("secp256r1-server.der"), file!("secp256r1-server-key.der")),
     };
     End { certificate, key }
+}
+
+/// What two ends authenticate each other with.
+pub(crate) struct Chain {
+    /// The certificate of the authority that both trust.
+    pub(crate) authority: &'static [u8],
+    /// This end's own.
+    pub(crate) own: End,
+}
+
+/// The certificates of a configuration whose suite has some, and whose `rsa_bits` is one of [`RSA_BITS`].
+pub(crate) fn chain(config: &SessionConfig) -> Chain {
+    if config.suite.key_exchange().has_rsa() {
+        return rsa(config.rsa_bits, config.role);
+    }
+    Chain { authority: authority(config.curve), own: end(config.curve, config.role) }
+}
+
+fn rsa(bits: u16, role: Role) -> Chain {
+    macro_rules! chain {
+        ($length:literal) => {{
+            let (certificate, key): (&[u8], &[u8]) = match role {
+                Role::Client => (file!(concat!($length, "-client.der")), file!(concat!($length, "-client-key.der"))),
+                Role::Server => (file!(concat!($length, "-server.der")), file!(concat!($length, "-server-key.der"))),
+            };
+            Chain { authority: file!(concat!($length, "-authority.der")), own: End { certificate, key } }
+        }};
+    }
+    match bits {
+        1024 => chain!("rsa1024"),
+        3072 => chain!("rsa3072"),
+        _ => chain!("rsa2048"),
+    }
 }

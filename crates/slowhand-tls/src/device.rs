@@ -18,7 +18,7 @@ use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::config::Curve;
-use crate::operation::{Aead, AeadMode, Operation, Performed, Processor};
+use crate::operation::{Aead, AeadMode, Cbc, Operation, Performed, Processor};
 use crate::session::{Secrets, Transmit, key_log_line};
 
 /// The state that a library's callbacks act on.
@@ -247,6 +247,11 @@ extern "C" fn slowhand_verified() {
 }
 
 #[unsafe(no_mangle)]
+extern "C" fn slowhand_sha1(blocks: u32) {
+    perform(Operation::Sha1 { blocks });
+}
+
+#[unsafe(no_mangle)]
 extern "C" fn slowhand_sha256(blocks: u32) {
     perform(Operation::Sha256 { blocks });
 }
@@ -275,6 +280,12 @@ fn aead(is_gcm: i32, key_bits: u32, tag: u32, octets: u32, additional: u32) -> A
 }
 
 #[unsafe(no_mangle)]
+extern "C" fn slowhand_cbc(is_encryption: i32, key_bits: u32, octets: u32) {
+    let cbc = Cbc { key_bits: key_bits as u16, octets };
+    perform(if is_encryption != 0 { Operation::CbcEncrypt(cbc) } else { Operation::CbcDecrypt(cbc) });
+}
+
+#[unsafe(no_mangle)]
 extern "C" fn slowhand_ecdh_generate(named_group: u16) {
     perform(Operation::EcdhKeyGeneration(curve(named_group)));
 }
@@ -292,4 +303,24 @@ extern "C" fn slowhand_ecdsa_sign(named_group: u16) {
 #[unsafe(no_mangle)]
 extern "C" fn slowhand_ecdsa_verify(named_group: u16) {
     perform(Operation::EcdsaVerify(curve(named_group)));
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn slowhand_rsa_sign(bits: u16) {
+    perform(Operation::RsaSign(bits));
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn slowhand_rsa_verify(bits: u16) {
+    perform(Operation::RsaVerify(bits));
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn slowhand_rsa_encrypt(bits: u16) {
+    perform(Operation::RsaEncrypt(bits));
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn slowhand_rsa_decrypt(bits: u16) {
+    perform(Operation::RsaDecrypt(bits));
 }

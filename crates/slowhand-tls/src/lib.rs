@@ -37,8 +37,9 @@
 //! redefined on the compiler's command line; the stand-ins in `csrc/*/operations.c` call the real function,
 //! then report it. Where:
 //!
-//! - mbedTLS: SHA-256 and SHA-512 as `md.c` calls them (transcript, HMAC, PRF, certificates), AEAD as the record
-//!   layer calls it, ECDH as the handshake calls it, ECDSA as `pk_wrap.c` calls it.
+//! - mbedTLS: SHA-256 and SHA-512 as `md.c` calls them (transcript, HMAC, PRF, certificates), AEAD and AES-CBC as the
+//!   record layer calls it, ECDH as the handshake calls it, ECDSA and RSA as `pk_wrap.c` calls them. SHA-1 within HMAC
+//!   as `md.c` calls it.
 //!   For TLS 1.3, which computes through PSA: SHA-2 as `psa_crypto_hash.c` and ECDH as `psa_crypto_ecp.c` call it.
 //! - rustls takes its cryptography from outside; ours (RustCrypto) reports what it does.
 //! - tinyDTLS: SHA-256 as `dtls.c`, `hmac.c` and `crypto.c` call it, CCM as `crypto.c` calls it, ECDH and
@@ -76,7 +77,7 @@ pub mod wire;
 use std::sync::Arc;
 
 pub use config::{Auth, ConfigError, Credential, Curve, KeyExchange, Protocol, Role, SessionConfig, Suite};
-pub use operation::{Aead, AeadMode, Operation, Performed, Processor, Weightless};
+pub use operation::{Aead, AeadMode, Cbc, Operation, Performed, Processor, Weightless};
 pub use session::{Failure, Negotiated, Secrets, Session, Status, Transmit};
 pub use stack::{Stack, StackInfo, stacks};
 

@@ -22,6 +22,11 @@ use crate::session::{Failure, Negotiated, Secrets, Session, Status, Transmit};
 /// library refuses a fragmented one.
 pub(crate) const MINIMUM_MTU: u16 = 192;
 
+/// SignatureScheme of RFC 8446 section 4.2.3; in version 1.2 the hash and the algorithm of RFC 5246 section 7.4.1.4.1.
+const RSA_PKCS1_SHA256: u16 = 0x0401;
+/// As before; in version 1.2 on any curve.
+const ECDSA_SECP256R1_SHA256: u16 = 0x0403;
+
 /// The library's version, asked from it.
 pub(crate) fn version() -> String {
     // SAFETY: a function without arguments that returns a constant.
@@ -185,6 +190,7 @@ fn options(config: &SessionConfig) -> ffi::slowhand_mbedtls_options {
         version: config.protocol.tls_version(),
         suite: config.suite.iana(),
         group: 0,
+        signature: 0,
         request_client_certificate: (config.auth == Auth::Mutual).into(),
         psk: ptr::null(),
         psk_identity: ptr::null(),
@@ -211,17 +217,19 @@ fn options(config: &SessionConfig) -> ffi::slowhand_mbedtls_options {
             options.psk_identity = config.psk_identity.as_ptr();
             options.psk_identity_len = config.psk_identity.len();
         }
-        KeyExchange::EcdheEcdsa => {
-            options.group = config.curve.named_group();
-            let authority = credentials::authority(config.curve);
-            options.trusted = authority.as_ptr();
-            options.trusted_len = authority.len();
+        key_exchange @ (KeyExchange::EcdheEcdsa | KeyExchange::EcdheRsa | KeyExchange::Rsa) => {
+            if key_exchange.has_curve() {
+                options.group = config.curve.named_group();
+            }
+            options.signature = if key_exchange.has_rsa() { RSA_PKCS1_SHA256 } else { ECDSA_SECP256R1_SHA256 };
+            let chain = credentials::chain(config);
+            options.trusted = chain.authority.as_ptr();
+            options.trusted_len = chain.authority.len();
             if config.role == Role::Server || config.auth == Auth::Mutual {
-                let end = credentials::end(config.curve, config.role);
-                options.certificate = end.certificate.as_ptr();
-                options.certificate_len = end.certificate.len();
-                options.key = end.key.as_ptr();
-                options.key_len = end.key.len();
+                options.certificate = chain.own.certificate.as_ptr();
+                options.certificate_len = chain.own.certificate.len();
+                options.key = chain.own.key.as_ptr();
+                options.key_len = chain.own.key.len();
             }
         }
     }

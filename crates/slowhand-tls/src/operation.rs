@@ -24,6 +24,15 @@ pub enum Operation {
         /// Number of compressions.
         blocks: u32,
     },
+    /// Compressions of SHA-1, within HMAC: blocks of 64 octets, those of the padding included.
+    Sha1 {
+        /// Number of compressions.
+        blocks: u32,
+    },
+    /// Encryption of one record with AES in CBC mode; its HMAC is counted by itself, as hashing.
+    CbcEncrypt(Cbc),
+    /// Decryption of one record with AES in CBC mode.
+    CbcDecrypt(Cbc),
     /// Authenticated encryption of one record.
     Seal(Aead),
     /// Authenticated decryption of one record.
@@ -36,6 +45,30 @@ pub enum Operation {
     EcdsaSign(Curve),
     /// The verification of an ECDSA signature.
     EcdsaVerify(Curve),
+    /// An RSA signature: an exponentiation with the private key. The length of the key in bits.
+    RsaSign(u16),
+    /// The verification of an RSA signature: an exponentiation with the public key (65537 here).
+    RsaVerify(u16),
+    /// Encryption with an RSA public key: the client's premaster secret.
+    RsaEncrypt(u16),
+    /// Decryption with an RSA private key: the same at the server.
+    RsaDecrypt(u16),
+}
+
+/// Size of an encryption or decryption with AES in CBC mode.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cbc {
+    /// The key's length in bits: 128 or 256.
+    pub key_bits: u16,
+    /// Octets, with what the record protocol has padded them to: a multiple of 16.
+    pub octets: u32,
+}
+
+impl Cbc {
+    /// How often the AES block cipher runs.
+    pub fn aes_blocks(&self) -> u32 {
+        self.octets.div_ceil(16)
+    }
 }
 
 /// Size and kind of an authenticated encryption or decryption.
@@ -120,7 +153,8 @@ impl Performed {
             return false;
         }
         match (&mut self.operation, next.operation) {
-            (Operation::Sha256 { blocks }, Operation::Sha256 { blocks: more })
+            (Operation::Sha1 { blocks }, Operation::Sha1 { blocks: more })
+            | (Operation::Sha256 { blocks }, Operation::Sha256 { blocks: more })
             | (Operation::Sha512 { blocks }, Operation::Sha512 { blocks: more }) => *blocks += more,
             _ => return false,
         }

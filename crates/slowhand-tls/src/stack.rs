@@ -37,8 +37,8 @@ impl Stack {
     pub fn credential(self, suite: Suite) -> Credential {
         match (suite.key_exchange(), self) {
             (KeyExchange::Psk, _) => Credential::Psk,
-            (KeyExchange::EcdheEcdsa, Self::Mbedtls | Self::Rustls) => Credential::Certificate,
-            (KeyExchange::EcdheEcdsa, Self::Tinydtls) => Credential::RawPublicKey,
+            (_, Self::Mbedtls | Self::Rustls) => Credential::Certificate,
+            (_, Self::Tinydtls) => Credential::RawPublicKey,
         }
     }
 
@@ -133,6 +133,7 @@ impl Stack {
                 features: &[
                     "secp192r1",
                     "secp256r1",
+                    "RSA-1024, RSA-2048 and RSA-3072",
                     "server or mutual authentication",
                     "cookie on or off",
                     "mtu",

@@ -36,7 +36,7 @@ pub(crate) const LARGEST_TO_FIRST_TIMEOUT: u32 = 1 << 7;
 pub(crate) const fn largest_datagram(key_exchange: KeyExchange) -> u16 {
     match key_exchange {
         KeyExchange::Psk => 93,
-        KeyExchange::EcdheEcdsa => 170,
+        _ => 170,
     }
 }
 

@@ -1,5 +1,5 @@
 /* The mbedTLS build of the laboratory: those parts of the library's default configuration that
- * (D)TLS 1.2 with PSK or ECDHE-ECDSA and TLS 1.3 with ECDHE-ECDSA use or show on the wire (the signature algorithms that a
+ * (D)TLS 1.2 with PSK, RSA, ECDHE-RSA or ECDHE-ECDSA and TLS 1.3 with ECDHE-ECDSA use or show on the wire (the signature algorithms that a
  * ClientHello lists follow from the hashes and from RSA), each option as by default unless a
  * comment says otherwise. */
 #ifndef SLOWHAND_MBEDTLS_CONFIG_H
@@ -26,6 +26,7 @@
 #define MBEDTLS_BIGNUM_C
 #define MBEDTLS_CCM_C
 #define MBEDTLS_CIPHER_C
+#define MBEDTLS_CIPHER_MODE_CBC
 #define MBEDTLS_ECDH_C
 #define MBEDTLS_ECDSA_C
 #define MBEDTLS_ECDSA_DETERMINISTIC
@@ -41,6 +42,7 @@
 #define MBEDTLS_PK_PARSE_C
 #define MBEDTLS_PKCS1_V15
 #define MBEDTLS_RSA_C
+#define MBEDTLS_SHA1_C
 #define MBEDTLS_SHA224_C
 #define MBEDTLS_SHA256_C
 #define MBEDTLS_SHA384_C
@@ -62,6 +64,8 @@
 /* TLS */
 #define MBEDTLS_KEY_EXCHANGE_PSK_ENABLED
 #define MBEDTLS_KEY_EXCHANGE_ECDHE_ECDSA_ENABLED
+#define MBEDTLS_KEY_EXCHANGE_ECDHE_RSA_ENABLED
+#define MBEDTLS_KEY_EXCHANGE_RSA_ENABLED
 #define MBEDTLS_SSL_TLS_C
 #define MBEDTLS_SSL_CLI_C
 #define MBEDTLS_SSL_SRV_C

@@ -9,11 +9,19 @@
 #include "mbedtls/cipher.h"
 #include "mbedtls/ecdh.h"
 #include "mbedtls/ecdsa.h"
+#include "mbedtls/rsa.h"
+#include "mbedtls/sha1.h"
 #include "mbedtls/sha256.h"
 #include "mbedtls/sha512.h"
 
 /* Hashing inside a signature (the nonce of RFC 6979) is part of the signature's price. */
 static _Thread_local int inside_signature;
+
+static void hashed_1(uint32_t blocks)
+{
+    if (blocks > 0)
+        slowhand_sha1(blocks);
+}
 
 static void hashed_256(uint32_t blocks)
 {
@@ -41,6 +49,29 @@ static uint16_t named_group(mbedtls_ecp_group_id id)
 }
 
 /* Called by md.c, and by psa_crypto_hash.c for TLS 1.3 */
+
+int slowhand_mbedtls_sha1_update(mbedtls_sha1_context *ctx, const unsigned char *input, size_t ilen)
+{
+    uint32_t blocks = (uint32_t) ((ctx->total[0] % 64 + ilen) / 64);
+    int ret = mbedtls_sha1_update(ctx, input, ilen);
+    hashed_1(blocks);
+    return ret;
+}
+
+int slowhand_mbedtls_sha1_finish(mbedtls_sha1_context *ctx, unsigned char *output)
+{
+    uint32_t blocks = padding_blocks(ctx->total[0], 64);
+    int ret = mbedtls_sha1_finish(ctx, output);
+    hashed_1(blocks);
+    return ret;
+}
+
+int slowhand_mbedtls_sha1(const unsigned char *input, size_t ilen, unsigned char *output)
+{
+    int ret = mbedtls_sha1(input, ilen, output);
+    hashed_1((uint32_t) (ilen / 64) + padding_blocks(ilen, 64));
+    return ret;
+}
 
 int slowhand_mbedtls_sha256_update(mbedtls_sha256_context *ctx, const unsigned char *input, size_t ilen)
 {
@@ -120,6 +151,16 @@ int slowhand_mbedtls_cipher_auth_decrypt_ext(mbedtls_cipher_context_t *ctx,
     return ret;
 }
 
+/* With the suites of the record layer here, this is AES in CBC mode. */
+int slowhand_mbedtls_cipher_crypt(mbedtls_cipher_context_t *ctx, const unsigned char *iv, size_t iv_len,
+                                  const unsigned char *input, size_t ilen, unsigned char *output, size_t *olen)
+{
+    int ret = mbedtls_cipher_crypt(ctx, iv, iv_len, input, ilen, output, olen);
+    slowhand_cbc(mbedtls_cipher_get_operation(ctx) == MBEDTLS_ENCRYPT,
+                 (uint32_t) mbedtls_cipher_get_key_bitlen(ctx), (uint32_t) ilen);
+    return ret;
+}
+
 /* Called by ssl_tls12_client.c and ssl_tls12_server.c */
 
 int slowhand_mbedtls_ecdh_make_params(mbedtls_ecdh_context *ctx, size_t *olen, unsigned char *buf, size_t blen,
@@ -176,5 +217,43 @@ int slowhand_mbedtls_ecdsa_read_signature(mbedtls_ecdsa_context *ctx, const unsi
 {
     int ret = mbedtls_ecdsa_read_signature(ctx, hash, hlen, sig, slen);
     slowhand_ecdsa_verify(named_group(ctx->grp.id));
+    return ret;
+}
+
+static uint16_t rsa_bits(const mbedtls_rsa_context *ctx)
+{
+    return (uint16_t) mbedtls_rsa_get_bitlen(ctx);
+}
+
+int slowhand_mbedtls_rsa_pkcs1_sign(mbedtls_rsa_context *ctx, mbedtls_f_rng_t *f_rng, void *p_rng,
+                                    mbedtls_md_type_t md_alg, unsigned int hashlen, const unsigned char *hash,
+                                    unsigned char *sig)
+{
+    int ret = mbedtls_rsa_pkcs1_sign(ctx, f_rng, p_rng, md_alg, hashlen, hash, sig);
+    slowhand_rsa_sign(rsa_bits(ctx));
+    return ret;
+}
+
+int slowhand_mbedtls_rsa_pkcs1_verify(mbedtls_rsa_context *ctx, mbedtls_md_type_t md_alg, unsigned int hashlen,
+                                      const unsigned char *hash, const unsigned char *sig)
+{
+    int ret = mbedtls_rsa_pkcs1_verify(ctx, md_alg, hashlen, hash, sig);
+    slowhand_rsa_verify(rsa_bits(ctx));
+    return ret;
+}
+
+int slowhand_mbedtls_rsa_pkcs1_encrypt(mbedtls_rsa_context *ctx, mbedtls_f_rng_t *f_rng, void *p_rng, size_t ilen,
+                                       const unsigned char *input, unsigned char *output)
+{
+    int ret = mbedtls_rsa_pkcs1_encrypt(ctx, f_rng, p_rng, ilen, input, output);
+    slowhand_rsa_encrypt(rsa_bits(ctx));
+    return ret;
+}
+
+int slowhand_mbedtls_rsa_pkcs1_decrypt(mbedtls_rsa_context *ctx, mbedtls_f_rng_t *f_rng, void *p_rng, size_t *olen,
+                                       const unsigned char *input, unsigned char *output, size_t output_max_len)
+{
+    int ret = mbedtls_rsa_pkcs1_decrypt(ctx, f_rng, p_rng, olen, input, output, output_max_len);
+    slowhand_rsa_decrypt(rsa_bits(ctx));
     return ret;
 }

@@ -191,12 +191,15 @@ static int configure_credentials(slowhand_mbedtls *session, const struct slowhan
     }
     if (options->group != 0) {
         session->groups[0] = options->group;
-        session->signatures[0] = MBEDTLS_TLS1_3_SIG_ECDSA_SECP256R1_SHA256; /* 0x0403: ECDSA with SHA-256 */
         mbedtls_ssl_conf_groups(&session->conf, session->groups);
+    }
+    if (options->signature != 0) {
+        session->signatures[0] = options->signature;
         mbedtls_ssl_conf_sig_algs(&session->conf, session->signatures);
-        /* The default profile refuses secp192r1, which the papers use. */
+        /* The default profile refuses secp192r1 and RSA-1024, which the papers use. */
         session->profile = mbedtls_x509_crt_profile_default;
         session->profile.allowed_curves = 0xFFFFFFFF;
+        session->profile.rsa_min_bitlen = 1024;
         mbedtls_ssl_conf_cert_profile(&session->conf, &session->profile);
     }
     if (options->certificate != NULL) {

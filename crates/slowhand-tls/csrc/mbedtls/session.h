@@ -13,6 +13,7 @@ struct slowhand_mbedtls_options {
     uint16_t version;              /* ProtocolVersion as in TLS: 0x0303 1.2, 0x0304 1.3 */
     uint16_t suite;                /* IANA cipher suite */
     uint16_t group;                /* TLS NamedGroup; 0: no elliptic curve */
+    uint16_t signature;            /* TLS SignatureScheme; 0: no signatures */
     int request_client_certificate;
     const uint8_t *psk, *psk_identity;       /* NULL: no pre-shared key */
     size_t psk_len, psk_identity_len;

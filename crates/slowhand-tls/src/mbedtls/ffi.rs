@@ -21,6 +21,7 @@ pub(super) struct slowhand_mbedtls_options {
     pub(super) version: u16,
     pub(super) suite: u16,
     pub(super) group: u16,
+    pub(super) signature: u16,
     pub(super) request_client_certificate: c_int,
     pub(super) psk: *const u8,
     pub(super) psk_identity: *const u8,

@@ -9,6 +9,7 @@ use slowhand_tls::{
 
 const PSK: Suite = Suite::TLS_PSK_WITH_AES_128_CCM_8;
 const ECDHE: Suite = Suite::TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8;
+const RSA: Suite = Suite::TLS_RSA_WITH_AES_128_CBC_SHA;
 
 fn refused(stack: Stack, suite: Suite, change: impl Fn(&mut SessionConfig)) -> (String, String) {
     let mut config = SessionConfig::new(Role::Server, stack, suite);
@@ -36,6 +37,10 @@ fn each_field_is_checked() {
         ("credential", refused(Stack::Mbedtls, ECDHE, |config| config.credential = Some(Credential::RawPublicKey))),
         ("credential", refused(Stack::Mbedtls, PSK, |config| config.credential = Some(Credential::Certificate))),
         ("curve", refused(Stack::Tinydtls, ECDHE, |config| config.curve = Curve::Secp192r1)),
+        ("rsa_bits", refused(Stack::Mbedtls, RSA, |config| config.rsa_bits = 4096)),
+        ("suite", refused(Stack::Tinydtls, RSA, |_| ())),
+        ("suite", refused(Stack::Rustls, RSA, |config| config.protocol = Protocol::Tls12)),
+        ("suite", refused(Stack::Mbedtls, RSA, |config| config.protocol = Protocol::Tls13)),
         ("psk_identity", refused(Stack::Mbedtls, PSK, |config| config.psk_identity.clear())),
         ("psk_identity", refused(Stack::Tinydtls, PSK, |config| config.psk_identity = "x".repeat(33))),
         ("mtu", refused(Stack::Mbedtls, ECDHE, |config| config.mtu = Some(100))),

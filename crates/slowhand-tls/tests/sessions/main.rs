@@ -9,5 +9,6 @@ mod openssl;
 mod pair;
 mod performance;
 mod robustness;
+mod rsa;
 mod sizes;
 mod stream;

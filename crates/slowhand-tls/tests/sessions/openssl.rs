@@ -16,13 +16,15 @@ struct OpenSsl {
 }
 
 impl OpenSsl {
-    fn start(name: &str, role: Role, protocol: Protocol, ciphers: &str) -> Self {
+    fn start(name: &str, role: Role, protocol: Protocol, ciphers: &str, kind: &str) -> Self {
         let key_log = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("openssl-{name}.keys"));
         let _ = fs::remove_file(&key_log);
         let process = Command::new("python3")
             .arg(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/sessions/openssl_peer.py"))
             .args([&role.to_string(), &protocol.to_string(), ciphers])
-            .args([Path::new(env!("CARGO_MANIFEST_DIR")).join("credentials"), key_log.clone()])
+            .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("credentials"))
+            .arg(kind)
+            .arg(&key_log)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
@@ -80,7 +82,7 @@ fn with_openssl(stack: Stack, protocol: Protocol, suite: Suite, ciphers: &str) -
         let name = format!("{stack}-{suite}-{role}");
         let config = SessionConfig { protocol, seed: [3; 32], ..SessionConfig::new(role, stack, suite) };
         let mut ours = build(&config, Arc::new(Weightless)).unwrap();
-        let mut theirs = OpenSsl::start(&name, other, protocol, ciphers);
+        let mut theirs = OpenSsl::start(&name, other, protocol, ciphers, kind(suite));
         let sent = handshake(&mut *ours, &mut theirs);
         assert!(matches!(ours.status(), Status::Established { .. }), "{name}: {:?}", ours.status());
         assert_eq!(ours.negotiated().unwrap().suite, suite);
@@ -92,6 +94,11 @@ fn with_openssl(stack: Stack, protocol: Protocol, suite: Suite, ciphers: &str) -
         streams.push(sent);
     }
     streams
+}
+
+/// Of which credentials OpenSSL needs the files.
+fn kind(suite: Suite) -> &'static str {
+    if suite.key_exchange().has_rsa() { "rsa2048" } else { "secp256r1" }
 }
 
 /// The records of a stream: content type and length.
@@ -112,6 +119,12 @@ fn tls12() {
     for (stack, suite, ciphers) in [
         (Stack::Mbedtls, Suite::TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8, "ECDHE-ECDSA-AES128-CCM8:@SECLEVEL=0"),
         (Stack::Mbedtls, Suite::TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384, "ECDHE-ECDSA-AES256-GCM-SHA384"),
+        (Stack::Mbedtls, Suite::TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA256, "ECDHE-ECDSA-AES128-SHA256"),
+        (Stack::Mbedtls, Suite::TLS_RSA_WITH_AES_128_CBC_SHA, "AES128-SHA:@SECLEVEL=0"),
+        (Stack::Mbedtls, Suite::TLS_RSA_WITH_AES_128_CBC_SHA256, "AES128-SHA256"),
+        (Stack::Mbedtls, Suite::TLS_RSA_WITH_AES_128_GCM_SHA256, "AES128-GCM-SHA256"),
+        (Stack::Mbedtls, Suite::TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA, "ECDHE-RSA-AES128-SHA:@SECLEVEL=0"),
+        (Stack::Mbedtls, Suite::TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256, "ECDHE-RSA-AES128-GCM-SHA256"),
         (Stack::Rustls, Suite::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256, "ECDHE-ECDSA-AES128-GCM-SHA256"),
         (Stack::Rustls, Suite::TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384, "ECDHE-ECDSA-AES256-GCM-SHA384"),
     ] {
@@ -120,7 +133,10 @@ fn tls12() {
         assert_eq!((ours.len(), theirs.len()), (6, 6), "{ours:?} {theirs:?}");
         let [_, certificate, key_exchange, verify, change_cipher_spec, finished] = ours[..] else { panic!("{ours:?}") };
         // OpenSSL sends the authority's certificate as well, behind a length of 3 octets.
-        let authority = include_bytes!("../../credentials/secp256r1-authority.der").len();
+        let authority = match kind(suite) {
+            "rsa2048" => include_bytes!("../../credentials/rsa2048-authority.der").len(),
+            _ => include_bytes!("../../credentials/secp256r1-authority.der").len(),
+        };
         assert_eq!(theirs[1], (certificate.0, certificate.1 + 3 + authority), "{stack} {suite}");
         assert_eq!((theirs[2], theirs[4], theirs[5]), (key_exchange, change_cipher_spec, finished), "{stack} {suite}");
         assert!(verify.1.abs_diff(theirs[3].1) <= 3, "{stack} {suite}: {verify:?} {:?}", theirs[3]);
