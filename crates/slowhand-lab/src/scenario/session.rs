@@ -88,7 +88,7 @@ impl Session {
     pub fn auth(&self) -> Auth {
         self.auth.unwrap_or(match self.suite.key_exchange() {
             KeyExchange::Psk => Auth::Psk,
-            KeyExchange::EcdheEcdsa => Auth::Mutual,
+            _ => Auth::Mutual,
         })
     }
 
