@@ -2,6 +2,7 @@
 //! with its source, or with the reason why it is assumed.
 
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use schemars::JsonSchema;
@@ -222,6 +223,18 @@ impl Processor for Device {
             _ => 0.0,
         };
         Duration::from_nanos((us * 1e3).round() as u64)
+    }
+}
+
+/// A device that computes this many times as long as its constants say.
+pub(crate) struct Paced {
+    pub(crate) device: Arc<Device>,
+    pub(crate) factor: f64,
+}
+
+impl Processor for Paced {
+    fn time(&self, operation: Operation) -> Duration {
+        self.device.time(operation).mul_f64(self.factor)
     }
 }
 

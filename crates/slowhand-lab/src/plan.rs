@@ -1,6 +1,6 @@
 //! A scenario made ready to run: what is the same in the worlds of all seeds is worked out once.
 
-use crate::device::Device;
+use crate::device::{Device, Paced};
 use crate::energy::{Times, energy};
 use crate::input::Integer;
 use crate::record::Energy;
@@ -39,6 +39,8 @@ pub struct Plan {
     /// What carries the session at each end, where that is not datagrams.
     transports: Option<[Transport; 2]>,
     devices: [Arc<Device>; 2],
+    /// How many times as long as its device says each end computes.
+    compute_factors: [f64; 2],
 }
 
 /// TCP at one end.
@@ -129,6 +131,7 @@ impl Plan {
             sessions: [Role::Client, Role::Server].map(|role| session.config(role)),
             transports: session.protocol.is_stream().then(|| scenario.transports()),
             devices: [&scenario.client_device, &scenario.server_device].map(Arc::clone),
+            compute_factors: [scenario.client.compute_factor.get(), 1.0],
         };
         if let MacPlan::Beacon { config, parents } = &plan.mac {
             let streams = Streams::new(0);
@@ -232,7 +235,8 @@ impl Plan {
 
     fn build_session(&self, side: usize, seed: [u8; 32]) -> Result<Box<dyn Session>, BuildError> {
         let config = SessionConfig { seed, ..self.sessions[side].clone() };
-        slowhand_tls::build(&config, self.devices[side].clone())
+        let processor = Paced { device: self.devices[side].clone(), factor: self.compute_factors[side] };
+        slowhand_tls::build(&config, Arc::new(processor))
     }
 }
 

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize, Serializer};
 use slowhand_net::address::NodeId;
 
 use super::network::MAX_NODE;
-use crate::input::{Integer, Milliseconds, Probability, Seconds};
+use crate::input::{Integer, Milliseconds, NonNegative, Probability, Seconds};
 
 /// The nodes that open sessions.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
@@ -18,6 +18,10 @@ pub struct Client {
     /// What the client runs on: the name of a device (`openmote-cc2538`, `wismote`, `greennet`, `linux-host`) or
     /// the path of a file that describes one, relative to the scenario.
     pub device: String,
+    /// How many times as long as its device says the client computes: 0.1 with an accelerator ten times as fast, 0 in no
+    /// time. Default: 1.
+    #[serde(default = "as_the_device_says")]
+    pub compute_factor: NonNegative,
     /// The nodes that open a session each. Default: the last node of a line; every leaf of a star, a
     /// tree or a list of links.
     pub nodes: Option<Vec<Integer<1, MAX_NODE>>>,
@@ -27,6 +31,10 @@ pub struct Client {
     /// Each client starts at a time drawn uniformly from this span after that. Default: the period of the link layer
     /// (slotframe, check interval, beacon interval), so that a start falls anywhere in it.
     pub start_spread_s: Option<Seconds>,
+}
+
+fn as_the_device_says() -> NonNegative {
+    NonNegative::constant(1.0)
 }
 
 /// The node or host that accepts sessions.

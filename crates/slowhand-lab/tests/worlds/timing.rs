@@ -86,3 +86,15 @@ fn a_segment_is_acknowledged_while_the_device_computes() {
     assert_eq!((interrupted.outcome, interrupted.retransmissions_spurious), (Outcome::Completed, 0));
     assert!(waiting.outcome == Outcome::Completed && waiting.retransmissions_spurious > 0, "{waiting:?}");
 }
+
+#[test]
+fn a_client_computes_as_many_times_as_long_as_the_scenario_says() {
+    let computed = |factor: &str| {
+        let changes = [MBEDTLS_PSK, &["client.device=openmote-cc2538", factor]].concat();
+        only(plan(&changes).run(1, &mut ())).compute_client_s
+    };
+    let once = computed("client.compute_factor=1");
+    assert!(once > 0.01);
+    assert!((computed("client.compute_factor=2.5") / once - 2.5).abs() < 1e-6);
+    assert_eq!(computed("client.compute_factor=0"), 0.0);
+}
