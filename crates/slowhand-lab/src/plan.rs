@@ -230,6 +230,11 @@ impl Plan {
         &self.devices[usize::from(self.server == Host::Node(node))]
     }
 
+    /// The client's device (side 0) or the server's (1).
+    pub(crate) fn device_of_side(&self, side: usize) -> &Device {
+        &self.devices[side]
+    }
+
     fn build_session(&self, side: usize, seed: [u8; 32]) -> Result<Box<dyn Session>, BuildError> {
         let config = SessionConfig { seed, ..self.sessions[side].clone() };
         slowhand_tls::build(&config, self.devices[side].clone())
