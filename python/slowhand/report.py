@@ -39,6 +39,7 @@ METRICS = {
     "Energy of the client": {
         "energy_client_mj": ("total", "mJ"),
         "energy_client_cpu_mj": ("computing", "mJ"),
+        "energy_client_tpm_mj": ("TPM", "mJ"),
         "energy_client_tx_mj": ("sending", "mJ"),
         "energy_client_rx_mj": ("receiving", "mJ"),
         "energy_client_listen_mj": ("idle listening", "mJ"),
@@ -51,8 +52,8 @@ METRICS = {
 }
 """The label and unit of every metric, in the order in which they are shown."""
 
-IF_ANY = {"frames_control", "bytes_control"}
-"""Metrics that only some link layers have: shown where they are not zero throughout."""
+IF_ANY = {"frames_control", "bytes_control", "energy_client_tpm_mj"}
+"""Metrics that only some link layers or devices have: shown where they are not zero throughout."""
 
 Statistics = dict[str, Any]
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer};
-use slowhand_tls::{Aead, AeadMode, Curve, Operation, Processor};
+use slowhand_tls::{Aead, AeadMode, Cbc, Curve, Operation, Processor};
 
 use crate::input::{Document, InputError, NonNegative};
 
@@ -15,10 +15,11 @@ use crate::input::{Document, InputError, NonNegative};
 const SHA512_TO_SHA256: f64 = 4.0;
 
 /// The devices that are built in, by name.
-const BUILT_IN: [(&str, &str); 4] = [
+const BUILT_IN: [(&str, &str); 5] = [
     ("openmote-cc2538", include_str!("../../../devices/openmote-cc2538.toml")),
     ("wismote", include_str!("../../../devices/wismote.toml")),
     ("greennet", include_str!("../../../devices/greennet.toml")),
+    ("opal-tpm", include_str!("../../../devices/opal-tpm.toml")),
     ("linux-host", include_str!("../../../devices/linux-host.toml")),
 ];
 
@@ -36,6 +37,19 @@ pub struct Device {
     pub processor: Machine,
     /// How long it takes for each cryptographic operation.
     pub crypto: CryptoTimes,
+    /// The chip that does RSA for it, if it has one.
+    pub tpm: Option<Tpm>,
+}
+
+/// A Trusted Platform Module: it keeps the private keys, and all RSA with keys up to a length is done by it. How long it
+/// takes stands among the [`CryptoTimes`]. The processor waits for it actively.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Tpm {
+    /// What it draws while it computes, beside the processor, in milliamperes. At other times it sleeps.
+    pub active_ma: Constant,
+    /// The longest RSA key that it has room for, in bits; the processor computes with longer ones.
+    pub max_rsa_bits: Constant,
 }
 
 /// Currents in milliamperes. Processor and radio draw theirs at the same time (Energest's method:
@@ -71,11 +85,13 @@ pub struct Machine {
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CryptoTimes {
+    /// One compression of SHA-1 (a block of 64 octets), in microseconds.
+    pub sha1_block_us: Constant,
     /// One compression of SHA-256 (a block of 64 octets), in microseconds. One of SHA-512 (128 octets, SHA-384 too) is
     /// taken as four: 80 rounds against 64 (FIPS 180-4) on words of twice the length, each worth about three operations
     /// on 32 bits (assumed; too much for a processor of 64 bits, where hashing weighs nothing).
     pub sha256_block_us: Constant,
-    /// One AES-128 block (16 octets) within CCM or GCM, in microseconds. AES-256 takes 14 rounds where
+    /// One AES-128 block (16 octets) within CCM, GCM or CBC, in microseconds. AES-256 takes 14 rounds where
     /// AES-128 takes 10 (FIPS 197), so 1.4 times as long.
     pub aes_block_us: Constant,
     /// One multiplication of GCM's GHASH (16 octets), in microseconds.
@@ -84,6 +100,22 @@ pub struct CryptoTimes {
     pub secp192r1: CurveTimes,
     /// Operations on NIST P-256.
     pub secp256r1: CurveTimes,
+    /// Operations with keys of 1024 bits.
+    pub rsa1024: RsaTimes,
+    /// Operations with keys of 2048 bits.
+    pub rsa2048: RsaTimes,
+    /// Operations with keys of 3072 bits.
+    pub rsa3072: RsaTimes,
+}
+
+/// How long RSA takes with keys of one length, in milliseconds.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RsaTimes {
+    /// An exponentiation with the private key: a signature or a decryption.
+    pub private_ms: Constant,
+    /// One with the public key, 65537: the verification of a signature or an encryption.
+    pub public_ms: Constant,
 }
 
 /// How long operations on a curve take, in milliseconds.
@@ -194,9 +226,33 @@ impl Device {
         }
     }
 
+    fn rsa(&self, bits: u16) -> &RsaTimes {
+        match bits {
+            ..=1024 => &self.crypto.rsa1024,
+            1025..=2048 => &self.crypto.rsa2048,
+            _ => &self.crypto.rsa3072,
+        }
+    }
+
+    /// Whether not the processor but the TPM does this.
+    pub fn is_for_tpm(&self, operation: Operation) -> bool {
+        match operation {
+            Operation::RsaSign(bits)
+            | Operation::RsaVerify(bits)
+            | Operation::RsaEncrypt(bits)
+            | Operation::RsaDecrypt(bits) => {
+                self.tpm.as_ref().is_some_and(|tpm| f64::from(bits) <= tpm.max_rsa_bits.value)
+            }
+            _ => false,
+        }
+    }
+
+    fn cbc_us(&self, cbc: Cbc) -> f64 {
+        f64::from(cbc.aes_blocks()) * rounds(cbc.key_bits) * self.crypto.aes_block_us.value
+    }
+
     fn aead_us(&self, aead: Aead) -> f64 {
-        let rounds = if aead.key_bits == 256 { 1.4 } else { 1.0 };
-        let cipher = f64::from(aead.aes_blocks()) * rounds * self.crypto.aes_block_us.value;
+        let cipher = f64::from(aead.aes_blocks()) * rounds(aead.key_bits) * self.crypto.aes_block_us.value;
         let ghash = match aead.mode {
             AeadMode::Ccm => 0.0,
             // The blocks of additional data and of ciphertext, and one of lengths (NIST SP 800-38D, 7.1).
@@ -209,16 +265,25 @@ impl Device {
     }
 }
 
+/// The rounds of AES with a key of this length in those of AES-128.
+fn rounds(key_bits: u16) -> f64 {
+    if key_bits == 256 { 1.4 } else { 1.0 }
+}
+
 impl Processor for Device {
     fn time(&self, operation: Operation) -> Duration {
         let us = match operation {
+            Operation::Sha1 { blocks } => f64::from(blocks) * self.crypto.sha1_block_us.value,
             Operation::Sha256 { blocks } => f64::from(blocks) * self.crypto.sha256_block_us.value,
             Operation::Sha512 { blocks } => f64::from(blocks) * SHA512_TO_SHA256 * self.crypto.sha256_block_us.value,
             Operation::Seal(aead) | Operation::Open(aead) => self.aead_us(aead),
+            Operation::CbcEncrypt(cbc) | Operation::CbcDecrypt(cbc) => self.cbc_us(cbc),
             Operation::EcdhKeyGeneration(curve) => self.curve(curve).ecdh_generate_ms.value * 1e3,
             Operation::EcdhSharedSecret(curve) => self.curve(curve).ecdh_agree_ms.value * 1e3,
             Operation::EcdsaSign(curve) => self.curve(curve).ecdsa_sign_ms.value * 1e3,
             Operation::EcdsaVerify(curve) => self.curve(curve).ecdsa_verify_ms.value * 1e3,
+            Operation::RsaSign(bits) | Operation::RsaDecrypt(bits) => self.rsa(bits).private_ms.value * 1e3,
+            Operation::RsaVerify(bits) | Operation::RsaEncrypt(bits) => self.rsa(bits).public_ms.value * 1e3,
             // The enum may grow; what is not priced is free, and a test holds that all of today's are.
             _ => 0.0,
         };

@@ -15,6 +15,8 @@ pub(crate) struct Times {
     pub(crate) radio: RadioTimes,
     /// The CPU computing cryptography.
     pub(crate) computed: Duration,
+    /// The part of that in which the TPM computes and the CPU waits for it.
+    pub(crate) tpm: Duration,
     /// The CPU waiting actively for the MAC.
     pub(crate) waited: Duration,
 }
@@ -30,6 +32,7 @@ pub(crate) fn energy(device: &Device, times: Times) -> Energy {
     let asleep = times.elapsed.as_secs_f64() - active;
     let radio = &times.radio;
     Energy {
+        tpm_mj: device.tpm.as_ref().map_or(0.0, |tpm| mj(tpm.active_ma.value, times.tpm.as_secs_f64())),
         cpu_mj: mj(current.cpu_active_ma.value, active),
         tx_mj: mj(current.radio_tx_ma.value, radio.transmit.as_secs_f64()),
         rx_mj: mj(current.radio_rx_ma.value, radio.receive.as_secs_f64()),

@@ -119,6 +119,7 @@ impl Inspection {
             ("cpu_wait_s", number(|n| n.waited.as_secs_f64())),
             ("energy_mj", number(|n| n.energy.total_mj())),
             ("energy_cpu_mj", number(|n| n.energy.cpu_mj)),
+            ("energy_tpm_mj", number(|n| n.energy.tpm_mj)),
             ("energy_tx_mj", number(|n| n.energy.tx_mj)),
             ("energy_rx_mj", number(|n| n.energy.rx_mj)),
             ("energy_listen_mj", number(|n| n.energy.listen_mj)),

@@ -233,6 +233,11 @@ impl Plan {
         &self.devices[usize::from(self.server == Host::Node(node))]
     }
 
+    /// The client's device (side 0) or the server's (1).
+    pub(crate) fn device_of_side(&self, side: usize) -> &Device {
+        &self.devices[side]
+    }
+
     fn build_session(&self, side: usize, seed: [u8; 32]) -> Result<Box<dyn Session>, BuildError> {
         let config = SessionConfig { seed, ..self.sessions[side].clone() };
         let processor = Paced { device: self.devices[side].clone(), factor: self.compute_factors[side] };

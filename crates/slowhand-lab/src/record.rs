@@ -40,6 +40,8 @@ impl Outcome {
 pub struct Energy {
     /// The CPU while it computes or waits actively.
     pub cpu_mj: f64,
+    /// The TPM while it computes, where the device has one.
+    pub tpm_mj: f64,
     /// The radio while it sends.
     pub tx_mj: f64,
     /// The radio while it receives a frame.
@@ -53,7 +55,7 @@ pub struct Energy {
 impl Energy {
     /// All of it.
     pub fn total_mj(&self) -> f64 {
-        self.cpu_mj + self.tx_mj + self.rx_mj + self.listen_mj + self.sleep_mj
+        self.cpu_mj + self.tpm_mj + self.tx_mj + self.rx_mj + self.listen_mj + self.sleep_mj
     }
 }
 
@@ -147,6 +149,7 @@ pub fn columns(records: &[Record]) -> Vec<(&'static str, Column)> {
         ("compute_server_s", number(|r| r.compute_server_s)),
         ("energy_client_mj", number(|r| r.energy_client.total_mj())),
         ("energy_client_cpu_mj", number(|r| r.energy_client.cpu_mj)),
+        ("energy_client_tpm_mj", number(|r| r.energy_client.tpm_mj)),
         ("energy_client_tx_mj", number(|r| r.energy_client.tx_mj)),
         ("energy_client_rx_mj", number(|r| r.energy_client.rx_mj)),
         ("energy_client_listen_mj", number(|r| r.energy_client.listen_mj)),

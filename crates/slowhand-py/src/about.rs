@@ -66,13 +66,25 @@ fn assumed(device: &Device) -> Vec<String> {
         ("radio_sleep_ma", &current.radio_sleep_ma),
         ("clock_mhz", &device.processor.clock_mhz),
         ("ram_kib", &device.processor.ram_kib),
+        ("sha1_block_us", &crypto.sha1_block_us),
         ("sha256_block_us", &crypto.sha256_block_us),
         ("aes_block_us", &crypto.aes_block_us),
         ("ghash_block_us", &crypto.ghash_block_us),
     ];
     let curves = [("secp192r1", &crypto.secp192r1), ("secp256r1", &crypto.secp256r1)];
     let single = single.into_iter().filter(|(_, constant)| constant.is_assumed()).map(|(name, _)| name.to_owned());
-    single.chain(curves.into_iter().flat_map(|(curve, times)| assumed_of_curve(curve, times))).collect()
+    let rsa = [("rsa1024", &crypto.rsa1024), ("rsa2048", &crypto.rsa2048), ("rsa3072", &crypto.rsa3072)];
+    let rsa = rsa.into_iter().flat_map(|(key, times)| {
+        let times = [("private_ms", &times.private_ms), ("public_ms", &times.public_ms)];
+        times.into_iter().filter(|(_, constant)| constant.is_assumed()).map(move |(name, _)| format!("{key}.{name}"))
+    });
+    let tpm = device.tpm.iter().flat_map(|tpm| [("active_ma", &tpm.active_ma), ("max_rsa_bits", &tpm.max_rsa_bits)]);
+    let tpm = tpm.filter(|(_, constant)| constant.is_assumed()).map(|(name, _)| format!("tpm.{name}"));
+    single
+        .chain(curves.into_iter().flat_map(|(curve, times)| assumed_of_curve(curve, times)))
+        .chain(rsa)
+        .chain(tpm)
+        .collect()
 }
 
 fn assumed_of_curve<'a>(curve: &'a str, times: &'a CurveTimes) -> impl Iterator<Item = String> + 'a {

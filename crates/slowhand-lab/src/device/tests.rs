@@ -37,6 +37,7 @@ fn every_operation_has_its_price_on_every_device() {
     for name in Device::names() {
         for curve in [Curve::Secp192r1, Curve::Secp256r1] {
             for operation in [
+                Operation::Sha1 { blocks: 1 },
                 Operation::Sha256 { blocks: 1 },
                 Operation::Sha512 { blocks: 1 },
                 Operation::Seal(aead),
@@ -45,11 +46,39 @@ fn every_operation_has_its_price_on_every_device() {
                 Operation::EcdhSharedSecret(curve),
                 Operation::EcdsaSign(curve),
                 Operation::EcdsaVerify(curve),
+                Operation::CbcEncrypt(Cbc { key_bits: 128, octets: 16 }),
+                Operation::CbcDecrypt(Cbc { key_bits: 128, octets: 16 }),
+                Operation::RsaSign(1024),
+                Operation::RsaVerify(1024),
+                Operation::RsaEncrypt(2048),
+                Operation::RsaDecrypt(3072),
             ] {
                 assert!(device(name).time(operation) > Duration::ZERO, "{name}: {operation:?}");
             }
         }
     }
+}
+
+/// By hand, from the constants in the file: the TPM has room for 2048 bits, and 255 octets are five blocks of SHA-1 and 16
+/// of AES.
+#[test]
+fn a_tpm_does_rsa_as_far_as_its_keys_reach() {
+    let opal = device("opal-tpm");
+    let millis = |operation| opal.time(operation).as_secs_f64() * 1e3;
+    assert_eq!(millis(Operation::RsaSign(2048)), 1700.0);
+    assert_eq!(millis(Operation::RsaDecrypt(1024)), 212.5);
+    assert_eq!(millis(Operation::RsaVerify(2048)), 57.0);
+    assert_eq!(millis(Operation::Sha1 { blocks: 5 }), 9.0);
+    assert_eq!(millis(Operation::CbcEncrypt(Cbc { key_bits: 128, octets: 256 })), 12.0);
+    assert_eq!(millis(Operation::CbcDecrypt(Cbc { key_bits: 256, octets: 256 })), 16.8);
+    for bits in [1024, 2048] {
+        for operation in [Operation::RsaSign, Operation::RsaVerify, Operation::RsaEncrypt, Operation::RsaDecrypt] {
+            assert!(opal.is_for_tpm(operation(bits)));
+        }
+    }
+    assert!(!opal.is_for_tpm(Operation::RsaSign(3072)));
+    assert!(!opal.is_for_tpm(Operation::Sha1 { blocks: 1 }));
+    assert!(!device("wismote").is_for_tpm(Operation::RsaSign(1024)));
 }
 
 #[test]

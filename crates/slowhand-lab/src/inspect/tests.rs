@@ -49,7 +49,7 @@ proptest! {
             prop_assert_eq!(totals, [transmit, receive, listen], "node {}", node.node);
             // Energest's method written out: volts times milliamperes times seconds.
             let device = if scenario.server.at == ServerAt::Node(NodeId(node.node)) { &scenario.server_device } else { &scenario.client_device };
-            let Device { supply_v, current, .. } = &**device;
+            let Device { supply_v, current, tpm: None, .. } = &**device else { panic!("a TPM") };
             let active = (node.computed + node.waited).as_secs_f64();
             let charge = current.cpu_active_ma.value * active
                 + current.cpu_sleep_ma.value * (node.elapsed.as_secs_f64() - active)

@@ -28,9 +28,12 @@ pub struct Session {
     pub suite: Suite,
     /// Who proves who they are. Default: `psk` with a PSK suite, else `mutual`.
     pub auth: Option<Auth>,
-    /// The curve of key exchange and signatures. Default: `secp256r1`.
+    /// The curve of key exchange and ECDSA signatures. Default: `secp256r1`.
     #[serde(default = "p256")]
     pub curve: Curve,
+    /// The length in bits of the keys in the certificates with a suite of RSA: 1024, 2048 or 3072. Default: 2048.
+    #[serde(default = "rsa2048")]
+    pub rsa_bits: Integer<1, 65_535>,
     /// Whether the server answers the first ClientHello with a cookie (HelloVerifyRequest, RFC 6347
     /// section 4.2.1). Default: true.
     #[serde(default = "yes")]
@@ -106,6 +109,7 @@ impl Session {
             Auth::Mutual | Auth::Psk => slowhand_tls::Auth::Mutual,
         };
         config.curve = self.curve;
+        config.rsa_bits = self.rsa_bits.get() as u16;
         if let Some(identity) = &self.psk_identity {
             config.psk_identity.clone_from(identity);
         }
@@ -145,6 +149,10 @@ fn dtls12() -> Protocol {
 
 fn p256() -> Curve {
     Curve::Secp256r1
+}
+
+fn rsa2048() -> Integer<1, 65_535> {
+    Integer::constant(2_048)
 }
 
 fn yes() -> bool {

@@ -108,6 +108,8 @@ struct End {
     /// For when a timeout is in the queue.
     timer: Option<Instant>,
     computed: std::time::Duration,
+    /// The part of that in which a TPM computed.
+    tpm: std::time::Duration,
 }
 
 /// One handshake: the times that count.
@@ -125,6 +127,8 @@ struct Snapshot {
     waited: Duration,
     /// What client and server have computed for the handshake.
     computed: [std::time::Duration; 2],
+    /// The part of the client's in which its TPM computed.
+    tpm: std::time::Duration,
 }
 
 impl<'a, M: Mac> World<'a, M> {
@@ -155,8 +159,8 @@ impl<'a, M: Mac> World<'a, M> {
                     Stream::new(transport, local, (side == 0).then_some(peer), initial.below(1 << 32) as u32)
                 });
                 let computer = world.computer_of(host);
-                let computed = std::time::Duration::ZERO;
-                world.ends.push(End { session, stream, host, computer, local, peer, timer: None, computed });
+                let (computed, tpm) = Default::default();
+                world.ends.push(End { session, stream, host, computer, local, peer, timer: None, computed, tpm });
             }
             world.handshakes.push(Handshake { client, begun: None, over: None });
             let mut start = streams.stream("start", client.0.into());
@@ -202,12 +206,14 @@ impl<'a, M: Mac> World<'a, M> {
                 elapsed: to_std(now),
                 radio: self.network.radio_times(node, now),
                 computed: std::time::Duration::ZERO,
+                tpm: std::time::Duration::ZERO,
                 waited: std::time::Duration::from_micros(self.network.processor_time(node).as_micros()),
             })
             .collect();
         for end in &self.ends {
             if let Host::Node(node) = end.host {
                 times[node.index()].computed += end.computed;
+                times[node.index()].tpm += end.tpm;
             }
         }
         times
@@ -362,12 +368,18 @@ impl<'a, M: Mac> World<'a, M> {
 
     /// Takes from a session what a call has made of it.
     fn after_call(&mut self, now: Instant, end: usize) {
-        let End { session, computer, timer, computed, .. } = &mut self.ends[end];
+        let device = self.plan.device_of_side(end % 2);
+        let End { session, computer, timer, computed, tpm, .. } = &mut self.ends[end];
         while let Some(transmit) = session.poll_transmit() {
             let octets = transmit.bytes.to_vec();
             self.happenings.push(from_std(transmit.at).max(now), Happening::Send { end, octets });
         }
-        session.drain_operations(&mut |performed| *computed += performed.took);
+        session.drain_operations(&mut |performed| {
+            *computed += performed.took;
+            if device.is_for_tpm(performed.operation) {
+                *tpm += performed.took;
+            }
+        });
         let busy_until = from_std(session.busy_until());
         if busy_until > now {
             self.computers[*computer].busy_until = busy_until;
@@ -413,6 +425,7 @@ impl<'a, M: Mac> World<'a, M> {
             radio: self.network.radio_times(client, at),
             waited: self.network.processor_time(client),
             computed: [0, 1].map(|side| self.ends[client_end(handshake) + side].computed),
+            tpm: self.ends[client_end(handshake)].tpm,
         }
     }
 
@@ -448,6 +461,7 @@ impl<'a, M: Mac> World<'a, M> {
                 elapsed: std::time::Duration::from_micros(elapsed.as_micros()),
                 radio: end.radio.since(start.radio),
                 computed: end.computed[0].saturating_sub(start.computed[0]),
+                tpm: end.tpm.saturating_sub(start.tpm),
                 waited: std::time::Duration::from_micros(end.waited.saturating_sub(start.waited).as_micros()),
             }),
             queue_peak: Arc::clone(queue_peak),

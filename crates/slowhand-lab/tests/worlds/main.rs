@@ -4,6 +4,7 @@ mod losses;
 mod reproducible;
 mod sizes;
 mod timing;
+mod tpm;
 
 use slowhand_lab::plan::Plan;
 use slowhand_lab::scenario::{Override, Scenario};
