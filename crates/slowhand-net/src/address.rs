@@ -34,6 +34,11 @@ impl Eui64 {
         Self([0x02, 0x12, 0x74, 0x00, 0x00, 0x00, high, low])
     }
 
+    /// The node of the mesh whose address this is.
+    pub const fn node(self) -> NodeId {
+        NodeId(u16::from_be_bytes([self.0[6], self.0[7]]))
+    }
+
     /// The interface identifier of RFC 4291 appendix A: the EUI-64 with the universal/local bit inverted.
     pub const fn interface_identifier(self) -> [u8; 8] {
         let mut identifier = self.0;

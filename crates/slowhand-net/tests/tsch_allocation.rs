@@ -3,7 +3,8 @@
 use slowhand_net::address::{Host, NodeId};
 use slowhand_net::clock::{Duration, Instant};
 use slowhand_net::ip::Endpoint;
-use slowhand_net::network::{Config, Event, Events, Network};
+use slowhand_net::lowpan::{forwarding, recovery};
+use slowhand_net::network::{Config, Event, Events, Fragments, Network};
 use slowhand_net::radio::link::{LinkQuality, Links};
 use slowhand_net::radio::tsch::layout::Layout;
 use slowhand_net::radio::tsch::{self, Tsch};
@@ -34,6 +35,17 @@ fn exchange(network: &mut Network<Tsch>, numbers: std::ops::Range<u32>) -> usize
 
 #[test]
 fn thousands_of_datagrams_allocate_nothing() {
+    check(Fragments::Reassembled);
+    check(Fragments::Forwarded(forwarding::Limits::default()));
+    let sender = recovery::Config { timeout: Duration::from_secs(2), first_alone: true, ..Default::default() };
+    check(Fragments::Recovered { sender, forwarding: forwarding::Limits::default() });
+
+    // The counter counts: a copy of a datagram would show.
+    let one = allocation_counter::measure(|| drop(std::hint::black_box(vec![0u8; 100])));
+    assert_eq!(one.count_total, 1);
+}
+
+fn check(fragments: Fragments) {
     // Lossy, so that retransmissions, back-off and reassembly timers are part of it.
     let links: Vec<LinkQuality> =
         (0..4).flat_map(|node| LinkQuality::symmetric(NodeId(node), NodeId(node + 1), 0.8)).collect();
@@ -42,16 +54,12 @@ fn thousands_of_datagrams_allocate_nothing() {
     let layout = Layout { slotframe: 31, shared: 1, managed: 4, autonomous: true };
     let cells = layout.cells(&routes).unwrap();
     let mac = Tsch::new(tsch::Config::openwsn(31), Links::new(5, &links, &streams), cells, &streams);
-    let mut network = Network::new(mac, routes, Config::default(), &streams);
+    let mut network = Network::new(mac, routes, Config { fragments, ..Config::default() }, &streams);
 
     exchange(&mut network, 0..1000);
     let mut delivered = 0;
     let counted = allocation_counter::measure(|| delivered = exchange(&mut network, 1000..6000));
     assert!(delivered > 4900, "{delivered} of 5,000 arrived");
     // `Events` is new for each call, so its two buffers grow once: a dozen steps, whatever the number of datagrams.
-    assert!(counted.count_total <= 12, "{} allocations", counted.count_total);
-
-    // The counter counts: the same with a copy of each datagram would show.
-    let one = allocation_counter::measure(|| drop(std::hint::black_box(vec![0u8; 100])));
-    assert_eq!(one.count_total, 1);
+    assert!(counted.count_total <= 12, "{} allocations where fragments are {fragments:?}", counted.count_total);
 }

@@ -9,7 +9,7 @@ use super::reassembly::{Expired, MAX_TIMEOUT};
 use super::{Contexts, Error, Link, decompress, iphc};
 use crate::address::Eui64;
 use crate::clock::{Duration, Instant};
-use crate::ip::Ipv6Header;
+use crate::ip::{Ecn, Ipv6Header};
 
 /// Octets by which a compressed header can grow on its way from one node of a /64 to another: the interface identifiers
 /// that the first link elides (8 each), and the hop limit when it leaves 64 or 255 (1).
@@ -45,6 +45,8 @@ pub enum Route {
         to: Eui64,
         /// A datagram_tag that no packet on its way from this node to that neighbour has.
         tag: u16,
+        /// Whether this node is congested: a packet whose transport understands that is marked (RFC 3168 section 5).
+        congested: bool,
     },
     /// Nowhere.
     None,
@@ -190,11 +192,15 @@ impl Forwarder {
 
         let known = self.position(from, &header);
         let ip = Ipv6Header::parse(headers).map_err(Error::from)?;
+        let mut is_congested = false;
         let next = match known {
             Some(index) => self.entries[index].next,
             None => match route(&ip) {
                 Route::Local => None,
-                Route::Next { to, tag } => Some((to, tag)),
+                Route::Next { to, tag, congested } => {
+                    is_congested = congested;
+                    Some((to, tag))
+                }
                 Route::None => return Err(Discard::NoRoute),
             },
         };
@@ -202,11 +208,15 @@ impl Forwarder {
             None => Outcome::Local,
             Some(_) if done.checksum_elided => return Err(Discard::ChecksumElided),
             Some((to, tag)) => {
-                let hop_limit = ip.hop_limit.checked_sub(1).filter(|&left| left > 0).ok_or(Discard::HopLimit)?;
-                let ip = Ipv6Header { hop_limit, ..ip };
-                let header = FragmentHeader { datagram_tag: tag, ..header };
-                let length = self.rewrite(to, header, &ip, &headers[Ipv6Header::LENGTH..], rest, out)?;
-                Outcome::Forward { to, length }
+                let ip = a_hop_on(ip, is_congested)?;
+                let link = Link { source: self.own, destination: to };
+                let mut out = Writer::new(out);
+                FragmentHeader { datagram_tag: tag, ..header }
+                    .emit(&mut out)
+                    .and_then(|()| emit_headers(&ip, &headers[Ipv6Header::LENGTH..], link, &self.contexts, &mut out))
+                    .and_then(|()| out.slice(rest))
+                    .map_err(|_| Discard::NoSlack)?;
+                Outcome::Forward { to, length: out.written() }
             }
         };
         let index = match known {
@@ -221,30 +231,6 @@ impl Forwarder {
         };
         self.pass(index, passed);
         Ok(outcome)
-    }
-
-    /// Writes a first fragment with its headers compressed for the link to `to`; returns its octets. `udp` is empty where the
-    /// packet is of another protocol.
-    fn rewrite(
-        &self,
-        to: Eui64,
-        header: FragmentHeader,
-        ip: &Ipv6Header,
-        udp: &[u8],
-        rest: &[u8],
-        out: &mut [u8],
-    ) -> Result<usize, Discard> {
-        let link = Link { source: self.own, destination: to };
-        let mut compressed = [0; iphc::MAX_COMPRESSED];
-        let done = iphc::compress_headers(ip, udp, link, &self.contexts, &mut compressed)?;
-        let mut out = Writer::new(out);
-        header
-            .emit(&mut out)
-            .and_then(|()| out.slice(&compressed[..done.written]))
-            .and_then(|()| out.slice(&udp[done.consumed - Ipv6Header::LENGTH..]))
-            .and_then(|()| out.slice(rest))
-            .map_err(|_| Discard::NoSlack)?;
-        Ok(out.written())
     }
 
     fn later(
@@ -284,6 +270,28 @@ impl Forwarder {
             self.entries.remove(index);
         }
     }
+}
+
+/// The header of a packet that a node passes on: a hop less, and marked where the node is congested and the transport
+/// understands that.
+pub(super) fn a_hop_on(ip: Ipv6Header, congested: bool) -> Result<Ipv6Header, Discard> {
+    let hop_limit = ip.hop_limit.checked_sub(1).filter(|&left| left > 0).ok_or(Discard::HopLimit)?;
+    let ip = Ipv6Header { hop_limit, ..ip };
+    Ok(if congested && ip.ecn().is_capable() { ip.with_ecn(Ecn::CongestionExperienced) } else { ip })
+}
+
+/// Writes headers compressed for `link`. `udp` is empty where the packet is of another protocol.
+pub(super) fn emit_headers(
+    ip: &Ipv6Header,
+    udp: &[u8],
+    link: Link,
+    contexts: &Contexts,
+    out: &mut Writer<'_>,
+) -> Result<(), Error> {
+    let mut compressed = [0; iphc::MAX_COMPRESSED];
+    let done = iphc::compress_headers(ip, udp, link, contexts, &mut compressed)?;
+    out.slice(&compressed[..done.written])?;
+    out.slice(&udp[done.consumed - Ipv6Header::LENGTH..])
 }
 
 /// A virtual reassembly buffer.

@@ -96,6 +96,8 @@ pub struct Expired {
 pub struct Occupancy {
     /// Buffers taken.
     pub buffers: usize,
+    /// Fragments received into them.
+    pub fragments: usize,
     /// Octets received into them.
     pub received: usize,
     /// Octets that the packets in them will have when complete: what a node that allocates by
@@ -104,9 +106,11 @@ pub struct Occupancy {
 }
 
 impl Occupancy {
-    fn max(self, other: Self) -> Self {
+    /// The greater of each number.
+    pub fn max(self, other: Self) -> Self {
         Self {
             buffers: self.buffers.max(other.buffers),
+            fragments: self.fragments.max(other.fragments),
             received: self.received.max(other.received),
             reserved: self.reserved.max(other.reserved),
         }
@@ -232,6 +236,7 @@ impl Reassembler {
             Place::Free => {}
         }
         buffer.write(&fragment);
+        self.occupancy.fragments += 1;
         self.occupancy.received += fragment.extent.len();
         self.peak = self.peak.max(self.occupancy);
         if !buffer.is_complete() {
@@ -264,6 +269,7 @@ impl Reassembler {
         self.taken.retain(|&taken| taken != index);
         self.free.push(index);
         self.occupancy.buffers -= 1;
+        self.occupancy.fragments -= self.buffers[index].fragments;
         self.occupancy.received -= self.buffers[index].received;
         self.occupancy.reserved -= self.buffers[index].key.size;
     }
@@ -328,6 +334,7 @@ struct Buffer {
     key: Key,
     datagram: u32,
     started: Instant,
+    fragments: usize,
     received: usize,
     checksum_elided: bool,
     octets: Box<[u8]>,
@@ -360,6 +367,7 @@ impl Buffer {
             key: Key { link: Link { source: nobody, destination: nobody }, tag: 0, size: 0 },
             datagram: 0,
             started: Instant::ZERO,
+            fragments: 0,
             received: 0,
             checksum_elided: false,
             octets: vec![0; longest].into(),
@@ -371,6 +379,7 @@ impl Buffer {
         self.key = key;
         self.datagram = datagram;
         self.started = now;
+        self.fragments = 0;
         self.received = 0;
         self.checksum_elided = false;
         self.units[..key.size.div_ceil(UNIT)].fill(Unit::Missing);
@@ -396,6 +405,7 @@ impl Buffer {
         let (headers, rest) = self.octets[extent].split_at_mut(fragment.headers_length);
         headers.copy_from_slice(&fragment.headers[..fragment.headers_length]);
         rest.copy_from_slice(fragment.rest);
+        self.fragments += 1;
         self.received += fragment.extent.len();
         self.checksum_elided |= fragment.checksum_elided;
     }

@@ -9,9 +9,11 @@
 //! 0 the offset field holds the size of the whole; an offset of 0 gives the packet up.
 
 mod receiver;
+mod router;
 mod sender;
 
 pub use receiver::{Receiver, Reception};
+pub use router::{Outcome, Router};
 pub use sender::{Config, Sender, State};
 
 use super::Error;

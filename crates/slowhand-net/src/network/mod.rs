@@ -1,20 +1,26 @@
 //! The network: UDP datagrams and TCP segments in IPv6 between the nodes of a mesh and a host on the Internet.
 //!
 //! Each node is a router: it puts the fragments of a datagram together and passes the datagram on to the next
-//! hop. Node 0 is the border router; behind it, across the [`internet`], is one host.
+//! hop, or passes on the fragments themselves ([`Fragments`]). Node 0 is the border router; behind it, across the
+//! [`internet`], is one host.
 
+mod hop;
 pub mod internet;
+mod loss;
+mod recovering;
 
-use crate::address::{Eui64, Host, NodeId};
+use crate::address::{Host, NodeId};
 use crate::clock::{Duration, Instant};
 use crate::ip::{self, Endpoint, Ipv6Header, TcpPacket, UdpDatagram, next_header};
-use crate::lowpan::reassembly::{Discard, Limits, Occupancy, Outcome};
-use crate::lowpan::{self, Contexts, FRAME_CAPACITY, Fragmenter, Link, Reassembler};
+use crate::lowpan::reassembly::{Limits, Occupancy};
+use crate::lowpan::{self, Contexts, FRAME_CAPACITY, forwarding, recovery};
 use crate::queue::EventQueue;
 use crate::radio::{DatagramId, DropReason, Indication, Mac, Observer, RadioTimes};
-use crate::random::{Probability, Stream, Streams};
+use crate::random::{Probability, Streams};
 use crate::route::Routes;
+use hop::Node;
 use internet::Internet;
+use loss::Losses;
 
 /// What a network is made of, its link layer apart.
 #[derive(Clone, Debug)]
@@ -28,6 +34,8 @@ pub struct Config {
     pub frame_capacity: usize,
     /// How much each node can reassemble.
     pub reassembly: Limits,
+    /// What becomes of fragments between the two ends of the mesh that a datagram crosses.
+    pub fragments: Fragments,
     /// The way between border router and Internet host.
     pub internet: internet::Config,
 }
@@ -39,9 +47,28 @@ impl Default for Config {
             dropped_frames: Vec::new(),
             frame_capacity: FRAME_CAPACITY,
             reassembly: Limits::default(),
+            fragments: Fragments::default(),
             internet: internet::Config::default(),
         }
     }
+}
+
+/// What becomes of fragments between the two ends of the mesh that a datagram crosses. What fits one frame goes from hop
+/// to hop as it is.
+#[derive(Clone, Copy, Debug, Default)]
+pub enum Fragments {
+    /// They are put together at every hop (RFC 4944; route-over as in RFC 6606).
+    #[default]
+    Reassembled,
+    /// They are forwarded one by one, along the way of the first (RFC 8930).
+    Forwarded(forwarding::Limits),
+    /// They are forwarded so too, and those that are lost are sent again from the first end (RFC 8931).
+    Recovered {
+        /// What the first end does; the capacity is [`Config::frame_capacity`] where that is less.
+        sender: recovery::Config,
+        /// How many datagrams a node can forward; a path is forgotten when it was not used for the timeout.
+        forwarding: forwarding::Limits,
+    },
 }
 
 /// A mesh under one MAC, and the Internet host behind its border router.
@@ -53,22 +80,12 @@ pub struct Network<M> {
     config: Config,
     nodes: Vec<Node>,
     internet: Internet,
-    /// Frames that have come to the MAC so far.
-    frames: u64,
-    /// Nodes whose reassembly may have to give something up.
+    losses: Losses,
+    /// Nodes that may have to give something up, or to send a fragment again.
     timers: EventQueue<NodeId>,
     indications: Vec<Indication>,
     /// The packet that is being passed on; kept for its memory.
     packet: Vec<u8>,
-}
-
-#[derive(Debug)]
-struct Node {
-    reassembler: Reassembler,
-    /// When the earliest timer of this node that is in the queue fires.
-    timer: Option<Instant>,
-    next_tag: u16,
-    losses: Stream,
 }
 
 /// Something the layer above has to know of.
@@ -97,7 +114,8 @@ pub enum Event<'a> {
         packet: TcpPacket<'a>,
     },
     /// A part of a datagram was lost, and with it the datagram; but where acknowledgements are lost, a frame
-    /// is given up that has arrived, and a delivery may still follow.
+    /// is given up that has arrived, and a delivery may still follow. Where fragments are recovered, one that is lost
+    /// is no loss of the datagram: that its sender gives it up is.
     Lost {
         /// Where: the node that gave it up, or the host on the way to whom it was lost.
         host: Host,
@@ -172,20 +190,14 @@ impl<M: Mac> Network<M> {
     /// A network of the nodes of `routes`, under `mac`.
     pub fn new(mac: M, routes: Routes, config: Config, streams: &Streams) -> Self {
         let contexts = Contexts::mesh();
-        let node = |index| Node {
-            reassembler: Reassembler::new(config.reassembly, contexts.clone()),
-            timer: None,
-            next_tag: 0,
-            losses: streams.stream("fragment loss", index),
-        };
         Self {
-            nodes: (0..routes.nodes() as u64).map(node).collect(),
+            nodes: (0..routes.nodes()).map(|id| Node::new(NodeId(id as u16), &config, &contexts)).collect(),
+            losses: Losses::new(config.fragment_loss, config.dropped_frames.clone(), routes.nodes(), streams),
             internet: Internet::new(config.internet.clone(), streams),
             mac,
             routes,
             contexts,
             config,
-            frames: 0,
             timers: EventQueue::default(),
             indications: Vec::new(),
             packet: Vec::new(),
@@ -321,35 +333,7 @@ impl<M: Mac> Network<M> {
 
     /// How much has been in reassembly at a node at most.
     pub fn reassembly_peak(&self, node: NodeId) -> Occupancy {
-        self.nodes[node.index()].reassembler.peak()
-    }
-
-    fn handle_indication(&mut self, now: Instant, indication: Indication, events: &mut Events) {
-        match indication {
-            Indication::Received { node, from, datagram, payload } => {
-                let (source, destination) = (Eui64::of_node(from), Eui64::of_node(node));
-                let mut packet = std::mem::take(&mut self.packet);
-                let reassembler = &mut self.nodes[node.index()].reassembler;
-                match reassembler.handle_fragment(now, source, destination, &payload, datagram) {
-                    Outcome::Complete { packet: complete, datagram } => {
-                        packet.clear();
-                        packet.extend_from_slice(complete);
-                        self.arrive(now, node, &mut packet, datagram, events);
-                    }
-                    Outcome::Incomplete => self.arm_timer(node),
-                    Outcome::Discarded(reason) => {
-                        // Of an overlap it is the packet in the buffer that is gone, and this one with it.
-                        if let Discard::Overlap { datagram: buffered } = reason {
-                            events.lost(Host::Node(node), buffered, DropReason::Malformed);
-                        }
-                        events.lost(Host::Node(node), datagram, discarded(reason));
-                    }
-                }
-                self.packet = packet;
-            }
-            Indication::Dropped { node, datagram, reason } => events.lost(Host::Node(node), datagram, reason),
-            Indication::Sent { .. } => {}
-        }
+        self.nodes[node.index()].reassembly_peak()
     }
 
     /// A whole packet is at a node: it is for the node, or travels on with a hop less.
@@ -378,76 +362,17 @@ impl<M: Mac> Network<M> {
             (Host::Internet, _) => None,
         };
         match hop {
-            Some((node, next_hop)) => self.fragment(now, node, next_hop, packet, datagram, events),
+            Some((node, next_hop)) => self.cross(now, node, next_hop, packet, datagram, events),
             None if from == to => events.delivered(to, datagram, packet),
             None if self.internet.send(now, to, packet, datagram) => {}
             None => events.lost(to, datagram, DropReason::Internet),
         }
-    }
-
-    /// Gives the MAC of `node` the frames of a packet.
-    fn fragment(
-        &mut self,
-        now: Instant,
-        node: NodeId,
-        next_hop: NodeId,
-        packet: &[u8],
-        datagram: DatagramId,
-        events: &mut Events,
-    ) {
-        let link = Link { source: Eui64::of_node(node), destination: Eui64::of_node(next_hop) };
-        let Node { next_tag, losses, .. } = &mut self.nodes[node.index()];
-        let mut frame = [0; FRAME_CAPACITY];
-        let capacity = self.config.frame_capacity.min(FRAME_CAPACITY);
-        let mut fragmenter = match Fragmenter::new(packet, link, &self.contexts, *next_tag, capacity) {
-            Ok(fragmenter) => fragmenter,
-            Err(_) => return events.lost(Host::Node(node), datagram, DropReason::Malformed),
-        };
-        if fragmenter.frames() > 1 {
-            *next_tag = next_tag.wrapping_add(1);
-        }
-        while let Ok(Some(length)) = fragmenter.next_frame(packet, &mut frame) {
-            self.frames += 1;
-            let dropped = self.config.dropped_frames.binary_search(&self.frames).is_ok();
-            let given = match losses.happens(self.config.fragment_loss) || dropped {
-                true => Err(DropReason::InjectedLoss),
-                false => self.mac.enqueue(now, node, next_hop, &frame[..length], datagram),
-            };
-            if let Err(reason) = given {
-                events.lost(Host::Node(node), datagram, reason);
-            }
-        }
-    }
-
-    /// Sees to it that the node's reassembly is asked when something is to be given up.
-    fn arm_timer(&mut self, node: NodeId) {
-        let Node { reassembler, timer, .. } = &mut self.nodes[node.index()];
-        if let Some(deadline) = reassembler.deadline().filter(|&at| timer.is_none_or(|armed| at < armed)) {
-            *timer = Some(deadline);
-            self.timers.push(deadline, node);
-        }
-    }
-
-    fn handle_timer(&mut self, now: Instant, node: NodeId, events: &mut Events) {
-        self.nodes[node.index()].timer = None;
-        while let Some(expired) = self.nodes[node.index()].reassembler.handle_timeout(now) {
-            events.lost(Host::Node(node), expired.datagram, DropReason::ReassemblyTimeout);
-        }
-        self.arm_timer(node);
     }
 }
 
 /// To whom a packet is addressed; none where that is nobody in this world.
 fn destination(packet: &[u8]) -> Option<Host> {
     Host::of_address(Ipv6Header::parse(packet).ok()?.destination)
-}
-
-fn discarded(reason: Discard) -> DropReason {
-    match reason {
-        Discard::Full => DropReason::ReassemblyFull,
-        Discard::TooLong(_) => DropReason::ReassemblyTooLong,
-        Discard::Malformed(_) | Discard::Overlap { .. } | Discard::Aborted { .. } => DropReason::Malformed,
-    }
 }
 
 // The sizes that the lowpan room counts in and those of a frame are one fact.

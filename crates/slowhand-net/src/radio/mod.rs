@@ -44,10 +44,20 @@ pub enum DropReason {
     InjectedLoss,
     /// All reassembly buffers were taken.
     ReassemblyFull,
-    /// The datagram was longer than a reassembly buffer.
+    /// The datagram was longer than a reassembly buffer, or than its fragments can count.
     ReassemblyTooLong,
     /// A fragment was missing when the reassembly timer fired.
     ReassemblyTimeout,
+    /// Fragments are forwarded one by one, and every virtual reassembly buffer was taken.
+    ForwardingFull,
+    /// Fragments are forwarded one by one, and not all came through before the node forgot where they go.
+    ForwardingTimeout,
+    /// Fragments are forwarded one by one, and this one came without the first, which says where they go.
+    FirstFragmentMissing,
+    /// The compressed header grew on its way, and its fragment did not fit a frame any more.
+    NoSlack,
+    /// Fragments are recovered, and one was sent as often as allowed and never acknowledged, or a node had no room.
+    RecoveryFailed,
     /// The received octets were no valid 6LoWPAN.
     Malformed,
     /// No node of the mesh has the destination's address.
@@ -72,6 +82,11 @@ impl DropReason {
             Self::ReassemblyFull => "reassembly_full",
             Self::ReassemblyTooLong => "reassembly_too_long",
             Self::ReassemblyTimeout => "reassembly_timeout",
+            Self::ForwardingFull => "forwarding_full",
+            Self::ForwardingTimeout => "forwarding_timeout",
+            Self::FirstFragmentMissing => "first_fragment_missing",
+            Self::NoSlack => "no_slack",
+            Self::RecoveryFailed => "recovery_failed",
             Self::Malformed => "malformed",
             Self::NoRoute => "no_route",
             Self::HopLimit => "hop_limit",

@@ -7,7 +7,7 @@ use slowhand_net::clock::{Duration, Instant};
 use slowhand_net::ip::{Endpoint, UdpDatagram, ipv6, udp_datagram};
 use slowhand_net::lowpan::forwarding::{self, Discard, Forwarder, Outcome, Route, SLACK};
 use slowhand_net::lowpan::reassembly::{self, Limits, Reassembler};
-use slowhand_net::lowpan::recovery::{Config, Receiver, RfragAck, Sender, State};
+use slowhand_net::lowpan::recovery::{Config, Receiver, RfragAck, Router, Sender, State};
 use slowhand_net::lowpan::{Contexts, FRAME_CAPACITY, Fragmenter, Link};
 
 #[test]
@@ -28,7 +28,7 @@ fn without_slack_the_grown_header_does_not_fit() {
     let mut fragmenter = Fragmenter::new(&packet, link, &Contexts::mesh(), 1, FRAME_CAPACITY).unwrap();
     let (mut frame, mut out) = ([0; FRAME_CAPACITY], [0; FRAME_CAPACITY]);
     let length = fragmenter.next_frame(&packet, &mut frame).unwrap().unwrap();
-    let next = |_: &_| Route::Next { to: node(0), tag: 9 };
+    let next = |_: &_| Route::Next { to: node(0), tag: 9, congested: false };
     let outcome = forwarder.handle_fragment(Instant::ZERO, node(2), &frame[..length], 0, next, &mut out);
     assert_eq!(outcome, Outcome::Discarded(Discard::NoSlack));
     assert_eq!(forwarder.occupancy(), 0);
@@ -52,7 +52,7 @@ fn an_entry_is_forgotten_when_its_time_has_come() {
         let fragmenter = Fragmenter::new(&packet, link, &Contexts::mesh(), tag, FRAME_CAPACITY).unwrap();
         let (mut frame, mut out) = ([0; FRAME_CAPACITY], [0; FRAME_CAPACITY]);
         let length = fragmenter.with_slack(SLACK).next_frame(&packet, &mut frame).unwrap().unwrap();
-        let next = |_: &_| Route::Next { to: node(0), tag: 100 + tag };
+        let next = |_: &_| Route::Next { to: node(0), tag: 100 + tag, congested: false };
         let expired = forwarder.handle_timeout(at);
         (forwarder.handle_fragment(at, node(2), &frame[..length], tag.into(), next, &mut out), expired)
     };
@@ -106,12 +106,15 @@ proptest! {
         capacity in 64usize..128,
         window in 1usize..33,
         max_retries in 0u8..40,
+        first_alone in any::<bool>(),
+        slack in 0usize..20,
         losses in vec(any::<bool>(), 1..400),
     ) {
         let packet = packet(1, size);
         let link = Link { source: node(1), destination: node(0) };
-        let config = Config { capacity, window, max_retries, ..Config::default() };
-        let mut sender = Sender::new(&packet, link, &Contexts::mesh(), 1, config).unwrap();
+        let config = Config { capacity, window, max_retries, first_alone, ..Config::default() };
+        let sender = Sender::new(&packet, link, &Contexts::mesh(), 1, config).unwrap();
+        let mut sender = sender.with_slack(slack).unwrap();
         let mut receiver = Receiver::new(Limits::default(), config.persistence(), Contexts::mesh());
         // Random losses at first, then none.
         let mut losses = losses.into_iter();
@@ -159,12 +162,14 @@ proptest! {
         let mut forwarder = Forwarder::new(node(1), forwarding::Limits::default(), Contexts::mesh());
         let linger = Config::default().persistence();
         let mut receiver = Receiver::new(Limits::default(), linger, Contexts::mesh());
+        let mut router = Router::new(node(1), forwarding::Limits::default(), Contexts::mesh());
         let mut out = [0; FRAME_CAPACITY];
         for (first, rest) in &frames {
             let frame = [&[*first][..], rest].concat();
-            let next = |_: &_| Route::Next { to: node(0), tag: 9 };
+            let next = |_: &_| Route::Next { to: node(0), tag: 9, congested: false };
             forwarder.handle_fragment(Instant::ZERO, node(2), &frame, 0, next, &mut out);
             receiver.handle_fragment(Instant::ZERO, node(2), node(1), &frame, 0);
+            router.handle_fragment(Instant::ZERO, node(2), &frame, true, next, &mut out);
         }
         let packet = packet(1, 900);
         let link = Link { source: node(1), destination: node(0) };
@@ -173,6 +178,7 @@ proptest! {
             let octets = [&[0xea, 1], &rest[..4]].concat();
             let _ = sender.next_frame(Instant::ZERO, &packet, &mut out);
             sender.handle_acknowledgment(&RfragAck::parse(&octets).unwrap());
+            router.handle_acknowledgment(Instant::ZERO, node(0), &RfragAck::parse(&octets).unwrap());
         }
     }
 }
@@ -260,7 +266,7 @@ impl Line {
             let mut out = [0; FRAME_CAPACITY];
             let index = self.forwarders.len() - own;
             self.tag += 1;
-            let next = Route::Next { to: node(own as u16 - 1), tag: self.tag };
+            let next = Route::Next { to: node(own as u16 - 1), tag: self.tag, congested: false };
             match self.forwarders[index].handle_fragment(Instant::ZERO, sender, &frame, 0, |_| next, &mut out) {
                 Outcome::Forward { length, .. } => self.carry(out[..length].to_vec(), own, fate, arrived),
                 // No fragment: reassembled, that is written out, and sent on as a packet.

@@ -83,7 +83,7 @@ fn a_packet_without_a_buffer_is_discarded_and_the_others_are_not() {
     assert_eq!(reassembler.handle_fragment(at(1), FROM, TO, &two[0], 2), Outcome::Incomplete);
     let refused = reassembler.handle_fragment(at(2), FROM, TO, &three[0], 3);
     assert_eq!(refused, Outcome::Discarded(Discard::Full));
-    assert_eq!(reassembler.occupancy(), Occupancy { buffers: 2, received: 2 * 136, reserved: 600 });
+    assert_eq!(reassembler.occupancy(), Occupancy { buffers: 2, fragments: 2, received: 2 * 136, reserved: 600 });
     // A packet in one frame needs no buffer.
     let small = frames(&small, 0, FRAME_CAPACITY);
     let whole = reassembler.handle_fragment(at(3), FROM, TO, &small[0], 4);
@@ -95,7 +95,7 @@ fn a_packet_without_a_buffer_is_discarded_and_the_others_are_not() {
     // The oldest is now the second.
     assert_eq!(reassembler.deadline(), Some(at(3_001)));
     assert_eq!(reassembler.handle_fragment(at(6), FROM, TO, &three[0], 3), Outcome::Incomplete);
-    assert_eq!(reassembler.peak(), Occupancy { buffers: 2, received: 300 + 136, reserved: 600 });
+    assert_eq!(reassembler.peak(), Occupancy { buffers: 2, fragments: 4, received: 300 + 136, reserved: 600 });
 }
 
 #[test]

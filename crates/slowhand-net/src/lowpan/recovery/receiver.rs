@@ -5,7 +5,7 @@ use std::mem;
 use std::ops::Range;
 
 use super::super::fragment::MAX_DATAGRAM;
-use super::super::reassembly::{Discard, Expired, Limits, MAX_TIMEOUT, Outcome, write_out};
+use super::super::reassembly::{Discard, Expired, Limits, MAX_TIMEOUT, Occupancy, Outcome, write_out};
 use super::super::{Contexts, Error, Link, iphc};
 use super::{MAX_FRAGMENTS, Rfrag, RfragAck, bit};
 use crate::address::Eui64;
@@ -41,6 +41,7 @@ pub struct Receiver {
     delivered: VecDeque<(Instant, Key)>,
     /// Where a complete packet is written out.
     whole: Box<[u8]>,
+    peak: Occupancy,
 }
 
 impl Receiver {
@@ -61,7 +62,15 @@ impl Receiver {
             free: (0..limits.buffers).rev().collect(),
             delivered: VecDeque::with_capacity(DELIVERED),
             whole: vec![0; longest].into(),
+            peak: Occupancy::default(),
         }
+    }
+
+    /// Whether a packet is being put together, or was delivered a short time ago, that came over the link from `from` to
+    /// `to` under this tag.
+    pub fn knows(&mut self, now: Instant, from: Eui64, to: Eui64, tag: u8) -> bool {
+        let key = Key { link: Link { source: from, destination: to }, tag };
+        self.position(key).is_some() || self.was_delivered(now, key)
     }
 
     /// Takes the payload of a frame that came over the link from `from` to `to`; `datagram` as in
@@ -99,7 +108,9 @@ impl Receiver {
             return Reception::discarded(reason, Some(header.answer(RfragAck::NULL)));
         }
         let acknowledgment = buffer.acknowledge(&header);
-        if !buffer.is_complete() {
+        let is_complete = buffer.is_complete();
+        self.peak = self.peak.max(self.occupancy());
+        if !is_complete {
             return Reception { outcome: Outcome::Incomplete, acknowledgment };
         }
         self.release(index);
@@ -138,9 +149,21 @@ impl Receiver {
         })
     }
 
-    /// Buffers taken now.
-    pub fn occupancy(&self) -> usize {
-        self.taken.len()
+    /// How much is in reassembly now; [`Occupancy::reserved`] counts packets in their compressed form, once their first
+    /// fragment has said their size.
+    pub fn occupancy(&self) -> Occupancy {
+        let taken = || self.taken.iter().map(|&index| &self.buffers[index]);
+        Occupancy {
+            buffers: self.taken.len(),
+            fragments: taken().map(|buffer| buffer.bitmap.count_ones() as usize).sum(),
+            received: taken().map(|buffer| buffer.received).sum(),
+            reserved: taken().filter_map(|buffer| buffer.size).sum(),
+        }
+    }
+
+    /// The most that ever was in reassembly, each number by itself.
+    pub const fn peak(&self) -> Occupancy {
+        self.peak
     }
 
     fn was_delivered(&mut self, now: Instant, key: Key) -> bool {

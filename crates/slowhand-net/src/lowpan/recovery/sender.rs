@@ -16,13 +16,17 @@ pub struct Config {
     pub timeout: Duration,
     /// MaxFragRetries: how often a fragment is sent again before the packet is given up.
     pub max_retries: u8,
+    /// Whether the first fragment goes alone, until it is acknowledged. It sets up the path, and a router that sees
+    /// another fragment before it has the packet given up (section 6.1.2).
+    pub first_alone: bool,
 }
 
 impl Default for Config {
-    /// RIOT's defaults (`gnrc/sixlowpan/config.h`): window 16, 700 ms, 2 retries; the capacity is this project's.
+    /// RIOT's defaults (`gnrc/sixlowpan/config.h`): window 16, 700 ms, 2 retries; it lets the other fragments follow the
+    /// first at once. The capacity is this project's.
     fn default() -> Self {
         let capacity = super::super::FRAME_CAPACITY;
-        Self { capacity, window: 16, timeout: Duration::from_millis(700), max_retries: 2 }
+        Self { capacity, window: 16, timeout: Duration::from_millis(700), max_retries: 2, first_alone: false }
     }
 }
 
@@ -57,7 +61,8 @@ pub struct Sender {
     uncompressed: usize,
     /// Octets of the packet in its compressed form.
     size: usize,
-    /// Octets of that in a fragment.
+    /// Octets of that in the first fragment, and in another.
+    first: usize,
     piece: usize,
     tag: u8,
     /// Fragments of the window under way, acknowledged fragments, and those still to be sent in this flight.
@@ -88,9 +93,6 @@ impl Sender {
             return Err(Error::Capacity { needed, found: config.capacity });
         }
         let piece = (config.capacity - Rfrag::LENGTH).min(MAX_FRAGMENT_SIZE);
-        if size.div_ceil(piece) > MAX_FRAGMENTS {
-            return Err(Error::TooLong(packet.len()));
-        }
         let window = config.window.clamp(1, MAX_FRAGMENTS);
         let mut sender = Self {
             config: Config { window, ..config },
@@ -98,6 +100,7 @@ impl Sender {
             compressed: done.written,
             uncompressed: done.consumed,
             size,
+            first: piece,
             piece,
             tag,
             window,
@@ -108,13 +111,35 @@ impl Sender {
             abort: false,
             state: State::Sending,
         };
+        if sender.fragments() > MAX_FRAGMENTS {
+            return Err(Error::TooLong(packet.len()));
+        }
         sender.take_off();
         Ok(sender)
     }
 
+    /// Leaves `octets` of the first fragment free, as far as it has them: its compressed header grows on its way
+    /// (RFC 8931 section 4.1; see [`forwarding::SLACK`](super::super::forwarding::SLACK)).
+    ///
+    /// # Errors
+    /// [`Error::TooLong`] where the packet then needs more than 32 fragments.
+    pub fn with_slack(mut self, octets: usize) -> Result<Self, Error> {
+        self.first -= octets.min(self.first - self.compressed);
+        if self.fragments() > MAX_FRAGMENTS {
+            return Err(Error::TooLong(self.size));
+        }
+        self.take_off();
+        Ok(self)
+    }
+
     /// Fragments that the packet has.
     pub fn fragments(&self) -> usize {
-        self.size.div_ceil(self.piece)
+        1 + self.size.saturating_sub(self.first).div_ceil(self.piece)
+    }
+
+    /// The tag of the packet.
+    pub const fn tag(&self) -> u8 {
+        self.tag
     }
 
     /// How the packet fares.
@@ -193,11 +218,25 @@ impl Sender {
         }
     }
 
-    /// Begins the next flight: what was sent and is missing, then new fragments, as many as the window takes.
+    /// The last frame of a flight has left this node only now: the time for its acknowledgment begins anew.
+    pub fn handle_departure(&mut self, now: Instant) {
+        if self.state == State::Waiting {
+            self.deadline = Some(now + self.config.timeout);
+        }
+    }
+
+    /// Begins the next flight, as many fragments as the window takes: each is sent once before any is sent again, and what
+    /// is missing is sent again in order (RFC 8931 section 6).
     fn take_off(&mut self) {
         self.deadline = None;
         self.state = State::Sending;
+        let unsent = self.unsent();
         let mut missing = self.all() & !self.acknowledged;
+        if self.config.first_alone && missing & bit(0) != 0 {
+            missing = bit(0);
+        } else if unsent != 0 {
+            missing = unsent;
+        }
         let mut room = self.window;
         self.flight = 0;
         while missing != 0 && room > 0 {
@@ -223,6 +262,11 @@ impl Sender {
         self.state = state;
     }
 
+    /// The bitmap of the fragments that were never sent.
+    fn unsent(&self) -> u32 {
+        (0..self.fragments()).filter(|&sequence| self.sent[sequence] == 0).fold(0, |map, sequence| map | bit(sequence))
+    }
+
     /// The bitmap of all fragments the packet has.
     fn all(&self) -> u32 {
         u32::MAX << (MAX_FRAGMENTS - self.fragments())
@@ -235,8 +279,8 @@ impl Sender {
         packet: &[u8],
         out: &mut Writer<'_>,
     ) -> Result<(), Error> {
-        let begin = sequence * self.piece;
-        let end = (begin + self.piece).min(self.size);
+        let end = (self.first + sequence * self.piece).min(self.size);
+        let begin = if sequence == 0 { 0 } else { self.first + (sequence - 1) * self.piece };
         // At most 32 times 1023 octets: sizes and offsets fit their fields.
         let header = Rfrag {
             congestion: false,

@@ -2,7 +2,8 @@ use super::*;
 use crate::address::{Eui64, NodeId, mesh_address};
 use crate::clock::{Duration, Instant};
 use crate::ip::{Endpoint, UdpDatagram, udp_datagram};
-use crate::lowpan::reassembly::{Discard, Limits, Outcome};
+use crate::lowpan::forwarding::{self, Route};
+use crate::lowpan::reassembly::{self, Discard, Limits};
 use crate::lowpan::{Contexts, Link};
 
 const LINK: Link = Link { source: Eui64::of_node(NodeId(1)), destination: Eui64::of_node(NodeId::ROOT) };
@@ -93,7 +94,7 @@ fn only_what_is_missing_is_sent_again() {
     let mut answer = None;
     for lost in [0, 1, 2, 3, 4, 5].iter().filter(|sequence| ![1, 4].contains(*sequence)) {
         let reception = deliver(&mut receiver, at(1), &frames[*lost]);
-        assert_eq!(reception.outcome, Outcome::Incomplete);
+        assert_eq!(reception.outcome, reassembly::Outcome::Incomplete);
         answer = reception.acknowledgment;
     }
     let answer = answer.unwrap();
@@ -104,7 +105,7 @@ fn only_what_is_missing_is_sent_again() {
 
     assert_eq!(deliver(&mut receiver, at(3), &frames[0]).acknowledgment, None);
     let reception = deliver(&mut receiver, at(4), &frames[1]);
-    assert_eq!(reception.outcome, Outcome::Complete { packet: &mut packet.clone()[..], datagram: 5 });
+    assert_eq!(reception.outcome, reassembly::Outcome::Complete { packet: &mut packet.clone()[..], datagram: 5 });
     let answer = reception.acknowledgment.unwrap();
     assert_eq!(answer.bitmap, RfragAck::FULL);
 
@@ -113,11 +114,11 @@ fn only_what_is_missing_is_sent_again() {
     let frames = flight(&mut sender, at(702), &packet);
     assert_eq!(sequences(&frames), [(1, false), (4, true)]);
     let reception = deliver(&mut receiver, at(703), &frames[1]);
-    assert_eq!(reception, Reception { outcome: Outcome::Incomplete, acknowledgment: Some(answer) });
+    assert_eq!(reception, Reception { outcome: reassembly::Outcome::Incomplete, acknowledgment: Some(answer) });
     sender.handle_acknowledgment(&answer);
     assert_eq!((sender.state(), sender.deadline()), (State::Delivered, None));
     assert_eq!(sender.frames_sent(), 10);
-    assert_eq!(receiver.occupancy(), 0);
+    assert_eq!(receiver.occupancy().buffers, 0);
     // Later the tag may serve another packet.
     let reception = deliver(&mut receiver, at(4_000), &frames[1]);
     assert_eq!(reception.acknowledgment.unwrap().bitmap, bit(4));
@@ -160,10 +161,10 @@ fn giving_up_frees_the_buffer_at_once() {
     let mut receiver = receiver();
     let frames = flight(&mut sender(&packet, Config::default()), at(0), &packet);
     deliver(&mut receiver, at(0), &frames[0]);
-    assert_eq!(receiver.occupancy(), 1);
+    assert_eq!(receiver.occupancy().buffers, 1);
     let reception = receiver.handle_fragment(at(1), LINK.source, LINK.destination, &[0xe8, 0x42, 0, 0, 0, 0], 6);
-    assert_eq!(reception.outcome, Outcome::Discarded(Discard::Aborted { datagram: 5 }));
-    assert_eq!(receiver.occupancy(), 0);
+    assert_eq!(reception.outcome, reassembly::Outcome::Discarded(Discard::Aborted { datagram: 5 }));
+    assert_eq!(receiver.occupancy().buffers, 0);
 }
 
 #[test]
@@ -175,7 +176,7 @@ fn without_a_buffer_the_sender_is_told_to_give_up() {
     deliver(&mut receiver, at(0), &flight(&mut first, at(0), &packet)[0]);
     let frames = flight(&mut second, at(0), &packet);
     let reception = deliver(&mut receiver, at(1), &frames[0]);
-    assert_eq!(reception.outcome, Outcome::Discarded(Discard::Full));
+    assert_eq!(reception.outcome, reassembly::Outcome::Discarded(Discard::Full));
     second.handle_acknowledgment(&reception.acknowledgment.unwrap());
     assert_eq!(second.state(), State::Failed);
     // The first is given up when its time has come.
@@ -210,9 +211,9 @@ fn fragments_that_contradict_each_other_end_the_packet() {
         deliver(&mut receiver, at(0), &fragment(0, 100, &[0; 30]));
         deliver(&mut receiver, at(0), &fragment(1, 60, &[0; 20]));
         let reception = deliver(&mut receiver, at(0), &frame);
-        assert_eq!(reception.outcome, Outcome::Discarded(reason));
+        assert_eq!(reception.outcome, reassembly::Outcome::Discarded(reason));
         assert_eq!(reception.acknowledgment.unwrap().bitmap, RfragAck::NULL);
-        assert_eq!(receiver.occupancy(), 0);
+        assert_eq!(receiver.occupancy().buffers, 0);
     }
 }
 
@@ -224,4 +225,104 @@ fn what_does_not_fit_is_said_at_once() {
     let config = Config { capacity: 12, ..Config::default() };
     let result = Sender::new(&packet(100), LINK, &Contexts::mesh(), 0, config).err();
     assert!(matches!(result, Some(Error::Capacity { found: 12, .. })));
+}
+
+/// A router with room for this many paths, which passes everything on to the root under tag 9.
+struct Between(Router);
+
+impl Between {
+    fn new(entries: usize) -> Self {
+        let limits = forwarding::Limits { entries, ..Default::default() };
+        Self(Router::new(LINK.source, limits, Contexts::mesh()))
+    }
+
+    fn take(&mut self, frame: &[u8], tag: u16, congested: bool) -> (Outcome, Vec<u8>) {
+        let mut out = [0; 104];
+        let next = |_: &_| Route::Next { to: LINK.destination, tag, congested };
+        let outcome = self.0.handle_fragment(at(0), Eui64::of_node(NodeId(2)), frame, congested, next, &mut out);
+        let length = if let Outcome::Forward { length, .. } = outcome { length } else { 0 };
+        (outcome, out[..length].to_vec())
+    }
+}
+
+/// From node 2 to the root by way of node 1: the fragments of a packet of 300 octets, as node 2 sends them.
+fn fragments_from_afar(tag: u8) -> Vec<Vec<u8>> {
+    let payload = [0x5a; 252];
+    let mut packet = [0; 300];
+    let source = Endpoint::new(mesh_address(NodeId(2)), 61617);
+    udp_datagram(source, Endpoint::new(mesh_address(NodeId::ROOT), 5684), &payload, &mut packet).unwrap();
+    let link = Link { source: Eui64::of_node(NodeId(2)), destination: LINK.source };
+    let sender = Sender::new(&packet, link, &Contexts::mesh(), tag, Config::default()).unwrap();
+    flight(&mut sender.with_slack(17).unwrap(), at(0), &packet)
+}
+
+/// Headers of 2 + 8 + 6 octets (IPHC, address, UDP with one port in one octet) and 252 behind them: 268.
+/// The source's address (8) and the hop limit (1) are written out on the second link, the destination's (8) no longer:
+/// one octet more. Size, offsets and tag follow (RFC 8931 section 4.4).
+#[test]
+fn offsets_follow_the_header_that_grows() {
+    let mut between = Between::new(1);
+    let headers = |frames: &[Vec<u8>]| -> Vec<_> {
+        let headers = frames.iter().map(|frame| Rfrag::parse(frame).unwrap().0);
+        headers.map(|h| (h.tag, h.sequence, h.fragment_size, h.fragment_offset, h.congestion)).collect()
+    };
+    let frames = fragments_from_afar(0x42);
+    let sent = [(0x42, 0, 81, 268, false), (0x42, 1, 98, 81, false), (0x42, 2, 89, 179, false)];
+    assert_eq!(headers(&frames), sent);
+    let congested = [false, true, false];
+    let forwarded: Vec<_> = frames.iter().zip(congested).map(|(frame, full)| between.take(frame, 9, full).1).collect();
+    assert_eq!(headers(&forwarded), [(9, 0, 82, 269, false), (9, 1, 98, 82, true), (9, 2, 89, 180, false)]);
+    assert_eq!(forwarded[1][Rfrag::LENGTH..], frames[1][Rfrag::LENGTH..]);
+}
+
+#[test]
+fn acknowledgments_find_their_way_back() {
+    let mut between = Between::new(1);
+    let acknowledgment = RfragAck { congestion: false, tag: 9, bitmap: bit(0) };
+    assert_eq!(between.0.handle_acknowledgment(at(0), LINK.destination, &acknowledgment), None, "no path");
+    between.take(&fragments_from_afar(0x42)[0], 9, false);
+    let back = Some((Eui64::of_node(NodeId(2)), RfragAck { tag: 0x42, ..acknowledgment }));
+    assert_eq!(between.0.handle_acknowledgment(at(0), LINK.destination, &acknowledgment), back);
+    assert_eq!(between.0.handle_acknowledgment(at(0), LINK.source, &acknowledgment), None, "from elsewhere");
+    // While the packet is not complete, another finds no room; afterwards it does.
+    let other = fragments_from_afar(0x43);
+    let refusal = RfragAck { congestion: false, tag: 0x43, bitmap: RfragAck::NULL };
+    let full = Outcome::Discarded(forwarding::Discard::Full, Some(refusal));
+    assert_eq!(between.take(&other[0], 10, false).0, full);
+    assert_eq!(between.take(&other[1], 10, false).0, Outcome::Unknown(Some(refusal)));
+    between.0.handle_acknowledgment(at(0), LINK.destination, &RfragAck { bitmap: RfragAck::FULL, ..acknowledgment });
+    assert!(matches!(between.take(&other[0], 10, false).0, Outcome::Forward { .. }));
+    // The receiver gives it up: the path is gone.
+    let null = RfragAck { tag: 10, bitmap: RfragAck::NULL, congestion: false };
+    assert!(between.0.handle_acknowledgment(at(0), LINK.destination, &null).is_some());
+    assert_eq!((between.0.occupancy(), between.0.peak()), (0, 1));
+}
+
+#[test]
+fn the_first_fragment_goes_alone_where_it_has_to() {
+    let packet = packet(600);
+    let mut sender = sender(&packet, Config { first_alone: true, ..Config::default() });
+    assert_eq!(sequences(&flight(&mut sender, at(0), &packet)), [(0, true)]);
+    sender.handle_timeout(at(700));
+    assert_eq!(sequences(&flight(&mut sender, at(700), &packet)), [(0, true)], "and again until it has arrived");
+    // It leaves only then: the acknowledgment has all its time.
+    sender.handle_departure(at(1_000));
+    assert_eq!(sender.deadline(), Some(at(1_700)));
+    sender.handle_acknowledgment(&RfragAck { congestion: false, tag: 0x42, bitmap: bit(0) });
+    let rest = [(1, false), (2, false), (3, false), (4, false), (5, true)];
+    assert_eq!(sequences(&flight(&mut sender, at(1_100), &packet)), rest);
+}
+
+/// RFC 8931 section 6: all fragments once, then those that are missing.
+#[test]
+fn what_was_never_sent_goes_before_what_is_missing() {
+    let packet = packet(600);
+    let mut sender = sender(&packet, Config { window: 2, ..Config::default() });
+    assert_eq!(sequences(&flight(&mut sender, at(0), &packet)), [(0, false), (1, true)]);
+    sender.handle_acknowledgment(&RfragAck { congestion: false, tag: 0x42, bitmap: bit(1) });
+    assert_eq!(sequences(&flight(&mut sender, at(1), &packet)), [(2, false), (3, true)]);
+    sender.handle_acknowledgment(&RfragAck { congestion: false, tag: 0x42, bitmap: bit(1) | bit(2) | bit(3) });
+    assert_eq!(sequences(&flight(&mut sender, at(2), &packet)), [(4, false), (5, true)]);
+    sender.handle_acknowledgment(&RfragAck { congestion: false, tag: 0x42, bitmap: 0b011111 << 26 });
+    assert_eq!(sequences(&flight(&mut sender, at(3), &packet)), [(0, true)]);
 }

@@ -1,0 +1,287 @@
+//! How a packet crosses one hop: into frames, and what a node does with the frames that it receives.
+
+use super::recovering::Recovering;
+use super::{Config, Events, Fragments, Network, destination};
+use crate::address::{Eui64, Host, NodeId};
+use crate::clock::Instant;
+use crate::ip::Ipv6Header;
+use crate::lowpan::forwarding::{self, Route, SLACK};
+use crate::lowpan::reassembly::{Discard, Occupancy, Outcome};
+use crate::lowpan::{Contexts, Error, FRAME_CAPACITY, Forwarder, Fragmenter, Link, Reassembler};
+use crate::radio::{DatagramId, DropReason, Indication, Mac};
+use crate::route::Routes;
+
+/// The adaptation layer of a node.
+#[derive(Debug)]
+pub(super) struct Node {
+    reassembler: Reassembler,
+    pub(super) way: Way,
+    /// When the earliest timer of this node that is in the queue fires.
+    timer: Option<Instant>,
+    next_tag: u16,
+}
+
+/// What a node does with fragments that are not for it.
+#[derive(Debug)]
+pub(super) enum Way {
+    Reassemble,
+    Forward(Forwarder),
+    Recover(Box<Recovering>),
+}
+
+impl Node {
+    pub(super) fn new(id: NodeId, config: &Config, contexts: &Contexts) -> Self {
+        let own = Eui64::of_node(id);
+        let way = match config.fragments {
+            Fragments::Reassembled => Way::Reassemble,
+            Fragments::Forwarded(limits) => Way::Forward(Forwarder::new(own, limits, contexts.clone())),
+            Fragments::Recovered { sender, forwarding } => {
+                let capacity = sender.capacity.min(config.frame_capacity).min(FRAME_CAPACITY);
+                let sender = crate::lowpan::recovery::Config { capacity, ..sender };
+                Way::Recover(Box::new(Recovering::new(own, sender, forwarding, config.reassembly, contexts)))
+            }
+        };
+        Self { reassembler: Reassembler::new(config.reassembly, contexts.clone()), way, timer: None, next_tag: 0 }
+    }
+
+    pub(super) fn reassembly_peak(&self) -> Occupancy {
+        match &self.way {
+            Way::Recover(recovering) => self.reassembler.peak().max(recovering.receiver.peak()),
+            _ => self.reassembler.peak(),
+        }
+    }
+
+    /// When something is to be given up, or sent again.
+    fn deadline(&self) -> Option<Instant> {
+        let way = match &self.way {
+            Way::Reassemble => None,
+            Way::Forward(forwarder) => forwarder.deadline(),
+            Way::Recover(recovering) => recovering.deadline(),
+        };
+        [self.reassembler.deadline(), way].into_iter().flatten().min()
+    }
+}
+
+impl<M: Mac> Network<M> {
+    pub(super) fn handle_indication(&mut self, now: Instant, indication: Indication, events: &mut Events) {
+        match indication {
+            Indication::Received { node, from, datagram, payload } => {
+                self.receive(now, node, from, &payload, datagram, events);
+            }
+            Indication::Dropped { node, datagram, reason } => {
+                if !self.is_recovering(datagram) {
+                    events.lost(Host::Node(node), datagram, reason);
+                }
+                self.handle_departure(now, node, datagram);
+            }
+            Indication::Sent { node, datagram } => self.handle_departure(now, node, datagram),
+        }
+    }
+
+    /// Gives the MAC of `node` the frames of a packet.
+    pub(super) fn cross(
+        &mut self,
+        now: Instant,
+        node: NodeId,
+        next_hop: NodeId,
+        packet: &[u8],
+        datagram: DatagramId,
+        events: &mut Events,
+    ) {
+        let link = Link { source: Eui64::of_node(node), destination: Eui64::of_node(next_hop) };
+        // The compressed header grows where it is forwarded: behind the next hop, if the packet goes on from there.
+        let goes_on = !destination(packet).is_some_and(|to| ends_at(next_hop, to));
+        let Node { next_tag, way, .. } = &mut self.nodes[node.index()];
+        let slack = if goes_on && !matches!(way, Way::Reassemble) { SLACK } else { 0 };
+        let capacity = self.config.frame_capacity.min(FRAME_CAPACITY);
+        let mut fragmenter = match Fragmenter::new(packet, link, &self.contexts, *next_tag, capacity) {
+            Ok(fragmenter) => fragmenter.with_slack(slack),
+            Err(error) => return events.lost(Host::Node(node), datagram, unsent(&error)),
+        };
+        if fragmenter.frames() > 1 {
+            if matches!(way, Way::Recover(_)) {
+                return self.recover(now, link, (node, next_hop), slack, packet, datagram, events);
+            }
+            *next_tag = next_tag.wrapping_add(1);
+        }
+        let mut frame = [0; FRAME_CAPACITY];
+        while let Ok(Some(length)) = fragmenter.next_frame(packet, &mut frame) {
+            if let Err(reason) = self.give(now, node, next_hop, &frame[..length], datagram) {
+                events.lost(Host::Node(node), datagram, reason);
+            }
+        }
+    }
+
+    /// Gives the MAC of `node` a frame, unless the scenario drops it.
+    pub(super) fn give(
+        &mut self,
+        now: Instant,
+        node: NodeId,
+        next_hop: NodeId,
+        frame: &[u8],
+        datagram: DatagramId,
+    ) -> Result<(), DropReason> {
+        match self.losses.drops(node) {
+            true => Err(DropReason::InjectedLoss),
+            false => self.mac.enqueue(now, node, next_hop, frame, datagram),
+        }
+    }
+
+    fn receive(
+        &mut self,
+        now: Instant,
+        node: NodeId,
+        from: NodeId,
+        payload: &[u8],
+        datagram: DatagramId,
+        events: &mut Events,
+    ) {
+        let Self { nodes, routes, .. } = self;
+        let Node { way, next_tag, .. } = &mut nodes[node.index()];
+        match way {
+            Way::Reassemble => self.reassemble(now, node, from, payload, datagram, events),
+            Way::Forward(forwarder) => {
+                let route = |header: &Ipv6Header| match next_hop(routes, node, header) {
+                    Hop::Here => Route::Local,
+                    Hop::Nowhere => Route::None,
+                    Hop::Next(to) => {
+                        *next_tag = next_tag.wrapping_add(1);
+                        Route::Next { to: Eui64::of_node(to), tag: next_tag.wrapping_sub(1), congested: false }
+                    }
+                };
+                let mut frame = [0; FRAME_CAPACITY];
+                let source = Eui64::of_node(from);
+                let done = match forwarder.handle_fragment(now, source, payload, datagram, route, &mut frame) {
+                    forwarding::Outcome::Local => {
+                        return self.reassemble(now, node, from, payload, datagram, events);
+                    }
+                    forwarding::Outcome::Forward { to, length } => {
+                        self.give(now, node, to.node(), &frame[..length], datagram)
+                    }
+                    forwarding::Outcome::Discarded(reason) => Err(not_forwarded(reason)),
+                };
+                if let Err(reason) = done {
+                    events.lost(Host::Node(node), datagram, reason);
+                }
+                self.arm_timer(node);
+            }
+            Way::Recover(_) => self.receive_recoverable(now, node, from, payload, datagram, events),
+        }
+    }
+
+    /// Puts the packets together that are for this node, or are put together at every hop.
+    pub(super) fn reassemble(
+        &mut self,
+        now: Instant,
+        node: NodeId,
+        from: NodeId,
+        payload: &[u8],
+        datagram: DatagramId,
+        events: &mut Events,
+    ) {
+        let (source, destination) = (Eui64::of_node(from), Eui64::of_node(node));
+        let reassembler = &mut self.nodes[node.index()].reassembler;
+        match reassembler.handle_fragment(now, source, destination, payload, datagram) {
+            Outcome::Complete { packet, datagram } => {
+                self.packet.clear();
+                self.packet.extend_from_slice(packet);
+                self.arrive_whole(now, node, datagram, events);
+            }
+            Outcome::Incomplete => self.arm_timer(node),
+            Outcome::Discarded(reason) => {
+                // Of an overlap it is the packet in the buffer that is gone, and this one with it.
+                if let Discard::Overlap { datagram: buffered } = reason {
+                    events.lost(Host::Node(node), buffered, DropReason::Malformed);
+                }
+                events.lost(Host::Node(node), datagram, discarded(reason));
+            }
+        }
+    }
+
+    /// The packet that was put together, in `self.packet`, arrives.
+    pub(super) fn arrive_whole(&mut self, now: Instant, node: NodeId, datagram: DatagramId, events: &mut Events) {
+        let mut packet = std::mem::take(&mut self.packet);
+        self.arrive(now, node, &mut packet, datagram, events);
+        self.packet = packet;
+    }
+
+    /// Sees to it that the node is asked when something is to be given up or sent again.
+    pub(super) fn arm_timer(&mut self, node: NodeId) {
+        let own = &mut self.nodes[node.index()];
+        if let Some(deadline) = own.deadline().filter(|&at| own.timer.is_none_or(|armed| at < armed)) {
+            own.timer = Some(deadline);
+            self.timers.push(deadline, node);
+        }
+    }
+
+    pub(super) fn handle_timer(&mut self, now: Instant, node: NodeId, events: &mut Events) {
+        let own = &mut self.nodes[node.index()];
+        own.timer = None;
+        while let Some(expired) = own.reassembler.handle_timeout(now) {
+            events.lost(Host::Node(node), expired.datagram, DropReason::ReassemblyTimeout);
+        }
+        match &mut own.way {
+            Way::Reassemble => {}
+            Way::Forward(forwarder) => {
+                while let Some(expired) = forwarder.handle_timeout(now) {
+                    events.lost(Host::Node(node), expired.datagram, DropReason::ForwardingTimeout);
+                }
+            }
+            Way::Recover(_) => self.handle_overdue(now, node, events),
+        }
+        self.arm_timer(node);
+    }
+}
+
+/// Where a packet goes from a node.
+pub(super) enum Hop {
+    Here,
+    Next(NodeId),
+    Nowhere,
+}
+
+/// Where the packet with this header goes from a node of the mesh.
+pub(super) fn next_hop(routes: &Routes, at: NodeId, header: &Ipv6Header) -> Hop {
+    let to = match Host::of_address(header.destination) {
+        Some(to) if ends_at(at, to) => return Hop::Here,
+        Some(Host::Node(to)) if to.index() < routes.nodes() => to,
+        Some(Host::Internet) => NodeId::ROOT,
+        _ => return Hop::Nowhere,
+    };
+    routes.next_hop(at, to).map_or(Hop::Nowhere, Hop::Next)
+}
+
+/// Whether a packet for `to` leaves the mesh at a node: it is for the node, or the node is the border router.
+fn ends_at(node: NodeId, to: Host) -> bool {
+    match to {
+        Host::Node(to) => to == node,
+        Host::Internet => node == NodeId::ROOT,
+    }
+}
+
+/// Why a packet could not be sent.
+pub(super) fn unsent(error: &Error) -> DropReason {
+    match error {
+        Error::TooLong(_) => DropReason::ReassemblyTooLong,
+        _ => DropReason::Malformed,
+    }
+}
+
+fn discarded(reason: Discard) -> DropReason {
+    match reason {
+        Discard::Full => DropReason::ReassemblyFull,
+        Discard::TooLong(_) => DropReason::ReassemblyTooLong,
+        Discard::Malformed(_) | Discard::Overlap { .. } | Discard::Aborted { .. } => DropReason::Malformed,
+    }
+}
+
+fn not_forwarded(reason: forwarding::Discard) -> DropReason {
+    match reason {
+        forwarding::Discard::Full => DropReason::ForwardingFull,
+        forwarding::Discard::HopLimit => DropReason::HopLimit,
+        forwarding::Discard::NoRoute => DropReason::NoRoute,
+        forwarding::Discard::NoSlack => DropReason::NoSlack,
+        forwarding::Discard::Unknown => DropReason::FirstFragmentMissing,
+        forwarding::Discard::ChecksumElided | forwarding::Discard::Malformed(_) => DropReason::Malformed,
+    }
+}

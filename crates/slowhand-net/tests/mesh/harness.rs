@@ -1,0 +1,132 @@
+//! A line of nodes under any MAC, and everything that becomes of its datagrams.
+
+use std::collections::BTreeMap;
+
+use slowhand_net::address::{Host, NodeId};
+use slowhand_net::clock::{Duration, Instant};
+use slowhand_net::ip::Endpoint;
+use slowhand_net::lowpan::{forwarding, recovery};
+use slowhand_net::network::{Config, Event, Events, Fragments, Network};
+use slowhand_net::radio::beacon::{self, Beacon, Superframe};
+use slowhand_net::radio::link::{LinkQuality, Links};
+use slowhand_net::radio::tsch::layout::Layout;
+use slowhand_net::radio::tsch::{self, Tsch};
+use slowhand_net::radio::xmac::{self, XMac};
+use slowhand_net::radio::{FrameKind, Mac, Observer, Transmission};
+use slowhand_net::random::Streams;
+use slowhand_net::route::Routes;
+
+/// A frame that was on the air: when it began, from whom, its octets without check sequence.
+pub type Frame = (u64, NodeId, Vec<u8>);
+
+/// Data frames and acknowledgements, in the order of the air.
+#[derive(Default)]
+pub struct Air {
+    pub data: Vec<Frame>,
+    pub all: Vec<Frame>,
+}
+
+impl Observer for Air {
+    fn transmission(&mut self, sent: &Transmission<'_>) {
+        let frame = (sent.at.as_micros(), sent.from, sent.octets.to_vec());
+        if sent.kind == FrameKind::Data {
+            self.data.push(frame.clone());
+        }
+        self.all.push(frame);
+    }
+}
+
+/// What became of the datagrams, by number.
+#[derive(Debug, Default)]
+pub struct Fates {
+    pub delivered: BTreeMap<u32, (Instant, Vec<u8>)>,
+    pub lost: BTreeMap<u32, &'static str>,
+}
+
+/// Links of the nodes 0, 1, ..., `hops` in a row.
+pub fn line(hops: u16, pdr: f64) -> Vec<LinkQuality> {
+    (0..hops).flat_map(|node| LinkQuality::symmetric(NodeId(node), NodeId(node + 1), pdr)).collect()
+}
+
+pub fn payload(datagram: u32, octets: usize) -> Vec<u8> {
+    (0..octets).map(|at| (datagram as usize * 31 + at * 7) as u8).collect()
+}
+
+/// TSCH with shared and dedicated cells.
+pub fn tsch(hops: u16, pdr: f64, config: Config, seed: u64) -> Network<Tsch> {
+    let (links, streams) = (line(hops, pdr), Streams::new(seed));
+    let nodes = usize::from(hops) + 1;
+    let routes = Routes::shortest(nodes, &links).unwrap();
+    let layout = Layout { slotframe: 17, shared: 1, managed: 2, autonomous: false };
+    let cells = layout.cells(&routes).unwrap();
+    let mac = tsch::Config { queue: 60, ..tsch::Config::openwsn(17) };
+    Network::new(Tsch::new(mac, Links::new(nodes, &links, &streams), cells, &streams), routes, config, &streams)
+}
+
+/// X-MAC with acknowledged data frames, so that no loss goes unnoticed.
+pub fn xmac(hops: u16, pdr: f64, config: Config, seed: u64) -> Network<XMac> {
+    let (links, streams) = (line(hops, pdr), Streams::new(seed));
+    let nodes = usize::from(hops) + 1;
+    let routes = Routes::shortest(nodes, &links).unwrap();
+    let mac = xmac::Config { queue: 60, ..xmac::Config::cxmac(Duration::from_millis(125)).with_data_ack() };
+    Network::new(XMac::new(mac, 26, Links::new(nodes, &links, &streams), &streams), routes, config, &streams)
+}
+
+/// Beacon-enabled, with frames for children that ask for them.
+pub fn beacon(hops: u16, pdr: f64, config: Config, seed: u64) -> Network<Beacon> {
+    let (links, streams) = (line(hops, pdr), Streams::new(seed));
+    let nodes = usize::from(hops) + 1;
+    let routes = Routes::shortest(nodes, &links).unwrap();
+    let superframe = Superframe::of_orders(6, 2).unwrap();
+    let mac = beacon::Config { queue: 60, ..beacon::Config::standard(superframe) };
+    let mac = Beacon::new(mac, Links::new(nodes, &links, &streams), &routes.parents(), &streams).unwrap();
+    Network::new(mac, routes, config, &streams)
+}
+
+pub fn forwarded() -> Fragments {
+    Fragments::Forwarded(forwarding::Limits::default())
+}
+
+/// With more patience than the default: a period of every MAC here fits twice into each second.
+pub fn recovered(max_retries: u8) -> Fragments {
+    let timeout = Duration::from_secs(8);
+    let sender = recovery::Config { timeout, max_retries, first_alone: true, ..recovery::Config::default() };
+    Fragments::Recovered { sender, forwarding: forwarding::Limits::default() }
+}
+
+/// A datagram: when, from whom, to whom, octets.
+pub type Send = (Instant, Host, Host, usize);
+
+/// Sends datagrams, numbered in their order, and lets everything happen until `end`.
+pub fn run<M: Mac>(network: &mut Network<M>, sends: &[Send], end: Instant, observer: &mut impl Observer) -> Fates {
+    let (mut fates, mut events) = (Fates::default(), Events::default());
+    let mut sends = (0..).zip(sends).peekable();
+    loop {
+        let send_at = sends.peek().map(|(_, send)| send.0);
+        let next = [network.deadline(), send_at].into_iter().flatten().min();
+        let Some(now) = next.filter(|&now| now < end) else { return fates };
+        if send_at == Some(now)
+            && let Some((number, &(_, from, to, octets))) = sends.next()
+        {
+            let endpoint = |host: Host| Endpoint::new(host.address(), 5684);
+            network.send(now, endpoint(from), endpoint(to), &payload(number, octets), number, &mut events).unwrap();
+        } else {
+            network.handle_deadline(now, &mut events, observer);
+        }
+        for event in events.iter() {
+            match event {
+                Event::Delivered { datagram, payload, .. } => {
+                    let before = fates.delivered.insert(datagram, (now, payload.to_vec()));
+                    assert!(before.is_none(), "datagram {datagram} is delivered twice");
+                }
+                Event::Lost { datagram, reason, .. } => drop(fates.lost.entry(datagram).or_insert(reason.name())),
+                Event::Segment { .. } => panic!("nobody speaks TCP here"),
+            }
+        }
+        events.clear();
+    }
+}
+
+pub fn seconds(seconds: u64) -> Instant {
+    Instant::ZERO + Duration::from_secs(seconds)
+}
