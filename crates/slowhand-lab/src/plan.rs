@@ -108,11 +108,12 @@ impl Plan {
         let mut clients = scenario.clients();
         clients.sort();
         clients.dedup();
+        let network = network_config(scenario, &routes);
         let plan = Self {
             links,
             routes,
             mac,
-            network: network_config(scenario),
+            network,
             clients,
             server: match scenario.server.at {
                 ServerAt::Internet => Host::Internet,
@@ -245,8 +246,9 @@ impl Plan {
     }
 }
 
-fn network_config(scenario: &Scenario) -> network::Config {
+fn network_config(scenario: &Scenario, routes: &Routes) -> network::Config {
     let (lowpan, server) = (&scenario.lowpan, &scenario.server);
+    let depth = (0..routes.nodes()).map(|node| routes.depth(NodeId(node as u16))).max().unwrap_or(0);
     network::Config {
         fragment_loss: Probability::new(lowpan.fragment_loss.get()),
         dropped_frames: in_order(&lowpan.dropped_frames),
@@ -256,6 +258,7 @@ fn network_config(scenario: &Scenario) -> network::Config {
             timeout: Duration::from_micros(lowpan.reassembly_timeout_s.micros()),
             ..Limits::default()
         },
+        fragments: lowpan.fragments(depth, scenario.mac.period()),
         internet: internet::Config {
             delay: Duration::from_micros(server.internet_delay_ms.micros()),
             jitter: Duration::from_micros(server.internet_jitter_ms.micros()),

@@ -3,6 +3,10 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use slowhand_net::clock::Duration;
+use slowhand_net::lowpan::{FRAME_CAPACITY, forwarding, recovery};
+use slowhand_net::network::Fragments;
+
 use crate::input::{Integer, PositiveSeconds, Probability};
 
 /// The adaptation layer between IPv6 and 802.15.4 (RFC 4944, RFC 6282).
@@ -24,17 +28,107 @@ pub struct Lowpan {
     /// How long a node waits for the missing fragments of a datagram. Default: 60 (the longest that
     /// RFC 4944 section 5.3 allows, and OpenWSN's).
     pub reassembly_timeout_s: PositiveSeconds,
-    /// Where datagrams are put together.
+    /// What becomes of the fragments of a datagram on their way through the mesh. Default: `per-hop`.
     pub reassembly: Reassembly,
+    /// Fragments that are not put together on their way: with `reassembly` as `forwarding` or `recovery` only.
+    pub forwarding: Forwarding,
+    /// Fragments that are sent again: with `reassembly` as `recovery` only.
+    pub recovery: Recovery,
 }
 
-/// Where the fragments of a datagram are put together.
+/// What becomes of the fragments of a datagram on their way through the mesh.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Reassembly {
-    /// At every hop (route-over as in RFC 6606; the default).
+    /// They are put together at every hop (RFC 4944; route-over as in RFC 6606; the default).
     #[default]
     PerHop,
+    /// They are forwarded one by one, and put together where the datagram leaves the mesh (RFC 8930).
+    Forwarding,
+    /// They are forwarded so too, and those that are lost are sent again from where the datagram entered the mesh
+    /// (RFC 8931).
+    Recovery,
+}
+
+/// Virtual reassembly buffers: what a node remembers of datagrams whose fragments pass through it.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Forwarding {
+    /// How many datagrams a node can forward at the same time. Default: 16 (RIOT, gnrc/sixlowpan/config.h; OpenWSN
+    /// has 2).
+    pub entries: Integer<1, 65_535>,
+    /// How long a node remembers where the fragments of a datagram go: after the first with `forwarding`, after the
+    /// last that passed with `recovery`. Default: 60 (the longest that RFC 4944 section 5.3 allows for reassembly).
+    pub timeout_s: PositiveSeconds,
+}
+
+impl Default for Forwarding {
+    fn default() -> Self {
+        Self { entries: Integer::constant(16), timeout_s: PositiveSeconds::constant(60.0) }
+    }
+}
+
+/// Selective fragment recovery; the names of RFC 8931 section 7.1 in parentheses.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Recovery {
+    /// How many fragments are sent before an acknowledgment is asked for (OptWindowSize). Default: 16 (RIOT,
+    /// gnrc/sixlowpan/config.h).
+    pub window: Integer<1, 32>,
+    /// Octets of a fragment, its header not counted (OptFragmentSize). Default: 98, what the longest frame payload has
+    /// room for (RIOT: 96 to 112); less where `max_frame_payload` is less.
+    pub fragment_size: Integer<40, 98>,
+    /// How long an acknowledgment may take once the last fragment asked for has left the node (OptARQTimeOut).
+    /// Default: four periods of the link layer (slotframe, check interval or beacon interval) for each hop to the
+    /// farthest node, at least 0.7. The 0.7 is RIOT's; that two periods each way pass on a hop is assumed.
+    pub arq_timeout_s: Option<PositiveSeconds>,
+    /// How often a fragment is sent again before the datagram is given up (MaxFragRetries). Default: 2 (RIOT).
+    pub retries: Integer<0, 254>,
+    /// Whether the first fragment, which sets up the path, goes alone until it is acknowledged. Default: true
+    /// (assumed; RIOT lets the others follow). Without, the loss of the first is the loss of the datagram: a router
+    /// that sees another fragment before it has the datagram given up (RFC 8931 section 6.1.2).
+    pub first_alone: bool,
+}
+
+impl Default for Recovery {
+    fn default() -> Self {
+        Self {
+            window: Integer::constant(16),
+            fragment_size: Integer::constant(98),
+            arq_timeout_s: None,
+            retries: Integer::constant(2),
+            first_alone: true,
+        }
+    }
+}
+
+/// RIOT's OptARQTimeOut (gnrc/sixlowpan/config.h).
+const LEAST_ARQ_TIMEOUT: Duration = Duration::from_millis(700);
+
+impl Lowpan {
+    /// What becomes of fragments in a mesh of this depth, whose link layer has this period.
+    pub fn fragments(&self, depth: u16, period: Duration) -> Fragments {
+        let forwarding = forwarding::Limits {
+            entries: self.forwarding.entries.get() as usize,
+            timeout: Duration::from_micros(self.forwarding.timeout_s.micros()),
+        };
+        match self.reassembly {
+            Reassembly::PerHop => Fragments::Reassembled,
+            Reassembly::Forwarding => Fragments::Forwarded(forwarding),
+            Reassembly::Recovery => {
+                let Recovery { window, fragment_size, arq_timeout_s, retries, first_alone } = &self.recovery;
+                let timeout = arq_timeout_s.map(|timeout| Duration::from_micros(timeout.micros()));
+                let sender = recovery::Config {
+                    capacity: (recovery::Rfrag::LENGTH + fragment_size.get() as usize).min(FRAME_CAPACITY),
+                    window: window.get() as usize,
+                    timeout: timeout.unwrap_or_else(|| (period * 4 * u64::from(depth)).max(LEAST_ARQ_TIMEOUT)),
+                    max_retries: retries.get() as u8,
+                    first_alone: *first_alone,
+                };
+                Fragments::Recovered { sender, forwarding }
+            }
+        }
+    }
 }
 
 impl Default for Lowpan {
@@ -46,6 +140,8 @@ impl Default for Lowpan {
             reassembly_buffers: Integer::constant(2),
             reassembly_timeout_s: PositiveSeconds::constant(60.0),
             reassembly: Reassembly::PerHop,
+            forwarding: Forwarding::default(),
+            recovery: Recovery::default(),
         }
     }
 }

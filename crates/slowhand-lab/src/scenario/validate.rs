@@ -13,7 +13,7 @@ use slowhand_net::route::Routes;
 use slowhand_tls::{ConfigError as SessionError, KeyExchange, Role};
 
 use super::network::MAX_NODE;
-use super::{Auth, CellKind, Mac, Scenario, ServerAt, Topology, Tsch, XMac};
+use super::{Auth, CellKind, Lowpan, Mac, Reassembly, Scenario, ServerAt, Topology, Tsch, XMac};
 use crate::device::Device;
 use crate::input::{Document, InputError};
 
@@ -29,9 +29,27 @@ pub(super) fn validate(scenario: &Scenario, document: &Document) -> Result<(), I
         Mac::Xmac(xmac) => check_interval(xmac, document)?,
         Mac::Beacon(beacon) => superframes(beacon, scenario, &routes, document)?,
     }
+    lowpan(&scenario.lowpan, document)?;
     ends(scenario, &routes, document)?;
     session(scenario, document)?;
     transport(scenario, document)
+}
+
+/// Whether what is said of fragments is about the way in which they go.
+fn lowpan(lowpan: &Lowpan, document: &Document) -> Result<(), InputError> {
+    let refuse = |key: &str, found: &str, needed: &str| {
+        let allowed = format!("this table with lowpan.reassembly = {needed} only");
+        Err(document.blame(key, format!("{found} where fragments are not"), allowed))
+    };
+    match lowpan.reassembly {
+        Reassembly::PerHop if document.has("lowpan.forwarding") => {
+            refuse("lowpan.forwarding", "how fragments are forwarded", "\"forwarding\" or \"recovery\"")
+        }
+        Reassembly::PerHop | Reassembly::Forwarding if document.has("lowpan.recovery") => {
+            refuse("lowpan.recovery", "how fragments are recovered", "\"recovery\"")
+        }
+        _ => Ok(()),
+    }
 }
 
 fn network(scenario: &Scenario, document: &Document) -> Result<Routes, InputError> {

@@ -1,7 +1,8 @@
 //! Watches the air for what handshakes cost, and passes on what it sees.
 
 use super::ledger::Ledger;
-use slowhand_net::radio::{DropReason, FrameKind, Observer, RadioInterval, Transmission};
+use slowhand_net::lowpan::recovery::{Rfrag, RfragAck};
+use slowhand_net::radio::{DropReason, FrameKind, Observer, RadioInterval, Transmission, frame};
 
 /// An observer that accounts and lets another one see.
 pub(super) struct Meter<'a, O> {
@@ -25,7 +26,7 @@ impl<O: Observer> Observer for Meter<'_, O> {
             FrameKind::Ack => self.ledger.acknowledged(frame.datagram, octets),
             _ => self.ledger.controlled(frame.datagram, octets),
         }
-        if self.unacknowledged && frame.kind == FrameKind::Data && !frame.received {
+        if self.unacknowledged && frame.kind == FrameKind::Data && !frame.received && !is_recovered(frame) {
             self.ledger.lost(frame.datagram, DropReason::Unnoticed);
         }
         self.next.transmission(frame);
@@ -38,4 +39,10 @@ impl<O: Observer> Observer for Meter<'_, O> {
     fn radio(&mut self, interval: &RadioInterval) {
         self.next.radio(interval);
     }
+}
+
+/// Whether a data frame carries a fragment whose sender hears that it is lost, or tells so (RFC 8931).
+fn is_recovered(frame: &Transmission<'_>) -> bool {
+    let dispatch = frame.octets.get(frame::DATA_HEADER);
+    dispatch.is_some_and(|&octet| Rfrag::is_dispatch(octet) || RfragAck::is_dispatch(octet))
 }

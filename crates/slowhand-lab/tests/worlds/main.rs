@@ -1,5 +1,6 @@
 //! Whole worlds: real libraries across the emulated network.
 
+mod fragments;
 mod losses;
 mod reproducible;
 mod sizes;

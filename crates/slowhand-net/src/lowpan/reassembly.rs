@@ -117,6 +117,19 @@ impl Occupancy {
     }
 }
 
+impl std::ops::Add for Occupancy {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self {
+            buffers: self.buffers + other.buffers,
+            fragments: self.fragments + other.fragments,
+            received: self.received + other.received,
+            reserved: self.reserved + other.reserved,
+        }
+    }
+}
+
 /// Puts packets together again from the frame payloads that a node receives.
 ///
 /// Call [`handle_timeout`](Self::handle_timeout) when [`deadline`](Self::deadline) comes, before any fragment of that

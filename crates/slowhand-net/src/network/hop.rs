@@ -4,11 +4,11 @@ use super::recovering::Recovering;
 use super::{Config, Events, Fragments, Network, destination};
 use crate::address::{Eui64, Host, NodeId};
 use crate::clock::Instant;
-use crate::ip::Ipv6Header;
+use crate::ip::{self, Ecn, Ipv6Header};
 use crate::lowpan::forwarding::{self, Route, SLACK};
 use crate::lowpan::reassembly::{Discard, Occupancy, Outcome};
 use crate::lowpan::{Contexts, Error, FRAME_CAPACITY, Forwarder, Fragmenter, Link, Reassembler};
-use crate::radio::{DatagramId, DropReason, Indication, Mac};
+use crate::radio::{BufferLevel, DatagramId, DropReason, Indication, Mac};
 use crate::route::Routes;
 
 /// The adaptation layer of a node.
@@ -51,6 +51,16 @@ impl Node {
         }
     }
 
+    /// How much is in reassembly, and how many virtual reassembly buffers are taken.
+    fn occupancy(&self) -> (Occupancy, usize) {
+        let own = self.reassembler.occupancy();
+        match &self.way {
+            Way::Reassemble => (own, 0),
+            Way::Forward(forwarder) => (own, forwarder.occupancy()),
+            Way::Recover(recovering) => (own + recovering.receiver.occupancy(), recovering.paths()),
+        }
+    }
+
     /// When something is to be given up, or sent again.
     fn deadline(&self) -> Option<Instant> {
         let way = match &self.way {
@@ -64,18 +74,24 @@ impl Node {
 
 impl<M: Mac> Network<M> {
     pub(super) fn handle_indication(&mut self, now: Instant, indication: Indication, events: &mut Events) {
-        match indication {
+        let node = match indication {
             Indication::Received { node, from, datagram, payload } => {
                 self.receive(now, node, from, &payload, datagram, events);
+                node
             }
             Indication::Dropped { node, datagram, reason } => {
                 if !self.is_recovering(datagram) {
                     events.lost(Host::Node(node), datagram, reason);
                 }
                 self.handle_departure(now, node, datagram);
+                node
             }
-            Indication::Sent { node, datagram } => self.handle_departure(now, node, datagram),
-        }
+            Indication::Sent { node, datagram } => {
+                self.handle_departure(now, node, datagram);
+                node
+            }
+        };
+        self.note_level(now, node);
     }
 
     /// Gives the MAC of `node` the frames of a packet.
@@ -84,10 +100,14 @@ impl<M: Mac> Network<M> {
         now: Instant,
         node: NodeId,
         next_hop: NodeId,
-        packet: &[u8],
+        packet: &mut [u8],
         datagram: DatagramId,
         events: &mut Events,
     ) {
+        if self.is_congested(node) && Ipv6Header::parse(packet).is_ok_and(|header| header.ecn().is_capable()) {
+            // What was parsed can be marked.
+            let _ = ip::ipv6::mark(packet, Ecn::CongestionExperienced);
+        }
         let link = Link { source: Eui64::of_node(node), destination: Eui64::of_node(next_hop) };
         // The compressed header grows where it is forwarded: behind the next hop, if the packet goes on from there.
         let goes_on = !destination(packet).is_some_and(|to| ends_at(next_hop, to));
@@ -100,7 +120,8 @@ impl<M: Mac> Network<M> {
         };
         if fragmenter.frames() > 1 {
             if matches!(way, Way::Recover(_)) {
-                return self.recover(now, link, (node, next_hop), slack, packet, datagram, events);
+                self.recover(now, link, (node, next_hop), slack, packet, datagram, events);
+                return self.note_level(now, node);
             }
             *next_tag = next_tag.wrapping_add(1);
         }
@@ -109,6 +130,22 @@ impl<M: Mac> Network<M> {
             if let Err(reason) = self.give(now, node, next_hop, &frame[..length], datagram) {
                 events.lost(Host::Node(node), datagram, reason);
             }
+        }
+        self.note_level(now, node);
+    }
+
+    /// Whether the queue of a node is so full that it marks what it sends.
+    pub(super) fn is_congested(&self, node: NodeId) -> bool {
+        let queued = || self.mac.queued(node) as f64;
+        self.config.ecn_threshold.is_some_and(|share| queued() >= share * self.mac.queue_limit() as f64)
+    }
+
+    /// Notes what is in the buffers of a node, where somebody watches.
+    fn note_level(&mut self, now: Instant, node: NodeId) {
+        if self.levels.are_wanted() {
+            let (Occupancy { fragments, received, .. }, forwarding) = self.nodes[node.index()].occupancy();
+            let queued = self.mac.queued(node);
+            self.levels.note(BufferLevel { at: now, node, queued, fragments, octets: received, forwarding });
         }
     }
 
@@ -121,7 +158,7 @@ impl<M: Mac> Network<M> {
         frame: &[u8],
         datagram: DatagramId,
     ) -> Result<(), DropReason> {
-        match self.losses.drops(node) {
+        match self.losses.drops(node, datagram) {
             true => Err(DropReason::InjectedLoss),
             false => self.mac.enqueue(now, node, next_hop, frame, datagram),
         }
@@ -136,6 +173,7 @@ impl<M: Mac> Network<M> {
         datagram: DatagramId,
         events: &mut Events,
     ) {
+        let congested = self.is_congested(node);
         let Self { nodes, routes, .. } = self;
         let Node { way, next_tag, .. } = &mut nodes[node.index()];
         match way {
@@ -146,7 +184,7 @@ impl<M: Mac> Network<M> {
                     Hop::Nowhere => Route::None,
                     Hop::Next(to) => {
                         *next_tag = next_tag.wrapping_add(1);
-                        Route::Next { to: Eui64::of_node(to), tag: next_tag.wrapping_sub(1), congested: false }
+                        Route::Next { to: Eui64::of_node(to), tag: next_tag.wrapping_sub(1), congested }
                     }
                 };
                 let mut frame = [0; FRAME_CAPACITY];
@@ -230,6 +268,7 @@ impl<M: Mac> Network<M> {
             Way::Recover(_) => self.handle_overdue(now, node, events),
         }
         self.arm_timer(node);
+        self.note_level(now, node);
     }
 }
 

@@ -1,7 +1,23 @@
 //! Frames that the scenario drops before they reach the MAC.
 
-use crate::address::NodeId;
+use super::Config;
+use crate::address::{Host, NodeId};
+use crate::clock::Instant;
+use crate::radio::DatagramId;
 use crate::random::{Probability, Stream, Streams};
+use std::collections::VecDeque;
+
+/// What else is dropped when the scenario drops a fragment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum LossSpread {
+    /// Nothing.
+    #[default]
+    Fragment,
+    /// All that follows it of its flight: of its own datagram at this hop, and the datagrams that the same host gave to
+    /// the network at the same instant after it (the loss model of Kothmayr et al. 2013, section 5.2). In their field a
+    /// flight is what an end of a handshake sends at once.
+    Flight,
+}
 
 /// Draws what is dropped.
 #[derive(Debug)]
@@ -14,18 +30,68 @@ pub(super) struct Losses {
     random: Vec<Stream>,
     /// Frames that have come to the MAC so far.
     frames: u64,
+    /// Where losses spread over flights: the last datagrams, the newest last.
+    flights: Option<VecDeque<Member>>,
+}
+
+/// How many datagrams are remembered with their flights (assumed; of older ones nothing is on its way any more).
+const REMEMBERED: usize = 1024;
+
+/// A datagram of a flight.
+#[derive(Clone, Copy, Debug)]
+struct Member {
+    datagram: DatagramId,
+    origin: Host,
+    sent: Instant,
+    fate: Fate,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fate {
+    /// Nothing before it was lost.
+    Whole,
+    /// A fragment of it was lost at a node: from there on nothing follows.
+    CutAt(NodeId),
+    /// One before it was lost.
+    Gone,
 }
 
 impl Losses {
-    pub(super) fn new(probability: Probability, chosen: Vec<u64>, nodes: usize, streams: &Streams) -> Self {
-        let random = (0..nodes as u64).map(|node| streams.stream("fragment loss", node)).collect();
-        Self { probability, chosen, random, frames: 0 }
+    pub(super) fn new(config: &Config, nodes: usize, streams: &Streams) -> Self {
+        Self {
+            probability: config.fragment_loss,
+            chosen: config.dropped_frames.clone(),
+            random: (0..nodes as u64).map(|node| streams.stream("fragment loss", node)).collect(),
+            frames: 0,
+            flights: (config.loss_spread == LossSpread::Flight).then(|| VecDeque::with_capacity(REMEMBERED)),
+        }
+    }
+
+    /// A host gives a datagram to the network.
+    pub(super) fn sent(&mut self, now: Instant, origin: Host, datagram: DatagramId) {
+        let Some(flights) = &mut self.flights else { return };
+        let is_before = |member: &&Member| (member.origin, member.sent) == (origin, now);
+        let is_whole = flights.iter().rev().find(is_before).is_none_or(|before| before.fate == Fate::Whole);
+        if flights.len() == REMEMBERED {
+            flights.pop_front();
+        }
+        let fate = if is_whole { Fate::Whole } else { Fate::Gone };
+        flights.push_back(Member { datagram, origin, sent: now, fate });
     }
 
     /// Whether the next frame, which `node` sends, is dropped.
-    pub(super) fn drops(&mut self, node: NodeId) -> bool {
+    pub(super) fn drops(&mut self, node: NodeId, datagram: DatagramId) -> bool {
         self.frames += 1;
         let chosen = self.chosen.binary_search(&self.frames).is_ok();
-        self.random[node.index()].happens(self.probability) || chosen
+        let dropped = self.random[node.index()].happens(self.probability) || chosen;
+        let Some(flights) = &mut self.flights else { return dropped };
+        let Some(index) = flights.iter().rposition(|member| member.datagram == datagram) else { return dropped };
+        let Member { origin, sent, fate, .. } = flights[index];
+        if dropped && fate == Fate::Whole {
+            flights[index].fate = Fate::CutAt(node);
+            let later = flights.range_mut(index + 1..).filter(|member| (member.origin, member.sent) == (origin, sent));
+            later.for_each(|member| member.fate = Fate::Gone);
+        }
+        dropped || fate == Fate::CutAt(node) || fate == Fate::Gone
     }
 }

@@ -6,6 +6,7 @@
 
 mod hop;
 pub mod internet;
+mod levels;
 mod loss;
 mod recovering;
 
@@ -20,7 +21,10 @@ use crate::random::{Probability, Streams};
 use crate::route::Routes;
 use hop::Node;
 use internet::Internet;
+use levels::Levels;
 use loss::Losses;
+
+pub use loss::LossSpread;
 
 /// What a network is made of, its link layer apart.
 #[derive(Clone, Debug)]
@@ -30,6 +34,11 @@ pub struct Config {
     /// Single frames that are dropped before they reach the MAC, counted from 1 over all nodes in the order in
     /// which they come to it; in ascending order.
     pub dropped_frames: Vec<u64>,
+    /// What else is dropped then.
+    pub loss_spread: LossSpread,
+    /// The share of a node's queue from which on a node marks what it sends, where the transport understands that
+    /// (RFC 3168): with so many frames or more in the queue when a packet comes. `None`: no node does.
+    pub ecn_threshold: Option<f64>,
     /// Octets of a frame that 6LoWPAN may fill; [`FRAME_CAPACITY`] at most.
     pub frame_capacity: usize,
     /// How much each node can reassemble.
@@ -45,6 +54,8 @@ impl Default for Config {
         Self {
             fragment_loss: Probability::NEVER,
             dropped_frames: Vec::new(),
+            loss_spread: LossSpread::default(),
+            ecn_threshold: None,
             frame_capacity: FRAME_CAPACITY,
             reassembly: Limits::default(),
             fragments: Fragments::default(),
@@ -81,6 +92,7 @@ pub struct Network<M> {
     nodes: Vec<Node>,
     internet: Internet,
     losses: Losses,
+    levels: Levels,
     /// Nodes that may have to give something up, or to send a fragment again.
     timers: EventQueue<NodeId>,
     indications: Vec<Indication>,
@@ -192,7 +204,8 @@ impl<M: Mac> Network<M> {
         let contexts = Contexts::mesh();
         Self {
             nodes: (0..routes.nodes()).map(|id| Node::new(NodeId(id as u16), &config, &contexts)).collect(),
-            losses: Losses::new(config.fragment_loss, config.dropped_frames.clone(), routes.nodes(), streams),
+            losses: Losses::new(&config, routes.nodes(), streams),
+            levels: Levels::new(routes.nodes()),
             internet: Internet::new(config.internet.clone(), streams),
             mac,
             routes,
@@ -222,7 +235,8 @@ impl<M: Mac> Network<M> {
         let written = ip::udp_datagram(source, destination, payload, &mut packet);
         if written.is_ok() {
             let from = Host::of_address(source.address).unwrap_or(Host::Internet);
-            self.pass_on(now, from, &packet, datagram, events);
+            self.losses.sent(now, from, datagram);
+            self.pass_on(now, from, &mut packet, datagram, events);
         }
         self.packet = packet;
         written.map(drop)
@@ -253,7 +267,8 @@ impl<M: Mac> Network<M> {
         packet.extend_from_slice(&header.emit());
         packet.extend_from_slice(segment);
         let from = Host::of_address(source).unwrap_or(Host::Internet);
-        self.pass_on(now, from, &packet, datagram, events);
+        self.losses.sent(now, from, datagram);
+        self.pass_on(now, from, &mut packet, datagram, events);
         self.packet = packet;
         Ok(())
     }
@@ -289,6 +304,7 @@ impl<M: Mac> Network<M> {
             }
             self.internet.release(arrival);
         }
+        self.levels.show(observer);
     }
 
     /// The MAC.
@@ -349,7 +365,7 @@ impl<M: Mac> Network<M> {
     }
 
     /// Sends a packet on its next hop from a host.
-    fn pass_on(&mut self, now: Instant, from: Host, packet: &[u8], datagram: DatagramId, events: &mut Events) {
+    fn pass_on(&mut self, now: Instant, from: Host, packet: &mut [u8], datagram: DatagramId, events: &mut Events) {
         let Some(to) = destination(packet) else {
             return events.lost(from, datagram, DropReason::Malformed);
         };

@@ -60,6 +60,11 @@ impl Recovering {
         }
     }
 
+    /// Virtual reassembly buffers taken.
+    pub(super) fn paths(&self) -> usize {
+        self.router.occupancy()
+    }
+
     pub(super) fn deadline(&self) -> Option<Instant> {
         let overdue = self.outgoing.iter().filter_map(Outgoing::deadline);
         overdue.chain(self.receiver.deadline()).chain(self.router.deadline()).min()
@@ -155,6 +160,7 @@ impl<M: Mac> Network<M> {
         datagram: DatagramId,
         events: &mut Events,
     ) {
+        let congested = self.is_congested(node);
         let Self { nodes, routes, .. } = self;
         let Way::Recover(recovering) = &mut nodes[node.index()].way else { return };
         let Recovering { router, receiver, outgoing, next_tag, .. } = &mut **recovering;
@@ -163,13 +169,13 @@ impl<M: Mac> Network<M> {
             (Hop::Here, _) => Route::Local,
             (Hop::Next(to), Some(tag)) => {
                 *next_tag = tag.wrapping_add(1);
-                Route::Next { to: Eui64::of_node(to), tag: tag.into(), congested: false }
+                Route::Next { to: Eui64::of_node(to), tag: tag.into(), congested }
             }
             _ => Route::None,
         };
         let (source, own) = (Eui64::of_node(from), Eui64::of_node(node));
         let mut frame = [0; FRAME_CAPACITY];
-        let answer = match router.handle_fragment(now, source, payload, false, route, &mut frame) {
+        let answer = match router.handle_fragment(now, source, payload, congested, route, &mut frame) {
             Outcome::Forward { to, length } => {
                 // Of a fragment that is lost here its sender will hear.
                 let _ = self.give(now, node, to.node(), &frame[..length], datagram);

@@ -121,6 +121,9 @@ pub trait Mac {
     /// How many frames wait at a node.
     fn queued(&self, node: NodeId) -> usize;
 
+    /// How many frames of the layer above can wait at a node.
+    fn queue_limit(&self) -> usize;
+
     /// How many frames have waited at a node at most.
     fn queue_peak(&self, node: NodeId) -> usize;
 
@@ -262,6 +265,15 @@ pub trait Observer {
         false
     }
 
+    /// Whether [`buffers`](Self::buffers) is to be called.
+    fn watches_buffers(&self) -> bool {
+        false
+    }
+
+    /// What is in a node's buffers has changed. The changes come in order of time; of several at one node at one instant
+    /// the last counts.
+    fn buffers(&mut self, _level: &BufferLevel) {}
+
     /// A node's radio was in a state. The intervals of a node come in order and do not overlap; between them its
     /// radio was off. Listening for frames that did not come may be reported late, at last by
     /// [`Mac::report_radios`].
@@ -304,6 +316,23 @@ pub struct RadioInterval {
     pub from: Instant,
     /// ... to when.
     pub to: Instant,
+}
+
+/// What is in a node's buffers from an instant on, until that changes again.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct BufferLevel {
+    /// From when.
+    pub at: Instant,
+    /// Whose buffers.
+    pub node: NodeId,
+    /// Frames that wait in the queue of the MAC, its own included.
+    pub queued: usize,
+    /// Fragments in reassembly.
+    pub fragments: usize,
+    /// Octets in them.
+    pub octets: usize,
+    /// Virtual reassembly buffers taken (RFC 8930, RFC 8931).
+    pub forwarding: usize,
 }
 
 /// How long a node's radio was in each state. The four add up to the time that has passed.

@@ -13,7 +13,7 @@ use slowhand_net::route::Routes;
 
 /// Slotframe of 4 slots of 20 ms: node 2 sends to node 1 in slot 1, node 1 to the root in slot 3, and they answer in
 /// slots 0 and 2.
-fn two_hops(fragments: Fragments) -> Network<Tsch> {
+pub fn two_hops(fragments: Fragments) -> Network<Tsch> {
     let links = line(2, 1.0);
     let cell = |slot, options, neighbor| Cell {
         slot,

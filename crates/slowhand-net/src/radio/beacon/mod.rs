@@ -265,6 +265,10 @@ impl Mac for Beacon {
         self.nodes[node.index()].queued
     }
 
+    fn queue_limit(&self) -> usize {
+        self.config.queue
+    }
+
     fn queue_peak(&self, node: NodeId) -> usize {
         self.nodes[node.index()].peak
     }

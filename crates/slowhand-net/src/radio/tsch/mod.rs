@@ -217,6 +217,10 @@ impl Mac for Tsch {
         self.nodes[node.index()].queued
     }
 
+    fn queue_limit(&self) -> usize {
+        self.capacity
+    }
+
     fn queue_peak(&self, node: NodeId) -> usize {
         self.nodes[node.index()].peak
     }

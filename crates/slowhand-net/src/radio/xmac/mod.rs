@@ -180,6 +180,10 @@ impl Mac for XMac {
         self.nodes[node.index()].queued
     }
 
+    fn queue_limit(&self) -> usize {
+        self.config.queue
+    }
+
     fn queue_peak(&self, node: NodeId) -> usize {
         self.nodes[node.index()].peak
     }
