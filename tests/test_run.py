@@ -104,7 +104,7 @@ def test_the_pcap_holds_the_frames_of_the_first_record(cli: Cli, tmp_path: Path)
 def test_nodes_and_timeline_say_the_same(cli: Cli, tmp_path: Path, scenario: str) -> None:
     path = QUICKSTART.with_name(f"{scenario}.toml")
     output = ("--records", "all.parquet", "--nodes", "nodes.parquet", "--timeline", "radios.csv")
-    cli("run", path, "--count", 2, "--seed", 5, *output)
+    cli("run", path, "--count", 2, "--seed", 5, *output, "--buffers", "buffers.csv")
     nodes = polars.read_parquet(tmp_path / "nodes.parquet")
     timeline = polars.read_csv(tmp_path / "radios.csv")
     assert timeline.columns == ["node", "state", "from_s", "to_s"]
@@ -135,8 +135,16 @@ def test_nodes_and_timeline_say_the_same(cli: Cli, tmp_path: Path, scenario: str
     assert_frame_equal(nodes, inspection.nodes)
     assert_frame_equal(timeline, inspection.timeline, check_dtypes=False)
 
+    buffers = polars.read_csv(tmp_path / "buffers.csv")
+    assert_frame_equal(buffers, inspection.buffers, check_dtypes=False)
+    for node in nodes.iter_rows(named=True):
+        own = buffers.filter(node=node["node"])
+        assert own["from_s"].is_sorted()
+        assert own["queued_frames"].max() == node["queue_peak"]
+        assert own["reassembly_bytes"].max() <= node["reassembly_peak_bytes"]
 
-@pytest.mark.parametrize("option", ["--pcap", "--records", "--nodes", "--timeline"])
+
+@pytest.mark.parametrize("option", ["--pcap", "--records", "--nodes", "--timeline", "--buffers"])
 def test_an_unwritable_path_is_reported_before_the_work(cli: Cli, option: str) -> None:
     # A million handshakes would not end within the time that the fixture allows.
     output = "no/such/folder/x.parquet"
@@ -153,7 +161,7 @@ def test_a_path_that_can_be_written_is_left_as_it_was(cli: Cli, tmp_path: Path) 
     assert not (tmp_path / "new.pcapng").exists()
 
 
-@pytest.mark.parametrize("option", ["--nodes", "--timeline"])
+@pytest.mark.parametrize("option", ["--nodes", "--timeline", "--buffers"])
 def test_tables_need_a_known_format(cli: Cli, option: str) -> None:
     message = the_message(cli("run", QUICKSTART, option, "t.json", code=2))
     assert message == f"slowhand: {option} t.json: the name must end in .parquet or .csv"

@@ -43,8 +43,8 @@ class Records:
     def summary(self) -> str:
         """Outcomes and the statistics of each metric, as a JSON object."""
 
-def inspect(scenario: Scenario, seed: int) -> tuple[dict[str, Column], dict[str, Column]]:
-    """Runs the handshake of `seed`: its nodes, and its radios' timelines, as columns."""
+def inspect(scenario: Scenario, seed: int) -> list[dict[str, Column]]:
+    """Runs the handshake of `seed`: its nodes, radios' timelines and buffers, as columns."""
 
 def capture(scenario: Scenario, seed: int, path: str | PathLike[str]) -> None:
     """Runs the handshake of `seed` and writes its frames to `path` as pcapng."""

@@ -57,12 +57,18 @@ class Scenario:
         """Runs the handshake of `seed` and looks closely at every node."""
         import polars
 
-        nodes, timeline = _native.inspect(self.native, seed)
-        # Named types: where no radio was ever on, the columns would have none.
+        nodes, timeline, buffers = _native.inspect(self.native, seed)
+        # Named types: where no radio was ever on, and nothing was sent, the columns would have none.
         types = {"node": polars.UInt64, "state": polars.String}
         seconds = {"from_s": polars.Float64, "to_s": polars.Float64}
+        levels = ["queued_frames", "reassembly_fragments", "reassembly_bytes", "forwarding_entries"]
+        counts = dict.fromkeys(levels, polars.UInt64)
         return Inspection(
-            polars.DataFrame(nodes), polars.DataFrame(timeline, schema={**types, **seconds})
+            polars.DataFrame(nodes),
+            polars.DataFrame(timeline, schema={**types, **seconds}),
+            polars.DataFrame(
+                buffers, schema={"node": polars.UInt64, "from_s": polars.Float64, **counts}
+            ),
         )
 
 
@@ -75,6 +81,11 @@ class Inspection(NamedTuple):
     timeline: polars.DataFrame
     """A row for each interval in which a radio was on: node, state (transmit, receive or listen),
     from_s and to_s. Between the intervals of a node its radio was off."""
+    buffers: polars.DataFrame
+    """A row for each change of what is in a node's buffers: node, from_s, and what is in them from
+    then on: queued_frames (in the link layer's queue), reassembly_fragments and their octets,
+    reassembly_bytes, and forwarding_entries, the virtual reassembly buffers taken. Before the first
+    row of a node they are empty."""
 
 
 class Run:

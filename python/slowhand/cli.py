@@ -81,12 +81,16 @@ def run(
         Path | None,
         typer.Option(help="Write when the first seed's radios were on to .parquet or .csv."),
     ] = None,
+    buffers: Annotated[
+        Path | None,
+        typer.Option(help="Write what the first seed's buffers held when to .parquet or .csv."),
+    ] = None,
     json: Json = False,
 ) -> None:
     """Run a scenario many times and print what came of it."""
     if records and records.suffix != ".parquet":
         raise Complaint(f"--records {records}: the name must end in .parquet")
-    tables = {"--nodes": nodes, "--timeline": timeline}
+    tables = {"--nodes": nodes, "--timeline": timeline, "--buffers": buffers}
     for option, path in tables.items():
         if path and path.suffix not in (".parquet", ".csv"):
             raise Complaint(f"{option} {path}: the name must end in .parquet or .csv")
@@ -98,9 +102,8 @@ def run(
     loaded = Scenario.with_overrides(scenario, set or [])
     if pcap:
         loaded.capture(pcap, seed=seed)
-    if nodes or timeline:
-        inspection = loaded.inspect(seed=seed)
-        for path, frame in ((nodes, inspection.nodes), (timeline, inspection.timeline)):
+    if any(tables.values()):
+        for path, frame in zip(tables.values(), loaded.inspect(seed=seed), strict=True):
             if path:
                 _write_table(frame, path)
     handshakes = Run(loaded, count=count, seed=seed, threads=threads)

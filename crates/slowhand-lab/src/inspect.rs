@@ -1,4 +1,5 @@
-//! Looks closely at one world: where the time and the energy of each node went, and what its radio did when.
+//! Looks closely at one world: where the time and the energy of each node went, what its radio did when, and what was
+//! in its buffers.
 
 use crate::energy::{Times, energy};
 use crate::plan::{Plan, PlanError};
@@ -6,7 +7,7 @@ use crate::record::{Column, Energy, Record};
 use crate::scenario::{Scenario, ServerAt};
 use slowhand_net::address::NodeId;
 use slowhand_net::clock::Instant;
-use slowhand_net::radio::{Observer, RadioInterval, RadioTimes};
+use slowhand_net::radio::{BufferLevel, Observer, RadioInterval, RadioTimes};
 
 /// What there is to know of one world, from time 0 to the end of its last handshake.
 #[derive(Clone, Debug)]
@@ -18,6 +19,8 @@ pub struct Inspection {
     /// When each radio was on, ordered by node, then time. Intervals of a node do not overlap; between them its radio
     /// was off.
     pub timeline: Vec<RadioInterval>,
+    /// What was in the buffers of each node from when on, ordered by node, then time. They begin empty.
+    pub buffers: Vec<BufferLevel>,
 }
 
 /// Where the time and the energy of a node went.
@@ -72,23 +75,32 @@ pub fn inspect(scenario: &Scenario, seed: u64) -> Result<Inspection, PlanError> 
         }
     };
     let nodes = (0..).zip(finished.times).map(report).collect();
-    Ok(Inspection { nodes, timeline: watch.until(end), records })
+    let (timeline, buffers) = watch.until(end);
+    Ok(Inspection { nodes, timeline, buffers, records })
 }
 
-/// Keeps what the radios do.
+/// Keeps what the radios do, and what the buffers hold.
 #[derive(Default)]
-struct Watch(Vec<RadioInterval>);
+struct Watch {
+    timeline: Vec<RadioInterval>,
+    buffers: Vec<BufferLevel>,
+}
 
 impl Watch {
-    /// The timeline before `end`: a slot is shown in full when it begins, and datagrams travel after the last handshake.
-    fn until(self, end: Instant) -> Vec<RadioInterval> {
-        let mut timeline = self.0;
+    /// What was before `end`: a slot is shown in full when it begins, and datagrams travel after the last handshake.
+    fn until(self, end: Instant) -> (Vec<RadioInterval>, Vec<BufferLevel>) {
+        let Self { mut timeline, mut buffers } = self;
         timeline.retain_mut(|interval| {
             interval.to = interval.to.min(end);
             interval.from < interval.to
         });
         timeline.sort_by_key(|interval| (interval.node, interval.from));
-        timeline
+        buffers.retain(|level| level.at <= end);
+        // Of several changes at one instant the last counts, which now comes first and stays.
+        buffers.reverse();
+        buffers.sort_by_key(|level| (level.node, level.at));
+        buffers.dedup_by_key(|level| (level.node, level.at));
+        (timeline, buffers)
     }
 }
 
@@ -98,7 +110,15 @@ impl Observer for Watch {
     }
 
     fn radio(&mut self, interval: &RadioInterval) {
-        self.0.push(*interval);
+        self.timeline.push(*interval);
+    }
+
+    fn watches_buffers(&self) -> bool {
+        true
+    }
+
+    fn buffers(&mut self, level: &BufferLevel) {
+        self.buffers.push(*level);
     }
 }
 
@@ -137,6 +157,22 @@ impl Inspection {
             ("state", Column::Text(self.timeline.iter().map(|i| i.state.name().to_owned()).collect())),
             ("from_s", Column::F64(self.timeline.iter().map(|i| seconds(i.from)).collect())),
             ("to_s", Column::F64(self.timeline.iter().map(|i| seconds(i.to)).collect())),
+        ]
+    }
+
+    /// The buffers as a table.
+    pub fn buffer_columns(&self) -> Vec<(&'static str, Column)> {
+        let count = |value: fn(&BufferLevel) -> usize| {
+            Column::U64(self.buffers.iter().map(|level| value(level) as u64).collect())
+        };
+        let from = self.buffers.iter().map(|level| level.at.since(Instant::ZERO).as_secs_f64());
+        vec![
+            ("node", count(|level| level.node.index())),
+            ("from_s", Column::F64(from.collect())),
+            ("queued_frames", count(|level| level.queued)),
+            ("reassembly_fragments", count(|level| level.fragments)),
+            ("reassembly_bytes", count(|level| level.octets)),
+            ("forwarding_entries", count(|level| level.forwarding)),
         ]
     }
 }

@@ -252,6 +252,11 @@ fn network_config(scenario: &Scenario, routes: &Routes) -> network::Config {
     network::Config {
         fragment_loss: Probability::new(lowpan.fragment_loss.get()),
         dropped_frames: in_order(&lowpan.dropped_frames),
+        loss_spread: match lowpan.loss_spread {
+            scenario::LossSpread::Fragment => network::LossSpread::Fragment,
+            scenario::LossSpread::Flight => network::LossSpread::Flight,
+        },
+        ecn_threshold: lowpan.ecn_threshold.map(|share| share.get()),
         frame_capacity: lowpan.max_frame_payload.get() as usize,
         reassembly: Limits {
             buffers: lowpan.reassembly_buffers.get() as usize,

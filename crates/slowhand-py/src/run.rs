@@ -78,15 +78,16 @@ impl Records {
     }
 }
 
-/// Runs the world of `seed` and looks closely at it: a table of the nodes, and one of the radios' timelines.
+/// Runs the world of `seed` and looks closely at it: a table of the nodes, one of the radios' timelines, and one of what
+/// the nodes' buffers held.
 #[pyfunction]
-pub fn inspect<'py>(
-    py: Python<'py>,
-    scenario: &Scenario,
-    seed: u64,
-) -> PyResult<(Bound<'py, PyDict>, Bound<'py, PyDict>)> {
+pub fn inspect<'py>(py: Python<'py>, scenario: &Scenario, seed: u64) -> PyResult<[Bound<'py, PyDict>; 3]> {
     let inspection = py.detach(|| slowhand_lab::inspect::inspect(&scenario.0, seed)).map_err(refused)?;
-    Ok((to_dict(py, inspection.node_columns())?, to_dict(py, inspection.timeline_columns())?))
+    Ok([
+        to_dict(py, inspection.node_columns())?,
+        to_dict(py, inspection.timeline_columns())?,
+        to_dict(py, inspection.buffer_columns())?,
+    ])
 }
 
 fn to_dict<'py>(py: Python<'py>, table: Vec<(&'static str, Column)>) -> PyResult<Bound<'py, PyDict>> {

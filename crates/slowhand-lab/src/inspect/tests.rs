@@ -64,6 +64,14 @@ proptest! {
             prop_assert!(own(node).zip(own(node).skip(1)).all(|(one, next)| one.to <= next.from));
         }
 
+        for node in &inspection.nodes {
+            let own = || inspection.buffers.iter().filter(|level| level.node.0 == node.node);
+            prop_assert!(own().zip(own().skip(1)).all(|(one, next)| one.at < next.at));
+            // The peaks go on until the last datagram has arrived.
+            prop_assert!(own().all(|level| level.queued as u64 <= node.queue_peak));
+            prop_assert!(own().all(|level| level.octets as u64 <= node.reassembly_peak_bytes));
+        }
+
         // The client's record is about the last part of that time.
         let record = &inspection.records[0];
         let client = &inspection.nodes[usize::from(record.client)];

@@ -16,6 +16,8 @@ pub struct Lowpan {
     /// The probability that a fragment of a datagram is dropped before it reaches the link layer
     /// (the loss that Claeys et al. inject, Sensors 2021, section 3.3). Default: 0.
     pub fragment_loss: Probability,
+    /// What else is dropped with a fragment. Default: `fragment`.
+    pub loss_spread: LossSpread,
     /// Single frames that are dropped before they reach the link layer, counted from 1 over all nodes in the
     /// order in which they come to it: losses chosen by hand. Default: none.
     pub dropped_frames: Vec<Integer<1, 4_294_967_295>>,
@@ -28,12 +30,27 @@ pub struct Lowpan {
     /// How long a node waits for the missing fragments of a datagram. Default: 60 (the longest that
     /// RFC 4944 section 5.3 allows, and OpenWSN's).
     pub reassembly_timeout_s: PositiveSeconds,
+    /// The share of its queue from which on a node marks the packets that it sends with congestion experienced, where
+    /// their transport understands that (ECN, RFC 3168). Default: none are marked (Claeys et al. 2021, section 4.3: 0.75).
+    pub ecn_threshold: Option<Probability>,
     /// What becomes of the fragments of a datagram on their way through the mesh. Default: `per-hop`.
     pub reassembly: Reassembly,
     /// Fragments that are not put together on their way: with `reassembly` as `forwarding` or `recovery` only.
     pub forwarding: Forwarding,
     /// Fragments that are sent again: with `reassembly` as `recovery` only.
     pub recovery: Recovery,
+}
+
+/// What else is dropped with a fragment that `fragment_loss` or `dropped_frames` drops.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum LossSpread {
+    /// Nothing (the default).
+    #[default]
+    Fragment,
+    /// All that follows in its flight, which is what one end gives to the network at one instant: the fragments behind it
+    /// at its hop, and the datagrams after its own (the loss model of Kothmayr et al. 2013, section 5.2).
+    Flight,
 }
 
 /// What becomes of the fragments of a datagram on their way through the mesh.
@@ -135,10 +152,12 @@ impl Default for Lowpan {
     fn default() -> Self {
         Self {
             fragment_loss: Probability::constant(0.0),
+            loss_spread: LossSpread::default(),
             dropped_frames: Vec::new(),
             max_frame_payload: Integer::constant(104),
             reassembly_buffers: Integer::constant(2),
             reassembly_timeout_s: PositiveSeconds::constant(60.0),
+            ecn_threshold: None,
             reassembly: Reassembly::PerHop,
             forwarding: Forwarding::default(),
             recovery: Recovery::default(),

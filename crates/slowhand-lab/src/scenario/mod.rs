@@ -18,7 +18,7 @@ use serde::Deserialize;
 use slowhand_net::address::NodeId;
 
 pub use endpoint::{Client, Server, ServerAt};
-pub use lowpan::{Forwarding, Lowpan, Reassembly, Recovery};
+pub use lowpan::{Forwarding, LossSpread, Lowpan, Reassembly, Recovery};
 pub use mac::{Beacon, Cell, CellKind, Cells, Downward, Generation, Mac, Scheduling, SlotTiming, Tsch, XMac};
 pub use network::{Channel, Link, MAX_NODE, Network, Topology};
 pub use session::{Auth, Session};

@@ -13,7 +13,7 @@ use slowhand_net::route::Routes;
 use slowhand_tls::{ConfigError as SessionError, KeyExchange, Role};
 
 use super::network::MAX_NODE;
-use super::{Auth, CellKind, Lowpan, Mac, Reassembly, Scenario, ServerAt, Topology, Tsch, XMac};
+use super::{Auth, CellKind, LossSpread, Lowpan, Mac, Reassembly, Scenario, ServerAt, Topology, Tsch, XMac};
 use crate::device::Device;
 use crate::input::{Document, InputError};
 
@@ -42,6 +42,11 @@ fn lowpan(lowpan: &Lowpan, document: &Document) -> Result<(), InputError> {
         Err(document.blame(key, format!("{found} where fragments are not"), allowed))
     };
     match lowpan.reassembly {
+        Reassembly::Recovery if lowpan.loss_spread == LossSpread::Flight => {
+            let allowed =
+                "\"fragment\" where lowpan.reassembly is \"recovery\": what is sent again is of the flight too";
+            Err(document.blame("lowpan.loss_spread", "\"flight\"", allowed))
+        }
         Reassembly::PerHop if document.has("lowpan.forwarding") => {
             refuse("lowpan.forwarding", "how fragments are forwarded", "\"forwarding\" or \"recovery\"")
         }

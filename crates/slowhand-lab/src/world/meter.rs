@@ -2,7 +2,7 @@
 
 use super::ledger::Ledger;
 use slowhand_net::lowpan::recovery::{Rfrag, RfragAck};
-use slowhand_net::radio::{DropReason, FrameKind, Observer, RadioInterval, Transmission, frame};
+use slowhand_net::radio::{BufferLevel, DropReason, FrameKind, Observer, RadioInterval, Transmission, frame};
 
 /// An observer that accounts and lets another one see.
 pub(super) struct Meter<'a, O> {
@@ -38,6 +38,14 @@ impl<O: Observer> Observer for Meter<'_, O> {
 
     fn radio(&mut self, interval: &RadioInterval) {
         self.next.radio(interval);
+    }
+
+    fn watches_buffers(&self) -> bool {
+        self.next.watches_buffers()
+    }
+
+    fn buffers(&mut self, level: &BufferLevel) {
+        self.next.buffers(level);
     }
 }
 

@@ -10,8 +10,11 @@ const FAR: &[&str] = &[
     "session.timeout_s=20",
 ];
 
-const WAYS: [&str; 3] =
-    ["lowpan={ reassembly = \"per-hop\" }", "lowpan={ reassembly = \"forwarding\" }", "lowpan={ reassembly = \"recovery\" }"];
+const WAYS: [&str; 3] = [
+    "lowpan={ reassembly = \"per-hop\" }",
+    "lowpan={ reassembly = \"forwarding\" }",
+    "lowpan={ reassembly = \"recovery\" }",
+];
 
 fn run(changes: &[&[&str]], seed: u64) -> Record {
     plan(&changes.concat()).run(seed, &mut ()).remove(0)
