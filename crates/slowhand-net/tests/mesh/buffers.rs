@@ -64,7 +64,7 @@ fn levels_agree_with_peaks() {
             // The fragment that completes a packet is there for no time.
             assert!(fragments <= peak.fragments && fragments + 1 >= peak.fragments, "{fragments} of {peak:?}");
             assert!(octets <= peak.received);
-            let last = own().last().unwrap();
+            let last = own().next_back().unwrap();
             assert_eq!((last.queued, last.fragments, last.octets), (0, 0, 0), "node {node}");
         }
     }
