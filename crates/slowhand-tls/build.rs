@@ -83,6 +83,7 @@ fn mbedtls(root: &Path) {
         "pk",
         "pk_ecc",
         "pkparse",
+        "pkwrite",
         "platform",
         "platform_util",
         "psa_crypto",
@@ -110,7 +111,10 @@ fn mbedtls(root: &Path) {
         "threading",
         "version",
         "x509",
+        "x509_create",
         "x509_crt",
+        "x509write",
+        "x509write_crt",
     ];
     let library = root.join("library");
     let source = |name: &&str| library.join(format!("{name}.c"));
@@ -130,6 +134,7 @@ fn mbedtls(root: &Path) {
     let callers = renaming(build(), HEARD).files(CALLERS.iter().map(source)).compile_intermediates();
     build()
         .files(PLAIN.iter().map(source))
+        .file("csrc/mbedtls/certificate.c")
         .file("csrc/mbedtls/session.c")
         .file("csrc/mbedtls/operations.c")
         .objects(callers)

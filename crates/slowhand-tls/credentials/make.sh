@@ -28,6 +28,17 @@ end() { # curve name subject serial length extension
     exit 1
 }
 
+# Issues certificates at run time, so its key is kept.
+issuer() { # name, the command that writes such a key, the arguments of the one that makes it
+    name=$1 write=$2
+    shift 2
+    openssl genpkey "$@" -out "$work/issuer.pem" 2>/dev/null
+    # shellcheck disable=SC2086
+    openssl $write -in "$work/issuer.pem" -outform DER -out "$name-issuer-key.der" 2>/dev/null
+    openssl req -x509 -new -key "$work/issuer.pem" -sha256 -days $DAYS -subj /CN=i -set_serial 1 \
+        -addext basicConstraints=CA:TRUE -outform DER -out "$name-issuer.der"
+}
+
 # RSA: signatures have one length, so once is enough. Both ends and the authority have keys of the same length.
 rsa() { # bits
     for name in authority server client; do
@@ -74,4 +85,8 @@ for file in prime*.der; do
 done
 for bits in 1024 2048 3072; do
     rsa $bits
+    issuer "rsa$bits" "rsa -traditional" -algorithm RSA -pkeyopt "rsa_keygen_bits:$bits"
+done
+for curve in secp192r1:prime192v1 secp256r1:prime256v1; do
+    issuer "${curve%:*}" ec -algorithm EC -pkeyopt "ec_paramgen_curve:${curve#*:}" -pkeyopt ec_param_enc:named_curve
 done

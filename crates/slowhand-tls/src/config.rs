@@ -317,6 +317,9 @@ pub struct SessionConfig {
     /// The length in bits of the RSA keys, the authority's too: 1024, 2048 or 3072. No effect with a suite without RSA.
     /// Default: 2048.
     pub rsa_bits: u16,
+    /// The length in octets of the certificate of each end, DER: from that of the certificates in `credentials/` to
+    /// 8000, filled up with a comment that nobody interprets. Default: those certificates.
+    pub certificate_length: Option<u16>,
     /// The identity that goes with the pre-shared key, at most 32 octets. Default:
     /// [`credentials::PSK_IDENTITY`](crate::credentials::PSK_IDENTITY).
     pub psk_identity: String,
@@ -355,6 +358,7 @@ impl SessionConfig {
             auth: Auth::Mutual,
             curve: Curve::Secp256r1,
             rsa_bits: 2048,
+            certificate_length: None,
             psk_identity: credentials::PSK_IDENTITY.to_owned(),
             mtu: None,
             max_fragment_length: None,
@@ -394,11 +398,25 @@ impl SessionConfig {
         if self.suite.key_exchange().has_rsa() {
             one_of("rsa_bits", self.rsa_bits, credentials::RSA_BITS)?;
         }
+        self.validate_certificate_length()?;
         check("psk_identity", &self.psk_identity, "1 to 32 octets", |identity| (1..=32).contains(&identity.len()))?;
         if let Some(length) = self.max_fragment_length {
             one_of("max_fragment_length", length, self.stack.fragment_lengths(self.protocol))?;
         }
         if self.protocol.is_stream() { self.validate_stream() } else { self.validate_datagrams() }
+    }
+
+    fn validate_certificate_length(&self) -> Result<(), ConfigError> {
+        let Some(length) = self.certificate_length else { return Ok(()) };
+        if self.credential() != Credential::Certificate {
+            let allowed = format!("none (with {} and this suite there are no certificates)", self.stack);
+            return check("certificate_length", &length, &allowed, |_| false);
+        }
+        let lengths = credentials::lengths(self);
+        let allowed = format!("{} to {} octets", lengths.start(), lengths.end());
+        check("certificate_length", &length, &allowed, |length| lengths.contains(length))?;
+        let allowed = format!("{allowed}, but for {length}, which no DER has");
+        check("certificate_length", &length, &allowed, |length| *length != credentials::IMPOSSIBLE_LENGTH)
     }
 
     /// What a stream has none of.

@@ -1,7 +1,12 @@
 //! The keys and certificates that sessions authenticate with. They are public: for tests and
 //! measurements, never for a real device. `credentials/README.md` says how they were made.
 
+mod issued;
+
 use crate::config::{Curve, Role, SessionConfig};
+use crate::session::Failure;
+
+pub(crate) use issued::{IMPOSSIBLE_LENGTH, lengths};
 
 /// The pre-shared key: 16 octets, as long as the key of AES-128 (assumed).
 pub const PSK: [u8; 16] = *b"slowhand-testkey";
@@ -72,8 +77,16 @@ pub(crate) struct Chain {
     pub(crate) own: End,
 }
 
-/// The certificates of a configuration whose suite has some, and whose `rsa_bits` is one of [`RSA_BITS`].
-pub(crate) fn chain(config: &SessionConfig) -> Chain {
+/// The certificates of a configuration that has been validated and whose suite has some.
+///
+/// # Errors
+/// The library's own when it cannot issue one of the length chosen.
+pub(crate) fn chain(config: &SessionConfig) -> Result<Chain, Failure> {
+    config.certificate_length.map_or_else(|| Ok(in_file(config)), |length| issued::chain(config, length))
+}
+
+/// The certificates as the files have them.
+fn in_file(config: &SessionConfig) -> Chain {
     if config.suite.key_exchange().has_rsa() {
         return rsa(config.rsa_bits, config.role);
     }

@@ -60,7 +60,7 @@
 //! [`SessionConfig`] says what a session is to be and [`SessionConfig::validate`] whether the library can do it;
 //! [`stacks`] lists the libraries; [`build`] makes a [`Session`]. [`memory`] joins two sessions without a network, the
 //! baseline for everything else; [`wire`] looks at the records and handshake headers of a datagram;
-//! [`credentials`] are the public test keys. All `unsafe` code is in the device and in the adapter of each library.
+//! [`credentials`] are the public test keys, and issue certificates of other lengths. All `unsafe` code is in the device and in the adapter of each library.
 
 mod config;
 pub mod credentials;

@@ -5,6 +5,7 @@
 //! device's. Each session has a configuration of its own: to set one up costs microseconds, and the
 //! library writes into what sessions would share (keys cache precomputed points).
 
+pub(crate) mod certificate;
 mod ffi;
 
 use std::ptr::{self, NonNull};
@@ -35,6 +36,12 @@ pub(crate) fn version() -> String {
     format!("{major}.{minor}.{patch}")
 }
 
+fn initialise() {
+    static INITIALISED: Once = Once::new();
+    // SAFETY: no other function of the shim is called before.
+    INITIALISED.call_once(|| unsafe { ffi::slowhand_mbedtls_initialise() });
+}
+
 /// One end of an mbedTLS session.
 pub(crate) struct MbedtlsSession {
     device: Box<Device>,
@@ -55,12 +62,9 @@ impl MbedtlsSession {
     /// # Errors
     /// The library's own error when it refuses the configuration nonetheless.
     pub(crate) fn new(config: &SessionConfig, processor: Arc<dyn Processor>) -> Result<Self, Failure> {
-        static INITIALISED: Once = Once::new();
-        // SAFETY: no other function of the shim is called before.
-        INITIALISED.call_once(|| unsafe { ffi::slowhand_mbedtls_initialise() });
-
+        initialise();
         let mut device = Box::new(Device::new(processor, config.seed));
-        let options = options(config);
+        let options = options(config)?;
         let mut error = 0;
         // SAFETY: `options` points to static credentials and to `config`, which outlive the call; the library
         // copies what it keeps.
@@ -182,7 +186,7 @@ impl Drop for MbedtlsSession {
     }
 }
 
-fn options(config: &SessionConfig) -> ffi::slowhand_mbedtls_options {
+fn options(config: &SessionConfig) -> Result<ffi::slowhand_mbedtls_options, Failure> {
     let (first, maximum) = config.timeouts();
     let mut options = ffi::slowhand_mbedtls_options {
         is_server: (config.role == Role::Server).into(),
@@ -222,7 +226,7 @@ fn options(config: &SessionConfig) -> ffi::slowhand_mbedtls_options {
                 options.group = config.curve.named_group();
             }
             options.signature = if key_exchange.has_rsa() { RSA_PKCS1_SHA256 } else { ECDSA_SECP256R1_SHA256 };
-            let chain = credentials::chain(config);
+            let chain = credentials::chain(config)?;
             options.trusted = chain.authority.as_ptr();
             options.trusted_len = chain.authority.len();
             if config.role == Role::Server || config.auth == Auth::Mutual {
@@ -233,7 +237,7 @@ fn options(config: &SessionConfig) -> ffi::slowhand_mbedtls_options {
             }
         }
     }
-    options
+    Ok(options)
 }
 
 /// `MBEDTLS_SSL_MAX_FRAG_LEN_*`: the codes of RFC 6066 section 4, and 0 for none.

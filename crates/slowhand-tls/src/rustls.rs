@@ -10,6 +10,7 @@
 mod provider;
 mod symmetric;
 
+use std::fmt::Display;
 use std::io::{self, IoSlice, Write};
 use std::net::Ipv6Addr;
 use std::sync::Arc;
@@ -26,8 +27,8 @@ use rustls::{
     ServerConnection, SignatureScheme, SupportedProtocolVersion, version,
 };
 
-use crate::config::{Auth, Curve, Protocol, Role, SessionConfig, Suite};
-use crate::credentials;
+use crate::config::{Auth, Protocol, Role, SessionConfig, Suite};
+use crate::credentials::{self, Chain};
 use crate::device::{self, Device};
 use crate::operation::{Performed, Processor};
 use crate::session::{Failure, Negotiated, Secrets, Session, Status, Transmit};
@@ -87,7 +88,7 @@ impl RustlsSession {
 /// Lets the library read and process all of the input.
 fn read(connection: &mut Connection, mut input: &[u8]) -> Result<(), Error> {
     while !input.is_empty() {
-        connection.read_tls(&mut input).map_err(|error| Error::General(error.to_string()))?;
+        connection.read_tls(&mut input).map_err(general)?;
         connection.process_new_packets()?;
         // Application data is nobody's here; what waits to be read would stop the library from reading on.
         let _ = io::copy(&mut connection.reader(), &mut io::sink());
@@ -98,7 +99,7 @@ fn read(connection: &mut Connection, mut input: &[u8]) -> Result<(), Error> {
 /// Takes out what the library has to send.
 fn write(connection: &mut Connection) -> Result<(), Error> {
     while connection.wants_write() {
-        connection.write_tls(&mut Socket).map_err(|error| Error::General(error.to_string()))?;
+        connection.write_tls(&mut Socket).map_err(general)?;
     }
     Ok(())
 }
@@ -188,26 +189,27 @@ fn end(config: &SessionConfig) -> Result<End, Error> {
         _ => &[&version::TLS12],
     };
     Ok(match config.role {
-        Role::Client => End::Idle(Arc::new(client_config(config.auth, provider, versions)?)),
+        Role::Client => End::Idle(Arc::new(client_config(config, provider, versions)?)),
         Role::Server => {
-            let config = Arc::new(server_config(config.auth, provider, versions)?);
+            let config = Arc::new(server_config(config, provider, versions)?);
             End::Connected(Box::new(ServerConnection::new(config)?.into()))
         }
     })
 }
 
 fn client_config(
-    auth: Auth,
+    session: &SessionConfig,
     provider: Arc<CryptoProvider>,
     versions: &[&'static SupportedProtocolVersion],
 ) -> Result<ClientConfig, Error> {
+    let chain = credentials::chain(session).map_err(general)?;
     let builder = ClientConfig::builder_with_details(provider.clone(), Arc::new(Calendar))
         .with_protocol_versions(versions)?
         .dangerous()
-        .with_custom_certificate_verifier(Arc::new(KnownAuthority { authority: authority()?, provider }));
-    let mut config = match auth {
+        .with_custom_certificate_verifier(Arc::new(KnownAuthority { authority: authority(&chain)?, provider }));
+    let mut config = match session.auth {
         Auth::Mutual => {
-            let (certificate, key) = own(Role::Client);
+            let (certificate, key) = own(&chain);
             builder.with_client_auth_cert(certificate, key)?
         }
         Auth::Server => builder.with_no_client_auth(),
@@ -219,21 +221,20 @@ fn client_config(
 }
 
 fn server_config(
-    auth: Auth,
+    session: &SessionConfig,
     provider: Arc<CryptoProvider>,
     versions: &[&'static SupportedProtocolVersion],
 ) -> Result<ServerConfig, Error> {
+    let chain = credentials::chain(session).map_err(general)?;
     let builder =
         ServerConfig::builder_with_details(provider.clone(), Arc::new(Calendar)).with_protocol_versions(versions)?;
-    let builder = match auth {
+    let builder = match session.auth {
         Auth::Mutual => builder.with_client_cert_verifier(
-            WebPkiClientVerifier::builder_with_provider(authority()?, provider)
-                .build()
-                .map_err(|error| Error::General(error.to_string()))?,
+            WebPkiClientVerifier::builder_with_provider(authority(&chain)?, provider).build().map_err(general)?,
         ),
         Auth::Server => builder.with_no_client_auth(),
     };
-    let (certificate, key) = own(Role::Server);
+    let (certificate, key) = own(&chain);
     let mut config = builder.with_single_cert(certificate, key)?;
     config.session_storage = Arc::new(NoServerSessionStorage {});
     config.send_tls13_tickets = 0;
@@ -241,15 +242,18 @@ fn server_config(
     Ok(config)
 }
 
-fn authority() -> Result<Arc<RootCertStore>, Error> {
+fn general(error: impl Display) -> Error {
+    Error::General(error.to_string())
+}
+
+fn authority(chain: &Chain) -> Result<Arc<RootCertStore>, Error> {
     let mut store = RootCertStore::empty();
-    store.add(CertificateDer::from(credentials::authority(Curve::Secp256r1)))?;
+    store.add(CertificateDer::from(chain.authority))?;
     Ok(Arc::new(store))
 }
 
-fn own(role: Role) -> (Vec<CertificateDer<'static>>, PrivateKeyDer<'static>) {
-    let end = credentials::end(Curve::Secp256r1, role);
-    (vec![CertificateDer::from(end.certificate)], PrivateSec1KeyDer::from(end.key).into())
+fn own(chain: &Chain) -> (Vec<CertificateDer<'static>>, PrivateKeyDer<'static>) {
+    (vec![CertificateDer::from(chain.own.certificate)], PrivateSec1KeyDer::from(chain.own.key).into())
 }
 
 /// The device's clock as a calendar.

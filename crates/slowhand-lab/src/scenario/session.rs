@@ -26,6 +26,10 @@ pub struct Session {
     /// The cipher suite, by its IANA name.
     #[schemars(schema_with = "suite_schema")]
     pub suite: Suite,
+    /// The length in octets of the certificate of each end, in DER: at least that of the default, at most 8000. It is filled
+    /// up with a comment. Default: certificates with little more than the key, of 332 octets with secp256r1, 246 with
+    /// secp192r1, 467, 728 and 984 with RSA keys of 1024, 2048 and 3072 bits.
+    pub certificate_length: Option<Integer<1, 8_000>>,
     /// Who proves who they are. Default: `psk` with a PSK suite, else `mutual`.
     pub auth: Option<Auth>,
     /// The curve of key exchange and ECDSA signatures. Default: `secp256r1`.
@@ -110,6 +114,7 @@ impl Session {
         };
         config.curve = self.curve;
         config.rsa_bits = self.rsa_bits.get() as u16;
+        config.certificate_length = self.certificate_length.map(|length| length.get() as u16);
         if let Some(identity) = &self.psk_identity {
             config.psk_identity.clone_from(identity);
         }

@@ -1,5 +1,6 @@
 //! Sessions of real libraries against each other, without a network.
 
+mod certificates;
 mod computation;
 mod configuration;
 mod determinism;

@@ -1,0 +1,20 @@
+/* A certificate like another, from another issuer and of another length. Mirrored by src/mbedtls/certificate.rs. */
+#ifndef SLOWHAND_MBEDTLS_CERTIFICATE_H
+#define SLOWHAND_MBEDTLS_CERTIFICATE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct slowhand_mbedtls_certificate {
+    const uint8_t *like, *issuer, *issuer_key; /* DER */
+    size_t like_len, issuer_len, issuer_key_len;
+    const uint8_t *serial;                     /* a positive INTEGER, at most 20 octets */
+    size_t serial_len;
+    const uint8_t *comment;                    /* IA5String; NULL: none */
+    size_t comment_len;
+};
+
+/* The length of the certificate, which stands at the end of the buffer in DER, or the library's error code. */
+int slowhand_mbedtls_issue(const struct slowhand_mbedtls_certificate *certificate, uint8_t *buffer, size_t size);
+
+#endif
