@@ -67,10 +67,13 @@ pub(crate) fn lengths(config: &SessionConfig) -> RangeInclusive<u16> {
     shortest as u16..=LONGEST
 }
 
+/// Certificates by the private key of the end and their length.
+type Issued = BTreeMap<(&'static [u8], u16), &'static [u8]>;
+
 /// The certificates of a configuration, this end's of exactly this length, one of [`lengths`].
 pub(super) fn chain(config: &SessionConfig, length: u16) -> Result<Chain, Failure> {
-    // Each is issued once in the process and kept: there are only so many lengths. By the end's key and the length.
-    static ISSUED: Mutex<BTreeMap<(&'static [u8], u16), &'static [u8]>> = Mutex::new(BTreeMap::new());
+    // Each is issued once in the process and kept: there are only so many lengths.
+    static ISSUED: Mutex<Issued> = Mutex::new(BTreeMap::new());
     let (like, issuer) = (in_file(config).own, issuer(config));
     // A panic elsewhere has left the map whole.
     let mut issued = ISSUED.lock().unwrap_or_else(PoisonError::into_inner);
