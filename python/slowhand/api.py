@@ -58,7 +58,7 @@ class Scenario:
         import polars
 
         nodes, timeline, buffers = _native.inspect(self.native, seed)
-        # Named types: where no radio was ever on, and nothing was sent, the columns would have none.
+        # Named types: where no radio was on, and nothing was sent, the columns would have none.
         types = {"node": polars.UInt64, "state": polars.String}
         seconds = {"from_s": polars.Float64, "to_s": polars.Float64}
         levels = ["queued_frames", "reassembly_fragments", "reassembly_bytes", "forwarding_entries"]
