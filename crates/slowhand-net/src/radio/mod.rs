@@ -118,6 +118,10 @@ pub trait Mac {
     /// what the layer above has to know of.
     fn handle_deadline(&mut self, now: Instant, indications: &mut Vec<Indication>, observer: &mut impl Observer);
 
+    /// How long `frames` frames take from a node to a neighbour at most where each arrives at the first attempt and
+    /// no others are in their way: what a node can tell from its schedule.
+    fn sending_time(&self, node: NodeId, next_hop: NodeId, frames: u64) -> Duration;
+
     /// How many frames wait at a node.
     fn queued(&self, node: NodeId) -> usize;
 
