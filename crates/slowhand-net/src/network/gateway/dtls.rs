@@ -172,4 +172,4 @@ fn hash(octets: &[u8]) -> u64 {
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

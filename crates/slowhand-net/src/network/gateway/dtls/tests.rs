@@ -5,7 +5,8 @@ use proptest::prelude::*;
 
 /// The datagrams of a recorded handshake: whether each goes towards the client, and its octets.
 pub(in super::super) fn recorded() -> Vec<(bool, Vec<u8>)> {
-    let lines = include_str!("../../../../tests/dtls_golden/handshake.txt").lines().filter(|line| !line.starts_with('#'));
+    let lines =
+        include_str!("../../../../tests/dtls_golden/handshake.txt").lines().filter(|line| !line.starts_with('#'));
     lines.map(|line| line.split_once(' ').unwrap()).map(|(way, hex)| (way == "down", octets(hex))).collect()
 }
 
@@ -27,7 +28,7 @@ fn record(kind: u8, epoch: u16, length: u16) -> Piece {
     Piece::Record { kind, epoch, length }
 }
 
-/// What tshark 4.0 lists for these datagrams.
+/// What tshark lists for these datagrams.
 #[test]
 fn the_flights_of_a_recorded_handshake_are_read() {
     let seen: Vec<Vec<Piece>> = recorded().iter().map(|(_, datagram)| pieces(datagram)).collect();
