@@ -56,8 +56,7 @@ impl Setting {
     /// Of the link between nodes n - 1 and n, slot 2n - 1 leads up and slot 2n down.
     pub fn network(&self) -> Network<Tsch> {
         let (nodes, streams) = (self.hops + 1, Streams::new(self.seed));
-        let links: Vec<_> =
-            (1..nodes).flat_map(|n| LinkQuality::symmetric(NodeId(n - 1), NodeId(n), 1.0)).collect();
+        let links: Vec<_> = (1..nodes).flat_map(|n| LinkQuality::symmetric(NodeId(n - 1), NodeId(n), 1.0)).collect();
         let cell = |slot, options, neighbor| Cell {
             slot,
             channel_offset: 0,

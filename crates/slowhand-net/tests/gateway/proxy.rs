@@ -47,7 +47,11 @@ fn a_client_is_answered_the_short_way() {
         conversation.exchange();
         // The SYN takes slot 1, the proxy's SYN-ACK slot 2, both with MSS 4, SACK permitted 2, padding 2.
         let slot = Duration::from_millis(20);
-        assert_eq!(conversation.opened[0], Some(Instant::ZERO + slot * 2 + exchange(28)), "whatever the Internet takes");
+        assert_eq!(
+            conversation.opened[0],
+            Some(Instant::ZERO + slot * 2 + exchange(28)),
+            "whatever the Internet takes"
+        );
         // The server gets the proxy's SYN as soon as the client's has reached the border router.
         assert_eq!(conversation.first_arrival, Some(Instant::ZERO + slot + exchange(28) + delay));
         // A round trip later it is open; by then the client's octet, in slot 6, is there or not.
@@ -141,8 +145,7 @@ fn a_host_on_the_internet_can_open_too() {
     for dropped in [vec![], vec![1], vec![2], vec![1, 2, 3]] {
         let setting = Setting { hops: 2, dropped_frames: dropped, ..Setting::proxied() };
         let [question, answer] = [content(2_000, 7), content(3_000, 13)];
-        let mut conversation =
-            Conversation::new(&setting, Host::Internet, [&linux(), &node()], [&question, &answer]);
+        let mut conversation = Conversation::new(&setting, Host::Internet, [&linux(), &node()], [&question, &answer]);
         conversation.exchange();
         assert_eq!(conversation.opened[0], Some(Instant::ZERO + Duration::from_millis(100)), "at once");
         assert_eq!(conversation.ends[0].statistics().retransmissions, 0);

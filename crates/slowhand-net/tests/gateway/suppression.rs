@@ -36,9 +36,14 @@ impl Observer for Frames {
 }
 
 enum Happening {
-    Send { flight: usize },
+    Send {
+        flight: usize,
+    },
     /// A timer that was set when this flight was the latest of its end, and its length in seconds.
-    Timer { flight: usize, seconds: u64 },
+    Timer {
+        flight: usize,
+        seconds: u64,
+    },
 }
 
 /// A client in the mesh and a server on the Internet.
@@ -82,11 +87,11 @@ impl Handshake {
         handshake
     }
 
-    /// Until nothing is on its way any more after the last flight has arrived; 300 s at most.
+    /// Until nothing is on its way any more after the last flight has arrived; an hour at most.
     fn drive(&mut self) {
         let mut events = Events::default();
         while let Some(now) = [self.network.deadline(), self.happenings.next_at()].into_iter().flatten().min() {
-            if now > Instant::ZERO + Duration::from_secs(300) {
+            if now > Instant::ZERO + Duration::from_secs(3_600) {
                 return;
             }
             while let Some(happening) = self.happenings.pop_due(now) {
@@ -125,8 +130,8 @@ impl Handshake {
             // The answer to a flight is the next one.
             Happening::Timer { flight, seconds } if self.done.is_none() && self.delivered[flight + 1] == 0 => {
                 self.happenings.push(now, Happening::Send { flight });
-                let again = Happening::Timer { flight, seconds: seconds * 2 };
-                self.happenings.push(now + Duration::from_secs(seconds * 2), again);
+                let seconds = (seconds * 2).min(60); // RFC 6347 section 4.2.4.1
+                self.happenings.push(now + Duration::from_secs(seconds), Happening::Timer { flight, seconds });
             }
             Happening::Timer { .. } => {}
         }
@@ -213,7 +218,7 @@ fn no_handshake_fails_that_succeeded_before_and_few_flights_are_in_vain() {
                 Handshake::run(&setting, [5, 1])
             };
             let (plain, suppressed) = (run(Setting::plain()), run(suppressing()));
-            assert!(suppressed.done.is_some() || plain.done.is_none(), "{hops} hops, seed {seed}");
+            assert!(suppressed.done.is_some(), "{hops} hops, seed {seed}");
             in_vain[0] += plain.in_vain();
             in_vain[1] += suppressed.in_vain();
         }
