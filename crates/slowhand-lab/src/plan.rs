@@ -270,6 +270,7 @@ fn network_config(scenario: &Scenario, routes: &Routes) -> network::Config {
             loss: Probability::new(server.internet_loss.get()),
             dropped: in_order(&server.internet_dropped),
         },
+        gateway: scenario.gateway.config(),
     }
 }
 

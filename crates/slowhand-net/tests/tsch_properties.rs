@@ -167,7 +167,9 @@ impl World {
                         story.delivered.push((now.as_micros(), datagram, payload.to_vec()));
                     }
                     Event::Lost { datagram, reason, .. } => story.lost.push((now.as_micros(), datagram, reason.name())),
-                    Event::Segment { .. } => panic!("nobody speaks TCP here"),
+                    Event::Segment { .. } | Event::Originated { .. } | Event::Taken { .. } => {
+                        panic!("nobody speaks TCP here")
+                    }
                 }
             }
             events.clear();

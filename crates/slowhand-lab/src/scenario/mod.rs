@@ -2,6 +2,7 @@
 //! default is documented at its key, with its source.
 
 mod endpoint;
+mod gateway;
 mod lowpan;
 mod mac;
 mod network;
@@ -18,6 +19,7 @@ use serde::Deserialize;
 use slowhand_net::address::NodeId;
 
 pub use endpoint::{Client, Server, ServerAt};
+pub use gateway::Gateway;
 pub use lowpan::{Forwarding, LossSpread, Lowpan, Reassembly, Recovery};
 pub use mac::{Beacon, Cell, CellKind, Cells, Downward, Generation, Mac, Scheduling, SlotTiming, Tsch, XMac};
 pub use network::{Channel, Link, MAX_NODE, Network, Topology};
@@ -47,6 +49,8 @@ pub struct Scenario {
     pub session: Session,
     /// TCP, where the session needs a stream.
     pub transport: Transport,
+    /// What the border router does beyond forwarding.
+    pub gateway: Gateway,
     /// What a client runs on.
     pub client_device: Arc<Device>,
     /// What the server runs on.
@@ -75,6 +79,9 @@ struct Sections {
     /// TCP, where the session needs a stream.
     #[serde(default)]
     transport: Transport,
+    /// What the border router does beyond forwarding.
+    #[serde(default)]
+    gateway: Gateway,
 }
 
 /// The JSON Schema of a scenario file, for editors that check while one types.
@@ -96,7 +103,7 @@ impl Scenario {
         for change in overrides {
             document.set(change)?;
         }
-        let Sections { network, mac, lowpan, client, server, session, transport } = document.deserialize()?;
+        let Sections { network, mac, lowpan, client, server, session, transport, gateway } = document.deserialize()?;
         let directory = file.parent().unwrap_or(Path::new(""));
         let device = |name: &str, key| validate::device(name, key, directory, &document).map(Arc::new);
         let scenario = Self {
@@ -110,6 +117,7 @@ impl Scenario {
             server,
             session,
             transport,
+            gateway,
         };
         validate::validate(&scenario, &document)?;
         Ok(scenario)

@@ -36,6 +36,11 @@ fn the_defaults_are_those_that_the_keys_document() {
     assert_eq!(scenario.session.give_up_s.get(), 300.0);
     assert_eq!((scenario.session.server_port.get(), scenario.session.client_port.get()), (5_684, 0xF0B0));
     assert_eq!(scenario.client_device.supply_v.value, 2.8);
+    let forwards_only = scenario.gateway.config();
+    assert!(forwards_only.tcp_proxy.is_none() && forwards_only.suppression.is_none());
+    let gateway = with("gateway={ tcp_proxy = true, suppress_spurious_flights = true }").gateway.config();
+    assert_eq!(gateway.tcp_proxy, Some(slowhand_net::transport::pep::Config::default()));
+    assert_eq!(gateway.suppression, Some(slowhand_net::network::gateway::suppression::Config::default()));
 }
 
 #[test]

@@ -13,7 +13,7 @@ use slowhand_net::route::Routes;
 use slowhand_tls::{ConfigError as SessionError, KeyExchange, Role};
 
 use super::network::MAX_NODE;
-use super::{Auth, CellKind, LossSpread, Lowpan, Mac, Reassembly, Scenario, ServerAt, Topology, Tsch, XMac};
+use super::{Auth, CellKind, Gateway, LossSpread, Lowpan, Mac, Reassembly, Scenario, ServerAt, Topology, Tsch, XMac};
 use crate::device::Device;
 use crate::input::{Document, InputError};
 
@@ -32,7 +32,8 @@ pub(super) fn validate(scenario: &Scenario, document: &Document) -> Result<(), I
     lowpan(&scenario.lowpan, document)?;
     ends(scenario, &routes, document)?;
     session(scenario, document)?;
-    transport(scenario, document)
+    transport(scenario, document)?;
+    gateway(scenario, document)
 }
 
 /// Whether what is said of fragments is about the way in which they go.
@@ -52,6 +53,19 @@ fn lowpan(lowpan: &Lowpan, document: &Document) -> Result<(), InputError> {
         }
         Reassembly::PerHop | Reassembly::Forwarding if document.has("lowpan.recovery") => {
             refuse("lowpan.recovery", "how fragments are recovered", "\"recovery\"")
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Whether anything crosses the border where its router is to do something.
+fn gateway(scenario: &Scenario, document: &Document) -> Result<(), InputError> {
+    let Gateway { tcp_proxy, suppress_spurious_flights, .. } = scenario.gateway;
+    let asked = [("tcp_proxy", tcp_proxy), ("suppress_spurious_flights", suppress_spurious_flights)];
+    match asked.iter().find(|(_, asked)| *asked) {
+        Some((key, _)) if scenario.server.at != ServerAt::Internet => {
+            let allowed = "false where the server is in the mesh: nothing crosses the border";
+            Err(document.blame(&format!("gateway.{key}"), "true", allowed))
         }
         _ => Ok(()),
     }

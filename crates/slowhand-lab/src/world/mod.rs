@@ -256,6 +256,8 @@ impl<'a, M: Mac> World<'a, M> {
                     self.ledger.arrived(datagram);
                     self.receive_segment(now, host, &packet);
                 }
+                Event::Taken { datagram, .. } => self.ledger.arrived(datagram),
+                Event::Originated { .. } => {}
                 Event::Delivered { datagram, host, source, destination, payload } => {
                     self.ledger.arrived(datagram);
                     if let Some(end) = self.end_at(host, destination, source) {

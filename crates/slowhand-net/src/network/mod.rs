@@ -4,6 +4,7 @@
 //! hop, or passes on the fragments themselves ([`Fragments`]). Node 0 is the border router; behind it, across the
 //! [`internet`], is one host.
 
+pub mod gateway;
 mod hop;
 pub mod internet;
 mod levels;
@@ -19,6 +20,7 @@ use crate::queue::EventQueue;
 use crate::radio::{DatagramId, DropReason, Indication, Mac, Observer, RadioTimes};
 use crate::random::{Probability, Streams};
 use crate::route::Routes;
+use gateway::Gateway;
 use hop::Node;
 use internet::Internet;
 use levels::Levels;
@@ -47,6 +49,8 @@ pub struct Config {
     pub fragments: Fragments,
     /// The way between border router and Internet host.
     pub internet: internet::Config,
+    /// What the border router does beyond forwarding.
+    pub gateway: gateway::Config,
 }
 
 impl Default for Config {
@@ -60,6 +64,7 @@ impl Default for Config {
             reassembly: Limits::default(),
             fragments: Fragments::default(),
             internet: internet::Config::default(),
+            gateway: gateway::Config::default(),
         }
     }
 }
@@ -91,6 +96,7 @@ pub struct Network<M> {
     config: Config,
     nodes: Vec<Node>,
     internet: Internet,
+    gateway: Option<Box<Gateway>>,
     losses: Losses,
     levels: Levels,
     /// Nodes that may have to give something up, or to send a fragment again.
@@ -125,6 +131,21 @@ pub enum Event<'a> {
         /// The segment, with its addresses.
         packet: TcpPacket<'a>,
     },
+    /// The border router sends a TCP segment of its own, in the name of one of the ends.
+    Originated {
+        /// The number that the border router gave it: one from [`GATEWAY_DATAGRAMS`](crate::radio::GATEWAY_DATAGRAMS)
+        /// on.
+        datagram: DatagramId,
+        /// The segment, with its addresses.
+        packet: TcpPacket<'a>,
+    },
+    /// A TCP segment arrived at the border router, whose proxy took it in its addressee's place.
+    Taken {
+        /// Where: the border router.
+        host: Host,
+        /// The number its sender gave it.
+        datagram: DatagramId,
+    },
     /// A part of a datagram was lost, and with it the datagram; but where acknowledgements are lost, a frame
     /// is given up that has arrived, and a delivery may still follow. Where fragments are recovered, one that is lost
     /// is no loss of the datagram: that its sender gives it up is.
@@ -148,6 +169,8 @@ pub struct Events {
 #[derive(Debug)]
 enum Happened {
     Delivered { host: Host, datagram: DatagramId, packet: std::ops::Range<usize> },
+    Originated { datagram: DatagramId, packet: std::ops::Range<usize> },
+    Taken { host: Host, datagram: DatagramId },
     Lost { host: Host, datagram: DatagramId, reason: DropReason },
 }
 
@@ -156,13 +179,14 @@ impl Events {
     pub fn iter(&self) -> impl Iterator<Item = Event<'_>> {
         self.happened.iter().filter_map(|event| match *event {
             Happened::Lost { host, datagram, reason } => Some(Event::Lost { host, datagram, reason }),
+            Happened::Taken { host, datagram } => Some(Event::Taken { host, datagram }),
+            Happened::Originated { datagram, ref packet } => {
+                Some(Event::Originated { datagram, packet: tcp_packet(&self.octets[packet.clone()])? })
+            }
             Happened::Delivered { host, datagram, ref packet } => {
                 // Only packets that could be parsed are delivered.
                 let packet = &self.octets[packet.clone()];
-                let (header, content) = Ipv6Header::parse_packet(packet).ok()?;
-                if header.next_header == next_header::TCP {
-                    let Ipv6Header { source, destination, .. } = header;
-                    let packet = TcpPacket { source, destination, ecn: header.ecn(), segment: content };
+                if let Some(packet) = tcp_packet(packet) {
                     return Some(Event::Segment { host, datagram, packet });
                 }
                 let udp = UdpDatagram::parse(packet).ok()?;
@@ -184,13 +208,26 @@ impl Events {
     }
 
     fn delivered(&mut self, host: Host, datagram: DatagramId, packet: &[u8]) {
-        let tcp = Ipv6Header::parse_packet(packet).is_ok_and(|(header, _)| header.next_header == next_header::TCP);
-        if !tcp && UdpDatagram::parse(packet).is_err() {
+        if tcp_packet(packet).is_none() && UdpDatagram::parse(packet).is_err() {
             return self.lost(host, datagram, DropReason::Malformed);
         }
+        let packet = self.keep(packet);
+        self.happened.push(Happened::Delivered { host, datagram, packet });
+    }
+
+    fn originated(&mut self, datagram: DatagramId, packet: &[u8]) {
+        let packet = self.keep(packet);
+        self.happened.push(Happened::Originated { datagram, packet });
+    }
+
+    fn taken(&mut self, host: Host, datagram: DatagramId) {
+        self.happened.push(Happened::Taken { host, datagram });
+    }
+
+    fn keep(&mut self, packet: &[u8]) -> std::ops::Range<usize> {
         let start = self.octets.len();
         self.octets.extend_from_slice(packet);
-        self.happened.push(Happened::Delivered { host, datagram, packet: start..self.octets.len() });
+        start..self.octets.len()
     }
 
     fn lost(&mut self, host: Host, datagram: DatagramId, reason: DropReason) {
@@ -207,6 +244,7 @@ impl<M: Mac> Network<M> {
             losses: Losses::new(&config, routes.nodes(), streams),
             levels: Levels::new(routes.nodes()),
             internet: Internet::new(config.internet.clone(), streams),
+            gateway: Gateway::new(&config.gateway, streams),
             mac,
             routes,
             contexts,
@@ -275,11 +313,13 @@ impl<M: Mac> Network<M> {
 
     /// When something happens next.
     pub fn deadline(&self) -> Option<Instant> {
-        [self.mac.deadline(), self.timers.next_at(), self.internet.deadline()].into_iter().flatten().min()
+        let gateway = self.gateway.as_ref().and_then(|gateway| gateway.deadline());
+        [self.mac.deadline(), self.timers.next_at(), self.internet.deadline(), gateway].into_iter().flatten().min()
     }
 
     /// Lets happen what is due at `now`, which is the [`deadline`](Self::deadline).
     pub fn handle_deadline(&mut self, now: Instant, events: &mut Events, observer: &mut impl Observer) {
+        let earlier = events.happened.len();
         if self.mac.deadline() == Some(now) {
             let mut indications = std::mem::take(&mut self.indications);
             self.mac.handle_deadline(now, &mut indications, observer);
@@ -304,6 +344,7 @@ impl<M: Mac> Network<M> {
             }
             self.internet.release(arrival);
         }
+        self.handle_gateway(now, earlier, events);
         self.levels.show(observer);
     }
 
@@ -357,6 +398,14 @@ impl<M: Mac> Network<M> {
         if destination(packet) == Some(Host::Node(node)) {
             return events.delivered(Host::Node(node), datagram, packet);
         }
+        if node == NodeId::ROOT && self.intercept(now, packet, datagram, events) {
+            return;
+        }
+        self.forward(now, node, packet, datagram, events);
+    }
+
+    /// Sends a packet that came to a node on its way, with a hop less.
+    fn forward(&mut self, now: Instant, node: NodeId, packet: &mut [u8], datagram: DatagramId, events: &mut Events) {
         match ip::ipv6::take_hop(packet) {
             Ok(1..) => self.pass_on(now, Host::Node(node), packet, datagram, events),
             Ok(0) => events.lost(Host::Node(node), datagram, DropReason::HopLimit),
@@ -384,6 +433,13 @@ impl<M: Mac> Network<M> {
             None => events.lost(to, datagram, DropReason::Internet),
         }
     }
+}
+
+/// The TCP segment in a packet, if it is one.
+fn tcp_packet(packet: &[u8]) -> Option<TcpPacket<'_>> {
+    let (header, segment) = Ipv6Header::parse_packet(packet).ok()?;
+    let Ipv6Header { source, destination, .. } = header;
+    (header.next_header == next_header::TCP).then_some(TcpPacket { source, destination, ecn: header.ecn(), segment })
 }
 
 /// To whom a packet is addressed; none where that is nobody in this world.

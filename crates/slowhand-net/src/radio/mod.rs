@@ -24,6 +24,15 @@ pub type DatagramId = u32;
 /// What carries no part of a datagram, such as the frames by which nodes agree on their schedule.
 pub const NO_DATAGRAM: DatagramId = DatagramId::MAX;
 
+/// The first of the numbers that the border router gives to what it sends itself. All who send datagrams keep to
+/// numbers below it.
+pub const GATEWAY_DATAGRAMS: DatagramId = 1 << 31;
+
+/// Whether a datagram is one that the border router sent itself.
+pub const fn is_of_gateway(datagram: DatagramId) -> bool {
+    datagram >= GATEWAY_DATAGRAMS && datagram != NO_DATAGRAM
+}
+
 /// Why something was lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
@@ -66,6 +75,8 @@ pub enum DropReason {
     HopLimit,
     /// The Internet between border router and server lost the datagram.
     Internet,
+    /// The border router held it back, because it repeated a flight whose first copy was on its way.
+    Suppressed,
 }
 
 impl DropReason {
@@ -91,6 +102,7 @@ impl DropReason {
             Self::NoRoute => "no_route",
             Self::HopLimit => "hop_limit",
             Self::Internet => "internet",
+            Self::Suppressed => "suppressed",
         }
     }
 }
@@ -117,6 +129,10 @@ pub trait Mac {
     /// Lets happen what is due at `now`, which is the [`deadline`](Self::deadline), and adds to `indications`
     /// what the layer above has to know of.
     fn handle_deadline(&mut self, now: Instant, indications: &mut Vec<Indication>, observer: &mut impl Observer);
+
+    /// How long `frames` frames take from a node to a neighbour at most where each arrives at the first attempt and
+    /// no others are in their way: what a node can tell from its schedule.
+    fn sending_time(&self, node: NodeId, next_hop: NodeId, frames: u64) -> Duration;
 
     /// How many frames wait at a node.
     fn queued(&self, node: NodeId) -> usize;

@@ -120,7 +120,9 @@ pub fn run<M: Mac>(network: &mut Network<M>, sends: &[Send], end: Instant, obser
                     assert!(before.is_none(), "datagram {datagram} is delivered twice");
                 }
                 Event::Lost { datagram, reason, .. } => drop(fates.lost.entry(datagram).or_insert(reason.name())),
-                Event::Segment { .. } => panic!("nobody speaks TCP here"),
+                Event::Segment { .. } | Event::Originated { .. } | Event::Taken { .. } => {
+                    panic!("nobody speaks TCP here")
+                }
             }
         }
         events.clear();

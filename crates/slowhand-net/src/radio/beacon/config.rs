@@ -155,6 +155,19 @@ impl Config {
         BACKOFF_PERIOD * (windows + full) + air_time(MAX_PSDU)
     }
 
+    /// How many of the longest frames one station can exchange in an active period where nobody contends with it,
+    /// after back-offs of mean length; one at least.
+    pub(super) fn frames_per_superframe(&self) -> u64 {
+        let contention = BACKOFF_PERIOD * ((1 << self.backoff_exponents.0) / 2 + u64::from(CONTENTION_WINDOW));
+        let acknowledged = |psdu| air_time(psdu) + TURNAROUND + BACKOFF_PERIOD + air_time(ACK);
+        let request = match self.downward {
+            Downward::Indirect => acknowledged(DATA_REQUEST) + TURNAROUND + BACKOFF_PERIOD,
+            Downward::Direct => Duration::ZERO,
+        };
+        let frame = contention + request + acknowledged(MAX_PSDU) + LIFS;
+        (self.superframe.cap.as_micros() / frame.as_micros()).max(1)
+    }
+
     /// Refuses what cannot work, whatever the network looks like.
     ///
     /// # Errors

@@ -261,6 +261,11 @@ impl Mac for Beacon {
         self.trace.show(self.config.channel, observer);
     }
 
+    /// Whole beacon intervals: the one that has begun may be too short for anything.
+    fn sending_time(&self, _node: NodeId, _next_hop: NodeId, frames: u64) -> Duration {
+        self.config.superframe.interval * (frames.div_ceil(self.config.frames_per_superframe()) + 1)
+    }
+
     fn queued(&self, node: NodeId) -> usize {
         self.nodes[node.index()].queued
     }

@@ -22,7 +22,7 @@ use super::link::Links;
 use super::pool::FramePool;
 use super::{DatagramId, DropReason, Indication, Mac, NO_DATAGRAM, Observer, Payload, RadioInterval, RadioTimes};
 use crate::address::{Eui64, NodeId};
-use crate::clock::Instant;
+use crate::clock::{Duration, Instant};
 use crate::queue::EventQueue;
 use crate::random::Streams;
 use node::{NEVER, Node};
@@ -211,6 +211,17 @@ impl Mac for Tsch {
             self.run_slot(now, observer);
         }
         self.show_timeline(observer);
+    }
+
+    /// Whole slotframes until there were cells enough, and the slot that has begun already. Zero where no cell leads
+    /// there.
+    fn sending_time(&self, node: NodeId, next_hop: NodeId, frames: u64) -> Duration {
+        let sender = &self.nodes[node.index()];
+        let cells = sender.position(next_hop).map_or(0, |position| sender.neighbors[position].cells.len() as u64);
+        match cells {
+            0 => Duration::ZERO,
+            _ => self.config.timing.slot * (frames.div_ceil(cells) * u64::from(self.config.slotframe) + 1),
+        }
     }
 
     fn queued(&self, node: NodeId) -> usize {

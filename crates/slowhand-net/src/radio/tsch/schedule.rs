@@ -184,6 +184,11 @@ pub struct CellUse {
 const MAX_TRANSMITTED: u16 = 256;
 
 impl TransmitCells {
+    /// How many there are in a slotframe.
+    pub fn len(&self) -> usize {
+        self.cells.len()
+    }
+
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
         self.cells.is_empty()

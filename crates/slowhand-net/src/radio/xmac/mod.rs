@@ -31,7 +31,7 @@ pub use retry::Retry;
 use super::frame::FCS;
 use super::link::{Kind, Links};
 use super::medium::{Medium, OnAir, Reception};
-use super::phy::air_time;
+use super::phy::{MAX_PSDU, air_time};
 use super::pool::FramePool;
 use super::{DatagramId, DropReason, FrameKind, Indication, Mac, Observer, RadioTimes, Transmission};
 use crate::address::{Eui64, NodeId};
@@ -174,6 +174,11 @@ impl Mac for XMac {
                 }
             }
         }
+    }
+
+    /// A train of strobes as long as one may be for each frame.
+    fn sending_time(&self, _node: NodeId, _next_hop: NodeId, frames: u64) -> Duration {
+        (self.config.strobe_limit + self.config.data_delay + air_time(MAX_PSDU)) * frames
     }
 
     fn queued(&self, node: NodeId) -> usize {

@@ -21,18 +21,23 @@ struct Estimate {
     variation: Duration,
 }
 
+impl Estimate {
+    fn timeout(self, limits: Rto) -> Duration {
+        let margin = limits.granularity.max(self.variation * 4);
+        (self.smoothed + margin).clamp(limits.min, limits.max)
+    }
+}
+
 impl RttEstimator {
     /// An estimator that has measured nothing.
     pub fn new(limits: Rto) -> Self {
         Self { limits, estimate: None, base: limits.initial, doublings: 0 }
     }
 
-    /// Changes the limits, from the next measurement on.
+    /// Changes the limits, and the timeout with them.
     pub fn set_limits(&mut self, limits: Rto) {
         self.limits = limits;
-        if self.estimate.is_none() {
-            self.base = limits.initial;
-        }
+        self.base = self.estimate.map_or(limits.initial, |estimate| estimate.timeout(limits));
     }
 
     /// The smoothed round-trip time, once there is a measurement.
@@ -65,9 +70,7 @@ impl RttEstimator {
             }
         };
         self.estimate = Some(estimate);
-        let margin = self.limits.granularity.max(estimate.variation * 4);
-        let timeout = estimate.smoothed + margin;
-        self.base = timeout.clamp(self.limits.min, self.limits.max);
+        self.base = estimate.timeout(self.limits);
         self.doublings = 0;
     }
 

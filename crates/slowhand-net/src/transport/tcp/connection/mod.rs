@@ -223,7 +223,7 @@ impl Connection {
 
     /// Changes the limits of the retransmission timer while the connection lives: for a proxy
     /// that knows more of the path than its measurements show. They hold from the next
-    /// measurement on, `initial` at once where there is none yet.
+    /// segment on; a timer that runs already goes on.
     ///
     /// # Errors
     /// A value it cannot have; nothing changes.
@@ -243,6 +243,11 @@ impl Connection {
     /// Octets sent and not acknowledged.
     pub fn in_flight(&self) -> u32 {
         self.sender.in_flight()
+    }
+
+    /// Octets written and not acknowledged, sent or not.
+    pub fn unacknowledged(&self) -> u32 {
+        self.sender.buffer().end().since(self.sender.una())
     }
 
     /// The octets of payload of a full segment, once the connection is open.

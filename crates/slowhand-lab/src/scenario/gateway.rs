@@ -1,0 +1,58 @@
+//! `[gateway]`: what the border router does beyond forwarding.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use slowhand_net::clock::Duration;
+use slowhand_net::network::gateway::{self, suppression};
+use slowhand_net::transport::{pep, tcp};
+
+use crate::input::{Integer, PositiveSeconds};
+
+/// What the border router does beyond forwarding, for sessions between the mesh and the Internet.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Gateway {
+    /// Whether it splits each TCP connection in two: it acknowledges to either end at once, in the name of the other, and
+    /// repeats what the mesh loses by a timer that follows from the schedule (RFC 3135; Claeys et al., Sensors 2021,
+    /// section 5). Without effect on DTLS. Default: false.
+    pub tcp_proxy: bool,
+    /// The segments that the proxy sends into the mesh before the first acknowledgment. Default: 2, whose fragments fill
+    /// the 20 frames that OpenWSN queues.
+    pub tcp_initial_window: Integer<1, 10>,
+    /// Whether it holds a DTLS 1.2 flight back that the Internet side sends again while the first copy is on its way, or its
+    /// answer. Without effect on TLS. Default: false.
+    pub suppress_spurious_flights: bool,
+    /// For how long such a flight is held back, at most, after the time that the schedule gives to it and to an answer:
+    /// how long the device may compute. Default: 9 (the timeout that RFC 7925 section 11 recommends where devices compute
+    /// slowly).
+    pub answer_time_s: PositiveSeconds,
+}
+
+impl Default for Gateway {
+    fn default() -> Self {
+        Self {
+            tcp_proxy: false,
+            tcp_initial_window: Integer::constant(2),
+            suppress_spurious_flights: false,
+            answer_time_s: PositiveSeconds::constant(9.0),
+        }
+    }
+}
+
+impl Gateway {
+    /// The same for the network.
+    pub fn config(&self) -> gateway::Config {
+        let proxy = || {
+            let config = pep::Config::default();
+            pep::Config {
+                mesh: tcp::Config { initial_window: self.tcp_initial_window.get() as u8, ..config.mesh },
+                ..config
+            }
+        };
+        let suppression = || suppression::Config { answer_time: Duration::from_micros(self.answer_time_s.micros()) };
+        gateway::Config {
+            tcp_proxy: self.tcp_proxy.then(proxy),
+            suppression: self.suppress_spurious_flights.then(suppression),
+        }
+    }
+}

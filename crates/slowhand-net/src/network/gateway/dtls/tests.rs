@@ -1,0 +1,131 @@
+//! Against a handshake of OpenSSL with itself, and against octets of every kind.
+
+use super::*;
+use proptest::prelude::*;
+
+/// The datagrams of a recorded handshake: whether each goes towards the client, and its octets.
+pub(in super::super) fn recorded() -> Vec<(bool, Vec<u8>)> {
+    let lines =
+        include_str!("../../../../tests/dtls_golden/handshake.txt").lines().filter(|line| !line.starts_with('#'));
+    lines.map(|line| line.split_once(' ').unwrap()).map(|(way, hex)| (way == "down", octets(hex))).collect()
+}
+
+fn octets(hex: &str) -> Vec<u8> {
+    (0..hex.len()).step_by(2).map(|at| u8::from_str_radix(&hex[at..at + 2], 16).unwrap()).collect()
+}
+
+fn pieces(datagram: &[u8]) -> Vec<Piece> {
+    let mut pieces = Vec::new();
+    assert!(matches!(parse(datagram, &mut pieces), Some(Content::Handshake { .. })));
+    pieces
+}
+
+fn whole(kind: u8, sequence: u16, length: u32) -> Piece {
+    Piece::Message { kind, sequence, length, start: 0, end: length }
+}
+
+fn record(kind: u8, epoch: u16, length: u16) -> Piece {
+    Piece::Record { kind, epoch, length }
+}
+
+/// What tshark lists for these datagrams.
+#[test]
+fn the_flights_of_a_recorded_handshake_are_read() {
+    let seen: Vec<Vec<Piece>> = recorded().iter().map(|(_, datagram)| pieces(datagram)).collect();
+    let server_hello = [whole(2, 1, 61), whole(11, 2, 391), whole(12, 3, 110), whole(14, 4, 0)];
+    let expected: Vec<Vec<Piece>> = vec![
+        vec![whole(1, 0, 134)],
+        vec![whole(3, 0, 23)],
+        vec![whole(1, 1, 154)],
+        server_hello.to_vec(),
+        vec![whole(16, 2, 33), record(20, 0, 1), record(22, 1, 40)],
+        vec![whole(16, 2, 33)],
+        vec![server_hello[0]],
+        vec![record(20, 0, 1)],
+        vec![server_hello[1]],
+        vec![record(22, 1, 40)],
+        vec![server_hello[2]],
+        vec![server_hello[3]],
+        vec![whole(4, 5, 182), record(20, 0, 1), record(22, 1, 40)],
+    ];
+    assert_eq!(seen, expected);
+}
+
+#[test]
+fn a_client_hello_is_known_by_its_content() {
+    let hello = |datagram: &[u8]| match parse(datagram, &mut Vec::new()) {
+        Some(Content::Handshake { hello }) => hello,
+        content => panic!("{content:?}"),
+    };
+    let recorded = recorded();
+    let first = &recorded[0].1;
+    let mut again = first.clone();
+    again[10] += 1; // the record's sequence number
+    assert_eq!(hello(first), hello(&again));
+    again[40] ^= 1; // a bit of the random
+    assert_ne!(hello(first), hello(&again));
+    assert_eq!(recorded[1..].iter().find_map(|(_, datagram)| hello(datagram)), None, "the second one opens nothing");
+}
+
+#[test]
+fn what_is_not_a_handshake_is_not_taken_for_one() {
+    let flight = &recorded()[3].1;
+    let content = |datagram: &[u8]| parse(datagram, &mut Vec::new());
+    let with = |at: usize, octet: u8| {
+        let mut datagram = flight.clone();
+        datagram[at] = octet;
+        content(&datagram)
+    };
+    for (kind, expected) in [(21, Some(Content::Other)), (23, Some(Content::Other)), (26, None), (0x2c, None)] {
+        assert_eq!(with(0, kind), expected, "content type {kind}");
+    }
+    assert_eq!(with(0, 25), Some(Content::Other), "a connection ID, of whatever length");
+    assert_eq!(with(1, 3), None, "TLS over something else");
+    assert_eq!(with(12, 74), None, "a record longer than its messages");
+    assert_eq!(with(24, 62), None, "a fragment longer than its message");
+    assert_eq!(content(&flight[..flight.len() - 1]), None, "cut off");
+    assert_eq!(content(b""), None);
+    // A message of CoAP (RFC 7252 figure 12, without a payload).
+    assert_eq!(content(&[0x40, 0x01, 0x7d, 0x34, 0xbb]), None);
+}
+
+#[test]
+fn a_message_cut_otherwise_is_the_same_message() {
+    let part = |start, end| Piece::Message { kind: 11, sequence: 2, length: 100, start, end };
+    let halves = [part(0, 50), part(50, 100)];
+    assert!(part(0, 100).is_among(halves.iter()));
+    assert!(part(25, 75).is_among(halves.iter().rev()));
+    assert!(!part(0, 100).is_among([part(0, 50), part(51, 100)].iter()), "an octet is new");
+    assert!(!whole(11, 3, 100).is_among(halves.iter()), "another message");
+    assert!(whole(14, 4, 0).is_among([whole(14, 4, 0)].iter()));
+    assert!(!whole(14, 4, 0).is_among(halves.iter()));
+    assert!(part(40, 60).overlaps(&halves[0]) && !part(50, 60).overlaps(&halves[0]));
+}
+
+proptest! {
+    #[test]
+    fn octets_of_every_kind_are_read_without_a_panic(datagram: Vec<u8>) {
+        parse(&datagram, &mut Vec::new());
+    }
+
+    /// Damage of a real flight gets deeper into it.
+    #[test]
+    fn a_damaged_flight_is_read_without_a_panic(
+        which in 0..13_usize,
+        damage in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..6),
+        cut: prop::sample::Index,
+    ) {
+        let mut datagram = recorded().swap_remove(which).1;
+        for (at, octet) in damage {
+            let length = datagram.len();
+            datagram[at.index(length)] = octet;
+        }
+        datagram.truncate(cut.index(datagram.len() + 1));
+        let mut pieces = Vec::new();
+        if let Some(Content::Handshake { .. }) = parse(&datagram, &mut pieces) {
+            for piece in &pieces {
+                prop_assert!(piece.is_among(pieces.iter()));
+            }
+        }
+    }
+}

@@ -1,0 +1,206 @@
+//! What a border router does beyond forwarding: the TCP proxy, and the suppression of flights that are sent again in
+//! vain.
+//!
+//! All that it goes by a real border router has: the packets that pass it, the frames in its own queue, the schedule and
+//! the routes (in 6TiSCH both are known at the root, or follow from what nodes report there).
+
+pub mod dtls;
+mod path;
+pub mod suppression;
+
+use super::{Events, Happened, Network};
+use crate::address::{Host, NodeId};
+use crate::clock::Instant;
+use crate::ip::{Ipv6Header, TcpPacket, UdpDatagram, next_header};
+use crate::radio::{DatagramId, DropReason, GATEWAY_DATAGRAMS, Mac};
+use crate::random::Streams;
+use crate::transport::pep::{self, Proxy, Side};
+use path::SchedulePath;
+use suppression::{Action, Suppression, Verdict};
+
+/// What the border router does; by default it forwards and no more.
+#[derive(Clone, Debug, Default)]
+pub struct Config {
+    /// Splits each TCP connection that crosses the border in two.
+    pub tcp_proxy: Option<pep::Config>,
+    /// Holds DTLS flights back that are sent again while the first copy is on its way.
+    pub suppression: Option<suppression::Config>,
+}
+
+/// The border router's own state.
+#[derive(Debug)]
+pub(super) struct Gateway {
+    proxy: Option<Proxy>,
+    suppression: Option<Suppression>,
+    /// The segments originated so far.
+    originated: DatagramId,
+    /// The packet that the proxy sends; kept for its memory.
+    packet: Vec<u8>,
+}
+
+impl Gateway {
+    /// None where the border router only forwards.
+    pub(super) fn new(config: &Config, streams: &Streams) -> Option<Box<Self>> {
+        if config.tcp_proxy.is_none() && config.suppression.is_none() {
+            return None;
+        }
+        let proxy = |config: &pep::Config| Proxy::new(config.clone(), streams.stream("tcp proxy", 0));
+        Some(Box::new(Self {
+            proxy: config.tcp_proxy.as_ref().map(proxy),
+            suppression: config.suppression.map(Suppression::new),
+            originated: 0,
+            packet: Vec::new(),
+        }))
+    }
+
+    pub(super) fn deadline(&self) -> Option<Instant> {
+        let proxy = self.proxy.as_ref().and_then(Proxy::deadline);
+        let suppression = self.suppression.as_ref().and_then(Suppression::deadline);
+        [proxy, suppression].into_iter().flatten().min()
+    }
+}
+
+impl<M: Mac> Network<M> {
+    /// The border router's TCP proxy, if it has one.
+    pub fn tcp_proxy(&self) -> Option<&Proxy> {
+        self.gateway.as_ref()?.proxy.as_ref()
+    }
+
+    /// A whole packet is at the border router. Returns whether it goes no further.
+    pub(super) fn intercept(&mut self, now: Instant, packet: &[u8], datagram: DatagramId, events: &mut Events) -> bool {
+        if self.gateway.is_none() {
+            return false;
+        }
+        let Some(side) = side_of(packet) else { return false };
+        match Ipv6Header::parse_packet(packet) {
+            Ok((header, segment)) if header.next_header == next_header::TCP => {
+                let Ipv6Header { source, destination, .. } = header;
+                let packet = TcpPacket { source, destination, ecn: header.ecn(), segment };
+                self.split(now, side, packet, datagram, events)
+            }
+            Ok(_) => self.suppress(now, side, packet, datagram, events),
+            Err(_) => false,
+        }
+    }
+
+    /// Does what is due at the border router. Of the events from the one numbered `first` on it knows those that show in
+    /// its own queue.
+    pub(super) fn handle_gateway(&mut self, now: Instant, first: usize, events: &mut Events) {
+        let Some((gateway, path)) = self.gateway_and_path() else { return };
+        if let Some(suppression) = &mut gateway.suppression {
+            for datagram in events.happened[first..].iter().filter_map(given_up_at_border) {
+                suppression.handle_loss(now, datagram, &path);
+            }
+            suppression.handle_timeout(now, &path);
+        }
+        if let Some(proxy) = &mut gateway.proxy {
+            proxy.handle_timeout(now);
+        }
+        self.act(now, events);
+        self.transmit(now, events);
+    }
+
+    /// Gives the proxy a segment. Returns whether there is a proxy.
+    fn split(
+        &mut self,
+        now: Instant,
+        side: Side,
+        packet: TcpPacket<'_>,
+        datagram: DatagramId,
+        events: &mut Events,
+    ) -> bool {
+        let Some((Gateway { proxy: Some(proxy), .. }, _)) = self.gateway_and_path() else { return false };
+        match proxy.handle_segment(now, side, packet) {
+            Ok(()) => events.taken(Host::Node(NodeId::ROOT), datagram),
+            Err(_) => events.lost(Host::Node(NodeId::ROOT), datagram, DropReason::Malformed),
+        }
+        self.transmit(now, events);
+        true
+    }
+
+    /// Sends what the proxy has to send.
+    fn transmit(&mut self, now: Instant, events: &mut Events) {
+        while let Some((mut packet, datagram)) = self.next_of_proxy(now) {
+            events.originated(datagram, &packet);
+            self.pass_on(now, Host::Node(NodeId::ROOT), &mut packet, datagram, events);
+            if let Some(gateway) = &mut self.gateway {
+                gateway.packet = packet;
+            }
+        }
+    }
+
+    /// The next packet of the proxy; its memory goes back to the gateway.
+    fn next_of_proxy(&mut self, now: Instant) -> Option<(Vec<u8>, DatagramId)> {
+        let (Gateway { proxy: Some(proxy), packet, originated, .. }, path) = self.gateway_and_path()? else {
+            return None;
+        };
+        packet.resize(Ipv6Header::LENGTH + proxy.max_segment_len(), 0);
+        let transmit = proxy.poll_transmit(now, &path, &mut packet[Ipv6Header::LENGTH..])?;
+        let header = Ipv6Header {
+            traffic_class: transmit.ecn as u8,
+            flow_label: 0,
+            payload_length: transmit.length as u16, // no segment is longer than the 16 bits of an MSS and a header say
+            next_header: next_header::TCP,
+            hop_limit: Ipv6Header::DEFAULT_HOP_LIMIT,
+            source: transmit.source,
+            destination: transmit.destination,
+        };
+        packet[..Ipv6Header::LENGTH].copy_from_slice(&header.emit());
+        packet.truncate(Ipv6Header::LENGTH + transmit.length);
+        let datagram = GATEWAY_DATAGRAMS + *originated;
+        *originated += 1;
+        Some((std::mem::take(packet), datagram))
+    }
+
+    /// Asks the suppression about a UDP datagram. Returns whether it is held back.
+    fn suppress(&mut self, now: Instant, side: Side, packet: &[u8], datagram: DatagramId, events: &mut Events) -> bool {
+        let Some((Gateway { suppression: Some(suppression), .. }, path)) = self.gateway_and_path() else {
+            return false;
+        };
+        let Ok(udp) = UdpDatagram::parse(packet) else { return false };
+        let verdict = match side {
+            Side::Internet => suppression.handle_downward(now, &udp, packet, datagram, &path),
+            Side::Mesh => suppression.handle_upward(now, &udp, &path),
+        };
+        self.act(now, events);
+        verdict == Verdict::Hold
+    }
+
+    /// Does what the suppression has decided about what it held.
+    fn act(&mut self, now: Instant, events: &mut Events) {
+        while let Some(action) = self.gateway.as_mut().and_then(|gateway| gateway.suppression.as_mut()?.poll_action()) {
+            match action {
+                Action::Discard { datagram } => {
+                    events.lost(Host::Node(NodeId::ROOT), datagram, DropReason::Suppressed);
+                }
+                Action::Release { datagram, mut packet } => {
+                    self.forward(now, NodeId::ROOT, &mut packet, datagram, events);
+                }
+            }
+        }
+    }
+
+    fn gateway_and_path(&mut self) -> Option<(&mut Gateway, SchedulePath<'_, M>)> {
+        let path = SchedulePath { mac: &self.mac, routes: &self.routes, capacity: self.config.frame_capacity };
+        Some((self.gateway.as_mut()?, path))
+    }
+}
+
+/// The datagram that the border router's link layer gave up; not what a scenario drops, which no border router sees.
+fn given_up_at_border(event: &Happened) -> Option<DatagramId> {
+    match *event {
+        Happened::Lost { reason: DropReason::InjectedLoss | DropReason::Suppressed, .. } => None,
+        Happened::Lost { host: Host::Node(NodeId::ROOT), datagram, .. } => Some(datagram),
+        _ => None,
+    }
+}
+
+/// The side from which a packet crosses the border; none where it does not.
+fn side_of(packet: &[u8]) -> Option<Side> {
+    let header = Ipv6Header::parse(packet).ok()?;
+    match (Host::of_address(header.source)?, Host::of_address(header.destination)?) {
+        (Host::Internet, Host::Node(node)) if node != NodeId::ROOT => Some(Side::Internet),
+        (Host::Node(node), Host::Internet) if node != NodeId::ROOT => Some(Side::Mesh),
+        _ => None,
+    }
+}

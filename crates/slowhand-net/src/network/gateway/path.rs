@@ -1,0 +1,62 @@
+//! How long the mesh takes, from its schedule.
+
+use crate::address::NodeId;
+use crate::clock::Duration;
+use crate::lowpan::fragment::{FragmentHeader, UNIT};
+use crate::radio::Mac;
+use crate::route::Routes;
+use crate::transport::Path;
+
+/// The ways of a mesh under its schedule.
+#[derive(Debug)]
+pub(super) struct SchedulePath<'a, M> {
+    pub(super) mac: &'a M,
+    pub(super) routes: &'a Routes,
+    /// Octets of a frame that 6LoWPAN may fill.
+    pub(super) capacity: usize,
+}
+
+impl<M: Mac> Path for SchedulePath<'_, M> {
+    /// At each hop all frames of the packets, and no fewer than wait at the border router with those of one packet more.
+    fn to_node(&self, node: NodeId, packets: u64, octets: usize) -> Duration {
+        let one = frames(octets, self.capacity);
+        let frames = (one * packets).max(one + self.mac.queued(NodeId::ROOT) as u64);
+        self.over_all_hops(node, |above, below| self.mac.sending_time(above, below, frames))
+    }
+
+    fn from_node(&self, node: NodeId, octets: usize) -> Duration {
+        let frames = frames(octets, self.capacity);
+        self.over_all_hops(node, |above, below| self.mac.sending_time(below, above, frames))
+    }
+}
+
+impl<M: Mac> SchedulePath<'_, M> {
+    /// Each hop begins when the one before has ended, as with reassembly at every hop; what forwards fragments one by
+    /// one is faster.
+    fn over_all_hops(&self, node: NodeId, time: impl Fn(NodeId, NodeId) -> Duration) -> Duration {
+        if node.index() >= self.routes.nodes() {
+            return Duration::ZERO;
+        }
+        let hops = std::iter::successors(Some(node), |&below| self.routes.parent(below));
+        hops.filter_map(|below| Some(time(self.routes.parent(below)?, below)))
+            .fold(Duration::ZERO, |sum, hop| sum + hop)
+    }
+}
+
+/// The frames that a packet takes at most: as many as if its headers were not compressed.
+fn frames(octets: usize, capacity: usize) -> u64 {
+    let fragment = capacity.saturating_sub(FragmentHeader::LATER_LENGTH) / UNIT * UNIT;
+    octets.div_ceil(fragment.max(UNIT)) as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fragment_holds_96_octets_of_a_packet() {
+        // 104 octets less 5 of fragment header, in units of 8.
+        assert_eq!([1, 96, 97, 1_280].map(|octets| frames(octets, 104)), [1, 1, 2, 14]);
+        assert_eq!(frames(100, 3), 13, "a capacity that no frame has does no harm");
+    }
+}

@@ -1,0 +1,290 @@
+//! Scripted conversations, made of the datagrams of a recorded handshake.
+
+use super::super::dtls::tests::recorded;
+use super::*;
+use crate::address::{internet_address, mesh_address};
+use crate::ip::udp_datagram;
+use proptest::prelude::*;
+
+/// Every datagram takes 2 s into the mesh, and 1 s out of it; an answer is due 9 s after it could be here.
+struct Slow;
+
+impl Path for Slow {
+    fn to_node(&self, _: NodeId, packets: u64, _: usize) -> Duration {
+        Duration::from_secs(2 * packets)
+    }
+
+    fn from_node(&self, _: NodeId, _: usize) -> Duration {
+        Duration::from_secs(1)
+    }
+}
+
+const DUE: u64 = 2 + 1 + 9;
+
+/// Positions in the recorded handshake.
+const CLIENT_HELLO: usize = 0;
+const VERIFY: usize = 1;
+const WITH_COOKIE: usize = 2;
+const FLIGHT_4: usize = 3;
+const FLIGHT_5: usize = 4;
+const FLIGHT_6: usize = 12;
+
+/// The four messages of flight 4, one a datagram.
+const FLIGHT_4_IN_PARTS: [usize; 4] = [6, 8, 10, 11];
+
+struct BorderRouter {
+    suppression: Suppression,
+    datagrams: Vec<Vec<u8>>,
+}
+
+fn at(seconds: u64) -> Instant {
+    Instant::ZERO + Duration::from_secs(seconds)
+}
+
+impl BorderRouter {
+    fn new() -> Self {
+        let datagrams = recorded().into_iter().map(|(_, datagram)| datagram).collect();
+        Self { suppression: Suppression::new(Config::default()), datagrams }
+    }
+
+    /// One that has seen the first four flights, each a second after the other.
+    fn in_flight_4() -> Self {
+        let mut router = Self::new();
+        router.up(0, CLIENT_HELLO);
+        assert_eq!(router.down(1, VERIFY, 1), Verdict::Pass);
+        router.up(2, WITH_COOKIE);
+        assert_eq!(router.down(3, FLIGHT_4, 2), Verdict::Pass);
+        router
+    }
+
+    fn up(&mut self, seconds: u64, which: usize) {
+        let payload = self.datagrams[which].clone();
+        self.up_octets(seconds, &payload);
+    }
+
+    fn up_octets(&mut self, seconds: u64, payload: &[u8]) {
+        let packet = packet(Host::Node(NodeId(1)), Host::Internet, payload);
+        self.suppression.handle_upward(at(seconds), &UdpDatagram::parse(&packet).unwrap(), &Slow);
+    }
+
+    fn down(&mut self, seconds: u64, which: usize, datagram: DatagramId) -> Verdict {
+        let payload = self.datagrams[which].clone();
+        self.down_octets(seconds, &payload, datagram)
+    }
+
+    fn down_octets(&mut self, seconds: u64, payload: &[u8], datagram: DatagramId) -> Verdict {
+        let packet = packet(Host::Internet, Host::Node(NodeId(1)), payload);
+        let udp = UdpDatagram::parse(&packet).unwrap();
+        self.suppression.handle_downward(at(seconds), &udp, &packet, datagram, &Slow)
+    }
+
+    /// The numbers of what was let go on, and of what was discarded.
+    fn decided(&mut self) -> [Vec<DatagramId>; 2] {
+        let mut decided = <[Vec<DatagramId>; 2]>::default();
+        while let Some(action) = self.suppression.poll_action() {
+            match action {
+                Action::Release { datagram, .. } => decided[0].push(datagram),
+                Action::Discard { datagram } => decided[1].push(datagram),
+            }
+        }
+        decided
+    }
+}
+
+fn packet(from: Host, to: Host, payload: &[u8]) -> Vec<u8> {
+    let end = |host| match host {
+        Host::Internet => Endpoint::new(internet_address(), 4_433),
+        Host::Node(node) => Endpoint::new(mesh_address(node), 40_000),
+    };
+    let mut packet = vec![0; UdpDatagram::HEADERS + payload.len()];
+    udp_datagram(end(from), end(to), payload, &mut packet).unwrap();
+    packet
+}
+
+#[test]
+fn a_repeat_is_held_and_discarded_when_the_client_answers() {
+    let mut router = BorderRouter::in_flight_4();
+    assert_eq!(router.down(4, FLIGHT_4, 3), Verdict::Hold, "the first copy is on its way");
+    assert_eq!(router.down(6, FLIGHT_4, 4), Verdict::Hold, "it has arrived; the client computes");
+    assert_eq!(router.decided(), [vec![], vec![4]], "one copy is enough");
+    router.up(8, FLIGHT_5);
+    assert_eq!(router.decided(), [vec![], vec![3]]);
+    assert_eq!(router.down(9, FLIGHT_6, 5), Verdict::Pass);
+    assert_eq!((router.suppression.deadline(), router.decided()), (None, [vec![], vec![]]));
+}
+
+#[test]
+fn a_repeat_of_what_was_lost_goes_on_when_the_answer_is_overdue() {
+    let mut router = BorderRouter::in_flight_4();
+    assert_eq!(router.down(4, FLIGHT_4, 3), Verdict::Hold);
+    assert_eq!(router.suppression.deadline(), Some(at(3 + DUE)));
+    router.suppression.handle_timeout(at(3 + DUE - 1), &Slow);
+    assert_eq!(router.decided(), [vec![], vec![]]);
+    router.suppression.handle_timeout(at(3 + DUE), &Slow);
+    let Some(Action::Release { datagram: 3, packet: released }) = router.suppression.poll_action() else { panic!() };
+    assert_eq!(released, packet(Host::Internet, Host::Node(NodeId(1)), &router.datagrams[FLIGHT_4]));
+    // What went on is a first copy again, ...
+    assert_eq!(router.down(16, FLIGHT_4, 4), Verdict::Hold);
+    assert_eq!(router.suppression.deadline(), Some(at(3 + 2 * DUE)));
+    // ... and what is repeated later still is not held at all.
+    router.suppression.handle_timeout(at(3 + 2 * DUE), &Slow);
+    assert_eq!(router.down(3 + 3 * DUE, FLIGHT_4, 5), Verdict::Pass);
+}
+
+#[test]
+fn a_client_that_repeats_its_flight_has_not_got_the_answer() {
+    let mut router = BorderRouter::in_flight_4();
+    assert_eq!(router.down(4, FLIGHT_4, 3), Verdict::Hold);
+    router.up(5, WITH_COOKIE);
+    assert_eq!(router.decided(), [vec![], vec![]], "it left the client at 4 s, the flight arrived at 5 s");
+    router.up(6, WITH_COOKIE);
+    assert_eq!(router.decided(), [vec![3], vec![]]);
+    assert_eq!(router.down(7, FLIGHT_4, 4), Verdict::Hold, "the server repeats once more: its copy is on its way");
+
+    let mut router = BorderRouter::in_flight_4();
+    router.up(6, WITH_COOKIE);
+    assert_eq!(router.down(7, FLIGHT_4, 3), Verdict::Pass, "the client is known to miss it");
+    assert_eq!(router.down(8, FLIGHT_4, 4), Verdict::Hold);
+}
+
+#[test]
+fn a_repeat_packed_otherwise_is_a_repeat() {
+    let mut router = BorderRouter::in_flight_4();
+    for (number, part) in (3..).zip(FLIGHT_4_IN_PARTS) {
+        assert_eq!(router.down(4, part, number), Verdict::Hold);
+    }
+    router.up(6, WITH_COOKIE);
+    assert_eq!(router.decided(), [vec![3, 4, 5, 6], vec![]], "in order");
+    for (number, part) in (7..).zip(FLIGHT_4_IN_PARTS) {
+        assert_eq!(router.down(7, part, number), Verdict::Hold);
+    }
+    router.up(9, FLIGHT_5);
+    assert_eq!(router.decided(), [vec![], vec![7, 8, 9, 10]]);
+}
+
+#[test]
+fn all_parts_of_an_overdue_flight_go_on() {
+    let mut router = BorderRouter::in_flight_4();
+    for (number, part) in (3..).zip(FLIGHT_4_IN_PARTS) {
+        assert_eq!(router.down(3 + DUE, part, number), Verdict::Pass);
+    }
+}
+
+#[test]
+fn what_the_border_router_lost_itself_goes_on_at_once() {
+    let mut router = BorderRouter::in_flight_4();
+    router.suppression.handle_loss(at(4), 2, &Slow);
+    assert_eq!(router.down(4, FLIGHT_4, 3), Verdict::Pass);
+    assert_eq!(router.down(5, FLIGHT_4, 4), Verdict::Hold);
+    router.suppression.handle_loss(at(5), 3, &Slow);
+    assert_eq!(router.decided(), [vec![4], vec![]]);
+}
+
+#[test]
+fn a_repeat_of_what_was_answered_waits_for_whoever_gets_on() {
+    // A part of flight 5 did not reach the server, or no acknowledgment of it: each repeats.
+    let answered = || {
+        let mut router = BorderRouter::in_flight_4();
+        router.up(6, FLIGHT_5);
+        assert_eq!(router.down(7, FLIGHT_4, 3), Verdict::Hold);
+        router
+    };
+    let mut router = answered();
+    router.up(8, FLIGHT_5);
+    assert_eq!(router.decided(), [vec![], vec![3]], "the client repeats what the server misses");
+    let mut router = answered();
+    assert_eq!(router.down(8, FLIGHT_6, 4), Verdict::Pass);
+    assert_eq!(router.decided(), [vec![], vec![3]], "the server has got it");
+    // A client that has sent the last flight repeats it only when it is asked: then the copy must come through.
+    let mut router = answered();
+    router.suppression.handle_timeout(at(7 + DUE), &Slow);
+    assert_eq!(router.decided(), [vec![3], vec![]]);
+}
+
+#[test]
+fn another_handshake_begins_with_another_client_hello() {
+    let mut router = BorderRouter::in_flight_4();
+    assert_eq!(router.down(4, FLIGHT_4, 3), Verdict::Hold);
+    let mut hello = router.datagrams[CLIENT_HELLO].clone();
+    hello[40] ^= 1; // in the random
+    router.up_octets(5, &hello);
+    assert_eq!(router.decided(), [vec![], vec![3]]);
+    assert_eq!(router.down(6, VERIFY, 4), Verdict::Pass);
+    assert_eq!(router.down(7, VERIFY, 5), Verdict::Hold);
+}
+
+#[test]
+fn whatever_is_no_handshake_passes() {
+    let mut router = BorderRouter::in_flight_4();
+    let application_data = [&[23, 0xfe, 0xfd, 0, 1, 0, 0, 0, 0, 0, 9, 0, 4][..], b"1234"].concat();
+    for payload in [&application_data[..], b"coap", b""] {
+        assert_eq!(router.down_octets(4, payload, 3), Verdict::Pass);
+        assert_eq!(router.down_octets(5, payload, 4), Verdict::Pass);
+    }
+}
+
+#[test]
+fn application_data_shows_that_the_handshake_is_over() {
+    let mut router = BorderRouter::in_flight_4();
+    router.up(6, FLIGHT_5);
+    router.down(7, FLIGHT_6, 3);
+    assert_eq!(router.down(8, FLIGHT_6, 4), Verdict::Hold);
+    router.up_octets(9, &[&[23, 0xfe, 0xfd, 0, 1, 0, 0, 0, 0, 0, 9, 0, 4][..], b"1234"].concat());
+    assert_eq!(router.decided(), [vec![], vec![4]]);
+}
+
+#[test]
+fn conversations_do_not_concern_each_other() {
+    let mut router = BorderRouter::in_flight_4();
+    let other = packet(Host::Internet, Host::Node(NodeId(2)), &router.datagrams[FLIGHT_4].clone());
+    let udp = UdpDatagram::parse(&other).unwrap();
+    assert_eq!(router.suppression.handle_downward(at(4), &udp, &other, 3, &Slow), Verdict::Pass);
+}
+
+proptest! {
+    /// Whatever is said, what is held is decided on once, within the time; and of a flight that is never answered every
+    /// copy that is asked for goes on at last.
+    #[test]
+    fn nothing_is_held_for_ever(script in prop::collection::vec((0..13_usize, 0..4_u64), 0..60)) {
+        let ways: Vec<bool> = recorded().iter().map(|(down, _)| *down).collect();
+        let mut router = BorderRouter::new();
+        let (mut now, mut held, mut decided) = (0, Vec::new(), Vec::new());
+        for (number, (which, pause)) in (0..).zip(script) {
+            now += pause;
+            router.suppression.handle_timeout(at(now), &Slow);
+            if !ways[which] {
+                router.up(now, which);
+            } else if router.down(now, which, number) == Verdict::Hold {
+                held.push(number);
+            }
+            decided.extend(router.decided().concat());
+            prop_assert!(router.suppression.deadline().is_none_or(|deadline| at(now) < deadline));
+            prop_assert!(router.suppression.deadline().is_none_or(|deadline| deadline <= at(now + DUE)));
+        }
+        router.suppression.handle_timeout(at(now + DUE), &Slow);
+        decided.extend(router.decided().concat());
+        decided.sort();
+        prop_assert_eq!(held, decided);
+        prop_assert_eq!((router.suppression.held(), router.suppression.deadline()), (0, None));
+    }
+
+    /// A flight into a mesh from which nothing comes: at least one copy goes on in any span of the time that an answer
+    /// takes in which the server has repeated it.
+    #[test]
+    fn a_silent_mesh_gets_its_copies(pauses in prop::collection::vec(1..20_u64, 1..20)) {
+        let mut router = BorderRouter::in_flight_4();
+        let (mut now, mut last) = (3, 3);
+        for (number, pause) in (3..).zip(pauses) {
+            for _ in 0..pause {
+                now += 1;
+                router.suppression.handle_timeout(at(now), &Slow);
+                if !router.decided()[0].is_empty() {
+                    last = now;
+                }
+            }
+            let passed = router.down(now, FLIGHT_4, number) == Verdict::Pass;
+            prop_assert_eq!(passed, now >= last + DUE);
+            last = if passed { now } else { last };
+        }
+    }
+}

@@ -1,0 +1,157 @@
+//! One connection, split in two.
+
+use super::config::{Config, rto};
+use crate::address::{Host, NodeId};
+use crate::clock::Instant;
+use crate::ip::{Endpoint, Ipv6Header, TcpPacket};
+use crate::transport::Path;
+use crate::transport::tcp::{Connection, ConnectionError, HEADER_LEN, SegmentError, SeqNumber, State, Transmit};
+
+/// Octets of options that a segment into the mesh has at most: two SACK blocks, padded (RFC 2018 section 3). An estimate
+/// of its frames needs no more.
+const OPTIONS: usize = 20;
+
+/// On which side of the border router an end is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// In the mesh.
+    Mesh,
+    /// On the Internet.
+    Internet,
+}
+
+impl Side {
+    pub(super) const BOTH: [Self; 2] = [Self::Mesh, Self::Internet];
+
+    /// The other one.
+    pub const fn other(self) -> Self {
+        match self {
+            Self::Mesh => Self::Internet,
+            Self::Internet => Self::Mesh,
+        }
+    }
+}
+
+/// A connection to each end, in the name of the other.
+#[derive(Debug)]
+pub(super) struct Flow {
+    node: NodeId,
+    /// By [`Side`].
+    legs: [Connection; 2],
+}
+
+impl Flow {
+    /// The flow that a SYN from `opener`, which is on `side`, to `target` opens. None where one of both is no host, or a
+    /// leg cannot have its configuration.
+    pub(super) fn open(
+        config: &Config,
+        side: Side,
+        opener: Endpoint,
+        target: Endpoint,
+        initial_seqs: [SeqNumber; 2],
+    ) -> Option<Self> {
+        let of_node = match side {
+            Side::Mesh => opener,
+            Side::Internet => target,
+        };
+        let Some(Host::Node(node)) = Host::of_address(of_node.address) else { return None };
+        let leg_config = |side| match side {
+            Side::Mesh => &config.mesh,
+            Side::Internet => &config.internet,
+        };
+        let near = Connection::listen(leg_config(side), target, initial_seqs[0]).ok()?;
+        let far = Connection::connect(leg_config(side.other()), opener, target, initial_seqs[1]).ok()?;
+        let legs = match side {
+            Side::Mesh => [near, far],
+            Side::Internet => [far, near],
+        };
+        Some(Self { node, legs })
+    }
+
+    pub(super) fn leg(&self, side: Side) -> &Connection {
+        &self.legs[side as usize]
+    }
+
+    fn leg_mut(&mut self, side: Side) -> &mut Connection {
+        &mut self.legs[side as usize]
+    }
+
+    /// Whether a segment from `source` on `side` to `destination` is part of it.
+    pub(super) fn is_of(&self, side: Side, source: Endpoint, destination: Endpoint) -> bool {
+        self.leg(side).local() == destination && self.leg(side.other()).local() == source
+    }
+
+    /// Whether both ends may open a new connection between the same ports.
+    pub(super) fn is_over(&self) -> bool {
+        self.legs.iter().all(|leg| matches!(leg.state(), State::Closed | State::TimeWait))
+    }
+
+    /// Whether nothing will ever come of it, all having been transmitted.
+    pub(super) fn is_closed(&self) -> bool {
+        self.legs.iter().all(|leg| leg.state() == State::Closed)
+    }
+
+    pub(super) fn handle_segment(
+        &mut self,
+        now: Instant,
+        side: Side,
+        packet: TcpPacket<'_>,
+        buffer: &mut [u8],
+    ) -> Result<(), SegmentError> {
+        self.leg_mut(side).handle_segment(now, packet.source, packet.ecn, packet.segment)?;
+        self.relay(buffer);
+        Ok(())
+    }
+
+    pub(super) fn deadline(&self) -> Option<Instant> {
+        self.legs.iter().filter_map(Connection::deadline).min()
+    }
+
+    pub(super) fn handle_timeout(&mut self, now: Instant, buffer: &mut [u8]) {
+        for leg in &mut self.legs {
+            leg.handle_timeout(now);
+        }
+        self.relay(buffer);
+    }
+
+    /// Writes the next segment to an end.
+    pub(super) fn poll_transmit(&mut self, now: Instant, path: &impl Path, out: &mut [u8]) -> Option<(Side, Transmit)> {
+        self.set_timer(path);
+        Side::BOTH.into_iter().find_map(|side| Some((side, self.leg_mut(side).poll_transmit(now, out)?)))
+    }
+
+    /// Has the timer towards the node last as long as the schedule says that what is about to be on its way takes.
+    fn set_timer(&mut self, path: &impl Path) {
+        let mesh = self.leg(Side::Mesh);
+        let octets = mesh.unacknowledged().min(mesh.congestion_window());
+        let segment = mesh.segment_size().max(1);
+        let (packets, payload) = (octets.div_ceil(segment).max(1), octets.min(segment));
+        let headers = Ipv6Header::LENGTH + HEADER_LEN + OPTIONS;
+        let there = path.to_node(self.node, packets.into(), headers + payload as usize);
+        let round_trip = there + path.from_node(self.node, headers);
+        // Bounded as it is, the timer is one that a connection takes.
+        let _ = self.leg_mut(Side::Mesh).set_rto(rto(round_trip));
+    }
+
+    /// Passes on what has arrived as far as there is room, and FIN and RST behind it.
+    fn relay(&mut self, buffer: &mut [u8]) {
+        let [mesh, internet] = &mut self.legs;
+        relay(mesh, internet, buffer);
+        relay(internet, mesh, buffer);
+    }
+}
+
+fn relay(from: &mut Connection, to: &mut Connection, buffer: &mut [u8]) {
+    loop {
+        let room = to.writable().min(buffer.len());
+        let Ok(count @ 1..) = from.read(&mut buffer[..room]) else { break };
+        // There was room for it a moment ago.
+        let _ = to.write(&buffer[..count]);
+    }
+    if from.at_end() {
+        to.close();
+    }
+    if from.error().is_some_and(|error| error != ConnectionError::Aborted) {
+        to.abort();
+    }
+}
