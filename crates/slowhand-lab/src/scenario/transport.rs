@@ -56,7 +56,11 @@ pub struct Tcp {
     pub tail_loss_probe: Option<bool>,
     /// The retransmission timeout before a round trip was measured. Presets: 1, 1 (RFC 6298 section 2.1).
     pub initial_rto_s: Option<PositiveSeconds>,
-    /// The same where a SYN or SYN-ACK had to be repeated. Presets: 3, 3 (RFC 6298 section 5.7).
+    /// How long before a SYN or SYN-ACK is sent again for the first time. Default: `initial_rto_s`.
+    pub syn_timeout_s: Option<PositiveSeconds>,
+    /// Whether the round trip of SYN and SYN-ACK is measured; else data begins with `initial_rto_s`. Presets: true, true.
+    pub syn_measured: Option<bool>,
+    /// The retransmission timeout with which data begins where a SYN or SYN-ACK had to be repeated. Presets: 3, 3 (RFC 6298 section 5.7).
     pub rto_after_syn_loss_s: Option<PositiveSeconds>,
     /// The least retransmission timeout. Presets: 0.2 (Linux), 1 (RFC 6298 section 2.4).
     pub min_rto_s: Option<PositiveSeconds>,
@@ -163,6 +167,8 @@ impl Tcp {
         set(&mut config.single_segment, self.single_segment);
         set(&mut config.tail_loss_probe, self.tail_loss_probe);
         set(&mut config.rto.initial, self.initial_rto_s.map(duration));
+        config.syn.timeout = self.syn_timeout_s.map(duration);
+        set(&mut config.syn.measured, self.syn_measured);
         set(&mut config.rto.after_syn_loss, self.rto_after_syn_loss_s.map(duration));
         if let Some(min) = self.min_rto_s {
             // Linux adds its minimum to the round-trip time, in place of the granularity.

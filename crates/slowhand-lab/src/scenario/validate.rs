@@ -358,6 +358,7 @@ fn transport(scenario: &Scenario, document: &Document) -> Result<(), InputError>
             let (key, unit) = match error.field {
                 "rto.initial (us)" => ("initial_rto_s", 1e6),
                 "rto.after_syn_loss (us)" => ("rto_after_syn_loss_s", 1e6),
+                "syn.timeout (us)" => ("syn_timeout_s", 1e6),
                 "rto.min (us)" => ("min_rto_s", 1e6),
                 "rto.max (us)" => ("max_rto_s", 1e6),
                 field => (field, 1.0),

@@ -2,7 +2,7 @@
 
 use super::retransmission::{self, Piece, Retransmissions};
 use super::segments::{self, Span};
-use slowhand_net::radio::{DatagramId, DropReason};
+use slowhand_net::radio::{DatagramId, DropReason, is_of_gateway};
 use slowhand_net::transport::tcp::Segment;
 use std::collections::BTreeMap;
 
@@ -12,8 +12,12 @@ pub(super) struct Ledger {
     /// Octets of the connection IDs in records.
     connection_id: u8,
     datagrams: Vec<Datagram>,
+    /// What the border router sent of its own; it numbers that itself.
+    of_gateway: BTreeMap<DatagramId, Datagram>,
     /// Of each end, the numbers of what it sent: the client's end of handshake n is 2n, the server's 2n + 1.
     of_end: Vec<Vec<DatagramId>>,
+    /// Of each end, the numbers of what the border router sent in its name.
+    in_name_of: Vec<Vec<DatagramId>>,
     /// By handshake.
     costs: Vec<Costs>,
     on_their_way: usize,
@@ -82,7 +86,9 @@ impl Ledger {
         Self {
             connection_id,
             datagrams: Vec::new(),
+            of_gateway: BTreeMap::new(),
             of_end: vec![Vec::new(); 2 * handshakes],
+            in_name_of: vec![Vec::new(); 2 * handshakes],
             costs: vec![Costs::default(); handshakes],
             on_their_way: 0,
         }
@@ -99,6 +105,15 @@ impl Ledger {
         let (span, payload) =
             Segment::parse(segment).map_or((Span::default(), 0), |segment| (Span::of(&segment), segment.payload.len()));
         self.add(end, payload, Content::Segment(span))
+    }
+
+    /// The border router sends a TCP segment in the name of an end; it has given it its number itself.
+    pub(super) fn originated(&mut self, id: DatagramId, end: usize, segment: &[u8]) {
+        let span = Segment::parse(segment).map_or_else(|_| Span::default(), |segment| Span::of(&segment));
+        let sent = Datagram { handshake: end / 2, fate: Fate::OnItsWay, content: Content::Segment(span) };
+        self.of_gateway.insert(id, sent);
+        self.on_their_way += 1;
+        self.in_name_of[end].push(id);
     }
 
     fn add(&mut self, end: usize, payload: usize, content: Content) -> DatagramId {
@@ -119,15 +134,26 @@ impl Ledger {
 
     /// A part of a datagram was lost; one that has arrived stays arrived.
     pub(super) fn lost(&mut self, id: DatagramId, reason: DropReason) {
-        if self.datagrams.get(id as usize).is_some_and(|datagram| datagram.fate == Fate::OnItsWay) {
+        if self.datagram(id).is_some_and(|datagram| datagram.fate == Fate::OnItsWay) {
             self.settle(id, Fate::Lost(reason));
         }
     }
 
     fn settle(&mut self, id: DatagramId, fate: Fate) {
-        if let Some(datagram) = self.datagrams.get_mut(id as usize) {
+        let datagram = match is_of_gateway(id) {
+            true => self.of_gateway.get_mut(&id),
+            false => self.datagrams.get_mut(id as usize),
+        };
+        if let Some(datagram) = datagram {
             self.on_their_way -= usize::from(datagram.fate == Fate::OnItsWay);
             datagram.fate = fate;
+        }
+    }
+
+    fn datagram(&self, id: DatagramId) -> Option<&Datagram> {
+        match is_of_gateway(id) {
+            true => self.of_gateway.get(&id),
+            false => self.datagrams.get(id as usize),
         }
     }
 
@@ -157,7 +183,7 @@ impl Ledger {
 
     /// Frames that carry no datagram of a handshake have a number that no datagram has.
     fn costs_of(&mut self, id: DatagramId) -> Option<&mut Costs> {
-        let handshake = self.datagrams.get(id as usize)?.handshake;
+        let handshake = self.datagram(id)?.handshake;
         self.costs.get_mut(handshake)
     }
 
@@ -171,10 +197,11 @@ impl Ledger {
         self.costs[handshake]
     }
 
-    /// How many datagrams of a handshake were lost, by what lost them first.
+    /// How many datagrams of a handshake were lost, by what lost them first. What the border router held back is among
+    /// them.
     pub(super) fn losses(&self, handshake: usize) -> BTreeMap<&'static str, u64> {
         let mut losses = BTreeMap::new();
-        for datagram in [2 * handshake, 2 * handshake + 1].into_iter().flat_map(|end| self.sent_by(end)) {
+        for datagram in both_ends(handshake).flat_map(|end| self.sent_by(end).chain(self.sent_in_name_of(end))) {
             if let Fate::Lost(reason) = datagram.fate {
                 *losses.entry(reason.name()).or_default() += 1;
             }
@@ -182,19 +209,31 @@ impl Ledger {
         losses
     }
 
-    /// How many datagrams of a handshake repeated others.
+    /// How many datagrams of a handshake repeated others. Those that the border router held back did no harm, and do not
+    /// count; its proxy's own do.
     pub(super) fn retransmissions(&self, handshake: usize) -> Retransmissions {
-        [2 * handshake, 2 * handshake + 1]
-            .into_iter()
+        both_ends(handshake)
             .map(|end| {
-                retransmission::classify(self.sent_by(end).filter_map(Datagram::pieces))
-                    + segments::classify(self.sent_by(end).filter_map(Datagram::span))
+                let sent = || self.sent_by(end).filter(|datagram| datagram.fate != Fate::Lost(DropReason::Suppressed));
+                retransmission::classify(sent().filter_map(Datagram::pieces))
+                    + segments::classify(sent().filter_map(Datagram::span))
+                    + segments::classify(self.sent_in_name_of(end).filter_map(Datagram::span))
             })
             .fold(Retransmissions::default(), |all, end| all + end)
     }
 
     /// What an end sent, in order.
     fn sent_by(&self, end: usize) -> impl Iterator<Item = &Datagram> {
-        self.of_end[end].iter().map(|&id| &self.datagrams[id as usize])
+        self.of_end[end].iter().filter_map(|&id| self.datagram(id))
     }
+
+    /// What the border router sent in the name of an end, in order.
+    fn sent_in_name_of(&self, end: usize) -> impl Iterator<Item = &Datagram> {
+        self.in_name_of[end].iter().filter_map(|&id| self.datagram(id))
+    }
+}
+
+/// The client's and the server's end of a handshake.
+fn both_ends(handshake: usize) -> impl Iterator<Item = usize> {
+    [2 * handshake, 2 * handshake + 1].into_iter()
 }

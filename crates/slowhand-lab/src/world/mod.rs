@@ -254,10 +254,16 @@ impl<'a, M: Mac> World<'a, M> {
                 Event::Lost { datagram, reason, .. } => self.ledger.lost(datagram, reason),
                 Event::Segment { datagram, host, packet } => {
                     self.ledger.arrived(datagram);
-                    self.receive_segment(now, host, &packet);
+                    if let Some(end) = self.receiver(host, &packet) {
+                        self.receive_segment(now, end, &packet);
+                    }
                 }
                 Event::Taken { datagram, .. } => self.ledger.arrived(datagram),
-                Event::Originated { .. } => {}
+                Event::Originated { datagram, packet } => {
+                    if let Some(end) = self.sender(&packet) {
+                        self.ledger.originated(datagram, end, packet.segment);
+                    }
+                }
                 Event::Delivered { datagram, host, source, destination, payload } => {
                     self.ledger.arrived(datagram);
                     if let Some(end) = self.end_at(host, destination, source) {

@@ -67,12 +67,20 @@ impl Stream {
 }
 
 impl<M: Mac> World<'_, M> {
-    /// A segment arrived at a host.
-    pub(super) fn receive_segment(&mut self, now: Instant, host: Host, packet: &TcpPacket<'_>) {
-        let Ok(segment) = Segment::parse(packet.segment) else { return };
-        let local = Endpoint::new(packet.destination, segment.destination_port);
-        let peer = Endpoint::new(packet.source, segment.source_port);
-        let Some(end) = self.end_at(host, local, peer) else { return };
+    /// The end to which a segment is addressed, which arrived at a host.
+    pub(super) fn receiver(&self, host: Host, packet: &TcpPacket<'_>) -> Option<usize> {
+        let [source, destination] = end_points(packet)?;
+        self.end_at(host, destination, source)
+    }
+
+    /// The end in whose name a segment is sent.
+    pub(super) fn sender(&self, packet: &TcpPacket<'_>) -> Option<usize> {
+        let [source, destination] = end_points(packet)?;
+        self.end_at(Host::of_address(source.address)?, source, destination)
+    }
+
+    /// A segment arrived at an end.
+    pub(super) fn receive_segment(&mut self, now: Instant, end: usize, packet: &TcpPacket<'_>) {
         let waits = self.ends[end].stream.as_ref().is_some_and(|stream| stream.waits_while_computing);
         if waits && self.is_busy(now, end) {
             let segment = packet.segment.to_vec();
@@ -192,4 +200,13 @@ impl<M: Mac> World<'_, M> {
             self.happenings.push(now, Happening::Over { handshake: end / 2, outcome });
         }
     }
+}
+
+/// From where a segment comes, and where it goes.
+fn end_points(packet: &TcpPacket<'_>) -> Option<[Endpoint; 2]> {
+    let segment = Segment::parse(packet.segment).ok()?;
+    Some([
+        Endpoint::new(packet.source, segment.source_port),
+        Endpoint::new(packet.destination, segment.destination_port),
+    ])
 }

@@ -172,6 +172,13 @@ pub struct Rto {
 /// The retransmission of SYN and SYN-ACK.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Syn {
+    /// How long before it is sent again for the first time; none: [`Rto::initial`]. Presets: none and none (RFC 6298
+    /// section 2.1).
+    pub timeout: Option<Duration>,
+    /// Whether its round trip is a measurement. Presets: yes and yes (RFC 6298 section 2). Without it data begins with
+    /// [`Rto::initial`], as on the nodes of Claeys et al. 2021 (section 4.1: "initialized at 1 s upon completion of the
+    /// TCP handshake").
+    pub measured: bool,
     /// How often a SYN (or SYN-ACK) is retransmitted before the connection is given up. Linux:
     /// 6 (`tcp_syn_retries`).
     pub retries: u8,
@@ -225,7 +232,7 @@ impl Config {
                 max: Duration::from_secs(120),
                 granularity: Duration::from_millis(200),
             },
-            syn: Syn { retries: 6, linear_timeouts: 4 },
+            syn: Syn { timeout: None, measured: true, retries: 6, linear_timeouts: 4 },
             retries: 15,
             keep_alive: None,
             time_wait: Duration::from_secs(60),
@@ -267,7 +274,7 @@ impl Config {
                 max: Duration::from_secs(60),
                 granularity: Duration::from_millis(1),
             },
-            syn: Syn { retries: 6, linear_timeouts: 0 },
+            syn: Syn { timeout: None, measured: true, retries: 6, linear_timeouts: 0 },
             retries: 12,
             keep_alive: None,
             time_wait: Duration::from_secs(60),
@@ -304,6 +311,9 @@ impl Config {
         in_range("rto.min (us)", us(self.rto.min), 1, us(self.rto.max))?;
         in_range("rto.initial (us)", us(self.rto.initial), 1, us(self.rto.max))?;
         in_range("rto.after_syn_loss (us)", us(self.rto.after_syn_loss), 1, us(self.rto.max))?;
+        if let Some(timeout) = self.syn.timeout {
+            in_range("syn.timeout (us)", us(timeout), 1, us(self.rto.max))?;
+        }
         in_range("rto.granularity (us)", us(self.rto.granularity), 0, us(self.rto.max))?;
         if let Some(keep) = self.keep_alive {
             in_range("keep_alive.idle (us)", us(keep.idle), 1, 30 * day)?;

@@ -52,9 +52,18 @@ impl RttEstimator {
 
     /// The timeout after a number of doublings.
     pub fn timeout_after(&self, doublings: u32) -> Duration {
+        self.doubled(self.base, doublings)
+    }
+
+    /// The timeout of a SYN after a number of doublings, where it may have a first one of its own.
+    pub fn timeout_of_syn(&self, first: Option<Duration>, doublings: u32) -> Duration {
+        self.doubled(first.unwrap_or(self.base), doublings)
+    }
+
+    fn doubled(&self, base: Duration, doublings: u32) -> Duration {
         // 2^37 times the least base of 1 us is more than the day that `Rto::max` may be.
         let factor = 1u64 << doublings.min(37);
-        let us = self.base.as_micros().saturating_mul(factor);
+        let us = base.as_micros().saturating_mul(factor);
         Duration::from_micros(us).min(self.limits.max)
     }
 

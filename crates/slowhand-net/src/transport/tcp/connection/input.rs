@@ -108,12 +108,13 @@ impl Connection {
     /// The first round trip (RFC 6298 sections 3 and 5.7).
     fn measure_handshake(&mut self, now: Instant, segment: &Segment<'_>) {
         let rtt = match self.handshake.first_sent {
+            _ if !self.config.syn.measured => None,
             Some(sent) if self.handshake.retransmitted == 0 => Some(now.since(sent)),
             _ => self.timestamp_rtt(now, segment),
         };
         if let Some(rtt) = rtt {
             self.sender.rtt.sample(rtt);
-        } else {
+        } else if self.handshake.retransmitted > 0 {
             self.sender.rtt.opened_after_syn_loss();
         }
         if self.handshake.retransmitted > 1 {

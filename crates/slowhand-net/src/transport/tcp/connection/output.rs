@@ -202,6 +202,6 @@ impl Connection {
             _ => 0,
         };
         let doublings = self.handshake.retransmitted.saturating_sub(linear);
-        self.sender.rtt.timeout_after(doublings)
+        self.sender.rtt.timeout_of_syn(self.config.syn.timeout, doublings)
     }
 }
