@@ -10,8 +10,8 @@ use crate::clock::Duration;
 pub trait Path {
     /// How long it takes at most, where nothing is lost, until `packets` IPv6 packets of `octets` each have reached a
     /// node, together with what waits at the border router already.
-    fn to_node(&self, node: NodeId, packets: u64, octets: usize) -> Duration;
+    fn downward(&self, node: NodeId, packets: u64, octets: usize) -> Duration;
 
     /// How long it takes at most, where nothing is lost, until an IPv6 packet of `octets` has come from a node.
-    fn from_node(&self, node: NodeId, octets: usize) -> Duration;
+    fn upward(&self, node: NodeId, octets: usize) -> Duration;
 }

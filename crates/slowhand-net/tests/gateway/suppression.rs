@@ -140,7 +140,7 @@ impl Handshake {
     /// What comes for the first time is answered; what the server has answered already it answers again.
     fn receive(&mut self, now: Instant, flight: usize) {
         self.delivered[flight] += 1;
-        let (first, of_client) = (self.delivered[flight] == 1, flight % 2 == 0);
+        let (first, of_client) = (self.delivered[flight] == 1, flight.is_multiple_of(2));
         match flight {
             5 => self.done = self.done.or(Some(now)),
             3 if first => self.happenings.push(now + self.computes, Happening::Send { flight: 4 }),

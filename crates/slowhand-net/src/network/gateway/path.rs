@@ -18,13 +18,13 @@ pub(super) struct SchedulePath<'a, M> {
 
 impl<M: Mac> Path for SchedulePath<'_, M> {
     /// At each hop all frames of the packets, and no fewer than wait at the border router with those of one packet more.
-    fn to_node(&self, node: NodeId, packets: u64, octets: usize) -> Duration {
+    fn downward(&self, node: NodeId, packets: u64, octets: usize) -> Duration {
         let one = frames(octets, self.capacity);
         let frames = (one * packets).max(one + self.mac.queued(NodeId::ROOT) as u64);
         self.over_all_hops(node, |above, below| self.mac.sending_time(above, below, frames))
     }
 
-    fn from_node(&self, node: NodeId, octets: usize) -> Duration {
+    fn upward(&self, node: NodeId, octets: usize) -> Duration {
         let frames = frames(octets, self.capacity);
         self.over_all_hops(node, |above, below| self.mac.sending_time(below, above, frames))
     }

@@ -330,7 +330,7 @@ impl Suppression {
         // It says again what it said before: of flights from before that it has what it needs, ...
         self.discard(|held| held.key == key && held.flight < flight);
         // ... and of one that followed it misses what it should have had when it sent this.
-        let way = path.from_node(node_of(key), octets);
+        let way = path.upward(node_of(key), octets);
         let Some(conversation) = self.conversations.get_mut(&key) else { return };
         for sent in conversation.down.iter_mut().filter(|sent| sent.flight > flight && sent.arrives + way <= now) {
             sent.lost = true;
@@ -390,8 +390,8 @@ fn expect(
     path: &impl Path,
 ) -> Sent {
     let node = node_of(key);
-    let arrives = now + path.to_node(node, 1, octets);
-    let due = arrives + config.answer_time + path.from_node(node, flight.max(octets));
+    let arrives = now + path.downward(node, 1, octets);
+    let due = arrives + config.answer_time + path.upward(node, flight.max(octets));
     let piece = Piece::Record { kind: 0, epoch: 0, length: 0 };
     Sent { piece, flight: 0, datagram, arrives, due, lost: false }
 }

@@ -127,8 +127,8 @@ impl Flow {
         let segment = mesh.segment_size().max(1);
         let (packets, payload) = (octets.div_ceil(segment).max(1), octets.min(segment));
         let headers = Ipv6Header::LENGTH + HEADER_LEN + OPTIONS;
-        let there = path.to_node(self.node, packets.into(), headers + payload as usize);
-        let round_trip = there + path.from_node(self.node, headers);
+        let there = path.downward(self.node, packets.into(), headers + payload as usize);
+        let round_trip = there + path.upward(self.node, headers);
         // Bounded as it is, the timer is one that a connection takes.
         let _ = self.leg_mut(Side::Mesh).set_rto(rto(round_trip));
     }

@@ -10,11 +10,11 @@ use proptest::prelude::*;
 struct Slow;
 
 impl Path for Slow {
-    fn to_node(&self, _: NodeId, packets: u64, _: usize) -> Duration {
+    fn downward(&self, _: NodeId, packets: u64, _: usize) -> Duration {
         Duration::from_secs(2 * packets)
     }
 
-    fn from_node(&self, _: NodeId, _: usize) -> Duration {
+    fn upward(&self, _: NodeId, _: usize) -> Duration {
         Duration::from_secs(1)
     }
 }
