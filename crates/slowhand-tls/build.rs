@@ -30,6 +30,7 @@ fn mbedtls(root: &Path) {
         "psa_crypto_ecp",
         "psa_crypto_hash",
         "ssl_msg",
+        "ssl_ticket",
         "ssl_tls",
         "ssl_tls12_client",
         "ssl_tls12_server",

@@ -19,7 +19,7 @@ use slowhand_net::radio::xmac;
 use slowhand_net::random::{Probability, Streams};
 use slowhand_net::route::{Routes, Unreachable};
 use slowhand_net::transport::tcp;
-use slowhand_tls::{BuildError, Role, Session, SessionConfig};
+use slowhand_tls::{BuildError, Processor, Role, Session, SessionConfig};
 use std::sync::Arc;
 
 /// Everything that a world of any seed is made from.
@@ -138,8 +138,7 @@ impl Plan {
             let streams = Streams::new(0);
             Beacon::new(config.clone(), plan.links(&streams), parents, &streams)?;
         }
-        plan.build_session(0, [0; 32])?;
-        plan.build_session(1, [0; 32])?;
+        plan.build_sessions([[0; 32]; 2])?;
         Ok(plan)
     }
 
@@ -217,11 +216,9 @@ impl Plan {
     /// The sessions of a client: its own and the server's for it. Their randomness follows from the client's node, so that
     /// another client beside it changes nothing.
     pub(crate) fn sessions(&self, client: NodeId, streams: &Streams) -> [Box<dyn Session>; 2] {
-        [0, 1].map(|side| {
-            let seed = streams.derive("session", 2 * u64::from(client.0) + side as u64);
-            // `new` has built a session of this configuration; another seed changes nothing in that.
-            self.build_session(side, seed).expect("a session of a checked configuration")
-        })
+        let seeds = [0, 1].map(|side| streams.derive("session", 2 * u64::from(client.0) + side));
+        // `new` has built sessions of these configurations; other seeds change nothing in that.
+        self.build_sessions(seeds).expect("sessions of checked configurations")
     }
 
     /// What the client's device uses in this time.
@@ -239,10 +236,13 @@ impl Plan {
         &self.devices[side]
     }
 
-    fn build_session(&self, side: usize, seed: [u8; 32]) -> Result<Box<dyn Session>, BuildError> {
-        let config = SessionConfig { seed, ..self.sessions[side].clone() };
-        let processor = Paced { device: self.devices[side].clone(), factor: self.compute_factors[side] };
-        slowhand_tls::build(&config, Arc::new(processor))
+    fn build_sessions(&self, seeds: [[u8; 32]; 2]) -> Result<[Box<dyn Session>; 2], BuildError> {
+        let [client, server] = [0, 1].map(|side| SessionConfig { seed: seeds[side], ..self.sessions[side].clone() });
+        let processors = [0, 1].map(|side| {
+            let processor = Paced { device: self.devices[side].clone(), factor: self.compute_factors[side] };
+            Arc::new(processor) as Arc<dyn Processor>
+        });
+        slowhand_tls::build_pair([&client, &server], processors)
     }
 }
 

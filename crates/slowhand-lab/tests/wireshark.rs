@@ -102,6 +102,29 @@ fn without_loss() {
     check(&record, &capture);
 }
 
+/// With RSA there is no ServerKeyExchange; a session that is resumed has the two Hellos and Finished alone (RFC 5246, sections
+/// 7.4.3 and 7.3).
+#[test]
+fn by_rsa_and_resumed() {
+    let rsa = ["session.suite=TLS_RSA_WITH_AES_128_CBC_SHA", "session.mtu=512"];
+    for (name, changes, messages) in [
+        ("rsa", &rsa[..], &[1, 2, 3, 11, 13, 14, 15, 16, 20][..]),
+        ("id", &["session.resumption=id"], &[1, 2, 3, 20]),
+        ("ticket", &["session.resumption=ticket"], &[1, 2, 3, 20]),
+    ] {
+        let changes = [&["network.link_pdr=1.0", "session.timeout_s=10"], changes].concat();
+        let (record, capture) = captured(name, &changes);
+        assert_eq!(record.outcome, Outcome::Completed);
+        check_frames(&record, &capture);
+        let messages = BTreeSet::from_iter(messages.iter().copied());
+        assert_eq!(numbers(&capture, "dtls.handshake.type", "dtls.handshake.type"), messages, "{name}");
+        for direction in ["udp.dstport == 5684", "udp.srcport == 5684"] {
+            let finished = format!("dtls.handshake.type == 20 and {direction}");
+            assert!(numbers(&capture, &finished, "dtls.handshake.type").contains(&20), "{name}: {direction}");
+        }
+    }
+}
+
 #[test]
 fn with_losses_on_the_link_and_above_it() {
     for seed_change in ["session.timeout_s=3", "session.timeout_s=4", "session.timeout_s=5"] {

@@ -254,6 +254,17 @@ pub enum Auth {
     Mutual,
 }
 
+/// How a session of before is resumed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Resumption {
+    /// By its identifier: the server keeps the session (RFC 5246 section 7.4.1.2).
+    Id,
+    /// By a ticket in which the server has given the session to the client (RFC 5077); in TLS 1.3 the ticket names a
+    /// pre-shared key (RFC 8446 section 2.2), with ECDHE beside it.
+    Ticket,
+}
+
 /// An elliptic curve of ECDHE and ECDSA.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
@@ -294,7 +305,7 @@ macro_rules! displayed_as_serialised {
     )*};
 }
 
-displayed_as_serialised!(Role, Protocol, Suite, Credential, Auth, Curve, Stack);
+displayed_as_serialised!(Role, Protocol, Suite, Credential, Auth, Resumption, Curve, Stack);
 
 /// One end of a session. [`SessionConfig::new`] gives each field its default.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -338,6 +349,8 @@ pub struct SessionConfig {
     /// Offer or accept connection IDs (RFC 9146), our own being this long (0 to 32 octets; 0:
     /// records towards us carry none). Default: no.
     pub connection_id: Option<u8>,
+    /// Resume a session of before, which [`build_pair`](crate::build_pair) lets happen. Default: no.
+    pub resumption: Option<Resumption>,
     /// A server challenges the first ClientHello with a HelloVerifyRequest (RFC 6347 section
     /// 4.2.1). No effect for a client, which follows the server. Default: yes.
     pub cookie: bool,
@@ -365,6 +378,7 @@ impl SessionConfig {
             first_timeout: None,
             maximum_timeout: None,
             connection_id: None,
+            resumption: None,
             cookie: true,
             seed: [0; 32],
         }
@@ -402,6 +416,9 @@ impl SessionConfig {
         check("psk_identity", &self.psk_identity, "1 to 32 octets", |identity| (1..=32).contains(&identity.len()))?;
         if let Some(length) = self.max_fragment_length {
             one_of("max_fragment_length", length, self.stack.fragment_lengths(self.protocol))?;
+        }
+        if let Some(resumption) = self.resumption {
+            one_of("resumption", resumption, self.stack.resumptions(self.protocol))?;
         }
         if self.protocol.is_stream() { self.validate_stream() } else { self.validate_datagrams() }
     }

@@ -58,9 +58,10 @@
 //! # The rooms
 //!
 //! [`SessionConfig`] says what a session is to be and [`SessionConfig::validate`] whether the library can do it;
-//! [`stacks`] lists the libraries; [`build`] makes a [`Session`]. [`memory`] joins two sessions without a network, the
-//! baseline for everything else; [`wire`] looks at the records and handshake headers of a datagram;
-//! [`credentials`] are the public test keys, and issue certificates of other lengths. All `unsafe` code is in the device and in the adapter of each library.
+//! [`stacks`] lists the libraries; [`build`] makes a [`Session`], [`build_pair`] both ends of one that may resume another.
+//! [`memory`] joins two sessions without a network, the baseline for everything else; [`wire`] looks at the records and
+//! handshake headers of a datagram; [`credentials`] are the public test keys, and issue certificates of other lengths.
+//! All `unsafe` code is in the device and in the adapter of each library.
 
 mod config;
 pub mod credentials;
@@ -68,6 +69,7 @@ mod device;
 mod mbedtls;
 pub mod memory;
 mod operation;
+mod resumption;
 mod rustls;
 mod session;
 mod stack;
@@ -76,8 +78,9 @@ pub mod wire;
 
 use std::sync::Arc;
 
-pub use config::{Auth, ConfigError, Credential, Curve, KeyExchange, Protocol, Role, SessionConfig, Suite};
+pub use config::{Auth, ConfigError, Credential, Curve, KeyExchange, Protocol, Resumption, Role, SessionConfig, Suite};
 pub use operation::{Aead, AeadMode, Cbc, Operation, Performed, Processor, Weightless};
+pub use resumption::{Resumable, build_pair};
 pub use session::{Failure, Negotiated, Secrets, Session, Status, Transmit};
 pub use stack::{Stack, StackInfo, stacks};
 
@@ -98,10 +101,22 @@ pub enum BuildError {
 /// # Errors
 /// What [`SessionConfig::validate`] finds, or the library's own error.
 pub fn build(config: &SessionConfig, processor: Arc<dyn Processor>) -> Result<Box<dyn Session>, BuildError> {
+    build_with(config, processor, None)
+}
+
+/// As [`build`], with what an end has kept of the session before.
+fn build_with(
+    config: &SessionConfig,
+    processor: Arc<dyn Processor>,
+    previous: Option<&Resumable>,
+) -> Result<Box<dyn Session>, BuildError> {
     config.validate()?;
     match config.stack {
-        Stack::Mbedtls => mbedtls::MbedtlsSession::new(config, processor).map(|session| Box::new(session) as _),
-        Stack::Rustls => rustls::RustlsSession::new(config, processor).map(|session| Box::new(session) as _),
+        Stack::Mbedtls => {
+            let previous = previous.and_then(Resumable::as_mbedtls);
+            mbedtls::MbedtlsSession::new(config, processor, previous).map(|session| Box::new(session) as _)
+        }
+        Stack::Rustls => rustls::RustlsSession::new(config, processor, previous).map(|session| Box::new(session) as _),
         Stack::Tinydtls => tinydtls::TinydtlsSession::new(config, processor).map(|session| Box::new(session) as _),
     }
     .map_err(BuildError::Library)

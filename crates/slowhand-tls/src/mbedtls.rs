@@ -12,10 +12,11 @@ use std::ptr::{self, NonNull};
 use std::sync::{Arc, Once};
 use std::time::Duration;
 
-use crate::config::{Auth, KeyExchange, Protocol, Role, SessionConfig, Suite};
+use crate::config::{Auth, KeyExchange, Protocol, Resumption, Role, SessionConfig, Suite};
 use crate::credentials;
 use crate::device::Device;
 use crate::operation::{Performed, Processor};
+use crate::resumption::Resumable;
 use crate::session::{Failure, Negotiated, Secrets, Session, Status, Transmit};
 
 /// The smallest datagram limit with which every handshake here completes: the longest ClientHello
@@ -57,16 +58,24 @@ pub(crate) struct MbedtlsSession {
 unsafe impl Send for MbedtlsSession {}
 
 impl MbedtlsSession {
-    /// A session of a configuration that has been validated.
+    /// A session of a configuration that has been validated, to resume what `previous` says.
     ///
     /// # Errors
     /// The library's own error when it refuses the configuration nonetheless.
-    pub(crate) fn new(config: &SessionConfig, processor: Arc<dyn Processor>) -> Result<Self, Failure> {
+    pub(crate) fn new(
+        config: &SessionConfig,
+        processor: Arc<dyn Processor>,
+        previous: Option<&[u8]>,
+    ) -> Result<Self, Failure> {
         initialise();
         let mut device = Box::new(Device::new(processor, config.seed));
-        let options = options(config)?;
+        let mut options = options(config)?;
+        if let Some(previous) = previous {
+            options.previous = previous.as_ptr();
+            options.previous_len = previous.len();
+        }
         let mut error = 0;
-        // SAFETY: `options` points to static credentials and to `config`, which outlive the call; the library
+        // SAFETY: `options` points to static credentials, to `config` and to `previous`, which outlive the call; the library
         // copies what it keeps.
         let library = device.run(|| unsafe { ffi::slowhand_mbedtls_new(&options, &mut error) });
         let library = NonNull::new(library).ok_or_else(|| library_failure(error))?;
@@ -162,6 +171,19 @@ impl Session for MbedtlsSession {
         secrets.into_iter().chain(self.device.key_log().iter().cloned()).collect()
     }
 
+    fn resumable(&mut self) -> Option<Resumable> {
+        let library = self.library.as_ptr();
+        let mut octets = Vec::new();
+        let mut copy = |size| {
+            octets.resize(size, 0);
+            // SAFETY: `library` is alive as long as `self`; the buffer has the size that is given.
+            self.device.run(|| unsafe { ffi::slowhand_mbedtls_resumable(library, octets.as_mut_ptr(), size) })
+        };
+        let size = copy(0);
+        copy(size);
+        (size > 0).then_some(Resumable::mbedtls(octets))
+    }
+
     fn negotiated(&self) -> Option<Negotiated> {
         if !matches!(self.status, Status::Established { .. }) {
             return None;
@@ -212,6 +234,13 @@ fn options(config: &SessionConfig) -> Result<ffi::slowhand_mbedtls_options, Fail
         // Validated to fit.
         timeout_min_ms: first.as_millis() as u32,
         timeout_max_ms: maximum.as_millis() as u32,
+        resumption: match config.resumption {
+            None => ffi::SLOWHAND_RESUMPTION_NONE,
+            Some(Resumption::Id) => ffi::SLOWHAND_RESUMPTION_ID,
+            Some(Resumption::Ticket) => ffi::SLOWHAND_RESUMPTION_TICKET,
+        },
+        previous: ptr::null(),
+        previous_len: 0,
         cid: config.connection_id.map_or(-1, i32::from),
     };
     match config.suite.key_exchange() {

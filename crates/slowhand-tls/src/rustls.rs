@@ -5,7 +5,8 @@
 //! what is computed moves its clock. The library cannot say when within a call it has verified the peer's Finished;
 //! the handshake counts as complete when the call is.
 //!
-//! It writes whatever a call has made at once. There is nothing to resume a session with, so the server sends no tickets.
+//! It writes whatever a call has made at once. Without resumption the server sends no tickets; with it, one, which is but
+//! the name of a session that the server keeps: the library has the other kind for its own cryptography only.
 
 mod provider;
 mod symmetric;
@@ -17,10 +18,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
-use rustls::client::{Resumption, verify_server_cert_signed_by_trust_anchor};
+use rustls::client::{Resumption as ClientResumption, Tls12Resumption, verify_server_cert_signed_by_trust_anchor};
 use rustls::crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signature};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivateSec1KeyDer, ServerName, UnixTime};
-use rustls::server::{NoServerSessionStorage, ParsedCertificate, WebPkiClientVerifier};
+use rustls::server::{NoServerSessionStorage, ParsedCertificate, ServerSessionMemoryCache, WebPkiClientVerifier};
 use rustls::time_provider::TimeProvider;
 use rustls::{
     ClientConfig, ClientConnection, Connection, DigitallySignedStruct, Error, KeyLog, RootCertStore, ServerConfig,
@@ -31,6 +32,7 @@ use crate::config::{Auth, Protocol, Role, SessionConfig, Suite};
 use crate::credentials::{self, Chain};
 use crate::device::{self, Device};
 use crate::operation::{Performed, Processor};
+use crate::resumption::Resumable;
 use crate::session::{Failure, Negotiated, Secrets, Session, Status, Transmit};
 
 pub(crate) use provider::SUITES;
@@ -38,10 +40,15 @@ pub(crate) use provider::SUITES;
 /// The library's version; `build.rs` asks cargo, because the library does not tell.
 pub(crate) const VERSION: &str = env!("SLOWHAND_RUSTLS_VERSION");
 
+/// Sessions that a server keeps: the first, and the one that resumes it.
+const SESSIONS: usize = 2;
+
 /// One end of a rustls session.
 pub(crate) struct RustlsSession {
     device: Box<Device>,
     end: End,
+    /// With which the session may be resumed later.
+    resumable: Option<Resumable>,
     protocol: Protocol,
     status: Status,
 }
@@ -53,15 +60,20 @@ enum End {
 }
 
 impl RustlsSession {
-    /// A session of a configuration that has been validated.
+    /// A session of a configuration that has been validated, to resume what `previous` says.
     ///
     /// # Errors
     /// The library's own error when it refuses the configuration nonetheless.
-    pub(crate) fn new(config: &SessionConfig, processor: Arc<dyn Processor>) -> Result<Self, Failure> {
+    pub(crate) fn new(
+        config: &SessionConfig,
+        processor: Arc<dyn Processor>,
+        previous: Option<&Resumable>,
+    ) -> Result<Self, Failure> {
         let mut device = Box::new(Device::new(processor, config.seed));
-        let end = device.run(|| end(config)).map_err(|error| failure(&error))?;
+        let (end, resumable) = device.run(|| end(config, previous)).map_err(|error| failure(&error))?;
         device.forget_setup();
-        Ok(Self { device, end, protocol: config.protocol, status: Status::Handshaking })
+        let resumable = config.resumption.map(|_| resumable);
+        Ok(Self { device, end, resumable, protocol: config.protocol, status: Status::Handshaking })
     }
 
     fn drive(&mut self, now: Duration, input: &[u8]) {
@@ -171,6 +183,10 @@ impl Session for RustlsSession {
         self.device.key_log().to_vec()
     }
 
+    fn resumable(&mut self) -> Option<Resumable> {
+        self.resumable.clone()
+    }
+
     fn negotiated(&self) -> Option<Negotiated> {
         if !matches!(self.status, Status::Established { .. }) {
             return None;
@@ -182,17 +198,28 @@ impl Session for RustlsSession {
     }
 }
 
-fn end(config: &SessionConfig) -> Result<End, Error> {
+/// The library keeps sessions in its configuration, and resumes one only with the configuration that it began with.
+fn end(config: &SessionConfig, previous: Option<&Resumable>) -> Result<(End, Resumable), Error> {
     let provider = Arc::new(provider::provider(config.suite));
     let versions: &[&SupportedProtocolVersion] = match config.protocol {
         Protocol::Tls13 => &[&version::TLS13],
         _ => &[&version::TLS12],
     };
     Ok(match config.role {
-        Role::Client => End::Idle(Arc::new(client_config(config, provider, versions)?)),
+        Role::Client => {
+            let config = match previous.and_then(Resumable::as_rustls_client) {
+                Some(previous) => previous.clone(),
+                None => Arc::new(client_config(config, provider, versions)?),
+            };
+            (End::Idle(config.clone()), Resumable::rustls_client(config))
+        }
         Role::Server => {
-            let config = Arc::new(server_config(config, provider, versions)?);
-            End::Connected(Box::new(ServerConnection::new(config)?.into()))
+            let config = match previous.and_then(Resumable::as_rustls_server) {
+                Some(previous) => previous.clone(),
+                None => Arc::new(server_config(config, provider, versions)?),
+            };
+            let connection = ServerConnection::new(config.clone())?;
+            (End::Connected(Box::new(connection.into())), Resumable::rustls_server(config))
         }
     })
 }
@@ -215,7 +242,11 @@ fn client_config(
         Auth::Server => builder.with_no_client_auth(),
     };
     config.enable_sni = false;
-    config.resumption = Resumption::disabled();
+    config.resumption = match session.resumption {
+        None => ClientResumption::disabled(),
+        // In TLS 1.2 a client that offers tickets as well gets none.
+        Some(_) => ClientResumption::in_memory_sessions(1).tls12_resumption(Tls12Resumption::SessionIdOnly),
+    };
     config.key_log = Arc::new(DeviceKeyLog);
     Ok(config)
 }
@@ -238,6 +269,10 @@ fn server_config(
     let mut config = builder.with_single_cert(certificate, key)?;
     config.session_storage = Arc::new(NoServerSessionStorage {});
     config.send_tls13_tickets = 0;
+    if session.resumption.is_some() {
+        config.session_storage = ServerSessionMemoryCache::new(SESSIONS);
+        config.send_tls13_tickets = 1;
+    }
     config.key_log = Arc::new(DeviceKeyLog);
     Ok(config)
 }

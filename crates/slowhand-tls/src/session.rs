@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use crate::config::{Protocol, Suite};
 use crate::operation::Performed;
+use crate::resumption::Resumable;
 
 /// One end of a secure session, driven by whoever owns the world's clock and network.
 ///
@@ -55,6 +56,11 @@ pub trait Session: Send {
     /// a session of version 1.2, one for each traffic secret of TLS 1.3 as soon as it exists.
     fn key_log(&self) -> Vec<String> {
         self.secrets().iter().map(Secrets::key_log_line).collect()
+    }
+
+    /// What this end keeps of its session to resume it later, where its configuration asks for that.
+    fn resumable(&mut self) -> Option<Resumable> {
+        None
     }
 
     /// What the two ends agreed on, once the handshake is complete.

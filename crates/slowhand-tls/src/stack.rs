@@ -5,7 +5,7 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::config::{Credential, Curve, KeyExchange, Protocol, Suite};
+use crate::config::{Credential, Curve, KeyExchange, Protocol, Resumption, Suite};
 use crate::{mbedtls, rustls, tinydtls};
 
 /// A library.
@@ -102,6 +102,16 @@ impl Stack {
         }
     }
 
+    /// How it resumes sessions.
+    pub(crate) const fn resumptions(self, protocol: Protocol) -> &'static [Resumption] {
+        match (self, protocol) {
+            (Self::Mbedtls, Protocol::Dtls12 | Protocol::Tls12) => &[Resumption::Id, Resumption::Ticket],
+            (Self::Mbedtls | Self::Rustls, Protocol::Tls13) => &[Resumption::Ticket],
+            (Self::Rustls, Protocol::Tls12) => &[Resumption::Id],
+            _ => &[],
+        }
+    }
+
     /// `None`: it has no datagrams.
     pub(crate) fn limits(self, key_exchange: KeyExchange) -> Option<Limits> {
         Some(match self {
@@ -140,6 +150,7 @@ impl Stack {
                     "max_fragment_length",
                     "first and maximum timeout",
                     "connection_id",
+                    "resumption by identifier or ticket",
                 ],
             },
             Self::Rustls => StackInfo {
@@ -149,7 +160,12 @@ impl Stack {
                 protocols: self.protocols().to_vec(),
                 suites: self.all_suites().to_vec(),
                 credentials: &[Credential::Certificate],
-                features: &["secp256r1", "server or mutual authentication", "one write per flight"],
+                features: &[
+                    "secp256r1",
+                    "server or mutual authentication",
+                    "one write per flight",
+                    "resumption by identifier (1.2) or ticket (1.3)",
+                ],
             },
             Self::Tinydtls => StackInfo {
                 name: self,

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
-use slowhand_tls::{Curve, KeyExchange, Protocol, Role, SessionConfig, Stack, Suite, stacks};
+use slowhand_tls::{Curve, KeyExchange, Protocol, Resumption, Role, SessionConfig, Stack, Suite, stacks};
 
 use crate::input::{Integer, PositiveSeconds};
 
@@ -58,6 +58,9 @@ pub struct Session {
     /// The length in octets of the connection identifier that each end asks for (RFC 9146). Default:
     /// none, the extension is not sent.
     pub connection_id: Option<Integer<0, 32>>,
+    /// How the session resumes one that the two ends have had before, which is not part of the run: by the session's
+    /// identifier (`id`) or by a ticket. Default: none, the handshake is a full one.
+    pub resumption: Option<Resumption>,
     /// The identity that goes with the pre-shared key, 1 to 32 octets. Default: the one that
     /// `slowhand_tls::credentials` has.
     pub psk_identity: Option<String>,
@@ -118,6 +121,7 @@ impl Session {
         if let Some(identity) = &self.psk_identity {
             config.psk_identity.clone_from(identity);
         }
+        config.resumption = self.resumption;
         config.max_fragment_length = self.max_fragment_length.map(|length| length.get() as u16);
         if !self.protocol.is_stream() {
             config.mtu = self.mtu.map(|mtu| mtu.get() as u16);

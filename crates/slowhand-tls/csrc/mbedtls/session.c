@@ -16,11 +16,18 @@
 #include "mbedtls/ssl.h"
 #include "mbedtls/ssl_ciphersuites.h"
 #include "mbedtls/ssl_cookie.h"
+#include "mbedtls/ssl_ticket.h"
 #include "mbedtls/version.h"
 #include "psa/crypto.h"
 
 #define NS_PER_MS 1000000u
 #define NO_TIMER UINT64_MAX
+#define TICKET_LIFETIME_S 86400 /* a day, as ssl_ticket.h recommends */
+
+/* The name and the key of a server's tickets. */
+struct ticket_key {
+    unsigned char name[MBEDTLS_SSL_TICKET_KEY_NAME_BYTES], key[MBEDTLS_SSL_TICKET_MAX_KEY_BYTES];
+};
 
 struct slowhand_mbedtls {
     mbedtls_ssl_context ssl;
@@ -31,6 +38,11 @@ struct slowhand_mbedtls {
     int suites[2];
     uint16_t groups[2], signatures[2];
     mbedtls_x509_crt_profile profile;
+    int resumption;
+    struct ticket_key ticket_key;
+    mbedtls_ssl_ticket_context tickets;
+    unsigned char *cached; /* the session that this end keeps, as mbedtls_ssl_session_save has it */
+    size_t cached_len;
     int is_complete;
     uint64_t intermediate_ns, final_ns;
     const uint8_t *input; /* what has arrived and is not yet read */
@@ -148,6 +160,45 @@ static int get_timer(void *context)
     return now >= session->final_ns ? 2 : now >= session->intermediate_ns ? 1 : 0;
 }
 
+/* A server's cache has room for one session. */
+static int cache_get(void *context, unsigned char const *id, size_t id_len, mbedtls_ssl_session *session)
+{
+    const slowhand_mbedtls *own = context;
+    if (own->cached == NULL || mbedtls_ssl_session_load(session, own->cached, own->cached_len) != 0)
+        return MBEDTLS_ERR_SSL_CACHE_ENTRY_NOT_FOUND;
+    if (session->id_len == id_len && memcmp(session->id, id, id_len) == 0)
+        return 0;
+    mbedtls_ssl_session_free(session);
+    mbedtls_ssl_session_init(session);
+    return MBEDTLS_ERR_SSL_CACHE_ENTRY_NOT_FOUND;
+}
+
+static int keep(slowhand_mbedtls *session, const unsigned char *octets, size_t length)
+{
+    unsigned char *copy = malloc(length);
+    if (copy == NULL)
+        return MBEDTLS_ERR_SSL_ALLOC_FAILED;
+    memcpy(copy, octets, length);
+    free(session->cached);
+    session->cached = copy;
+    session->cached_len = length;
+    return 0;
+}
+
+static int cache_set(void *context, unsigned char const *id, size_t id_len, const mbedtls_ssl_session *session)
+{
+    slowhand_mbedtls *own = context;
+    size_t length = 0;
+    (void) id;
+    (void) id_len;
+    mbedtls_ssl_session_save(session, NULL, 0, &length);
+    free(own->cached);
+    own->cached = malloc(length);
+    own->cached_len = length;
+    return own->cached == NULL ? MBEDTLS_ERR_SSL_ALLOC_FAILED
+                               : mbedtls_ssl_session_save(session, own->cached, length, &length);
+}
+
 static void export_keys(void *context, mbedtls_ssl_key_export_type type, const unsigned char *secret,
                         size_t secret_len, const unsigned char client_random[32],
                         const unsigned char server_random[32], mbedtls_tls_prf_types prf)
@@ -221,6 +272,45 @@ static int configure_credentials(slowhand_mbedtls *session, const struct slowhan
     return 0;
 }
 
+/* What there is to resume a session with, or later one that begins now. */
+static int configure_resumption(slowhand_mbedtls *session, const struct slowhand_mbedtls_options *options)
+{
+    mbedtls_ssl_config *conf = &session->conf;
+    int ret;
+    session->resumption = options->resumption;
+    int has_tickets = options->resumption == SLOWHAND_RESUMPTION_TICKET;
+    /* Without tickets, TLS 1.3 has nothing to offer a pre-shared key for. */
+    mbedtls_ssl_conf_tls13_key_exchange_modes(conf, has_tickets ? MBEDTLS_SSL_TLS1_3_KEY_EXCHANGE_MODE_EPHEMERAL_ALL
+                                                                : MBEDTLS_SSL_TLS1_3_KEY_EXCHANGE_MODE_EPHEMERAL);
+    if (!options->is_server) {
+        mbedtls_ssl_conf_session_tickets(conf, has_tickets ? MBEDTLS_SSL_SESSION_TICKETS_ENABLED
+                                                           : MBEDTLS_SSL_SESSION_TICKETS_DISABLED);
+        mbedtls_ssl_conf_tls13_enable_signal_new_session_tickets(
+            conf, has_tickets ? MBEDTLS_SSL_TLS1_3_SIGNAL_NEW_SESSION_TICKETS_ENABLED
+                              : MBEDTLS_SSL_TLS1_3_SIGNAL_NEW_SESSION_TICKETS_DISABLED);
+        return 0;
+    }
+    if (options->resumption == SLOWHAND_RESUMPTION_ID) {
+        mbedtls_ssl_conf_session_cache(conf, session, cache_get, cache_set);
+        return options->previous == NULL ? 0 : keep(session, options->previous, options->previous_len);
+    }
+    if (has_tickets) {
+        struct ticket_key *key = &session->ticket_key;
+        if (options->previous_len == sizeof *key)
+            memcpy(key, options->previous, sizeof *key);
+        else
+            slowhand_random((uint8_t *) key, sizeof *key);
+        if ((ret = mbedtls_ssl_ticket_setup(&session->tickets, random_octets, NULL, MBEDTLS_CIPHER_AES_256_GCM,
+                                            TICKET_LIFETIME_S)) != 0
+            || (ret = mbedtls_ssl_ticket_rotate(&session->tickets, key->name, sizeof key->name, key->key,
+                                                sizeof key->key, TICKET_LIFETIME_S)) != 0)
+            return ret;
+        mbedtls_ssl_conf_session_tickets_cb(conf, mbedtls_ssl_ticket_write, mbedtls_ssl_ticket_parse,
+                                            &session->tickets);
+    }
+    return 0;
+}
+
 static int configure(slowhand_mbedtls *session, const struct slowhand_mbedtls_options *options)
 {
     mbedtls_ssl_config *conf = &session->conf;
@@ -253,9 +343,19 @@ static int configure(slowhand_mbedtls *session, const struct slowhand_mbedtls_op
             mbedtls_ssl_conf_dtls_cookies(conf, NULL, NULL, NULL);
         }
     }
-    if (!options->is_server)
-        mbedtls_ssl_conf_session_tickets(conf, MBEDTLS_SSL_SESSION_TICKETS_DISABLED);
-    return 0;
+    return configure_resumption(session, options);
+}
+
+/* A client offers to resume the session before. */
+static int offer(mbedtls_ssl_context *ssl, const unsigned char *octets, size_t length)
+{
+    mbedtls_ssl_session previous;
+    mbedtls_ssl_session_init(&previous);
+    int ret = mbedtls_ssl_session_load(&previous, octets, length);
+    if (ret == 0)
+        ret = mbedtls_ssl_set_session(ssl, &previous);
+    mbedtls_ssl_session_free(&previous);
+    return ret;
 }
 
 static int set_up(slowhand_mbedtls *session, const struct slowhand_mbedtls_options *options)
@@ -283,6 +383,8 @@ static int set_up(slowhand_mbedtls *session, const struct slowhand_mbedtls_optio
     if (!options->is_stream)
         mbedtls_ssl_set_timer_cb(ssl, session, set_timer, get_timer);
     mbedtls_ssl_set_export_keys_cb(ssl, export_keys, session);
+    if (!options->is_server && options->previous != NULL)
+        return offer(ssl, options->previous, options->previous_len);
     return 0;
 }
 
@@ -299,6 +401,7 @@ slowhand_mbedtls *slowhand_mbedtls_new(const struct slowhand_mbedtls_options *op
     mbedtls_x509_crt_init(&session->certificate);
     mbedtls_pk_init(&session->key);
     mbedtls_ssl_cookie_init(&session->cookie);
+    mbedtls_ssl_ticket_init(&session->tickets);
     session->intermediate_ns = session->final_ns = NO_TIMER;
     if ((*error = configure(session, options)) != 0 || (*error = set_up(session, options)) != 0) {
         slowhand_mbedtls_free(session);
@@ -315,6 +418,8 @@ void slowhand_mbedtls_free(slowhand_mbedtls *session)
     mbedtls_x509_crt_free(&session->certificate);
     mbedtls_pk_free(&session->key);
     mbedtls_ssl_cookie_free(&session->cookie);
+    mbedtls_ssl_ticket_free(&session->tickets);
+    free(session->cached);
     free(session);
 }
 
@@ -329,7 +434,8 @@ static int peer_finished_state(const slowhand_mbedtls *session)
 static int handshake(slowhand_mbedtls *session)
 {
     mbedtls_ssl_context *ssl = &session->ssl;
-    while (!mbedtls_ssl_is_handshake_over(ssl)) {
+    /* As mbedtls_ssl_handshake: in TLS 1.3 the states in which tickets are sent lie behind the end. */
+    while (ssl->state != MBEDTLS_SSL_HANDSHAKE_OVER) {
         int before = ssl->state;
         int ret = mbedtls_ssl_handshake_step(ssl);
         if (ret == MBEDTLS_ERR_SSL_HELLO_VERIFY_REQUIRED) {
@@ -355,7 +461,9 @@ static int read_records(slowhand_mbedtls *session)
     int ret;
     do {
         ret = mbedtls_ssl_read(&session->ssl, application_data, sizeof application_data);
-    } while (ret > 0 || ret == MBEDTLS_ERR_SSL_RECEIVED_NEW_SESSION_TICKET);
+        /* A ticket of TLS 1.3 is read by one call and taken by the next. */
+    } while (ret > 0 || ret == MBEDTLS_ERR_SSL_RECEIVED_NEW_SESSION_TICKET
+             || (ret == MBEDTLS_ERR_SSL_WANT_READ && session->ssl.state == MBEDTLS_SSL_TLS1_3_NEW_SESSION_TICKET));
     if (ret == MBEDTLS_ERR_SSL_CLIENT_RECONNECT)
         session->is_complete = 0; /* a valid ClientHello of a new epoch 0: the library starts anew */
     return ret;
@@ -387,6 +495,34 @@ int slowhand_mbedtls_drive(slowhand_mbedtls *session, const uint8_t *input, size
 }
 
 /* What is known of it */
+
+/* The library exports a client's session once. */
+static void keep_own(slowhand_mbedtls *session)
+{
+    mbedtls_ssl_session own;
+    mbedtls_ssl_session_init(&own);
+    if (mbedtls_ssl_get_session(&session->ssl, &own) == 0)
+        cache_set(session, NULL, 0, &own);
+    mbedtls_ssl_session_free(&own);
+}
+
+size_t slowhand_mbedtls_resumable(slowhand_mbedtls *session, uint8_t *output, size_t size)
+{
+    int is_server = session->conf.endpoint == MBEDTLS_SSL_IS_SERVER;
+    const void *kept = &session->ticket_key;
+    size_t length = sizeof session->ticket_key;
+    if (!is_server && session->cached == NULL)
+        keep_own(session);
+    if (!is_server || session->resumption == SLOWHAND_RESUMPTION_ID) {
+        kept = session->cached;
+        length = session->cached_len;
+    }
+    if (kept == NULL || session->resumption == SLOWHAND_RESUMPTION_NONE)
+        return 0;
+    if (length <= size)
+        memcpy(output, kept, length);
+    return length;
+}
 
 uint64_t slowhand_mbedtls_deadline_ns(const slowhand_mbedtls *session)
 {

@@ -7,6 +7,12 @@
 
 typedef struct slowhand_mbedtls slowhand_mbedtls;
 
+enum {
+    SLOWHAND_RESUMPTION_NONE,
+    SLOWHAND_RESUMPTION_ID,        /* the server keeps the session (RFC 5246 section 7.4.1.2) */
+    SLOWHAND_RESUMPTION_TICKET,    /* the client does (RFC 5077; TLS 1.3: RFC 8446 section 4.6.1) */
+};
+
 struct slowhand_mbedtls_options {
     int is_server;
     int is_stream;                 /* TLS over bytes, not DTLS over datagrams */
@@ -23,6 +29,9 @@ struct slowhand_mbedtls_options {
     uint16_t mtu;                  /* UDP payload octets; 0: no limit */
     uint8_t mfl;                   /* MBEDTLS_SSL_MAX_FRAG_LEN_*; 0: not negotiated */
     uint32_t timeout_min_ms, timeout_max_ms;
+    int resumption;                /* SLOWHAND_RESUMPTION_* */
+    const uint8_t *previous;       /* what slowhand_mbedtls_resumable gave for the session before; NULL: none */
+    size_t previous_len;
     int cid;                       /* octets of our connection ID; -1: not negotiated */
 };
 
@@ -33,6 +42,10 @@ void slowhand_mbedtls_free(slowhand_mbedtls *session);
 /* Go on as far as possible with the datagram or the bytes given (length 0: none) and the clock.
  * 0: the handshake goes on; 1: it is complete; negative: it failed with that error code. */
 int slowhand_mbedtls_drive(slowhand_mbedtls *session, const uint8_t *input, size_t length);
+
+/* What this end keeps to resume its session later: for a client the session, for a server the session or the key of
+ * its tickets. Returns its length, 0 where there is nothing; writes it if it fits. */
+size_t slowhand_mbedtls_resumable(slowhand_mbedtls *session, uint8_t *output, size_t size);
 
 /* Nanoseconds since the world began; UINT64_MAX: no timer runs. */
 uint64_t slowhand_mbedtls_deadline_ns(const slowhand_mbedtls *session);

@@ -8,6 +8,10 @@ pub(super) const MBEDTLS_ERR_SSL_TIMEOUT: c_int = -0x6800;
 /// `mbedtls/ssl.h`: a fatal alert was received.
 pub(super) const MBEDTLS_ERR_SSL_FATAL_ALERT_MESSAGE: c_int = -0x7780;
 
+pub(super) const SLOWHAND_RESUMPTION_NONE: c_int = 0;
+pub(super) const SLOWHAND_RESUMPTION_ID: c_int = 1;
+pub(super) const SLOWHAND_RESUMPTION_TICKET: c_int = 2;
+
 /// A session of the library.
 #[repr(C)]
 pub(super) struct slowhand_mbedtls {
@@ -38,6 +42,9 @@ pub(super) struct slowhand_mbedtls_options {
     pub(super) mfl: u8,
     pub(super) timeout_min_ms: u32,
     pub(super) timeout_max_ms: u32,
+    pub(super) resumption: c_int,
+    pub(super) previous: *const u8,
+    pub(super) previous_len: usize,
     pub(super) cid: c_int,
 }
 
@@ -53,6 +60,7 @@ unsafe extern "C" {
     pub(super) fn slowhand_mbedtls_free(session: *mut slowhand_mbedtls);
     pub(super) fn slowhand_mbedtls_drive(session: *mut slowhand_mbedtls, input: *const u8, length: usize) -> c_int;
 
+    pub(super) fn slowhand_mbedtls_resumable(session: *mut slowhand_mbedtls, output: *mut u8, size: usize) -> usize;
     pub(super) fn slowhand_mbedtls_deadline_ns(session: *const slowhand_mbedtls) -> u64;
     pub(super) fn slowhand_mbedtls_secrets(
         session: *const slowhand_mbedtls,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use slowhand_tls::{
-    Auth, BuildError, Credential, Curve, Protocol, Role, SessionConfig, Stack, Suite, Weightless, build,
+    Auth, BuildError, Credential, Curve, Protocol, Resumption, Role, SessionConfig, Stack, Suite, Weightless, build,
 };
 
 const PSK: Suite = Suite::TLS_PSK_WITH_AES_128_CCM_8;
@@ -54,6 +54,8 @@ fn each_field_is_checked() {
         ("maximum_timeout", refused(Stack::Mbedtls, PSK, |config| config.maximum_timeout = ms(500))),
         ("connection_id", refused(Stack::Tinydtls, PSK, |config| config.connection_id = Some(4))),
         ("connection_id", refused(Stack::Mbedtls, PSK, |config| config.connection_id = Some(33))),
+        ("resumption", refused(Stack::Tinydtls, PSK, |config| config.resumption = Some(Resumption::Id))),
+        ("resumption", tls13(|config| config.resumption = Some(Resumption::Id))),
         ("protocol", refused(Stack::Tinydtls, PSK, |config| config.protocol = Protocol::Tls12)),
         ("suite", refused(Stack::Mbedtls, PSK, |config| config.protocol = Protocol::Tls13)),
         ("suite", refused(Stack::Mbedtls, Suite::TLS_AES_128_CCM_SHA256, |_| ())),

@@ -9,6 +9,7 @@ mod losses;
 mod openssl;
 mod pair;
 mod performance;
+mod resumption;
 mod robustness;
 mod rsa;
 mod sizes;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use slowhand_tls::memory::{Path, Transcript};
-use slowhand_tls::{Processor, Protocol, Role, Session, SessionConfig, Stack, Suite, Weightless, build};
+use slowhand_tls::{Processor, Protocol, Role, Session, SessionConfig, Stack, Suite, Weightless, build_pair};
 
 /// Both ends of a session, to be changed before they are built.
 #[derive(Clone)]
@@ -38,8 +38,8 @@ impl Pair {
     }
 
     pub fn build(&self) -> (Box<dyn Session>, Box<dyn Session>) {
-        let client = build(&self.client, self.client_processor.clone()).unwrap();
-        let server = build(&self.server, self.server_processor.clone()).unwrap();
+        let processors = [self.client_processor.clone(), self.server_processor.clone()];
+        let [client, server] = build_pair([&self.client, &self.server], processors).unwrap();
         (client, server)
     }
 
