@@ -91,6 +91,8 @@ pub struct Record {
     pub retransmissions_needed: u64,
     /// Datagrams sent again although all that was in them arrived, or was on its way and arrived later.
     pub retransmissions_spurious: u64,
+    /// Those of them that the server sent, or a proxy in its name.
+    pub retransmissions_spurious_server: u64,
     /// Datagrams that the network lost.
     pub datagrams_lost: u64,
     /// How many of them were lost by what; the reasons are those of [`DropReason`](slowhand_net::radio::DropReason::name).
@@ -143,6 +145,7 @@ pub fn columns(records: &[Record]) -> Vec<(&'static str, Column)> {
         ("bytes_payload", whole(|r| r.bytes_payload)),
         ("retransmissions_needed", whole(|r| r.retransmissions_needed)),
         ("retransmissions_spurious", whole(|r| r.retransmissions_spurious)),
+        ("retransmissions_spurious_server", whole(|r| r.retransmissions_spurious_server)),
         ("datagrams_lost", whole(|r| r.datagrams_lost)),
         ("lost_because", Column::Text(records.iter().map(|r| because(&r.lost_because)).collect())),
         ("compute_client_s", number(|r| r.compute_client_s)),

@@ -201,7 +201,10 @@ impl Ledger {
     /// them.
     pub(super) fn losses(&self, handshake: usize) -> BTreeMap<&'static str, u64> {
         let mut losses = BTreeMap::new();
-        for datagram in both_ends(handshake).flat_map(|end| self.sent_by(end).chain(self.sent_in_name_of(end))) {
+        for datagram in [2 * handshake, 2 * handshake + 1]
+            .into_iter()
+            .flat_map(|end| self.sent_by(end).chain(self.sent_in_name_of(end)))
+        {
             if let Fate::Lost(reason) = datagram.fate {
                 *losses.entry(reason.name()).or_default() += 1;
             }
@@ -209,17 +212,15 @@ impl Ledger {
         losses
     }
 
-    /// How many datagrams of a handshake repeated others. Those that the border router held back did no harm, and do not
-    /// count; its proxy's own do.
-    pub(super) fn retransmissions(&self, handshake: usize) -> Retransmissions {
-        both_ends(handshake)
-            .map(|end| {
-                let sent = || self.sent_by(end).filter(|datagram| datagram.fate != Fate::Lost(DropReason::Suppressed));
-                retransmission::classify(sent().filter_map(Datagram::pieces))
-                    + segments::classify(sent().filter_map(Datagram::span))
-                    + segments::classify(self.sent_in_name_of(end).filter_map(Datagram::span))
-            })
-            .fold(Retransmissions::default(), |all, end| all + end)
+    /// How many datagrams of a handshake repeated others, of the client's and of the server's. Those that the border router
+    /// held back did no harm, and do not count; what its proxy repeated counts to the end in whose name it did.
+    pub(super) fn retransmissions(&self, handshake: usize) -> [Retransmissions; 2] {
+        [2 * handshake, 2 * handshake + 1].map(|end| {
+            let sent = || self.sent_by(end).filter(|datagram| datagram.fate != Fate::Lost(DropReason::Suppressed));
+            retransmission::classify(sent().filter_map(Datagram::pieces))
+                + segments::classify(sent().filter_map(Datagram::span))
+                + segments::classify(self.sent_in_name_of(end).filter_map(Datagram::span))
+        })
     }
 
     /// What an end sent, in order.
@@ -231,9 +232,4 @@ impl Ledger {
     fn sent_in_name_of(&self, end: usize) -> impl Iterator<Item = &Datagram> {
         self.in_name_of[end].iter().filter_map(|&id| self.datagram(id))
     }
-}
-
-/// The client's and the server's end of a handshake.
-fn both_ends(handshake: usize) -> impl Iterator<Item = usize> {
-    [2 * handshake, 2 * handshake + 1].into_iter()
 }

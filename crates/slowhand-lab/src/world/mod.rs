@@ -444,7 +444,8 @@ impl<'a, M: Mac> World<'a, M> {
         let start = begun.unwrap_or(end);
         let elapsed = end.at.since(start.at);
         let costs = self.ledger.costs(number);
-        let repetitions = self.ledger.retransmissions(number);
+        let [of_client, of_server] = self.ledger.retransmissions(number);
+        let repetitions = of_client + of_server;
         let losses = self.ledger.losses(number);
         Record {
             seed: self.seed,
@@ -461,6 +462,7 @@ impl<'a, M: Mac> World<'a, M> {
             bytes_payload: costs.bytes_payload,
             retransmissions_needed: repetitions.needed,
             retransmissions_spurious: repetitions.spurious,
+            retransmissions_spurious_server: of_server.spurious,
             datagrams_lost: losses.values().sum(),
             lost_because: losses,
             compute_client_s: end.computed[0].as_secs_f64(),
