@@ -100,6 +100,7 @@ def test_stacks_say_what_each_library_can_do(cli: Cli) -> None:
         assert set(keys) <= stack.keys()
     versions = {stack["name"]: stack["version"] for stack in stacks}
     assert versions["mbedtls"] == "3.6.5"
+    assert versions["openssl"] == "3.5.5"
     assert "tinydtls" in versions
     table = cli("stacks").stdout
     assert all(stack["name"] in table for stack in stacks)

@@ -41,6 +41,7 @@ set_up() {
         find_cargo
         need python3-venv can_make_venv
         need "gcc libc6-dev" can_compile
+        need perl can_configure
         [ "$1" = run ] || need tshark has command -v tshark
         make_venv "$1"
         build
@@ -51,6 +52,8 @@ set_up() {
 has() { "$@" >/dev/null 2>&1; }
 can_make_venv() { has python3 -c 'import ensurepip, venv'; }
 can_compile() { echo '#include <stdio.h>' | has cc -x c -c - -o /dev/null; }
+
+can_configure() { has perl -MIPC::Cmd -e 1; } # OpenSSL's sources
 
 # need PACKAGES CHECK...: installs the system packages if the check fails and we may.
 need() {
@@ -104,7 +107,7 @@ build() {
     if [ -e "$state/built" ]; then
         say "sources changed: building (seconds to two minutes)"
     else
-        say "building the Rust and C code, once (about three minutes on two cores)"
+        say "building the Rust and C code, once (about four minutes on two cores)"
     fi
     touch "$state/building"
     (cd "$root" && VIRTUAL_ENV="$venv" PIP_NO_INDEX=1 PIP_QUIET=1 \

@@ -5,6 +5,9 @@
 //! library that call the functions we want to hear of are compiled with those calls renamed
 //! (`-D<function>=slowhand_<function>`); see `csrc/*/operations.c`.
 
+#[path = "build/openssl.rs"]
+mod openssl;
+
 use std::env;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -14,11 +17,13 @@ const OPT_LEVEL: u32 = 2;
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
+    println!("cargo::rerun-if-changed=build");
     println!("cargo::rerun-if-changed=Cargo.toml");
     println!("cargo::rerun-if-changed=csrc");
     let carriers = Carriers::locate();
     mbedtls(&carriers.directory("mbedtls-rs-sys").join("mbedtls"));
     tinydtls(&carriers.directory("tinydtls-sys").join("src/tinydtls"));
+    openssl::build(&carriers.directory("openssl-src").join("openssl"));
     println!("cargo::rustc-env=SLOWHAND_RUSTLS_VERSION={}", carriers.package("rustls", "version"));
     println!("cargo::rerun-if-changed=../../Cargo.lock");
 }

@@ -340,8 +340,8 @@ pub struct SessionConfig {
     /// The maximum fragment length that is negotiated (RFC 6066 section 4): 512, 1024, 2048 or
     /// 4096 octets. Default: not negotiated.
     pub max_fragment_length: Option<u16>,
-    /// The handshake timer's first value (mbedTLS: whole milliseconds). Default: the library's own
-    /// ([`Stack::default_timeouts`]).
+    /// The handshake timer's first value (mbedTLS: whole milliseconds; OpenSSL: 16 ms or more). Default: the library's
+    /// own ([`Stack::default_timeouts`]).
     pub first_timeout: Option<Duration>,
     /// The value at which the timer stops doubling (mbedTLS: whole milliseconds). Default: the library's
     /// own. tinyDTLS has none but 128 times the first.
@@ -472,20 +472,17 @@ impl SessionConfig {
 
     fn validate_timeouts(&self) -> Result<(), ConfigError> {
         let (first, maximum) = self.timeouts();
-        check("first_timeout", &Seconds(first), "0.001 s to 4294967 s", |s| whole_milliseconds(s.0))?;
+        let (least, most) = self.stack.timeout_bounds();
+        let allowed = format!("{} to {}", Seconds(least), Seconds(most));
+        check("first_timeout", &Seconds(first), &allowed, |s| (least..=most).contains(&s.0))?;
         if let Some(built_in) = self.stack.built_in_maximum(first) {
             let seconds = built_in.as_secs_f64();
             let allowed = format!("{seconds} s (as often doubled as the library retransmits)");
             return check("maximum_timeout", &Seconds(maximum), &allowed, |s| s.0 == built_in);
         }
-        let allowed = format!("{} s (the first timeout) to 4294967 s", first.as_secs_f64());
-        check("maximum_timeout", &Seconds(maximum), &allowed, |s| whole_milliseconds(s.0) && s.0 >= first)
+        let allowed = format!("{} (the first timeout) to {}", Seconds(first), Seconds(most));
+        check("maximum_timeout", &Seconds(maximum), &allowed, |s| (first..=most).contains(&s.0))
     }
-}
-
-/// Whether the C interfaces' unsigned 32-bit milliseconds hold it.
-fn whole_milliseconds(value: Duration) -> bool {
-    (1..=u128::from(u32::MAX)).contains(&value.as_millis())
 }
 
 struct Seconds(Duration);

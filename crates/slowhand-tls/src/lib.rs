@@ -1,8 +1,9 @@
 //! Real TLS and DTLS libraries behind one sans-I/O session trait, in virtual time.
 //!
 //! What runs here are the unmodified sources of [Mbed TLS](https://www.trustedfirmware.org/projects/mbed-tls/),
-//! [Eclipse tinyDTLS](https://github.com/eclipse/tinydtls) and [rustls](https://github.com/rustls/rustls), client and
-//! server, DTLS over datagrams and TLS over a stream, byte for byte what a device sends.
+//! [OpenSSL](https://www.openssl.org), [Eclipse tinyDTLS](https://github.com/eclipse/tinydtls) and
+//! [rustls](https://github.com/rustls/rustls), client and server, DTLS over datagrams and TLS over a stream, byte for
+//! byte what a device sends.
 //! Only what they stand on is replaced: their clock, their randomness and their socket are the world's. The network is
 //! nobody's concern in this room; whoever has one drives the sessions:
 //!
@@ -41,6 +42,8 @@
 //!   record layer calls it, ECDH as the handshake calls it, ECDSA and RSA as `pk_wrap.c` calls them. SHA-1 within HMAC
 //!   as `md.c` calls it.
 //!   For TLS 1.3, which computes through PSA: SHA-2 as `psa_crypto_hash.c` and ECDH as `psa_crypto_ecp.c` call it.
+//! - OpenSSL: all of it as the files of its default provider call it, so SHA-1 also for the fingerprint that the library
+//!   keeps of each certificate.
 //! - rustls takes its cryptography from outside; ours (RustCrypto) reports what it does.
 //! - tinyDTLS: SHA-256 as `dtls.c`, `hmac.c` and `crypto.c` call it, CCM as `crypto.c` calls it, ECDH and
 //!   ECDSA as `dtls.c` calls them.
@@ -53,7 +56,7 @@
 //! A session belongs to one thread at a time and shares nothing with others: the same seeds give the same
 //! bytes on any number of threads. The libraries' global state is written once, before the first session; the
 //! exceptions lock themselves: tinyDTLS's cipher context, which keeps nothing between calls, and the key store of
-//! mbedTLS's PSA, in which each session of TLS 1.3 finds its own keys.
+//! mbedTLS's PSA, in which each session of TLS 1.3 finds its own keys, and OpenSSL's caches of algorithms.
 //!
 //! # The rooms
 //!
@@ -68,6 +71,7 @@ pub mod credentials;
 mod device;
 mod mbedtls;
 pub mod memory;
+mod openssl;
 mod operation;
 mod resumption;
 mod rustls;
@@ -116,6 +120,7 @@ fn build_with(
             let previous = previous.and_then(Resumable::as_mbedtls);
             mbedtls::MbedtlsSession::new(config, processor, previous).map(|session| Box::new(session) as _)
         }
+        Stack::Openssl => openssl::OpensslSession::new(config, processor).map(|session| Box::new(session) as _),
         Stack::Rustls => rustls::RustlsSession::new(config, processor, previous).map(|session| Box::new(session) as _),
         Stack::Tinydtls => tinydtls::TinydtlsSession::new(config, processor).map(|session| Box::new(session) as _),
     }

@@ -24,7 +24,8 @@ pub enum Operation {
         /// Number of compressions.
         blocks: u32,
     },
-    /// Compressions of SHA-1, within HMAC: blocks of 64 octets, those of the padding included.
+    /// Compressions of SHA-1, within HMAC and for OpenSSL's fingerprints of certificates: blocks of 64 octets, those of
+    /// the padding included.
     Sha1 {
         /// Number of compressions.
         blocks: u32,

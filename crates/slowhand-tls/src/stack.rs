@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::config::{Credential, Curve, KeyExchange, Protocol, Resumption, Suite};
-use crate::{mbedtls, rustls, tinydtls};
+use crate::{mbedtls, openssl, rustls, tinydtls};
 
 /// A library.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
@@ -15,6 +15,8 @@ use crate::{mbedtls, rustls, tinydtls};
 pub enum Stack {
     /// Mbed TLS.
     Mbedtls,
+    /// OpenSSL.
+    Openssl,
     /// rustls.
     Rustls,
     /// Eclipse tinyDTLS.
@@ -31,13 +33,13 @@ pub(crate) struct Limits {
 
 impl Stack {
     /// Every library.
-    pub const ALL: &[Self] = &[Self::Mbedtls, Self::Rustls, Self::Tinydtls];
+    pub const ALL: &[Self] = &[Self::Mbedtls, Self::Openssl, Self::Rustls, Self::Tinydtls];
 
     /// What the library authenticates with in a suite.
     pub fn credential(self, suite: Suite) -> Credential {
         match (suite.key_exchange(), self) {
             (KeyExchange::Psk, _) => Credential::Psk,
-            (_, Self::Mbedtls | Self::Rustls) => Credential::Certificate,
+            (_, Self::Mbedtls | Self::Openssl | Self::Rustls) => Credential::Certificate,
             (_, Self::Tinydtls) => Credential::RawPublicKey,
         }
     }
@@ -47,26 +49,35 @@ impl Stack {
     /// mbedTLS: `MBEDTLS_SSL_DTLS_TIMEOUT_DFL_MIN` and `_MAX` of `ssl.h`. tinyDTLS: 2 s, doubled with
     /// each of at most 7 retransmissions (`dtls_send_multi` and `dtls_retransmit` in `dtls.c`,
     /// `DTLS_DEFAULT_MAX_RETRANSMIT` in `global.h`), so 256 s at the end: always 128 times the first.
-    /// rustls: none, it has no DTLS.
+    /// OpenSSL: 1 s, doubled up to 60 s (`dtls1_start_timer` and `dtls1_double_timeout` in `d1_lib.c`). rustls: none, it
+    /// has no DTLS.
     pub const fn default_timeouts(self) -> (Duration, Duration) {
         match self {
-            Self::Mbedtls => (Duration::from_secs(1), Duration::from_secs(60)),
+            Self::Mbedtls | Self::Openssl => (Duration::from_secs(1), Duration::from_secs(60)),
             Self::Rustls => (Duration::ZERO, Duration::ZERO),
             Self::Tinydtls => (Duration::from_secs(2), Duration::from_secs(256)),
+        }
+    }
+
+    /// Between what the handshake timer can be chosen. Whole milliseconds in 32 bits where the library says nothing else.
+    pub(crate) const fn timeout_bounds(self) -> (Duration, Duration) {
+        match self {
+            Self::Openssl => openssl::TIMEOUT_BOUNDS,
+            _ => (Duration::from_millis(1), Duration::from_secs(u32::MAX as u64 / 1000)),
         }
     }
 
     /// The largest value of the handshake timer that begins with `first`, where it is built into the library.
     pub(crate) fn built_in_maximum(self, first: Duration) -> Option<Duration> {
         match self {
-            Self::Mbedtls | Self::Rustls => None,
+            Self::Mbedtls | Self::Openssl | Self::Rustls => None,
             Self::Tinydtls => Some(first * tinydtls::LARGEST_TO_FIRST_TIMEOUT),
         }
     }
 
     pub(crate) const fn protocols(self) -> &'static [Protocol] {
         match self {
-            Self::Mbedtls => &[Protocol::Dtls12, Protocol::Tls12, Protocol::Tls13],
+            Self::Mbedtls | Self::Openssl => &[Protocol::Dtls12, Protocol::Tls12, Protocol::Tls13],
             Self::Rustls => &[Protocol::Tls12, Protocol::Tls13],
             Self::Tinydtls => &[Protocol::Dtls12],
         }
@@ -75,7 +86,7 @@ impl Stack {
     /// Of all protocols.
     const fn all_suites(self) -> &'static [Suite] {
         match self {
-            Self::Mbedtls => Suite::ALL,
+            Self::Mbedtls | Self::Openssl => Suite::ALL,
             Self::Rustls => rustls::SUITES,
             Self::Tinydtls => tinydtls::SUITES,
         }
@@ -89,7 +100,9 @@ impl Stack {
     /// TLS 1.3 has no secp192r1 (RFC 8446 section 4.2.7).
     pub(crate) const fn curves(self, protocol: Protocol) -> &'static [Curve] {
         match (self, protocol) {
-            (Self::Mbedtls, Protocol::Dtls12 | Protocol::Tls12) => &[Curve::Secp192r1, Curve::Secp256r1],
+            (Self::Mbedtls | Self::Openssl, Protocol::Dtls12 | Protocol::Tls12) => {
+                &[Curve::Secp192r1, Curve::Secp256r1]
+            }
             _ => &[Curve::Secp256r1],
         }
     }
@@ -97,7 +110,7 @@ impl Stack {
     /// The maximum fragment lengths that can be negotiated.
     pub(crate) const fn fragment_lengths(self, protocol: Protocol) -> &'static [u16] {
         match (self, protocol) {
-            (Self::Mbedtls, Protocol::Dtls12 | Protocol::Tls12) => &[512, 1024, 2048, 4096],
+            (Self::Mbedtls, Protocol::Dtls12 | Protocol::Tls12) | (Self::Openssl, _) => &[512, 1024, 2048, 4096],
             _ => &[],
         }
     }
@@ -120,6 +133,12 @@ impl Stack {
                 mtu: mbedtls::MINIMUM_MTU,
                 mtu_reason: "the library does not fragment a ClientHello",
                 connection_id: true,
+                without_cookie: true,
+            },
+            Self::Openssl => Limits {
+                mtu: openssl::MINIMUM_MTU,
+                mtu_reason: "the library believes in no path of less than 256 octets, headers of IPv6 and UDP included",
+                connection_id: false,
                 without_cookie: true,
             },
             Self::Tinydtls => Limits {
@@ -151,6 +170,25 @@ impl Stack {
                     "first and maximum timeout",
                     "connection_id",
                     "resumption by identifier or ticket",
+                ],
+            },
+            Self::Openssl => StackInfo {
+                name: self,
+                version: openssl::version(),
+                licence: "Apache-2.0",
+                protocols: self.protocols().to_vec(),
+                suites: self.all_suites().to_vec(),
+                credentials: &[Credential::Psk, Credential::Certificate],
+                features: &[
+                    "secp192r1",
+                    "secp256r1",
+                    "RSA-1024, RSA-2048 and RSA-3072",
+                    "server or mutual authentication",
+                    "cookie on or off",
+                    "mtu",
+                    "max_fragment_length",
+                    "first and maximum timeout",
+                    "one write per flight",
                 ],
             },
             Self::Rustls => StackInfo {

@@ -42,11 +42,12 @@ pub struct Session {
     /// section 4.2.1). Default: true.
     #[serde(default = "yes")]
     pub cookie: bool,
-    /// The client's first retransmission timeout. Default: the library's own (1 for mbedTLS, 2 for
+    /// The client's first retransmission timeout. Default: the library's own (1 for mbedTLS and OpenSSL, 2 for
     /// tinyDTLS).
     pub timeout_s: Option<PositiveSeconds>,
     /// The value at which the retransmission timeouts of both ends stop doubling. Default: the
-    /// library's own (60 for mbedTLS, as RFC 6347 section 4.2.4.1 has it; tinyDTLS: always 128 times the first).
+    /// library's own (60 for mbedTLS and OpenSSL, as RFC 6347 section 4.2.4.1 has it; tinyDTLS: always 128 times the
+    /// first).
     pub max_timeout_s: Option<PositiveSeconds>,
     /// The server's first retransmission timeout. Default: `timeout_s`.
     pub server_timeout_s: Option<PositiveSeconds>,

@@ -1,6 +1,6 @@
 //! Loss is survived, or not, as the library itself has it.
 
-use crate::{MBEDTLS_ECDHE, MBEDTLS_PSK, MBEDTLS_PSK_TLS, TINYDTLS_PSK, plan, scenario};
+use crate::{MBEDTLS_ECDHE, MBEDTLS_PSK, MBEDTLS_PSK_TLS, OPENSSL_ECDHE, TINYDTLS_PSK, plan, scenario};
 use slowhand_lab::record::{Outcome, Record};
 use slowhand_tls::memory::{End, Path};
 use slowhand_tls::{Role, SessionConfig, Weightless};
@@ -39,7 +39,7 @@ fn outcomes_in_memory(changes: &[&str], dropped: &[u64]) -> BTreeSet<bool> {
 
 #[test]
 fn every_single_frame_may_be_lost() {
-    for changes in [TINYDTLS_PSK, MBEDTLS_PSK, MBEDTLS_ECDHE] {
+    for changes in [TINYDTLS_PSK, MBEDTLS_PSK, MBEDTLS_ECDHE, OPENSSL_ECDHE] {
         let lossless = run(changes, &[]);
         assert_eq!(lossless.outcome, Outcome::Completed);
         let mut repaired = 0;

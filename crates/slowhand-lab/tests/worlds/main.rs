@@ -16,7 +16,9 @@ const TINYDTLS_PSK: &[&str] = &[];
 const MBEDTLS_PSK: &[&str] = &["session.stack=mbedtls", "session.timeout_s=3"];
 const MBEDTLS_ECDHE: &[&str] =
     &["session.stack=mbedtls", "session.timeout_s=3", "session.suite=TLS_ECDHE_ECDSA_WITH_AES_128_CCM"];
-/// The same over TCP, at whose two ends is what a small device has.
+const OPENSSL_ECDHE: &[&str] =
+    &["session.stack=openssl", "session.timeout_s=3", "session.suite=TLS_ECDHE_ECDSA_WITH_AES_128_CCM"];
+/// mbedTLS over TCP, at whose two ends is what a small device has.
 const MBEDTLS_PSK_TLS: &[&str] = &["session.stack=mbedtls", "session.protocol=tls1.2"];
 
 fn scenario(changes: &[&str]) -> Scenario {

@@ -1,6 +1,6 @@
 //! A record is a function of scenario and seed.
 
-use crate::{MBEDTLS_PSK, plan, scenario};
+use crate::{MBEDTLS_PSK, OPENSSL_ECDHE, plan, scenario};
 use slowhand_lab::record::Record;
 use slowhand_lab::runner::Runner;
 
@@ -22,6 +22,13 @@ fn threads_do_not_matter() {
     assert_eq!(one, run(1, 60, 5));
     let durations: std::collections::BTreeSet<_> = one.iter().map(|r| r.duration_s.map(f64::to_bits)).collect();
     assert!(durations.len() > 20, "losses make the handshakes differ");
+}
+
+#[test]
+fn threads_do_not_matter_to_openssl() {
+    let scenario = scenario(&[OPENSSL_ECDHE, LOSSY].concat());
+    let run = |threads| Runner::start(&scenario, 1, 20, threads).unwrap().finish();
+    assert_eq!(run(1), run(2));
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! What crosses the network is what the library sends without one.
 
-use crate::{MBEDTLS_ECDHE, MBEDTLS_PSK, MBEDTLS_PSK_TLS, TINYDTLS_PSK, plan, scenario};
+use crate::{MBEDTLS_ECDHE, MBEDTLS_PSK, MBEDTLS_PSK_TLS, OPENSSL_ECDHE, TINYDTLS_PSK, plan, scenario};
 use slowhand_net::radio::{FrameKind, Observer, Transmission};
 use slowhand_tls::memory::Path;
 use slowhand_tls::{Processor, Role, SessionConfig, Weightless};
@@ -36,7 +36,7 @@ impl Observer for Payloads {
 fn every_datagram_has_the_size_it_has_in_memory() {
     let resumed = ["id", "ticket"].map(|how| format!("session.resumption={how}"));
     let [id, ticket] = resumed.each_ref().map(|how| [MBEDTLS_ECDHE, &[how.as_str()]].concat());
-    for changes in [TINYDTLS_PSK, MBEDTLS_PSK, MBEDTLS_ECDHE, &id, &ticket] {
+    for changes in [TINYDTLS_PSK, MBEDTLS_PSK, MBEDTLS_ECDHE, OPENSSL_ECDHE, &id, &ticket] {
         for seed in 1..4 {
             let mut payloads = Payloads::default();
             plan(changes).run(seed, &mut payloads);

@@ -121,6 +121,8 @@ fn every_library_accepts_them() {
     for (client, server, protocol) in [
         (Stack::Mbedtls, Stack::Mbedtls, Protocol::Dtls12),
         (Stack::Mbedtls, Stack::Mbedtls, Protocol::Tls13),
+        (Stack::Openssl, Stack::Openssl, Protocol::Dtls12),
+        (Stack::Openssl, Stack::Mbedtls, Protocol::Dtls12),
         (Stack::Rustls, Stack::Rustls, Protocol::Tls12),
         (Stack::Rustls, Stack::Rustls, Protocol::Tls13),
         (Stack::Mbedtls, Stack::Rustls, Protocol::Tls12),

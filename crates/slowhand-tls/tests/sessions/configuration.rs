@@ -65,6 +65,11 @@ fn each_field_is_checked() {
         ("first_timeout", tls13(|config| config.first_timeout = ms(1000))),
         ("maximum_timeout", tls13(|config| config.maximum_timeout = ms(60_000))),
         ("connection_id", tls13(|config| config.connection_id = Some(0))),
+        ("rsa_bits", refused(Stack::Openssl, RSA, |config| config.rsa_bits = 512)),
+        ("mtu", refused(Stack::Openssl, ECDHE, |config| config.mtu = Some(207))),
+        ("first_timeout", refused(Stack::Openssl, PSK, |config| config.first_timeout = ms(15))),
+        ("maximum_timeout", refused(Stack::Openssl, PSK, |config| config.maximum_timeout = ms(4_294_001))),
+        ("connection_id", refused(Stack::Openssl, PSK, |config| config.connection_id = Some(0))),
         ("protocol", refused(Stack::Rustls, ECDHE, |_| ())),
         ("suite", refused(Stack::Rustls, ECDHE, |config| config.protocol = Protocol::Tls12)),
         ("cookie", refused(Stack::Tinydtls, PSK, |config| config.cookie = false)),
@@ -121,7 +126,7 @@ fn names_are_those_of_a_scenario() {
     }
     let names: Names = toml::from_str(
         r#"
-        stacks = ["mbedtls", "rustls", "tinydtls"]
+        stacks = ["mbedtls", "openssl", "rustls", "tinydtls"]
         protocols = ["dtls1.2", "tls1.2", "tls1.3"]
         suite = "TLS_PSK_WITH_AES_128_CCM_8"
         curve = "secp256r1"
@@ -131,7 +136,7 @@ fn names_are_those_of_a_scenario() {
         "#,
     )
     .unwrap();
-    assert_eq!(names.stacks, [Stack::Mbedtls, Stack::Rustls, Stack::Tinydtls]);
+    assert_eq!(names.stacks, [Stack::Mbedtls, Stack::Openssl, Stack::Rustls, Stack::Tinydtls]);
     assert_eq!(names.protocols, [Protocol::Dtls12, Protocol::Tls12, Protocol::Tls13]);
     assert_eq!(names.suite, PSK);
     assert_eq!((names.curve, names.role), (Curve::Secp256r1, Role::Client));
@@ -147,6 +152,7 @@ fn the_libraries_tell_their_versions() {
     let stacks = slowhand_tls::stacks();
     assert_eq!(stacks.len(), Stack::ALL.len());
     assert_eq!(stacks[0].version, "3.6.5");
-    assert!(stacks[1].version.starts_with("0.23."), "{}", stacks[1].version);
-    assert_eq!(stacks[2].version, "0.8.6");
+    assert_eq!(stacks[1].version, "3.5.5");
+    assert!(stacks[2].version.starts_with("0.23."), "{}", stacks[2].version);
+    assert_eq!(stacks[3].version, "0.8.6");
 }

@@ -13,6 +13,9 @@ fn pairs() -> Vec<Pair> {
         for (stack, suite) in [
             (Stack::Mbedtls, Suite::TLS_PSK_WITH_AES_128_CCM_8),
             (Stack::Tinydtls, Suite::TLS_PSK_WITH_AES_128_CCM_8),
+            (Stack::Openssl, Suite::TLS_PSK_WITH_AES_128_CCM_8),
+            (Stack::Openssl, Suite::TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8),
+            (Stack::Openssl, Suite::TLS_RSA_WITH_AES_128_CBC_SHA),
             (Stack::Mbedtls, Suite::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256),
             (Stack::Tinydtls, Suite::TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8),
         ] {
@@ -24,6 +27,8 @@ fn pairs() -> Vec<Pair> {
         for (stack, protocol, suite) in [
             (Stack::Mbedtls, Protocol::Tls12, Suite::TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8),
             (Stack::Mbedtls, Protocol::Tls13, Suite::TLS_AES_128_CCM_8_SHA256),
+            (Stack::Openssl, Protocol::Tls12, Suite::TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256),
+            (Stack::Openssl, Protocol::Tls13, Suite::TLS_AES_128_GCM_SHA256),
             (Stack::Rustls, Protocol::Tls12, Suite::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256),
             (Stack::Rustls, Protocol::Tls13, Suite::TLS_AES_128_GCM_SHA256),
         ] {
@@ -59,7 +64,7 @@ fn sessions_on_two_threads_at_once_make_the_octets_of_one_thread() {
 
 #[test]
 fn a_session_can_move_to_another_thread() {
-    for pair in &pairs()[..8] {
+    for pair in &pairs()[..13] {
         let (client, server) = pair.build();
         let moved = thread::spawn(move || {
             let (mut client, mut server) = (client, server);
@@ -71,10 +76,8 @@ fn a_session_can_move_to_another_thread() {
 
 #[test]
 fn other_seeds_make_other_octets() {
-    for (stack, suite) in
-        [(Stack::Mbedtls, Suite::TLS_PSK_WITH_AES_128_CCM_8), (Stack::Tinydtls, Suite::TLS_PSK_WITH_AES_128_CCM_8)]
-    {
-        let mut pair = Pair::new(stack, suite);
+    for stack in [Stack::Mbedtls, Stack::Openssl, Stack::Tinydtls] {
+        let mut pair = Pair::new(stack, Suite::TLS_PSK_WITH_AES_128_CCM_8);
         let one = pair.run(&Path::default());
         pair.client.seed = [9; 32];
         let other = pair.run(&Path::default());
@@ -84,7 +87,7 @@ fn other_seeds_make_other_octets() {
 
 #[test]
 fn losses_do_not_change_the_randoms() {
-    for stack in [Stack::Mbedtls, Stack::Tinydtls] {
+    for stack in [Stack::Mbedtls, Stack::Openssl, Stack::Tinydtls] {
         let pair = Pair::new(stack, Suite::TLS_PSK_WITH_AES_128_CCM_8);
         let hello = |transcript: &Transcript| transcript.datagrams[0].bytes.clone();
         let lossless = pair.run(&Path::default());

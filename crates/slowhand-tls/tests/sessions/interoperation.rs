@@ -37,15 +37,76 @@ fn mbedtls_and_rustls_over_a_stream() {
                 let (mut client, mut server) = pair.build();
                 let transcript = Path::default().run(&mut *client, &mut *server);
                 assert_eq!(transcript.end, End::Completed, "{transcript:?}");
-                // rustls logs one more secret, that of exporters.
-                let shared = |end: &dyn Session| {
-                    let mut lines = end.key_log();
-                    lines.retain(|line| !line.starts_with("EXPORTER_SECRET "));
-                    lines.sort();
-                    lines
-                };
-                assert_eq!(shared(&*client), shared(&*server));
-                assert_eq!(shared(&*client).len(), if protocol == Protocol::Tls13 { 4 } else { 1 });
+                assert_eq!(shared_secrets(&*client), shared_secrets(&*server));
+                assert_eq!(shared_secrets(&*client).len(), if protocol == Protocol::Tls13 { 4 } else { 1 });
+            }
+        }
+    }
+}
+
+/// Key logs without OpenSSL's and rustls's secret of exporters, in one order.
+fn shared_secrets(end: &dyn Session) -> Vec<String> {
+    let mut lines = end.key_log();
+    lines.retain(|line| !line.starts_with("EXPORTER_SECRET "));
+    lines.sort();
+    lines
+}
+
+#[test]
+fn openssl_and_the_others() {
+    let mut handshakes = 0;
+    for (other, protocol, suite) in openssl_and() {
+        for (client, server) in [(Stack::Openssl, other), (other, Stack::Openssl)] {
+            for auth in [Auth::Mutual, Auth::Server] {
+                let mut pair = Pair::of(client, protocol, suite).both(|config| config.auth = auth);
+                pair.server.stack = server;
+                let (mut client, mut server) = pair.build();
+                let transcript = Path::default().run(&mut *client, &mut *server);
+                assert_eq!(
+                    transcript.end,
+                    End::Completed,
+                    "{protocol} {suite} {auth} {:?}: {transcript:?}",
+                    pair.client.stack
+                );
+                assert_eq!(shared_secrets(&*client), shared_secrets(&*server));
+                assert_eq!(client.negotiated().unwrap().suite, suite);
+                handshakes += 1;
+            }
+        }
+    }
+    assert!(handshakes > 4 * 40, "{handshakes}");
+}
+
+/// Everything that OpenSSL and another library both have, but raw public keys.
+fn openssl_and() -> Vec<(Stack, Protocol, Suite)> {
+    let mut both = Vec::new();
+    let stacks = slowhand_tls::stacks();
+    let openssl = stacks.iter().find(|stack| stack.name == Stack::Openssl).unwrap();
+    for other in stacks.iter().filter(|stack| stack.name != Stack::Openssl) {
+        for protocol in &other.protocols {
+            let suites = other.suites.iter().filter(|suite| suite.is_tls13() == (*protocol == Protocol::Tls13));
+            let shared = suites.filter(|suite| openssl.suites.contains(suite));
+            let shared = shared.filter(|suite| other.name.credential(**suite) == Stack::Openssl.credential(**suite));
+            both.extend(shared.map(|suite| (other.name, *protocol, *suite)));
+        }
+    }
+    both
+}
+
+/// Whichever of the two loses a datagram, both timers bring the handshake to its end.
+#[test]
+fn openssl_and_mbedtls_under_losses() {
+    for suite in [Suite::TLS_PSK_WITH_AES_128_CCM_8, Suite::TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8] {
+        for (client, server) in [(Stack::Openssl, Stack::Mbedtls), (Stack::Mbedtls, Stack::Openssl)] {
+            let mut pair = Pair::new(client, suite);
+            pair.server.stack = server;
+            for lost in 0..6 {
+                for also in lost + 1..10 {
+                    let path = Path { dropped: vec![lost, also], ..Path::default() };
+                    let transcript = pair.run(&path);
+                    assert_eq!(transcript.end, End::Completed, "{client} {suite} {lost} {also}: {transcript:?}");
+                    assert_eq!(transcript, pair.run(&path));
+                }
             }
         }
     }
@@ -55,6 +116,7 @@ fn mbedtls_and_rustls_over_a_stream() {
 fn the_key_log_names_the_random_of_the_client_hello() {
     for (stack, suite) in [
         (Stack::Mbedtls, Suite::TLS_ECDHE_ECDSA_WITH_AES_128_CCM),
+        (Stack::Openssl, Suite::TLS_ECDHE_ECDSA_WITH_AES_128_CCM),
         (Stack::Tinydtls, Suite::TLS_PSK_WITH_AES_128_CCM_8),
         (Stack::Tinydtls, Suite::TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8),
     ] {
@@ -75,7 +137,7 @@ fn the_key_log_names_the_random_of_the_client_hello() {
 
 #[test]
 fn a_different_key_or_identity_does_not_complete() {
-    for stack in [Stack::Mbedtls, Stack::Tinydtls] {
+    for stack in [Stack::Mbedtls, Stack::Openssl, Stack::Tinydtls] {
         let mut pair = Pair::new(stack, Suite::TLS_PSK_WITH_AES_128_CCM_8);
         pair.client.psk_identity = "somebody_else".to_owned();
         let transcript = pair.run(&Path::default());
@@ -119,6 +181,9 @@ fn a_damaged_datagram_never_completes_a_handshake() {
     for (stack, suite) in [
         (Stack::Mbedtls, Suite::TLS_PSK_WITH_AES_128_CCM_8),
         (Stack::Mbedtls, Suite::TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8),
+        (Stack::Openssl, Suite::TLS_PSK_WITH_AES_128_CCM_8),
+        (Stack::Openssl, Suite::TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8),
+        (Stack::Openssl, Suite::TLS_RSA_WITH_AES_128_CBC_SHA),
         (Stack::Tinydtls, Suite::TLS_PSK_WITH_AES_128_CCM_8),
         (Stack::Tinydtls, Suite::TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8),
     ] {

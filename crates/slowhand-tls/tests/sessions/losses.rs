@@ -53,6 +53,40 @@ fn mbedtls_survives_the_loss_of_any_two_datagrams() {
     }
 }
 
+/// OpenSSL sends a flight again when its timer of 1 s runs out, the last one as well.
+#[test]
+fn openssl_survives_the_loss_of_any_datagram() {
+    for suite in [PSK, ECDHE] {
+        let pair = Pair::new(Stack::Openssl, suite);
+        assert_eq!(outcome(&run(&pair, &[])), "c300");
+        assert_eq!(singles(&pair), "c1300 c1300 c1300 c1300 c1300 c1300", "{suite}");
+    }
+}
+
+#[test]
+fn openssl_survives_the_loss_of_any_two_datagrams() {
+    let pair = Pair::new(Stack::Openssl, ECDHE);
+    for first in 0..6 {
+        for second in first + 1..run(&pair, &[first]).datagrams.len() {
+            assert_eq!(run(&pair, &[first, second]).end, End::Completed, "{first} {second}");
+        }
+    }
+}
+
+/// What was one datagram is several when it is sent again.
+#[test]
+fn openssl_repeats_a_flight_message_by_message() {
+    let pair = Pair::new(Stack::Openssl, ECDHE);
+    let sizes = run(&pair, &[3]).sizes();
+    // The lost flight; the client's timer runs out first. Then ServerHello, Certificate, ServerKeyExchange,
+    // CertificateRequest and ServerHelloDone.
+    assert_eq!(sizes[2], sizes[4]);
+    assert_eq!(sizes[5..10].iter().sum::<usize>(), sizes[3], "{sizes:?}");
+    // RFC 6347: 13 octets before a record, 12 before a message; the lengths of the list and of the certificate.
+    assert_eq!((sizes[6], sizes[9]), (13 + 12 + 3 + 3 + 332, 13 + 12), "{sizes:?}");
+    assert_eq!(sizes[10..], run(&pair, &[]).sizes()[4..]);
+}
+
 /// tinyDTLS's server forgets the handshake when it has sent its Finished: the client's repetitions are
 /// ignored, and a client that has lost the server's ChangeCipherSpec or Finished (8, 9) never
 /// completes. The ServerHello (3) costs two timeouts: the client sends its ClientHello again before the
@@ -108,6 +142,14 @@ fn a_client_without_a_server_gives_up() {
     let times: Vec<_> = transcript.datagrams.iter().map(|datagram| datagram.at.as_secs()).collect();
     assert_eq!((times, transcript.at), (vec![0, 1, 3, 7, 15, 31, 63], Duration::from_secs(123)));
 
+    // The same timer without an end; the thirteenth time that it runs out is the last (`DTLS1_TMO_ALERT_COUNT`).
+    let openssl = Pair::new(Stack::Openssl, PSK);
+    let transcript = run(&openssl, &(0..100).collect::<Vec<_>>());
+    assert_eq!(transcript.client, Status::Failed(Failure::TimedOut));
+    let times: Vec<_> = transcript.datagrams.iter().map(|datagram| datagram.at.as_secs()).collect();
+    assert_eq!(times, vec![0, 1, 3, 7, 15, 31, 63, 123, 183, 243, 303, 363, 423]);
+    assert_eq!(transcript.at, Duration::from_secs(483));
+
     // 2 s, doubled with each of 7 retransmissions.
     let tinydtls = Pair::new(Stack::Tinydtls, PSK);
     let transcript = run(&tinydtls, &(0..100).collect::<Vec<_>>());
@@ -125,6 +167,11 @@ fn the_timer_is_the_one_chosen() {
     let transcript = run(&pair, &(0..100).collect::<Vec<_>>());
     let times: Vec<_> = transcript.datagrams.iter().map(|datagram| datagram.at.as_secs()).collect();
     assert_eq!((times, transcript.at), (vec![0, 9, 27], Duration::from_secs(47)));
+
+    let pair = pair.both(|config| config.stack = Stack::Openssl);
+    let transcript = run(&pair, &(0..100).collect::<Vec<_>>());
+    let times: Vec<_> = transcript.datagrams.iter().map(|datagram| datagram.at.as_secs()).collect();
+    assert_eq!(times[..5], [0, 9, 27, 47, 67]);
 
     let pair = Pair::new(Stack::Tinydtls, PSK).both(|config| config.first_timeout = Some(Duration::from_secs(9)));
     let transcript = run(&pair, &(0..100).collect::<Vec<_>>());
@@ -188,6 +235,7 @@ proptest! {
 fn duplicated_and_overtaken_datagrams() {
     for (stack, twice, late) in [
         (Stack::Mbedtls, "c300 c300 c300 c300 c300 c300", "c330 c330 c330 c330 c330 c330"),
+        (Stack::Openssl, "c300 c300 c300 c300 c300 c300", "c330 c330 c330 c330 c330 c330"),
         (
             Stack::Tinydtls,
             "c300 c300 t c300 c300 c300 c300 c300 c300 c300",

@@ -8,10 +8,12 @@ use slowhand_tls::{Session, Stack, Status, Suite};
 
 use crate::pair::Pair;
 
-const KINDS: [(Stack, Suite); 4] = [
+const KINDS: [(Stack, Suite); 6] = [
     (Stack::Mbedtls, Suite::TLS_PSK_WITH_AES_128_CCM_8),
+    (Stack::Openssl, Suite::TLS_PSK_WITH_AES_128_CCM_8),
     (Stack::Tinydtls, Suite::TLS_PSK_WITH_AES_128_CCM_8),
     (Stack::Mbedtls, Suite::TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8),
+    (Stack::Openssl, Suite::TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8),
     (Stack::Tinydtls, Suite::TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8),
 ];
 
@@ -91,7 +93,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
     #[test]
-    fn damaged_datagrams_psk(kind in 0..2usize, damages in prop::collection::vec((0..12usize, damage()), 1..4)) {
+    fn damaged_datagrams_psk(kind in 0..3usize, damages in prop::collection::vec((0..12usize, damage()), 1..4)) {
         let (stack, suite) = KINDS[kind];
         run(&Pair::new(stack, suite), &damages);
     }
@@ -101,7 +103,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(12))]
 
     #[test]
-    fn damaged_datagrams_ecdhe(kind in 2..4usize, damages in prop::collection::vec((0..16usize, damage()), 1..4)) {
+    fn damaged_datagrams_ecdhe(kind in 3..6usize, damages in prop::collection::vec((0..16usize, damage()), 1..4)) {
         let (stack, suite) = KINDS[kind];
         run(&Pair::new(stack, suite), &damages);
     }

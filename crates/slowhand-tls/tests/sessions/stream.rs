@@ -14,6 +14,9 @@ const KINDS: &[(Stack, Protocol, Suite)] = &[
     (Stack::Mbedtls, Protocol::Tls12, Suite::TLS_PSK_WITH_AES_128_CCM_8),
     (Stack::Mbedtls, Protocol::Tls12, Suite::TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8),
     (Stack::Mbedtls, Protocol::Tls13, Suite::TLS_AES_128_CCM_8_SHA256),
+    (Stack::Openssl, Protocol::Tls12, Suite::TLS_PSK_WITH_AES_128_CCM_8),
+    (Stack::Openssl, Protocol::Tls12, Suite::TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8),
+    (Stack::Openssl, Protocol::Tls13, Suite::TLS_AES_128_CCM_8_SHA256),
     (Stack::Rustls, Protocol::Tls12, Suite::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256),
     (Stack::Rustls, Protocol::Tls13, Suite::TLS_AES_128_GCM_SHA256),
 ];

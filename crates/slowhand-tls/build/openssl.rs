@@ -1,0 +1,175 @@
+//! OpenSSL from the sources inside `openssl-src`, without `make`.
+//!
+//! OpenSSL's own `Configure` runs in the build directory, `csrc/openssl/sources.pl` generates what its makefile would
+//! generate, and the files that its build description lists for the two static libraries are compiled here. That takes
+//! longer than everything else in this crate together, so the objects stay where they are for as long as nothing that
+//! they are made from changes.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::{env, fs};
+
+use crate::{OPT_LEVEL, renaming};
+
+/// What no session here uses: other protocols and versions, other algorithms, programs, and code that is loaded at run
+/// time. Without assembly, it is the same library on every processor.
+const SWITCHED_OFF: &str = "apps argon2 aria asm async autoload-config bf blake2 camellia cast chacha cmp cms comp ct \
+    default-thread-pool des dh docs dsa dso dtls1 ec2m ecx engine gost http idea legacy makedepend md4 mdc2 ml-dsa \
+    ml-kem module multiblock nextprotoneg ocb ocsp poly1305 quic rc2 rc4 rfc3779 rmd160 scrypt secure-memory seed \
+    shared siphash siv slh-dsa sm2 sm3 sm4 srp srtp tests thread-pool tls1 tls1_1 ts ui-console whirlpool";
+
+/// The files that call [`HEARD`]; none of them defines one.
+const CALLERS: &[&str] = &[
+    "providers/implementations/asymciphers/rsa_enc.c",
+    "providers/implementations/ciphers/cipher_aes_ccm_hw.c",
+    "providers/implementations/ciphers/cipher_aes_gcm_hw.c",
+    "providers/implementations/ciphers/cipher_aes_hw.c",
+    "providers/implementations/digests/sha2_prov.c",
+    "providers/implementations/exchange/ecdh_exch.c",
+    "providers/implementations/keymgmt/ec_kmgmt.c",
+    "providers/implementations/signature/ecdsa_sig.c",
+    "providers/implementations/signature/rsa_sig.c",
+    "ssl/statem/statem_clnt.c",
+    "ssl/statem/statem_srvr.c",
+];
+const HEARD: &[&str] = &[
+    "ECDH_compute_key",
+    "ECDSA_sign_ex",
+    "ECDSA_verify",
+    "EC_KEY_generate_key",
+    "RSA_private_decrypt",
+    "RSA_public_encrypt",
+    "RSA_sign",
+    "RSA_verify",
+    "SHA1_Final",
+    "SHA1_Update",
+    "SHA256_Final",
+    "SHA256_Update",
+    "SHA512_Final",
+    "SHA512_Update",
+    "ossl_ccm_generic_auth_decrypt",
+    "ossl_ccm_generic_auth_encrypt",
+    "ossl_ccm_generic_setaad",
+    "ossl_cipher_hw_generic_cbc",
+    "ossl_gcm_cipher_final",
+    "tls_process_finished",
+];
+
+/// Compiles the library in `root` and its shim.
+pub(crate) fn build(root: &Path) {
+    let directory = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets it")).join("openssl");
+    let library = Library::kept(root, &directory).unwrap_or_else(|| Library::compile(root, &directory));
+    library
+        .compiler()
+        .include("csrc")
+        .file("csrc/openssl/session.c")
+        .file("csrc/openssl/operations.c")
+        .objects(&library.objects)
+        .compile("slowhand_openssl");
+}
+
+/// The library, compiled.
+struct Library {
+    includes: Vec<PathBuf>,
+    objects: Vec<PathBuf>,
+}
+
+impl Library {
+    /// What an earlier run of this script has compiled from the same things.
+    fn kept(root: &Path, directory: &Path) -> Option<Self> {
+        let record = fs::read_to_string(directory.join("record")).ok()?;
+        let paths = record.strip_prefix(&made_from(root))?;
+        let library = Self { includes: all(paths, "include"), objects: all(paths, "object") };
+        library.objects.iter().all(|object| object.exists()).then_some(library)
+    }
+
+    fn compile(root: &Path, directory: &Path) -> Self {
+        let _ = fs::remove_dir_all(directory);
+        fs::create_dir_all(directory).expect("the build directory can be written");
+        configure(root, directory);
+        let sources = run(Command::new("perl")
+            .arg(env::current_dir().expect("cargo runs this in the package").join("csrc/openssl/sources.pl"))
+            .arg(root)
+            .current_dir(directory));
+        // Paths are written as seen from the build directory. Some directories of headers exist in other configurations only.
+        let listed = |name| all(&sources, name).into_iter().map(|path| directory.join(path));
+        let includes = listed("include").filter_map(|path| path.canonicalize().ok()).collect();
+        let mut library = Self { includes, objects: Vec::new() };
+        let callers: Vec<_> = CALLERS.iter().map(|caller| canonical(&root.join(caller))).collect();
+        let plain = listed("source").map(|source| canonical(&source)).filter(|source| !callers.contains(source));
+        library.objects = library.compiler().files(plain).compile_intermediates();
+        library.objects.extend(renaming(library.compiler(), HEARD).files(callers).compile_intermediates());
+        let lines = |name, paths: &[PathBuf]| {
+            paths.iter().map(|path| format!("{name} {}\n", path.display())).collect::<String>()
+        };
+        let record = made_from(root) + &lines("include", &library.includes) + &lines("object", &library.objects);
+        fs::write(directory.join("record"), record).expect("the build directory can be written");
+        library
+    }
+
+    /// A compiler with what OpenSSL's makefile says to it.
+    fn compiler(&self) -> cc::Build {
+        let mut build = cc::Build::new();
+        build
+            .includes(&self.includes)
+            .define("NDEBUG", None)
+            .define("OPENSSL_BUILDING_OPENSSL", None)
+            .define("OPENSSL_PIC", None)
+            // Nothing is read from files.
+            .define("OPENSSLDIR", "\"\"")
+            .define("ENGINESDIR", "\"\"")
+            .define("MODULESDIR", "\"\"")
+            // The clocks are the world's: `csrc/openssl/session.c` has them. What else has the name of one is no call.
+            .define("time(out)", "slowhand_time(out)")
+            .define("gettimeofday(out, zone)", "slowhand_gettimeofday(out, zone)")
+            .flag("-pthread")
+            // Python may have a library of the same name in the process: nothing is seen from outside.
+            .flag("-fvisibility=hidden")
+            // A tenth of the time less.
+            .debug(false)
+            .warnings(false)
+            .opt_level(OPT_LEVEL);
+        build
+    }
+}
+
+/// Everything that decides what the objects are.
+fn made_from(root: &Path) -> String {
+    let compiler = cc::Build::new().get_compiler();
+    let (script, generator) = (include_str!("openssl.rs"), include_str!("../csrc/openssl/sources.pl"));
+    format!("{root:?}\n{:?} {:?} -O{OPT_LEVEL}\n{script}\n{generator}\n", compiler.path(), compiler.args())
+}
+
+/// Writes OpenSSL's build description. There is no source of randomness in it: it all comes from the device.
+fn configure(root: &Path, directory: &Path) {
+    let target = match env::var("CARGO_CFG_TARGET_POINTER_WIDTH").as_deref() {
+        Ok("32") => "linux-generic32",
+        _ => "linux-generic64",
+    };
+    run(Command::new("perl")
+        .arg(root.join("Configure"))
+        .args([target, "--with-rand-seed=none"])
+        .args(SWITCHED_OFF.split_whitespace().map(|feature| format!("no-{feature}")))
+        .env("CC", cc::Build::new().get_compiler().path())
+        .current_dir(directory));
+}
+
+/// What a command prints.
+fn run(command: &mut Command) -> String {
+    let output = command.output().unwrap_or_else(|error| panic!("OpenSSL is configured by perl: {error}"));
+    let printed = String::from_utf8_lossy(&output.stdout).into_owned();
+    if !output.status.success() {
+        panic!("{command:?}\n{printed}\n{}", String::from_utf8_lossy(&output.stderr));
+    }
+    printed
+}
+
+fn canonical(path: &Path) -> PathBuf {
+    path.canonicalize().unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// The paths in those lines that begin with `name`.
+fn all(lines: &str, name: &str) -> Vec<PathBuf> {
+    let paths = lines.lines().filter_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+    paths.map(PathBuf::from).collect()
+}
