@@ -30,7 +30,8 @@ use std::collections::{BTreeMap, VecDeque};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Config {
     /// How long a device may take to answer a flight that has reached it, beyond the time that the mesh takes: it
-    /// computes, and nothing distinguishes that from a loss.
+    /// computes, and nothing distinguishes that from a loss until the client's own timer makes it say again what it said
+    /// before.
     pub answer_time: Duration,
 }
 
@@ -151,6 +152,12 @@ impl Conversation {
     /// What has gone into the mesh of these pieces.
     fn copies<'a>(&'a self, pieces: &'a [Piece]) -> impl Iterator<Item = &'a Sent> {
         self.down.iter().filter(|sent| pieces.iter().any(|piece| piece.overlaps(&sent.piece)))
+    }
+
+    /// Until when an answer to all of these pieces may still come.
+    fn on_its_way_until(&self, pieces: &[Piece]) -> Instant {
+        let due = |piece: &Piece| self.copies(std::slice::from_ref(piece)).map(|sent| sent.due).max();
+        pieces.iter().filter_map(due).min().unwrap_or_default()
     }
 
     /// A side says something new.
@@ -362,6 +369,10 @@ impl Suppression {
         if let Some(conversation) = self.conversations.get_mut(&key) {
             let expected = expect(now, self.config, key, packet.len(), conversation.octets, datagram, path);
             conversation.note_down(&pieces, Sent { flight, ..expected });
+            // What else is held of it is a copy of what is on its way again.
+            for held in self.held.iter_mut().filter(|held| held.key == key) {
+                held.until = held.until.max(conversation.on_its_way_until(&held.pieces));
+            }
         }
         self.actions.push_back(Action::Release { datagram, packet });
     }
