@@ -69,6 +69,8 @@ COLUMNS = (
     "energy_client_rx_mj",
     "energy_client_listen_mj",
     "energy_client_sleep_mj",
+    "bytes_phy",
+    "compute_client_s",
     "frames",
     "datagrams",
     "datagrams_lost",

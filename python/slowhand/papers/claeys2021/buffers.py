@@ -1,0 +1,88 @@
+"""Section 4.2, Fig. 10: what is in the buffers of the constrained end."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+from slowhand.api import Scenario
+from slowhand.estimate import Estimate
+from slowhand.papers.claeys2021.handshake import (
+    LARGE_MFL,
+    LARGE_MSS,
+    SMALL_MFL,
+    SMALL_MSS,
+    dtls,
+    tls,
+)
+from slowhand.papers.part import Values
+from slowhand.papers.points import Laboratory, Point
+
+CLIENT = 1
+SEEDS = range(1, 21)
+"""Each is a start elsewhere in the slotframe; there is nothing else in it that is drawn."""
+
+CONFIGURATIONS: dict[str, Point] = {
+    "tls.864.nagle": tls(LARGE_MSS, nagle=True),
+    "tls.864": tls(LARGE_MSS, nagle=False),
+    "tls.356.nagle": tls(SMALL_MSS, nagle=True),
+    "tls.356": tls(SMALL_MSS, nagle=False),
+    "dtls.1041": dtls(LARGE_MFL),
+    "dtls.529": dtls(SMALL_MFL),
+}
+
+
+class Level(NamedTuple):
+    """What is in a node's buffers from a time on."""
+
+    at_s: float
+    fragments: int
+    """In reassembly: what comes in."""
+    frames: int
+    """In the queue: what goes out."""
+
+
+def points() -> list[Point]:
+    """Nothing that is run for its records: runs are looked into one by one."""
+    return []
+
+
+def measure(laboratory: Laboratory) -> Values:
+    """The peak of what comes in, which is the figure's first, and of what goes out, its second."""
+    first: dict[str, float] = {}
+    second: dict[str, float] = {}
+    for name in CONFIGURATIONS:
+        runs = [levels(laboratory, name, seed) for seed in SEEDS]
+        first[name] = sum(max(level.fragments for level in run) for run in runs) / len(runs)
+        second[name] = sum(max(level.frames for level in run) for run in runs) / len(runs)
+    return {
+        "dtls.1041.first": Estimate(first["dtls.1041"]),
+        "dtls.1041.second": Estimate(second["dtls.1041"]),
+        "dtls.529.lower": Estimate(first["dtls.1041"] - first["dtls.529"]),
+        "dtls.529.outgoing": Estimate(second["dtls.529"] - second["dtls.1041"]),
+        "tls.864.nagle.first": Estimate(first["tls.864.nagle"]),
+        "nagle.raises": Estimate(first["tls.864.nagle"] - first["tls.864"]),
+        "tls.356.gone": Estimate(first["tls.864.nagle"] - first["tls.356.nagle"]),
+        "tls.356.nagle.fewer": Estimate(second["tls.356"] - second["tls.356.nagle"]),
+    }
+
+
+def draw(laboratory: Laboratory, folder: Path) -> list[Path]:
+    """Draws Fig. 10, over time."""
+    from slowhand.papers.claeys2021 import figures
+
+    return figures.buffers(
+        {name: levels(laboratory, name, SEEDS[0]) for name in CONFIGURATIONS}, folder
+    )
+
+
+def levels(laboratory: Laboratory, name: str, seed: int) -> list[Level]:
+    """What was in the client's buffers when."""
+    point = CONFIGURATIONS[name]
+    scenario = Scenario.with_overrides(laboratory.folder / point.scenario, list(point.variants[0]))
+    rows = scenario.inspect(seed=seed).buffers.iter_rows(named=True)
+    return [
+        Level(row["from_s"], row["reassembly_fragments"], row["queued_frames"])
+        for row in rows
+        if row["node"] == CLIENT
+    ]

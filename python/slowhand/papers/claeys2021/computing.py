@@ -1,0 +1,93 @@
+"""Section 4.1, Fig. 8: the peer sends again while the node computes."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import tomllib
+from pathlib import Path
+
+from slowhand.estimate import Estimate
+from slowhand.papers import FOLDER
+from slowhand.papers.claeys2021.handshake import (
+    LARGE_MFL,
+    LARGE_MSS,
+    SCENARIO,
+    dtls_settings,
+    tls_settings,
+)
+from slowhand.papers.part import Values
+from slowhand.papers.points import Laboratory, Point
+
+FACTORS = (0.0, 0.5, 1.0, 2.0, 4.0, 8.0)
+"""How many times as long as in Table 2 the client computes."""
+
+TIMERS_S = (1.0, 3.0, 9.0)
+"""RFC 6347, the paper, RFC 7925. Of TCP: the server's timeout before it has measured a round trip."""
+
+PROTOCOLS = ("DTLS", "TLS")
+
+FIGURE = list(itertools.product(PROTOCOLS, TIMERS_S, FACTORS))
+
+
+def points() -> list[Point]:
+    """What is to be run."""
+    return [point(*where) for where in FIGURE]
+
+
+def point(protocol: str, timer_s: float, factor: float) -> Point:
+    """A handshake with a client that computes this long, and a server as impatient as this."""
+    computing = {"client.compute_factor": round(fitted_factor() * factor, 6)}
+    if protocol == "DTLS":
+        patience = {"session.timeout_s": 120, "session.server_timeout_s": timer_s}
+        return Point.of(
+            SCENARIO,
+            {
+                **dtls_settings(LARGE_MFL),
+                **patience,
+                "session.max_timeout_s": 240,
+                **computing,
+            },
+        )
+    settings = tls_settings(LARGE_MSS, nagle=False)
+    patience = {
+        "server.internet_dropped": [],
+        "transport.server.initial_rto_s": timer_s,
+        "transport.server.min_rto_s": timer_s,
+    }
+    return Point.of(SCENARIO, {**settings, **patience, **computing})
+
+
+@functools.cache
+def fitted_factor() -> float:
+    """What Table 2 was run with."""
+    scenario = tomllib.loads((FOLDER / "claeys2021" / SCENARIO).read_text())
+    factor: float = scenario["client"]["compute_factor"]
+    return factor
+
+
+def measure(laboratory: Laboratory) -> Values:
+    """Spurious retransmissions with and without computing."""
+
+    def spurious(*where: object) -> Estimate:
+        measured = laboratory.measure(point(*where))  # type: ignore[arg-type]
+        estimate = measured.estimate("retransmissions_spurious")
+        assert estimate, where
+        return estimate
+
+    return {
+        "dtls.1s": spurious("DTLS", 1.0, 1.0),
+        "dtls.1s.none": spurious("DTLS", 1.0, 0.0),
+        "dtls.9s": spurious("DTLS", 9.0, 1.0),
+        "dtls.grows": Estimate(spurious("DTLS", 1.0, 8.0).mean - spurious("DTLS", 1.0, 1.0).mean),
+        "tls.1s": spurious("TLS", 1.0, 1.0),
+        "tls.grows": Estimate(spurious("TLS", 1.0, 8.0).mean - spurious("TLS", 1.0, 0.0).mean),
+    }
+
+
+def draw(laboratory: Laboratory, folder: Path) -> list[Path]:
+    """Draws Fig. 8 as numbers."""
+    from slowhand.papers.claeys2021 import figures
+
+    measured = {where: laboratory.measure(point(*where)) for where in FIGURE}
+    return figures.computing(measured, folder)

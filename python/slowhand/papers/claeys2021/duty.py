@@ -1,0 +1,76 @@
+"""Fig. 5: the duty cycle of the schedule, over one and two hops."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+
+from slowhand.estimate import Estimate
+from slowhand.papers.claeys2021.handshake import dtls, tls
+from slowhand.papers.part import Values
+from slowhand.papers.points import Laboratory, Point
+
+CELLS = 5
+"""A node's: one shared, one autonomous, three managed. The slotframe is as long as the duty cycle asks."""
+
+DUTIES = {1: (10, 15, 20, 25, 33, 50, 100), 2: (10, 15, 20, 25, 33, 50)}
+"""In percent, by hops. Two pairs of nodes find no place in a slotframe of five."""
+
+PROTOCOLS = ("TLS", "DTLS")
+
+FIGURE = [(p, h, d) for p, h in itertools.product(PROTOCOLS, DUTIES) for d in DUTIES[h]]
+
+
+def points() -> list[Point]:
+    """What is to be run."""
+    return [point(*where) for where in FIGURE]
+
+
+def point(protocol: str, hops: int, duty: int) -> Point:
+    """The largest messages, Nagle active, and a timer of DTLS that does not fire."""
+    settings = {
+        "network__topology": {"kind": "line", "hops": hops},
+        "mac__slotframe": round(100 * CELLS / duty),
+        "session__give_up_s": 600,
+    }
+    if protocol == "DTLS":
+        return dtls(session__timeout_s=60, **settings)
+    return tls(nagle=True, **settings)
+
+
+def measure(laboratory: Laboratory) -> Values:
+    """What the text says of the figure."""
+
+    def mean(*where: object) -> float:
+        estimate = laboratory.measure(point(*where)).estimate("duration_s")  # type: ignore[arg-type]
+        assert estimate, where
+        return estimate.mean
+
+    def ratio(hops: int, duty: int) -> float:
+        return mean("TLS", hops, duty) / mean("DTLS", hops, duty)
+
+    def gap(hops: int, duty: int) -> float:
+        return mean("TLS", hops, duty) - mean("DTLS", hops, duty)
+
+    upper = [ratio(1, duty) for duty in DUTIES[1] if duty >= 25]
+    return {
+        "similar.least": Estimate(min(upper)),
+        "similar.most": Estimate(max(upper)),
+        "behind.1hop": Estimate(gap(1, 10) - gap(1, 25)),
+        "behind.2hops": Estimate(gap(2, 10) - gap(2, 25)),
+        "amplified": Estimate(gap(2, 10) / gap(1, 10)),
+        **{
+            f"{protocol.lower()}.{hops}.{duty}": laboratory.measure(
+                point(protocol, hops, duty)
+            ).estimate("duration_s")
+            for protocol, hops, duty in FIGURE
+            if duty in (10, 25)
+        },
+    }
+
+
+def draw(laboratory: Laboratory, folder: Path) -> list[Path]:
+    """Draws Fig. 5."""
+    from slowhand.papers.claeys2021 import figures
+
+    return figures.duty({where: laboratory.measure(point(*where)) for where in FIGURE}, folder)

@@ -1,0 +1,52 @@
+"""The handshakes that the paper compares, as settings of `handshake.toml`."""
+
+from __future__ import annotations
+
+from slowhand.api import Setting
+from slowhand.papers.points import Point, Settings
+
+SCENARIO = "handshake.toml"
+
+LARGE_MSS, SMALL_MSS = 844, 336
+"""In octets: MTU 864 and 356 of the paper, which counts 20 octets of TCP header and no more."""
+
+LARGE_MFL, SMALL_MFL = 1024, 512
+"""In octets: MTU 1041 and 529 of the paper, which counts 13 of record header and 4 of compressed UDP header."""
+
+DROPPED_SYN_ACK: Settings = {"server.internet_dropped": [1]}
+"""Section 5: the first SYN-ACK is dropped, so that the server goes on with a timeout of 3 s instead of 1 s."""
+
+PROXY: Settings = {"gateway.tcp_proxy": True}
+"""Section 5: the TCP proxy at the border router, with which no SYN-ACK need be dropped."""
+
+
+def dtls(mfl: int = LARGE_MFL, **more: Setting) -> Point:
+    """A handshake of DTLS."""
+    return Point.of(SCENARIO, {**dtls_settings(mfl), **_keys(more)})
+
+
+def tls(mss: int = LARGE_MSS, *, nagle: bool, proxy: bool = False, **more: Setting) -> Point:
+    """A handshake of TLS, with Nagle's algorithm at both ends or at none."""
+    return Point.of(SCENARIO, {**tls_settings(mss, nagle=nagle, proxy=proxy), **_keys(more)})
+
+
+def dtls_settings(mfl: int) -> Settings:
+    """What makes the scenario one of DTLS."""
+    return {"session.protocol": "dtls1.2", "session.max_fragment_length": mfl}
+
+
+def tls_settings(mss: int, *, nagle: bool, proxy: bool = False) -> Settings:
+    """What makes the scenario one of TLS."""
+    return {
+        "session.protocol": "tls1.2",
+        "transport.client.mss": mss,
+        "transport.server.mss": mss,
+        "transport.client.nagle": "rfc896" if nagle else "off",
+        "transport.server.nagle": "minshall" if nagle else "off",
+        **(PROXY if proxy else DROPPED_SYN_ACK),
+    }
+
+
+def _keys(more: Settings) -> Settings:
+    """Keys of a scenario from names of arguments: two underscores for the dot."""
+    return {name.replace("__", "."): value for name, value in more.items()}

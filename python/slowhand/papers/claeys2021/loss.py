@@ -1,0 +1,87 @@
+"""Section 3.3, Fig. 6 and 7: one fragment in twenty is lost."""
+
+from __future__ import annotations
+
+import statistics
+from pathlib import Path
+
+from slowhand.estimate import Estimate
+from slowhand.papers.claeys2021.handshake import (
+    LARGE_MFL,
+    LARGE_MSS,
+    SCENARIO,
+    SMALL_MFL,
+    SMALL_MSS,
+    dtls_settings,
+    tls_settings,
+)
+from slowhand.papers.part import Values
+from slowhand.papers.points import Laboratory, Point, Settings
+
+LOSS = 0.05
+
+TLS: dict[str, Settings] = {
+    "tls.864.nagle": tls_settings(LARGE_MSS, nagle=True),
+    "tls.864": tls_settings(LARGE_MSS, nagle=False),
+    "tls.356.nagle": tls_settings(SMALL_MSS, nagle=True),
+    "tls.356": tls_settings(SMALL_MSS, nagle=False),
+}
+
+DTLS: dict[str, Settings] = {
+    "dtls.1041": dtls_settings(LARGE_MFL),
+    "dtls.529": dtls_settings(SMALL_MFL),
+}
+
+QUANTITIES = {"bytes": "bytes_phy", "duration": "duration_s"}
+
+
+class Boxes:
+    """A figure of boxes: the handshakes of some configurations under loss."""
+
+    def __init__(self, name: str, configurations: dict[str, Settings]):
+        self.name = name
+        self.configurations = configurations
+
+    def points(self) -> list[Point]:
+        """Each configuration with losses and without."""
+        return [
+            point(s, loss) for s in self.configurations.values() for loss in (0.0, LOSS)
+        ]
+
+    def measure(self, laboratory: Laboratory) -> Values:
+        """By how many percent the median with losses lies above a handshake without."""
+        values: dict[str, Estimate | None] = {}
+        for name, settings in self.configurations.items():
+            lossy = laboratory.measure(point(settings, LOSS))
+            values[f"{name}.completed"] = Estimate(100 * lossy.completed)
+            for quantity, column in QUANTITIES.items():
+                values[f"{name}.{quantity}"] = increase(laboratory, settings, column)
+        return values
+
+    def draw(self, laboratory: Laboratory, folder: Path) -> list[Path]:
+        """Draws the boxes."""
+        from slowhand.papers.claeys2021 import figures
+
+        measured = {
+            name: laboratory.measure(point(settings, LOSS))
+            for name, settings in self.configurations.items()
+        }
+        without = {
+            name: laboratory.measure(point(settings, 0.0))
+            for name, settings in self.configurations.items()
+        }
+        return figures.boxes(self.name, measured, without, folder)
+
+
+def point(settings: Settings, loss: float) -> Point:
+    """A configuration under this loss of fragments."""
+    return Point.of(SCENARIO, {**settings, "lowpan.fragment_loss": loss})
+
+
+def increase(laboratory: Laboratory, settings: Settings, column: str) -> Estimate | None:
+    """The paper's measure, in percent: the median with losses against a run without any."""
+    without = laboratory.measure(point(settings, 0.0)).estimate(column)
+    lossy = [v for values in laboratory.measure(point(settings, LOSS)).samples[column] for v in values]
+    if without is None or not lossy:
+        return None
+    return Estimate(100 * (statistics.median(lossy) / without.mean - 1))

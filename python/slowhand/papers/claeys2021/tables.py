@@ -1,0 +1,146 @@
+"""Tables 2 and 3, and what the text says of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from slowhand.estimate import Estimate
+from slowhand.papers.claeys2021.handshake import (
+    LARGE_MFL,
+    LARGE_MSS,
+    SMALL_MFL,
+    SMALL_MSS,
+    dtls,
+    tls,
+)
+from slowhand.papers.part import Values
+from slowhand.papers.points import Laboratory, Point
+
+TABLE_2: dict[str, Point] = {
+    "tls.844.nagle": tls(LARGE_MSS, nagle=True),
+    "tls.844": tls(LARGE_MSS, nagle=False),
+    "tls.336.nagle": tls(SMALL_MSS, nagle=True),
+    "tls.336": tls(SMALL_MSS, nagle=False),
+    "dtls.1024": dtls(LARGE_MFL),
+    "dtls.512": dtls(SMALL_MFL),
+}
+
+TABLE_3: dict[str, Point] = {
+    "tls.844.nagle": tls(LARGE_MSS, nagle=True, proxy=True),
+    "tls.844": tls(LARGE_MSS, nagle=False, proxy=True),
+}
+
+IMPATIENT = tls(LARGE_MSS, nagle=False, server__internet_dropped=[])
+"""Without proxy, and no SYN-ACK dropped: what the authors avoided."""
+
+LESS_COMPUTING = 2.1
+"""The longest, as a factor like the fitted one, with which the server's flight is answered within 3 s."""
+
+LESS: dict[str, Point] = {
+    "tls.844.nagle": tls(LARGE_MSS, nagle=True, client__compute_factor=LESS_COMPUTING),
+    "tls.844": tls(LARGE_MSS, nagle=False, client__compute_factor=LESS_COMPUTING),
+    "tls.336.nagle": tls(SMALL_MSS, nagle=True, client__compute_factor=LESS_COMPUTING),
+    "tls.336": tls(SMALL_MSS, nagle=False, client__compute_factor=LESS_COMPUTING),
+    "dtls.1024": dtls(LARGE_MFL, client__compute_factor=LESS_COMPUTING),
+}
+"""Rows of Table 2 with that: what they say of the row that is fitted."""
+
+SERVER_3_S = dtls(LARGE_MFL, session__server_timeout_s=3)
+"""The fitted row, with the server as patient as the client."""
+
+
+class Table:
+    """A table of the paper: latency and bytes of each row."""
+
+    def __init__(self, rows: dict[str, Point]):
+        self.rows = rows
+
+    def points(self) -> list[Point]:
+        """What it has to run."""
+        return list(self.rows.values())
+
+    def measure(self, laboratory: Laboratory) -> Values:
+        """Means over the handshakes."""
+        return {
+            f"{row}.{quantity}": laboratory.measure(point).estimate(column)
+            for row, point in self.rows.items()
+            for quantity, column in (("latency", "duration_s"), ("bytes", "bytes_phy"))
+        }
+
+    def draw(self, laboratory: Laboratory, folder: Path) -> list[Path]:
+        """Nothing: the text's part draws both tables."""
+        return []
+
+
+class Text:
+    """What sections 3.2, 5 and 8 say of the tables: which is less, which is faster."""
+
+    def points(self) -> list[Point]:
+        """Those of both tables, the one that was avoided, and those that explain differences."""
+        tables = [*TABLE_2.values(), *TABLE_3.values()]
+        return [*tables, *LESS.values(), IMPATIENT, SERVER_3_S]
+
+    def measure(self, laboratory: Laboratory) -> Values:
+        """Differences of means."""
+
+        def mean(point: Point, column: str) -> float:
+            estimate = laboratory.measure(point).estimate(column)
+            assert estimate, point
+            return estimate.mean
+
+        def more(column: str, row: str, than: str) -> Estimate:
+            return Estimate(mean(TABLE_2[row], column) - mean(TABLE_2[than], column))
+
+        saved = [
+            mean(TABLE_2[row], "duration_s") - mean(TABLE_3[row], "duration_s") for row in TABLE_3
+        ]
+        ahead = [
+            mean(TABLE_2["dtls.1024"], "duration_s") - mean(point, "duration_s")
+            for point in TABLE_3.values()
+        ]
+        tls_rows = [row for row in TABLE_2 if row.startswith("tls")]
+        # What each of DTLS saves against the TLS of like size, with and without Nagle.
+        savings = [
+            mean(TABLE_2[row], "bytes_phy")
+            - mean(TABLE_2["dtls.1024" if "844" in row else "dtls.512"], "bytes_phy")
+            for row in tls_rows
+        ]
+        faster = [
+            mean(TABLE_2[row], "duration_s")
+            - mean(TABLE_2["dtls.1024" if "844" in row else "dtls.512"], "duration_s")
+            for row in tls_rows
+        ]
+        return {
+            "dtls.saves.least": Estimate(min(savings)),
+            "dtls.saves.most": Estimate(max(savings)),
+            "dtls.faster": Estimate(sum(faster) / len(faster)),
+            "small.mtu.tls": more("bytes_phy", "tls.336", "tls.844"),
+            "small.mtu.tls.nagle": more("bytes_phy", "tls.336.nagle", "tls.844.nagle"),
+            "small.mtu.dtls": more("bytes_phy", "dtls.512", "dtls.1024"),
+            "nagle.bytes": more("bytes_phy", "tls.844", "tls.844.nagle"),
+            "nagle.bytes.336": more("bytes_phy", "tls.336", "tls.336.nagle"),
+            "nagle.time": more("duration_s", "tls.844.nagle", "tls.844"),
+            "nagle.time.336": more("duration_s", "tls.336.nagle", "tls.336"),
+            "proxy.saves": Estimate(sum(saved) / len(saved)),
+            "proxy.ahead": Estimate(min(ahead)),
+            "proxy.spurious": laboratory.measure(TABLE_3["tls.844"]).estimate(
+                "retransmissions_spurious"
+            ),
+            **{
+                f"less.{row}": laboratory.measure(point).estimate("duration_s")
+                for row, point in LESS.items()
+            },
+            "server.3s.bytes": laboratory.measure(SERVER_3_S).estimate("bytes_phy"),
+            "impatient.latency": laboratory.measure(IMPATIENT).estimate("duration_s"),
+            "impatient.spurious": laboratory.measure(IMPATIENT).estimate(
+                "retransmissions_spurious"
+            ),
+        }
+
+    def draw(self, laboratory: Laboratory, folder: Path) -> list[Path]:
+        """Both tables as bars."""
+        from slowhand.papers.claeys2021 import figures
+
+        rows = {f"table2.{name}": point for name, point in TABLE_2.items()}
+        rows |= {f"table3.{name}": point for name, point in TABLE_3.items()}
+        return figures.tables({name: laboratory.measure(p) for name, p in rows.items()}, folder)
