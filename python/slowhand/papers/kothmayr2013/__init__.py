@@ -1,4 +1,4 @@
-"""Kothmayr et al., "DTLS based security and two-way authentication for the IoT", Ad Hoc Networks 2013."""
+"""Kothmayr et al., "DTLS based security and two-way authentication", Ad Hoc Networks 2013."""
 
 from slowhand.papers.kothmayr2013 import finished, fragments, keys, round_trip
 from slowhand.papers.part import Part

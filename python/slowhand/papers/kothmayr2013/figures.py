@@ -16,6 +16,14 @@ CONSUMERS = {
 }
 """What is drawn as one, and the columns of a record that belong to it."""
 
+WIDTH = 0.7
+"""Of a bar."""
+
+REPORTED = (
+    ("RSA-2048\nboth ends", "488 mJ reported", 488.0),
+    ("secp256r1\nboth ends", "100 mJ", 100.0),
+)
+
 PANELS = {
     "flight": "(a) a loss takes the rest of the flight with it",
     "fragment": "(b) a loss takes its fragment only",
@@ -44,7 +52,9 @@ def keys(
         bottoms = [0.0] * len(energies)
         for colour, (name, columns) in zip(plot.COLOURS, CONSUMERS.items(), strict=False):
             heights = [_energy(measured, columns) for measured in energies.values()]
-            energy.bar(range(len(heights)), heights, 0.7, bottom=bottoms, color=colour, label=name)
+            energy.bar(
+                range(len(heights)), heights, WIDTH, bottom=bottoms, color=colour, label=name
+            )
             bottoms = [bottom + height for bottom, height in zip(bottoms, heights, strict=True)]
         names = list(energies)
         energy.set_xticks(range(len(names)), names, fontsize=8)
@@ -53,8 +63,10 @@ def keys(
         energy.set_title("(b) energy, one hop")
         energy.legend(loc="upper right")
         energy.set_ylim(0, 1.25 * max(bottoms))
-        sheet.mark(energy, (names.index("RSA-2048\nboth ends"), 488.0), "488 mJ reported")
-        sheet.mark(energy, (names.index("secp256r1\nboth ends"), 100.0), "100 mJ", left=True)
+        energy.set_xlim(-0.6, len(names) + 0.3)
+        for name, text, reported_mj in REPORTED:
+            edge = names.index(name) + WIDTH / 2
+            sheet.mark(energy, (edge, reported_mj), text)
         return sheet.save(folder, "fig6")
 
 

@@ -11,7 +11,7 @@ from slowhand.papers.part import Values
 from slowhand.papers.points import Laboratory, Point
 
 MTUS = (192, 256, 384, 512, 768, 1024, 1232)
-"""Octets of a datagram: from what the longest ClientHello takes to what 1280 octets of IPv6 hold."""
+"""Octets of a datagram: from what a ClientHello takes to what a packet of 1280 octets holds."""
 
 LOSSES = (0.01, 0.02, 0.05)
 SPREADS = ("flight", "fragment")
@@ -77,9 +77,7 @@ def draw(laboratory: Laboratory, folder: Path) -> list[Path]:
     """Draws Fig. 7."""
     from slowhand.papers.kothmayr2013 import figures
 
-    durations = {
-        where: opal.mean(laboratory, point(*where), "duration_s") for where in FIGURE
-    }
+    durations = {where: opal.mean(laboratory, point(*where), "duration_s") for where in FIGURE}
     frames = {mtu: opal.mean(laboratory, whole(mtu), "frames") for mtu in MTUS}
     return figures.fragments(durations, frames, folder)
 

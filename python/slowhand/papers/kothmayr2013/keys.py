@@ -63,6 +63,9 @@ def measure(laboratory: Laboratory) -> Values:
     def energy(at: Point, of: str = "") -> Estimate:
         return opal.mean(laboratory, at, f"energy_client_{of}mj")
 
+    def without_radio(at: Point) -> Estimate:
+        return energy(at) - energy(at, "tx_") - energy(at, "rx_") - energy(at, "listen_")
+
     full = rsa(2048, "mutual", 1)
     gains = [
         duration(2048, auth, hops) - duration(1024, auth, hops)
@@ -81,6 +84,8 @@ def measure(laboratory: Laboratory) -> Values:
         "energy.rsa": energy(full),
         "energy.ecc": energy(ecc("secp256r1")),
         "energy.ecc.192": energy(ecc("secp192r1")),
+        "energy.rsa.no-radio": without_radio(full),
+        "energy.ecc.no-radio": without_radio(ecc("secp256r1")),
         "energy.tpm": energy(full, "tpm_") / energy(full, "cpu_"),
         "loss.completed": opal.completed(laboratory, lossy()),
         "loss.duration": grown("duration_s"),
@@ -93,9 +98,7 @@ def draw(laboratory: Laboratory, folder: Path) -> list[Path]:
     """Draws Fig. 6, and what uses the energy."""
     from slowhand.papers.kothmayr2013 import figures
 
-    durations = {
-        where: opal.mean(laboratory, rsa(*where), "duration_s") for where in FIGURE
-    }
+    durations = {where: opal.mean(laboratory, rsa(*where), "duration_s") for where in FIGURE}
     handshakes = {
         f"RSA-{bits}\n{'both ends' if auth == 'mutual' else 'server'}": rsa(bits, auth, hops)
         for bits, auth, hops in SINGLE_HOP

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from slowhand.api import Setting
 from slowhand.estimate import Estimate
-from slowhand.papers.points import Laboratory, Point
+from slowhand.papers.points import Laboratory, Point, Settings
 
 SCENARIO = "opal.toml"
 
@@ -12,31 +12,27 @@ PSK = "TLS_PSK_WITH_AES_128_CCM_8"
 ECC = "TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA"
 
 
-def point(hops: int = 1, **session: Setting) -> Point:
+def point(hops: int = 1, /, **session: Setting) -> Point:
     """A handshake over this many hops, with keys of `[session]` replaced."""
-    return _point({f"session.{key}": value for key, value in session.items()}, hops)
+    return _point(hops, session, {})
 
 
-def unhurried(hops: int, **session: Setting) -> Point:
+def unhurried(hops: int, /, **session: Setting) -> Point:
     """The same with a client that computes in no time."""
-    settings = {f"session.{key}": value for key, value in session.items()}
-    return _point({**settings, "client.compute_factor": 0}, hops)
+    return _point(hops, session, {"client.compute_factor": 0})
 
 
-def lossy(loss: float, spread: str, **session: Setting) -> Point:
+def lossy(loss: float, spread: str, /, **session: Setting) -> Point:
     """A handshake over one hop on which fragments are lost.
 
     With `spread` of "flight" a loss takes the rest of the flight with it, the paper's model.
     """
-    settings = {f"session.{key}": value for key, value in session.items()}
-    losses: dict[str, Setting] = {"lowpan.fragment_loss": loss, "lowpan.loss_spread": spread}
-    return _point({**settings, **losses}, 1)
+    return _point(1, session, {"lowpan.fragment_loss": loss, "lowpan.loss_spread": spread})
 
 
-def dropping(frames: tuple[int, ...], **session: Setting) -> Point:
+def dropping(frames: tuple[int, ...], /, **session: Setting) -> Point:
     """A handshake over one hop without these frames, counted from 1 in both directions."""
-    settings = {f"session.{key}": value for key, value in session.items()}
-    return _point({**settings, "lowpan.dropped_frames": list(frames)}, 1)
+    return _point(1, session, {"lowpan.dropped_frames": list(frames)})
 
 
 def mean(laboratory: Laboratory, at: Point, column: str) -> Estimate:
@@ -51,7 +47,6 @@ def completed(laboratory: Laboratory, at: Point) -> Estimate:
     return Estimate(100 * laboratory.measure(at).completed)
 
 
-def _point(settings: dict[str, Setting], hops: int) -> Point:
-    return Point.of(
-        SCENARIO, {"network.topology": {"kind": "line", "hops": hops}, **settings}
-    )
+def _point(hops: int, session: Settings, others: Settings) -> Point:
+    settings: dict[str, Setting] = {"network.topology": {"kind": "line", "hops": hops}, **others}
+    return Point.of(SCENARIO, settings | {f"session.{key}": session[key] for key in session})
