@@ -20,7 +20,7 @@ WIDTH = 0.7
 """Of a bar."""
 
 REPORTED = (
-    ("RSA-2048\nboth ends", "488 mJ reported", 488.0),
+    ("RSA-2048\nboth ends", "488 mJ", 488.0),
     ("secp256r1\nboth ends", "100 mJ", 100.0),
 )
 
@@ -60,6 +60,7 @@ def keys(
         energy.set_xticks(range(len(names)), names, fontsize=8)
         energy.grid(axis="x", visible=False)
         energy.set_ylabel("energy of the client [mJ]")
+        sheet.note(energy, "stars: reported")
         energy.set_title("(b) energy, one hop")
         energy.legend(loc="upper right")
         energy.set_ylim(0, 1.25 * max(bottoms))
@@ -82,7 +83,8 @@ def fragments(
     with plot.sheet(3, title=title) as sheet:
         for axes, (spread, heading) in zip(sheet.axes, PANELS.items(), strict=False):
             curves = {
-                f"{loss:.0%}": [durations[spread, loss, mtu] for mtu in mtus] for loss in losses
+                f"{100 * loss:g} %": [durations[spread, loss, mtu] for mtu in mtus]
+                for loss in losses
             }
             sheet.curves(axes, mtus, curves)
             axes.set_ylabel("handshake [s]")
@@ -92,7 +94,8 @@ def fragments(
             axes.set_title(heading)
         sheet.curves(sheet.axes[2], mtus, {"no loss": [frames[mtu] for mtu in mtus]})
         sheet.axes[2].set_ylabel("frames of a handshake")
-        sheet.axes[2].set_ylim(0, None)
+        sheet.axes[2].set_ylim(0, 60)
+        sheet.note(sheet.axes[2], "dotted: the paper's best")
         sheet.axes[2].set_title("(c) frames")
         for axes in sheet.axes:
             axes.set_xscale("log")
@@ -100,7 +103,6 @@ def fragments(
             axes.minorticks_off()
             axes.set_xlabel("MTU of the handshake [octets]")
             axes.axvline(512, color=plot.GREY, linestyle=":", linewidth=1)
-            sheet.note(axes, "dotted: the paper's best")
         return sheet.save(folder, "fig7")
 
 
