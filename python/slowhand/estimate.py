@@ -29,6 +29,10 @@ class Estimate:
         """The interval, where there is one."""
         return (self.mean - self.half, self.mean + self.half) if self.half else None
 
+    def __sub__(self, other: Estimate) -> Estimate:
+        """The difference of independent means."""
+        return Estimate(self.mean - other.mean, math.hypot(self.half, other.half))
+
     def __truediv__(self, other: Estimate) -> Estimate:
         """The ratio of independent means; relative errors add up in quadrature (first order)."""
         ratio = self.mean / other.mean

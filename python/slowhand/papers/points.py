@@ -76,6 +76,7 @@ COLUMNS = (
     "datagrams_lost",
     "retransmissions_needed",
     "retransmissions_spurious",
+    "energy_client_tpm_mj",
 )
 """What is kept of a record."""
 

@@ -103,7 +103,8 @@ def _ours(row: Row) -> str:
     mean, half = row.ours.mean, row.ours.half
     if not half:
         return f"{mean:.5g}"
-    decimals = max(0, 1 - math.floor(math.log10(half)))
+    digits = 4 - math.floor(math.log10(abs(mean) or 1))  # more than five would not fit the column
+    decimals = max(0, min(1 - math.floor(math.log10(half)), digits))
     return f"{mean:.{decimals}f} ± {half:.{decimals}f}"
 
 

@@ -2,7 +2,7 @@
 
 use super::Config;
 use crate::address::{Host, NodeId};
-use crate::clock::Instant;
+use crate::clock::{Duration, Instant};
 use crate::radio::DatagramId;
 use crate::random::{Probability, Stream, Streams};
 use std::collections::VecDeque;
@@ -14,8 +14,8 @@ pub enum LossSpread {
     #[default]
     Fragment,
     /// All that follows it of its flight: of its own datagram at this hop, and the datagrams that the same host gave to
-    /// the network at the same instant after it (the loss model of Kothmayr et al. 2013, section 5.2). In their field a
-    /// flight is what an end of a handshake sends at once.
+    /// the network after it, without a pause of more than 50 ms (the loss model of Kothmayr et al. 2013, section 5.2). In
+    /// their field a flight is what an end of a handshake sends at once.
     Flight,
 }
 
@@ -37,12 +37,18 @@ pub(super) struct Losses {
 /// How many datagrams are remembered with their flights (assumed; of older ones nothing is on its way any more).
 const REMEMBERED: usize = 1024;
 
+/// The longest that a host computes between two datagrams of a flight (assumed): a device encrypts its Finished after the
+/// rest has left, and a round trip takes longer.
+const PAUSE: Duration = Duration::from_millis(50);
+
 /// A datagram of a flight.
 #[derive(Clone, Copy, Debug)]
 struct Member {
     datagram: DatagramId,
     origin: Host,
     sent: Instant,
+    /// When the first of its flight was sent.
+    flight: Instant,
     fate: Fate,
 }
 
@@ -70,13 +76,15 @@ impl Losses {
     /// A host gives a datagram to the network.
     pub(super) fn sent(&mut self, now: Instant, origin: Host, datagram: DatagramId) {
         let Some(flights) = &mut self.flights else { return };
-        let is_before = |member: &&Member| (member.origin, member.sent) == (origin, now);
-        let is_whole = flights.iter().rev().find(is_before).is_none_or(|before| before.fate == Fate::Whole);
+        let is_before = |member: &&Member| member.origin == origin && now.since(member.sent) <= PAUSE;
+        let before = flights.iter().rev().find(is_before).copied();
         if flights.len() == REMEMBERED {
             flights.pop_front();
         }
+        let is_whole = before.is_none_or(|before| before.fate == Fate::Whole);
         let fate = if is_whole { Fate::Whole } else { Fate::Gone };
-        flights.push_back(Member { datagram, origin, sent: now, fate });
+        let flight = before.map_or(now, |before| before.flight);
+        flights.push_back(Member { datagram, origin, sent: now, flight, fate });
     }
 
     /// Whether the next frame, which `node` sends, is dropped.
@@ -86,10 +94,11 @@ impl Losses {
         let dropped = self.random[node.index()].happens(self.probability) || chosen;
         let Some(flights) = &mut self.flights else { return dropped };
         let Some(index) = flights.iter().rposition(|member| member.datagram == datagram) else { return dropped };
-        let Member { origin, sent, fate, .. } = flights[index];
+        let Member { origin, flight, fate, .. } = flights[index];
         if dropped && fate == Fate::Whole {
             flights[index].fate = Fate::CutAt(node);
-            let later = flights.range_mut(index + 1..).filter(|member| (member.origin, member.sent) == (origin, sent));
+            let later =
+                flights.range_mut(index + 1..).filter(|member| (member.origin, member.flight) == (origin, flight));
             later.for_each(|member| member.fate = Fate::Gone);
         }
         dropped || fate == Fate::CutAt(node) || fate == Fate::Gone

@@ -2,6 +2,7 @@
 
 use super::harness::*;
 use slowhand_net::address::{Host, NodeId};
+use slowhand_net::clock::{Duration, Instant};
 use slowhand_net::network::{Config, Fragments, LossSpread};
 
 /// Three datagrams at once from node 2 to the root, of 3 fragments on each of two hops, and one a minute later.
@@ -34,4 +35,17 @@ fn a_loss_on_the_second_hop_spreads_too() {
     assert_eq!(delivered(LossSpread::Flight, Fragments::Reassembled, 10).0, [3]);
     assert_eq!(delivered(LossSpread::Fragment, Fragments::Reassembled, 10).0, [1, 2, 3]);
     assert_eq!(delivered(LossSpread::Flight, Fragments::Reassembled, 13).0, [0, 3]);
+}
+
+/// Between the second and the third datagram the host computes: up to 50 ms are no end of a flight.
+#[test]
+fn a_flight_ends_with_a_pause() {
+    for (pause, arrived) in [(50, vec![3]), (51, vec![2, 3])] {
+        let third = Instant::ZERO + Duration::from_millis(40 + pause);
+        let times = [Instant::ZERO, Instant::ZERO + Duration::from_millis(40), third, seconds(60)];
+        let flight = times.map(|at| (at, Host::Node(NodeId(2)), Host::Node(NodeId::ROOT), 200));
+        let config = Config { loss_spread: LossSpread::Flight, dropped_frames: vec![1], ..Config::default() };
+        let fates = run(&mut tsch(2, 1.0, config, 1), &flight, seconds(200), &mut Air::default());
+        assert_eq!(fates.delivered.into_keys().collect::<Vec<_>>(), arrived, "{pause} ms");
+    }
 }

@@ -1,0 +1,57 @@
+"""Section 5.2: the server's last flight is lost, and the client repeats its own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from slowhand.api import Setting
+from slowhand.estimate import Estimate
+from slowhand.papers.kothmayr2013 import opal
+from slowhand.papers.part import Values
+from slowhand.papers.points import Laboratory, Point
+
+LAST_FLIGHT = {"rsa": (36, 37), "psk": (10,), "tinydtls": (10, 11)}
+"""The frames of the server's ChangeCipherSpec and Finished, the last ones of a handshake."""
+
+SESSIONS: dict[str, dict[str, Setting]] = {
+    "rsa": {"stack": "mbedtls"},
+    "psk": {"stack": "mbedtls", "suite": opal.PSK},
+    "tinydtls": {"stack": "tinydtls", "suite": opal.PSK},
+}
+
+
+def points() -> list[Point]:
+    """What is to be run."""
+    return [whole("rsa"), *(without_last_flight(handshake) for handshake in LAST_FLIGHT)]
+
+
+def whole(handshake: str) -> Point:
+    """A handshake that loses nothing."""
+    return opal.point(**SESSIONS[handshake])
+
+
+def without_last_flight(handshake: str) -> Point:
+    """The same when the server's last flight is lost once."""
+    return opal.dropping(LAST_FLIGHT[handshake], **SESSIONS[handshake])
+
+
+def measure(laboratory: Laboratory) -> Values:
+    """What comes out here for the rows of this part."""
+
+    def completed(handshake: str) -> Estimate:
+        return opal.completed(laboratory, without_last_flight(handshake))
+
+    def duration(at: Point) -> Estimate:
+        return opal.mean(laboratory, at, "duration_s")
+
+    return {
+        "dtls12": completed("rsa"),
+        "dtls12.psk": completed("psk"),
+        "dtls12.longer": duration(without_last_flight("rsa")) - duration(whole("rsa")),
+        "dtls10.psk": completed("tinydtls"),
+    }
+
+
+def draw(laboratory: Laboratory, folder: Path) -> list[Path]:
+    """Draws nothing: there are no curves."""
+    return []

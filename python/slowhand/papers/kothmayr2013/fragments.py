@@ -1,0 +1,86 @@
+"""Section 5.2, Fig. 7: the MTU of the handshake where fragments are lost."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+
+from slowhand.estimate import Estimate, mean_of
+from slowhand.papers.kothmayr2013 import opal
+from slowhand.papers.part import Values
+from slowhand.papers.points import Laboratory, Point
+
+MTUS = (192, 256, 384, 512, 768, 1024, 1232)
+"""Octets of a datagram: from what a ClientHello takes to what a packet of 1280 octets holds."""
+
+LOSSES = (0.01, 0.02, 0.05)
+SPREADS = ("flight", "fragment")
+"""What a lost fragment takes with it: the rest of its flight, as in the paper, or nothing."""
+
+BEST = 512
+"""The paper's."""
+
+FIGURE = list(itertools.product(SPREADS, LOSSES, MTUS))
+
+
+def points() -> list[Point]:
+    """What is to be run."""
+    return [point(*where) for where in FIGURE] + [whole(mtu) for mtu in MTUS]
+
+
+def point(spread: str, loss: float, mtu: int) -> Point:
+    """A point of Fig. 7."""
+    return opal.lossy(loss, spread, mtu=mtu)
+
+
+def whole(mtu: int) -> Point:
+    """The same where nothing is lost."""
+    return opal.point(mtu=mtu)
+
+
+def measure(laboratory: Laboratory) -> Values:
+    """What comes out here for the rows of this part."""
+    flight, single = (relative(laboratory, spread) for spread in SPREADS)
+    untouched = laboratory.measure(point("flight", 0.02, BEST)).samples["datagrams_lost"]
+    return {
+        "best": _least(flight),
+        "512": flight[BEST],
+        "192": flight[MTUS[0]],
+        "single.best": _least(single),
+        "single.512": single[BEST],
+        "single.192": single[MTUS[0]],
+        "single.1232": single[MTUS[-1]],
+        "undisturbed": Estimate.of([100.0 * (lost == 0) for lost in untouched[0]]),
+    }
+
+
+def relative(laboratory: Laboratory, spread: str) -> dict[int, Estimate]:
+    """By MTU: the duration divided by that of the best MTU, as a mean over the loss rates.
+
+    The best MTU is the one for which the mean is least.
+    """
+
+    def duration(loss: float, mtu: int) -> Estimate:
+        return opal.mean(laboratory, point(spread, loss, mtu), "duration_s")
+
+    def over(reference: int) -> dict[int, Estimate]:
+        return {
+            mtu: mean_of([duration(loss, mtu) / duration(loss, reference) for loss in LOSSES])
+            for mtu in MTUS
+        }
+
+    by_mtu = over(BEST)
+    return over(min(MTUS, key=lambda mtu: by_mtu[mtu].mean))
+
+
+def draw(laboratory: Laboratory, folder: Path) -> list[Path]:
+    """Draws Fig. 7."""
+    from slowhand.papers.kothmayr2013 import figures
+
+    durations = {where: opal.mean(laboratory, point(*where), "duration_s") for where in FIGURE}
+    frames = {mtu: opal.mean(laboratory, whole(mtu), "frames") for mtu in MTUS}
+    return figures.fragments(durations, frames, folder)
+
+
+def _least(by_mtu: dict[int, Estimate]) -> Estimate:
+    return Estimate(min(by_mtu, key=lambda mtu: by_mtu[mtu].mean))

@@ -1,0 +1,107 @@
+"""Section 5.2, Fig. 6, and sections 5.4 and 7: duration and energy by key and authentication."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+
+from slowhand.estimate import Estimate
+from slowhand.papers.kothmayr2013 import opal
+from slowhand.papers.part import Values
+from slowhand.papers.points import Laboratory, Point
+
+BITS = (1024, 2048)
+TOO_LONG = 3072
+"""A key for which a TPM has no room; over one hop only."""
+
+AUTHENTICATIONS = ("mutual", "server")
+HOPS = (1, 2, 3, 4)
+CURVES = ("secp192r1", "secp256r1")
+LOSS = 0.02
+
+FIGURE = list(itertools.product(BITS, AUTHENTICATIONS, HOPS))
+SINGLE_HOP = [(bits, auth, 1) for bits in (*BITS, TOO_LONG) for auth in AUTHENTICATIONS]
+
+
+def points() -> list[Point]:
+    """What is to be run."""
+    return [
+        *(rsa(*where) for where in FIGURE + SINGLE_HOP),
+        *(ecc(curve) for curve in CURVES),
+        lossy(),
+    ]
+
+
+def rsa(bits: int, auth: str, hops: int) -> Point:
+    """A point of Fig. 6."""
+    return opal.point(hops, rsa_bits=bits, auth=auth)
+
+
+def ecc(curve: str) -> Point:
+    """A handshake with elliptic curves, all in software."""
+    return opal.point(suite=opal.ECC, curve=curve)
+
+
+def lossy() -> Point:
+    """RSA-2048 at both ends, where fragments are lost."""
+    return opal.lossy(LOSS, "flight", rsa_bits=2048, auth="mutual")
+
+
+def measure(laboratory: Laboratory) -> Values:
+    """What comes out here for the rows of this part."""
+
+    def duration(bits: int, auth: str, hops: int = 1) -> Estimate:
+        return opal.mean(laboratory, rsa(bits, auth, hops), "duration_s")
+
+    def saved(bits: int, hops: int) -> Estimate:
+        return duration(bits, "mutual", hops) - duration(bits, "server", hops)
+
+    def grown(column: str) -> Estimate:
+        whole = opal.mean(laboratory, rsa(2048, "mutual", 1), column)
+        return opal.mean(laboratory, lossy(), column) / whole
+
+    def energy(at: Point, of: str = "") -> Estimate:
+        return opal.mean(laboratory, at, f"energy_client_{of}mj")
+
+    def without_radio(at: Point) -> Estimate:
+        return energy(at) - energy(at, "tx_") - energy(at, "rx_") - energy(at, "listen_")
+
+    full = rsa(2048, "mutual", 1)
+    gains = [
+        duration(2048, auth, hops) - duration(1024, auth, hops)
+        for auth in AUTHENTICATIONS
+        for hops in HOPS
+    ]
+    return {
+        "saved.1": saved(2048, 1),
+        "saved.4": saved(2048, 4),
+        "saved.1024": saved(1024, 1),
+        "smaller": min(gains, key=lambda gain: gain.mean),
+        "mutual.1024": duration(1024, "mutual"),
+        "mutual.2048": duration(2048, "mutual"),
+        "mutual.2048.4": duration(2048, "mutual", 4),
+        "mutual.3072": duration(TOO_LONG, "mutual"),
+        "energy.rsa": energy(full),
+        "energy.ecc": energy(ecc("secp256r1")),
+        "energy.ecc.192": energy(ecc("secp192r1")),
+        "energy.rsa.no-radio": without_radio(full),
+        "energy.ecc.no-radio": without_radio(ecc("secp256r1")),
+        "energy.tpm": energy(full, "tpm_") / energy(full, "cpu_"),
+        "loss.completed": opal.completed(laboratory, lossy()),
+        "loss.duration": grown("duration_s"),
+        "loss.tpm": grown("energy_client_tpm_mj") / Estimate(0.01),
+        "loss.energy": grown("energy_client_mj"),
+    }
+
+
+def draw(laboratory: Laboratory, folder: Path) -> list[Path]:
+    """Draws Fig. 6, and what uses the energy."""
+    from slowhand.papers.kothmayr2013 import figures
+
+    durations = {where: opal.mean(laboratory, rsa(*where), "duration_s") for where in FIGURE}
+    handshakes = {
+        f"RSA-{bits}\n{'both ends' if auth == 'mutual' else 'server'}": rsa(bits, auth, hops)
+        for bits, auth, hops in SINGLE_HOP
+    } | {f"{curve}\nboth ends": ecc(curve) for curve in CURVES}
+    energies = {name: laboratory.measure(at) for name, at in handshakes.items()}
+    return figures.keys(durations, energies, folder)
