@@ -1,13 +1,13 @@
-"""Measures what the gateway gains, for docs/gateway.md: its tables, and docs/gateway.png and .svg.
+"""Measures what the gateway gains, for docs/gateway.md: its tables, and docs/gateway.png.
 
-Run it when results have changed: .venv/bin/python docs/gateway.py. It takes about a minute.
+Run it when results have changed: .venv/bin/python docs/gateway.py. It takes some minutes.
 """
 
 from __future__ import annotations
 
-import re
 import statistics
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,7 +19,13 @@ ROOT = Path(__file__).resolve().parent.parent
 SCENARIO = ROOT / "scenarios" / "gateway.toml"
 COUNT = 1000
 HOPS = (1, 2, 3, 4)
-LOSSES = (0.0, 0.05)
+
+CONDITIONS: dict[str, dict[str, Setting]] = {
+    "no loss": {},
+    "5 % of frames": {"network.link_pdr": 0.95},
+    "5 % of fragments": {"lowpan.fragment_loss": 0.05},
+}
+"""Frames are repeated by the link layer, and fragments by nobody below DTLS and TCP."""
 
 DTLS: dict[str, Setting] = {"session.protocol": "dtls1.2"}
 TLS: dict[str, Setting] = {"session.protocol": "tls1.2"}
@@ -38,25 +44,25 @@ COLUMNS = {
     "energy [mJ]": "energy_client_mj",
     "needed": "retransmissions_needed",
     "spurious": "retransmissions_spurious",
-    "by the server": "retransmissions_spurious_server",
+    "of these the server's": "retransmissions_spurious_server",
 }
 
 
 @dataclass(frozen=True)
 class Measured:
-    """A variant over some hops under some loss."""
+    """A variant over some hops under a condition."""
 
     values: dict[str, Estimate]
     completed: frozenset[int]
     """The seeds of the handshakes that completed."""
 
 
-def measure(variant: str, hops: int, loss: float, count: int = COUNT) -> Measured:
+def measure(variant: str, hops: int, condition: str, count: int = COUNT) -> Measured:
     """Runs `count` handshakes."""
     settings: dict[str, Setting] = {
         **VARIANTS[variant],
+        **CONDITIONS[condition],
         "network.topology": {"kind": "line", "hops": hops},
-        "lowpan.fragment_loss": loss,
     }
     run = Run(Scenario(SCENARIO, settings), count=count, seed=1)
     while not run.wait(0.1)[1]:
@@ -73,31 +79,31 @@ def measure(variant: str, hops: int, loss: float, count: int = COUNT) -> Measure
 def main(folder: Path) -> None:
     """Writes the tables and the picture."""
     measured = {
-        (variant, hops, loss): measure(variant, hops, loss)
-        for loss in LOSSES
+        (variant, hops, condition): measure(variant, hops, condition)
+        for condition in CONDITIONS
         for hops in HOPS
         for variant in VARIANTS
     }
     text = (ROOT / "docs" / "gateway.md").read_text()
-    for loss in LOSSES:
-        name = f"{loss:.0%}".replace("%", " %")
-        block = re.compile(rf"(?<=<!-- table {name} -->\n).*?(?=<!-- end -->)", re.DOTALL)
-        text, found = block.subn(lambda _, loss=loss: table(measured, loss), text)  # type: ignore[misc]
-        assert found == 1, f"docs/gateway.md has lost its table for {name}"
+    for condition in CONDITIONS:
+        begin, end = f"<!-- table: {condition} -->\n", "<!-- end -->"
+        before, found, after = text.partition(begin)
+        assert found, f"docs/gateway.md has lost its table: {condition}"
+        text = before + begin + table(measured, condition) + end + after.partition(end)[2]
     (folder / "docs").mkdir(exist_ok=True)
     (folder / "docs" / "gateway.md").write_text(text)
     draw(measured, folder / "docs")
 
 
-def table(measured: dict[tuple[str, int, float], Measured], loss: float) -> str:
-    """The table of a loss rate."""
+def table(measured: Mapping[tuple[str, int, str], Measured], condition: str) -> str:
+    """The table of a condition."""
     lines = [
         "| hops | | " + " | ".join(COLUMNS) + " |",
         "| ---: | :--- | " + " | ".join("---:" for _ in COLUMNS) + " |",
     ]
     for hops in HOPS:
         for variant in VARIANTS:
-            values = measured[variant, hops, loss].values
+            values = measured[variant, hops, condition].values
             cells = [number(values[column]) for column in COLUMNS.values()]
             lines.append(f"| {hops} | {variant} | " + " | ".join(cells) + " |")
     return "\n".join(lines) + "\n"
@@ -109,30 +115,32 @@ def number(estimate: Estimate) -> str:
     return f"{estimate.mean:,.{digits}f}"
 
 
-def draw(measured: dict[tuple[str, int, float], Measured], folder: Path) -> None:
-    """Spurious retransmissions and durations, by hops."""
-    with plot.sheet(3, title="What the gateway gains: three hops of help for either end") as sheet:
-        spurious, duration, energy = sheet.axes
+def draw(measured: Mapping[tuple[str, int, str], Measured], folder: Path) -> None:
+    """Spurious retransmissions, bytes and durations, by hops."""
+    with plot.sheet(3, title="What the gateway gains where frames are lost or not") as sheet:
+        spurious, octets, duration = sheet.axes
         for axes, column in (
             (spurious, "retransmissions_spurious"),
-            (duration, "median"),
-            (energy, "energy_client_mj"),
+            (octets, "bytes_phy"),
+            (duration, "duration_s"),
         ):
-            for loss in LOSSES:
+            for condition, dashed in (("no loss", False), ("5 % of frames", True)):
                 curves = {
-                    variant: [measured[variant, hops, loss].values[column] for hops in HOPS]
+                    variant: [measured[variant, hops, condition].values[column] for hops in HOPS]
                     for variant in VARIANTS
                 }
-                sheet.curves(axes, HOPS, curves, dashed=loss > 0)
+                sheet.curves(axes, HOPS, curves, dashed=dashed)
             axes.set_xticks(HOPS)
-            axes.set_xlabel("hops; solid: no loss, dashed: 5 % of fragments")
+            axes.set_xlabel("hops; solid: no loss, dashed: 5 % of frames lost")
             axes.set_ylim(0, None)
         spurious.set_title("(a) spurious retransmissions")
-        duration.set_title("(b) duration, median")
-        energy.set_title("(c) energy of the client, mean")
+        octets.set_title("(b) octets on the air")
+        duration.set_title("(c) duration")
+        octets.set_ylabel("PSDU octets [B]")
         duration.set_ylabel("handshake [s]")
-        energy.set_ylabel("energy [mJ]")
-        sheet.save(folder, "gateway")
+        for drawn in sheet.save(folder, "gateway"):
+            if drawn.suffix == ".svg":
+                drawn.unlink()
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 //! Whole worlds: real libraries across the emulated network.
 
 mod fragments;
+mod gateway;
 mod losses;
 mod reproducible;
 mod sizes;

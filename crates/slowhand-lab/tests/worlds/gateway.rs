@@ -1,0 +1,67 @@
+//! What the border router gains, with unmodified libraries at both ends.
+
+use crate::Path;
+use slowhand_lab::plan::Plan;
+use slowhand_lab::record::{Outcome, Record};
+use slowhand_lab::scenario::{Override, Scenario};
+
+const SEEDS: u64 = 10;
+
+/// The example's handshakes with these changes.
+fn run(hops: u16, changes: &[&str]) -> Vec<Record> {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/gateway.toml");
+    let topology = format!("network.topology={{ kind = \"line\", hops = {hops} }}");
+    let changes = [&[topology.as_str()], changes].concat();
+    let changes: Vec<Override> = changes.iter().map(|change| change.parse().unwrap()).collect();
+    let plan = Plan::new(&Scenario::load(&file, &changes).unwrap_or_else(|error| panic!("{error}"))).unwrap();
+    (1..=SEEDS).flat_map(|seed| plan.run(seed, &mut ())).collect()
+}
+
+fn sum(records: &[Record], value: impl Fn(&Record) -> u64) -> u64 {
+    records.iter().map(value).sum()
+}
+
+fn all_completed(records: &[Record]) -> bool {
+    records.iter().all(|record| record.outcome == Outcome::Completed)
+}
+
+#[test]
+fn an_impatient_servers_flights_are_held_back() {
+    let suppression = "gateway.suppress_spurious_flights=true";
+    for delivery in ["network.link_pdr=1.0", "network.link_pdr=0.95"] {
+        for hops in 1..=4 {
+            let (plain, held) = (run(hops, &[delivery]), run(hops, &[delivery, suppression]));
+            assert!(all_completed(&plain) && all_completed(&held), "{hops} hops, {delivery}");
+            let [before, after] = [&plain, &held].map(|records| sum(records, |r| r.retransmissions_spurious));
+            assert!(before >= 2 * SEEDS && 20 * after <= before, "{hops} hops, {delivery}: {before}, then {after}");
+            assert!(sum(&held, |r| r.bytes_phy) < sum(&plain, |r| r.bytes_phy) / 2, "{hops} hops, {delivery}");
+            // What is held back has a name of its own among the losses.
+            assert!(held.iter().all(|record| record.lost_because.contains_key("suppressed")));
+        }
+    }
+}
+
+#[test]
+fn what_the_mesh_lost_comes_through() {
+    // The frames of flight 4, one after the other: eight fragments behind two ClientHellos of two and a HelloVerifyRequest.
+    for frame in 6..=13 {
+        let dropped = format!("lowpan.dropped_frames=[{frame}]");
+        let held = run(1, &[&dropped, "gateway.suppress_spurious_flights=true"]);
+        assert!(all_completed(&held), "frame {frame}");
+        assert_eq!(sum(&held, |r| r.retransmissions_spurious_server), 0, "frame {frame}");
+    }
+}
+
+#[test]
+fn the_proxy_spares_tls_the_servers_timer() {
+    let tls = "session.protocol=tls1.2";
+    for hops in 1..=4 {
+        let (plain, split) = (run(hops, &[tls]), run(hops, &[tls, "gateway.tcp_proxy=true"]));
+        assert!(all_completed(&plain) && all_completed(&split), "{hops} hops");
+        let [before, after] = [&plain, &split].map(|records| sum(records, |r| r.retransmissions_spurious_server));
+        assert!(before > 0 && after == 0, "{hops} hops: {before}, then {after}");
+        assert!(sum(&split, |r| r.bytes_phy) < sum(&plain, |r| r.bytes_phy), "{hops} hops");
+        let seconds = |records: &[Record]| records.iter().filter_map(|r| r.duration_s).sum::<f64>();
+        assert!(seconds(&split) < seconds(&plain), "{hops} hops");
+    }
+}
