@@ -46,6 +46,8 @@ COLUMNS = {
     "spurious": "retransmissions_spurious",
     "of these the server's": "retransmissions_spurious_server",
 }
+LOST = "failed, but not without"
+"""Handshakes that complete without the border router's help and not with it."""
 
 
 @dataclass(frozen=True)
@@ -98,13 +100,16 @@ def main(folder: Path) -> None:
 def table(measured: Mapping[tuple[str, int, str], Measured], condition: str) -> str:
     """The table of a condition."""
     lines = [
-        "| hops | | " + " | ".join(COLUMNS) + " |",
-        "| ---: | :--- | " + " | ".join("---:" for _ in COLUMNS) + " |",
+        "| hops | | " + " | ".join([*COLUMNS, LOST]) + " |",
+        "| ---: | :--- | " + " | ".join("---:" for _ in [*COLUMNS, LOST]) + " |",
     ]
     for hops in HOPS:
         for variant in VARIANTS:
             values = measured[variant, hops, condition].values
             cells = [number(values[column]) for column in COLUMNS.values()]
+            without = measured[variant.split(",")[0], hops, condition]
+            lost = without.completed - measured[variant, hops, condition].completed
+            cells.append(str(len(lost)) if "," in variant else "")
             lines.append(f"| {hops} | {variant} | " + " | ".join(cells) + " |")
     return "\n".join(lines) + "\n"
 

@@ -82,6 +82,9 @@ pub enum PlanError {
     /// A slot length without a template and without a timing of its own.
     #[error("mac.timing: missing, allowed: a table, or mac.slot_ms of 10 or 20")]
     Timing,
+    /// TCP cannot be as it is wanted.
+    #[error("transport: {0}")]
+    Transport(#[from] tcp::ConfigError),
     /// A node has no way to the root.
     #[error("network.topology: {0}")]
     Unreachable(#[from] Unreachable),
@@ -134,6 +137,9 @@ impl Plan {
             devices: [&scenario.client_device, &scenario.server_device].map(Arc::clone),
             compute_factors: [scenario.client.compute_factor.get(), 1.0],
         };
+        for transport in plan.transports.iter().flatten() {
+            transport.tcp.validate()?;
+        }
         if let MacPlan::Beacon { config, parents } = &plan.mac {
             let streams = Streams::new(0);
             Beacon::new(config.clone(), plan.links(&streams), parents, &streams)?;

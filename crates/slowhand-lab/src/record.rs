@@ -93,9 +93,9 @@ pub struct Record {
     pub retransmissions_spurious: u64,
     /// Those of them that the server sent, or a proxy in its name.
     pub retransmissions_spurious_server: u64,
-    /// Datagrams that the network lost.
+    /// Datagrams that the network lost, those of a proxy among them; not those that the border router held back for good.
     pub datagrams_lost: u64,
-    /// How many of them were lost by what; the reasons are those of [`DropReason`](slowhand_net::radio::DropReason::name).
+    /// How many were lost by what, and held back; the reasons are those of [`DropReason`](slowhand_net::radio::DropReason::name).
     pub lost_because: BTreeMap<&'static str, u64>,
     /// How long the client computed, in seconds.
     pub compute_client_s: f64,

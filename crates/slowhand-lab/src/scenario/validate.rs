@@ -293,7 +293,8 @@ fn ends(scenario: &Scenario, routes: &Routes, document: &Document) -> Result<(),
             let allowed = format!("\"internet\" or a node of the network, 0 to {last}");
             return Err(document.blame("server.at", node.to_string(), allowed));
         }
-        for key in ["server.internet_delay_ms", "server.internet_jitter_ms", "server.internet_loss"] {
+        for key in ["delay_ms", "jitter_ms", "loss", "dropped"].map(|key| format!("server.internet_{key}")) {
+            let key = key.as_str();
             if document.has(key) {
                 let found = format!("a path through the Internet to a server at node {node}");
                 return Err(document.blame(key, found, "this key with server.at = \"internet\" only"));

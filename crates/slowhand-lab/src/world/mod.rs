@@ -260,7 +260,8 @@ impl<'a, M: Mac> World<'a, M> {
                 }
                 Event::Taken { datagram, .. } => self.ledger.arrived(datagram),
                 Event::Originated { datagram, packet } => {
-                    if let Some(end) = self.sender(&packet) {
+                    let sender = self.sender(&packet).filter(|end| self.handshakes[end / 2].over.is_none());
+                    if let Some(end) = sender {
                         self.ledger.originated(datagram, end, packet.segment);
                     }
                 }
@@ -447,6 +448,7 @@ impl<'a, M: Mac> World<'a, M> {
         let [of_client, of_server] = self.ledger.retransmissions(number);
         let repetitions = of_client + of_server;
         let losses = self.ledger.losses(number);
+        let suppressed = DropReason::Suppressed.name();
         Record {
             seed: self.seed,
             client: client.0,
@@ -463,7 +465,7 @@ impl<'a, M: Mac> World<'a, M> {
             retransmissions_needed: repetitions.needed,
             retransmissions_spurious: repetitions.spurious,
             retransmissions_spurious_server: of_server.spurious,
-            datagrams_lost: losses.values().sum(),
+            datagrams_lost: losses.iter().filter(|(reason, _)| **reason != suppressed).map(|(_, count)| count).sum(),
             lost_because: losses,
             compute_client_s: end.computed[0].as_secs_f64(),
             compute_server_s: end.computed[1].as_secs_f64(),

@@ -10,7 +10,7 @@ use crate::record::Outcome;
 use slowhand_net::address::Host;
 use slowhand_net::clock::Instant;
 use slowhand_net::ip::{Ecn, Endpoint, TcpPacket};
-use slowhand_net::radio::{DropReason, Mac};
+use slowhand_net::radio::{DropReason, Mac, NO_DATAGRAM};
 use slowhand_net::transport::tcp::{Connection, ConnectionError, Segment, SeqNumber, State};
 use std::collections::VecDeque;
 use std::net::Ipv6Addr;
@@ -39,7 +39,7 @@ impl Stream {
             None => Connection::listen(config, local, initial),
         };
         Self {
-            // The plan has checked it.
+            // `Plan::new` has checked it.
             connection: connection.expect("a checked configuration of TCP"),
             waits_while_computing: transport.waits_while_computing,
             unwritten: VecDeque::new(),
@@ -110,9 +110,8 @@ impl<M: Mac> World<'_, M> {
     /// A timer of TCP fires.
     pub(super) fn time_out_stream(&mut self, now: Instant, end: usize) {
         let busy_until = self.computers[self.ends[end].computer].busy_until;
-        let is_over = self.handshakes[end / 2].over.is_some();
         let Some(stream) = &mut self.ends[end].stream else { return };
-        if stream.timer != Some(now) || is_over {
+        if stream.timer != Some(now) {
             return; // it was stopped or set anew
         }
         stream.timer = None;
@@ -156,11 +155,10 @@ impl<M: Mac> World<'_, M> {
         self.after_call(now, end);
     }
 
-    /// Hands what the connection has to send to the network. The client's SYN is where the clock of the handshake starts.
+    /// Hands what the connection has to send to the network. The client's SYN is where the clock of the handshake starts;
+    /// what is sent after its end, such as the last acknowledgement, is on nobody's account.
     pub(super) fn transmit(&mut self, now: Instant, end: usize) {
-        if self.handshakes[end / 2].over.is_some() {
-            return;
-        }
+        let is_over = self.handshakes[end / 2].over.is_some();
         let mut events = std::mem::take(&mut self.events);
         let mut segment = std::mem::take(&mut self.segment);
         while let Some(stream) = &mut self.ends[end].stream {
@@ -169,7 +167,7 @@ impl<M: Mac> World<'_, M> {
             self.begin(now, end / 2);
             let End { local, peer, .. } = self.ends[end];
             let octets = &segment[..transmit.len];
-            let id = self.ledger.sent_segment(end, octets);
+            let id = if is_over { NO_DATAGRAM } else { self.ledger.sent_segment(end, octets) };
             let packet =
                 TcpPacket { source: local.address, destination: peer.address, ecn: transmit.ecn, segment: octets };
             if self.network.send_segment(now, packet, id, &mut events).is_err() {

@@ -65,3 +65,22 @@ fn the_proxy_spares_tls_the_servers_timer() {
         assert!(seconds(&split) < seconds(&plain), "{hops} hops");
     }
 }
+
+#[test]
+fn what_happens_after_a_handshake_is_not_on_its_account() {
+    // The client of node 2 is there for a minute longer. The proxy's connections with node 1 are closed by nobody
+    // meanwhile; all that crosses them late is acknowledged.
+    let star = "network.topology={ kind = \"star\", leaves = 2 }";
+    let tls = [star, "session.protocol=tls1.2", "gateway.tcp_proxy=true", "client.start_spread_s=60"];
+    for seed in 1..=SEEDS {
+        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/gateway.toml");
+        let records = |nodes: &str| {
+            let changes: Vec<Override> = [&tls[..], &[nodes]].concat().iter().map(|c| c.parse().unwrap()).collect();
+            Plan::new(&Scenario::load(&file, &changes).unwrap()).unwrap().run(seed, &mut ())
+        };
+        let (alone, beside) = (records("client.nodes=[1]"), records("client.nodes=[1, 2]"));
+        let cost = |record: &Record| (record.outcome, record.retransmissions_spurious, record.datagrams);
+        assert_eq!(beside[0].retransmissions_spurious_server, 0, "seed {seed}: {:?}", cost(&beside[0]));
+        assert!(beside[0].bytes_phy <= alone[0].bytes_phy * 11 / 10, "seed {seed}: {:?}", cost(&beside[0]));
+    }
+}

@@ -7,20 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from slowhand import plot
+from slowhand.papers import find
 from slowhand.papers.claeys2021.buffers import Level
 from slowhand.papers.points import Measured
-
-REPORTED = {
-    "table2.tls.844.nagle": (4.495, 3102),
-    "table2.tls.844": (4.285, 3358),
-    "table2.tls.336.nagle": (4.539, 3345),
-    "table2.tls.336": (4.241, 3671),
-    "table2.dtls.1024": (3.795, 2680),
-    "table2.dtls.512": (3.891, 2841),
-    "table3.tls.844.nagle": (3.323, 3098),
-    "table3.tls.844": (3.209, 3359),
-}
-"""Latency in s and bytes, for the stars in the figure; the rows are judged by `reported.toml`."""
 
 LABELS = {
     "tls": "TLS",
@@ -42,10 +31,11 @@ def tables(measured: Mapping[str, Measured], folder: Path) -> list[Path]:
         for name, row in zip(names, measured, strict=True)
     ]
     places = range(len(names), 0, -1)
+    paper = find("claeys2021")
     title = "TLS and DTLS over 6TiSCH, one hop (Claeys et al. 2021, Tables 2 and 3)"
     with plot.sheet(2, title=title) as sheet:
-        for axes, column, which in zip(
-            sheet.axes, ("duration_s", "bytes_phy"), (0, 1), strict=True
+        for axes, column, quantity in zip(
+            sheet.axes, ("duration_s", "bytes_phy"), ("latency", "bytes"), strict=True
         ):
             ours = [m.estimate(column) for m in measured.values()]
             colours = [plot.COLOURS[0 if "DTLS" in name else 1] for name in names]
@@ -57,7 +47,7 @@ def tables(measured: Mapping[str, Measured], folder: Path) -> list[Path]:
                 height=0.62,
                 alpha=0.85,
             )
-            reported = [REPORTED[row][which] for row in measured]
+            reported = [paper.row(f"{row}.{quantity}").reported for row in measured]
             axes.plot(reported, places, "*", color="black", markersize=10)
             axes.set_yticks(list(places), names)
             axes.grid(axis="y", visible=False)
