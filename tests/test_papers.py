@@ -13,12 +13,14 @@ from conftest import ROOT, Cli, the_message
 from slowhand import papers, plot
 from slowhand.estimate import Estimate, mean_of, r_squared
 from slowhand.papers import report
+from slowhand.papers.claeys2021 import loss as fragment_loss
 from slowhand.papers.comparison import Paper, Reported
 from slowhand.papers.kothmayr2013 import finished, fragments, keys
 from slowhand.papers.points import Laboratory, Measured
 from slowhand.papers.vucinic2015 import beacon, tables, tsch, xmac
 
 FOLDER = ROOT / "papers" / "vucinic2015"
+CLAEYS = ROOT / "papers" / "claeys2021"
 KOTHMAYR = ROOT / "papers" / "kothmayr2013"
 ROW = {"id", "quantity", "unit", "reported", "ours", "ci95", "ratio", "tolerance", "verdict"}
 
@@ -247,6 +249,49 @@ def test_the_tpm_paper_misses_what_its_readme_explains() -> None:
             assert row.ours and f"{row.ours.mean:.4g}" in explained, row
 
 
+def test_bytes_of_tls_and_dtls_are_the_papers(cli: Cli) -> None:
+    for part, rows in (("table2", 6), ("table3", 2)):
+        result = json.loads(
+            cli("papers", "claeys2021", part, "--count", 10, "--json", code=1).stdout
+        )
+        verdicts = {row["id"]: row["verdict"] for row in result["rows"] if row["unit"] == "B"}
+        fitted = verdicts.pop("table2.dtls.1024.bytes", None)
+        assert fitted in (None, "note") and len(verdicts) + (fitted is not None) == rows
+        assert set(verdicts.values()) == {"yes"}, verdicts
+
+
+def test_an_increase_is_the_median_over_a_run_without_loss() -> None:
+    laboratory = Laboratory(CLAEYS, count=1, update=lambda done: None)
+    settings = fragment_loss.DTLS["dtls.1041"]
+    for rate, values in ((0.0, [100.0, 102.0]), (fragment_loss.LOSS, [101.0, 900.0, 151.5])):
+        samples = {"bytes_phy": [values]}
+        laboratory.measured[fragment_loss.point(settings, rate)] = Measured(
+            Counter(completed=1), samples
+        )
+    found = fragment_loss.increase(laboratory, settings, "bytes_phy")
+    assert found and found.mean == pytest.approx(50.0)
+
+
+@pytest.mark.skipif("SLOWHAND_FULL" not in os.environ, reason="minutes; ./test --full")
+def test_the_tls_paper_misses_what_its_readme_explains() -> None:
+    found = papers.reproduce("claeys2021")
+    assert {row.reported.id for row in found.rows if row.verdict == "no"} == {
+        "table2.tls.844.nagle.latency",
+        "table2.tls.336.latency",
+        "table3.tls.844.latency",
+        "text.dtls.saves.least",
+        "text.dtls.faster",
+        "text.proxy.ahead",
+        "fig5.similar.most",
+        "fig6.tls.864.nagle.bytes",
+        "fig6.tls.864.nagle.duration",
+        "fig7.dtls.1041.bytes",
+        "fig7.dtls.1041.duration",
+        "fig7.dtls.529.duration",
+    }
+    assert all(row.reported.remark for row in found.rows if row.verdict == "no")
+
+
 def test_numbers_of_assumptions_are_shown_as_ranges() -> None:
     assert report._ranges([1, 3, 4, 5, 8, 9]) == "1,3-5,8,9"
     assert report._ranges([]) == ""
@@ -254,7 +299,7 @@ def test_numbers_of_assumptions_are_shown_as_ranges() -> None:
 
 def test_papers_are_listed(cli: Cli) -> None:
     listed = {paper["paper"]: paper for paper in json.loads(cli("papers", "--json").stdout)}
-    assert listed.keys() >= {"kothmayr2013", "vucinic2015"}
+    assert listed.keys() >= {"claeys2021", "kothmayr2013", "vucinic2015"}
     assert "fig2" in listed["vucinic2015"]["parts"]
     assert "vucinic2015" in cli("papers").stdout
 

@@ -120,7 +120,9 @@ def test_nodes_and_timeline_say_the_same(cli: Cli, tmp_path: Path, scenario: str
             assert total == pytest.approx(node[f"radio_{state}_s"], abs=1e-6), state
         assert on > 0
         assert on + node["radio_sleep_s"] == pytest.approx(node["elapsed_s"])
-        parts = sum(node[f"energy_{part}_mj"] for part in ("cpu", "tpm", "tx", "rx", "listen", "sleep"))
+        parts = sum(
+            node[f"energy_{part}_mj"] for part in ("cpu", "tpm", "tx", "rx", "listen", "sleep")
+        )
         assert parts == pytest.approx(node["energy_mj"])
     record = polars.read_parquet(tmp_path / "all.parquet").row(0, named=True)
     client = nodes.row(record["client"], named=True)

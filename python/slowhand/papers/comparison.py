@@ -123,6 +123,12 @@ class Paper:
     rows: tuple[Reported, ...]
     assumptions: Mapping[str, str]
 
+    def number(self, id: str) -> float:
+        """The one number that a row reports."""
+        (row,) = (row for row in self.rows if row.id == id)
+        assert isinstance(row.reported, float), id
+        return row.reported
+
     def about(self) -> dict[str, Any]:
         """What it is, for a list in JSON."""
         return {

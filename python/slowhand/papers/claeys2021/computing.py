@@ -17,13 +17,13 @@ from slowhand.papers.claeys2021.handshake import (
     tls_settings,
 )
 from slowhand.papers.part import Values
-from slowhand.papers.points import Laboratory, Point
+from slowhand.papers.points import Laboratory, Point, Settings
 
 FACTORS = (0.0, 0.5, 1.0, 2.0, 4.0, 8.0)
 """How many times as long as in Table 2 the client computes."""
 
 TIMERS_S = (1.0, 3.0, 9.0)
-"""RFC 6347, the paper, RFC 7925. Of TCP: the server's timeout before it has measured a round trip."""
+"""RFC 6347, the paper, RFC 7925. Of TCP: the server's timeout before a round trip is measured."""
 
 PROTOCOLS = ("DTLS", "TLS")
 
@@ -38,6 +38,7 @@ def points() -> list[Point]:
 def point(protocol: str, timer_s: float, factor: float) -> Point:
     """A handshake with a client that computes this long, and a server as impatient as this."""
     computing = {"client.compute_factor": round(fitted_factor() * factor, 6)}
+    patience: Settings
     if protocol == "DTLS":
         patience = {"session.timeout_s": 120, "session.server_timeout_s": timer_s}
         return Point.of(

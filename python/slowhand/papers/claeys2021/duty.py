@@ -6,12 +6,18 @@ import itertools
 from pathlib import Path
 
 from slowhand.estimate import Estimate
-from slowhand.papers.claeys2021.handshake import dtls, tls
+from slowhand.papers.claeys2021.handshake import (
+    LARGE_MFL,
+    LARGE_MSS,
+    SCENARIO,
+    dtls_settings,
+    tls_settings,
+)
 from slowhand.papers.part import Values
-from slowhand.papers.points import Laboratory, Point
+from slowhand.papers.points import Laboratory, Point, Settings
 
 CELLS = 5
-"""A node's: one shared, one autonomous, three managed. The slotframe is as long as the duty cycle asks."""
+"""A node's: one shared, one autonomous, three managed; the slotframe makes the duty cycle."""
 
 DUTIES = {1: (10, 15, 20, 25, 33, 50, 100), 2: (10, 15, 20, 25, 33, 50)}
 """In percent, by hops. Two pairs of nodes find no place in a slotframe of five."""
@@ -28,14 +34,14 @@ def points() -> list[Point]:
 
 def point(protocol: str, hops: int, duty: int) -> Point:
     """The largest messages, Nagle active, and a timer of DTLS that does not fire."""
-    settings = {
-        "network__topology": {"kind": "line", "hops": hops},
-        "mac__slotframe": round(100 * CELLS / duty),
-        "session__give_up_s": 600,
+    settings: Settings = {
+        "network.topology": {"kind": "line", "hops": hops},
+        "mac.slotframe": round(100 * CELLS / duty),
+        "session.give_up_s": 600,
     }
     if protocol == "DTLS":
-        return dtls(session__timeout_s=60, **settings)
-    return tls(nagle=True, **settings)
+        return Point.of(SCENARIO, {**dtls_settings(LARGE_MFL), **settings, "session.timeout_s": 60})
+    return Point.of(SCENARIO, {**tls_settings(LARGE_MSS, nagle=True), **settings})
 
 
 def measure(laboratory: Laboratory) -> Values:

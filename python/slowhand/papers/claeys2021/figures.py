@@ -47,7 +47,7 @@ def tables(measured: Mapping[str, Measured], folder: Path) -> list[Path]:
                 height=0.62,
                 alpha=0.85,
             )
-            reported = [paper.row(f"{row}.{quantity}").reported for row in measured]
+            reported = [paper.number(f"{row}.{quantity}") for row in measured]
             axes.plot(reported, places, "*", color="black", markersize=10)
             axes.set_yticks(list(places), names)
             axes.grid(axis="y", visible=False)
@@ -96,11 +96,10 @@ def boxes(
                 box.set(facecolor=plot.COLOURS[4], alpha=0.6)
             for median in drawn["medians"]:
                 median.set(color="black", linewidth=2)
-            none = [measured.estimate(column) for measured in without.values()]
             places = range(1, len(names) + 1)
-            axes.plot(
-                places, [e.mean if e else None for e in none], "*", color="black", markersize=9
-            )
+            for place, measured in zip(places, without.values(), strict=True):
+                if estimate := measured.estimate(column):
+                    axes.plot(place, estimate.mean, "*", color="black", markersize=9)
             axes.set_xticks(list(places), names)
             axes.set_xlabel("whiskers: 5 % and 95 %; star: no loss")
         sheet.axes[0].set_ylim(0, None)

@@ -1,7 +1,8 @@
 """Fits the two constants that the paper does not give: `python -m slowhand.papers.claeys2021.fit`.
 
-On one row of Table 2 alone, DTLS with a maximum fragment length of 1024: the length of the certificates by the bytes,
-and how long the client computes by the latency. What it prints stands in `papers/claeys2021/handshake.toml`.
+On one row of Table 2 alone, DTLS with a maximum fragment length of 1024: the length of the
+certificates by the bytes, and how long the client computes by the latency. What it prints stands
+in `papers/claeys2021/handshake.toml`.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ HANDSHAKES = 200
 def main() -> None:
     """Prints both constants."""
     paper = find("claeys2021")
-    latency, octets = (paper.row(f"{ROW}.{quantity}").number for quantity in ("latency", "bytes"))
+    latency, octets = (paper.number(f"{ROW}.{quantity}") for quantity in ("latency", "bytes"))
     laboratory = Laboratory(FOLDER / "claeys2021", count=HANDSHAKES, update=lambda done: None)
 
     def mean(column: str, **settings: Setting) -> float:
@@ -34,7 +35,9 @@ def main() -> None:
         return estimate.mean
 
     length = round(
-        root(lambda x: mean("bytes_phy", session__certificate_length=round(x)), octets, 300, 900, 0.5)
+        root(
+            lambda x: mean("bytes_phy", session__certificate_length=round(x)), octets, 300, 900, 0.5
+        )
     )
     # The timer's 3 s must not fire while the client computes: it does not in the paper.
     factor = root(

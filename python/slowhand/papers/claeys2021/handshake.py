@@ -11,10 +11,10 @@ LARGE_MSS, SMALL_MSS = 844, 336
 """In octets: MTU 864 and 356 of the paper, which counts 20 octets of TCP header and no more."""
 
 LARGE_MFL, SMALL_MFL = 1024, 512
-"""In octets: MTU 1041 and 529 of the paper, which counts 13 of record header and 4 of compressed UDP header."""
+"""In octets: MTU 1041 and 529 of the paper: 13 of record header, 4 of compressed UDP header."""
 
 DROPPED_SYN_ACK: Settings = {"server.internet_dropped": [1]}
-"""Section 5: the first SYN-ACK is dropped, so that the server goes on with a timeout of 3 s instead of 1 s."""
+"""Section 5: the first SYN-ACK is dropped; the server goes on with a timeout of 3 s, not 1 s."""
 
 PROXY: Settings = {"gateway.tcp_proxy": True}
 """Section 5: the TCP proxy at the border router, with which no SYN-ACK need be dropped."""

@@ -44,9 +44,7 @@ class Boxes:
 
     def points(self) -> list[Point]:
         """Each configuration with losses and without."""
-        return [
-            point(s, loss) for s in self.configurations.values() for loss in (0.0, LOSS)
-        ]
+        return [point(s, loss) for s in self.configurations.values() for loss in (0.0, LOSS)]
 
     def measure(self, laboratory: Laboratory) -> Values:
         """By how many percent the median with losses lies above a handshake without."""
@@ -81,7 +79,9 @@ def point(settings: Settings, loss: float) -> Point:
 def increase(laboratory: Laboratory, settings: Settings, column: str) -> Estimate | None:
     """The paper's measure, in percent: the median with losses against a run without any."""
     without = laboratory.measure(point(settings, 0.0)).estimate(column)
-    lossy = [v for values in laboratory.measure(point(settings, LOSS)).samples[column] for v in values]
+    lossy = [
+        v for values in laboratory.measure(point(settings, LOSS)).samples[column] for v in values
+    ]
     if without is None or not lossy:
         return None
     return Estimate(100 * (statistics.median(lossy) / without.mean - 1))

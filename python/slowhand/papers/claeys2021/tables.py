@@ -34,7 +34,7 @@ IMPATIENT = tls(LARGE_MSS, nagle=False, server__internet_dropped=[])
 """Without proxy, and no SYN-ACK dropped: what the authors avoided."""
 
 LESS_COMPUTING = 2.1
-"""The longest, as a factor like the fitted one, with which the server's flight is answered within 3 s."""
+"""The most, as a factor like the fitted one, with which a server that waits 3 s is answered."""
 
 LESS: dict[str, Point] = {
     "tls.844.nagle": tls(LARGE_MSS, nagle=True, client__compute_factor=LESS_COMPUTING),
