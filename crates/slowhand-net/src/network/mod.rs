@@ -101,6 +101,8 @@ pub struct Network<M> {
     levels: Levels,
     /// Nodes that may have to give something up, or to send a fragment again.
     timers: EventQueue<NodeId>,
+    /// The last deadline that was handled.
+    now: Instant,
     indications: Vec<Indication>,
     /// The packet that is being passed on; kept for its memory.
     packet: Vec<u8>,
@@ -250,6 +252,7 @@ impl<M: Mac> Network<M> {
             contexts,
             config,
             timers: EventQueue::default(),
+            now: Instant::ZERO,
             indications: Vec::new(),
             packet: Vec::new(),
         }
@@ -319,6 +322,8 @@ impl<M: Mac> Network<M> {
 
     /// Lets happen what is due at `now`, which is the [`deadline`](Self::deadline).
     pub fn handle_deadline(&mut self, now: Instant, events: &mut Events, observer: &mut impl Observer) {
+        debug_assert!(now >= self.now, "time falls from {} to {now}", self.now);
+        self.now = now;
         let earlier = events.happened.len();
         if self.mac.deadline() == Some(now) {
             let mut indications = std::mem::take(&mut self.indications);
