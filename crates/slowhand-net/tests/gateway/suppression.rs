@@ -207,6 +207,48 @@ fn what_the_mesh_lost_is_sent_again_in_any_case() {
     assert!(late >= patience && late <= patience + Duration::from_millis(200), "{late}");
 }
 
+/// The only copy of flight 4 that went on found the border router's own queue full: the router knows that it is lost, and
+/// lets the next one go on at once.
+#[test]
+fn a_copy_that_finds_the_queue_full_makes_way_for_the_next() {
+    let setting = Setting { dropped_frames: vec![1], ..suppressing() };
+    let (mut network, mut events) = (setting.network(), Events::default());
+    let server = Endpoint::new(Host::Internet.address(), 5_684);
+    let client = Endpoint::new(setting.node().address(), 61_617);
+    let flight_4 = &flights()[3];
+    // 50 ms to the border router, where a flight is held for the 10,640 ms of the test above: the copy goes on after
+    // 10,690 ms. By then two datagrams of 11 fragments each have come, and two of the 20 frames that a queue holds are
+    // gone at most. Those take 2 s.
+    let other = vec![0; 1_000];
+    let copies = [(0, flight_4), (1_000, flight_4), (10_480, &other), (10_480, &other), (13_500, flight_4)];
+    let mut sends =
+        (0..).zip(copies.map(|(at, content)| (Instant::ZERO + Duration::from_millis(at), content))).peekable();
+    let (mut lost, mut delivered) = (Vec::new(), Vec::new());
+    while let Some(now) = [network.deadline(), sends.peek().map(|(_, send)| send.0)].into_iter().flatten().min() {
+        while let Some((number, (_, content))) = sends.next_if(|(_, send)| send.0 == now) {
+            network.send(now, server, client, content, number, &mut events).unwrap();
+        }
+        if network.deadline() == Some(now) {
+            network.handle_deadline(now, &mut events, &mut ());
+        }
+        for event in events.iter() {
+            match event {
+                Event::Lost { datagram, reason, .. } if !lost.contains(&(datagram, reason)) => {
+                    lost.push((datagram, reason))
+                }
+                Event::Delivered { datagram, .. } => delivered.push((datagram, now)),
+                _ => {}
+            }
+        }
+        events.clear();
+    }
+    let full = |datagram| (datagram, DropReason::QueueFull);
+    assert_eq!(lost[..3], [(0, DropReason::InjectedLoss), full(3), full(1)]);
+    // 50 ms, and the 820 ms that flight 4 takes.
+    let [(2, _), (4, at)] = delivered[..] else { panic!("{delivered:?}") };
+    assert!(at <= Instant::ZERO + Duration::from_millis(13_500 + 50 + 820), "{at}");
+}
+
 /// Five of a hundred fragments are lost at every hop, and the server's timer is 1 s.
 #[test]
 fn no_handshake_fails_that_succeeded_before_and_few_flights_are_in_vain() {
