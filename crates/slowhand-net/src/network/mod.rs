@@ -276,8 +276,7 @@ impl<M: Mac> Network<M> {
         let written = ip::udp_datagram(source, destination, payload, &mut packet);
         if written.is_ok() {
             let from = Host::of_address(source.address).unwrap_or(Host::Internet);
-            self.losses.sent(now, from, datagram);
-            self.pass_on(now, from, &mut packet, datagram, events);
+            self.originate(now, from, &mut packet, datagram, events);
         }
         self.packet = packet;
         written.map(drop)
@@ -308,8 +307,7 @@ impl<M: Mac> Network<M> {
         packet.extend_from_slice(&header.emit());
         packet.extend_from_slice(segment);
         let from = Host::of_address(source).unwrap_or(Host::Internet);
-        self.losses.sent(now, from, datagram);
-        self.pass_on(now, from, &mut packet, datagram, events);
+        self.originate(now, from, &mut packet, datagram, events);
         self.packet = packet;
         Ok(())
     }
@@ -416,6 +414,14 @@ impl<M: Mac> Network<M> {
             Ok(0) => events.lost(Host::Node(node), datagram, DropReason::HopLimit),
             Err(_) => events.lost(Host::Node(node), datagram, DropReason::Malformed),
         }
+    }
+
+    /// Sends a packet on its first hop, from the host that gives it to the network.
+    fn originate(&mut self, now: Instant, from: Host, packet: &mut [u8], datagram: DatagramId, events: &mut Events) {
+        if let Some(to) = destination(packet) {
+            self.losses.sent(now, from, to, datagram);
+        }
+        self.pass_on(now, from, packet, datagram, events);
     }
 
     /// Sends a packet on its next hop from a host.

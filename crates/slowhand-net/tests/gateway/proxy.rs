@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use slowhand_net::address::Host;
 use slowhand_net::clock::{Duration, Instant};
 use slowhand_net::ip::Endpoint;
-use slowhand_net::network::internet;
+use slowhand_net::network::{LossSpread, internet};
 use slowhand_net::random::Probability;
 use slowhand_net::transport::pep::Side;
 use slowhand_net::transport::tcp::{Config, Connection, ConnectionError, Nagle, State, Statistics};
@@ -119,6 +119,20 @@ fn content_is_intact_whatever_is_lost_in_the_mesh() {
         conversation.exchange();
         assert_eq!(conversation.ends[1].statistics().retransmissions, 0, "frame {frame} is no business of the server");
     }
+}
+
+/// The server's segment of 1,200 octets makes two, which the proxy sends at once; the first fragment of the first is lost, the
+/// fourth frame after SYN, SYN-ACK and ACK.
+#[test]
+fn a_loss_spreads_over_what_the_proxy_sends_at_once() {
+    let lost = |loss_spread| {
+        let setting = Setting { loss_spread, dropped_frames: vec![4], ..Setting::proxied() };
+        let mut conversation = conversation(&setting, [0, 1_200]);
+        conversation.exchange();
+        (conversation.lost, statistics(&conversation, Side::Mesh).retransmissions)
+    };
+    assert_eq!(lost(LossSpread::Fragment), (1, 1));
+    assert_eq!(lost(LossSpread::Flight), (2, 2));
 }
 
 #[test]

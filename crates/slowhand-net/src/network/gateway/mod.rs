@@ -134,7 +134,7 @@ impl<M: Mac> Network<M> {
     fn transmit(&mut self, now: Instant, events: &mut Events) {
         while let Some((mut packet, datagram)) = self.next_of_proxy(now) {
             events.originated(datagram, &packet);
-            self.pass_on(now, Host::Node(NodeId::ROOT), &mut packet, datagram, events);
+            self.originate(now, Host::Node(NodeId::ROOT), &mut packet, datagram, events);
             if let Some(gateway) = &mut self.gateway {
                 gateway.packet = packet;
             }
