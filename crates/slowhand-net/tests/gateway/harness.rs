@@ -105,6 +105,8 @@ pub struct Conversation {
     pub received: [Vec<u8>; 2],
     /// When each end was open.
     pub opened: [Option<Instant>; 2],
+    /// When each end had its first octet.
+    pub received_at: [Option<Instant>; 2],
     /// When the first segment reached the second end.
     pub first_arrival: Option<Instant>,
     /// Numbers of what the ends sent that have not arrived yet, and how many have been taken by the proxy.
@@ -139,6 +141,7 @@ impl Conversation {
             ],
             received: Default::default(),
             opened: [None; 2],
+            received_at: [None; 2],
             first_arrival: None,
             open: BTreeSet::new(),
             taken: 0,
@@ -239,6 +242,7 @@ impl Conversation {
         }
         let mut octets = [0; 2_048];
         while let Ok(count @ 1..) = connection.read(&mut octets) {
+            self.received_at[end].get_or_insert(self.now);
             self.received[end].extend_from_slice(&octets[..count]);
         }
         for ((source, destination), segment) in self.resets.drain(..) {
