@@ -48,9 +48,9 @@ pub enum LossSpread {
     /// Nothing (the default).
     #[default]
     Fragment,
-    /// All that follows in its flight, which is what one end gives to the network without a pause of more than 50 ms: the
-    /// fragments behind it at its hop, and the datagrams after its own (the loss model of Kothmayr et al. 2013, section
-    /// 5.2).
+    /// All that follows in its flight, which is what one end (or the border router's TCP proxy) gives to the network for
+    /// another without a pause of more than 50 ms: the fragments behind it at its hop, and the datagrams after its own (the
+    /// loss model of Kothmayr et al. 2013, section 5.2).
     Flight,
 }
 

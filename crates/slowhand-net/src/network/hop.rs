@@ -225,7 +225,7 @@ impl<M: Mac> Network<M> {
                 self.packet.extend_from_slice(packet);
                 self.arrive_whole(now, node, datagram, events);
             }
-            Outcome::Incomplete => self.arm_timer(node),
+            Outcome::Incomplete => {}
             Outcome::Discarded(reason) => {
                 // Of an overlap it is the packet in the buffer that is gone, and this one with it.
                 if let Discard::Overlap { datagram: buffered } = reason {
@@ -234,6 +234,8 @@ impl<M: Mac> Network<M> {
                 events.lost(Host::Node(node), datagram, discarded(reason));
             }
         }
+        // Whatever became of it: where fragments are forwarded, its virtual buffer has a timeout of its own.
+        self.arm_timer(node);
     }
 
     /// The packet that was put together, in `self.packet`, arrives.

@@ -14,8 +14,8 @@ pub enum LossSpread {
     #[default]
     Fragment,
     /// All that follows it of its flight: of its own datagram at this hop, and the datagrams that the same host gave to
-    /// the network after it, without a pause of more than 50 ms (the loss model of Kothmayr et al. 2013, section 5.2). In
-    /// their field a flight is what an end of a handshake sends at once.
+    /// the network after it for the same destination, without a pause of more than 50 ms (the loss model of Kothmayr et
+    /// al. 2013, section 5.2). In their field a flight is what an end of a handshake sends at once.
     Flight,
 }
 
@@ -45,7 +45,8 @@ const PAUSE: Duration = Duration::from_millis(50);
 #[derive(Clone, Copy, Debug)]
 struct Member {
     datagram: DatagramId,
-    origin: Host,
+    /// From whom and to whom.
+    ends: (Host, Host),
     sent: Instant,
     /// When the first of its flight was sent.
     flight: Instant,
@@ -73,10 +74,11 @@ impl Losses {
         }
     }
 
-    /// A host gives a datagram to the network.
-    pub(super) fn sent(&mut self, now: Instant, origin: Host, datagram: DatagramId) {
+    /// A host gives a datagram to the network, for another one.
+    pub(super) fn sent(&mut self, now: Instant, from: Host, to: Host, datagram: DatagramId) {
         let Some(flights) = &mut self.flights else { return };
-        let is_before = |member: &&Member| member.origin == origin && now.since(member.sent) <= PAUSE;
+        let ends = (from, to);
+        let is_before = |member: &&Member| member.ends == ends && now.since(member.sent) <= PAUSE;
         let before = flights.iter().rev().find(is_before).copied();
         if flights.len() == REMEMBERED {
             flights.pop_front();
@@ -84,7 +86,7 @@ impl Losses {
         let is_whole = before.is_none_or(|before| before.fate == Fate::Whole);
         let fate = if is_whole { Fate::Whole } else { Fate::Gone };
         let flight = before.map_or(now, |before| before.flight);
-        flights.push_back(Member { datagram, origin, sent: now, flight, fate });
+        flights.push_back(Member { datagram, ends, sent: now, flight, fate });
     }
 
     /// Whether the next frame, which `node` sends, is dropped.
@@ -94,11 +96,10 @@ impl Losses {
         let dropped = self.random[node.index()].happens(self.probability) || chosen;
         let Some(flights) = &mut self.flights else { return dropped };
         let Some(index) = flights.iter().rposition(|member| member.datagram == datagram) else { return dropped };
-        let Member { origin, flight, fate, .. } = flights[index];
+        let Member { ends, flight, fate, .. } = flights[index];
         if dropped && fate == Fate::Whole {
             flights[index].fate = Fate::CutAt(node);
-            let later =
-                flights.range_mut(index + 1..).filter(|member| (member.origin, member.flight) == (origin, flight));
+            let later = flights.range_mut(index + 1..).filter(|member| (member.ends, member.flight) == (ends, flight));
             later.for_each(|member| member.fate = Fate::Gone);
         }
         dropped || fate == Fate::CutAt(node) || fate == Fate::Gone

@@ -101,6 +101,8 @@ pub struct Network<M> {
     levels: Levels,
     /// Nodes that may have to give something up, or to send a fragment again.
     timers: EventQueue<NodeId>,
+    /// The last deadline that was handled.
+    now: Instant,
     indications: Vec<Indication>,
     /// The packet that is being passed on; kept for its memory.
     packet: Vec<u8>,
@@ -250,6 +252,7 @@ impl<M: Mac> Network<M> {
             contexts,
             config,
             timers: EventQueue::default(),
+            now: Instant::ZERO,
             indications: Vec::new(),
             packet: Vec::new(),
         }
@@ -273,8 +276,7 @@ impl<M: Mac> Network<M> {
         let written = ip::udp_datagram(source, destination, payload, &mut packet);
         if written.is_ok() {
             let from = Host::of_address(source.address).unwrap_or(Host::Internet);
-            self.losses.sent(now, from, datagram);
-            self.pass_on(now, from, &mut packet, datagram, events);
+            self.originate(now, from, &mut packet, datagram, events);
         }
         self.packet = packet;
         written.map(drop)
@@ -305,8 +307,7 @@ impl<M: Mac> Network<M> {
         packet.extend_from_slice(&header.emit());
         packet.extend_from_slice(segment);
         let from = Host::of_address(source).unwrap_or(Host::Internet);
-        self.losses.sent(now, from, datagram);
-        self.pass_on(now, from, &mut packet, datagram, events);
+        self.originate(now, from, &mut packet, datagram, events);
         self.packet = packet;
         Ok(())
     }
@@ -319,6 +320,8 @@ impl<M: Mac> Network<M> {
 
     /// Lets happen what is due at `now`, which is the [`deadline`](Self::deadline).
     pub fn handle_deadline(&mut self, now: Instant, events: &mut Events, observer: &mut impl Observer) {
+        debug_assert!(now >= self.now, "time falls from {} to {now}", self.now);
+        self.now = now;
         let earlier = events.happened.len();
         if self.mac.deadline() == Some(now) {
             let mut indications = std::mem::take(&mut self.indications);
@@ -411,6 +414,14 @@ impl<M: Mac> Network<M> {
             Ok(0) => events.lost(Host::Node(node), datagram, DropReason::HopLimit),
             Err(_) => events.lost(Host::Node(node), datagram, DropReason::Malformed),
         }
+    }
+
+    /// Sends a packet on its first hop, from the host that gives it to the network.
+    fn originate(&mut self, now: Instant, from: Host, packet: &mut [u8], datagram: DatagramId, events: &mut Events) {
+        if let Some(to) = destination(packet) {
+            self.losses.sent(now, from, to, datagram);
+        }
+        self.pass_on(now, from, packet, datagram, events);
     }
 
     /// Sends a packet on its next hop from a host.

@@ -3,7 +3,7 @@
 use slowhand_net::address::{Host, NodeId};
 use slowhand_net::clock::{Duration, Instant};
 use slowhand_net::ip::{Endpoint, TcpPacket};
-use slowhand_net::network::{self, Event, Events, Network, gateway, internet};
+use slowhand_net::network::{self, Event, Events, LossSpread, Network, gateway, internet};
 use slowhand_net::radio::link::{LinkQuality, Links};
 use slowhand_net::radio::tsch::schedule::{Cell, CellOptions, handle};
 use slowhand_net::radio::tsch::timing::Timing;
@@ -23,6 +23,7 @@ pub struct Setting {
     pub slotframe: u16,
     pub fragment_loss: f64,
     pub dropped_frames: Vec<u64>,
+    pub loss_spread: LossSpread,
     pub internet: internet::Config,
     pub gateway: gateway::Config,
 }
@@ -37,6 +38,7 @@ impl Setting {
             slotframe: 5,
             fragment_loss: 0.0,
             dropped_frames: Vec::new(),
+            loss_spread: LossSpread::default(),
             internet: internet::Config { delay: Duration::from_millis(50), ..Default::default() },
             gateway: gateway::Config::default(),
         }
@@ -75,6 +77,7 @@ impl Setting {
         let config = network::Config {
             fragment_loss: Probability::new(self.fragment_loss),
             dropped_frames: self.dropped_frames.clone(),
+            loss_spread: self.loss_spread,
             internet: self.internet.clone(),
             gateway: self.gateway.clone(),
             ..Default::default()
@@ -102,6 +105,8 @@ pub struct Conversation {
     pub received: [Vec<u8>; 2],
     /// When each end was open.
     pub opened: [Option<Instant>; 2],
+    /// When each end had its first octet.
+    pub received_at: [Option<Instant>; 2],
     /// When the first segment reached the second end.
     pub first_arrival: Option<Instant>,
     /// Numbers of what the ends sent that have not arrived yet, and how many have been taken by the proxy.
@@ -136,6 +141,7 @@ impl Conversation {
             ],
             received: Default::default(),
             opened: [None; 2],
+            received_at: [None; 2],
             first_arrival: None,
             open: BTreeSet::new(),
             taken: 0,
@@ -236,6 +242,7 @@ impl Conversation {
         }
         let mut octets = [0; 2_048];
         while let Ok(count @ 1..) = connection.read(&mut octets) {
+            self.received_at[end].get_or_insert(self.now);
             self.received[end].extend_from_slice(&octets[..count]);
         }
         for ((source, destination), segment) in self.resets.drain(..) {

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use slowhand_net::address::Host;
 use slowhand_net::clock::{Duration, Instant};
 use slowhand_net::ip::Endpoint;
-use slowhand_net::network::internet;
+use slowhand_net::network::{LossSpread, internet};
 use slowhand_net::random::Probability;
 use slowhand_net::transport::pep::Side;
 use slowhand_net::transport::tcp::{Config, Connection, ConnectionError, Nagle, State, Statistics};
@@ -40,7 +40,7 @@ fn statistics(conversation: &Conversation, side: Side) -> Statistics {
 
 #[test]
 fn a_client_is_answered_the_short_way() {
-    for delay in [50, 2_000].map(Duration::from_millis) {
+    for delay in [10, 50, 2_000].map(Duration::from_millis) {
         let mut setting = Setting::proxied();
         setting.internet.delay = delay;
         let mut conversation = conversation(&setting, [1, 0]);
@@ -54,11 +54,11 @@ fn a_client_is_answered_the_short_way() {
         );
         // The server gets the proxy's SYN as soon as the client's has reached the border router.
         assert_eq!(conversation.first_arrival, Some(Instant::ZERO + slot + exchange(28) + delay));
-        // A round trip later it is open; by then the client's octet, in slot 6, is there or not.
+        // A round trip later it is open. The client's octet, in slot 6, waits for that at the border router, if need be.
         let octet = Instant::ZERO + slot * 6 + exchange(21);
         let server_open = conversation.first_arrival.unwrap() + delay * 2;
         assert_eq!(conversation.opened[1], Some(server_open));
-        assert!(octet < server_open || delay < Duration::from_millis(100));
+        assert_eq!(conversation.received_at[1], Some(server_open.max(octet + delay)), "{delay}");
     }
 }
 
@@ -119,6 +119,20 @@ fn content_is_intact_whatever_is_lost_in_the_mesh() {
         conversation.exchange();
         assert_eq!(conversation.ends[1].statistics().retransmissions, 0, "frame {frame} is no business of the server");
     }
+}
+
+/// The server's segment of 1,200 octets makes two, which the proxy sends at once; the first fragment of the first is lost, the
+/// fourth frame after SYN, SYN-ACK and ACK.
+#[test]
+fn a_loss_spreads_over_what_the_proxy_sends_at_once() {
+    let lost = |loss_spread| {
+        let setting = Setting { loss_spread, dropped_frames: vec![4], ..Setting::proxied() };
+        let mut conversation = conversation(&setting, [0, 1_200]);
+        conversation.exchange();
+        (conversation.lost, statistics(&conversation, Side::Mesh).retransmissions)
+    };
+    assert_eq!(lost(LossSpread::Fragment), (1, 1));
+    assert_eq!(lost(LossSpread::Flight), (2, 2));
 }
 
 #[test]

@@ -14,7 +14,10 @@ use std::collections::BTreeMap;
 /// The datagrams of the flights in handshake.txt: flights 1 to 6.
 const FLIGHTS: [usize; 6] = [0, 1, 2, 3, 4, 12];
 
-fn flights() -> Vec<Vec<u8>> {
+/// The datagram with the certificate of flight 4, which the server cut otherwise when it sent it again.
+const CERTIFICATE: usize = 8;
+
+fn recorded(numbers: &[usize]) -> Vec<Vec<u8>> {
     let text = include_str!("../dtls_golden/handshake.txt");
     let lines: Vec<&str> = text.lines().filter(|line| !line.starts_with('#')).collect();
     let octet = |hex: &str, at: usize| u8::from_str_radix(&hex[at..at + 2], 16).unwrap();
@@ -22,7 +25,7 @@ fn flights() -> Vec<Vec<u8>> {
         let (_, hex) = line.split_once(' ').unwrap();
         (0..hex.len()).step_by(2).map(|at| octet(hex, at)).collect()
     };
-    FLIGHTS.iter().map(|&number| datagram(lines[number])).collect()
+    numbers.iter().map(|&number| datagram(lines[number])).collect()
 }
 
 /// The frames of each datagram on the air.
@@ -71,7 +74,7 @@ impl Handshake {
         let mut handshake = Self {
             network: setting.network(),
             ends: [Endpoint::new(setting.node().address(), 61_617), Endpoint::new(Host::Internet.address(), 5_684)],
-            flights: flights(),
+            flights: recorded(&FLIGHTS),
             happenings: EventQueue::default(),
             computes: Duration::from_secs(3),
             timeouts,
@@ -205,6 +208,56 @@ fn what_the_mesh_lost_is_sent_again_in_any_case() {
     let late = handshake.done.unwrap().since(lossless.done.unwrap());
     let patience = Duration::from_millis(2 * 820 + 9_000);
     assert!(late >= patience && late <= patience + Duration::from_millis(200), "{late}");
+}
+
+/// The copies of flight 4 that were held find the border router's own queue full: the router knows that they are lost, and
+/// lets the next one go on at once.
+#[test]
+fn copies_that_find_the_queue_full_make_way_for_the_next() {
+    let setting = Setting { dropped_frames: vec![1], ..suppressing() };
+    let (mut network, mut events) = (setting.network(), Events::default());
+    let server = Endpoint::new(Host::Internet.address(), 5_684);
+    let client = Endpoint::new(setting.node().address(), 61_617);
+    let datagrams = recorded(&[FLIGHTS[3], CERTIFICATE]);
+    let (flight_4, certificate) = (&datagrams[0], &datagrams[1]);
+    // 50 ms to the border router, where a flight is held for the 10,640 ms of the test above: the first copy goes on after
+    // 10,690 ms. By then two datagrams of 11 fragments each have come, and two of the 20 frames that a queue holds are
+    // gone at most. Those take 2 s.
+    let other = vec![0; 1_000];
+    let copies = [
+        (0, flight_4),
+        (1_000, flight_4),
+        (2_000, certificate),
+        (10_480, &other),
+        (10_480, &other),
+        (13_500, flight_4),
+    ];
+    let mut sends =
+        (0..).zip(copies.map(|(at, content)| (Instant::ZERO + Duration::from_millis(at), content))).peekable();
+    let (mut lost, mut delivered) = (Vec::new(), Vec::new());
+    while let Some(now) = [network.deadline(), sends.peek().map(|(_, send)| send.0)].into_iter().flatten().min() {
+        while let Some((number, (_, content))) = sends.next_if(|(_, send)| send.0 == now) {
+            network.send(now, server, client, content, number, &mut events).unwrap();
+        }
+        if network.deadline() == Some(now) {
+            network.handle_deadline(now, &mut events, &mut ());
+        }
+        for event in events.iter() {
+            match event {
+                Event::Lost { datagram, reason, .. } if !lost.contains(&(datagram, reason)) => {
+                    lost.push((datagram, reason))
+                }
+                Event::Delivered { datagram, .. } => delivered.push((datagram, now)),
+                _ => {}
+            }
+        }
+        events.clear();
+    }
+    let full = |datagram| (datagram, DropReason::QueueFull);
+    assert_eq!(lost[..4], [(0, DropReason::InjectedLoss), full(4), full(1), full(2)]);
+    // 50 ms, and the 820 ms that flight 4 takes.
+    let [(3, _), (5, at)] = delivered[..] else { panic!("{delivered:?}") };
+    assert!(at <= Instant::ZERO + Duration::from_millis(13_500 + 50 + 820), "{at}");
 }
 
 /// Five of a hundred fragments are lost at every hop, and the server's timer is 1 s.

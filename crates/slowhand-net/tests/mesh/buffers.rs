@@ -2,7 +2,8 @@
 
 use super::harness::*;
 use slowhand_net::address::{Host, NodeId};
-use slowhand_net::clock::Instant;
+use slowhand_net::clock::{Duration, Instant};
+use slowhand_net::lowpan::{forwarding, reassembly};
 use slowhand_net::network::{Config, Fragments, Network};
 use slowhand_net::radio::{BufferLevel, Mac, Observer};
 use slowhand_net::random::Probability;
@@ -43,6 +44,28 @@ fn fragments_wait_for_the_last_or_go_on() {
     let one_by_one = [(1, 1, 0, 0, 1), (3, 0, 0, 0, 1), (5, 1, 0, 0, 1), (7, 0, 0, 0, 1), (9, 1, 0, 0, 1)];
     let to_the_end = [(11, 0, 0, 0, 1), (13, 1, 0, 0, 0), (15, 0, 0, 0, 0)];
     assert_eq!(changes(forwarded(), 1), [&one_by_one[..], &to_the_end[..]].concat());
+}
+
+/// Datagrams of 3 fragments to a root that can reassemble two. The first three lack their second fragment: of the first two
+/// the root waits for it a minute, for the third there is no room. Each takes a virtual buffer for the second that it has;
+/// the last, whose first fragment is lost, takes none.
+#[test]
+fn a_virtual_buffer_times_out_where_reassembly_is_full() {
+    let second = Duration::from_secs(1);
+    let config = Config {
+        fragments: Fragments::Forwarded(forwarding::Limits { timeout: second, ..Default::default() }),
+        reassembly: reassembly::Limits { buffers: 2, ..Default::default() },
+        dropped_frames: vec![2, 5, 8, 10],
+        ..Config::default()
+    };
+    let sends = [0, 5, 10, 15].map(|at| (seconds(at), Host::Node(NodeId(1)), Host::Node(NodeId::ROOT), 200));
+    let mut watch = Watch::default();
+    run(&mut tsch(1, 1.0, config, 1), &sends, seconds(50), &mut watch);
+    let of_root = watch.0.iter().filter(|level| level.node == NodeId::ROOT).map(|level| (level.at, level.forwarding));
+    let mut changes: Vec<(Instant, usize)> = of_root.collect();
+    changes.dedup_by_key(|change| change.1);
+    let taken: Vec<Duration> = changes.chunks(2).map(|pair| pair[1].0.since(pair[0].0)).collect();
+    assert_eq!(taken, [second; 3], "{changes:?}");
 }
 
 /// The highest levels are the peaks, and in the end nothing is left.

@@ -49,3 +49,12 @@ fn a_flight_ends_with_a_pause() {
         assert_eq!(fates.delivered.into_keys().collect::<Vec<_>>(), arrived, "{pause} ms");
     }
 }
+
+/// The root begins two flights at once, one to each node; of the first the first fragment of 3 is lost.
+#[test]
+fn a_flight_has_one_destination() {
+    let flight = [1, 2, 1, 2].map(|node| (Instant::ZERO, Host::Node(NodeId::ROOT), Host::Node(NodeId(node)), 200));
+    let config = Config { loss_spread: LossSpread::Flight, dropped_frames: vec![1], ..Config::default() };
+    let fates = run(&mut tsch(2, 1.0, config, 1), &flight, seconds(200), &mut Air::default());
+    assert_eq!(fates.delivered.into_keys().collect::<Vec<_>>(), [1, 3]);
+}

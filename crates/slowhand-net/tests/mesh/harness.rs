@@ -101,10 +101,13 @@ pub type Send = (Instant, Host, Host, usize);
 pub fn run<M: Mac>(network: &mut Network<M>, sends: &[Send], end: Instant, observer: &mut impl Observer) -> Fates {
     let (mut fates, mut events) = (Fates::default(), Events::default());
     let mut sends = (0..).zip(sends).peekable();
+    let mut before = Instant::ZERO;
     loop {
         let send_at = sends.peek().map(|(_, send)| send.0);
         let next = [network.deadline(), send_at].into_iter().flatten().min();
         let Some(now) = next.filter(|&now| now < end) else { return fates };
+        assert!(now >= before, "{now} after {before}");
+        before = now;
         if send_at == Some(now)
             && let Some((number, &(_, from, to, octets))) = sends.next()
         {

@@ -88,16 +88,28 @@ impl<M: Mac> Network<M> {
     pub(super) fn handle_gateway(&mut self, now: Instant, first: usize, events: &mut Events) {
         let Some((gateway, path)) = self.gateway_and_path() else { return };
         if let Some(suppression) = &mut gateway.suppression {
-            for datagram in events.happened[first..].iter().filter_map(given_up_at_border) {
-                suppression.handle_loss(now, datagram, &path);
-            }
             suppression.handle_timeout(now, &path);
         }
         if let Some(proxy) = &mut gateway.proxy {
             proxy.handle_timeout(now);
         }
         self.act(now, events);
+        self.heed_losses(now, first, events);
         self.transmit(now, events);
+    }
+
+    /// Tells the suppression what the border router's own link layer has given up since the event numbered `first`. What
+    /// goes on because of that may find the queue full, and is told too; this ends, as nothing goes on twice.
+    fn heed_losses(&mut self, now: Instant, first: usize, events: &mut Events) {
+        let mut told = first;
+        while told < events.happened.len() {
+            let Some((Gateway { suppression: Some(suppression), .. }, path)) = self.gateway_and_path() else { return };
+            for datagram in events.happened[told..].iter().filter_map(given_up_at_border) {
+                suppression.handle_loss(now, datagram, &path);
+            }
+            told = events.happened.len();
+            self.act(now, events);
+        }
     }
 
     /// Gives the proxy a segment. Returns whether there is a proxy.
@@ -122,7 +134,7 @@ impl<M: Mac> Network<M> {
     fn transmit(&mut self, now: Instant, events: &mut Events) {
         while let Some((mut packet, datagram)) = self.next_of_proxy(now) {
             events.originated(datagram, &packet);
-            self.pass_on(now, Host::Node(NodeId::ROOT), &mut packet, datagram, events);
+            self.originate(now, Host::Node(NodeId::ROOT), &mut packet, datagram, events);
             if let Some(gateway) = &mut self.gateway {
                 gateway.packet = packet;
             }
