@@ -292,6 +292,12 @@ def test_the_tls_paper_misses_what_its_readme_explains() -> None:
     assert all(row.reported.remark for row in found.rows if row.verdict == "no")
 
 
+def test_there_is_a_letter_for_every_remark() -> None:
+    assert report._letters(3) == ["a", "b", "c"]
+    assert report._letters(53)[25:28] == ["z", "aa", "ab"]
+    assert len(set(report._letters(300))) == 300
+
+
 def test_numbers_of_assumptions_are_shown_as_ranges() -> None:
     assert report._ranges([1, 3, 4, 5, 8, 9]) == "1,3-5,8,9"
     assert report._ranges([]) == ""

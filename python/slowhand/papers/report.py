@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from string import ascii_lowercase
 from typing import TYPE_CHECKING
 
 from rich.table import Table
@@ -119,8 +120,14 @@ def _ranges(numbers: Sequence[int]) -> str:
     return ",".join(f"{r[0]}-{r[-1]}" if len(r) > 2 else ",".join(map(str, r)) for r in runs)
 
 
-def _letters(count: int) -> str:
-    return "abcdefghijklmnopqrstuvwxyz"[:count]
+def _letters(count: int) -> list[str]:
+    """Names for so many remarks: a to z, then aa, ab and so on.
+
+    >>> _letters(28)[-3:]
+    ['z', 'aa', 'ab']
+    """
+    names = [*ascii_lowercase, *(a + b for a in ascii_lowercase for b in ascii_lowercase)]
+    return names[:count]
 
 
 def _tally(rows: Sequence[Row]) -> Text:
