@@ -10,6 +10,7 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from slowhand import Run, Scenario, plot
 from slowhand.api import Setting
@@ -69,7 +70,7 @@ def measure(variant: str, hops: int, condition: str, count: int = COUNT) -> Meas
     run = Run(Scenario(SCENARIO, settings), count=count, seed=1)
     while not run.wait(0.1)[1]:
         pass
-    columns = run.finish().columns()
+    columns: Mapping[str, Any] = run.finish().columns()
     done = [i for i, outcome in enumerate(columns["outcome"]) if outcome == "completed"]
     kept = {name: [columns[name][i] for i in done] for name in COLUMNS.values() if name in columns}
     values = {name: Estimate.of(numbers) for name, numbers in kept.items()}
