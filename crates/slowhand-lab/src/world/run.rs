@@ -12,42 +12,35 @@ use slowhand_net::random::Streams;
 
 impl Plan {
     /// Runs the world of a seed; every frame on the air passes before `observer`.
-    pub fn run(&self, seed: u64, observer: &mut impl Observer) -> Vec<Record> {
+    pub fn run(&self, seed: u64, observer: &mut dyn Observer) -> Vec<Record> {
         self.run_with_key_log(seed, observer).0
     }
 
     /// Runs the world of a seed, and returns the lines of the key log (`SSLKEYLOGFILE`) of its sessions too.
-    pub fn run_with_key_log(&self, seed: u64, observer: &mut impl Observer) -> (Vec<Record>, Vec<String>) {
+    pub fn run_with_key_log(&self, seed: u64, observer: &mut dyn Observer) -> (Vec<Record>, Vec<String>) {
         let Finished { records, key_log, .. } = self.run_world(seed, observer);
         (records, key_log)
     }
 
     /// Runs the world of a seed, and returns all that is to be told of it.
-    pub(crate) fn run_world(&self, seed: u64, observer: &mut impl Observer) -> Finished {
+    pub(crate) fn run_world(&self, seed: u64, observer: &mut dyn Observer) -> Finished {
         let streams = Streams::new(seed);
         let links = self.links(&streams);
-        match self.mac() {
+        let mac: Box<dyn Mac> = match self.mac() {
             MacPlan::Tsch { config, cells, scenario } => {
                 let (config, cells) = (config.clone(), cells.clone());
-                let mac = match scenario.function(self.routes(), &streams) {
+                Box::new(match scenario.function(self.routes(), &streams) {
                     Some(function) => Tsch::with_function(config, links, cells, function, &streams),
                     None => Tsch::new(config, links, cells, &streams),
-                };
-                self.world(seed, mac, &streams).run(observer)
+                })
             }
-            MacPlan::XMac { config, channel } => {
-                let mac = XMac::new(config.clone(), *channel, links, &streams);
-                self.world(seed, mac, &streams).run(observer)
-            }
+            MacPlan::XMac { config, channel } => Box::new(XMac::new(config.clone(), *channel, links, &streams)),
             MacPlan::Beacon { config, parents } => {
                 // `new` has built a PAN of the same tree and constants; another seed changes nothing in that.
-                let mac = Beacon::new(config.clone(), links, parents, &streams).expect("a checked cluster tree");
-                self.world(seed, mac, &streams).run(observer)
+                Box::new(Beacon::new(config.clone(), links, parents, &streams).expect("a checked cluster tree"))
             }
-        }
-    }
-
-    fn world<M: Mac>(&self, seed: u64, mac: M, streams: &Streams) -> World<'_, M> {
-        World::new(self, seed, Network::new(mac, self.routes().clone(), self.network().clone(), streams))
+        };
+        let network = Network::new(mac, self.routes().clone(), self.network().clone(), &streams);
+        World::new(self, seed, network).run(observer)
     }
 }

@@ -10,7 +10,7 @@ use crate::record::Outcome;
 use slowhand_net::address::Host;
 use slowhand_net::clock::Instant;
 use slowhand_net::ip::{Ecn, Endpoint, TcpPacket};
-use slowhand_net::radio::{DropReason, Mac, NO_DATAGRAM};
+use slowhand_net::radio::{DropReason, NO_DATAGRAM};
 use slowhand_net::transport::tcp::{Connection, ConnectionError, Segment, SeqNumber, State};
 use std::collections::VecDeque;
 use std::net::Ipv6Addr;
@@ -66,7 +66,7 @@ impl Stream {
     }
 }
 
-impl<M: Mac> World<'_, M> {
+impl World<'_> {
     /// The end to which a segment is addressed, which arrived at a host.
     pub(super) fn receiver(&self, host: Host, packet: &TcpPacket<'_>) -> Option<usize> {
         let [source, destination] = end_points(packet)?;
