@@ -133,12 +133,12 @@ struct Snapshot {
 
 impl<'a> World<'a> {
     /// A world in which nothing has happened yet.
-    pub(crate) fn new(plan: &'a Plan, seed: u64, network: Network) -> Self {
+    pub(crate) fn new(plan: &'a Plan, seed: u64) -> Self {
         let streams = Streams::new(seed);
         let mut world = Self {
             plan,
             seed,
-            network,
+            network: plan.network(seed),
             happenings: EventQueue::default(),
             computers: (0..=plan.nodes()).map(|_| Computer::default()).collect(),
             ends: Vec::new(),
@@ -242,7 +242,7 @@ impl<'a> World<'a> {
         self.network.handle_deadline(
             now,
             &mut events,
-            &mut Meter::new(&mut self.ledger, self.plan.is_unacknowledged(), observer),
+            &mut Meter::new(&mut self.ledger, self.plan.is_acknowledged(), observer),
         );
         self.handle_events(now, &mut events);
         self.events = events;
