@@ -10,7 +10,7 @@ use slowhand_net::radio::tsch::layout::Layout;
 use slowhand_net::radio::tsch::timing::Timing;
 use slowhand_net::radio::tsch::{self, Tsch};
 use slowhand_net::radio::xmac::{self, XMac};
-use slowhand_net::radio::{FrameKind, Mac, Observer, Transmission};
+use slowhand_net::radio::{FrameKind, Observer, Transmission};
 use slowhand_net::random::Streams;
 use slowhand_net::route::Routes;
 use std::time;
@@ -83,21 +83,21 @@ impl Case {
                 let cells = layout.cells(&routes).expect("the slotframe is long enough");
                 let config = tsch::Config { timing: Timing::SLOT_10_MS, ..tsch::Config::openwsn(layout.slotframe) };
                 let mac = Tsch::new(config, links, cells, &streams);
-                self.drive(Network::new(mac, routes, Config::default(), &streams), span, frames)
+                self.drive(Network::new(Box::new(mac), routes, Config::default(), &streams), span, frames)
             }
             LinkLayer::XMac { check_interval } => {
                 let mac = XMac::new(xmac::Config::cxmac(check_interval), 26, links, &streams);
-                self.drive(Network::new(mac, routes, Config::default(), &streams), span, frames)
+                self.drive(Network::new(Box::new(mac), routes, Config::default(), &streams), span, frames)
             }
             LinkLayer::Beacon(superframe) => {
                 let mac = Beacon::new(beacon::Config::standard(superframe), links, &routes.parents(), &streams)
                     .expect("the active periods fit");
-                self.drive(Network::new(mac, routes, Config::default(), &streams), span, frames)
+                self.drive(Network::new(Box::new(mac), routes, Config::default(), &streams), span, frames)
             }
         }
     }
 
-    fn drive<M: Mac>(&self, mut network: Network<M>, span: Duration, frames: u64) -> Cost {
+    fn drive(&self, mut network: Network, span: Duration, frames: u64) -> Cost {
         let (mut events, mut air) = (Events::default(), Air::default());
         let mut cost = Cost { simulated: span, frames: 0, sent: 0, delivered: 0, wall: time::Duration::ZERO };
         let started = time::Instant::now();

@@ -16,7 +16,7 @@ const CLIENT: NodeId = NodeId(1);
 
 /// A node that connects, one hop from the root, to a server; what each has received, and when it was open.
 struct Conversation {
-    network: Network<Tsch>,
+    network: Network,
     ends: [Connection; 2],
     received: [Vec<u8>; 2],
     opened: [Option<Instant>; 2],
@@ -49,7 +49,7 @@ impl Conversation {
             (Endpoint::new(Host::Node(CLIENT).address(), 61_617), Endpoint::new(server.address(), 5_684));
         let tcp = Config { nagle: Nagle::Off, ..Config::constrained() };
         Self {
-            network: Network::new(mac, routes, config, &streams),
+            network: Network::new(Box::new(mac), routes, config, &streams),
             ends: [
                 Connection::connect(&tcp, client, server, SeqNumber(1_000)).unwrap(),
                 Connection::listen(&tcp, server, SeqNumber(u32::MAX - 100)).unwrap(),

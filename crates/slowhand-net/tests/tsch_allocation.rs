@@ -13,7 +13,7 @@ use slowhand_net::route::Routes;
 
 /// Sends datagrams of up to three fragments from the far end of the network and back, one every four seconds; returns how
 /// many arrived.
-fn exchange(network: &mut Network<Tsch>, numbers: std::ops::Range<u32>) -> usize {
+fn exchange(network: &mut Network, numbers: std::ops::Range<u32>) -> usize {
     let endpoint = |host: Host| Endpoint::new(host.address(), 5684);
     let (near, far) = (endpoint(Host::Internet), endpoint(Host::Node(NodeId(4))));
     let mut events = Events::default();
@@ -54,7 +54,7 @@ fn check(fragments: Fragments) {
     let layout = Layout { slotframe: 31, shared: 1, managed: 4, autonomous: true };
     let cells = layout.cells(&routes).unwrap();
     let mac = Tsch::new(tsch::Config::openwsn(31), Links::new(5, &links, &streams), cells, &streams);
-    let mut network = Network::new(mac, routes, Config { fragments, ..Config::default() }, &streams);
+    let mut network = Network::new(Box::new(mac), routes, Config { fragments, ..Config::default() }, &streams);
 
     exchange(&mut network, 0..1000);
     let mut delivered = 0;

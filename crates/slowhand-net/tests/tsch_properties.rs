@@ -10,7 +10,7 @@ use slowhand_net::radio::tsch::layout::Layout;
 use slowhand_net::radio::tsch::scheduling::{Msf, Tunnel, msf};
 use slowhand_net::radio::tsch::timing::Timing;
 use slowhand_net::radio::tsch::{self, Tsch};
-use slowhand_net::radio::{Mac, Observer, RadioInterval, RadioState, RadioTimes, Transmission};
+use slowhand_net::radio::{Observer, RadioInterval, RadioState, RadioTimes, Transmission};
 use slowhand_net::random::{Probability, Streams};
 use slowhand_net::route::Routes;
 
@@ -100,7 +100,7 @@ fn payload(datagram: u32, octets: usize) -> Vec<u8> {
 }
 
 impl World {
-    fn network(&self) -> Network<Tsch> {
+    fn network(&self) -> Network {
         let nodes = self.tree.len() + 1;
         let mut links: Vec<LinkQuality> = (1u16..)
             .zip(&self.tree)
@@ -132,7 +132,7 @@ impl World {
             }
         };
         let config = Config { fragment_loss: Probability::new(self.fragment_loss), ..Config::default() };
-        Network::new(mac, routes, config, &streams)
+        Network::new(Box::new(mac), routes, config, &streams)
     }
 
     /// Runs until all traffic and the longest reassembly are over, looking at every step.
@@ -156,7 +156,7 @@ impl World {
                 let endpoint = |host: Host| Endpoint::new(host.address(), 5684);
                 let (from, to) = (endpoint(host(Some(datagram.from))), endpoint(host(datagram.to)));
                 let octets = payload(number, datagram.octets);
-                network.mac_mut().begin_burst(now, NodeId(datagram.from));
+                network.begin_burst(now, NodeId(datagram.from));
                 network.send(now, from, to, &octets, number, &mut events).unwrap();
             } else {
                 network.handle_deadline(now, &mut events, &mut story);
@@ -189,7 +189,7 @@ impl World {
                 }
             }
         }
-        network.mac_mut().report_radios(end, &mut story);
+        network.report_radios(end, &mut story);
         for node in nodes() {
             prop_assert_eq!(network.mac().queued(node), 0, "everything is sent or given up");
             let own: Vec<_> = story.timeline.iter().filter(|interval| interval.node == node).collect();

@@ -15,7 +15,7 @@ use slowhand_net::route::Routes;
 const CLIENT: NodeId = NodeId(1);
 
 /// Slotframe of 5 slots of 20 ms; the client sends in slots 1 and 3, the root in slot 4.
-fn one_hop(pdr: f64) -> Network<Tsch> {
+fn one_hop(pdr: f64) -> Network {
     let links = LinkQuality::symmetric(NodeId::ROOT, CLIENT, pdr);
     let cell = |slot, options, neighbor| Cell {
         slot,
@@ -32,7 +32,7 @@ fn one_hop(pdr: f64) -> Network<Tsch> {
     let streams = Streams::new(1);
     let config = tsch::Config { timing: Timing::SLOT_20_MS, ..tsch::Config::openwsn(5) };
     let mac = Tsch::new(config, Links::new(2, &links, &streams), cells, &streams);
-    Network::new(mac, Routes::shortest(2, &links).unwrap(), Config::default(), &streams)
+    Network::new(Box::new(mac), Routes::shortest(2, &links).unwrap(), Config::default(), &streams)
 }
 
 fn endpoint(node: NodeId) -> Endpoint {
@@ -40,7 +40,7 @@ fn endpoint(node: NodeId) -> Endpoint {
 }
 
 /// Sends one datagram of `octets` from the client to the root at `at`; returns when it is delivered.
-fn delivery(network: &mut Network<Tsch>, at: Instant, octets: usize, observer: &mut impl Observer) -> Instant {
+fn delivery(network: &mut Network, at: Instant, octets: usize, observer: &mut impl Observer) -> Instant {
     let mut events = Events::default();
     let payload = vec![0x5a; octets];
     network.send(at, endpoint(CLIENT), endpoint(NodeId::ROOT), &payload, 7, &mut events).unwrap();

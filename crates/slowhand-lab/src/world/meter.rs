@@ -5,20 +5,20 @@ use slowhand_net::lowpan::recovery::{Rfrag, RfragAck};
 use slowhand_net::radio::{BufferLevel, DropReason, FrameKind, Observer, RadioInterval, Transmission, frame};
 
 /// An observer that accounts and lets another one see.
-pub(super) struct Meter<'a, O> {
+pub(super) struct Meter<'a> {
     ledger: &'a mut Ledger,
-    /// Whether nobody notices when a data frame is lost: the MAC asks for no acknowledgements, and sends none again.
-    unacknowledged: bool,
-    next: &'a mut O,
+    /// True if the link layer acknowledges data frames. If not, no node notices that one is lost.
+    is_acknowledged: bool,
+    next: &'a mut dyn Observer,
 }
 
-impl<'a, O: Observer> Meter<'a, O> {
-    pub(super) fn new(ledger: &'a mut Ledger, unacknowledged: bool, next: &'a mut O) -> Self {
-        Self { ledger, unacknowledged, next }
+impl<'a> Meter<'a> {
+    pub(super) fn new(ledger: &'a mut Ledger, is_acknowledged: bool, next: &'a mut dyn Observer) -> Self {
+        Self { ledger, is_acknowledged, next }
     }
 }
 
-impl<O: Observer> Observer for Meter<'_, O> {
+impl Observer for Meter<'_> {
     fn transmission(&mut self, frame: &Transmission<'_>) {
         let octets = frame.psdu() as u64;
         match frame.kind {
@@ -26,7 +26,7 @@ impl<O: Observer> Observer for Meter<'_, O> {
             FrameKind::Ack => self.ledger.acknowledged(frame.datagram, octets),
             _ => self.ledger.controlled(frame.datagram, octets),
         }
-        if self.unacknowledged && frame.kind == FrameKind::Data && !frame.received && !is_recovered(frame) {
+        if !self.is_acknowledged && frame.kind == FrameKind::Data && !frame.received && !is_recovered(frame) {
             self.ledger.lost(frame.datagram, DropReason::Unnoticed);
         }
         self.next.transmission(frame);

@@ -20,7 +20,7 @@ use slowhand_net::clock::{Duration, Instant};
 use slowhand_net::ip::{Ecn, Endpoint};
 use slowhand_net::network::{Event, Events, Network};
 use slowhand_net::queue::EventQueue;
-use slowhand_net::radio::{DropReason, Mac, Observer, RadioTimes};
+use slowhand_net::radio::{DropReason, Observer, RadioTimes};
 use slowhand_net::random::Streams;
 use slowhand_sessions::{Failure, Session, Status};
 use std::collections::VecDeque;
@@ -33,10 +33,10 @@ use stream::Stream;
 const AFTERMATH: Duration = Duration::from_secs(60);
 
 /// A network and the sessions across it.
-pub(crate) struct World<'a, M> {
+pub(crate) struct World<'a> {
     plan: &'a Plan,
     seed: u64,
-    network: Network<M>,
+    network: Network,
     happenings: EventQueue<Happening>,
     /// The computer of every node, and last that of the Internet host.
     computers: Vec<Computer>,
@@ -131,14 +131,14 @@ struct Snapshot {
     tpm: std::time::Duration,
 }
 
-impl<'a, M: Mac> World<'a, M> {
+impl<'a> World<'a> {
     /// A world in which nothing has happened yet.
-    pub(crate) fn new(plan: &'a Plan, seed: u64, network: Network<M>) -> Self {
+    pub(crate) fn new(plan: &'a Plan, seed: u64) -> Self {
         let streams = Streams::new(seed);
         let mut world = Self {
             plan,
             seed,
-            network,
+            network: plan.network(seed),
             happenings: EventQueue::default(),
             computers: (0..=plan.nodes()).map(|_| Computer::default()).collect(),
             ends: Vec::new(),
@@ -171,7 +171,7 @@ impl<'a, M: Mac> World<'a, M> {
     }
 
     /// Lets everything happen. The timelines of radios are shown to the end of the last handshake at least.
-    pub(crate) fn run(mut self, observer: &mut impl Observer) -> Finished {
+    pub(crate) fn run(mut self, observer: &mut dyn Observer) -> Finished {
         while self.open > 0 {
             let next = [self.network.deadline(), self.happenings.next_at()].into_iter().flatten().min();
             // Every handshake that has not ended has at least its giving up before it.
@@ -220,7 +220,7 @@ impl<'a, M: Mac> World<'a, M> {
     }
 
     /// What is due at `now`: first on the air, then at the ends.
-    fn step(&mut self, now: Instant, observer: &mut impl Observer) {
+    fn step(&mut self, now: Instant, observer: &mut dyn Observer) {
         if self.network.deadline() == Some(now) {
             self.run_network(now, observer);
         }
@@ -237,12 +237,12 @@ impl<'a, M: Mac> World<'a, M> {
         }
     }
 
-    fn run_network(&mut self, now: Instant, observer: &mut impl Observer) {
+    fn run_network(&mut self, now: Instant, observer: &mut dyn Observer) {
         let mut events = std::mem::take(&mut self.events);
         self.network.handle_deadline(
             now,
             &mut events,
-            &mut Meter::new(&mut self.ledger, self.plan.is_unacknowledged(), observer),
+            &mut Meter::new(&mut self.ledger, self.plan.is_acknowledged(), observer),
         );
         self.handle_events(now, &mut events);
         self.events = events;

@@ -5,12 +5,12 @@
 //! window meanwhile.
 
 use super::{End, Happening, Work, World, client_end, to_std};
-use crate::plan::Transport;
 use crate::record::Outcome;
+use crate::scenario::TcpEndpoint;
 use slowhand_net::address::Host;
 use slowhand_net::clock::Instant;
 use slowhand_net::ip::{Ecn, Endpoint, TcpPacket};
-use slowhand_net::radio::{DropReason, Mac, NO_DATAGRAM};
+use slowhand_net::radio::{DropReason, NO_DATAGRAM};
 use slowhand_net::transport::tcp::{Connection, ConnectionError, Segment, SeqNumber, State};
 use std::collections::VecDeque;
 use std::net::Ipv6Addr;
@@ -32,7 +32,7 @@ pub(super) struct Stream {
 
 impl Stream {
     /// The end `local` of a connection: the client's if it is told its peer, else the server's.
-    pub(super) fn new(transport: &Transport, local: Endpoint, peer: Option<Endpoint>, initial: u32) -> Self {
+    pub(super) fn new(transport: &TcpEndpoint, local: Endpoint, peer: Option<Endpoint>, initial: u32) -> Self {
         let (config, initial) = (&transport.tcp, SeqNumber(initial));
         let connection = match peer {
             Some(peer) => Connection::connect(config, local, peer, initial),
@@ -66,7 +66,7 @@ impl Stream {
     }
 }
 
-impl<M: Mac> World<'_, M> {
+impl World<'_> {
     /// The end to which a segment is addressed, which arrived at a host.
     pub(super) fn receiver(&self, host: Host, packet: &TcpPacket<'_>) -> Option<usize> {
         let [source, destination] = end_points(packet)?;

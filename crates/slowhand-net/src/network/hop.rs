@@ -8,7 +8,7 @@ use crate::ip::{self, Ecn, Ipv6Header};
 use crate::lowpan::forwarding::{self, Route, SLACK};
 use crate::lowpan::reassembly::{Discard, Occupancy, Outcome};
 use crate::lowpan::{Contexts, Error, FRAME_CAPACITY, Forwarder, Fragmenter, Link, Reassembler};
-use crate::radio::{BufferLevel, DatagramId, DropReason, Indication, Mac};
+use crate::radio::{BufferLevel, DatagramId, DropReason, Indication};
 use crate::route::Routes;
 
 /// The adaptation layer of a node.
@@ -72,7 +72,7 @@ impl Node {
     }
 }
 
-impl<M: Mac> Network<M> {
+impl Network {
     pub(super) fn handle_indication(&mut self, now: Instant, indication: Indication, events: &mut Events) {
         let node = match indication {
             Indication::Received { node, from, datagram, payload } => {

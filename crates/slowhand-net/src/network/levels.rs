@@ -32,7 +32,7 @@ impl Levels {
     }
 
     /// Shows the observer what has changed.
-    pub(super) fn show(&mut self, observer: &mut impl Observer) {
+    pub(super) fn show(&mut self, observer: &mut dyn Observer) {
         self.wanted = observer.watches_buffers();
         if self.wanted {
             self.changes.iter().for_each(|level| observer.buffers(level));

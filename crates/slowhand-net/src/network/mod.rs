@@ -89,8 +89,8 @@ pub enum Fragments {
 
 /// A mesh under one MAC, and the Internet host behind its border router.
 #[derive(Debug)]
-pub struct Network<M> {
-    mac: M,
+pub struct Network {
+    mac: Box<dyn Mac>,
     routes: Routes,
     contexts: Contexts,
     config: Config,
@@ -237,9 +237,9 @@ impl Events {
     }
 }
 
-impl<M: Mac> Network<M> {
+impl Network {
     /// A network of the nodes of `routes`, under `mac`.
-    pub fn new(mac: M, routes: Routes, config: Config, streams: &Streams) -> Self {
+    pub fn new(mac: Box<dyn Mac>, routes: Routes, config: Config, streams: &Streams) -> Self {
         let contexts = Contexts::mesh();
         Self {
             nodes: (0..routes.nodes()).map(|id| Node::new(NodeId(id as u16), &config, &contexts)).collect(),
@@ -319,7 +319,7 @@ impl<M: Mac> Network<M> {
     }
 
     /// Lets happen what is due at `now`, which is the [`deadline`](Self::deadline).
-    pub fn handle_deadline(&mut self, now: Instant, events: &mut Events, observer: &mut impl Observer) {
+    pub fn handle_deadline(&mut self, now: Instant, events: &mut Events, observer: &mut dyn Observer) {
         debug_assert!(now >= self.now, "time falls from {} to {now}", self.now);
         self.now = now;
         let earlier = events.happened.len();
@@ -352,13 +352,8 @@ impl<M: Mac> Network<M> {
     }
 
     /// The MAC.
-    pub fn mac(&self) -> &M {
-        &self.mac
-    }
-
-    /// The MAC, to tell it something that no datagram does.
-    pub fn mac_mut(&mut self) -> &mut M {
-        &mut self.mac
+    pub fn mac(&self) -> &dyn Mac {
+        &*self.mac
     }
 
     /// How long a node's radio has been in each state since the world began.
@@ -367,7 +362,7 @@ impl<M: Mac> Network<M> {
     }
 
     /// See [`Mac::report_radios`].
-    pub fn report_radios(&mut self, now: Instant, observer: &mut impl Observer) {
+    pub fn report_radios(&mut self, now: Instant, observer: &mut dyn Observer) {
         self.mac.report_radios(now, observer);
     }
 

@@ -9,7 +9,7 @@ use crate::lowpan::forwarding::{self, Route};
 use crate::lowpan::reassembly::{self, Limits};
 use crate::lowpan::recovery::{Config, Outcome, Receiver, Reception, Rfrag, RfragAck, Router, Sender, State};
 use crate::lowpan::{Contexts, FRAME_CAPACITY, Link};
-use crate::radio::{DatagramId, DropReason, Mac};
+use crate::radio::{DatagramId, DropReason};
 
 /// A node that recovers fragments: as a router between the ends, and as either end.
 #[derive(Debug)]
@@ -77,7 +77,7 @@ fn free_tag(next: u8, router: &Router, outgoing: &[Outgoing]) -> Option<u8> {
     (0..=u8::MAX).map(|step| next.wrapping_add(step)).find(is_free)
 }
 
-impl<M: Mac> Network<M> {
+impl Network {
     /// Begins to send a packet in recoverable fragments.
     #[allow(clippy::too_many_arguments)] // those of `cross`, and what it worked out
     pub(super) fn recover(

@@ -16,6 +16,8 @@ pub mod xmac;
 use crate::address::NodeId;
 use crate::clock::{Duration, Instant};
 use phy::MAX_PSDU;
+use std::any::Any;
+use std::fmt::Debug;
 
 /// The datagram a frame carries a part of: a number that the sender of the datagram chose.
 /// It travels beside the octets, not in them.
@@ -108,7 +110,7 @@ impl DropReason {
 }
 
 /// A medium access control, with the state of all nodes of its network.
-pub trait Mac {
+pub trait Mac: Any + Debug + Send {
     /// Gives `node` the payload of a frame to send to a neighbour.
     ///
     /// # Errors
@@ -128,7 +130,7 @@ pub trait Mac {
 
     /// Lets happen what is due at `now`, which is the [`deadline`](Self::deadline), and adds to `indications`
     /// what the layer above has to know of.
-    fn handle_deadline(&mut self, now: Instant, indications: &mut Vec<Indication>, observer: &mut impl Observer);
+    fn handle_deadline(&mut self, now: Instant, indications: &mut Vec<Indication>, observer: &mut dyn Observer);
 
     /// How long `frames` frames take from a node to a neighbour at most where each arrives at the first attempt and
     /// no others are in their way: what a node can tell from its schedule.
@@ -154,7 +156,7 @@ pub trait Mac {
 
     /// Shows the observer what of the radios' timelines before `now` it has not seen yet. A MAC that reports every
     /// interval as it ends has nothing to do here.
-    fn report_radios(&mut self, _now: Instant, _observer: &mut impl Observer) {}
+    fn report_radios(&mut self, _now: Instant, _observer: &mut dyn Observer) {}
 
     /// A node is about to exchange much with the root, as for a handshake: a MAC that can prepare for it does.
     fn begin_burst(&mut self, _now: Instant, _node: NodeId) {}

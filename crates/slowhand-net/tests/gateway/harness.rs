@@ -56,7 +56,7 @@ impl Setting {
     }
 
     /// Of the link between nodes n - 1 and n, slot 2n - 1 leads up and slot 2n down.
-    pub fn network(&self) -> Network<Tsch> {
+    pub fn network(&self) -> Network {
         let (nodes, streams) = (self.hops + 1, Streams::new(self.seed));
         let links: Vec<_> = (1..nodes).flat_map(|n| LinkQuality::symmetric(NodeId(n - 1), NodeId(n), 1.0)).collect();
         let cell = |slot, options, neighbor| Cell {
@@ -82,7 +82,7 @@ impl Setting {
             gateway: self.gateway.clone(),
             ..Default::default()
         };
-        Network::new(mac, Routes::shortest(nodes.into(), &links).unwrap(), config, &streams)
+        Network::new(Box::new(mac), Routes::shortest(nodes.into(), &links).unwrap(), config, &streams)
     }
 }
 
@@ -99,7 +99,7 @@ type TcpAddresses = (std::net::Ipv6Addr, std::net::Ipv6Addr);
 
 /// Two ends: first the one that opens.
 pub struct Conversation {
-    pub network: Network<Tsch>,
+    pub network: Network,
     pub now: Instant,
     pub ends: [Connection; 2],
     pub received: [Vec<u8>; 2],

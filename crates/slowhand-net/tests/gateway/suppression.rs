@@ -7,7 +7,6 @@ use slowhand_net::clock::{Duration, Instant};
 use slowhand_net::ip::Endpoint;
 use slowhand_net::network::{Event, Events, Network, gateway};
 use slowhand_net::queue::EventQueue;
-use slowhand_net::radio::tsch::Tsch;
 use slowhand_net::radio::{DatagramId, DropReason, Observer, Transmission};
 use std::collections::BTreeMap;
 
@@ -51,7 +50,7 @@ enum Happening {
 
 /// A client in the mesh and a server on the Internet.
 struct Handshake {
-    network: Network<Tsch>,
+    network: Network,
     ends: [Endpoint; 2],
     flights: Vec<Vec<u8>>,
     happenings: EventQueue<Happening>,

@@ -5,7 +5,7 @@ use slowhand_net::address::{Host, NodeId};
 use slowhand_net::clock::{Duration, Instant};
 use slowhand_net::lowpan::{forwarding, reassembly};
 use slowhand_net::network::{Config, Fragments, Network};
-use slowhand_net::radio::{BufferLevel, Mac, Observer};
+use slowhand_net::radio::{BufferLevel, Observer};
 use slowhand_net::random::Probability;
 
 #[derive(Default)]
@@ -71,7 +71,7 @@ fn a_virtual_buffer_times_out_where_reassembly_is_full() {
 /// The highest levels are the peaks, and in the end nothing is left.
 #[test]
 fn levels_agree_with_peaks() {
-    fn check<M: Mac>(mut network: Network<M>) {
+    fn check(mut network: Network) {
         let mut watch = Watch::default();
         let sends: Vec<Send> = (0..10)
             .map(|n| (seconds(3 * n), Host::Node(NodeId(3)), Host::Internet, 400))

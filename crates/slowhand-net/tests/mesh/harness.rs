@@ -12,7 +12,7 @@ use slowhand_net::radio::link::{LinkQuality, Links};
 use slowhand_net::radio::tsch::layout::Layout;
 use slowhand_net::radio::tsch::{self, Tsch};
 use slowhand_net::radio::xmac::{self, XMac};
-use slowhand_net::radio::{FrameKind, Mac, Observer, Transmission};
+use slowhand_net::radio::{FrameKind, Observer, Transmission};
 use slowhand_net::random::Streams;
 use slowhand_net::route::Routes;
 
@@ -53,34 +53,39 @@ pub fn payload(datagram: u32, octets: usize) -> Vec<u8> {
 }
 
 /// TSCH with shared and dedicated cells.
-pub fn tsch(hops: u16, pdr: f64, config: Config, seed: u64) -> Network<Tsch> {
+pub fn tsch(hops: u16, pdr: f64, config: Config, seed: u64) -> Network {
     let (links, streams) = (line(hops, pdr), Streams::new(seed));
     let nodes = usize::from(hops) + 1;
     let routes = Routes::shortest(nodes, &links).unwrap();
     let layout = Layout { slotframe: 17, shared: 1, managed: 2, autonomous: false };
     let cells = layout.cells(&routes).unwrap();
     let mac = tsch::Config { queue: 60, ..tsch::Config::openwsn(17) };
-    Network::new(Tsch::new(mac, Links::new(nodes, &links, &streams), cells, &streams), routes, config, &streams)
+    Network::new(
+        Box::new(Tsch::new(mac, Links::new(nodes, &links, &streams), cells, &streams)),
+        routes,
+        config,
+        &streams,
+    )
 }
 
 /// X-MAC with acknowledged data frames, so that no loss goes unnoticed.
-pub fn xmac(hops: u16, pdr: f64, config: Config, seed: u64) -> Network<XMac> {
+pub fn xmac(hops: u16, pdr: f64, config: Config, seed: u64) -> Network {
     let (links, streams) = (line(hops, pdr), Streams::new(seed));
     let nodes = usize::from(hops) + 1;
     let routes = Routes::shortest(nodes, &links).unwrap();
     let mac = xmac::Config { queue: 60, ..xmac::Config::cxmac(Duration::from_millis(125)).with_data_ack() };
-    Network::new(XMac::new(mac, 26, Links::new(nodes, &links, &streams), &streams), routes, config, &streams)
+    Network::new(Box::new(XMac::new(mac, 26, Links::new(nodes, &links, &streams), &streams)), routes, config, &streams)
 }
 
 /// Beacon-enabled, with frames for children that ask for them.
-pub fn beacon(hops: u16, pdr: f64, config: Config, seed: u64) -> Network<Beacon> {
+pub fn beacon(hops: u16, pdr: f64, config: Config, seed: u64) -> Network {
     let (links, streams) = (line(hops, pdr), Streams::new(seed));
     let nodes = usize::from(hops) + 1;
     let routes = Routes::shortest(nodes, &links).unwrap();
     let superframe = Superframe::of_orders(6, 2).unwrap();
     let mac = beacon::Config { queue: 60, ..beacon::Config::standard(superframe) };
     let mac = Beacon::new(mac, Links::new(nodes, &links, &streams), &routes.parents(), &streams).unwrap();
-    Network::new(mac, routes, config, &streams)
+    Network::new(Box::new(mac), routes, config, &streams)
 }
 
 pub fn forwarded() -> Fragments {
@@ -98,7 +103,7 @@ pub fn recovered(max_retries: u8) -> Fragments {
 pub type Send = (Instant, Host, Host, usize);
 
 /// Sends datagrams, numbered in their order, and lets everything happen until `end`.
-pub fn run<M: Mac>(network: &mut Network<M>, sends: &[Send], end: Instant, observer: &mut impl Observer) -> Fates {
+pub fn run(network: &mut Network, sends: &[Send], end: Instant, observer: &mut impl Observer) -> Fates {
     let (mut fates, mut events) = (Fates::default(), Events::default());
     let mut sends = (0..).zip(sends).peekable();
     let mut before = Instant::ZERO;

@@ -5,16 +5,10 @@ use slowhand_net::address::{Host, NodeId};
 use slowhand_net::clock::{Duration, Instant};
 use slowhand_net::ip::{Ecn, TcpPacket};
 use slowhand_net::network::{Config, Event, Events, Fragments, Network};
-use slowhand_net::radio::Mac;
 
 /// Sends a segment of `octets` from node 2 to the root at each of these instants, in microseconds; returns the mark of each
 /// that arrived, by number, and how many frames waited at nodes 2 and 1 just before it was given to the network.
-fn marks<M: Mac>(
-    network: &mut Network<M>,
-    ecn: Ecn,
-    octets: usize,
-    instants: &[u64],
-) -> Vec<(Option<Ecn>, [usize; 2])> {
+fn marks(network: &mut Network, ecn: Ecn, octets: usize, instants: &[u64]) -> Vec<(Option<Ecn>, [usize; 2])> {
     let [source, destination] = [NodeId(2), NodeId::ROOT].map(|node| Host::Node(node).address());
     // Behind the IPv6 header nothing is looked at.
     let segment = vec![0x5a; octets];
@@ -87,7 +81,7 @@ fn a_router_marks_what_it_passes_on() {
     }
 }
 
-fn marks_of_one<M: Mac>(network: &mut Network<M>) -> Ecn {
+fn marks_of_one(network: &mut Network) -> Ecn {
     let at = Duration::from_millis(1).as_micros();
     let sent = marks(network, Ecn::Capable1, 300, &[at]);
     assert_eq!(sent[0].1[0], 0, "the origin's queue is empty");

@@ -13,7 +13,7 @@ use slowhand_net::route::Routes;
 
 /// Slotframe of 4 slots of 20 ms: node 2 sends to node 1 in slot 1, node 1 to the root in slot 3, and they answer in
 /// slots 0 and 2.
-pub fn two_hops(fragments: Fragments) -> Network<Tsch> {
+pub fn two_hops(fragments: Fragments) -> Network {
     let links = line(2, 1.0);
     let cell = |slot, options, neighbor| Cell {
         slot,
@@ -32,7 +32,7 @@ pub fn two_hops(fragments: Fragments) -> Network<Tsch> {
     let config = tsch::Config { timing: Timing::SLOT_20_MS, ..tsch::Config::openwsn(4) };
     let mac = Tsch::new(config, Links::new(3, &links, &streams), cells, &streams);
     let config = Config { fragments, ..Config::default() };
-    Network::new(mac, Routes::shortest(3, &links).unwrap(), config, &streams)
+    Network::new(Box::new(mac), Routes::shortest(3, &links).unwrap(), config, &streams)
 }
 
 /// Sends 300 octets from node 2 to the root at time 0. Returns the slot, the sender and the PSDU of each data frame, and

@@ -6,7 +6,6 @@ use slowhand_net::address::{Host, NodeId};
 use slowhand_net::clock::{Duration, Instant};
 use slowhand_net::lowpan::forwarding::Limits;
 use slowhand_net::network::{Config, Fragments, Network};
-use slowhand_net::radio::Mac;
 use slowhand_net::random::Probability;
 
 fn lossy(fragments: Fragments, fragment_loss: f64) -> Config {
@@ -16,7 +15,7 @@ fn lossy(fragments: Fragments, fragment_loss: f64) -> Config {
 /// Long after the last datagram: every reassembly has timed out, and every sender has given up.
 const AFTERMATH: Duration = Duration::from_secs(600);
 
-fn check<M: Mac>(network: &mut Network<M>, sends: &[Send]) -> Result<Fates, TestCaseError> {
+fn check(network: &mut Network, sends: &[Send]) -> Result<Fates, TestCaseError> {
     let last = sends.last().map_or(Instant::ZERO, |send| send.0);
     let fates = run(network, sends, last + AFTERMATH, &mut ());
     for (number, send) in (0..).zip(sends) {

@@ -7,13 +7,14 @@ use slowhand_net::network::{Config, Event, Events, Network};
 use slowhand_net::radio::link::{LinkQuality, Links};
 use slowhand_net::radio::sixtop::Message;
 use slowhand_net::radio::tsch::layout::Layout;
-use slowhand_net::radio::tsch::schedule::{Cell, CellOptions, handle};
+use slowhand_net::radio::tsch::schedule::{Cell, CellOptions, Schedule, handle};
 use slowhand_net::radio::tsch::scheduling::SchedulingFunction;
 use slowhand_net::radio::tsch::timing::Timing;
 use slowhand_net::radio::tsch::{self, Tsch};
 use slowhand_net::radio::{FrameKind, Observer, Transmission, frame};
 use slowhand_net::random::Streams;
 use slowhand_net::route::Routes;
+use std::any::Any;
 
 pub const SLOTFRAME: u16 = 101;
 
@@ -35,7 +36,7 @@ impl Observer for Air {
 }
 
 pub struct World {
-    pub network: Network<Tsch>,
+    pub network: Network,
     pub air: Air,
     pub events: Events,
     pub now: Instant,
@@ -67,7 +68,7 @@ impl World {
         let function = function(&routes, &streams);
         let mac = Tsch::with_function(config, Links::new(nodes, links, &streams), cells, function, &streams);
         Self {
-            network: Network::new(mac, routes, Config::default(), &streams),
+            network: Network::new(Box::new(mac), routes, Config::default(), &streams),
             air: Air::default(),
             events: Events::default(),
             now: Instant::ZERO,
@@ -119,9 +120,15 @@ impl World {
         self.now = end;
     }
 
+    /// The schedule of a node as it is now.
+    pub fn schedule(&self, node: NodeId) -> &Schedule {
+        let mac: &dyn Any = self.network.mac();
+        mac.downcast_ref::<Tsch>().unwrap().schedule(node)
+    }
+
     /// The cells in which a node sends to, or receives from, a neighbour, of one slotframe.
     pub fn cells(&self, node: u16, neighbor: u16, options: CellOptions, handle: u8) -> Vec<Cell> {
-        let schedule = self.network.mac().schedule(NodeId(node));
+        let schedule = self.schedule(NodeId(node));
         let cells = schedule.agreed(NodeId(neighbor), options).copied().filter(|cell| cell.handle == handle);
         let mut cells: Vec<Cell> = cells.collect();
         cells.sort_by_key(|cell| cell.slot);

@@ -1,7 +1,6 @@
 use super::air::{World, at};
 use slowhand_net::address::NodeId;
 use slowhand_net::clock::Duration;
-use slowhand_net::radio::Mac;
 use slowhand_net::radio::link::LinkQuality;
 use slowhand_net::radio::sixtop::message::{Content, Request};
 use slowhand_net::radio::sixtop::{CellId, ReturnCode};
@@ -159,7 +158,7 @@ fn pid_adds_cells_within_slotframes_and_gives_them_back() {
 fn a_tunnel_is_dug_to_the_root_and_filled_in_again() {
     let mut world = World::line(3, 1.0, tunnel);
     world.idle(at(120));
-    world.network.mac_mut().begin_burst(at(120), NodeId(3));
+    world.network.begin_burst(at(120), NodeId(3));
     world.idle(at(160));
     for child in [3, 2, 1] {
         for options in [CellOptions::TRANSMIT, CellOptions::RECEIVE] {
@@ -182,10 +181,10 @@ fn a_tunnel_is_dug_to_the_root_and_filled_in_again() {
     let tunnelled =
         |content: &Content| matches!(content, Content::Request(Request::Add(add)) if add.metadata == 0x8003);
     assert_eq!(world.air.messages.iter().filter(|message| tunnelled(&message.3.content)).count(), 6);
-    world.network.mac_mut().end_burst(at(160), NodeId(3));
+    world.network.end_burst(at(160), NodeId(3));
     world.idle(at(200));
     for node in 0..=3u16 {
-        let schedule = world.network.mac().schedule(NodeId(node));
+        let schedule = world.schedule(NodeId(node));
         assert!(schedule.cells().iter().all(|cell| cell.handle != handle::TUNNEL), "node {node}");
     }
     for child in 1..=3 {
@@ -201,7 +200,7 @@ fn a_burst_passes_a_tunnel_in_a_fraction_of_the_time() {
         let mut world = World::line(3, 1.0, tunnel);
         world.idle(at(120));
         if digs {
-            world.network.mac_mut().begin_burst(at(120), NodeId(3));
+            world.network.begin_burst(at(120), NodeId(3));
         }
         world.idle(at(160));
         let ten = [NodeId(3); 10];
@@ -219,13 +218,13 @@ fn tunnels_come_and_go_under_losses_too() {
     for burst in 0..10 {
         let begins = 200 + burst * 200;
         world.idle(at(begins));
-        world.network.mac_mut().begin_burst(at(begins), NodeId(4));
+        world.network.begin_burst(at(begins), NodeId(4));
         world.run(at(begins + 60), NodeId(4), Duration::from_secs(1));
-        world.network.mac_mut().end_burst(at(begins + 60), NodeId(4));
+        world.network.end_burst(at(begins + 60), NodeId(4));
     }
     world.idle(at(3000));
     let left: usize = (0..=4u16)
-        .map(|node| world.network.mac().schedule(NodeId(node)))
+        .map(|node| world.schedule(NodeId(node)))
         .map(|schedule| schedule.cells().iter().filter(|cell| cell.handle == handle::TUNNEL).count())
         .sum();
     assert_eq!(left, 0, "no cell is left over");

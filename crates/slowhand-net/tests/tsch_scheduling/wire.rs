@@ -8,7 +8,7 @@ use slowhand_net::radio::sixtop::message::Content;
 use slowhand_net::radio::sixtop::{CellId, CellRequest, Message, Reply, Request, ReturnCode};
 use slowhand_net::radio::tsch::schedule::CellOptions;
 use slowhand_net::radio::tsch::scheduling::{Msf, SchedulingFunction, Tunnel, msf};
-use slowhand_net::radio::{FrameKind, Mac, frame};
+use slowhand_net::radio::{FrameKind, frame};
 use slowhand_net::random::Streams;
 use slowhand_net::route::Routes;
 use std::io::Write;
@@ -114,9 +114,9 @@ fn a_whole_world_is_dissected() {
     for three_steps in [false, true] {
         let mut world = World::line(3, 0.8, tunnel(three_steps));
         world.idle(at(60));
-        world.network.mac_mut().begin_burst(at(60), NodeId(3));
+        world.network.begin_burst(at(60), NodeId(3));
         world.run(at(600), NodeId(3), Duration::from_millis(500));
-        world.network.mac_mut().end_burst(at(600), NodeId(3));
+        world.network.end_burst(at(600), NodeId(3));
         world.idle(at(1200));
         assert_clean(&world.air.frames);
         assert_dissected(&world.air);

@@ -12,7 +12,7 @@ use super::{Events, Happened, Network};
 use crate::address::{Host, NodeId};
 use crate::clock::Instant;
 use crate::ip::{Ipv6Header, TcpPacket, UdpDatagram, next_header};
-use crate::radio::{DatagramId, DropReason, GATEWAY_DATAGRAMS, Mac};
+use crate::radio::{DatagramId, DropReason, GATEWAY_DATAGRAMS};
 use crate::random::Streams;
 use crate::transport::pep::{self, Proxy, Side};
 use path::SchedulePath;
@@ -60,7 +60,7 @@ impl Gateway {
     }
 }
 
-impl<M: Mac> Network<M> {
+impl Network {
     /// The border router's TCP proxy, if it has one.
     pub fn tcp_proxy(&self) -> Option<&Proxy> {
         self.gateway.as_ref()?.proxy.as_ref()
@@ -192,8 +192,8 @@ impl<M: Mac> Network<M> {
         }
     }
 
-    fn gateway_and_path(&mut self) -> Option<(&mut Gateway, SchedulePath<'_, M>)> {
-        let path = SchedulePath { mac: &self.mac, routes: &self.routes, capacity: self.config.frame_capacity };
+    fn gateway_and_path(&mut self) -> Option<(&mut Gateway, SchedulePath<'_>)> {
+        let path = SchedulePath { mac: &*self.mac, routes: &self.routes, capacity: self.config.frame_capacity };
         Some((self.gateway.as_mut()?, path))
     }
 }

@@ -9,14 +9,14 @@ use crate::transport::Path;
 
 /// The ways of a mesh under its schedule.
 #[derive(Debug)]
-pub(super) struct SchedulePath<'a, M> {
-    pub(super) mac: &'a M,
+pub(super) struct SchedulePath<'a> {
+    pub(super) mac: &'a dyn Mac,
     pub(super) routes: &'a Routes,
     /// Octets of a frame that 6LoWPAN may fill.
     pub(super) capacity: usize,
 }
 
-impl<M: Mac> Path for SchedulePath<'_, M> {
+impl Path for SchedulePath<'_> {
     /// At each hop all frames of the packets, and no fewer than wait at the border router with those of one packet more.
     fn downward(&self, node: NodeId, packets: u64, octets: usize) -> Duration {
         let one = frames(octets, self.capacity);
@@ -30,7 +30,7 @@ impl<M: Mac> Path for SchedulePath<'_, M> {
     }
 }
 
-impl<M: Mac> SchedulePath<'_, M> {
+impl SchedulePath<'_> {
     /// Each hop begins when the one before has ended, as with reassembly at every hop; what forwards fragments one by
     /// one is faster.
     fn over_all_hops(&self, node: NodeId, time: impl Fn(NodeId, NodeId) -> Duration) -> Duration {

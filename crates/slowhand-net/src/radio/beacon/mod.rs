@@ -240,7 +240,7 @@ impl Mac for Beacon {
         self.events.next_at()
     }
 
-    fn handle_deadline(&mut self, now: Instant, indications: &mut Vec<Indication>, observer: &mut impl Observer) {
+    fn handle_deadline(&mut self, now: Instant, indications: &mut Vec<Indication>, observer: &mut dyn Observer) {
         self.watched = observer.watches_radios();
         while let Some(event) = self.events.pop_due(now) {
             self.handled += 1;
@@ -284,7 +284,7 @@ impl Mac for Beacon {
     }
 
     /// Everything is reported here: call it once at the end, or now and then to save memory.
-    fn report_radios(&mut self, now: Instant, observer: &mut impl Observer) {
+    fn report_radios(&mut self, now: Instant, observer: &mut dyn Observer) {
         if observer.watches_radios() {
             self.report_timelines(now, observer);
         }

@@ -45,7 +45,7 @@ impl Timeline {
 
 impl Beacon {
     /// Reports the timelines up to `now`. A frame on the air is reported as listening until it has ended.
-    pub(super) fn report_timelines(&mut self, now: Instant, observer: &mut impl Observer) {
+    pub(super) fn report_timelines(&mut self, now: Instant, observer: &mut dyn Observer) {
         for node in (0..self.nodes.len() as u16).map(NodeId) {
             let radio = &mut self.nodes[node.index()].radio;
             let mut timeline = std::mem::take(&mut radio.timeline);
@@ -96,7 +96,7 @@ impl Beacon {
 }
 
 /// Shows the observer a radio's timeline up to `now`: frames where there are any, listening where it is on beside them.
-fn report(node: NodeId, now: Instant, timeline: &Timeline, observer: &mut impl Observer) {
+fn report(node: NodeId, now: Instant, timeline: &Timeline, observer: &mut dyn Observer) {
     let mut pending: Option<RadioInterval> = None;
     let mut show = |state, from: Instant, to: Instant| {
         let (from, to) = (from.max(timeline.reported), to.min(now));

@@ -48,7 +48,7 @@ impl Trace {
     }
 
     /// Shows what has ended, up to the first frame that has not.
-    pub fn show(&mut self, channel: u8, observer: &mut impl Observer) {
+    pub fn show(&mut self, channel: u8, observer: &mut dyn Observer) {
         while let Some(&Entry { at, kind, from, to, datagram, attempt, received: Some(received), ref octets, length }) =
             self.frames.front()
         {

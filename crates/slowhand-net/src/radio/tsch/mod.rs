@@ -194,7 +194,7 @@ impl Mac for Tsch {
         self.events.next_at()
     }
 
-    fn handle_deadline(&mut self, now: Instant, indications: &mut Vec<Indication>, observer: &mut impl Observer) {
+    fn handle_deadline(&mut self, now: Instant, indications: &mut Vec<Indication>, observer: &mut dyn Observer) {
         debug_assert!(self.slot.is_empty());
         self.watched = observer.watches_radios();
         while let Some(event) = self.events.pop_due(now) {
@@ -242,7 +242,7 @@ impl Mac for Tsch {
     }
 
     /// A slot with a frame in it has been shown in full, what lies after `now` included.
-    fn report_radios(&mut self, now: Instant, observer: &mut impl Observer) {
+    fn report_radios(&mut self, now: Instant, observer: &mut dyn Observer) {
         if !observer.watches_radios() {
             return;
         }
@@ -413,7 +413,7 @@ impl Tsch {
         Ok(())
     }
 
-    fn show_timeline(&mut self, observer: &mut impl Observer) {
+    fn show_timeline(&mut self, observer: &mut dyn Observer) {
         for interval in self.timeline.drain(..) {
             observer.radio(&interval);
         }

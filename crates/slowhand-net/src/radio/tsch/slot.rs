@@ -62,7 +62,7 @@ impl Attempt {
 
 impl Tsch {
     /// Works out the slot that begins at `start`: who receives what, who acknowledges, what each radio does.
-    pub(super) fn run_slot(&mut self, start: Instant, observer: &mut impl Observer) {
+    pub(super) fn run_slot(&mut self, start: Instant, observer: &mut dyn Observer) {
         let mut attempts = std::mem::take(&mut self.slot);
         let asn = self.config.timing.asn(start);
         self.send(&mut attempts, start, asn);
@@ -131,7 +131,7 @@ impl Tsch {
     }
 
     /// Shows the observer the frames in the order of their first symbols.
-    fn report(&self, attempts: &[Attempt], asn: u64, observer: &mut impl Observer) {
+    fn report(&self, attempts: &[Attempt], asn: u64, observer: &mut dyn Observer) {
         for attempt in attempts {
             let frame = self.pool.get(attempt.frame);
             observer.transmission(&Transmission {

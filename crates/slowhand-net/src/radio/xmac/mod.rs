@@ -155,7 +155,7 @@ impl Mac for XMac {
         self.events.next_at()
     }
 
-    fn handle_deadline(&mut self, now: Instant, indications: &mut Vec<Indication>, observer: &mut impl Observer) {
+    fn handle_deadline(&mut self, now: Instant, indications: &mut Vec<Indication>, observer: &mut dyn Observer) {
         self.keep_timelines(observer.watches_radios());
         while let Some(event) = self.events.pop_due(now) {
             match event {
@@ -204,7 +204,7 @@ impl Mac for XMac {
     }
 
     /// Everything is reported here: call it once at the end, or now and then to save memory.
-    fn report_radios(&mut self, now: Instant, observer: &mut impl Observer) {
+    fn report_radios(&mut self, now: Instant, observer: &mut dyn Observer) {
         if observer.watches_radios() {
             self.keep_timelines(true);
             self.report_timelines(now, observer);
@@ -224,7 +224,7 @@ struct Sent<'a> {
 impl XMac {
     /// Takes the node's frame off the air, shows it to the observer, and returns what became of it at those who had
     /// synchronised with it.
-    fn end(&mut self, now: Instant, node: NodeId, frame: OnAir, observer: &mut impl Observer) -> Vec<Reception> {
+    fn end(&mut self, now: Instant, node: NodeId, frame: OnAir, observer: &mut dyn Observer) -> Vec<Reception> {
         let mut receptions = std::mem::take(&mut self.receptions);
         receptions.clear();
         let Some(Sent { kind, to, .. }) = self.on_air(node) else { return receptions };

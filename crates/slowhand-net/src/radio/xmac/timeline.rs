@@ -60,7 +60,7 @@ impl XMac {
     }
 
     /// Shows the observer all that has been kept until `now`, and forgets it.
-    pub(super) fn report_timelines(&mut self, now: Instant, observer: &mut impl Observer) {
+    pub(super) fn report_timelines(&mut self, now: Instant, observer: &mut dyn Observer) {
         for (id, node) in (0..).map(NodeId).zip(&mut self.nodes) {
             node.settle(now);
             for Span { state, from, to } in node.timeline.iter_mut().flat_map(|timeline| timeline.0.drain(..)) {
