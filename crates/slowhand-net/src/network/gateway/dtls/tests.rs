@@ -6,7 +6,7 @@ use proptest::prelude::*;
 /// The datagrams of a recorded handshake: whether each goes towards the client, and its octets.
 pub(in super::super) fn recorded() -> Vec<(bool, Vec<u8>)> {
     let lines =
-        include_str!("../../../../tests/dtls_golden/handshake.txt").lines().filter(|line| !line.starts_with('#'));
+        include_str!("../../../../../slowhand-wire/tests/golden/openssl.txt").lines().filter(|line| !line.starts_with('#'));
     lines.map(|line| line.split_once(' ').unwrap()).map(|(way, hex)| (way == "down", octets(hex))).collect()
 }
 

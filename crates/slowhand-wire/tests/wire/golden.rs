@@ -1,0 +1,28 @@
+//! Datagrams that OpenSSL has sent to itself; `golden/record.py` recorded them.
+
+/// Every message in one piece; one datagram of the client is lost, and both ends send a flight again.
+pub const OPENSSL: &str = include_str!("../golden/openssl.txt");
+
+/// The same with a small MTU: the server cuts its repeated flight otherwise.
+pub const OPENSSL_FRAGMENTS: &str = include_str!("../golden/openssl-fragments.txt");
+
+/// A datagram as it was recorded.
+#[derive(Clone, Debug)]
+pub struct Datagram {
+    /// True if the client sent it.
+    pub by_client: bool,
+    /// The payload of UDP.
+    pub octets: Vec<u8>,
+}
+
+/// The datagrams of a recording: lines with `up`, `up-dropped` or `down`, and the octets in hexadecimal.
+pub fn datagrams(recording: &str) -> Vec<Datagram> {
+    let lines = recording.lines().filter(|line| !line.starts_with('#'));
+    lines
+        .map(|line| {
+            let (way, hex) = line.split_once(' ').unwrap();
+            let octet = |at| u8::from_str_radix(&hex[at..at + 2], 16).unwrap();
+            Datagram { by_client: way != "down", octets: (0..hex.len()).step_by(2).map(octet).collect() }
+        })
+        .collect()
+}
