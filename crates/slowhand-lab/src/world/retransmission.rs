@@ -72,11 +72,21 @@ pub(super) fn classify<'a>(datagrams: impl Iterator<Item = (&'a [Piece], bool)>)
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::ops::Range;
 
     /// A plaintext handshake record with one whole message, written after RFC 6347 sections 4.1 and 4.2.2.
     fn message(kind: u8, sequence: u8, record: u8) -> Vec<u8> {
         let mut octets = vec![22, 0xfe, 0xfd, 0, 0, 0, 0, 0, 0, 0, record, 0, 14];
         octets.extend([kind, 0, 0, 2, 0, sequence, 0, 0, 0, 0, 0, 2, 0xaa, 0xbb]);
+        octets
+    }
+
+    /// A plaintext handshake record with a fragment of a Certificate of 100 octets.
+    fn certificate(range: Range<u8>, record: u8) -> Vec<u8> {
+        let length = range.end - range.start;
+        let mut octets = vec![22, 0xfe, 0xfd, 0, 0, 0, 0, 0, 0, 0, record, 0, 12 + length];
+        octets.extend([11, 0, 0, 100, 0, 2, 0, 0, range.start, 0, 0, length]);
+        octets.extend(range);
         octets
     }
 
@@ -117,5 +127,18 @@ mod tests {
         assert_eq!(count(&[(message(2, 1, 0), ARRIVED), (message(14, 2, 1), LOST), (both(2, 3), ARRIVED)]), (1, 0));
         assert_eq!(count(&[(both(0, 1), LOST), (message(2, 1, 2), ARRIVED), (message(14, 2, 3), ARRIVED)]), (2, 0));
         assert_eq!(count(&[(message(2, 1, 0), ARRIVED), (both(1, 2), ARRIVED)]), (0, 0), "half of it is new");
+    }
+
+    #[test]
+    fn a_message_cut_otherwise_is_a_retransmission() {
+        let halves = |arrived: [bool; 2]| [(certificate(0..50, 0), arrived[0]), (certificate(50..100, 1), arrived[1])];
+        let thirds =
+            [(certificate(0..30, 2), ARRIVED), (certificate(30..60, 3), ARRIVED), (certificate(60..100, 4), ARRIVED)];
+        let count_both = |arrived| count(&[&halves(arrived)[..], &thirds].concat());
+        assert_eq!(count_both([ARRIVED, ARRIVED]), (0, 3));
+        assert_eq!(count_both([ARRIVED, LOST]), (2, 1), "the second third has octets of both halves");
+        assert_eq!(count_both([LOST, LOST]), (3, 0));
+        assert_eq!(count(&thirds[..2]), (0, 0), "all of it is new");
+        assert_eq!(count(&[halves([ARRIVED, ARRIVED])[0].clone(), thirds[1].clone()]), (0, 0), "half of it is new");
     }
 }
