@@ -135,7 +135,11 @@ mod tests {
     use std::collections::HashSet;
 
     fn part(message_seq: u16, length: u32, start: u32, end: u32) -> FlightPart {
-        FlightPart::Fragment { message: MessageId { message_type: MessageType::Certificate, message_seq, length }, start, end }
+        FlightPart::Fragment {
+            message: MessageId { message_type: MessageType::Certificate, message_seq, length },
+            start,
+            end,
+        }
     }
 
     fn covered(parts: &[FlightPart]) -> Coverage {

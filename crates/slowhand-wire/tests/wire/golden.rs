@@ -1,10 +1,13 @@
-//! Datagrams that OpenSSL has sent to itself; `golden/record.py` recorded them.
+//! What OpenSSL has sent to itself; `golden/record.py` and `golden/record_stream.py` recorded it.
 
 /// Every message in one piece; one datagram of the client is lost, and both ends send a flight again.
 pub const OPENSSL: &str = include_str!("../golden/openssl.txt");
 
 /// The same with a small MTU: the server cuts its repeated flight otherwise.
 pub const OPENSSL_FRAGMENTS: &str = include_str!("../golden/openssl-fragments.txt");
+
+/// TLS 1.2: the whole stream of each end, in the place of datagrams.
+pub const OPENSSL_TLS: &str = include_str!("../golden/openssl-tls.txt");
 
 /// A datagram as it was recorded.
 #[derive(Clone, Debug)]

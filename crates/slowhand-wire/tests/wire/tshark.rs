@@ -1,7 +1,7 @@
 //! Wireshark's dissectors read the same octets, and see the same in them.
 
 use crate::golden::{self, Datagram};
-use slowhand_wire::dtls;
+use slowhand_wire::{ContentType, dtls, tls};
 use std::fmt::Write as _;
 use std::process::Command;
 
@@ -16,6 +16,9 @@ const FIELDS_OF_DTLS: [&str; 9] = [
     "dtls.handshake.fragment_offset",
     "dtls.handshake.fragment_length",
 ];
+
+const FIELDS_OF_TLS: [&str; 4] =
+    ["tls.record.content_type", "tls.record.length", "tls.handshake.type", "tls.handshake.length"];
 
 /// What tshark sees in these payloads of UDP or TCP between the port of a client and 5684: a line for each, with the values
 /// of the fields between tabs.
@@ -83,5 +86,29 @@ fn tshark_sees_the_same_records_and_fragments() {
         let expected = tshark(name, ["-u", "udp.port==5684,dtls"], payloads, &FIELDS_OF_DTLS);
         let seen: Vec<String> = datagrams.iter().map(line).collect();
         assert_eq!(seen, expected, "{name}");
+    }
+}
+
+/// The same of a stream of TLS 1.2. What follows ChangeCipherSpec is encrypted.
+fn line_of_stream(stream: &Datagram) -> String {
+    let records: Vec<_> = tls::records(&stream.octets).map(Result::unwrap).collect();
+    let in_the_clear = records.iter().take_while(|record| record.content_type != ContentType::ChangeCipherSpec);
+    let messages: Vec<_> = in_the_clear.flat_map(|record| tls::messages(record.fragment)).map(Result::unwrap).collect();
+    [
+        list(records.iter().map(|record| u8::from(record.content_type))),
+        list(records.iter().map(|record| record.fragment.len())),
+        list(messages.iter().map(|message| u8::from(message.message_type))),
+        list(messages.iter().map(|message| message.body.len())),
+    ]
+    .join("\t")
+}
+
+#[test]
+fn tshark_sees_the_same_records_and_messages_of_tls() {
+    let streams = golden::datagrams(golden::OPENSSL_TLS);
+    for (name, stream) in [("tls-client", &streams[0]), ("tls-server", &streams[1])] {
+        let payload = std::iter::once((stream.by_client, &stream.octets[..]));
+        let expected = tshark(name, ["-T", "tcp.port==5684,tls"], payload, &FIELDS_OF_TLS);
+        assert_eq!([line_of_stream(stream)], expected[..], "{name}");
     }
 }
