@@ -62,8 +62,7 @@
 //!
 //! [`SessionConfig`] says what a session is to be and [`SessionConfig::validate`] whether the library can do it;
 //! [`stacks`] lists the libraries; [`build`] makes a [`Session`], [`build_pair`] both ends of one that may resume another.
-//! [`memory`] joins two sessions without a network, the baseline for everything else; [`wire`] looks at the records and
-//! handshake headers of a datagram; [`credentials`] are the public test keys, and issue certificates of other lengths.
+//! [`memory`] joins two sessions without a network, the baseline for everything else; [`credentials`] are the public test keys, and issue certificates of other lengths.
 //! All `unsafe` code is in the device and in the adapter of each library.
 
 mod config;
@@ -78,7 +77,6 @@ mod rustls;
 mod session;
 mod stack;
 mod tinydtls;
-pub mod wire;
 
 use std::sync::Arc;
 

@@ -5,8 +5,8 @@ use std::path::Path as File;
 use std::process::Command;
 
 use slowhand_sessions::memory::{Direction, End, Path, Transcript};
-use slowhand_sessions::wire::{self, MessageType};
 use slowhand_sessions::{Auth, Curve, Operation, Protocol, Session, Stack, Suite};
+use slowhand_wire::{ContentType, MessageType, dtls, tls};
 
 use crate::pair::Pair;
 
@@ -30,22 +30,15 @@ fn with_key(key: &str, protocol: Protocol, length: u16) -> Pair {
 }
 
 /// What the two ends have sent: the bodies of their Certificate messages in a handshake over TLS 1.2, where each message
-/// is in clear and, shorter than a record, whole. By hand after RFC 5246 sections 6.2.1 and 7.4.
+/// is in clear and, shorter than a record, whole.
 fn certificate_messages(transcript: &Transcript) -> [Vec<u8>; 2] {
     [Direction::ToClient, Direction::ToServer].map(|direction| {
         let writes = transcript.datagrams.iter().filter(|write| write.direction == direction);
         let stream: Vec<u8> = writes.flat_map(|write| write.bytes.iter().copied()).collect();
-        let mut rest = &stream[..];
-        loop {
-            let [content_type, _, _, high, low, ..] = *rest else { panic!("no Certificate among {stream:x?}") };
-            let (record, next) = rest[5..].split_at(usize::from(u16::from_be_bytes([high, low])));
-            // handshake, certificate
-            if content_type == 22 && record[0] == 11 {
-                assert_eq!(number(&record[1..4]), record.len() - 4, "the one message in the record");
-                return record[4..].to_vec();
-            }
-            rest = next;
-        }
+        let handshake =
+            tls::records(&stream).map(Result::unwrap).filter(|it| it.content_type == ContentType::Handshake);
+        let mut messages = handshake.flat_map(|record| tls::messages(record.fragment)).map_while(Result::ok);
+        messages.find(|message| message.message_type == MessageType::Certificate).unwrap().body.to_vec()
     })
 }
 
@@ -160,8 +153,8 @@ fn a_handshake_over_datagrams_carries_the_length() {
         let messages: Vec<_> = transcript
             .datagrams
             .iter()
-            .flat_map(|datagram| wire::records(&datagram.bytes, 0))
-            .flat_map(|record| record.unwrap().messages())
+            .flat_map(|datagram| dtls::records(&datagram.bytes, Some(0)))
+            .flat_map(|record| record.unwrap().fragments())
             .map(Result::unwrap)
             .filter(|message| message.message_type == MessageType::Certificate)
             .map(|message| message.length)

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use slowhand_sessions::memory::{Direction, End, Path};
-use slowhand_sessions::wire::{self, MessageType};
 use slowhand_sessions::{Auth, Protocol, Session, Stack, Status, Suite};
+use slowhand_wire::{MessageType, dtls};
 
 use crate::pair::Pair;
 
@@ -122,8 +122,8 @@ fn the_key_log_names_the_random_of_the_client_hello() {
     ] {
         let (mut client, mut server) = Pair::new(stack, suite).build();
         let transcript = Path::default().run(&mut *client, &mut *server);
-        let record = wire::records(&transcript.datagrams[2].bytes, 0).next().unwrap().unwrap();
-        let hello = record.messages().next().unwrap().unwrap();
+        let record = dtls::records(&transcript.datagrams[2].bytes, Some(0)).next().unwrap().unwrap();
+        let hello = record.fragments().next().unwrap().unwrap();
         assert_eq!(hello.message_type, MessageType::ClientHello);
         // client_version takes two octets, then the random (RFC 5246 section 7.4.1.2).
         let secrets = server.secrets().unwrap();
@@ -164,7 +164,7 @@ fn run_damaged(pair: &Pair, damaged: usize, octet: usize) -> (usize, Box<dyn Ses
             let mut bytes = transmit.bytes.to_vec();
             if number == damaged {
                 // Never in a record's header, whose sequence number is not protected in epoch 0.
-                let at = (bytes.len() - 1 - octet).max(wire::RECORD_HEADER);
+                let at = (bytes.len() - 1 - octet).max(dtls::RECORD_HEADER);
                 bytes[at] ^= 0x10;
             }
             number += 1;

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use slowhand_sessions::{Protocol, Role, Session, SessionConfig, Stack, Status, Suite, Weightless, build};
+use slowhand_wire::{ContentType, tls};
 
 /// A session of OpenSSL in a process of its own.
 struct OpenSsl {
@@ -102,14 +103,9 @@ fn kind(suite: Suite) -> &'static str {
 }
 
 /// The records of a stream: content type and length.
-fn records(mut stream: &[u8]) -> Vec<(u8, usize)> {
-    let mut records = Vec::new();
-    while let [content_type, _, _, high, low, ..] = *stream {
-        let length = usize::from(u16::from_be_bytes([high, low]));
-        records.push((content_type, length));
-        stream = &stream[5 + length..];
-    }
-    records
+fn records(stream: &[u8]) -> Vec<(ContentType, usize)> {
+    let records = tls::records(stream).map(Result::unwrap);
+    records.map(|record| (record.content_type, record.fragment.len())).collect()
 }
 
 /// A client's last flight (Certificate, ClientKeyExchange, CertificateVerify, ChangeCipherSpec, Finished) has the same
@@ -154,12 +150,14 @@ fn tls13() {
         (Stack::Rustls, Suite::TLS_AES_256_GCM_SHA384),
     ] {
         let streams = with_openssl(stack, Protocol::Tls13, suite, "DEFAULT");
-        let hellos = |stream: &[u8]| records(stream).iter().filter(|(content_type, _)| *content_type == 22).count();
+        let hellos = |stream: &[u8]| {
+            records(stream).iter().filter(|(content_type, _)| *content_type == ContentType::Handshake).count()
+        };
         assert_eq!((hellos(&streams[0][0]), hellos(&streams[1][1])), (1, 2), "{stack} {suite}");
         let finished = match suite {
             Suite::TLS_AES_256_GCM_SHA384 => 4 + 48 + 1 + 16,
             _ => 4 + 32 + 1 + 16,
         };
-        assert_eq!(records(&streams[1][1]).last(), Some(&(23, finished)));
+        assert_eq!(records(&streams[1][1]).last(), Some(&(ContentType::ApplicationData, finished)));
     }
 }

@@ -6,8 +6,8 @@
 use std::collections::BTreeSet;
 
 use slowhand_sessions::memory::{End, Path, Transcript};
-use slowhand_sessions::wire::{self, MessageType};
 use slowhand_sessions::{Auth, Curve, Protocol, Stack, Status, Suite};
+use slowhand_wire::{ContentType, MessageType, dtls, tls};
 
 use crate::pair::Pair;
 
@@ -123,7 +123,7 @@ fn the_fragment_length_is_negotiated_and_kept() {
         // The ClientHello is 5 octets longer: the extension of RFC 6066 section 4.
         assert_eq!(transcript.sizes()[0], 101 + 5);
         for datagram in &transcript.datagrams {
-            for record in wire::records(&datagram.bytes, 0).map(Result::unwrap) {
+            for record in dtls::records(&datagram.bytes, Some(0)).map(Result::unwrap) {
                 // RFC 5246 section 6.2.3: protection may add to the fragment.
                 assert!(record.fragment.len() <= usize::from(length) + 24, "{length}");
             }
@@ -157,17 +157,12 @@ fn openssl_keeps_the_fragment_length() {
     }
 }
 
-/// The lengths of the fragments in the records: the last two octets of a header of 13 (RFC 6347 section 4.1) or 5 (RFC
-/// 5246 section 6.2.1).
-fn fragments(mut octets: &[u8], protocol: Protocol) -> Vec<usize> {
-    let header = if protocol.is_stream() { 5 } else { 13 };
-    let mut lengths = Vec::new();
-    while !octets.is_empty() {
-        let length = usize::from(u16::from_be_bytes([octets[header - 2], octets[header - 1]]));
-        lengths.push(length);
-        octets = &octets[header + length..];
+/// The lengths of the contents of the records.
+fn fragments(octets: &[u8], protocol: Protocol) -> Vec<usize> {
+    match protocol.is_stream() {
+        true => tls::records(octets).map(|record| record.unwrap().fragment.len()).collect(),
+        false => dtls::records(octets, Some(0)).map(|record| record.unwrap().fragment.len()).collect(),
     }
-    lengths
 }
 
 #[test]
@@ -180,8 +175,8 @@ fn connection_ids_are_negotiated() {
     assert_eq!(client.negotiated().unwrap().connection_id, Some(4));
     assert_eq!(server.negotiated().unwrap().connection_id, Some(4));
     let last = transcript.datagrams.last().unwrap();
-    let finished = wire::records(&last.bytes, 4).last().unwrap().unwrap();
-    assert_eq!(finished.content_type, wire::ContentType::Tls12Cid);
+    let finished = dtls::records(&last.bytes, Some(4)).last().unwrap().unwrap();
+    assert_eq!(finished.content_type, ContentType::Tls12Cid);
     assert_eq!(finished.connection_id.len(), 4);
 }
 
@@ -204,8 +199,8 @@ fn a_server_alone_is_authenticated_without_a_client_certificate() {
         let types: Vec<_> = transcript
             .datagrams
             .iter()
-            .flat_map(|datagram| wire::records(&datagram.bytes, 0))
-            .flat_map(|record| record.unwrap().messages())
+            .flat_map(|datagram| dtls::records(&datagram.bytes, Some(0)))
+            .flat_map(|record| record.unwrap().fragments())
             .map(|message| message.unwrap().message_type)
             .collect();
         assert!(!types.contains(&MessageType::CertificateRequest));

@@ -7,6 +7,7 @@ use std::time::Duration;
 use proptest::prelude::*;
 use slowhand_sessions::memory::{Direction, End, Path, Transcript};
 use slowhand_sessions::{Auth, Operation, Processor, Protocol, Session, Stack, Status, Suite};
+use slowhand_wire::tls;
 
 use crate::pair::Pair;
 
@@ -32,16 +33,9 @@ fn sizes(transcript: &Transcript, direction: Direction) -> Vec<usize> {
     writes.map(|write| write.bytes.len()).collect()
 }
 
-/// The records of a stream: a header of 5 octets whose last two are the length (RFC 5246 section 6.2.1).
-fn records(mut stream: &[u8]) -> Vec<usize> {
-    let mut sizes = Vec::new();
-    while let [_, _, _, high, low, ..] = *stream {
-        let size = 5 + usize::from(u16::from_be_bytes([high, low]));
-        sizes.push(size);
-        stream = &stream[size..];
-    }
-    assert!(stream.is_empty());
-    sizes
+/// The sizes of the records of a stream, with their headers.
+fn records(stream: &[u8]) -> Vec<usize> {
+    tls::records(stream).map(|record| tls::RECORD_HEADER + record.unwrap().fragment.len()).collect()
 }
 
 /// RFC 5246 section 7.4 and RFC 4279 section 2, by hand: a record header of 5 octets, a message header of 4. mbedTLS

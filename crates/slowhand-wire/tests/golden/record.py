@@ -1,17 +1,19 @@
-"""Records handshake.txt again: OpenSSL's s_client and s_server, and between them a relay that drops one datagram.
+"""Records openssl.txt and openssl-fragments.txt again: OpenSSL's s_client and s_server, and a relay that drops one datagram.
 
-Usage: record.py > handshake.txt, in a directory with a key in key.pem and its certificate in certificate.pem:
+Usage: record.py 1200 > openssl.txt; record.py 256 > openssl-fragments.txt (the number is the MTU), in a directory with a
+key in key.pem and its certificate in certificate.pem:
 openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -keyout key.pem -out certificate.pem -nodes -subj /CN=slowhand
 """
 
 import select
 import socket
 import subprocess
+import sys
 import time
 
 DROPPED = 3
 SERVER, RELAY = ("127.0.0.1", 15684), ("127.0.0.1", 15685)
-SESSION = "-dtls1_2 -mtu 1200 -cipher ECDHE-ECDSA-AES128-CCM8@SECLEVEL=0"
+SESSION = f"-dtls1_2 -mtu {sys.argv[1]} -cipher ECDHE-ECDSA-AES128-CCM8@SECLEVEL=0"
 
 
 def openssl(command: str) -> subprocess.Popen[bytes]:
