@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from slowhand import _native
+from slowhand.estimate import of_metric
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -183,8 +184,8 @@ def _remarks(result: dict[str, Any]) -> list[str]:
 
 
 def _cell(unit: str, metric: dict[str, Any]) -> str:
-    half = (metric["ci95"][1] - metric["ci95"][0]) / 2
-    return _number(unit, metric["mean"]) + (f" ± {_number(unit, half)}" if half else "")
+    found = of_metric(metric)
+    return _number(unit, found.mean) + (f" ± {_number(unit, found.half)}" if found.half else "")
 
 
 def _number(unit: str, value: float) -> str:
