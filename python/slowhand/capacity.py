@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from slowhand import _native
+from slowhand.api import SEED
 from slowhand.estimate import of_metric
 
 if TYPE_CHECKING:
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
 
 MOST_SLOTS = 1_000
 MOST_CLIENTS = 100_000
+
+HANDSHAKE_SHARE = 0.0
+"""How long a handshake takes unless told, as a share of the mean session."""
 
 ROWS = {
     "time_congestion": ("all slots taken", "% of time"),
@@ -84,8 +88,8 @@ def compute(
     clients: int,
     rho: float,
     policy: str | None = None,
-    handshake_share: float = 0.0,
-    seed: int = 1,
+    handshake_share: float = HANDSHAKE_SHARE,
+    seed: int = SEED,
 ) -> dict[str, Any]:
     """What a server with `slots` session slots refuses `clients` clients, by formula and simulated.
 
