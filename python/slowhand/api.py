@@ -17,6 +17,13 @@ Setting: TypeAlias = str | int | float | bool | Sequence["Setting"] | Mapping[st
 """A value that replaces one of a scenario's keys."""
 
 
+COUNT = 100
+"""How many worlds a run has unless it is told."""
+
+SEED = 1
+"""The first seed unless it is told."""
+
+
 class Scenario:
     """A scenario file, read and checked, with some of its keys replaced.
 
@@ -49,11 +56,11 @@ class Scenario:
         about: dict[str, Any] = json.loads(self.native.about())
         return about
 
-    def capture(self, path: str | os.PathLike[str], *, seed: int = 1) -> None:
+    def capture(self, path: str | os.PathLike[str], *, seed: int = SEED) -> None:
         """Runs the handshake of `seed` and writes every frame of it to `path`, as pcapng."""
         _native.capture(self.native, seed, path)
 
-    def inspect(self, *, seed: int = 1) -> Inspection:
+    def inspect(self, *, seed: int = SEED) -> Inspection:
         """Runs the handshake of `seed` and looks closely at every node."""
         import polars
 
@@ -134,8 +141,8 @@ class Run:
 def run(
     scenario: Scenario | str | os.PathLike[str],
     *,
-    count: int = 100,
-    seed: int = 1,
+    count: int = COUNT,
+    seed: int = SEED,
     threads: int | None = None,
     set: Mapping[str, Setting] | None = None,
 ) -> polars.DataFrame:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 import typer
 
 import slowhand
-from slowhand.api import Run, Scenario
+from slowhand.api import COUNT, SEED, Run, Scenario
 
 if TYPE_CHECKING:
     import polars
@@ -58,8 +58,8 @@ def run(
     scenario: Annotated[Path, typer.Argument(metavar="SCENARIO.toml", help="What to run.")],
     count: Annotated[
         int, typer.Option(min=1, max=MAX_SEED, help="How many worlds, a seed each.")
-    ] = 100,
-    seed: Annotated[int, typer.Option(min=0, max=MAX_SEED, help="The first seed.")] = 1,
+    ] = COUNT,
+    seed: Annotated[int, typer.Option(min=0, max=MAX_SEED, help="The first seed.")] = SEED,
     threads: Annotated[
         int | None, typer.Option(min=1, max=1024, help="Threads; the records do not depend on it.")
     ] = None,
@@ -159,8 +159,8 @@ def capacity(
     ] = None,
     handshake_share: Annotated[
         float, typer.Option(help="How long a handshake takes, as a share of the mean session.")
-    ] = 0.0,
-    seed: Annotated[int, typer.Option(min=0, help="The seed of the simulation.")] = 1,
+    ] = slowhand.capacity.HANDSHAKE_SHARE,
+    seed: Annotated[int, typer.Option(min=0, help="The seed of the simulation.")] = SEED,
     device: Annotated[
         str | None, typer.Option(help="Instead of --slots: as many as fit this device.")
     ] = None,

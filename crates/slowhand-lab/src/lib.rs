@@ -9,6 +9,7 @@ pub mod capacity;
 pub mod capture;
 pub mod device;
 mod energy;
+pub mod estimate;
 pub mod input;
 pub mod inspect;
 pub mod plan;

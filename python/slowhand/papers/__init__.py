@@ -20,6 +20,10 @@ FOLDER = Path(__file__).resolve().parents[3] / "papers"
 """The data of the papers, in the clone."""
 
 
+COUNT = 1000
+"""How many handshakes each point has unless it is told."""
+
+
 class UnknownPaper(ValueError):
     """A paper, or a part of one, that there is not."""
 
@@ -70,7 +74,7 @@ class Plan:
     count: int
 
     @classmethod
-    def of(cls, name: str, part: str | None = None, *, count: int = 1000) -> Plan:
+    def of(cls, name: str, part: str | None = None, *, count: int = COUNT) -> Plan:
         """The plan to run `count` handshakes for each point of a paper, or of one of its parts."""
         paper = find(name)
         if part is not None and part not in paper.parts:
@@ -100,7 +104,7 @@ class Plan:
         return Reproduction(self.paper, self.parts, tuple(rows), laboratory)
 
 
-def reproduce(name: str, part: str | None = None, *, count: int = 1000) -> Reproduction:
+def reproduce(name: str, part: str | None = None, *, count: int = COUNT) -> Reproduction:
     """Runs a paper, or a part of it, and compares.
 
     >>> slowhand.papers.reproduce("vucinic2015", "table1").succeeded  # doctest: +SKIP

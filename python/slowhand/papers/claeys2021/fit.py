@@ -30,9 +30,7 @@ def main() -> None:
     laboratory = Laboratory(FOLDER / "claeys2021", count=HANDSHAKES, update=lambda done: None)
 
     def mean(column: str, **settings: Setting) -> float:
-        estimate = laboratory.measure(dtls(LARGE_MFL, **settings)).estimate(column)
-        assert estimate, settings
-        return estimate.mean
+        return laboratory.mean(dtls(LARGE_MFL, **settings), column).mean
 
     length = round(
         root(

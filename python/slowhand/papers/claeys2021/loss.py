@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import statistics
 from pathlib import Path
 
-from slowhand.estimate import Estimate
+from slowhand.estimate import Estimate, median
 from slowhand.papers.claeys2021.handshake import (
     LARGE_MFL,
     LARGE_MSS,
@@ -50,8 +49,7 @@ class Boxes:
         """By how many percent the median with losses lies above a handshake without."""
         values: dict[str, Estimate | None] = {}
         for name, settings in self.configurations.items():
-            lossy = laboratory.measure(point(settings, LOSS))
-            values[f"{name}.completed"] = Estimate(100 * lossy.completed)
+            values[f"{name}.completed"] = laboratory.completed(point(settings, LOSS))
             for quantity, column in QUANTITIES.items():
                 values[f"{name}.{quantity}"] = increase(laboratory, settings, column)
         return values
@@ -79,9 +77,7 @@ def point(settings: Settings, loss: float) -> Point:
 def increase(laboratory: Laboratory, settings: Settings, column: str) -> Estimate | None:
     """The paper's measure, in percent: the median with losses against a run without any."""
     without = laboratory.measure(point(settings, 0.0)).estimate(column)
-    lossy = [
-        v for values in laboratory.measure(point(settings, LOSS)).samples[column] for v in values
-    ]
+    lossy = laboratory.measure(point(settings, LOSS)).samples[column]
     if without is None or not lossy:
         return None
-    return Estimate(100 * (statistics.median(lossy) / without.mean - 1))
+    return Estimate(100 * (median(lossy) / without.mean - 1))
