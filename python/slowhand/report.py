@@ -94,7 +94,7 @@ def show_bundled(bundled: Mapping[str, str], out: Console) -> None:
     """Prints each name, and under it what it is."""
     for name, introduction in bundled.items():
         out.print(Text(name, "bold"))
-        out.print(Padding(introduction, (0, 0, 0, 2)))
+        out.print(Padding.indent(introduction, 2))
 
 
 def _outcomes(summary: dict[str, Any], interrupted: bool) -> Text:
