@@ -8,7 +8,7 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from slowhand import _native
+from slowhand import _native, data
 
 if TYPE_CHECKING:
     import polars
@@ -25,12 +25,14 @@ SEED = 1
 
 
 class Scenario:
-    """A scenario file, read and checked, with some of its keys replaced.
+    """A scenario, read and checked, with some of its keys replaced.
+
+    `path` is that of a TOML file, or the name of a scenario that comes with slowhand.
 
     Raises `ScenarioError` with one message that names the file, the line, the key, what was
     found there and what is allowed.
 
-    >>> slowhand.Scenario("scenarios/quickstart.toml", {"network.link_pdr": 0.9})  # doctest: +SKIP
+    >>> slowhand.Scenario("quickstart", {"network.link_pdr": 0.9})  # doctest: +SKIP
     """
 
     def __init__(self, path: str | os.PathLike[str], set: Mapping[str, Setting] | None = None):
@@ -45,8 +47,8 @@ class Scenario:
         return scenario
 
     def _load(self, path: str | os.PathLike[str], overrides: list[str]) -> None:
-        self.path = os.fspath(path)
-        self.native = _native.Scenario(path, overrides)
+        self.path = data.scenario_path(path)
+        self.native = _native.Scenario(self.path, overrides)
 
     def __repr__(self) -> str:
         return f"Scenario({self.path!r})"
@@ -149,9 +151,9 @@ def run(
     """Runs `count` handshakes with the seeds from `seed` on: one row for each.
 
     The same scenario and seed give the same row, whatever `count` and `threads` are. `set`
-    replaces keys of a scenario given by its path.
+    replaces keys of a scenario given by its path or name.
 
-    >>> slowhand.run("scenarios/quickstart.toml", set={"network.link_pdr": 0.9})  # doctest: +SKIP
+    >>> slowhand.run("quickstart", set={"network.link_pdr": 0.9})  # doctest: +SKIP
     """
     if isinstance(scenario, Scenario):
         if set:

@@ -12,12 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from slowhand import data
 from slowhand.papers.comparison import Paper, Row
 from slowhand.papers.part import Part
 from slowhand.papers.points import Laboratory
-
-FOLDER = Path(__file__).resolve().parents[3] / "papers"
-"""The data of the papers, in the clone."""
 
 
 COUNT = 1000
@@ -62,7 +60,7 @@ class Reproduction:
 
 def papers() -> list[Paper]:
     """The papers that can be reproduced."""
-    return [Paper.load(file.parent) for file in sorted(FOLDER.glob("*/reported.toml"))]
+    return [Paper.load(file.parent) for file in sorted(data.PAPERS.glob("*/reported.toml"))]
 
 
 @dataclass(frozen=True)
@@ -118,7 +116,7 @@ def find(name: str) -> Paper:
     for paper in papers():
         if paper.id == name:
             return paper
-    known = ", ".join(paper.id for paper in papers()) or f"none, there is no folder {FOLDER}"
+    known = ", ".join(paper.id for paper in papers())
     raise UnknownPaper(f"paper: found {name!r}, allowed: {known}")
 
 

@@ -7,8 +7,8 @@ import itertools
 import tomllib
 from pathlib import Path
 
+from slowhand import data
 from slowhand.estimate import Estimate
-from slowhand.papers import FOLDER
 from slowhand.papers.claeys2021.handshake import (
     LARGE_MFL,
     LARGE_MSS,
@@ -74,7 +74,7 @@ def point(protocol: str, timer_s: float, factor: float) -> Point:
 @functools.cache
 def fitted_factor() -> float:
     """What Table 2 was run with."""
-    scenario = tomllib.loads((FOLDER / "claeys2021" / SCENARIO).read_text())
+    scenario = tomllib.loads((data.PAPERS / "claeys2021" / SCENARIO).read_text())
     factor: float = scenario["client"]["compute_factor"]
     return factor
 

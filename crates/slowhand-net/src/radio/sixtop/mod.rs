@@ -1,7 +1,7 @@
 //! The 6top protocol (RFC 8480), by which two neighbours agree on the cells they share.
 //!
-//! [`message`] has its octets, [`transaction`] what each end remembers; which cells are wanted, and which are granted, is the
-//! [scheduling function](super::scheduling)'s.
+//! [`message`] has its octets, [`transaction`] what each end remembers; the scheduling
+//! function of TSCH says which cells are wanted and which are granted.
 
 pub mod message;
 pub mod transaction;

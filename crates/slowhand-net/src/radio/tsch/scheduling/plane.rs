@@ -95,7 +95,7 @@ impl Plane<'_> {
     /// Opens a transaction.
     ///
     /// # Errors
-    /// [`NotOpened`].
+    /// [`NotOpened`] says why: a transaction with this neighbour is open, or the message could not be queued.
     pub fn request(&mut self, node: NodeId, peer: NodeId, request: Request) -> Result<(), NotOpened> {
         let position = self.position(node, peer).ok_or(NotOpened::NotSent(DropReason::NoCell))?;
         let state = &mut self.peers[node.index()][position];
