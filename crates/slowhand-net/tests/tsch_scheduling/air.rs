@@ -6,12 +6,13 @@ use slowhand_net::ip::Endpoint;
 use slowhand_net::network::{Config, Event, Events, Network};
 use slowhand_net::radio::link::{LinkQuality, Links};
 use slowhand_net::radio::sixtop::Message;
+use slowhand_net::radio::tsch::frame::sixtop_message;
 use slowhand_net::radio::tsch::layout::Layout;
 use slowhand_net::radio::tsch::schedule::{Cell, CellOptions, handle};
 use slowhand_net::radio::tsch::scheduling::SchedulingFunction;
 use slowhand_net::radio::tsch::timing::Timing;
 use slowhand_net::radio::tsch::{self, Tsch};
-use slowhand_net::radio::{FrameKind, Observer, Transmission, frame};
+use slowhand_net::radio::{FrameKind, Observer, Transmission};
 use slowhand_net::random::Streams;
 use slowhand_net::route::Routes;
 
@@ -28,7 +29,7 @@ impl Observer for Air {
     fn transmission(&mut self, sent: &Transmission<'_>) {
         self.frames.push((sent.at, sent.kind, sent.octets.to_vec()));
         if sent.kind == FrameKind::SixTop && sent.received {
-            let message = Message::parse(frame::sixtop_message(sent.octets)).expect("only 6P is in such frames");
+            let message = Message::parse(sixtop_message(sent.octets).unwrap()).expect("only 6P is in such frames");
             self.messages.push((sent.at, sent.from, sent.to, message));
         }
     }

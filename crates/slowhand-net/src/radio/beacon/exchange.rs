@@ -8,17 +8,17 @@ use super::trace::{Entry, TraceIndex};
 use super::{Beacon, Event, Way};
 use crate::address::{Eui64, NodeId};
 use crate::clock::{Duration, Instant};
-use crate::radio::frame::{DATA_HEADER, FCS};
+use crate::radio::frame::{FCS, FrameView, MAX_FRAME};
 use crate::radio::link::Kind;
 use crate::radio::medium::OnAir;
-use crate::radio::phy::{MAX_PSDU, air_time};
+use crate::radio::phy::air_time;
 use crate::radio::pool::FrameIndex;
 use crate::radio::{DatagramId, DropReason, FrameKind, Indication, NO_DATAGRAM, Payload};
 
 impl Beacon {
     /// The station's frame begins.
     pub(super) fn send(&mut self, now: Instant, id: StationId) {
-        let mut octets = [0; MAX_PSDU];
+        let mut octets = [0; MAX_FRAME];
         let (kind, length) = match self.frame_of(id) {
             Some(frame) => (FrameKind::Data, self.copy_data(id, frame, &mut octets)),
             None => {
@@ -70,7 +70,7 @@ impl Beacon {
         if asked {
             self.station_mut(id).frame_pending = frame_pending;
         }
-        let mut octets = [0; MAX_PSDU];
+        let mut octets = [0; MAX_FRAME];
         let length = write_ack(&mut octets, self.sequence_of(id), frame_pending);
         let (on_air, trace, end) = self.begin_frame(now, id, FrameKind::Ack, octets, length);
         self.events.push(end, Event::Acknowledged(id, on_air, trace));
@@ -230,16 +230,18 @@ impl Beacon {
             Task::Fetch | Task::Up => &mut self.nodes[id.node.index()].up,
             Task::Down(child) => &mut self.nodes[child.index()].down,
         };
-        if let Some(frame) = frame.filter(|_| direction.accepts(sequence)) {
-            let frame = self.pool.get(frame);
-            let payload = Payload::new(&frame.octets()[DATA_HEADER..]);
-            indications.push(Indication::Received { node, from: id.node, datagram: frame.datagram, payload });
+        let Some(sent) = frame.filter(|_| direction.accepts(sequence)).map(|frame| self.pool.get(frame)) else {
+            return;
+        };
+        if let Ok(frame) = FrameView::parse(sent.octets()) {
+            let payload = Payload::new(frame.payload());
+            indications.push(Indication::Received { node, from: id.node, datagram: sent.datagram, payload });
         }
     }
 
     /// Copies a data frame as it goes on the air, and returns its length: a frame that a child has asked for says
     /// whether more waits for it.
-    fn copy_data(&mut self, id: StationId, frame: FrameIndex, octets: &mut [u8; MAX_PSDU]) -> usize {
+    fn copy_data(&mut self, id: StationId, frame: FrameIndex, octets: &mut [u8; MAX_FRAME]) -> usize {
         let waiting = self.pool.get(frame);
         let length = waiting.octets().len();
         octets[..length].copy_from_slice(waiting.octets());
@@ -261,7 +263,7 @@ impl Beacon {
         now: Instant,
         id: StationId,
         kind: FrameKind,
-        octets: [u8; MAX_PSDU],
+        octets: [u8; MAX_FRAME],
         length: usize,
     ) -> (OnAir, TraceIndex, Instant) {
         let (from, to) = if kind == FrameKind::Ack { (self.peer(id), id.node) } else { (id.node, self.peer(id)) };
@@ -331,7 +333,7 @@ impl Beacon {
     }
 
     fn sequence_of(&self, id: StationId) -> u8 {
-        self.frame_of(id).map_or(self.station(id).request_sequence, |frame| self.pool.get(frame).octets()[2])
+        self.frame_of(id).map_or(self.station(id).request_sequence, |frame| self.pool.get(frame).sequence)
     }
 
     fn attempt_of(&self, id: StationId) -> u8 {

@@ -223,8 +223,10 @@ impl Mac for Beacon {
         let direction = if upwards { &mut self.nodes[node.index()].up } else { &mut self.nodes[next_hop.index()].down };
         let frame = self
             .pool
-            .allocate(datagram, |octets| frame::write_data(octets, direction.sequence, from, to, payload))
-            .ok_or(DropReason::Malformed)?;
+            .allocate(datagram, direction.sequence, |octets| {
+                frame::write_data(octets, direction.sequence, from, to, payload)
+            })
+            .map_err(|_| DropReason::Malformed)?;
         direction.sequence = direction.sequence.wrapping_add(1);
         direction.queue.push(&mut self.pool, frame);
         direction.waiting += 1;
@@ -234,6 +236,10 @@ impl Mac for Beacon {
         sender.peak = sender.peak.max(sender.queued);
         self.frame_waits(now, if upwards { next_hop } else { node }, node);
         Ok(())
+    }
+
+    fn payload_capacity(&self, _node: NodeId, _next_hop: NodeId) -> usize {
+        frame::DATA_CAPACITY
     }
 
     fn deadline(&self) -> Option<Instant> {

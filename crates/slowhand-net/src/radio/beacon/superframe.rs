@@ -9,7 +9,8 @@ use super::tree::Tree;
 use super::{Beacon, Config, EVERY_CHILD, Event, Node, Way};
 use crate::address::{Eui64, NodeId};
 use crate::clock::{Duration, Instant};
-use crate::radio::phy::{MAX_PSDU, air_time};
+use crate::radio::frame::MAX_FRAME;
+use crate::radio::phy::air_time;
 use crate::radio::{DropReason, FrameKind, Indication, NO_DATAGRAM};
 
 /// A coordinator's superframes.
@@ -209,10 +210,13 @@ impl Beacon {
 
     fn show_beacon(&mut self, now: Instant, coordinator: NodeId, number: u64) {
         let pan_coordinator = self.tree.parent(coordinator).is_none();
-        let listed = self.nodes[coordinator.index()].cluster.listed().iter().map(|&child| Eui64::of_node(child));
+        let cluster = &self.nodes[coordinator.index()].cluster;
+        let listed = cluster.listed.map(Eui64::of_node);
+        let listed = &listed[..cluster.listed_count];
         let from = Eui64::of_node(coordinator);
-        let mut octets = [0; MAX_PSDU];
-        let length = write_beacon(&mut octets, number as u8, from, self.config.superframe, pan_coordinator, listed);
+        let mut octets = [0; MAX_FRAME];
+        let orders = self.config.superframe.orders();
+        let length = write_beacon(&mut octets, number as u8, from, orders, pan_coordinator, listed);
         let children = self.tree.children(coordinator);
         let received = children.iter().all(|child| self.nodes[child.index()].tracking.receives(number));
         self.trace.begin(Entry {

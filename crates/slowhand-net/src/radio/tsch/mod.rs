@@ -9,6 +9,7 @@
 
 mod activity;
 pub mod autonomous;
+pub mod frame;
 pub mod hopping;
 pub mod layout;
 mod node;
@@ -17,7 +18,7 @@ pub mod scheduling;
 mod slot;
 pub mod timing;
 
-use super::frame::{self, DATA_HEADER};
+use super::frame::FrameView;
 use super::link::Links;
 use super::pool::FramePool;
 use super::{DatagramId, DropReason, Indication, Mac, NO_DATAGRAM, Observer, Payload, RadioInterval, RadioTimes};
@@ -176,8 +177,10 @@ impl Mac for Tsch {
         let (from, to) = (Eui64::of_node(node), Eui64::of_node(next_hop));
         let frame = self
             .pool
-            .allocate(datagram, |octets| frame::write_data(octets, neighbor.sequence, from, to, payload))
-            .ok_or(DropReason::Malformed)?;
+            .allocate(datagram, neighbor.sequence, |octets| {
+                frame::write_data(octets, neighbor.sequence, from, to, payload)
+            })
+            .map_err(|_| DropReason::Malformed)?;
         neighbor.sequence = neighbor.sequence.wrapping_add(1);
         neighbor.queue.push(&mut self.pool, frame);
         neighbor.waiting += 1;
@@ -188,6 +191,10 @@ impl Mac for Tsch {
             self.schedule_wake(node);
         }
         Ok(())
+    }
+
+    fn payload_capacity(&self, _node: NodeId, _next_hop: NodeId) -> usize {
+        frame::DATA_CAPACITY
     }
 
     fn deadline(&self) -> Option<Instant> {
@@ -312,11 +319,13 @@ impl Tsch {
         let Some(index) = neighbor.queue.head() else { return };
         let datagram = self.pool.get(index).datagram;
         let mut arrived = false;
-        if received {
-            let octets = self.pool.get(index).octets();
-            arrived = self.nodes[to.index()].accepts(node, octets[2]);
+        if received
+            && let Ok(frame) = FrameView::parse(self.pool.get(index).octets())
+            && let Some(sequence) = frame.header().sequence
+        {
+            arrived = self.nodes[to.index()].accepts(node, sequence);
             if arrived && datagram != NO_DATAGRAM {
-                let payload = Payload::new(&octets[DATA_HEADER..]);
+                let payload = Payload::new(frame.payload());
                 indications.push(Indication::Received { node: to, from: node, datagram, payload });
             }
         }
@@ -349,7 +358,15 @@ impl Tsch {
         self.schedule_wake(node);
 
         if let Some(octets) = message {
-            self.finish_message(now, node, to, frame::sixtop_message(&octets), arrived, acknowledged, given_up);
+            self.finish_message(
+                now,
+                node,
+                to,
+                frame::sixtop_message(&octets).unwrap_or_default(),
+                arrived,
+                acknowledged,
+                given_up,
+            );
         }
     }
 
@@ -399,7 +416,7 @@ impl Tsch {
         }
         let (source, destination) = (Eui64::of_node(node), Eui64::of_node(to));
         let write = |octets: &mut _| frame::write_sixtop(octets, neighbor.sequence, source, destination, message);
-        let frame = self.pool.allocate(NO_DATAGRAM, write).ok_or(DropReason::Malformed)?;
+        let frame = self.pool.allocate(NO_DATAGRAM, neighbor.sequence, write).map_err(|_| DropReason::Malformed)?;
         self.pool.get_mut(frame).age = 0; // older than any data
         neighbor.sequence = neighbor.sequence.wrapping_add(1);
         neighbor.queue.push_urgent(&mut self.pool, frame, neighbor.on_air);

@@ -1,14 +1,15 @@
 //! What happens on the air in one slot.
 
 use super::activity::Span;
+use super::frame::{ENHANCED_ACK, write_enhanced_ack};
 use super::node::Node;
 use super::schedule::Cell;
 use super::{Event, Exchange, Tsch, hopping};
 use crate::address::{Eui64, NodeId};
 use crate::clock::{Duration, Instant};
-use crate::radio::frame::{ENHANCED_ACK, FCS, write_enhanced_ack};
+use crate::radio::frame::{FCS, MAX_FRAME};
 use crate::radio::link::Kind;
-use crate::radio::phy::{MAX_PSDU, air_time};
+use crate::radio::phy::air_time;
 use crate::radio::pool::FrameIndex;
 use crate::radio::{FrameKind, NO_DATAGRAM, Observer, RadioState, Transmission};
 
@@ -149,8 +150,8 @@ impl Tsch {
         }
         for attempt in attempts.iter().filter(|attempt| attempt.received) {
             let frame = self.pool.get(attempt.frame);
-            let mut octets = [0; MAX_PSDU];
-            let length = write_enhanced_ack(&mut octets, frame.octets()[2], Eui64::of_node(attempt.from));
+            let mut octets = [0; MAX_FRAME];
+            let length = write_enhanced_ack(&mut octets, frame.sequence, Eui64::of_node(attempt.from));
             observer.transmission(&Transmission {
                 at: attempt.ack_start,
                 asn: Some(asn),

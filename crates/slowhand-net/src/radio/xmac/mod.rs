@@ -139,8 +139,8 @@ impl Mac for XMac {
         let (sequence, acknowledged) = (neighbor.sequence, self.config.data_ack);
         let frame = self
             .pool
-            .allocate(datagram, |octets| frame::write_data(octets, sequence, from, to, payload, acknowledged))
-            .ok_or(DropReason::Malformed)?;
+            .allocate(datagram, sequence, |octets| frame::write_data(octets, sequence, from, to, payload, acknowledged))
+            .map_err(|_| DropReason::Malformed)?;
         neighbor.sequence = neighbor.sequence.wrapping_add(1);
         neighbor.queue.push(&mut self.pool, frame);
         sender.queued += 1;
@@ -149,6 +149,10 @@ impl Mac for XMac {
             self.events.push(now, Event::Attempt { node, neighbor: position });
         }
         Ok(())
+    }
+
+    fn payload_capacity(&self, _node: NodeId, _next_hop: NodeId) -> usize {
+        frame::DATA_CAPACITY
     }
 
     fn deadline(&self) -> Option<Instant> {

@@ -5,8 +5,8 @@ use super::cycle::{Cycle, Edge};
 use super::timeline::Timeline;
 use crate::address::NodeId;
 use crate::clock::{Duration, Instant};
+use crate::radio::frame::MAX_FRAME;
 use crate::radio::medium::OnAir;
-use crate::radio::phy::MAX_PSDU;
 use crate::radio::pool::{FrameIndex, FramePool, FrameQueue};
 use crate::radio::{DatagramId, FrameKind, RadioState, RadioTimes};
 use crate::random::Stream;
@@ -32,7 +32,7 @@ pub struct Node {
     /// When a neighbour was awake.
     encounters: Vec<(NodeId, Instant)>,
     /// The strobe, or the answer to one, that is on the air or will be next.
-    pub control: [u8; MAX_PSDU],
+    pub control: [u8; MAX_FRAME],
     pub control_length: usize,
     pub backoff: Stream,
     /// Whether its radio has synchronised with a frame.
@@ -175,7 +175,7 @@ impl Node {
             attentive_until: Instant::ZERO,
             yielding: (0, Instant::ZERO),
             encounters: Vec::with_capacity(encounters),
-            control: [0; MAX_PSDU],
+            control: [0; MAX_FRAME],
             control_length: 0,
             backoff,
             receiving: false,

@@ -49,7 +49,7 @@ impl XMac {
             decided: train,
         };
         frame.attempts = frame.attempts.saturating_add(1);
-        let sequence = frame.octets()[2];
+        let sequence = frame.sequence;
         sender.control_length = write_strobe(&mut sender.control, sequence, Eui64::of_node(node), Eui64::of_node(to));
         self.stop_receiving(now, node);
         self.nodes[node.index()].turn_to(now, Activity::Sending(sending));
