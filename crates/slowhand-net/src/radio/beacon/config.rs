@@ -37,6 +37,9 @@ pub const MAX_SIFS_FRAME: usize = 18;
 /// of length and acknowledgement (12 symbols), from the end of the frame on (table 86, 7.4.2).
 pub const ACK_WAIT: Duration = symbols(20 + 12 + 10 + 12);
 
+/// How long a beacon is on the air that lists no address.
+pub const IDLE_BEACON: Duration = air_time(beacon_octets(0));
+
 /// Clear channel assessments before a frame (CW, 7.5.1.4).
 pub const CONTENTION_WINDOW: u8 = 2;
 

@@ -1,11 +1,12 @@
 //! What stations exchange: data frames and requests, their acknowledgements, and the answers to requests (7.5.6).
 
 use super::config::{ACK_WAIT, Downward, TURNAROUND, interframe_space};
-use super::contention::{Phase, Role, StationId, Task};
 use super::frame::{ACK, set_frame_pending, write_ack, write_data_request};
+use super::node::Way;
+use super::station::{Phase, Role, StationId, Task};
 use super::superframe::listens;
 use super::trace::{Entry, TraceIndex};
-use super::{Beacon, Event, Way};
+use super::{Beacon, Event};
 use crate::address::{Eui64, NodeId};
 use crate::clock::{Duration, Instant};
 use crate::radio::frame::{FCS, FrameView, MAX_FRAME};

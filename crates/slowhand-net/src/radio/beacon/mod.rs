@@ -21,11 +21,15 @@
 //! - A failure of CSMA/CA ends a frame at once, as the standard has it (7.5.1.4); only missing acknowledgements
 //!   are answered by repetitions.
 
+mod cluster;
 pub mod config;
 mod contention;
 mod exchange;
-pub mod frame;
+mod frame;
+mod node;
+mod radio;
 mod radio_time;
+mod station;
 mod superframe;
 mod timeline;
 mod trace;
@@ -34,18 +38,16 @@ mod tree;
 
 use super::link::Links;
 use super::medium::{Medium, OnAir, Reception};
-use super::pool::{FrameIndex, FramePool, FrameQueue};
+use super::pool::{FrameIndex, FramePool};
 use super::{DatagramId, DropReason, Indication, Mac, Observer, RadioTimes};
 use crate::address::{Eui64, NodeId};
 use crate::clock::{Duration, Instant};
 use crate::queue::EventQueue;
 use crate::random::Streams;
 pub use config::{Config, ConfigError, Downward, Superframe};
-use contention::{Phase, Role, Station, StationId};
-use radio_time::Radio;
-use superframe::Cluster;
+use node::{Node, Way};
+use station::{Phase, Role, StationId};
 use trace::{Trace, TraceIndex};
-use tracking::Tracking;
 use tree::Tree;
 
 /// To whom a beacon is addressed in [`Transmission::to`](super::Transmission::to): to all children of its sender. It
@@ -69,43 +71,6 @@ pub struct Beacon {
     watched: bool,
     /// Who receives the frame that ends; kept for its memory.
     receptions: Vec<Reception>,
-}
-
-#[derive(Debug)]
-struct Node {
-    /// It and its children, if it has any.
-    cluster: Cluster,
-    /// As it contends among its parent's children.
-    device: Station,
-    /// As it sends in its own active period.
-    coordinator: Station,
-    tracking: Tracking,
-    /// Whether its parent has announced something that it has not fetched yet.
-    to_fetch: bool,
-    /// To its parent, and waiting at its parent for it.
-    up: Direction,
-    down: Direction,
-    queued: usize,
-    peak: usize,
-    radio: Radio,
-}
-
-/// What goes from a child to its parent, or from the parent to the child.
-#[derive(Debug, Default)]
-struct Direction {
-    queue: FrameQueue,
-    /// How many frames are in it.
-    waiting: usize,
-    /// The number of the next frame: counted for each direction, so that no two frames in a row carry the same.
-    sequence: u8,
-    last_received: Option<u8>,
-}
-
-/// From a child to its parent, or to it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Way {
-    Up,
-    Down,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -332,38 +297,5 @@ impl Beacon {
             self.node(sender).queued -= 1;
             self.node(parent).cluster.waiting -= 1;
         }
-    }
-}
-
-impl Node {
-    fn new(id: NodeId, config: &Config, tree: &Tree, offsets: &[Duration], links: &Links, streams: &Streams) -> Self {
-        let offset = offsets[id.index()];
-        // The root tracks nobody: its own entry is never looked at.
-        let parent = tree.parent(id).unwrap_or(id);
-        let Superframe { interval, cap } = config.superframe;
-        let own_end = offset + cap;
-        let until_parent = (offsets[parent.index()] + interval * 2 - own_end) % interval;
-        // Where its own active period ends shortly before its parent's beacon, it is on until then anyway.
-        let guard = if tree.children(id).is_empty() { config.guard } else { config.guard.min(until_parent) };
-        let index = u64::from(id.0);
-        Self {
-            cluster: Cluster::new(offset),
-            device: Station::new(streams.stream("back-off", index)),
-            coordinator: Station::new(streams.stream("coordinator back-off", index)),
-            tracking: Tracking::new(parent, id, config.channel, links, streams),
-            to_fetch: false,
-            up: Direction::default(),
-            down: Direction::default(),
-            queued: 0,
-            peak: 0,
-            radio: Radio { guard, ..Radio::default() },
-        }
-    }
-}
-
-impl Direction {
-    /// Whether a frame is new: the same number twice in a row is a repetition whose acknowledgement was lost.
-    fn accepts(&mut self, sequence: u8) -> bool {
-        self.last_received.replace(sequence) != Some(sequence)
     }
 }

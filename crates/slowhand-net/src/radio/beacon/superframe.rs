@@ -1,76 +1,18 @@
 //! Superframes: when they begin, what their beacons announce, and what the children make of it.
 
-use super::config::{BACKOFF_PERIOD, Downward, interframe_space};
-use super::contention::{Phase, Role, StationId, Task};
+use super::cluster::Active;
+use super::config::{Config, Downward, IDLE_BEACON, interframe_space};
 use super::frame::{MAX_PENDING_ADDRESSES, beacon_octets, write_beacon};
-use super::radio_time::IDLE_BEACON;
+use super::node::{Node, Way};
+use super::station::{Phase, Role, StationId, Task};
 use super::trace::Entry;
 use super::tree::Tree;
-use super::{Beacon, Config, EVERY_CHILD, Event, Node, Way};
+use super::{Beacon, EVERY_CHILD, Event};
 use crate::address::{Eui64, NodeId};
 use crate::clock::{Duration, Instant};
 use crate::radio::frame::MAX_FRAME;
 use crate::radio::phy::air_time;
 use crate::radio::{DropReason, FrameKind, Indication, NO_DATAGRAM};
-
-/// A coordinator's superframes.
-#[derive(Debug)]
-pub struct Cluster {
-    /// When the first begins, counted from the root's first.
-    pub offset: Duration,
-    /// Frames that wait to be sent in them, in either direction.
-    pub waiting: usize,
-    /// The superframe for whose beginning an event is in the queue.
-    pub scheduled: Option<u64>,
-    /// The last one whose beacon took an event, and the last of those whose beacon is over.
-    beacon: Option<u64>,
-    open: Option<u64>,
-    /// Whom that beacon lists.
-    listed: [NodeId; MAX_PENDING_ADDRESSES],
-    listed_count: usize,
-}
-
-/// One superframe.
-#[derive(Clone, Copy, Debug)]
-pub struct Active {
-    number: u64,
-    /// The first symbol of the beacon.
-    pub begin: Instant,
-    /// The end of the active period.
-    pub end: Instant,
-}
-
-impl Active {
-    /// The last symbol of a beacon that takes so long.
-    pub fn beacon_over(&self, air_time: Duration) -> Instant {
-        self.begin + air_time
-    }
-
-    /// The first boundary of a back-off period at or after an instant: they are counted from the beacon on (7.5.1.4).
-    pub fn boundary(&self, at: Instant) -> Instant {
-        let periods = at.since(self.begin).as_micros().div_ceil(BACKOFF_PERIOD.as_micros());
-        self.begin + BACKOFF_PERIOD * periods
-    }
-}
-
-impl Cluster {
-    /// The superframes of a coordinator with which nothing waits.
-    pub fn new(offset: Duration) -> Self {
-        Self {
-            offset,
-            waiting: 0,
-            scheduled: None,
-            beacon: None,
-            open: None,
-            listed: [NodeId::ROOT; MAX_PENDING_ADDRESSES],
-            listed_count: 0,
-        }
-    }
-
-    fn listed(&self) -> &[NodeId] {
-        &self.listed[..self.listed_count]
-    }
-}
 
 impl Beacon {
     /// The superframe of a coordinator that began last, if one has begun.

@@ -8,7 +8,9 @@
 //! 6P messages are frames like all others. Enhanced beacons and keep-alives are not sent: clocks do not drift.
 
 mod activity;
+mod attempt;
 pub mod autonomous;
+mod config;
 pub mod frame;
 pub mod hopping;
 pub mod layout;
@@ -26,48 +28,17 @@ use crate::address::{Eui64, NodeId};
 use crate::clock::{Duration, Instant};
 use crate::queue::EventQueue;
 use crate::random::Streams;
+use attempt::Attempt;
 use node::{NEVER, Node};
 use schedule::{Cell, Schedule, handle};
 use scheduling::{Control, SchedulingFunction};
-use timing::Timing;
 
+pub use config::Config;
 pub use node::CellsUsed;
 
 /// Frames of a node's queue that stay free for 6P, where cells are negotiated: else a queue that is full for want of
 /// cells could not ask for any. Assumed; RFC 8180, section 4.6, asks for such a reserve without a number.
 const RESERVED_FOR_CONTROL: usize = 2;
-
-/// The constants of a TSCH network.
-#[derive(Clone, Debug)]
-pub struct Config {
-    /// The timeslot template.
-    pub timing: Timing,
-    /// Slots in a slotframe.
-    pub slotframe: u16,
-    /// The channel hopping sequence; not empty.
-    pub hopping: Vec<u8>,
-    /// How often a frame is sent again when no acknowledgement comes (macMaxFrameRetries); 254 at most.
-    pub max_retries: u8,
-    /// Smallest and largest back-off exponent in shared cells (macMinBe, macMaxBe).
-    pub backoff_exponents: (u8, u8),
-    /// How many frames a node can queue.
-    pub queue: usize,
-}
-
-impl Config {
-    /// OpenWSN's constants on the OpenMote: slots of 20 ms, 15 retries, exponents 2..5, 20 frames.
-    /// Source: OpenWSN firmware, commit 7ee5f2033: `board_info.h`, `IEEE802154E.h`, `schedule.h`, `config.h`.
-    pub fn openwsn(slotframe: u16) -> Self {
-        Self {
-            timing: Timing::SLOT_20_MS,
-            slotframe,
-            hopping: hopping::DEFAULT_SEQUENCE.to_vec(),
-            max_retries: 15,
-            backoff_exponents: (2, 5),
-            queue: 20,
-        }
-    }
-}
 
 /// All nodes of one TSCH network.
 #[derive(Debug)]
@@ -78,7 +49,7 @@ pub struct Tsch {
     pool: FramePool,
     events: EventQueue<Event>,
     /// The transmissions of the slot that is being worked out; kept for its memory.
-    slot: Vec<slot::Attempt>,
+    slot: Vec<Attempt>,
     /// Who changes the schedule; none where it stays as it was given. Taken out while it is at work.
     control: Option<Box<Control>>,
     /// Frames a node can queue, 6P apart.
@@ -302,7 +273,7 @@ impl Tsch {
             // Both are there: `next` named this slot because a frame waits and a cell lies in it.
             if let (Some(frame), Some(cell)) = (neighbor.queue.head(), neighbor.cells.at(slot)) {
                 neighbor.on_air = true;
-                self.slot.push(slot::Attempt::new(node, position, neighbor.id, frame, cell));
+                self.slot.push(Attempt::new(node, position, neighbor.id, frame, cell));
             }
         }
         self.schedule_wake(node);

@@ -1,7 +1,7 @@
 //! The state of one node: its schedule, its queues, its radio.
 
-use super::Config;
 use super::activity::Activity;
+use super::config::Config;
 use super::schedule::{Schedule, TransmitCells};
 use crate::address::NodeId;
 use crate::radio::link::Links;

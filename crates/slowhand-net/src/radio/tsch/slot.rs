@@ -1,65 +1,19 @@
 //! What happens on the air in one slot.
 
 use super::activity::Span;
+use super::attempt::Attempt;
 use super::frame::{ENHANCED_ACK, write_enhanced_ack};
 use super::node::Node;
-use super::schedule::Cell;
 use super::{Event, Exchange, Tsch, hopping};
 use crate::address::{Eui64, NodeId};
 use crate::clock::{Duration, Instant};
 use crate::radio::frame::{FCS, MAX_FRAME};
 use crate::radio::link::Kind;
 use crate::radio::phy::air_time;
-use crate::radio::pool::FrameIndex;
 use crate::radio::{FrameKind, NO_DATAGRAM, Observer, RadioState, Transmission};
 
 /// How long an acknowledgement is on the air.
 const ACK_AIR: Duration = air_time(ENHANCED_ACK);
-
-/// One node's transmission in the slot, and what becomes of it.
-#[derive(Clone, Debug)]
-pub struct Attempt {
-    from: NodeId,
-    /// Position of the addressee among the sender's neighbours.
-    neighbor: u16,
-    to: NodeId,
-    frame: FrameIndex,
-    channel_offset: u8,
-    channel: u8,
-    /// The slotframe of the cell.
-    handle: u8,
-    shared: bool,
-    /// When the first symbol of the data frame is sent, and when the last.
-    start: Instant,
-    end: Instant,
-    /// When an acknowledgement begins, and when it ends.
-    ack_start: Instant,
-    ack_end: Instant,
-    received: bool,
-    acknowledged: bool,
-}
-
-impl Attempt {
-    /// `from` sends its frame to the neighbour at `position`, in this cell.
-    pub fn new(from: NodeId, position: usize, to: NodeId, frame: FrameIndex, cell: &Cell) -> Self {
-        Self {
-            from,
-            neighbor: position as u16,
-            to,
-            frame,
-            channel_offset: cell.channel_offset,
-            channel: 0,
-            handle: cell.handle,
-            shared: cell.options.shared,
-            start: Instant::ZERO,
-            end: Instant::ZERO,
-            ack_start: Instant::ZERO,
-            ack_end: Instant::ZERO,
-            received: false,
-            acknowledged: false,
-        }
-    }
-}
 
 impl Tsch {
     /// Works out the slot that begins at `start`: who receives what, who acknowledges, what each radio does.

@@ -2,7 +2,7 @@
 
 use super::config::Config;
 use super::cycle::{Cycle, Edge};
-use super::timeline::Timeline;
+use super::retry::Attempts;
 use crate::address::NodeId;
 use crate::clock::{Duration, Instant};
 use crate::radio::frame::MAX_FRAME;
@@ -121,12 +121,40 @@ pub struct Neighbor {
     pub queue: FrameQueue,
     /// Its back-off has ended while the node was doing something else.
     pub due: bool,
-    /// Transmissions of the frame at the head of the queue, and collisions since the last.
-    pub transmissions: u8,
-    pub collisions: u8,
+    /// What became of the frame at the head of the queue so far.
+    pub attempts: Attempts,
     /// Counted for each neighbour, so that no two frames in a row carry the same number.
     pub sequence: u8,
     last_received: Option<u8>,
+}
+
+/// What a radio did since the last report. It is kept at each change of what the radio does; idle wake-ups are worked
+/// out then.
+#[derive(Debug, Default)]
+pub struct Timeline(Vec<Span>);
+
+/// A state of a radio, and from when to when it lasted.
+#[derive(Clone, Copy, Debug)]
+pub struct Span {
+    pub state: RadioState,
+    pub from: Instant,
+    pub to: Instant,
+}
+
+impl Timeline {
+    /// Not every change is one of state: what follows in the same state lengthens the span.
+    fn add(&mut self, state: RadioState, from: Instant, to: Instant) {
+        match self.0.last_mut() {
+            _ if from >= to => {}
+            Some(last) if last.state == state && last.to == from => last.to = to,
+            _ => self.0.push(Span { state, from, to }),
+        }
+    }
+
+    /// Takes all spans, in order.
+    pub fn drain(&mut self) -> impl Iterator<Item = Span> + '_ {
+        self.0.drain(..)
+    }
 }
 
 impl Neighbor {
@@ -135,8 +163,7 @@ impl Neighbor {
             id,
             queue: FrameQueue::default(),
             due: false,
-            transmissions: 0,
-            collisions: 0,
+            attempts: Attempts::default(),
             sequence: 0,
             last_received: None,
         }
@@ -147,7 +174,7 @@ impl Neighbor {
         if let Some(frame) = self.queue.pop(pool) {
             pool.release(frame);
         }
-        (self.transmissions, self.collisions) = (0, 0);
+        self.attempts = Attempts::default();
     }
 }
 
@@ -316,5 +343,21 @@ impl Node {
             return true; // a link of one direction: nothing is known of its sender
         };
         self.neighbors[position].last_received.replace(sequence) != Some(sequence)
+    }
+
+    /// Adds what the radio did since the last change; to be called where the times are booked.
+    fn keep_timeline(&mut self, now: Instant) {
+        let Some(mut timeline) = self.timeline.take() else { return };
+        match self.radio() {
+            Radio::Off => {}
+            Radio::On(state) => timeline.add(state, self.settled, now),
+            Radio::Cycle => {
+                timeline.add(RadioState::Listen, self.settled, self.attentive_to(now));
+                for (from, to) in self.cycle.wake_ups(self.cycle_from(now), now) {
+                    timeline.add(RadioState::Listen, from, to);
+                }
+            }
+        }
+        self.timeline = Some(timeline);
     }
 }

@@ -1,13 +1,14 @@
 //! Receiving: what a node does with the frames it hears.
 
+use super::XMac;
+use super::config::TURNAROUND;
 use super::frame::{write_ack, write_strobe_ack};
 use super::node::{Activity, Answering};
-use super::{FrameKind, TURNAROUND, XMac};
 use crate::address::{Eui64, NodeId};
 use crate::clock::Instant;
 use crate::radio::frame::{FCS, FrameView};
 use crate::radio::medium::Reception;
-use crate::radio::{Indication, Payload};
+use crate::radio::{FrameKind, Indication, Payload};
 
 /// For how many of its wake-ups a node holds back its own frames when it has heard a strobe for another, and when it
 /// has answered one (cxmac.c, `someone_is_sending`).
