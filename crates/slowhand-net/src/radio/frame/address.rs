@@ -1,7 +1,8 @@
 //! Addresses and PAN identifiers (IEEE Std 802.15.4-2020, 7.2.2.6, 7.2.2.9, 7.2.2.11).
 
 use super::cursor::{Reader, Writer};
-use super::{Error, Version};
+use super::error::Error;
+use super::kind::Version;
 use crate::address::Eui64;
 
 /// The address of a device.

@@ -6,8 +6,8 @@
 //! | pending address specification (8) | short addresses (16 each) | extended addresses (64 each) | beacon payload |
 //! ```
 
-use super::Error;
 use super::cursor::{Reader, Writer};
+use super::error::Error;
 use crate::address::Eui64;
 
 /// How many addresses a beacon can list as pending, short and extended ones together (7.3.1.6).

@@ -1,6 +1,6 @@
 //! Reading and writing octets in order, least significant octet first, never past the end.
 
-use super::Error;
+use super::error::Error;
 
 /// Takes octets off the front of a slice.
 pub(super) struct Reader<'a> {

@@ -9,8 +9,8 @@
 //! A termination IE ends the list of header IEs if anything follows it, and the list of payload IEs if a payload
 //! follows it (table 7-6). The codec writes and skips termination IEs itself.
 
-use super::Error;
 use super::cursor::{Reader, Writer};
+use super::error::Error;
 
 /// Octets of the descriptor in front of the content.
 const DESCRIPTOR: usize = 2;

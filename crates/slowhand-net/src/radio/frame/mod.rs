@@ -30,14 +30,16 @@ mod cursor;
 mod error;
 mod header;
 pub mod ie;
+mod kind;
 mod security;
 mod view;
 
 pub use address::Address;
 pub use beacon::{BeaconFields, BeaconView, Gts, MAX_GTS, MAX_PENDING_ADDRESSES, SuperframeSpecification};
 pub use error::Error;
-pub use header::{FrameType, Header, Version, set_frame_pending};
+pub use header::{Header, set_frame_pending};
 pub use ie::{HeaderIe, NestedIe, NestedIes, PayloadIe, TimeCorrection};
+pub use kind::{FrameType, Version};
 pub use security::{KeyIdentifier, Security, SecurityLevel};
 pub use view::FrameView;
 

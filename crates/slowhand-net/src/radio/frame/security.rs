@@ -8,7 +8,8 @@
 //! The codec reads and writes the fields. It has no keys: it neither encrypts nor checks anything.
 
 use super::cursor::{Reader, Writer};
-use super::{Error, Version};
+use super::error::Error;
+use super::kind::Version;
 
 const FRAME_COUNTER_SUPPRESSION: u8 = 1 << 5;
 const ASN_IN_NONCE: u8 = 1 << 6;

@@ -1,8 +1,9 @@
 //! A frame as octets that were checked.
 
 use super::cursor::Reader;
+use super::error::Error;
+use super::header::Header;
 use super::ie::{self, Follows, HeaderIes, PayloadIes};
-use super::{Error, Header};
 
 /// Octets that are a valid frame, without their FCS.
 #[derive(Clone, Copy, Debug)]
