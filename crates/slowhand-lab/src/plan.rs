@@ -54,9 +54,9 @@ pub(crate) struct Transport {
 /// The link layer of every world.
 #[derive(Debug)]
 pub(crate) enum MacPlan {
-    Tsch { config: tsch::Config, cells: Vec<Vec<Cell>>, scenario: scenario::Tsch },
-    XMac { config: xmac::Config, channel: u8 },
-    Beacon { config: beacon::Config, parents: Vec<Option<NodeId>> },
+    Tsch { config: tsch::TschConfig, cells: Vec<Vec<Cell>>, scenario: scenario::Tsch },
+    XMac { config: xmac::XmacConfig, channel: u8 },
+    Beacon { config: beacon::BeaconConfig, parents: Vec<Option<NodeId>> },
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -72,7 +72,7 @@ struct Ports {
 pub enum PlanError {
     /// The superframes do not fit.
     #[error("mac: {0}")]
-    Beacon(#[from] beacon::ConfigError),
+    Beacon(#[from] beacon::BeaconConfigError),
     /// The slotframe is too short.
     #[error("mac.slotframe: {0}")]
     Crowded(#[from] Crowded),
@@ -287,8 +287,8 @@ fn in_order(numbers: &[Integer<1, 4_294_967_295>]) -> Vec<u64> {
 }
 
 /// The constants of the MAC; none where the timing is missing, which the loader has refused.
-fn tsch_config(mac: &scenario::Tsch) -> Option<tsch::Config> {
-    Some(tsch::Config {
+fn tsch_config(mac: &scenario::Tsch) -> Option<tsch::TschConfig> {
+    Some(tsch::TschConfig {
         timing: mac.slot_timing()?,
         slotframe: mac.slotframe.get() as u16,
         hopping: mac.hopping(),

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use slowhand_net::address::NodeId;
 use slowhand_net::clock::Duration;
-use slowhand_net::radio::beacon::{self, ConfigError};
+use slowhand_net::radio::beacon::{self, BeaconConfigError};
 use slowhand_net::radio::link::Links;
 use slowhand_net::radio::tsch::schedule::Schedule;
 use slowhand_net::random::Streams;
@@ -258,21 +258,21 @@ fn superframes(
     let Err(error) = beacon::Beacon::new(beacon.config(), links, &routes.parents(), &streams) else { return Ok(()) };
     let (interval, cap) = (beacon.beacon_interval_ms.get(), beacon.cap_ms.get());
     let (key, found, allowed) = match error {
-        ConfigError::BackoffExponents { min, max } => {
+        BeaconConfigError::BackoffExponents { min, max } => {
             ("mac.min_be", min.to_string(), format!("at most mac.max_be, {max}"))
         }
-        ConfigError::ActivePeriodTooShort { shortest, .. } => {
+        BeaconConfigError::ActivePeriodTooShort { shortest, .. } => {
             let least = shortest.as_micros() as f64 / 1e3;
             ("mac.cap_ms", cap.to_string(), format!("at least {least}: the longest beacon, frame and acknowledgement"))
         }
-        ConfigError::ActivePeriodTooLong { .. } => {
+        BeaconConfigError::ActivePeriodTooLong { .. } => {
             ("mac.cap_ms", cap.to_string(), format!("at most mac.beacon_interval_ms, {interval}"))
         }
-        ConfigError::NobodyListens => {
+        BeaconConfigError::NobodyListens => {
             let allowed = "\"direct\" with mac.rx_on_when_idle = true, or \"indirect\"".to_owned();
             ("mac.downward", "\"direct\" to children that do not listen".to_owned(), allowed)
         }
-        ConfigError::NoRoom { coordinator, room } => {
+        BeaconConfigError::NoRoom { coordinator, room } => {
             let found = format!(
                 "{interval}, in which {room} active periods of {cap} ms fit and coordinator {coordinator} has none"
             );

@@ -10,7 +10,7 @@ const NONE: FrameIndex = FrameIndex::MAX;
 
 /// One frame that waits to be sent.
 #[derive(Debug)]
-pub struct Frame {
+pub struct QueuedFrame {
     octets: [u8; MAX_FRAME],
     length: u8,
     /// The sequence number in its header.
@@ -24,7 +24,7 @@ pub struct Frame {
     next: FrameIndex,
 }
 
-impl Frame {
+impl QueuedFrame {
     /// The frame without its FCS.
     pub fn octets(&self) -> &[u8] {
         &self.octets[..usize::from(self.length)]
@@ -34,7 +34,7 @@ impl Frame {
 /// The buffers.
 #[derive(Debug)]
 pub struct FramePool {
-    frames: Vec<Frame>,
+    frames: Vec<QueuedFrame>,
     free: FrameIndex,
     allocated: u64,
 }
@@ -58,7 +58,7 @@ impl FramePool {
     ) -> Result<FrameIndex, Error> {
         if self.free == NONE {
             let frame =
-                Frame { octets: [0; MAX_FRAME], length: 0, sequence, attempts: 0, datagram, age: 0, next: NONE };
+                QueuedFrame { octets: [0; MAX_FRAME], length: 0, sequence, attempts: 0, datagram, age: 0, next: NONE };
             self.frames.push(frame);
             self.free = (self.frames.len() - 1) as FrameIndex;
         }
@@ -82,12 +82,12 @@ impl FramePool {
     }
 
     /// The frame in a buffer.
-    pub fn get(&self, index: FrameIndex) -> &Frame {
+    pub fn get(&self, index: FrameIndex) -> &QueuedFrame {
         &self.frames[index as usize]
     }
 
     /// The frame in a buffer, to change.
-    pub fn get_mut(&mut self, index: FrameIndex) -> &mut Frame {
+    pub fn get_mut(&mut self, index: FrameIndex) -> &mut QueuedFrame {
         &mut self.frames[index as usize]
     }
 }

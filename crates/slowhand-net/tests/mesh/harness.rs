@@ -59,7 +59,7 @@ pub fn tsch(hops: u16, pdr: f64, config: Config, seed: u64) -> Network<Tsch> {
     let routes = Routes::shortest(nodes, &links).unwrap();
     let layout = Layout { slotframe: 17, shared: 1, managed: 2, autonomous: false };
     let cells = layout.cells(&routes).unwrap();
-    let mac = tsch::Config { queue: 60, ..tsch::Config::openwsn(17) };
+    let mac = tsch::TschConfig { queue: 60, ..tsch::TschConfig::openwsn(17) };
     Network::new(Tsch::new(mac, Links::new(nodes, &links, &streams), cells, &streams), routes, config, &streams)
 }
 
@@ -68,7 +68,7 @@ pub fn xmac(hops: u16, pdr: f64, config: Config, seed: u64) -> Network<XMac> {
     let (links, streams) = (line(hops, pdr), Streams::new(seed));
     let nodes = usize::from(hops) + 1;
     let routes = Routes::shortest(nodes, &links).unwrap();
-    let mac = xmac::Config { queue: 60, ..xmac::Config::cxmac(Duration::from_millis(125)).with_data_ack() };
+    let mac = xmac::XmacConfig { queue: 60, ..xmac::XmacConfig::cxmac(Duration::from_millis(125)).with_data_ack() };
     Network::new(XMac::new(mac, 26, Links::new(nodes, &links, &streams), &streams), routes, config, &streams)
 }
 
@@ -78,7 +78,7 @@ pub fn beacon(hops: u16, pdr: f64, config: Config, seed: u64) -> Network<Beacon>
     let nodes = usize::from(hops) + 1;
     let routes = Routes::shortest(nodes, &links).unwrap();
     let superframe = Superframe::of_orders(6, 2).unwrap();
-    let mac = beacon::Config { queue: 60, ..beacon::Config::standard(superframe) };
+    let mac = beacon::BeaconConfig { queue: 60, ..beacon::BeaconConfig::standard(superframe) };
     let mac = Beacon::new(mac, Links::new(nodes, &links, &streams), &routes.parents(), &streams).unwrap();
     Network::new(mac, routes, config, &streams)
 }

@@ -64,7 +64,7 @@ impl World {
         let layout = Layout { slotframe: SLOTFRAME, shared: 1, managed: 0, autonomous: true };
         let mut cells = layout.cells(&routes).unwrap();
         given.iter().for_each(|&(node, cell)| cells[usize::from(node)].push(cell));
-        let config = tsch::Config { timing: Timing::SLOT_10_MS, ..tsch::Config::openwsn(SLOTFRAME) };
+        let config = tsch::TschConfig { timing: Timing::SLOT_10_MS, ..tsch::TschConfig::openwsn(SLOTFRAME) };
         let function = function(&routes, &streams);
         let mac = Tsch::with_function(config, Links::new(nodes, links, &streams), cells, function, &streams);
         Self {

@@ -105,7 +105,7 @@ fn assert_dissected(air: &Air) {
 
 fn tunnel(three_steps: bool) -> impl FnOnce(&Routes, &Streams) -> Box<dyn SchedulingFunction> {
     move |routes, streams| {
-        let config = msf::Config { three_steps, ..msf::Config::default() };
+        let config = msf::MsfConfig { three_steps, ..msf::MsfConfig::default() };
         Box::new(Tunnel::new(4, routes, Box::new(Msf::new(config, routes, streams))))
     }
 }

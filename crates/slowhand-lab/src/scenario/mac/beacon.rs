@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use slowhand_net::clock::Duration;
-use slowhand_net::radio::beacon::{self, Config, Superframe};
+use slowhand_net::radio::beacon::{self, BeaconConfig, Superframe};
 
 use crate::input::{Integer, PositiveMilliseconds};
 
@@ -73,12 +73,12 @@ impl Default for Beacon {
 
 impl Beacon {
     /// The constants of the link layer.
-    pub fn config(&self) -> Config {
+    pub fn config(&self) -> BeaconConfig {
         let superframe = Superframe {
             interval: Duration::from_micros(self.beacon_interval_ms.micros()),
             cap: Duration::from_micros(self.cap_ms.micros()),
         };
-        Config {
+        BeaconConfig {
             channel: self.channel.get() as u8,
             backoff_exponents: (self.min_be.get() as u8, self.max_be.get() as u8),
             max_csma_backoffs: self.max_csma_backoffs.get() as u8,
@@ -91,7 +91,7 @@ impl Beacon {
             rx_on_when_idle: self.rx_on_when_idle,
             late_frames: self.late_frames,
             queue: self.queue.get() as usize,
-            ..Config::standard(superframe)
+            ..BeaconConfig::standard(superframe)
         }
     }
 }

@@ -175,11 +175,11 @@ impl Tsch {
 
     /// Who changes the schedule while the network runs; none where it is static.
     pub fn function(&self, routes: &Routes, streams: &Streams) -> Option<Box<dyn SchedulingFunction>> {
-        let msf = || Box::new(Msf::new(msf::Config::default(), routes, streams));
+        let msf = || Box::new(Msf::new(msf::MsfConfig::default(), routes, streams));
         match self.scheduling {
             Scheduling::Static => None,
             Scheduling::Msf => Some(msf()),
-            Scheduling::Pid => Some(Box::new(Pid::new(pid::Config::default(), routes, streams))),
+            Scheduling::Pid => Some(Box::new(Pid::new(pid::PidConfig::default(), routes, streams))),
             Scheduling::Tunnel => Some(Box::new(Tunnel::new(self.tunnel_cells.get() as u8, routes, msf()))),
         }
     }

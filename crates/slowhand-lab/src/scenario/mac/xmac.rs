@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use slowhand_net::clock::Duration;
-use slowhand_net::radio::xmac::{Config, Retry};
+use slowhand_net::radio::xmac::{Retry, XmacConfig};
 
 use crate::input::{Integer, PositiveMilliseconds};
 
@@ -67,11 +67,11 @@ impl Default for XMac {
 
 impl XMac {
     /// The constants of the link layer.
-    pub fn config(&self) -> Config {
+    pub fn config(&self) -> XmacConfig {
         let check_interval = Duration::from_micros(self.check_interval_ms.micros());
         let config = match self.model {
-            Generation::Cxmac => Config::cxmac(check_interval),
-            Generation::Xmac2010 => Config::xmac_2010(check_interval),
+            Generation::Cxmac => XmacConfig::cxmac(check_interval),
+            Generation::Xmac2010 => XmacConfig::xmac_2010(check_interval),
         };
         let config = if self.data_ack { config.with_data_ack() } else { config };
         let retry = match self.retry {
@@ -80,6 +80,6 @@ impl XMac {
             None => config.retry,
         };
         let (queue, neighbor_queues) = (self.queue.get() as usize, self.neighbor_queues.get() as usize);
-        Config { retry, queue, neighbor_queues, ..config }
+        XmacConfig { retry, queue, neighbor_queues, ..config }
     }
 }

@@ -3,7 +3,7 @@
 use super::cluster::Active;
 use super::config::{BACKOFF_PERIOD, CONTENTION_WINDOW, Downward, IDLE_BEACON, TURNAROUND, interframe_space};
 use super::frame::{ACK, DATA_REQUEST};
-use super::node::Node;
+use super::node::BeaconNode;
 use super::station::{Phase, Role, Station, StationId, Task};
 use super::{Beacon, Event};
 use crate::address::NodeId;
@@ -46,7 +46,7 @@ impl Beacon {
             return self.rest(now, id.node);
         };
         if task == Task::Fetch {
-            let Node { device, up, .. } = self.node(id.node);
+            let BeaconNode { device, up, .. } = self.node(id.node);
             (device.request_sequence, device.request_attempts) = (up.sequence, 0);
             up.sequence = up.sequence.wrapping_add(1);
         }
@@ -160,7 +160,7 @@ impl Beacon {
 
     /// What the station may send in this active period. A child first fetches what waits for it.
     fn next_task(&self, active: &Active, id: StationId) -> Option<Task> {
-        let Node { to_fetch, up, .. } = &self.nodes[id.node.index()];
+        let BeaconNode { to_fetch, up, .. } = &self.nodes[id.node.index()];
         match id.role {
             Role::Device if *to_fetch => Some(Task::Fetch),
             Role::Device => up.queue.head().filter(|&frame| self.in_time(active, frame)).map(|_| Task::Up),

@@ -2,7 +2,7 @@
 
 use super::config::{ACK_WAIT, Downward, TURNAROUND, interframe_space};
 use super::frame::{ACK, set_frame_pending, write_ack, write_data_request};
-use super::node::Way;
+use super::node::Direction;
 use super::station::{Phase, Role, StationId, Task};
 use super::superframe::listens;
 use super::trace::{Entry, TraceIndex};
@@ -139,9 +139,9 @@ impl Beacon {
         indications: &mut Vec<Indication>,
     ) {
         let datagram = self.datagram_of(id);
-        match self.way_of(id) {
-            Some((child, way)) => {
-                self.take(child, way);
+        match self.direction_of(id) {
+            Some((child, direction)) => {
+                self.take(child, direction);
                 indications.push(Indication::Dropped { node: id.node, datagram, reason });
             }
             None => self.node(id.node).to_fetch = false,
@@ -169,8 +169,8 @@ impl Beacon {
     /// The acknowledgement has arrived.
     fn succeeded(&mut self, now: Instant, id: StationId, indications: &mut Vec<Indication>) {
         let datagram = self.datagram_of(id);
-        if let Some((child, way)) = self.way_of(id) {
-            self.take(child, way);
+        if let Some((child, direction)) = self.direction_of(id) {
+            self.take(child, direction);
             indications.push(Indication::Sent { node: id.node, datagram });
         } else if self.station(id).frame_pending {
             return self.await_data(now, id);
@@ -309,19 +309,19 @@ impl Beacon {
 
     /// The data frame that the station is about; none if it is about a data request.
     pub(super) fn frame_of(&self, id: StationId) -> Option<FrameIndex> {
-        let (child, way) = self.way_of(id)?;
+        let (child, direction) = self.direction_of(id)?;
         let node = &self.nodes[child.index()];
-        match way {
-            Way::Up => node.up.queue.head(),
-            Way::Down => node.down.queue.head(),
+        match direction {
+            Direction::Up => node.up.queue.head(),
+            Direction::Down => node.down.queue.head(),
         }
     }
 
-    fn way_of(&self, id: StationId) -> Option<(NodeId, Way)> {
+    fn direction_of(&self, id: StationId) -> Option<(NodeId, Direction)> {
         match self.station(id).task {
             Task::Fetch => None,
-            Task::Up => Some((id.node, Way::Up)),
-            Task::Down(child) => Some((child, Way::Down)),
+            Task::Up => Some((id.node, Direction::Up)),
+            Task::Down(child) => Some((child, Direction::Down)),
         }
     }
 

@@ -7,7 +7,7 @@
 //!
 //! Superframes in which nothing waits take no event: their beacons are accounted when somebody asks for the radio
 //! times, and a beacon is on the air as a frame that the observer sees only where something waits for it, or where
-//! [`Config::trace_idle_beacons`] asks for all. A frame that comes in the middle of an idle superframe is sent in
+//! [`BeaconConfig::trace_idle_beacons`] asks for all. A frame that comes in the middle of an idle superframe is sent in
 //! that superframe, by the beacon that was received but not shown.
 //!
 //! Where the standard leaves something open, or this model falls short of it:
@@ -44,8 +44,8 @@ use crate::address::{Eui64, NodeId};
 use crate::clock::{Duration, Instant};
 use crate::queue::EventQueue;
 use crate::random::Streams;
-pub use config::{Config, ConfigError, Downward, Superframe};
-use node::{Node, Way};
+pub use config::{BeaconConfig, BeaconConfigError, Downward, Superframe};
+use node::{BeaconNode, Direction};
 use station::{Phase, Role, StationId};
 use trace::{Trace, TraceIndex};
 use tree::Tree;
@@ -57,9 +57,9 @@ pub const EVERY_CHILD: NodeId = NodeId(u16::MAX);
 /// All nodes of one beacon-enabled PAN.
 #[derive(Debug)]
 pub struct Beacon {
-    config: Config,
+    config: BeaconConfig,
     tree: Tree,
-    nodes: Vec<Node>,
+    nodes: Vec<BeaconNode>,
     medium: Medium,
     pool: FramePool,
     /// When the frame in each buffer of the pool was given to the MAC.
@@ -100,19 +100,19 @@ impl Beacon {
     /// coordinator.
     ///
     /// # Errors
-    /// [`ConfigError`]: constants or orders out of range, parents that are no tree or not heard, active periods that
+    /// [`BeaconConfigError`]: constants or orders out of range, parents that are no tree or not heard, active periods that
     /// do not fit into the beacon interval.
     pub fn new(
-        config: Config,
+        config: BeaconConfig,
         links: Links,
         parents: &[Option<NodeId>],
         streams: &Streams,
-    ) -> Result<Self, ConfigError> {
+    ) -> Result<Self, BeaconConfigError> {
         config.check()?;
         let tree = Tree::new(parents, &links)?;
         let offsets = tree.offsets(&config, &links)?;
         let nodes = (0..parents.len() as u16)
-            .map(|index| Node::new(NodeId(index), &config, &tree, &offsets, &links, streams))
+            .map(|index| BeaconNode::new(NodeId(index), &config, &tree, &offsets, &links, streams))
             .collect();
         let mut beacon = Self {
             medium: Medium::new(config.channel, links),
@@ -161,7 +161,7 @@ impl Beacon {
         !self.tree.children(node).is_empty()
     }
 
-    fn node(&mut self, node: NodeId) -> &mut Node {
+    fn node(&mut self, node: NodeId) -> &mut BeaconNode {
         &mut self.nodes[node.index()]
     }
 }
@@ -284,12 +284,12 @@ impl Beacon {
     }
 
     /// Takes the frame that has waited longest to go this way between a child and its parent.
-    fn take(&mut self, child: NodeId, way: Way) {
+    fn take(&mut self, child: NodeId, direction: Direction) {
         let parent = self.tree.parent(child).unwrap_or(child);
         let node = &mut self.nodes[child.index()];
-        let (sender, direction) = match way {
-            Way::Up => (child, &mut node.up),
-            Way::Down => (parent, &mut node.down),
+        let (sender, direction) = match direction {
+            Direction::Up => (child, &mut node.up),
+            Direction::Down => (parent, &mut node.down),
         };
         if let Some(frame) = direction.queue.pop(&mut self.pool) {
             direction.waiting -= 1;

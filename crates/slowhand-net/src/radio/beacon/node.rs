@@ -1,7 +1,7 @@
 //! One node: as a child of its parent, and as the coordinator of its children.
 
 use super::cluster::Cluster;
-use super::config::{Config, Superframe};
+use super::config::{BeaconConfig, Superframe};
 use super::radio::Radio;
 use super::station::Station;
 use super::tracking::Tracking;
@@ -14,7 +14,7 @@ use crate::random::Streams;
 
 /// The state of one node.
 #[derive(Debug)]
-pub struct Node {
+pub struct BeaconNode {
     /// It and its children, if it has any.
     pub cluster: Cluster,
     /// As it contends among its parent's children.
@@ -25,8 +25,8 @@ pub struct Node {
     /// Whether its parent has announced something that it has not fetched yet.
     pub to_fetch: bool,
     /// To its parent, and waiting at its parent for it.
-    pub up: Direction,
-    pub down: Direction,
+    pub up: LinkQueue,
+    pub down: LinkQueue,
     pub queued: usize,
     pub peak: usize,
     pub radio: Radio,
@@ -34,7 +34,7 @@ pub struct Node {
 
 /// What goes from a child to its parent, or from the parent to the child.
 #[derive(Debug, Default)]
-pub struct Direction {
+pub struct LinkQueue {
     pub queue: FrameQueue,
     /// How many frames are in it.
     pub waiting: usize,
@@ -45,16 +45,16 @@ pub struct Direction {
 
 /// From a child to its parent, or to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Way {
+pub enum Direction {
     Up,
     Down,
 }
 
-impl Node {
+impl BeaconNode {
     /// A node with nothing to send.
     pub fn new(
         id: NodeId,
-        config: &Config,
+        config: &BeaconConfig,
         tree: &Tree,
         offsets: &[Duration],
         links: &Links,
@@ -75,8 +75,8 @@ impl Node {
             coordinator: Station::new(streams.stream("coordinator back-off", index)),
             tracking: Tracking::new(parent, id, config.channel, links, streams),
             to_fetch: false,
-            up: Direction::default(),
-            down: Direction::default(),
+            up: LinkQueue::default(),
+            down: LinkQueue::default(),
             queued: 0,
             peak: 0,
             radio: Radio { guard, ..Radio::default() },
@@ -84,7 +84,7 @@ impl Node {
     }
 }
 
-impl Direction {
+impl LinkQueue {
     /// Whether a frame is new: the same number twice in a row is a repetition whose acknowledgement was lost.
     pub fn accepts(&mut self, sequence: u8) -> bool {
         self.last_received.replace(sequence) != Some(sequence)

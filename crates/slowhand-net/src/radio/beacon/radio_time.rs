@@ -5,7 +5,7 @@
 //! add to it is accounted when they end.
 
 use super::Beacon;
-use super::config::{Config, IDLE_BEACON, Superframe};
+use super::config::{BeaconConfig, IDLE_BEACON, Superframe};
 use super::tracking::Tracking;
 use crate::address::NodeId;
 use crate::clock::{Duration, Instant};
@@ -56,7 +56,7 @@ impl Beacon {
 /// How long a child is on for its parent's beacons and because it listens when idle, and how long of that it receives
 /// beacons. One that is lost keeps its receiver on for as long as a beacon that lists nobody.
 fn beacons(
-    config: &Config,
+    config: &BeaconConfig,
     tracking: &Tracking,
     guard: Duration,
     first: Instant,

@@ -1,9 +1,9 @@
 //! Superframes: when they begin, what their beacons announce, and what the children make of it.
 
 use super::cluster::Active;
-use super::config::{Config, Downward, IDLE_BEACON, interframe_space};
+use super::config::{BeaconConfig, Downward, IDLE_BEACON, interframe_space};
 use super::frame::{MAX_PENDING_ADDRESSES, beacon_octets, write_beacon};
-use super::node::{Node, Way};
+use super::node::{BeaconNode, Direction};
 use super::station::{Phase, Role, StationId, Task};
 use super::trace::Entry;
 use super::tree::Tree;
@@ -121,7 +121,7 @@ impl Beacon {
                 && self.since[frame as usize] + persistence <= now
             {
                 let (datagram, reason) = (self.pool.get(frame).datagram, DropReason::TransactionExpired);
-                self.take(child, Way::Down);
+                self.take(child, Direction::Down);
                 indications.push(Indication::Dropped { node: coordinator, datagram, reason });
             }
         }
@@ -180,7 +180,7 @@ impl Beacon {
             return;
         }
         for &child in self.tree.children(coordinator) {
-            let Node { tracking, radio, .. } = &mut self.nodes[child.index()];
+            let BeaconNode { tracking, radio, .. } = &mut self.nodes[child.index()];
             if tracking.receives(number) {
                 radio.awake_since.get_or_insert(now + IDLE_BEACON);
             }
@@ -191,7 +191,7 @@ impl Beacon {
     /// the child received it.
     fn track_beacon(&mut self, now: Instant, child: NodeId, number: u64, longer: Duration) -> bool {
         let watched = self.watched;
-        let Node { tracking, radio, .. } = &mut self.nodes[child.index()];
+        let BeaconNode { tracking, radio, .. } = &mut self.nodes[child.index()];
         tracking.count(number);
         let received = tracking.receives(number);
         if received {
@@ -217,9 +217,9 @@ impl Beacon {
 
 /// Whether a node's radio is on for frames in the superframe of this cluster, the beacon apart.
 pub fn listens(
-    config: &Config,
+    config: &BeaconConfig,
     tree: &Tree,
-    nodes: &[Node],
+    nodes: &[BeaconNode],
     node: NodeId,
     coordinator: NodeId,
     active: &Active,

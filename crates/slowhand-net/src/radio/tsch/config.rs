@@ -5,7 +5,7 @@ use super::timing::Timing;
 
 /// The constants of a TSCH network.
 #[derive(Clone, Debug)]
-pub struct Config {
+pub struct TschConfig {
     /// The timeslot template.
     pub timing: Timing,
     /// Slots in a slotframe.
@@ -20,7 +20,7 @@ pub struct Config {
     pub queue: usize,
 }
 
-impl Config {
+impl TschConfig {
     /// OpenWSN's constants on the OpenMote: slots of 20 ms, 15 retries, exponents 2..5, 20 frames.
     /// Source: OpenWSN firmware, commit 7ee5f2033: `board_info.h`, `IEEE802154E.h`, `schedule.h`, `config.h`.
     pub fn openwsn(slotframe: u16) -> Self {

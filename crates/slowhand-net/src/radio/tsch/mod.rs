@@ -29,11 +29,11 @@ use crate::clock::{Duration, Instant};
 use crate::queue::EventQueue;
 use crate::random::Streams;
 use attempt::Attempt;
-use node::{NEVER, Node};
+use node::{NEVER, TschNode};
 use schedule::{Cell, Schedule, handle};
 use scheduling::{Control, SchedulingFunction};
 
-pub use config::Config;
+pub use config::TschConfig;
 pub use node::CellsUsed;
 
 /// Frames of a node's queue that stay free for 6P, where cells are negotiated: else a queue that is full for want of
@@ -43,9 +43,9 @@ const RESERVED_FOR_CONTROL: usize = 2;
 /// All nodes of one TSCH network.
 #[derive(Debug)]
 pub struct Tsch {
-    config: Config,
+    config: TschConfig,
     links: Links,
-    nodes: Vec<Node>,
+    nodes: Vec<TschNode>,
     pool: FramePool,
     events: EventQueue<Event>,
     /// The transmissions of the slot that is being worked out; kept for its memory.
@@ -86,9 +86,9 @@ struct Exchange {
 
 impl Tsch {
     /// A network of nodes with these links; `cells` gives each node's cells, which stay as they are.
-    pub fn new(config: Config, links: Links, cells: Vec<Vec<Cell>>, streams: &Streams) -> Self {
+    pub fn new(config: TschConfig, links: Links, cells: Vec<Vec<Cell>>, streams: &Streams) -> Self {
         let node = |(id, cells): (u16, Vec<Cell>)| {
-            Node::new(NodeId(id), Schedule::new(config.slotframe, cells), &links, &config, streams)
+            TschNode::new(NodeId(id), Schedule::new(config.slotframe, cells), &links, &config, streams)
         };
         Self {
             nodes: (0..).zip(cells).map(node).collect(),
@@ -106,7 +106,7 @@ impl Tsch {
 
     /// A network whose schedule begins with `cells` and is changed by a scheduling function.
     pub fn with_function(
-        config: Config,
+        config: TschConfig,
         links: Links,
         cells: Vec<Vec<Cell>>,
         function: Box<dyn SchedulingFunction>,
@@ -215,7 +215,7 @@ impl Mac for Tsch {
     }
 
     fn radio_times(&self, node: NodeId, now: Instant) -> RadioTimes {
-        let Node { activity, schedule, .. } = &self.nodes[node.index()];
+        let TschNode { activity, schedule, .. } = &self.nodes[node.index()];
         activity.times(now, &self.config.timing, schedule)
     }
 
@@ -224,7 +224,7 @@ impl Mac for Tsch {
         if !observer.watches_radios() {
             return;
         }
-        for (id, Node { activity, schedule, .. }) in (0..).zip(&mut self.nodes) {
+        for (id, TschNode { activity, schedule, .. }) in (0..).zip(&mut self.nodes) {
             activity.show_idle_until(NodeId(id), now, &self.config.timing, schedule, &mut self.timeline);
         }
         self.show_timeline(observer);

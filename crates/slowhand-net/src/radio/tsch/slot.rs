@@ -3,7 +3,7 @@
 use super::activity::Span;
 use super::attempt::Attempt;
 use super::frame::{ENHANCED_ACK, write_enhanced_ack};
-use super::node::Node;
+use super::node::TschNode;
 use super::{Event, Exchange, Tsch, hopping};
 use crate::address::{Eui64, NodeId};
 use crate::clock::{Duration, Instant};
@@ -158,7 +158,7 @@ impl Tsch {
     }
 
     fn use_slot(&mut self, node: NodeId, asn: u64, listens: bool, spans: &[Span]) {
-        let Node { activity, schedule, busy, .. } = &mut self.nodes[node.index()];
+        let TschNode { activity, schedule, busy, .. } = &mut self.nodes[node.index()];
         *busy = Some(asn);
         if self.watched {
             activity.show_idle(node, asn, &self.config.timing, schedule, &mut self.timeline);

@@ -1,6 +1,6 @@
 //! One node: what it is doing, what its radio does meanwhile, and what it knows of its neighbours.
 
-use super::config::Config;
+use super::config::XmacConfig;
 use super::cycle::{Cycle, Edge};
 use super::retry::Attempts;
 use crate::address::NodeId;
@@ -13,7 +13,7 @@ use crate::random::Stream;
 
 /// The state of one node.
 #[derive(Debug)]
-pub struct Node {
+pub struct XmacNode {
     /// By identifier.
     pub neighbors: Vec<Neighbor>,
     pub queued: usize,
@@ -189,7 +189,7 @@ pub enum Event {
     End { node: NodeId, frame: OnAir },
 }
 
-impl Node {
+impl XmacNode {
     pub fn new(neighbors: Vec<Neighbor>, cycle: Cycle, encounters: usize, backoff: Stream) -> Self {
         Self {
             neighbors,
@@ -221,7 +221,7 @@ impl Node {
     }
 
     /// Whether the radio receives a frame that lasts from `now` to `end`, as long as nothing else happens.
-    pub fn listens(&self, now: Instant, end: Instant, config: &Config) -> bool {
+    pub fn listens(&self, now: Instant, end: Instant, config: &XmacConfig) -> bool {
         match self.activity {
             Activity::Idle => {
                 let cycle = self.cycle.awake_until(now).filter(|_| now >= self.quiet_until);
@@ -292,7 +292,7 @@ impl Node {
     }
 
     /// The radio stays on for a data frame, through the end of this wake-up and until that of the next.
-    pub fn stay_awake(&mut self, now: Instant, config: &Config) {
+    pub fn stay_awake(&mut self, now: Instant, config: &XmacConfig) {
         self.settle(now);
         self.attentive_until = self.cycle.next_end(now) + config.check_interval;
     }
