@@ -53,7 +53,7 @@ fn check(fragments: Fragments) {
     let routes = Routes::shortest(5, &links).unwrap();
     let layout = Layout { slotframe: 31, shared: 1, managed: 4, autonomous: true };
     let cells = layout.cells(&routes).unwrap();
-    let mac = Tsch::new(tsch::Config::openwsn(31), Links::new(5, &links, &streams), cells, &streams);
+    let mac = Tsch::new(tsch::TschConfig::openwsn(31), Links::new(5, &links, &streams), cells, &streams);
     let mut network = Network::new(Box::new(mac), routes, Config { fragments, ..Config::default() }, &streams);
 
     exchange(&mut network, 0..1000);

@@ -33,7 +33,7 @@ fn the_defaults_are_those_that_the_keys_document() {
     assert_eq!((tsch.cells.shared.get(), tsch.cells.managed.map(|cells| cells.get())), (1, None));
     assert_eq!(tsch.hopping().len(), 16);
     assert_eq!(scenario.network.link_pdr.get(), 1.0);
-    assert_eq!(scenario.lowpan.max_frame_payload.get() as usize, slowhand_net::radio::frame::DATA_PAYLOAD);
+    assert_eq!(scenario.lowpan.max_frame_payload.get() as usize, slowhand_net::lowpan::FRAME_CAPACITY);
     assert_eq!(scenario.lowpan.reassembly_timeout_s.micros(), 60_000_000);
     assert_eq!(scenario.server.at, ServerAt::Internet);
     assert_eq!(scenario.session.auth(), Auth::Psk);

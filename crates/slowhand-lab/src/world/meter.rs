@@ -2,7 +2,8 @@
 
 use super::ledger::Ledger;
 use slowhand_net::lowpan::recovery::{Rfrag, RfragAck};
-use slowhand_net::radio::{BufferLevel, DropReason, FrameKind, Observer, RadioInterval, Transmission, frame};
+use slowhand_net::radio::frame::FrameView;
+use slowhand_net::radio::{BufferLevel, DropReason, FrameKind, Observer, RadioInterval, Transmission};
 
 /// An observer that accounts and lets another one see.
 pub(super) struct Meter<'a> {
@@ -49,8 +50,10 @@ impl Observer for Meter<'_> {
     }
 }
 
-/// Whether a data frame carries a fragment whose sender hears that it is lost, or tells so (RFC 8931).
+/// True if a data frame carries a recoverable fragment or the acknowledgment of one (RFC 8931): its loss does not go
+/// unnoticed.
 fn is_recovered(frame: &Transmission<'_>) -> bool {
-    let dispatch = frame.octets.get(frame::DATA_HEADER);
+    let frame = FrameView::parse(frame.octets);
+    let dispatch = frame.ok().and_then(|frame| frame.payload().first());
     dispatch.is_some_and(|&octet| Rfrag::is_dispatch(octet) || RfragAck::is_dispatch(octet))
 }

@@ -111,9 +111,9 @@ impl Network {
         let link = Link { source: Eui64::of_node(node), destination: Eui64::of_node(next_hop) };
         // The compressed header grows where it is forwarded: behind the next hop, if the packet goes on from there.
         let goes_on = !destination(packet).is_some_and(|to| ends_at(next_hop, to));
+        let capacity = self.payload_capacity(node, next_hop);
         let Node { next_tag, way, .. } = &mut self.nodes[node.index()];
         let slack = if goes_on && !matches!(way, Way::Reassemble) { SLACK } else { 0 };
-        let capacity = self.config.frame_capacity.min(FRAME_CAPACITY);
         let mut fragmenter = match Fragmenter::new(packet, link, &self.contexts, *next_tag, capacity) {
             Ok(fragmenter) => fragmenter.with_slack(slack),
             Err(error) => return events.lost(Host::Node(node), datagram, unsent(&error)),
@@ -132,6 +132,11 @@ impl Network {
             }
         }
         self.note_level(now, node);
+    }
+
+    /// Octets of a frame from a node to a neighbour that 6LoWPAN may fill.
+    pub(super) fn payload_capacity(&self, node: NodeId, next_hop: NodeId) -> usize {
+        self.mac.payload_capacity(node, next_hop).min(self.config.frame_capacity).min(FRAME_CAPACITY)
     }
 
     /// Whether the queue of a node is so full that it marks what it sends.

@@ -15,7 +15,7 @@ use crate::address::{Host, NodeId};
 use crate::clock::{Duration, Instant};
 use crate::ip::{self, Endpoint, Ipv6Header, TcpPacket, UdpDatagram, next_header};
 use crate::lowpan::reassembly::{Limits, Occupancy};
-use crate::lowpan::{self, Contexts, FRAME_CAPACITY, forwarding, recovery};
+use crate::lowpan::{Contexts, FRAME_CAPACITY, forwarding, recovery};
 use crate::queue::EventQueue;
 use crate::radio::{DatagramId, DropReason, Indication, Mac, Observer, RadioTimes};
 use crate::random::{Probability, Streams};
@@ -452,6 +452,3 @@ fn tcp_packet(packet: &[u8]) -> Option<TcpPacket<'_>> {
 fn destination(packet: &[u8]) -> Option<Host> {
     Host::of_address(Ipv6Header::parse(packet).ok()?.destination)
 }
-
-// The sizes that the lowpan room counts in and those of a frame are one fact.
-const _: () = assert!(lowpan::FRAME_CAPACITY == crate::radio::frame::DATA_PAYLOAD);

@@ -90,12 +90,13 @@ impl Network {
         datagram: DatagramId,
         events: &mut Events,
     ) {
+        let capacity = self.payload_capacity(node, next_hop);
         let Some(Recovering { config, router, outgoing, spare, next_tag, .. }) = self.recovering(node) else { return };
         let Some(tag) = free_tag(*next_tag, router, outgoing) else {
             return events.lost(Host::Node(node), datagram, DropReason::QueueFull);
         };
         *next_tag = tag.wrapping_add(1);
-        let config = *config;
+        let config = Config { capacity: config.capacity.min(capacity), ..*config };
         let mut kept = spare.pop().unwrap_or_default();
         kept.clear();
         kept.extend_from_slice(packet);

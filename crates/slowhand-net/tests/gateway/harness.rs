@@ -72,7 +72,7 @@ impl Setting {
             cells[usize::from(n) - 1].extend([cell(2 * n - 1, listen, n), cell(2 * n, send, n)]);
             cells[usize::from(n)].extend([cell(2 * n - 1, send, n - 1), cell(2 * n, listen, n - 1)]);
         }
-        let config = tsch::Config { timing: Timing::SLOT_20_MS, ..tsch::Config::openwsn(self.slotframe) };
+        let config = tsch::TschConfig { timing: Timing::SLOT_20_MS, ..tsch::TschConfig::openwsn(self.slotframe) };
         let mac = Tsch::new(config, Links::new(nodes.into(), &links, &streams), cells, &streams);
         let config = network::Config {
             fragment_loss: Probability::new(self.fragment_loss),

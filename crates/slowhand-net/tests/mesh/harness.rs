@@ -59,7 +59,7 @@ pub fn tsch(hops: u16, pdr: f64, config: Config, seed: u64) -> Network {
     let routes = Routes::shortest(nodes, &links).unwrap();
     let layout = Layout { slotframe: 17, shared: 1, managed: 2, autonomous: false };
     let cells = layout.cells(&routes).unwrap();
-    let mac = tsch::Config { queue: 60, ..tsch::Config::openwsn(17) };
+    let mac = tsch::TschConfig { queue: 60, ..tsch::TschConfig::openwsn(17) };
     Network::new(
         Box::new(Tsch::new(mac, Links::new(nodes, &links, &streams), cells, &streams)),
         routes,
@@ -73,7 +73,7 @@ pub fn xmac(hops: u16, pdr: f64, config: Config, seed: u64) -> Network {
     let (links, streams) = (line(hops, pdr), Streams::new(seed));
     let nodes = usize::from(hops) + 1;
     let routes = Routes::shortest(nodes, &links).unwrap();
-    let mac = xmac::Config { queue: 60, ..xmac::Config::cxmac(Duration::from_millis(125)).with_data_ack() };
+    let mac = xmac::XmacConfig { queue: 60, ..xmac::XmacConfig::cxmac(Duration::from_millis(125)).with_data_ack() };
     Network::new(Box::new(XMac::new(mac, 26, Links::new(nodes, &links, &streams), &streams)), routes, config, &streams)
 }
 
@@ -83,7 +83,7 @@ pub fn beacon(hops: u16, pdr: f64, config: Config, seed: u64) -> Network {
     let nodes = usize::from(hops) + 1;
     let routes = Routes::shortest(nodes, &links).unwrap();
     let superframe = Superframe::of_orders(6, 2).unwrap();
-    let mac = beacon::Config { queue: 60, ..beacon::Config::standard(superframe) };
+    let mac = beacon::BeaconConfig { queue: 60, ..beacon::BeaconConfig::standard(superframe) };
     let mac = Beacon::new(mac, Links::new(nodes, &links, &streams), &routes.parents(), &streams).unwrap();
     Network::new(Box::new(mac), routes, config, &streams)
 }

@@ -6,7 +6,7 @@ use slowhand_net::address::NodeId;
 use slowhand_net::clock::Duration;
 use slowhand_net::radio::link::LinkQuality;
 use slowhand_net::radio::phy::air_time;
-use slowhand_net::radio::xmac::{Config, Retry};
+use slowhand_net::radio::xmac::{Retry, XmacConfig};
 use slowhand_net::radio::{DropReason, FrameKind, Indication, Mac, RadioState, RadioTimes};
 
 #[derive(Clone, Debug)]
@@ -14,7 +14,7 @@ struct Scenario {
     nodes: u16,
     links: Vec<LinkQuality>,
     phases: Vec<u64>,
-    config: Config,
+    config: XmacConfig,
     /// Microsecond, sender, octets; to the neighbour that the last number chooses.
     traffic: Vec<(u64, u16, usize, usize)>,
     seed: u64,
@@ -48,7 +48,7 @@ fn scenario() -> impl Strategy<Value = Scenario> {
                         let (data, ack) = quality?;
                         Some(LinkQuality::symmetric(a, b, data).map(|link| LinkQuality { ack, ..link }))
                     };
-                    let mut config = Config {
+                    let mut config = XmacConfig {
                         data_ack,
                         sending_delays_wake_ups: delayed,
                         assess_channel: assess,
@@ -56,7 +56,7 @@ fn scenario() -> impl Strategy<Value = Scenario> {
                         retry: if linear { Retry::LINEAR } else { Retry::EXPONENTIAL },
                         encounters,
                         queue,
-                        ..Config::cxmac(Duration::from_micros(interval))
+                        ..XmacConfig::cxmac(Duration::from_micros(interval))
                     };
                     config.neighbor_queues = queue.min(3);
                     let phases = phases.iter().map(|phase| phase % interval).collect();

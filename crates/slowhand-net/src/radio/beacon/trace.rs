@@ -2,7 +2,7 @@
 
 use crate::address::NodeId;
 use crate::clock::Instant;
-use crate::radio::phy::MAX_PSDU;
+use crate::radio::frame::MAX_FRAME;
 use crate::radio::{DatagramId, FrameKind, Observer, Transmission};
 use std::collections::VecDeque;
 
@@ -25,7 +25,7 @@ pub struct Entry {
     pub attempt: u8,
     /// None until it has ended.
     pub received: Option<bool>,
-    pub octets: [u8; MAX_PSDU],
+    pub octets: [u8; MAX_FRAME],
     pub length: u8,
 }
 

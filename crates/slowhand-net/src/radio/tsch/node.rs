@@ -1,7 +1,7 @@
 //! The state of one node: its schedule, its queues, its radio.
 
-use super::Config;
 use super::activity::Activity;
+use super::config::TschConfig;
 use super::schedule::{Schedule, TransmitCells};
 use crate::address::NodeId;
 use crate::radio::link::Links;
@@ -12,7 +12,7 @@ use crate::random::{Stream, Streams};
 pub(super) const NEVER: u64 = u64::MAX;
 
 #[derive(Debug)]
-pub(super) struct Node {
+pub(super) struct TschNode {
     pub(super) schedule: Schedule,
     /// By identifier.
     pub(super) neighbors: Vec<Neighbor>,
@@ -55,8 +55,8 @@ pub struct CellsUsed {
     pub receive: u32,
 }
 
-impl Node {
-    pub(super) fn new(id: NodeId, schedule: Schedule, links: &Links, config: &Config, streams: &Streams) -> Self {
+impl TschNode {
+    pub(super) fn new(id: NodeId, schedule: Schedule, links: &Links, config: &TschConfig, streams: &Streams) -> Self {
         let neighbor = |id| Neighbor {
             id,
             cells: schedule.cells_to(id),
