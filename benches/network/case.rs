@@ -3,14 +3,14 @@
 use slowhand_net::address::{Host, NodeId};
 use slowhand_net::clock::{Duration, Instant};
 use slowhand_net::ip::Endpoint;
+use slowhand_net::link::{LinkQuality, Links};
 use slowhand_net::network::{Config, Event, Events, Network};
+use slowhand_net::observer::{FrameKind, Observer, Transmission};
 use slowhand_net::radio::beacon::{self, Beacon, Superframe};
-use slowhand_net::radio::link::{LinkQuality, Links};
 use slowhand_net::radio::tsch::layout::Layout;
 use slowhand_net::radio::tsch::timing::Timing;
 use slowhand_net::radio::tsch::{self, Tsch};
 use slowhand_net::radio::xmac::{self, XMac};
-use slowhand_net::radio::{FrameKind, Observer, Transmission};
 use slowhand_net::random::Streams;
 use slowhand_net::route::Routes;
 use std::time;

@@ -3,8 +3,8 @@
 use slowhand_net::address::{Host, NodeId};
 use slowhand_net::clock::{Duration, Instant};
 use slowhand_net::ip::{Endpoint, TcpPacket};
+use slowhand_net::link::{LinkQuality, Links};
 use slowhand_net::network::{self, Event, Events, Network};
-use slowhand_net::radio::link::{LinkQuality, Links};
 use slowhand_net::radio::tsch::schedule::{Cell, CellOptions, handle};
 use slowhand_net::radio::tsch::timing::Timing;
 use slowhand_net::radio::tsch::{self, Tsch};

@@ -3,9 +3,9 @@
 use slowhand_net::address::{Host, NodeId};
 use slowhand_net::clock::{Duration, Instant};
 use slowhand_net::ip::Endpoint;
+use slowhand_net::link::{LinkQuality, Links};
 use slowhand_net::lowpan::{forwarding, recovery};
 use slowhand_net::network::{Config, Event, Events, Fragments, Network};
-use slowhand_net::radio::link::{LinkQuality, Links};
 use slowhand_net::radio::tsch::layout::Layout;
 use slowhand_net::radio::tsch::{self, Tsch};
 use slowhand_net::random::Streams;

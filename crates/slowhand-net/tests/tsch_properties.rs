@@ -4,13 +4,13 @@ use proptest::prelude::*;
 use slowhand_net::address::{Host, NodeId};
 use slowhand_net::clock::{Duration, Instant};
 use slowhand_net::ip::Endpoint;
+use slowhand_net::link::{LinkQuality, Links};
 use slowhand_net::network::{Config, Event, Events, Network};
-use slowhand_net::radio::link::{LinkQuality, Links};
+use slowhand_net::observer::{Observer, RadioInterval, RadioState, RadioTimes, Transmission};
 use slowhand_net::radio::tsch::layout::Layout;
 use slowhand_net::radio::tsch::scheduling::{Msf, Tunnel, msf};
 use slowhand_net::radio::tsch::timing::Timing;
 use slowhand_net::radio::tsch::{self, Tsch};
-use slowhand_net::radio::{Observer, RadioInterval, RadioState, RadioTimes, Transmission};
 use slowhand_net::random::{Probability, Streams};
 use slowhand_net::route::Routes;
 

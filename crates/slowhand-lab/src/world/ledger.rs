@@ -2,7 +2,8 @@
 
 use super::retransmission::{self, Piece, Retransmissions};
 use super::segments::{self, Span};
-use slowhand_net::radio::{DatagramId, DropReason, is_of_gateway};
+use slowhand_net::datagram::{DatagramId, is_of_gateway};
+use slowhand_net::drop_reason::DropReason;
 use slowhand_net::transport::tcp::Segment;
 use std::collections::BTreeMap;
 

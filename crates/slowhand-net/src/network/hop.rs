@@ -4,11 +4,14 @@ use super::recovering::Recovering;
 use super::{Config, Events, Fragments, Network, destination};
 use crate::address::{Eui64, Host, NodeId};
 use crate::clock::Instant;
+use crate::datagram::DatagramId;
+use crate::drop_reason::DropReason;
 use crate::ip::{self, Ecn, Ipv6Header};
 use crate::lowpan::forwarding::{self, Route, SLACK};
 use crate::lowpan::reassembly::{Discard, Occupancy, Outcome};
 use crate::lowpan::{Contexts, Error, FRAME_CAPACITY, Forwarder, Fragmenter, Link, Reassembler};
-use crate::radio::{BufferLevel, DatagramId, DropReason, Indication};
+use crate::observer::BufferLevel;
+use crate::radio::Indication;
 use crate::route::Routes;
 
 /// The adaptation layer of a node.

@@ -2,8 +2,8 @@
 
 use crate::address::Host;
 use crate::clock::{Duration, Instant};
+use crate::datagram::DatagramId;
 use crate::queue::EventQueue;
-use crate::radio::DatagramId;
 use crate::random::{Probability, Stream, Streams};
 
 /// How the Internet treats a datagram, in either direction.

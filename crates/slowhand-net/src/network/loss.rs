@@ -3,7 +3,7 @@
 use super::Config;
 use crate::address::{Host, NodeId};
 use crate::clock::{Duration, Instant};
-use crate::radio::DatagramId;
+use crate::datagram::DatagramId;
 use crate::random::{Probability, Stream, Streams};
 use std::collections::VecDeque;
 

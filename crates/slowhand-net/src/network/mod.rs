@@ -13,11 +13,14 @@ mod recovering;
 
 use crate::address::{Host, NodeId};
 use crate::clock::{Duration, Instant};
+use crate::datagram::DatagramId;
+use crate::drop_reason::DropReason;
 use crate::ip::{self, Endpoint, Ipv6Header, TcpPacket, UdpDatagram, next_header};
 use crate::lowpan::reassembly::{Limits, Occupancy};
 use crate::lowpan::{self, Contexts, FRAME_CAPACITY, forwarding, recovery};
+use crate::observer::{Observer, RadioTimes};
 use crate::queue::EventQueue;
-use crate::radio::{DatagramId, DropReason, Indication, Mac, Observer, RadioTimes};
+use crate::radio::{Indication, Mac};
 use crate::random::{Probability, Streams};
 use crate::route::Routes;
 use gateway::Gateway;
@@ -135,7 +138,7 @@ pub enum Event<'a> {
     },
     /// The border router sends a TCP segment of its own, in the name of one of the ends.
     Originated {
-        /// The number that the border router gave it: one from [`GATEWAY_DATAGRAMS`](crate::radio::GATEWAY_DATAGRAMS)
+        /// The number that the border router gave it: one from [`GATEWAY_DATAGRAMS`](crate::datagram::GATEWAY_DATAGRAMS)
         /// on.
         datagram: DatagramId,
         /// The segment, with its addresses.

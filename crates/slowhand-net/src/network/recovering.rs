@@ -4,12 +4,13 @@ use super::hop::{self, Hop, Node, Way};
 use super::{Events, Fragments, Network};
 use crate::address::{Eui64, Host, NodeId};
 use crate::clock::Instant;
+use crate::datagram::DatagramId;
+use crate::drop_reason::DropReason;
 use crate::ip::Ipv6Header;
 use crate::lowpan::forwarding::{self, Route};
 use crate::lowpan::reassembly::{self, Limits};
 use crate::lowpan::recovery::{Config, Outcome, Receiver, Reception, Rfrag, RfragAck, Router, Sender, State};
 use crate::lowpan::{Contexts, FRAME_CAPACITY, Link};
-use crate::radio::{DatagramId, DropReason};
 
 /// A node that recovers fragments: as a router between the ends, and as either end.
 #[derive(Debug)]

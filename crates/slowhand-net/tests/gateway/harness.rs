@@ -2,13 +2,13 @@
 
 use slowhand_net::address::{Host, NodeId};
 use slowhand_net::clock::{Duration, Instant};
+use slowhand_net::datagram::{DatagramId, is_of_gateway};
 use slowhand_net::ip::{Endpoint, TcpPacket};
+use slowhand_net::link::{LinkQuality, Links};
 use slowhand_net::network::{self, Event, Events, LossSpread, Network, gateway, internet};
-use slowhand_net::radio::link::{LinkQuality, Links};
 use slowhand_net::radio::tsch::schedule::{Cell, CellOptions, handle};
 use slowhand_net::radio::tsch::timing::Timing;
 use slowhand_net::radio::tsch::{self, Tsch};
-use slowhand_net::radio::{DatagramId, is_of_gateway};
 use slowhand_net::random::{Probability, Streams};
 use slowhand_net::route::Routes;
 use slowhand_net::transport::pep;

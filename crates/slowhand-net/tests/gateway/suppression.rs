@@ -4,10 +4,12 @@
 use super::harness::Setting;
 use slowhand_net::address::Host;
 use slowhand_net::clock::{Duration, Instant};
+use slowhand_net::datagram::DatagramId;
+use slowhand_net::drop_reason::DropReason;
 use slowhand_net::ip::Endpoint;
 use slowhand_net::network::{Event, Events, Network, gateway};
+use slowhand_net::observer::{Observer, Transmission};
 use slowhand_net::queue::EventQueue;
-use slowhand_net::radio::{DatagramId, DropReason, Observer, Transmission};
 use std::collections::BTreeMap;
 
 /// The datagrams of the flights in handshake.txt: flights 1 to 6.

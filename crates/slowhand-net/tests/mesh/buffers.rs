@@ -5,7 +5,7 @@ use slowhand_net::address::{Host, NodeId};
 use slowhand_net::clock::{Duration, Instant};
 use slowhand_net::lowpan::{forwarding, reassembly};
 use slowhand_net::network::{Config, Fragments, Network};
-use slowhand_net::radio::{BufferLevel, Observer};
+use slowhand_net::observer::{BufferLevel, Observer};
 use slowhand_net::random::Probability;
 
 #[derive(Default)]

@@ -5,14 +5,14 @@ use std::collections::BTreeMap;
 use slowhand_net::address::{Host, NodeId};
 use slowhand_net::clock::{Duration, Instant};
 use slowhand_net::ip::Endpoint;
+use slowhand_net::link::{LinkQuality, Links};
 use slowhand_net::lowpan::{forwarding, recovery};
 use slowhand_net::network::{Config, Event, Events, Fragments, Network};
+use slowhand_net::observer::{FrameKind, Observer, Transmission};
 use slowhand_net::radio::beacon::{self, Beacon, Superframe};
-use slowhand_net::radio::link::{LinkQuality, Links};
 use slowhand_net::radio::tsch::layout::Layout;
 use slowhand_net::radio::tsch::{self, Tsch};
 use slowhand_net::radio::xmac::{self, XMac};
-use slowhand_net::radio::{FrameKind, Observer, Transmission};
 use slowhand_net::random::Streams;
 use slowhand_net::route::Routes;
 

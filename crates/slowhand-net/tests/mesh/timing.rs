@@ -3,8 +3,8 @@
 use super::harness::*;
 use slowhand_net::address::{Host, NodeId};
 use slowhand_net::clock::Instant;
+use slowhand_net::link::Links;
 use slowhand_net::network::{Config, Fragments, Network};
-use slowhand_net::radio::link::Links;
 use slowhand_net::radio::tsch::schedule::{Cell, CellOptions, handle};
 use slowhand_net::radio::tsch::timing::Timing;
 use slowhand_net::radio::tsch::{self, Tsch};

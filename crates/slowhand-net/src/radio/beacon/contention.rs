@@ -7,11 +7,12 @@ use super::superframe::Active;
 use super::{Beacon, Event, Node};
 use crate::address::NodeId;
 use crate::clock::Instant;
+use crate::drop_reason::DropReason;
+use crate::radio::Indication;
 use crate::radio::frame::FCS;
 use crate::radio::medium::CCA_DURATION;
 use crate::radio::phy::air_time;
 use crate::radio::pool::FrameIndex;
-use crate::radio::{DropReason, Indication};
 use crate::random::Stream;
 
 /// As what a node sends: as a child in its parent's active period, or as a coordinator in its own.

@@ -11,8 +11,8 @@ use super::timeline::Timeline;
 use super::tracking::Tracking;
 use crate::address::NodeId;
 use crate::clock::{Duration, Instant};
+use crate::observer::{RadioState, RadioTimes};
 use crate::radio::phy::air_time;
-use crate::radio::{RadioState, RadioTimes};
 
 /// How long a beacon is on the air that lists no address.
 pub const IDLE_BEACON: Duration = air_time(beacon_octets(0));

@@ -9,8 +9,11 @@ use super::tree::Tree;
 use super::{Beacon, Config, EVERY_CHILD, Event, Node, Way};
 use crate::address::{Eui64, NodeId};
 use crate::clock::{Duration, Instant};
+use crate::datagram::NO_DATAGRAM;
+use crate::drop_reason::DropReason;
+use crate::observer::FrameKind;
+use crate::radio::Indication;
 use crate::radio::phy::{MAX_PSDU, air_time};
-use crate::radio::{DropReason, FrameKind, Indication, NO_DATAGRAM};
 
 /// A coordinator's superframes.
 #[derive(Debug)]

@@ -8,7 +8,7 @@ use super::config::Superframe;
 use super::radio_time::IDLE_BEACON;
 use crate::address::NodeId;
 use crate::clock::Instant;
-use crate::radio::{Observer, RadioInterval, RadioState};
+use crate::observer::{Observer, RadioInterval, RadioState};
 
 /// What is known of a radio since the last report.
 #[derive(Clone, Debug, Default)]

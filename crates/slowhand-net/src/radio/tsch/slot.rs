@@ -6,11 +6,12 @@ use super::schedule::Cell;
 use super::{Event, Exchange, Tsch, hopping};
 use crate::address::{Eui64, NodeId};
 use crate::clock::{Duration, Instant};
+use crate::datagram::NO_DATAGRAM;
+use crate::link::Kind;
+use crate::observer::{FrameKind, Observer, RadioState, Transmission};
 use crate::radio::frame::{ENHANCED_ACK, FCS, write_enhanced_ack};
-use crate::radio::link::Kind;
 use crate::radio::phy::{MAX_PSDU, air_time};
 use crate::radio::pool::FrameIndex;
-use crate::radio::{FrameKind, NO_DATAGRAM, Observer, RadioState, Transmission};
 
 /// How long an acknowledgement is on the air.
 const ACK_AIR: Duration = air_time(ENHANCED_ACK);

@@ -29,13 +29,16 @@ pub use config::{Config, TURNAROUND};
 pub use retry::Retry;
 
 use super::frame::FCS;
-use super::link::{Kind, Links};
 use super::medium::{Medium, OnAir, Reception};
 use super::phy::{MAX_PSDU, air_time};
 use super::pool::FramePool;
-use super::{DatagramId, DropReason, FrameKind, Indication, Mac, Observer, RadioTimes, Transmission};
+use super::{Indication, Mac};
 use crate::address::{Eui64, NodeId};
 use crate::clock::{Duration, Instant};
+use crate::datagram::DatagramId;
+use crate::drop_reason::DropReason;
+use crate::link::{Kind, Links};
+use crate::observer::{FrameKind, Observer, RadioTimes, Transmission};
 use crate::queue::EventQueue;
 use crate::random::Streams;
 use cycle::Cycle;

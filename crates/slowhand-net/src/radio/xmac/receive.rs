@@ -2,9 +2,10 @@
 
 use super::frame::{write_ack, write_strobe_ack};
 use super::node::{Activity, Answering};
-use super::{FrameKind, TURNAROUND, XMac};
+use super::{TURNAROUND, XMac};
 use crate::address::{Eui64, NodeId};
 use crate::clock::Instant;
+use crate::observer::FrameKind;
 use crate::radio::frame::{DATA_HEADER, FCS};
 use crate::radio::medium::Reception;
 use crate::radio::{Indication, Payload};

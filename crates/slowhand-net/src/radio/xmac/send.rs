@@ -1,12 +1,14 @@
 //! Sending: phase wait, strobe train, data frame.
 
+use super::XMac;
 use super::frame::write_strobe;
 use super::node::{Activity, Event, Sending, Stage};
-use super::{FrameKind, XMac};
 use crate::address::{Eui64, NodeId};
 use crate::clock::Instant;
+use crate::drop_reason::DropReason;
+use crate::observer::FrameKind;
+use crate::radio::Indication;
 use crate::radio::frame::FCS;
-use crate::radio::{DropReason, Indication};
 
 /// How the sending of a data frame ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,7 +6,7 @@ use super::XMac;
 use super::node::{Node, Radio};
 use crate::address::NodeId;
 use crate::clock::Instant;
-use crate::radio::{Observer, RadioInterval, RadioState};
+use crate::observer::{Observer, RadioInterval, RadioState};
 
 /// What a radio did since the last report.
 #[derive(Debug, Default)]
