@@ -4,7 +4,7 @@ use slowhand_net::address::{Host, NodeId};
 use slowhand_net::clock::{Duration, Instant};
 use slowhand_net::ip::Endpoint;
 use slowhand_net::link::{LinkQuality, Links};
-use slowhand_net::network::{Config, Event, Events, Network};
+use slowhand_net::network::{Event, Events, Network, NetworkConfig};
 use slowhand_net::observer::{FrameKind, Observer, Transmission};
 use slowhand_net::radio::beacon::{self, Beacon, Superframe};
 use slowhand_net::radio::tsch::layout::Layout;
@@ -83,16 +83,16 @@ impl Case {
                 let cells = layout.cells(&routes).expect("the slotframe is long enough");
                 let config = tsch::Config { timing: Timing::SLOT_10_MS, ..tsch::Config::openwsn(layout.slotframe) };
                 let mac = Tsch::new(config, links, cells, &streams);
-                self.drive(Network::new(Box::new(mac), routes, Config::default(), &streams), span, frames)
+                self.drive(Network::new(Box::new(mac), routes, NetworkConfig::default(), &streams), span, frames)
             }
             LinkLayer::XMac { check_interval } => {
                 let mac = XMac::new(xmac::Config::cxmac(check_interval), 26, links, &streams);
-                self.drive(Network::new(Box::new(mac), routes, Config::default(), &streams), span, frames)
+                self.drive(Network::new(Box::new(mac), routes, NetworkConfig::default(), &streams), span, frames)
             }
             LinkLayer::Beacon(superframe) => {
                 let mac = Beacon::new(beacon::Config::standard(superframe), links, &routes.parents(), &streams)
                     .expect("the active periods fit");
-                self.drive(Network::new(Box::new(mac), routes, Config::default(), &streams), span, frames)
+                self.drive(Network::new(Box::new(mac), routes, NetworkConfig::default(), &streams), span, frames)
             }
         }
     }

@@ -43,8 +43,11 @@ impl Conversation {
         let config = tsch::Config { timing: Timing::SLOT_20_MS, ..tsch::Config::openwsn(5) };
         let mac = Tsch::new(config, Links::new(2, &links, &streams), cells, &streams);
         let routes = Routes::shortest(2, &links).unwrap();
-        let config =
-            network::Config { fragment_loss: Probability::new(fragment_loss), dropped_frames, ..Default::default() };
+        let config = network::NetworkConfig {
+            fragment_loss: Probability::new(fragment_loss),
+            dropped_frames,
+            ..Default::default()
+        };
         let (client, server) =
             (Endpoint::new(Host::Node(CLIENT).address(), 61_617), Endpoint::new(server.address(), 5_684));
         let tcp = Config { nagle: Nagle::Off, ..Config::constrained() };

@@ -4,7 +4,7 @@ use slowhand_net::address::{Host, NodeId};
 use slowhand_net::clock::{Duration, Instant};
 use slowhand_net::ip::Endpoint;
 use slowhand_net::link::{LinkQuality, Links};
-use slowhand_net::network::{Config, Event, Events, Network};
+use slowhand_net::network::{Event, Events, Network, NetworkConfig};
 use slowhand_net::observer::{FrameKind, Observer, Transmission};
 use slowhand_net::radio::tsch::schedule::{Cell, CellOptions, handle};
 use slowhand_net::radio::tsch::timing::Timing;
@@ -33,7 +33,7 @@ fn one_hop(pdr: f64) -> Network {
     let streams = Streams::new(1);
     let config = tsch::Config { timing: Timing::SLOT_20_MS, ..tsch::Config::openwsn(5) };
     let mac = Tsch::new(config, Links::new(2, &links, &streams), cells, &streams);
-    Network::new(Box::new(mac), Routes::shortest(2, &links).unwrap(), Config::default(), &streams)
+    Network::new(Box::new(mac), Routes::shortest(2, &links).unwrap(), NetworkConfig::default(), &streams)
 }
 
 fn endpoint(node: NodeId) -> Endpoint {

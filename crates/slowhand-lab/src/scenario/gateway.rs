@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 use slowhand_net::clock::Duration;
-use slowhand_net::network::gateway::{self, suppression};
+use slowhand_net::network::gateway::{GatewayConfig, suppression};
 use slowhand_net::transport::{pep, tcp};
 
 use crate::input::{Integer, PositiveSeconds};
@@ -42,7 +42,7 @@ impl Default for Gateway {
 
 impl Gateway {
     /// The same for the network.
-    pub fn config(&self) -> gateway::Config {
+    pub fn config(&self) -> GatewayConfig {
         let proxy = || {
             let config = pep::Config::default();
             pep::Config {
@@ -51,7 +51,7 @@ impl Gateway {
             }
         };
         let suppression = || suppression::Config { answer_time: Duration::from_micros(self.answer_time_s.micros()) };
-        gateway::Config {
+        GatewayConfig {
             tcp_proxy: self.tcp_proxy.then(proxy),
             suppression: self.suppress_spurious_flights.then(suppression),
         }

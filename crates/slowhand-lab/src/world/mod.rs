@@ -259,8 +259,10 @@ impl<'a> World<'a> {
                         self.receive_segment(now, end, &packet);
                     }
                 }
-                Event::Taken { datagram, .. } => self.ledger.arrived(datagram),
-                Event::Originated { datagram, packet } => {
+                Event::Intercepted { datagram, .. } => self.ledger.arrived(datagram),
+                // An error of a router. No session asks for one.
+                Event::Packet { .. } => {}
+                Event::Originated { datagram, packet, .. } => {
                     let sender = self.sender(&packet).filter(|end| self.handshakes[end / 2].over.is_none());
                     if let Some(end) = sender {
                         self.ledger.originated(datagram, end, packet.segment);

@@ -161,7 +161,7 @@ impl Handshake {
 
 fn suppressing() -> Setting {
     let suppression = Some(gateway::suppression::Config::default());
-    Setting { gateway: gateway::Config { suppression, ..Default::default() }, ..Setting::plain() }
+    Setting { gateway: gateway::GatewayConfig { suppression, ..Default::default() }, ..Setting::plain() }
 }
 
 #[test]
