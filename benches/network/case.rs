@@ -3,14 +3,14 @@
 use slowhand_net::address::{Host, NodeId};
 use slowhand_net::clock::{Duration, Instant};
 use slowhand_net::ip::Endpoint;
-use slowhand_net::network::{Config, Event, Events, Network};
+use slowhand_net::link::{LinkQuality, Links};
+use slowhand_net::network::{Event, Events, Network, NetworkConfig};
+use slowhand_net::observer::{FrameKind, Observer, Transmission};
 use slowhand_net::radio::beacon::{self, Beacon, Superframe};
-use slowhand_net::radio::link::{LinkQuality, Links};
 use slowhand_net::radio::tsch::layout::Layout;
 use slowhand_net::radio::tsch::timing::Timing;
 use slowhand_net::radio::tsch::{self, Tsch};
 use slowhand_net::radio::xmac::{self, XMac};
-use slowhand_net::radio::{FrameKind, Observer, Transmission};
 use slowhand_net::random::Streams;
 use slowhand_net::route::Routes;
 use std::time;
@@ -84,16 +84,16 @@ impl Case {
                 let config =
                     tsch::TschConfig { timing: Timing::SLOT_10_MS, ..tsch::TschConfig::openwsn(layout.slotframe) };
                 let mac = Tsch::new(config, links, cells, &streams);
-                self.drive(Network::new(Box::new(mac), routes, Config::default(), &streams), span, frames)
+                self.drive(Network::new(Box::new(mac), routes, NetworkConfig::default(), &streams), span, frames)
             }
             LinkLayer::XMac { check_interval } => {
                 let mac = XMac::new(xmac::XmacConfig::cxmac(check_interval), 26, links, &streams);
-                self.drive(Network::new(Box::new(mac), routes, Config::default(), &streams), span, frames)
+                self.drive(Network::new(Box::new(mac), routes, NetworkConfig::default(), &streams), span, frames)
             }
             LinkLayer::Beacon(superframe) => {
                 let mac = Beacon::new(beacon::BeaconConfig::standard(superframe), links, &routes.parents(), &streams)
                     .expect("the active periods fit");
-                self.drive(Network::new(Box::new(mac), routes, Config::default(), &streams), span, frames)
+                self.drive(Network::new(Box::new(mac), routes, NetworkConfig::default(), &streams), span, frames)
             }
         }
     }

@@ -3,7 +3,7 @@
 
 use crate::device::Device;
 use crate::record::Energy;
-use slowhand_net::radio::RadioTimes;
+use slowhand_net::observer::RadioTimes;
 use std::time::Duration;
 
 /// Where the time of a device went.

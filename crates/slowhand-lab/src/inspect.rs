@@ -7,7 +7,7 @@ use crate::record::{Column, Energy, Record};
 use crate::scenario::{Scenario, ServerAt};
 use slowhand_net::address::NodeId;
 use slowhand_net::clock::Instant;
-use slowhand_net::radio::{BufferLevel, Observer, RadioInterval, RadioTimes};
+use slowhand_net::observer::{BufferLevel, Observer, RadioInterval, RadioTimes};
 
 /// What there is to know of one world, from time 0 to the end of its last handshake.
 #[derive(Clone, Debug)]

@@ -9,7 +9,8 @@ use slowhand_net::address::{Host, NodeId};
 use slowhand_net::clock::Duration;
 use slowhand_net::ip::Endpoint;
 use slowhand_net::lowpan::reassembly::Limits;
-use slowhand_net::network::{self, Network, internet};
+use slowhand_net::network::internet::InternetConfig;
+use slowhand_net::network::{LossSpread, Network, NetworkConfig};
 use slowhand_net::random::{Probability, Streams};
 use slowhand_net::transport::tcp;
 use slowhand_sessions::{BuildError, Processor, Role, Session, SessionConfig};
@@ -22,7 +23,7 @@ pub struct Plan {
     mac: Box<dyn PreparedMac>,
     /// True if the link layer acknowledges data frames.
     is_acknowledged: bool,
-    network: network::Config,
+    network: NetworkConfig,
     clients: Vec<NodeId>,
     server: Host,
     ports: Ports,
@@ -219,15 +220,15 @@ impl Plan {
     }
 }
 
-fn network_config(scenario: &Scenario) -> network::Config {
+fn network_config(scenario: &Scenario) -> NetworkConfig {
     let (lowpan, server, routes) = (&scenario.lowpan, &scenario.server, scenario.mesh().routes());
     let depth = (0..routes.nodes()).map(|node| routes.depth(NodeId(node as u16))).max().unwrap_or(0);
-    network::Config {
+    NetworkConfig {
         fragment_loss: Probability::new(lowpan.fragment_loss.get()),
         dropped_frames: in_order(&lowpan.dropped_frames),
         loss_spread: match lowpan.loss_spread {
-            scenario::LossSpread::Fragment => network::LossSpread::Fragment,
-            scenario::LossSpread::Flight => network::LossSpread::Flight,
+            scenario::LossSpread::Fragment => LossSpread::Fragment,
+            scenario::LossSpread::Flight => LossSpread::Flight,
         },
         ecn_threshold: lowpan.ecn_threshold.map(|share| share.get()),
         frame_capacity: lowpan.max_frame_payload.get() as usize,
@@ -237,7 +238,7 @@ fn network_config(scenario: &Scenario) -> network::Config {
             ..Limits::default()
         },
         fragments: lowpan.fragments(depth, scenario.mac.link_layer().period()),
-        internet: internet::Config {
+        internet: InternetConfig {
             delay: Duration::from_micros(server.internet_delay_ms.micros()),
             jitter: Duration::from_micros(server.internet_jitter_ms.micros()),
             loss: Probability::new(server.internet_loss.get()),

@@ -95,7 +95,7 @@ pub struct Record {
     pub retransmissions_spurious_server: u64,
     /// Datagrams that the network lost, those of a proxy among them; not those that the border router held back for good.
     pub datagrams_lost: u64,
-    /// How many were lost by what, and held back; the reasons are those of [`DropReason`](slowhand_net::radio::DropReason::name).
+    /// How many were lost by what, and held back; the reasons are those of [`DropReason`](slowhand_net::drop_reason::DropReason::name).
     pub lost_because: BTreeMap<&'static str, u64>,
     /// How long the client computed, in seconds.
     pub compute_client_s: f64,

@@ -4,7 +4,8 @@ use crate::capture::{CaptureError, CaptureWriter};
 use crate::plan::{Plan, PlanError};
 use crate::record::Record;
 use crate::scenario::Scenario;
-use slowhand_net::radio::{Observer, Transmission, frame};
+use slowhand_net::observer::{Observer, Transmission};
+use slowhand_net::radio::frame;
 use std::path::Path;
 
 /// A capture that could not be made.

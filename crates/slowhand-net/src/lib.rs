@@ -7,9 +7,13 @@
 
 pub mod address;
 pub mod clock;
+pub mod datagram;
+pub mod drop_reason;
 pub mod ip;
+pub mod link;
 pub mod lowpan;
 pub mod network;
+pub mod observer;
 pub mod queue;
 pub mod radio;
 pub mod random;

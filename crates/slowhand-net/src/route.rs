@@ -1,7 +1,7 @@
 //! Routes in the mesh: a tree towards the root, and down from it.
 
 use crate::address::NodeId;
-use crate::radio::link::LinkQuality;
+use crate::link::LinkQuality;
 use std::collections::VecDeque;
 
 /// The routing tree: every node but the root has a parent (as RPL in storing mode builds it, RFC 6550).

@@ -3,8 +3,8 @@
 use slowhand_net::address::{Host, NodeId};
 use slowhand_net::clock::{Duration, Instant};
 use slowhand_net::ip::{Endpoint, TcpPacket};
+use slowhand_net::link::{LinkQuality, Links};
 use slowhand_net::network::{self, Event, Events, Network};
-use slowhand_net::radio::link::{LinkQuality, Links};
 use slowhand_net::radio::tsch::schedule::{Cell, CellOptions, handle};
 use slowhand_net::radio::tsch::timing::Timing;
 use slowhand_net::radio::tsch::{self, Tsch};
@@ -43,8 +43,11 @@ impl Conversation {
         let config = tsch::TschConfig { timing: Timing::SLOT_20_MS, ..tsch::TschConfig::openwsn(5) };
         let mac = Tsch::new(config, Links::new(2, &links, &streams), cells, &streams);
         let routes = Routes::shortest(2, &links).unwrap();
-        let config =
-            network::Config { fragment_loss: Probability::new(fragment_loss), dropped_frames, ..Default::default() };
+        let config = network::NetworkConfig {
+            fragment_loss: Probability::new(fragment_loss),
+            dropped_frames,
+            ..Default::default()
+        };
         let (client, server) =
             (Endpoint::new(Host::Node(CLIENT).address(), 61_617), Endpoint::new(server.address(), 5_684));
         let tcp = Config { nagle: Nagle::Off, ..Config::constrained() };

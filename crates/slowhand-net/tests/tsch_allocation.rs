@@ -3,9 +3,9 @@
 use slowhand_net::address::{Host, NodeId};
 use slowhand_net::clock::{Duration, Instant};
 use slowhand_net::ip::Endpoint;
+use slowhand_net::link::{LinkQuality, Links};
 use slowhand_net::lowpan::{forwarding, recovery};
-use slowhand_net::network::{Config, Event, Events, Fragments, Network};
-use slowhand_net::radio::link::{LinkQuality, Links};
+use slowhand_net::network::{Event, Events, Fragments, Network, NetworkConfig};
 use slowhand_net::radio::tsch::layout::Layout;
 use slowhand_net::radio::tsch::{self, Tsch};
 use slowhand_net::random::Streams;
@@ -54,7 +54,8 @@ fn check(fragments: Fragments) {
     let layout = Layout { slotframe: 31, shared: 1, managed: 4, autonomous: true };
     let cells = layout.cells(&routes).unwrap();
     let mac = Tsch::new(tsch::TschConfig::openwsn(31), Links::new(5, &links, &streams), cells, &streams);
-    let mut network = Network::new(Box::new(mac), routes, Config { fragments, ..Config::default() }, &streams);
+    let mut network =
+        Network::new(Box::new(mac), routes, NetworkConfig { fragments, ..NetworkConfig::default() }, &streams);
 
     exchange(&mut network, 0..1000);
     let mut delivered = 0;

@@ -2,11 +2,12 @@
 
 use slowhand_net::address::NodeId;
 use slowhand_net::clock::{Duration, Instant};
-use slowhand_net::radio::link::{LinkQuality, Links};
+use slowhand_net::link::{LinkQuality, Links};
+use slowhand_net::observer::{FrameKind, Observer, RadioInterval, RadioState, RadioTimes, Transmission};
 use slowhand_net::radio::tsch::schedule::{Cell, CellOptions, handle};
 use slowhand_net::radio::tsch::timing::Timing;
 use slowhand_net::radio::tsch::{self, Tsch};
-use slowhand_net::radio::{FrameKind, Indication, Mac, Observer, RadioInterval, RadioState, RadioTimes, Transmission};
+use slowhand_net::radio::{Indication, Mac};
 use slowhand_net::random::Streams;
 
 const SLOTFRAME: u16 = 10;

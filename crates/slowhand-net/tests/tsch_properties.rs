@@ -4,13 +4,13 @@ use proptest::prelude::*;
 use slowhand_net::address::{Host, NodeId};
 use slowhand_net::clock::{Duration, Instant};
 use slowhand_net::ip::Endpoint;
-use slowhand_net::network::{Config, Event, Events, Network};
-use slowhand_net::radio::link::{LinkQuality, Links};
+use slowhand_net::link::{LinkQuality, Links};
+use slowhand_net::network::{Event, Events, Network, NetworkConfig};
+use slowhand_net::observer::{Observer, RadioInterval, RadioState, RadioTimes, Transmission};
 use slowhand_net::radio::tsch::layout::Layout;
 use slowhand_net::radio::tsch::scheduling::{Msf, Tunnel, msf};
 use slowhand_net::radio::tsch::timing::Timing;
 use slowhand_net::radio::tsch::{self, Tsch};
-use slowhand_net::radio::{Observer, RadioInterval, RadioState, RadioTimes, Transmission};
 use slowhand_net::random::{Probability, Streams};
 use slowhand_net::route::Routes;
 
@@ -131,7 +131,7 @@ impl World {
                 Tsch::with_function(config, air, cells, function, &streams)
             }
         };
-        let config = Config { fragment_loss: Probability::new(self.fragment_loss), ..Config::default() };
+        let config = NetworkConfig { fragment_loss: Probability::new(self.fragment_loss), ..NetworkConfig::default() };
         Network::new(Box::new(mac), routes, config, &streams)
     }
 
@@ -167,7 +167,10 @@ impl World {
                         story.delivered.push((now.as_micros(), datagram, payload.to_vec()));
                     }
                     Event::Lost { datagram, reason, .. } => story.lost.push((now.as_micros(), datagram, reason.name())),
-                    Event::Segment { .. } | Event::Originated { .. } | Event::Taken { .. } => {
+                    Event::Segment { .. }
+                    | Event::Packet { .. }
+                    | Event::Originated { .. }
+                    | Event::Intercepted { .. } => {
                         panic!("nobody speaks TCP here")
                     }
                 }

@@ -3,12 +3,13 @@
 use slowhand_net::address::{Host, NodeId};
 use slowhand_net::clock::{Duration, Instant};
 use slowhand_net::ip::Endpoint;
-use slowhand_net::network::{Config, Event, Events, Network};
-use slowhand_net::radio::link::{LinkQuality, Links};
+use slowhand_net::link::{LinkQuality, Links};
+use slowhand_net::network::{Event, Events, Network, NetworkConfig};
+use slowhand_net::observer::{FrameKind, Observer, Transmission};
 use slowhand_net::radio::tsch::schedule::{Cell, CellOptions, handle};
 use slowhand_net::radio::tsch::timing::Timing;
 use slowhand_net::radio::tsch::{self, Tsch};
-use slowhand_net::radio::{FrameKind, Mac, Observer, Transmission};
+use slowhand_net::radio::{Mac, frame};
 use slowhand_net::random::Streams;
 use slowhand_net::route::Routes;
 
@@ -32,7 +33,7 @@ fn one_hop(pdr: f64) -> Network {
     let streams = Streams::new(1);
     let config = tsch::TschConfig { timing: Timing::SLOT_20_MS, ..tsch::TschConfig::openwsn(5) };
     let mac = Tsch::new(config, Links::new(2, &links, &streams), cells, &streams);
-    Network::new(Box::new(mac), Routes::shortest(2, &links).unwrap(), Config::default(), &streams)
+    Network::new(Box::new(mac), Routes::shortest(2, &links).unwrap(), NetworkConfig::default(), &streams)
 }
 
 fn endpoint(node: NodeId) -> Endpoint {
@@ -60,7 +61,7 @@ struct Air(Vec<(u64, FrameKind, usize, bool)>);
 
 impl Observer for Air {
     fn transmission(&mut self, frame: &Transmission<'_>) {
-        self.0.push((frame.at.as_micros(), frame.kind, frame.psdu(), frame.received));
+        self.0.push((frame.at.as_micros(), frame.kind, frame.octets.len() + frame::FCS, frame.received));
     }
 }
 

@@ -5,7 +5,7 @@ use crate::device::Device;
 use crate::scenario::Override;
 use proptest::prelude::*;
 use slowhand_net::clock::Duration;
-use slowhand_net::radio::RadioState;
+use slowhand_net::observer::RadioState;
 use std::path::Path;
 
 fn scenario(name: &str, changes: &[String]) -> Scenario {

@@ -84,7 +84,7 @@ pub enum ServerAt {
 
 impl Default for Server {
     fn default() -> Self {
-        let internet = internet::Config::default();
+        let internet = internet::InternetConfig::default();
         Self {
             device: "linux-host".to_owned(),
             at: ServerAt::default(),
@@ -106,8 +106,8 @@ impl Server {
     }
 
     /// The configuration of the Internet between the border router and the server.
-    pub fn internet_config(&self) -> internet::Config {
-        internet::Config {
+    pub fn internet_config(&self) -> internet::InternetConfig {
+        internet::InternetConfig {
             delay: self.internet_delay_ms.duration(),
             jitter: self.internet_jitter_ms.duration(),
             loss: random::Probability::new(self.internet_loss.get()),

@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use slowhand_net::network::gateway::{self, suppression};
+use slowhand_net::network::gateway::{GatewayConfig, suppression};
 use slowhand_net::transport::{pep, tcp};
 
 use crate::input::{Integer, PositiveSeconds};
@@ -30,7 +30,7 @@ pub struct Gateway {
 
 impl Default for Gateway {
     fn default() -> Self {
-        let (forwarding, proxy) = (gateway::Config::default(), pep::Config::default());
+        let (forwarding, proxy) = (GatewayConfig::default(), pep::Config::default());
         Self {
             tcp_proxy: forwarding.tcp_proxy.is_some(),
             tcp_initial_window: Integer::constant(proxy.mesh.initial_window.into()),
@@ -42,7 +42,7 @@ impl Default for Gateway {
 
 impl Gateway {
     /// The configuration of the border router.
-    pub fn config(&self) -> gateway::Config {
+    pub fn config(&self) -> GatewayConfig {
         let proxy = || {
             let config = pep::Config::default();
             pep::Config {
@@ -51,7 +51,7 @@ impl Gateway {
             }
         };
         let suppression = || suppression::Config { answer_time: self.answer_time_s.duration() };
-        gateway::Config {
+        GatewayConfig {
             tcp_proxy: self.tcp_proxy.then(proxy),
             suppression: self.suppress_spurious_flights.then(suppression),
         }

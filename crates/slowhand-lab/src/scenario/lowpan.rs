@@ -150,8 +150,8 @@ impl Recovery {
 impl Lowpan {
     /// The part of the network's configuration that is about 6LoWPAN, in a mesh of this depth whose link layer has this
     /// period. All other parts are the defaults.
-    pub fn config(&self, depth: u16, period: Duration) -> network::Config {
-        network::Config {
+    pub fn config(&self, depth: u16, period: Duration) -> network::NetworkConfig {
+        network::NetworkConfig {
             fragment_loss: random::Probability::new(self.fragment_loss.get()),
             dropped_frames: ascending(&self.dropped_frames),
             loss_spread: match self.loss_spread {
@@ -166,7 +166,7 @@ impl Lowpan {
                 ..Limits::default()
             },
             fragments: self.fragments(depth, period),
-            ..network::Config::default()
+            ..network::NetworkConfig::default()
         }
     }
 
@@ -183,7 +183,7 @@ impl Lowpan {
 
 impl Default for Lowpan {
     fn default() -> Self {
-        let (network, reassembly) = (network::Config::default(), Limits::default());
+        let (network, reassembly) = (network::NetworkConfig::default(), Limits::default());
         Self {
             fragment_loss: Probability::constant(network.fragment_loss.get()),
             loss_spread: LossSpread::default(),

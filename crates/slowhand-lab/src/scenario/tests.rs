@@ -50,12 +50,12 @@ fn the_defaults_are_those_that_the_keys_document() {
 #[test]
 fn sections_that_are_left_out_are_the_defaults_of_the_layers() {
     let scenario: Scenario = SMALLEST.parse().unwrap();
-    let ours = network::Config {
+    let ours = network::NetworkConfig {
         internet: scenario.server.internet_config(),
         gateway: scenario.gateway.config(),
         ..scenario.lowpan.config(2, Duration::from_millis(100))
     };
-    assert_eq!(format!("{ours:?}"), format!("{:?}", network::Config::default()));
+    assert_eq!(format!("{ours:?}"), format!("{:?}", network::NetworkConfig::default()));
     let recovery = with("lowpan.reassembly=\"recovery\"").lowpan.config(2, Duration::from_millis(100)).fragments;
     let (sender, forwarding) = Default::default();
     // Four periods for each of two hops are 0.8 s, which is more than the default of 0.7 s.

@@ -2,7 +2,8 @@
 
 use super::retransmission::{self, Reader, Records, Retransmissions};
 use super::segments::{self, Span};
-use slowhand_net::radio::{DatagramId, DropReason, is_of_gateway};
+use slowhand_net::datagram::{DatagramId, is_of_router};
+use slowhand_net::drop_reason::DropReason;
 use slowhand_net::transport::tcp::Segment;
 use std::collections::BTreeMap;
 
@@ -140,7 +141,7 @@ impl Ledger {
     }
 
     fn settle(&mut self, id: DatagramId, fate: Fate) {
-        let datagram = match is_of_gateway(id) {
+        let datagram = match is_of_router(id) {
             true => self.of_gateway.get_mut(&id),
             false => self.datagrams.get_mut(id as usize),
         };
@@ -151,7 +152,7 @@ impl Ledger {
     }
 
     fn datagram(&self, id: DatagramId) -> Option<&Datagram> {
-        match is_of_gateway(id) {
+        match is_of_router(id) {
             true => self.of_gateway.get(&id),
             false => self.datagrams.get(id as usize),
         }

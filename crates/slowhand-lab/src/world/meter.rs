@@ -1,9 +1,10 @@
 //! Watches the air for what handshakes cost, and passes on what it sees.
 
 use super::ledger::Ledger;
+use slowhand_net::drop_reason::DropReason;
 use slowhand_net::lowpan::recovery::{Rfrag, RfragAck};
-use slowhand_net::radio::frame::FrameView;
-use slowhand_net::radio::{BufferLevel, DropReason, FrameKind, Observer, RadioInterval, Transmission};
+use slowhand_net::observer::{BufferLevel, FrameKind, Observer, RadioInterval, Transmission};
+use slowhand_net::radio::frame::{FCS, FrameView};
 
 /// An observer that accounts and lets another one see.
 pub(super) struct Meter<'a> {
@@ -21,14 +22,14 @@ impl<'a> Meter<'a> {
 
 impl Observer for Meter<'_> {
     fn transmission(&mut self, frame: &Transmission<'_>) {
-        let octets = frame.psdu() as u64;
+        let octets = (frame.octets.len() + FCS) as u64;
         match frame.kind {
             FrameKind::Data => self.ledger.carried(frame.datagram, octets),
             FrameKind::Ack => self.ledger.acknowledged(frame.datagram, octets),
             _ => self.ledger.controlled(frame.datagram, octets),
         }
         if !self.is_acknowledged && frame.kind == FrameKind::Data && !frame.received && !is_recovered(frame) {
-            self.ledger.lost(frame.datagram, DropReason::Unnoticed);
+            self.ledger.lost(frame.datagram, DropReason::FrameLost);
         }
         self.next.transmission(frame);
     }

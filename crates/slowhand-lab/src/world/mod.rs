@@ -17,10 +17,11 @@ use ledger::Ledger;
 use meter::Meter;
 use slowhand_net::address::{Host, NodeId};
 use slowhand_net::clock::{Duration, Instant};
+use slowhand_net::drop_reason::DropReason;
 use slowhand_net::ip::{Ecn, Endpoint};
 use slowhand_net::network::{Event, Events, Network};
+use slowhand_net::observer::{Observer, RadioTimes};
 use slowhand_net::queue::EventQueue;
-use slowhand_net::radio::{DropReason, Observer, RadioTimes};
 use slowhand_net::random::Streams;
 use slowhand_sessions::{Failure, Session, Status};
 use std::collections::VecDeque;
@@ -252,20 +253,22 @@ impl<'a> World<'a> {
         for event in events.iter() {
             match event {
                 Event::Lost { datagram, reason, .. } => self.ledger.lost(datagram, reason),
-                Event::Segment { datagram, host, packet } => {
+                Event::Segment { datagram, host, packet, .. } => {
                     self.ledger.arrived(datagram);
                     if let Some(end) = self.receiver(host, &packet) {
                         self.receive_segment(now, end, &packet);
                     }
                 }
-                Event::Taken { datagram, .. } => self.ledger.arrived(datagram),
-                Event::Originated { datagram, packet } => {
+                Event::Intercepted { datagram, .. } => self.ledger.arrived(datagram),
+                // An error of a router. No session asks for one.
+                Event::Packet { .. } => {}
+                Event::Originated { datagram, packet, .. } => {
                     let sender = self.sender(&packet).filter(|end| self.handshakes[end / 2].over.is_none());
                     if let Some(end) = sender {
                         self.ledger.originated(datagram, end, packet.segment);
                     }
                 }
-                Event::Delivered { datagram, host, source, destination, payload } => {
+                Event::Delivered { datagram, host, source, destination, payload, .. } => {
                     self.ledger.arrived(datagram);
                     if let Some(end) = self.end_at(host, destination, source) {
                         self.receive(now, end, payload);

@@ -3,7 +3,7 @@
 use super::{Finished, World};
 use crate::plan::Plan;
 use crate::record::Record;
-use slowhand_net::radio::Observer;
+use slowhand_net::observer::Observer;
 
 impl Plan {
     /// Runs the world of a seed; every frame on the air passes before `observer`.

@@ -1,7 +1,7 @@
 //! What crosses the network is what the library sends without one.
 
 use crate::{MBEDTLS_ECDHE, MBEDTLS_PSK, MBEDTLS_PSK_TLS, OPENSSL_ECDHE, TINYDTLS_PSK, plan, scenario};
-use slowhand_net::radio::{FrameKind, Observer, Transmission};
+use slowhand_net::observer::{FrameKind, Observer, Transmission};
 use slowhand_sessions::memory::Path;
 use slowhand_sessions::{Processor, Role, SessionConfig, Weightless};
 use std::sync::Arc;

@@ -7,6 +7,7 @@ use std::fmt;
 use std::net::Ipv6Addr;
 
 pub mod checksum;
+pub mod icmpv6;
 pub mod ipv6;
 pub mod udp;
 

@@ -1,76 +1,19 @@
-//! How a packet crosses one hop: into frames, and what a node does with the frames that it receives.
+//! How a packet goes over one hop: into frames, and what a node does with the frames that it receives.
 
-use super::recovering::Recovering;
-use super::{Config, Events, Fragments, Network, destination};
+use super::Network;
+use super::adaptation::{AdaptationLayer, FragmentHandling, unsent};
+use super::destination::{NextHop, destination, last_node, next_hop};
+use super::events::Events;
 use crate::address::{Eui64, Host, NodeId};
 use crate::clock::Instant;
+use crate::datagram::DatagramId;
+use crate::drop_reason::DropReason;
 use crate::ip::{self, Ecn, Ipv6Header};
 use crate::lowpan::forwarding::{self, Route, SLACK};
 use crate::lowpan::reassembly::{Discard, Occupancy, Outcome};
-use crate::lowpan::{Contexts, Error, FRAME_CAPACITY, Forwarder, Fragmenter, Link, Reassembler};
-use crate::radio::{BufferLevel, DatagramId, DropReason, Indication};
-use crate::route::Routes;
-
-/// The adaptation layer of a node.
-#[derive(Debug)]
-pub(super) struct Node {
-    reassembler: Reassembler,
-    pub(super) way: Way,
-    /// When the earliest timer of this node that is in the queue fires.
-    timer: Option<Instant>,
-    next_tag: u16,
-}
-
-/// What a node does with fragments that are not for it.
-#[derive(Debug)]
-pub(super) enum Way {
-    Reassemble,
-    Forward(Forwarder),
-    Recover(Box<Recovering>),
-}
-
-impl Node {
-    pub(super) fn new(id: NodeId, config: &Config, contexts: &Contexts) -> Self {
-        let own = Eui64::of_node(id);
-        let way = match config.fragments {
-            Fragments::Reassembled => Way::Reassemble,
-            Fragments::Forwarded(limits) => Way::Forward(Forwarder::new(own, limits, contexts.clone())),
-            Fragments::Recovered { sender, forwarding } => {
-                let capacity = sender.capacity.min(config.frame_capacity).min(FRAME_CAPACITY);
-                let sender = crate::lowpan::recovery::Config { capacity, ..sender };
-                Way::Recover(Box::new(Recovering::new(own, sender, forwarding, config.reassembly, contexts)))
-            }
-        };
-        Self { reassembler: Reassembler::new(config.reassembly, contexts.clone()), way, timer: None, next_tag: 0 }
-    }
-
-    pub(super) fn reassembly_peak(&self) -> Occupancy {
-        match &self.way {
-            Way::Recover(recovering) => self.reassembler.peak().max(recovering.receiver.peak()),
-            _ => self.reassembler.peak(),
-        }
-    }
-
-    /// How much is in reassembly, and how many virtual reassembly buffers are taken.
-    fn occupancy(&self) -> (Occupancy, usize) {
-        let own = self.reassembler.occupancy();
-        match &self.way {
-            Way::Reassemble => (own, 0),
-            Way::Forward(forwarder) => (own, forwarder.occupancy()),
-            Way::Recover(recovering) => (own + recovering.receiver.occupancy(), recovering.paths()),
-        }
-    }
-
-    /// When something is to be given up, or sent again.
-    fn deadline(&self) -> Option<Instant> {
-        let way = match &self.way {
-            Way::Reassemble => None,
-            Way::Forward(forwarder) => forwarder.deadline(),
-            Way::Recover(recovering) => recovering.deadline(),
-        };
-        [self.reassembler.deadline(), way].into_iter().flatten().min()
-    }
-}
+use crate::lowpan::{FRAME_CAPACITY, Fragmenter, Link};
+use crate::observer::BufferLevel;
+use crate::radio::Indication;
 
 impl Network {
     pub(super) fn handle_indication(&mut self, now: Instant, indication: Indication, events: &mut Events) {
@@ -94,8 +37,11 @@ impl Network {
         self.note_level(now, node);
     }
 
-    /// Gives the MAC of `node` the frames of a packet.
-    pub(super) fn cross(
+    /// Gives the MAC of `node` the frames of a packet. A frame that the MAC does not take is an event.
+    ///
+    /// # Errors
+    /// Why the packet cannot be sent at all.
+    pub(super) fn send_over_hop(
         &mut self,
         now: Instant,
         node: NodeId,
@@ -103,25 +49,24 @@ impl Network {
         packet: &mut [u8],
         datagram: DatagramId,
         events: &mut Events,
-    ) {
+    ) -> Result<(), DropReason> {
         if self.is_congested(node) && Ipv6Header::parse(packet).is_ok_and(|header| header.ecn().is_capable()) {
             // What was parsed can be marked.
             let _ = ip::ipv6::mark(packet, Ecn::CongestionExperienced);
         }
         let link = Link { source: Eui64::of_node(node), destination: Eui64::of_node(next_hop) };
         // The compressed header grows where it is forwarded: behind the next hop, if the packet goes on from there.
-        let goes_on = !destination(packet).is_some_and(|to| ends_at(next_hop, to));
+        let goes_on = destination(packet).is_none_or(|to| last_node(&self.routes, to) != next_hop);
         let capacity = self.payload_capacity(node, next_hop);
-        let Node { next_tag, way, .. } = &mut self.nodes[node.index()];
-        let slack = if goes_on && !matches!(way, Way::Reassemble) { SLACK } else { 0 };
-        let mut fragmenter = match Fragmenter::new(packet, link, &self.contexts, *next_tag, capacity) {
-            Ok(fragmenter) => fragmenter.with_slack(slack),
-            Err(error) => return events.lost(Host::Node(node), datagram, unsent(&error)),
-        };
+        let AdaptationLayer { next_tag, fragments, .. } = &mut self.nodes[node.index()];
+        let slack = if goes_on && !matches!(fragments, FragmentHandling::Reassemble) { SLACK } else { 0 };
+        let fragmenter = Fragmenter::new(packet, link, &self.contexts, *next_tag, capacity);
+        let mut fragmenter = fragmenter.map_err(|error| unsent(&error))?.with_slack(slack);
         if fragmenter.frames() > 1 {
-            if matches!(way, Way::Recover(_)) {
-                self.recover(now, link, (node, next_hop), slack, packet, datagram, events);
-                return self.note_level(now, node);
+            if matches!(fragments, FragmentHandling::Recover(_)) {
+                let sent = self.recover(now, link, (node, next_hop), slack, packet, datagram, events);
+                self.note_level(now, node);
+                return sent;
             }
             *next_tag = next_tag.wrapping_add(1);
         }
@@ -132,6 +77,7 @@ impl Network {
             }
         }
         self.note_level(now, node);
+        Ok(())
     }
 
     /// Octets of a frame from a node to a neighbour that 6LoWPAN may fill.
@@ -139,13 +85,13 @@ impl Network {
         self.mac.payload_capacity(node, next_hop).min(self.config.frame_capacity).min(FRAME_CAPACITY)
     }
 
-    /// Whether the queue of a node is so full that it marks what it sends.
+    /// True if the queue of a node is so full that it marks what it sends.
     pub(super) fn is_congested(&self, node: NodeId) -> bool {
         let queued = || self.mac.queued(node) as f64;
         self.config.ecn_threshold.is_some_and(|share| queued() >= share * self.mac.queue_limit() as f64)
     }
 
-    /// Notes what is in the buffers of a node, where somebody watches.
+    /// Notes what is in the buffers of a node, if the observer watches them.
     fn note_level(&mut self, now: Instant, node: NodeId) {
         if self.levels.are_wanted() {
             let (Occupancy { fragments, received, .. }, forwarding) = self.nodes[node.index()].occupancy();
@@ -180,14 +126,13 @@ impl Network {
     ) {
         let congested = self.is_congested(node);
         let Self { nodes, routes, .. } = self;
-        let Node { way, next_tag, .. } = &mut nodes[node.index()];
-        match way {
-            Way::Reassemble => self.reassemble(now, node, from, payload, datagram, events),
-            Way::Forward(forwarder) => {
-                let route = |header: &Ipv6Header| match next_hop(routes, node, header) {
-                    Hop::Here => Route::Local,
-                    Hop::Nowhere => Route::None,
-                    Hop::Next(to) => {
+        let AdaptationLayer { fragments, next_tag, .. } = &mut nodes[node.index()];
+        match fragments {
+            FragmentHandling::Reassemble => self.reassemble(now, node, from, payload, datagram, events),
+            FragmentHandling::Forward(forwarder) => {
+                let route = |header: &Ipv6Header| match next_hop(routes, node, header.destination) {
+                    NextHop::Here => Route::Local,
+                    NextHop::Neighbor(to) => {
                         *next_tag = next_tag.wrapping_add(1);
                         Route::Next { to: Eui64::of_node(to), tag: next_tag.wrapping_sub(1), congested }
                     }
@@ -208,7 +153,7 @@ impl Network {
                 }
                 self.arm_timer(node);
             }
-            Way::Recover(_) => self.receive_recoverable(now, node, from, payload, datagram, events),
+            FragmentHandling::Recover(_) => self.receive_recoverable(now, node, from, payload, datagram, events),
         }
     }
 
@@ -250,7 +195,7 @@ impl Network {
         self.packet = packet;
     }
 
-    /// Sees to it that the node is asked when something is to be given up or sent again.
+    /// Sets the timer of a node for the earliest of what it has to give up or send again.
     pub(super) fn arm_timer(&mut self, node: NodeId) {
         let own = &mut self.nodes[node.index()];
         if let Some(deadline) = own.deadline().filter(|&at| own.timer.is_none_or(|armed| at < armed)) {
@@ -265,51 +210,17 @@ impl Network {
         while let Some(expired) = own.reassembler.handle_timeout(now) {
             events.lost(Host::Node(node), expired.datagram, DropReason::ReassemblyTimeout);
         }
-        match &mut own.way {
-            Way::Reassemble => {}
-            Way::Forward(forwarder) => {
+        match &mut own.fragments {
+            FragmentHandling::Reassemble => {}
+            FragmentHandling::Forward(forwarder) => {
                 while let Some(expired) = forwarder.handle_timeout(now) {
                     events.lost(Host::Node(node), expired.datagram, DropReason::ForwardingTimeout);
                 }
             }
-            Way::Recover(_) => self.handle_overdue(now, node, events),
+            FragmentHandling::Recover(_) => self.handle_overdue(now, node, events),
         }
         self.arm_timer(node);
         self.note_level(now, node);
-    }
-}
-
-/// Where a packet goes from a node.
-pub(super) enum Hop {
-    Here,
-    Next(NodeId),
-    Nowhere,
-}
-
-/// Where the packet with this header goes from a node of the mesh.
-pub(super) fn next_hop(routes: &Routes, at: NodeId, header: &Ipv6Header) -> Hop {
-    let to = match Host::of_address(header.destination) {
-        Some(to) if ends_at(at, to) => return Hop::Here,
-        Some(Host::Node(to)) if to.index() < routes.nodes() => to,
-        Some(Host::Internet) => NodeId::ROOT,
-        _ => return Hop::Nowhere,
-    };
-    routes.next_hop(at, to).map_or(Hop::Nowhere, Hop::Next)
-}
-
-/// Whether a packet for `to` leaves the mesh at a node: it is for the node, or the node is the border router.
-fn ends_at(node: NodeId, to: Host) -> bool {
-    match to {
-        Host::Node(to) => to == node,
-        Host::Internet => node == NodeId::ROOT,
-    }
-}
-
-/// Why a packet could not be sent.
-pub(super) fn unsent(error: &Error) -> DropReason {
-    match error {
-        Error::TooLong(_) => DropReason::ReassemblyTooLong,
-        _ => DropReason::Malformed,
     }
 }
 

@@ -1,14 +1,13 @@
-//! The way between the border router and the host on the Internet: delay, jitter and loss.
+//! The path between the border router and the hosts on the Internet: delay, jitter and loss.
 
-use crate::address::Host;
 use crate::clock::{Duration, Instant};
+use crate::datagram::DatagramId;
 use crate::queue::EventQueue;
-use crate::radio::DatagramId;
 use crate::random::{Probability, Stream, Streams};
 
 /// How the Internet treats a datagram, in either direction.
 #[derive(Clone, Debug)]
-pub struct Config {
+pub struct InternetConfig {
     /// How long a datagram travels at least.
     pub delay: Duration,
     /// Up to how much longer it may take, drawn uniformly: datagrams can overtake each other.
@@ -19,16 +18,16 @@ pub struct Config {
     pub dropped: Vec<u64>,
 }
 
-impl Default for Config {
+impl Default for InternetConfig {
     fn default() -> Self {
         Self { delay: Duration::ZERO, jitter: Duration::ZERO, loss: Probability::NEVER, dropped: Vec::new() }
     }
 }
 
-/// Datagrams on their way.
+/// Packets on their path.
 #[derive(Debug)]
 pub struct Internet {
-    config: Config,
+    config: InternetConfig,
     /// Of each direction: towards the host, towards the mesh.
     random: [Stream; 2],
     /// Datagrams that were sent towards the mesh so far.
@@ -38,30 +37,40 @@ pub struct Internet {
     free: Vec<usize>,
 }
 
+/// The two directions of the path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    /// From the border router to a host on the Internet.
+    ToInternet,
+    /// From a host on the Internet to the border router.
+    ToMesh,
+}
+
 /// A datagram that has arrived.
 #[derive(Debug)]
 pub struct Arrival {
-    /// Where it is addressed to: the host, or a node behind the border router.
-    pub to: Host,
+    /// In which direction it went.
+    pub direction: Direction,
     /// The number its sender gave it.
     pub datagram: DatagramId,
     buffer: usize,
 }
 
 impl Internet {
-    /// An empty way.
-    pub fn new(config: Config, streams: &Streams) -> Self {
+    /// A path on which nothing is.
+    pub fn new(config: InternetConfig, streams: &Streams) -> Self {
         let random = [0, 1].map(|direction| streams.stream("internet", direction));
         Self { config, random, towards_mesh: 0, queue: EventQueue::default(), buffers: Vec::new(), free: Vec::new() }
     }
 
-    /// Sends a packet across; false where it is lost.
-    pub fn send(&mut self, now: Instant, to: Host, packet: &[u8], datagram: DatagramId) -> bool {
-        let random = &mut self.random[usize::from(to != Host::Internet)];
+    /// Sends a packet. Returns false if it is lost.
+    pub fn send(&mut self, now: Instant, direction: Direction, packet: &[u8], datagram: DatagramId) -> bool {
+        let is_to_mesh = direction == Direction::ToMesh;
+        let random = &mut self.random[usize::from(is_to_mesh)];
         let lost = random.happens(self.config.loss);
         let jitter = Duration::from_micros(random.below(self.config.jitter.as_micros() + 1));
-        self.towards_mesh += u64::from(to != Host::Internet);
-        let dropped = to != Host::Internet && self.config.dropped.binary_search(&self.towards_mesh).is_ok();
+        self.towards_mesh += u64::from(is_to_mesh);
+        let dropped = is_to_mesh && self.config.dropped.binary_search(&self.towards_mesh).is_ok();
         if lost || dropped {
             return false;
         }
@@ -71,7 +80,7 @@ impl Internet {
         });
         self.buffers[buffer].clear();
         self.buffers[buffer].extend_from_slice(packet);
-        self.queue.push(now + self.config.delay + jitter, Arrival { to, datagram, buffer });
+        self.queue.push(now + self.config.delay + jitter, Arrival { direction, datagram, buffer });
         true
     }
 

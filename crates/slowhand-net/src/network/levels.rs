@@ -1,6 +1,6 @@
 //! What is in the buffers of every node over time, kept while somebody watches.
 
-use crate::radio::{BufferLevel, Observer};
+use crate::observer::{BufferLevel, Observer};
 
 /// The changes that the observer has not seen yet.
 #[derive(Debug)]

@@ -1,23 +1,12 @@
 //! Frames that the scenario drops before they reach the MAC.
 
-use super::Config;
+use super::config::{LossSpread, NetworkConfig};
 use crate::address::{Host, NodeId};
 use crate::clock::{Duration, Instant};
-use crate::radio::DatagramId;
+use crate::datagram::DatagramId;
 use crate::random::{Probability, Stream, Streams};
 use std::collections::VecDeque;
-
-/// What else is dropped when the scenario drops a fragment.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum LossSpread {
-    /// Nothing.
-    #[default]
-    Fragment,
-    /// All that follows it of its flight: of its own datagram at this hop, and the datagrams that the same host gave to
-    /// the network after it for the same destination, without a pause of more than 50 ms (the loss model of Kothmayr et
-    /// al. 2013, section 5.2). In their field a flight is what an end of a handshake sends at once.
-    Flight,
-}
+use std::net::Ipv6Addr;
 
 /// Draws what is dropped.
 #[derive(Debug)]
@@ -46,7 +35,7 @@ const PAUSE: Duration = Duration::from_millis(50);
 struct Member {
     datagram: DatagramId,
     /// From whom and to whom.
-    ends: (Host, Host),
+    ends: (Host, Ipv6Addr),
     sent: Instant,
     /// When the first of its flight was sent.
     flight: Instant,
@@ -64,7 +53,7 @@ enum Fate {
 }
 
 impl Losses {
-    pub(super) fn new(config: &Config, nodes: usize, streams: &Streams) -> Self {
+    pub(super) fn new(config: &NetworkConfig, nodes: usize, streams: &Streams) -> Self {
         Self {
             probability: config.fragment_loss,
             chosen: config.dropped_frames.clone(),
@@ -75,7 +64,7 @@ impl Losses {
     }
 
     /// A host gives a datagram to the network, for another one.
-    pub(super) fn sent(&mut self, now: Instant, from: Host, to: Host, datagram: DatagramId) {
+    pub(super) fn sent(&mut self, now: Instant, from: Host, to: Ipv6Addr, datagram: DatagramId) {
         let Some(flights) = &mut self.flights else { return };
         let ends = (from, to);
         let is_before = |member: &&Member| member.ends == ends && now.since(member.sent) <= PAUSE;

@@ -9,10 +9,11 @@
 //! Events of one instant may come in any order: a frame that ends when another begins does not overlap it, and a
 //! frame that begins at the instant of a clear channel assessment is not yet seen by it.
 
-use super::link::{Kind, Links};
 use super::phy::SYMBOL;
 use crate::address::NodeId;
 use crate::clock::{Duration, Instant};
+use crate::link::Kind;
+use crate::link::Links;
 
 /// How long a clear channel assessment listens: 8 symbols (IEEE 802.15.4-2015, 10.2.8).
 pub const CCA_DURATION: Duration = Duration::from_micros(8 * SYMBOL.as_micros());

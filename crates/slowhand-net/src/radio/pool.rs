@@ -1,7 +1,7 @@
 //! A pool of frame buffers with intrusive first-in-first-out queues: no allocation once it has grown.
 
-use super::DatagramId;
 use super::frame::{Error, MAX_FRAME};
+use crate::datagram::DatagramId;
 
 /// A frame buffer of the pool.
 pub type FrameIndex = u32;

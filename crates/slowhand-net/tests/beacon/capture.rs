@@ -2,9 +2,10 @@
 
 use super::harness::*;
 use slowhand_net::address::{Eui64, NodeId};
+use slowhand_net::observer::FrameKind;
+use slowhand_net::radio::Mac;
 use slowhand_net::radio::beacon::{BeaconConfig, EVERY_CHILD};
 use slowhand_net::radio::frame::fcs;
-use slowhand_net::radio::{FrameKind, Mac};
 use std::io::Write;
 use std::process::{Command, Stdio};
 

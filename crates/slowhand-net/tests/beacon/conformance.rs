@@ -1,9 +1,11 @@
 //! Slotted CSMA/CA and indirect transmission, clause by clause against IEEE 802.15.4-2006.
 
 use super::harness::*;
+use slowhand_net::drop_reason::DropReason;
+use slowhand_net::link::LinkQuality;
+use slowhand_net::observer::FrameKind;
 use slowhand_net::radio::beacon::{Beacon, BeaconConfig, BeaconConfigError, Downward, Superframe};
-use slowhand_net::radio::link::LinkQuality;
-use slowhand_net::radio::{DropReason, FrameKind, Indication, Mac};
+use slowhand_net::radio::{Indication, Mac};
 use slowhand_net::random::Streams;
 
 const INTERVAL: u64 = 983_040;

@@ -2,9 +2,10 @@
 
 use slowhand_net::address::NodeId;
 use slowhand_net::clock::{Duration, Instant};
+use slowhand_net::link::{LinkQuality, Links};
+use slowhand_net::observer::{FrameKind, Observer, RadioInterval, Transmission};
 use slowhand_net::radio::beacon::{Beacon, BeaconConfig, BeaconConfigError, Superframe};
-use slowhand_net::radio::link::{LinkQuality, Links};
-use slowhand_net::radio::{FrameKind, Indication, Mac, Observer, RadioInterval, Transmission};
+use slowhand_net::radio::{Indication, Mac};
 use slowhand_net::random::Streams;
 
 pub const SEED: u64 = 7;

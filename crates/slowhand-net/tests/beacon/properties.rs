@@ -3,9 +3,10 @@
 use super::harness::*;
 use proptest::prelude::*;
 use slowhand_net::clock::Instant;
+use slowhand_net::link::LinkQuality;
+use slowhand_net::observer::{FrameKind, RadioState, RadioTimes};
 use slowhand_net::radio::beacon::{Beacon, BeaconConfig, Downward, EVERY_CHILD, Superframe};
-use slowhand_net::radio::link::LinkQuality;
-use slowhand_net::radio::{FrameKind, Indication, Mac, RadioState, RadioTimes};
+use slowhand_net::radio::{Indication, Mac};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A network and what is sent in it.

@@ -4,8 +4,9 @@
 //! and length are 6 octets, a back-off period is 20 symbols (320 us).
 
 use super::harness::*;
+use slowhand_net::observer::FrameKind;
 use slowhand_net::radio::beacon::{BeaconConfig, Downward};
-use slowhand_net::radio::{FrameKind, Indication, Mac};
+use slowhand_net::radio::{Indication, Mac};
 use slowhand_net::random::Streams;
 
 /// The world begins when children switch on for the root's first beacon, a guard of 320 us before it.
@@ -113,7 +114,7 @@ fn one_frame_downwards_directly() {
 
 #[test]
 fn no_acknowledgement_within_54_symbols() {
-    let mut links = slowhand_net::radio::link::LinkQuality::symmetric(node(0), node(1), 1.0);
+    let mut links = slowhand_net::link::LinkQuality::symmetric(node(0), node(1), 1.0);
     links[1].data = 0.0; // nothing that node 1 sends arrives
     let mut mac = network(BeaconConfig::standard(superframe()), &[None, Some(0)], &links);
     let mut air = Recorder::default();

@@ -2,8 +2,9 @@
 
 use super::harness::*;
 use slowhand_net::clock::Duration;
+use slowhand_net::observer::FrameKind;
 use slowhand_net::radio::beacon::{Beacon, BeaconConfig, Superframe};
-use slowhand_net::radio::{FrameKind, Indication, Mac};
+use slowhand_net::radio::{Indication, Mac};
 
 /// Five nodes in a line; the last sends 60 octets to the first once a period, hop by hop. Returns how many arrive.
 fn relay(mac: &mut Beacon, period: Duration, packets: u32, air: &mut Recorder) -> u32 {

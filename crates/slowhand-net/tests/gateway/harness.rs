@@ -2,13 +2,16 @@
 
 use slowhand_net::address::{Host, NodeId};
 use slowhand_net::clock::{Duration, Instant};
+use slowhand_net::datagram::DatagramId;
+use slowhand_net::datagram::is_of_router;
 use slowhand_net::ip::{Endpoint, TcpPacket};
-use slowhand_net::network::{self, Event, Events, LossSpread, Network, gateway, internet};
-use slowhand_net::radio::link::{LinkQuality, Links};
+use slowhand_net::link::{LinkQuality, Links};
+use slowhand_net::network::gateway::GatewayConfig;
+use slowhand_net::network::internet::InternetConfig;
+use slowhand_net::network::{Event, Events, LossSpread, Network, NetworkConfig};
 use slowhand_net::radio::tsch::schedule::{Cell, CellOptions, handle};
 use slowhand_net::radio::tsch::timing::Timing;
 use slowhand_net::radio::tsch::{self, Tsch};
-use slowhand_net::radio::{DatagramId, is_of_gateway};
 use slowhand_net::random::{Probability, Streams};
 use slowhand_net::route::Routes;
 use slowhand_net::transport::pep;
@@ -24,8 +27,8 @@ pub struct Setting {
     pub fragment_loss: f64,
     pub dropped_frames: Vec<u64>,
     pub loss_spread: LossSpread,
-    pub internet: internet::Config,
-    pub gateway: gateway::Config,
+    pub internet: InternetConfig,
+    pub gateway: GatewayConfig,
 }
 
 impl Setting {
@@ -39,14 +42,14 @@ impl Setting {
             fragment_loss: 0.0,
             dropped_frames: Vec::new(),
             loss_spread: LossSpread::default(),
-            internet: internet::Config { delay: Duration::from_millis(50), ..Default::default() },
-            gateway: gateway::Config::default(),
+            internet: InternetConfig { delay: Duration::from_millis(50), ..Default::default() },
+            gateway: GatewayConfig::default(),
         }
     }
 
     /// The same with a TCP proxy.
     pub fn proxied() -> Self {
-        let gateway = gateway::Config { tcp_proxy: Some(pep::Config::default()), ..Default::default() };
+        let gateway = GatewayConfig { tcp_proxy: Some(pep::Config::default()), ..Default::default() };
         Self { gateway, ..Self::plain() }
     }
 
@@ -74,7 +77,7 @@ impl Setting {
         }
         let config = tsch::TschConfig { timing: Timing::SLOT_20_MS, ..tsch::TschConfig::openwsn(self.slotframe) };
         let mac = Tsch::new(config, Links::new(nodes.into(), &links, &streams), cells, &streams);
-        let config = network::Config {
+        let config = NetworkConfig {
             fragment_loss: Probability::new(self.fragment_loss),
             dropped_frames: self.dropped_frames.clone(),
             loss_spread: self.loss_spread,
@@ -196,7 +199,7 @@ impl Conversation {
         for event in events.iter() {
             match event {
                 Event::Segment { packet, datagram, .. } => {
-                    assert_eq!(is_of_gateway(datagram), self.proxied, "no segment gets past a proxy");
+                    assert_eq!(is_of_router(datagram), self.proxied, "no segment gets past a proxy");
                     match self.proxied {
                         true => assert!(self.originated.remove(&datagram), "each ends once"),
                         false => assert!(self.open.remove(&datagram), "each ends once"),
@@ -214,19 +217,19 @@ impl Conversation {
                     }
                     end.handle_segment(self.now, packet.source, packet.ecn, packet.segment).unwrap();
                 }
-                Event::Taken { host, datagram } => {
+                Event::Intercepted { host, datagram, .. } => {
                     assert_eq!((host, self.open.remove(&datagram)), (Host::Node(NodeId::ROOT), true));
                     self.taken += 1;
                 }
-                Event::Originated { datagram, packet } => {
-                    assert!(is_of_gateway(datagram) && self.originated.insert(datagram), "each has its own number");
+                Event::Originated { datagram, packet, .. } => {
+                    assert!(is_of_router(datagram) && self.originated.insert(datagram), "each has its own number");
                     assert!(Segment::parse(packet.segment).is_ok());
                 }
                 Event::Lost { datagram, .. } => {
                     let lost = self.open.remove(&datagram) || self.originated.remove(&datagram);
                     self.lost += usize::from(lost); // the first of its parts
                 }
-                Event::Delivered { .. } => {}
+                Event::Delivered { .. } | Event::Packet { .. } => {}
             }
         }
         events.clear();

@@ -139,7 +139,7 @@ fn a_loss_spreads_over_what_the_proxy_sends_at_once() {
 fn content_is_intact_whatever_is_lost_on_the_internet() {
     for loss in [0.05, 0.2] {
         let mut setting = Setting { fragment_loss: 0.05, ..Setting::proxied() };
-        setting.internet = internet::Config { loss: Probability::new(loss), ..setting.internet };
+        setting.internet = internet::InternetConfig { loss: Probability::new(loss), ..setting.internet };
         conversation(&setting, [20_000, 30_000]).exchange();
     }
     // The server's SYN-ACK, and what follows it.

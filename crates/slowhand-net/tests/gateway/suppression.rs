@@ -4,10 +4,12 @@
 use super::harness::Setting;
 use slowhand_net::address::Host;
 use slowhand_net::clock::{Duration, Instant};
+use slowhand_net::datagram::DatagramId;
+use slowhand_net::drop_reason::DropReason;
 use slowhand_net::ip::Endpoint;
 use slowhand_net::network::{Event, Events, Network, gateway};
+use slowhand_net::observer::{Observer, Transmission};
 use slowhand_net::queue::EventQueue;
-use slowhand_net::radio::{DatagramId, DropReason, Observer, Transmission};
 use std::collections::BTreeMap;
 
 /// The datagrams of the flights in the recording: flights 1 to 6.
@@ -159,7 +161,7 @@ impl Handshake {
 
 fn suppressing() -> Setting {
     let suppression = Some(gateway::suppression::Config::default());
-    Setting { gateway: gateway::Config { suppression, ..Default::default() }, ..Setting::plain() }
+    Setting { gateway: gateway::GatewayConfig { suppression, ..Default::default() }, ..Setting::plain() }
 }
 
 #[test]

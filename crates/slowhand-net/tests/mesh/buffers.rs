@@ -4,8 +4,8 @@ use super::harness::*;
 use slowhand_net::address::{Host, NodeId};
 use slowhand_net::clock::{Duration, Instant};
 use slowhand_net::lowpan::{forwarding, reassembly};
-use slowhand_net::network::{Config, Fragments, Network};
-use slowhand_net::radio::{BufferLevel, Observer};
+use slowhand_net::network::{Fragments, Network, NetworkConfig};
+use slowhand_net::observer::{BufferLevel, Observer};
 use slowhand_net::random::Probability;
 
 #[derive(Default)]
@@ -52,11 +52,11 @@ fn fragments_wait_for_the_last_or_go_on() {
 #[test]
 fn a_virtual_buffer_times_out_where_reassembly_is_full() {
     let second = Duration::from_secs(1);
-    let config = Config {
+    let config = NetworkConfig {
         fragments: Fragments::Forwarded(forwarding::Limits { timeout: second, ..Default::default() }),
         reassembly: reassembly::Limits { buffers: 2, ..Default::default() },
         dropped_frames: vec![2, 5, 8, 10],
-        ..Config::default()
+        ..NetworkConfig::default()
     };
     let sends = [0, 5, 10, 15].map(|at| (seconds(at), Host::Node(NodeId(1)), Host::Node(NodeId::ROOT), 200));
     let mut watch = Watch::default();
@@ -92,7 +92,7 @@ fn levels_agree_with_peaks() {
         }
     }
     for fragments in [Fragments::Reassembled, forwarded(), recovered(9)] {
-        let config = || Config { fragments, fragment_loss: Probability::new(0.05), ..Config::default() };
+        let config = || NetworkConfig { fragments, fragment_loss: Probability::new(0.05), ..NetworkConfig::default() };
         check(tsch(3, 0.9, config(), 1));
         check(xmac(3, 0.9, config(), 1));
         check(beacon(3, 0.9, config(), 1));

@@ -3,7 +3,7 @@
 use super::harness::*;
 use slowhand_net::address::{Host, NodeId};
 use slowhand_net::clock::Instant;
-use slowhand_net::network::{Config, Fragments};
+use slowhand_net::network::{Fragments, NetworkConfig};
 use slowhand_net::radio::frame::fcs;
 use std::io::Write;
 use std::process::{Command, Stdio};
@@ -11,7 +11,7 @@ use std::process::{Command, Stdio};
 /// 500 octets from node 3 to the Internet, and back to another node.
 fn heard(fragments: Fragments) -> Vec<Frame> {
     let mut air = Air::default();
-    let config = Config { fragments, ..Config::default() };
+    let config = NetworkConfig { fragments, ..NetworkConfig::default() };
     let sends = [
         (Instant::ZERO, Host::Node(NodeId(3)), Host::Internet, 500),
         (seconds(30), Host::Internet, Host::Node(NodeId(3)), 500),

@@ -3,12 +3,12 @@
 use super::harness::*;
 use slowhand_net::address::{Host, NodeId};
 use slowhand_net::clock::{Duration, Instant};
-use slowhand_net::network::{Config, Fragments, LossSpread};
+use slowhand_net::network::{Fragments, LossSpread, NetworkConfig};
 
 /// Three datagrams at once from node 2 to the root, of 3 fragments on each of two hops, and one a minute later.
 fn delivered(loss_spread: LossSpread, fragments: Fragments, dropped: u64) -> (Vec<u32>, usize) {
     let flight = [0, 0, 0, 60].map(|at| (seconds(at), Host::Node(NodeId(2)), Host::Node(NodeId::ROOT), 200));
-    let config = Config { loss_spread, fragments, dropped_frames: vec![dropped], ..Config::default() };
+    let config = NetworkConfig { loss_spread, fragments, dropped_frames: vec![dropped], ..NetworkConfig::default() };
     let mut air = Air::default();
     let fates = run(&mut tsch(2, 1.0, config, 1), &flight, seconds(200), &mut air);
     assert!(fates.lost.values().all(|reason| *reason == "injected_loss" || *reason == "first_fragment_missing"));
@@ -44,7 +44,8 @@ fn a_flight_ends_with_a_pause() {
         let third = Instant::ZERO + Duration::from_millis(40 + pause);
         let times = [Instant::ZERO, Instant::ZERO + Duration::from_millis(40), third, seconds(60)];
         let flight = times.map(|at| (at, Host::Node(NodeId(2)), Host::Node(NodeId::ROOT), 200));
-        let config = Config { loss_spread: LossSpread::Flight, dropped_frames: vec![1], ..Config::default() };
+        let config =
+            NetworkConfig { loss_spread: LossSpread::Flight, dropped_frames: vec![1], ..NetworkConfig::default() };
         let fates = run(&mut tsch(2, 1.0, config, 1), &flight, seconds(200), &mut Air::default());
         assert_eq!(fates.delivered.into_keys().collect::<Vec<_>>(), arrived, "{pause} ms");
     }
@@ -54,7 +55,7 @@ fn a_flight_ends_with_a_pause() {
 #[test]
 fn a_flight_has_one_destination() {
     let flight = [1, 2, 1, 2].map(|node| (Instant::ZERO, Host::Node(NodeId::ROOT), Host::Node(NodeId(node)), 200));
-    let config = Config { loss_spread: LossSpread::Flight, dropped_frames: vec![1], ..Config::default() };
+    let config = NetworkConfig { loss_spread: LossSpread::Flight, dropped_frames: vec![1], ..NetworkConfig::default() };
     let fates = run(&mut tsch(2, 1.0, config, 1), &flight, seconds(200), &mut Air::default());
     assert_eq!(fates.delivered.into_keys().collect::<Vec<_>>(), [1, 3]);
 }

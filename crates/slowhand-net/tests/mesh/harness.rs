@@ -1,18 +1,18 @@
 //! A line of nodes under any MAC, and everything that becomes of its datagrams.
 
+use slowhand_net::link::{LinkQuality, Links};
+use slowhand_net::observer::{FrameKind, Observer, Transmission};
 use std::collections::BTreeMap;
 
 use slowhand_net::address::{Host, NodeId};
 use slowhand_net::clock::{Duration, Instant};
 use slowhand_net::ip::Endpoint;
 use slowhand_net::lowpan::{forwarding, recovery};
-use slowhand_net::network::{Config, Event, Events, Fragments, Network};
+use slowhand_net::network::{Event, Events, Fragments, Network, NetworkConfig};
 use slowhand_net::radio::beacon::{self, Beacon, Superframe};
-use slowhand_net::radio::link::{LinkQuality, Links};
 use slowhand_net::radio::tsch::layout::Layout;
 use slowhand_net::radio::tsch::{self, Tsch};
 use slowhand_net::radio::xmac::{self, XMac};
-use slowhand_net::radio::{FrameKind, Observer, Transmission};
 use slowhand_net::random::Streams;
 use slowhand_net::route::Routes;
 
@@ -53,7 +53,7 @@ pub fn payload(datagram: u32, octets: usize) -> Vec<u8> {
 }
 
 /// TSCH with shared and dedicated cells.
-pub fn tsch(hops: u16, pdr: f64, config: Config, seed: u64) -> Network {
+pub fn tsch(hops: u16, pdr: f64, config: NetworkConfig, seed: u64) -> Network {
     let (links, streams) = (line(hops, pdr), Streams::new(seed));
     let nodes = usize::from(hops) + 1;
     let routes = Routes::shortest(nodes, &links).unwrap();
@@ -69,7 +69,7 @@ pub fn tsch(hops: u16, pdr: f64, config: Config, seed: u64) -> Network {
 }
 
 /// X-MAC with acknowledged data frames, so that no loss goes unnoticed.
-pub fn xmac(hops: u16, pdr: f64, config: Config, seed: u64) -> Network {
+pub fn xmac(hops: u16, pdr: f64, config: NetworkConfig, seed: u64) -> Network {
     let (links, streams) = (line(hops, pdr), Streams::new(seed));
     let nodes = usize::from(hops) + 1;
     let routes = Routes::shortest(nodes, &links).unwrap();
@@ -78,7 +78,7 @@ pub fn xmac(hops: u16, pdr: f64, config: Config, seed: u64) -> Network {
 }
 
 /// Beacon-enabled, with frames for children that ask for them.
-pub fn beacon(hops: u16, pdr: f64, config: Config, seed: u64) -> Network {
+pub fn beacon(hops: u16, pdr: f64, config: NetworkConfig, seed: u64) -> Network {
     let (links, streams) = (line(hops, pdr), Streams::new(seed));
     let nodes = usize::from(hops) + 1;
     let routes = Routes::shortest(nodes, &links).unwrap();
@@ -128,7 +128,7 @@ pub fn run(network: &mut Network, sends: &[Send], end: Instant, observer: &mut i
                     assert!(before.is_none(), "datagram {datagram} is delivered twice");
                 }
                 Event::Lost { datagram, reason, .. } => drop(fates.lost.entry(datagram).or_insert(reason.name())),
-                Event::Segment { .. } | Event::Originated { .. } | Event::Taken { .. } => {
+                Event::Segment { .. } | Event::Packet { .. } | Event::Originated { .. } | Event::Intercepted { .. } => {
                     panic!("nobody speaks TCP here")
                 }
             }

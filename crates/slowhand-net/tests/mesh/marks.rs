@@ -4,7 +4,7 @@ use super::harness::*;
 use slowhand_net::address::{Host, NodeId};
 use slowhand_net::clock::{Duration, Instant};
 use slowhand_net::ip::{Ecn, TcpPacket};
-use slowhand_net::network::{Config, Event, Events, Fragments, Network};
+use slowhand_net::network::{Event, Events, Fragments, Network, NetworkConfig};
 
 /// Sends a segment of `octets` from node 2 to the root at each of these instants, in microseconds; returns the mark of each
 /// that arrived, by number, and how many frames waited at nodes 2 and 1 just before it was given to the network.
@@ -40,8 +40,8 @@ fn marks(network: &mut Network, ecn: Ecn, octets: usize, instants: &[u64]) -> Ve
     }
 }
 
-fn config(fragments: Fragments, ecn_threshold: Option<f64>) -> Config {
-    Config { fragments, ecn_threshold, ..Config::default() }
+fn config(fragments: Fragments, ecn_threshold: Option<f64>) -> NetworkConfig {
+    NetworkConfig { fragments, ecn_threshold, ..NetworkConfig::default() }
 }
 
 /// Eight segments of one frame at once: each finds one more in front of it. The queue of 60 is at a tenth with the 7th.

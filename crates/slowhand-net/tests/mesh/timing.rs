@@ -3,8 +3,8 @@
 use super::harness::*;
 use slowhand_net::address::{Host, NodeId};
 use slowhand_net::clock::Instant;
-use slowhand_net::network::{Config, Fragments, Network};
-use slowhand_net::radio::link::Links;
+use slowhand_net::link::Links;
+use slowhand_net::network::{Fragments, Network, NetworkConfig};
 use slowhand_net::radio::tsch::schedule::{Cell, CellOptions, handle};
 use slowhand_net::radio::tsch::timing::Timing;
 use slowhand_net::radio::tsch::{self, Tsch};
@@ -31,7 +31,7 @@ pub fn two_hops(fragments: Fragments) -> Network {
     let streams = Streams::new(1);
     let config = tsch::TschConfig { timing: Timing::SLOT_20_MS, ..tsch::TschConfig::openwsn(4) };
     let mac = Tsch::new(config, Links::new(3, &links, &streams), cells, &streams);
-    let config = Config { fragments, ..Config::default() };
+    let config = NetworkConfig { fragments, ..NetworkConfig::default() };
     Network::new(Box::new(mac), Routes::shortest(3, &links).unwrap(), config, &streams)
 }
 

@@ -6,13 +6,13 @@ use slowhand_net::address::{Host, NodeId};
 use slowhand_net::clock::{Duration, Instant};
 use slowhand_net::lowpan::forwarding::Limits;
 use slowhand_net::lowpan::reassembly;
-use slowhand_net::network::{Config, Fragments, Network};
+use slowhand_net::network::{Fragments, Network, NetworkConfig};
 use slowhand_net::random::Probability;
 
 /// With room for all datagrams at once: no test here is about full buffers.
-fn lossy(fragments: Fragments, fragment_loss: f64) -> Config {
+fn lossy(fragments: Fragments, fragment_loss: f64) -> NetworkConfig {
     let reassembly = reassembly::Limits { buffers: 8, ..Default::default() };
-    Config { fragments, fragment_loss: Probability::new(fragment_loss), reassembly, ..Config::default() }
+    NetworkConfig { fragments, fragment_loss: Probability::new(fragment_loss), reassembly, ..NetworkConfig::default() }
 }
 
 /// Long after the last datagram: every reassembly has timed out, and every sender has given up.
@@ -116,7 +116,7 @@ fn recovery_works_under_every_mac() {
 #[test]
 fn losses_have_their_names() {
     let dropped = |fragments, frames: &[u64], sends: &[Send]| {
-        let config = Config { fragments, dropped_frames: frames.to_vec(), ..Config::default() };
+        let config = NetworkConfig { fragments, dropped_frames: frames.to_vec(), ..NetworkConfig::default() };
         let fates = run(&mut tsch(2, 1.0, config, 1), sends, seconds(700), &mut ());
         (fates.delivered.len(), fates.lost.into_values().collect::<Vec<_>>())
     };

@@ -3,8 +3,9 @@
 use slowhand_net::address::{Host, NodeId};
 use slowhand_net::clock::{Duration, Instant};
 use slowhand_net::ip::Endpoint;
-use slowhand_net::network::{Config, Event, Events, Network};
-use slowhand_net::radio::link::{LinkQuality, Links};
+use slowhand_net::link::{LinkQuality, Links};
+use slowhand_net::network::{Event, Events, Network, NetworkConfig};
+use slowhand_net::observer::{FrameKind, Observer, Transmission};
 use slowhand_net::radio::sixtop::Message;
 use slowhand_net::radio::tsch::frame::sixtop_message;
 use slowhand_net::radio::tsch::layout::Layout;
@@ -12,7 +13,6 @@ use slowhand_net::radio::tsch::schedule::{Cell, CellOptions, Schedule, handle};
 use slowhand_net::radio::tsch::scheduling::SchedulingFunction;
 use slowhand_net::radio::tsch::timing::Timing;
 use slowhand_net::radio::tsch::{self, Tsch};
-use slowhand_net::radio::{FrameKind, Observer, Transmission};
 use slowhand_net::random::Streams;
 use slowhand_net::route::Routes;
 use std::any::Any;
@@ -69,7 +69,7 @@ impl World {
         let function = function(&routes, &streams);
         let mac = Tsch::with_function(config, Links::new(nodes, links, &streams), cells, function, &streams);
         Self {
-            network: Network::new(Box::new(mac), routes, Config::default(), &streams),
+            network: Network::new(Box::new(mac), routes, NetworkConfig::default(), &streams),
             air: Air::default(),
             events: Events::default(),
             now: Instant::ZERO,

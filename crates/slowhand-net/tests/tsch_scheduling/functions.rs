@@ -1,7 +1,7 @@
 use super::air::{World, at};
 use slowhand_net::address::NodeId;
 use slowhand_net::clock::Duration;
-use slowhand_net::radio::link::LinkQuality;
+use slowhand_net::link::LinkQuality;
 use slowhand_net::radio::sixtop::message::{Content, Request};
 use slowhand_net::radio::sixtop::{CellId, ReturnCode};
 use slowhand_net::radio::tsch::schedule::Cell;

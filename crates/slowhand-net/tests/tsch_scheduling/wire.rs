@@ -3,13 +3,13 @@
 use super::air::{Air, World, at};
 use slowhand_net::address::{Eui64, NodeId};
 use slowhand_net::clock::{Duration, Instant};
+use slowhand_net::observer::FrameKind;
 use slowhand_net::radio::frame::{MAX_FRAME, fcs};
 use slowhand_net::radio::sixtop::message::Content;
 use slowhand_net::radio::sixtop::{CellId, CellRequest, Message, Reply, Request, ReturnCode};
 use slowhand_net::radio::tsch::frame::{sixtop_message, write_sixtop};
 use slowhand_net::radio::tsch::schedule::CellOptions;
 use slowhand_net::radio::tsch::scheduling::{Msf, SchedulingFunction, Tunnel, msf};
-use slowhand_net::radio::FrameKind;
 use slowhand_net::random::Streams;
 use slowhand_net::route::Routes;
 use std::io::Write;

@@ -3,9 +3,11 @@
 use super::harness::*;
 use slowhand_net::address::NodeId;
 use slowhand_net::clock::Duration;
-use slowhand_net::radio::link::LinkQuality;
+use slowhand_net::drop_reason::DropReason;
+use slowhand_net::link::LinkQuality;
+use slowhand_net::observer::FrameKind;
+use slowhand_net::radio::Mac;
 use slowhand_net::radio::xmac::XmacConfig;
-use slowhand_net::radio::{DropReason, FrameKind, Mac};
 
 /// From the last symbol of a strobe to the last of a data frame of this many octets of payload.
 fn strobe_to_data_end(payload: u64) -> u64 {

@@ -2,9 +2,11 @@
 
 use slowhand_net::address::NodeId;
 use slowhand_net::clock::{Duration, Instant};
-use slowhand_net::radio::link::{LinkQuality, Links};
+use slowhand_net::datagram::DatagramId;
+use slowhand_net::link::{LinkQuality, Links};
+use slowhand_net::observer::{FrameKind, Observer, RadioInterval, Transmission};
 use slowhand_net::radio::xmac::{XMac, XmacConfig};
-use slowhand_net::radio::{DatagramId, FrameKind, Indication, Mac, Observer, RadioInterval, Transmission};
+use slowhand_net::radio::{Indication, Mac};
 use slowhand_net::random::Streams;
 
 pub const A: NodeId = NodeId(0);

@@ -3,7 +3,7 @@
 use super::harness::*;
 use slowhand_net::address::NodeId;
 use slowhand_net::clock::Duration;
-use slowhand_net::radio::link::{LinkQuality, Links};
+use slowhand_net::link::{LinkQuality, Links};
 use slowhand_net::radio::xmac::XMac;
 use slowhand_net::radio::{Indication, Mac};
 use slowhand_net::random::Streams;

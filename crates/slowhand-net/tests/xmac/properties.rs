@@ -4,10 +4,12 @@ use super::harness::*;
 use proptest::prelude::*;
 use slowhand_net::address::NodeId;
 use slowhand_net::clock::Duration;
-use slowhand_net::radio::link::LinkQuality;
+use slowhand_net::drop_reason::DropReason;
+use slowhand_net::link::LinkQuality;
+use slowhand_net::observer::{FrameKind, RadioState, RadioTimes};
 use slowhand_net::radio::phy::air_time;
 use slowhand_net::radio::xmac::{Retry, XmacConfig};
-use slowhand_net::radio::{DropReason, FrameKind, Indication, Mac, RadioState, RadioTimes};
+use slowhand_net::radio::{Indication, Mac};
 
 #[derive(Clone, Debug)]
 struct Scenario {

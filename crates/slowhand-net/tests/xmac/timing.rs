@@ -8,9 +8,10 @@
 
 use super::harness::*;
 use slowhand_net::clock::Duration;
-use slowhand_net::radio::link::LinkQuality;
+use slowhand_net::link::LinkQuality;
+use slowhand_net::observer::{FrameKind, RadioTimes};
+use slowhand_net::radio::Mac;
 use slowhand_net::radio::xmac::{Retry, XmacConfig};
-use slowhand_net::radio::{FrameKind, Mac, RadioTimes};
 
 /// A sends to B, of whose wake-ups it knows nothing: at 40,000 us and every 125,000 us from there.
 fn first_frame() -> World {

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use slowhand_net::clock::Duration;
 use slowhand_net::radio::Mac;
-use slowhand_net::radio::xmac::{self, XmacConfig, Retry};
+use slowhand_net::radio::xmac::{self, Retry, XmacConfig};
 use slowhand_net::random::Streams;
 
 use super::{LinkLayer, MacError, PreparedMac};

@@ -8,11 +8,13 @@ pub mod dtls;
 mod path;
 pub mod suppression;
 
-use super::{Events, Happened, Network};
+use super::Network;
+use super::events::Events;
 use crate::address::{Host, NodeId};
 use crate::clock::Instant;
+use crate::datagram::DatagramId;
+use crate::drop_reason::DropReason;
 use crate::ip::{Ipv6Header, TcpPacket, UdpDatagram, next_header};
-use crate::radio::{DatagramId, DropReason, GATEWAY_DATAGRAMS};
 use crate::random::Streams;
 use crate::transport::pep::{self, Proxy, Side};
 use path::SchedulePath;
@@ -20,7 +22,7 @@ use suppression::{Action, Suppression, Verdict};
 
 /// What the border router does; by default it forwards and no more.
 #[derive(Clone, Debug, Default)]
-pub struct Config {
+pub struct GatewayConfig {
     /// Splits each TCP connection that crosses the border in two.
     pub tcp_proxy: Option<pep::Config>,
     /// Holds DTLS flights back that are sent again while the first copy is on its way.
@@ -32,15 +34,13 @@ pub struct Config {
 pub(super) struct Gateway {
     proxy: Option<Proxy>,
     suppression: Option<Suppression>,
-    /// The segments originated so far.
-    originated: DatagramId,
     /// The packet that the proxy sends; kept for its memory.
     packet: Vec<u8>,
 }
 
 impl Gateway {
     /// None where the border router only forwards.
-    pub(super) fn new(config: &Config, streams: &Streams) -> Option<Box<Self>> {
+    pub(super) fn new(config: &GatewayConfig, streams: &Streams) -> Option<Box<Self>> {
         if config.tcp_proxy.is_none() && config.suppression.is_none() {
             return None;
         }
@@ -48,7 +48,6 @@ impl Gateway {
         Some(Box::new(Self {
             proxy: config.tcp_proxy.as_ref().map(proxy),
             suppression: config.suppression.map(Suppression::new),
-            originated: 0,
             packet: Vec::new(),
         }))
     }
@@ -94,20 +93,20 @@ impl Network {
             proxy.handle_timeout(now);
         }
         self.act(now, events);
-        self.heed_losses(now, first, events);
+        self.handle_losses(now, first, events);
         self.transmit(now, events);
     }
 
     /// Tells the suppression what the border router's own link layer has given up since the event numbered `first`. What
     /// goes on because of that may find the queue full, and is told too; this ends, as nothing goes on twice.
-    fn heed_losses(&mut self, now: Instant, first: usize, events: &mut Events) {
+    fn handle_losses(&mut self, now: Instant, first: usize, events: &mut Events) {
         let mut told = first;
-        while told < events.happened.len() {
+        while told < events.count() {
             let Some((Gateway { suppression: Some(suppression), .. }, path)) = self.gateway_and_path() else { return };
-            for datagram in events.happened[told..].iter().filter_map(given_up_at_border) {
+            for (_, datagram, _) in events.losses_from(told).filter(is_given_up_at_border) {
                 suppression.handle_loss(now, datagram, &path);
             }
-            told = events.happened.len();
+            told = events.count();
             self.act(now, events);
         }
     }
@@ -123,7 +122,7 @@ impl Network {
     ) -> bool {
         let Some((Gateway { proxy: Some(proxy), .. }, _)) = self.gateway_and_path() else { return false };
         match proxy.handle_segment(now, side, packet) {
-            Ok(()) => events.taken(Host::Node(NodeId::ROOT), datagram),
+            Ok(()) => events.intercepted(Host::Node(NodeId::ROOT), datagram),
             Err(_) => events.lost(Host::Node(NodeId::ROOT), datagram, DropReason::Malformed),
         }
         self.transmit(now, events);
@@ -143,7 +142,7 @@ impl Network {
 
     /// The next packet of the proxy; its memory goes back to the gateway.
     fn next_of_proxy(&mut self, now: Instant) -> Option<(Vec<u8>, DatagramId)> {
-        let (Gateway { proxy: Some(proxy), packet, originated, .. }, path) = self.gateway_and_path()? else {
+        let (Gateway { proxy: Some(proxy), packet, .. }, path) = self.gateway_and_path()? else {
             return None;
         };
         packet.resize(Ipv6Header::LENGTH + proxy.max_segment_len(), 0);
@@ -159,9 +158,8 @@ impl Network {
         };
         packet[..Ipv6Header::LENGTH].copy_from_slice(&header.emit());
         packet.truncate(Ipv6Header::LENGTH + transmit.length);
-        let datagram = GATEWAY_DATAGRAMS + *originated;
-        *originated += 1;
-        Some((std::mem::take(packet), datagram))
+        let packet = std::mem::take(packet);
+        Some((packet, self.next_datagram()))
     }
 
     /// Asks the suppression about a UDP datagram. Returns whether it is held back.
@@ -198,13 +196,9 @@ impl Network {
     }
 }
 
-/// The datagram that the border router's link layer gave up; not what a scenario drops, which no border router sees.
-fn given_up_at_border(event: &Happened) -> Option<DatagramId> {
-    match *event {
-        Happened::Lost { reason: DropReason::InjectedLoss | DropReason::Suppressed, .. } => None,
-        Happened::Lost { host: Host::Node(NodeId::ROOT), datagram, .. } => Some(datagram),
-        _ => None,
-    }
+/// True if the border router's link layer gave the datagram up. What a scenario drops, no border router sees.
+fn is_given_up_at_border(&(host, _, reason): &(Host, DatagramId, DropReason)) -> bool {
+    host == Host::Node(NodeId::ROOT) && !matches!(reason, DropReason::InjectedLoss | DropReason::Suppressed)
 }
 
 /// The side from which a packet crosses the border; none where it does not.

@@ -21,8 +21,8 @@
 use super::dtls::{self, Content};
 use crate::address::{Host, NodeId};
 use crate::clock::{Duration, Instant};
+use crate::datagram::DatagramId;
 use crate::ip::{Endpoint, UdpDatagram};
-use crate::radio::DatagramId;
 use crate::transport::Path;
 use slowhand_wire::flight::RecordId;
 use slowhand_wire::{ContentType, Coverage, FlightPart};

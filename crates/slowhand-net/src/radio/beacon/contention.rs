@@ -8,11 +8,12 @@ use super::station::{Phase, Role, Station, StationId, Task};
 use super::{Beacon, Event};
 use crate::address::NodeId;
 use crate::clock::Instant;
+use crate::drop_reason::DropReason;
+use crate::radio::Indication;
 use crate::radio::frame::FCS;
 use crate::radio::medium::CCA_DURATION;
 use crate::radio::phy::air_time;
 use crate::radio::pool::FrameIndex;
-use crate::radio::{DropReason, Indication};
 
 impl Beacon {
     pub(super) fn station(&self, id: StationId) -> &Station {

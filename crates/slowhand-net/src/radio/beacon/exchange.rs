@@ -9,12 +9,15 @@ use super::trace::{Entry, TraceIndex};
 use super::{Beacon, Event};
 use crate::address::{Eui64, NodeId};
 use crate::clock::{Duration, Instant};
+use crate::datagram::{DatagramId, NO_DATAGRAM};
+use crate::drop_reason::DropReason;
+use crate::link::Kind;
+use crate::observer::FrameKind;
 use crate::radio::frame::{FCS, FrameView, MAX_FRAME};
-use crate::radio::link::Kind;
 use crate::radio::medium::OnAir;
 use crate::radio::phy::air_time;
 use crate::radio::pool::FrameIndex;
-use crate::radio::{DatagramId, DropReason, FrameKind, Indication, NO_DATAGRAM, Payload};
+use crate::radio::{Indication, Payload};
 
 impl Beacon {
     /// The station's frame begins.

@@ -36,12 +36,15 @@ mod trace;
 mod tracking;
 mod tree;
 
-use super::link::Links;
 use super::medium::{Medium, OnAir, Reception};
 use super::pool::{FrameIndex, FramePool};
-use super::{DatagramId, DropReason, Indication, Mac, Observer, RadioTimes};
+use super::{Indication, Mac};
 use crate::address::{Eui64, NodeId};
 use crate::clock::{Duration, Instant};
+use crate::datagram::DatagramId;
+use crate::drop_reason::DropReason;
+use crate::link::Links;
+use crate::observer::{Observer, RadioTimes};
 use crate::queue::EventQueue;
 use crate::random::Streams;
 pub use config::{BeaconConfig, BeaconConfigError, Downward, Superframe};

@@ -8,7 +8,7 @@ use super::tracking::Tracking;
 use super::tree::Tree;
 use crate::address::NodeId;
 use crate::clock::Duration;
-use crate::radio::link::Links;
+use crate::link::Links;
 use crate::radio::pool::FrameQueue;
 use crate::random::Streams;
 

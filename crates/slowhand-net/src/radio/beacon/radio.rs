@@ -1,7 +1,7 @@
 //! What the radio of one node has done beyond the regular.
 
 use crate::clock::{Duration, Instant};
-use crate::radio::RadioState;
+use crate::observer::RadioState;
 
 /// What a node's radio does beyond the regular.
 #[derive(Clone, Debug, Default)]

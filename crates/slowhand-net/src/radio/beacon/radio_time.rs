@@ -9,7 +9,7 @@ use super::config::{BeaconConfig, IDLE_BEACON, Superframe};
 use super::tracking::Tracking;
 use crate::address::NodeId;
 use crate::clock::{Duration, Instant};
-use crate::radio::RadioTimes;
+use crate::observer::RadioTimes;
 
 impl Beacon {
     /// The node switches off, unless it is to be on when idle or something is under way.

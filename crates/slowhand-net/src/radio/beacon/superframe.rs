@@ -10,9 +10,12 @@ use super::tree::Tree;
 use super::{Beacon, EVERY_CHILD, Event};
 use crate::address::{Eui64, NodeId};
 use crate::clock::{Duration, Instant};
+use crate::datagram::NO_DATAGRAM;
+use crate::drop_reason::DropReason;
+use crate::observer::FrameKind;
+use crate::radio::Indication;
 use crate::radio::frame::MAX_FRAME;
 use crate::radio::phy::air_time;
-use crate::radio::{DropReason, FrameKind, Indication, NO_DATAGRAM};
 
 impl Beacon {
     /// The superframe of a coordinator that began last, if one has begun.

@@ -8,7 +8,7 @@ use super::config::{IDLE_BEACON, Superframe};
 use super::radio::Timeline;
 use crate::address::NodeId;
 use crate::clock::Instant;
-use crate::radio::{Observer, RadioInterval, RadioState};
+use crate::observer::{Observer, RadioInterval, RadioState};
 
 impl Beacon {
     /// Reports the timelines up to `now`. A frame on the air is reported as listening until it has ended.

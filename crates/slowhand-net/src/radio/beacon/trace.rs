@@ -2,8 +2,9 @@
 
 use crate::address::NodeId;
 use crate::clock::Instant;
+use crate::datagram::DatagramId;
+use crate::observer::{FrameKind, Observer, Transmission};
 use crate::radio::frame::MAX_FRAME;
-use crate::radio::{DatagramId, FrameKind, Observer, Transmission};
 use std::collections::VecDeque;
 
 /// Frames that the observer has not seen yet.

@@ -3,7 +3,7 @@
 use super::config::{BeaconConfig, BeaconConfigError};
 use crate::address::NodeId;
 use crate::clock::Duration;
-use crate::radio::link::Links;
+use crate::link::Links;
 
 /// A cluster is a coordinator and its children; a node belongs to that of its parent and to its own.
 #[derive(Debug)]

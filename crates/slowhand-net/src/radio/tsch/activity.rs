@@ -4,7 +4,7 @@ use super::schedule::Schedule;
 use super::timing::Timing;
 use crate::address::NodeId;
 use crate::clock::{Duration, Instant};
-use crate::radio::{RadioInterval, RadioState, RadioTimes};
+use crate::observer::{RadioInterval, RadioState, RadioTimes};
 
 /// A part of a slot in which a radio is on.
 #[derive(Clone, Copy, Debug)]

@@ -114,7 +114,7 @@ impl Layout {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::radio::link::LinkQuality;
+    use crate::link::LinkQuality;
 
     fn line(hops: u16) -> Routes {
         let links: Vec<_> =

@@ -21,11 +21,14 @@ mod slot;
 pub mod timing;
 
 use super::frame::FrameView;
-use super::link::Links;
 use super::pool::FramePool;
-use super::{DatagramId, DropReason, Indication, Mac, NO_DATAGRAM, Observer, Payload, RadioInterval, RadioTimes};
+use super::{Indication, Mac, Payload};
 use crate::address::{Eui64, NodeId};
 use crate::clock::{Duration, Instant};
+use crate::datagram::{DatagramId, NO_DATAGRAM};
+use crate::drop_reason::DropReason;
+use crate::link::Links;
+use crate::observer::{Observer, RadioInterval, RadioTimes};
 use crate::queue::EventQueue;
 use crate::random::Streams;
 use attempt::Attempt;

@@ -4,7 +4,7 @@ use super::activity::Activity;
 use super::config::TschConfig;
 use super::schedule::{Schedule, TransmitCells};
 use crate::address::NodeId;
-use crate::radio::link::Links;
+use crate::link::Links;
 use crate::radio::pool::{FramePool, FrameQueue};
 use crate::random::{Stream, Streams};
 

@@ -7,10 +7,11 @@ use super::node::TschNode;
 use super::{Event, Exchange, Tsch, hopping};
 use crate::address::{Eui64, NodeId};
 use crate::clock::{Duration, Instant};
+use crate::datagram::NO_DATAGRAM;
+use crate::link::Kind;
+use crate::observer::{FrameKind, Observer, RadioState, Transmission};
 use crate::radio::frame::{FCS, MAX_FRAME};
-use crate::radio::link::Kind;
 use crate::radio::phy::air_time;
-use crate::radio::{FrameKind, NO_DATAGRAM, Observer, RadioState, Transmission};
 
 /// How long an acknowledgement is on the air.
 const ACK_AIR: Duration = air_time(ENHANCED_ACK);

@@ -5,10 +5,11 @@ use super::cycle::{Cycle, Edge};
 use super::retry::Attempts;
 use crate::address::NodeId;
 use crate::clock::{Duration, Instant};
+use crate::datagram::DatagramId;
+use crate::observer::{FrameKind, RadioState, RadioTimes};
 use crate::radio::frame::MAX_FRAME;
 use crate::radio::medium::OnAir;
 use crate::radio::pool::{FrameIndex, FramePool, FrameQueue};
-use crate::radio::{DatagramId, FrameKind, RadioState, RadioTimes};
 use crate::random::Stream;
 
 /// The state of one node.

@@ -6,9 +6,10 @@ use super::frame::{write_ack, write_strobe_ack};
 use super::node::{Activity, Answering};
 use crate::address::{Eui64, NodeId};
 use crate::clock::Instant;
+use crate::observer::FrameKind;
 use crate::radio::frame::{FCS, FrameView};
 use crate::radio::medium::Reception;
-use crate::radio::{FrameKind, Indication, Payload};
+use crate::radio::{Indication, Payload};
 
 /// For how many of its wake-ups a node holds back its own frames when it has heard a strobe for another, and when it
 /// has answered one (cxmac.c, `someone_is_sending`).

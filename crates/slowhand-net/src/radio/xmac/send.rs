@@ -6,8 +6,10 @@ use super::node::{Activity, Event, Sending, Stage};
 use super::retry::Ending;
 use crate::address::{Eui64, NodeId};
 use crate::clock::Instant;
+use crate::drop_reason::DropReason;
+use crate::observer::FrameKind;
+use crate::radio::Indication;
 use crate::radio::frame::FCS;
-use crate::radio::{DropReason, FrameKind, Indication};
 
 impl XMac {
     /// The back-off towards a neighbour is over: begins to send the frame that has waited longest for it.

@@ -4,7 +4,7 @@ use super::XMac;
 use super::node::{Span, Timeline};
 use crate::address::NodeId;
 use crate::clock::Instant;
-use crate::radio::{Observer, RadioInterval};
+use crate::observer::{Observer, RadioInterval};
 
 impl XMac {
     /// Begins to keep timelines, or ends it.

@@ -3,7 +3,7 @@
 use super::Control;
 use crate::address::NodeId;
 use crate::clock::{Duration, Instant};
-use crate::radio::DropReason;
+use crate::drop_reason::DropReason;
 use crate::radio::sixtop::transaction::Peer;
 use crate::radio::sixtop::{CellId, Message, Request};
 use crate::radio::tsch::schedule::{Cell, CellUse, Schedule};

@@ -1,0 +1,47 @@
+//! Where a packet goes.
+
+use crate::address::{Host, NodeId};
+use crate::ip::Ipv6Header;
+use crate::route::Routes;
+use std::net::Ipv6Addr;
+
+/// Where a packet goes from a node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum NextHop {
+    /// Nowhere: here it leaves the mesh.
+    Here,
+    /// To a neighbour.
+    Neighbor(NodeId),
+}
+
+/// The host that has an address. None if the address has the prefix of the mesh and no node has it.
+pub(super) fn host(routes: &Routes, address: Ipv6Addr) -> Option<Host> {
+    Host::of_address(address).filter(|host| match host {
+        Host::Node(node) => node.index() < routes.nodes(),
+        Host::Internet => true,
+    })
+}
+
+/// The destination address of a packet. None if it has no IPv6 header.
+pub(super) fn destination(packet: &[u8]) -> Option<Ipv6Addr> {
+    Some(Ipv6Header::parse(packet).ok()?.destination)
+}
+
+/// The node at which a packet for an address leaves the mesh: the node that has the address, else the border router.
+pub(super) fn last_node(routes: &Routes, address: Ipv6Addr) -> NodeId {
+    match host(routes, address) {
+        Some(Host::Node(node)) => node,
+        Some(Host::Internet) | None => NodeId::ROOT,
+    }
+}
+
+/// Where a packet for an address goes from a node of the mesh.
+pub(super) fn next_hop(routes: &Routes, at: NodeId, address: Ipv6Addr) -> NextHop {
+    routes.next_hop(at, last_node(routes, address)).map_or(NextHop::Here, NextHop::Neighbor)
+}
+
+/// True if an address is that of one host that the network may carry packets for: not of a group, of a link or of the host
+/// itself.
+pub(super) fn is_global_unicast(address: Ipv6Addr) -> bool {
+    !(address.is_unspecified() || address.is_loopback() || address.is_multicast() || address.is_unicast_link_local())
+}

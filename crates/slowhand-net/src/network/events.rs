@@ -1,0 +1,205 @@
+//! What a network tells the layer above.
+
+use crate::address::Host;
+use crate::clock::Instant;
+use crate::datagram::DatagramId;
+use crate::drop_reason::DropReason;
+use crate::ip::{Endpoint, Ipv6Header, TcpPacket, UdpDatagram, next_header};
+use std::ops::Range;
+
+/// Something that happened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Event<'a> {
+    /// A UDP datagram arrived.
+    Delivered {
+        /// When.
+        at: Instant,
+        /// Where.
+        host: Host,
+        /// The number its sender gave it.
+        datagram: DatagramId,
+        /// Who sent it.
+        source: Endpoint,
+        /// To whom.
+        destination: Endpoint,
+        /// What is in it.
+        payload: &'a [u8],
+    },
+    /// A TCP segment arrived.
+    Segment {
+        /// When.
+        at: Instant,
+        /// Where.
+        host: Host,
+        /// The number its sender gave it.
+        datagram: DatagramId,
+        /// The segment, with its addresses.
+        packet: TcpPacket<'a>,
+    },
+    /// A packet arrived that is neither UDP nor TCP, such as an ICMPv6 message. What it asks for, for example the answer to
+    /// an echo request, is the receiver's business.
+    Packet {
+        /// When.
+        at: Instant,
+        /// Where.
+        host: Host,
+        /// The number its sender gave it. Errors of the network's own routers have a number from
+        /// [`ROUTER_DATAGRAMS`](crate::datagram::ROUTER_DATAGRAMS) on.
+        datagram: DatagramId,
+        /// The whole packet, from the IPv6 header on.
+        packet: &'a [u8],
+    },
+    /// The border router sends a TCP segment of its own, in the name of one of the ends.
+    Originated {
+        /// When.
+        at: Instant,
+        /// The number that the border router gave it: one from
+        /// [`ROUTER_DATAGRAMS`](crate::datagram::ROUTER_DATAGRAMS) on.
+        datagram: DatagramId,
+        /// The segment, with its addresses.
+        packet: TcpPacket<'a>,
+    },
+    /// A TCP segment arrived at the border router, whose proxy took it in place of its destination.
+    Intercepted {
+        /// When.
+        at: Instant,
+        /// Where: the border router.
+        host: Host,
+        /// The number its sender gave it.
+        datagram: DatagramId,
+    },
+    /// A part of a datagram was lost, and with it the datagram. Where acknowledgements are lost, a frame is given up that
+    /// has arrived, and a delivery may still follow. Where fragments are recovered, the loss of one is no loss of the
+    /// datagram, unless its sender gives the datagram up.
+    Lost {
+        /// When.
+        at: Instant,
+        /// Where: the node that gave it up, or the host on the path to whom it was lost.
+        host: Host,
+        /// The number its sender gave it.
+        datagram: DatagramId,
+        /// Why.
+        reason: DropReason,
+    },
+}
+
+/// Events in the order in which they happened.
+#[derive(Debug, Default)]
+pub struct Events {
+    /// The time of what happens now.
+    now: Instant,
+    happened: Vec<Happened>,
+    /// The packets of all events, one behind the other.
+    octets: Vec<u8>,
+}
+
+#[derive(Debug)]
+struct Happened {
+    at: Instant,
+    datagram: DatagramId,
+    what: What,
+}
+
+#[derive(Debug)]
+enum What {
+    Delivered { host: Host, packet: Range<usize> },
+    Originated { packet: Range<usize> },
+    Intercepted { host: Host },
+    Lost { host: Host, reason: DropReason },
+}
+
+impl Events {
+    /// The events.
+    pub fn iter(&self) -> impl Iterator<Item = Event<'_>> {
+        self.happened.iter().filter_map(|&Happened { at, datagram, ref what }| match *what {
+            What::Lost { host, reason } => Some(Event::Lost { at, host, datagram, reason }),
+            What::Intercepted { host } => Some(Event::Intercepted { at, host, datagram }),
+            What::Originated { ref packet } => {
+                Some(Event::Originated { at, datagram, packet: tcp_packet(&self.octets[packet.clone()])? })
+            }
+            What::Delivered { host, ref packet } => {
+                let packet = &self.octets[packet.clone()];
+                if let Some(packet) = tcp_packet(packet) {
+                    return Some(Event::Segment { at, host, datagram, packet });
+                }
+                // A damaged UDP datagram was not delivered.
+                let Ok(udp) = UdpDatagram::parse(packet) else {
+                    return Some(Event::Packet { at, host, datagram, packet });
+                };
+                let (source, destination, payload) = (udp.source, udp.destination, udp.payload);
+                Some(Event::Delivered { at, host, datagram, source, destination, payload })
+            }
+        })
+    }
+
+    /// True if nothing happened.
+    pub fn is_empty(&self) -> bool {
+        self.happened.is_empty()
+    }
+
+    /// Forgets the events, and keeps the memory.
+    pub fn clear(&mut self) {
+        self.happened.clear();
+        self.octets.clear();
+    }
+
+    /// How many events there are.
+    pub(super) fn count(&self) -> usize {
+        self.happened.len()
+    }
+
+    /// Losses from the event numbered `first` on: where, which datagram, why.
+    pub(super) fn losses_from(&self, first: usize) -> impl Iterator<Item = (Host, DatagramId, DropReason)> {
+        self.happened[first..].iter().filter_map(|happened| match happened.what {
+            What::Lost { host, reason } => Some((host, happened.datagram, reason)),
+            _ => None,
+        })
+    }
+
+    /// Sets the time of the events that follow.
+    pub(super) fn set_now(&mut self, now: Instant) {
+        self.now = now;
+    }
+
+    pub(super) fn delivered(&mut self, host: Host, datagram: DatagramId, packet: &[u8]) {
+        let is_intact = match Ipv6Header::parse_packet(packet) {
+            Ok((header, _)) => header.next_header != next_header::UDP || UdpDatagram::parse(packet).is_ok(),
+            Err(_) => false,
+        };
+        if !is_intact {
+            return self.lost(host, datagram, DropReason::Malformed);
+        }
+        let packet = self.keep(packet);
+        self.push(datagram, What::Delivered { host, packet });
+    }
+
+    pub(super) fn originated(&mut self, datagram: DatagramId, packet: &[u8]) {
+        let packet = self.keep(packet);
+        self.push(datagram, What::Originated { packet });
+    }
+
+    pub(super) fn intercepted(&mut self, host: Host, datagram: DatagramId) {
+        self.push(datagram, What::Intercepted { host });
+    }
+
+    pub(super) fn lost(&mut self, host: Host, datagram: DatagramId, reason: DropReason) {
+        self.push(datagram, What::Lost { host, reason });
+    }
+
+    fn push(&mut self, datagram: DatagramId, what: What) {
+        self.happened.push(Happened { at: self.now, datagram, what });
+    }
+
+    fn keep(&mut self, packet: &[u8]) -> Range<usize> {
+        let start = self.octets.len();
+        self.octets.extend_from_slice(packet);
+        start..self.octets.len()
+    }
+}
+
+/// The TCP segment in a packet, if it is one.
+fn tcp_packet(packet: &[u8]) -> Option<TcpPacket<'_>> {
+    let (header, segment) = Ipv6Header::parse_packet(packet).ok()?;
+    let Ipv6Header { source, destination, .. } = header;
+    (header.next_header == next_header::TCP).then_some(TcpPacket { source, destination, ecn: header.ecn(), segment })
+}

@@ -1,0 +1,77 @@
+//! What a node keeps of datagrams whose fragments are recovered (RFC 8931).
+
+use crate::address::{Eui64, NodeId};
+use crate::clock::Instant;
+use crate::datagram::DatagramId;
+use crate::lowpan::reassembly::Limits;
+use crate::lowpan::recovery::{Config, Receiver, Router, Sender};
+use crate::lowpan::{Contexts, forwarding};
+
+/// The state of a node that recovers fragments: as a router between the ends, and as either end.
+#[derive(Debug)]
+pub(super) struct Recovery {
+    pub(super) config: Config,
+    pub(super) router: Router,
+    pub(super) receiver: Receiver,
+    /// What this node has sent and nobody has acknowledged.
+    pub(super) outgoing: Vec<Outgoing>,
+    /// Memory of packets that are done.
+    pub(super) spare: Vec<Vec<u8>>,
+    pub(super) next_tag: u8,
+}
+
+/// A packet on its way from this node.
+#[derive(Debug)]
+pub(super) struct Outgoing {
+    pub(super) sender: Sender,
+    pub(super) packet: Vec<u8>,
+    pub(super) datagram: DatagramId,
+    pub(super) next_hop: NodeId,
+    /// Frames of it that wait in the MAC: the time for an acknowledgment begins when the last of them has left.
+    pub(super) waiting: usize,
+}
+
+impl Outgoing {
+    /// When the acknowledgment is overdue.
+    pub(super) fn deadline(&self) -> Option<Instant> {
+        self.sender.deadline().filter(|_| self.waiting == 0)
+    }
+}
+
+impl Recovery {
+    /// A node without any packet under way.
+    pub(super) fn new(
+        own: Eui64,
+        config: Config,
+        forwarding: forwarding::Limits,
+        reassembly: Limits,
+        contexts: &Contexts,
+    ) -> Self {
+        Self {
+            config,
+            router: Router::new(own, forwarding, contexts.clone()),
+            // A delivered packet is remembered as long as one that is not complete.
+            receiver: Receiver::new(reassembly, reassembly.timeout, contexts.clone()),
+            outgoing: Vec::new(),
+            spare: Vec::new(),
+            next_tag: 0,
+        }
+    }
+
+    /// Virtual reassembly buffers taken.
+    pub(super) fn paths(&self) -> usize {
+        self.router.occupancy()
+    }
+
+    /// When a fragment is to be sent again, or something to be given up.
+    pub(super) fn deadline(&self) -> Option<Instant> {
+        let overdue = self.outgoing.iter().filter_map(Outgoing::deadline);
+        overdue.chain(self.receiver.deadline()).chain(self.router.deadline()).min()
+    }
+}
+
+/// A tag that no packet from this node has, from `next` on; none where all are taken.
+pub(super) fn free_tag(next: u8, router: &Router, outgoing: &[Outgoing]) -> Option<u8> {
+    let is_free = |tag: &u8| !router.uses_tag(*tag) && outgoing.iter().all(|other| other.sender.tag() != *tag);
+    (0..=u8::MAX).map(|step| next.wrapping_add(step)).find(is_free)
+}
