@@ -77,7 +77,7 @@ mod tests {
         let mut taken =
             |from: u64, to: u64| (from..to).filter(|&ms| limit.take(Instant::from_micros(ms * 1_000))).count();
         assert_eq!(taken(5_000, 5_050), 10, "one each millisecond");
-        assert_eq!(taken(5_050, 7_000), 19 + 1, "from the tokens of 2 s, less the first ten");
-        assert_eq!(taken(9_000, 9_001), 1);
+        assert_eq!(taken(5_050, 7_000), 19, "one each 100 ms, from 5.1 s to 6.9 s");
+        assert_eq!(taken(9_000, 9_050), 10, "full again");
     }
 }
