@@ -253,7 +253,7 @@ impl<'a> World<'a> {
         for event in events.iter() {
             match event {
                 Event::Lost { datagram, reason, .. } => self.ledger.lost(datagram, reason),
-                Event::Segment { datagram, host, packet } => {
+                Event::Segment { datagram, host, packet, .. } => {
                     self.ledger.arrived(datagram);
                     if let Some(end) = self.receiver(host, &packet) {
                         self.receive_segment(now, end, &packet);
@@ -268,7 +268,7 @@ impl<'a> World<'a> {
                         self.ledger.originated(datagram, end, packet.segment);
                     }
                 }
-                Event::Delivered { datagram, host, source, destination, payload } => {
+                Event::Delivered { datagram, host, source, destination, payload, .. } => {
                     self.ledger.arrived(datagram);
                     if let Some(end) = self.end_at(host, destination, source) {
                         self.receive(now, end, payload);
