@@ -92,7 +92,9 @@ fn an_address_without_context_travels_in_full() {
 }
 
 /// An error message: from which router to whom, its type, code and second word, and the packet it quotes.
-fn error(packet: &[u8]) -> (Ipv6Addr, Ipv6Addr, u8, u8, u32, Vec<u8>) {
+type ErrorMessage = (Ipv6Addr, Ipv6Addr, u8, u8, u32, Vec<u8>);
+
+fn error(packet: &[u8]) -> ErrorMessage {
     let (header, message) = Ipv6Header::parse_packet(packet).unwrap();
     assert_eq!(header.next_header, next_header::ICMPV6);
     assert_eq!(checksum::transport(header.source, header.destination, next_header::ICMPV6, message), 0);
@@ -101,7 +103,7 @@ fn error(packet: &[u8]) -> (Ipv6Addr, Ipv6Addr, u8, u8, u32, Vec<u8>) {
 }
 
 /// Sends a packet that a router refuses; returns the router's error and why the packet was lost.
-fn refused(packet: &[u8]) -> ((Ipv6Addr, Ipv6Addr, u8, u8, u32, Vec<u8>), &'static str) {
+fn refused(packet: &[u8]) -> (ErrorMessage, &'static str) {
     let (arrived, lost) = send(&mut network(), packet, &mut Air::default());
     let [(host, number, answer)] = &arrived[..] else { panic!("{arrived:?}") };
     let source = Ipv6Header::parse(packet).unwrap().source;
