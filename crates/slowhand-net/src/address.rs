@@ -53,7 +53,7 @@ pub const PAN_ID: u16 = 0xcafe;
 /// The /64 prefix of the mesh, IPHC context 0 (RFC 3849 documentation prefix).
 pub const MESH_PREFIX: [u8; 8] = [0x20, 0x01, 0x0d, 0xb8, 0, 0, 0, 0];
 
-/// The /64 prefix of the host on the Internet, IPHC context 1 (RFC 3849 documentation prefix).
+/// The /64 prefix of the server on the Internet, IPHC context 1 (RFC 3849 documentation prefix).
 pub const INTERNET_PREFIX: [u8; 8] = [0x20, 0x01, 0x0d, 0xb8, 0, 1, 0, 0];
 
 /// The global address of a node of the mesh.
@@ -61,22 +61,22 @@ pub fn mesh_address(node: NodeId) -> Ipv6Addr {
     with_prefix(MESH_PREFIX, Eui64::of_node(node).interface_identifier())
 }
 
-/// The address of the host on the Internet, behind the border router.
+/// The address of the server on the Internet, behind the border router.
 pub fn internet_address() -> Ipv6Addr {
     with_prefix(INTERNET_PREFIX, [0, 0, 0, 0, 0, 0, 0, 1])
 }
 
-/// An end of a conversation: a node of the mesh, or the host on the Internet.
+/// Where packets come from and go to: a node of the mesh, or the Internet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Host {
     /// A node of the mesh.
     Node(NodeId),
-    /// The host behind the border router.
+    /// The hosts behind the border router. Which of them, only the addresses in a packet say.
     Internet,
 }
 
 impl Host {
-    /// The global address of the host.
+    /// The global address of a node, or of the host on the Internet that servers run on unless a packet names another.
     pub fn address(self) -> Ipv6Addr {
         match self {
             Self::Node(node) => mesh_address(node),
@@ -84,14 +84,15 @@ impl Host {
         }
     }
 
-    /// The host that has this address, if any has.
+    /// The host that has this address: every address outside the prefix of the mesh is on the Internet. None if the address
+    /// has that prefix but not the form of a node's.
     pub fn of_address(address: Ipv6Addr) -> Option<Self> {
         let octets = address.octets();
-        let host = match octets[..8] == MESH_PREFIX {
-            true => Self::Node(NodeId(u16::from_be_bytes([octets[14], octets[15]]))),
-            false => Self::Internet,
-        };
-        (host.address() == address).then_some(host)
+        if octets[..8] != MESH_PREFIX {
+            return Some(Self::Internet);
+        }
+        let node = NodeId(u16::from_be_bytes([octets[14], octets[15]]));
+        (mesh_address(node) == address).then_some(Self::Node(node))
     }
 }
 

@@ -7,34 +7,10 @@
 use super::Network;
 use super::events::Events;
 use crate::address::{Host, NodeId};
-use crate::clock::{Duration, Instant};
+use crate::clock::Instant;
 use crate::drop_reason::DropReason;
 use crate::ip::icmpv6::{MINIMUM_MTU, RouterError};
 use crate::lowpan::fragment::MAX_DATAGRAM;
-
-/// Errors that a node may send at once, and after how long it may send another: the token bucket that RFC 4443 section
-/// 2.4 (f) suggests for a small device, ten errors and ten more each second.
-const BURST: u64 = 10;
-const INTERVAL: Duration = Duration::from_millis(100);
-
-/// Limits how many errors a node sends.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct ErrorLimit {
-    /// When the bucket is full again.
-    full_at: Instant,
-}
-
-impl ErrorLimit {
-    /// Takes a token, if there is one.
-    fn take(&mut self, now: Instant) -> bool {
-        let full_at = self.full_at.max(now) + INTERVAL;
-        let is_allowed = full_at.since(now) <= INTERVAL * BURST;
-        if is_allowed {
-            self.full_at = full_at;
-        }
-        is_allowed
-    }
-}
 
 impl Network {
     /// Tells the source of a packet why the router at `node` does not forward it.
@@ -64,20 +40,5 @@ impl Network {
     /// The longest packet that every node can put together.
     fn mtu(&self) -> usize {
         self.config.reassembly.datagram.clamp(MINIMUM_MTU, MAX_DATAGRAM)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn ten_errors_at_once_and_ten_each_second() {
-        let mut limit = ErrorLimit::default();
-        let mut taken =
-            |from: u64, to: u64| (from..to).filter(|&ms| limit.take(Instant::from_micros(ms * 1_000))).count();
-        assert_eq!(taken(5_000, 5_050), 10, "one each millisecond");
-        assert_eq!(taken(5_050, 7_000), 19 + 1, "from the tokens of 2 s, less the first ten");
-        assert_eq!(taken(9_000, 9_001), 1);
     }
 }

@@ -9,8 +9,10 @@
 //! [`Events`]. Who comes late loses nothing: everything happens at its own instant, in the order of time.
 
 mod adaptation;
+mod border_router;
 mod config;
 mod destination;
+mod error_limit;
 mod errors;
 mod events;
 pub mod gateway;
@@ -35,7 +37,7 @@ use crate::random::Streams;
 use crate::route::Routes;
 use adaptation::AdaptationLayer;
 use destination::{destination, host, is_global_unicast, last_node};
-use errors::ErrorLimit;
+use error_limit::ErrorLimit;
 use gateway::Gateway;
 use internet::{Direction, Internet};
 use levels::Levels;

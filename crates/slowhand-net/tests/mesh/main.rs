@@ -4,6 +4,8 @@ mod buffers;
 mod capture;
 mod flights;
 mod harness;
+mod late;
 mod marks;
+mod packets;
 mod timing;
 mod ways;

@@ -9,11 +9,11 @@ use crate::transport::Path;
 
 /// The ways of a mesh under its schedule.
 #[derive(Debug)]
-pub(super) struct SchedulePath<'a> {
-    pub(super) mac: &'a dyn Mac,
-    pub(super) routes: &'a Routes,
+pub(in crate::network) struct SchedulePath<'a> {
+    pub(in crate::network) mac: &'a dyn Mac,
+    pub(in crate::network) routes: &'a Routes,
     /// Octets of a frame that 6LoWPAN may fill.
-    pub(super) capacity: usize,
+    pub(in crate::network) capacity: usize,
 }
 
 impl Path for SchedulePath<'_> {

@@ -15,6 +15,7 @@ mod buffer;
 mod config;
 pub mod congestion;
 mod connection;
+mod error;
 mod options;
 mod ranges;
 mod receive_buffer;
@@ -30,10 +31,11 @@ mod timers;
 
 pub use config::{Config, ConfigError, CongestionControl, DelayedAck, Ecn, KeepAlive, Nagle, Recovery, Rto, Syn};
 pub use connection::{Connection, ConnectionError, EcnMark, Endpoint, State, Transmit};
+pub use error::SegmentError;
 pub use options::{
     MAX_SACK_BLOCKS, MAX_SACK_BLOCKS_WITH_TIMESTAMPS, MAX_WINDOW_SCALE, Options, SackBlocks, TIMESTAMPS_LEN, Timestamps,
 };
 pub use ranges::SeqRange;
-pub use segment::{Flags, HEADER_LEN, Segment, SegmentError, checksum_holds};
+pub use segment::{Flags, HEADER_LEN, Segment, checksum_holds};
 pub use seq::SeqNumber;
 pub use statistics::Statistics;

@@ -1,7 +1,7 @@
 //! TCP options (RFC 9293 section 3.2): MSS, window scale, SACK, timestamps.
 
+use super::error::SegmentError;
 use super::ranges::SeqRange;
-use super::segment::SegmentError;
 use super::seq::SeqNumber;
 
 const END: u8 = 0;

@@ -1,8 +1,9 @@
 //! Segments that arrive (RFC 9293 section 3.10.7).
 
 use super::super::config::Ecn;
+use super::super::error::SegmentError;
 use super::super::ranges::SeqRange;
-use super::super::segment::{Flags, Segment, SegmentError, checksum_holds};
+use super::super::segment::{Flags, Segment, checksum_holds};
 use super::super::sender::Ack;
 use super::*;
 

@@ -1,0 +1,166 @@
+//! The network's part in what the border router does beyond forwarding: it hands packets to the [`gateway`](super::gateway)
+//! and sends what comes out.
+
+use super::Network;
+use super::events::Events;
+use super::gateway::Gateway;
+use super::gateway::path::SchedulePath;
+use super::gateway::suppression::{Action, Verdict};
+use crate::address::{Host, NodeId};
+use crate::clock::Instant;
+use crate::datagram::DatagramId;
+use crate::drop_reason::DropReason;
+use crate::ip::{Ipv6Header, TcpPacket, UdpDatagram, next_header};
+use crate::transport::pep::{Proxy, Side};
+
+impl Network {
+    /// The border router's TCP proxy, if it has one.
+    pub fn tcp_proxy(&self) -> Option<&Proxy> {
+        self.gateway.as_ref()?.proxy.as_ref()
+    }
+
+    /// A whole packet is at the border router. Returns whether it goes no further.
+    pub(super) fn intercept(&mut self, now: Instant, packet: &[u8], datagram: DatagramId, events: &mut Events) -> bool {
+        if self.gateway.is_none() {
+            return false;
+        }
+        let Some(side) = side_of(packet) else { return false };
+        match Ipv6Header::parse_packet(packet) {
+            Ok((header, segment)) if header.next_header == next_header::TCP => {
+                let Ipv6Header { source, destination, .. } = header;
+                let packet = TcpPacket { source, destination, ecn: header.ecn(), segment };
+                self.split(now, side, packet, datagram, events)
+            }
+            Ok(_) => self.suppress(now, side, packet, datagram, events),
+            Err(_) => false,
+        }
+    }
+
+    /// Does what is due at the border router. Of the events from the one numbered `first` on it knows those that show in
+    /// its own queue.
+    pub(super) fn handle_gateway(&mut self, now: Instant, first: usize, events: &mut Events) {
+        let Some((gateway, path)) = self.gateway_and_path() else { return };
+        if let Some(suppression) = &mut gateway.suppression {
+            suppression.handle_timeout(now, &path);
+        }
+        if let Some(proxy) = &mut gateway.proxy {
+            proxy.handle_timeout(now);
+        }
+        self.act(now, events);
+        self.handle_losses(now, first, events);
+        self.transmit(now, events);
+    }
+
+    /// Tells the suppression what the border router's own link layer has given up since the event numbered `first`. What
+    /// goes on because of that may find the queue full, and is told too; this ends, as nothing goes on twice.
+    fn handle_losses(&mut self, now: Instant, first: usize, events: &mut Events) {
+        let mut told = first;
+        while told < events.count() {
+            let Some((Gateway { suppression: Some(suppression), .. }, path)) = self.gateway_and_path() else { return };
+            for (_, datagram, _) in events.losses_from(told).filter(is_given_up_at_border) {
+                suppression.handle_loss(now, datagram, &path);
+            }
+            told = events.count();
+            self.act(now, events);
+        }
+    }
+
+    /// Gives the proxy a segment. Returns whether there is a proxy.
+    fn split(
+        &mut self,
+        now: Instant,
+        side: Side,
+        packet: TcpPacket<'_>,
+        datagram: DatagramId,
+        events: &mut Events,
+    ) -> bool {
+        let Some((Gateway { proxy: Some(proxy), .. }, _)) = self.gateway_and_path() else { return false };
+        match proxy.handle_segment(now, side, packet) {
+            Ok(()) => events.intercepted(Host::Node(NodeId::ROOT), datagram),
+            Err(_) => events.lost(Host::Node(NodeId::ROOT), datagram, DropReason::Malformed),
+        }
+        self.transmit(now, events);
+        true
+    }
+
+    /// Sends what the proxy has to send.
+    fn transmit(&mut self, now: Instant, events: &mut Events) {
+        while let Some((mut packet, datagram)) = self.next_of_proxy(now) {
+            events.originated(datagram, &packet);
+            self.originate(now, Host::Node(NodeId::ROOT), &mut packet, datagram, events);
+            if let Some(gateway) = &mut self.gateway {
+                gateway.packet = packet;
+            }
+        }
+    }
+
+    /// The next packet of the proxy; its memory goes back to the gateway.
+    fn next_of_proxy(&mut self, now: Instant) -> Option<(Vec<u8>, DatagramId)> {
+        let (Gateway { proxy: Some(proxy), packet, .. }, path) = self.gateway_and_path()? else {
+            return None;
+        };
+        packet.resize(Ipv6Header::LENGTH + proxy.max_segment_len(), 0);
+        let transmit = proxy.poll_transmit(now, &path, &mut packet[Ipv6Header::LENGTH..])?;
+        let header = Ipv6Header {
+            traffic_class: transmit.ecn as u8,
+            flow_label: 0,
+            payload_length: transmit.length as u16, // no segment is longer than the 16 bits of an MSS and a header say
+            next_header: next_header::TCP,
+            hop_limit: Ipv6Header::DEFAULT_HOP_LIMIT,
+            source: transmit.source,
+            destination: transmit.destination,
+        };
+        packet[..Ipv6Header::LENGTH].copy_from_slice(&header.emit());
+        packet.truncate(Ipv6Header::LENGTH + transmit.length);
+        let packet = std::mem::take(packet);
+        Some((packet, self.next_datagram()))
+    }
+
+    /// Asks the suppression about a UDP datagram. Returns whether it is held back.
+    fn suppress(&mut self, now: Instant, side: Side, packet: &[u8], datagram: DatagramId, events: &mut Events) -> bool {
+        let Some((Gateway { suppression: Some(suppression), .. }, path)) = self.gateway_and_path() else {
+            return false;
+        };
+        let Ok(udp) = UdpDatagram::parse(packet) else { return false };
+        let verdict = match side {
+            Side::Internet => suppression.handle_downward(now, &udp, packet, datagram, &path),
+            Side::Mesh => suppression.handle_upward(now, &udp, &path),
+        };
+        self.act(now, events);
+        verdict == Verdict::Hold
+    }
+
+    /// Does what the suppression has decided about what it held.
+    fn act(&mut self, now: Instant, events: &mut Events) {
+        while let Some(action) = self.gateway.as_mut().and_then(|gateway| gateway.suppression.as_mut()?.poll_action()) {
+            match action {
+                Action::Discard { datagram } => {
+                    events.lost(Host::Node(NodeId::ROOT), datagram, DropReason::Suppressed);
+                }
+                Action::Release { datagram, mut packet } => {
+                    self.forward(now, NodeId::ROOT, &mut packet, datagram, events);
+                }
+            }
+        }
+    }
+
+    fn gateway_and_path(&mut self) -> Option<(&mut Gateway, SchedulePath<'_>)> {
+        let path = SchedulePath { mac: &*self.mac, routes: &self.routes, capacity: self.config.frame_capacity };
+        Some((self.gateway.as_mut()?, path))
+    }
+}
+
+/// True if the border router's link layer gave the datagram up. What a scenario drops, no border router sees.
+fn is_given_up_at_border(&(host, _, reason): &(Host, DatagramId, DropReason)) -> bool {
+    host == Host::Node(NodeId::ROOT) && !matches!(reason, DropReason::InjectedLoss | DropReason::Suppressed)
+}
+
+/// The side from which a packet crosses the border; none where it does not.
+fn side_of(packet: &[u8]) -> Option<Side> {
+    let header = Ipv6Header::parse(packet).ok()?;
+    match (Host::of_address(header.source)?, Host::of_address(header.destination)?) {
+        (Host::Internet, Host::Node(node)) if node != NodeId::ROOT => Some(Side::Internet),
+        (Host::Node(node), Host::Internet) if node != NodeId::ROOT => Some(Side::Mesh),
+        _ => None,
+    }
+}
