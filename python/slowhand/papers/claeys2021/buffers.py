@@ -7,14 +7,7 @@ from typing import NamedTuple
 
 from slowhand.api import Scenario
 from slowhand.estimate import Estimate
-from slowhand.papers.claeys2021.handshake import (
-    LARGE_MFL,
-    LARGE_MSS,
-    SMALL_MFL,
-    SMALL_MSS,
-    dtls,
-    tls,
-)
+from slowhand.papers.claeys2021.handshake import BY_MTU, SCENARIO
 from slowhand.papers.part import Values
 from slowhand.papers.points import Laboratory, Point
 
@@ -22,14 +15,7 @@ CLIENT = 1
 SEEDS = range(1, 21)
 """Each is a start elsewhere in the slotframe; there is nothing else in it that is drawn."""
 
-CONFIGURATIONS: dict[str, Point] = {
-    "tls.864.nagle": tls(LARGE_MSS, nagle=True),
-    "tls.864": tls(LARGE_MSS, nagle=False),
-    "tls.356.nagle": tls(SMALL_MSS, nagle=True),
-    "tls.356": tls(SMALL_MSS, nagle=False),
-    "dtls.1041": dtls(LARGE_MFL),
-    "dtls.529": dtls(SMALL_MFL),
-}
+CONFIGURATIONS = {name: Point.of(SCENARIO, settings) for name, settings in BY_MTU.items()}
 
 
 class Level(NamedTuple):

@@ -5,31 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 from slowhand.estimate import Estimate, median
-from slowhand.papers.claeys2021.handshake import (
-    LARGE_MFL,
-    LARGE_MSS,
-    SCENARIO,
-    SMALL_MFL,
-    SMALL_MSS,
-    dtls_settings,
-    tls_settings,
-)
+from slowhand.papers.claeys2021.handshake import BY_MTU, SCENARIO
 from slowhand.papers.part import Values
 from slowhand.papers.points import Laboratory, Point, Settings
 
 LOSS = 0.05
 
-TLS: dict[str, Settings] = {
-    "tls.864.nagle": tls_settings(LARGE_MSS, nagle=True),
-    "tls.864": tls_settings(LARGE_MSS, nagle=False),
-    "tls.356.nagle": tls_settings(SMALL_MSS, nagle=True),
-    "tls.356": tls_settings(SMALL_MSS, nagle=False),
-}
-
-DTLS: dict[str, Settings] = {
-    "dtls.1041": dtls_settings(LARGE_MFL),
-    "dtls.529": dtls_settings(SMALL_MFL),
-}
+TLS = {name: settings for name, settings in BY_MTU.items() if name.startswith("tls.")}
+DTLS = {name: settings for name, settings in BY_MTU.items() if name.startswith("dtls.")}
 
 QUANTITIES = {"bytes": "bytes_phy", "duration": "duration_s"}
 

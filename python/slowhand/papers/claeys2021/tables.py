@@ -82,7 +82,6 @@ class Text:
 
     def measure(self, laboratory: Laboratory) -> Values:
         """Differences of means."""
-
         mean = laboratory.mean
 
         def more(column: str, row: str, than: str) -> Estimate:

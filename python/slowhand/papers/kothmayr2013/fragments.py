@@ -66,8 +66,9 @@ def relative(laboratory: Laboratory, spread: str) -> dict[int, Estimate]:
 
     def over(reference: int) -> dict[int, Estimate]:
         return {
-            mtu: Estimate.mean_of([
-                duration(loss, mtu) / duration(loss, reference) for loss in LOSSES])
+            mtu: Estimate.mean_of(
+                [duration(loss, mtu) / duration(loss, reference) for loss in LOSSES]
+            )
             for mtu in MTUS
         }
 
