@@ -107,7 +107,7 @@ make_venv() {
 # seconds, and a release build takes many times as long.
 make_cargo_deny() {
     [ -x "$cargo_deny" ] && return
-    say "building cargo-deny, once (about a minute and a half on two cores)"
+    say "building cargo-deny, once (about a minute on two cores)"
     rm -rf "$state"/cargo-deny-*
     CARGO_PROFILE_DEV_DEBUG=false cargo install -q --locked --debug --no-default-features \
         --root "$state/cargo-deny-$cargo_deny_version" "cargo-deny@$cargo_deny_version" >&2 9>&- ||
