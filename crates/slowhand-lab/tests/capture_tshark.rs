@@ -22,7 +22,7 @@ fn key_log() -> String {
 fn data_frame(sequence: u8, payload: &[u8]) -> Vec<u8> {
     let mut octets = [0; frame::MAX_FRAME];
     let (from, to) = (Eui64::of_node(NodeId(1)), Eui64::of_node(NodeId::ROOT));
-    let length = tsch::frame::write_data(&mut octets, sequence, from, to, payload).unwrap();
+    let length = tsch::frame::data(from, to).emit(sequence, payload, &mut octets).unwrap();
     let fcs = frame::fcs(&octets[..length]);
     [&octets[..length], &fcs].concat()
 }
@@ -184,7 +184,7 @@ fn frames(sequence: u8, sender: Role, datagram: &[u8]) -> Vec<Vec<u8>> {
     let mut frames = Vec::new();
     while let Some(length) = fragmenter.next_frame(&packet, &mut payload).unwrap() {
         let mut octets = [0; frame::MAX_FRAME];
-        let length = tsch::frame::write_data(&mut octets, sequence, source, destination, &payload[..length]).unwrap();
+        let length = tsch::frame::data(source, destination).emit(sequence, &payload[..length], &mut octets).unwrap();
         frames.push([&octets[..length], &frame::fcs(&octets[..length])].concat());
     }
     frames

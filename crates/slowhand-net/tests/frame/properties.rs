@@ -92,7 +92,7 @@ proptest! {
         let mic = vec![0x5a; header.mic_length()];
         let octets = emit(&Frame { payload: &payload, mic: &mic, ..Frame::new(header) }).unwrap();
         let view = FrameView::parse(&octets).unwrap();
-        prop_assert_eq!(view.header(), &header);
+        prop_assert_eq!(view.header(), header);
         prop_assert_eq!((view.payload(), view.mic()), (&payload[..], &mic[..]));
         prop_assert!(view.header_ies().next().is_none() && view.payload_ies().next().is_none());
         for length in 0..header.length() + mic.len() {
@@ -134,7 +134,7 @@ proptest! {
         prop_assert_eq!(length, frame.length());
         let octets = &out[..length];
         let view = FrameView::parse(octets).unwrap();
-        prop_assert_eq!(view.header(), &header);
+        prop_assert_eq!(view.header(), header);
         prop_assert!(view.header_ies().eq(header_ies.iter().copied()));
         if header.is_encrypted() {
             // What is encrypted is one string of octets to the codec.
@@ -170,7 +170,7 @@ proptest! {
         // What was read can be written, and reads as the same.
         let has_ies = octets[1] & 2 != 0;
         if !has_ies {
-            let frame = Frame { payload: view.payload(), mic: view.mic(), ..Frame::new(*view.header()) };
+            let frame = Frame { payload: view.payload(), mic: view.mic(), ..Frame::new(view.header()) };
             let mut out = [0; 150];
             let length = frame.emit(&mut out).unwrap();
             let again = FrameView::parse(&out[..length]).unwrap();

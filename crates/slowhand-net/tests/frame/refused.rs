@@ -41,7 +41,7 @@ fn octets_that_are_no_frame() {
         ("0920 01 01 00000000 aabbcc", Error::Truncated),
     ];
     for (hexadecimal, error) in rows {
-        assert_eq!(FrameView::parse(&octets(hexadecimal)).map(|view| *view.header()), Err(error), "{hexadecimal}");
+        assert_eq!(FrameView::parse(&octets(hexadecimal)).map(|view| view.header()), Err(error), "{hexadecimal}");
     }
 }
 

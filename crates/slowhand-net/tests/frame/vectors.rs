@@ -4,8 +4,9 @@ use super::harness::*;
 use slowhand_net::address::Eui64;
 use slowhand_net::radio::frame::ie::SIXTOP;
 use slowhand_net::radio::frame::{
-    BeaconFields, BeaconView, DATA_REQUEST_COMMAND, Frame, FrameType, FrameView, Gts, Header, HeaderIe, NestedIe,
-    NestedIes, PayloadIe, SuperframeSpecification, TimeCorrection, Version, fcs, set_frame_pending,
+    BeaconFields, BeaconView, DATA_REQUEST_COMMAND, Error, Frame, FrameType, FrameView, Gts, Header, HeaderIe,
+    MAX_FRAME, NestedIe, NestedIes, PayloadIe, SuperframeSpecification, Template, TimeCorrection, Version, fcs,
+    set_frame_pending,
 };
 
 /// Checks both directions, and that every shorter string of octets is refused.
@@ -16,7 +17,7 @@ fn check(header: Header, expected: &[u8]) {
     assert_eq!(whole, [expected, b"payload", &mic].concat(), "{header:?}");
     assert_eq!(header.length(), expected.len());
     let view = FrameView::parse(&whole).unwrap();
-    assert_eq!(*view.header(), header);
+    assert_eq!(view.header(), header);
     assert_eq!(view.payload(), b"payload");
     assert_eq!(view.mic(), mic);
     for length in 0..expected.len() + mic.len() {
@@ -203,4 +204,29 @@ fn a_data_request() {
 #[test]
 fn the_frame_check_sequence() {
     assert_eq!(fcs(b"123456789"), 0x2189u16.to_le_bytes());
+}
+
+/// A template gives the octets of the vectors, whatever frame it gave before.
+#[test]
+fn a_template() {
+    for Vector { header, octets } in addressing() {
+        let template = Template::new(&Frame::new(Header { sequence: Some(0), ..header })).unwrap();
+        let mut out = [0xee; MAX_FRAME];
+        template.emit(0xff, &[1; MAX_FRAME - 30], &mut out).unwrap();
+        let length = template.emit(0x2a, b"payload", &mut out).unwrap();
+        assert_eq!(out[..length], [&octets[..], b"payload"].concat());
+        let too_long = template.emit(1, &[0; MAX_FRAME], &mut out);
+        assert_eq!(too_long, Err(Error::BufferTooSmall(MAX_FRAME)));
+    }
+    let correction = HeaderIe::TimeCorrection(TimeCorrection { microseconds: 0, nack: false });
+    let ack = Header { sequence: Some(0), ..Header::new(FrameType::Ack, Version::V2) };
+    let template = Template::new(&Frame { header_ies: &[correction], ..Frame::new(ack) }).unwrap();
+    let mut out = [0; MAX_FRAME];
+    assert_eq!(template.emit(0x2a, &[], &mut out), Ok(7));
+    assert_eq!(out[..7], octets("0222 2a 020f 0000"));
+    assert_eq!(template.emit(0x2a, &[1], &mut out), Err(Error::Range("template")));
+    for other in [Header { sequence: None, ..ack }, secured()[1].header] {
+        assert!(Template::new(&Frame::new(other)).is_err());
+    }
+    assert!(Template::new(&Frame { payload: &[1], ..Frame::new(ack) }).is_err());
 }

@@ -42,6 +42,14 @@ impl Mode {
         }
     }
 
+    const fn length(self) -> u8 {
+        match self {
+            Self::None => 0,
+            Self::Short => 2,
+            Self::Extended => 8,
+        }
+    }
+
     #[inline]
     pub(super) const fn bits(self) -> u16 {
         match self {
@@ -111,6 +119,47 @@ pub(super) const fn pan_ids(
         (None, _, true) | (_, None, true) => Err(Error::PanIds),
         (_, _, compression) => Ok((true, !compression)),
     }
+}
+
+/// Octets of addresses and PAN IDs, by [`addressing_index`]; [`INVALID`] where the frame control field is not valid.
+///
+/// Most frames of a network have neither security nor information elements. This table finds their payload without
+/// reading the addresses.
+const ADDRESSING_LENGTH: [u8; 1 << 7] = {
+    let mut table = [INVALID; 1 << 7];
+    let mut index = 0;
+    while index < table.len() {
+        let bits = index as u16;
+        let version = match bits >> 3 & 0b11 {
+            0 => Some(Version::V0),
+            1 => Some(Version::V1),
+            2 => Some(Version::V2),
+            _ => Option::None,
+        };
+        let (destination, source) = (Mode::from_bits(bits >> 1), Mode::from_bits(bits >> 5));
+        if let (Some(version), Ok(destination), Ok(source)) = (version, destination, source)
+            && let Ok((to_pan, from_pan)) = pan_ids(version, destination, source, bits & 1 != 0)
+        {
+            table[index] = destination.length() + source.length() + 2 * (to_pan as u8 + from_pan as u8);
+        }
+        index += 1;
+    }
+    table
+};
+
+const INVALID: u8 = u8::MAX;
+
+/// PAN ID Compression, destination mode, version and source mode of a frame control field.
+#[inline]
+const fn addressing_index(control: u16) -> usize {
+    (control >> 6 & 1 | control >> 9 & 0x7e) as usize
+}
+
+/// Octets of addresses and PAN IDs. `None` if the frame control field is not valid.
+#[inline]
+pub(super) fn addressing_length(control: u16) -> Option<usize> {
+    let length = ADDRESSING_LENGTH[addressing_index(control)];
+    (length != INVALID).then_some(usize::from(length))
 }
 
 /// The value of the PAN ID Compression field with which a frame has exactly these PAN IDs.

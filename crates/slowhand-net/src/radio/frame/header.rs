@@ -14,7 +14,7 @@
 use super::address::{self, Address, Mode};
 use super::cursor::{Reader, Writer};
 use super::error::Error;
-use super::kind::{FrameType, Version};
+use super::kind::{FrameType, SEQUENCE, Version};
 use super::security::Security;
 use crate::address::Eui64;
 
@@ -183,6 +183,25 @@ impl Header {
             security: if is_set(SECURITY_ENABLED) { Some(Security::read(version, reader)?) } else { None },
         };
         Ok((header, is_set(IE_PRESENT)))
+    }
+
+    /// True if a frame, checked before, has a sequence number.
+    #[inline]
+    pub(super) fn has_sequence(octets: &[u8]) -> bool {
+        octets[1] & (SEQUENCE_NUMBER_SUPPRESSION >> 8) as u8 == 0
+    }
+
+    /// Octets of a header without security and information elements, found without reading it. `None` if the frame
+    /// control field says otherwise or is not valid, or if the octets end before the header does.
+    #[inline]
+    pub(super) fn plain_length(octets: &[u8]) -> Option<usize> {
+        let control = u16::from_le_bytes(*octets.first_chunk()?);
+        // Type 0 to 3; versions 0 and 1 always have a sequence number, which is why others go the long way.
+        if control & (0b100 | SECURITY_ENABLED | SEQUENCE_NUMBER_SUPPRESSION | IE_PRESENT) != 0 {
+            return None;
+        }
+        let length = SEQUENCE + 1 + address::addressing_length(control)?;
+        (length <= octets.len()).then_some(length)
     }
 
     #[inline]

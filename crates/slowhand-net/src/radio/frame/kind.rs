@@ -1,4 +1,15 @@
-//! Frame types and frame versions.
+//! Sizes, frame types and frame versions.
+
+use crate::radio::phy::MAX_PSDU;
+
+/// Octets of the frame check sequence.
+pub const FCS: usize = 2;
+
+/// Octets of the longest frame, its FCS left out.
+pub const MAX_FRAME: usize = MAX_PSDU - FCS;
+
+/// Where the sequence number of a frame stands that has one: behind the frame control field.
+pub(super) const SEQUENCE: usize = 2;
 
 /// What a frame is (table 7-1). Multipurpose, fragment and extended frames are not supported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

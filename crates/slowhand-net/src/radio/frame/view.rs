@@ -4,12 +4,12 @@ use super::cursor::Reader;
 use super::error::Error;
 use super::header::Header;
 use super::ie::{self, Follows, HeaderIes, PayloadIes};
+use super::kind::SEQUENCE;
 
 /// Octets that are a valid frame, without their FCS.
 #[derive(Clone, Copy, Debug)]
 pub struct FrameView<'a> {
     octets: &'a [u8],
-    header: Header,
     /// Where the header IEs begin, the payload IEs, the payload, and the message integrity code.
     header_ies: usize,
     payload_ies: usize,
@@ -26,6 +26,16 @@ impl<'a> FrameView<'a> {
     /// As [`Error`] says.
     #[inline]
     pub fn parse(octets: &'a [u8]) -> Result<Self, Error> {
+        match Header::plain_length(octets) {
+            Some(header) => {
+                Ok(Self { octets, header_ies: header, payload_ies: header, payload: header, mic: octets.len() })
+            }
+            None => Self::parse_any(octets),
+        }
+    }
+
+    #[cold]
+    fn parse_any(octets: &'a [u8]) -> Result<Self, Error> {
         let mut reader = Reader::new(octets);
         let (header, has_ies) = Header::read(&mut reader)?;
         let header_ies = octets.len() - reader.rest().len();
@@ -33,13 +43,19 @@ impl<'a> FrameView<'a> {
         let mic = mic.ok_or(Error::Truncated)?;
         let (payload_ies, payload) = if has_ies { check_ies(&octets[header_ies..mic], &header)? } else { (0, 0) };
         let (payload_ies, payload) = (header_ies + payload_ies, header_ies + payload);
-        Ok(Self { octets, header, header_ies, payload_ies, payload, mic })
+        Ok(Self { octets, header_ies, payload_ies, payload, mic })
     }
 
     /// The header.
+    pub fn header(&self) -> Header {
+        let header = Header::read(&mut Reader::new(self.octets));
+        header.expect("the octets were checked when the frame was parsed").0
+    }
+
+    /// The sequence number, if the frame has one.
     #[inline]
-    pub const fn header(&self) -> &Header {
-        &self.header
+    pub fn sequence(&self) -> Option<u8> {
+        Header::has_sequence(self.octets).then(|| self.octets[SEQUENCE])
     }
 
     /// The header IEs.

@@ -3,7 +3,8 @@
 use crate::address::{Eui64, PAN_ID};
 use crate::radio::frame::ie::SIXTOP;
 use crate::radio::frame::{
-    Address, Error, FCS, Frame, FrameType, FrameView, Header, HeaderIe, MAX_FRAME, PayloadIe, TimeCorrection, Version,
+    Address, Error, FCS, Frame, FrameType, FrameView, Header, HeaderIe, MAX_FRAME, PayloadIe, Template, TimeCorrection,
+    Version,
 };
 
 /// Octets that a data frame has for its payload.
@@ -15,18 +16,15 @@ pub const ENHANCED_ACK: usize = ack_header(0, Eui64([0; 8])).length() + SYNCHRON
 /// The time correction is 0 us: all clocks of the world are one.
 const SYNCHRONISED: HeaderIe<'_> = HeaderIe::TimeCorrection(TimeCorrection { microseconds: 0, nack: false });
 
-/// Writes a data frame that asks for an acknowledgment, and returns its length.
-///
-/// # Errors
-/// [`Error::BufferTooSmall`].
-pub fn write_data(
-    out: &mut [u8; MAX_FRAME],
-    sequence: u8,
-    from: Eui64,
-    to: Eui64,
-    payload: &[u8],
-) -> Result<usize, Error> {
-    Frame { payload, ..Frame::new(data_header(sequence, from, to)) }.emit(out)
+/// The template of data frames, which ask for an acknowledgment.
+pub fn data(from: Eui64, to: Eui64) -> Template {
+    Template::new(&Frame::new(data_header(0, from, to))).expect("a header with a sequence number is a template")
+}
+
+/// The template of enhanced acknowledgments to the sender of a data frame.
+pub fn enhanced_ack(to: Eui64) -> Template {
+    Template::new(&Frame { header_ies: &[SYNCHRONISED], ..Frame::new(ack_header(0, to)) })
+        .expect("a header and one information element are a template")
 }
 
 /// Writes a frame with a 6P message, which asks for an acknowledgment, and returns its length.
@@ -50,13 +48,6 @@ pub fn sixtop_message(frame: &[u8]) -> Option<&[u8]> {
         PayloadIe::Ietf { subtype: SIXTOP, content } => Some(content),
         _ => None,
     })
-}
-
-/// Writes the enhanced acknowledgment of a data frame, and returns its length.
-pub fn write_enhanced_ack(out: &mut [u8; MAX_FRAME], sequence: u8, to: Eui64) -> usize {
-    Frame { header_ies: &[SYNCHRONISED], ..Frame::new(ack_header(sequence, to)) }
-        .emit(out)
-        .expect("an acknowledgment is shorter than the longest frame")
 }
 
 const fn data_header(sequence: u8, from: Eui64, to: Eui64) -> Header {

@@ -148,12 +148,9 @@ impl Mac for Tsch {
         if sender.queued >= self.capacity {
             return Err(DropReason::QueueFull);
         }
-        let (from, to) = (Eui64::of_node(node), Eui64::of_node(next_hop));
         let frame = self
             .pool
-            .allocate(datagram, neighbor.sequence, |octets| {
-                frame::write_data(octets, neighbor.sequence, from, to, payload)
-            })
+            .allocate(datagram, neighbor.sequence, |octets| neighbor.data.emit(neighbor.sequence, payload, octets))
             .map_err(|_| DropReason::Malformed)?;
         neighbor.sequence = neighbor.sequence.wrapping_add(1);
         neighbor.queue.push(&mut self.pool, frame);
@@ -295,7 +292,7 @@ impl Tsch {
         let mut arrived = false;
         if received
             && let Ok(frame) = FrameView::parse(self.pool.get(index).octets())
-            && let Some(sequence) = frame.header().sequence
+            && let Some(sequence) = frame.sequence()
         {
             arrived = self.nodes[to.index()].accepts(node, sequence);
             if arrived && datagram != NO_DATAGRAM {

@@ -2,10 +2,10 @@
 
 use super::activity::Span;
 use super::attempt::Attempt;
-use super::frame::{ENHANCED_ACK, write_enhanced_ack};
+use super::frame::ENHANCED_ACK;
 use super::node::TschNode;
 use super::{Event, Exchange, Tsch, hopping};
-use crate::address::{Eui64, NodeId};
+use crate::address::NodeId;
 use crate::clock::{Duration, Instant};
 use crate::datagram::NO_DATAGRAM;
 use crate::link::Kind;
@@ -106,7 +106,9 @@ impl Tsch {
         for attempt in attempts.iter().filter(|attempt| attempt.received) {
             let frame = self.pool.get(attempt.frame);
             let mut octets = [0; MAX_FRAME];
-            let length = write_enhanced_ack(&mut octets, frame.sequence, Eui64::of_node(attempt.from));
+            let acknowledgment = &self.nodes[attempt.from.index()].acknowledgment;
+            // Without payload, a template is never too long.
+            let Ok(length) = acknowledgment.emit(frame.sequence, &[], &mut octets) else { continue };
             observer.transmission(&Transmission {
                 at: attempt.ack_start,
                 asn: Some(asn),

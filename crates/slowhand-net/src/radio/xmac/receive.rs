@@ -42,7 +42,7 @@ impl XMac {
     /// Answers a strobe, and stays awake for what it announces.
     fn hear_own_strobe(&mut self, now: Instant, node: NodeId, from: NodeId) {
         let Some(sent) = self.on_air(from) else { return };
-        let Some(sequence) = FrameView::parse(sent.octets).ok().and_then(|frame| frame.header().sequence) else {
+        let Some(sequence) = FrameView::parse(sent.octets).ok().and_then(|frame| frame.sequence()) else {
             return;
         };
         let (datagram, attempt) = (sent.datagram, sent.attempt);
@@ -61,7 +61,7 @@ impl XMac {
     fn hear_data(&mut self, now: Instant, node: NodeId, from: NodeId, indications: &mut Vec<Indication>) {
         let Some(sent) = self.on_air(from) else { return };
         let Ok(frame) = FrameView::parse(sent.octets) else { return };
-        let Some(sequence) = frame.header().sequence else { return };
+        let Some(sequence) = frame.sequence() else { return };
         let payload = Payload::new(frame.payload());
         let (datagram, attempt) = (sent.datagram, sent.attempt);
         let listener = &mut self.nodes[node.index()];
