@@ -9,6 +9,7 @@ use slowhand_net::clock::{Duration, Instant};
 use slowhand_net::ip::Endpoint;
 use slowhand_net::lowpan::{forwarding, recovery};
 use slowhand_net::network::{Event, Events, Fragments, Network, NetworkConfig};
+use slowhand_net::radio::Mac;
 use slowhand_net::radio::beacon::{self, Beacon, Superframe};
 use slowhand_net::radio::tsch::layout::Layout;
 use slowhand_net::radio::tsch::{self, Tsch};
