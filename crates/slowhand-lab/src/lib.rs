@@ -19,6 +19,6 @@ mod sniffer;
 pub mod summary;
 mod world;
 
-pub use slowhand_tls::StackInfo;
-pub use slowhand_tls::stacks;
+pub use slowhand_sessions::StackInfo;
+pub use slowhand_sessions::stacks;
 pub use sniffer::{CaptureRunError, capture_run};

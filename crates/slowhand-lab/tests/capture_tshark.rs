@@ -11,7 +11,7 @@ use slowhand_net::ip::{Endpoint, UdpDatagram, udp_datagram};
 use slowhand_net::lowpan::{Contexts, FRAME_CAPACITY, Fragmenter, Link};
 use slowhand_net::radio::frame;
 use slowhand_net::radio::phy::MAX_PSDU;
-use slowhand_tls::{Role, SessionConfig, Stack, Status, Suite, Weightless};
+use slowhand_sessions::{Role, SessionConfig, Stack, Status, Suite, Weightless};
 
 /// A key log line of the form that the format's specification gives, the values made up.
 fn key_log() -> String {
@@ -124,7 +124,7 @@ fn tshark_decrypts_a_session_with_the_embedded_secrets() {
     let suite = Suite::TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8;
     let end = |role| {
         let config = SessionConfig { seed: [role as u8 + 1; 32], ..SessionConfig::new(role, Stack::Mbedtls, suite) };
-        slowhand_tls::build(&config, Arc::new(Weightless)).unwrap()
+        slowhand_sessions::build(&config, Arc::new(Weightless)).unwrap()
     };
     let (mut client, mut server) = (end(Role::Client), end(Role::Server));
     let mut datagrams: Vec<(Role, Vec<u8>)> = Vec::new();

@@ -1,4 +1,4 @@
-use slowhand_tls::Role;
+use slowhand_sessions::Role;
 
 use super::*;
 
@@ -97,9 +97,9 @@ fn each_end_gets_its_own_configuration() {
     assert_eq!(client.first_timeout.unwrap().as_millis(), 3_000);
     assert_eq!(server.first_timeout.unwrap().as_millis(), 1_500);
     for config in [client, server] {
-        assert_eq!(config.auth, slowhand_tls::Auth::Server);
+        assert_eq!(config.auth, slowhand_sessions::Auth::Server);
         assert_eq!((config.max_fragment_length, config.connection_id), (Some(512), Some(2)));
-        assert_eq!(config.curve, slowhand_tls::Curve::Secp192r1);
+        assert_eq!(config.curve, slowhand_sessions::Curve::Secp192r1);
     }
 }
 

@@ -10,7 +10,7 @@ use slowhand_net::radio::link::Links;
 use slowhand_net::radio::tsch::schedule::Schedule;
 use slowhand_net::random::Streams;
 use slowhand_net::route::Routes;
-use slowhand_tls::{ConfigError as SessionError, KeyExchange, Role};
+use slowhand_sessions::{ConfigError as SessionError, KeyExchange, Role};
 
 use super::network::MAX_NODE;
 use super::{Auth, CellKind, Gateway, LossSpread, Lowpan, Mac, Reassembly, Scenario, ServerAt, Topology, Tsch, XMac};

@@ -4,7 +4,7 @@
 //! where the same end has sent all that it carries before. It is spurious where of each of its parts an earlier copy
 //! arrived, even if it was still on its way when the datagram was sent.
 
-use slowhand_tls::wire::{self, ContentType, MessageType};
+use slowhand_sessions::wire::{self, ContentType, MessageType};
 use std::ops::Add;
 
 /// A part of a flight that can be recognised when it is sent again.

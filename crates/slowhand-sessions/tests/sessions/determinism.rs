@@ -2,8 +2,8 @@
 
 use std::thread;
 
-use slowhand_tls::memory::{Path, Transcript};
-use slowhand_tls::{Protocol, Stack, Suite};
+use slowhand_sessions::memory::{Path, Transcript};
+use slowhand_sessions::{Protocol, Stack, Suite};
 
 use crate::pair::Pair;
 

@@ -1,7 +1,7 @@
 //! Certificates with RSA keys, and suites in CBC mode.
 
-use slowhand_tls::memory::{Direction, End, Path, Transcript};
-use slowhand_tls::{Auth, Cbc, KeyExchange, Operation, Protocol, Session, Stack, Suite};
+use slowhand_sessions::memory::{Direction, End, Path, Transcript};
+use slowhand_sessions::{Auth, Cbc, KeyExchange, Operation, Protocol, Session, Stack, Suite};
 
 use crate::pair::Pair;
 

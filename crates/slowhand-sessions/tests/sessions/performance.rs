@@ -2,8 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use slowhand_tls::memory::{End, Path};
-use slowhand_tls::{Stack, Suite};
+use slowhand_sessions::memory::{End, Path};
+use slowhand_sessions::{Stack, Suite};
 
 use crate::pair::Pair;
 

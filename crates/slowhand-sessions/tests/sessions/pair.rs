@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use slowhand_tls::memory::{Path, Transcript};
-use slowhand_tls::{Processor, Protocol, Role, Session, SessionConfig, Stack, Suite, Weightless, build_pair};
+use slowhand_sessions::memory::{Path, Transcript};
+use slowhand_sessions::{Processor, Protocol, Role, Session, SessionConfig, Stack, Suite, Weightless, build_pair};
 
 /// Both ends of a session, to be changed before they are built.
 #[derive(Clone)]

@@ -4,9 +4,9 @@ use std::fs;
 use std::path::Path as File;
 use std::process::Command;
 
-use slowhand_tls::memory::{Direction, End, Path, Transcript};
-use slowhand_tls::wire::{self, MessageType};
-use slowhand_tls::{Auth, Curve, Operation, Protocol, Session, Stack, Suite};
+use slowhand_sessions::memory::{Direction, End, Path, Transcript};
+use slowhand_sessions::wire::{self, MessageType};
+use slowhand_sessions::{Auth, Curve, Operation, Protocol, Session, Stack, Suite};
 
 use crate::pair::Pair;
 

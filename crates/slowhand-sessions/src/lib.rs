@@ -9,7 +9,7 @@
 //!
 //! ```
 //! use std::sync::Arc;
-//! use slowhand_tls::{Role, SessionConfig, Stack, Suite, Weightless, build, memory};
+//! use slowhand_sessions::{Role, SessionConfig, Stack, Suite, Weightless, build, memory};
 //!
 //! let suite = Suite::TLS_PSK_WITH_AES_128_CCM_8;
 //! let client = SessionConfig { seed: [1; 32], ..SessionConfig::new(Role::Client, Stack::Mbedtls, suite) };
@@ -19,7 +19,7 @@
 //! let transcript = memory::Path::default().run(&mut *client, &mut *server);
 //! assert_eq!(transcript.end, memory::End::Completed);
 //! assert!(client.secrets().is_some());
-//! # Ok::<(), slowhand_tls::BuildError>(())
+//! # Ok::<(), slowhand_sessions::BuildError>(())
 //! ```
 //!
 //! # The way of a datagram

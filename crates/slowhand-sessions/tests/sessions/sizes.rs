@@ -5,9 +5,9 @@
 
 use std::collections::BTreeSet;
 
-use slowhand_tls::memory::{End, Path, Transcript};
-use slowhand_tls::wire::{self, MessageType};
-use slowhand_tls::{Auth, Curve, Protocol, Stack, Status, Suite};
+use slowhand_sessions::memory::{End, Path, Transcript};
+use slowhand_sessions::wire::{self, MessageType};
+use slowhand_sessions::{Auth, Curve, Protocol, Stack, Status, Suite};
 
 use crate::pair::Pair;
 
@@ -237,7 +237,7 @@ fn every_suite_completes_and_is_the_one_negotiated() {
 /// Every library with each of its protocols and suites.
 fn every_kind() -> Vec<(Stack, Protocol, Suite)> {
     let mut kinds = Vec::new();
-    for stack in slowhand_tls::stacks() {
+    for stack in slowhand_sessions::stacks() {
         for protocol in &stack.protocols {
             let suites = stack.suites.iter().filter(|suite| suite.is_tls13() == (*protocol == Protocol::Tls13));
             kinds.extend(suites.map(|suite| (stack.name, *protocol, *suite)));

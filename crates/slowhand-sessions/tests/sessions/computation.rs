@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use slowhand_tls::memory::{Direction, End, Path};
-use slowhand_tls::{Aead, AeadMode, Operation, Performed, Processor, Session, Stack, Status, Suite};
+use slowhand_sessions::memory::{Direction, End, Path};
+use slowhand_sessions::{Aead, AeadMode, Operation, Performed, Processor, Session, Stack, Status, Suite};
 
 use crate::pair::Pair;
 
@@ -99,7 +99,7 @@ fn mutual_ecdhe_with_raw_public_keys() {
 #[test]
 fn a_client_that_is_not_authenticated_does_not_sign() {
     for stack in [Stack::Mbedtls, Stack::Openssl, Stack::Tinydtls] {
-        let pair = Pair::new(stack, ECDHE).both(|config| config.auth = slowhand_tls::Auth::Server);
+        let pair = Pair::new(stack, ECDHE).both(|config| config.auth = slowhand_sessions::Auth::Server);
         let (client, server) = both_ends(&pair);
         assert_eq!(counts(&client)[2], 0, "{stack}");
         assert_eq!(counts(&server)[3], 0, "{stack}");

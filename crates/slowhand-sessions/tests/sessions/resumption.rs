@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use slowhand_tls::memory::{Direction, End, Path, Transcript};
-use slowhand_tls::{Auth, Operation, Protocol, Resumption, Session, Stack, Status, Suite};
+use slowhand_sessions::memory::{Direction, End, Path, Transcript};
+use slowhand_sessions::{Auth, Operation, Protocol, Resumption, Session, Stack, Status, Suite};
 
 use crate::pair::Pair;
 

@@ -7,7 +7,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
-use slowhand_tls::{Protocol, Role, Session, SessionConfig, Stack, Status, Suite, Weightless, build};
+use slowhand_sessions::{Protocol, Role, Session, SessionConfig, Stack, Status, Suite, Weightless, build};
 
 /// A session of OpenSSL in a process of its own.
 struct OpenSsl {

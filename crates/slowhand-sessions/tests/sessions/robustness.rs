@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use proptest::prelude::*;
-use slowhand_tls::memory::{Direction, Path};
-use slowhand_tls::{Session, Stack, Status, Suite};
+use slowhand_sessions::memory::{Direction, Path};
+use slowhand_sessions::{Session, Stack, Status, Suite};
 
 use crate::pair::Pair;
 

@@ -4,8 +4,8 @@
 use std::time::Duration;
 
 use proptest::prelude::*;
-use slowhand_tls::memory::{End, Path, Transcript};
-use slowhand_tls::{Failure, Stack, Status, Suite};
+use slowhand_sessions::memory::{End, Path, Transcript};
+use slowhand_sessions::{Failure, Stack, Status, Suite};
 
 use crate::pair::Pair;
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use slowhand_tls::{
+use slowhand_sessions::{
     Auth, BuildError, Credential, Curve, Protocol, Resumption, Role, SessionConfig, Stack, Suite, Weightless, build,
 };
 
@@ -149,7 +149,7 @@ fn names_are_those_of_a_scenario() {
 
 #[test]
 fn the_libraries_tell_their_versions() {
-    let stacks = slowhand_tls::stacks();
+    let stacks = slowhand_sessions::stacks();
     assert_eq!(stacks.len(), Stack::ALL.len());
     assert_eq!(stacks[0].version, "3.6.5");
     assert_eq!(stacks[1].version, "3.5.5");

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use proptest::prelude::*;
-use slowhand_tls::memory::{Direction, End, Path, Transcript};
-use slowhand_tls::{Auth, Operation, Processor, Protocol, Session, Stack, Status, Suite};
+use slowhand_sessions::memory::{Direction, End, Path, Transcript};
+use slowhand_sessions::{Auth, Operation, Processor, Protocol, Session, Stack, Status, Suite};
 
 use crate::pair::Pair;
 

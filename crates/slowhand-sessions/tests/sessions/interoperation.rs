@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use slowhand_tls::memory::{Direction, End, Path};
-use slowhand_tls::wire::{self, MessageType};
-use slowhand_tls::{Auth, Protocol, Session, Stack, Status, Suite};
+use slowhand_sessions::memory::{Direction, End, Path};
+use slowhand_sessions::wire::{self, MessageType};
+use slowhand_sessions::{Auth, Protocol, Session, Stack, Status, Suite};
 
 use crate::pair::Pair;
 
@@ -80,7 +80,7 @@ fn openssl_and_the_others() {
 /// Everything that OpenSSL and another library both have, but raw public keys.
 fn openssl_and() -> Vec<(Stack, Protocol, Suite)> {
     let mut both = Vec::new();
-    let stacks = slowhand_tls::stacks();
+    let stacks = slowhand_sessions::stacks();
     let openssl = stacks.iter().find(|stack| stack.name == Stack::Openssl).unwrap();
     for other in stacks.iter().filter(|stack| stack.name != Stack::Openssl) {
         for protocol in &other.protocols {
