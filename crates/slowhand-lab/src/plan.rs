@@ -4,20 +4,13 @@ use crate::device::{Device, Paced};
 use crate::energy::{Times, energy};
 use crate::input::Integer;
 use crate::record::Energy;
-use crate::scenario::{self, Scenario, ServerAt};
+use crate::scenario::{self, MacError, Mesh, PreparedMac, Scenario, ServerAt, TcpEndpoint};
 use slowhand_net::address::{Host, NodeId};
 use slowhand_net::clock::Duration;
 use slowhand_net::ip::Endpoint;
 use slowhand_net::lowpan::reassembly::Limits;
-use slowhand_net::network::{self, internet};
-use slowhand_net::radio::beacon::{self, Beacon};
-use slowhand_net::radio::link::{LinkQuality, Links};
-use slowhand_net::radio::tsch;
-use slowhand_net::radio::tsch::layout::Crowded;
-use slowhand_net::radio::tsch::schedule::Cell;
-use slowhand_net::radio::xmac;
+use slowhand_net::network::{self, Network, internet};
 use slowhand_net::random::{Probability, Streams};
-use slowhand_net::route::{Routes, Unreachable};
 use slowhand_net::transport::tcp;
 use slowhand_sessions::{BuildError, Processor, Role, Session, SessionConfig};
 use std::sync::Arc;
@@ -25,9 +18,10 @@ use std::sync::Arc;
 /// Everything that a world of any seed is made from.
 #[derive(Debug)]
 pub struct Plan {
-    links: Vec<LinkQuality>,
-    routes: Routes,
-    mac: MacPlan,
+    mesh: Arc<Mesh>,
+    mac: Box<dyn PreparedMac>,
+    /// True if the link layer acknowledges data frames.
+    is_acknowledged: bool,
     network: network::Config,
     clients: Vec<NodeId>,
     server: Host,
@@ -37,26 +31,10 @@ pub struct Plan {
     give_up: Duration,
     sessions: [SessionConfig; 2],
     /// What carries the session at each end, where that is not datagrams.
-    transports: Option<[Transport; 2]>,
+    transports: Option<[TcpEndpoint; 2]>,
     devices: [Arc<Device>; 2],
     /// How many times as long as its device says each end computes.
     compute_factors: [f64; 2],
-}
-
-/// TCP at one end.
-#[derive(Debug)]
-pub(crate) struct Transport {
-    pub(crate) tcp: tcp::Config,
-    /// Whether segments and timers wait while the device computes.
-    pub(crate) waits_while_computing: bool,
-}
-
-/// The link layer of every world.
-#[derive(Debug)]
-pub(crate) enum MacPlan {
-    Tsch { config: tsch::Config, cells: Vec<Vec<Cell>>, scenario: scenario::Tsch },
-    XMac { config: xmac::Config, channel: u8 },
-    Beacon { config: beacon::Config, parents: Vec<Option<NodeId>> },
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -70,24 +48,15 @@ struct Ports {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PlanError {
-    /// The superframes do not fit.
-    #[error("mac: {0}")]
-    Beacon(#[from] beacon::ConfigError),
-    /// The slotframe is too short.
-    #[error("mac.slotframe: {0}")]
-    Crowded(#[from] Crowded),
+    /// The link layer cannot be as it is asked for.
+    #[error(transparent)]
+    Mac(#[from] MacError),
     /// A library refuses the session.
     #[error("session: {0}")]
     Session(#[from] BuildError),
-    /// A slot length without a template and without a timing of its own.
-    #[error("mac.timing: missing, allowed: a table, or mac.slot_ms of 10 or 20")]
-    Timing,
-    /// TCP cannot be as it is wanted.
+    /// TCP cannot be as it is asked for.
     #[error("transport: {0}")]
     Transport(#[from] tcp::ConfigError),
-    /// A node has no way to the root.
-    #[error("network.topology: {0}")]
-    Unreachable(#[from] Unreachable),
 }
 
 impl Plan {
@@ -96,41 +65,27 @@ impl Plan {
     /// # Errors
     /// What [`Scenario::load`] cannot see from the file alone, such as a slotframe too short for its cells.
     pub fn new(scenario: &Scenario) -> Result<Self, PlanError> {
-        let links = scenario.network.links();
-        let routes = scenario.network.routes()?;
-        let mac = match &scenario.mac {
-            scenario::Mac::Tsch(tsch) => MacPlan::Tsch {
-                config: tsch_config(tsch).ok_or(PlanError::Timing)?,
-                cells: tsch.schedule(&routes)?,
-                scenario: tsch.clone(),
-            },
-            scenario::Mac::Xmac(xmac) => MacPlan::XMac { config: xmac.config(), channel: xmac.channel.get() as u8 },
-            scenario::Mac::Beacon(beacon) => MacPlan::Beacon { config: beacon.config(), parents: routes.parents() },
-        };
+        let link_layer = scenario.mac.link_layer();
         let session = &scenario.session;
         let mut clients = scenario.clients();
         clients.sort();
         clients.dedup();
-        let network = network_config(scenario, &routes);
         let plan = Self {
-            links,
-            routes,
-            mac,
-            network,
+            mesh: Arc::clone(scenario.mesh()),
+            mac: link_layer.prepare(scenario.mesh())?,
+            is_acknowledged: link_layer.is_acknowledged(),
+            network: network_config(scenario),
             clients,
             server: match scenario.server.at {
                 ServerAt::Internet => Host::Internet,
                 ServerAt::Node(node) => Host::Node(node),
             },
             ports: Ports { server: session.server_port.get() as u16, client: session.client_port.get() as u16 },
-            start: scenario
-                .client
-                .start_s
-                .map_or(scenario.mac.settling(), |start| Duration::from_micros(start.micros())),
+            start: scenario.client.start_s.map_or(link_layer.settling(), |start| Duration::from_micros(start.micros())),
             start_spread: scenario
                 .client
                 .start_spread_s
-                .map_or(scenario.mac.period(), |span| Duration::from_micros(span.micros())),
+                .map_or(link_layer.period(), |span| Duration::from_micros(span.micros())),
             give_up: Duration::from_micros(session.give_up_s.micros()),
             sessions: [Role::Client, Role::Server].map(|role| session.config(role)),
             transports: session.protocol.is_stream().then(|| scenario.transports()),
@@ -140,17 +95,13 @@ impl Plan {
         for transport in plan.transports.iter().flatten() {
             transport.tcp.validate()?;
         }
-        if let MacPlan::Beacon { config, parents } = &plan.mac {
-            let streams = Streams::new(0);
-            Beacon::new(config.clone(), plan.links(&streams), parents, &streams)?;
-        }
         plan.build_sessions([[0; 32]; 2])?;
         Ok(plan)
     }
 
     /// How many nodes the mesh has, the root included.
     pub fn nodes(&self) -> usize {
-        self.routes.nodes()
+        self.mesh.nodes()
     }
 
     /// The nodes that open a session each.
@@ -158,29 +109,45 @@ impl Plan {
         &self.clients
     }
 
-    /// The link layer.
-    pub(crate) fn mac(&self) -> &MacPlan {
-        &self.mac
+    /// The network of a seed, in which nothing has happened yet: the nodes of the scenario under its link layer, and the
+    /// Internet behind the border router. It knows nothing of sessions; whoever has it may send what they like.
+    ///
+    /// ```
+    /// use slowhand_lab::plan::Plan;
+    /// use slowhand_lab::scenario::Scenario;
+    /// use slowhand_net::address::{Host, NodeId};
+    /// use slowhand_net::clock::Instant;
+    /// use slowhand_net::ip::Endpoint;
+    /// use slowhand_net::network::{Event, Events};
+    ///
+    /// let scenario: Scenario = r#"
+    ///     network = { topology = { kind = "line", hops = 2 } }
+    ///     mac = { kind = "tsch", slotframe = 11 }
+    ///     client = { device = "openmote-cc2538" }
+    ///     session = { stack = "mbedtls", suite = "TLS_PSK_WITH_AES_128_CCM_8" }
+    /// "#
+    /// .parse()?;
+    /// let mut network = Plan::new(&scenario)?.network(1);
+    ///
+    /// let mut events = Events::default();
+    /// let source = Endpoint::new(Host::Node(NodeId(2)).address(), 5683);
+    /// let destination = Endpoint::new(Host::Internet.address(), 5683);
+    /// network.send(Instant::ZERO, source, destination, b"hello", 7, &mut events)?;
+    /// while !events.iter().any(|event| matches!(event, Event::Delivered { datagram: 7, .. })) {
+    ///     let now = network.deadline().expect("the datagram is on its way");
+    ///     network.handle_deadline(now, &mut events, &mut ());
+    /// }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn network(&self, seed: u64) -> Network {
+        let streams = Streams::new(seed);
+        let mac = self.mac.build(&self.mesh, &streams);
+        Network::new(mac, self.mesh.routes().clone(), self.network.clone(), &streams)
     }
 
-    /// Whether the link layer asks for no acknowledgements of data frames.
-    pub(crate) fn is_unacknowledged(&self) -> bool {
-        matches!(&self.mac, MacPlan::XMac { config, .. } if !config.data_ack)
-    }
-
-    /// The links of a world.
-    pub(crate) fn links(&self, streams: &Streams) -> Links {
-        Links::new(self.nodes(), &self.links, streams)
-    }
-
-    /// The routes of every world.
-    pub(crate) fn routes(&self) -> &Routes {
-        &self.routes
-    }
-
-    /// What the network is made of, its link layer apart.
-    pub(crate) fn network(&self) -> &network::Config {
-        &self.network
+    /// True if the link layer acknowledges data frames.
+    pub(crate) fn is_acknowledged(&self) -> bool {
+        self.is_acknowledged
     }
 
     /// Where the server is.
@@ -209,7 +176,7 @@ impl Plan {
     }
 
     /// What carries the session at the client's (0) or the server's (1) end, where that is not datagrams.
-    pub(crate) fn transport(&self, side: usize) -> Option<&Transport> {
+    pub(crate) fn transport(&self, side: usize) -> Option<&TcpEndpoint> {
         self.transports.as_ref().map(|transports| &transports[side])
     }
 
@@ -252,8 +219,8 @@ impl Plan {
     }
 }
 
-fn network_config(scenario: &Scenario, routes: &Routes) -> network::Config {
-    let (lowpan, server) = (&scenario.lowpan, &scenario.server);
+fn network_config(scenario: &Scenario) -> network::Config {
+    let (lowpan, server, routes) = (&scenario.lowpan, &scenario.server, scenario.mesh().routes());
     let depth = (0..routes.nodes()).map(|node| routes.depth(NodeId(node as u16))).max().unwrap_or(0);
     network::Config {
         fragment_loss: Probability::new(lowpan.fragment_loss.get()),
@@ -269,7 +236,7 @@ fn network_config(scenario: &Scenario, routes: &Routes) -> network::Config {
             timeout: Duration::from_micros(lowpan.reassembly_timeout_s.micros()),
             ..Limits::default()
         },
-        fragments: lowpan.fragments(depth, scenario.mac.period()),
+        fragments: lowpan.fragments(depth, scenario.mac.link_layer().period()),
         internet: internet::Config {
             delay: Duration::from_micros(server.internet_delay_ms.micros()),
             jitter: Duration::from_micros(server.internet_jitter_ms.micros()),
@@ -284,16 +251,4 @@ fn in_order(numbers: &[Integer<1, 4_294_967_295>]) -> Vec<u64> {
     let mut numbers: Vec<u64> = numbers.iter().map(|number| number.get().into()).collect();
     numbers.sort();
     numbers
-}
-
-/// The constants of the MAC; none where the timing is missing, which the loader has refused.
-fn tsch_config(mac: &scenario::Tsch) -> Option<tsch::Config> {
-    Some(tsch::Config {
-        timing: mac.slot_timing()?,
-        slotframe: mac.slotframe.get() as u16,
-        hopping: mac.hopping(),
-        max_retries: mac.max_retries.get() as u8,
-        backoff_exponents: (mac.min_be.get() as u8, mac.max_be.get() as u8),
-        queue: mac.queue.get() as usize,
-    })
 }

@@ -71,6 +71,13 @@ pub struct Conversation {
     pub phases: Vec<PhaseReport>,
 }
 
+impl Conversation {
+    /// The records of the handshakes alone.
+    pub(crate) fn handshakes(conversations: Vec<Self>) -> Vec<Record> {
+        conversations.into_iter().map(|conversation| conversation.handshake).collect()
+    }
+}
+
 /// What a phase of a conversation took. The fields have the meaning of those of [`Record`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct PhaseReport {

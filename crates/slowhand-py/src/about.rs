@@ -2,13 +2,13 @@
 
 use serde_json::{Value, json};
 use slowhand_lab::device::{Constant, CurveTimes, Device};
-use slowhand_lab::scenario::{Mac, Network, Scenario, Topology};
+use slowhand_lab::scenario::{Network, Scenario, Topology};
 
 /// The session, the network and the devices of a scenario, and what is assumed about them.
 pub fn about(scenario: &Scenario) -> Value {
     json!({
         "session": session(scenario),
-        "network": format!("{}, {}", topology(&scenario.network), mac(&scenario.mac)),
+        "network": format!("{}, {}", topology(&scenario.network), scenario.mac.describe()),
         "devices": format!("{} to {}", scenario.client.device, scenario.server.device),
         "assumed": {
             &scenario.client.device: assumed(&scenario.client_device),
@@ -41,16 +41,6 @@ fn topology(network: &Network) -> String {
         Topology::Explicit { links } => format!("{} nodes, {} links", network.topology.node_count(), links.len()),
     };
     format!("{shape}, link PDR {}", network.link_pdr.get())
-}
-
-fn mac(mac: &Mac) -> String {
-    match mac {
-        Mac::Tsch(tsch) => format!("TSCH with {} slots of {} ms", tsch.slotframe.get(), tsch.slot_ms.get()),
-        Mac::Xmac(xmac) => format!("X-MAC, a check every {} ms", xmac.check_interval_ms.get()),
-        Mac::Beacon(beacon) => {
-            format!("beacons every {} ms, active for {} ms", beacon.beacon_interval_ms.get(), beacon.cap_ms.get())
-        }
-    }
 }
 
 /// The names of the constants of a device that nobody published.

@@ -21,9 +21,11 @@ use slowhand_net::address::NodeId;
 pub use endpoint::{Client, Server, ServerAt};
 pub use gateway::Gateway;
 pub use lowpan::{Forwarding, LossSpread, Lowpan, Reassembly, Recovery};
-pub use mac::{Beacon, Cell, CellKind, Cells, Downward, Generation, Mac, Scheduling, SlotTiming, Tsch, XMac};
-pub use network::{Channel, Link, MAX_NODE, Network, Topology};
+pub(crate) use mac::PreparedMac;
+pub use mac::{Beacon, Cell, CellKind, Cells, Downward, Generation, Mac, MacError, Scheduling, SlotTiming, Tsch, XMac};
+pub use network::{Channel, Link, MAX_NODE, Mesh, Network, Topology};
 pub use session::{Auth, Session};
+pub(crate) use transport::TcpEndpoint;
 pub use transport::{Preset, Tcp, Transport};
 
 use crate::device::Device;
@@ -55,6 +57,7 @@ pub struct Scenario {
     pub client_device: Arc<Device>,
     /// What the server runs on.
     pub server_device: Arc<Device>,
+    mesh: Arc<Mesh>,
 }
 
 /// A scenario: which network, which devices, which session.
@@ -106,10 +109,13 @@ impl Scenario {
         let Sections { network, mac, lowpan, client, server, session, transport, gateway } = document.deserialize()?;
         let directory = file.parent().unwrap_or(Path::new(""));
         let device = |name: &str, key| validate::device(name, key, directory, &document).map(Arc::new);
+        let (client_device, server_device) =
+            (device(&client.device, "client.device")?, device(&server.device, "server.device")?);
         let scenario = Self {
+            mesh: Arc::new(validate::mesh(&network, &document)?),
             name: file.file_stem().unwrap_or_default().to_string_lossy().into_owned(),
-            client_device: device(&client.device, "client.device")?,
-            server_device: device(&server.device, "server.device")?,
+            client_device,
+            server_device,
             network,
             mac,
             lowpan,
@@ -123,13 +129,18 @@ impl Scenario {
         Ok(scenario)
     }
 
+    /// The links and routes that follow from `network`, as it was when the scenario was loaded.
+    pub fn mesh(&self) -> &Arc<Mesh> {
+        &self.mesh
+    }
+
     /// TCP at the client's and at the server's end.
-    pub(crate) fn transports(&self) -> [crate::plan::Transport; 2] {
+    pub(crate) fn transports(&self) -> [TcpEndpoint; 2] {
         let server = match self.server.at {
             ServerAt::Internet => Preset::Linux,
             ServerAt::Node(_) => Preset::Constrained,
         };
-        [self.transport.client.plan(Preset::Constrained), self.transport.server.plan(server)]
+        [self.transport.client.endpoint(Preset::Constrained), self.transport.server.endpoint(server)]
     }
 
     /// The nodes that open a session each, in ascending order where the scenario does not name them.
@@ -137,10 +148,8 @@ impl Scenario {
         if let Some(nodes) = &self.client.nodes {
             return nodes.iter().map(|node| NodeId(node.get() as u16)).collect();
         }
-        let nodes = (1..self.network.topology.node_count()).map(|node| NodeId(node as u16));
-        let Ok(routes) = self.network.routes() else {
-            return Vec::new();
-        };
+        let routes = self.mesh.routes();
+        let nodes = (1..routes.nodes()).map(|node| NodeId(node as u16));
         let mut is_parent = vec![false; routes.nodes()];
         for parent in nodes.clone().filter_map(|node| routes.parent(node)) {
             is_parent[parent.index()] = true;

@@ -8,7 +8,8 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
 use serde::de::{self, Deserializer, Visitor};
 use slowhand_net::address::NodeId;
-use slowhand_net::radio::link::LinkQuality;
+use slowhand_net::radio::link::{LinkQuality, Links};
+use slowhand_net::random::Streams;
 use slowhand_net::route::{Routes, Unreachable};
 
 use crate::input::{Integer, Probability};
@@ -78,6 +79,13 @@ pub struct Link {
     pub reverse_pdr: Option<Probability>,
 }
 
+/// The links and the routes of a mesh, worked out once when the scenario is loaded.
+#[derive(Clone, Debug)]
+pub struct Mesh {
+    links: Vec<LinkQuality>,
+    routes: Routes,
+}
+
 /// A channel of the 2.4 GHz band, 11 to 26 (IEEE 802.15.4 channel page 0).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Channel(u8);
@@ -119,12 +127,31 @@ impl Network {
         links
     }
 
-    /// The routing tree: each node's way of fewest hops to the root.
+    /// The links, and the routing tree that follows from them: each node takes the path of fewest hops to the root.
     ///
     /// # Errors
-    /// A node without one, which the loader refuses.
-    pub fn routes(&self) -> Result<Routes, Unreachable> {
-        Routes::shortest(self.topology.node_count(), &self.links())
+    /// A node without such a path.
+    pub fn mesh(&self) -> Result<Mesh, Unreachable> {
+        let links = self.links();
+        let routes = Routes::shortest(self.topology.node_count(), &links)?;
+        Ok(Mesh { links, routes })
+    }
+}
+
+impl Mesh {
+    /// How many nodes there are, the root included.
+    pub fn nodes(&self) -> usize {
+        self.routes.nodes()
+    }
+
+    /// The routing tree.
+    pub fn routes(&self) -> &Routes {
+        &self.routes
+    }
+
+    /// The links, each direction with a random stream of its own for its losses.
+    pub fn links(&self, streams: &Streams) -> Links {
+        Links::new(self.nodes(), &self.links, streams)
     }
 }
 

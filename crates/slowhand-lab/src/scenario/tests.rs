@@ -77,7 +77,7 @@ fn a_written_schedule_stands_in_for_the_managed_cells() {
     document.set(&schedule.parse().unwrap()).unwrap();
     let scenario = Scenario::from_document(document, Path::new("scenario.toml"), &[]).unwrap();
     let Mac::Tsch(tsch) = &scenario.mac else { panic!("not TSCH") };
-    let cells = tsch.schedule(&scenario.network.routes().unwrap()).unwrap();
+    let cells = tsch.schedule(scenario.mesh().routes()).unwrap();
     let given = |node: usize| -> Vec<(u16, u8, bool, bool)> {
         let given = cells[node].iter().filter(|cell| cell.handle == 2);
         given.map(|c| (c.slot, c.channel_offset, c.options.transmit, c.options.shared)).collect()

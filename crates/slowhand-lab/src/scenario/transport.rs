@@ -6,7 +6,6 @@ use slowhand_net::clock::Duration;
 use slowhand_net::transport::tcp;
 
 use crate::input::{Integer, PositiveSeconds};
-use crate::plan;
 
 /// TCP (RFC 9293) at both ends, where the session's protocol is a TLS.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
@@ -72,6 +71,14 @@ pub struct Tcp {
     pub waits_while_computing: bool,
 }
 
+/// TCP at one end of a session.
+#[derive(Debug)]
+pub(crate) struct TcpEndpoint {
+    pub(crate) tcp: tcp::Config,
+    /// True if segments and timers wait while the device computes.
+    pub(crate) waits_while_computing: bool,
+}
+
 /// A TCP that is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
@@ -131,8 +138,8 @@ pub type AckDelay = Integer<0, 500>;
 
 impl Tcp {
     /// What a world needs to know, starting from `preset` where the scenario names none.
-    pub(crate) fn plan(&self, preset: Preset) -> plan::Transport {
-        plan::Transport { tcp: self.config(preset), waits_while_computing: self.waits_while_computing }
+    pub(crate) fn endpoint(&self, preset: Preset) -> TcpEndpoint {
+        TcpEndpoint { tcp: self.config(preset), waits_while_computing: self.waits_while_computing }
     }
 
     /// The configuration, starting from `preset` where the scenario names none.

@@ -7,14 +7,14 @@ use slowhand_net::radio::{BufferLevel, DropReason, FrameKind, Observer, RadioInt
 /// An observer that accounts and lets another one see.
 pub(super) struct Meter<'a> {
     ledger: &'a mut Ledger,
-    /// Whether nobody notices when a data frame is lost: the MAC asks for no acknowledgements, and sends none again.
-    unacknowledged: bool,
+    /// True if the link layer acknowledges data frames. If not, no node notices that one is lost.
+    is_acknowledged: bool,
     next: &'a mut dyn Observer,
 }
 
 impl<'a> Meter<'a> {
-    pub(super) fn new(ledger: &'a mut Ledger, unacknowledged: bool, next: &'a mut dyn Observer) -> Self {
-        Self { ledger, unacknowledged, next }
+    pub(super) fn new(ledger: &'a mut Ledger, is_acknowledged: bool, next: &'a mut dyn Observer) -> Self {
+        Self { ledger, is_acknowledged, next }
     }
 }
 
@@ -26,7 +26,7 @@ impl Observer for Meter<'_> {
             FrameKind::Ack => self.ledger.acknowledged(frame.datagram, octets),
             _ => self.ledger.controlled(frame.datagram, octets),
         }
-        if self.unacknowledged && frame.kind == FrameKind::Data && !frame.received && !is_recovered(frame) {
+        if !self.is_acknowledged && frame.kind == FrameKind::Data && !frame.received && !is_recovered(frame) {
             self.ledger.lost(frame.datagram, DropReason::Unnoticed);
         }
         self.next.transmission(frame);

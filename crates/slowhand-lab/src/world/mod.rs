@@ -91,12 +91,12 @@ enum Event {
 
 impl<'a> World<'a> {
     /// A world in which nothing has happened yet.
-    pub(crate) fn new(plan: &'a Plan, seed: u64, network: Network, applications: &Applications<'_>) -> Self {
+    pub(crate) fn new(plan: &'a Plan, seed: u64, applications: &Applications<'_>) -> Self {
         let streams = Streams::new(seed);
         let mut world = Self {
             plan,
             seed,
-            network,
+            network: plan.network(seed),
             events: EventQueue::default(),
             computers: (0..=plan.nodes()).map(|_| Computer::default()).collect(),
             ends: Vec::new(),
@@ -198,7 +198,7 @@ impl<'a> World<'a> {
 
     fn run_network(&mut self, now: Instant, observer: &mut dyn Observer) {
         let mut events = std::mem::take(&mut self.network_events);
-        let mut meter = Meter::new(&mut self.ledger, self.plan.is_unacknowledged(), observer);
+        let mut meter = Meter::new(&mut self.ledger, self.plan.is_acknowledged(), observer);
         self.network.handle_deadline(now, &mut events, &mut meter);
         self.handle_network_events(now, &mut events);
         self.network_events = events;

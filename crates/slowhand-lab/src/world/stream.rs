@@ -6,8 +6,8 @@
 
 use super::end::{End, Work};
 use super::{Event, World, client_end, to_std};
-use crate::plan::Transport;
 use crate::record::Outcome;
+use crate::scenario::TcpEndpoint;
 use slowhand_net::address::Host;
 use slowhand_net::clock::Instant;
 use slowhand_net::ip::{Ecn, Endpoint, TcpPacket};
@@ -33,7 +33,7 @@ pub(super) struct Stream {
 
 impl Stream {
     /// The end `local` of a connection: the client's if it is told its peer, else the server's.
-    pub(super) fn new(transport: &Transport, local: Endpoint, peer: Option<Endpoint>, initial: u32) -> Self {
+    pub(super) fn new(transport: &TcpEndpoint, local: Endpoint, peer: Option<Endpoint>, initial: u32) -> Self {
         let (config, initial) = (&transport.tcp, SeqNumber(initial));
         let connection = match peer {
             Some(peer) => Connection::connect(config, local, peer, initial),

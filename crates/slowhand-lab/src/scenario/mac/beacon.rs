@@ -3,9 +3,13 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use slowhand_net::clock::Duration;
-use slowhand_net::radio::beacon::{self, Config, Superframe};
+use slowhand_net::radio::Mac;
+use slowhand_net::radio::beacon::{self, Config, ConfigError, Superframe};
+use slowhand_net::random::Streams;
 
-use crate::input::{Integer, PositiveMilliseconds};
+use super::{LinkLayer, MacError, PreparedMac};
+use crate::input::{Document, InputError, Integer, PositiveMilliseconds};
+use crate::scenario::network::Mesh;
 
 /// Beacon-enabled IEEE 802.15.4: each coordinator opens a contention access period with a beacon, and its children
 /// contend in it for the channel.
@@ -71,13 +75,79 @@ impl Default for Beacon {
     }
 }
 
+impl LinkLayer for Beacon {
+    /// Checks that the cluster tree and its active periods fit into the beacon interval.
+    fn check(&self, mesh: &Mesh, document: &Document) -> Result<(), InputError> {
+        let Err(error) = build(self.config(), mesh, &Streams::new(0)) else { return Ok(()) };
+        let (interval, cap) = (self.beacon_interval_ms.get(), self.cap_ms.get());
+        let (key, found, allowed) = match error {
+            ConfigError::BackoffExponents { min, max } => {
+                ("mac.min_be", min.to_string(), format!("at most mac.max_be, {max}"))
+            }
+            ConfigError::ActivePeriodTooShort { shortest, .. } => {
+                let least = shortest.as_micros() as f64 / 1e3;
+                (
+                    "mac.cap_ms",
+                    cap.to_string(),
+                    format!("at least {least}: the longest beacon, frame and acknowledgement"),
+                )
+            }
+            ConfigError::ActivePeriodTooLong { .. } => {
+                ("mac.cap_ms", cap.to_string(), format!("at most mac.beacon_interval_ms, {interval}"))
+            }
+            ConfigError::NobodyListens => {
+                let allowed = "\"direct\" with mac.rx_on_when_idle = true, or \"indirect\"".to_owned();
+                ("mac.downward", "\"direct\" to children that do not listen".to_owned(), allowed)
+            }
+            ConfigError::NoRoom { coordinator, room } => {
+                let found = format!(
+                    "{interval}, in which {room} active periods of {cap} ms fit and coordinator {coordinator} has none"
+                );
+                let allowed =
+                    "an interval with one active period for each coordinator that others hear, or a shorter mac.cap_ms";
+                ("mac.beacon_interval_ms", found, allowed.to_owned())
+            }
+            other => ("mac", "a cluster tree that cannot be".to_owned(), other.to_string()),
+        };
+        Err(document.blame(key, found, allowed))
+    }
+
+    fn period(&self) -> Duration {
+        Duration::from_micros(self.beacon_interval_ms.micros())
+    }
+
+    fn describe(&self) -> String {
+        format!("beacons every {} ms, active for {} ms", self.beacon_interval_ms.get(), self.cap_ms.get())
+    }
+
+    fn prepare(&self, mesh: &Mesh) -> Result<Box<dyn PreparedMac>, MacError> {
+        let config = self.config();
+        build(config.clone(), mesh, &Streams::new(0)).map_err(|error| MacError::new("mac", error))?;
+        Ok(Box::new(Prepared { config }))
+    }
+}
+
+/// A beacon-enabled network of which only the randomness is missing.
+#[derive(Debug)]
+struct Prepared {
+    config: Config,
+}
+
+impl PreparedMac for Prepared {
+    fn build(&self, mesh: &Mesh, streams: &Streams) -> Box<dyn Mac> {
+        // `prepare` has built a network of the same tree and constants. The seed changes nothing in that.
+        Box::new(build(self.config.clone(), mesh, streams).expect("a checked cluster tree"))
+    }
+}
+
+fn build(config: Config, mesh: &Mesh, streams: &Streams) -> Result<beacon::Beacon, ConfigError> {
+    beacon::Beacon::new(config, mesh.links(streams), &mesh.routes().parents(), streams)
+}
+
 impl Beacon {
     /// The constants of the link layer.
-    pub fn config(&self) -> Config {
-        let superframe = Superframe {
-            interval: Duration::from_micros(self.beacon_interval_ms.micros()),
-            cap: Duration::from_micros(self.cap_ms.micros()),
-        };
+    fn config(&self) -> Config {
+        let superframe = Superframe { interval: self.period(), cap: Duration::from_micros(self.cap_ms.micros()) };
         Config {
             channel: self.channel.get() as u8,
             backoff_exponents: (self.min_be.get() as u8, self.max_be.get() as u8),

@@ -8,9 +8,16 @@ pub use beacon::{Beacon, Downward};
 pub use tsch::{Cell, CellKind, Cells, Scheduling, SlotTiming, Tsch};
 pub use xmac::{Generation, XMac};
 
+use std::error::Error;
+use std::fmt::Debug;
+
 use schemars::JsonSchema;
 use serde::Deserialize;
 use slowhand_net::clock::Duration;
+use slowhand_net::random::Streams;
+
+use super::network::Mesh;
+use crate::input::{Document, InputError};
 
 /// The link layer; `kind` says which.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
@@ -26,24 +33,70 @@ pub enum Mac {
 }
 
 impl Mac {
-    /// How long the network runs before the first client may begin, unless the scenario says: long enough for nodes that
-    /// negotiate their cells to have some (MSF's first requests come within 10 s), else no time.
-    pub fn settling(&self) -> Duration {
+    /// The kind that it is. Nothing else asks which one.
+    pub(crate) fn link_layer(&self) -> &dyn LinkLayer {
         match self {
-            Self::Tsch(tsch) if tsch.scheduling != Scheduling::Static => Duration::from_secs(60),
-            _ => Duration::ZERO,
+            Self::Tsch(tsch) => tsch,
+            Self::Xmac(xmac) => xmac,
+            Self::Beacon(beacon) => beacon,
         }
     }
 
-    /// After how long the link layer's timing repeats: the slotframe, the check interval or the beacon interval.
-    pub fn period(&self) -> Duration {
-        match self {
-            Self::Tsch(tsch) => {
-                let slot = Duration::from_micros((tsch.slot_ms.get() * 1e3).round() as u64);
-                slot * u64::from(tsch.slotframe.get())
-            }
-            Self::Xmac(xmac) => Duration::from_micros(xmac.check_interval_ms.micros()),
-            Self::Beacon(beacon) => Duration::from_micros(beacon.beacon_interval_ms.micros()),
-        }
+    /// The link layer in a few words, for the end of a report.
+    pub fn describe(&self) -> String {
+        self.link_layer().describe()
+    }
+}
+
+/// What every kind of link layer does for a scenario.
+pub(crate) trait LinkLayer {
+    /// Checks whether the keys go together, and with the mesh.
+    ///
+    /// # Errors
+    /// The key that has to change.
+    fn check(&self, mesh: &Mesh, document: &Document) -> Result<(), InputError>;
+
+    /// After how long the timing repeats: the slotframe, the check interval or the beacon interval.
+    fn period(&self) -> Duration;
+
+    /// How long the network runs before the first client starts, unless the scenario says: the nodes may have to
+    /// negotiate cells first.
+    fn settling(&self) -> Duration {
+        Duration::ZERO
+    }
+
+    /// True if data frames are acknowledged. If not, no node notices that one is lost.
+    fn is_acknowledged(&self) -> bool {
+        true
+    }
+
+    /// The link layer in a few words.
+    fn describe(&self) -> String;
+
+    /// Works out what is the same in the worlds of all seeds.
+    ///
+    /// # Errors
+    /// What [`check`](Self::check) refuses.
+    fn prepare(&self, mesh: &Mesh) -> Result<Box<dyn PreparedMac>, MacError>;
+}
+
+/// A link layer of which only the randomness is missing.
+pub(crate) trait PreparedMac: Debug + Send + Sync {
+    /// The medium access control of one world.
+    fn build(&self, mesh: &Mesh, streams: &Streams) -> Box<dyn slowhand_net::radio::Mac>;
+}
+
+/// A link layer that cannot be prepared.
+#[derive(Debug, thiserror::Error)]
+#[error("{key}: {reason}")]
+pub struct MacError {
+    key: &'static str,
+    reason: Box<dyn Error + Send + Sync>,
+}
+
+impl MacError {
+    /// `key` has to change, because of `reason`.
+    fn new(key: &'static str, reason: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        Self { key, reason: reason.into() }
     }
 }

@@ -4,6 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use slowhand_net::address::NodeId;
 use slowhand_net::clock::Duration;
+use slowhand_net::radio::Mac;
+use slowhand_net::radio::tsch;
 use slowhand_net::radio::tsch::hopping::DEFAULT_SEQUENCE;
 use slowhand_net::radio::tsch::layout::{Crowded, Layout};
 use slowhand_net::radio::tsch::schedule::{self, CellOptions, handle};
@@ -12,8 +14,9 @@ use slowhand_net::radio::tsch::timing::Timing;
 use slowhand_net::random::Streams;
 use slowhand_net::route::Routes;
 
-use crate::input::{Integer, Positive};
-use crate::scenario::network::MAX_NODE;
+use super::{LinkLayer, MacError, PreparedMac};
+use crate::input::{Document, InputError, Integer, Positive};
+use crate::scenario::network::{MAX_NODE, Mesh};
 
 /// Time-slotted channel hopping with a given schedule.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
@@ -155,7 +158,7 @@ impl Tsch {
     /// When within a slot what happens. `None` for a slot of neither 10 nor 20 ms without a `timing`, which the
     /// loader refuses.
     pub fn slot_timing(&self) -> Option<Timing> {
-        let slot = Duration::from_micros((self.slot_ms.get() * 1e3).round() as u64);
+        let slot = self.slot();
         let given = |timing: SlotTiming| Timing {
             slot,
             transmit_offset: micros(timing.tx_offset_us),
@@ -167,21 +170,14 @@ impl Tsch {
         self.timing.map(given).or(template)
     }
 
+    fn slot(&self) -> Duration {
+        Duration::from_micros((self.slot_ms.get() * 1e3).round() as u64)
+    }
+
     /// How many managed cells each node and its parent begin with.
     fn managed(&self) -> u16 {
         let unless_given = if self.scheduling == Scheduling::Static && self.schedule.is_empty() { 2 } else { 0 };
         self.cells.managed.map_or(unless_given, |cells| cells.get() as u16)
-    }
-
-    /// Who changes the schedule while the network runs; none where it is static.
-    pub fn function(&self, routes: &Routes, streams: &Streams) -> Option<Box<dyn SchedulingFunction>> {
-        let msf = || Box::new(Msf::new(msf::Config::default(), routes, streams));
-        match self.scheduling {
-            Scheduling::Static => None,
-            Scheduling::Msf => Some(msf()),
-            Scheduling::Pid => Some(Box::new(Pid::new(pid::Config::default(), routes, streams))),
-            Scheduling::Tunnel => Some(Box::new(Tunnel::new(self.tunnel_cells.get() as u8, routes, msf()))),
-        }
     }
 
     /// The channels in hopping order.
@@ -234,6 +230,200 @@ impl Cell {
     pub fn receiver(&self) -> NodeId {
         NodeId(self.to.get() as u16)
     }
+}
+
+impl LinkLayer for Tsch {
+    fn check(&self, mesh: &Mesh, document: &Document) -> Result<(), InputError> {
+        check_slot(self, document)?;
+        check_cells(self, mesh.routes(), document)?;
+        check_schedule(self, mesh.routes(), document)
+    }
+
+    fn period(&self) -> Duration {
+        self.slot() * u64::from(self.slotframe.get())
+    }
+
+    /// Long enough for MSF to have cells: its first requests come within 10 s.
+    fn settling(&self) -> Duration {
+        match self.scheduling {
+            Scheduling::Static => Duration::ZERO,
+            Scheduling::Msf | Scheduling::Pid | Scheduling::Tunnel => Duration::from_secs(60),
+        }
+    }
+
+    fn describe(&self) -> String {
+        format!("TSCH with {} slots of {} ms", self.slotframe.get(), self.slot_ms.get())
+    }
+
+    fn prepare(&self, mesh: &Mesh) -> Result<Box<dyn PreparedMac>, MacError> {
+        let missing = || MacError::new("mac.timing", "missing, allowed: a table, or mac.slot_ms of 10 or 20");
+        let config = tsch::Config {
+            timing: self.slot_timing().ok_or_else(missing)?,
+            slotframe: self.slotframe.get() as u16,
+            hopping: self.hopping(),
+            max_retries: self.max_retries.get() as u8,
+            backoff_exponents: (self.min_be.get() as u8, self.max_be.get() as u8),
+            queue: self.queue.get() as usize,
+        };
+        let cells = self.schedule(mesh.routes()).map_err(|crowded| MacError::new("mac.slotframe", crowded))?;
+        let (scheduling, tunnel_cells) = (self.scheduling, self.tunnel_cells.get() as u8);
+        Ok(Box::new(Prepared { config, cells, scheduling, tunnel_cells }))
+    }
+}
+
+/// A TSCH network of which only the randomness is missing.
+#[derive(Debug)]
+struct Prepared {
+    config: tsch::Config,
+    /// By node.
+    cells: Vec<Vec<schedule::Cell>>,
+    scheduling: Scheduling,
+    tunnel_cells: u8,
+}
+
+impl PreparedMac for Prepared {
+    fn build(&self, mesh: &Mesh, streams: &Streams) -> Box<dyn Mac> {
+        let (config, links, cells) = (self.config.clone(), mesh.links(streams), self.cells.clone());
+        Box::new(match self.function(mesh.routes(), streams) {
+            Some(function) => tsch::Tsch::with_function(config, links, cells, function, streams),
+            None => tsch::Tsch::new(config, links, cells, streams),
+        })
+    }
+}
+
+impl Prepared {
+    /// The scheduling function that changes the schedule while the network runs. None if the schedule is static.
+    fn function(&self, routes: &Routes, streams: &Streams) -> Option<Box<dyn SchedulingFunction>> {
+        let msf = || Box::new(Msf::new(msf::Config::default(), routes, streams));
+        match self.scheduling {
+            Scheduling::Static => None,
+            Scheduling::Msf => Some(msf()),
+            Scheduling::Pid => Some(Box::new(Pid::new(pid::Config::default(), routes, streams))),
+            Scheduling::Tunnel => Some(Box::new(Tunnel::new(self.tunnel_cells, routes, msf()))),
+        }
+    }
+}
+
+/// Checks that a slot is long enough for what happens in it.
+fn check_slot(tsch: &Tsch, document: &Document) -> Result<(), InputError> {
+    let found = |number: f64| format!("{number}");
+    let Some(timing) = tsch.slot_timing() else {
+        let allowed = "10 or 20 (OpenWSN's slots), or another length together with mac.timing";
+        return Err(document.blame("mac.slot_ms", found(tsch.slot_ms.get()), allowed));
+    };
+    let shortest = timing.shortest_slot();
+    if timing.slot < shortest {
+        let millis = shortest.as_micros() as f64 / 1e3;
+        let allowed =
+            format!("at least {millis}: the frame's offset, 127 octets, the acknowledgement's delay and itself");
+        return Err(document.blame("mac.slot_ms", found(tsch.slot_ms.get()), allowed));
+    }
+    if timing.guard > timing.transmit_offset {
+        let allowed = format!("at most mac.timing.tx_offset_us, {}", timing.transmit_offset.as_micros());
+        return Err(document.blame("mac.timing.long_guard_us", timing.guard.as_micros().to_string(), allowed));
+    }
+    if timing.ack_guard > timing.ack_delay {
+        let allowed = format!("at most mac.timing.tx_ack_delay_us, {}", timing.ack_delay.as_micros());
+        return Err(document.blame("mac.timing.short_guard_us", timing.ack_guard.as_micros().to_string(), allowed));
+    }
+    if tsch.min_be > tsch.max_be {
+        let allowed = format!("at most mac.max_be, {}", tsch.max_be.get());
+        return Err(document.blame("mac.min_be", tsch.min_be.get().to_string(), allowed));
+    }
+    if tsch.hopping_sequence.as_ref().is_some_and(Vec::is_empty) {
+        return Err(document.blame("mac.hopping_sequence", "no channel", "at least one channel from 11 to 26"));
+    }
+    Ok(())
+}
+
+/// Checks that the cells have room in the slotframe, and that each one is between a node and its parent.
+fn check_cells(tsch: &Tsch, routes: &Routes, document: &Document) -> Result<(), InputError> {
+    let slotframe = tsch.slotframe.get();
+    if tsch.autonomous && slotframe < 2 {
+        let allowed = "at least 2: autonomous cells lie behind slot 0 (or mac.autonomous = false)";
+        return Err(document.blame("mac.slotframe", slotframe.to_string(), allowed));
+    }
+    if tsch.cells.shared.get() > slotframe {
+        let allowed = format!("at most mac.slotframe, {slotframe}");
+        return Err(document.blame("mac.cells.shared", tsch.cells.shared.get().to_string(), allowed));
+    }
+    if !tsch.schedule.is_empty() && document.has("mac.cells.managed") {
+        let allowed = "mac.cells.managed or mac.schedule, not both";
+        return Err(document.blame("mac.schedule", "a schedule beside mac.cells.managed", allowed));
+    }
+    for (index, cell) in tsch.schedule.iter().enumerate() {
+        let key = |name: &str| format!("mac.schedule[{index}].{name}");
+        let slot = cell.slot.get();
+        if slot >= slotframe {
+            let allowed = format!("a slot of the slotframe, 0 to {}", slotframe - 1);
+            return Err(document.blame(&key("slot"), slot.to_string(), allowed));
+        }
+        if slot < tsch.cells.shared.get() {
+            let found = format!("{slot}, which is one of the cells.shared = {} shared slots", tsch.cells.shared.get());
+            let allowed = format!("{} to {}", tsch.cells.shared.get(), slotframe - 1);
+            return Err(document.blame(&key("slot"), found, allowed));
+        }
+        for (name, node) in [("from", cell.sender()), ("to", cell.receiver())] {
+            if node.index() >= routes.nodes() {
+                let allowed = format!("a node of the network, 0 to {}", routes.nodes() - 1);
+                return Err(document.blame(&key(name), node.to_string(), allowed));
+            }
+        }
+        if routes.parent(cell.sender()) != Some(cell.receiver())
+            && routes.parent(cell.receiver()) != Some(cell.sender())
+        {
+            let found = format!("a cell from node {} to node {}", cell.sender(), cell.receiver());
+            return Err(document.blame(
+                &key("to"),
+                found,
+                "a cell between a node and its parent: nothing else is sent",
+            ));
+        }
+    }
+    check_dedicated_cells(tsch, document)
+}
+
+/// Checks that no node has two dedicated cells in one slot.
+fn check_dedicated_cells(tsch: &Tsch, document: &Document) -> Result<(), InputError> {
+    let busy = |cell: &Cell| [cell.sender(), cell.receiver()];
+    for (index, cell) in tsch.schedule.iter().enumerate() {
+        let clash = tsch.schedule[..index].iter().position(|other| {
+            let shared = cell.kind == CellKind::Shared && other.kind == CellKind::Shared;
+            other.slot == cell.slot && !shared && busy(other).iter().any(|node| busy(cell).contains(node))
+        });
+        if let Some(other) = clash {
+            let found = format!("slot {}, in which schedule[{other}] has the same node busy", cell.slot.get());
+            let key = format!("mac.schedule[{index}].slot");
+            return Err(document.blame(&key, found, "one dedicated cell of a node in a slot"));
+        }
+    }
+    Ok(())
+}
+
+/// Checks that each node can send to its parent and its children.
+fn check_schedule(tsch: &Tsch, routes: &Routes, document: &Document) -> Result<(), InputError> {
+    let slotframe = tsch.slotframe.get();
+    let cells = tsch.schedule(routes).map_err(|crowded| {
+        let found = format!(
+            "{slotframe}, with no slot left for managed cell {} between node {} and its parent {}",
+            crowded.cell, crowded.node, crowded.parent
+        );
+        document.blame("mac.slotframe", found, "a slotframe with room for all cells, or fewer mac.cells")
+    })?;
+    let schedules: Vec<schedule::Schedule> =
+        cells.into_iter().map(|cells| schedule::Schedule::new(slotframe as u16, cells)).collect();
+    for child in (1..routes.nodes()).map(|node| NodeId(node as u16)) {
+        let Some(parent) = routes.parent(child) else { continue };
+        for (from, to) in [(child, parent), (parent, child)] {
+            if schedules[from.index()].cells_to(to).is_empty() {
+                let found = format!("no cell in which node {from} can send to node {to}");
+                let allowed = "shared or autonomous cells, at least 2 managed ones, or a schedule with a cell each way";
+                let key = if tsch.schedule.is_empty() { "mac.cells" } else { "mac.schedule" };
+                return Err(document.blame(key, found, allowed));
+            }
+        }
+    }
+    Ok(())
 }
 
 fn micros<const MIN: u32, const MAX: u32>(number: Integer<MIN, MAX>) -> Duration {

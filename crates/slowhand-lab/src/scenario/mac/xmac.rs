@@ -3,9 +3,13 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use slowhand_net::clock::Duration;
-use slowhand_net::radio::xmac::{Config, Retry};
+use slowhand_net::radio::Mac;
+use slowhand_net::radio::xmac::{self, Config, Retry};
+use slowhand_net::random::Streams;
 
-use crate::input::{Integer, PositiveMilliseconds};
+use super::{LinkLayer, MacError, PreparedMac};
+use crate::input::{Document, InputError, Integer, PositiveMilliseconds};
+use crate::scenario::network::Mesh;
 
 /// Preamble sampling: a node wakes up once in every check interval, and who has a frame for it strobes until it does.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
@@ -65,10 +69,51 @@ impl Default for XMac {
     }
 }
 
+impl LinkLayer for XMac {
+    /// Checks that the radio is off at all between two checks.
+    fn check(&self, _mesh: &Mesh, document: &Document) -> Result<(), InputError> {
+        let awake = self.config().awake;
+        if self.period() <= awake {
+            let allowed = format!("more than {} (how long a node is awake then)", awake.as_micros() as f64 / 1e3);
+            return Err(document.blame("mac.check_interval_ms", self.check_interval_ms.get().to_string(), allowed));
+        }
+        Ok(())
+    }
+
+    fn period(&self) -> Duration {
+        Duration::from_micros(self.check_interval_ms.micros())
+    }
+
+    fn is_acknowledged(&self) -> bool {
+        self.data_ack
+    }
+
+    fn describe(&self) -> String {
+        format!("X-MAC, a check every {} ms", self.check_interval_ms.get())
+    }
+
+    fn prepare(&self, _mesh: &Mesh) -> Result<Box<dyn PreparedMac>, MacError> {
+        Ok(Box::new(Prepared { config: self.config(), channel: self.channel.get() as u8 }))
+    }
+}
+
+/// An X-MAC network of which only the randomness is missing.
+#[derive(Debug)]
+struct Prepared {
+    config: Config,
+    channel: u8,
+}
+
+impl PreparedMac for Prepared {
+    fn build(&self, mesh: &Mesh, streams: &Streams) -> Box<dyn Mac> {
+        Box::new(xmac::XMac::new(self.config.clone(), self.channel, mesh.links(streams), streams))
+    }
+}
+
 impl XMac {
     /// The constants of the link layer.
-    pub fn config(&self) -> Config {
-        let check_interval = Duration::from_micros(self.check_interval_ms.micros());
+    fn config(&self) -> Config {
+        let check_interval = self.period();
         let config = match self.model {
             Generation::Cxmac => Config::cxmac(check_interval),
             Generation::Xmac2010 => Config::xmac_2010(check_interval),
