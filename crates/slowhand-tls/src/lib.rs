@@ -62,7 +62,8 @@
 //!
 //! [`SessionConfig`] says what a session is to be and [`SessionConfig::validate`] whether the library can do it;
 //! [`stacks`] lists the libraries; [`build`] makes a [`Session`], [`build_pair`] both ends of one that may resume another.
-//! [`memory`] joins two sessions without a network, the baseline for everything else; [`credentials`] are the public test keys, and issue certificates of other lengths.
+//! [`memory`] joins two sessions without a network, the baseline for everything else; [`credentials`] are the public test
+//! keys, and issue certificates of other lengths.
 //! All `unsafe` code is in the device and in the adapter of each library.
 
 mod config;
