@@ -47,7 +47,7 @@ mod tests {
         assert!(set.contains(&(10..25)) && set.contains(&(60..60)));
         assert!(!set.contains(&(7..11)) && !set.contains(&(24..26)) && !set.contains(&(40..41)));
         set.insert(0..100);
-        assert_eq!(set.ranges, [0..100]);
+        assert_eq!(set, RangeSet { ranges: vec![Range { start: 0, end: 100 }] });
     }
 
     proptest! {
