@@ -47,7 +47,8 @@ impl Capabilities {
             (self.tls.connection_id, "connection_id"),
         ]
         .into_iter()
-        .filter_map(|(can, feature)| can.then(|| feature.to_owned()))
+        .filter(|(can, _)| *can)
+        .map(|(_, feature)| feature.to_owned())
         .collect()
     }
 

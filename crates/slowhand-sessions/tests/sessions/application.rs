@@ -170,7 +170,7 @@ fn the_device_computes_before_it_sends() {
         assert_eq!(client.busy_until(), later, "{stack}");
         let transmit = client.poll_transmit().unwrap();
         assert_eq!(transmit.at, later, "{stack}");
-        server.handle_input(NOW, &transmit.bytes.to_vec());
+        server.handle_input(NOW, transmit.bytes);
         let received = server.poll_received().unwrap();
         assert_eq!((received.at, received.bytes), (later, &[1; 40][..]), "{stack}");
         let mut operations = Vec::new();

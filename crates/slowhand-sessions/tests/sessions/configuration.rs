@@ -197,3 +197,31 @@ fn without_a_suite_it_is_the_best_of_the_library() {
         assert_eq!(best_common_suite(stacks, protocol, credential), suite, "{stacks:?}");
     }
 }
+
+#[test]
+fn the_words_of_a_library_follow_from_what_it_can_do() {
+    let words = |stack: Stack| stack.capabilities().features().join("; ");
+    let keys = "secp192r1; secp256r1; RSA-1024, RSA-2048 and RSA-3072; server or mutual authentication";
+    let datagrams = "cookie on or off; mtu; first and maximum timeout";
+    assert_eq!(
+        words(Stack::Mbedtls),
+        format!(
+            "{keys}; {datagrams}; connection_id; max_fragment_length; resumption by identifier (1.2) or ticket; \
+             application data"
+        )
+    );
+    assert_eq!(
+        words(Stack::Openssl),
+        format!("{keys}; {datagrams}; max_fragment_length; application data; one write per flight")
+    );
+    assert_eq!(
+        words(Stack::Rustls),
+        "secp256r1; server or mutual authentication; resumption by identifier (1.2) or ticket (1.3); application data; \
+         one write per flight"
+    );
+    assert_eq!(
+        words(Stack::Tinydtls),
+        "secp256r1; server or mutual authentication; first timeout; application data; one datagram and one timer per \
+         message"
+    );
+}
