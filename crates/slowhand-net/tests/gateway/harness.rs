@@ -3,6 +3,7 @@
 use slowhand_net::address::{Host, NodeId};
 use slowhand_net::clock::{Duration, Instant};
 use slowhand_net::ip::{Endpoint, TcpPacket};
+use slowhand_net::lowpan::reassembly::Limits;
 use slowhand_net::network::{self, Event, Events, LossSpread, Network, gateway, internet};
 use slowhand_net::radio::link::{LinkQuality, Links};
 use slowhand_net::radio::tsch::schedule::{Cell, CellOptions, handle};
@@ -80,6 +81,8 @@ impl Setting {
             loss_spread: self.loss_spread,
             internet: self.internet.clone(),
             gateway: self.gateway.clone(),
+            // More than the default of two: a flight sent again meets a full queue here, not a full reassembly.
+            reassembly: Limits { buffers: 4, ..Limits::default() },
             ..Default::default()
         };
         Network::new(mac, Routes::shortest(nodes.into(), &links).unwrap(), config, &streams)
