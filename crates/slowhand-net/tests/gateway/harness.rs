@@ -9,6 +9,7 @@ use slowhand_net::link::{LinkQuality, Links};
 use slowhand_net::network::gateway::GatewayConfig;
 use slowhand_net::network::internet::InternetConfig;
 use slowhand_net::network::{Event, Events, LossSpread, Network, NetworkConfig};
+use slowhand_net::lowpan::reassembly::Limits;
 use slowhand_net::radio::tsch::schedule::{Cell, CellOptions, handle};
 use slowhand_net::radio::tsch::timing::Timing;
 use slowhand_net::radio::tsch::{self, Tsch};
@@ -83,6 +84,8 @@ impl Setting {
             loss_spread: self.loss_spread,
             internet: self.internet.clone(),
             gateway: self.gateway.clone(),
+            // More than the default of two: a flight sent again meets a full queue here, not a full reassembly.
+            reassembly: Limits { buffers: 4, ..Limits::default() },
             ..Default::default()
         };
         Network::new(Box::new(mac), Routes::shortest(nodes.into(), &links).unwrap(), config, &streams)
