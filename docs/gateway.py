@@ -5,7 +5,6 @@ Run it when results have changed: .venv/bin/python docs/gateway.py. It takes som
 
 from __future__ import annotations
 
-import statistics
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,7 +13,7 @@ from typing import Any
 
 from slowhand import Run, Scenario, plot
 from slowhand.api import Setting
-from slowhand.estimate import Estimate
+from slowhand.estimate import Estimate, median
 
 ROOT = Path(__file__).resolve().parent.parent
 SCENARIO = ROOT / "scenarios" / "gateway.toml"
@@ -73,10 +72,11 @@ def measure(variant: str, hops: int, condition: str, count: int = COUNT) -> Meas
     columns: Mapping[str, Any] = run.finish().columns()
     done = [i for i, outcome in enumerate(columns["outcome"]) if outcome == "completed"]
     kept = {name: [columns[name][i] for i in done] for name in COLUMNS.values() if name in columns}
-    values = {name: Estimate.of(numbers) for name, numbers in kept.items()}
+    worlds = [columns["seed"][i] for i in done]
+    values = {name: Estimate.of(numbers, worlds) for name, numbers in kept.items()}
     values["completed"] = Estimate(100 * len(done) / count)
-    values["median"] = Estimate(statistics.median(kept["duration_s"]))
-    return Measured(values, frozenset(columns["seed"][i] for i in done))
+    values["median"] = Estimate(median(kept["duration_s"]))
+    return Measured(values, frozenset(worlds))
 
 
 def main(folder: Path) -> None:

@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ import pytest
 import slowhand
 from conftest import COMMAND, QUICKSTART, ROOT, Cli, the_message
 
-COMMANDS = ["run", "stacks", "schema", "capacity", "papers"]
+COMMANDS = ["run", "stacks", "scenarios", "devices", "schema", "capacity", "papers"]
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -29,12 +30,15 @@ def test_help_lists_the_commands_there_are(cli: Cli) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["run"], "SCENARIO.toml"),
+        (["run"], "SCENARIO"),
         (["run", QUICKSTART, "--count", "0"], "--count"),
         (["run", QUICKSTART, "--seed", "-1"], "--seed"),
         (["run", QUICKSTART, "--threads", "none"], "--threads"),
         (["run", QUICKSTART, "--no-such-option"], "--no-such-option"),
         (["walk"], "walk"),
+        (["run", "quickstrat"], "scenario: found 'quickstrat', allowed: the path of a .toml file"),
+        (["scenarios", "quickstrat"], "scenario: found 'quickstrat', allowed: beacon, gateway"),
+        (["devices", "toaster"], "device: found 'toaster', allowed: greennet, linux-host"),
     ],
 )
 def test_wrong_arguments_get_one_message(cli: Cli, arguments: list[str], said: str) -> None:
@@ -104,6 +108,51 @@ def test_stacks_say_what_each_library_can_do(cli: Cli) -> None:
     assert "tinydtls" in versions
     table = cli("stacks").stdout
     assert all(stack["name"] in table for stack in stacks)
+
+
+@pytest.mark.parametrize("kind", ["scenario", "device"])
+def test_what_is_bundled_is_listed_and_printed_as_it_is(cli: Cli, kind: str) -> None:
+    listed = json.loads(cli(f"{kind}s", "--json").stdout)
+    files = {file.stem: file for file in (ROOT / f"{kind}s").iterdir()}
+    assert [entry[kind] for entry in listed] == sorted(files)
+    table = cli(f"{kind}s").stdout
+    for entry in listed:
+        name, file = entry[kind], files[entry[kind]]
+        assert name in table
+        assert Path(entry["file"]) == file
+        assert cli(f"{kind}s", name).stdout == file.read_text()
+        assert json.loads(cli(f"{kind}s", name, "--json").stdout) == tomllib.loads(file.read_text())
+
+
+def test_what_a_bundled_file_is_stands_in_its_first_lines(cli: Cli) -> None:
+    about = {
+        entry[kind]: entry["introduction"]
+        for kind in ("scenario", "device")
+        for entry in json.loads(cli(f"{kind}s", "--json").stdout)
+    }
+    assert about["linux-host"] == "Linux host, x86-64"
+    assert about["power-cut"] == (
+        "A power cut ends: all thousand leaves of a tree of 1,111 nodes open a session within the "
+        "same minute."
+    )
+
+
+def test_every_bundled_scenario_can_be_run_by_its_name() -> None:
+    for file in (ROOT / "scenarios").iterdir():
+        assert slowhand.Scenario(file.stem).about() == slowhand.Scenario(file).about()
+
+
+def test_every_bundled_device_is_known_by_its_name() -> None:
+    for file in (ROOT / "devices").iterdir():
+        slowhand.Scenario(QUICKSTART, {"client.device": file.stem})
+
+
+def test_a_file_with_the_name_of_a_bundled_scenario_is_read_by_its_path(
+    cli: Cli, tmp_path: Path
+) -> None:
+    (tmp_path / "quickstart").write_text("nonsense = 1\n")
+    assert "./quickstart:1: nonsense" in the_message(cli("run", "./quickstart", code=2))
+    cli("run", "quickstart", "--count", "1")
 
 
 def test_the_schema_knows_the_keys_of_a_scenario(cli: Cli) -> None:

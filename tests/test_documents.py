@@ -1,13 +1,32 @@
-"""What the documents show is what comes out."""
+"""What the documents show is what comes out, and what they point to exists."""
 
 import re
 import subprocess
 import sys
+from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from conftest import ROOT
+
+MADE = {".git", ".pytest_cache", ".state", ".venv", "out", "target"}
+"""Folders of a clone that are not part of the project."""
+
+DOCUMENTS = sorted(
+    file.relative_to(ROOT)
+    for entry in ROOT.iterdir()
+    if entry.name not in MADE
+    for file in ([entry] if entry.is_file() else entry.rglob("*.md"))
+    if file.suffix == ".md"
+)
+
+FENCED = re.compile(r"^(```|~~~).*?^\1", re.MULTILINE | re.DOTALL)
+CODE_SPAN = re.compile(r"`([^`\n]+)`")
+LINK = re.compile(r"\]\(\s*<?([^)\s>]+)>?[^)]*\)|^\[[^\]]+\]:\s*(\S+)", re.MULTILINE)
+HEADING = re.compile(r"^#+ +(.+?) *#*$", re.MULTILINE)
+EXTERNAL = re.compile(r"[a-z]+:")
 
 
 @pytest.mark.parametrize("document", ["README.md", "docs/quickstart.svg"])
@@ -17,6 +36,76 @@ def test_the_quickstart_in_the_documents_is_what_it_prints(document: str, tmp_pa
     written = without_wall_time((ROOT / document).read_text())
     now = without_wall_time((tmp_path / document).read_text())
     assert written == now, "run: .venv/bin/python docs/quickstart.py"
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=str)
+def test_what_a_document_points_to_exists(document: Path) -> None:
+    assert list(broken(ROOT / document, ROOT)) == []
+
+
+def test_a_broken_link_is_found(tmp_path: Path) -> None:
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "there.md").write_text("# One `thing`, said\n\n## Twice\n\n## Twice\n")
+    document = tmp_path / "docs" / "a.md"
+    document.write_text(
+        "# Here\n"
+        "[a](../there.md) [b](../there.md#one-thing-said) [c](#here) [d](https://example.org/#x)\n"
+        "[e](../there.md#twice-1) ![f](missing.png) [g](../there.md#twice-2) [h](#gone)\n"
+        '[i](../.. "title") [j][k] `docs/a.md` `docs/*.md` `docs/b.md` `docs/` `other/b.md`\n'
+        "```\n[l](not-a-link.md)\n```\n"
+        "[k]: nowhere.md\n"
+    )
+    assert list(broken(document, tmp_path)) == [
+        "missing.png",
+        "../there.md#twice-2",
+        "#gone",
+        "../..",
+        "nowhere.md",
+        "docs/b.md",
+    ]
+
+
+def broken(document: Path, root: Path) -> Iterator[str]:
+    """The links of a document, then the paths in its code, that lead nowhere in the project."""
+    text = FENCED.sub("", document.read_text())
+    for link in LINK.finditer(CODE_SPAN.sub("", text)):
+        target = link[1] or link[2]
+        if not EXTERNAL.match(target) and not leads_somewhere(target, document, root):
+            yield target
+    for span in CODE_SPAN.findall(text):
+        if is_path(span, root) and not list(root.glob(span.rstrip("/"))):
+            yield span
+
+
+def leads_somewhere(target: str, document: Path, root: Path) -> bool:
+    """True if the project has this file, with a heading of this anchor."""
+    path, _, anchor = target.partition("#")
+    file = (document.parent / path).resolve() if path else document
+    if not file.exists() or not file.is_relative_to(root):
+        return False
+    return not anchor or anchor in anchors(file.read_text())
+
+
+def anchors(text: str) -> set[str]:
+    """The anchors of a document's headings, as GitHub makes them."""
+    seen: Counter[str] = Counter()
+    found = set()
+    for heading in HEADING.findall(FENCED.sub("", text)):
+        words = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading).lower()
+        anchor = re.sub(r"[^\w\- ]", "", words).replace(" ", "-")
+        found.add(f"{anchor}-{seen[anchor]}" if seen[anchor] else anchor)
+        seen[anchor] += 1
+    return found
+
+
+def is_path(span: str, root: Path) -> bool:
+    """True if this is a path that begins with a folder at the top of the project.
+
+    A part in capitals stands for a name (`crates/NAME`), and stars for any.
+    """
+    first, slash, rest = span.partition("/")
+    plain = re.fullmatch(r"[\w.*/-]*", rest) and not re.search(r"\b[A-Z]{2,}\b(?!\.md)", rest)
+    return bool(slash and plain and first not in MADE and (root / first).is_dir())
 
 
 def without_wall_time(text: str) -> str:

@@ -11,7 +11,7 @@ import pytest
 
 from conftest import ROOT, Cli, the_message
 from slowhand import papers, plot
-from slowhand.estimate import Estimate, mean_of, r_squared
+from slowhand.estimate import Estimate, median, percentile, r_squared
 from slowhand.papers import report
 from slowhand.papers.claeys2021 import loss as fragment_loss
 from slowhand.papers.comparison import Paper, Reported
@@ -52,16 +52,30 @@ def test_verdicts(row: Reported, ours: Estimate | None, verdict: str) -> None:
 
 
 def test_estimates_by_hand() -> None:
-    # 1..9: standard deviation 2.7386, t for 8 degrees of freedom 2.306.
-    nine = Estimate.of([float(n) for n in range(1, 10)])
+    # 1..9: standard deviation sqrt(7.5), t for 8 degrees of freedom 2.306004135204.
+    nine = Estimate.of(range(1, 10))
     assert nine.mean == 5
-    assert nine.half == pytest.approx(2.306 * 2.7386 / 3, rel=0.003)
+    assert nine.half == pytest.approx(2.306004135204 * 7.5**0.5 / 3, rel=1e-11)
+    assert nine.ci95 == (5 - nine.half, 5 + nine.half)
+    # Only clusters are independent: with those of each alike, twice 1 and twice 3 are as 1 and 3.
+    assert Estimate.of([1, 1, 3, 3], [7, 7, 8, 8]) == Estimate.of([1, 3])
+    assert Estimate.of([2.0, 2.0]).ci95 is None
+    with pytest.raises(ValueError, match="no values"):
+        Estimate.of([])
+    with pytest.raises(ValueError, match="found 1, allowed: 2"):
+        Estimate.of([1, 2], [1])
     # Relative errors of 3 % and 4 % make 5 %.
     ratio = Estimate(10, 0.3) / Estimate(5, 0.2)
     assert (ratio.mean, ratio.half) == pytest.approx((2.0, 0.1))
     difference = Estimate(10, 0.3) - Estimate(4, 0.4)
     assert (difference.mean, difference.half) == pytest.approx((6.0, 0.5))
-    assert mean_of([Estimate(1, 0.3), Estimate(3, 0.4)]) == Estimate(2, 0.25)
+    with pytest.raises(ZeroDivisionError):
+        Estimate(10) / Estimate(0)
+    assert Estimate.mean_of([Estimate(1, 0.3), Estimate(3, 0.4)]) == Estimate(2, 0.25)
+    # numpy.percentile([4, 1, 2, 3], [50, 95]) is 2.5, 3.85.
+    assert (median([4, 1, 2, 3]), percentile([4, 1, 2, 3], 0.95)) == pytest.approx((2.5, 3.85))
+    with pytest.raises(ValueError, match="from 0 to 1"):
+        percentile([1], 95)
     # y = 0, 1, 4 over 0, 1, 2: the line explains 4^2 / (2 x 26/3) of the variance.
     assert r_squared([0, 1, 2], [0, 1, 4]) == pytest.approx(16 / (2 * 26 / 3))
 
@@ -197,11 +211,11 @@ def test_the_frames_dropped_are_the_servers_last_flight() -> None:
     laboratory = Laboratory(KOTHMAYR, count=3, update=lambda done: None)
     for handshake, frames in finished.LAST_FLIGHT.items():
         whole = laboratory.measure(finished.whole(handshake))
-        assert whole.samples["frames"] == [[max(frames)] * 3], handshake
+        assert whole.samples["frames"] == [max(frames)] * 3, handshake
         dropped = laboratory.measure(finished.without_last_flight(handshake))
         assert dropped.completed == (handshake != "tinydtls"), handshake
         if dropped.completed:
-            (alike,), (longer,) = whole.samples["duration_s"], dropped.samples["duration_s"]
+            alike, longer = whole.samples["duration_s"], dropped.samples["duration_s"]
             late = [b - a for a, b in zip(alike, longer, strict=True)]
             assert late == pytest.approx([5.0] * 3, abs=0.05), handshake
 
@@ -209,9 +223,9 @@ def test_the_frames_dropped_are_the_servers_last_flight() -> None:
 def test_a_lossy_handshake_does_not_ask_the_tpm_again() -> None:
     laboratory = Laboratory(KOTHMAYR, count=20, update=lambda done: None)
     lossy = laboratory.measure(keys.lossy()).samples
-    assert max(lossy["retransmissions_needed"][0]) > 0
+    assert max(lossy["retransmissions_needed"]) > 0
     # By hand: a verification, an encryption, a signature; 52.8 mA at 3.3 V.
-    assert lossy["energy_client_tpm_mj"][0] == pytest.approx([1.814 * 52.8 * 3.3] * 20)
+    assert lossy["energy_client_tpm_mj"] == pytest.approx([1.814 * 52.8 * 3.3] * 20)
 
 
 def test_round_trips_are_as_long_as_the_papers(cli: Cli) -> None:
@@ -224,9 +238,9 @@ def test_the_best_mtu_is_that_of_the_least_mean() -> None:
     for number, (spread, loss, mtu) in enumerate(fragments.FIGURE):
         # Durations by hand: twice as long at twice the loss, least with 768 octets.
         seconds = (1 + abs(mtu - 768) / 100) * loss * (1 if spread == "flight" else 2)
-        samples = {"duration_s": [[seconds]], "datagrams_lost": [[float(number % 2)]]}
+        samples = {"duration_s": [seconds], "datagrams_lost": [float(number % 2)]}
         at = fragments.point(spread, loss, mtu)
-        laboratory.measured[at] = Measured(Counter(completed=1), samples)
+        laboratory.measured[at] = Measured(Counter(completed=1), samples, [1])
     found = fragments.measure(laboratory)
     assert found["best"] == Estimate(768.0)
     assert found["512"] and found["512"].mean == pytest.approx(3.56)
@@ -264,9 +278,9 @@ def test_an_increase_is_the_median_over_a_run_without_loss() -> None:
     laboratory = Laboratory(CLAEYS, count=1, update=lambda done: None)
     settings = fragment_loss.DTLS["dtls.1041"]
     for rate, values in ((0.0, [100.0, 102.0]), (fragment_loss.LOSS, [101.0, 900.0, 151.5])):
-        samples = {"bytes_phy": [values]}
+        samples = {"bytes_phy": values}
         laboratory.measured[fragment_loss.point(settings, rate)] = Measured(
-            Counter(completed=1), samples
+            Counter(completed=len(values)), samples, range(len(values))
         )
     found = fragment_loss.increase(laboratory, settings, "bytes_phy")
     assert found and found.mean == pytest.approx(50.0)

@@ -1,19 +1,21 @@
-# Sets slowhand up inside its own folder. Sourced by ./slowhand and ./test with $root set.
+# Sets slowhand up inside its own folder. Sourced by ./slowhand, ./test and tools/wheel with $root set.
 # shellcheck shell=sh
 #
 #   .venv     Python and its packages, exactly those of python/run.lock (or python/test.lock)
 #   target    what Cargo builds; the native module is linked from there into python/slowhand
-#   .state    stamps that say what has been set up, and the lock that keeps two set-ups apart
+#   .state    stamps that say what has been set up, the lock that keeps two set-ups apart, cargo-deny
 
 state="${root:?}/.state"
 venv="$root/.venv"
+cargo_deny_version=0.20.2
+cargo_deny="$state/cargo-deny-$cargo_deny_version/bin/cargo-deny"
 
 say() { echo "slowhand: $*" >&2; }
 die() { say "$*"; exit 2; }
 
 # Is everything for the packages in $1 (run or test) in place and no source newer than the build?
 is_set_up() {
-    has_venv && have_packages "$1" && is_built
+    has_venv && have_packages "$1" && is_built && { [ "$1" = run ] || [ -x "$cargo_deny" ]; }
 }
 
 # Absolute paths are written into a virtual environment: one that was moved is of no use.
@@ -45,6 +47,7 @@ set_up() {
         [ "$1" = run ] || need tshark has command -v tshark
         make_venv "$1"
         build
+        [ "$1" = run ] || make_cargo_deny
     fi
     exec 9>&-
 }
@@ -98,6 +101,17 @@ make_venv() {
     "$venv/bin/python" -m pip install -q --disable-pip-version-check --only-binary :all: \
         -r "$root/python/$1.lock" >&2 || die "the packages of python/$1.lock could not be installed"
     cp "$root/python/$1.lock" "$state/$1.lock"
+}
+
+# Built without optimisation and without what only its check of advisories needs: it runs for two
+# seconds, and a release build takes many times as long.
+make_cargo_deny() {
+    [ -x "$cargo_deny" ] && return
+    say "building cargo-deny, once (about a minute on two cores)"
+    rm -rf "$state"/cargo-deny-*
+    CARGO_PROFILE_DEV_DEBUG=false cargo install -q --locked --debug --no-default-features \
+        --root "$state/cargo-deny-$cargo_deny_version" "cargo-deny@$cargo_deny_version" >&2 9>&- ||
+        die "cargo-deny could not be built, see above"
 }
 
 # Builds in release mode and links the result into the virtual environment. The stamp is as old as

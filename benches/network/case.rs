@@ -81,16 +81,17 @@ impl Case {
         match self.link_layer {
             LinkLayer::Tsch(layout) => {
                 let cells = layout.cells(&routes).expect("the slotframe is long enough");
-                let config = tsch::Config { timing: Timing::SLOT_10_MS, ..tsch::Config::openwsn(layout.slotframe) };
+                let config =
+                    tsch::TschConfig { timing: Timing::SLOT_10_MS, ..tsch::TschConfig::openwsn(layout.slotframe) };
                 let mac = Tsch::new(config, links, cells, &streams);
                 self.drive(Network::new(Box::new(mac), routes, NetworkConfig::default(), &streams), span, frames)
             }
             LinkLayer::XMac { check_interval } => {
-                let mac = XMac::new(xmac::Config::cxmac(check_interval), 26, links, &streams);
+                let mac = XMac::new(xmac::XmacConfig::cxmac(check_interval), 26, links, &streams);
                 self.drive(Network::new(Box::new(mac), routes, NetworkConfig::default(), &streams), span, frames)
             }
             LinkLayer::Beacon(superframe) => {
-                let mac = Beacon::new(beacon::Config::standard(superframe), links, &routes.parents(), &streams)
+                let mac = Beacon::new(beacon::BeaconConfig::standard(superframe), links, &routes.parents(), &streams)
                     .expect("the active periods fit");
                 self.drive(Network::new(Box::new(mac), routes, NetworkConfig::default(), &streams), span, frames)
             }

@@ -1,7 +1,7 @@
 """A laboratory for TLS and DTLS handshakes over low-power radio networks, in virtual time.
 
 >>> import slowhand
->>> frame = slowhand.run("scenarios/quickstart.toml", count=100, seed=1)  # doctest: +SKIP
+>>> frame = slowhand.run("quickstart", count=100, seed=1)  # doctest: +SKIP
 >>> frame["duration_s"].median()  # doctest: +SKIP
 """
 

@@ -1,6 +1,8 @@
 """The native module: what slowhand-py binds. Private; use the names in ``slowhand``."""
 
+from collections.abc import Sequence
 from os import PathLike
+from typing import final
 
 __version__: str
 
@@ -65,3 +67,41 @@ def policies() -> list[str]:
 
 def ram(device: str) -> tuple[int, str]:
     """The RAM of a device in octets, and where that number comes from."""
+
+@final
+class Estimate:
+    """A mean and half of its 95 % confidence interval; a number that is exact has none."""
+
+    def __new__(cls, mean: float, half: float = 0.0) -> Estimate: ...
+    @staticmethod
+    def of(values: Sequence[float], clusters: Sequence[int] | None = None) -> Estimate:
+        """The mean of values, at least one; its interval is that of Student's t distribution.
+
+        `clusters` has the cluster of each value, those of one cluster one after the other: only
+        the clusters are independent. Without, each value is independent of the others.
+        """
+
+    @staticmethod
+    def mean_of(estimates: Sequence[Estimate]) -> Estimate:
+        """The mean of independent estimates, at least one."""
+
+    @property
+    def mean(self) -> float:
+        """The mean."""
+
+    @property
+    def half(self) -> float:
+        """Half of the width of the interval; 0 where there is none."""
+
+    @property
+    def ci95(self) -> tuple[float, float] | None:
+        """The interval, where there is one."""
+
+    def __sub__(self, other: Estimate) -> Estimate:
+        """The difference of independent means."""
+
+    def __truediv__(self, other: Estimate) -> Estimate:
+        """The ratio of independent means; the squares of the relative errors add up."""
+
+def percentile(values: Sequence[float], share: float) -> float:
+    """The value below which a share of the values lies, at least one (R type 7)."""

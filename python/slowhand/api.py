@@ -8,7 +8,7 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from slowhand import _native
+from slowhand import _native, data
 
 if TYPE_CHECKING:
     import polars
@@ -17,13 +17,22 @@ Setting: TypeAlias = str | int | float | bool | Sequence["Setting"] | Mapping[st
 """A value that replaces one of a scenario's keys."""
 
 
+COUNT = 100
+"""How many worlds a run has unless it is told."""
+
+SEED = 1
+"""The first seed unless it is told."""
+
+
 class Scenario:
-    """A scenario file, read and checked, with some of its keys replaced.
+    """A scenario, read and checked, with some of its keys replaced.
+
+    `path` is that of a TOML file, or the name of a scenario that comes with slowhand.
 
     Raises `ScenarioError` with one message that names the file, the line, the key, what was
     found there and what is allowed.
 
-    >>> slowhand.Scenario("scenarios/quickstart.toml", {"network.link_pdr": 0.9})  # doctest: +SKIP
+    >>> slowhand.Scenario("quickstart", {"network.link_pdr": 0.9})  # doctest: +SKIP
     """
 
     def __init__(self, path: str | os.PathLike[str], set: Mapping[str, Setting] | None = None):
@@ -38,8 +47,8 @@ class Scenario:
         return scenario
 
     def _load(self, path: str | os.PathLike[str], overrides: list[str]) -> None:
-        self.path = os.fspath(path)
-        self.native = _native.Scenario(path, overrides)
+        self.path = data.scenario_path(path)
+        self.native = _native.Scenario(self.path, overrides)
 
     def __repr__(self) -> str:
         return f"Scenario({self.path!r})"
@@ -49,11 +58,11 @@ class Scenario:
         about: dict[str, Any] = json.loads(self.native.about())
         return about
 
-    def capture(self, path: str | os.PathLike[str], *, seed: int = 1) -> None:
+    def capture(self, path: str | os.PathLike[str], *, seed: int = SEED) -> None:
         """Runs the handshake of `seed` and writes every frame of it to `path`, as pcapng."""
         _native.capture(self.native, seed, path)
 
-    def inspect(self, *, seed: int = 1) -> Inspection:
+    def inspect(self, *, seed: int = SEED) -> Inspection:
         """Runs the handshake of `seed` and looks closely at every node."""
         import polars
 
@@ -134,17 +143,17 @@ class Run:
 def run(
     scenario: Scenario | str | os.PathLike[str],
     *,
-    count: int = 100,
-    seed: int = 1,
+    count: int = COUNT,
+    seed: int = SEED,
     threads: int | None = None,
     set: Mapping[str, Setting] | None = None,
 ) -> polars.DataFrame:
     """Runs `count` handshakes with the seeds from `seed` on: one row for each.
 
     The same scenario and seed give the same row, whatever `count` and `threads` are. `set`
-    replaces keys of a scenario given by its path.
+    replaces keys of a scenario given by its path or name.
 
-    >>> slowhand.run("scenarios/quickstart.toml", set={"network.link_pdr": 0.9})  # doctest: +SKIP
+    >>> slowhand.run("quickstart", set={"network.link_pdr": 0.9})  # doctest: +SKIP
     """
     if isinstance(scenario, Scenario):
         if set:

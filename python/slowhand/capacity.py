@@ -13,12 +13,17 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from slowhand import _native
+from slowhand.api import SEED
+from slowhand.estimate import of_metric
 
 if TYPE_CHECKING:
     from rich.console import Console
 
 MOST_SLOTS = 1_000
 MOST_CLIENTS = 100_000
+
+HANDSHAKE_SHARE = 0.0
+"""How long a handshake takes unless told, as a share of the mean session."""
 
 ROWS = {
     "time_congestion": ("all slots taken", "% of time"),
@@ -83,8 +88,8 @@ def compute(
     clients: int,
     rho: float,
     policy: str | None = None,
-    handshake_share: float = 0.0,
-    seed: int = 1,
+    handshake_share: float = HANDSHAKE_SHARE,
+    seed: int = SEED,
 ) -> dict[str, Any]:
     """What a server with `slots` session slots refuses `clients` clients, by formula and simulated.
 
@@ -183,8 +188,8 @@ def _remarks(result: dict[str, Any]) -> list[str]:
 
 
 def _cell(unit: str, metric: dict[str, Any]) -> str:
-    half = (metric["ci95"][1] - metric["ci95"][0]) / 2
-    return _number(unit, metric["mean"]) + (f" ± {_number(unit, half)}" if half else "")
+    found = of_metric(metric)
+    return _number(unit, found.mean) + (f" ± {_number(unit, found.half)}" if found.half else "")
 
 
 def _number(unit: str, value: float) -> str:

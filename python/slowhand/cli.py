@@ -7,13 +7,16 @@ from __future__ import annotations
 
 import json
 import sys
+import tomllib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
 import slowhand
-from slowhand.api import Run, Scenario
+from slowhand import data
+from slowhand.api import COUNT, SEED, Run, Scenario
 
 if TYPE_CHECKING:
     import polars
@@ -43,7 +46,7 @@ def _show_version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback(epilog="Example: slowhand run scenarios/quickstart.toml")
+@app.callback(epilog="Example: slowhand run quickstart")
 def _options(
     version: Annotated[
         bool,
@@ -53,13 +56,18 @@ def _options(
     pass
 
 
-@app.command(epilog="Example: slowhand run scenarios/quickstart.toml --count 1000 --json")
+@app.command(epilog="Example: slowhand run quickstart --count 1000 --json")
 def run(
-    scenario: Annotated[Path, typer.Argument(metavar="SCENARIO.toml", help="What to run.")],
+    scenario: Annotated[
+        str,
+        typer.Argument(
+            metavar="SCENARIO", help="A .toml file, or a name that `slowhand scenarios` lists."
+        ),
+    ],
     count: Annotated[
         int, typer.Option(min=1, max=MAX_SEED, help="How many worlds, a seed each.")
-    ] = 100,
-    seed: Annotated[int, typer.Option(min=0, max=MAX_SEED, help="The first seed.")] = 1,
+    ] = COUNT,
+    seed: Annotated[int, typer.Option(min=0, max=MAX_SEED, help="The first seed.")] = SEED,
     threads: Annotated[
         int | None, typer.Option(min=1, max=1024, help="Threads; the records do not depend on it.")
     ] = None,
@@ -131,6 +139,24 @@ def stacks(json: Json = False) -> None:
         report.show_stacks(slowhand.stacks(), report.console())
 
 
+@app.command(epilog="Example: slowhand scenarios quickstart > mine.toml")
+def scenarios(
+    name: Annotated[str | None, typer.Argument(help="Which to print. [default: list them]")] = None,
+    json: Json = False,
+) -> None:
+    """List the scenarios that come with slowhand, or print one to start from."""
+    _show_bundled("scenario", data.files(data.SCENARIOS), name, json)
+
+
+@app.command(epilog="Example: slowhand devices openmote-cc2538")
+def devices(
+    name: Annotated[str | None, typer.Argument(help="Which to print. [default: list them]")] = None,
+    json: Json = False,
+) -> None:
+    """List the devices that come with slowhand, or print one: every constant with its source."""
+    _show_bundled("device", data.files(data.DEVICES), name, json)
+
+
 @app.command(epilog="Example: slowhand schema > scenario.schema.json")
 def schema(
     json: Annotated[
@@ -159,8 +185,8 @@ def capacity(
     ] = None,
     handshake_share: Annotated[
         float, typer.Option(help="How long a handshake takes, as a share of the mean session.")
-    ] = 0.0,
-    seed: Annotated[int, typer.Option(min=0, help="The seed of the simulation.")] = 1,
+    ] = slowhand.capacity.HANDSHAKE_SHARE,
+    seed: Annotated[int, typer.Option(min=0, help="The seed of the simulation.")] = SEED,
     device: Annotated[
         str | None, typer.Option(help="Instead of --slots: as many as fit this device.")
     ] = None,
@@ -291,6 +317,26 @@ def _run_json(handshakes: Run, interrupted: bool) -> dict[str, object]:
         "wall_s": handshakes.wall_s,
         "assumed": handshakes.scenario.about()["assumed"],
     }
+
+
+def _show_bundled(kind: str, files: Mapping[str, Path], name: str | None, json: bool) -> None:
+    """Lists files by name, or prints the one with this name; as JSON, the keys and values in it."""
+    if name is not None and name not in files:
+        raise Complaint(f"{kind}: found {name!r}, allowed: {', '.join(files)}")
+    if name is not None:
+        text = files[name].read_text()
+        if json:
+            _print_json(tomllib.loads(text))
+        else:
+            print(text, end="")
+        return
+    about = {name: data.introduction(file) for name, file in files.items()}
+    if json:
+        _print_json([{kind: n, "introduction": about[n], "file": str(files[n])} for n in files])
+    else:
+        from slowhand import report
+
+        report.show_bundled(about, report.console())
 
 
 def _check_writable(option: str, path: Path) -> None:

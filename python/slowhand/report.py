@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from rich.console import Console
+from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
@@ -89,6 +90,13 @@ def show_stacks(stacks: list[dict[str, Any]], out: Console) -> None:
         out.print()
 
 
+def show_bundled(bundled: Mapping[str, str], out: Console) -> None:
+    """Prints each name, and under it what it is."""
+    for name, introduction in bundled.items():
+        out.print(Text(name, "bold"))
+        out.print(Padding.indent(introduction, 2))
+
+
 def _outcomes(summary: dict[str, Any], interrupted: bool) -> Text:
     completed, failed = summary["completed"], summary["failed"]
     total = completed + sum(failed.values())
@@ -144,4 +152,4 @@ def _about(handshakes: Run, interrupted: bool) -> Iterator[str]:
     yield f"{about['devices']}: {about['network']}"
     assumed = [f"{len(names)} of {device}" for device, names in about["assumed"].items() if names]
     if assumed:
-        yield f"constants assumed, with the reasons in devices/: {', '.join(assumed)}"
+        yield f"constants assumed (slowhand devices NAME shows why): {', '.join(assumed)}"

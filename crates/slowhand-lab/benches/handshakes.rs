@@ -6,8 +6,8 @@
 use slowhand_lab::plan::Plan;
 use slowhand_lab::scenario::Scenario;
 use slowhand_net::random::Streams;
-use slowhand_tls::memory::{End, Path};
-use slowhand_tls::{Processor, Role, SessionConfig};
+use slowhand_sessions::memory::{End, Path};
+use slowhand_sessions::{Processor, Role, SessionConfig};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -74,7 +74,7 @@ fn in_memory(scenario: &Scenario) {
             let seed = streams.derive("session", 2 + u64::from(role == Role::Server));
             let config = SessionConfig { seed, ..scenario.session.config(role) };
             let processor: Arc<dyn Processor> = device.clone();
-            slowhand_tls::build(&config, processor).expect("a session of the benchmark")
+            slowhand_sessions::build(&config, processor).expect("a session of the benchmark")
         });
         assert_eq!(Path::default().run(&mut *client, &mut *server).end, End::Completed);
     }

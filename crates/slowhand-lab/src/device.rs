@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer};
-use slowhand_tls::{Aead, AeadMode, Cbc, Curve, Operation, Processor};
+use slowhand_sessions::{Aead, AeadMode, Cbc, Curve, Operation, Processor};
 
 use crate::input::{Document, InputError, NonNegative};
 

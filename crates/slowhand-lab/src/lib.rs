@@ -9,6 +9,7 @@ pub mod capacity;
 pub mod capture;
 pub mod device;
 mod energy;
+pub mod estimate;
 pub mod input;
 pub mod inspect;
 pub mod plan;
@@ -19,6 +20,6 @@ mod sniffer;
 pub mod summary;
 mod world;
 
-pub use slowhand_tls::StackInfo;
-pub use slowhand_tls::stacks;
+pub use slowhand_sessions::StackInfo;
+pub use slowhand_sessions::stacks;
 pub use sniffer::{CaptureRunError, capture_run};

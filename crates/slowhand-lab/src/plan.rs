@@ -13,7 +13,7 @@ use slowhand_net::network::internet::InternetConfig;
 use slowhand_net::network::{LossSpread, Network, NetworkConfig};
 use slowhand_net::random::{Probability, Streams};
 use slowhand_net::transport::tcp;
-use slowhand_tls::{BuildError, Processor, Role, Session, SessionConfig};
+use slowhand_sessions::{BuildError, Processor, Role, Session, SessionConfig};
 use std::sync::Arc;
 
 /// Everything that a world of any seed is made from.
@@ -216,7 +216,7 @@ impl Plan {
             let processor = Paced { device: self.devices[side].clone(), factor: self.compute_factors[side] };
             Arc::new(processor) as Arc<dyn Processor>
         });
-        slowhand_tls::build_pair([&client, &server], processors)
+        slowhand_sessions::build_pair([&client, &server], processors)
     }
 }
 

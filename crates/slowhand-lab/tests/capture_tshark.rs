@@ -9,9 +9,8 @@ use slowhand_lab::capture::{CaptureError, CaptureWriter};
 use slowhand_net::address::{Eui64, NodeId, internet_address, mesh_address};
 use slowhand_net::ip::{Endpoint, UdpDatagram, udp_datagram};
 use slowhand_net::lowpan::{Contexts, FRAME_CAPACITY, Fragmenter, Link};
-use slowhand_net::radio::frame;
-use slowhand_net::radio::phy::MAX_PSDU;
-use slowhand_tls::{Role, SessionConfig, Stack, Status, Suite, Weightless};
+use slowhand_net::radio::{frame, tsch};
+use slowhand_sessions::{Role, SessionConfig, Stack, Status, Suite, Weightless};
 
 /// A key log line of the form that the format's specification gives, the values made up.
 fn key_log() -> String {
@@ -21,9 +20,9 @@ fn key_log() -> String {
 /// A data frame of node 1 for the root, check sequence included. A payload that begins with two zero bits
 /// is none of 6LoWPAN's (RFC 4944 section 5.1).
 fn data_frame(sequence: u8, payload: &[u8]) -> Vec<u8> {
-    let mut octets = [0; MAX_PSDU];
+    let mut octets = [0; frame::MAX_FRAME];
     let (from, to) = (Eui64::of_node(NodeId(1)), Eui64::of_node(NodeId::ROOT));
-    let length = frame::write_data(&mut octets, sequence, from, to, payload).unwrap();
+    let length = tsch::frame::data(from, to).emit(sequence, payload, &mut octets).unwrap();
     let fcs = frame::fcs(&octets[..length]);
     [&octets[..length], &fcs].concat()
 }
@@ -124,7 +123,7 @@ fn tshark_decrypts_a_session_with_the_embedded_secrets() {
     let suite = Suite::TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8;
     let end = |role| {
         let config = SessionConfig { seed: [role as u8 + 1; 32], ..SessionConfig::new(role, Stack::Mbedtls, suite) };
-        slowhand_tls::build(&config, Arc::new(Weightless)).unwrap()
+        slowhand_sessions::build(&config, Arc::new(Weightless)).unwrap()
     };
     let (mut client, mut server) = (end(Role::Client), end(Role::Server));
     let mut datagrams: Vec<(Role, Vec<u8>)> = Vec::new();
@@ -184,8 +183,8 @@ fn frames(sequence: u8, sender: Role, datagram: &[u8]) -> Vec<Vec<u8>> {
     let mut payload = [0; FRAME_CAPACITY];
     let mut frames = Vec::new();
     while let Some(length) = fragmenter.next_frame(&packet, &mut payload).unwrap() {
-        let mut octets = [0; MAX_PSDU];
-        let length = frame::write_data(&mut octets, sequence, source, destination, &payload[..length]).unwrap();
+        let mut octets = [0; frame::MAX_FRAME];
+        let length = tsch::frame::data(source, destination).emit(sequence, &payload[..length], &mut octets).unwrap();
         frames.push([&octets[..length], &frame::fcs(&octets[..length])].concat());
     }
     frames

@@ -3,6 +3,7 @@
 use slowhand_lab::capture_run;
 use slowhand_lab::record::{Outcome, Record};
 use slowhand_lab::scenario::{Override, Scenario};
+use slowhand_wire::dtls;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -165,6 +166,63 @@ fn tls_over_tcp_with_and_without_losses() {
                 assert!(numbers(&capture, &filter, "tls.handshake.type").contains(&20), "{filter}: decrypted");
             }
             assert_eq!(record.datagrams_lost > 0, loss != "0.0", "{record:?}");
+        }
+    }
+}
+
+/// The numbers as tshark writes them.
+fn list<T: ToString>(numbers: impl Iterator<Item = T>) -> String {
+    numbers.map(|number| number.to_string()).collect::<Vec<_>>().join(",")
+}
+
+/// Our reader of DTLS sees what tshark sees: the records and fragments of every library, of flights cut otherwise, and of
+/// records with a connection ID. It has no keys, so tshark gets none.
+#[test]
+fn our_reader_sees_the_same_records_and_fragments() {
+    const ONE_HOP: &str = "tests/worlds/one-hop.toml";
+    const QUICKSTART: &str = "../../scenarios/quickstart.toml";
+    let cut_otherwise = ["session.mtu=1200", "lowpan.fragment_loss=0.12"];
+    for (name, scenario, changes, connection_id) in [
+        ("read-tinydtls", ONE_HOP, &["session.stack=tinydtls"][..], 0),
+        ("read-mbedtls", QUICKSTART, &cut_otherwise, 0),
+        ("read-openssl", QUICKSTART, &["session.stack=openssl", "session.mtu=300"], 0),
+        ("read-connection-id", QUICKSTART, &["session.connection_id=4"], 4),
+    ] {
+        let (record, capture) = captured_of(scenario, name, changes);
+        assert_eq!(record.outcome, Outcome::Completed, "{name}");
+        let fields = [
+            "udp.payload",
+            "dtls.record.epoch",
+            "dtls.record.sequence_number",
+            "dtls.record.length",
+            "dtls.handshake.type",
+            "dtls.handshake.length",
+            "dtls.handshake.message_seq",
+            "dtls.handshake.fragment_offset",
+            "dtls.handshake.fragment_length",
+        ];
+        let without_keys = capture.with_extension("encrypted.pcapng");
+        let editcap = Command::new("editcap").arg("--discard-all-secrets").args([&capture, &without_keys]).status();
+        assert!(editcap.expect("editcap comes with tshark").success());
+        let lines = tshark(&without_keys, "dtls", &fields);
+        assert!(lines.len() as u64 >= 6, "{name}: {lines:?}");
+        for line in lines {
+            let (payload, expected) = line.split_once('\t').unwrap();
+            let octet = |at| u8::from_str_radix(&payload[at..at + 2], 16).unwrap();
+            let datagram: Vec<u8> = (0..payload.len()).step_by(2).map(octet).collect();
+            let records: Vec<_> = dtls::records(&datagram, Some(connection_id)).map(Result::unwrap).collect();
+            let fragments: Vec<_> = records.iter().flat_map(|record| record.fragments()).map(Result::unwrap).collect();
+            let seen = [
+                list(records.iter().map(|record| record.epoch)),
+                list(records.iter().map(|record| record.sequence_number)),
+                list(records.iter().map(|record| record.fragment.len())),
+                list(fragments.iter().map(|fragment| u8::from(fragment.message_type))),
+                list(fragments.iter().map(|fragment| fragment.length)),
+                list(fragments.iter().map(|fragment| fragment.message_seq)),
+                list(fragments.iter().map(|fragment| fragment.fragment_offset)),
+                list(fragments.iter().map(|fragment| fragment.body.len())),
+            ];
+            assert_eq!(seen.join("\t"), expected, "{name}: {payload}");
         }
     }
 }

@@ -47,6 +47,9 @@ impl Eui64 {
     }
 }
 
+/// The PAN identifier of the mesh: any value but 0xffff would do.
+pub const PAN_ID: u16 = 0xcafe;
+
 /// The /64 prefix of the mesh, IPHC context 0 (RFC 3849 documentation prefix).
 pub const MESH_PREFIX: [u8; 8] = [0x20, 0x01, 0x0d, 0xb8, 0, 0, 0, 0];
 

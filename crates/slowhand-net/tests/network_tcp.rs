@@ -40,7 +40,7 @@ impl Conversation {
             vec![cell(1, send, NodeId::ROOT), cell(3, send, NodeId::ROOT), cell(4, listen, NodeId::ROOT)],
         ];
         let streams = Streams::new(1);
-        let config = tsch::Config { timing: Timing::SLOT_20_MS, ..tsch::Config::openwsn(5) };
+        let config = tsch::TschConfig { timing: Timing::SLOT_20_MS, ..tsch::TschConfig::openwsn(5) };
         let mac = Tsch::new(config, Links::new(2, &links, &streams), cells, &streams);
         let routes = Routes::shortest(2, &links).unwrap();
         let config = network::NetworkConfig {

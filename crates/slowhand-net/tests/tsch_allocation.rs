@@ -37,7 +37,7 @@ fn exchange(network: &mut Network, numbers: std::ops::Range<u32>) -> usize {
 fn thousands_of_datagrams_allocate_nothing() {
     check(Fragments::Reassembled);
     check(Fragments::Forwarded(forwarding::Limits::default()));
-    let sender = recovery::Config { timeout: Duration::from_secs(2), first_alone: true, ..Default::default() };
+    let sender = recovery::Config { timeout: Duration::from_secs(2), ..Default::default() };
     check(Fragments::Recovered { sender, forwarding: forwarding::Limits::default() });
 
     // The counter counts: a copy of a datagram would show.
@@ -53,7 +53,7 @@ fn check(fragments: Fragments) {
     let routes = Routes::shortest(5, &links).unwrap();
     let layout = Layout { slotframe: 31, shared: 1, managed: 4, autonomous: true };
     let cells = layout.cells(&routes).unwrap();
-    let mac = Tsch::new(tsch::Config::openwsn(31), Links::new(5, &links, &streams), cells, &streams);
+    let mac = Tsch::new(tsch::TschConfig::openwsn(31), Links::new(5, &links, &streams), cells, &streams);
     let mut network =
         Network::new(Box::new(mac), routes, NetworkConfig { fragments, ..NetworkConfig::default() }, &streams);
 

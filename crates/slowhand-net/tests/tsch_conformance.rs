@@ -60,7 +60,7 @@ impl Observer for Air {
 
 fn tsch(links: &[LinkQuality], cells: Vec<Vec<Cell>>, seed: u64) -> Tsch {
     let streams = Streams::new(seed);
-    let config = tsch::Config { timing: Timing::SLOT_10_MS, ..tsch::Config::openwsn(SLOTFRAME) };
+    let config = tsch::TschConfig { timing: Timing::SLOT_10_MS, ..tsch::TschConfig::openwsn(SLOTFRAME) };
     let links = Links::new(cells.len(), links, &streams);
     Tsch::new(config, links, cells, &streams)
 }

@@ -120,9 +120,9 @@ impl World {
         };
         let layout = Layout { slotframe: 37, shared, managed, autonomous };
         let cells = layout.cells(&routes).unwrap();
-        let config = tsch::Config { timing: Timing::SLOT_10_MS, queue: QUEUE, ..tsch::Config::openwsn(37) };
+        let config = tsch::TschConfig { timing: Timing::SLOT_10_MS, queue: QUEUE, ..tsch::TschConfig::openwsn(37) };
         let air = Links::new(nodes, &links, &streams);
-        let msf = || Box::new(Msf::new(msf::Config::default(), &routes, &streams));
+        let msf = || Box::new(Msf::new(msf::MsfConfig::default(), &routes, &streams));
         let mac = match self.cells {
             Cells::Given { .. } => Tsch::new(config, air, cells, &streams),
             Cells::Negotiated => Tsch::with_function(config, air, cells, msf(), &streams),

@@ -31,7 +31,7 @@ fn one_hop(pdr: f64) -> Network {
         vec![cell(1, send, NodeId::ROOT), cell(3, send, NodeId::ROOT), cell(4, listen, NodeId::ROOT)],
     ];
     let streams = Streams::new(1);
-    let config = tsch::Config { timing: Timing::SLOT_20_MS, ..tsch::Config::openwsn(5) };
+    let config = tsch::TschConfig { timing: Timing::SLOT_20_MS, ..tsch::TschConfig::openwsn(5) };
     let mac = Tsch::new(config, Links::new(2, &links, &streams), cells, &streams);
     Network::new(Box::new(mac), Routes::shortest(2, &links).unwrap(), NetworkConfig::default(), &streams)
 }
@@ -131,7 +131,7 @@ fn a_frame_is_sent_sixteen_times_and_given_up() {
         handle: handle::NEGOTIATED,
     };
     let mut mac =
-        Tsch::new(tsch::Config::openwsn(5), Links::new(2, &all, &streams), vec![vec![], vec![cell]], &streams);
+        Tsch::new(tsch::TschConfig::openwsn(5), Links::new(2, &all, &streams), vec![vec![], vec![cell]], &streams);
     mac.enqueue(Instant::ZERO, CLIENT, NodeId::ROOT, &[1, 2, 3], 9).unwrap();
     let (mut air, mut indications) = (Air::default(), Vec::new());
     while let Some(now) = mac.deadline() {

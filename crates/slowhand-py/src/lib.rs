@@ -7,6 +7,7 @@
 
 mod about;
 mod capacity;
+mod estimate;
 mod run;
 mod scenario;
 
@@ -20,6 +21,8 @@ mod _native {
 
     #[pymodule_export]
     use crate::capacity::{capacity, policies, ram};
+    #[pymodule_export]
+    use crate::estimate::{Estimate, percentile};
     #[pymodule_export]
     use crate::run::{Records, Run, inspect};
     #[pymodule_export]

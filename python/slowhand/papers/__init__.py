@@ -12,12 +12,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from slowhand import data
 from slowhand.papers.comparison import Paper, Row
 from slowhand.papers.part import Part
 from slowhand.papers.points import Laboratory
 
-FOLDER = Path(__file__).resolve().parents[3] / "papers"
-"""The data of the papers, in the clone."""
+
+COUNT = 1000
+"""How many handshakes each point has unless it is told."""
 
 
 class UnknownPaper(ValueError):
@@ -58,7 +60,7 @@ class Reproduction:
 
 def papers() -> list[Paper]:
     """The papers that can be reproduced."""
-    return [Paper.load(file.parent) for file in sorted(FOLDER.glob("*/reported.toml"))]
+    return [Paper.load(file.parent) for file in sorted(data.PAPERS.glob("*/reported.toml"))]
 
 
 @dataclass(frozen=True)
@@ -70,7 +72,7 @@ class Plan:
     count: int
 
     @classmethod
-    def of(cls, name: str, part: str | None = None, *, count: int = 1000) -> Plan:
+    def of(cls, name: str, part: str | None = None, *, count: int = COUNT) -> Plan:
         """The plan to run `count` handshakes for each point of a paper, or of one of its parts."""
         paper = find(name)
         if part is not None and part not in paper.parts:
@@ -100,7 +102,7 @@ class Plan:
         return Reproduction(self.paper, self.parts, tuple(rows), laboratory)
 
 
-def reproduce(name: str, part: str | None = None, *, count: int = 1000) -> Reproduction:
+def reproduce(name: str, part: str | None = None, *, count: int = COUNT) -> Reproduction:
     """Runs a paper, or a part of it, and compares.
 
     >>> slowhand.papers.reproduce("vucinic2015", "table1").succeeded  # doctest: +SKIP
@@ -114,7 +116,7 @@ def find(name: str) -> Paper:
     for paper in papers():
         if paper.id == name:
             return paper
-    known = ", ".join(paper.id for paper in papers()) or f"none, there is no folder {FOLDER}"
+    known = ", ".join(paper.id for paper in papers())
     raise UnknownPaper(f"paper: found {name!r}, allowed: {known}")
 
 

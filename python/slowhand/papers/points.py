@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -39,8 +39,11 @@ class Measured:
 
     outcomes: Counter[str]
     """How many ended how."""
-    samples: Mapping[str, list[list[float]]]
-    """By column: the values of the completed handshakes of each variant."""
+    samples: Mapping[str, list[float]]
+    """By column: the values of the completed handshakes."""
+    clusters: Sequence[int]
+    """The cluster of each completed handshake. Handshakes of one world share its network, and those
+    of one variant its schedule: where there are variants a cluster is a variant, else a world."""
 
     @property
     def completed(self) -> float:
@@ -48,17 +51,9 @@ class Measured:
         return self.outcomes["completed"] / max(1, self.outcomes.total())
 
     def estimate(self, column: str) -> Estimate | None:
-        """The mean over the completed handshakes; none where none completed.
-
-        Handshakes of one variant have its schedule in common, so that where there are variants it
-        is their means that are independent.
-        """
-        variants = [values for values in self.samples[column] if values]
-        if not variants:
-            return None
-        if len(variants) == 1:
-            return Estimate.of(variants[0])
-        return Estimate.of([Estimate.of(values).mean for values in variants])
+        """The mean over the completed handshakes; none where none completed."""
+        values = self.samples[column]
+        return Estimate.of(values, self.clusters) if values else None
 
 
 COLUMNS = (
@@ -97,18 +92,31 @@ class Laboratory:
             self.measured[point] = self._run(point)
         return self.measured[point]
 
+    def mean(self, point: Point, column: str) -> Estimate:
+        """The mean of a column at a point at which handshakes complete."""
+        estimate = self.measure(point).estimate(column)
+        assert estimate, point
+        return estimate
+
+    def completed(self, point: Point) -> Estimate:
+        """The share of handshakes that complete, in per cent."""
+        return Estimate(100 * self.measure(point).completed)
+
     def _run(self, point: Point) -> Measured:
         outcomes: Counter[str] = Counter()
-        samples: dict[str, list[list[float]]] = {column: [] for column in COLUMNS}
+        samples: dict[str, list[float]] = {column: [] for column in COLUMNS}
+        clusters: list[int] = []
         each = max(1, self.count // len(point.variants))
         for number, overrides in enumerate(point.variants):
             scenario = Scenario.with_overrides(self.folder / point.scenario, list(overrides))
             columns = self._columns(Run(scenario, count=each, seed=1 + number * each))
             outcomes.update(columns["outcome"])
-            done = [outcome == "completed" for outcome in columns["outcome"]]
+            completed = [i for i, o in enumerate(columns["outcome"]) if o == "completed"]
             for column, values in samples.items():
-                values.append([v for v, ok in zip(columns[column], done, strict=True) if ok])
-        return Measured(outcomes, samples)
+                values += [columns[column][i] for i in completed]
+            several = len(point.variants) > 1
+            clusters += [number if several else columns["seed"][i] for i in completed]
+        return Measured(outcomes, samples, clusters)
 
     def _columns(self, run: Run) -> dict[str, Any]:
         try:

@@ -7,6 +7,7 @@ use std::fmt;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Serialize;
 use serde::de::{self, Deserialize, Deserializer, Unexpected, Visitor};
+use slowhand_net::clock::Duration;
 
 /// Defines a real number with a range.
 macro_rules! real {
@@ -102,6 +103,19 @@ real! {
 macro_rules! microseconds {
     ($($name:ident, $factor:literal;)*) => {$(
         impl $name {
+            /// This time.
+            ///
+            /// # Panics
+            /// If it is out of range.
+            pub const fn of(time: Duration) -> Self {
+                Self::constant(time.as_micros() as f64 / $factor)
+            }
+
+            /// The time, rounded to the nearest microsecond.
+            pub fn duration(self) -> Duration {
+                Duration::from_micros(self.micros())
+            }
+
             /// The time in whole microseconds, rounded to the nearest.
             pub fn micros(self) -> u64 {
                 (self.0 * $factor).round() as u64

@@ -6,9 +6,13 @@ use std::fmt;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{self, Deserializer, Visitor};
 use serde::{Deserialize, Serialize, Serializer};
-use slowhand_net::address::NodeId;
+use slowhand_net::address::{Host, NodeId};
+use slowhand_net::clock::Duration;
+use slowhand_net::network::internet;
+use slowhand_net::random;
 
 use super::network::MAX_NODE;
+use super::{Ordinal, ascending};
 use crate::input::{Integer, Milliseconds, NonNegative, Probability, Seconds};
 
 /// The nodes that open sessions.
@@ -33,6 +37,18 @@ pub struct Client {
     pub start_spread_s: Option<Seconds>,
 }
 
+impl Client {
+    /// From when on clients may start, on a link layer that needs this time to settle.
+    pub fn start(&self, settling: Duration) -> Duration {
+        self.start_s.map_or(settling, Seconds::duration)
+    }
+
+    /// The span from which each client draws its start, on a link layer with this period.
+    pub fn start_spread(&self, period: Duration) -> Duration {
+        self.start_spread_s.map_or(period, Seconds::duration)
+    }
+}
+
 fn as_the_device_says() -> NonNegative {
     NonNegative::constant(1.0)
 }
@@ -53,7 +69,7 @@ pub struct Server {
     pub internet_loss: Probability,
     /// Single datagrams of the server that are lost between it and the border router, counted from 1 over all sessions:
     /// losses chosen by hand. Default: none.
-    pub internet_dropped: Vec<Integer<1, 4_294_967_295>>,
+    pub internet_dropped: Vec<Ordinal>,
 }
 
 /// Where the server is.
@@ -68,13 +84,34 @@ pub enum ServerAt {
 
 impl Default for Server {
     fn default() -> Self {
+        let internet = internet::InternetConfig::default();
         Self {
             device: "linux-host".to_owned(),
-            at: ServerAt::Internet,
-            internet_delay_ms: Milliseconds::constant(0.0),
-            internet_jitter_ms: Milliseconds::constant(0.0),
-            internet_loss: Probability::constant(0.0),
+            at: ServerAt::default(),
+            internet_delay_ms: Milliseconds::of(internet.delay),
+            internet_jitter_ms: Milliseconds::of(internet.jitter),
+            internet_loss: Probability::constant(internet.loss.get()),
             internet_dropped: Vec::new(),
+        }
+    }
+}
+
+impl Server {
+    /// The server's host.
+    pub fn host(&self) -> Host {
+        match self.at {
+            ServerAt::Internet => Host::Internet,
+            ServerAt::Node(node) => Host::Node(node),
+        }
+    }
+
+    /// The configuration of the Internet between the border router and the server.
+    pub fn internet_config(&self) -> internet::InternetConfig {
+        internet::InternetConfig {
+            delay: self.internet_delay_ms.duration(),
+            jitter: self.internet_jitter_ms.duration(),
+            loss: random::Probability::new(self.internet_loss.get()),
+            dropped: ascending(&self.internet_dropped),
         }
     }
 }

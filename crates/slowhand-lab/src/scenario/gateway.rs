@@ -2,7 +2,6 @@
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use slowhand_net::clock::Duration;
 use slowhand_net::network::gateway::{GatewayConfig, suppression};
 use slowhand_net::transport::{pep, tcp};
 
@@ -31,17 +30,18 @@ pub struct Gateway {
 
 impl Default for Gateway {
     fn default() -> Self {
+        let (forwarding, proxy) = (GatewayConfig::default(), pep::Config::default());
         Self {
-            tcp_proxy: false,
-            tcp_initial_window: Integer::constant(2),
-            suppress_spurious_flights: false,
-            answer_time_s: PositiveSeconds::constant(9.0),
+            tcp_proxy: forwarding.tcp_proxy.is_some(),
+            tcp_initial_window: Integer::constant(proxy.mesh.initial_window.into()),
+            suppress_spurious_flights: forwarding.suppression.is_some(),
+            answer_time_s: PositiveSeconds::of(suppression::Config::default().answer_time),
         }
     }
 }
 
 impl Gateway {
-    /// The same for the network.
+    /// The configuration of the border router.
     pub fn config(&self) -> GatewayConfig {
         let proxy = || {
             let config = pep::Config::default();
@@ -50,7 +50,7 @@ impl Gateway {
                 ..config
             }
         };
-        let suppression = || suppression::Config { answer_time: Duration::from_micros(self.answer_time_s.micros()) };
+        let suppression = || suppression::Config { answer_time: self.answer_time_s.duration() };
         GatewayConfig {
             tcp_proxy: self.tcp_proxy.then(proxy),
             suppression: self.suppress_spurious_flights.then(suppression),

@@ -4,9 +4,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use slowhand_net::clock::Duration;
+use slowhand_net::lowpan::reassembly::Limits;
 use slowhand_net::lowpan::{FRAME_CAPACITY, forwarding, recovery};
-use slowhand_net::network::Fragments;
+use slowhand_net::network::{self, Fragments};
+use slowhand_net::random;
 
+use super::{Ordinal, ascending};
 use crate::input::{Integer, PositiveSeconds, Probability};
 
 /// The adaptation layer between IPv6 and 802.15.4 (RFC 4944, RFC 6282).
@@ -20,7 +23,7 @@ pub struct Lowpan {
     pub loss_spread: LossSpread,
     /// Single frames that are dropped before they reach the link layer, counted from 1 over all nodes in the
     /// order in which they come to it: losses chosen by hand. Default: none.
-    pub dropped_frames: Vec<Integer<1, 4_294_967_295>>,
+    pub dropped_frames: Vec<Ordinal>,
     /// How many octets of a frame 6LoWPAN may fill. Default: 104 = 127 less 21 of header (64-bit
     /// addresses, one PAN identifier) and 2 of check sequence; OpenWSN fills 80 or 96.
     pub max_frame_payload: Integer<40, 104>,
@@ -82,7 +85,8 @@ pub struct Forwarding {
 
 impl Default for Forwarding {
     fn default() -> Self {
-        Self { entries: Integer::constant(16), timeout_s: PositiveSeconds::constant(60.0) }
+        let forwarding::Limits { entries, timeout } = forwarding::Limits::default();
+        Self { entries: Integer::constant(entries as u32), timeout_s: PositiveSeconds::of(timeout) }
     }
 }
 
@@ -110,56 +114,85 @@ pub struct Recovery {
 
 impl Default for Recovery {
     fn default() -> Self {
+        let recovery::Config { capacity, window, max_retries, first_alone, .. } = recovery::Config::default();
         Self {
-            window: Integer::constant(16),
-            fragment_size: Integer::constant(98),
+            window: Integer::constant(window as u32),
+            fragment_size: Integer::constant((capacity - recovery::Rfrag::LENGTH) as u32),
             arq_timeout_s: None,
-            retries: Integer::constant(2),
-            first_alone: true,
+            retries: Integer::constant(max_retries.into()),
+            first_alone,
         }
     }
 }
 
-/// RIOT's OptARQTimeOut (gnrc/sixlowpan/config.h).
-const LEAST_ARQ_TIMEOUT: Duration = Duration::from_millis(700);
+impl Forwarding {
+    /// How much a node can forward.
+    fn config(&self) -> forwarding::Limits {
+        forwarding::Limits { entries: self.entries.get() as usize, timeout: self.timeout_s.duration() }
+    }
+}
+
+impl Recovery {
+    /// The parameters of the end that fragments, in a mesh of this depth whose link layer has this period.
+    fn config(&self, depth: u16, period: Duration) -> recovery::Config {
+        let least = recovery::Config::default().timeout;
+        let by_distance = || (period * 4 * u64::from(depth)).max(least);
+        recovery::Config {
+            capacity: (recovery::Rfrag::LENGTH + self.fragment_size.get() as usize).min(FRAME_CAPACITY),
+            window: self.window.get() as usize,
+            timeout: self.arq_timeout_s.map_or_else(by_distance, PositiveSeconds::duration),
+            max_retries: self.retries.get() as u8,
+            first_alone: self.first_alone,
+        }
+    }
+}
 
 impl Lowpan {
-    /// What becomes of fragments in a mesh of this depth, whose link layer has this period.
+    /// The part of the network's configuration that is about 6LoWPAN, in a mesh of this depth whose link layer has this
+    /// period. All other parts are the defaults.
+    pub fn config(&self, depth: u16, period: Duration) -> network::NetworkConfig {
+        network::NetworkConfig {
+            fragment_loss: random::Probability::new(self.fragment_loss.get()),
+            dropped_frames: ascending(&self.dropped_frames),
+            loss_spread: match self.loss_spread {
+                LossSpread::Fragment => network::LossSpread::Fragment,
+                LossSpread::Flight => network::LossSpread::Flight,
+            },
+            ecn_threshold: self.ecn_threshold.map(Probability::get),
+            frame_capacity: self.max_frame_payload.get() as usize,
+            reassembly: Limits {
+                buffers: self.reassembly_buffers.get() as usize,
+                timeout: self.reassembly_timeout_s.duration(),
+                ..Limits::default()
+            },
+            fragments: self.fragments(depth, period),
+            ..network::NetworkConfig::default()
+        }
+    }
+
+    /// What becomes of fragments in a mesh of this depth whose link layer has this period.
     pub fn fragments(&self, depth: u16, period: Duration) -> Fragments {
-        let forwarding = forwarding::Limits {
-            entries: self.forwarding.entries.get() as usize,
-            timeout: Duration::from_micros(self.forwarding.timeout_s.micros()),
-        };
+        let forwarding = self.forwarding.config();
         match self.reassembly {
             Reassembly::PerHop => Fragments::Reassembled,
             Reassembly::Forwarding => Fragments::Forwarded(forwarding),
-            Reassembly::Recovery => {
-                let Recovery { window, fragment_size, arq_timeout_s, retries, first_alone } = &self.recovery;
-                let timeout = arq_timeout_s.map(|timeout| Duration::from_micros(timeout.micros()));
-                let sender = recovery::Config {
-                    capacity: (recovery::Rfrag::LENGTH + fragment_size.get() as usize).min(FRAME_CAPACITY),
-                    window: window.get() as usize,
-                    timeout: timeout.unwrap_or_else(|| (period * 4 * u64::from(depth)).max(LEAST_ARQ_TIMEOUT)),
-                    max_retries: retries.get() as u8,
-                    first_alone: *first_alone,
-                };
-                Fragments::Recovered { sender, forwarding }
-            }
+            Reassembly::Recovery => Fragments::Recovered { sender: self.recovery.config(depth, period), forwarding },
         }
     }
 }
 
 impl Default for Lowpan {
     fn default() -> Self {
+        let (network, reassembly) = (network::NetworkConfig::default(), Limits::default());
         Self {
-            fragment_loss: Probability::constant(0.0),
+            fragment_loss: Probability::constant(network.fragment_loss.get()),
             loss_spread: LossSpread::default(),
             dropped_frames: Vec::new(),
-            max_frame_payload: Integer::constant(104),
-            reassembly_buffers: Integer::constant(2),
-            reassembly_timeout_s: PositiveSeconds::constant(60.0),
+            max_frame_payload: Integer::constant(FRAME_CAPACITY as u32),
+            reassembly_buffers: Integer::constant(reassembly.buffers as u32),
+            reassembly_timeout_s: PositiveSeconds::of(reassembly.timeout),
             ecn_threshold: None,
-            reassembly: Reassembly::PerHop,
+            reassembly: Reassembly::default(),
             forwarding: Forwarding::default(),
             recovery: Recovery::default(),
         }

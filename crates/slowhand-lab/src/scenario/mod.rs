@@ -29,7 +29,7 @@ pub(crate) use transport::TcpEndpoint;
 pub use transport::{Preset, Tcp, Transport};
 
 use crate::device::Device;
-use crate::input::Document;
+use crate::input::{Document, Integer};
 pub use crate::input::{InputError, Override};
 
 /// Everything that is simulated, read and checked.
@@ -58,6 +58,16 @@ pub struct Scenario {
     /// What the server runs on.
     pub server_device: Arc<Device>,
     mesh: Arc<Mesh>,
+}
+
+/// The number of a frame or a datagram, counted from 1.
+type Ordinal = Integer<1, 4_294_967_295>;
+
+/// These numbers in ascending order.
+fn ascending(numbers: &[Ordinal]) -> Vec<u64> {
+    let mut numbers: Vec<u64> = numbers.iter().map(|number| number.get().into()).collect();
+    numbers.sort_unstable();
+    numbers
 }
 
 /// A scenario: which network, which devices, which session.

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
-use slowhand_tls::{Curve, KeyExchange, Protocol, Resumption, Role, SessionConfig, Stack, Suite, stacks};
+use slowhand_sessions::{Curve, KeyExchange, Protocol, Resumption, Role, SessionConfig, Stack, Suite, stacks};
 
 use crate::input::{Integer, PositiveSeconds};
 
@@ -63,7 +63,7 @@ pub struct Session {
     /// identifier (`id`) or by a ticket. Default: none, the handshake is a full one.
     pub resumption: Option<Resumption>,
     /// The identity that goes with the pre-shared key, 1 to 32 octets. Default: the one that
-    /// `slowhand_tls::credentials` has.
+    /// `slowhand_sessions::credentials` has.
     pub psk_identity: Option<String>,
     /// The server's UDP or TCP port. Default: 5684 (coaps, RFC 7252 section 6.2).
     #[serde(default = "coaps")]
@@ -113,8 +113,8 @@ impl Session {
         let mut config = SessionConfig::new(role, stack, self.suite);
         config.protocol = self.protocol;
         config.auth = match self.auth() {
-            Auth::Server => slowhand_tls::Auth::Server,
-            Auth::Mutual | Auth::Psk => slowhand_tls::Auth::Mutual,
+            Auth::Server => slowhand_sessions::Auth::Server,
+            Auth::Mutual | Auth::Psk => slowhand_sessions::Auth::Mutual,
         };
         config.curve = self.curve;
         config.rsa_bits = self.rsa_bits.get() as u16;

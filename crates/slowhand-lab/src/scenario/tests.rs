@@ -1,4 +1,8 @@
-use slowhand_tls::Role;
+use serde_json::Value;
+use slowhand_net::clock::Duration;
+use slowhand_net::network;
+use slowhand_net::transport::tcp;
+use slowhand_sessions::Role;
 
 use super::*;
 
@@ -29,7 +33,7 @@ fn the_defaults_are_those_that_the_keys_document() {
     assert_eq!((tsch.cells.shared.get(), tsch.cells.managed.map(|cells| cells.get())), (1, None));
     assert_eq!(tsch.hopping().len(), 16);
     assert_eq!(scenario.network.link_pdr.get(), 1.0);
-    assert_eq!(scenario.lowpan.max_frame_payload.get() as usize, slowhand_net::radio::frame::DATA_PAYLOAD);
+    assert_eq!(scenario.lowpan.max_frame_payload.get() as usize, slowhand_net::lowpan::FRAME_CAPACITY);
     assert_eq!(scenario.lowpan.reassembly_timeout_s.micros(), 60_000_000);
     assert_eq!(scenario.server.at, ServerAt::Internet);
     assert_eq!(scenario.session.auth(), Auth::Psk);
@@ -41,6 +45,141 @@ fn the_defaults_are_those_that_the_keys_document() {
     let gateway = with("gateway={ tcp_proxy = true, suppress_spurious_flights = true }").gateway.config();
     assert_eq!(gateway.tcp_proxy, Some(slowhand_net::transport::pep::Config::default()));
     assert_eq!(gateway.suppression, Some(slowhand_net::network::gateway::suppression::Config::default()));
+}
+
+#[test]
+fn sections_that_are_left_out_are_the_defaults_of_the_layers() {
+    let scenario: Scenario = SMALLEST.parse().unwrap();
+    let ours = network::NetworkConfig {
+        internet: scenario.server.internet_config(),
+        gateway: scenario.gateway.config(),
+        ..scenario.lowpan.config(2, Duration::from_millis(100))
+    };
+    assert_eq!(format!("{ours:?}"), format!("{:?}", network::NetworkConfig::default()));
+    let recovery = with("lowpan.reassembly=\"recovery\"").lowpan.config(2, Duration::from_millis(100)).fragments;
+    let (sender, forwarding) = Default::default();
+    // Four periods for each of two hops are 0.8 s, which is more than the default of 0.7 s.
+    let sender = slowhand_net::lowpan::recovery::Config { timeout: Duration::from_millis(800), ..sender };
+    assert_eq!(format!("{recovery:?}"), format!("{:?}", network::Fragments::Recovered { sender, forwarding }));
+}
+
+#[test]
+fn a_section_becomes_the_configuration_of_its_layer() {
+    let lowpan = with(
+        "lowpan={ fragment_loss = 0.25, loss_spread = \"flight\", dropped_frames = [7, 3], max_frame_payload = 80, \
+         reassembly_buffers = 3, reassembly_timeout_s = 1.5, ecn_threshold = 0.75, reassembly = \"forwarding\", \
+         forwarding = { entries = 2, timeout_s = 5 } }",
+    );
+    let config = lowpan.lowpan.config(1, Duration::from_secs(1));
+    assert_eq!((config.fragment_loss.get(), config.dropped_frames), (0.25, vec![3, 7]));
+    assert_eq!((config.loss_spread, config.ecn_threshold), (network::LossSpread::Flight, Some(0.75)));
+    assert_eq!((config.frame_capacity, config.reassembly.buffers), (80, 3));
+    assert_eq!(config.reassembly.timeout, Duration::from_millis(1_500));
+    let network::Fragments::Forwarded(limits) = config.fragments else { panic!("{:?}", config.fragments) };
+    assert_eq!((limits.entries, limits.timeout), (2, Duration::from_secs(5)));
+    let server =
+        "server={ internet_delay_ms = 10.5, internet_jitter_ms = 2, internet_loss = 0.5, internet_dropped = [2, 1] }";
+    let internet = with(server).server.internet_config();
+    assert_eq!((internet.delay, internet.jitter), (Duration::from_micros(10_500), Duration::from_millis(2)));
+    assert_eq!((internet.loss.get(), internet.dropped), (0.5, vec![1, 2]));
+    let client = with("client.start_s=3").client;
+    let (settling, period) = (Duration::from_secs(60), Duration::from_secs(2));
+    assert_eq!((client.start(settling), client.start_spread(period)), (Duration::from_secs(3), period));
+    assert_eq!(with("mac.queue=20").client.start(settling), settling);
+}
+
+/// Every key of the schema: its place, and what the schema says of it.
+fn keys() -> Vec<(String, serde_json::Map<String, Value>)> {
+    fn collect(place: &str, value: &Value, keys: &mut Vec<(String, serde_json::Map<String, Value>)>) {
+        let Some(object) = value.as_object() else {
+            return value.as_array().into_iter().flatten().for_each(|item| collect(place, item, keys));
+        };
+        for (name, item) in object {
+            collect(&format!("{place}/{name}"), item, keys);
+            if let Some(item) = item.as_object().filter(|_| place.ends_with("/properties")) {
+                keys.push((format!("{place}/{name}"), item.clone()));
+            }
+        }
+    }
+    let mut keys = Vec::new();
+    collect("", schema().as_value(), &mut keys);
+    keys
+}
+
+/// What the description of a key says behind a word such as `Default:`.
+fn said(key: &serde_json::Map<String, Value>, word: &str) -> Option<String> {
+    let description = key.get("description")?.as_str()?.replace('\n', " ");
+    description.split_once(word).map(|(_, said)| said.trim().to_owned())
+}
+
+/// The first word, without the marks around it: a number, or the name of a value.
+fn first_word(text: &str) -> String {
+    let word = text.split_whitespace().next().unwrap_or_default().trim_end_matches(['.', ',', ';']).replace('`', "");
+    word.parse::<f64>().map_or(word, |number| number.to_string())
+}
+
+#[test]
+fn the_default_that_a_key_documents_is_the_one_it_has() {
+    let mut compared = 0;
+    for (place, key) in keys() {
+        let default = match key.get("default") {
+            Some(Value::Number(number)) => number.as_f64().unwrap().to_string(),
+            Some(Value::String(word)) => word.clone(),
+            Some(Value::Bool(flag)) => flag.to_string(),
+            _ => continue,
+        };
+        let Some(said) = said(&key, "Default:") else { continue };
+        assert_eq!(first_word(&said), default, "{place}: {said}");
+        compared += 1;
+    }
+    assert!(compared > 40, "{compared}");
+}
+
+#[test]
+fn the_presets_that_a_key_documents_are_those_of_tcp() {
+    let values = |config: tcp::Config| {
+        let seconds = |time: Duration| time.as_secs_f64().to_string();
+        let delay = config.delayed_ack.map_or(0, |delayed| delayed.timer.as_micros() / 1_000);
+        [
+            ("mss", config.mss.to_string()),
+            ("send_buffer", config.send_buffer.to_string()),
+            ("receive_buffer", config.receive_buffer.to_string()),
+            ("nagle", format!("{:?}", config.nagle).to_lowercase()),
+            ("delayed_ack_ms", delay.to_string()),
+            ("sack", config.sack.to_string()),
+            ("timestamps", config.timestamps.to_string()),
+            ("initial_window", config.initial_window.to_string()),
+            ("slow_start", config.slow_start.to_string()),
+            ("congestion", format!("{:?}", config.congestion).to_lowercase()),
+            ("recovery", format!("{:?}", config.recovery).to_lowercase()),
+            ("ecn", format!("{:?}", config.ecn).to_lowercase()),
+            ("single_segment", config.single_segment.to_string()),
+            ("tail_loss_probe", config.tail_loss_probe.to_string()),
+            ("initial_rto_s", seconds(config.rto.initial)),
+            ("syn_measured", config.syn.measured.to_string()),
+            ("rto_after_syn_loss_s", seconds(config.rto.after_syn_loss)),
+            ("min_rto_s", seconds(config.rto.min)),
+            ("max_rto_s", seconds(config.rto.max)),
+        ]
+    };
+    let documented: Vec<(String, [String; 2])> = keys()
+        .iter()
+        .filter_map(|(place, key)| {
+            // Without what stands in parentheses: `10 (RFC 6928), 1.`
+            let said = said(key, "Presets:")?;
+            let bare: String =
+                said.split('(').map(|part| part.split_once(')').map_or(part, |(_, rest)| rest)).collect();
+            let (linux, constrained) = bare.split_once(',')?;
+            Some((place.rsplit_once('/')?.1.to_owned(), [first_word(linux), first_word(constrained)]))
+        })
+        .collect();
+    let presets = values(tcp::Config::linux()).into_iter().zip(values(tcp::Config::constrained()));
+    let expected: Vec<_> =
+        presets.map(|((key, linux), (_, constrained))| (key.to_owned(), [linux, constrained])).collect();
+    assert_eq!(documented.len(), expected.len());
+    for preset in expected {
+        assert!(documented.contains(&preset), "{preset:?}, documented: {documented:?}");
+    }
 }
 
 #[test]
@@ -97,9 +236,9 @@ fn each_end_gets_its_own_configuration() {
     assert_eq!(client.first_timeout.unwrap().as_millis(), 3_000);
     assert_eq!(server.first_timeout.unwrap().as_millis(), 1_500);
     for config in [client, server] {
-        assert_eq!(config.auth, slowhand_tls::Auth::Server);
+        assert_eq!(config.auth, slowhand_sessions::Auth::Server);
         assert_eq!((config.max_fragment_length, config.connection_id), (Some(512), Some(2)));
-        assert_eq!(config.curve, slowhand_tls::Curve::Secp192r1);
+        assert_eq!(config.curve, slowhand_sessions::Curve::Secp192r1);
     }
 }
 

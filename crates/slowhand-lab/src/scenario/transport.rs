@@ -161,8 +161,8 @@ impl Tcp {
         set(&mut config.nagle, self.nagle.map(Nagle::setting));
         if let Some(delay) = self.delayed_ack_ms {
             let timer = Duration::from_millis(delay.get().into());
-            let like = config.delayed_ack.unwrap_or(tcp::DelayedAck { timer, every: 2, quick: 0 });
-            config.delayed_ack = (delay.get() > 0).then_some(tcp::DelayedAck { timer, ..like });
+            let preset = config.delayed_ack.unwrap_or(tcp::DelayedAck::new(timer));
+            config.delayed_ack = (delay.get() > 0).then_some(tcp::DelayedAck { timer, ..preset });
         }
         set(&mut config.sack, self.sack);
         set(&mut config.timestamps, self.timestamps);
@@ -173,19 +173,19 @@ impl Tcp {
         set(&mut config.ecn, self.ecn.map(Ecn::setting));
         set(&mut config.single_segment, self.single_segment);
         set(&mut config.tail_loss_probe, self.tail_loss_probe);
-        set(&mut config.rto.initial, self.initial_rto_s.map(duration));
-        config.syn.timeout = self.syn_timeout_s.map(duration);
+        set(&mut config.rto.initial, self.initial_rto_s.map(PositiveSeconds::duration));
+        config.syn.timeout = self.syn_timeout_s.map(PositiveSeconds::duration);
         set(&mut config.syn.measured, self.syn_measured);
-        set(&mut config.rto.after_syn_loss, self.rto_after_syn_loss_s.map(duration));
+        set(&mut config.rto.after_syn_loss, self.rto_after_syn_loss_s.map(PositiveSeconds::duration));
         if let Some(min) = self.min_rto_s {
             // Linux adds its minimum to the round-trip time, in place of the granularity.
             let margin_is_minimum = config.rto.granularity == config.rto.min;
-            config.rto.min = duration(min);
+            config.rto.min = min.duration();
             if margin_is_minimum {
                 config.rto.granularity = config.rto.min;
             }
         }
-        set(&mut config.rto.max, self.max_rto_s.map(duration));
+        set(&mut config.rto.max, self.max_rto_s.map(PositiveSeconds::duration));
         config
     }
 }
@@ -232,8 +232,4 @@ fn set<T>(field: &mut T, value: Option<T>) {
     if let Some(value) = value {
         *field = value;
     }
-}
-
-fn duration(seconds: PositiveSeconds) -> Duration {
-    Duration::from_micros(seconds.micros())
 }

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use slowhand_tls::{ConfigError as SessionError, KeyExchange, Role};
+use slowhand_sessions::{ConfigError as SessionError, KeyExchange, Role};
 
 use super::network::{MAX_NODE, Mesh};
 use super::{Auth, Gateway, LossSpread, Lowpan, Network, Reassembly, Scenario, ServerAt, Topology};

@@ -1,6 +1,6 @@
 //! The account of every datagram: whose it is, what it carried on the air, whether it arrived.
 
-use super::retransmission::{self, Piece, Retransmissions};
+use super::retransmission::{self, Reader, Records, Retransmissions};
 use super::segments::{self, Span};
 use slowhand_net::datagram::{DatagramId, is_of_router};
 use slowhand_net::drop_reason::DropReason;
@@ -10,11 +10,11 @@ use std::collections::BTreeMap;
 /// All datagrams of a world, numbered in the order in which they were sent.
 #[derive(Debug)]
 pub(super) struct Ledger {
-    /// Octets of the connection IDs in records.
-    connection_id: u8,
     datagrams: Vec<Datagram>,
     /// What the border router sent of its own; it numbers that itself.
     of_gateway: BTreeMap<DatagramId, Datagram>,
+    /// Of each end, what reads its datagrams.
+    readers: Vec<Reader>,
     /// Of each end, the numbers of what it sent: the client's end of handshake n is 2n, the server's 2n + 1.
     of_end: Vec<Vec<DatagramId>>,
     /// Of each end, the numbers of what the border router sent in its name.
@@ -35,7 +35,7 @@ struct Datagram {
 #[derive(Debug)]
 enum Content {
     /// Records of DTLS.
-    Records(Vec<Piece>),
+    Records(Records),
     /// A segment of TCP.
     Segment(Span),
 }
@@ -46,9 +46,9 @@ impl Datagram {
         !matches!(self.fate, Fate::Lost(_))
     }
 
-    fn pieces(&self) -> Option<(&[Piece], bool)> {
+    fn records(&self) -> Option<(&Records, bool)> {
         match &self.content {
-            Content::Records(pieces) => Some((pieces, self.arrives())),
+            Content::Records(records) => Some((records, self.arrives())),
             Content::Segment(_) => None,
         }
     }
@@ -85,9 +85,9 @@ impl Ledger {
     /// An empty account of so many handshakes, whose connection IDs are this long.
     pub(super) fn new(handshakes: usize, connection_id: u8) -> Self {
         Self {
-            connection_id,
             datagrams: Vec::new(),
             of_gateway: BTreeMap::new(),
+            readers: vec![Reader::new(connection_id); 2 * handshakes],
             of_end: vec![Vec::new(); 2 * handshakes],
             in_name_of: vec![Vec::new(); 2 * handshakes],
             costs: vec![Costs::default(); handshakes],
@@ -97,8 +97,8 @@ impl Ledger {
 
     /// An end sends a UDP datagram; returns its number.
     pub(super) fn sent(&mut self, end: usize, datagram: &[u8]) -> DatagramId {
-        let pieces = retransmission::pieces(datagram, self.connection_id);
-        self.add(end, datagram.len(), Content::Records(pieces))
+        let records = self.readers[end].read(datagram);
+        self.add(end, datagram.len(), Content::Records(records))
     }
 
     /// An end sends a TCP segment; returns its number.
@@ -218,7 +218,7 @@ impl Ledger {
     pub(super) fn retransmissions(&self, handshake: usize) -> [Retransmissions; 2] {
         [2 * handshake, 2 * handshake + 1].map(|end| {
             let sent = || self.sent_by(end).filter(|datagram| datagram.fate != Fate::Lost(DropReason::Suppressed));
-            retransmission::classify(sent().filter_map(Datagram::pieces))
+            retransmission::classify(sent().filter_map(Datagram::records))
                 + segments::classify(sent().filter_map(Datagram::span))
                 + segments::classify(self.sent_in_name_of(end).filter_map(Datagram::span))
         })

@@ -4,7 +4,7 @@ use super::ledger::Ledger;
 use slowhand_net::drop_reason::DropReason;
 use slowhand_net::lowpan::recovery::{Rfrag, RfragAck};
 use slowhand_net::observer::{BufferLevel, FrameKind, Observer, RadioInterval, Transmission};
-use slowhand_net::radio::frame;
+use slowhand_net::radio::frame::{FCS, FrameView};
 
 /// An observer that accounts and lets another one see.
 pub(super) struct Meter<'a> {
@@ -22,7 +22,7 @@ impl<'a> Meter<'a> {
 
 impl Observer for Meter<'_> {
     fn transmission(&mut self, frame: &Transmission<'_>) {
-        let octets = (frame.octets.len() + frame::FCS) as u64;
+        let octets = (frame.octets.len() + FCS) as u64;
         match frame.kind {
             FrameKind::Data => self.ledger.carried(frame.datagram, octets),
             FrameKind::Ack => self.ledger.acknowledged(frame.datagram, octets),
@@ -51,8 +51,10 @@ impl Observer for Meter<'_> {
     }
 }
 
-/// Whether a data frame carries a fragment whose sender hears that it is lost, or tells so (RFC 8931).
+/// True if a data frame carries a recoverable fragment or the acknowledgment of one (RFC 8931): its loss does not go
+/// unnoticed.
 fn is_recovered(frame: &Transmission<'_>) -> bool {
-    let dispatch = frame.octets.get(frame::DATA_HEADER);
+    let frame = FrameView::parse(frame.octets);
+    let dispatch = frame.ok().and_then(|frame| frame.payload().first());
     dispatch.is_some_and(|&octet| Rfrag::is_dispatch(octet) || RfragAck::is_dispatch(octet))
 }

@@ -23,7 +23,7 @@ use slowhand_net::network::{Event, Events, Network};
 use slowhand_net::observer::{Observer, RadioTimes};
 use slowhand_net::queue::EventQueue;
 use slowhand_net::random::Streams;
-use slowhand_tls::{Failure, Session, Status};
+use slowhand_sessions::{Failure, Session, Status};
 use std::collections::VecDeque;
 use std::net::Ipv6Addr;
 use std::sync::Arc;

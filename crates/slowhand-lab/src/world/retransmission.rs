@@ -1,21 +1,13 @@
-//! Which datagrams were sent again, and which of those in vain.
+//! Which datagrams of DTLS were sent again, and which of those in vain.
 //!
 //! The laboratory sees everything: what each datagram carries, and whether it arrived. A datagram is a retransmission
-//! where the same end has sent all that it carries before. It is spurious where of each of its parts an earlier copy
-//! arrived, even if it was still on its way when the datagram was sent.
+//! if the same end has sent all that it carries before, in whatever fragments. It is spurious if all that it carries was in
+//! datagrams that arrived, even if those were still on their way when it was sent.
+//!
+//! A datagram with anything new is no retransmission. Alerts and application data are always new ([`flight`]).
 
-use slowhand_tls::wire::{self, ContentType, MessageType};
+use slowhand_wire::{ContentType, Coverage, FlightPart, dtls, flight};
 use std::ops::Add;
-
-/// A part of a flight that can be recognised when it is sent again.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Piece {
-    /// A fragment of a handshake message in the clear (RFC 6347, section 4.2.2).
-    Message { kind: MessageType, sequence: u16, length: u32, offset: u32, fragment: usize },
-    /// Any other record, encrypted handshake messages among them: an epoch has one Finished, and its ciphertext has
-    /// the same length each time.
-    Record { content: ContentType, epoch: u16, length: usize },
-}
 
 /// How many datagrams repeated others.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -31,40 +23,88 @@ impl Add for Retransmissions {
     }
 }
 
-/// What a datagram carries, connection IDs being `connection_id` octets long.
-pub(super) fn pieces(datagram: &[u8], connection_id: u8) -> Vec<Piece> {
-    wire::records(datagram, connection_id).map_while(Result::ok).flat_map(pieces_of_record).collect()
+/// What the records of a datagram carry.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Records {
+    /// The parts of a flight in it.
+    parts: Vec<FlightPart>,
+    /// True if there is something else in it, which is new.
+    has_other: bool,
 }
 
-fn pieces_of_record(record: wire::Record<'_>) -> impl Iterator<Item = Piece> + '_ {
-    let in_the_clear = record.content_type == ContentType::Handshake && !record.is_protected();
-    let (content, epoch, length) = (record.content_type, record.epoch, record.fragment.len());
-    let whole = (!in_the_clear).then_some(Piece::Record { content, epoch, length });
-    let messages = record.messages().map_while(Result::ok).map(|message| Piece::Message {
-        kind: message.message_type,
-        sequence: message.message_seq,
-        length: message.length,
-        offset: message.fragment_offset,
-        fragment: message.body.len(),
-    });
-    whole.into_iter().chain(messages)
+impl Records {
+    fn is_in(&self, coverage: &Coverage) -> bool {
+        !self.has_other && !self.parts.is_empty() && self.parts.iter().all(|part| coverage.covers(part))
+    }
+
+    fn add_to(&self, coverage: &mut Coverage) {
+        self.parts.iter().for_each(|part| coverage.insert(part));
+    }
+}
+
+/// Reads the datagrams of one end, in the order in which the end sends them.
+#[derive(Clone, Debug)]
+pub(super) struct Reader {
+    /// Octets of the connection IDs in its records.
+    connection_id_length: u8,
+    /// True if the last record was a ChangeCipherSpec.
+    after_change_cipher_spec: bool,
+}
+
+impl Reader {
+    /// A reader for an end that has sent nothing yet, whose connection IDs have this length.
+    pub(super) fn new(connection_id_length: u8) -> Self {
+        Self { connection_id_length, after_change_cipher_spec: false }
+    }
+
+    /// Reads the next datagram.
+    pub(super) fn read(&mut self, datagram: &[u8]) -> Records {
+        let mut records = Records::default();
+        for record in dtls::records(datagram, Some(self.connection_id_length)) {
+            match record {
+                Ok(record) => self.read_record(&record, &mut records),
+                Err(_) => records.has_other = true,
+            }
+        }
+        records
+    }
+
+    /// The type of a record with a connection ID is encrypted. Finished is the record behind ChangeCipherSpec (RFC 5246
+    /// section 7.4.9: it is sent "immediately after"); every other one is an alert or application data.
+    fn read_record(&mut self, record: &dtls::Record<'_>, records: &mut Records) {
+        let is_finished = record.content_type == ContentType::Tls12Cid && self.after_change_cipher_spec;
+        self.after_change_cipher_spec = record.content_type == ContentType::ChangeCipherSpec;
+        match record.content_type {
+            ContentType::Tls12Cid if is_finished => records.parts.push(FlightPart::Record(record.into())),
+            ContentType::Handshake | ContentType::ChangeCipherSpec => {
+                for part in flight::parts(record) {
+                    match part {
+                        Ok(part) => records.parts.push(part),
+                        Err(_) => records.has_other = true,
+                    }
+                }
+            }
+            _ => records.has_other = true,
+        }
+    }
 }
 
 /// Counts the retransmissions among the datagrams of one end, in the order in which they were sent: what each carries,
 /// and whether it arrived.
-pub(super) fn classify<'a>(datagrams: impl Iterator<Item = (&'a [Piece], bool)>) -> Retransmissions {
-    let mut sent: Vec<(&Piece, bool)> = Vec::new();
+pub(super) fn classify<'a>(datagrams: impl Iterator<Item = (&'a Records, bool)>) -> Retransmissions {
     let mut counts = Retransmissions::default();
-    for (pieces, arrived) in datagrams {
-        let copies =
-            |piece: &'a Piece| sent.iter().filter(move |(earlier, _)| *earlier == piece).map(|&(_, arrived)| arrived);
-        if !pieces.is_empty() && pieces.iter().all(|piece| copies(piece).next().is_some()) {
-            match pieces.iter().all(|piece| copies(piece).any(|arrived| arrived)) {
+    let (mut sent, mut arrived) = (Coverage::default(), Coverage::default());
+    for (records, has_arrived) in datagrams {
+        if records.is_in(&sent) {
+            match records.is_in(&arrived) {
                 true => counts.spurious += 1,
                 false => counts.needed += 1,
             }
         }
-        sent.extend(pieces.iter().map(|piece| (piece, arrived)));
+        records.add_to(&mut sent);
+        if has_arrived {
+            records.add_to(&mut arrived);
+        }
     }
     counts
 }
@@ -72,6 +112,7 @@ pub(super) fn classify<'a>(datagrams: impl Iterator<Item = (&'a [Piece], bool)>)
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::ops::Range;
 
     /// A plaintext handshake record with one whole message, written after RFC 6347 sections 4.1 and 4.2.2.
     fn message(kind: u8, sequence: u8, record: u8) -> Vec<u8> {
@@ -80,9 +121,38 @@ mod tests {
         octets
     }
 
-    /// An encrypted Finished of 40 octets.
+    /// A plaintext handshake record with a fragment of a Certificate of 100 octets.
+    fn certificate(range: Range<u8>, record: u8) -> Vec<u8> {
+        let length = range.end - range.start;
+        let mut octets = vec![22, 0xfe, 0xfd, 0, 0, 0, 0, 0, 0, 0, record, 0, 12 + length];
+        octets.extend([11, 0, 0, 100, 0, 2, 0, 0, range.start, 0, 0, length]);
+        octets.extend(range);
+        octets
+    }
+
+    /// A protected record of 40 octets.
+    fn protected(content_type: u8, record: u8) -> Vec<u8> {
+        let mut octets = vec![content_type, 0xfe, 0xfd, 0, 1, 0, 0, 0, 0, 0, record, 0, 40];
+        octets.extend([record; 40]);
+        octets
+    }
+
+    /// An encrypted Finished.
     fn finished(record: u8) -> Vec<u8> {
-        let mut octets = vec![22, 0xfe, 0xfd, 0, 1, 0, 0, 0, 0, 0, record, 0, 40];
+        protected(22, record)
+    }
+
+    fn change_cipher_spec(record: u8) -> Vec<u8> {
+        vec![20, 0xfe, 0xfd, 0, 0, 0, 0, 0, 0, 0, record, 0, 1, 1]
+    }
+
+    const CONNECTION_ID: [u8; 2] = [0xc1, 0xd2];
+
+    /// A protected record of 40 octets with a connection ID (RFC 9146 section 4).
+    fn with_connection_id(record: u8) -> Vec<u8> {
+        let mut octets = vec![25, 0xfe, 0xfd, 0, 1, 0, 0, 0, 0, 0, record];
+        octets.extend(CONNECTION_ID);
+        octets.extend([0, 40]);
         octets.extend([record; 40]);
         octets
     }
@@ -91,9 +161,10 @@ mod tests {
     const LOST: bool = false;
 
     fn count(sent: &[(Vec<u8>, bool)]) -> (u64, u64) {
-        let datagrams: Vec<(Vec<Piece>, bool)> =
-            sent.iter().map(|(octets, arrived)| (pieces(octets, 0), *arrived)).collect();
-        let counts = classify(datagrams.iter().map(|(pieces, arrived)| (pieces.as_slice(), *arrived)));
+        let mut reader = Reader::new(CONNECTION_ID.len() as u8);
+        let datagrams: Vec<(Records, bool)> =
+            sent.iter().map(|(octets, arrived)| (reader.read(octets), *arrived)).collect();
+        let counts = classify(datagrams.iter().map(|(records, arrived)| (records, *arrived)));
         (counts.needed, counts.spurious)
     }
 
@@ -117,5 +188,55 @@ mod tests {
         assert_eq!(count(&[(message(2, 1, 0), ARRIVED), (message(14, 2, 1), LOST), (both(2, 3), ARRIVED)]), (1, 0));
         assert_eq!(count(&[(both(0, 1), LOST), (message(2, 1, 2), ARRIVED), (message(14, 2, 3), ARRIVED)]), (2, 0));
         assert_eq!(count(&[(message(2, 1, 0), ARRIVED), (both(1, 2), ARRIVED)]), (0, 0), "half of it is new");
+    }
+
+    #[test]
+    fn a_message_cut_otherwise_is_a_retransmission() {
+        let halves = |arrived: [bool; 2]| [(certificate(0..50, 0), arrived[0]), (certificate(50..100, 1), arrived[1])];
+        let thirds =
+            [(certificate(0..30, 2), ARRIVED), (certificate(30..60, 3), ARRIVED), (certificate(60..100, 4), ARRIVED)];
+        let count_both = |arrived| count(&[&halves(arrived)[..], &thirds].concat());
+        assert_eq!(count_both([ARRIVED, ARRIVED]), (0, 3));
+        assert_eq!(count_both([ARRIVED, LOST]), (2, 1), "the second third has octets of both halves");
+        assert_eq!(count_both([LOST, LOST]), (3, 0));
+        assert_eq!(count(&thirds[..2]), (0, 0), "all of it is new");
+        assert_eq!(count(&[halves([ARRIVED, ARRIVED])[0].clone(), thirds[1].clone()]), (0, 0), "half of it is new");
+    }
+
+    #[test]
+    fn alerts_and_application_data_are_new() {
+        for content_type in [21, 23] {
+            let new = |record| (protected(content_type, record), ARRIVED);
+            assert_eq!(count(&[new(1), new(2)]), (0, 0), "content type {content_type}");
+            let behind_finished = [finished(0), protected(content_type, 1)].concat();
+            let datagrams = [(behind_finished, ARRIVED), (finished(2), ARRIVED), (finished(3), ARRIVED)];
+            assert_eq!(count(&datagrams), (0, 2));
+            let before = [finished(4), protected(content_type, 5)].concat();
+            assert_eq!(count(&[&datagrams[..], &[(before, ARRIVED)]].concat()), (0, 2), "half of it is new");
+        }
+    }
+
+    #[test]
+    fn of_the_records_with_a_connection_id_finished_is_known_by_its_place() {
+        let flight = |record| [change_cipher_spec(record), with_connection_id(record)].concat();
+        let apart = |record| [(change_cipher_spec(record), ARRIVED), (with_connection_id(record), LOST)];
+        let data = |record| (with_connection_id(record), ARRIVED);
+        assert_eq!(count(&[(flight(0), LOST), (flight(1), ARRIVED), (flight(2), ARRIVED)]), (1, 1));
+        assert_eq!(count(&[apart(0), apart(1), apart(2)].concat()), (2, 2));
+        assert_eq!(count(&[(flight(0), ARRIVED), data(1), data(2)]), (0, 0), "application data of that length");
+        assert_eq!(count(&[(flight(0), ARRIVED), data(1), (flight(2), ARRIVED), data(3)]), (0, 1));
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_new() {
+        let damaged = |record| [message(1, 0, record), vec![22, 0xfe]].concat();
+        let outside = |record: u8| {
+            let mut octets = message(1, 0, record);
+            octets[13 + 8] = 1; // fragment_offset
+            octets
+        };
+        assert_eq!(count(&[(damaged(0), ARRIVED), (damaged(1), ARRIVED)]), (0, 0));
+        assert_eq!(count(&[(outside(0), ARRIVED), (outside(1), ARRIVED)]), (0, 0));
+        assert_eq!(count(&[(vec![], ARRIVED), (vec![], ARRIVED)]), (0, 0));
     }
 }

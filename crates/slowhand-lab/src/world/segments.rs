@@ -6,6 +6,7 @@
 
 use super::retransmission::Retransmissions;
 use slowhand_net::transport::tcp::{Flags, Segment};
+use slowhand_wire::RangeSet;
 use std::ops::Range;
 
 /// The sequence numbers that a segment occupies; empty for a pure acknowledgement.
@@ -34,43 +35,21 @@ impl Span {
 pub(super) fn classify(segments: impl Iterator<Item = (Span, bool)>) -> Retransmissions {
     let mut counts = Retransmissions::default();
     let mut start = None;
-    let (mut sent, mut arrived) = (Ranges::default(), Ranges::default());
+    let (mut sent, mut arrived) = (RangeSet::default(), RangeSet::default());
     for (span, has_arrived) in segments.filter(|(span, _)| span.length > 0) {
         let span = span.since(*start.get_or_insert(span.first));
-        if sent.contain(&span) {
-            match arrived.contain(&span) {
+        if sent.contains(&span) {
+            match arrived.contains(&span) {
                 true => counts.spurious += 1,
                 false => counts.needed += 1,
             }
         }
-        sent.add(span.clone());
+        sent.insert(span.clone());
         if has_arrived {
-            arrived.add(span);
+            arrived.insert(span);
         }
     }
     counts
-}
-
-/// Sequence numbers, as ranges in ascending order with gaps between them.
-#[derive(Debug, Default)]
-struct Ranges(Vec<Range<u32>>);
-
-impl Ranges {
-    fn contain(&self, range: &Range<u32>) -> bool {
-        self.0.iter().any(|known| known.start <= range.start && range.end <= known.end)
-    }
-
-    fn add(&mut self, mut range: Range<u32>) {
-        self.0.retain(|known| {
-            let apart = known.end < range.start || range.end < known.start;
-            if !apart {
-                range = known.start.min(range.start)..known.end.max(range.end);
-            }
-            apart
-        });
-        let place = self.0.partition_point(|known| known.start < range.start);
-        self.0.insert(place, range);
-    }
 }
 
 #[cfg(test)]

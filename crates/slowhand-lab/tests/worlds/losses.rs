@@ -2,8 +2,8 @@
 
 use crate::{MBEDTLS_ECDHE, MBEDTLS_PSK, MBEDTLS_PSK_TLS, OPENSSL_ECDHE, TINYDTLS_PSK, plan, scenario};
 use slowhand_lab::record::{Outcome, Record};
-use slowhand_tls::memory::{End, Path};
-use slowhand_tls::{Role, SessionConfig, Weightless};
+use slowhand_sessions::memory::{End, Path};
+use slowhand_sessions::{Role, SessionConfig, Weightless};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
@@ -26,7 +26,7 @@ fn outcomes_in_memory(changes: &[&str], dropped: &[u64]) -> BTreeSet<bool> {
     let completes = |attempt| {
         let [mut client, mut server] = [(Role::Client, 2), (Role::Server, 3)].map(|(role, end)| {
             let config = SessionConfig { seed: streams.derive("session", end), ..scenario.session.config(role) };
-            slowhand_tls::build(&config, Arc::new(Weightless)).unwrap()
+            slowhand_sessions::build(&config, Arc::new(Weightless)).unwrap()
         });
         let dropped = dropped.iter().map(|&frame| frame as usize - 1).collect();
         let mut transit = streams.stream("transit", attempt);

@@ -3,6 +3,7 @@
 mod fragments;
 mod gateway;
 mod losses;
+mod refragmented;
 mod reproducible;
 mod sizes;
 mod timing;

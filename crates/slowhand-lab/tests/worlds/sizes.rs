@@ -2,8 +2,8 @@
 
 use crate::{MBEDTLS_ECDHE, MBEDTLS_PSK, MBEDTLS_PSK_TLS, OPENSSL_ECDHE, TINYDTLS_PSK, plan, scenario};
 use slowhand_net::observer::{FrameKind, Observer, Transmission};
-use slowhand_tls::memory::Path;
-use slowhand_tls::{Processor, Role, SessionConfig, Weightless};
+use slowhand_sessions::memory::Path;
+use slowhand_sessions::{Processor, Role, SessionConfig, Weightless};
 use std::sync::Arc;
 
 /// The sizes of the datagrams of a handshake with no network in between. The seeds are the network's, as signatures vary
@@ -14,7 +14,7 @@ fn in_memory(changes: &[&str], seed: u64) -> Vec<usize> {
     let configs = [(Role::Client, 2), (Role::Server, 3)]
         .map(|(role, end)| SessionConfig { seed: streams.derive("session", end), ..scenario.session.config(role) });
     let processors = [0, 1].map(|_| Arc::new(Weightless) as Arc<dyn Processor>);
-    let [mut client, mut server] = slowhand_tls::build_pair(configs.each_ref(), processors).unwrap();
+    let [mut client, mut server] = slowhand_sessions::build_pair(configs.each_ref(), processors).unwrap();
     Path::default().run(&mut *client, &mut *server).sizes()
 }
 

@@ -27,10 +27,10 @@ pub struct Limits {
 }
 
 impl Default for Limits {
-    /// Four buffers (assumed) of 1280 octets, the least MTU of IPv6 (RFC 8200 section 5), and [`MAX_TIMEOUT`], which
-    /// OpenWSN uses as it is.
+    /// Two buffers, as OpenWSN and Contiki-NG have, for packets of 1280 octets, the least MTU of IPv6 (RFC 8200
+    /// section 5), and [`MAX_TIMEOUT`], which OpenWSN uses.
     fn default() -> Self {
-        Self { buffers: 4, datagram: 1280, timeout: MAX_TIMEOUT }
+        Self { buffers: 2, datagram: 1280, timeout: MAX_TIMEOUT }
     }
 }
 

@@ -57,9 +57,9 @@ impl Network {
         let link = Link { source: Eui64::of_node(node), destination: Eui64::of_node(next_hop) };
         // The compressed header grows where it is forwarded: behind the next hop, if the packet goes on from there.
         let goes_on = destination(packet).is_none_or(|to| last_node(host(&self.routes, to)) != next_hop);
+        let capacity = self.payload_capacity(node, next_hop);
         let AdaptationLayer { next_tag, fragments, .. } = &mut self.nodes[node.index()];
         let slack = if goes_on && !matches!(fragments, FragmentHandling::Reassemble) { SLACK } else { 0 };
-        let capacity = self.config.frame_capacity.min(FRAME_CAPACITY);
         let fragmenter = Fragmenter::new(packet, link, &self.contexts, *next_tag, capacity);
         let mut fragmenter = fragmenter.map_err(|error| unsent(&error))?.with_slack(slack);
         if fragmenter.frames() > 1 {
@@ -78,6 +78,11 @@ impl Network {
         }
         self.note_level(now, node);
         Ok(())
+    }
+
+    /// Octets of a frame from a node to a neighbour that 6LoWPAN may fill.
+    pub(super) fn payload_capacity(&self, node: NodeId, next_hop: NodeId) -> usize {
+        self.mac.payload_capacity(node, next_hop).min(self.config.frame_capacity).min(FRAME_CAPACITY)
     }
 
     /// True if the queue of a node is so full that it marks what it sends.

@@ -401,6 +401,3 @@ fn earliest(one: Option<Instant>, other: Option<Instant>) -> Option<Instant> {
         (None, other) => other,
     }
 }
-
-// The sizes that the lowpan room counts in and those of a frame are one fact.
-const _: () = assert!(crate::lowpan::FRAME_CAPACITY == crate::radio::frame::DATA_PAYLOAD);

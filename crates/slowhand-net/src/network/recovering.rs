@@ -12,9 +12,9 @@ use crate::datagram::DatagramId;
 use crate::drop_reason::DropReason;
 use crate::ip::Ipv6Header;
 use crate::lowpan::forwarding::Route;
-use crate::lowpan::reassembly;
 use crate::lowpan::recovery::{Outcome, Reception, Rfrag, RfragAck, Sender, State};
 use crate::lowpan::{FRAME_CAPACITY, Link};
+use crate::lowpan::{reassembly, recovery};
 
 impl Network {
     /// Begins to send a packet in recoverable fragments.
@@ -32,12 +32,13 @@ impl Network {
         datagram: DatagramId,
         events: &mut Events,
     ) -> Result<(), DropReason> {
+        let capacity = self.payload_capacity(node, next_hop);
         let Some(Recovery { config, router, outgoing, spare, next_tag, .. }) = self.recovering(node) else {
             return Ok(());
         };
         let tag = free_tag(*next_tag, router, outgoing).ok_or(DropReason::QueueFull)?;
         *next_tag = tag.wrapping_add(1);
-        let config = *config;
+        let config = recovery::Config { capacity: config.capacity.min(capacity), ..*config };
         let mut kept = spare.pop().unwrap_or_default();
         kept.clear();
         kept.extend_from_slice(packet);

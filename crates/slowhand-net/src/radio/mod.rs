@@ -27,7 +27,7 @@ pub trait Mac: Any + Debug + Send {
     ///
     /// # Errors
     /// [`DropReason::QueueFull`]; [`DropReason::NoCell`] where nothing leads to that neighbour;
-    /// [`DropReason::Malformed`] where the payload is longer than [`frame::DATA_PAYLOAD`].
+    /// [`DropReason::Malformed`] where the payload is longer than the [`payload_capacity`](Self::payload_capacity).
     fn enqueue(
         &mut self,
         now: Instant,
@@ -36,6 +36,9 @@ pub trait Mac: Any + Debug + Send {
         payload: &[u8],
         datagram: DatagramId,
     ) -> Result<(), DropReason>;
+
+    /// How many octets the layer above may put into one frame from a node to a neighbour.
+    fn payload_capacity(&self, node: NodeId, next_hop: NodeId) -> usize;
 
     /// When something happens next.
     fn deadline(&self) -> Option<Instant>;

@@ -1,6 +1,6 @@
 //! A pool of frame buffers with intrusive first-in-first-out queues: no allocation once it has grown.
 
-use super::phy::MAX_PSDU;
+use super::frame::{Error, MAX_FRAME};
 use crate::datagram::DatagramId;
 
 /// A frame buffer of the pool.
@@ -10,9 +10,11 @@ const NONE: FrameIndex = FrameIndex::MAX;
 
 /// One frame that waits to be sent.
 #[derive(Debug)]
-pub struct Frame {
-    octets: [u8; MAX_PSDU],
+pub struct QueuedFrame {
+    octets: [u8; MAX_FRAME],
     length: u8,
+    /// The sequence number in its header.
+    pub sequence: u8,
     /// Transmissions so far.
     pub attempts: u8,
     /// The datagram it carries a part of.
@@ -22,7 +24,7 @@ pub struct Frame {
     next: FrameIndex,
 }
 
-impl Frame {
+impl QueuedFrame {
     /// The frame without its FCS.
     pub fn octets(&self) -> &[u8] {
         &self.octets[..usize::from(self.length)]
@@ -32,7 +34,7 @@ impl Frame {
 /// The buffers.
 #[derive(Debug)]
 pub struct FramePool {
-    frames: Vec<Frame>,
+    frames: Vec<QueuedFrame>,
     free: FrameIndex,
     allocated: u64,
 }
@@ -44,14 +46,19 @@ impl Default for FramePool {
 }
 
 impl FramePool {
-    /// Takes a buffer; `write` fills it and returns the frame's length, or `None` to give it back.
+    /// Takes a buffer; `write` fills it and returns the frame's length.
+    ///
+    /// # Errors
+    /// Those of `write`; the buffer stays free.
     pub fn allocate(
         &mut self,
         datagram: DatagramId,
-        write: impl FnOnce(&mut [u8; MAX_PSDU]) -> Option<usize>,
-    ) -> Option<FrameIndex> {
+        sequence: u8,
+        write: impl FnOnce(&mut [u8; MAX_FRAME]) -> Result<usize, Error>,
+    ) -> Result<FrameIndex, Error> {
         if self.free == NONE {
-            let frame = Frame { octets: [0; MAX_PSDU], length: 0, attempts: 0, datagram, age: 0, next: NONE };
+            let frame =
+                QueuedFrame { octets: [0; MAX_FRAME], length: 0, sequence, attempts: 0, datagram, age: 0, next: NONE };
             self.frames.push(frame);
             self.free = (self.frames.len() - 1) as FrameIndex;
         }
@@ -59,12 +66,13 @@ impl FramePool {
         let frame = &mut self.frames[index as usize];
         frame.length = write(&mut frame.octets)? as u8;
         self.free = frame.next;
+        frame.sequence = sequence;
         frame.attempts = 0;
         frame.datagram = datagram;
         frame.age = self.allocated;
         frame.next = NONE;
         self.allocated += 1;
-        Some(index)
+        Ok(index)
     }
 
     /// Gives a buffer back.
@@ -74,12 +82,12 @@ impl FramePool {
     }
 
     /// The frame in a buffer.
-    pub fn get(&self, index: FrameIndex) -> &Frame {
+    pub fn get(&self, index: FrameIndex) -> &QueuedFrame {
         &self.frames[index as usize]
     }
 
     /// The frame in a buffer, to change.
-    pub fn get_mut(&mut self, index: FrameIndex) -> &mut Frame {
+    pub fn get_mut(&mut self, index: FrameIndex) -> &mut QueuedFrame {
         &mut self.frames[index as usize]
     }
 }

@@ -4,7 +4,7 @@ use super::harness::*;
 use slowhand_net::address::{Eui64, NodeId};
 use slowhand_net::observer::FrameKind;
 use slowhand_net::radio::Mac;
-use slowhand_net::radio::beacon::{Config, EVERY_CHILD};
+use slowhand_net::radio::beacon::{BeaconConfig, EVERY_CHILD};
 use slowhand_net::radio::frame::fcs;
 use std::io::Write;
 use std::process::{Command, Stdio};
@@ -46,7 +46,7 @@ fn every_frame_reads_as_what_it_is() {
     long[6] = 104 - 41;
     long.resize(104, 0);
 
-    let config = Config { trace_idle_beacons: true, queue: 20, ..Config::standard(superframe()) };
+    let config = BeaconConfig { trace_idle_beacons: true, queue: 20, ..BeaconConfig::standard(superframe()) };
     let mut mac = tree(config, &[None, Some(0), Some(1), Some(1)], 0.8);
     let mut air = Recorder::default();
     for datagram in 0..12 {

@@ -4,19 +4,19 @@ use super::harness::*;
 use slowhand_net::drop_reason::DropReason;
 use slowhand_net::link::LinkQuality;
 use slowhand_net::observer::FrameKind;
-use slowhand_net::radio::beacon::{Beacon, Config, ConfigError, Downward, Superframe};
+use slowhand_net::radio::beacon::{Beacon, BeaconConfig, BeaconConfigError, Downward, Superframe};
 use slowhand_net::radio::{Indication, Mac};
 use slowhand_net::random::Streams;
 
 const INTERVAL: u64 = 983_040;
 const BEACON: u64 = 320;
 
-fn standard() -> Config {
-    Config::standard(superframe())
+fn standard() -> BeaconConfig {
+    BeaconConfig::standard(superframe())
 }
 
 /// A root and its children, all of which hear each other.
-fn star(config: Config, children: u16) -> Beacon {
+fn star(config: BeaconConfig, children: u16) -> Beacon {
     let nodes = 0..=children;
     let links: Vec<_> = nodes
         .clone()
@@ -73,7 +73,7 @@ fn a_busy_channel_doubles_the_window() {
 /// 7.5.1.4: after macMaxCSMABackoffs busy assessments the algorithm ends with a failure; 7.5.6.4: no repetition then.
 #[test]
 fn a_channel_that_stays_busy_ends_a_frame() {
-    let config = Config { max_csma_backoffs: 0, backoff_exponents: (1, 1), ..standard() };
+    let config = BeaconConfig { max_csma_backoffs: 0, backoff_exponents: (1, 1), ..standard() };
     let mut mac = star(config, 3);
     let mut air = Recorder::default();
     for child in 1..=3 {
@@ -125,7 +125,7 @@ fn hidden_terminals_collide_and_recover() {
 /// 7.5.5 and 7.2.2.1.6: a beacon lists seven addresses at most, first come, first served.
 #[test]
 fn a_beacon_lists_the_seven_that_wait_longest() {
-    let mut mac = star(Config { queue: 16, ..standard() }, 9);
+    let mut mac = star(BeaconConfig { queue: 16, ..standard() }, 9);
     let mut air = Recorder::default();
     for child in (1..=9).rev() {
         mac.enqueue(at(0), node(0), node(child), &[0; 10], u32::from(child)).unwrap();
@@ -171,7 +171,7 @@ fn more_frames_for_one_child_are_fetched_one_by_one() {
 fn an_unacknowledged_indirect_frame_waits_for_the_next_request() {
     let mut links = LinkQuality::symmetric(node(0), node(1), 1.0);
     links[1].ack = 0.0; // what node 1 acknowledges is not heard
-    let mut mac = network(Config { transaction_persistence: 3, ..standard() }, &[None, Some(0)], &links);
+    let mut mac = network(BeaconConfig { transaction_persistence: 3, ..standard() }, &[None, Some(0)], &links);
     let mut air = Recorder::default();
     mac.enqueue(at(0), node(0), node(1), &[0; 10], 9).unwrap();
     let indications = run(&mut mac, at(20 * INTERVAL), &mut air);
@@ -228,7 +228,7 @@ fn a_promised_frame_that_does_not_come_is_waited_for() {
 fn a_lost_beacon_is_a_lost_superframe() {
     let mut links = LinkQuality::symmetric(node(0), node(1), 1.0);
     links[0].data = 0.5;
-    let config = Config { trace_idle_beacons: true, ..standard() };
+    let config = BeaconConfig { trace_idle_beacons: true, ..standard() };
     let mut mac = network(config, &[None, Some(0)], &links);
     let (mut air, mut sent) = (Recorder::default(), 0);
     for superframe in 0..64u64 {
@@ -261,51 +261,69 @@ fn active_periods_are_staggered() {
     // BO 6, SO 2: 16 periods. Each follows its parent's.
     assert_eq!((0..6).map(begin).collect::<Vec<_>>(), [Some(0), Some(1), Some(2), Some(3), Some(4), None]);
     // Four periods: the fifth coordinator takes the first again, which is out of earshot.
-    let mac = tree(Config::standard(Superframe::of_orders(4, 2).unwrap()), &parents, 1.0);
+    let mac = tree(BeaconConfig::standard(Superframe::of_orders(4, 2).unwrap()), &parents, 1.0);
     let begin = |id: u16| mac.beacon_time(node(id)).map(|time| (time.as_micros() - BEACON) / 61_440);
     assert_eq!((0..6).map(begin).collect::<Vec<_>>(), [Some(0), Some(1), Some(2), Some(3), Some(0), None]);
 }
 
 #[test]
 fn what_cannot_work_is_refused_with_a_reason() {
-    let build = |config: Config, parents: &[Option<u16>], linked: &[(u16, u16)]| {
+    let build = |config: BeaconConfig, parents: &[Option<u16>], linked: &[(u16, u16)]| {
         let links: Vec<_> = linked.iter().flat_map(|&(a, b)| LinkQuality::symmetric(node(a), node(b), 1.0)).collect();
         seeded(1, config, parents, &links).err()
     };
     let line = [(0, 1), (1, 2), (2, 3)];
     let parents = [None, Some(0), Some(1), Some(2)];
-    let custom = |interval, cap| Config::standard(Superframe { interval: us(interval), cap: us(cap) });
+    let custom = |interval, cap| BeaconConfig::standard(Superframe { interval: us(interval), cap: us(cap) });
     assert_eq!(build(standard(), &parents, &line), None);
-    assert_eq!(Superframe::of_orders(3, 4).err(), Some(ConfigError::Orders { beacon_order: 3, superframe_order: 4 }));
-    assert_eq!(Superframe::of_orders(15, 0).err(), Some(ConfigError::Orders { beacon_order: 15, superframe_order: 0 }));
+    assert_eq!(
+        Superframe::of_orders(3, 4).err(),
+        Some(BeaconConfigError::Orders { beacon_order: 3, superframe_order: 4 })
+    );
+    assert_eq!(
+        Superframe::of_orders(15, 0).err(),
+        Some(BeaconConfigError::Orders { beacon_order: 15, superframe_order: 0 })
+    );
     assert_eq!(
         build(custom(61_440, 30_720), &parents, &line),
-        Some(ConfigError::NoRoom { coordinator: node(2), room: 2 })
+        Some(BeaconConfigError::NoRoom { coordinator: node(2), room: 2 })
     );
-    assert!(matches!(build(custom(61_440, 7_040), &parents, &line), Some(ConfigError::ActivePeriodTooShort { .. })));
-    assert!(matches!(build(custom(0, 0), &parents, &line), Some(ConfigError::ActivePeriodTooShort { .. })));
-    assert!(matches!(build(custom(30_000, 30_720), &parents, &line), Some(ConfigError::ActivePeriodTooLong { .. })));
-    assert_eq!(build(Config { channel: 27, ..standard() }, &parents, &line), Some(ConfigError::Channel(27)));
+    assert!(matches!(
+        build(custom(61_440, 7_040), &parents, &line),
+        Some(BeaconConfigError::ActivePeriodTooShort { .. })
+    ));
+    assert!(matches!(build(custom(0, 0), &parents, &line), Some(BeaconConfigError::ActivePeriodTooShort { .. })));
+    assert!(matches!(
+        build(custom(30_000, 30_720), &parents, &line),
+        Some(BeaconConfigError::ActivePeriodTooLong { .. })
+    ));
     assert_eq!(
-        build(Config { backoff_exponents: (4, 3), ..standard() }, &parents, &line),
-        Some(ConfigError::BackoffExponents { min: 4, max: 3 })
+        build(BeaconConfig { channel: 27, ..standard() }, &parents, &line),
+        Some(BeaconConfigError::Channel(27))
     );
     assert_eq!(
-        build(Config { downward: Downward::Direct, ..standard() }, &parents, &line),
-        Some(ConfigError::NobodyListens)
+        build(BeaconConfig { backoff_exponents: (4, 3), ..standard() }, &parents, &line),
+        Some(BeaconConfigError::BackoffExponents { min: 4, max: 3 })
     );
-    assert_eq!(build(standard(), &parents, &line[..2]), Some(ConfigError::NoLink { child: node(3), parent: node(2) }));
+    assert_eq!(
+        build(BeaconConfig { downward: Downward::Direct, ..standard() }, &parents, &line),
+        Some(BeaconConfigError::NobodyListens)
+    );
+    assert_eq!(
+        build(standard(), &parents, &line[..2]),
+        Some(BeaconConfigError::NoLink { child: node(3), parent: node(2) })
+    );
     assert_eq!(
         build(standard(), &[None, Some(0), None, Some(2)], &line),
-        Some(ConfigError::Parents { parents: 2, nodes: 4 })
+        Some(BeaconConfigError::Parents { parents: 2, nodes: 4 })
     );
     let cycle = [None, Some(2), Some(1), Some(2)];
-    assert_eq!(build(standard(), &cycle, &line), Some(ConfigError::NotATree(node(1))));
+    assert_eq!(build(standard(), &cycle, &line), Some(BeaconConfigError::NotATree(node(1))));
 }
 
 #[test]
 fn what_cannot_be_sent_is_refused_with_a_reason() {
-    let mut mac = tree(Config { queue: 2, ..standard() }, &[None, Some(0), Some(1)], 1.0);
+    let mut mac = tree(BeaconConfig { queue: 2, ..standard() }, &[None, Some(0), Some(1)], 1.0);
     let mut give = |from, to, length| mac.enqueue(at(0), node(from), node(to), &vec![0; length], 0);
     assert_eq!(give(0, 2, 10), Err(DropReason::NoCell), "not a neighbour in the tree");
     assert_eq!(give(0, 1, 105), Err(DropReason::Malformed));

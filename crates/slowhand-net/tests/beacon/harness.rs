@@ -4,7 +4,7 @@ use slowhand_net::address::NodeId;
 use slowhand_net::clock::{Duration, Instant};
 use slowhand_net::link::{LinkQuality, Links};
 use slowhand_net::observer::{FrameKind, Observer, RadioInterval, Transmission};
-use slowhand_net::radio::beacon::{Beacon, Config, ConfigError, Superframe};
+use slowhand_net::radio::beacon::{Beacon, BeaconConfig, BeaconConfigError, Superframe};
 use slowhand_net::radio::{Indication, Mac};
 use slowhand_net::random::Streams;
 
@@ -73,7 +73,7 @@ pub fn superframe() -> Superframe {
 }
 
 /// A tree with a link in both directions between each child and its parent.
-pub fn tree(config: Config, parents: &[Option<u16>], pdr: f64) -> Beacon {
+pub fn tree(config: BeaconConfig, parents: &[Option<u16>], pdr: f64) -> Beacon {
     network(config, parents, &tree_links(parents, pdr))
 }
 
@@ -83,16 +83,16 @@ pub fn tree_links(parents: &[Option<u16>], pdr: f64) -> Vec<LinkQuality> {
     pairs.flat_map(|(child, parent)| LinkQuality::symmetric(node(child), node(parent), pdr)).collect()
 }
 
-pub fn network(config: Config, parents: &[Option<u16>], links: &[LinkQuality]) -> Beacon {
+pub fn network(config: BeaconConfig, parents: &[Option<u16>], links: &[LinkQuality]) -> Beacon {
     seeded(SEED, config, parents, links).unwrap()
 }
 
 pub fn seeded(
     seed: u64,
-    config: Config,
+    config: BeaconConfig,
     parents: &[Option<u16>],
     links: &[LinkQuality],
-) -> Result<Beacon, ConfigError> {
+) -> Result<Beacon, BeaconConfigError> {
     let streams = Streams::new(seed);
     let parents: Vec<_> = parents.iter().map(|parent| parent.map(NodeId)).collect();
     Beacon::new(config, Links::new(parents.len(), links, &streams), &parents, &streams)

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use slowhand_net::clock::Instant;
 use slowhand_net::link::LinkQuality;
 use slowhand_net::observer::{FrameKind, RadioState, RadioTimes};
-use slowhand_net::radio::beacon::{Beacon, Config, Downward, EVERY_CHILD, Superframe};
+use slowhand_net::radio::beacon::{Beacon, BeaconConfig, Downward, EVERY_CHILD, Superframe};
 use slowhand_net::radio::{Indication, Mac};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 #[derive(Clone, Debug)]
 struct Case {
     seed: u64,
-    config: Config,
+    config: BeaconConfig,
     parents: Vec<Option<u16>>,
     links: Vec<LinkQuality>,
     /// When, from whom, whether to the parent or to which of the children, how many octets.
@@ -22,7 +22,7 @@ struct Case {
 
 const HORIZON: u64 = 30_000_000;
 
-fn config() -> impl Strategy<Value = Config> {
+fn config() -> impl Strategy<Value = BeaconConfig> {
     let mode = prop_oneof![
         Just((Downward::Indirect, false)),
         Just((Downward::Indirect, true)),
@@ -35,14 +35,14 @@ fn config() -> impl Strategy<Value = Config> {
             .prop_map(|(interval, cap)| Superframe { interval: us(interval), cap: us(cap) }),
     ];
     (mode, superframe, 1usize..9, 0u64..700, 0u16..20, any::<bool>()).prop_map(
-        |(mode, superframe, queue, guard, persistence, late_frames)| Config {
+        |(mode, superframe, queue, guard, persistence, late_frames)| BeaconConfig {
             downward: mode.0,
             rx_on_when_idle: mode.1,
             late_frames,
             queue,
             guard: us(guard),
             transaction_persistence: persistence,
-            ..Config::standard(superframe)
+            ..BeaconConfig::standard(superframe)
         },
     )
 }
@@ -179,7 +179,7 @@ proptest! {
 
     #[test]
     fn the_air_obeys_the_standard(case in case()) {
-        let case = Case { config: Config { trace_idle_beacons: true, ..case.config }, ..case };
+        let case = Case { config: BeaconConfig { trace_idle_beacons: true, ..case.config }, ..case };
         let Some(outcome) = outcome(&case) else { return Err(TestCaseError::reject("the superframes do not fit")) };
         let frames = &outcome.air.0;
         prop_assert!(frames.is_sorted_by_key(|frame| frame.at));
@@ -219,7 +219,7 @@ proptest! {
     #[test]
     fn showing_idle_beacons_changes_nothing_else(case in case()) {
         let Some(lazy) = outcome(&case) else { return Err(TestCaseError::reject("the superframes do not fit")) };
-        let case = Case { config: Config { trace_idle_beacons: true, ..case.config }, ..case };
+        let case = Case { config: BeaconConfig { trace_idle_beacons: true, ..case.config }, ..case };
         let eager = outcome(&case).unwrap();
         // At one instant, clusters that do not hear each other may come in any order.
         let told = |outcome: &Outcome| {

@@ -5,7 +5,7 @@
 
 use super::harness::*;
 use slowhand_net::observer::FrameKind;
-use slowhand_net::radio::beacon::{Config, Downward};
+use slowhand_net::radio::beacon::{BeaconConfig, Downward};
 use slowhand_net::radio::{Indication, Mac};
 use slowhand_net::random::Streams;
 
@@ -29,7 +29,7 @@ fn first_backoff(node: u64) -> u64 {
 
 #[test]
 fn one_frame_upwards() {
-    let mut mac = tree(Config::standard(superframe()), &[None, Some(0)], 1.0);
+    let mut mac = tree(BeaconConfig::standard(superframe()), &[None, Some(0)], 1.0);
     let mut air = Recorder::default();
     mac.enqueue(at(0), node(1), node(0), &[0xab; 60], 5).unwrap();
     let indications = run(&mut mac, at(900_000), &mut air);
@@ -57,7 +57,7 @@ fn one_frame_upwards() {
 
 #[test]
 fn one_frame_downwards_by_request() {
-    let mut mac = tree(Config::standard(superframe()), &[None, Some(0)], 1.0);
+    let mut mac = tree(BeaconConfig::standard(superframe()), &[None, Some(0)], 1.0);
     let mut air = Recorder::default();
     mac.enqueue(at(0), node(0), node(1), &[0xab; 60], 5).unwrap();
     let indications = run(&mut mac, at(900_000), &mut air);
@@ -94,7 +94,8 @@ fn one_frame_downwards_by_request() {
 
 #[test]
 fn one_frame_downwards_directly() {
-    let config = Config { downward: Downward::Direct, rx_on_when_idle: true, ..Config::standard(superframe()) };
+    let config =
+        BeaconConfig { downward: Downward::Direct, rx_on_when_idle: true, ..BeaconConfig::standard(superframe()) };
     let mut mac = tree(config, &[None, Some(0)], 1.0);
     let mut air = Recorder::default();
     mac.enqueue(at(0), node(0), node(1), &[0xab; 60], 5).unwrap();
@@ -115,7 +116,7 @@ fn one_frame_downwards_directly() {
 fn no_acknowledgement_within_54_symbols() {
     let mut links = slowhand_net::link::LinkQuality::symmetric(node(0), node(1), 1.0);
     links[1].data = 0.0; // nothing that node 1 sends arrives
-    let mut mac = network(Config::standard(superframe()), &[None, Some(0)], &links);
+    let mut mac = network(BeaconConfig::standard(superframe()), &[None, Some(0)], &links);
     let mut air = Recorder::default();
     mac.enqueue(at(0), node(1), node(0), &[0xab; 60], 5).unwrap();
     let indications = run(&mut mac, at(900_000), &mut air);
@@ -138,7 +139,7 @@ fn no_acknowledgement_within_54_symbols() {
 fn what_does_not_fit_waits_for_the_next_superframe() {
     // The frame comes 5 ms before the active period ends: with two assessments (640 us), 2,848 us of data, the
     // acknowledgement that begins 10 periods after the data and 640 us of space it takes 4,832 us from a boundary on.
-    let mut mac = tree(Config::standard(superframe()), &[None, Some(0)], 1.0);
+    let mut mac = tree(BeaconConfig::standard(superframe()), &[None, Some(0)], 1.0);
     let mut air = Recorder::default();
     let end = BEACON + 61_440;
     let given = end - 4_800 - 1;
@@ -156,7 +157,7 @@ fn what_does_not_fit_waits_for_the_next_superframe() {
 
 #[test]
 fn periods_that_do_not_fit_are_counted_down_in_the_next_superframe() {
-    let mut mac = tree(Config::standard(superframe()), &[None, Some(0)], 1.0);
+    let mut mac = tree(BeaconConfig::standard(superframe()), &[None, Some(0)], 1.0);
     let mut air = Recorder::default();
     // One period is left when the frame comes.
     mac.enqueue(at(BEACON + 61_440 - 320), node(1), node(0), &[0xab; 60], 5).unwrap();
@@ -170,7 +171,7 @@ fn periods_that_do_not_fit_are_counted_down_in_the_next_superframe() {
 fn a_frame_given_in_an_active_period_may_be_late() {
     let given = BEACON + 10_000;
     for (late_frames, begin) in [(true, given.next_multiple_of(320)), (false, FIRST_BOUNDARY + 983_040)] {
-        let config = Config { late_frames, ..Config::standard(superframe()) };
+        let config = BeaconConfig { late_frames, ..BeaconConfig::standard(superframe()) };
         let mut mac = tree(config, &[None, Some(0)], 1.0);
         let mut air = Recorder::default();
         mac.enqueue(at(given), node(1), node(0), &[0xab; 60], 5).unwrap();

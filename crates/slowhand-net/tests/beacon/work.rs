@@ -3,7 +3,7 @@
 use super::harness::*;
 use slowhand_net::clock::Duration;
 use slowhand_net::observer::FrameKind;
-use slowhand_net::radio::beacon::{Beacon, Config, Superframe};
+use slowhand_net::radio::beacon::{Beacon, BeaconConfig, Superframe};
 use slowhand_net::radio::{Indication, Mac};
 
 /// Five nodes in a line; the last sends 60 octets to the first once a period, hop by hop. Returns how many arrive.
@@ -31,7 +31,7 @@ fn relay(mac: &mut Beacon, period: Duration, packets: u32, air: &mut Recorder) -
 }
 
 fn line(superframe: Superframe, trace_idle_beacons: bool, pdr: f64) -> Beacon {
-    let config = Config { trace_idle_beacons, ..Config::standard(superframe) };
+    let config = BeaconConfig { trace_idle_beacons, ..BeaconConfig::standard(superframe) };
     tree(config, &[None, Some(0), Some(1), Some(2), Some(3)], pdr)
 }
 

@@ -2,9 +2,11 @@
 
 use slowhand_net::address::{Host, NodeId};
 use slowhand_net::clock::{Duration, Instant};
-use slowhand_net::datagram::{DatagramId, is_of_router};
+use slowhand_net::datagram::DatagramId;
+use slowhand_net::datagram::is_of_router;
 use slowhand_net::ip::{Endpoint, TcpPacket};
 use slowhand_net::link::{LinkQuality, Links};
+use slowhand_net::lowpan::reassembly::Limits;
 use slowhand_net::network::gateway::GatewayConfig;
 use slowhand_net::network::internet::InternetConfig;
 use slowhand_net::network::{Event, Events, LossSpread, Network, NetworkConfig};
@@ -74,12 +76,14 @@ impl Setting {
             cells[usize::from(n) - 1].extend([cell(2 * n - 1, listen, n), cell(2 * n, send, n)]);
             cells[usize::from(n)].extend([cell(2 * n - 1, send, n - 1), cell(2 * n, listen, n - 1)]);
         }
-        let config = tsch::Config { timing: Timing::SLOT_20_MS, ..tsch::Config::openwsn(self.slotframe) };
+        let config = tsch::TschConfig { timing: Timing::SLOT_20_MS, ..tsch::TschConfig::openwsn(self.slotframe) };
         let mac = Tsch::new(config, Links::new(nodes.into(), &links, &streams), cells, &streams);
         let config = NetworkConfig {
             fragment_loss: Probability::new(self.fragment_loss),
             dropped_frames: self.dropped_frames.clone(),
             loss_spread: self.loss_spread,
+            // Room for a flight and its copies, so that the border router's own queue is what fills up.
+            reassembly: Limits { buffers: 4, ..Limits::default() },
             internet: self.internet.clone(),
             gateway: self.gateway.clone(),
             ..Default::default()

@@ -12,14 +12,14 @@ use slowhand_net::observer::{Observer, Transmission};
 use slowhand_net::queue::EventQueue;
 use std::collections::BTreeMap;
 
-/// The datagrams of the flights in handshake.txt: flights 1 to 6.
+/// The datagrams of the flights in the recording: flights 1 to 6.
 const FLIGHTS: [usize; 6] = [0, 1, 2, 3, 4, 12];
 
 /// The datagram with the certificate of flight 4, which the server cut otherwise when it sent it again.
 const CERTIFICATE: usize = 8;
 
 fn recorded(numbers: &[usize]) -> Vec<Vec<u8>> {
-    let text = include_str!("../dtls_golden/handshake.txt");
+    let text = include_str!("../../../slowhand-wire/tests/golden/openssl.txt");
     let lines: Vec<&str> = text.lines().filter(|line| !line.starts_with('#')).collect();
     let octet = |hex: &str, at: usize| u8::from_str_radix(&hex[at..at + 2], 16).unwrap();
     let datagram = |line: &str| {

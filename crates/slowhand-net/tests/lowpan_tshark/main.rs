@@ -127,7 +127,7 @@ fn other_protocols() {
 #[test]
 fn recoverable_fragments() {
     let packet = packet(mesh_address(NodeId(1)), internet_address(), (61617, 5684), 300);
-    let config = Config { window: 2, ..Config::default() };
+    let config = Config { window: 2, first_alone: false, ..Config::default() };
     let mut sender = Sender::new(&packet, LINK, &contexts(), 0x42, config).unwrap();
     let mut receiver = Receiver::new(Limits::default(), config.persistence(), contexts());
     let mut capture = Capture::default();

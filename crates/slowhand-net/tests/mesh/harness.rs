@@ -1,14 +1,15 @@
 //! A line of nodes under any MAC, and everything that becomes of its datagrams.
 
+use slowhand_net::link::{LinkQuality, Links};
+use slowhand_net::observer::{FrameKind, Observer, Transmission};
 use std::collections::BTreeMap;
 
 use slowhand_net::address::{Host, NodeId};
 use slowhand_net::clock::{Duration, Instant};
 use slowhand_net::ip::Endpoint;
-use slowhand_net::link::{LinkQuality, Links};
 use slowhand_net::lowpan::{forwarding, recovery};
 use slowhand_net::network::{Event, Events, Fragments, Network, NetworkConfig};
-use slowhand_net::observer::{FrameKind, Observer, Transmission};
+use slowhand_net::radio::Mac;
 use slowhand_net::radio::beacon::{self, Beacon, Superframe};
 use slowhand_net::radio::tsch::layout::Layout;
 use slowhand_net::radio::tsch::{self, Tsch};
@@ -52,40 +53,57 @@ pub fn payload(datagram: u32, octets: usize) -> Vec<u8> {
     (0..octets).map(|at| (datagram as usize * 31 + at * 7) as u8).collect()
 }
 
-/// TSCH with shared and dedicated cells.
-pub fn tsch(hops: u16, pdr: f64, config: NetworkConfig, seed: u64) -> Network {
-    let (links, streams) = (line(hops, pdr), Streams::new(seed));
-    let nodes = usize::from(hops) + 1;
-    let routes = Routes::shortest(nodes, &links).unwrap();
-    let layout = Layout { slotframe: 17, shared: 1, managed: 2, autonomous: false };
-    let cells = layout.cells(&routes).unwrap();
-    let mac = tsch::Config { queue: 60, ..tsch::Config::openwsn(17) };
-    Network::new(
-        Box::new(Tsch::new(mac, Links::new(nodes, &links, &streams), cells, &streams)),
-        routes,
-        config,
-        &streams,
-    )
+/// A link layer for a line of nodes: its hops, the delivery ratio of its links, the seed.
+pub type LinkLayer = fn(u16, f64, u64) -> (Box<dyn Mac>, Routes);
+
+/// The network of a line of nodes under a link layer.
+fn network(mac: LinkLayer, hops: u16, pdr: f64, config: NetworkConfig, seed: u64) -> Network {
+    let (mac, routes) = mac(hops, pdr, seed);
+    Network::new(mac, routes, config, &Streams::new(seed))
 }
 
-/// X-MAC with acknowledged data frames, so that no loss goes unnoticed.
+pub fn tsch(hops: u16, pdr: f64, config: NetworkConfig, seed: u64) -> Network {
+    network(tsch_mac, hops, pdr, config, seed)
+}
+
 pub fn xmac(hops: u16, pdr: f64, config: NetworkConfig, seed: u64) -> Network {
-    let (links, streams) = (line(hops, pdr), Streams::new(seed));
-    let nodes = usize::from(hops) + 1;
-    let routes = Routes::shortest(nodes, &links).unwrap();
-    let mac = xmac::Config { queue: 60, ..xmac::Config::cxmac(Duration::from_millis(125)).with_data_ack() };
-    Network::new(Box::new(XMac::new(mac, 26, Links::new(nodes, &links, &streams), &streams)), routes, config, &streams)
+    network(xmac_mac, hops, pdr, config, seed)
+}
+
+pub fn beacon(hops: u16, pdr: f64, config: NetworkConfig, seed: u64) -> Network {
+    network(beacon_mac, hops, pdr, config, seed)
+}
+
+/// TSCH with shared and dedicated cells.
+pub fn tsch_mac(hops: u16, pdr: f64, seed: u64) -> (Box<dyn Mac>, Routes) {
+    let (links, routes, streams) = line_of(hops, pdr, seed);
+    let layout = Layout { slotframe: 17, shared: 1, managed: 2, autonomous: false };
+    let cells = layout.cells(&routes).unwrap();
+    let config = tsch::TschConfig { queue: 60, ..tsch::TschConfig::openwsn(17) };
+    (Box::new(Tsch::new(config, links, cells, &streams)), routes)
+}
+
+/// X-MAC with acknowledged data frames: a node notices every loss.
+pub fn xmac_mac(hops: u16, pdr: f64, seed: u64) -> (Box<dyn Mac>, Routes) {
+    let (links, routes, streams) = line_of(hops, pdr, seed);
+    let config = xmac::XmacConfig::cxmac(Duration::from_millis(125)).with_data_ack();
+    let config = xmac::XmacConfig { queue: 60, ..config };
+    (Box::new(XMac::new(config, 26, links, &streams)), routes)
 }
 
 /// Beacon-enabled, with frames for children that ask for them.
-pub fn beacon(hops: u16, pdr: f64, config: NetworkConfig, seed: u64) -> Network {
+pub fn beacon_mac(hops: u16, pdr: f64, seed: u64) -> (Box<dyn Mac>, Routes) {
+    let (links, routes, streams) = line_of(hops, pdr, seed);
+    let superframe = Superframe::of_orders(6, 2).unwrap();
+    let config = beacon::BeaconConfig { queue: 60, ..beacon::BeaconConfig::standard(superframe) };
+    (Box::new(Beacon::new(config, links, &routes.parents(), &streams).unwrap()), routes)
+}
+
+fn line_of(hops: u16, pdr: f64, seed: u64) -> (Links, Routes, Streams) {
     let (links, streams) = (line(hops, pdr), Streams::new(seed));
     let nodes = usize::from(hops) + 1;
     let routes = Routes::shortest(nodes, &links).unwrap();
-    let superframe = Superframe::of_orders(6, 2).unwrap();
-    let mac = beacon::Config { queue: 60, ..beacon::Config::standard(superframe) };
-    let mac = Beacon::new(mac, Links::new(nodes, &links, &streams), &routes.parents(), &streams).unwrap();
-    Network::new(Box::new(mac), routes, config, &streams)
+    (Links::new(nodes, &links, &streams), routes, streams)
 }
 
 pub fn forwarded() -> Fragments {
@@ -95,7 +113,7 @@ pub fn forwarded() -> Fragments {
 /// With more patience than the default: a period of every MAC here fits twice into each second.
 pub fn recovered(max_retries: u8) -> Fragments {
     let timeout = Duration::from_secs(8);
-    let sender = recovery::Config { timeout, max_retries, first_alone: true, ..recovery::Config::default() };
+    let sender = recovery::Config { timeout, max_retries, ..recovery::Config::default() };
     Fragments::Recovered { sender, forwarding: forwarding::Limits::default() }
 }
 

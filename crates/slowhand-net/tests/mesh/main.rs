@@ -1,6 +1,7 @@
 //! Datagrams across several hops, in each of the three ways that fragments can go.
 
 mod buffers;
+mod capacity;
 mod capture;
 mod flights;
 mod harness;

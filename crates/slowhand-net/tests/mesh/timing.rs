@@ -29,7 +29,7 @@ pub fn two_hops(fragments: Fragments) -> Network {
         vec![cell(1, send, 1), cell(0, listen, 1)],
     ];
     let streams = Streams::new(1);
-    let config = tsch::Config { timing: Timing::SLOT_20_MS, ..tsch::Config::openwsn(4) };
+    let config = tsch::TschConfig { timing: Timing::SLOT_20_MS, ..tsch::TschConfig::openwsn(4) };
     let mac = Tsch::new(config, Links::new(3, &links, &streams), cells, &streams);
     let config = NetworkConfig { fragments, ..NetworkConfig::default() };
     Network::new(Box::new(mac), Routes::shortest(3, &links).unwrap(), config, &streams)

@@ -5,11 +5,14 @@ use proptest::prelude::*;
 use slowhand_net::address::{Host, NodeId};
 use slowhand_net::clock::{Duration, Instant};
 use slowhand_net::lowpan::forwarding::Limits;
+use slowhand_net::lowpan::reassembly;
 use slowhand_net::network::{Fragments, Network, NetworkConfig};
 use slowhand_net::random::Probability;
 
+/// With room for all datagrams at once: no test here is about full buffers.
 fn lossy(fragments: Fragments, fragment_loss: f64) -> NetworkConfig {
-    NetworkConfig { fragments, fragment_loss: Probability::new(fragment_loss), ..NetworkConfig::default() }
+    let reassembly = reassembly::Limits { buffers: 8, ..Default::default() };
+    NetworkConfig { fragments, fragment_loss: Probability::new(fragment_loss), reassembly, ..NetworkConfig::default() }
 }
 
 /// Long after the last datagram: every reassembly has timed out, and every sender has given up.

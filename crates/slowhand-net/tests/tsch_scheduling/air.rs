@@ -6,8 +6,8 @@ use slowhand_net::ip::Endpoint;
 use slowhand_net::link::{LinkQuality, Links};
 use slowhand_net::network::{Event, Events, Network, NetworkConfig};
 use slowhand_net::observer::{FrameKind, Observer, Transmission};
-use slowhand_net::radio::frame;
 use slowhand_net::radio::sixtop::Message;
+use slowhand_net::radio::tsch::frame::sixtop_message;
 use slowhand_net::radio::tsch::layout::Layout;
 use slowhand_net::radio::tsch::schedule::{Cell, CellOptions, Schedule, handle};
 use slowhand_net::radio::tsch::scheduling::SchedulingFunction;
@@ -30,7 +30,7 @@ impl Observer for Air {
     fn transmission(&mut self, sent: &Transmission<'_>) {
         self.frames.push((sent.at, sent.kind, sent.octets.to_vec()));
         if sent.kind == FrameKind::SixTop && sent.received {
-            let message = Message::parse(frame::sixtop_message(sent.octets)).expect("only 6P is in such frames");
+            let message = Message::parse(sixtop_message(sent.octets).unwrap()).expect("only 6P is in such frames");
             self.messages.push((sent.at, sent.from, sent.to, message));
         }
     }
@@ -65,7 +65,7 @@ impl World {
         let layout = Layout { slotframe: SLOTFRAME, shared: 1, managed: 0, autonomous: true };
         let mut cells = layout.cells(&routes).unwrap();
         given.iter().for_each(|&(node, cell)| cells[usize::from(node)].push(cell));
-        let config = tsch::Config { timing: Timing::SLOT_10_MS, ..tsch::Config::openwsn(SLOTFRAME) };
+        let config = tsch::TschConfig { timing: Timing::SLOT_10_MS, ..tsch::TschConfig::openwsn(SLOTFRAME) };
         let function = function(&routes, &streams);
         let mac = Tsch::with_function(config, Links::new(nodes, links, &streams), cells, function, &streams);
         Self {

@@ -11,15 +11,15 @@ use slowhand_net::random::Streams;
 use slowhand_net::route::Routes;
 
 fn msf(routes: &Routes, streams: &Streams) -> Box<dyn SchedulingFunction> {
-    Box::new(Msf::new(msf::Config::default(), routes, streams))
+    Box::new(Msf::new(msf::MsfConfig::default(), routes, streams))
 }
 
 fn three_steps(routes: &Routes, streams: &Streams) -> Box<dyn SchedulingFunction> {
-    Box::new(Msf::new(msf::Config { three_steps: true, ..msf::Config::default() }, routes, streams))
+    Box::new(Msf::new(msf::MsfConfig { three_steps: true, ..msf::MsfConfig::default() }, routes, streams))
 }
 
 fn pid(routes: &Routes, streams: &Streams) -> Box<dyn SchedulingFunction> {
-    Box::new(Pid::new(pid::Config::default(), routes, streams))
+    Box::new(Pid::new(pid::PidConfig::default(), routes, streams))
 }
 
 fn tunnel(routes: &Routes, streams: &Streams) -> Box<dyn SchedulingFunction> {

@@ -4,10 +4,10 @@ use super::air::{Air, World, at};
 use slowhand_net::address::{Eui64, NodeId};
 use slowhand_net::clock::{Duration, Instant};
 use slowhand_net::observer::FrameKind;
-use slowhand_net::radio::frame;
-use slowhand_net::radio::phy::MAX_PSDU;
+use slowhand_net::radio::frame::{MAX_FRAME, fcs};
 use slowhand_net::radio::sixtop::message::Content;
 use slowhand_net::radio::sixtop::{CellId, CellRequest, Message, Reply, Request, ReturnCode};
+use slowhand_net::radio::tsch::frame::{sixtop_message, write_sixtop};
 use slowhand_net::radio::tsch::schedule::CellOptions;
 use slowhand_net::radio::tsch::scheduling::{Msf, SchedulingFunction, Tunnel, msf};
 use slowhand_net::random::Streams;
@@ -28,7 +28,7 @@ fn pcap(frames: &[(Instant, FrameKind, Vec<u8>)]) -> Vec<u8> {
             file.extend(word.to_le_bytes());
         }
         file.extend(octets);
-        file.extend(frame::fcs(octets));
+        file.extend(fcs(octets));
     }
     file
 }
@@ -98,14 +98,14 @@ fn assert_dissected(air: &Air) {
     let of_sixtop: Vec<_> = air.frames.iter().filter(|frame| frame.1 == FrameKind::SixTop).cloned().collect();
     assert!(of_sixtop.len() > 10, "there is something to see");
     for (line, (_, _, octets)) in tshark(&of_sixtop, &FIELDS).iter().zip(&of_sixtop) {
-        let message = Message::parse(frame::sixtop_message(octets)).unwrap();
+        let message = Message::parse(sixtop_message(octets).unwrap()).unwrap();
         assert_eq!(*line, expected(&message));
     }
 }
 
 fn tunnel(three_steps: bool) -> impl FnOnce(&Routes, &Streams) -> Box<dyn SchedulingFunction> {
     move |routes, streams| {
-        let config = msf::Config { three_steps, ..msf::Config::default() };
+        let config = msf::MsfConfig { three_steps, ..msf::MsfConfig::default() };
         Box::new(Tunnel::new(4, routes, Box::new(Msf::new(config, routes, streams))))
     }
 }
@@ -125,10 +125,10 @@ fn a_whole_world_is_dissected() {
 }
 
 fn sixtop_frame(content: Content) -> (Instant, FrameKind, Vec<u8>) {
-    let (mut octets, mut message) = ([0; MAX_PSDU], Vec::new());
+    let (mut octets, mut message) = ([0; MAX_FRAME], Vec::new());
     Message { function: 0, sequence: 9, content }.emit(&mut message);
     let (from, to) = (Eui64::of_node(NodeId(1)), Eui64::of_node(NodeId::ROOT));
-    let length = frame::write_sixtop(&mut octets, 1, from, to, &message).expect("it fits");
+    let length = write_sixtop(&mut octets, 1, from, to, &message).expect("it fits");
     (Instant::ZERO, FrameKind::SixTop, octets[..length].to_vec())
 }
 

@@ -7,7 +7,7 @@ use slowhand_net::drop_reason::DropReason;
 use slowhand_net::link::LinkQuality;
 use slowhand_net::observer::FrameKind;
 use slowhand_net::radio::Mac;
-use slowhand_net::radio::xmac::Config;
+use slowhand_net::radio::xmac::XmacConfig;
 
 /// From the last symbol of a strobe to the last of a data frame of this many octets of payload.
 fn strobe_to_data_end(payload: u64) -> u64 {
@@ -95,7 +95,7 @@ fn who_has_answered_a_strobe_sends_nothing_until_its_next_wake_up() {
 fn a_strobe_is_held_back_while_the_channel_is_busy_unless_that_comes_too_late() {
     let everyone = [pair(1.0), LinkQuality::symmetric(B, C, 1.0).to_vec(), LinkQuality::symmetric(A, C, 1.0).to_vec()];
     let first_strobe_of_c = |start, assess_channel| {
-        let config = Config { assess_channel, ..config() };
+        let config = XmacConfig { assess_channel, ..config() };
         let mut world = World::new(config, &[90_000, 100_000, 80_000], &everyone.concat(), 1);
         world.send(0, A, B, 60, 1);
         world.send(start, C, B, 60, 2);
@@ -158,7 +158,7 @@ fn strobes_of_hidden_terminals_collide_and_both_give_up() {
 
 /// A strobes from 5,752 us on, C from 7,752; B wakes up at 40,000. C's strobe number 6, at 40,344, comes first, is answered from
 /// 42,336 to 43,328, and C's data frame of 100 octets lasts from 44,328 to 48,456: over A's strobe at 43,776.
-fn data_of_a_hidden_terminal_collides(config: Config) -> World {
+fn data_of_a_hidden_terminal_collides(config: XmacConfig) -> World {
     let mut world = World::new(config, &[0, 40_000, 0], &line(), 1);
     world.send(0, A, B, 100, 1);
     world.send(2_000, C, B, 100, 2);
@@ -262,7 +262,7 @@ fn a_strobe_carries_the_number_and_the_addresses_of_its_data_frame() {
 
 #[test]
 fn the_constants_are_those_of_the_sources() {
-    let config = Config::cxmac(Duration::from_millis(500));
+    let config = XmacConfig::cxmac(Duration::from_millis(500));
     // 32,768 ticks a second: 204 of them are 6,225 us, 178 are 5,432 us; a tick of 1/128 s is 7,812 us.
     assert_eq!(config.awake.as_micros(), 7_812);
     assert_eq!(config.strobe_gap.as_micros(), 5_432);

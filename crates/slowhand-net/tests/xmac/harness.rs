@@ -5,7 +5,7 @@ use slowhand_net::clock::{Duration, Instant};
 use slowhand_net::datagram::DatagramId;
 use slowhand_net::link::{LinkQuality, Links};
 use slowhand_net::observer::{FrameKind, Observer, RadioInterval, Transmission};
-use slowhand_net::radio::xmac::{Config, XMac};
+use slowhand_net::radio::xmac::{XMac, XmacConfig};
 use slowhand_net::radio::{Indication, Mac};
 use slowhand_net::random::Streams;
 
@@ -15,8 +15,8 @@ pub const C: NodeId = NodeId(2);
 pub const CHANNEL: u8 = 26;
 
 /// A check interval of 125 ms.
-pub fn config() -> Config {
-    Config::cxmac(Duration::from_millis(125))
+pub fn config() -> XmacConfig {
+    XmacConfig::cxmac(Duration::from_millis(125))
 }
 
 pub fn at(us: u64) -> Instant {
@@ -82,7 +82,7 @@ pub struct World {
 }
 
 impl World {
-    pub fn new(config: Config, phases_us: &[u64], links: &[LinkQuality], seed: u64) -> Self {
+    pub fn new(config: XmacConfig, phases_us: &[u64], links: &[LinkQuality], seed: u64) -> Self {
         let streams = Streams::new(seed);
         let links = Links::new(phases_us.len(), links, &streams);
         let phases: Vec<_> = phases_us.iter().map(|&us| Duration::from_micros(us)).collect();

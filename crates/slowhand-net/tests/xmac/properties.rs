@@ -8,7 +8,7 @@ use slowhand_net::drop_reason::DropReason;
 use slowhand_net::link::LinkQuality;
 use slowhand_net::observer::{FrameKind, RadioState, RadioTimes};
 use slowhand_net::radio::phy::air_time;
-use slowhand_net::radio::xmac::{Config, Retry};
+use slowhand_net::radio::xmac::{Retry, XmacConfig};
 use slowhand_net::radio::{Indication, Mac};
 
 #[derive(Clone, Debug)]
@@ -16,7 +16,7 @@ struct Scenario {
     nodes: u16,
     links: Vec<LinkQuality>,
     phases: Vec<u64>,
-    config: Config,
+    config: XmacConfig,
     /// Microsecond, sender, octets; to the neighbour that the last number chooses.
     traffic: Vec<(u64, u16, usize, usize)>,
     seed: u64,
@@ -50,7 +50,7 @@ fn scenario() -> impl Strategy<Value = Scenario> {
                         let (data, ack) = quality?;
                         Some(LinkQuality::symmetric(a, b, data).map(|link| LinkQuality { ack, ..link }))
                     };
-                    let mut config = Config {
+                    let mut config = XmacConfig {
                         data_ack,
                         sending_delays_wake_ups: delayed,
                         assess_channel: assess,
@@ -58,7 +58,7 @@ fn scenario() -> impl Strategy<Value = Scenario> {
                         retry: if linear { Retry::LINEAR } else { Retry::EXPONENTIAL },
                         encounters,
                         queue,
-                        ..Config::cxmac(Duration::from_micros(interval))
+                        ..XmacConfig::cxmac(Duration::from_micros(interval))
                     };
                     config.neighbor_queues = queue.min(3);
                     let phases = phases.iter().map(|phase| phase % interval).collect();

@@ -11,7 +11,7 @@ use slowhand_net::clock::Duration;
 use slowhand_net::link::LinkQuality;
 use slowhand_net::observer::{FrameKind, RadioTimes};
 use slowhand_net::radio::Mac;
-use slowhand_net::radio::xmac::{Config, Retry};
+use slowhand_net::radio::xmac::{Retry, XmacConfig};
 
 /// A sends to B, of whose wake-ups it knows nothing: at 40,000 us and every 125,000 us from there.
 fn first_frame() -> World {
@@ -89,7 +89,7 @@ fn a_wake_up_that_fell_due_while_sending_happens_afterwards() {
 
 #[test]
 fn where_sending_does_not_delay_wake_ups_they_keep_their_phase() {
-    let config = Config { sending_delays_wake_ups: false, ..config() };
+    let config = XmacConfig { sending_delays_wake_ups: false, ..config() };
     let mut world = World::new(config, &[100_000, 40_000], &pair(1.0), 1);
     world.send(0, A, B, 60, 1);
     world.send(60_000, A, B, 60, 2);
@@ -123,7 +123,7 @@ fn with_linear_retries_a_check_interval_and_more_lies_between_trains() {
     let deaf = [pair(1.0)[0].clone(), LinkQuality { ack: 0.0, ..pair(1.0)[1].clone() }];
     let mut delays = Vec::new();
     for seed in 0..50 {
-        let config = Config { retry: Retry::LINEAR, ..config() };
+        let config = XmacConfig { retry: Retry::LINEAR, ..config() };
         let mut world = World::new(config, &[100_000, 40_000], &deaf, seed);
         world.send(0, A, B, 60, 1);
         world.run_out(3_000_000);
@@ -143,7 +143,7 @@ fn with_linear_retries_a_check_interval_and_more_lies_between_trains() {
 
 #[test]
 fn with_linear_retries_a_check_interval_lies_between_frames() {
-    let mut world = World::new(Config { retry: Retry::LINEAR, ..config() }, &[100_000, 40_000], &pair(1.0), 1);
+    let mut world = World::new(XmacConfig { retry: Retry::LINEAR, ..config() }, &[100_000, 40_000], &pair(1.0), 1);
     world.send(0, A, B, 60, 1);
     world.send(0, A, B, 60, 2);
     world.run_out(400_000);
@@ -157,7 +157,7 @@ fn with_linear_retries_a_check_interval_lies_between_frames() {
 fn a_strobe_that_outlasts_the_wake_up_is_received_where_reception_is_finished() {
     // B is awake from 38,345 for 6,225 us: strobe 6 began at 38,344, strobe 7 lasts from 43,776 to 44,768.
     let first_answer = |finishes_reception| {
-        let config = Config { finishes_reception, ..Config::xmac_2010(Duration::from_millis(125)) };
+        let config = XmacConfig { finishes_reception, ..XmacConfig::xmac_2010(Duration::from_millis(125)) };
         let mut world = World::new(config, &[100_000, 38_345], &pair(1.0), 1);
         world.send(0, A, B, 60, 1);
         world.run_out(2_000_000);

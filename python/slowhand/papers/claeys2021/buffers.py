@@ -7,14 +7,7 @@ from typing import NamedTuple
 
 from slowhand.api import Scenario
 from slowhand.estimate import Estimate
-from slowhand.papers.claeys2021.handshake import (
-    LARGE_MFL,
-    LARGE_MSS,
-    SMALL_MFL,
-    SMALL_MSS,
-    dtls,
-    tls,
-)
+from slowhand.papers.claeys2021.handshake import BY_MTU, SCENARIO
 from slowhand.papers.part import Values
 from slowhand.papers.points import Laboratory, Point
 
@@ -22,14 +15,7 @@ CLIENT = 1
 SEEDS = range(1, 21)
 """Each is a start elsewhere in the slotframe; there is nothing else in it that is drawn."""
 
-CONFIGURATIONS: dict[str, Point] = {
-    "tls.864.nagle": tls(LARGE_MSS, nagle=True),
-    "tls.864": tls(LARGE_MSS, nagle=False),
-    "tls.356.nagle": tls(SMALL_MSS, nagle=True),
-    "tls.356": tls(SMALL_MSS, nagle=False),
-    "dtls.1041": dtls(LARGE_MFL),
-    "dtls.529": dtls(SMALL_MFL),
-}
+CONFIGURATIONS = {name: Point.of(SCENARIO, settings) for name, settings in BY_MTU.items()}
 
 
 class Level(NamedTuple):
@@ -49,21 +35,21 @@ def points() -> list[Point]:
 
 def measure(laboratory: Laboratory) -> Values:
     """The peak of what comes in, which is the figure's first, and of what goes out, its second."""
-    first: dict[str, float] = {}
-    second: dict[str, float] = {}
+    first: dict[str, Estimate] = {}
+    second: dict[str, Estimate] = {}
     for name in CONFIGURATIONS:
         runs = [levels(laboratory, name, seed) for seed in SEEDS]
-        first[name] = sum(max(level.fragments for level in run) for run in runs) / len(runs)
-        second[name] = sum(max(level.frames for level in run) for run in runs) / len(runs)
+        first[name] = Estimate.of([max(level.fragments for level in run) for run in runs])
+        second[name] = Estimate.of([max(level.frames for level in run) for run in runs])
     return {
-        "dtls.1041.first": Estimate(first["dtls.1041"]),
-        "dtls.1041.second": Estimate(second["dtls.1041"]),
-        "dtls.529.lower": Estimate(first["dtls.1041"] - first["dtls.529"]),
-        "dtls.529.outgoing": Estimate(second["dtls.529"] - second["dtls.1041"]),
-        "tls.864.nagle.first": Estimate(first["tls.864.nagle"]),
-        "nagle.raises": Estimate(first["tls.864.nagle"] - first["tls.864"]),
-        "tls.356.gone": Estimate(first["tls.864.nagle"] - first["tls.356.nagle"]),
-        "tls.356.nagle.fewer": Estimate(second["tls.356"] - second["tls.356.nagle"]),
+        "dtls.1041.first": first["dtls.1041"],
+        "dtls.1041.second": second["dtls.1041"],
+        "dtls.529.lower": first["dtls.1041"] - first["dtls.529"],
+        "dtls.529.outgoing": second["dtls.529"] - second["dtls.1041"],
+        "tls.864.nagle.first": first["tls.864.nagle"],
+        "nagle.raises": first["tls.864.nagle"] - first["tls.864"],
+        "tls.356.gone": first["tls.864.nagle"] - first["tls.356.nagle"],
+        "tls.356.nagle.fewer": second["tls.356"] - second["tls.356.nagle"],
     }
 
 

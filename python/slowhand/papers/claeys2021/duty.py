@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from pathlib import Path
 
-from slowhand.estimate import Estimate
+from slowhand.estimate import Estimate, least, most
 from slowhand.papers.claeys2021.handshake import (
     LARGE_MFL,
     LARGE_MSS,
@@ -47,24 +47,22 @@ def point(protocol: str, hops: int, duty: int) -> Point:
 def measure(laboratory: Laboratory) -> Values:
     """What the text says of the figure."""
 
-    def mean(*where: object) -> float:
-        estimate = laboratory.measure(point(*where)).estimate("duration_s")  # type: ignore[arg-type]
-        assert estimate, where
-        return estimate.mean
+    def duration(protocol: str, hops: int, duty: int) -> Estimate:
+        return laboratory.mean(point(protocol, hops, duty), "duration_s")
 
-    def ratio(hops: int, duty: int) -> float:
-        return mean("TLS", hops, duty) / mean("DTLS", hops, duty)
+    def ratio(hops: int, duty: int) -> Estimate:
+        return duration("TLS", hops, duty) / duration("DTLS", hops, duty)
 
-    def gap(hops: int, duty: int) -> float:
-        return mean("TLS", hops, duty) - mean("DTLS", hops, duty)
+    def gap(hops: int, duty: int) -> Estimate:
+        return duration("TLS", hops, duty) - duration("DTLS", hops, duty)
 
     upper = [ratio(1, duty) for duty in DUTIES[1] if duty >= 25]
     return {
-        "similar.least": Estimate(min(upper)),
-        "similar.most": Estimate(max(upper)),
-        "behind.1hop": Estimate(gap(1, 10) - gap(1, 25)),
-        "behind.2hops": Estimate(gap(2, 10) - gap(2, 25)),
-        "amplified": Estimate(gap(2, 10) / gap(1, 10)),
+        "similar.least": least(upper),
+        "similar.most": most(upper),
+        "behind.1hop": gap(1, 10) - gap(1, 25),
+        "behind.2hops": gap(2, 10) - gap(2, 25),
+        "amplified": gap(2, 10) / gap(1, 10),
         **{
             f"{protocol.lower()}.{hops}.{duty}": laboratory.measure(
                 point(protocol, hops, duty)

@@ -85,10 +85,7 @@ def boxes(
     names = [label(row).replace(" Nagle", "\nNagle") for row in lossy]
     with plot.sheet(2, title=title) as sheet:
         for axes, column in zip(sheet.axes, ("bytes_phy", "duration_s"), strict=True):
-            values = [
-                [v for variant in measured.samples[column] for v in variant]
-                for measured in lossy.values()
-            ]
+            values = [measured.samples[column] for measured in lossy.values()]
             drawn = axes.boxplot(
                 values, widths=0.5, whis=(5, 95), showfliers=False, patch_artist=True
             )

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from slowhand import data
 from slowhand.api import Setting
-from slowhand.papers import FOLDER, find
+from slowhand.papers import find
 from slowhand.papers.claeys2021.handshake import LARGE_MFL, dtls
 from slowhand.papers.points import Laboratory
 
@@ -27,12 +28,10 @@ def main() -> None:
     """Prints both constants."""
     paper = find("claeys2021")
     latency, octets = (paper.number(f"{ROW}.{quantity}") for quantity in ("latency", "bytes"))
-    laboratory = Laboratory(FOLDER / "claeys2021", count=HANDSHAKES, update=lambda done: None)
+    laboratory = Laboratory(data.PAPERS / "claeys2021", count=HANDSHAKES, update=lambda done: None)
 
     def mean(column: str, **settings: Setting) -> float:
-        estimate = laboratory.measure(dtls(LARGE_MFL, **settings)).estimate(column)
-        assert estimate, settings
-        return estimate.mean
+        return laboratory.mean(dtls(LARGE_MFL, **settings), column).mean
 
     length = round(
         root(

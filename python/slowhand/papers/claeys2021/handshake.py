@@ -47,6 +47,17 @@ def tls_settings(mss: int, *, nagle: bool, proxy: bool = False) -> Settings:
     }
 
 
+BY_MTU: dict[str, Settings] = {
+    "tls.864.nagle": tls_settings(LARGE_MSS, nagle=True),
+    "tls.864": tls_settings(LARGE_MSS, nagle=False),
+    "tls.356.nagle": tls_settings(SMALL_MSS, nagle=True),
+    "tls.356": tls_settings(SMALL_MSS, nagle=False),
+    "dtls.1041": dtls_settings(LARGE_MFL),
+    "dtls.529": dtls_settings(SMALL_MFL),
+}
+"""What is compared in Fig. 6, 7 and 10, under the names that the paper gives there: by MTU."""
+
+
 def _keys(more: Settings) -> Settings:
     """Keys of a scenario from names of arguments: two underscores for the dot."""
     return {name.replace("__", "."): value for name, value in more.items()}

@@ -2,35 +2,17 @@
 
 from __future__ import annotations
 
-import statistics
 from pathlib import Path
 
-from slowhand.estimate import Estimate
-from slowhand.papers.claeys2021.handshake import (
-    LARGE_MFL,
-    LARGE_MSS,
-    SCENARIO,
-    SMALL_MFL,
-    SMALL_MSS,
-    dtls_settings,
-    tls_settings,
-)
+from slowhand.estimate import Estimate, median
+from slowhand.papers.claeys2021.handshake import BY_MTU, SCENARIO
 from slowhand.papers.part import Values
 from slowhand.papers.points import Laboratory, Point, Settings
 
 LOSS = 0.05
 
-TLS: dict[str, Settings] = {
-    "tls.864.nagle": tls_settings(LARGE_MSS, nagle=True),
-    "tls.864": tls_settings(LARGE_MSS, nagle=False),
-    "tls.356.nagle": tls_settings(SMALL_MSS, nagle=True),
-    "tls.356": tls_settings(SMALL_MSS, nagle=False),
-}
-
-DTLS: dict[str, Settings] = {
-    "dtls.1041": dtls_settings(LARGE_MFL),
-    "dtls.529": dtls_settings(SMALL_MFL),
-}
+TLS = {name: settings for name, settings in BY_MTU.items() if name.startswith("tls.")}
+DTLS = {name: settings for name, settings in BY_MTU.items() if name.startswith("dtls.")}
 
 QUANTITIES = {"bytes": "bytes_phy", "duration": "duration_s"}
 
@@ -50,8 +32,7 @@ class Boxes:
         """By how many percent the median with losses lies above a handshake without."""
         values: dict[str, Estimate | None] = {}
         for name, settings in self.configurations.items():
-            lossy = laboratory.measure(point(settings, LOSS))
-            values[f"{name}.completed"] = Estimate(100 * lossy.completed)
+            values[f"{name}.completed"] = laboratory.completed(point(settings, LOSS))
             for quantity, column in QUANTITIES.items():
                 values[f"{name}.{quantity}"] = increase(laboratory, settings, column)
         return values
@@ -79,9 +60,7 @@ def point(settings: Settings, loss: float) -> Point:
 def increase(laboratory: Laboratory, settings: Settings, column: str) -> Estimate | None:
     """The paper's measure, in percent: the median with losses against a run without any."""
     without = laboratory.measure(point(settings, 0.0)).estimate(column)
-    lossy = [
-        v for values in laboratory.measure(point(settings, LOSS)).samples[column] for v in values
-    ]
+    lossy = laboratory.measure(point(settings, LOSS)).samples[column]
     if without is None or not lossy:
         return None
-    return Estimate(100 * (statistics.median(lossy) / without.mean - 1))
+    return Estimate(100 * (median(lossy) / without.mean - 1))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from slowhand.estimate import Estimate
+from slowhand.estimate import Estimate, least, most
 from slowhand.papers.claeys2021.handshake import (
     LARGE_MFL,
     LARGE_MSS,
@@ -82,14 +82,10 @@ class Text:
 
     def measure(self, laboratory: Laboratory) -> Values:
         """Differences of means."""
-
-        def mean(point: Point, column: str) -> float:
-            estimate = laboratory.measure(point).estimate(column)
-            assert estimate, point
-            return estimate.mean
+        mean = laboratory.mean
 
         def more(column: str, row: str, than: str) -> Estimate:
-            return Estimate(mean(TABLE_2[row], column) - mean(TABLE_2[than], column))
+            return mean(TABLE_2[row], column) - mean(TABLE_2[than], column)
 
         saved = [
             mean(TABLE_2[row], "duration_s") - mean(TABLE_3[row], "duration_s") for row in TABLE_3
@@ -99,21 +95,18 @@ class Text:
             for point in TABLE_3.values()
         ]
         tls_rows = [row for row in TABLE_2 if row.startswith("tls")]
-        # What each of DTLS saves against the TLS of like size, with and without Nagle.
-        savings = [
-            mean(TABLE_2[row], "bytes_phy")
-            - mean(TABLE_2["dtls.1024" if "844" in row else "dtls.512"], "bytes_phy")
-            for row in tls_rows
-        ]
-        faster = [
-            mean(TABLE_2[row], "duration_s")
-            - mean(TABLE_2["dtls.1024" if "844" in row else "dtls.512"], "duration_s")
-            for row in tls_rows
-        ]
+
+        def saved_by_dtls(column: str) -> list[Estimate]:
+            """What DTLS saves against the TLS of like size, with and without Nagle."""
+            return [
+                more(column, row, "dtls.1024" if "844" in row else "dtls.512") for row in tls_rows
+            ]
+
+        savings = saved_by_dtls("bytes_phy")
         return {
-            "dtls.saves.least": Estimate(min(savings)),
-            "dtls.saves.most": Estimate(max(savings)),
-            "dtls.faster": Estimate(sum(faster) / len(faster)),
+            "dtls.saves.least": least(savings),
+            "dtls.saves.most": most(savings),
+            "dtls.faster": Estimate.mean_of(saved_by_dtls("duration_s")),
             "small.mtu.tls": more("bytes_phy", "tls.336", "tls.844"),
             "small.mtu.tls.nagle": more("bytes_phy", "tls.336.nagle", "tls.844.nagle"),
             "small.mtu.dtls": more("bytes_phy", "dtls.512", "dtls.1024"),
@@ -121,8 +114,8 @@ class Text:
             "nagle.bytes.336": more("bytes_phy", "tls.336", "tls.336.nagle"),
             "nagle.time": more("duration_s", "tls.844.nagle", "tls.844"),
             "nagle.time.336": more("duration_s", "tls.336.nagle", "tls.336"),
-            "proxy.saves": Estimate(sum(saved) / len(saved)),
-            "proxy.ahead": Estimate(min(ahead)),
+            "proxy.saves": Estimate.mean_of(saved),
+            "proxy.ahead": least(ahead),
             "proxy.spurious": laboratory.measure(TABLE_3["tls.844"]).estimate(
                 "retransmissions_spurious"
             ),

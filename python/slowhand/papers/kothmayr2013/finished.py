@@ -39,10 +39,10 @@ def measure(laboratory: Laboratory) -> Values:
     """What comes out here for the rows of this part."""
 
     def completed(handshake: str) -> Estimate:
-        return opal.completed(laboratory, without_last_flight(handshake))
+        return laboratory.completed(without_last_flight(handshake))
 
     def duration(at: Point) -> Estimate:
-        return opal.mean(laboratory, at, "duration_s")
+        return laboratory.mean(at, "duration_s")
 
     return {
         "dtls12": completed("rsa"),

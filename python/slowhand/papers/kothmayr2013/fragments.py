@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from pathlib import Path
 
-from slowhand.estimate import Estimate, mean_of
+from slowhand.estimate import Estimate
 from slowhand.papers.kothmayr2013 import opal
 from slowhand.papers.part import Values
 from slowhand.papers.points import Laboratory, Point
@@ -41,7 +41,8 @@ def whole(mtu: int) -> Point:
 def measure(laboratory: Laboratory) -> Values:
     """What comes out here for the rows of this part."""
     flight, single = (relative(laboratory, spread) for spread in SPREADS)
-    untouched = laboratory.measure(point("flight", 0.02, BEST)).samples["datagrams_lost"]
+    measured = laboratory.measure(point("flight", 0.02, BEST))
+    undisturbed = [100.0 * (lost == 0) for lost in measured.samples["datagrams_lost"]]
     return {
         "best": _least(flight),
         "512": flight[BEST],
@@ -50,7 +51,7 @@ def measure(laboratory: Laboratory) -> Values:
         "single.512": single[BEST],
         "single.192": single[MTUS[0]],
         "single.1232": single[MTUS[-1]],
-        "undisturbed": Estimate.of([100.0 * (lost == 0) for lost in untouched[0]]),
+        "undisturbed": Estimate.of(undisturbed, measured.clusters),
     }
 
 
@@ -61,11 +62,13 @@ def relative(laboratory: Laboratory, spread: str) -> dict[int, Estimate]:
     """
 
     def duration(loss: float, mtu: int) -> Estimate:
-        return opal.mean(laboratory, point(spread, loss, mtu), "duration_s")
+        return laboratory.mean(point(spread, loss, mtu), "duration_s")
 
     def over(reference: int) -> dict[int, Estimate]:
         return {
-            mtu: mean_of([duration(loss, mtu) / duration(loss, reference) for loss in LOSSES])
+            mtu: Estimate.mean_of(
+                [duration(loss, mtu) / duration(loss, reference) for loss in LOSSES]
+            )
             for mtu in MTUS
         }
 
@@ -77,8 +80,8 @@ def draw(laboratory: Laboratory, folder: Path) -> list[Path]:
     """Draws Fig. 7."""
     from slowhand.papers.kothmayr2013 import figures
 
-    durations = {where: opal.mean(laboratory, point(*where), "duration_s") for where in FIGURE}
-    frames = {mtu: opal.mean(laboratory, whole(mtu), "frames") for mtu in MTUS}
+    durations = {where: laboratory.mean(point(*where), "duration_s") for where in FIGURE}
+    frames = {mtu: laboratory.mean(whole(mtu), "frames") for mtu in MTUS}
     return figures.fragments(durations, frames, folder)
 
 

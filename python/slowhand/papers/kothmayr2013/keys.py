@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from pathlib import Path
 
-from slowhand.estimate import Estimate
+from slowhand.estimate import Estimate, least
 from slowhand.papers.kothmayr2013 import opal
 from slowhand.papers.part import Values
 from slowhand.papers.points import Laboratory, Point
@@ -51,17 +51,17 @@ def measure(laboratory: Laboratory) -> Values:
     """What comes out here for the rows of this part."""
 
     def duration(bits: int, auth: str, hops: int = 1) -> Estimate:
-        return opal.mean(laboratory, rsa(bits, auth, hops), "duration_s")
+        return laboratory.mean(rsa(bits, auth, hops), "duration_s")
 
     def saved(bits: int, hops: int) -> Estimate:
         return duration(bits, "mutual", hops) - duration(bits, "server", hops)
 
     def grown(column: str) -> Estimate:
-        whole = opal.mean(laboratory, rsa(2048, "mutual", 1), column)
-        return opal.mean(laboratory, lossy(), column) / whole
+        whole = laboratory.mean(rsa(2048, "mutual", 1), column)
+        return laboratory.mean(lossy(), column) / whole
 
     def energy(at: Point, of: str = "") -> Estimate:
-        return opal.mean(laboratory, at, f"energy_client_{of}mj")
+        return laboratory.mean(at, f"energy_client_{of}mj")
 
     def without_radio(at: Point) -> Estimate:
         return energy(at) - energy(at, "tx_") - energy(at, "rx_") - energy(at, "listen_")
@@ -76,7 +76,7 @@ def measure(laboratory: Laboratory) -> Values:
         "saved.1": saved(2048, 1),
         "saved.4": saved(2048, 4),
         "saved.1024": saved(1024, 1),
-        "smaller": min(gains, key=lambda gain: gain.mean),
+        "smaller": least(gains),
         "mutual.1024": duration(1024, "mutual"),
         "mutual.2048": duration(2048, "mutual"),
         "mutual.2048.4": duration(2048, "mutual", 4),
@@ -87,7 +87,7 @@ def measure(laboratory: Laboratory) -> Values:
         "energy.rsa.no-radio": without_radio(full),
         "energy.ecc.no-radio": without_radio(ecc("secp256r1")),
         "energy.tpm": energy(full, "tpm_") / energy(full, "cpu_"),
-        "loss.completed": opal.completed(laboratory, lossy()),
+        "loss.completed": laboratory.completed(lossy()),
         "loss.duration": grown("duration_s"),
         "loss.tpm": grown("energy_client_tpm_mj") / Estimate(0.01),
         "loss.energy": grown("energy_client_mj"),
@@ -98,7 +98,7 @@ def draw(laboratory: Laboratory, folder: Path) -> list[Path]:
     """Draws Fig. 6, and what uses the energy."""
     from slowhand.papers.kothmayr2013 import figures
 
-    durations = {where: opal.mean(laboratory, rsa(*where), "duration_s") for where in FIGURE}
+    durations = {where: laboratory.mean(rsa(*where), "duration_s") for where in FIGURE}
     handshakes = {
         f"RSA-{bits}\n{'both ends' if auth == 'mutual' else 'server'}": rsa(bits, auth, hops)
         for bits, auth, hops in SINGLE_HOP

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from slowhand.api import Setting
-from slowhand.estimate import Estimate
-from slowhand.papers.points import Laboratory, Point, Settings
+from slowhand.papers.points import Point, Settings
 
 SCENARIO = "opal.toml"
 
@@ -33,18 +32,6 @@ def lossy(loss: float, spread: str, /, **session: Setting) -> Point:
 def dropping(frames: tuple[int, ...], /, **session: Setting) -> Point:
     """A handshake over one hop without these frames, counted from 1 in both directions."""
     return _point(1, session, {"lowpan.dropped_frames": list(frames)})
-
-
-def mean(laboratory: Laboratory, at: Point, column: str) -> Estimate:
-    """The mean of a column at a point at which handshakes complete."""
-    estimate = laboratory.measure(at).estimate(column)
-    assert estimate, at
-    return estimate
-
-
-def completed(laboratory: Laboratory, at: Point) -> Estimate:
-    """The share of handshakes that complete, in per cent."""
-    return Estimate(100 * laboratory.measure(at).completed)
 
 
 def _point(hops: int, session: Settings, others: Settings) -> Point:

@@ -28,7 +28,7 @@ def measure(laboratory: Laboratory) -> Values:
 
     def exchange_ms(hops: int) -> Estimate:
         with_cookie, without = (
-            opal.mean(laboratory, point(hops, cookie), "duration_s") for cookie in (True, False)
+            laboratory.mean(point(hops, cookie), "duration_s") for cookie in (True, False)
         )
         return (with_cookie - without) / Estimate(0.001)
 

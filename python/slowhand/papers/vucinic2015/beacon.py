@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from slowhand.api import Setting
-from slowhand.estimate import Estimate, r_squared
+from slowhand.estimate import Estimate, least, most, r_squared
 from slowhand.papers.part import Values
 from slowhand.papers.points import Laboratory, Point
 
@@ -63,27 +63,21 @@ def measure(laboratory: Laboratory) -> Values:
     """What comes out here for the rows of this part."""
 
     def duration(at: Point) -> Estimate:
-        estimate = laboratory.measure(at).estimate("duration_s")
-        assert estimate, at
-        return estimate
+        return laboratory.mean(at, "duration_s")
 
     def energy(bi_ms: float) -> Estimate:
-        estimate = laboratory.measure(point(bi_ms, CAPS_MS[1], 1)).estimate("energy_client_mj")
-        assert estimate
-        return estimate
+        return laboratory.mean(point(bi_ms, CAPS_MS[1], 1), "energy_client_mj")
 
     def line_over_hops(bi_ms: float) -> float:
         hops = (1, *HOPS)
         return r_squared(hops, [duration(point(bi_ms, CAPS_MS[0], h)).mean for h in hops])
 
-    multi_hop = sorted((duration(point(*where)) for where in MULTI_HOP), key=lambda e: e.mean)
+    multi_hop = [duration(point(*where)) for where in MULTI_HOP]
     largest_ms = INTERVALS_MS[-1]
     found: dict[str, Estimate | None] = {
-        "multihop.shortest": multi_hop[0],
-        "multihop.longest": multi_hop[-1],
-        "largest": max(
-            (duration(point(largest_ms, cap, 1)) for cap in CAPS_MS), key=lambda e: e.mean
-        ),
+        "multihop.shortest": least(multi_hop),
+        "multihop.longest": most(multi_hop),
+        "largest": most(duration(point(largest_ms, cap, 1)) for cap in CAPS_MS),
         "linear.hops": Estimate(min(line_over_hops(bi) for bi in MULTI_HOP_INTERVALS_MS)),
         "energy.rise": energy(largest_ms) / energy(INTERVALS_MS[0]),
         "timer.limit": Estimate(max(_undisturbed(laboratory))),

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from slowhand import plot
-from slowhand.estimate import Estimate
+from slowhand.estimate import Estimate, of_metric
 from slowhand.papers.points import Measured
 
 Where = tuple[float, float, float]
@@ -156,7 +156,7 @@ def capacity(swept: list[dict[str, Any]], folder: Path) -> list[Path]:
             (handshakes, "handshakes_per_session", 1),
         ):
             curves = {
-                name: [_estimate(result["policies"][policy][key], scale) for result in swept]
+                name: [of_metric(result["policies"][policy][key], scale) for result in swept]
                 for policy, name in zip(policies, names, strict=True)
             }
             sheet.curves(axes, rho, curves)
@@ -178,8 +178,3 @@ def capacity(swept: list[dict[str, Any]], folder: Path) -> list[Path]:
 def _height(row: tuple[float, float, Estimate | None], offset: int) -> Estimate:
     equation, flights, simulated = row
     return (Estimate(equation), Estimate(flights), simulated or Estimate(0))[offset]
-
-
-def _estimate(metric: dict[str, Any], scale: float) -> Estimate:
-    low, high = metric["ci95"]
-    return Estimate(scale * metric["mean"], scale * (high - low) / 2)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from slowhand import capacity
-from slowhand.estimate import Estimate
+from slowhand.estimate import Estimate, of_metric
 from slowhand.papers.part import Values
 from slowhand.papers.points import Laboratory, Point
 
@@ -25,14 +25,15 @@ def points() -> list[Point]:
 def measure(laboratory: Laboratory) -> Values:
     """What comes out here for the rows of this part."""
     found = capacity.compute(slots=SLOTS, clients=CLIENTS, rho=RHO, policy="refuse")
+    simulated = found["simulated"]
     wismote = capacity.memory(
         "wismote", bytes_per_session=BYTES_PER_SESSION, reserved_bytes=RESERVED_BYTES
     )
     return {
         "blocking": Estimate(100 * found["time_congestion"]),
         "refused": Estimate(100 * found["call_congestion"]),
-        "blocking.simulated": _percent(found["simulated"]["time_congestion"]),
-        "refused.simulated": _percent(found["simulated"]["call_congestion"]),
+        "blocking.simulated": of_metric(simulated["time_congestion"], 100),
+        "refused.simulated": of_metric(simulated["call_congestion"], 100),
         "slots.wismote": Estimate(wismote.slots),
     }
 
@@ -43,8 +44,3 @@ def draw(laboratory: Laboratory, folder: Path) -> list[Path]:
 
     swept = [capacity.compute(slots=SLOTS, clients=CLIENTS, rho=rho) for rho in SWEEP]
     return figures.capacity(swept, folder)
-
-
-def _percent(metric: dict[str, list[float] | float]) -> Estimate:
-    low, high = metric["ci95"]  # type: ignore[misc]
-    return Estimate(50 * (low + high), 50 * (high - low))

@@ -6,7 +6,7 @@ import itertools
 from pathlib import Path
 
 from slowhand.api import Setting
-from slowhand.estimate import Estimate, mean_of, r_squared
+from slowhand.estimate import Estimate, least, most, r_squared
 from slowhand.papers.part import Values
 from slowhand.papers.points import Laboratory, Point
 
@@ -49,15 +49,13 @@ def measure(laboratory: Laboratory) -> Values:
     """What comes out here for the rows of this part."""
 
     def mean(column: str, *where: float) -> Estimate:
-        estimate = laboratory.measure(point(*where)).estimate(column)  # type: ignore[arg-type]
-        assert estimate, where
-        return estimate
+        return laboratory.mean(point(*where), column)  # type: ignore[arg-type]
 
     def growth(column: str) -> Estimate:
         pairs = [
             mean(column, check, 1, 0.9) / mean(column, check, 1) for check in CHECK_INTERVALS_MS
         ]
-        return mean_of(pairs)
+        return Estimate.mean_of(pairs)
 
     def line_over_check_interval(column: str, hops: int) -> float:
         y = [mean(column, check, hops).mean for check in CHECK_INTERVALS_MS]
@@ -66,12 +64,8 @@ def measure(laboratory: Laboratory) -> Values:
     def line_over_hops(column: str, check: int) -> float:
         return r_squared(HOPS, [mean(column, check, hops).mean for hops in HOPS])
 
-    def ends(column: str) -> tuple[Estimate, Estimate]:
-        every = sorted((mean(column, *where) for where in FIGURE), key=lambda e: e.mean)
-        return every[0], every[-1]
-
-    shortest, longest = ends("duration_s")
-    least, most = ends("energy_client_mj")
+    durations = [mean("duration_s", *where) for where in FIGURE]
+    energies = [mean("energy_client_mj", *where) for where in FIGURE]
     return {
         "energy.500": mean("energy_client_mj", 500, 1),
         "energy.500.cxmac": laboratory.measure(cxmac(500)).estimate("energy_client_mj"),
@@ -85,13 +79,13 @@ def measure(laboratory: Laboratory) -> Values:
         "pdr90.duration": growth("duration_s"),
         "pdr90.duration.125": mean("duration_s", 125, 1, 0.9) / mean("duration_s", 125, 1),
         "pdr90.energy": growth("energy_client_mj"),
-        "pdr90.completed": _percent(laboratory, point(500, 1, 0.9)),
-        "shortest": shortest,
-        "longest": longest,
-        "least": least,
-        "most": most,
-        "timer.1hop": _percent(laboratory, point(1000, 1, timer_s=TIMER_S)),
-        "timer.4hops": _percent(laboratory, point(1000, 4, timer_s=TIMER_S)),
+        "pdr90.completed": laboratory.completed(point(500, 1, 0.9)),
+        "shortest": least(durations),
+        "longest": most(durations),
+        "least": least(energies),
+        "most": most(energies),
+        "timer.1hop": laboratory.completed(point(1000, 1, timer_s=TIMER_S)),
+        "timer.4hops": laboratory.completed(point(1000, 4, timer_s=TIMER_S)),
     }
 
 
@@ -110,7 +104,3 @@ def _settings(check_ms: int, hops: int, pdr: float, timer_s: float) -> dict[str,
         "mac.check_interval_ms": check_ms,
         "session.timeout_s": timer_s,
     }
-
-
-def _percent(laboratory: Laboratory, at: Point) -> Estimate:
-    return Estimate(100 * laboratory.measure(at).completed)

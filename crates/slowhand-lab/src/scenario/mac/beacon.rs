@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use slowhand_net::clock::Duration;
 use slowhand_net::radio::Mac;
-use slowhand_net::radio::beacon::{self, Config, ConfigError, Superframe};
+use slowhand_net::radio::beacon::{self, BeaconConfig, BeaconConfigError, Superframe};
 use slowhand_net::random::Streams;
 
 use super::{LinkLayer, MacError, PreparedMac};
@@ -81,10 +81,10 @@ impl LinkLayer for Beacon {
         let Err(error) = build(self.config(), mesh, &Streams::new(0)) else { return Ok(()) };
         let (interval, cap) = (self.beacon_interval_ms.get(), self.cap_ms.get());
         let (key, found, allowed) = match error {
-            ConfigError::BackoffExponents { min, max } => {
+            BeaconConfigError::BackoffExponents { min, max } => {
                 ("mac.min_be", min.to_string(), format!("at most mac.max_be, {max}"))
             }
-            ConfigError::ActivePeriodTooShort { shortest, .. } => {
+            BeaconConfigError::ActivePeriodTooShort { shortest, .. } => {
                 let least = shortest.as_micros() as f64 / 1e3;
                 (
                     "mac.cap_ms",
@@ -92,14 +92,14 @@ impl LinkLayer for Beacon {
                     format!("at least {least}: the longest beacon, frame and acknowledgement"),
                 )
             }
-            ConfigError::ActivePeriodTooLong { .. } => {
+            BeaconConfigError::ActivePeriodTooLong { .. } => {
                 ("mac.cap_ms", cap.to_string(), format!("at most mac.beacon_interval_ms, {interval}"))
             }
-            ConfigError::NobodyListens => {
+            BeaconConfigError::NobodyListens => {
                 let allowed = "\"direct\" with mac.rx_on_when_idle = true, or \"indirect\"".to_owned();
                 ("mac.downward", "\"direct\" to children that do not listen".to_owned(), allowed)
             }
-            ConfigError::NoRoom { coordinator, room } => {
+            BeaconConfigError::NoRoom { coordinator, room } => {
                 let found = format!(
                     "{interval}, in which {room} active periods of {cap} ms fit and coordinator {coordinator} has none"
                 );
@@ -130,7 +130,7 @@ impl LinkLayer for Beacon {
 /// A beacon-enabled network of which only the randomness is missing.
 #[derive(Debug)]
 struct Prepared {
-    config: Config,
+    config: BeaconConfig,
 }
 
 impl PreparedMac for Prepared {
@@ -140,15 +140,15 @@ impl PreparedMac for Prepared {
     }
 }
 
-fn build(config: Config, mesh: &Mesh, streams: &Streams) -> Result<beacon::Beacon, ConfigError> {
+fn build(config: BeaconConfig, mesh: &Mesh, streams: &Streams) -> Result<beacon::Beacon, BeaconConfigError> {
     beacon::Beacon::new(config, mesh.links(streams), &mesh.routes().parents(), streams)
 }
 
 impl Beacon {
     /// The constants of the link layer.
-    fn config(&self) -> Config {
+    fn config(&self) -> BeaconConfig {
         let superframe = Superframe { interval: self.period(), cap: Duration::from_micros(self.cap_ms.micros()) };
-        Config {
+        BeaconConfig {
             channel: self.channel.get() as u8,
             backoff_exponents: (self.min_be.get() as u8, self.max_be.get() as u8),
             max_csma_backoffs: self.max_csma_backoffs.get() as u8,
@@ -161,7 +161,7 @@ impl Beacon {
             rx_on_when_idle: self.rx_on_when_idle,
             late_frames: self.late_frames,
             queue: self.queue.get() as usize,
-            ..Config::standard(superframe)
+            ..BeaconConfig::standard(superframe)
         }
     }
 }

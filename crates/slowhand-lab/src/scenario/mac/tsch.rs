@@ -257,7 +257,7 @@ impl LinkLayer for Tsch {
 
     fn prepare(&self, mesh: &Mesh) -> Result<Box<dyn PreparedMac>, MacError> {
         let missing = || MacError::new("mac.timing", "missing, allowed: a table, or mac.slot_ms of 10 or 20");
-        let config = tsch::Config {
+        let config = tsch::TschConfig {
             timing: self.slot_timing().ok_or_else(missing)?,
             slotframe: self.slotframe.get() as u16,
             hopping: self.hopping(),
@@ -274,7 +274,7 @@ impl LinkLayer for Tsch {
 /// A TSCH network of which only the randomness is missing.
 #[derive(Debug)]
 struct Prepared {
-    config: tsch::Config,
+    config: tsch::TschConfig,
     /// By node.
     cells: Vec<Vec<schedule::Cell>>,
     scheduling: Scheduling,
@@ -294,11 +294,11 @@ impl PreparedMac for Prepared {
 impl Prepared {
     /// The scheduling function that changes the schedule while the network runs. None if the schedule is static.
     fn function(&self, routes: &Routes, streams: &Streams) -> Option<Box<dyn SchedulingFunction>> {
-        let msf = || Box::new(Msf::new(msf::Config::default(), routes, streams));
+        let msf = || Box::new(Msf::new(msf::MsfConfig::default(), routes, streams));
         match self.scheduling {
             Scheduling::Static => None,
             Scheduling::Msf => Some(msf()),
-            Scheduling::Pid => Some(Box::new(Pid::new(pid::Config::default(), routes, streams))),
+            Scheduling::Pid => Some(Box::new(Pid::new(pid::PidConfig::default(), routes, streams))),
             Scheduling::Tunnel => Some(Box::new(Tunnel::new(self.tunnel_cells, routes, msf()))),
         }
     }

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use slowhand_net::clock::Duration;
 use slowhand_net::radio::Mac;
-use slowhand_net::radio::xmac::{self, Config, Retry};
+use slowhand_net::radio::xmac::{self, Retry, XmacConfig};
 use slowhand_net::random::Streams;
 
 use super::{LinkLayer, MacError, PreparedMac};
@@ -100,7 +100,7 @@ impl LinkLayer for XMac {
 /// An X-MAC network of which only the randomness is missing.
 #[derive(Debug)]
 struct Prepared {
-    config: Config,
+    config: XmacConfig,
     channel: u8,
 }
 
@@ -112,11 +112,11 @@ impl PreparedMac for Prepared {
 
 impl XMac {
     /// The constants of the link layer.
-    fn config(&self) -> Config {
+    fn config(&self) -> XmacConfig {
         let check_interval = self.period();
         let config = match self.model {
-            Generation::Cxmac => Config::cxmac(check_interval),
-            Generation::Xmac2010 => Config::xmac_2010(check_interval),
+            Generation::Cxmac => XmacConfig::cxmac(check_interval),
+            Generation::Xmac2010 => XmacConfig::xmac_2010(check_interval),
         };
         let config = if self.data_ack { config.with_data_ack() } else { config };
         let retry = match self.retry {
@@ -125,6 +125,6 @@ impl XMac {
             None => config.retry,
         };
         let (queue, neighbor_queues) = (self.queue.get() as usize, self.neighbor_queues.get() as usize);
-        Config { retry, queue, neighbor_queues, ..config }
+        XmacConfig { retry, queue, neighbor_queues, ..config }
     }
 }

@@ -69,6 +69,7 @@ impl Coded {
         Self { multicast: false, stateful: false, mode: 0, context: 0, address }
     }
 
+    #[inline]
     fn unicast(address: Ipv6Addr, link: Eui64, contexts: &Contexts) -> Self {
         let full = Self::full(address);
         let bits = address.to_bits();
@@ -138,6 +139,7 @@ pub(super) fn read_source(
 }
 
 /// Reads a destination address. `multicast` is M, `stateful` DAC, `mode` DAM; `contexts` as for a source.
+#[inline]
 pub(super) fn read_destination(
     input: &mut Reader<'_>,
     (multicast, stateful, mode): (bool, bool, u8),
@@ -157,6 +159,7 @@ fn named((contexts, id): (&Contexts, u8)) -> Result<Context, Error> {
     contexts.get(id).ok_or(Error::Context(id))
 }
 
+#[inline]
 fn read_unicast(
     input: &mut Reader<'_>,
     (stateful, mode): (bool, u8),

@@ -22,11 +22,11 @@ pub struct Config {
 }
 
 impl Default for Config {
-    /// RIOT's defaults (`gnrc/sixlowpan/config.h`): window 16, 700 ms, 2 retries; it lets the other fragments follow the
-    /// first at once. The capacity is this project's.
+    /// RIOT's defaults (`gnrc/sixlowpan/config.h`): window 16, 700 ms, 2 retries. The capacity is all that a frame has.
+    /// That the first fragment goes alone is assumed: RIOT lets the others follow at once.
     fn default() -> Self {
         let capacity = super::super::FRAME_CAPACITY;
-        Self { capacity, window: 16, timeout: Duration::from_millis(700), max_retries: 2, first_alone: false }
+        Self { capacity, window: 16, timeout: Duration::from_millis(700), max_retries: 2, first_alone: true }
     }
 }
 

@@ -21,6 +21,11 @@ fn packet(size: usize) -> Vec<u8> {
     packet
 }
 
+/// All fragments of a window at once, as RIOT sends them.
+fn all_at_once() -> Config {
+    Config { first_alone: false, ..Config::default() }
+}
+
 fn sender(packet: &[u8], config: Config) -> Sender {
     Sender::new(packet, LINK, &Contexts::mesh(), 0x42, config).unwrap()
 }
@@ -82,7 +87,7 @@ fn layouts() {
 #[test]
 fn only_what_is_missing_is_sent_again() {
     let packet = packet(600);
-    let mut sender = sender(&packet, Config::default());
+    let mut sender = sender(&packet, all_at_once());
     let mut receiver = receiver();
     // 600 - 48 + 8 octets in pieces of 98.
     assert_eq!(sender.fragments(), 6);
@@ -127,7 +132,7 @@ fn only_what_is_missing_is_sent_again() {
 #[test]
 fn a_window_at_a_time_narrower_after_congestion() {
     let packet = packet(1000);
-    let mut sender = sender(&packet, Config { window: 4, ..Config::default() });
+    let mut sender = sender(&packet, Config { window: 4, ..all_at_once() });
     assert_eq!(sequences(&flight(&mut sender, at(0), &packet)), [(0, false), (1, false), (2, false), (3, true)]);
     sender.handle_acknowledgment(&RfragAck { congestion: true, tag: 0x42, bitmap: 0xf << 28 });
     assert_eq!(sequences(&flight(&mut sender, at(1), &packet)), [(4, false), (5, true)]);
@@ -141,7 +146,7 @@ fn a_window_at_a_time_narrower_after_congestion() {
 #[test]
 fn a_fragment_is_sent_again_only_so_often() {
     let packet = packet(150);
-    let mut sender = sender(&packet, Config::default());
+    let mut sender = sender(&packet, all_at_once());
     for now in [0, 700, 1_400] {
         assert_eq!(sequences(&flight(&mut sender, at(now), &packet)), [(0, false), (1, true)]);
         sender.handle_timeout(at(now + 699));
@@ -159,7 +164,7 @@ fn a_fragment_is_sent_again_only_so_often() {
 fn giving_up_frees_the_buffer_at_once() {
     let packet = packet(600);
     let mut receiver = receiver();
-    let frames = flight(&mut sender(&packet, Config::default()), at(0), &packet);
+    let frames = flight(&mut sender(&packet, all_at_once()), at(0), &packet);
     deliver(&mut receiver, at(0), &frames[0]);
     assert_eq!(receiver.occupancy().buffers, 1);
     let reception = receiver.handle_fragment(at(1), LINK.source, LINK.destination, &[0xe8, 0x42, 0, 0, 0, 0], 6);
@@ -171,8 +176,8 @@ fn giving_up_frees_the_buffer_at_once() {
 fn without_a_buffer_the_sender_is_told_to_give_up() {
     let packet = packet(600);
     let mut receiver = receiver();
-    let mut first = sender(&packet, Config::default());
-    let mut second = Sender::new(&packet, LINK, &Contexts::mesh(), 0x43, Config::default()).unwrap();
+    let mut first = sender(&packet, all_at_once());
+    let mut second = Sender::new(&packet, LINK, &Contexts::mesh(), 0x43, all_at_once()).unwrap();
     deliver(&mut receiver, at(0), &flight(&mut first, at(0), &packet)[0]);
     let frames = flight(&mut second, at(0), &packet);
     let reception = deliver(&mut receiver, at(1), &frames[0]);
@@ -219,10 +224,10 @@ fn fragments_that_contradict_each_other_end_the_packet() {
 
 #[test]
 fn what_does_not_fit_is_said_at_once() {
-    let config = Config { capacity: 40, ..Config::default() };
+    let config = Config { capacity: 40, ..all_at_once() };
     let result = Sender::new(&packet(1280), LINK, &Contexts::mesh(), 0, config).err();
     assert_eq!(result, Some(Error::TooLong(1280)));
-    let config = Config { capacity: 12, ..Config::default() };
+    let config = Config { capacity: 12, ..all_at_once() };
     let result = Sender::new(&packet(100), LINK, &Contexts::mesh(), 0, config).err();
     assert!(matches!(result, Some(Error::Capacity { found: 12, .. })));
 }
@@ -252,7 +257,7 @@ fn fragments_from_afar(tag: u8) -> Vec<Vec<u8>> {
     let source = Endpoint::new(mesh_address(NodeId(2)), 61617);
     udp_datagram(source, Endpoint::new(mesh_address(NodeId::ROOT), 5684), &payload, &mut packet).unwrap();
     let link = Link { source: Eui64::of_node(NodeId(2)), destination: LINK.source };
-    let sender = Sender::new(&packet, link, &Contexts::mesh(), tag, Config::default()).unwrap();
+    let sender = Sender::new(&packet, link, &Contexts::mesh(), tag, all_at_once()).unwrap();
     flight(&mut sender.with_slack(17).unwrap(), at(0), &packet)
 }
 
@@ -301,7 +306,7 @@ fn acknowledgments_find_their_way_back() {
 #[test]
 fn the_first_fragment_goes_alone_where_it_has_to() {
     let packet = packet(600);
-    let mut sender = sender(&packet, Config { first_alone: true, ..Config::default() });
+    let mut sender = sender(&packet, Config::default());
     assert_eq!(sequences(&flight(&mut sender, at(0), &packet)), [(0, true)]);
     sender.handle_timeout(at(700));
     assert_eq!(sequences(&flight(&mut sender, at(700), &packet)), [(0, true)], "and again until it has arrived");
@@ -317,7 +322,7 @@ fn the_first_fragment_goes_alone_where_it_has_to() {
 #[test]
 fn what_was_never_sent_goes_before_what_is_missing() {
     let packet = packet(600);
-    let mut sender = sender(&packet, Config { window: 2, ..Config::default() });
+    let mut sender = sender(&packet, Config { window: 2, ..all_at_once() });
     assert_eq!(sequences(&flight(&mut sender, at(0), &packet)), [(0, false), (1, true)]);
     sender.handle_acknowledgment(&RfragAck { congestion: false, tag: 0x42, bitmap: bit(1) });
     assert_eq!(sequences(&flight(&mut sender, at(1), &packet)), [(2, false), (3, true)]);

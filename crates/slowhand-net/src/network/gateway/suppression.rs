@@ -18,12 +18,14 @@
 //! Only handshakes of DTLS 1.2 and 1.0 are known here ([`dtls`]), on any port. All else passes: other protocols,
 //! application data, alerts, records with a connection ID, the encrypted flights of DTLS 1.3.
 
-use super::dtls::{self, Content, Piece};
+use super::dtls::{self, Content};
 use crate::address::{Host, NodeId};
 use crate::clock::{Duration, Instant};
 use crate::datagram::DatagramId;
 use crate::ip::{Endpoint, UdpDatagram};
 use crate::transport::Path;
+use slowhand_wire::flight::RecordId;
+use slowhand_wire::{ContentType, Coverage, FlightPart};
 use std::collections::{BTreeMap, VecDeque};
 
 /// How patient the border router is.
@@ -42,9 +44,9 @@ impl Default for Config {
     }
 }
 
-/// The pieces of a handshake that are remembered in each direction, and the copies that are held, at most (assumed: more
+/// The parts of a handshake that are remembered in each direction, and the copies that are held, at most (assumed: more
 /// than a handshake with certificates of 16 kB cut into 512 octets has). What comes beyond that passes.
-const MAX_PIECES: usize = 256;
+const MAX_PARTS: usize = 256;
 
 /// A conversation in which nothing was said for so long is forgotten when another one begins (assumed: longer than
 /// timeouts become, RFC 6347 section 4.2.4.1: 60 s).
@@ -85,8 +87,8 @@ pub struct Suppression {
     /// In the order in which they came.
     held: Vec<Held>,
     actions: VecDeque<Action>,
-    /// The pieces of the datagram that is looked at; kept for its memory.
-    pieces: Vec<Piece>,
+    /// The parts of the datagram that is looked at; kept for its memory.
+    parts: Vec<FlightPart>,
 }
 
 type Key = (Endpoint, Endpoint);
@@ -105,14 +107,17 @@ struct Conversation {
     due: Instant,
     /// What went into the mesh, and what came out of it.
     down: Vec<Sent>,
-    up: Vec<(Piece, u32)>,
+    up: Vec<(FlightPart, u32)>,
+    /// The same, as sets.
+    covered_down: Coverage,
+    covered_up: Coverage,
     last: Instant,
 }
 
-/// A piece that went into the mesh.
+/// A part that went into the mesh.
 #[derive(Clone, Copy, Debug)]
 struct Sent {
-    piece: Piece,
+    part: FlightPart,
     flight: u32,
     /// In which datagram.
     datagram: DatagramId,
@@ -127,7 +132,7 @@ struct Sent {
 #[derive(Debug)]
 struct Held {
     key: Key,
-    pieces: Vec<Piece>,
+    parts: Vec<FlightPart>,
     flight: u32,
     until: Instant,
     datagram: DatagramId,
@@ -135,29 +140,27 @@ struct Held {
 }
 
 impl Conversation {
-    /// The latest flight of which `pieces` are part; none where some of them are new.
-    fn flight_down(&self, pieces: &[Piece]) -> Option<u32> {
-        let earlier = self.down.iter().map(|sent| &sent.piece);
-        let repeats = pieces.iter().all(|piece| piece.is_among(earlier.clone()));
-        self.copies(pieces).map(|sent| sent.flight).max().filter(|_| repeats)
+    /// The latest flight of which `parts` are part; none where some of them are new.
+    fn flight_down(&self, parts: &[FlightPart]) -> Option<u32> {
+        let repeats = parts.iter().all(|part| self.covered_down.covers(part));
+        self.copies(parts).map(|sent| sent.flight).max().filter(|_| repeats)
     }
 
-    fn flight_up(&self, pieces: &[Piece]) -> Option<u32> {
-        let earlier = self.up.iter().map(|(piece, _)| piece);
-        let repeats = pieces.iter().all(|piece| piece.is_among(earlier.clone()));
-        let copies = self.up.iter().filter(|(sent, _)| pieces.iter().any(|piece| piece.overlaps(sent)));
+    fn flight_up(&self, parts: &[FlightPart]) -> Option<u32> {
+        let repeats = parts.iter().all(|part| self.covered_up.covers(part));
+        let copies = self.up.iter().filter(|(sent, _)| parts.iter().any(|part| part.overlaps(sent)));
         copies.map(|&(_, flight)| flight).max().filter(|_| repeats)
     }
 
-    /// What has gone into the mesh of these pieces.
-    fn copies<'a>(&'a self, pieces: &'a [Piece]) -> impl Iterator<Item = &'a Sent> {
-        self.down.iter().filter(|sent| pieces.iter().any(|piece| piece.overlaps(&sent.piece)))
+    /// What has gone into the mesh of these parts.
+    fn copies<'a>(&'a self, parts: &'a [FlightPart]) -> impl Iterator<Item = &'a Sent> {
+        self.down.iter().filter(|sent| parts.iter().any(|part| part.overlaps(&sent.part)))
     }
 
-    /// Until when an answer to all of these pieces may still come.
-    fn on_its_way_until(&self, pieces: &[Piece]) -> Instant {
-        let due = |piece: &Piece| self.copies(std::slice::from_ref(piece)).map(|sent| sent.due).max();
-        pieces.iter().filter_map(due).min().unwrap_or_default()
+    /// Until when an answer to all of these parts may still come.
+    fn on_its_way_until(&self, parts: &[FlightPart]) -> Instant {
+        let due = |part: &FlightPart| self.copies(std::slice::from_ref(part)).map(|sent| sent.due).max();
+        parts.iter().filter_map(due).min().unwrap_or_default()
     }
 
     /// A side says something new.
@@ -169,14 +172,15 @@ impl Conversation {
         }
     }
 
-    /// These pieces go into the mesh, as part of a flight.
-    fn note_down(&mut self, pieces: &[Piece], template: Sent) {
-        for &piece in pieces {
-            for sent in self.down.iter_mut().filter(|sent| piece.overlaps(&sent.piece)) {
-                *sent = Sent { piece: sent.piece, flight: sent.flight, ..template };
+    /// These parts go into the mesh, as part of a flight.
+    fn note_down(&mut self, parts: &[FlightPart], template: Sent) {
+        for &part in parts {
+            for sent in self.down.iter_mut().filter(|sent| part.overlaps(&sent.part)) {
+                *sent = Sent { part: sent.part, flight: sent.flight, ..template };
             }
-            if self.down.len() < MAX_PIECES && self.down.iter().all(|sent| sent.piece != piece) {
-                self.down.push(Sent { piece, ..template });
+            if self.down.len() < MAX_PARTS && self.down.iter().all(|sent| sent.part != part) {
+                self.down.push(Sent { part, ..template });
+                self.covered_down.insert(&part);
             }
         }
     }
@@ -185,7 +189,7 @@ impl Conversation {
 impl Suppression {
     /// A border router that has seen nothing yet.
     pub fn new(config: Config) -> Self {
-        Self { config, conversations: BTreeMap::new(), held: Vec::new(), actions: VecDeque::new(), pieces: Vec::new() }
+        Self { config, conversations: BTreeMap::new(), held: Vec::new(), actions: VecDeque::new(), parts: Vec::new() }
     }
 
     /// A datagram comes from the Internet; `packet` is all of it. Take the [actions](Self::poll_action) afterwards.
@@ -197,13 +201,13 @@ impl Suppression {
         datagram: DatagramId,
         path: &impl Path,
     ) -> Verdict {
-        let mut pieces = std::mem::take(&mut self.pieces);
-        pieces.clear();
+        let mut parts = std::mem::take(&mut self.parts);
+        parts.clear();
         let key = (udp.source, udp.destination);
-        let verdict = match dtls::parse(udp.payload, &mut pieces) {
+        let verdict = match dtls::parse(udp.payload, &mut parts) {
             Some(Content::Handshake { hello }) => {
                 self.begin(now, key, hello);
-                self.judge(now, key, &pieces, packet, datagram, path)
+                self.judge(now, key, &parts, packet, datagram, path)
             }
             Some(Content::Other) => {
                 self.get_on(key, true);
@@ -211,24 +215,24 @@ impl Suppression {
             }
             None => Verdict::Pass,
         };
-        self.pieces = pieces;
+        self.parts = parts;
         verdict
     }
 
     /// A datagram comes out of the mesh; it passes in any case. Take the [actions](Self::poll_action) afterwards.
     pub fn handle_upward(&mut self, now: Instant, udp: &UdpDatagram<'_>, path: &impl Path) -> Verdict {
-        let mut pieces = std::mem::take(&mut self.pieces);
-        pieces.clear();
+        let mut parts = std::mem::take(&mut self.parts);
+        parts.clear();
         let key = (udp.destination, udp.source);
-        match dtls::parse(udp.payload, &mut pieces) {
+        match dtls::parse(udp.payload, &mut parts) {
             Some(Content::Handshake { hello }) => {
                 self.begin(now, key, hello);
-                self.listen(now, key, &pieces, UdpDatagram::HEADERS + udp.payload.len(), path);
+                self.listen(now, key, &parts, UdpDatagram::HEADERS + udp.payload.len(), path);
             }
             Some(Content::Other) => self.get_on(key, false),
             None => {}
         }
-        self.pieces = pieces;
+        self.parts = parts;
         Verdict::Pass
     }
 
@@ -289,23 +293,23 @@ impl Suppression {
         &mut self,
         now: Instant,
         key: Key,
-        pieces: &[Piece],
+        parts: &[FlightPart],
         packet: &[u8],
         datagram: DatagramId,
         path: &impl Path,
     ) -> Verdict {
         let Some(conversation) = self.conversations.get_mut(&key) else { return Verdict::Pass };
-        let Some(flight) = conversation.flight_down(pieces) else {
+        let Some(flight) = conversation.flight_down(parts) else {
             conversation.say(true);
             conversation.octets += packet.len();
             let expected = expect(now, self.config, key, packet.len(), conversation.octets, datagram, path);
             conversation.due = conversation.due.max(expected.due);
             let flight = conversation.flight;
-            conversation.note_down(pieces, Sent { flight, ..expected });
+            conversation.note_down(parts, Sent { flight, ..expected });
             self.discard(|held| held.key == key && held.flight < flight);
             return Verdict::Pass;
         };
-        if self.held.iter().any(|held| held.key == key && held.pieces == pieces) {
+        if self.held.iter().any(|held| held.key == key && held.parts == parts) {
             self.actions.push_back(Action::Discard { datagram });
             return Verdict::Hold;
         }
@@ -313,25 +317,28 @@ impl Suppression {
         let answered = flight < conversation.flight;
         let until = match answered {
             true => expected.due,
-            false => conversation.copies(pieces).map(|sent| sent.due).fold(conversation.due, Instant::max),
+            false => conversation.copies(parts).map(|sent| sent.due).fold(conversation.due, Instant::max),
         };
-        let lost = !answered && conversation.copies(pieces).any(|sent| sent.lost);
-        if lost || until <= now || self.held.len() >= MAX_PIECES {
-            conversation.note_down(pieces, Sent { flight, ..expected });
+        let lost = !answered && conversation.copies(parts).any(|sent| sent.lost);
+        if lost || until <= now || self.held.len() >= MAX_PARTS {
+            conversation.note_down(parts, Sent { flight, ..expected });
             return Verdict::Pass;
         }
-        self.held.push(Held { key, pieces: pieces.to_vec(), flight, until, datagram, packet: packet.to_vec() });
+        self.held.push(Held { key, parts: parts.to_vec(), flight, until, datagram, packet: packet.to_vec() });
         Verdict::Hold
     }
 
     /// Hears what a client says.
-    fn listen(&mut self, now: Instant, key: Key, pieces: &[Piece], octets: usize, path: &impl Path) {
+    fn listen(&mut self, now: Instant, key: Key, parts: &[FlightPart], octets: usize, path: &impl Path) {
         let Some(conversation) = self.conversations.get_mut(&key) else { return };
-        let Some(flight) = conversation.flight_up(pieces) else {
+        let Some(flight) = conversation.flight_up(parts) else {
             conversation.say(false);
             let flight = conversation.flight;
-            let room = MAX_PIECES.saturating_sub(conversation.up.len());
-            conversation.up.extend(pieces.iter().take(room).map(|&piece| (piece, flight)));
+            let room = MAX_PARTS.saturating_sub(conversation.up.len());
+            for part in parts.iter().take(room) {
+                conversation.up.push((*part, flight));
+                conversation.covered_up.insert(part);
+            }
             return self.discard(|held| held.key == key && held.flight < flight);
         };
         // It says again what it said before: of flights from before that it has what it needs, ...
@@ -357,7 +364,7 @@ impl Suppression {
     fn release_lost(&mut self, now: Instant, key: Key, path: &impl Path) {
         let lost = |held: &Held, conversations: &BTreeMap<Key, Conversation>| {
             held.key == key
-                && conversations.get(&key).is_some_and(|known| known.copies(&held.pieces).any(|sent| sent.lost))
+                && conversations.get(&key).is_some_and(|known| known.copies(&held.parts).any(|sent| sent.lost))
         };
         while let Some(index) = self.held.iter().position(|held| lost(held, &self.conversations)) {
             self.release(now, index, path);
@@ -365,13 +372,13 @@ impl Suppression {
     }
 
     fn release(&mut self, now: Instant, index: usize, path: &impl Path) {
-        let Held { key, pieces, flight, datagram, packet, .. } = self.held.remove(index);
+        let Held { key, parts, flight, datagram, packet, .. } = self.held.remove(index);
         if let Some(conversation) = self.conversations.get_mut(&key) {
             let expected = expect(now, self.config, key, packet.len(), conversation.octets, datagram, path);
-            conversation.note_down(&pieces, Sent { flight, ..expected });
+            conversation.note_down(&parts, Sent { flight, ..expected });
             // What else is held of it is a copy of what is on its way again.
             for held in self.held.iter_mut().filter(|held| held.key == key) {
-                held.until = held.until.max(conversation.on_its_way_until(&held.pieces));
+                held.until = held.until.max(conversation.on_its_way_until(&held.parts));
             }
         }
         self.actions.push_back(Action::Release { datagram, packet });
@@ -390,7 +397,7 @@ impl Suppression {
 }
 
 /// When a packet of `octets` that goes into the mesh now should show effect, the answer being as long as the `flight` that
-/// it is part of (assumed). Piece and flight are to be filled in.
+/// it is part of (assumed). FlightPart and flight are to be filled in.
 fn expect(
     now: Instant,
     config: Config,
@@ -403,8 +410,8 @@ fn expect(
     let node = node_of(key);
     let arrives = now + path.downward(node, 1, octets);
     let due = arrives + config.answer_time + path.upward(node, flight.max(octets));
-    let piece = Piece::Record { kind: 0, epoch: 0, length: 0 };
-    Sent { piece, flight: 0, datagram, arrives, due, lost: false }
+    let part = FlightPart::Record(RecordId { content_type: ContentType::Other(0), epoch: 0, length: 0 });
+    Sent { part, flight: 0, datagram, arrives, due, lost: false }
 }
 
 /// The node of a conversation; the border router itself, no hop away, where the address is no node's.

@@ -37,6 +37,9 @@ pub const MAX_SIFS_FRAME: usize = 18;
 /// of length and acknowledgement (12 symbols), from the end of the frame on (table 86, 7.4.2).
 pub const ACK_WAIT: Duration = symbols(20 + 12 + 10 + 12);
 
+/// How long a beacon is on the air that lists no address.
+pub const IDLE_BEACON: Duration = air_time(beacon_octets(0));
+
 /// Clear channel assessments before a frame (CW, 7.5.1.4).
 pub const CONTENTION_WINDOW: u8 = 2;
 
@@ -60,10 +63,10 @@ impl Superframe {
     /// (7.5.1.1).
     ///
     /// # Errors
-    /// [`ConfigError::Orders`] unless `superframe_order <= beacon_order <= 14`.
-    pub fn of_orders(beacon_order: u8, superframe_order: u8) -> Result<Self, ConfigError> {
+    /// [`BeaconConfigError::Orders`] unless `superframe_order <= beacon_order <= 14`.
+    pub fn of_orders(beacon_order: u8, superframe_order: u8) -> Result<Self, BeaconConfigError> {
         if superframe_order > beacon_order || beacon_order > 14 {
-            return Err(ConfigError::Orders { beacon_order, superframe_order });
+            return Err(BeaconConfigError::Orders { beacon_order, superframe_order });
         }
         Ok(Self { interval: BASE_SUPERFRAME * (1 << beacon_order), cap: BASE_SUPERFRAME * (1 << superframe_order) })
     }
@@ -82,14 +85,14 @@ pub enum Downward {
     /// As the standard has it (7.5.5, 7.5.6.3): the beacon lists for whom something waits, and the child asks for it.
     Indirect,
     /// The coordinator contends for the channel in its own active period, as its children do. They must listen
-    /// throughout ([`Config::rx_on_when_idle`]). Not in the standard; small stacks do so because it saves the
+    /// throughout ([`BeaconConfig::rx_on_when_idle`]). Not in the standard; small stacks do so because it saves the
     /// requests, and because an answer can leave in the active period in which the question came.
     Direct,
 }
 
 /// The constants of a beacon-enabled PAN.
 #[derive(Clone, Debug)]
-pub struct Config {
+pub struct BeaconConfig {
     /// The beacon interval and the active period, the same for all coordinators.
     pub superframe: Superframe,
     /// The channel, 11..=26.
@@ -122,7 +125,7 @@ pub struct Config {
     pub trace_idle_beacons: bool,
 }
 
-impl Config {
+impl BeaconConfig {
     /// The defaults of the standard.
     ///
     /// Exponents 3..5, 4 back-offs, 3 retries, 500 intervals of persistence, receiver off when idle: table 86.
@@ -171,25 +174,25 @@ impl Config {
     /// Refuses what cannot work, whatever the network looks like.
     ///
     /// # Errors
-    /// The variant of [`ConfigError`] that names the field.
-    pub(super) fn check(&self) -> Result<(), ConfigError> {
+    /// The variant of [`BeaconConfigError`] that names the field.
+    pub(super) fn check(&self) -> Result<(), BeaconConfigError> {
         let Superframe { interval, cap } = self.superframe;
         let (min, max) = self.backoff_exponents;
         if !CHANNELS.contains(&self.channel) {
-            return Err(ConfigError::Channel(self.channel));
+            return Err(BeaconConfigError::Channel(self.channel));
         }
         if min > max || max > 8 {
-            return Err(ConfigError::BackoffExponents { min, max });
+            return Err(BeaconConfigError::BackoffExponents { min, max });
         }
         let shortest = self.shortest_cap();
         if cap < shortest {
-            return Err(ConfigError::ActivePeriodTooShort { cap, shortest });
+            return Err(BeaconConfigError::ActivePeriodTooShort { cap, shortest });
         }
         if cap > interval {
-            return Err(ConfigError::ActivePeriodTooLong { cap, interval });
+            return Err(BeaconConfigError::ActivePeriodTooLong { cap, interval });
         }
         if self.downward == Downward::Direct && !self.rx_on_when_idle {
-            return Err(ConfigError::NobodyListens);
+            return Err(BeaconConfigError::NobodyListens);
         }
         Ok(())
     }
@@ -211,7 +214,7 @@ impl Config {
 /// Why a beacon-enabled PAN cannot be built.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum ConfigError {
+pub enum BeaconConfigError {
     /// Orders that the standard does not allow.
     #[error(
         "beacon order {beacon_order} and superframe order {superframe_order}: \

@@ -1,10 +1,11 @@
 //! Slotted CSMA/CA (7.5.1.4): when a station may send.
 
-use super::config::{BACKOFF_PERIOD, CONTENTION_WINDOW, Downward, TURNAROUND, interframe_space};
+use super::cluster::Active;
+use super::config::{BACKOFF_PERIOD, CONTENTION_WINDOW, Downward, IDLE_BEACON, TURNAROUND, interframe_space};
 use super::frame::{ACK, DATA_REQUEST};
-use super::radio_time::IDLE_BEACON;
-use super::superframe::Active;
-use super::{Beacon, Event, Node};
+use super::node::BeaconNode;
+use super::station::{Phase, Role, Station, StationId, Task};
+use super::{Beacon, Event};
 use crate::address::NodeId;
 use crate::clock::Instant;
 use crate::drop_reason::DropReason;
@@ -13,102 +14,6 @@ use crate::radio::frame::FCS;
 use crate::radio::medium::CCA_DURATION;
 use crate::radio::phy::air_time;
 use crate::radio::pool::FrameIndex;
-use crate::random::Stream;
-
-/// As what a node sends: as a child in its parent's active period, or as a coordinator in its own.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Role {
-    Device,
-    Coordinator,
-}
-
-/// One of the two ways in which a node takes part.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct StationId {
-    pub node: NodeId,
-    pub role: Role,
-}
-
-/// The state of a sender in one cluster.
-#[derive(Debug)]
-pub struct Station {
-    pub phase: Phase,
-    /// What it is about, unless it is idle.
-    pub task: Task,
-    /// NB and BE of the standard.
-    backoffs: u8,
-    exponent: u8,
-    /// CW of the standard: assessments that must still find the channel clear.
-    window: u8,
-    /// Back-off periods that were left when the active period ended.
-    paused: Option<u64>,
-    /// When the space after its last frame is over.
-    pub ready: Instant,
-    /// The last symbol of the frame that waits for its acknowledgement.
-    pub sent_at: Instant,
-    /// Whether the frame on the air says that more is to come.
-    pub frame_pending: bool,
-    /// The number of the data request, and its repetitions so far.
-    pub request_sequence: u8,
-    pub request_attempts: u8,
-    /// Requests so far that led to waiting for data.
-    pub requests: u32,
-    random: Stream,
-}
-
-/// What a station is doing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Phase {
-    /// Nothing.
-    Idle,
-    /// It waits for the next superframe.
-    Deferred,
-    /// It backs off, assesses the channel, or is about to send.
-    Contending,
-    Sending,
-    AwaitingAcknowledgement,
-    /// The acknowledgement of its data request promised it a frame.
-    AwaitingData,
-}
-
-impl Phase {
-    /// Whether the radio of a child must stay on.
-    pub fn is_under_way(self) -> bool {
-        !matches!(self, Self::Idle | Self::Deferred)
-    }
-}
-
-/// What a station has to send.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Task {
-    /// A child's data request.
-    Fetch,
-    /// The oldest frame from a child to its parent.
-    Up,
-    /// The oldest frame from a coordinator to this child.
-    Down(NodeId),
-}
-
-impl Station {
-    /// A station with nothing to do.
-    pub fn new(random: Stream) -> Self {
-        Self {
-            phase: Phase::Idle,
-            task: Task::Up,
-            backoffs: 0,
-            exponent: 0,
-            window: 0,
-            paused: None,
-            ready: Instant::ZERO,
-            sent_at: Instant::ZERO,
-            frame_pending: false,
-            request_sequence: 0,
-            request_attempts: 0,
-            requests: 0,
-            random,
-        }
-    }
-}
 
 impl Beacon {
     pub(super) fn station(&self, id: StationId) -> &Station {
@@ -142,7 +47,7 @@ impl Beacon {
             return self.rest(now, id.node);
         };
         if task == Task::Fetch {
-            let Node { device, up, .. } = self.node(id.node);
+            let BeaconNode { device, up, .. } = self.node(id.node);
             (device.request_sequence, device.request_attempts) = (up.sequence, 0);
             up.sequence = up.sequence.wrapping_add(1);
         }
@@ -256,7 +161,7 @@ impl Beacon {
 
     /// What the station may send in this active period. A child first fetches what waits for it.
     fn next_task(&self, active: &Active, id: StationId) -> Option<Task> {
-        let Node { to_fetch, up, .. } = &self.nodes[id.node.index()];
+        let BeaconNode { to_fetch, up, .. } = &self.nodes[id.node.index()];
         match id.role {
             Role::Device if *to_fetch => Some(Task::Fetch),
             Role::Device => up.queue.head().filter(|&frame| self.in_time(active, frame)).map(|_| Task::Up),

@@ -1,27 +1,28 @@
 //! What stations exchange: data frames and requests, their acknowledgements, and the answers to requests (7.5.6).
 
 use super::config::{ACK_WAIT, Downward, TURNAROUND, interframe_space};
-use super::contention::{Phase, Role, StationId, Task};
 use super::frame::{ACK, set_frame_pending, write_ack, write_data_request};
+use super::node::Direction;
+use super::station::{Phase, Role, StationId, Task};
 use super::superframe::listens;
 use super::trace::{Entry, TraceIndex};
-use super::{Beacon, Event, Way};
+use super::{Beacon, Event};
 use crate::address::{Eui64, NodeId};
 use crate::clock::{Duration, Instant};
 use crate::datagram::{DatagramId, NO_DATAGRAM};
 use crate::drop_reason::DropReason;
 use crate::link::Kind;
 use crate::observer::FrameKind;
-use crate::radio::frame::{DATA_HEADER, FCS};
+use crate::radio::frame::{FCS, FrameView, MAX_FRAME};
 use crate::radio::medium::OnAir;
-use crate::radio::phy::{MAX_PSDU, air_time};
+use crate::radio::phy::air_time;
 use crate::radio::pool::FrameIndex;
 use crate::radio::{Indication, Payload};
 
 impl Beacon {
     /// The station's frame begins.
     pub(super) fn send(&mut self, now: Instant, id: StationId) {
-        let mut octets = [0; MAX_PSDU];
+        let mut octets = [0; MAX_FRAME];
         let (kind, length) = match self.frame_of(id) {
             Some(frame) => (FrameKind::Data, self.copy_data(id, frame, &mut octets)),
             None => {
@@ -73,7 +74,7 @@ impl Beacon {
         if asked {
             self.station_mut(id).frame_pending = frame_pending;
         }
-        let mut octets = [0; MAX_PSDU];
+        let mut octets = [0; MAX_FRAME];
         let length = write_ack(&mut octets, self.sequence_of(id), frame_pending);
         let (on_air, trace, end) = self.begin_frame(now, id, FrameKind::Ack, octets, length);
         self.events.push(end, Event::Acknowledged(id, on_air, trace));
@@ -141,9 +142,9 @@ impl Beacon {
         indications: &mut Vec<Indication>,
     ) {
         let datagram = self.datagram_of(id);
-        match self.way_of(id) {
-            Some((child, way)) => {
-                self.take(child, way);
+        match self.direction_of(id) {
+            Some((child, direction)) => {
+                self.take(child, direction);
                 indications.push(Indication::Dropped { node: id.node, datagram, reason });
             }
             None => self.node(id.node).to_fetch = false,
@@ -171,8 +172,8 @@ impl Beacon {
     /// The acknowledgement has arrived.
     fn succeeded(&mut self, now: Instant, id: StationId, indications: &mut Vec<Indication>) {
         let datagram = self.datagram_of(id);
-        if let Some((child, way)) = self.way_of(id) {
-            self.take(child, way);
+        if let Some((child, direction)) = self.direction_of(id) {
+            self.take(child, direction);
             indications.push(Indication::Sent { node: id.node, datagram });
         } else if self.station(id).frame_pending {
             return self.await_data(now, id);
@@ -233,16 +234,18 @@ impl Beacon {
             Task::Fetch | Task::Up => &mut self.nodes[id.node.index()].up,
             Task::Down(child) => &mut self.nodes[child.index()].down,
         };
-        if let Some(frame) = frame.filter(|_| direction.accepts(sequence)) {
-            let frame = self.pool.get(frame);
-            let payload = Payload::new(&frame.octets()[DATA_HEADER..]);
-            indications.push(Indication::Received { node, from: id.node, datagram: frame.datagram, payload });
+        let Some(sent) = frame.filter(|_| direction.accepts(sequence)).map(|frame| self.pool.get(frame)) else {
+            return;
+        };
+        if let Ok(frame) = FrameView::parse(sent.octets()) {
+            let payload = Payload::new(frame.payload());
+            indications.push(Indication::Received { node, from: id.node, datagram: sent.datagram, payload });
         }
     }
 
     /// Copies a data frame as it goes on the air, and returns its length: a frame that a child has asked for says
     /// whether more waits for it.
-    fn copy_data(&mut self, id: StationId, frame: FrameIndex, octets: &mut [u8; MAX_PSDU]) -> usize {
+    fn copy_data(&mut self, id: StationId, frame: FrameIndex, octets: &mut [u8; MAX_FRAME]) -> usize {
         let waiting = self.pool.get(frame);
         let length = waiting.octets().len();
         octets[..length].copy_from_slice(waiting.octets());
@@ -264,7 +267,7 @@ impl Beacon {
         now: Instant,
         id: StationId,
         kind: FrameKind,
-        octets: [u8; MAX_PSDU],
+        octets: [u8; MAX_FRAME],
         length: usize,
     ) -> (OnAir, TraceIndex, Instant) {
         let (from, to) = if kind == FrameKind::Ack { (self.peer(id), id.node) } else { (id.node, self.peer(id)) };
@@ -309,19 +312,19 @@ impl Beacon {
 
     /// The data frame that the station is about; none if it is about a data request.
     pub(super) fn frame_of(&self, id: StationId) -> Option<FrameIndex> {
-        let (child, way) = self.way_of(id)?;
+        let (child, direction) = self.direction_of(id)?;
         let node = &self.nodes[child.index()];
-        match way {
-            Way::Up => node.up.queue.head(),
-            Way::Down => node.down.queue.head(),
+        match direction {
+            Direction::Up => node.up.queue.head(),
+            Direction::Down => node.down.queue.head(),
         }
     }
 
-    fn way_of(&self, id: StationId) -> Option<(NodeId, Way)> {
+    fn direction_of(&self, id: StationId) -> Option<(NodeId, Direction)> {
         match self.station(id).task {
             Task::Fetch => None,
-            Task::Up => Some((id.node, Way::Up)),
-            Task::Down(child) => Some((child, Way::Down)),
+            Task::Up => Some((id.node, Direction::Up)),
+            Task::Down(child) => Some((child, Direction::Down)),
         }
     }
 
@@ -334,7 +337,7 @@ impl Beacon {
     }
 
     fn sequence_of(&self, id: StationId) -> u8 {
-        self.frame_of(id).map_or(self.station(id).request_sequence, |frame| self.pool.get(frame).octets()[2])
+        self.frame_of(id).map_or(self.station(id).request_sequence, |frame| self.pool.get(frame).sequence)
     }
 
     fn attempt_of(&self, id: StationId) -> u8 {

@@ -7,7 +7,7 @@
 //!
 //! Superframes in which nothing waits take no event: their beacons are accounted when somebody asks for the radio
 //! times, and a beacon is on the air as a frame that the observer sees only where something waits for it, or where
-//! [`Config::trace_idle_beacons`] asks for all. A frame that comes in the middle of an idle superframe is sent in
+//! [`BeaconConfig::trace_idle_beacons`] asks for all. A frame that comes in the middle of an idle superframe is sent in
 //! that superframe, by the beacon that was received but not shown.
 //!
 //! Where the standard leaves something open, or this model falls short of it:
@@ -21,11 +21,15 @@
 //! - A failure of CSMA/CA ends a frame at once, as the standard has it (7.5.1.4); only missing acknowledgements
 //!   are answered by repetitions.
 
+mod cluster;
 pub mod config;
 mod contention;
 mod exchange;
-pub mod frame;
+mod frame;
+mod node;
+mod radio;
 mod radio_time;
+mod station;
 mod superframe;
 mod timeline;
 mod trace;
@@ -33,7 +37,7 @@ mod tracking;
 mod tree;
 
 use super::medium::{Medium, OnAir, Reception};
-use super::pool::{FrameIndex, FramePool, FrameQueue};
+use super::pool::{FrameIndex, FramePool};
 use super::{Indication, Mac};
 use crate::address::{Eui64, NodeId};
 use crate::clock::{Duration, Instant};
@@ -43,12 +47,10 @@ use crate::link::Links;
 use crate::observer::{Observer, RadioTimes};
 use crate::queue::EventQueue;
 use crate::random::Streams;
-pub use config::{Config, ConfigError, Downward, Superframe};
-use contention::{Phase, Role, Station, StationId};
-use radio_time::Radio;
-use superframe::Cluster;
+pub use config::{BeaconConfig, BeaconConfigError, Downward, Superframe};
+use node::{BeaconNode, Direction};
+use station::{Phase, Role, StationId};
 use trace::{Trace, TraceIndex};
-use tracking::Tracking;
 use tree::Tree;
 
 /// To whom a beacon is addressed in [`Transmission::to`](super::Transmission::to): to all children of its sender. It
@@ -58,9 +60,9 @@ pub const EVERY_CHILD: NodeId = NodeId(u16::MAX);
 /// All nodes of one beacon-enabled PAN.
 #[derive(Debug)]
 pub struct Beacon {
-    config: Config,
+    config: BeaconConfig,
     tree: Tree,
-    nodes: Vec<Node>,
+    nodes: Vec<BeaconNode>,
     medium: Medium,
     pool: FramePool,
     /// When the frame in each buffer of the pool was given to the MAC.
@@ -72,43 +74,6 @@ pub struct Beacon {
     watched: bool,
     /// Who receives the frame that ends; kept for its memory.
     receptions: Vec<Reception>,
-}
-
-#[derive(Debug)]
-struct Node {
-    /// It and its children, if it has any.
-    cluster: Cluster,
-    /// As it contends among its parent's children.
-    device: Station,
-    /// As it sends in its own active period.
-    coordinator: Station,
-    tracking: Tracking,
-    /// Whether its parent has announced something that it has not fetched yet.
-    to_fetch: bool,
-    /// To its parent, and waiting at its parent for it.
-    up: Direction,
-    down: Direction,
-    queued: usize,
-    peak: usize,
-    radio: Radio,
-}
-
-/// What goes from a child to its parent, or from the parent to the child.
-#[derive(Debug, Default)]
-struct Direction {
-    queue: FrameQueue,
-    /// How many frames are in it.
-    waiting: usize,
-    /// The number of the next frame: counted for each direction, so that no two frames in a row carry the same.
-    sequence: u8,
-    last_received: Option<u8>,
-}
-
-/// From a child to its parent, or to it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Way {
-    Up,
-    Down,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -138,19 +103,19 @@ impl Beacon {
     /// coordinator.
     ///
     /// # Errors
-    /// [`ConfigError`]: constants or orders out of range, parents that are no tree or not heard, active periods that
+    /// [`BeaconConfigError`]: constants or orders out of range, parents that are no tree or not heard, active periods that
     /// do not fit into the beacon interval.
     pub fn new(
-        config: Config,
+        config: BeaconConfig,
         links: Links,
         parents: &[Option<NodeId>],
         streams: &Streams,
-    ) -> Result<Self, ConfigError> {
+    ) -> Result<Self, BeaconConfigError> {
         config.check()?;
         let tree = Tree::new(parents, &links)?;
         let offsets = tree.offsets(&config, &links)?;
         let nodes = (0..parents.len() as u16)
-            .map(|index| Node::new(NodeId(index), &config, &tree, &offsets, &links, streams))
+            .map(|index| BeaconNode::new(NodeId(index), &config, &tree, &offsets, &links, streams))
             .collect();
         let mut beacon = Self {
             medium: Medium::new(config.channel, links),
@@ -199,7 +164,7 @@ impl Beacon {
         !self.tree.children(node).is_empty()
     }
 
-    fn node(&mut self, node: NodeId) -> &mut Node {
+    fn node(&mut self, node: NodeId) -> &mut BeaconNode {
         &mut self.nodes[node.index()]
     }
 }
@@ -226,8 +191,10 @@ impl Mac for Beacon {
         let direction = if upwards { &mut self.nodes[node.index()].up } else { &mut self.nodes[next_hop.index()].down };
         let frame = self
             .pool
-            .allocate(datagram, |octets| frame::write_data(octets, direction.sequence, from, to, payload))
-            .ok_or(DropReason::Malformed)?;
+            .allocate(datagram, direction.sequence, |octets| {
+                frame::write_data(octets, direction.sequence, from, to, payload)
+            })
+            .map_err(|_| DropReason::Malformed)?;
         direction.sequence = direction.sequence.wrapping_add(1);
         direction.queue.push(&mut self.pool, frame);
         direction.waiting += 1;
@@ -237,6 +204,10 @@ impl Mac for Beacon {
         sender.peak = sender.peak.max(sender.queued);
         self.frame_waits(now, if upwards { next_hop } else { node }, node);
         Ok(())
+    }
+
+    fn payload_capacity(&self, _node: NodeId, _next_hop: NodeId) -> usize {
+        frame::DATA_CAPACITY
     }
 
     fn deadline(&self) -> Option<Instant> {
@@ -316,12 +287,12 @@ impl Beacon {
     }
 
     /// Takes the frame that has waited longest to go this way between a child and its parent.
-    fn take(&mut self, child: NodeId, way: Way) {
+    fn take(&mut self, child: NodeId, direction: Direction) {
         let parent = self.tree.parent(child).unwrap_or(child);
         let node = &mut self.nodes[child.index()];
-        let (sender, direction) = match way {
-            Way::Up => (child, &mut node.up),
-            Way::Down => (parent, &mut node.down),
+        let (sender, direction) = match direction {
+            Direction::Up => (child, &mut node.up),
+            Direction::Down => (parent, &mut node.down),
         };
         if let Some(frame) = direction.queue.pop(&mut self.pool) {
             direction.waiting -= 1;
@@ -329,38 +300,5 @@ impl Beacon {
             self.node(sender).queued -= 1;
             self.node(parent).cluster.waiting -= 1;
         }
-    }
-}
-
-impl Node {
-    fn new(id: NodeId, config: &Config, tree: &Tree, offsets: &[Duration], links: &Links, streams: &Streams) -> Self {
-        let offset = offsets[id.index()];
-        // The root tracks nobody: its own entry is never looked at.
-        let parent = tree.parent(id).unwrap_or(id);
-        let Superframe { interval, cap } = config.superframe;
-        let own_end = offset + cap;
-        let until_parent = (offsets[parent.index()] + interval * 2 - own_end) % interval;
-        // Where its own active period ends shortly before its parent's beacon, it is on until then anyway.
-        let guard = if tree.children(id).is_empty() { config.guard } else { config.guard.min(until_parent) };
-        let index = u64::from(id.0);
-        Self {
-            cluster: Cluster::new(offset),
-            device: Station::new(streams.stream("back-off", index)),
-            coordinator: Station::new(streams.stream("coordinator back-off", index)),
-            tracking: Tracking::new(parent, id, config.channel, links, streams),
-            to_fetch: false,
-            up: Direction::default(),
-            down: Direction::default(),
-            queued: 0,
-            peak: 0,
-            radio: Radio { guard, ..Radio::default() },
-        }
-    }
-}
-
-impl Direction {
-    /// Whether a frame is new: the same number twice in a row is a repetition whose acknowledgement was lost.
-    fn accepts(&mut self, sequence: u8) -> bool {
-        self.last_received.replace(sequence) != Some(sequence)
     }
 }

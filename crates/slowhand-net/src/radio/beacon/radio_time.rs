@@ -5,54 +5,11 @@
 //! add to it is accounted when they end.
 
 use super::Beacon;
-use super::config::{Config, Superframe};
-use super::frame::beacon_octets;
-use super::timeline::Timeline;
+use super::config::{BeaconConfig, IDLE_BEACON, Superframe};
 use super::tracking::Tracking;
 use crate::address::NodeId;
 use crate::clock::{Duration, Instant};
-use crate::observer::{RadioState, RadioTimes};
-use crate::radio::phy::air_time;
-
-/// How long a beacon is on the air that lists no address.
-pub const IDLE_BEACON: Duration = air_time(beacon_octets(0));
-
-/// What a node's radio does beyond the regular.
-#[derive(Clone, Debug, Default)]
-pub struct Radio {
-    pub transmit: Duration,
-    pub receive: Duration,
-    /// On for traffic when it would otherwise be off, in spells that have ended.
-    pub awake: Duration,
-    /// The beginning of such a spell.
-    pub awake_since: Option<Instant>,
-    /// The end of the frame it has sent last.
-    pub sending_until: Instant,
-    /// Whether it has a frame to acknowledge.
-    pub acknowledging: bool,
-    /// How long before its parent's beacon it switches on.
-    pub guard: Duration,
-    /// Kept only while an observer watches radios.
-    pub timeline: Timeline,
-}
-
-impl Radio {
-    /// A frame that it has sent, or the rest of one, ends now.
-    pub fn sent(&mut self, now: Instant, air: Duration, watched: bool) {
-        self.transmit += air;
-        if watched {
-            self.timeline.frame(RadioState::Transmit, now - air, now);
-        }
-    }
-
-    /// A frame that it has received, or the rest of one, ends now.
-    pub fn received(&mut self, now: Instant, air: Duration, watched: bool) {
-        self.receive += air;
-        if watched {
-            self.timeline.frame(RadioState::Receive, now - air, now);
-        }
-    }
-}
+use crate::observer::RadioTimes;
 
 impl Beacon {
     /// The node switches off, unless it is to be on when idle or something is under way.
@@ -99,7 +56,7 @@ impl Beacon {
 /// How long a child is on for its parent's beacons and because it listens when idle, and how long of that it receives
 /// beacons. One that is lost keeps its receiver on for as long as a beacon that lists nobody.
 fn beacons(
-    config: &Config,
+    config: &BeaconConfig,
     tracking: &Tracking,
     guard: Duration,
     first: Instant,

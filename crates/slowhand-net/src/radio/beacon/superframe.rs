@@ -1,78 +1,21 @@
 //! Superframes: when they begin, what their beacons announce, and what the children make of it.
 
-use super::config::{BACKOFF_PERIOD, Downward, interframe_space};
-use super::contention::{Phase, Role, StationId, Task};
+use super::cluster::Active;
+use super::config::{BeaconConfig, Downward, IDLE_BEACON, interframe_space};
 use super::frame::{MAX_PENDING_ADDRESSES, beacon_octets, write_beacon};
-use super::radio_time::IDLE_BEACON;
+use super::node::{BeaconNode, Direction};
+use super::station::{Phase, Role, StationId, Task};
 use super::trace::Entry;
 use super::tree::Tree;
-use super::{Beacon, Config, EVERY_CHILD, Event, Node, Way};
+use super::{Beacon, EVERY_CHILD, Event};
 use crate::address::{Eui64, NodeId};
 use crate::clock::{Duration, Instant};
 use crate::datagram::NO_DATAGRAM;
 use crate::drop_reason::DropReason;
 use crate::observer::FrameKind;
 use crate::radio::Indication;
-use crate::radio::phy::{MAX_PSDU, air_time};
-
-/// A coordinator's superframes.
-#[derive(Debug)]
-pub struct Cluster {
-    /// When the first begins, counted from the root's first.
-    pub offset: Duration,
-    /// Frames that wait to be sent in them, in either direction.
-    pub waiting: usize,
-    /// The superframe for whose beginning an event is in the queue.
-    pub scheduled: Option<u64>,
-    /// The last one whose beacon took an event, and the last of those whose beacon is over.
-    beacon: Option<u64>,
-    open: Option<u64>,
-    /// Whom that beacon lists.
-    listed: [NodeId; MAX_PENDING_ADDRESSES],
-    listed_count: usize,
-}
-
-/// One superframe.
-#[derive(Clone, Copy, Debug)]
-pub struct Active {
-    number: u64,
-    /// The first symbol of the beacon.
-    pub begin: Instant,
-    /// The end of the active period.
-    pub end: Instant,
-}
-
-impl Active {
-    /// The last symbol of a beacon that takes so long.
-    pub fn beacon_over(&self, air_time: Duration) -> Instant {
-        self.begin + air_time
-    }
-
-    /// The first boundary of a back-off period at or after an instant: they are counted from the beacon on (7.5.1.4).
-    pub fn boundary(&self, at: Instant) -> Instant {
-        let periods = at.since(self.begin).as_micros().div_ceil(BACKOFF_PERIOD.as_micros());
-        self.begin + BACKOFF_PERIOD * periods
-    }
-}
-
-impl Cluster {
-    /// The superframes of a coordinator with which nothing waits.
-    pub fn new(offset: Duration) -> Self {
-        Self {
-            offset,
-            waiting: 0,
-            scheduled: None,
-            beacon: None,
-            open: None,
-            listed: [NodeId::ROOT; MAX_PENDING_ADDRESSES],
-            listed_count: 0,
-        }
-    }
-
-    fn listed(&self) -> &[NodeId] {
-        &self.listed[..self.listed_count]
-    }
-}
+use crate::radio::frame::MAX_FRAME;
+use crate::radio::phy::air_time;
 
 impl Beacon {
     /// The superframe of a coordinator that began last, if one has begun.
@@ -181,7 +124,7 @@ impl Beacon {
                 && self.since[frame as usize] + persistence <= now
             {
                 let (datagram, reason) = (self.pool.get(frame).datagram, DropReason::TransactionExpired);
-                self.take(child, Way::Down);
+                self.take(child, Direction::Down);
                 indications.push(Indication::Dropped { node: coordinator, datagram, reason });
             }
         }
@@ -212,10 +155,13 @@ impl Beacon {
 
     fn show_beacon(&mut self, now: Instant, coordinator: NodeId, number: u64) {
         let pan_coordinator = self.tree.parent(coordinator).is_none();
-        let listed = self.nodes[coordinator.index()].cluster.listed().iter().map(|&child| Eui64::of_node(child));
+        let cluster = &self.nodes[coordinator.index()].cluster;
+        let listed = cluster.listed.map(Eui64::of_node);
+        let listed = &listed[..cluster.listed_count];
         let from = Eui64::of_node(coordinator);
-        let mut octets = [0; MAX_PSDU];
-        let length = write_beacon(&mut octets, number as u8, from, self.config.superframe, pan_coordinator, listed);
+        let mut octets = [0; MAX_FRAME];
+        let orders = self.config.superframe.orders();
+        let length = write_beacon(&mut octets, number as u8, from, orders, pan_coordinator, listed);
         let children = self.tree.children(coordinator);
         let received = children.iter().all(|child| self.nodes[child.index()].tracking.receives(number));
         self.trace.begin(Entry {
@@ -237,7 +183,7 @@ impl Beacon {
             return;
         }
         for &child in self.tree.children(coordinator) {
-            let Node { tracking, radio, .. } = &mut self.nodes[child.index()];
+            let BeaconNode { tracking, radio, .. } = &mut self.nodes[child.index()];
             if tracking.receives(number) {
                 radio.awake_since.get_or_insert(now + IDLE_BEACON);
             }
@@ -248,7 +194,7 @@ impl Beacon {
     /// the child received it.
     fn track_beacon(&mut self, now: Instant, child: NodeId, number: u64, longer: Duration) -> bool {
         let watched = self.watched;
-        let Node { tracking, radio, .. } = &mut self.nodes[child.index()];
+        let BeaconNode { tracking, radio, .. } = &mut self.nodes[child.index()];
         tracking.count(number);
         let received = tracking.receives(number);
         if received {
@@ -274,9 +220,9 @@ impl Beacon {
 
 /// Whether a node's radio is on for frames in the superframe of this cluster, the beacon apart.
 pub fn listens(
-    config: &Config,
+    config: &BeaconConfig,
     tree: &Tree,
-    nodes: &[Node],
+    nodes: &[BeaconNode],
     node: NodeId,
     coordinator: NodeId,
     active: &Active,

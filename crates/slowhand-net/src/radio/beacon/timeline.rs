@@ -4,44 +4,11 @@
 //! is not kept anywhere, is worked out when the timeline is reported: one window a beacon.
 
 use super::Beacon;
-use super::config::Superframe;
-use super::radio_time::IDLE_BEACON;
+use super::config::{IDLE_BEACON, Superframe};
+use super::radio::Timeline;
 use crate::address::NodeId;
 use crate::clock::Instant;
 use crate::observer::{Observer, RadioInterval, RadioState};
-
-/// What is known of a radio since the last report.
-#[derive(Clone, Debug, Default)]
-pub struct Timeline {
-    /// Frames sent and received, in the order in which they ended.
-    frames: Vec<Span<RadioState>>,
-    /// When it was on for traffic.
-    spells: Vec<Span<()>>,
-    reported: Instant,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Span<T> {
-    from: Instant,
-    to: Instant,
-    what: T,
-}
-
-impl Timeline {
-    /// A frame has ended.
-    pub fn frame(&mut self, what: RadioState, from: Instant, to: Instant) {
-        if from < to {
-            self.frames.push(Span { from, to, what });
-        }
-    }
-
-    /// A spell has ended.
-    pub fn spell(&mut self, from: Instant, to: Instant) {
-        if from < to {
-            self.spells.push(Span { from, to, what: () });
-        }
-    }
-}
 
 impl Beacon {
     /// Reports the timelines up to `now`. A frame on the air is reported as listening until it has ended.

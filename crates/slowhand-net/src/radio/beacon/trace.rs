@@ -4,7 +4,7 @@ use crate::address::NodeId;
 use crate::clock::Instant;
 use crate::datagram::DatagramId;
 use crate::observer::{FrameKind, Observer, Transmission};
-use crate::radio::phy::MAX_PSDU;
+use crate::radio::frame::MAX_FRAME;
 use std::collections::VecDeque;
 
 /// Frames that the observer has not seen yet.
@@ -26,7 +26,7 @@ pub struct Entry {
     pub attempt: u8,
     /// None until it has ended.
     pub received: Option<bool>,
-    pub octets: [u8; MAX_PSDU],
+    pub octets: [u8; MAX_FRAME],
     pub length: u8,
 }
 

@@ -1,7 +1,8 @@
 //! Which of its parent's beacons a node receives.
 
 use crate::address::NodeId;
-use crate::link::{Kind, Links};
+use crate::link::Kind;
+use crate::link::Links;
 use crate::random::Streams;
 
 /// The beacons of a parent at one child, numbered from 0.

@@ -1,6 +1,6 @@
 //! The cluster tree: who is whose child, and when each coordinator's active period begins.
 
-use super::config::{Config, ConfigError};
+use super::config::{BeaconConfig, BeaconConfigError};
 use crate::address::NodeId;
 use crate::clock::Duration;
 use crate::link::Links;
@@ -15,21 +15,21 @@ pub struct Tree {
 
 impl Tree {
     /// The tree of these parents, one for each node and none for the root.
-    pub fn new(parents: &[Option<NodeId>], links: &Links) -> Result<Self, ConfigError> {
+    pub fn new(parents: &[Option<NodeId>], links: &Links) -> Result<Self, BeaconConfigError> {
         let nodes = links.nodes();
         let roots = parents.iter().filter(|parent| parent.is_none()).count();
         if parents.len() != nodes || roots != 1 {
-            return Err(ConfigError::Parents { parents: parents.len() - roots, nodes });
+            return Err(BeaconConfigError::Parents { parents: parents.len() - roots, nodes });
         }
         let mut children = vec![Vec::new(); nodes];
         for (child, parent) in parents.iter().enumerate() {
             let child = NodeId(child as u16);
             let Some(parent) = *parent else { continue };
             if parent.index() >= nodes {
-                return Err(ConfigError::NotATree(child));
+                return Err(BeaconConfigError::NotATree(child));
             }
             if !links.hears(parent, child) || !links.hears(child, parent) {
-                return Err(ConfigError::NoLink { child, parent });
+                return Err(BeaconConfigError::NoLink { child, parent });
             }
             children[parent.index()].push(child);
         }
@@ -39,7 +39,7 @@ impl Tree {
             reached[node.index()] = true;
         }
         match reached.iter().position(|reached| !reached) {
-            Some(node) => Err(ConfigError::NotATree(NodeId(node as u16))),
+            Some(node) => Err(BeaconConfigError::NotATree(NodeId(node as u16))),
             None => Ok(tree),
         }
     }
@@ -58,7 +58,7 @@ impl Tree {
     /// frames of different clusters ever meet. From the root downwards, each coordinator takes the first period
     /// after its parent's that is free; the standard leaves this to the layer above (7.5.1.1 only asks that a
     /// coordinator's active period does not overlap its parent's).
-    pub fn offsets(&self, config: &Config, links: &Links) -> Result<Vec<Duration>, ConfigError> {
+    pub fn offsets(&self, config: &BeaconConfig, links: &Links) -> Result<Vec<Duration>, BeaconConfigError> {
         let cap = config.superframe.cap;
         let room = config.superframe.interval.as_micros() / cap.as_micros();
         let audible = self.audible_clusters(links);
@@ -74,7 +74,7 @@ impl Tree {
             let taken =
                 |period| audible[coordinator.index()].iter().any(|other| periods[other.index()] == Some(period));
             let free = (0..room).map(|step| (first + step) % room).find(|&period| !taken(period));
-            let period = free.ok_or(ConfigError::NoRoom { coordinator, room })?;
+            let period = free.ok_or(BeaconConfigError::NoRoom { coordinator, room })?;
             periods[coordinator.index()] = Some(period);
         }
         Ok(periods.into_iter().map(|period| cap * period.unwrap_or(0)).collect())

@@ -1,5 +1,5 @@
 use super::*;
-use crate::link::LinkQuality;
+use crate::link::{LinkQuality, Links};
 use crate::random::Streams;
 
 const A: NodeId = NodeId(0);

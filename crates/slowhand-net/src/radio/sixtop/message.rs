@@ -6,22 +6,13 @@
 //! The first octet has the version in its low bits, as everything in IEEE 802.15.4 goes least significant octet and bit
 //! first.
 
-use crate::radio::tsch::schedule::CellOptions;
+use super::cell::{CellId, CellOptions};
 
 /// The version of 6P that is spoken (RFC 8480, section 3.2.2).
 pub const VERSION: u8 = 0;
 
 /// Octets of the header that all messages have.
 pub const HEADER: usize = 4;
-
-/// A cell on the air: two octets of slot offset, two of channel offset (RFC 8480, section 4.3).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct CellId {
-    /// Slot offset within the slotframe.
-    pub slot: u16,
-    /// Channel offset.
-    pub channel_offset: u16,
-}
 
 /// A 6P message.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,9 +1,11 @@
-//! The 6top protocol (RFC 8480), by which two neighbours agree on the cells they share.
+//! The 6top protocol (RFC 8480): two neighbours agree on the cells they share.
 //!
-//! [`message`] has its octets, [`transaction`] what each end remembers; which cells are wanted, and which are granted, is the
-//! [scheduling function](super::scheduling)'s.
+//! [`message`] has its octets, [`transaction`] what each end remembers. Which cells a node wants and which it grants is
+//! decided by its scheduling function, which stands above this module.
 
+mod cell;
 pub mod message;
 pub mod transaction;
 
-pub use message::{CellId, CellRequest, Message, Reply, Request, ReturnCode};
+pub use cell::{CellId, CellOptions};
+pub use message::{CellRequest, Message, Reply, Request, ReturnCode};

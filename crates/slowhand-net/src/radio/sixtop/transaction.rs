@@ -4,7 +4,8 @@
 //! go on when a transaction succeeds; where one end believes that and the other does not (a last acknowledgement was
 //! lost), the next request shows it.
 
-use super::message::{CellId, Content, Message, Reply, Request, ReturnCode};
+use super::CellId;
+use super::message::{Content, Message, Reply, Request, ReturnCode};
 
 /// The state of 6P between one node and one of its neighbours.
 #[derive(Debug, Default)]

@@ -8,7 +8,10 @@
 //! 6P messages are frames like all others. Enhanced beacons and keep-alives are not sent: clocks do not drift.
 
 mod activity;
+mod attempt;
 pub mod autonomous;
+mod config;
+pub mod frame;
 pub mod hopping;
 pub mod layout;
 mod node;
@@ -17,7 +20,7 @@ pub mod scheduling;
 mod slot;
 pub mod timing;
 
-use super::frame::{self, DATA_HEADER};
+use super::frame::FrameView;
 use super::pool::FramePool;
 use super::{Indication, Mac, Payload};
 use crate::address::{Eui64, NodeId};
@@ -28,59 +31,28 @@ use crate::link::Links;
 use crate::observer::{Observer, RadioInterval, RadioTimes};
 use crate::queue::EventQueue;
 use crate::random::Streams;
-use node::{NEVER, Node};
+use attempt::Attempt;
+use node::{NEVER, TschNode};
 use schedule::{Cell, Schedule, handle};
 use scheduling::{Control, SchedulingFunction};
-use timing::Timing;
 
+pub use config::TschConfig;
 pub use node::CellsUsed;
 
 /// Frames of a node's queue that stay free for 6P, where cells are negotiated: else a queue that is full for want of
 /// cells could not ask for any. Assumed; RFC 8180, section 4.6, asks for such a reserve without a number.
 const RESERVED_FOR_CONTROL: usize = 2;
 
-/// The constants of a TSCH network.
-#[derive(Clone, Debug)]
-pub struct Config {
-    /// The timeslot template.
-    pub timing: Timing,
-    /// Slots in a slotframe.
-    pub slotframe: u16,
-    /// The channel hopping sequence; not empty.
-    pub hopping: Vec<u8>,
-    /// How often a frame is sent again when no acknowledgement comes (macMaxFrameRetries); 254 at most.
-    pub max_retries: u8,
-    /// Smallest and largest back-off exponent in shared cells (macMinBe, macMaxBe).
-    pub backoff_exponents: (u8, u8),
-    /// How many frames a node can queue.
-    pub queue: usize,
-}
-
-impl Config {
-    /// OpenWSN's constants on the OpenMote: slots of 20 ms, 15 retries, exponents 2..5, 20 frames.
-    /// Source: OpenWSN firmware, commit 7ee5f2033: `board_info.h`, `IEEE802154E.h`, `schedule.h`, `config.h`.
-    pub fn openwsn(slotframe: u16) -> Self {
-        Self {
-            timing: Timing::SLOT_20_MS,
-            slotframe,
-            hopping: hopping::DEFAULT_SEQUENCE.to_vec(),
-            max_retries: 15,
-            backoff_exponents: (2, 5),
-            queue: 20,
-        }
-    }
-}
-
 /// All nodes of one TSCH network.
 #[derive(Debug)]
 pub struct Tsch {
-    config: Config,
+    config: TschConfig,
     links: Links,
-    nodes: Vec<Node>,
+    nodes: Vec<TschNode>,
     pool: FramePool,
     events: EventQueue<Event>,
     /// The transmissions of the slot that is being worked out; kept for its memory.
-    slot: Vec<slot::Attempt>,
+    slot: Vec<Attempt>,
     /// Who changes the schedule; none where it stays as it was given. Taken out while it is at work.
     control: Option<Box<Control>>,
     /// Frames a node can queue, 6P apart.
@@ -117,9 +89,9 @@ struct Exchange {
 
 impl Tsch {
     /// A network of nodes with these links; `cells` gives each node's cells, which stay as they are.
-    pub fn new(config: Config, links: Links, cells: Vec<Vec<Cell>>, streams: &Streams) -> Self {
+    pub fn new(config: TschConfig, links: Links, cells: Vec<Vec<Cell>>, streams: &Streams) -> Self {
         let node = |(id, cells): (u16, Vec<Cell>)| {
-            Node::new(NodeId(id), Schedule::new(config.slotframe, cells), &links, &config, streams)
+            TschNode::new(NodeId(id), Schedule::new(config.slotframe, cells), &links, &config, streams)
         };
         Self {
             nodes: (0..).zip(cells).map(node).collect(),
@@ -137,7 +109,7 @@ impl Tsch {
 
     /// A network whose schedule begins with `cells` and is changed by a scheduling function.
     pub fn with_function(
-        config: Config,
+        config: TschConfig,
         links: Links,
         cells: Vec<Vec<Cell>>,
         function: Box<dyn SchedulingFunction>,
@@ -176,11 +148,10 @@ impl Mac for Tsch {
         if sender.queued >= self.capacity {
             return Err(DropReason::QueueFull);
         }
-        let (from, to) = (Eui64::of_node(node), Eui64::of_node(next_hop));
         let frame = self
             .pool
-            .allocate(datagram, |octets| frame::write_data(octets, neighbor.sequence, from, to, payload))
-            .ok_or(DropReason::Malformed)?;
+            .allocate(datagram, neighbor.sequence, |octets| neighbor.data.emit(neighbor.sequence, payload, octets))
+            .map_err(|_| DropReason::Malformed)?;
         neighbor.sequence = neighbor.sequence.wrapping_add(1);
         neighbor.queue.push(&mut self.pool, frame);
         neighbor.waiting += 1;
@@ -191,6 +162,10 @@ impl Mac for Tsch {
             self.schedule_wake(node);
         }
         Ok(())
+    }
+
+    fn payload_capacity(&self, _node: NodeId, _next_hop: NodeId) -> usize {
+        frame::DATA_CAPACITY
     }
 
     fn deadline(&self) -> Option<Instant> {
@@ -240,7 +215,7 @@ impl Mac for Tsch {
     }
 
     fn radio_times(&self, node: NodeId, now: Instant) -> RadioTimes {
-        let Node { activity, schedule, .. } = &self.nodes[node.index()];
+        let TschNode { activity, schedule, .. } = &self.nodes[node.index()];
         activity.times(now, &self.config.timing, schedule)
     }
 
@@ -249,7 +224,7 @@ impl Mac for Tsch {
         if !observer.watches_radios() {
             return;
         }
-        for (id, Node { activity, schedule, .. }) in (0..).zip(&mut self.nodes) {
+        for (id, TschNode { activity, schedule, .. }) in (0..).zip(&mut self.nodes) {
             activity.show_idle_until(NodeId(id), now, &self.config.timing, schedule, &mut self.timeline);
         }
         self.show_timeline(observer);
@@ -298,7 +273,7 @@ impl Tsch {
             // Both are there: `next` named this slot because a frame waits and a cell lies in it.
             if let (Some(frame), Some(cell)) = (neighbor.queue.head(), neighbor.cells.at(slot)) {
                 neighbor.on_air = true;
-                self.slot.push(slot::Attempt::new(node, position, neighbor.id, frame, cell));
+                self.slot.push(Attempt::new(node, position, neighbor.id, frame, cell));
             }
         }
         self.schedule_wake(node);
@@ -315,11 +290,13 @@ impl Tsch {
         let Some(index) = neighbor.queue.head() else { return };
         let datagram = self.pool.get(index).datagram;
         let mut arrived = false;
-        if received {
-            let octets = self.pool.get(index).octets();
-            arrived = self.nodes[to.index()].accepts(node, octets[2]);
+        if received
+            && let Ok(frame) = FrameView::parse(self.pool.get(index).octets())
+            && let Some(sequence) = frame.sequence()
+        {
+            arrived = self.nodes[to.index()].accepts(node, sequence);
             if arrived && datagram != NO_DATAGRAM {
-                let payload = Payload::new(&octets[DATA_HEADER..]);
+                let payload = Payload::new(frame.payload());
                 indications.push(Indication::Received { node: to, from: node, datagram, payload });
             }
         }
@@ -352,7 +329,15 @@ impl Tsch {
         self.schedule_wake(node);
 
         if let Some(octets) = message {
-            self.finish_message(now, node, to, frame::sixtop_message(&octets), arrived, acknowledged, given_up);
+            self.finish_message(
+                now,
+                node,
+                to,
+                frame::sixtop_message(&octets).unwrap_or_default(),
+                arrived,
+                acknowledged,
+                given_up,
+            );
         }
     }
 
@@ -402,7 +387,7 @@ impl Tsch {
         }
         let (source, destination) = (Eui64::of_node(node), Eui64::of_node(to));
         let write = |octets: &mut _| frame::write_sixtop(octets, neighbor.sequence, source, destination, message);
-        let frame = self.pool.allocate(NO_DATAGRAM, write).ok_or(DropReason::Malformed)?;
+        let frame = self.pool.allocate(NO_DATAGRAM, neighbor.sequence, write).map_err(|_| DropReason::Malformed)?;
         self.pool.get_mut(frame).age = 0; // older than any data
         neighbor.sequence = neighbor.sequence.wrapping_add(1);
         neighbor.queue.push_urgent(&mut self.pool, frame, neighbor.on_air);

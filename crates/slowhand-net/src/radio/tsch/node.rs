@@ -1,10 +1,12 @@
 //! The state of one node: its schedule, its queues, its radio.
 
-use super::Config;
 use super::activity::Activity;
+use super::config::TschConfig;
+use super::frame;
 use super::schedule::{Schedule, TransmitCells};
-use crate::address::NodeId;
+use crate::address::{Eui64, NodeId};
 use crate::link::Links;
+use crate::radio::frame::Template;
 use crate::radio::pool::{FramePool, FrameQueue};
 use crate::random::{Stream, Streams};
 
@@ -12,7 +14,7 @@ use crate::random::{Stream, Streams};
 pub(super) const NEVER: u64 = u64::MAX;
 
 #[derive(Debug)]
-pub(super) struct Node {
+pub(super) struct TschNode {
     pub(super) schedule: Schedule,
     /// By identifier.
     pub(super) neighbors: Vec<Neighbor>,
@@ -27,11 +29,15 @@ pub(super) struct Node {
     pub(super) busy: Option<u64>,
     pub(super) backoff: Stream,
     pub(super) activity: Activity,
+    /// The acknowledgments of the frames that this node sends.
+    pub(super) acknowledgment: Template,
 }
 
 #[derive(Debug)]
 pub(super) struct Neighbor {
     pub(super) id: NodeId,
+    /// The data frames that this node sends to the neighbour.
+    pub(super) data: Template,
     pub(super) cells: TransmitCells,
     pub(super) queue: FrameQueue,
     /// Frames in it.
@@ -55,10 +61,12 @@ pub struct CellsUsed {
     pub receive: u32,
 }
 
-impl Node {
-    pub(super) fn new(id: NodeId, schedule: Schedule, links: &Links, config: &Config, streams: &Streams) -> Self {
+impl TschNode {
+    pub(super) fn new(id: NodeId, schedule: Schedule, links: &Links, config: &TschConfig, streams: &Streams) -> Self {
+        let own = Eui64::of_node(id);
         let neighbor = |id| Neighbor {
             id,
+            data: frame::data(own, Eui64::of_node(id)),
             cells: schedule.cells_to(id),
             queue: FrameQueue::default(),
             waiting: 0,
@@ -80,6 +88,7 @@ impl Node {
             busy: None,
             backoff: streams.stream("back-off", u64::from(id.0)),
             activity: Activity::default(),
+            acknowledgment: frame::enhanced_ack(own),
         }
     }
 

@@ -3,6 +3,8 @@
 use crate::address::NodeId;
 use crate::radio::sixtop::CellId;
 
+pub use crate::radio::sixtop::CellOptions;
+
 /// Handles of the slotframes; where two receive cells of a node share a slot, the lower one counts (RFC 9033, section 2).
 pub mod handle {
     /// The minimal cell, shared by all (RFC 8180).
@@ -13,33 +15,6 @@ pub mod handle {
     pub const NEGOTIATED: u8 = 2;
     /// Cells of a tunnel, which come and go with a burst of traffic.
     pub const TUNNEL: u8 = 3;
-}
-
-/// What a node may do in a cell (IEEE 802.15.4-2015, 8.4.3.3, link options).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct CellOptions {
-    /// It may send.
-    pub transmit: bool,
-    /// It listens when it does not send.
-    pub receive: bool,
-    /// Others may send in the same cell: after a failure, back off.
-    pub shared: bool,
-}
-
-impl CellOptions {
-    /// A dedicated cell, at its sender.
-    pub const TRANSMIT: Self = Self { transmit: true, receive: false, shared: false };
-    /// A cell at its receiver.
-    pub const RECEIVE: Self = Self { transmit: false, receive: true, shared: false };
-    /// A shared cell, at a sender.
-    pub const TRANSMIT_SHARED: Self = Self { transmit: true, receive: false, shared: true };
-    /// A shared cell in which the node listens when it has nothing to send.
-    pub const SHARED: Self = Self { transmit: true, receive: true, shared: true };
-
-    /// What the other end of the cell may do in it.
-    pub const fn of_other_end(self) -> Self {
-        Self { transmit: self.receive, receive: self.transmit, shared: self.shared }
-    }
 }
 
 /// A cell as one node has it in its schedule.

@@ -1,65 +1,20 @@
 //! What happens on the air in one slot.
 
 use super::activity::Span;
-use super::node::Node;
-use super::schedule::Cell;
+use super::attempt::Attempt;
+use super::frame::ENHANCED_ACK;
+use super::node::TschNode;
 use super::{Event, Exchange, Tsch, hopping};
-use crate::address::{Eui64, NodeId};
+use crate::address::NodeId;
 use crate::clock::{Duration, Instant};
 use crate::datagram::NO_DATAGRAM;
 use crate::link::Kind;
 use crate::observer::{FrameKind, Observer, RadioState, Transmission};
-use crate::radio::frame::{ENHANCED_ACK, FCS, write_enhanced_ack};
-use crate::radio::phy::{MAX_PSDU, air_time};
-use crate::radio::pool::FrameIndex;
+use crate::radio::frame::{FCS, MAX_FRAME};
+use crate::radio::phy::air_time;
 
 /// How long an acknowledgement is on the air.
 const ACK_AIR: Duration = air_time(ENHANCED_ACK);
-
-/// One node's transmission in the slot, and what becomes of it.
-#[derive(Clone, Debug)]
-pub struct Attempt {
-    from: NodeId,
-    /// Position of the addressee among the sender's neighbours.
-    neighbor: u16,
-    to: NodeId,
-    frame: FrameIndex,
-    channel_offset: u8,
-    channel: u8,
-    /// The slotframe of the cell.
-    handle: u8,
-    shared: bool,
-    /// When the first symbol of the data frame is sent, and when the last.
-    start: Instant,
-    end: Instant,
-    /// When an acknowledgement begins, and when it ends.
-    ack_start: Instant,
-    ack_end: Instant,
-    received: bool,
-    acknowledged: bool,
-}
-
-impl Attempt {
-    /// `from` sends its frame to the neighbour at `position`, in this cell.
-    pub fn new(from: NodeId, position: usize, to: NodeId, frame: FrameIndex, cell: &Cell) -> Self {
-        Self {
-            from,
-            neighbor: position as u16,
-            to,
-            frame,
-            channel_offset: cell.channel_offset,
-            channel: 0,
-            handle: cell.handle,
-            shared: cell.options.shared,
-            start: Instant::ZERO,
-            end: Instant::ZERO,
-            ack_start: Instant::ZERO,
-            ack_end: Instant::ZERO,
-            received: false,
-            acknowledged: false,
-        }
-    }
-}
 
 impl Tsch {
     /// Works out the slot that begins at `start`: who receives what, who acknowledges, what each radio does.
@@ -150,8 +105,10 @@ impl Tsch {
         }
         for attempt in attempts.iter().filter(|attempt| attempt.received) {
             let frame = self.pool.get(attempt.frame);
-            let mut octets = [0; MAX_PSDU];
-            let length = write_enhanced_ack(&mut octets, frame.octets()[2], Eui64::of_node(attempt.from));
+            let mut octets = [0; MAX_FRAME];
+            let acknowledgment = &self.nodes[attempt.from.index()].acknowledgment;
+            // Without payload, a template is never too long.
+            let Ok(length) = acknowledgment.emit(frame.sequence, &[], &mut octets) else { continue };
             observer.transmission(&Transmission {
                 at: attempt.ack_start,
                 asn: Some(asn),
@@ -204,7 +161,7 @@ impl Tsch {
     }
 
     fn use_slot(&mut self, node: NodeId, asn: u64, listens: bool, spans: &[Span]) {
-        let Node { activity, schedule, busy, .. } = &mut self.nodes[node.index()];
+        let TschNode { activity, schedule, busy, .. } = &mut self.nodes[node.index()];
         *busy = Some(asn);
         if self.watched {
             activity.show_idle(node, asn, &self.config.timing, schedule, &mut self.timeline);

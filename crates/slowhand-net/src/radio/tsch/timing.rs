@@ -1,7 +1,7 @@
 //! What happens when within a timeslot (IEEE 802.15.4-2015, 6.2.6.3 and figure 6-30).
 
+use super::frame::ENHANCED_ACK;
 use crate::clock::{Duration, Instant};
-use crate::radio::frame::ENHANCED_ACK;
 use crate::radio::phy::{MAX_PSDU, air_time};
 
 /// A timeslot template.

@@ -8,9 +8,9 @@ use crate::radio::phy::{SYMBOL, air_time};
 /// From receiving to sending: aTurnaroundTime, 12 symbols (IEEE 802.15.4-2015, table 11-1).
 pub const TURNAROUND: Duration = Duration::from_micros(12 * SYMBOL.as_micros());
 
-/// The constants of an X-MAC network. [`Config::cxmac`] gives those of Contiki.
+/// The constants of an X-MAC network. [`XmacConfig::cxmac`] gives those of Contiki.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Config {
+pub struct XmacConfig {
     /// How often a node wakes up.
     pub check_interval: Duration,
     /// How long its radio is on then, if nothing happens; shorter than the check interval.
@@ -50,7 +50,7 @@ pub struct Config {
     pub neighbor_queues: usize,
 }
 
-impl Config {
+impl XmacConfig {
     /// Contiki's CX-MAC on a WiSMote: the X-MAC that reports data frames as sent without an acknowledgement.
     ///
     /// Sources: Contiki, commit 32b5b17f6: `core/net/mac/cxmac/cxmac.c` for the MAC, `core/net/mac/csma.c` for the

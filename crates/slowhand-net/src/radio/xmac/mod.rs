@@ -7,10 +7,10 @@
 //!
 //! A frame that is not ours heard between strobes means that another node is sending: the train is broken off, and the
 //! frame waits for a random number of check intervals. A node that hears a strobe for another lets it go first. What
-//! was sent is not acknowledged, unless [`Config::data_ack`] says so: a strobe that is lost delays the frame, a
+//! was sent is not acknowledged, unless [`XmacConfig::data_ack`] says so: a strobe that is lost delays the frame, a
 //! data frame that is lost is lost.
 //!
-//! Contiki's older `xmac.c` did the same with another timer for the wake-ups ([`Config::xmac_2010`]).
+//! Contiki's older `xmac.c` did the same with another timer for the wake-ups ([`XmacConfig::xmac_2010`]).
 //!
 //! Left out of what Contiki has: broadcasts and announcements, streaming (no radio duty cycling for a second, which
 //! IPv6 traffic never asks for), the extra frame buffer that sending takes while the queue is full, the whole
@@ -25,7 +25,7 @@ mod retry;
 mod send;
 mod timeline;
 
-pub use config::{Config, TURNAROUND};
+pub use config::{TURNAROUND, XmacConfig};
 pub use retry::Retry;
 
 use super::frame::FCS;
@@ -37,19 +37,20 @@ use crate::address::{Eui64, NodeId};
 use crate::clock::{Duration, Instant};
 use crate::datagram::DatagramId;
 use crate::drop_reason::DropReason;
-use crate::link::{Kind, Links};
+use crate::link::Kind;
+use crate::link::Links;
 use crate::observer::{FrameKind, Observer, RadioTimes, Transmission};
 use crate::queue::EventQueue;
 use crate::random::Streams;
 use cycle::Cycle;
-use node::{Activity, Event, Neighbor, Node, Stage};
+use node::{Activity, Event, Neighbor, Stage, XmacNode};
 
 /// All nodes of one X-MAC network.
 #[derive(Debug)]
 pub struct XMac {
-    config: Config,
+    config: XmacConfig,
     medium: Medium,
-    nodes: Vec<Node>,
+    nodes: Vec<XmacNode>,
     pool: FramePool,
     events: EventQueue<Event>,
     /// What became of the frame that is looked at; kept for its memory.
@@ -60,7 +61,7 @@ pub struct XMac {
 
 impl XMac {
     /// A network on one channel (11..=26) whose nodes wake up at random phases of the check interval.
-    pub fn new(config: Config, channel: u8, links: Links, streams: &Streams) -> Self {
+    pub fn new(config: XmacConfig, channel: u8, links: Links, streams: &Streams) -> Self {
         let interval = config.check_interval.as_micros();
         let phase = |node| Duration::from_micros(streams.stream("wake-up phase", node as u64).below(interval));
         let phases: Vec<_> = (0..links.nodes()).map(phase).collect();
@@ -68,11 +69,11 @@ impl XMac {
     }
 
     /// A network whose nodes wake up at these phases of the check interval for the first time, one for each node.
-    pub fn with_phases(config: Config, channel: u8, links: Links, phases: &[Duration], streams: &Streams) -> Self {
+    pub fn with_phases(config: XmacConfig, channel: u8, links: Links, phases: &[Duration], streams: &Streams) -> Self {
         let node = |(index, &phase): (usize, &Duration)| {
             let neighbors = links.audience(NodeId(index as u16)).map(Neighbor::new).collect();
             let cycle = Cycle::new(Instant::ZERO + phase, config.check_interval, config.awake);
-            Node::new(neighbors, cycle, config.encounters, streams.stream("back-off", index as u64))
+            XmacNode::new(neighbors, cycle, config.encounters, streams.stream("back-off", index as u64))
         };
         let nodes = phases.iter().enumerate().map(node).collect();
         Self {
@@ -142,8 +143,8 @@ impl Mac for XMac {
         let (sequence, acknowledged) = (neighbor.sequence, self.config.data_ack);
         let frame = self
             .pool
-            .allocate(datagram, |octets| frame::write_data(octets, sequence, from, to, payload, acknowledged))
-            .ok_or(DropReason::Malformed)?;
+            .allocate(datagram, sequence, |octets| frame::write_data(octets, sequence, from, to, payload, acknowledged))
+            .map_err(|_| DropReason::Malformed)?;
         neighbor.sequence = neighbor.sequence.wrapping_add(1);
         neighbor.queue.push(&mut self.pool, frame);
         sender.queued += 1;
@@ -152,6 +153,10 @@ impl Mac for XMac {
             self.events.push(now, Event::Attempt { node, neighbor: position });
         }
         Ok(())
+    }
+
+    fn payload_capacity(&self, _node: NodeId, _next_hop: NodeId) -> usize {
+        frame::DATA_CAPACITY
     }
 
     fn deadline(&self) -> Option<Instant> {

@@ -1,20 +1,20 @@
 //! One node: what it is doing, what its radio does meanwhile, and what it knows of its neighbours.
 
-use super::config::Config;
+use super::config::XmacConfig;
 use super::cycle::{Cycle, Edge};
-use super::timeline::Timeline;
+use super::retry::Attempts;
 use crate::address::NodeId;
 use crate::clock::{Duration, Instant};
 use crate::datagram::DatagramId;
 use crate::observer::{FrameKind, RadioState, RadioTimes};
+use crate::radio::frame::MAX_FRAME;
 use crate::radio::medium::OnAir;
-use crate::radio::phy::MAX_PSDU;
 use crate::radio::pool::{FrameIndex, FramePool, FrameQueue};
 use crate::random::Stream;
 
 /// The state of one node.
 #[derive(Debug)]
-pub struct Node {
+pub struct XmacNode {
     /// By identifier.
     pub neighbors: Vec<Neighbor>,
     pub queued: usize,
@@ -33,7 +33,7 @@ pub struct Node {
     /// When a neighbour was awake.
     encounters: Vec<(NodeId, Instant)>,
     /// The strobe, or the answer to one, that is on the air or will be next.
-    pub control: [u8; MAX_PSDU],
+    pub control: [u8; MAX_FRAME],
     pub control_length: usize,
     pub backoff: Stream,
     /// Whether its radio has synchronised with a frame.
@@ -122,12 +122,40 @@ pub struct Neighbor {
     pub queue: FrameQueue,
     /// Its back-off has ended while the node was doing something else.
     pub due: bool,
-    /// Transmissions of the frame at the head of the queue, and collisions since the last.
-    pub transmissions: u8,
-    pub collisions: u8,
+    /// What became of the frame at the head of the queue so far.
+    pub attempts: Attempts,
     /// Counted for each neighbour, so that no two frames in a row carry the same number.
     pub sequence: u8,
     last_received: Option<u8>,
+}
+
+/// What a radio did since the last report. It is kept at each change of what the radio does; idle wake-ups are worked
+/// out then.
+#[derive(Debug, Default)]
+pub struct Timeline(Vec<Span>);
+
+/// A state of a radio, and from when to when it lasted.
+#[derive(Clone, Copy, Debug)]
+pub struct Span {
+    pub state: RadioState,
+    pub from: Instant,
+    pub to: Instant,
+}
+
+impl Timeline {
+    /// Not every change is one of state: what follows in the same state lengthens the span.
+    fn add(&mut self, state: RadioState, from: Instant, to: Instant) {
+        match self.0.last_mut() {
+            _ if from >= to => {}
+            Some(last) if last.state == state && last.to == from => last.to = to,
+            _ => self.0.push(Span { state, from, to }),
+        }
+    }
+
+    /// Takes all spans, in order.
+    pub fn drain(&mut self) -> impl Iterator<Item = Span> + '_ {
+        self.0.drain(..)
+    }
 }
 
 impl Neighbor {
@@ -136,8 +164,7 @@ impl Neighbor {
             id,
             queue: FrameQueue::default(),
             due: false,
-            transmissions: 0,
-            collisions: 0,
+            attempts: Attempts::default(),
             sequence: 0,
             last_received: None,
         }
@@ -148,7 +175,7 @@ impl Neighbor {
         if let Some(frame) = self.queue.pop(pool) {
             pool.release(frame);
         }
-        (self.transmissions, self.collisions) = (0, 0);
+        self.attempts = Attempts::default();
     }
 }
 
@@ -163,7 +190,7 @@ pub enum Event {
     End { node: NodeId, frame: OnAir },
 }
 
-impl Node {
+impl XmacNode {
     pub fn new(neighbors: Vec<Neighbor>, cycle: Cycle, encounters: usize, backoff: Stream) -> Self {
         Self {
             neighbors,
@@ -176,7 +203,7 @@ impl Node {
             attentive_until: Instant::ZERO,
             yielding: (0, Instant::ZERO),
             encounters: Vec::with_capacity(encounters),
-            control: [0; MAX_PSDU],
+            control: [0; MAX_FRAME],
             control_length: 0,
             backoff,
             receiving: false,
@@ -195,7 +222,7 @@ impl Node {
     }
 
     /// Whether the radio receives a frame that lasts from `now` to `end`, as long as nothing else happens.
-    pub fn listens(&self, now: Instant, end: Instant, config: &Config) -> bool {
+    pub fn listens(&self, now: Instant, end: Instant, config: &XmacConfig) -> bool {
         match self.activity {
             Activity::Idle => {
                 let cycle = self.cycle.awake_until(now).filter(|_| now >= self.quiet_until);
@@ -266,7 +293,7 @@ impl Node {
     }
 
     /// The radio stays on for a data frame, through the end of this wake-up and until that of the next.
-    pub fn stay_awake(&mut self, now: Instant, config: &Config) {
+    pub fn stay_awake(&mut self, now: Instant, config: &XmacConfig) {
         self.settle(now);
         self.attentive_until = self.cycle.next_end(now) + config.check_interval;
     }
@@ -317,5 +344,21 @@ impl Node {
             return true; // a link of one direction: nothing is known of its sender
         };
         self.neighbors[position].last_received.replace(sequence) != Some(sequence)
+    }
+
+    /// Adds what the radio did since the last change; to be called where the times are booked.
+    fn keep_timeline(&mut self, now: Instant) {
+        let Some(mut timeline) = self.timeline.take() else { return };
+        match self.radio() {
+            Radio::Off => {}
+            Radio::On(state) => timeline.add(state, self.settled, now),
+            Radio::Cycle => {
+                timeline.add(RadioState::Listen, self.settled, self.attentive_to(now));
+                for (from, to) in self.cycle.wake_ups(self.cycle_from(now), now) {
+                    timeline.add(RadioState::Listen, from, to);
+                }
+            }
+        }
+        self.timeline = Some(timeline);
     }
 }

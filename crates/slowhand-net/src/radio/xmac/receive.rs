@@ -1,12 +1,13 @@
 //! Receiving: what a node does with the frames it hears.
 
+use super::XMac;
+use super::config::TURNAROUND;
 use super::frame::{write_ack, write_strobe_ack};
 use super::node::{Activity, Answering};
-use super::{TURNAROUND, XMac};
 use crate::address::{Eui64, NodeId};
 use crate::clock::Instant;
 use crate::observer::FrameKind;
-use crate::radio::frame::{DATA_HEADER, FCS};
+use crate::radio::frame::{FCS, FrameView};
 use crate::radio::medium::Reception;
 use crate::radio::{Indication, Payload};
 
@@ -41,7 +42,10 @@ impl XMac {
     /// Answers a strobe, and stays awake for what it announces.
     fn hear_own_strobe(&mut self, now: Instant, node: NodeId, from: NodeId) {
         let Some(sent) = self.on_air(from) else { return };
-        let (sequence, datagram, attempt) = (sent.octets[2], sent.datagram, sent.attempt);
+        let Some(sequence) = FrameView::parse(sent.octets).ok().and_then(|frame| frame.sequence()) else {
+            return;
+        };
+        let (datagram, attempt) = (sent.datagram, sent.attempt);
         let at = now + self.config.strobe_ack_delay;
         let answer = Answering { kind: FrameKind::StrobeAck, to: from, datagram, attempt, on_air: false };
         let listener = &mut self.nodes[node.index()];
@@ -56,8 +60,10 @@ impl XMac {
     /// Passes a data frame up, unless it is the repetition of one that has been.
     fn hear_data(&mut self, now: Instant, node: NodeId, from: NodeId, indications: &mut Vec<Indication>) {
         let Some(sent) = self.on_air(from) else { return };
-        let (sequence, datagram, attempt) = (sent.octets[2], sent.datagram, sent.attempt);
-        let payload = Payload::new(&sent.octets[DATA_HEADER..]);
+        let Ok(frame) = FrameView::parse(sent.octets) else { return };
+        let Some(sequence) = frame.sequence() else { return };
+        let payload = Payload::new(frame.payload());
+        let (datagram, attempt) = (sent.datagram, sent.attempt);
         let listener = &mut self.nodes[node.index()];
         listener.yield_for(now, 0);
         listener.go_quiet(now);

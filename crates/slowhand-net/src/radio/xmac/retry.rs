@@ -1,8 +1,7 @@
 //! The layer above: which frame is sent when, and how often (Contiki's `csma.c`).
 
-use super::node::{Neighbor, Node};
-use super::send::Ending;
 use crate::clock::Duration;
+use crate::random::Stream;
 
 /// What happens to a frame that was not sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,8 +41,27 @@ impl Retry {
     }
 }
 
-impl Neighbor {
-    /// Counts a transmission or a collision of the frame at the head of the queue. Tells whether that was the last.
+/// How the sending of a data frame ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// The frame was sent (and acknowledged where that is asked for).
+    Sent,
+    /// The neighbour did not answer.
+    NoAck,
+    /// Another node is sending.
+    Collision,
+}
+
+/// What became of one frame so far.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Attempts {
+    transmissions: u8,
+    /// Collisions since the last transmission.
+    collisions: u8,
+}
+
+impl Attempts {
+    /// Counts a transmission or a collision. True if that was the last.
     pub fn count(&mut self, ending: Ending, retry: Retry) -> bool {
         match (ending, retry) {
             (Ending::Collision, Retry::Linear { .. }) => {}
@@ -57,19 +75,16 @@ impl Neighbor {
         }
         ending == Ending::Sent || self.transmissions > retry.max_retries()
     }
-}
 
-impl Node {
-    /// How long after an ending the next attempt comes: at the same frame or, where that is `done`, at the next.
-    pub fn retry_delay(&mut self, position: usize, done: bool, retry: Retry, interval: Duration) -> Duration {
-        let neighbor = &self.neighbors[position];
+    /// The delay before the next attempt: at the same frame or, if that is `done`, at the next.
+    pub fn delay(self, done: bool, retry: Retry, interval: Duration, backoff: &mut Stream) -> Duration {
         let (least, window) = match retry {
             Retry::Exponential { .. } if done => (0, 0),
-            Retry::Exponential { max_exponent, .. } => (0, (1 << neighbor.collisions.min(max_exponent)) - 1),
+            Retry::Exponential { max_exponent, .. } => (0, (1 << self.collisions.min(max_exponent)) - 1),
             Retry::Linear { .. } if done => (1, 0),
-            Retry::Linear { max_window, .. } => (1, u64::from((neighbor.transmissions + 1).min(max_window))),
+            Retry::Linear { max_window, .. } => (1, u64::from((self.transmissions + 1).min(max_window))),
         };
-        let random = if window == 0 { 0 } else { self.backoff.below((interval * window).as_micros()) };
+        let random = if window == 0 { 0 } else { backoff.below((interval * window).as_micros()) };
         interval * least + Duration::from_micros(random)
     }
 }

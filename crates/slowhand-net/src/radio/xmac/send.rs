@@ -3,23 +3,13 @@
 use super::XMac;
 use super::frame::write_strobe;
 use super::node::{Activity, Event, Sending, Stage};
+use super::retry::Ending;
 use crate::address::{Eui64, NodeId};
 use crate::clock::Instant;
 use crate::drop_reason::DropReason;
 use crate::observer::FrameKind;
 use crate::radio::Indication;
 use crate::radio::frame::FCS;
-
-/// How the sending of a data frame ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ending {
-    /// The frame was sent (and acknowledged where that is asked for).
-    Sent,
-    /// The neighbour did not answer.
-    NoAck,
-    /// Another node is sending.
-    Collision,
-}
 
 impl XMac {
     /// The back-off towards a neighbour is over: begins to send the frame that has waited longest for it.
@@ -51,7 +41,7 @@ impl XMac {
             decided: train,
         };
         frame.attempts = frame.attempts.saturating_add(1);
-        let sequence = frame.octets()[2];
+        let sequence = frame.sequence;
         sender.control_length = write_strobe(&mut sender.control, sequence, Eui64::of_node(node), Eui64::of_node(to));
         self.stop_receiving(now, node);
         self.nodes[node.index()].turn_to(now, Activity::Sending(sending));
@@ -201,7 +191,7 @@ impl XMac {
         let sender = &mut self.nodes[node.index()];
         let neighbor = &mut sender.neighbors[position];
         let Some(index) = neighbor.queue.head() else { return };
-        let done = neighbor.count(ending, self.config.retry);
+        let done = neighbor.attempts.count(ending, self.config.retry);
         let datagram = self.pool.get(index).datagram;
         if done {
             neighbor.release_head(&mut self.pool);
@@ -212,7 +202,8 @@ impl XMac {
             });
         }
         if neighbor.queue.head().is_some() {
-            let delay = sender.retry_delay(position, done, self.config.retry, self.config.check_interval);
+            let (retry, interval) = (self.config.retry, self.config.check_interval);
+            let delay = neighbor.attempts.delay(done, retry, interval, &mut sender.backoff);
             self.events.push(now + delay, Event::Attempt { node, neighbor: position });
         }
     }

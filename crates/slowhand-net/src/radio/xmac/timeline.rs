@@ -1,52 +1,10 @@
-//! What each radio did when, for an observer that watches.
-//!
-//! Kept at each change of what a radio does, which is when its times are booked too. Idle wake-ups are worked out then.
+//! Shows an observer that watches what each radio did when.
 
 use super::XMac;
-use super::node::{Node, Radio};
+use super::node::{Span, Timeline};
 use crate::address::NodeId;
 use crate::clock::Instant;
-use crate::observer::{Observer, RadioInterval, RadioState};
-
-/// What a radio did since the last report.
-#[derive(Debug, Default)]
-pub struct Timeline(Vec<Span>);
-
-#[derive(Clone, Copy, Debug)]
-struct Span {
-    state: RadioState,
-    from: Instant,
-    to: Instant,
-}
-
-impl Timeline {
-    /// Not every change is one of state: what follows in the same state lengthens the span.
-    fn add(&mut self, state: RadioState, from: Instant, to: Instant) {
-        match self.0.last_mut() {
-            _ if from >= to => {}
-            Some(last) if last.state == state && last.to == from => last.to = to,
-            _ => self.0.push(Span { state, from, to }),
-        }
-    }
-}
-
-impl Node {
-    /// Adds what the radio did since the last change; to be called where the times are booked.
-    pub fn keep_timeline(&mut self, now: Instant) {
-        let Some(mut timeline) = self.timeline.take() else { return };
-        match self.radio() {
-            Radio::Off => {}
-            Radio::On(state) => timeline.add(state, self.settled, now),
-            Radio::Cycle => {
-                timeline.add(RadioState::Listen, self.settled, self.attentive_to(now));
-                for (from, to) in self.cycle.wake_ups(self.cycle_from(now), now) {
-                    timeline.add(RadioState::Listen, from, to);
-                }
-            }
-        }
-        self.timeline = Some(timeline);
-    }
-}
+use crate::observer::{Observer, RadioInterval};
 
 impl XMac {
     /// Begins to keep timelines, or ends it.
@@ -63,7 +21,7 @@ impl XMac {
     pub(super) fn report_timelines(&mut self, now: Instant, observer: &mut dyn Observer) {
         for (id, node) in (0..).map(NodeId).zip(&mut self.nodes) {
             node.settle(now);
-            for Span { state, from, to } in node.timeline.iter_mut().flat_map(|timeline| timeline.0.drain(..)) {
+            for Span { state, from, to } in node.timeline.iter_mut().flat_map(|timeline| timeline.drain()) {
                 observer.radio(&RadioInterval { node: id, state, from, to });
             }
         }

@@ -131,6 +131,13 @@ pub struct DelayedAck {
     pub quick: u8,
 }
 
+impl DelayedAck {
+    /// What RFC 5681 section 4.2 recommends: every second full-sized segment is acknowledged, the others after `timer`.
+    pub const fn new(timer: Duration) -> Self {
+        Self { timer, every: 2, quick: 0 }
+    }
+}
+
 /// How the congestion window moves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CongestionControl {
@@ -214,7 +221,7 @@ impl Config {
             duplicate_sack: true,
             ecn: Ecn::Accept,
             nagle: Nagle::Minshall,
-            delayed_ack: Some(DelayedAck { timer: Duration::from_millis(40), every: 2, quick: 16 }),
+            delayed_ack: Some(DelayedAck { quick: 16, ..DelayedAck::new(Duration::from_millis(40)) }),
             initial_window: 10,
             slow_start: true,
             slow_start_limit: u8::MAX,
@@ -256,7 +263,7 @@ impl Config {
             duplicate_sack: false,
             ecn: Ecn::Off,
             nagle: Nagle::Off,
-            delayed_ack: Some(DelayedAck { timer: Duration::from_millis(200), every: 2, quick: 0 }),
+            delayed_ack: Some(DelayedAck::new(Duration::from_millis(200))),
             initial_window: 1,
             slow_start: true,
             slow_start_limit: 1,

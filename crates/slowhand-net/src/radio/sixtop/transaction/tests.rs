@@ -1,6 +1,6 @@
 use super::super::message::CellRequest;
 use super::*;
-use crate::radio::tsch::schedule::CellOptions;
+use crate::radio::sixtop::CellOptions;
 use proptest::prelude::*;
 
 const CELL: CellId = CellId { slot: 7, channel_offset: 2 };

@@ -2,7 +2,7 @@
 //!
 //! A [`SchedulingFunction`] holds the state of all nodes. It is called when a timer of its own fires and when a
 //! transaction is over; through the [`Plane`] it sees a node's schedule, queues and use of cells, and opens transactions.
-//! Granting what neighbours ask for is the same for all functions ([`negotiation`]). A schedule that stays as it was
+//! Granting what neighbours ask for is the same for all functions (`negotiation`). A schedule that stays as it was
 //! given needs none.
 
 pub mod msf;
@@ -13,7 +13,7 @@ pub mod tunnel;
 
 pub use msf::Msf;
 pub use pid::Pid;
-pub use plane::Plane;
+pub use plane::{NotOpened, Plane};
 pub use tunnel::Tunnel;
 
 use super::schedule::handle;

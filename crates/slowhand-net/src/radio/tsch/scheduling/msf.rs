@@ -20,7 +20,7 @@ const SIGNIFICANT: u16 = 16;
 
 /// The constants of MSF.
 #[derive(Clone, Debug)]
-pub struct Config {
+pub struct MsfConfig {
     /// After so many cells have passed, their use is looked at (MAX_NUM_CELLS).
     pub max_cells: u32,
     /// Of those, more than so many used: one more cell (LIM_NUMCELLSUSED_HIGH).
@@ -43,7 +43,7 @@ pub struct Config {
     pub three_steps: bool,
 }
 
-impl Default for Config {
+impl Default for MsfConfig {
     /// RFC 9033, section 14, table 2, where not said otherwise.
     fn default() -> Self {
         Self {
@@ -64,7 +64,7 @@ impl Default for Config {
 /// MSF on all nodes.
 #[derive(Debug)]
 pub struct Msf {
-    config: Config,
+    config: MsfConfig,
     nodes: Vec<Node>,
 }
 
@@ -112,7 +112,7 @@ mod timer {
 
 impl Msf {
     /// MSF for the nodes of a routing tree.
-    pub fn new(config: Config, routes: &Routes, streams: &Streams) -> Self {
+    pub fn new(config: MsfConfig, routes: &Routes, streams: &Streams) -> Self {
         let node = |id: usize| Node {
             parent: routes.parent(NodeId(id as u16)),
             random: streams.stream("scheduling function", id as u64),

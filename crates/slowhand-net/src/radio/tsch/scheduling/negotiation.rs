@@ -3,7 +3,8 @@
 use super::{Outcome, Plane, SchedulingFunction};
 use crate::address::NodeId;
 use crate::clock::Instant;
-use crate::radio::sixtop::message::{CellId, CellRequest, Content, Error, Message, Reply, Request, ReturnCode};
+use crate::radio::sixtop::CellId;
+use crate::radio::sixtop::message::{CellRequest, Content, Error, Message, Reply, Request, ReturnCode};
 use crate::radio::sixtop::transaction::{Agreement, Progress};
 use crate::radio::tsch::Tsch;
 use crate::radio::tsch::schedule::{Cell, CellOptions, handle};

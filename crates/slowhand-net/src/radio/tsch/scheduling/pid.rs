@@ -9,7 +9,7 @@
 //! ```
 //!
 //! in cells: from 1 on, so many are added; from -1 down, one is deleted. Whenever the controller has acted its sum
-//! begins anew, and it never exceeds [`Config::windup`].
+//! begins anew, and it never exceeds [`PidConfig::windup`].
 //!
 //! The letter's gains are in none of the sources at hand: gains, setpoint, period and the treatment of the sum are assumed.
 
@@ -26,7 +26,7 @@ const ID: u8 = 0xf0;
 
 /// The controller. All values are assumed.
 #[derive(Clone, Debug)]
-pub struct Config {
+pub struct PidConfig {
     /// Kp, in cells a waiting frame.
     pub proportional: f64,
     /// Ki, in cells a waiting frame and period.
@@ -43,7 +43,7 @@ pub struct Config {
     pub step: u8,
 }
 
-impl Default for Config {
+impl Default for PidConfig {
     fn default() -> Self {
         Self { proportional: 0.5, integral: 0.05, derivative: 0.25, setpoint: 1.0, windup: 40.0, period: 1, step: 4 }
     }
@@ -52,7 +52,7 @@ impl Default for Config {
 /// The PID scheduling function on all nodes.
 #[derive(Debug)]
 pub struct Pid {
-    config: Config,
+    config: PidConfig,
     nodes: Vec<Node>,
 }
 
@@ -73,7 +73,7 @@ struct Controller {
 
 impl Pid {
     /// Controllers for the nodes of a routing tree.
-    pub fn new(config: Config, routes: &Routes, streams: &Streams) -> Self {
+    pub fn new(config: PidConfig, routes: &Routes, streams: &Streams) -> Self {
         let ids = || (0..routes.nodes()).map(|id| NodeId(id as u16));
         let mut nodes: Vec<Node> = ids()
             .map(|id| Node {
@@ -131,7 +131,7 @@ impl Controller {
         Self { neighbor, sum: 0.0, previous: 0.0 }
     }
 
-    fn output(&mut self, waiting: f64, config: &Config) -> f64 {
+    fn output(&mut self, waiting: f64, config: &PidConfig) -> f64 {
         let error = waiting - config.setpoint;
         self.sum = (self.sum + error).clamp(-config.windup, config.windup);
         let change = error - std::mem::replace(&mut self.previous, error);

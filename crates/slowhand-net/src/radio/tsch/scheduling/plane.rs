@@ -4,8 +4,8 @@ use super::Control;
 use crate::address::NodeId;
 use crate::clock::{Duration, Instant};
 use crate::drop_reason::DropReason;
-use crate::radio::sixtop::message::{CellId, Message, Request};
 use crate::radio::sixtop::transaction::Peer;
+use crate::radio::sixtop::{CellId, Message, Request};
 use crate::radio::tsch::schedule::{Cell, CellUse, Schedule};
 use crate::radio::tsch::{CellsUsed, Event, Tsch};
 use crate::random::Stream;
@@ -95,7 +95,7 @@ impl Plane<'_> {
     /// Opens a transaction.
     ///
     /// # Errors
-    /// [`NotOpened`].
+    /// [`NotOpened`] says why: a transaction with this neighbour is open, or the message could not be queued.
     pub fn request(&mut self, node: NodeId, peer: NodeId, request: Request) -> Result<(), NotOpened> {
         let position = self.position(node, peer).ok_or(NotOpened::NotSent(DropReason::NoCell))?;
         let state = &mut self.peers[node.index()][position];

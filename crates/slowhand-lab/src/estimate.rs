@@ -1,0 +1,162 @@
+//! The one estimator: means with their 95 % confidence intervals, and percentiles.
+//!
+//! An interval is that of Student's t distribution. Values that are not independent of each other form clusters: the
+//! handshakes of one world wait for each other, so the world is the observation, and the handshake is not.
+
+use std::ops::{Div, Sub};
+
+/// A mean and half of the width of its 95 % confidence interval, both in the unit of the values.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Estimate {
+    /// The mean.
+    pub mean: f64,
+    /// Half of the width of the interval; 0 where the number is exact, or there is one observation only.
+    pub half: f64,
+}
+
+impl Estimate {
+    /// A number that is exact.
+    pub const fn exact(value: f64) -> Self {
+        Self { mean: value, half: 0.0 }
+    }
+
+    /// The mean of independent values; none where there are no values.
+    pub fn of(values: &[f64]) -> Option<Self> {
+        let mean = mean(values.iter().copied())?;
+        Some(Self { mean, half: half_width(values, values.iter().map(|value| value - mean)) })
+    }
+
+    /// The mean of values that come from these clusters; none where there are no values.
+    ///
+    /// `clusters` names the cluster of each value, and the values of a cluster stand together. Only the clusters are
+    /// independent: the sum of the deviations in a cluster is one observation (Cochran, Sampling Techniques, 3rd
+    /// edition, chapter 9A: the ratio estimator for clusters of unequal sizes).
+    ///
+    /// # Panics
+    /// If there are not as many names as values.
+    pub fn of_clusters(values: &[f64], clusters: &[u64]) -> Option<Self> {
+        assert_eq!(values.len(), clusters.len(), "each value needs the name of its cluster");
+        let mean = mean(values.iter().copied())?;
+        let mut deviations: Vec<(u64, f64)> = Vec::new();
+        for (value, &cluster) in values.iter().zip(clusters) {
+            match deviations.last_mut().filter(|(last, _)| *last == cluster) {
+                Some((_, sum)) => *sum += value - mean,
+                None => deviations.push((cluster, value - mean)),
+            }
+        }
+        Some(Self { mean, half: half_width(values, deviations.iter().map(|(_, sum)| *sum)) })
+    }
+
+    /// The mean of independent estimates; none where there are none.
+    pub fn mean_of(estimates: &[Self]) -> Option<Self> {
+        let mean = mean(estimates.iter().map(|estimate| estimate.mean))?;
+        let half = estimates.iter().fold(0.0, |half: f64, estimate| half.hypot(estimate.half));
+        Some(Self { mean, half: half / estimates.len() as f64 })
+    }
+
+    /// The two ends of the interval: the mean twice where there is none.
+    pub fn ci95(&self) -> [f64; 2] {
+        [self.mean - self.half, self.mean + self.half]
+    }
+}
+
+/// The difference of independent means.
+impl Sub for Estimate {
+    type Output = Self;
+
+    fn sub(self, other: Self) -> Self {
+        Self { mean: self.mean - other.mean, half: self.half.hypot(other.half) }
+    }
+}
+
+/// The ratio of independent means; the interval is that of the first-order expansion (the squares of the relative
+/// errors add up).
+impl Div for Estimate {
+    type Output = Self;
+
+    fn div(self, other: Self) -> Self {
+        let ratio = self.mean / other.mean;
+        Self { mean: ratio, half: self.half.hypot(ratio * other.half) / other.mean.abs() }
+    }
+}
+
+/// The value below which a share of the values lies, interpolated linearly between neighbours (R type 7, the default
+/// of NumPy). The values are in ascending order; none where there are no values.
+///
+/// # Panics
+/// If the share is not from 0 to 1.
+pub fn percentile(sorted: &[f64], share: f64) -> Option<f64> {
+    assert!((0.0..=1.0).contains(&share), "a share is from 0 to 1");
+    let position = share * sorted.len().checked_sub(1)? as f64;
+    let (below, above) = (sorted[position.floor() as usize], sorted[position.ceil() as usize]);
+    Some(below + (above - below) * position.fract())
+}
+
+/// The mean; none where there are no values. The sum is compensated (Neumaier 1974), so that the order of the values
+/// does not show in the result.
+fn mean(values: impl ExactSizeIterator<Item = f64>) -> Option<f64> {
+    let count = values.len();
+    let (mut sum, mut lost) = (0.0_f64, 0.0_f64);
+    for value in values {
+        let next = sum + value;
+        lost += if sum.abs() >= value.abs() { (sum - next) + value } else { (value - next) + sum };
+        sum = next;
+    }
+    (count > 0).then(|| (sum + lost) / count as f64)
+}
+
+/// Half of the width of the interval of the mean of these values, from the sum of the deviations in each cluster.
+fn half_width(values: &[f64], deviations: impl ExactSizeIterator<Item = f64>) -> f64 {
+    let clusters = deviations.len();
+    // The mean of equal values may be rounded, and then the deviations are not 0.
+    let all_equal = values.windows(2).all(|pair| pair[0] == pair[1]);
+    if clusters < 2 || all_equal {
+        return 0.0;
+    }
+    let squares: f64 = deviations.map(|deviation| deviation.powi(2)).sum();
+    let degrees = clusters - 1;
+    let variance = squares / (values.len() as f64).powi(2) * clusters as f64 / degrees as f64;
+    student_t_975(degrees) * variance.sqrt()
+}
+
+/// The 97.5 % quantile of Student's t distribution for a whole number of degrees of freedom, 1 or more.
+///
+/// t = sqrt(n) tan(angle), and the probability between -t and t is a finite sum of powers of cos(angle) (Abramowitz and
+/// Stegun, 26.7.3 and 26.7.4). The sum grows with the angle and is concave, so Newton's method, which begins at the
+/// quantile of the normal distribution, comes to the angle from below and never passes it.
+fn student_t_975(degrees: usize) -> f64 {
+    /// The 97.5 % quantile of the normal distribution, which is less than that of any t distribution.
+    const NORMAL: f64 = 1.959_963_984_540_054;
+    let scale = (degrees as f64).sqrt();
+    let mut angle = (NORMAL / scale).atan();
+    loop {
+        let (probability, density) = central_probability(degrees, angle);
+        let next = angle + (0.95 - probability) / density;
+        if next <= angle * (1.0 + f64::EPSILON) {
+            return scale * angle.tan();
+        }
+        angle = next;
+    }
+}
+
+/// The probability that Student's t lies between -t and t, where t = sqrt(degrees) tan(angle), and its derivative by
+/// the angle.
+fn central_probability(degrees: usize, angle: f64) -> (f64, f64) {
+    use std::f64::consts::FRAC_2_PI;
+    let (sin, cos) = angle.sin_cos();
+    // The terms of the sum, the last of which is one more and gives the derivative.
+    let is_odd = degrees % 2 == 1;
+    let (mut term, mut sum) = (if is_odd { cos } else { 1.0 }, 0.0);
+    for divisor in (if is_odd { 3 } else { 2 }..=degrees).step_by(2) {
+        sum += term;
+        term *= cos * cos * (divisor - 1) as f64 / divisor as f64;
+    }
+    match degrees {
+        1 => (FRAC_2_PI * angle, FRAC_2_PI),
+        _ if is_odd => (FRAC_2_PI * (angle + sin * sum), FRAC_2_PI * term * degrees as f64 / cos),
+        _ => (sin * sum, term * degrees as f64 / cos),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,243 @@
+//! The MAC header up to the auxiliary security header (IEEE Std 802.15.4-2020, 7.2).
+//!
+//! ```text
+//! | frame control (16) | sequence number (0 or 8) | destination PAN ID (0 or 16) | destination (0, 16 or 64)
+//! | source PAN ID (0 or 16) | source (0, 16 or 64) | auxiliary security header |
+//! ```
+//! Bits of the frame control field, from the least significant on:
+//!
+//! ```text
+//! | type (3) | security enabled | frame pending | AR | PAN ID compression | 0
+//! | sequence number suppression | IE present | destination mode (2) | version (2) | source mode (2) |
+//! ```
+
+use super::address::{self, Address, Mode};
+use super::cursor::{Reader, Writer};
+use super::error::Error;
+use super::kind::{FrameType, SEQUENCE, Version};
+use super::security::Security;
+use crate::address::Eui64;
+
+const SECURITY_ENABLED: u16 = 1 << 3;
+const FRAME_PENDING: u16 = 1 << 4;
+const ACK_REQUEST: u16 = 1 << 5;
+const PAN_ID_COMPRESSION: u16 = 1 << 6;
+const SEQUENCE_NUMBER_SUPPRESSION: u16 = 1 << 8;
+const IE_PRESENT: u16 = 1 << 9;
+
+/// A MAC header.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Header {
+    /// What the frame is.
+    pub frame_type: FrameType,
+    /// The frame version.
+    pub version: Version,
+    /// True if the sender has more for the destination.
+    pub frame_pending: bool,
+    /// True if the sender asks for an acknowledgment (the AR field).
+    pub ack_request: bool,
+    /// The sequence number. `None` if it is suppressed, which needs version 2.
+    pub sequence: Option<u8>,
+    /// The PAN ID of the destination, if the frame has one.
+    pub destination_pan: Option<u16>,
+    /// The address of the destination.
+    pub destination: Option<Address>,
+    /// The PAN ID of the source, if the frame has one. Where the source lacks it, that of the destination counts.
+    pub source_pan: Option<u16>,
+    /// The address of the source.
+    pub source: Option<Address>,
+    /// The auxiliary security header, if security is enabled.
+    pub security: Option<Security>,
+}
+
+impl Header {
+    /// A header without sequence number, addresses and security.
+    #[inline]
+    pub const fn new(frame_type: FrameType, version: Version) -> Self {
+        Self {
+            frame_type,
+            version,
+            frame_pending: false,
+            ack_request: false,
+            sequence: None,
+            destination_pan: None,
+            destination: None,
+            source_pan: None,
+            source: None,
+            security: None,
+        }
+    }
+
+    /// A header with two extended addresses in one PAN, whose PAN ID stands in the frame once.
+    #[inline]
+    pub const fn between(
+        frame_type: FrameType,
+        version: Version,
+        sequence: u8,
+        pan: u16,
+        source: Eui64,
+        destination: Eui64,
+    ) -> Self {
+        Self {
+            sequence: Some(sequence),
+            destination_pan: Some(pan),
+            destination: Some(Address::Extended(destination)),
+            source: Some(Address::Extended(source)),
+            ..Self::new(frame_type, version)
+        }
+    }
+
+    /// Octets of the header.
+    #[inline]
+    pub const fn length(&self) -> usize {
+        const fn address(address: Option<Address>) -> usize {
+            match address {
+                None => 0,
+                Some(address) => address.length(),
+            }
+        }
+        const fn pan(pan: Option<u16>) -> usize {
+            if pan.is_some() { 2 } else { 0 }
+        }
+        let sequence = if self.sequence.is_some() { 1 } else { 0 };
+        let security = match &self.security {
+            None => 0,
+            Some(security) => security.length(),
+        };
+        let destination = pan(self.destination_pan) + address(self.destination);
+        let source = pan(self.source_pan) + address(self.source);
+        2 + sequence + destination + source + security
+    }
+
+    /// Octets of the message integrity code at the end of the frame.
+    #[inline]
+    pub const fn mic_length(&self) -> usize {
+        match &self.security {
+            None => 0,
+            Some(security) => security.level.mic_length(),
+        }
+    }
+
+    /// True if payload IEs and payload are encrypted.
+    #[inline]
+    pub const fn is_encrypted(&self) -> bool {
+        match &self.security {
+            None => false,
+            Some(security) => security.level.is_encrypted(),
+        }
+    }
+
+    /// Writes the header; `ie_present` says that information elements follow it.
+    #[inline]
+    pub(super) fn write(&self, ie_present: bool, writer: &mut Writer<'_>) -> Result<(), Error> {
+        writer.u16(self.control(ie_present)?)?;
+        if let Some(sequence) = self.sequence {
+            writer.u8(sequence)?;
+        }
+        if let Some(pan) = self.destination_pan {
+            writer.u16(pan)?;
+        }
+        address::write(self.destination, writer)?;
+        if let Some(pan) = self.source_pan {
+            writer.u16(pan)?;
+        }
+        address::write(self.source, writer)?;
+        match &self.security {
+            None => Ok(()),
+            Some(security) => security.write(self.version, writer),
+        }
+    }
+
+    /// Reads a header, and whether information elements follow it.
+    #[inline]
+    pub(super) fn read(reader: &mut Reader<'_>) -> Result<(Self, bool), Error> {
+        let control = reader.u16()?;
+        let is_set = |bit| control & bit != 0;
+        let frame_type = match control & 0b111 {
+            0 => FrameType::Beacon,
+            1 => FrameType::Data,
+            2 => FrameType::Ack,
+            3 => FrameType::Command,
+            unknown => return Err(Error::FrameType(unknown as u8)),
+        };
+        let version = match control >> 12 & 0b11 {
+            0 => Version::V0,
+            1 => Version::V1,
+            2 => Version::V2,
+            reserved => return Err(Error::Version(reserved as u8)),
+        };
+        let (destination, source) = (Mode::from_bits(control >> 10)?, Mode::from_bits(control >> 14)?);
+        let (destination_has_pan, source_has_pan) =
+            address::pan_ids(version, destination, source, is_set(PAN_ID_COMPRESSION))?;
+        check_version(version, is_set(SEQUENCE_NUMBER_SUPPRESSION), is_set(IE_PRESENT))?;
+        let header = Self {
+            frame_type,
+            version,
+            frame_pending: is_set(FRAME_PENDING),
+            ack_request: is_set(ACK_REQUEST),
+            sequence: if is_set(SEQUENCE_NUMBER_SUPPRESSION) { None } else { Some(reader.u8()?) },
+            destination_pan: if destination_has_pan { Some(reader.u16()?) } else { None },
+            destination: destination.read(reader)?,
+            source_pan: if source_has_pan { Some(reader.u16()?) } else { None },
+            source: source.read(reader)?,
+            security: if is_set(SECURITY_ENABLED) { Some(Security::read(version, reader)?) } else { None },
+        };
+        Ok((header, is_set(IE_PRESENT)))
+    }
+
+    /// True if a frame, checked before, has a sequence number.
+    #[inline]
+    pub(super) fn has_sequence(octets: &[u8]) -> bool {
+        octets[1] & (SEQUENCE_NUMBER_SUPPRESSION >> 8) as u8 == 0
+    }
+
+    /// Octets of a header without security and information elements, found without reading it. `None` if the frame
+    /// control field says otherwise or is not valid, or if the octets end before the header does.
+    #[inline]
+    pub(super) fn plain_length(octets: &[u8]) -> Option<usize> {
+        let control = u16::from_le_bytes(*octets.first_chunk()?);
+        // Type 0 to 3; versions 0 and 1 always have a sequence number, which is why others go the long way.
+        if control & (0b100 | SECURITY_ENABLED | SEQUENCE_NUMBER_SUPPRESSION | IE_PRESENT) != 0 {
+            return None;
+        }
+        let length = SEQUENCE + 1 + address::addressing_length(control)?;
+        (length <= octets.len()).then_some(length)
+    }
+
+    #[inline]
+    fn control(&self, ie_present: bool) -> Result<u16, Error> {
+        let (destination, source) = (Mode::of(self.destination), Mode::of(self.source));
+        let pans = (self.destination_pan.is_some(), self.source_pan.is_some());
+        let compression = address::pan_id_compression(self.version, destination, source, pans)?;
+        check_version(self.version, self.sequence.is_none(), ie_present)?;
+        let bit = |field, bit| if field { bit } else { 0 };
+        Ok(self.frame_type as u16
+            | bit(self.security.is_some(), SECURITY_ENABLED)
+            | bit(self.frame_pending, FRAME_PENDING)
+            | bit(self.ack_request, ACK_REQUEST)
+            | bit(compression, PAN_ID_COMPRESSION)
+            | bit(self.sequence.is_none(), SEQUENCE_NUMBER_SUPPRESSION)
+            | bit(ie_present, IE_PRESENT)
+            | destination.bits() << 10
+            | (self.version as u16) << 12
+            | source.bits() << 14)
+    }
+}
+
+/// Refuses what came with version 2 in earlier versions (7.2.2.7, 7.2.2.8).
+#[inline]
+fn check_version(version: Version, sequence_suppressed: bool, ie_present: bool) -> Result<(), Error> {
+    match version {
+        Version::V2 => Ok(()),
+        _ if sequence_suppressed => Err(Error::SequenceNumber),
+        _ if ie_present => Err(Error::InformationElements),
+        _ => Ok(()),
+    }
+}
+
+/// Sets the frame pending field in the octets of a frame.
+pub fn set_frame_pending(octets: &mut [u8]) {
+    if let Some(control) = octets.first_mut() {
+        *control |= FRAME_PENDING as u8;
+    }
+}

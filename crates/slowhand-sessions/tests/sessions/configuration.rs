@@ -1,0 +1,158 @@
+//! Wrong configurations are refused with the field, what was found and what is allowed.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use slowhand_sessions::{
+    Auth, BuildError, Credential, Curve, Protocol, Resumption, Role, SessionConfig, Stack, Suite, Weightless, build,
+};
+
+const PSK: Suite = Suite::TLS_PSK_WITH_AES_128_CCM_8;
+const ECDHE: Suite = Suite::TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8;
+const RSA: Suite = Suite::TLS_RSA_WITH_AES_128_CBC_SHA;
+
+fn refused(stack: Stack, suite: Suite, change: impl Fn(&mut SessionConfig)) -> (String, String) {
+    let mut config = SessionConfig::new(Role::Server, stack, suite);
+    change(&mut config);
+    match build(&config, Arc::new(Weightless)) {
+        Err(BuildError::Config(error)) => (error.field.to_owned(), error.to_string()),
+        Err(other) => panic!("{other}"),
+        Ok(_) => panic!("{config:?} was accepted"),
+    }
+}
+
+fn tls13(change: impl Fn(&mut SessionConfig)) -> (String, String) {
+    refused(Stack::Mbedtls, Suite::TLS_AES_128_CCM_SHA256, |config| {
+        config.protocol = Protocol::Tls13;
+        change(config);
+    })
+}
+
+#[test]
+fn each_field_is_checked() {
+    let ms = |ms| Some(Duration::from_millis(ms));
+    let cases: Vec<(&str, (String, String))> = vec![
+        ("suite", refused(Stack::Tinydtls, Suite::TLS_PSK_WITH_AES_256_CCM, |_| ())),
+        ("credential", refused(Stack::Tinydtls, ECDHE, |config| config.credential = Some(Credential::Certificate))),
+        ("credential", refused(Stack::Mbedtls, ECDHE, |config| config.credential = Some(Credential::RawPublicKey))),
+        ("credential", refused(Stack::Mbedtls, PSK, |config| config.credential = Some(Credential::Certificate))),
+        ("curve", refused(Stack::Tinydtls, ECDHE, |config| config.curve = Curve::Secp192r1)),
+        ("rsa_bits", refused(Stack::Mbedtls, RSA, |config| config.rsa_bits = 4096)),
+        ("suite", refused(Stack::Tinydtls, RSA, |_| ())),
+        ("suite", refused(Stack::Rustls, RSA, |config| config.protocol = Protocol::Tls12)),
+        ("suite", refused(Stack::Mbedtls, RSA, |config| config.protocol = Protocol::Tls13)),
+        ("psk_identity", refused(Stack::Mbedtls, PSK, |config| config.psk_identity.clear())),
+        ("psk_identity", refused(Stack::Tinydtls, PSK, |config| config.psk_identity = "x".repeat(33))),
+        ("mtu", refused(Stack::Mbedtls, ECDHE, |config| config.mtu = Some(100))),
+        ("mtu", refused(Stack::Tinydtls, PSK, |config| config.mtu = Some(64))),
+        ("mtu", refused(Stack::Tinydtls, ECDHE, |config| config.mtu = Some(128))),
+        ("max_fragment_length", refused(Stack::Mbedtls, ECDHE, |config| config.max_fragment_length = Some(1000))),
+        ("max_fragment_length", refused(Stack::Tinydtls, PSK, |config| config.max_fragment_length = Some(512))),
+        ("first_timeout", refused(Stack::Tinydtls, PSK, |config| config.first_timeout = ms(0))),
+        ("first_timeout", refused(Stack::Mbedtls, PSK, |config| config.first_timeout = ms(0))),
+        ("maximum_timeout", refused(Stack::Tinydtls, PSK, |config| config.maximum_timeout = ms(60_000))),
+        ("maximum_timeout", refused(Stack::Mbedtls, PSK, |config| config.maximum_timeout = ms(500))),
+        ("connection_id", refused(Stack::Tinydtls, PSK, |config| config.connection_id = Some(4))),
+        ("connection_id", refused(Stack::Mbedtls, PSK, |config| config.connection_id = Some(33))),
+        ("resumption", refused(Stack::Tinydtls, PSK, |config| config.resumption = Some(Resumption::Id))),
+        ("resumption", tls13(|config| config.resumption = Some(Resumption::Id))),
+        ("protocol", refused(Stack::Tinydtls, PSK, |config| config.protocol = Protocol::Tls12)),
+        ("suite", refused(Stack::Mbedtls, PSK, |config| config.protocol = Protocol::Tls13)),
+        ("suite", refused(Stack::Mbedtls, Suite::TLS_AES_128_CCM_SHA256, |_| ())),
+        ("curve", tls13(|config| config.curve = Curve::Secp192r1)),
+        ("max_fragment_length", tls13(|config| config.max_fragment_length = Some(512))),
+        ("mtu", tls13(|config| config.mtu = Some(1280))),
+        ("first_timeout", tls13(|config| config.first_timeout = ms(1000))),
+        ("maximum_timeout", tls13(|config| config.maximum_timeout = ms(60_000))),
+        ("connection_id", tls13(|config| config.connection_id = Some(0))),
+        ("rsa_bits", refused(Stack::Openssl, RSA, |config| config.rsa_bits = 512)),
+        ("mtu", refused(Stack::Openssl, ECDHE, |config| config.mtu = Some(207))),
+        ("first_timeout", refused(Stack::Openssl, PSK, |config| config.first_timeout = ms(15))),
+        ("maximum_timeout", refused(Stack::Openssl, PSK, |config| config.maximum_timeout = ms(4_294_001))),
+        ("connection_id", refused(Stack::Openssl, PSK, |config| config.connection_id = Some(0))),
+        ("protocol", refused(Stack::Rustls, ECDHE, |_| ())),
+        ("suite", refused(Stack::Rustls, ECDHE, |config| config.protocol = Protocol::Tls12)),
+        ("cookie", refused(Stack::Tinydtls, PSK, |config| config.cookie = false)),
+    ];
+    for (field, (found, message)) in cases {
+        assert_eq!(field, found, "{message}");
+        assert!(message.contains("found") && message.contains("allowed"), "{message}");
+    }
+}
+
+#[test]
+fn a_message_says_what_is_allowed() {
+    let (_, message) = refused(Stack::Mbedtls, ECDHE, |config| config.max_fragment_length = Some(1000));
+    assert_eq!(message, "max_fragment_length: found 1000, allowed: 512, 1024, 2048, 4096");
+    let (_, message) = refused(Stack::Tinydtls, PSK, |config| {
+        config.first_timeout = Some(Duration::from_secs(9));
+        config.maximum_timeout = Some(Duration::from_secs(60));
+    });
+    let allowed = "1152 s (as often doubled as the library retransmits)";
+    assert_eq!(message, format!("maximum_timeout: found 60 s, allowed: {allowed}"));
+}
+
+#[test]
+fn the_values_that_a_library_has_built_in_may_be_written_down() {
+    let mut config = SessionConfig::new(Role::Client, Stack::Tinydtls, PSK);
+    config.first_timeout = Some(Duration::from_secs(9));
+    config.maximum_timeout = Some(Duration::from_secs(9 * 128));
+    config.mtu = Some(1280);
+    config.validate().unwrap();
+}
+
+#[test]
+fn a_maximum_timeout_follows_a_first_one_that_is_larger() {
+    let mut config = SessionConfig::new(Role::Client, Stack::Mbedtls, PSK);
+    config.first_timeout = Some(Duration::from_secs(90));
+    config.validate().unwrap();
+    assert_eq!(config.timeouts(), (Duration::from_secs(90), Duration::from_secs(90)));
+    config.stack = Stack::Tinydtls;
+    config.validate().unwrap();
+    assert_eq!(config.timeouts(), (Duration::from_secs(90), Duration::from_secs(90 * 128)));
+}
+
+#[test]
+fn names_are_those_of_a_scenario() {
+    #[derive(serde::Deserialize)]
+    struct Names {
+        stacks: Vec<Stack>,
+        protocols: Vec<Protocol>,
+        suite: Suite,
+        curve: Curve,
+        auth: Vec<Auth>,
+        role: Role,
+        credential: Credential,
+    }
+    let names: Names = toml::from_str(
+        r#"
+        stacks = ["mbedtls", "openssl", "rustls", "tinydtls"]
+        protocols = ["dtls1.2", "tls1.2", "tls1.3"]
+        suite = "TLS_PSK_WITH_AES_128_CCM_8"
+        curve = "secp256r1"
+        auth = ["mutual", "server"]
+        role = "client"
+        credential = "raw_public_key"
+        "#,
+    )
+    .unwrap();
+    assert_eq!(names.stacks, [Stack::Mbedtls, Stack::Openssl, Stack::Rustls, Stack::Tinydtls]);
+    assert_eq!(names.protocols, [Protocol::Dtls12, Protocol::Tls12, Protocol::Tls13]);
+    assert_eq!(names.suite, PSK);
+    assert_eq!((names.curve, names.role), (Curve::Secp256r1, Role::Client));
+    assert_eq!(names.auth, [Auth::Mutual, Auth::Server]);
+    assert_eq!(names.credential, Credential::RawPublicKey);
+    assert_eq!(Suite::TLS_ECDHE_ECDSA_WITH_AES_128_CCM.to_string(), "TLS_ECDHE_ECDSA_WITH_AES_128_CCM");
+    assert_eq!(Stack::Tinydtls.to_string(), "tinydtls");
+    assert!(Suite::ALL.iter().all(|suite| Suite::from_iana(suite.iana()) == Some(*suite)));
+}
+
+#[test]
+fn the_libraries_tell_their_versions() {
+    let stacks = slowhand_sessions::stacks();
+    assert_eq!(stacks.len(), Stack::ALL.len());
+    assert_eq!(stacks[0].version, "3.6.5");
+    assert_eq!(stacks[1].version, "3.5.5");
+    assert!(stacks[2].version.starts_with("0.23."), "{}", stacks[2].version);
+    assert_eq!(stacks[3].version, "0.8.6");
+}

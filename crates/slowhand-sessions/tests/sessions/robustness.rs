@@ -1,0 +1,131 @@
+//! Whatever arrives, a session takes it without harm to the process, and goes on or fails in an orderly way.
+
+use std::time::Duration;
+
+use proptest::prelude::*;
+use slowhand_sessions::memory::{Direction, Path};
+use slowhand_sessions::{Session, Stack, Status, Suite};
+
+use crate::pair::Pair;
+
+const KINDS: [(Stack, Suite); 6] = [
+    (Stack::Mbedtls, Suite::TLS_PSK_WITH_AES_128_CCM_8),
+    (Stack::Openssl, Suite::TLS_PSK_WITH_AES_128_CCM_8),
+    (Stack::Tinydtls, Suite::TLS_PSK_WITH_AES_128_CCM_8),
+    (Stack::Mbedtls, Suite::TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8),
+    (Stack::Openssl, Suite::TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8),
+    (Stack::Tinydtls, Suite::TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8),
+];
+
+/// What is done to a datagram on its way.
+#[derive(Clone, Debug)]
+enum Damage {
+    Octets(Vec<(prop::sample::Index, u8)>),
+    Truncate(prop::sample::Index),
+    Extend(Vec<u8>),
+    Replace(Vec<u8>),
+}
+
+impl Damage {
+    fn apply(&self, datagram: &mut Vec<u8>) {
+        match self {
+            Self::Octets(octets) => {
+                for (at, octet) in octets {
+                    let at = at.index(datagram.len());
+                    datagram[at] = *octet;
+                }
+            }
+            Self::Truncate(length) => datagram.truncate(length.index(datagram.len())),
+            Self::Extend(octets) => datagram.extend(octets),
+            Self::Replace(octets) => datagram.clone_from(octets),
+        }
+    }
+}
+
+fn damage() -> impl Strategy<Value = Damage> {
+    prop_oneof![
+        prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..4).prop_map(Damage::Octets),
+        any::<prop::sample::Index>().prop_map(Damage::Truncate),
+        prop::collection::vec(any::<u8>(), 1..40).prop_map(Damage::Extend),
+        prop::collection::vec(any::<u8>(), 0..200).prop_map(Damage::Replace),
+    ]
+}
+
+/// A handshake in which each datagram of the list comes once damaged, then as it is. Whenever it is quiet, a
+/// timer expires.
+fn run(pair: &Pair, damages: &[(usize, Damage)]) {
+    let (mut client, mut server) = pair.build();
+    client.start(Duration::ZERO);
+    let mut number = 0;
+    let mut now = Duration::ZERO;
+    for _ in 0..40 {
+        let before = number;
+        for direction in [Direction::ToServer, Direction::ToClient] {
+            let (sender, receiver): (&mut dyn Session, &mut dyn Session) = match direction {
+                Direction::ToServer => (&mut *client, &mut *server),
+                Direction::ToClient => (&mut *server, &mut *client),
+            };
+            while let Some(transmit) = sender.poll_transmit() {
+                for (_, damage) in damages.iter().filter(|(at, _)| *at == number) {
+                    let mut bytes = transmit.bytes.to_vec();
+                    damage.apply(&mut bytes);
+                    receiver.handle_input(now, &bytes);
+                }
+                receiver.handle_input(now, transmit.bytes);
+                number += 1;
+            }
+        }
+        if number > before {
+            continue;
+        }
+        let Some(deadline) = [client.deadline(), server.deadline()].into_iter().flatten().min() else { break };
+        now = now.max(deadline);
+        client.handle_timeout(now);
+        server.handle_timeout(now);
+    }
+    for end in [&client, &server] {
+        let complete = matches!(end.status(), Status::Established { .. });
+        assert_eq!(end.negotiated().is_some(), complete);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
+    #[test]
+    fn damaged_datagrams_psk(kind in 0..3usize, damages in prop::collection::vec((0..12usize, damage()), 1..4)) {
+        let (stack, suite) = KINDS[kind];
+        run(&Pair::new(stack, suite), &damages);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(12))]
+
+    #[test]
+    fn damaged_datagrams_ecdhe(kind in 3..6usize, damages in prop::collection::vec((0..16usize, damage()), 1..4)) {
+        let (stack, suite) = KINDS[kind];
+        run(&Pair::new(stack, suite), &damages);
+    }
+}
+
+#[test]
+fn datagrams_of_another_session_are_harmless() {
+    for (stack, suite) in KINDS {
+        let mut other = Pair::new(stack, suite);
+        other.client.seed = [7; 32];
+        other.server.seed = [8; 32];
+        let foreign = other.run(&Path::default());
+        let (mut client, mut server) = Pair::new(stack, suite).build();
+        client.start(Duration::ZERO);
+        for datagram in &foreign.datagrams {
+            match datagram.direction {
+                Direction::ToServer => server.handle_input(Duration::ZERO, &datagram.bytes),
+                Direction::ToClient => client.handle_input(Duration::ZERO, &datagram.bytes),
+            }
+        }
+        for end in [client, server] {
+            assert!(!matches!(end.status(), Status::Established { .. }), "{stack} {suite}");
+        }
+    }
+}

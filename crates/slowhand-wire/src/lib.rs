@@ -1,0 +1,58 @@
+//! Reads what sessions send: records, handshake messages and fragments of DTLS and TLS.
+//!
+//! This crate is the only reader of these formats in the project. It looks at octets and keeps nothing of them: a
+//! [`dtls::Record`] or a [`tls::Record`] is a view. It has no keys, so it sees the content of records that are not
+//! protected, and the header of all others. Octets of any kind never make it panic; what is not well formed is a
+//! [`WireError`].
+//!
+//! | module | reads | defined in |
+//! | --- | --- | --- |
+//! | [`dtls`] | records of DTLS 1.0 and 1.2, with and without a connection ID; fragments of handshake messages | RFC 6347, RFC 9146 |
+//! | [`tls`] | records of TLS 1.0 to 1.3; handshake messages | RFC 5246, RFC 8446 |
+//! | [`flight`] | which parts of a DTLS flight a datagram carries, and whether they were carried before | RFC 6347 section 4.2.4 |
+//!
+//! # Goals
+//!
+//! - One answer to the question "was this sent before?". A DTLS library may cut a message into other fragments each time
+//!   it sends it (RFC 6347 section 4.2.3). So the answer goes by octets: [`Coverage`] is a set of octets of messages.
+//! - No copies. Only [`Coverage`] and [`RangeSet`] allocate.
+//!
+//! # Non-goals
+//!
+//! - To decrypt, to put messages together, or to read what is inside of a handshake message.
+//! - The unified header of DTLS 1.3 (RFC 9147 section 4). Its records give [`WireError::NotDtls`].
+//!
+//! # Example
+//!
+//! ```
+//! use slowhand_wire::{Coverage, dtls, flight};
+//!
+//! // A HelloVerifyRequest (RFC 6347 section 4.2.1): record header, message header, server_version, cookie.
+//! let datagram = [
+//!     22, 0xfe, 0xff, 0, 0, 0, 0, 0, 0, 0, 0, 0, 17, //
+//!     3, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0, 5, //
+//!     0xfe, 0xff, 2, 0xab, 0xcd,
+//! ];
+//! let mut sent = Coverage::default();
+//! for record in dtls::records(&datagram, None) {
+//!     for part in flight::parts(&record?) {
+//!         assert!(!sent.covers(&part?), "it is sent for the first time");
+//!         sent.insert(&part?);
+//!     }
+//! }
+//! # Ok::<(), slowhand_wire::WireError>(())
+//! ```
+#![forbid(unsafe_code)]
+
+pub mod dtls;
+mod error;
+pub mod flight;
+mod octets;
+mod ranges;
+pub mod tls;
+mod types;
+
+pub use error::WireError;
+pub use flight::{Coverage, FlightPart, MessageId};
+pub use ranges::RangeSet;
+pub use types::{ContentType, MessageType};

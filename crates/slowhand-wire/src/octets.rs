@@ -1,0 +1,33 @@
+//! Takes octets from the front of a slice.
+
+use crate::error::WireError;
+
+/// Takes `count` octets.
+pub(crate) fn take<'a>(octets: &mut &'a [u8], count: usize) -> Result<&'a [u8], WireError> {
+    let (taken, rest) =
+        octets.split_at_checked(count).ok_or(WireError::Truncated { needed: count, found: octets.len() })?;
+    *octets = rest;
+    Ok(taken)
+}
+
+/// Takes as many octets as the array has.
+pub(crate) fn take_array<'a, const N: usize>(octets: &mut &'a [u8]) -> Result<&'a [u8; N], WireError> {
+    let (taken, rest) = octets.split_first_chunk().ok_or(WireError::Truncated { needed: N, found: octets.len() })?;
+    *octets = rest;
+    Ok(taken)
+}
+
+/// Reads one item after the other until the octets end; after the first error there is no further item.
+pub(crate) fn next_item<'a, T>(
+    rest: &mut &'a [u8],
+    parse: impl FnOnce(&mut &'a [u8]) -> Result<T, WireError>,
+) -> Option<Result<T, WireError>> {
+    if rest.is_empty() {
+        return None;
+    }
+    let item = parse(rest);
+    if item.is_err() {
+        *rest = &[];
+    }
+    Some(item)
+}

@@ -1,0 +1,150 @@
+//! Records and handshake messages of TLS (RFC 5246 sections 6.2.1 and 7.4, RFC 8446 sections 5.1 and 4).
+//!
+//! ```text
+//! record:    | type (8) | version (16) | length (16) |
+//! handshake: | type (8) | length (24) |
+//! ```
+//! A record does not say whether it is protected. Read [`messages`] only where you know that it is not: before
+//! ChangeCipherSpec in TLS 1.2, and before the first record of application data in TLS 1.3.
+
+use crate::error::WireError;
+use crate::octets::{next_item, take, take_array};
+use crate::types::{ContentType, MessageType};
+
+/// Octets of a record's header (RFC 5246 section 6.2.1).
+pub const RECORD_HEADER: usize = 5;
+
+/// Octets of the header of a handshake message (RFC 5246 section 7.4).
+pub const HANDSHAKE_HEADER: usize = 4;
+
+/// The records of a stream, from the beginning of one of them. It ends after the first error.
+///
+/// The record at the end of the stream may be incomplete; it gives [`WireError::Truncated`].
+pub fn records(stream: &[u8]) -> Records<'_> {
+    Records { rest: stream }
+}
+
+/// The iterator of [`records`].
+#[derive(Clone, Debug)]
+pub struct Records<'a> {
+    rest: &'a [u8],
+}
+
+impl<'a> Iterator for Records<'a> {
+    type Item = Result<Record<'a>, WireError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        next_item(&mut self.rest, Record::parse)
+    }
+}
+
+/// A record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Record<'a> {
+    /// The type of its content. Of a protected record of TLS 1.3 it is always
+    /// [`ApplicationData`](ContentType::ApplicationData).
+    pub content_type: ContentType,
+    /// The version octets: `03 03` for TLS 1.2 and, after the first ClientHello, TLS 1.3 (RFC 8446 section 5.1).
+    pub version: [u8; 2],
+    /// The content. It is encrypted where the record is protected.
+    pub fragment: &'a [u8],
+}
+
+impl<'a> Record<'a> {
+    fn parse(octets: &mut &'a [u8]) -> Result<Self, WireError> {
+        let [content_type, major, minor, high, low] = *take_array::<RECORD_HEADER>(octets)?;
+        let version = [major, minor];
+        if major != 3 {
+            return Err(WireError::NotTls { version });
+        }
+        let fragment = take(octets, u16::from_be_bytes([high, low]).into())?;
+        Ok(Self { content_type: ContentType::from(content_type), version, fragment })
+    }
+}
+
+/// The handshake messages in these octets: the content of a record, or of several records in order, since a message may go
+/// on in the next record. It ends after the first error.
+///
+/// The last message may be incomplete; it gives [`WireError::Truncated`].
+pub fn messages(octets: &[u8]) -> Messages<'_> {
+    Messages { rest: octets }
+}
+
+/// The iterator of [`messages`].
+#[derive(Clone, Debug)]
+pub struct Messages<'a> {
+    rest: &'a [u8],
+}
+
+impl<'a> Iterator for Messages<'a> {
+    type Item = Result<Message<'a>, WireError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        next_item(&mut self.rest, Message::parse)
+    }
+}
+
+/// A handshake message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Message<'a> {
+    /// Its type.
+    pub message_type: MessageType,
+    /// Its content, without the header.
+    pub body: &'a [u8],
+}
+
+impl<'a> Message<'a> {
+    fn parse(octets: &mut &'a [u8]) -> Result<Self, WireError> {
+        let [message_type, l0, l1, l2] = *take_array::<HANDSHAKE_HEADER>(octets)?;
+        let body = take(octets, u32::from_be_bytes([0, l0, l1, l2]) as usize)?;
+        Ok(Self { message_type: MessageType::from(message_type), body })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The ServerHello of RFC 8448 section 3, the complete record (95 octets).
+    const SERVER_HELLO: &str = "160303005a020000560303a6af06a4121860dc5e6e60249cd34c95930c8ac5cb1434dac155772ed3e26928\
+        00130100002e00330024001d0020c9828876112095fe66762bdbf7c672e156d6cc253b833df1dd69b1b04e751f0f002b00020304";
+
+    fn octets(hex: &str) -> Vec<u8> {
+        (0..hex.len()).step_by(2).map(|at| u8::from_str_radix(&hex[at..at + 2], 16).unwrap()).collect()
+    }
+
+    #[test]
+    fn the_server_hello_of_rfc_8448() {
+        let stream = octets(SERVER_HELLO);
+        assert_eq!(stream.len(), 95);
+        let read: Vec<_> = records(&stream).collect::<Result<_, _>>().unwrap();
+        let [record] = read[..] else { panic!("{read:?}") };
+        assert_eq!((record.content_type, record.version), (ContentType::Handshake, [3, 3]));
+        let read: Vec<_> = messages(record.fragment).collect::<Result<_, _>>().unwrap();
+        let [message] = read[..] else { panic!("{read:?}") };
+        // The RFC has the message with its header: 90 octets.
+        assert_eq!((message.message_type, message.body.len()), (MessageType::ServerHello, 90 - HANDSHAKE_HEADER));
+    }
+
+    #[test]
+    fn a_message_may_go_on_in_the_next_record() {
+        let stream = octets(SERVER_HELLO);
+        let (first, second) = stream[RECORD_HEADER..].split_at(40);
+        let cut = [&[22, 3, 3, 0, 40], first, &[22, 3, 3, 0, 50], second].concat();
+        let records: Vec<_> = records(&cut).map(Result::unwrap).collect();
+        let error = WireError::Truncated { needed: 86, found: 36 };
+        assert_eq!(messages(records[0].fragment).collect::<Vec<_>>(), [Err(error)]);
+        let joined: Vec<u8> = records.iter().flat_map(|record| record.fragment).copied().collect();
+        assert_eq!(messages(&joined).map(|message| message.unwrap().body.len()).collect::<Vec<_>>(), [86]);
+    }
+
+    #[test]
+    fn other_protocols_and_truncations_are_errors() {
+        let mut stream = octets(SERVER_HELLO);
+        for length in 1..stream.len() {
+            assert!(records(&stream[..length]).next().unwrap().is_err(), "{length}");
+        }
+        stream[1] = 0xfe;
+        assert_eq!(records(&stream).next(), Some(Err(WireError::NotTls { version: [0xfe, 3] })));
+    }
+}

@@ -1,0 +1,62 @@
+"""The data that comes with slowhand: devices, papers and scenarios.
+
+Beside this file are three folders of TOML files. In a clone they are links to the folders of the
+same names at its top; in an installed package they are copies.
+"""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+
+from slowhand._native import ScenarioError
+
+_HERE = Path(__file__).resolve().parent
+
+DEVICES = (_HERE / "devices").resolve()
+"""One file for each device that is built in."""
+
+PAPERS = (_HERE / "papers").resolve()
+"""One folder for each paper: its scenarios, `reported.toml` and `assumptions.toml`."""
+
+SCENARIOS = (_HERE / "scenarios").resolve()
+"""Scenarios to start from."""
+
+
+def files(folder: Path) -> Mapping[str, Path]:
+    """The TOML files of a folder, by their names without `.toml`."""
+    return {file.stem: file for file in sorted(folder.glob("*.toml"))}
+
+
+def scenario_path(scenario: str | os.PathLike[str]) -> str:
+    """The path of the bundled scenario with this name; any other argument is a path already.
+
+    To read a file of your own that has the name of a bundled scenario, put `./` before it.
+
+    Raises `ScenarioError` if there is neither such a name nor such a file. (A file that ends in
+    `.toml` is not looked for here: the error of reading it says more.)
+    """
+    path = os.fspath(scenario)
+    bundled = files(SCENARIOS)
+    if path in bundled:
+        return str(bundled[path])
+    if not path.endswith(".toml") and not Path(path).exists():
+        allowed = f"the path of a .toml file, or one of {', '.join(bundled)}"
+        raise ScenarioError(f"scenario: found {path!r}, allowed: {allowed}")
+    return path
+
+
+def introduction(file: Path) -> str:
+    """What a file is: its `description`, or the first paragraph of the comment at its top."""
+    text = file.read_text()
+    if description := tomllib.loads(text).get("description"):
+        return str(description)
+    paragraph: list[str] = []
+    for line in text.splitlines():
+        words = line.removeprefix("#").strip()
+        if not line.startswith("#") or not words:
+            break
+        paragraph.append(words)
+    return " ".join(paragraph)
