@@ -5,12 +5,14 @@
 //! library that call the functions we want to hear of are compiled with those calls renamed
 //! (`-D<function>=slowhand_<function>`); see `csrc/*/operations.c`.
 
+#[path = "build/layout.rs"]
+mod layout;
 #[path = "build/openssl.rs"]
 mod openssl;
 
-use std::env;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::{env, fs};
 
 /// Optimised whatever the Rust profile: a handshake in an unoptimised library takes many times longer.
 const OPT_LEVEL: u32 = 2;
@@ -21,11 +23,35 @@ fn main() {
     println!("cargo::rerun-if-changed=Cargo.toml");
     println!("cargo::rerun-if-changed=csrc");
     let carriers = Carriers::locate();
+    shared();
     mbedtls(&carriers.directory("mbedtls-rs-sys").join("mbedtls"));
     tinydtls(&carriers.directory("tinydtls-sys").join("src/tinydtls"));
     openssl::build(&carriers.directory("openssl-src").join("openssl"));
     println!("cargo::rustc-env=SLOWHAND_RUSTLS_VERSION={}", carriers.package("rustls", "version"));
     println!("cargo::rerun-if-changed=../../Cargo.lock");
+}
+
+/// What the adapters of all C libraries share, with the checks of the structs that Rust mirrors.
+fn shared() {
+    const STRUCTS: &[(&str, &str)] = &[
+        ("csrc/library.h", "slowhand_options"),
+        ("csrc/library.h", "slowhand_progress"),
+        ("csrc/library.h", "slowhand_library"),
+        ("csrc/mbedtls/certificate.h", "slowhand_mbedtls_certificate"),
+    ];
+    let width = env::var("CARGO_CFG_TARGET_POINTER_WIDTH").expect("cargo sets it");
+    let pointer = width.parse::<usize>().expect("a number of bits") / 8;
+    let directory = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets it"));
+    let mut checks = String::new();
+    for (header, name) in STRUCTS {
+        let header = fs::read_to_string(header).expect("the header is in the package");
+        let layout = layout::Struct::read(&header, name, pointer);
+        let mirror = directory.join(format!("{name}.rs"));
+        fs::write(mirror, layout.rust()).expect("the build directory can be written");
+        checks += &layout.c();
+    }
+    fs::write(directory.join("layout.h"), checks).expect("the build directory can be written");
+    cc::Build::new().include("csrc").include(&directory).file("csrc/library.c").compile("slowhand_library");
 }
 
 fn mbedtls(root: &Path) {

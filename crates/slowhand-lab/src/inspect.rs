@@ -1,9 +1,10 @@
 //! Looks closely at one world: where the time and the energy of each node went, what its radio did when, and what was
 //! in its buffers.
 
+use crate::application::open_and_stop;
 use crate::energy::{Times, energy};
 use crate::plan::{Plan, PlanError};
-use crate::record::{Column, Energy, Record};
+use crate::record::{Column, Conversation, Energy, Record};
 use crate::scenario::{Scenario, ServerAt};
 use slowhand_net::address::NodeId;
 use slowhand_net::clock::Instant;
@@ -53,8 +54,8 @@ pub struct NodeReport {
 pub fn inspect(scenario: &Scenario, seed: u64) -> Result<Inspection, PlanError> {
     let plan = Plan::new(scenario)?;
     let mut watch = Watch::default();
-    let finished = plan.run_world(seed, &mut watch);
-    let (records, end) = (finished.records, finished.end);
+    let finished = plan.run_world(seed, &open_and_stop, &mut watch);
+    let (records, end) = (Conversation::handshakes(finished.conversations), finished.end);
     let peak = |peaks: fn(&Record) -> &[u64], node: NodeId| {
         records.first().and_then(|record| peaks(record).get(node.index())).copied().unwrap_or(0)
     };

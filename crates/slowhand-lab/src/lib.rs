@@ -5,6 +5,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod application;
 pub mod capacity;
 pub mod capture;
 pub mod device;

@@ -13,7 +13,7 @@ use slowhand_net::network::internet::InternetConfig;
 use slowhand_net::network::{LossSpread, Network, NetworkConfig};
 use slowhand_net::random::{Probability, Streams};
 use slowhand_net::transport::tcp;
-use slowhand_sessions::{BuildError, Processor, Role, Session, SessionConfig};
+use slowhand_sessions::{BuildError, Family, Processor, Role, Session, SessionConfig, Version};
 use std::sync::Arc;
 
 /// Everything that a world of any seed is made from.
@@ -173,7 +173,11 @@ impl Plan {
 
     /// Octets of the connection IDs in the sessions' records.
     pub(crate) fn connection_id(&self) -> u8 {
-        self.sessions[0].connection_id.unwrap_or(0)
+        let Family::Tls(tls) = &self.sessions[0].family;
+        match tls.version {
+            Version::Dtls12(dtls) => dtls.connection_id.unwrap_or(0),
+            _ => 0,
+        }
     }
 
     /// What carries the session at the client's (0) or the server's (1) end, where that is not datagrams.

@@ -35,6 +35,76 @@ impl Outcome {
     }
 }
 
+/// A part of a conversation. What is sent in it is on its account.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Phase {
+    /// From the client's first octet handed to the network until both ends have verified the peer's Finished.
+    Handshake,
+    /// From then until an end closes its session.
+    Data,
+    /// From then until the conversation is over.
+    Closing,
+}
+
+impl Phase {
+    /// All phases, in their order.
+    pub const ALL: [Self; 3] = [Self::Handshake, Self::Data, Self::Closing];
+
+    /// The phase as tables name it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Handshake => "handshake",
+            Self::Data => "data",
+            Self::Closing => "closing",
+        }
+    }
+}
+
+/// A conversation: its handshake, and what each of its phases took.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Conversation {
+    /// The record of the handshake.
+    pub handshake: Record,
+    /// How the conversation ended: [`Outcome::Completed`] where the applications of both ends had finished.
+    pub outcome: Outcome,
+    /// The phases that there were, in their order.
+    pub phases: Vec<PhaseReport>,
+}
+
+impl Conversation {
+    /// The records of the handshakes alone.
+    pub(crate) fn handshakes(conversations: Vec<Self>) -> Vec<Record> {
+        conversations.into_iter().map(|conversation| conversation.handshake).collect()
+    }
+}
+
+/// What a phase of a conversation took. The fields have the meaning of those of [`Record`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct PhaseReport {
+    /// Which phase.
+    pub phase: Phase,
+    /// How long it lasted, in seconds.
+    pub duration_s: f64,
+    /// PSDU octets of the data frames that carried what was sent in this phase, repetitions included.
+    pub bytes_phy: u64,
+    /// PSDU octets of their acknowledgements.
+    pub bytes_ack: u64,
+    /// PSDU octets of the MAC's own frames that served them.
+    pub bytes_control: u64,
+    /// The data frames, repetitions included.
+    pub frames: u64,
+    /// The acknowledgements.
+    pub frames_ack: u64,
+    /// The MAC's own frames that served them.
+    pub frames_control: u64,
+    /// Datagrams, or segments of TCP, that the two ends sent in this phase.
+    pub datagrams: u64,
+    /// Octets in them: payload of UDP or TCP.
+    pub bytes_payload: u64,
+    /// What the client's device used during the phase.
+    pub energy_client: Energy,
+}
+
 /// The energy that a device used, in millijoules by what used it.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Energy {

@@ -10,7 +10,7 @@ use slowhand_net::address::{Eui64, NodeId, internet_address, mesh_address};
 use slowhand_net::ip::{Endpoint, UdpDatagram, udp_datagram};
 use slowhand_net::lowpan::{Contexts, FRAME_CAPACITY, Fragmenter, Link};
 use slowhand_net::radio::{frame, tsch};
-use slowhand_sessions::{Role, SessionConfig, Stack, Status, Suite, Weightless};
+use slowhand_sessions::{CredentialKind, Family, Role, SessionConfig, Stack, Status, Suite, Tls, Version, Weightless};
 
 /// A key log line of the form that the format's specification gives, the values made up.
 fn key_log() -> String {
@@ -122,7 +122,9 @@ fn the_link_type_and_the_secrets_stand_where_the_format_wants_them() {
 fn tshark_decrypts_a_session_with_the_embedded_secrets() {
     let suite = Suite::TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8;
     let end = |role| {
-        let config = SessionConfig { seed: [role as u8 + 1; 32], ..SessionConfig::new(role, Stack::Mbedtls, suite) };
+        let family = Family::Tls(Tls { suite: Some(suite), ..Tls::new(Version::DTLS12) });
+        let config = SessionConfig::new(role, Stack::Mbedtls, family, CredentialKind::Certificate.into());
+        let config = SessionConfig { seed: [role as u8 + 1; 32], ..config };
         slowhand_sessions::build(&config, Arc::new(Weightless)).unwrap()
     };
     let (mut client, mut server) = (end(Role::Client), end(Role::Server));
@@ -146,7 +148,7 @@ fn tshark_decrypts_a_session_with_the_embedded_secrets() {
 
     let path = place("handshake.pcapng");
     let mut capture = CaptureWriter::create(&path).unwrap();
-    capture.secrets([client.secrets().unwrap().key_log_line().as_str()]).unwrap();
+    capture.secrets(client.key_log().iter().map(String::as_str)).unwrap();
     for (number, (sender, datagram)) in datagrams.iter().enumerate() {
         for frame in frames(number as u8, *sender, datagram) {
             capture.frame(number as u64 * 1_000, 11, Some(number as u64), &frame).unwrap();

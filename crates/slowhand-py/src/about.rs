@@ -19,9 +19,11 @@ pub fn about(scenario: &Scenario) -> Value {
 
 fn session(scenario: &Scenario) -> String {
     let session = &scenario.session;
-    let (client, server) = (word(&session.stack), word(&session.server_stack.unwrap_or(session.stack)));
+    let (client, server) = (word(&session.stack), word(&session.server_stack()));
     let ends = if client == server { client } else { format!("{client} to {server}") };
-    format!("{ends}, {}, {}", word(&session.protocol), word(&session.suite))
+    // A scenario that was loaded has a suite.
+    let suite = session.suite().map_or_else(String::new, |suite| format!(", {suite}"));
+    format!("{ends}, {}{suite}", word(&session.protocol))
 }
 
 /// The name that a value has in a scenario file.

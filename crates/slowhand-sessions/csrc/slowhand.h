@@ -1,5 +1,5 @@
-/* What the C libraries may ask of the device they run on. Implemented in src/device.rs for the
- * device that is current on this thread: each library call is made with one. */
+/* What the C libraries may ask of the device they run on. Implemented in src/device.rs for the device that is the
+ * current one of this thread: each library call is made with one. */
 #ifndef SLOWHAND_H
 #define SLOWHAND_H
 
@@ -14,7 +14,9 @@ uint64_t slowhand_unix_time(void);
 void slowhand_random(uint8_t *output, size_t length);
 /* Hand one datagram to the network, or write these bytes to the stream, at the device's present time. */
 void slowhand_transmit(const uint8_t *octets, size_t length);
-/* A traffic secret of TLS 1.3, by its label in a key log. */
+/* Hand application data to whoever uses the session: at least one octet. */
+void slowhand_receive(const uint8_t *octets, size_t length);
+/* A secret of the session, by its label in a key log. */
 void slowhand_key_log(const char *label, const uint8_t client_random[32], const uint8_t *secret, size_t length);
 /* The peer's Finished has just been verified. */
 void slowhand_verified(void);

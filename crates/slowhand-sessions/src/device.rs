@@ -1,4 +1,4 @@
-//! The device under a C library: its clock, its randomness, its outgoing datagrams.
+//! The device under a library: its clock, its randomness, and what the library sends and receives.
 //!
 //! The libraries reach it through plain C functions (`csrc/slowhand.h`) that have no argument to
 //! say which device is meant. So each library call is made by [`Device::run`], which makes the
@@ -8,6 +8,7 @@
 use std::cell::Cell;
 use std::collections::VecDeque;
 use std::ffi::{CStr, c_char};
+use std::fmt;
 use std::ops::Range;
 use std::ptr::{self, NonNull};
 use std::slice;
@@ -17,20 +18,21 @@ use std::time::Duration;
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use crate::config::Curve;
-use crate::operation::{Aead, AeadMode, Cbc, Operation, Performed, Processor};
-use crate::session::{Secrets, Transmit, key_log_line};
+use crate::operation::{Aead, AeadMode, Cbc, Curve, Operation, Performed, Processor};
+use crate::session::{Received, Transmit};
 
 /// The state that a library's callbacks act on.
 pub(crate) struct Device {
     processor: Arc<dyn Processor>,
     clock: Duration,
     random: Xoshiro256PlusPlus,
-    outbox: Outbox,
+    /// Datagrams, or writes to a stream, to hand to the network.
+    sent: Queue,
+    /// Application data, to hand to whoever uses the session.
+    received: Queue,
     performed: Vec<Performed>,
     verified_at: Option<Duration>,
     key_log: Vec<String>,
-    secrets: Option<Secrets>,
 }
 
 impl Device {
@@ -39,11 +41,11 @@ impl Device {
             processor,
             clock: Duration::ZERO,
             random: Xoshiro256PlusPlus::from_seed(seed),
-            outbox: Outbox::default(),
+            sent: Queue::default(),
+            received: Queue::default(),
             performed: Vec::new(),
             verified_at: None,
             key_log: Vec::new(),
-            secrets: None,
         }
     }
 
@@ -79,13 +81,12 @@ impl Device {
         &self.key_log
     }
 
-    /// The master secret among what [`log_key`] has had.
-    pub(crate) fn secrets(&self) -> Option<&Secrets> {
-        self.secrets.as_ref()
+    pub(crate) fn poll_transmit(&mut self) -> Option<Transmit<'_>> {
+        self.sent.pop().map(|(at, bytes)| Transmit { at, bytes })
     }
 
-    pub(crate) fn poll_transmit(&mut self) -> Option<Transmit<'_>> {
-        self.outbox.pop()
+    pub(crate) fn poll_received(&mut self) -> Option<Received<'_>> {
+        self.received.pop().map(|(at, bytes)| Received { at, bytes })
     }
 
     pub(crate) fn drain_operations(&mut self, receive: &mut dyn FnMut(Performed)) {
@@ -101,14 +102,14 @@ impl Device {
     }
 }
 
-/// Datagrams, or writes to a stream, that wait to be taken out, back to back in one buffer that is used again.
+/// Octets that wait to be taken out, back to back in one buffer that is used again.
 #[derive(Default)]
-struct Outbox {
+struct Queue {
     octets: Vec<u8>,
     waiting: VecDeque<(Duration, Range<usize>)>,
 }
 
-impl Outbox {
+impl Queue {
     fn push(&mut self, at: Duration, bytes: &[u8]) {
         if self.waiting.is_empty() {
             self.octets.clear();
@@ -118,9 +119,9 @@ impl Outbox {
         self.waiting.push_back((at, begin..self.octets.len()));
     }
 
-    fn pop(&mut self) -> Option<Transmit<'_>> {
+    fn pop(&mut self) -> Option<(Duration, &[u8])> {
         let (at, range) = self.waiting.pop_front()?;
-        Some(Transmit { at, bytes: &self.octets[range] })
+        Some((at, &self.octets[range]))
     }
 }
 
@@ -147,7 +148,7 @@ impl Drop for Current {
 
 /// Acts on the device of the library call that is running on this thread.
 fn with_current<T>(act: impl FnOnce(&mut Device) -> T) -> T {
-    let mut device = CURRENT.get().expect("the C libraries are called by Device::run only");
+    let mut device = CURRENT.get().expect("the libraries are called by Device::run only");
     // SAFETY: the pointer was made from the `&mut Device` that `Device::run` holds and does not use
     // until the library call returns, and it is removed before that. No callback calls another, so
     // this is the only reference to the device for as long as `act` runs.
@@ -170,7 +171,12 @@ pub(crate) fn fill_random(output: &mut [u8]) {
 
 /// Hands one datagram to the network, or writes these bytes to the stream, at the device's present time.
 pub(crate) fn transmit(octets: &[u8]) {
-    with_current(|device| device.outbox.push(device.clock, octets));
+    with_current(|device| device.sent.push(device.clock, octets));
+}
+
+/// Hands application data to whoever uses the session, at the device's present time.
+pub(crate) fn receive(octets: &[u8]) {
+    with_current(|device| device.received.push(device.clock, octets));
 }
 
 /// Moves the device's clock by the time that the operation takes.
@@ -178,16 +184,23 @@ pub(crate) fn perform(operation: Operation) {
     with_current(|device| device.perform(operation));
 }
 
-/// Keeps a secret for the key log, under the label that it has there.
+/// Adds a secret to the key log, under the label that it has there. A secret that is already there stays alone.
 pub(crate) fn log_key(label: &str, client_random: &[u8], secret: &[u8]) {
     with_current(|device| {
-        device.key_log.push(key_log_line(label, client_random, secret));
-        if let ("CLIENT_RANDOM", Ok(client_random), Ok(master_secret)) =
-            (label, client_random.try_into(), secret.try_into())
-        {
-            device.secrets = Some(Secrets { client_random, master_secret });
+        let line = format!("{label} {} {}", Hex(client_random), Hex(secret));
+        if !device.key_log.contains(&line) {
+            device.key_log.push(line);
         }
     });
+}
+
+/// Octets in lower-case hexadecimal.
+struct Hex<'a>(&'a [u8]);
+
+impl fmt::Display for Hex<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|octet| write!(f, "{octet:02x}"))
+    }
 }
 
 /// The curve of a TLS NamedGroup (RFC 8422 section 5.1.1).
@@ -225,6 +238,13 @@ unsafe extern "C" fn slowhand_transmit(octets: *const u8, length: usize) {
     // SAFETY: the caller passes `length` readable octets, and the libraries send nothing that is empty.
     let octets = unsafe { slice::from_raw_parts(octets, length) };
     transmit(octets);
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn slowhand_receive(octets: *const u8, length: usize) {
+    // SAFETY: the caller passes `length` readable octets, at least one.
+    let octets = unsafe { slice::from_raw_parts(octets, length) };
+    receive(octets);
 }
 
 #[unsafe(no_mangle)]

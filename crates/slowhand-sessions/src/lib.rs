@@ -9,25 +9,36 @@
 //!
 //! ```
 //! use std::sync::Arc;
-//! use slowhand_sessions::{Role, SessionConfig, Stack, Suite, Weightless, build, memory};
+//! use slowhand_sessions::{
+//!     CredentialKind, Family, Role, SessionConfig, Stack, Suite, Tls, Version, Weightless, build, memory,
+//! };
 //!
-//! let suite = Suite::TLS_PSK_WITH_AES_128_CCM_8;
-//! let client = SessionConfig { seed: [1; 32], ..SessionConfig::new(Role::Client, Stack::Mbedtls, suite) };
-//! let server = SessionConfig { seed: [2; 32], ..SessionConfig::new(Role::Server, Stack::Tinydtls, suite) };
+//! let suite = Some(Suite::TLS_PSK_WITH_AES_128_CCM_8);
+//! let end = |role, stack, seed| {
+//!     let family = Family::Tls(Tls { suite, ..Tls::new(Version::DTLS12) });
+//!     SessionConfig { seed: [seed; 32], ..SessionConfig::new(role, stack, family, CredentialKind::Psk.into()) }
+//! };
+//! let client = end(Role::Client, Stack::Mbedtls, 1);
+//! let server = end(Role::Server, Stack::Tinydtls, 2);
 //! let mut client = build(&client, Arc::new(Weightless))?;
 //! let mut server = build(&server, Arc::new(Weightless))?;
 //! let transcript = memory::Path::default().run(&mut *client, &mut *server);
 //! assert_eq!(transcript.end, memory::End::Completed);
-//! assert!(client.secrets().is_some());
-//! # Ok::<(), slowhand_sessions::BuildError>(())
+//!
+//! client.write(transcript.at, b"22.5 C")?;
+//! let datagram = client.poll_transmit().map(|transmit| transmit.bytes.to_vec()).unwrap_or_default();
+//! server.handle_input(transcript.at, &datagram);
+//! assert_eq!(server.poll_received().map(|received| received.bytes), Some(&b"22.5 C"[..]));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
 //! # The way of a datagram
 //!
 //! [`Session::handle_input`] sets the device's clock to the time of the call, makes the device the current one
 //! of this thread, and calls the library. The library reads the datagram through its I/O callback; what it
-//! computes, reads of the clock, draws at random and sends comes back through the few C functions of `csrc/slowhand.h`,
-//! which act on the current device. [`Session::poll_transmit`] hands out what was sent.
+//! computes, reads of the clock, draws at random, receives and sends comes back through the few C functions of `csrc/slowhand.h`,
+//! which act on the current device. [`Session::poll_transmit`] hands out what was sent, [`Session::poll_received`] the
+//! application data. [`Session::write`] goes the other way.
 //!
 //! # The device's clock runs as it computes
 //!
@@ -60,67 +71,48 @@
 //!
 //! # The rooms
 //!
-//! [`SessionConfig`] says what a session is to be and [`SessionConfig::validate`] whether the library can do it;
-//! [`stacks`] lists the libraries; [`build`] makes a [`Session`], [`build_pair`] both ends of one that may resume another.
-//! [`memory`] joins two sessions without a network, the baseline for everything else; [`credentials`] are the public test keys, and issue certificates of other lengths.
-//! All `unsafe` code is in the device and in the adapter of each library.
+//! A [`SessionConfig`] says what a session is to be: the protocol with what only its family has ([`Family`]: [`Tls`]), the
+//! [`Credential`], the [`Timers`] and sizes. [`SessionConfig::validate`] says whether the library can do it, by the
+//! [`Capabilities`] of the library, one constant beside its adapter; [`stacks`] lists the libraries. [`build`] makes a
+//! [`Session`], [`build_pair`] both ends of one that may resume another. [`memory`] joins two sessions without a network;
+//! [`credentials`] are the public test keys, and issue certificates of other lengths.
+//!
+//! On the ground floor are operations, configurations and the trait. Above them: the device and the credentials; the
+//! capabilities and their check; the library that runs on a device; the adapters; the list of libraries; building and
+//! memory. Imports run downwards only. All `unsafe` code is in the device, in the adapters and in the issuer of
+//! certificates.
+//!
+//! # Add a library
+//!
+//! Its name in [`Stack`]; a file beside `openssl.rs` with its constant of [`Capabilities`]; its entry in `stacks.rs`. A C
+//! library implements the table of functions of `csrc/library.h` in a folder of `csrc`, and `build.rs` compiles it; a Rust
+//! library implements the trait `Library` of `library.rs`, as `rustls.rs` does.
 
+mod building;
+mod c_library;
+mod capabilities;
+mod check;
 mod config;
 pub mod credentials;
 mod device;
+mod library;
 mod mbedtls;
 pub mod memory;
 mod openssl;
 mod operation;
-mod resumption;
 mod rustls;
 mod session;
-mod stack;
+mod stacks;
 mod tinydtls;
+mod tls;
+mod words;
 
-use std::sync::Arc;
-
-pub use config::{Auth, ConfigError, Credential, Curve, KeyExchange, Protocol, Resumption, Role, SessionConfig, Suite};
-pub use operation::{Aead, AeadMode, Cbc, Operation, Performed, Processor, Weightless};
-pub use resumption::{Resumable, build_pair};
-pub use session::{Failure, Negotiated, Secrets, Session, Status, Transmit};
-pub use stack::{Stack, StackInfo, stacks};
-
-/// Why a session could not be built.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum BuildError {
-    /// The library cannot do what the configuration asks for.
-    #[error(transparent)]
-    Config(#[from] ConfigError),
-    /// The library refused a configuration that should suit it.
-    #[error("the library could not be set up: {0}")]
-    Library(Failure),
-}
-
-/// Builds one end of a session on a device that computes as fast as `processor` says.
-///
-/// # Errors
-/// What [`SessionConfig::validate`] finds, or the library's own error.
-pub fn build(config: &SessionConfig, processor: Arc<dyn Processor>) -> Result<Box<dyn Session>, BuildError> {
-    build_with(config, processor, None)
-}
-
-/// As [`build`], with what an end has kept of the session before.
-fn build_with(
-    config: &SessionConfig,
-    processor: Arc<dyn Processor>,
-    previous: Option<&Resumable>,
-) -> Result<Box<dyn Session>, BuildError> {
-    config.validate()?;
-    match config.stack {
-        Stack::Mbedtls => {
-            let previous = previous.and_then(Resumable::as_mbedtls);
-            mbedtls::MbedtlsSession::new(config, processor, previous).map(|session| Box::new(session) as _)
-        }
-        Stack::Openssl => openssl::OpensslSession::new(config, processor).map(|session| Box::new(session) as _),
-        Stack::Rustls => rustls::RustlsSession::new(config, processor, previous).map(|session| Box::new(session) as _),
-        Stack::Tinydtls => tinydtls::TinydtlsSession::new(config, processor).map(|session| Box::new(session) as _),
-    }
-    .map_err(BuildError::Library)
-}
+pub use building::{BuildError, build, build_pair};
+pub use capabilities::{Capabilities, Datagrams, MaximumTimeout, Timer, TlsCapabilities, TlsVersion};
+pub use config::{
+    ConfigError, Credential, CredentialKind, Family, Negotiated, Protocol, Role, SessionConfig, Stack, Timers,
+};
+pub use operation::{Aead, AeadMode, Cbc, Curve, Operation, Performed, Processor, Weightless};
+pub use session::{Failure, Received, Resumable, Session, Status, Transmit, WriteError};
+pub use stacks::{StackInfo, best_common_suite, stacks};
+pub use tls::{Auth, Dtls12, KeyExchange, Resumption, Suite, Tls, Version};

@@ -1,8 +1,46 @@
 //! What a device computes, and how long it takes.
 
+use std::fmt;
 use std::time::Duration;
 
-use crate::config::Curve;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// An elliptic curve of key agreement and signatures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[non_exhaustive]
+pub enum Curve {
+    /// NIST P-192 (SEC 2). Obsolete; the literature on constrained devices measures it.
+    Secp192r1,
+    /// NIST P-256 (SEC 2).
+    Secp256r1,
+}
+
+impl Curve {
+    /// The TLS NamedGroup (RFC 8422 section 5.1.1).
+    pub const fn named_group(self) -> u16 {
+        match self {
+            Self::Secp192r1 => 19,
+            Self::Secp256r1 => 23,
+        }
+    }
+
+    /// The curve of a TLS NamedGroup.
+    pub const fn from_named_group(number: u16) -> Option<Self> {
+        match number {
+            19 => Some(Self::Secp192r1),
+            23 => Some(Self::Secp256r1),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for Curve {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.serialize(f)
+    }
+}
 
 /// A cryptographic operation that a library performed.
 ///

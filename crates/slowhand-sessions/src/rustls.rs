@@ -1,4 +1,4 @@
-//! rustls behind the [`Session`] trait.
+//! rustls.
 //!
 //! The library is written for this: it does no I/O, takes the time from a [`TimeProvider`] and all its
 //! cryptography from a provider. Ours ([`provider`]) runs on the device: what is random comes from the device, and
@@ -12,10 +12,9 @@ mod provider;
 mod symmetric;
 
 use std::fmt::Display;
-use std::io::{self, IoSlice, Write};
+use std::io::{self, IoSlice, Read, Write};
 use std::net::Ipv6Addr;
 use std::sync::Arc;
-use std::time::Duration;
 
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::client::{Resumption as ClientResumption, Tls12Resumption, verify_server_cert_signed_by_trust_anchor};
@@ -28,29 +27,56 @@ use rustls::{
     ServerConnection, SignatureScheme, SupportedProtocolVersion, version,
 };
 
-use crate::config::{Auth, Protocol, Role, SessionConfig, Suite};
+use crate::capabilities::{Capabilities, TlsCapabilities, TlsVersion};
+use crate::check::Checked;
+use crate::config::{CredentialKind, Negotiated, Protocol, Role, Stack};
 use crate::credentials::{self, Chain};
-use crate::device::{self, Device};
-use crate::operation::{Performed, Processor};
-use crate::resumption::Resumable;
-use crate::session::{Failure, Negotiated, Secrets, Session, Status, Transmit};
+use crate::device;
+use crate::library::{Library, Progress, State};
+use crate::operation::Curve;
+use crate::session::{Failure, Resumable};
+use crate::tls::{Auth, Resumption, Suite, Version};
 
-pub(crate) use provider::SUITES;
-
-/// The library's version; `build.rs` asks cargo, because the library does not tell.
-pub(crate) const VERSION: &str = env!("SLOWHAND_RUSTLS_VERSION");
+/// What the library can do.
+pub(crate) const CAPABILITIES: Capabilities = Capabilities {
+    stack: Stack::Rustls,
+    // `build.rs` asks cargo, because the library does not tell.
+    version: || env!("SLOWHAND_RUSTLS_VERSION").to_owned(),
+    licence: "Apache-2.0 OR ISC OR MIT",
+    credentials: &[CredentialKind::Certificate],
+    datagrams: None,
+    tls: TlsCapabilities {
+        suites: provider::SUITES,
+        versions: &[
+            TlsVersion {
+                protocol: Protocol::Tls12,
+                curves: &[Curve::Secp256r1],
+                fragment_lengths: &[],
+                resumptions: &[Resumption::Id],
+            },
+            TlsVersion {
+                protocol: Protocol::Tls13,
+                curves: &[Curve::Secp256r1],
+                fragment_lengths: &[],
+                resumptions: &[Resumption::Ticket],
+            },
+        ],
+        rsa_bits: &[],
+        connection_id: false,
+        without_cookie: false,
+    },
+    remarks: &["one write per flight"],
+};
 
 /// Sessions that a server keeps: the first, and the one that resumes it.
 const SESSIONS: usize = 2;
 
 /// One end of a rustls session.
-pub(crate) struct RustlsSession {
-    device: Box<Device>,
+pub(crate) struct Rustls {
     end: End,
     /// With which the session may be resumed later.
     resumable: Option<Resumable>,
     protocol: Protocol,
-    status: Status,
 }
 
 enum End {
@@ -59,53 +85,50 @@ enum End {
     Connected(Box<Connection>),
 }
 
-impl RustlsSession {
-    /// A session of a configuration that has been validated, to resume what `previous` says.
+impl Rustls {
+    /// A session of a configuration that has been checked, to resume what `previous` says.
     ///
     /// # Errors
-    /// The library's own error when it refuses the configuration nonetheless.
-    pub(crate) fn new(
-        config: &SessionConfig,
-        processor: Arc<dyn Processor>,
-        previous: Option<&Resumable>,
-    ) -> Result<Self, Failure> {
-        let mut device = Box::new(Device::new(processor, config.seed));
-        let (end, resumable) = device.run(|| end(config, previous)).map_err(|error| failure(&error))?;
-        device.forget_setup();
-        let resumable = config.resumption.map(|_| resumable);
-        Ok(Self { device, end, resumable, protocol: config.protocol, status: Status::Handshaking })
+    /// The library's own error if it refuses the configuration nonetheless.
+    pub(crate) fn new(checked: &Checked<'_>, previous: Option<&Resumable>) -> Result<Self, Failure> {
+        let (end, resumable) = end(checked, previous).map_err(|error| failure(&error))?;
+        let resumable = checked.tls.resumption.map(|_| resumable);
+        Ok(Self { end, resumable, protocol: checked.config.protocol() })
     }
 
-    fn drive(&mut self, now: Duration, input: &[u8]) {
-        let End::Connected(connection) = &mut self.end else { return };
-        if matches!(self.status, Status::Failed(_)) {
-            return;
-        }
-        self.device.wake(now);
-        let result = self.device.run(|| {
-            let result = read(connection, input);
-            // After an error as well: there may be an alert.
-            write(connection).and(result)
-        });
-        match result {
-            Err(error) => self.status = Status::Failed(failure(&error)),
-            Ok(()) if self.status == Status::Handshaking && !connection.is_handshaking() => {
-                self.status = Status::Established { at: self.device.clock() };
-            }
-            Ok(()) => {}
-        }
+    /// Lets the library act on its connection, then write.
+    fn drive(&mut self, act: impl FnOnce(&mut Connection) -> Result<bool, Error>) -> Progress {
+        let End::Connected(connection) = &mut self.end else { return progress(State::Handshaking) };
+        let acted = act(connection);
+        // After an error as well: there may be an alert.
+        let written = write(connection);
+        progress(match (written, acted) {
+            (Err(error), _) | (_, Err(error)) => State::Failed(failure(&error)),
+            (Ok(()), Ok(true)) => State::ClosedByPeer,
+            (Ok(()), Ok(false)) if connection.is_handshaking() => State::Handshaking,
+            (Ok(()), Ok(false)) => State::Established,
+        })
     }
 }
 
-/// Lets the library read and process all of the input.
-fn read(connection: &mut Connection, mut input: &[u8]) -> Result<(), Error> {
-    while !input.is_empty() {
+/// The library has no timers.
+fn progress(state: State) -> Progress {
+    Progress { state, deadline: None }
+}
+
+/// Lets the library read and process all of the input; `true` if the peer has closed the session.
+fn read(connection: &mut Connection, mut input: &[u8]) -> Result<bool, Error> {
+    let mut data = [0; 4096];
+    let mut is_closed = false;
+    while !input.is_empty() && !is_closed {
         connection.read_tls(&mut input).map_err(general)?;
-        connection.process_new_packets()?;
-        // Application data is nobody's here; what waits to be read would stop the library from reading on.
-        let _ = io::copy(&mut connection.reader(), &mut io::sink());
+        is_closed = connection.process_new_packets()?.peer_has_closed();
+        // What waits to be read would stop the library from reading on.
+        while let Ok(length @ 1..) = connection.reader().read(&mut data) {
+            device::receive(&data[..length]);
+        }
     }
-    Ok(())
+    Ok(is_closed)
 }
 
 /// Takes out what the library has to send.
@@ -134,107 +157,100 @@ impl Write for Socket {
     }
 }
 
-impl Session for RustlsSession {
-    fn start(&mut self, now: Duration) {
-        let End::Idle(config) = &self.end else { return };
-        // The name is neither sent nor looked for in the certificate.
-        let name = ServerName::from(Ipv6Addr::LOCALHOST);
-        self.device.wake(now);
-        match self.device.run(|| ClientConnection::new(config.clone(), name)) {
-            Ok(connection) => {
-                self.end = End::Connected(Box::new(connection.into()));
-                self.drive(now, &[]);
+impl Library for Rustls {
+    fn start(&mut self) -> Progress {
+        if let End::Idle(config) = &self.end {
+            // The name is neither sent nor looked for in the certificate.
+            let name = ServerName::from(Ipv6Addr::LOCALHOST);
+            match ClientConnection::new(config.clone(), name) {
+                Ok(connection) => self.end = End::Connected(Box::new(connection.into())),
+                Err(error) => return progress(State::Failed(failure(&error))),
             }
-            Err(error) => self.status = Status::Failed(failure(&error)),
         }
+        self.drive(|_| Ok(false))
     }
 
-    fn handle_input(&mut self, now: Duration, input: &[u8]) {
-        self.drive(now, input);
+    fn receive(&mut self, input: &[u8]) -> Progress {
+        self.drive(|connection| read(connection, input))
     }
 
-    fn handle_timeout(&mut self, _now: Duration) {}
-
-    fn poll_transmit(&mut self) -> Option<Transmit<'_>> {
-        self.device.poll_transmit()
+    fn expire(&mut self) -> Progress {
+        self.drive(|_| Ok(false))
     }
 
-    fn deadline(&self) -> Option<Duration> {
+    fn write(&mut self, data: &[u8]) -> Progress {
+        self.drive(|connection| {
+            let mut rest = data;
+            // The library's buffer has an end; what is in it goes out before more comes.
+            while !rest.is_empty() {
+                let taken = connection.writer().write(rest).map_err(general)?;
+                rest = &rest[taken..];
+                write(connection)?;
+            }
+            Ok(false)
+        })
+    }
+
+    fn room(&self) -> Option<usize> {
         None
     }
 
-    fn busy_until(&self) -> Duration {
-        self.device.clock()
+    fn close(&mut self) -> Progress {
+        self.drive(|connection| {
+            connection.send_close_notify();
+            Ok(false)
+        })
     }
 
-    fn status(&self) -> Status {
-        self.status.clone()
-    }
-
-    fn drain_operations(&mut self, receive: &mut dyn FnMut(Performed)) {
-        self.device.drain_operations(receive);
-    }
-
-    fn secrets(&self) -> Option<Secrets> {
-        self.device.secrets().cloned()
-    }
-
-    fn key_log(&self) -> Vec<String> {
-        self.device.key_log().to_vec()
+    fn negotiated(&self) -> Option<Negotiated> {
+        let End::Connected(connection) = &self.end else { return None };
+        let suite = connection.negotiated_cipher_suite()?.suite();
+        let suite = Suite::from_iana(suite.into())?;
+        Some(Negotiated::Tls { protocol: self.protocol, suite, connection_id: None })
     }
 
     fn resumable(&mut self) -> Option<Resumable> {
         self.resumable.clone()
     }
-
-    fn negotiated(&self) -> Option<Negotiated> {
-        if !matches!(self.status, Status::Established { .. }) {
-            return None;
-        }
-        let End::Connected(connection) = &self.end else { return None };
-        let suite = connection.negotiated_cipher_suite()?.suite();
-        let suite = Suite::from_iana(suite.into())?;
-        Some(Negotiated { protocol: self.protocol, suite, connection_id: None })
-    }
 }
 
 /// The library keeps sessions in its configuration, and resumes one only with the configuration that it began with.
-fn end(config: &SessionConfig, previous: Option<&Resumable>) -> Result<(End, Resumable), Error> {
-    let provider = Arc::new(provider::provider(config.suite));
-    let versions: &[&SupportedProtocolVersion] = match config.protocol {
-        Protocol::Tls13 => &[&version::TLS13],
+fn end(checked: &Checked<'_>, previous: Option<&Resumable>) -> Result<(End, Resumable), Error> {
+    let provider = Arc::new(provider::provider(checked.suite));
+    let versions: &[&SupportedProtocolVersion] = match checked.tls.version {
+        Version::Tls13 => &[&version::TLS13],
         _ => &[&version::TLS12],
     };
-    Ok(match config.role {
+    Ok(match checked.config.role {
         Role::Client => {
-            let config = match previous.and_then(Resumable::as_rustls_client) {
+            let config = match previous.and_then(Resumable::get::<Arc<ClientConfig>>) {
                 Some(previous) => previous.clone(),
-                None => Arc::new(client_config(config, provider, versions)?),
+                None => Arc::new(client_config(checked, provider, versions)?),
             };
-            (End::Idle(config.clone()), Resumable::rustls_client(config))
+            (End::Idle(config.clone()), Resumable::new(config))
         }
         Role::Server => {
-            let config = match previous.and_then(Resumable::as_rustls_server) {
+            let config = match previous.and_then(Resumable::get::<Arc<ServerConfig>>) {
                 Some(previous) => previous.clone(),
-                None => Arc::new(server_config(config, provider, versions)?),
+                None => Arc::new(server_config(checked, provider, versions)?),
             };
             let connection = ServerConnection::new(config.clone())?;
-            (End::Connected(Box::new(connection.into())), Resumable::rustls_server(config))
+            (End::Connected(Box::new(connection.into())), Resumable::new(config))
         }
     })
 }
 
 fn client_config(
-    session: &SessionConfig,
+    checked: &Checked<'_>,
     provider: Arc<CryptoProvider>,
     versions: &[&'static SupportedProtocolVersion],
 ) -> Result<ClientConfig, Error> {
-    let chain = credentials::chain(session).map_err(general)?;
+    let chain = chain(checked)?;
     let builder = ClientConfig::builder_with_details(provider.clone(), Arc::new(Calendar))
         .with_protocol_versions(versions)?
         .dangerous()
         .with_custom_certificate_verifier(Arc::new(KnownAuthority { authority: authority(&chain)?, provider }));
-    let mut config = match session.auth {
+    let mut config = match checked.tls.auth {
         Auth::Mutual => {
             let (certificate, key) = own(&chain);
             builder.with_client_auth_cert(certificate, key)?
@@ -242,7 +258,7 @@ fn client_config(
         Auth::Server => builder.with_no_client_auth(),
     };
     config.enable_sni = false;
-    config.resumption = match session.resumption {
+    config.resumption = match checked.tls.resumption {
         None => ClientResumption::disabled(),
         // In TLS 1.2 a client that offers tickets as well gets none.
         Some(_) => ClientResumption::in_memory_sessions(1).tls12_resumption(Tls12Resumption::SessionIdOnly),
@@ -252,14 +268,14 @@ fn client_config(
 }
 
 fn server_config(
-    session: &SessionConfig,
+    checked: &Checked<'_>,
     provider: Arc<CryptoProvider>,
     versions: &[&'static SupportedProtocolVersion],
 ) -> Result<ServerConfig, Error> {
-    let chain = credentials::chain(session).map_err(general)?;
+    let chain = chain(checked)?;
     let builder =
         ServerConfig::builder_with_details(provider.clone(), Arc::new(Calendar)).with_protocol_versions(versions)?;
-    let builder = match session.auth {
+    let builder = match checked.tls.auth {
         Auth::Mutual => builder.with_client_cert_verifier(
             WebPkiClientVerifier::builder_with_provider(authority(&chain)?, provider).build().map_err(general)?,
         ),
@@ -269,12 +285,17 @@ fn server_config(
     let mut config = builder.with_single_cert(certificate, key)?;
     config.session_storage = Arc::new(NoServerSessionStorage {});
     config.send_tls13_tickets = 0;
-    if session.resumption.is_some() {
+    if checked.tls.resumption.is_some() {
         config.session_storage = ServerSessionMemoryCache::new(SESSIONS);
         config.send_tls13_tickets = 1;
     }
     config.key_log = Arc::new(DeviceKeyLog);
     Ok(config)
+}
+
+fn chain(checked: &Checked<'_>) -> Result<Chain, Error> {
+    let (key, length) = checked.certificate().ok_or_else(|| general("a session without certificates"))?;
+    credentials::chain(key, checked.config.role, length).map_err(general)
 }
 
 fn general(error: impl Display) -> Error {

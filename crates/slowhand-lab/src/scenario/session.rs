@@ -4,7 +4,10 @@ use std::time::Duration;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
-use slowhand_sessions::{Curve, KeyExchange, Protocol, Resumption, Role, SessionConfig, Stack, Suite, stacks};
+use slowhand_sessions::{
+    Credential, CredentialKind, Curve, Dtls12, Family, KeyExchange, Protocol, Resumption, Role, SessionConfig, Stack,
+    Suite, Timers, Version, best_common_suite, stacks,
+};
 
 use crate::input::{Integer, PositiveSeconds};
 
@@ -17,20 +20,23 @@ pub struct Session {
     #[schemars(schema_with = "stack_schema")]
     pub stack: Stack,
     /// The server's library. Default: the client's.
+    #[serde(default)]
     #[schemars(schema_with = "stack_schema")]
     pub server_stack: Option<Stack>,
     /// The protocol: DTLS over UDP, or TLS over TCP (see `transport`). Default: `dtls1.2`.
     #[serde(default = "dtls12")]
     #[schemars(schema_with = "protocol_schema")]
     pub protocol: Protocol,
-    /// The cipher suite, by its IANA name.
+    /// The cipher suite, by its IANA name. Default: of the suites that go with `auth` and that both libraries have, the one
+    /// that the client's library prefers (`slowhand stacks` lists them in that order).
+    #[serde(default)]
     #[schemars(schema_with = "suite_schema")]
-    pub suite: Suite,
+    pub suite: Option<Suite>,
     /// The length in octets of the certificate of each end, in DER: at least that of the default, at most 8000. It is filled
     /// up with a comment. Default: certificates with little more than the key, of 332 octets with secp256r1, 246 with
     /// secp192r1, 467, 728 and 984 with RSA keys of 1024, 2048 and 3072 bits.
     pub certificate_length: Option<Integer<1, 8_000>>,
-    /// Who proves who they are. Default: `psk` with a PSK suite, else `mutual`.
+    /// Who proves who they are. Default: `psk` with a PSK suite, else `mutual`, also if `suite` is left out.
     pub auth: Option<Auth>,
     /// The curve of key exchange and ECDSA signatures. Default: `secp256r1`.
     #[serde(default = "p256")]
@@ -97,10 +103,27 @@ impl Session {
 
     /// Who proves who they are.
     pub fn auth(&self) -> Auth {
-        self.auth.unwrap_or(match self.suite.key_exchange() {
-            KeyExchange::Psk => Auth::Psk,
+        self.auth.unwrap_or(match self.suite.map(Suite::key_exchange) {
+            Some(KeyExchange::Psk) => Auth::Psk,
             _ => Auth::Mutual,
         })
+    }
+
+    /// The cipher suite: the one chosen, else the one that the client's library prefers among those that both have. `None`:
+    /// there is no such.
+    pub fn suite(&self) -> Option<Suite> {
+        let stacks = [self.stack, self.server_stack()];
+        self.suite.or_else(|| best_common_suite(stacks, self.protocol, self.credential_kind(self.stack)))
+    }
+
+    /// What an end with this library proves its identity with.
+    pub(super) fn credential_kind(&self, stack: Stack) -> CredentialKind {
+        let capabilities = stack.capabilities();
+        match (self.suite, self.auth()) {
+            (Some(suite), _) => capabilities.credential(suite),
+            (None, Auth::Psk) => CredentialKind::Psk,
+            (None, Auth::Server | Auth::Mutual) => capabilities.asymmetric_credential(),
+        }
     }
 
     /// One end of the session; its seed is still to be set.
@@ -109,29 +132,44 @@ impl Session {
             Role::Client => (self.stack, self.timeout_s),
             Role::Server => (self.server_stack(), self.server_timeout_s.or(self.timeout_s)),
         };
-        let duration = |seconds: PositiveSeconds| Duration::from_micros(seconds.micros());
-        let mut config = SessionConfig::new(role, stack, self.suite);
-        config.protocol = self.protocol;
-        config.auth = match self.auth() {
+        let mut family = self.protocol.family();
+        let Family::Tls(tls) = &mut family;
+        tls.suite = self.suite();
+        tls.auth = match self.auth() {
             Auth::Server => slowhand_sessions::Auth::Server,
             Auth::Mutual | Auth::Psk => slowhand_sessions::Auth::Mutual,
         };
-        config.curve = self.curve;
-        config.rsa_bits = self.rsa_bits.get() as u16;
-        config.certificate_length = self.certificate_length.map(|length| length.get() as u16);
-        if let Some(identity) = &self.psk_identity {
-            config.psk_identity.clone_from(identity);
+        tls.curve = self.curve;
+        tls.resumption = self.resumption;
+        tls.max_fragment_length = self.max_fragment_length.map(|length| length.get() as u16);
+        if let Version::Dtls12(dtls) = &mut tls.version {
+            let connection_id = self.connection_id.map(|length| length.get() as u8);
+            *dtls = Dtls12 { cookie: self.cookie, connection_id };
         }
-        config.resumption = self.resumption;
-        config.max_fragment_length = self.max_fragment_length.map(|length| length.get() as u16);
+        let mut config = SessionConfig::new(role, stack, family, self.credential(stack));
         if !self.protocol.is_stream() {
+            let duration = |seconds: PositiveSeconds| Duration::from_micros(seconds.micros());
             config.mtu = self.mtu.map(|mtu| mtu.get() as u16);
-            config.first_timeout = timeout.map(duration);
-            config.maximum_timeout = self.max_timeout_s.map(duration);
-            config.connection_id = self.connection_id.map(|length| length.get() as u8);
-            config.cookie = self.cookie;
+            config.timers = Timers { first: timeout.map(duration), maximum: self.max_timeout_s.map(duration) };
         }
         config
+    }
+
+    fn credential(&self, stack: Stack) -> Credential {
+        let mut credential = self.credential_kind(stack).into();
+        match &mut credential {
+            Credential::Psk { identity } => {
+                if let Some(chosen) = &self.psk_identity {
+                    identity.clone_from(chosen);
+                }
+            }
+            Credential::Certificate { rsa_bits, length } => {
+                *rsa_bits = self.rsa_bits.get() as u16;
+                *length = self.certificate_length.map(|length| length.get() as u16);
+            }
+            _ => {}
+        }
+        credential
     }
 }
 

@@ -2,7 +2,7 @@ use serde_json::Value;
 use slowhand_net::clock::Duration;
 use slowhand_net::network;
 use slowhand_net::transport::tcp;
-use slowhand_sessions::Role;
+use slowhand_sessions::{Family, Role, Stack, Suite, Version};
 
 use super::*;
 
@@ -233,13 +233,37 @@ fn each_end_gets_its_own_configuration() {
          server_timeout_s = 1.5, max_fragment_length = 512, connection_id = 2, curve = \"secp192r1\" }",
     );
     let (client, server) = (scenario.session.config(Role::Client), scenario.session.config(Role::Server));
-    assert_eq!(client.first_timeout.unwrap().as_millis(), 3_000);
-    assert_eq!(server.first_timeout.unwrap().as_millis(), 1_500);
+    assert_eq!(client.timers.first.unwrap().as_millis(), 3_000);
+    assert_eq!(server.timers.first.unwrap().as_millis(), 1_500);
     for config in [client, server] {
-        assert_eq!(config.auth, slowhand_sessions::Auth::Server);
-        assert_eq!((config.max_fragment_length, config.connection_id), (Some(512), Some(2)));
-        assert_eq!(config.curve, slowhand_sessions::Curve::Secp192r1);
+        let Family::Tls(tls) = config.family;
+        let Version::Dtls12(dtls) = tls.version else { panic!("{tls:?}") };
+        assert_eq!(tls.auth, slowhand_sessions::Auth::Server);
+        assert_eq!((tls.max_fragment_length, dtls.connection_id), (Some(512), Some(2)));
+        assert_eq!(tls.curve, slowhand_sessions::Curve::Secp192r1);
     }
+}
+
+/// The suite may be left out: the best that the client's library has for the way of authentication, and that the server's
+/// library has too.
+#[test]
+fn without_a_suite_the_libraries_have_their_best() {
+    let suite = |session: &str| {
+        let session = with(&format!("session={{ {session} }}")).session;
+        let configs = [Role::Client, Role::Server].map(|role| session.config(role));
+        for config in configs {
+            let Family::Tls(tls) = config.family;
+            assert_eq!(tls.suite, session.suite(), "{}", config.stack);
+        }
+        session.suite().unwrap()
+    };
+    assert_eq!(suite("stack = \"mbedtls\""), Suite::TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384);
+    assert_eq!(suite("stack = \"mbedtls\", auth = \"psk\""), Suite::TLS_PSK_WITH_AES_256_GCM_SHA384);
+    assert_eq!(suite("stack = \"tinydtls\""), Suite::TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8);
+    let pair = "auth = \"psk\", stack = \"mbedtls\", server_stack = \"tinydtls\"";
+    assert_eq!(suite(pair), Suite::TLS_PSK_WITH_AES_128_CCM);
+    assert_eq!(suite("stack = \"openssl\", protocol = \"tls1.3\""), Suite::TLS_AES_256_GCM_SHA384);
+    assert_eq!(with("session={ stack = \"rustls\", protocol = \"tls1.2\" }").session.stack, Stack::Rustls);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use slowhand_sessions::{ConfigError as SessionError, KeyExchange, Role};
+use slowhand_sessions::{ConfigError as SessionError, CredentialKind, KeyExchange, Role, Suite};
 
 use super::network::{MAX_NODE, Mesh};
 use super::{Auth, Gateway, LossSpread, Lowpan, Network, Reassembly, Scenario, ServerAt, Topology};
@@ -145,26 +145,49 @@ fn ends(scenario: &Scenario, document: &Document) -> Result<(), InputError> {
 /// Whether the libraries can do it, and with each other.
 fn session(scenario: &Scenario, document: &Document) -> Result<(), InputError> {
     let session = &scenario.session;
-    let is_psk = session.suite.key_exchange() == KeyExchange::Psk;
-    if is_psk != (session.auth() == Auth::Psk) {
-        let (found, allowed) = match session.auth() {
-            Auth::Psk => ("\"psk\"", "\"server\" or \"mutual\""),
-            Auth::Server => ("\"server\"", "\"psk\""),
-            Auth::Mutual => ("\"mutual\"", "\"psk\""),
-        };
-        return Err(document.blame("session.auth", found, format!("{allowed} with {}", session.suite)));
+    if let Some(suite) = session.suite {
+        auth_fits_suite(session.auth(), suite, document)?;
     }
-    for role in [Role::Client, Role::Server] {
+    let credentials = [session.stack, session.server_stack()].map(|stack| session.credential_kind(stack));
+    for (role, credential) in [Role::Client, Role::Server].into_iter().zip(credentials) {
         let config = session.config(role);
+        if let Some(length) = session.certificate_length.filter(|_| credential != CredentialKind::Certificate) {
+            let found = length.get().to_string();
+            let allowed = format!("none (with {} and this suite there are no certificates)", config.stack);
+            let error = SessionError { field: "certificate_length", found, allowed };
+            return Err(library(&error, role, scenario, document));
+        }
         config.validate().map_err(|error| library(&error, role, scenario, document))?;
     }
-    let (client, server) = (session.config(Role::Client).credential(), session.config(Role::Server).credential());
+    let [client, server] = credentials;
     if client != server {
         let found =
             format!("{}, which has a {server} where {} expects a {client}", session.server_stack(), session.stack);
         return Err(document.blame("session.server_stack", found, "libraries with the same credential for the suite"));
     }
+    if session.suite().is_none() {
+        let found = format!(
+            "{}, which has no suite of {} in common with {}",
+            session.server_stack(),
+            session.protocol,
+            session.stack
+        );
+        return Err(document.blame("session.server_stack", found, "libraries with a common suite"));
+    }
     Ok(())
+}
+
+fn auth_fits_suite(auth: Auth, suite: Suite, document: &Document) -> Result<(), InputError> {
+    let is_psk = suite.key_exchange() == KeyExchange::Psk;
+    if is_psk == (auth == Auth::Psk) {
+        return Ok(());
+    }
+    let (found, allowed) = match auth {
+        Auth::Psk => ("\"psk\"", "\"server\" or \"mutual\""),
+        Auth::Server => ("\"server\"", "\"psk\""),
+        Auth::Mutual => ("\"mutual\"", "\"psk\""),
+    };
+    Err(document.blame("session.auth", found, format!("{allowed} with {suite}")))
 }
 
 /// Whether each end's TCP makes sense.
@@ -194,6 +217,8 @@ fn library(error: &SessionError, role: Role, scenario: &Scenario, document: &Doc
         "first_timeout" if own_timeout => "session.server_timeout_s".to_owned(),
         "first_timeout" => "session.timeout_s".to_owned(),
         "maximum_timeout" => "session.max_timeout_s".to_owned(),
+        // Without a suite, the way of authentication asks for a credential that the library has not.
+        "credential" if scenario.session.suite.is_none() => "session.auth".to_owned(),
         "credential" => "session.suite".to_owned(),
         field => format!("session.{field}"),
     };

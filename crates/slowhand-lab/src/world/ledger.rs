@@ -2,6 +2,7 @@
 
 use super::retransmission::{self, Reader, Records, Retransmissions};
 use super::segments::{self, Span};
+use crate::record::Phase;
 use slowhand_net::datagram::{DatagramId, is_of_router};
 use slowhand_net::drop_reason::DropReason;
 use slowhand_net::transport::tcp::Segment;
@@ -15,18 +16,24 @@ pub(super) struct Ledger {
     of_gateway: BTreeMap<DatagramId, Datagram>,
     /// Of each end, what reads its datagrams.
     readers: Vec<Reader>,
-    /// Of each end, the numbers of what it sent: the client's end of handshake n is 2n, the server's 2n + 1.
+    /// Of each end, the numbers of what it sent: the client's end of conversation n is 2n, the server's 2n + 1.
     of_end: Vec<Vec<DatagramId>>,
     /// Of each end, the numbers of what the border router sent in its name.
     in_name_of: Vec<Vec<DatagramId>>,
-    /// By handshake.
-    costs: Vec<Costs>,
+    /// By conversation and phase.
+    costs: Vec<[Costs; Phase::ALL.len()]>,
     on_their_way: usize,
+    /// By conversation, how many datagrams are on their way that were sent after the handshake.
+    data_on_their_way: Vec<usize>,
+    /// Conversations of which no such datagram is on its way any more, since they were asked for.
+    settled: Vec<usize>,
 }
 
 #[derive(Debug)]
 struct Datagram {
-    handshake: usize,
+    conversation: usize,
+    /// The phase of the conversation in which it was sent.
+    phase: Phase,
     fate: Fate,
     content: Content,
 }
@@ -68,7 +75,7 @@ enum Fate {
     Lost(DropReason),
 }
 
-/// What a handshake has cost on the air.
+/// What a phase of a conversation has cost on the air.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Costs {
     pub(super) bytes_phy: u64,
@@ -82,47 +89,50 @@ pub(super) struct Costs {
 }
 
 impl Ledger {
-    /// An empty account of so many handshakes, whose connection IDs are this long.
-    pub(super) fn new(handshakes: usize, connection_id: u8) -> Self {
+    /// An empty account of so many conversations, whose connection IDs are this long.
+    pub(super) fn new(conversations: usize, connection_id: u8) -> Self {
         Self {
             datagrams: Vec::new(),
             of_gateway: BTreeMap::new(),
-            readers: vec![Reader::new(connection_id); 2 * handshakes],
-            of_end: vec![Vec::new(); 2 * handshakes],
-            in_name_of: vec![Vec::new(); 2 * handshakes],
-            costs: vec![Costs::default(); handshakes],
+            readers: vec![Reader::new(connection_id); 2 * conversations],
+            of_end: vec![Vec::new(); 2 * conversations],
+            in_name_of: vec![Vec::new(); 2 * conversations],
+            costs: vec![Default::default(); conversations],
             on_their_way: 0,
+            data_on_their_way: vec![0; conversations],
+            settled: Vec::new(),
         }
     }
 
     /// An end sends a UDP datagram; returns its number.
-    pub(super) fn sent(&mut self, end: usize, datagram: &[u8]) -> DatagramId {
+    pub(super) fn sent(&mut self, end: usize, phase: Phase, datagram: &[u8]) -> DatagramId {
         let records = self.readers[end].read(datagram);
-        self.add(end, datagram.len(), Content::Records(records))
+        self.add(end, phase, datagram.len(), Content::Records(records))
     }
 
     /// An end sends a TCP segment; returns its number.
-    pub(super) fn sent_segment(&mut self, end: usize, segment: &[u8]) -> DatagramId {
+    pub(super) fn sent_segment(&mut self, end: usize, phase: Phase, segment: &[u8]) -> DatagramId {
         let (span, payload) =
             Segment::parse(segment).map_or((Span::default(), 0), |segment| (Span::of(&segment), segment.payload.len()));
-        self.add(end, payload, Content::Segment(span))
+        self.add(end, phase, payload, Content::Segment(span))
     }
 
     /// The border router sends a TCP segment in the name of an end; it has given it its number itself.
-    pub(super) fn originated(&mut self, id: DatagramId, end: usize, segment: &[u8]) {
+    pub(super) fn originated(&mut self, id: DatagramId, end: usize, phase: Phase, segment: &[u8]) {
         let span = Segment::parse(segment).map_or_else(|_| Span::default(), |segment| Span::of(&segment));
-        let sent = Datagram { handshake: end / 2, fate: Fate::OnItsWay, content: Content::Segment(span) };
+        let sent = Datagram { conversation: end / 2, phase, fate: Fate::OnItsWay, content: Content::Segment(span) };
         self.of_gateway.insert(id, sent);
-        self.on_their_way += 1;
+        self.depart(end / 2, phase);
         self.in_name_of[end].push(id);
     }
 
-    fn add(&mut self, end: usize, payload: usize, content: Content) -> DatagramId {
-        let handshake = end / 2;
-        self.costs[handshake].datagrams += 1;
-        self.costs[handshake].bytes_payload += payload as u64;
-        self.datagrams.push(Datagram { handshake, fate: Fate::OnItsWay, content });
-        self.on_their_way += 1;
+    fn add(&mut self, end: usize, phase: Phase, payload: usize, content: Content) -> DatagramId {
+        let conversation = end / 2;
+        let costs = &mut self.costs[conversation][phase as usize];
+        costs.datagrams += 1;
+        costs.bytes_payload += payload as u64;
+        self.datagrams.push(Datagram { conversation, phase, fate: Fate::OnItsWay, content });
+        self.depart(conversation, phase);
         let id = (self.datagrams.len() - 1) as DatagramId;
         self.of_end[end].push(id);
         id
@@ -145,10 +155,22 @@ impl Ledger {
             true => self.of_gateway.get_mut(&id),
             false => self.datagrams.get_mut(id as usize),
         };
-        if let Some(datagram) = datagram {
-            self.on_their_way -= usize::from(datagram.fate == Fate::OnItsWay);
-            datagram.fate = fate;
+        let Some(datagram) = datagram else { return };
+        if std::mem::replace(&mut datagram.fate, fate) == Fate::OnItsWay {
+            self.on_their_way -= 1;
+            if datagram.phase != Phase::Handshake {
+                let left = &mut self.data_on_their_way[datagram.conversation];
+                *left -= 1;
+                if *left == 0 {
+                    self.settled.push(datagram.conversation);
+                }
+            }
         }
+    }
+
+    fn depart(&mut self, conversation: usize, phase: Phase) {
+        self.on_their_way += 1;
+        self.data_on_their_way[conversation] += usize::from(phase != Phase::Handshake);
     }
 
     fn datagram(&self, id: DatagramId) -> Option<&Datagram> {
@@ -182,10 +204,10 @@ impl Ledger {
         }
     }
 
-    /// Frames that carry no datagram of a handshake have a number that no datagram has.
+    /// Frames that carry no datagram of a conversation have a number that no datagram has.
     fn costs_of(&mut self, id: DatagramId) -> Option<&mut Costs> {
-        let handshake = self.datagram(id)?.handshake;
-        self.costs.get_mut(handshake)
+        let Datagram { conversation, phase, .. } = *self.datagram(id)?;
+        Some(&mut self.costs[conversation][phase as usize])
     }
 
     /// Whether the fate of any datagram is open.
@@ -193,18 +215,29 @@ impl Ledger {
         self.on_their_way > 0
     }
 
-    /// What a handshake has cost.
-    pub(super) fn costs(&self, handshake: usize) -> Costs {
-        self.costs[handshake]
+    /// True if something that a conversation sent after its handshake is on its way.
+    pub(super) fn has_data_on_its_way(&self, conversation: usize) -> bool {
+        self.data_on_their_way[conversation] > 0
+    }
+
+    /// A conversation of which the last of that has arrived or was lost.
+    pub(super) fn pop_settled(&mut self) -> Option<usize> {
+        self.settled.pop()
+    }
+
+    /// What a phase of a conversation has cost.
+    pub(super) fn costs(&self, conversation: usize, phase: Phase) -> Costs {
+        self.costs[conversation][phase as usize]
     }
 
     /// How many datagrams of a handshake were lost, by what lost them first. What the border router held back is among
     /// them.
-    pub(super) fn losses(&self, handshake: usize) -> BTreeMap<&'static str, u64> {
+    pub(super) fn losses(&self, conversation: usize) -> BTreeMap<&'static str, u64> {
         let mut losses = BTreeMap::new();
-        for datagram in [2 * handshake, 2 * handshake + 1]
-            .into_iter()
+        let ends = [2 * conversation, 2 * conversation + 1].into_iter();
+        for datagram in ends
             .flat_map(|end| self.sent_by(end).chain(self.sent_in_name_of(end)))
+            .filter(|datagram| datagram.phase == Phase::Handshake)
         {
             if let Fate::Lost(reason) = datagram.fate {
                 *losses.entry(reason.name()).or_default() += 1;
@@ -215,12 +248,16 @@ impl Ledger {
 
     /// How many datagrams of a handshake repeated others, of the client's and of the server's. Those that the border router
     /// held back did no harm, and do not count; what its proxy repeated counts to the end in whose name it did.
-    pub(super) fn retransmissions(&self, handshake: usize) -> [Retransmissions; 2] {
-        [2 * handshake, 2 * handshake + 1].map(|end| {
-            let sent = || self.sent_by(end).filter(|datagram| datagram.fate != Fate::Lost(DropReason::Suppressed));
+    pub(super) fn retransmissions(&self, conversation: usize) -> [Retransmissions; 2] {
+        let is_counted = |datagram: &&Datagram| {
+            datagram.phase == Phase::Handshake && datagram.fate != Fate::Lost(DropReason::Suppressed)
+        };
+        [2 * conversation, 2 * conversation + 1].map(|end| {
+            let sent = || self.sent_by(end).filter(is_counted);
+            let in_name_of = || self.sent_in_name_of(end).filter(is_counted);
             retransmission::classify(sent().filter_map(Datagram::records))
                 + segments::classify(sent().filter_map(Datagram::span))
-                + segments::classify(self.sent_in_name_of(end).filter_map(Datagram::span))
+                + segments::classify(in_name_of().filter_map(Datagram::span))
         })
     }
 

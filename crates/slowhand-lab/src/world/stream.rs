@@ -4,7 +4,8 @@
 //! network stack waits too. What arrived in order waits in the connection's buffer until the session takes it, and closes the
 //! window meanwhile.
 
-use super::{End, Happening, Work, World, client_end, to_std};
+use super::end::{End, Work};
+use super::{Event, World, client_end, to_std};
 use crate::record::Outcome;
 use crate::scenario::TcpEndpoint;
 use slowhand_net::address::Host;
@@ -61,7 +62,12 @@ impl Stream {
         }
     }
 
-    /// Whether the session has something to do.
+    /// True if all that the session wrote was acknowledged.
+    pub(super) fn is_idle(&self) -> bool {
+        self.unwritten.is_empty() && self.connection.all_acknowledged()
+    }
+
+    /// True if the session has something to do.
     fn is_ready(&self) -> bool {
         (self.connection.state() == State::Established && !self.open) || self.connection.readable() > 0
     }
@@ -85,7 +91,7 @@ impl World<'_> {
         let waits = self.ends[end].stream.as_ref().is_some_and(|stream| stream.waits_while_computing);
         if waits && self.is_busy(now, end) {
             let segment = packet.segment.to_vec();
-            return self.put_off(end, Work::Segment { end, source: packet.source, ecn: packet.ecn, segment });
+            return self.defer(end, Work::Segment { end, source: packet.source, ecn: packet.ecn, segment });
         }
         self.take_segment(now, end, packet.source, packet.ecn, packet.segment);
     }
@@ -109,7 +115,7 @@ impl World<'_> {
     }
 
     /// A timer of TCP fires.
-    pub(super) fn time_out_stream(&mut self, now: Instant, end: usize) {
+    pub(super) fn handle_stream_timeout(&mut self, now: Instant, end: usize) {
         let busy_until = self.computers[self.ends[end].computer].busy_until;
         let Some(stream) = &mut self.ends[end].stream else { return };
         if stream.timer != Some(now) {
@@ -118,7 +124,7 @@ impl World<'_> {
         stream.timer = None;
         if stream.waits_while_computing && busy_until > now {
             stream.timer = Some(busy_until);
-            return self.happenings.push(busy_until, Happening::StreamTimeout { end });
+            return self.events.push(busy_until, Event::StreamTimeout { end });
         }
         stream.connection.handle_timeout(now);
         self.transmit(now, end);
@@ -130,7 +136,7 @@ impl World<'_> {
             let Some(stream) = &mut self.ends[end].stream else { return };
             if stream.is_ready() && !stream.read_waits {
                 stream.read_waits = true;
-                self.put_off(end, Work::Read { end });
+                self.defer(end, Work::Read { end });
             }
             return;
         }
@@ -159,8 +165,8 @@ impl World<'_> {
     /// Hands what the connection has to send to the network. The client's SYN is where the clock of the handshake starts;
     /// what is sent after its end, such as the last acknowledgement, is on nobody's account.
     pub(super) fn transmit(&mut self, now: Instant, end: usize) {
-        let is_over = self.handshakes[end / 2].over.is_some();
-        let mut events = std::mem::take(&mut self.events);
+        let is_over = self.conversations[end / 2].is_over();
+        let mut events = std::mem::take(&mut self.network_events);
         let mut segment = std::mem::take(&mut self.segment);
         while let Some(stream) = &mut self.ends[end].stream {
             segment.resize(stream.connection.max_segment_len(), 0);
@@ -168,7 +174,8 @@ impl World<'_> {
             self.begin(now, end / 2);
             let End { local, peer, .. } = self.ends[end];
             let octets = &segment[..transmit.len];
-            let id = if is_over { NO_DATAGRAM } else { self.ledger.sent_segment(end, octets) };
+            let phase = self.conversations[end / 2].phase();
+            let id = if is_over { NO_DATAGRAM } else { self.ledger.sent_segment(end, phase, octets) };
             let packet =
                 TcpPacket { source: local.address, destination: peer.address, ecn: transmit.ecn, segment: octets };
             if self.network.send_segment(now, packet, id, &mut events).is_err() {
@@ -177,8 +184,8 @@ impl World<'_> {
         }
         self.segment = segment;
         self.arm_stream(now, end);
-        self.handle_events(now, &mut events);
-        self.events = events;
+        self.handle_network_events(now, &mut events);
+        self.network_events = events;
     }
 
     /// Sees to the timer of the connection, and to its failure.
@@ -188,7 +195,7 @@ impl World<'_> {
         if deadline != stream.timer {
             stream.timer = deadline;
             if let Some(at) = deadline {
-                self.happenings.push(at, Happening::StreamTimeout { end });
+                self.events.push(at, Event::StreamTimeout { end });
             }
         }
         if let Some(error) = stream.connection.error() {
@@ -196,7 +203,7 @@ impl World<'_> {
                 ConnectionError::TimedOut => Outcome::TimedOut,
                 _ => Outcome::Reset,
             };
-            self.happenings.push(now, Happening::Over { handshake: end / 2, outcome });
+            self.events.push(now, Event::Over { conversation: end / 2, outcome });
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Whole worlds: real libraries across the emulated network.
 
+mod applications;
 mod fragments;
 mod gateway;
 mod losses;

@@ -98,6 +98,7 @@ int slowhand_mbedtls_issue(const struct slowhand_mbedtls_certificate *wanted, ui
     mbedtls_pk_context issuer_key;
     mbedtls_x509write_cert certificate;
     int ret;
+    slowhand_mbedtls_initialise();
     mbedtls_x509_crt_init(&like);
     mbedtls_x509_crt_init(&issuer);
     mbedtls_pk_init(&issuer_key);

@@ -1,4 +1,4 @@
-/* A certificate like another, from another issuer and of another length. Mirrored by src/mbedtls/certificate.rs. */
+/* A certificate like another, from another issuer and of another length. Mirrored by src/credentials/issuer.rs. */
 #ifndef SLOWHAND_MBEDTLS_CERTIFICATE_H
 #define SLOWHAND_MBEDTLS_CERTIFICATE_H
 
@@ -16,5 +16,9 @@ struct slowhand_mbedtls_certificate {
 
 /* The length of the certificate, which stands at the end of the buffer in DER, or the library's error code. */
 int slowhand_mbedtls_issue(const struct slowhand_mbedtls_certificate *certificate, uint8_t *buffer, size_t size);
+
+/* To be called before any other function of the library; only the first call does something. */
+void slowhand_mbedtls_initialise(void);
+void slowhand_mbedtls_error_text(int error, char *text, size_t size);
 
 #endif

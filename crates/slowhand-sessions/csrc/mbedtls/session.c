@@ -1,6 +1,7 @@
 #define MBEDTLS_ALLOW_PRIVATE_ACCESS
-#include "session.h"
+#include "certificate.h"
 
+#include "library.h"
 #include "slowhand.h"
 
 #include <stdlib.h>
@@ -21,7 +22,6 @@
 #include "psa/crypto.h"
 
 #define NS_PER_MS 1000000u
-#define NO_TIMER UINT64_MAX
 #define TICKET_LIFETIME_S 86400 /* a day, as ssl_ticket.h recommends */
 
 /* The name and the key of a server's tickets. */
@@ -29,7 +29,7 @@ struct ticket_key {
     unsigned char name[MBEDTLS_SSL_TICKET_KEY_NAME_BYTES], key[MBEDTLS_SSL_TICKET_MAX_KEY_BYTES];
 };
 
-struct slowhand_mbedtls {
+struct session {
     mbedtls_ssl_context ssl;
     mbedtls_ssl_config conf;
     mbedtls_x509_crt trusted, certificate;
@@ -45,14 +45,10 @@ struct slowhand_mbedtls {
     size_t cached_len;
     int is_complete;
     uint64_t intermediate_ns, final_ns;
-    const uint8_t *input; /* what has arrived and is not yet read */
-    size_t input_len;
-    int has_secrets;
-    uint8_t client_random[32], master_secret[48];
+    struct slowhand_input input;
 };
 
-/* The client's address as the server's cookie sees it: one session has one peer. */
-static const unsigned char TRANSPORT_ID[] = "client";
+static const unsigned char TRANSPORT_ID[] = SLOWHAND_TRANSPORT_ID;
 
 /* The platform */
 
@@ -85,10 +81,10 @@ psa_status_t mbedtls_psa_external_get_random(mbedtls_psa_external_random_context
     return PSA_SUCCESS;
 }
 
-void slowhand_mbedtls_initialise(void)
+static void initialise_once(void)
 {
-    /* All of the library's global state is written here and only read from then on: each of these
-     * writes some at its first call, without a lock. */
+    /* All of the library's global state is written here and only read from then on: each of these writes some at its
+     * first call, without a lock. */
     mbedtls_platform_set_time(world_time);
     mbedtls_ssl_list_ciphersuites();
     mbedtls_cipher_list();
@@ -102,9 +98,15 @@ void slowhand_mbedtls_initialise(void)
     mbedtls_aes_free(&aes);
 }
 
-uint32_t slowhand_mbedtls_version(void)
+void slowhand_mbedtls_initialise(void)
 {
-    return mbedtls_version_get_number();
+    static pthread_once_t initialised = PTHREAD_ONCE_INIT;
+    pthread_once(&initialised, initialise_once);
+}
+
+static const char *version(void)
+{
+    return MBEDTLS_VERSION_STRING;
 }
 
 void slowhand_mbedtls_error_text(int error, char *text, size_t size)
@@ -114,7 +116,7 @@ void slowhand_mbedtls_error_text(int error, char *text, size_t size)
 
 /* What the library calls back */
 
-static int is_datagram(const slowhand_mbedtls *session)
+static int is_datagram(const struct session *session)
 {
     return session->conf.transport == MBEDTLS_SSL_TRANSPORT_DATAGRAM;
 }
@@ -129,21 +131,16 @@ static int send_octets(void *unused, const unsigned char *octets, size_t length)
 
 static int receive_octets(void *context, unsigned char *buffer, size_t size)
 {
-    slowhand_mbedtls *session = context;
-    if (session->input_len == 0)
-        return MBEDTLS_ERR_SSL_WANT_READ;
-    size_t length = session->input_len < size ? session->input_len : size;
-    memcpy(buffer, session->input, length);
-    session->input += length;
-    session->input_len -= is_datagram(session) ? session->input_len : length; /* as recv() truncates */
-    return (int) length;
+    struct session *session = context;
+    size_t length = slowhand_take(&session->input, is_datagram(session), buffer, size);
+    return length == 0 ? MBEDTLS_ERR_SSL_WANT_READ : (int) length;
 }
 
 static void set_timer(void *context, uint32_t intermediate_ms, uint32_t final_ms)
 {
-    slowhand_mbedtls *session = context;
+    struct session *session = context;
     if (final_ms == 0) {
-        session->intermediate_ns = session->final_ns = NO_TIMER;
+        session->intermediate_ns = session->final_ns = SLOWHAND_NO_TIMER;
         return;
     }
     uint64_t now = slowhand_now_ns();
@@ -153,9 +150,9 @@ static void set_timer(void *context, uint32_t intermediate_ms, uint32_t final_ms
 
 static int get_timer(void *context)
 {
-    const slowhand_mbedtls *session = context;
+    const struct session *session = context;
     uint64_t now = slowhand_now_ns();
-    if (session->final_ns == NO_TIMER)
+    if (session->final_ns == SLOWHAND_NO_TIMER)
         return -1;
     return now >= session->final_ns ? 2 : now >= session->intermediate_ns ? 1 : 0;
 }
@@ -163,7 +160,7 @@ static int get_timer(void *context)
 /* A server's cache has room for one session. */
 static int cache_get(void *context, unsigned char const *id, size_t id_len, mbedtls_ssl_session *session)
 {
-    const slowhand_mbedtls *own = context;
+    const struct session *own = context;
     if (own->cached == NULL || mbedtls_ssl_session_load(session, own->cached, own->cached_len) != 0)
         return MBEDTLS_ERR_SSL_CACHE_ENTRY_NOT_FOUND;
     if (session->id_len == id_len && memcmp(session->id, id, id_len) == 0)
@@ -173,7 +170,7 @@ static int cache_get(void *context, unsigned char const *id, size_t id_len, mbed
     return MBEDTLS_ERR_SSL_CACHE_ENTRY_NOT_FOUND;
 }
 
-static int keep(slowhand_mbedtls *session, const unsigned char *octets, size_t length)
+static int keep(struct session *session, const unsigned char *octets, size_t length)
 {
     unsigned char *copy = malloc(length);
     if (copy == NULL)
@@ -187,7 +184,7 @@ static int keep(slowhand_mbedtls *session, const unsigned char *octets, size_t l
 
 static int cache_set(void *context, unsigned char const *id, size_t id_len, const mbedtls_ssl_session *session)
 {
-    slowhand_mbedtls *own = context;
+    struct session *own = context;
     size_t length = 0;
     (void) id;
     (void) id_len;
@@ -203,10 +200,13 @@ static void export_keys(void *context, mbedtls_ssl_key_export_type type, const u
                         size_t secret_len, const unsigned char client_random[32],
                         const unsigned char server_random[32], mbedtls_tls_prf_types prf)
 {
-    slowhand_mbedtls *session = context;
+    (void) context;
     (void) server_random;
     (void) prf;
     switch (type) {
+    case MBEDTLS_SSL_KEY_EXPORT_TLS12_MASTER_SECRET:
+        slowhand_master_secret(client_random, secret, secret_len);
+        break;
     case MBEDTLS_SSL_KEY_EXPORT_TLS1_3_CLIENT_HANDSHAKE_TRAFFIC_SECRET:
         slowhand_key_log("CLIENT_HANDSHAKE_TRAFFIC_SECRET", client_random, secret, secret_len);
         break;
@@ -222,16 +222,11 @@ static void export_keys(void *context, mbedtls_ssl_key_export_type type, const u
     default:
         break;
     }
-    if (type != MBEDTLS_SSL_KEY_EXPORT_TLS12_MASTER_SECRET || secret_len != sizeof session->master_secret)
-        return;
-    memcpy(session->client_random, client_random, sizeof session->client_random);
-    memcpy(session->master_secret, secret, secret_len);
-    session->has_secrets = 1;
 }
 
 /* Construction */
 
-static int configure_credentials(slowhand_mbedtls *session, const struct slowhand_mbedtls_options *options)
+static int configure_credentials(struct session *session, const struct slowhand_options *options)
 {
     int ret;
     if (options->psk != NULL) {
@@ -273,7 +268,7 @@ static int configure_credentials(slowhand_mbedtls *session, const struct slowhan
 }
 
 /* What there is to resume a session with, or later one that begins now. */
-static int configure_resumption(slowhand_mbedtls *session, const struct slowhand_mbedtls_options *options)
+static int configure_resumption(struct session *session, const struct slowhand_options *options)
 {
     mbedtls_ssl_config *conf = &session->conf;
     int ret;
@@ -311,7 +306,7 @@ static int configure_resumption(slowhand_mbedtls *session, const struct slowhand
     return 0;
 }
 
-static int configure(slowhand_mbedtls *session, const struct slowhand_mbedtls_options *options)
+static int configure(struct session *session, const struct slowhand_options *options)
 {
     mbedtls_ssl_config *conf = &session->conf;
     int ret = mbedtls_ssl_config_defaults(conf, options->is_server ? MBEDTLS_SSL_IS_SERVER : MBEDTLS_SSL_IS_CLIENT,
@@ -325,13 +320,14 @@ static int configure(slowhand_mbedtls *session, const struct slowhand_mbedtls_op
     mbedtls_ssl_conf_rng(conf, random_octets, NULL);
     session->suites[0] = options->suite;
     mbedtls_ssl_conf_ciphersuites(conf, session->suites);
-    mbedtls_ssl_conf_handshake_timeout(conf, options->timeout_min_ms, options->timeout_max_ms);
+    mbedtls_ssl_conf_handshake_timeout(conf, (uint32_t) (options->first_timeout_ns / NS_PER_MS),
+                                       (uint32_t) (options->maximum_timeout_ns / NS_PER_MS));
     if ((ret = configure_credentials(session, options)) != 0)
         return ret;
-    if (options->mfl != 0 && (ret = mbedtls_ssl_conf_max_frag_len(conf, options->mfl)) != 0)
+    if (options->max_fragment_length != 0 && (ret = mbedtls_ssl_conf_max_frag_len(conf, options->max_fragment_length)) != 0)
         return ret;
-    if (options->cid >= 0
-        && (ret = mbedtls_ssl_conf_cid(conf, (size_t) options->cid, MBEDTLS_SSL_UNEXPECTED_CID_IGNORE)) != 0)
+    if (options->connection_id >= 0
+        && (ret = mbedtls_ssl_conf_cid(conf, (size_t) options->connection_id, MBEDTLS_SSL_UNEXPECTED_CID_IGNORE)) != 0)
         return ret;
     if (options->is_server && !options->is_stream) {
         if (options->cookie) {
@@ -358,16 +354,16 @@ static int offer(mbedtls_ssl_context *ssl, const unsigned char *octets, size_t l
     return ret;
 }
 
-static int set_up(slowhand_mbedtls *session, const struct slowhand_mbedtls_options *options)
+static int set_up(struct session *session, const struct slowhand_options *options)
 {
     mbedtls_ssl_context *ssl = &session->ssl;
     int ret = mbedtls_ssl_setup(ssl, &session->conf);
     if (ret != 0)
         return ret;
-    if (options->cid >= 0) {
+    if (options->connection_id >= 0) {
         unsigned char cid[MBEDTLS_SSL_CID_IN_LEN_MAX];
-        slowhand_random(cid, (size_t) options->cid);
-        if ((ret = mbedtls_ssl_set_cid(ssl, MBEDTLS_SSL_CID_ENABLED, cid, (size_t) options->cid)) != 0)
+        slowhand_random(cid, (size_t) options->connection_id);
+        if ((ret = mbedtls_ssl_set_cid(ssl, MBEDTLS_SSL_CID_ENABLED, cid, (size_t) options->connection_id)) != 0)
             return ret;
     }
     if (options->is_server && !options->is_stream) {
@@ -388,30 +384,9 @@ static int set_up(slowhand_mbedtls *session, const struct slowhand_mbedtls_optio
     return 0;
 }
 
-slowhand_mbedtls *slowhand_mbedtls_new(const struct slowhand_mbedtls_options *options, int *error)
+static void destroy(void *context)
 {
-    slowhand_mbedtls *session = calloc(1, sizeof *session);
-    if (session == NULL) {
-        *error = MBEDTLS_ERR_SSL_ALLOC_FAILED;
-        return NULL;
-    }
-    mbedtls_ssl_init(&session->ssl);
-    mbedtls_ssl_config_init(&session->conf);
-    mbedtls_x509_crt_init(&session->trusted);
-    mbedtls_x509_crt_init(&session->certificate);
-    mbedtls_pk_init(&session->key);
-    mbedtls_ssl_cookie_init(&session->cookie);
-    mbedtls_ssl_ticket_init(&session->tickets);
-    session->intermediate_ns = session->final_ns = NO_TIMER;
-    if ((*error = configure(session, options)) != 0 || (*error = set_up(session, options)) != 0) {
-        slowhand_mbedtls_free(session);
-        return NULL;
-    }
-    return session;
-}
-
-void slowhand_mbedtls_free(slowhand_mbedtls *session)
-{
+    struct session *session = context;
     mbedtls_ssl_free(&session->ssl);
     mbedtls_ssl_config_free(&session->conf);
     mbedtls_x509_crt_free(&session->trusted);
@@ -423,15 +398,49 @@ void slowhand_mbedtls_free(slowhand_mbedtls *session)
     free(session);
 }
 
+static void fail(struct slowhand_progress *progress, int error)
+{
+    progress->state = SLOWHAND_FAILED;
+    progress->code = error;
+    mbedtls_strerror(error, progress->text, sizeof progress->text);
+}
+
+static void *create(const struct slowhand_options *options, struct slowhand_progress *progress)
+{
+    slowhand_mbedtls_initialise();
+    struct session *session = calloc(1, sizeof *session);
+    if (session == NULL) {
+        fail(progress, MBEDTLS_ERR_SSL_ALLOC_FAILED);
+        return NULL;
+    }
+    mbedtls_ssl_init(&session->ssl);
+    mbedtls_ssl_config_init(&session->conf);
+    mbedtls_x509_crt_init(&session->trusted);
+    mbedtls_x509_crt_init(&session->certificate);
+    mbedtls_pk_init(&session->key);
+    mbedtls_ssl_cookie_init(&session->cookie);
+    mbedtls_ssl_ticket_init(&session->tickets);
+    session->intermediate_ns = session->final_ns = SLOWHAND_NO_TIMER;
+    int error = configure(session, options);
+    if (error == 0)
+        error = set_up(session, options);
+    if (error != 0) {
+        fail(progress, error);
+        destroy(session);
+        return NULL;
+    }
+    return session;
+}
+
 /* The handshake */
 
-static int peer_finished_state(const slowhand_mbedtls *session)
+static int peer_finished_state(const struct session *session)
 {
     return session->conf.endpoint == MBEDTLS_SSL_IS_SERVER ? MBEDTLS_SSL_CLIENT_FINISHED
                                                            : MBEDTLS_SSL_SERVER_FINISHED;
 }
 
-static int handshake(slowhand_mbedtls *session)
+static int handshake(struct session *session)
 {
     mbedtls_ssl_context *ssl = &session->ssl;
     /* As mbedtls_ssl_handshake: in TLS 1.3 the states in which tickets are sent lie behind the end. */
@@ -454,13 +463,15 @@ static int handshake(slowhand_mbedtls *session)
     return 0;
 }
 
-/* After the handshake: let the library answer a flight that the peer sends again. */
-static int read_records(slowhand_mbedtls *session)
+/* After the handshake: application data; and the library answers a flight that the peer sends again. */
+static int read_records(struct session *session)
 {
-    unsigned char application_data[64];
+    unsigned char data[MBEDTLS_SSL_IN_CONTENT_LEN];
     int ret;
     do {
-        ret = mbedtls_ssl_read(&session->ssl, application_data, sizeof application_data);
+        ret = mbedtls_ssl_read(&session->ssl, data, sizeof data);
+        if (ret > 0)
+            slowhand_receive(data, (size_t) ret);
         /* A ticket of TLS 1.3 is read by one call and taken by the next. */
     } while (ret > 0 || ret == MBEDTLS_ERR_SSL_RECEIVED_NEW_SESSION_TICKET
              || (ret == MBEDTLS_ERR_SSL_WANT_READ && session->ssl.state == MBEDTLS_SSL_TLS1_3_NEW_SESSION_TICKET));
@@ -469,7 +480,7 @@ static int read_records(slowhand_mbedtls *session)
     return ret;
 }
 
-static int proceed(slowhand_mbedtls *session)
+static int proceed(struct session *session)
 {
     int ret = 0;
     if (session->is_complete)
@@ -479,25 +490,88 @@ static int proceed(slowhand_mbedtls *session)
     return ret;
 }
 
-int slowhand_mbedtls_drive(slowhand_mbedtls *session, const uint8_t *input, size_t length)
+/* What a library call that returned `ret` has led to. */
+static void report(const struct session *session, int ret, struct slowhand_progress *progress)
 {
-    session->input = input;
-    session->input_len = length;
+    progress->deadline_ns = session->final_ns;
+    switch (ret) {
+    case 0:
+    case MBEDTLS_ERR_SSL_WANT_READ:
+    case MBEDTLS_ERR_SSL_WANT_WRITE:
+        progress->state = session->is_complete ? SLOWHAND_ESTABLISHED : SLOWHAND_HANDSHAKING;
+        break;
+    case MBEDTLS_ERR_SSL_TIMEOUT:
+        progress->state = SLOWHAND_TIMED_OUT;
+        break;
+    case MBEDTLS_ERR_SSL_FATAL_ALERT_MESSAGE:
+        progress->state = SLOWHAND_ALERT_RECEIVED;
+        progress->code = session->ssl.in_msg != NULL ? session->ssl.in_msg[1] : 0;
+        break;
+    case MBEDTLS_ERR_SSL_PEER_CLOSE_NOTIFY:
+        if (session->is_complete) {
+            progress->state = SLOWHAND_CLOSED_BY_PEER;
+            break;
+        }
+        /* fall through */
+    default:
+        fail(progress, ret);
+    }
+}
+
+/* Goes on as far as possible with the input and the clock. */
+static void receive(void *context, const uint8_t *input, size_t length, struct slowhand_progress *progress)
+{
+    struct session *session = context;
+    session->input = (struct slowhand_input) {input, length};
     int ret = proceed(session);
-    /* The library looks at its timer before its socket, and returns when it was the timer; and in a stream, more
-     * may stand behind the end of the handshake. */
-    if ((ret == 0 || ret == MBEDTLS_ERR_SSL_WANT_READ) && session->input_len > 0)
+    /* The library looks at its timer before its socket, and returns when it was the timer; and in a stream, more may
+     * stand behind the end of the handshake. */
+    if ((ret == 0 || ret == MBEDTLS_ERR_SSL_WANT_READ) && session->input.length > 0)
         ret = proceed(session);
-    session->input_len = 0;
-    if (ret == 0 || ret == MBEDTLS_ERR_SSL_WANT_READ || ret == MBEDTLS_ERR_SSL_WANT_WRITE)
-        return session->is_complete;
-    return ret;
+    session->input.length = 0;
+    report(session, ret, progress);
+}
+
+static void drive(void *context, struct slowhand_progress *progress)
+{
+    receive(context, NULL, 0, progress);
+}
+
+/* Application data */
+
+static size_t room(const void *context)
+{
+    const struct session *session = context;
+    if (!is_datagram(session))
+        return SLOWHAND_NO_DATAGRAMS;
+    int ret = mbedtls_ssl_get_max_out_record_payload(&session->ssl);
+    return ret < 0 ? 0 : (size_t) ret;
+}
+
+static void write_data(void *context, const uint8_t *data, size_t length, struct slowhand_progress *progress)
+{
+    struct session *session = context;
+    int ret = 0;
+    while (length > 0 && (ret = mbedtls_ssl_write(&session->ssl, data, length)) > 0) {
+        data += ret;
+        length -= (size_t) ret;
+    }
+    if (length > 0 && ret == MBEDTLS_ERR_SSL_WANT_READ)
+        fail(progress, ret); /* the library is not as far as it said */
+    else
+        report(session, length == 0 ? 0 : ret, progress);
+}
+
+static void close_session(void *context, struct slowhand_progress *progress)
+{
+    struct session *session = context;
+    report(session, mbedtls_ssl_close_notify(&session->ssl), progress);
 }
 
 /* What is known of it */
 
 /* The library exports a client's session once. */
-static void keep_own(slowhand_mbedtls *session)
+static void keep_own(struct session *session)
 {
     mbedtls_ssl_session own;
     mbedtls_ssl_session_init(&own);
@@ -506,8 +580,9 @@ static void keep_own(slowhand_mbedtls *session)
     mbedtls_ssl_session_free(&own);
 }
 
-size_t slowhand_mbedtls_resumable(slowhand_mbedtls *session, uint8_t *output, size_t size)
+static size_t resumable(void *context, uint8_t *output, size_t size)
 {
+    struct session *session = context;
     int is_server = session->conf.endpoint == MBEDTLS_SSL_IS_SERVER;
     const void *kept = &session->ticket_key;
     size_t length = sizeof session->ticket_key;
@@ -524,37 +599,36 @@ size_t slowhand_mbedtls_resumable(slowhand_mbedtls *session, uint8_t *output, si
     return length;
 }
 
-uint64_t slowhand_mbedtls_deadline_ns(const slowhand_mbedtls *session)
+static uint16_t suite(const void *context)
 {
-    return session->final_ns;
-}
-
-int slowhand_mbedtls_secrets(const slowhand_mbedtls *session, uint8_t client_random[32], uint8_t master_secret[48])
-{
-    if (session->has_secrets) {
-        memcpy(client_random, session->client_random, sizeof session->client_random);
-        memcpy(master_secret, session->master_secret, sizeof session->master_secret);
-    }
-    return session->has_secrets;
-}
-
-uint16_t slowhand_mbedtls_suite(const slowhand_mbedtls *session)
-{
+    const struct session *session = context;
     return (uint16_t) mbedtls_ssl_get_ciphersuite_id_from_ssl(&session->ssl);
 }
 
-int slowhand_mbedtls_peer_cid(slowhand_mbedtls *session)
+static int connection_id(const void *context)
 {
+    const struct session *session = context;
     int enabled = MBEDTLS_SSL_CID_DISABLED;
     unsigned char cid[MBEDTLS_SSL_CID_OUT_LEN_MAX];
     size_t length = 0;
-    if (mbedtls_ssl_get_peer_cid(&session->ssl, &enabled, cid, &length) != 0
+    /* The library only reads the session. */
+    if (mbedtls_ssl_get_peer_cid((mbedtls_ssl_context *) &session->ssl, &enabled, cid, &length) != 0
         || enabled != MBEDTLS_SSL_CID_ENABLED)
         return -1;
     return (int) length;
 }
 
-uint8_t slowhand_mbedtls_received_alert(const slowhand_mbedtls *session)
-{
-    return session->ssl.in_msg != NULL ? session->ssl.in_msg[1] : 0;
-}
+const struct slowhand_library slowhand_mbedtls = {
+    .create = create,
+    .destroy = destroy,
+    .start = drive,
+    .receive = receive,
+    .expire = drive,
+    .write = write_data,
+    .close = close_session,
+    .room = room,
+    .suite = suite,
+    .connection_id = connection_id,
+    .resumable = resumable,
+    .version = version,
+};

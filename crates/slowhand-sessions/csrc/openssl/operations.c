@@ -240,7 +240,7 @@ int slowhand_RSA_private_decrypt(int length, const unsigned char *in, unsigned c
 
 /* Called by statem_clnt.c and statem_srvr.c */
 
-MSG_PROCESS_RETURN slowhand_sessions_process_finished(SSL_CONNECTION *connection, PACKET *message)
+MSG_PROCESS_RETURN slowhand_tls_process_finished(SSL_CONNECTION *connection, PACKET *message)
 {
     MSG_PROCESS_RETURN ret = tls_process_finished(connection, message);
     if (ret != MSG_PROCESS_ERROR)

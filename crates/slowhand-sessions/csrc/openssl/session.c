@@ -1,6 +1,5 @@
 #define OPENSSL_SUPPRESS_DEPRECATED
-#include "session.h"
-
+#include "library.h"
 #include "slowhand.h"
 
 #include <stdio.h>
@@ -17,28 +16,32 @@
 
 #define NS_PER_US 1000u
 #define US_PER_S 1000000u
-#define NO_TIMER UINT64_MAX
 
 /* A cookie as the library's own s_server makes it: HMAC-SHA-1 with a key of 16 octets (apps/lib/s_cb.c). */
 #define COOKIE_SECRET_LENGTH 16
 #define COOKIE_LENGTH 20
 
+/* The largest datagram that the library puts together: its buffer for a flight (DEFAULT_BUFFER_SIZE in bf_buff.c). */
+#define LARGEST_DATAGRAM 4096
+
+#define SIGNATURE_RSA_PKCS1_SHA256 0x0401
+#define SUITE_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384 0xC02C
+
+/* SSL_R_SSL_ALERT_*: what the reason of a fatal alert received exceeds its description by (SSL_AD_REASON_OFFSET). */
+#define IS_ALERT(reason) ((reason) >= SSL_AD_REASON_OFFSET && (reason) <= SSL_AD_REASON_OFFSET + UINT8_MAX)
+
 /* What the library's own datagram BIO says of IPv6 (crypto/bio/bss_dgram.c). */
 #define IPV6_AND_UDP_HEADERS 48
 
-struct slowhand_openssl {
+struct session {
     SSL_CTX *ctx;
     SSL *ssl;
-    struct slowhand_openssl_options options;
+    struct slowhand_options options;
     uint8_t cookie_secret[COOKIE_SECRET_LENGTH];
-    const uint8_t *input; /* what has arrived and is not yet read */
-    size_t input_len;
-    uint64_t deadline_ns;
-    unsigned long error;
+    struct slowhand_input input;
 };
 
-/* The client's address as the server's cookie sees it: one session has one peer. */
-static const unsigned char TRANSPORT_ID[] = "client";
+static const unsigned char TRANSPORT_ID[] = SLOWHAND_TRANSPORT_ID;
 
 static BIO_METHOD *transport;
 
@@ -85,16 +88,13 @@ static int send_octets(BIO *bio, const char *octets, int length)
 
 static int receive_octets(BIO *bio, char *output, int size)
 {
-    slowhand_openssl *session = BIO_get_data(bio);
+    struct session *session = BIO_get_data(bio);
     BIO_clear_retry_flags(bio);
-    if (session->input_len == 0) {
+    size_t length = slowhand_take(&session->input, !session->options.is_stream, output, (size_t) size);
+    if (length == 0) {
         BIO_set_retry_read(bio);
         return -1;
     }
-    size_t length = session->input_len < (size_t) size ? session->input_len : (size_t) size;
-    memcpy(output, session->input, length);
-    session->input += length;
-    session->input_len -= session->options.is_stream ? length : session->input_len; /* as recv() truncates */
     return (int) length;
 }
 
@@ -114,7 +114,7 @@ static long control_transport(BIO *bio, int command, long number, void *pointer)
     }
 }
 
-void slowhand_openssl_initialise(void)
+static void initialise(void)
 {
     static const RAND_METHOD DEVICE = {
         .bytes = random_octets,
@@ -130,39 +130,26 @@ void slowhand_openssl_initialise(void)
     BIO_meth_set_ctrl(transport, control_transport);
 }
 
-const char *slowhand_openssl_version(void)
+static const char *version(void)
 {
     return OpenSSL_version(OPENSSL_VERSION_STRING);
-}
-
-int slowhand_openssl_error_reason(unsigned long error)
-{
-    return ERR_GET_REASON(error);
-}
-
-void slowhand_openssl_error_text(unsigned long error, char *text, size_t size)
-{
-    const char *reason = ERR_reason_error_string(error);
-    if (reason != NULL)
-        OPENSSL_strlcpy(text, reason, size);
-    else
-        ERR_error_string_n(error, text, size);
 }
 
 /* What the library calls back */
 
 static unsigned int next_timeout_us(SSL *ssl, unsigned int previous_us)
 {
-    const struct slowhand_openssl_options *options = &((slowhand_openssl *) SSL_get_app_data(ssl))->options;
+    const struct slowhand_options *options = &((const struct session *) SSL_get_app_data(ssl))->options;
     uint64_t doubled = 2 * (uint64_t) previous_us;
+    uint64_t maximum = options->maximum_timeout_ns / NS_PER_US;
     if (previous_us == 0)
-        return options->timeout_first_us;
-    return doubled < options->timeout_max_us ? (unsigned int) doubled : options->timeout_max_us;
+        return (unsigned int) (options->first_timeout_ns / NS_PER_US);
+    return (unsigned int) (doubled < maximum ? doubled : maximum);
 }
 
 static int write_cookie(SSL *ssl, unsigned char *cookie, unsigned int *length)
 {
-    const slowhand_openssl *session = SSL_get_app_data(ssl);
+    const struct session *session = SSL_get_app_data(ssl);
     return HMAC(EVP_sha1(), session->cookie_secret, COOKIE_SECRET_LENGTH, TRANSPORT_ID, sizeof TRANSPORT_ID, cookie,
                 length) != NULL;
 }
@@ -178,7 +165,7 @@ static int check_cookie(SSL *ssl, const unsigned char *cookie, unsigned int leng
 static unsigned int client_psk(SSL *ssl, const char *hint, char *identity, unsigned int identity_size,
                                unsigned char *psk, unsigned int psk_size)
 {
-    const struct slowhand_openssl_options *options = &((slowhand_openssl *) SSL_get_app_data(ssl))->options;
+    const struct slowhand_options *options = &((const struct session *) SSL_get_app_data(ssl))->options;
     (void) hint;
     if (options->psk_identity_len >= identity_size || options->psk_len > psk_size)
         return 0;
@@ -190,7 +177,7 @@ static unsigned int client_psk(SSL *ssl, const char *hint, char *identity, unsig
 
 static unsigned int server_psk(SSL *ssl, const char *identity, unsigned char *psk, unsigned int psk_size)
 {
-    const struct slowhand_openssl_options *options = &((slowhand_openssl *) SSL_get_app_data(ssl))->options;
+    const struct slowhand_options *options = &((const struct session *) SSL_get_app_data(ssl))->options;
     if (strlen(identity) != options->psk_identity_len
         || memcmp(identity, options->psk_identity, options->psk_identity_len) != 0 || options->psk_len > psk_size)
         return 0;
@@ -214,10 +201,21 @@ static void log_key(const SSL *ssl, const char *line)
 
 /* Construction: each step returns whether it could be done */
 
-static int configure_credentials(SSL_CTX *ctx, const struct slowhand_openssl_options *options)
+/* The signature algorithms that are offered and accepted. In version 1.2, mbedTLS signs with the hash of the suite
+ * whatever the list says, so a suite of SHA-384 needs both. */
+static const char *signature_algorithms(const struct slowhand_options *options)
+{
+    if (options->signature == SIGNATURE_RSA_PKCS1_SHA256)
+        return "RSA+SHA256";
+    if (options->suite == SUITE_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384)
+        return "ECDSA+SHA256:ECDSA+SHA384";
+    return "ECDSA+SHA256";
+}
+
+static int configure_credentials(SSL_CTX *ctx, const struct slowhand_options *options)
 {
     /* The library sends this list even where a pre-shared key leaves nothing to sign. */
-    if (!SSL_CTX_set1_sigalgs_list(ctx, options->signatures))
+    if (!SSL_CTX_set1_sigalgs_list(ctx, signature_algorithms(options)))
         return 0;
     if (options->psk != NULL) {
         SSL_CTX_set_psk_client_callback(ctx, client_psk);
@@ -251,22 +249,22 @@ static int configure_credentials(SSL_CTX *ctx, const struct slowhand_openssl_opt
     return 1;
 }
 
-static int configure_suite(SSL_CTX *ctx, const struct slowhand_openssl_options *options)
+static int configure_suite(SSL_CTX *ctx, const struct slowhand_options *options)
 {
     /* By default, the library refuses tags of 8 octets, secp192r1 and short RSA keys. */
     SSL_CTX_set_security_level(ctx, 0);
     if (options->version == TLS1_3_VERSION)
-        return SSL_CTX_set_ciphersuites(ctx, options->suite);
-    return SSL_CTX_set_cipher_list(ctx, OPENSSL_cipher_name(options->suite));
+        return SSL_CTX_set_ciphersuites(ctx, options->suite_name);
+    return SSL_CTX_set_cipher_list(ctx, OPENSSL_cipher_name(options->suite_name));
 }
 
-static int configure(slowhand_openssl *session, const struct slowhand_openssl_options *options)
+static int configure(struct session *session, const struct slowhand_options *options)
 {
     int version = options->is_stream ? options->version : DTLS1_2_VERSION;
     SSL_CTX *ctx = session->ctx = SSL_CTX_new(options->is_stream ? TLS_method() : DTLS_method());
     if (ctx == NULL || !SSL_CTX_set_min_proto_version(ctx, version) || !SSL_CTX_set_max_proto_version(ctx, version)
         || !configure_suite(ctx, options) || !configure_credentials(ctx, options)
-        || !SSL_CTX_set_tlsext_max_fragment_length(ctx, options->mfl))
+        || !SSL_CTX_set_tlsext_max_fragment_length(ctx, options->max_fragment_length))
         return 0;
     /* Nothing to resume by; and the authority's certificate is not sent, since the peer has it. */
     SSL_CTX_set_session_cache_mode(ctx, SSL_SESS_CACHE_OFF);
@@ -283,7 +281,7 @@ static int configure(slowhand_openssl *session, const struct slowhand_openssl_op
     return 1;
 }
 
-static int set_up(slowhand_openssl *session, const struct slowhand_openssl_options *options)
+static int set_up(struct session *session, const struct slowhand_options *options)
 {
     SSL *ssl = session->ssl = SSL_new(session->ctx);
     BIO *bio = BIO_new(transport);
@@ -302,86 +300,178 @@ static int set_up(slowhand_openssl *session, const struct slowhand_openssl_optio
     if (!options->is_stream) {
         DTLS_set_timer_cb(ssl, next_timeout_us);
         SSL_set_options(ssl, SSL_OP_NO_QUERY_MTU);
-        if (SSL_set_mtu(ssl, options->mtu) != options->mtu)
+        long mtu = options->mtu != 0 && options->mtu < LARGEST_DATAGRAM ? options->mtu : LARGEST_DATAGRAM;
+        if (SSL_set_mtu(ssl, mtu) != mtu)
             return 0;
     }
     return 1;
 }
 
-slowhand_openssl *slowhand_openssl_new(const struct slowhand_openssl_options *options, unsigned long *error)
+static void destroy(void *context)
 {
-    slowhand_openssl *session = calloc(1, sizeof *session);
-    *error = ERR_PACK(ERR_LIB_SSL, 0, ERR_R_MALLOC_FAILURE);
-    if (session == NULL)
-        return NULL;
-    session->options = *options;
-    session->deadline_ns = NO_TIMER;
-    ERR_clear_error();
-    if (!configure(session, options) || !set_up(session, options)) {
-        *error = ERR_peek_error();
-        slowhand_openssl_free(session);
-        return NULL;
-    }
-    return session;
-}
-
-void slowhand_openssl_free(slowhand_openssl *session)
-{
+    struct session *session = context;
     SSL_free(session->ssl);
     SSL_CTX_free(session->ctx);
     free(session);
 }
 
-/* The handshake; after it, reading lets the library answer a flight that the peer sends again. */
-static int proceed(slowhand_openssl *session)
+static void fail(struct slowhand_progress *progress, unsigned long error)
 {
-    unsigned char application_data[64];
+    const char *text = ERR_reason_error_string(error);
+    int reason = ERR_GET_REASON(error);
+    progress->state = SLOWHAND_FAILED;
+    progress->code = reason;
+    if (reason == SSL_R_READ_TIMEOUT_EXPIRED) {
+        progress->state = SLOWHAND_TIMED_OUT;
+    } else if (IS_ALERT(reason)) {
+        progress->state = SLOWHAND_ALERT_RECEIVED;
+        progress->code = reason - SSL_AD_REASON_OFFSET;
+    } else if (text != NULL) {
+        OPENSSL_strlcpy(progress->text, text, sizeof progress->text);
+    } else {
+        ERR_error_string_n(error, progress->text, sizeof progress->text);
+    }
+}
+
+static void *create(const struct slowhand_options *options, struct slowhand_progress *progress)
+{
+    static pthread_once_t initialised = PTHREAD_ONCE_INIT;
+    pthread_once(&initialised, initialise);
+    struct session *session = calloc(1, sizeof *session);
+    if (session == NULL) {
+        fail(progress, ERR_PACK(ERR_LIB_SSL, 0, ERR_R_MALLOC_FAILURE));
+        return NULL;
+    }
+    session->options = *options;
+    ERR_clear_error();
+    if (!configure(session, options) || !set_up(session, options)) {
+        fail(progress, ERR_peek_error());
+        destroy(session);
+        return NULL;
+    }
+    return session;
+}
+
+/* The handshake; after it, application data, and the library answers a flight that the peer sends again. */
+static int proceed(struct session *session)
+{
+    unsigned char data[SSL3_RT_MAX_PLAIN_LENGTH];
     int ret = 1;
     if (!SSL_is_init_finished(session->ssl))
         ret = SSL_do_handshake(session->ssl);
-    while (ret > 0)
-        ret = SSL_read(session->ssl, application_data, sizeof application_data);
+    while (ret > 0) {
+        ret = SSL_read(session->ssl, data, sizeof data);
+        if (ret > 0)
+            slowhand_receive(data, (size_t) ret);
+    }
     return SSL_get_error(session->ssl, ret);
 }
 
-static uint64_t deadline_ns(const slowhand_openssl *session)
+static uint64_t deadline_ns(const struct session *session)
 {
     struct timeval left;
     if (session->options.is_stream || !DTLSv1_get_timeout(session->ssl, &left))
-        return NO_TIMER;
+        return SLOWHAND_NO_TIMER;
     return slowhand_now_ns() + ((uint64_t) left.tv_sec * US_PER_S + (uint64_t) left.tv_usec) * NS_PER_US;
 }
 
-int slowhand_openssl_drive(slowhand_openssl *session, const uint8_t *input, size_t length)
+/* What a library call with this result (SSL_ERROR_*) has led to. */
+static void report(const struct session *session, int result, struct slowhand_progress *progress)
 {
-    int error = SSL_ERROR_SSL;
+    progress->deadline_ns = deadline_ns(session);
+    switch (result) {
+    case SSL_ERROR_NONE:
+    case SSL_ERROR_WANT_READ:
+        progress->state = SSL_is_init_finished(session->ssl) ? SLOWHAND_ESTABLISHED : SLOWHAND_HANDSHAKING;
+        break;
+    case SSL_ERROR_ZERO_RETURN:
+        if (SSL_is_init_finished(session->ssl)) {
+            progress->state = SLOWHAND_CLOSED_BY_PEER;
+            break;
+        }
+        /* fall through */
+    default:
+        fail(progress, ERR_peek_last_error());
+    }
+}
+
+static void receive(void *context, const uint8_t *input, size_t length, struct slowhand_progress *progress)
+{
+    struct session *session = context;
     ERR_clear_error();
-    session->input = input;
-    session->input_len = length;
-    if (session->options.is_stream || length > 0 || DTLSv1_handle_timeout(session->ssl) >= 0)
-        error = proceed(session);
-    session->input_len = 0;
-    session->deadline_ns = deadline_ns(session);
-    if (error == SSL_ERROR_WANT_READ)
-        return SSL_is_init_finished(session->ssl) ? SLOWHAND_OPENSSL_COMPLETE : SLOWHAND_OPENSSL_HANDSHAKING;
-    session->error = ERR_peek_last_error();
-    return SLOWHAND_OPENSSL_FAILED;
+    session->input = (struct slowhand_input) {input, length};
+    int result = proceed(session);
+    session->input.length = 0;
+    report(session, result, progress);
+}
+
+static void start(void *context, struct slowhand_progress *progress)
+{
+    receive(context, NULL, 0, progress);
+}
+
+static void expire(void *context, struct slowhand_progress *progress)
+{
+    struct session *session = context;
+    ERR_clear_error();
+    if (!session->options.is_stream && DTLSv1_handle_timeout(session->ssl) < 0)
+        report(session, SSL_ERROR_SSL, progress);
+    else
+        receive(context, NULL, 0, progress);
+}
+
+/* Application data */
+
+static size_t room(const void *context)
+{
+    const struct session *session = context;
+    if (session->options.is_stream)
+        return SLOWHAND_NO_DATAGRAMS;
+    size_t room = DTLS_get_data_mtu(session->ssl);
+    uint8_t code = SSL_SESSION_get_max_fragment_length(SSL_get0_session(session->ssl));
+    /* RFC 6066 section 4: 512 octets, doubled by each code. */
+    size_t fragment = code == 0 ? room : (size_t) 256 << code;
+    return fragment < room ? fragment : room;
+}
+
+static void write_data(void *context, const uint8_t *data, size_t length, struct slowhand_progress *progress)
+{
+    struct session *session = context;
+    size_t written;
+    ERR_clear_error();
+    /* The transport takes all, so the library writes all. */
+    int ret = SSL_write_ex(session->ssl, data, length, &written);
+    report(session, ret == 1 ? SSL_ERROR_NONE : SSL_ERROR_SSL, progress);
+}
+
+static void close_session(void *context, struct slowhand_progress *progress)
+{
+    struct session *session = context;
+    ERR_clear_error();
+    int ret = SSL_shutdown(session->ssl);
+    report(session, ret >= 0 ? SSL_ERROR_NONE : SSL_ERROR_SSL, progress);
 }
 
 /* What is known of it */
 
-unsigned long slowhand_openssl_error(const slowhand_openssl *session)
+static uint16_t suite(const void *context)
 {
-    return session->error;
-}
-
-uint64_t slowhand_openssl_deadline_ns(const slowhand_openssl *session)
-{
-    return session->deadline_ns;
-}
-
-uint16_t slowhand_openssl_suite(const slowhand_openssl *session)
-{
+    const struct session *session = context;
     const SSL_CIPHER *suite = SSL_get_current_cipher(session->ssl);
     return suite == NULL ? 0 : SSL_CIPHER_get_protocol_id(suite);
 }
+
+const struct slowhand_library slowhand_openssl = {
+    .create = create,
+    .destroy = destroy,
+    .start = start,
+    .receive = receive,
+    .expire = expire,
+    .write = write_data,
+    .close = close_session,
+    .room = room,
+    .suite = suite,
+    .connection_id = slowhand_no_connection_id,
+    .resumable = slowhand_not_resumable,
+    .version = version,
+};

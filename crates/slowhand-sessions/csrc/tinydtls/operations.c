@@ -3,7 +3,7 @@
  * build.rs compiles the *calling* files of the library with -D<function>=slowhand_<function>;
  * the functions below stand in for the renamed calls: they call the real function, then tell
  * the device what it was. The library's sources are unmodified. */
-#include "operations.h"
+#include "library.h"
 #include "slowhand.h"
 
 #include <string.h>
@@ -118,6 +118,6 @@ size_t slowhand_dtls_prf(const unsigned char *key, size_t keylen, const unsigned
 {
     static const char KEY_EXPANSION[] = "key expansion";
     if (labellen == sizeof KEY_EXPANSION - 1 && memcmp(label, KEY_EXPANSION, labellen) == 0)
-        slowhand_tinydtls_learn_secrets(key, keylen, random2, random2len);
+        slowhand_master_secret(random2, key, keylen);
     return dtls_prf(key, keylen, label, labellen, random1, random1len, random2, random2len, buf, buflen);
 }

@@ -1,8 +1,7 @@
-#include "session.h"
-
-#include "operations.h"
+#include "library.h"
 #include "slowhand.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,24 +15,26 @@
 
 /* The library's first timeout, in ticks of its clock (dtls_send_multi in dtls.c). */
 #define FIRST_TIMEOUT_TICKS (2 * CLOCK_SECOND)
-#define NO_TIMER UINT64_MAX
 #define RECEIVE_BUFFER 2048 /* more than DTLS_MAX_BUF, the longest record that the library makes */
 
-struct slowhand_tinydtls {
+/* What protection adds to a record of AES-CCM (RFC 6655). */
+#define EXPLICIT_NONCE 8
+#define TAG 16
+
+#define RAW_KEY 32 /* octets of a secp256r1 coordinate or scalar */
+
+struct session {
     dtls_context_t *context;
     dtls_handler_t handler;
     session_t peer;
-    struct slowhand_tinydtls_options options; /* its pointers are the caller's, alive as long as we are */
+    struct slowhand_options options; /* its pointers are the caller's, alive as long as we are */
     dtls_ecdsa_key_t key;
-    enum slowhand_tinydtls_outcome outcome;
-    int error;
-    uint64_t deadline_ns;
-    int has_secrets;
-    uint8_t client_random[DTLS_RANDOM_LENGTH], master_secret[DTLS_MASTER_SECRET_LENGTH];
+    enum slowhand_state state;
+    int error; /* the negative error code of the library, or the description of the alert received */
 };
 
 /* The session whose library call runs on this thread. */
-static _Thread_local slowhand_tinydtls *running;
+static _Thread_local struct session *running;
 
 /* The platform: what the library's dtls_time.c and dtls_prng.c would be */
 
@@ -41,14 +42,14 @@ static _Thread_local slowhand_tinydtls *running;
  * read), and its first timeout is a fixed number of ticks. How long a tick lasts is the platform's to say: as
  * long as makes that number of ticks the timeout chosen. */
 
-static uint64_t ticks_now(const slowhand_tinydtls *session)
+static uint64_t ticks_now(const struct session *session)
 {
     return (uint64_t) ((unsigned __int128) slowhand_now_ns() * FIRST_TIMEOUT_TICKS
                        / session->options.first_timeout_ns);
 }
 
 /* The first nanosecond at which the clock shows that many ticks. */
-static uint64_t ns_at(const slowhand_tinydtls *session, uint64_t ticks)
+static uint64_t ns_at(const struct session *session, uint64_t ticks)
 {
     unsigned __int128 scaled = (unsigned __int128) ticks * session->options.first_timeout_ns;
     return (uint64_t) ((scaled + FIRST_TIMEOUT_TICKS - 1) / FIRST_TIMEOUT_TICKS);
@@ -72,7 +73,7 @@ int dtls_prng(unsigned char *buffer, size_t length)
     return 1;
 }
 
-void slowhand_tinydtls_initialise(void)
+static void initialise(void)
 {
     /* The library's other global state, the cipher context of crypto.c and a counter of ccm.c that is
      * used under the same lock, holds nothing from one call to the next. */
@@ -80,14 +81,14 @@ void slowhand_tinydtls_initialise(void)
     dtls_set_log_level(DTLS_LOG_EMERG);
 }
 
-const char *slowhand_tinydtls_version(void)
+static const char *version(void)
 {
     return dtls_package_version();
 }
 
 /* What the library calls back */
 
-static slowhand_tinydtls *session_of(struct dtls_context_t *context)
+static struct session *session_of(struct dtls_context_t *context)
 {
     return dtls_get_app_data(context);
 }
@@ -104,23 +105,27 @@ static int receive_application_data(struct dtls_context_t *context, session_t *p
 {
     (void) context;
     (void) peer;
-    (void) data;
+    if (length > 0)
+        slowhand_receive(data, length);
     return (int) length;
 }
 
 static int handle_event(struct dtls_context_t *context, session_t *peer, dtls_alert_level_t level,
                         unsigned short code)
 {
-    slowhand_tinydtls *session = session_of(context);
+    struct session *session = session_of(context);
     (void) peer;
     if (level == 0 && code == DTLS_EVENT_CONNECTED) {
         /* The library says so again with each handshake message that comes late. */
-        if (session->outcome != SLOWHAND_TINYDTLS_CONNECTED)
+        if (session->state != SLOWHAND_ESTABLISHED)
             slowhand_verified();
-        session->outcome = SLOWHAND_TINYDTLS_CONNECTED;
-    } else if (level == DTLS_ALERT_LEVEL_FATAL && session->outcome == SLOWHAND_TINYDTLS_HANDSHAKING) {
-        session->outcome = SLOWHAND_TINYDTLS_ALERT_RECEIVED;
+        session->state = SLOWHAND_ESTABLISHED;
+    } else if (level == DTLS_ALERT_LEVEL_FATAL && session->state == SLOWHAND_HANDSHAKING) {
+        session->state = SLOWHAND_ALERT_RECEIVED;
         session->error = code;
+    } else if (level == DTLS_ALERT_LEVEL_WARNING && code == DTLS_ALERT_CLOSE_NOTIFY
+               && session->state == SLOWHAND_ESTABLISHED) {
+        session->state = SLOWHAND_CLOSED_BY_PEER;
     }
     return 0;
 }
@@ -136,7 +141,7 @@ static int copy(unsigned char *result, size_t size, const uint8_t *octets, size_
 static int get_psk_info(struct dtls_context_t *context, const session_t *peer, dtls_credentials_type_t type,
                         const unsigned char *identity, size_t identity_len, unsigned char *result, size_t size)
 {
-    const struct slowhand_tinydtls_options *options = &session_of(context)->options;
+    const struct slowhand_options *options = &session_of(context)->options;
     (void) peer;
     switch (type) {
     case DTLS_PSK_HINT:
@@ -163,9 +168,9 @@ static int get_ecdsa_key(struct dtls_context_t *context, const session_t *peer, 
 static int verify_ecdsa_key(struct dtls_context_t *context, const session_t *peer, const unsigned char *x,
                             const unsigned char *y, size_t length)
 {
-    const struct slowhand_tinydtls_options *options = &session_of(context)->options;
+    const struct slowhand_options *options = &session_of(context)->options;
     (void) peer;
-    if (length != SLOWHAND_RAW_KEY || memcmp(x, options->peer_x, length) != 0
+    if (length != RAW_KEY || memcmp(x, options->peer_x, length) != 0
         || memcmp(y, options->peer_y, length) != 0)
         return dtls_alert_fatal_create(DTLS_ALERT_BAD_CERTIFICATE);
     return 0;
@@ -178,22 +183,11 @@ static void offer_only_our_suite(struct dtls_context_t *context, session_t *peer
     parameters->cipher_suites[1] = TLS_NULL_WITH_NULL_NULL;
 }
 
-void slowhand_tinydtls_learn_secrets(const unsigned char *master_secret, size_t master_secret_len,
-                                     const unsigned char *client_random, size_t client_random_len)
-{
-    if (running == NULL || master_secret_len != sizeof running->master_secret
-        || client_random_len != sizeof running->client_random)
-        return;
-    memcpy(running->master_secret, master_secret, master_secret_len);
-    memcpy(running->client_random, client_random, client_random_len);
-    running->has_secrets = 1;
-}
-
 /* Construction */
 
-static void set_handler(slowhand_tinydtls *session)
+static void set_handler(struct session *session)
 {
-    const struct slowhand_tinydtls_options *options = &session->options;
+    const struct slowhand_options *options = &session->options;
     session->handler.write = send_datagram;
     session->handler.read = receive_application_data;
     session->handler.event = handle_event;
@@ -225,18 +219,22 @@ static void set_peer_address(session_t *peer)
     memcpy(&peer->addr.sin6.sin6_addr, ADDRESS, sizeof ADDRESS);
 }
 
-slowhand_tinydtls *slowhand_tinydtls_new(const struct slowhand_tinydtls_options *options)
+static void *create(const struct slowhand_options *options, struct slowhand_progress *progress)
 {
-    slowhand_tinydtls *session = calloc(1, sizeof *session);
-    if (session == NULL)
-        return NULL;
-    session->options = *options;
-    session->deadline_ns = NO_TIMER;
-    set_peer_address(&session->peer);
-    running = session;
-    session->context = dtls_new_context(session);
-    running = NULL;
-    if (session->context == NULL) {
+    static pthread_once_t initialised = PTHREAD_ONCE_INIT;
+    pthread_once(&initialised, initialise);
+    struct session *session = calloc(1, sizeof *session);
+    if (session != NULL) {
+        session->options = *options;
+        set_peer_address(&session->peer);
+        running = session;
+        session->context = dtls_new_context(session);
+        running = NULL;
+    }
+    if (session == NULL || session->context == NULL) {
+        progress->state = SLOWHAND_FAILED;
+        progress->code = -1;
+        snprintf(progress->text, sizeof progress->text, "no memory for a context");
         free(session);
         return NULL;
     }
@@ -244,8 +242,9 @@ slowhand_tinydtls *slowhand_tinydtls_new(const struct slowhand_tinydtls_options 
     return session;
 }
 
-void slowhand_tinydtls_free(slowhand_tinydtls *session)
+static void destroy(void *context)
 {
+    struct session *session = context;
     running = session; /* the library says goodbye, with a timer */
     dtls_free_context(session->context);
     running = NULL;
@@ -254,55 +253,58 @@ void slowhand_tinydtls_free(slowhand_tinydtls *session)
 
 /* The handshake */
 
-static void note_deadline(slowhand_tinydtls *session)
+static uint64_t deadline_ns(const struct session *session)
 {
     const netq_t *next = netq_head(&session->context->sendqueue);
-    if (next == NULL) {
-        session->deadline_ns = NO_TIMER;
-        return;
-    }
+    if (next == NULL)
+        return SLOWHAND_NO_TIMER;
     /* The library's clock has 32 bits; its distance to now has a sign. */
     uint64_t now = ticks_now(session);
     int32_t distance = (int32_t) (next->t - (clock_time_t) now);
-    session->deadline_ns = ns_at(session, (uint64_t) ((int64_t) now + distance));
+    return ns_at(session, (uint64_t) ((int64_t) now + distance));
 }
 
-/* The library's error codes are negative; when it gives up on the peer it removes it. A server
- * that gets a valid ClientHello from the same address starts anew with it. */
-static int leave(slowhand_tinydtls *session, int result)
+/* The end of a library call that returned `result`. The library's error codes are negative; when it gives up on the
+ * peer it removes it. A server that gets a valid ClientHello from the same address starts anew with it. */
+static void report(struct session *session, int result, struct slowhand_progress *progress)
 {
     const dtls_peer_t *peer = dtls_get_peer(session->context, &session->peer);
-    if (result < 0 && peer == NULL && session->outcome == SLOWHAND_TINYDTLS_HANDSHAKING) {
-        session->outcome = SLOWHAND_TINYDTLS_ERROR;
+    if (result < 0 && peer == NULL && session->state == SLOWHAND_HANDSHAKING) {
+        session->state = SLOWHAND_FAILED;
         session->error = result;
     }
     if (peer != NULL
         && (peer->state == DTLS_STATE_WAIT_CLIENTCERTIFICATE || peer->state == DTLS_STATE_WAIT_CLIENTKEYEXCHANGE)
-        && session->outcome == SLOWHAND_TINYDTLS_CONNECTED)
-        session->outcome = SLOWHAND_TINYDTLS_HANDSHAKING;
-    note_deadline(session);
+        && session->state == SLOWHAND_ESTABLISHED)
+        session->state = SLOWHAND_HANDSHAKING;
+    progress->deadline_ns = deadline_ns(session);
+    progress->state = session->state;
+    progress->code = session->error;
+    if (session->state == SLOWHAND_FAILED) {
+        /* The library's errors are alerts that it sends: -(level * 256 + description), alert.h. */
+        snprintf(progress->text, sizeof progress->text, "sent alert, description %d", -session->error % 256);
+    }
     running = NULL;
-    return session->outcome;
 }
 
-int slowhand_tinydtls_connect(slowhand_tinydtls *session)
+static void start(void *context, struct slowhand_progress *progress)
 {
-    running = session;
-    return leave(session, dtls_connect(session->context, &session->peer));
+    struct session *session = running = context;
+    report(session, dtls_connect(session->context, &session->peer), progress);
 }
 
-int slowhand_tinydtls_receive(slowhand_tinydtls *session, const uint8_t *datagram, size_t length)
+static void receive(void *context, const uint8_t *datagram, size_t length, struct slowhand_progress *progress)
 {
+    struct session *session = running = context;
     unsigned char buffer[RECEIVE_BUFFER]; /* the library decrypts in place */
     if (length > sizeof buffer)
         length = sizeof buffer; /* as recv() truncates */
     memcpy(buffer, datagram, length);
-    running = session;
-    return leave(session, dtls_handle_message(session->context, &session->peer, buffer, (int) length));
+    report(session, dtls_handle_message(session->context, &session->peer, buffer, (int) length), progress);
 }
 
-/* Whether a message whose timer has expired was already sent as often as the library does. */
-static int is_exhausted(slowhand_tinydtls *session)
+/* True if a message whose timer has expired was already sent as often as the library does. */
+static int is_exhausted(struct session *session)
 {
     dtls_tick_t now;
     dtls_ticks(&now);
@@ -314,35 +316,71 @@ static int is_exhausted(slowhand_tinydtls *session)
     return 0;
 }
 
-int slowhand_tinydtls_expire(slowhand_tinydtls *session)
+static void expire(void *context, struct slowhand_progress *progress)
 {
-    running = session;
+    struct session *session = running = context;
     int exhausted = is_exhausted(session);
     dtls_check_retransmit(session->context, NULL);
     /* The library goes quiet; with nothing left to send it cannot come to an end by itself. */
-    if (exhausted && session->outcome == SLOWHAND_TINYDTLS_HANDSHAKING
-        && netq_head(&session->context->sendqueue) == NULL)
-        session->outcome = SLOWHAND_TINYDTLS_TIMED_OUT;
-    return leave(session, 0);
+    if (exhausted && session->state == SLOWHAND_HANDSHAKING && netq_head(&session->context->sendqueue) == NULL)
+        session->state = SLOWHAND_TIMED_OUT;
+    report(session, 0, progress);
 }
 
-/* What is known of it */
+/* Application data */
 
-uint64_t slowhand_tinydtls_deadline_ns(const slowhand_tinydtls *session)
+/* The library looks for the content in its buffer for a record, but not for the tag behind it. */
+static size_t room(const void *context)
 {
-    return session->deadline_ns;
+    const struct session *session = context;
+    /* A client that offers CCM-8 first may have got CCM: its tag is the longer one. */
+    size_t overhead = sizeof(dtls_record_header_t) + EXPLICIT_NONCE + TAG;
+    size_t datagram = DTLS_MAX_BUF;
+    if (session->options.mtu != 0 && session->options.mtu < datagram)
+        datagram = session->options.mtu;
+    return datagram > overhead ? datagram - overhead : 0;
 }
 
-int slowhand_tinydtls_secrets(const slowhand_tinydtls *session, uint8_t client_random[32], uint8_t master_secret[48])
+static void write_data(void *context, const uint8_t *data, size_t length, struct slowhand_progress *progress)
 {
-    if (session->has_secrets) {
-        memcpy(client_random, session->client_random, sizeof session->client_random);
-        memcpy(master_secret, session->master_secret, sizeof session->master_secret);
+    struct session *session = running = context;
+    const dtls_peer_t *peer = dtls_get_peer(session->context, &session->peer);
+    int result = -1;
+    /* Without a peer, the library would begin a new session. It only reads the data. */
+    if (peer != NULL && peer->state == DTLS_STATE_CONNECTED)
+        result = dtls_write(session->context, &session->peer, (uint8 *) data, length);
+    report(session, result, progress);
+    if (result < 0) {
+        progress->state = SLOWHAND_FAILED;
+        progress->code = result;
+        snprintf(progress->text, sizeof progress->text, "the record could not be sent");
     }
-    return session->has_secrets;
 }
 
-int slowhand_tinydtls_error(const slowhand_tinydtls *session)
+static void close_session(void *context, struct slowhand_progress *progress)
 {
-    return session->error;
+    struct session *session = running = context;
+    report(session, dtls_close(session->context, &session->peer), progress);
 }
+
+/* The library agrees on nothing but a suite of the list that its configuration names. */
+static uint16_t suite(const void *context)
+{
+    const struct session *session = context;
+    return session->options.suite;
+}
+
+const struct slowhand_library slowhand_tinydtls = {
+    .create = create,
+    .destroy = destroy,
+    .start = start,
+    .receive = receive,
+    .expire = expire,
+    .write = write_data,
+    .close = close_session,
+    .room = room,
+    .suite = suite,
+    .connection_id = slowhand_no_connection_id,
+    .resumable = slowhand_not_resumable,
+    .version = version,
+};

@@ -10,9 +10,10 @@ use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 use std::sync::{Mutex, PoisonError};
 
-use super::{Chain, End, in_file};
-use crate::config::{Curve, Role, SessionConfig};
-use crate::mbedtls::certificate::{Request, issue};
+use super::files::{CertificateKey, Chain, End, in_file};
+use super::issuer::{Request, issue};
+use crate::config::Role;
+use crate::operation::Curve;
 use crate::session::Failure;
 
 /// The longest certificate: with it, a Certificate message fits into one record (2^14 octets, RFC 5246 section 6.2.1)
@@ -42,7 +43,7 @@ struct Issuer {
     key: &'static [u8],
 }
 
-fn issuer(config: &SessionConfig) -> Issuer {
+fn issuer(key: CertificateKey) -> Issuer {
     macro_rules! issuer {
         ($name:literal) => {
             Issuer {
@@ -51,18 +52,18 @@ fn issuer(config: &SessionConfig) -> Issuer {
             }
         };
     }
-    match (config.suite.key_exchange().has_rsa(), config.rsa_bits, config.curve) {
-        (true, 1024, _) => issuer!("rsa1024"),
-        (true, 3072, _) => issuer!("rsa3072"),
-        (true, ..) => issuer!("rsa2048"),
-        (false, _, Curve::Secp192r1) => issuer!("secp192r1"),
-        (false, _, Curve::Secp256r1) => issuer!("secp256r1"),
+    match key {
+        CertificateKey::Curve(Curve::Secp192r1) => issuer!("secp192r1"),
+        CertificateKey::Curve(Curve::Secp256r1) => issuer!("secp256r1"),
+        CertificateKey::Rsa(1024) => issuer!("rsa1024"),
+        CertificateKey::Rsa(3072) => issuer!("rsa3072"),
+        CertificateKey::Rsa(_) => issuer!("rsa2048"),
     }
 }
 
-/// The lengths in octets that a certificate of this configuration can have.
-pub(crate) fn lengths(config: &SessionConfig) -> RangeInclusive<u16> {
-    let shortest = in_file(config).own.certificate.len();
+/// The lengths in octets that the certificate of an end can have.
+pub(crate) fn lengths(key: CertificateKey, role: Role) -> RangeInclusive<u16> {
+    let shortest = in_file(key, role).own.certificate.len();
     // A file of some hundred octets.
     shortest as u16..=LONGEST
 }
@@ -70,17 +71,17 @@ pub(crate) fn lengths(config: &SessionConfig) -> RangeInclusive<u16> {
 /// Certificates by the private key of the end and their length.
 type Issued = BTreeMap<(&'static [u8], u16), &'static [u8]>;
 
-/// The certificates of a configuration, this end's of exactly this length, one of [`lengths`].
-pub(super) fn chain(config: &SessionConfig, length: u16) -> Result<Chain, Failure> {
+/// The certificates of an end, its own of exactly this length, one of [`lengths`].
+pub(super) fn chain(key: CertificateKey, role: Role, length: u16) -> Result<Chain, Failure> {
     // Each is issued once in the process and kept: there are only so many lengths.
     static ISSUED: Mutex<Issued> = Mutex::new(BTreeMap::new());
-    let (like, issuer) = (in_file(config).own, issuer(config));
+    let (like, issuer) = (in_file(key, role).own, issuer(key));
     // A panic elsewhere has left the map whole.
     let mut issued = ISSUED.lock().unwrap_or_else(PoisonError::into_inner);
     let certificate = match issued.get(&(like.key, length)) {
         Some(certificate) => *certificate,
         None => {
-            let certificate: &'static [u8] = issue_of_length(&like, config.role, &issuer, length.into())?.leak();
+            let certificate: &'static [u8] = issue_of_length(&like, role, &issuer, length.into())?.leak();
             issued.insert((like.key, length), certificate);
             certificate
         }

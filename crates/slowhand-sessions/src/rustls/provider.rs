@@ -24,16 +24,16 @@ use rustls::{
 use sha2::{Sha256, Sha384};
 
 use super::symmetric::{AES_128_GCM, AES_256_GCM, Hashing, SHA256, SHA384, Sha2};
-use crate::config::{Curve, Suite};
 use crate::device;
-use crate::operation::Operation;
+use crate::operation::{Curve, Operation};
+use crate::tls::Suite;
 
-/// The suites that the provider has.
+/// The suites that the provider has, in the order of the library's own providers (`DEFAULT_CIPHER_SUITES`).
 pub(crate) const SUITES: &[Suite] = &[
-    Suite::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256,
-    Suite::TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384,
-    Suite::TLS_AES_128_GCM_SHA256,
     Suite::TLS_AES_256_GCM_SHA384,
+    Suite::TLS_AES_128_GCM_SHA256,
+    Suite::TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384,
+    Suite::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256,
 ];
 
 /// A provider of this one suite, of secp256r1 for keys and of ECDSA with it for signatures.

@@ -5,10 +5,10 @@ use std::path::Path as File;
 use std::process::Command;
 
 use slowhand_sessions::memory::{Direction, End, Path, Transcript};
-use slowhand_sessions::{Auth, Curve, Operation, Protocol, Session, Stack, Suite};
+use slowhand_sessions::{Auth, Credential, Curve, Operation, Protocol, Session, Stack, Suite};
 use slowhand_wire::{ContentType, MessageType, dtls, tls};
 
-use crate::pair::Pair;
+use crate::pair::{Pair, set_length, set_rsa_bits, tls};
 
 const ECDSA: Suite = Suite::TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8;
 const RSA: Suite = Suite::TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256;
@@ -20,10 +20,10 @@ const KEYS: [(&str, u16); 5] =
 fn with_key(key: &str, protocol: Protocol, length: u16) -> Pair {
     let suite = if key.starts_with("rsa") { RSA } else { ECDSA };
     Pair::of(Stack::Mbedtls, protocol, suite).both(|config| {
-        config.certificate_length = Some(length);
+        set_length(config, Some(length));
         match key.strip_prefix("rsa") {
-            Some(bits) => config.rsa_bits = bits.parse().unwrap(),
-            None if key == "secp192r1" => config.curve = Curve::Secp192r1,
+            Some(bits) => set_rsa_bits(config, bits.parse().unwrap()),
+            None if key == "secp192r1" => tls(config).curve = Curve::Secp192r1,
             None => {}
         }
     })
@@ -93,15 +93,16 @@ fn no_more_is_allowed_than_can_be() {
     let error = with_key("secp192r1", Protocol::Dtls12, 259).client.validate().unwrap_err();
     let allowed = "246 to 8000 octets, but for 259, which no DER has";
     assert_eq!(error.to_string(), format!("certificate_length: found 259, allowed: {allowed}"));
-    for (stack, suite) in [
-        (Stack::Tinydtls, ECDSA),
-        (Stack::Tinydtls, Suite::TLS_PSK_WITH_AES_128_CCM_8),
-        (Stack::Mbedtls, Suite::TLS_PSK_WITH_AES_128_CCM_8),
+    // Where a certificate does not go with the library or the suite, there is no length to choose.
+    for (stack, suite, has) in [
+        (Stack::Tinydtls, ECDSA, "raw_public_key"),
+        (Stack::Tinydtls, Suite::TLS_PSK_WITH_AES_128_CCM_8, "psk"),
+        (Stack::Mbedtls, Suite::TLS_PSK_WITH_AES_128_CCM_8, "psk"),
     ] {
-        let pair = Pair::new(stack, suite).both(|config| config.certificate_length = Some(500));
+        let credential = Credential::Certificate { rsa_bits: 2048, length: Some(500) };
+        let pair = Pair::new(stack, suite).both(|config| config.credential = credential.clone());
         let error = pair.server.validate().unwrap_err().to_string();
-        let allowed = format!("none (with {stack} and this suite there are no certificates)");
-        assert_eq!(error, format!("certificate_length: found 500, allowed: {allowed}"));
+        assert_eq!(error, format!("credential: found certificate, allowed: {has}"));
     }
 }
 
@@ -124,8 +125,8 @@ fn every_library_accepts_them() {
         for length in [332, 340, 352, 500, 1_024, 8_000] {
             for auth in [Auth::Mutual, Auth::Server] {
                 let mut pair = Pair::of(client, protocol, suite(protocol)).both(|config| {
-                    config.certificate_length = Some(length);
-                    config.auth = auth;
+                    set_length(config, Some(length));
+                    tls(config).auth = auth;
                 });
                 pair.server.stack = server;
                 let transcript = pair.run(&Path::default());
@@ -140,7 +141,7 @@ fn every_library_accepts_them() {
 #[test]
 fn the_authority_of_the_files_is_another() {
     let mut pair = with_key("secp256r1", Protocol::Tls12, 332);
-    pair.client.certificate_length = None;
+    set_length(&mut pair.client, None);
     assert_ne!(pair.run(&Path::default()).end, End::Completed);
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use slowhand_sessions::memory::{Direction, End, Path};
 use slowhand_sessions::{Aead, AeadMode, Operation, Performed, Processor, Session, Stack, Status, Suite};
 
-use crate::pair::Pair;
+use crate::pair::{Pair, tls};
 
 const ECDHE: Suite = Suite::TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8;
 const PSK: Suite = Suite::TLS_PSK_WITH_AES_128_CCM_8;
@@ -99,7 +99,7 @@ fn mutual_ecdhe_with_raw_public_keys() {
 #[test]
 fn a_client_that_is_not_authenticated_does_not_sign() {
     for stack in [Stack::Mbedtls, Stack::Openssl, Stack::Tinydtls] {
-        let pair = Pair::new(stack, ECDHE).both(|config| config.auth = slowhand_sessions::Auth::Server);
+        let pair = Pair::new(stack, ECDHE).both(|config| tls(config).auth = slowhand_sessions::Auth::Server);
         let (client, server) = both_ends(&pair);
         assert_eq!(counts(&client)[2], 0, "{stack}");
         assert_eq!(counts(&server)[3], 0, "{stack}");

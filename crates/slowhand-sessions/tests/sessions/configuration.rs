@@ -4,15 +4,18 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use slowhand_sessions::{
-    Auth, BuildError, Credential, Curve, Protocol, Resumption, Role, SessionConfig, Stack, Suite, Weightless, build,
+    Auth, BuildError, Credential, CredentialKind, Curve, Protocol, Resumption, Role, SessionConfig, Stack, Suite,
+    Version, Weightless, best_common_suite, build,
 };
+
+use crate::pair::{self, dtls, set_rsa_bits, tls};
 
 const PSK: Suite = Suite::TLS_PSK_WITH_AES_128_CCM_8;
 const ECDHE: Suite = Suite::TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8;
 const RSA: Suite = Suite::TLS_RSA_WITH_AES_128_CBC_SHA;
 
 fn refused(stack: Stack, suite: Suite, change: impl Fn(&mut SessionConfig)) -> (String, String) {
-    let mut config = SessionConfig::new(Role::Server, stack, suite);
+    let mut config = pair::config(Role::Server, stack, Protocol::Dtls12, suite);
     change(&mut config);
     match build(&config, Arc::new(Weightless)) {
         Err(BuildError::Config(error)) => (error.field.to_owned(), error.to_string()),
@@ -21,9 +24,13 @@ fn refused(stack: Stack, suite: Suite, change: impl Fn(&mut SessionConfig)) -> (
     }
 }
 
+fn psk(identity: &str) -> Credential {
+    Credential::Psk { identity: identity.to_owned() }
+}
+
 fn tls13(change: impl Fn(&mut SessionConfig)) -> (String, String) {
     refused(Stack::Mbedtls, Suite::TLS_AES_128_CCM_SHA256, |config| {
-        config.protocol = Protocol::Tls13;
+        tls(config).version = Version::Tls13;
         change(config);
     })
 }
@@ -33,46 +40,52 @@ fn each_field_is_checked() {
     let ms = |ms| Some(Duration::from_millis(ms));
     let cases: Vec<(&str, (String, String))> = vec![
         ("suite", refused(Stack::Tinydtls, Suite::TLS_PSK_WITH_AES_256_CCM, |_| ())),
-        ("credential", refused(Stack::Tinydtls, ECDHE, |config| config.credential = Some(Credential::Certificate))),
-        ("credential", refused(Stack::Mbedtls, ECDHE, |config| config.credential = Some(Credential::RawPublicKey))),
-        ("credential", refused(Stack::Mbedtls, PSK, |config| config.credential = Some(Credential::Certificate))),
-        ("curve", refused(Stack::Tinydtls, ECDHE, |config| config.curve = Curve::Secp192r1)),
-        ("rsa_bits", refused(Stack::Mbedtls, RSA, |config| config.rsa_bits = 4096)),
+        (
+            "credential",
+            refused(Stack::Tinydtls, ECDHE, |config| config.credential = CredentialKind::Certificate.into()),
+        ),
+        ("credential", refused(Stack::Mbedtls, ECDHE, |config| config.credential = Credential::RawPublicKey)),
+        ("credential", refused(Stack::Mbedtls, PSK, |config| config.credential = CredentialKind::Certificate.into())),
+        ("curve", refused(Stack::Tinydtls, ECDHE, |config| tls(config).curve = Curve::Secp192r1)),
+        ("rsa_bits", refused(Stack::Mbedtls, RSA, |config| set_rsa_bits(config, 4096))),
         ("suite", refused(Stack::Tinydtls, RSA, |_| ())),
-        ("suite", refused(Stack::Rustls, RSA, |config| config.protocol = Protocol::Tls12)),
-        ("suite", refused(Stack::Mbedtls, RSA, |config| config.protocol = Protocol::Tls13)),
-        ("psk_identity", refused(Stack::Mbedtls, PSK, |config| config.psk_identity.clear())),
-        ("psk_identity", refused(Stack::Tinydtls, PSK, |config| config.psk_identity = "x".repeat(33))),
+        ("suite", refused(Stack::Rustls, RSA, |config| tls(config).version = Version::Tls12)),
+        (
+            "credential",
+            refused(Stack::Rustls, PSK, |config| (tls(config).version, tls(config).suite) = (Version::Tls12, None)),
+        ),
+        ("suite", refused(Stack::Mbedtls, RSA, |config| tls(config).version = Version::Tls13)),
+        ("psk_identity", refused(Stack::Mbedtls, PSK, |config| config.credential = psk(""))),
+        ("psk_identity", refused(Stack::Tinydtls, PSK, |config| config.credential = psk(&"x".repeat(33)))),
         ("mtu", refused(Stack::Mbedtls, ECDHE, |config| config.mtu = Some(100))),
         ("mtu", refused(Stack::Tinydtls, PSK, |config| config.mtu = Some(64))),
         ("mtu", refused(Stack::Tinydtls, ECDHE, |config| config.mtu = Some(128))),
-        ("max_fragment_length", refused(Stack::Mbedtls, ECDHE, |config| config.max_fragment_length = Some(1000))),
-        ("max_fragment_length", refused(Stack::Tinydtls, PSK, |config| config.max_fragment_length = Some(512))),
-        ("first_timeout", refused(Stack::Tinydtls, PSK, |config| config.first_timeout = ms(0))),
-        ("first_timeout", refused(Stack::Mbedtls, PSK, |config| config.first_timeout = ms(0))),
-        ("maximum_timeout", refused(Stack::Tinydtls, PSK, |config| config.maximum_timeout = ms(60_000))),
-        ("maximum_timeout", refused(Stack::Mbedtls, PSK, |config| config.maximum_timeout = ms(500))),
-        ("connection_id", refused(Stack::Tinydtls, PSK, |config| config.connection_id = Some(4))),
-        ("connection_id", refused(Stack::Mbedtls, PSK, |config| config.connection_id = Some(33))),
-        ("resumption", refused(Stack::Tinydtls, PSK, |config| config.resumption = Some(Resumption::Id))),
-        ("resumption", tls13(|config| config.resumption = Some(Resumption::Id))),
-        ("protocol", refused(Stack::Tinydtls, PSK, |config| config.protocol = Protocol::Tls12)),
-        ("suite", refused(Stack::Mbedtls, PSK, |config| config.protocol = Protocol::Tls13)),
+        ("max_fragment_length", refused(Stack::Mbedtls, ECDHE, |config| tls(config).max_fragment_length = Some(1000))),
+        ("max_fragment_length", refused(Stack::Tinydtls, PSK, |config| tls(config).max_fragment_length = Some(512))),
+        ("first_timeout", refused(Stack::Tinydtls, PSK, |config| config.timers.first = ms(0))),
+        ("first_timeout", refused(Stack::Mbedtls, PSK, |config| config.timers.first = ms(0))),
+        ("maximum_timeout", refused(Stack::Tinydtls, PSK, |config| config.timers.maximum = ms(60_000))),
+        ("maximum_timeout", refused(Stack::Mbedtls, PSK, |config| config.timers.maximum = ms(500))),
+        ("connection_id", refused(Stack::Tinydtls, PSK, |config| dtls(config).connection_id = Some(4))),
+        ("connection_id", refused(Stack::Mbedtls, PSK, |config| dtls(config).connection_id = Some(33))),
+        ("resumption", refused(Stack::Tinydtls, PSK, |config| tls(config).resumption = Some(Resumption::Id))),
+        ("resumption", tls13(|config| tls(config).resumption = Some(Resumption::Id))),
+        ("protocol", refused(Stack::Tinydtls, PSK, |config| tls(config).version = Version::Tls12)),
+        ("suite", refused(Stack::Mbedtls, PSK, |config| tls(config).version = Version::Tls13)),
         ("suite", refused(Stack::Mbedtls, Suite::TLS_AES_128_CCM_SHA256, |_| ())),
-        ("curve", tls13(|config| config.curve = Curve::Secp192r1)),
-        ("max_fragment_length", tls13(|config| config.max_fragment_length = Some(512))),
+        ("curve", tls13(|config| tls(config).curve = Curve::Secp192r1)),
+        ("max_fragment_length", tls13(|config| tls(config).max_fragment_length = Some(512))),
         ("mtu", tls13(|config| config.mtu = Some(1280))),
-        ("first_timeout", tls13(|config| config.first_timeout = ms(1000))),
-        ("maximum_timeout", tls13(|config| config.maximum_timeout = ms(60_000))),
-        ("connection_id", tls13(|config| config.connection_id = Some(0))),
-        ("rsa_bits", refused(Stack::Openssl, RSA, |config| config.rsa_bits = 512)),
+        ("first_timeout", tls13(|config| config.timers.first = ms(1000))),
+        ("maximum_timeout", tls13(|config| config.timers.maximum = ms(60_000))),
+        ("rsa_bits", refused(Stack::Openssl, RSA, |config| set_rsa_bits(config, 512))),
         ("mtu", refused(Stack::Openssl, ECDHE, |config| config.mtu = Some(207))),
-        ("first_timeout", refused(Stack::Openssl, PSK, |config| config.first_timeout = ms(15))),
-        ("maximum_timeout", refused(Stack::Openssl, PSK, |config| config.maximum_timeout = ms(4_294_001))),
-        ("connection_id", refused(Stack::Openssl, PSK, |config| config.connection_id = Some(0))),
+        ("first_timeout", refused(Stack::Openssl, PSK, |config| config.timers.first = ms(15))),
+        ("maximum_timeout", refused(Stack::Openssl, PSK, |config| config.timers.maximum = ms(4_294_001))),
+        ("connection_id", refused(Stack::Openssl, PSK, |config| dtls(config).connection_id = Some(0))),
         ("protocol", refused(Stack::Rustls, ECDHE, |_| ())),
-        ("suite", refused(Stack::Rustls, ECDHE, |config| config.protocol = Protocol::Tls12)),
-        ("cookie", refused(Stack::Tinydtls, PSK, |config| config.cookie = false)),
+        ("suite", refused(Stack::Rustls, ECDHE, |config| tls(config).version = Version::Tls12)),
+        ("cookie", refused(Stack::Tinydtls, PSK, |config| dtls(config).cookie = false)),
     ];
     for (field, (found, message)) in cases {
         assert_eq!(field, found, "{message}");
@@ -82,11 +95,11 @@ fn each_field_is_checked() {
 
 #[test]
 fn a_message_says_what_is_allowed() {
-    let (_, message) = refused(Stack::Mbedtls, ECDHE, |config| config.max_fragment_length = Some(1000));
+    let (_, message) = refused(Stack::Mbedtls, ECDHE, |config| tls(config).max_fragment_length = Some(1000));
     assert_eq!(message, "max_fragment_length: found 1000, allowed: 512, 1024, 2048, 4096");
     let (_, message) = refused(Stack::Tinydtls, PSK, |config| {
-        config.first_timeout = Some(Duration::from_secs(9));
-        config.maximum_timeout = Some(Duration::from_secs(60));
+        config.timers.first = Some(Duration::from_secs(9));
+        config.timers.maximum = Some(Duration::from_secs(60));
     });
     let allowed = "1152 s (as often doubled as the library retransmits)";
     assert_eq!(message, format!("maximum_timeout: found 60 s, allowed: {allowed}"));
@@ -94,22 +107,20 @@ fn a_message_says_what_is_allowed() {
 
 #[test]
 fn the_values_that_a_library_has_built_in_may_be_written_down() {
-    let mut config = SessionConfig::new(Role::Client, Stack::Tinydtls, PSK);
-    config.first_timeout = Some(Duration::from_secs(9));
-    config.maximum_timeout = Some(Duration::from_secs(9 * 128));
+    let mut config = pair::config(Role::Client, Stack::Tinydtls, Protocol::Dtls12, PSK);
+    config.timers.first = Some(Duration::from_secs(9));
+    config.timers.maximum = Some(Duration::from_secs(9 * 128));
     config.mtu = Some(1280);
     config.validate().unwrap();
 }
 
 #[test]
 fn a_maximum_timeout_follows_a_first_one_that_is_larger() {
-    let mut config = SessionConfig::new(Role::Client, Stack::Mbedtls, PSK);
-    config.first_timeout = Some(Duration::from_secs(90));
+    let mut config = pair::config(Role::Client, Stack::Mbedtls, Protocol::Dtls12, PSK);
+    config.timers.first = Some(Duration::from_secs(90));
     config.validate().unwrap();
-    assert_eq!(config.timeouts(), (Duration::from_secs(90), Duration::from_secs(90)));
     config.stack = Stack::Tinydtls;
     config.validate().unwrap();
-    assert_eq!(config.timeouts(), (Duration::from_secs(90), Duration::from_secs(90 * 128)));
 }
 
 #[test]
@@ -122,7 +133,7 @@ fn names_are_those_of_a_scenario() {
         curve: Curve,
         auth: Vec<Auth>,
         role: Role,
-        credential: Credential,
+        credential: CredentialKind,
     }
     let names: Names = toml::from_str(
         r#"
@@ -141,7 +152,7 @@ fn names_are_those_of_a_scenario() {
     assert_eq!(names.suite, PSK);
     assert_eq!((names.curve, names.role), (Curve::Secp256r1, Role::Client));
     assert_eq!(names.auth, [Auth::Mutual, Auth::Server]);
-    assert_eq!(names.credential, Credential::RawPublicKey);
+    assert_eq!(names.credential, CredentialKind::RawPublicKey);
     assert_eq!(Suite::TLS_ECDHE_ECDSA_WITH_AES_128_CCM.to_string(), "TLS_ECDHE_ECDSA_WITH_AES_128_CCM");
     assert_eq!(Stack::Tinydtls.to_string(), "tinydtls");
     assert!(Suite::ALL.iter().all(|suite| Suite::from_iana(suite.iana()) == Some(*suite)));
@@ -155,4 +166,34 @@ fn the_libraries_tell_their_versions() {
     assert_eq!(stacks[1].version, "3.5.5");
     assert!(stacks[2].version.starts_with("0.23."), "{}", stacks[2].version);
     assert_eq!(stacks[3].version, "0.8.6");
+}
+
+/// The first in the library's own list: `ciphersuite_preference` of mbedTLS, `openssl ciphers`, `cipher_suite_params` of
+/// tinyDTLS, `DEFAULT_CIPHER_SUITES` of rustls.
+#[test]
+fn without_a_suite_it_is_the_best_of_the_library() {
+    use CredentialKind::{Certificate, Psk, RawPublicKey};
+    for (stack, protocol, credential, suite) in [
+        (Stack::Mbedtls, Protocol::Dtls12, Psk, Suite::TLS_PSK_WITH_AES_256_GCM_SHA384),
+        (Stack::Mbedtls, Protocol::Dtls12, Certificate, Suite::TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384),
+        (Stack::Openssl, Protocol::Tls13, Certificate, Suite::TLS_AES_256_GCM_SHA384),
+        (Stack::Rustls, Protocol::Tls12, Certificate, Suite::TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384),
+        (Stack::Tinydtls, Protocol::Dtls12, Psk, Suite::TLS_PSK_WITH_AES_128_CCM_8),
+        (Stack::Tinydtls, Protocol::Dtls12, RawPublicKey, Suite::TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8),
+    ] {
+        assert_eq!(stack.capabilities().best_suite(protocol, credential), Some(suite), "{stack}");
+        let mut pair = pair::Pair::of(stack, protocol, suite).both(|config| tls(config).suite = None);
+        pair.server.seed = [9; 32];
+        let (mut client, mut server) = pair.build();
+        slowhand_sessions::memory::Path::default().run(&mut *client, &mut *server);
+        assert_eq!(pair::negotiated(&*client).1, suite, "{stack}");
+    }
+    for (stacks, protocol, credential, suite) in [
+        ([Stack::Mbedtls, Stack::Tinydtls], Protocol::Dtls12, Psk, Some(Suite::TLS_PSK_WITH_AES_128_CCM)),
+        ([Stack::Tinydtls, Stack::Mbedtls], Protocol::Dtls12, Psk, Some(PSK)),
+        ([Stack::Mbedtls, Stack::Tinydtls], Protocol::Dtls12, Certificate, None),
+        ([Stack::Rustls, Stack::Mbedtls], Protocol::Tls12, Psk, None),
+    ] {
+        assert_eq!(best_common_suite(stacks, protocol, credential), suite, "{stacks:?}");
+    }
 }

@@ -43,7 +43,7 @@ fn pairs() -> Vec<Pair> {
 
 fn run_all(pairs: &[Pair]) -> Vec<Transcript> {
     let (lossless, lossy) = (Path::default(), Path { dropped: vec![3, 7], ..Path::default() });
-    pairs.iter().map(|pair| pair.run(if pair.client.protocol.is_stream() { &lossless } else { &lossy })).collect()
+    pairs.iter().map(|pair| pair.run(if pair.client.protocol().is_stream() { &lossless } else { &lossy })).collect()
 }
 
 #[test]

@@ -161,8 +161,8 @@ fn a_client_without_a_server_gives_up() {
 #[test]
 fn the_timer_is_the_one_chosen() {
     let pair = Pair::new(Stack::Mbedtls, PSK).both(|config| {
-        config.first_timeout = Some(Duration::from_secs(9));
-        config.maximum_timeout = Some(Duration::from_secs(20));
+        config.timers.first = Some(Duration::from_secs(9));
+        config.timers.maximum = Some(Duration::from_secs(20));
     });
     let transcript = run(&pair, &(0..100).collect::<Vec<_>>());
     let times: Vec<_> = transcript.datagrams.iter().map(|datagram| datagram.at.as_secs()).collect();
@@ -173,7 +173,7 @@ fn the_timer_is_the_one_chosen() {
     let times: Vec<_> = transcript.datagrams.iter().map(|datagram| datagram.at.as_secs()).collect();
     assert_eq!(times[..5], [0, 9, 27, 47, 67]);
 
-    let pair = Pair::new(Stack::Tinydtls, PSK).both(|config| config.first_timeout = Some(Duration::from_secs(9)));
+    let pair = Pair::new(Stack::Tinydtls, PSK).both(|config| config.timers.first = Some(Duration::from_secs(9)));
     let transcript = run(&pair, &(0..100).collect::<Vec<_>>());
     let times: Vec<_> = transcript.datagrams.iter().map(|datagram| datagram.at.as_secs()).collect();
     let doubled = vec![0, 9, 27, 63, 135, 279, 567, 1143];
@@ -190,7 +190,7 @@ fn tinydtls_with_another_first_timeout_is_the_same_library_on_another_clock() {
             let path = Path { dropped, ..Path::default() };
             let as_built = pair.run(&path);
             let path = Path { delay: scaled(path.delay), time_limit: scaled(path.time_limit), ..path };
-            let chosen = pair.both(|config| config.first_timeout = Some(scaled(Duration::from_secs(2)))).run(&path);
+            let chosen = pair.both(|config| config.timers.first = Some(scaled(Duration::from_secs(2)))).run(&path);
             assert_eq!(chosen.end, as_built.end);
             assert_eq!(chosen.at, scaled(as_built.at));
             let sent = |transcript: Transcript| transcript.datagrams.into_iter().map(|it| (it.at, it.bytes));
@@ -208,7 +208,7 @@ proptest! {
     fn tinydtls_retransmits_at_its_deadline(first_ns in 1_000_000..100_000_000_000u64, start_ns in 0..10_000_000_000u64) {
         let (first, start) = (Duration::from_nanos(first_ns), Duration::from_nanos(start_ns));
         let (mut client, _) =
-            Pair::new(Stack::Tinydtls, PSK).both(|config| config.first_timeout = Some(first)).build();
+            Pair::new(Stack::Tinydtls, PSK).both(|config| config.timers.first = Some(first)).build();
         client.start(start);
         prop_assert_eq!(client.poll_transmit().map(|transmit| transmit.at), Some(start));
         let tick = first / 2000 + Duration::from_nanos(1);

@@ -1,10 +1,12 @@
 //! Sessions of real libraries against each other, without a network.
 
+mod application;
 mod certificates;
 mod computation;
 mod configuration;
 mod determinism;
 mod interoperation;
+mod layout;
 mod losses;
 mod openssl;
 mod pair;

@@ -10,6 +10,8 @@ use std::time::Duration;
 use slowhand_sessions::{Protocol, Role, Session, SessionConfig, Stack, Status, Suite, Weightless, build};
 use slowhand_wire::{ContentType, tls};
 
+use crate::pair::{config, negotiated};
+
 /// A session of OpenSSL in a process of its own.
 struct OpenSsl {
     process: Child,
@@ -81,12 +83,12 @@ fn with_openssl(stack: Stack, protocol: Protocol, suite: Suite, ciphers: &str) -
     let mut streams = Vec::new();
     for (role, other) in [(Role::Client, Role::Server), (Role::Server, Role::Client)] {
         let name = format!("{stack}-{suite}-{role}");
-        let config = SessionConfig { protocol, seed: [3; 32], ..SessionConfig::new(role, stack, suite) };
+        let config = SessionConfig { seed: [3; 32], ..config(role, stack, protocol, suite) };
         let mut ours = build(&config, Arc::new(Weightless)).unwrap();
         let mut theirs = OpenSsl::start(&name, other, protocol, ciphers, kind(suite));
         let sent = handshake(&mut *ours, &mut theirs);
         assert!(matches!(ours.status(), Status::Established { .. }), "{name}: {:?}", ours.status());
-        assert_eq!(ours.negotiated().unwrap().suite, suite);
+        assert_eq!(negotiated(&*ours).1, suite);
         let key_log = theirs.end();
         assert!(!key_log.is_empty());
         for line in ours.key_log() {

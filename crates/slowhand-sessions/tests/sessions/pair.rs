@@ -3,7 +3,56 @@
 use std::sync::Arc;
 
 use slowhand_sessions::memory::{Path, Transcript};
-use slowhand_sessions::{Processor, Protocol, Role, Session, SessionConfig, Stack, Suite, Weightless, build_pair};
+use slowhand_sessions::{
+    Credential, Dtls12, Family, Negotiated, Processor, Protocol, Role, Session, SessionConfig, Stack, Suite, Tls,
+    Version, Weightless, build_pair,
+};
+
+/// One end of a session.
+pub fn config(role: Role, stack: Stack, protocol: Protocol, suite: Suite) -> SessionConfig {
+    let credential = stack.capabilities().credential(suite).into();
+    let mut config = SessionConfig::new(role, stack, protocol.family(), credential);
+    tls(&mut config).suite = Some(suite);
+    config
+}
+
+/// What TLS and DTLS have.
+pub fn tls(config: &mut SessionConfig) -> &mut Tls {
+    let Family::Tls(tls) = &mut config.family;
+    tls
+}
+
+/// What DTLS alone has.
+pub fn dtls(config: &mut SessionConfig) -> &mut Dtls12 {
+    match &mut tls(config).version {
+        Version::Dtls12(dtls) => dtls,
+        version => panic!("{version:?}"),
+    }
+}
+
+/// Gives the certificates a length.
+pub fn set_length(config: &mut SessionConfig, octets: Option<u16>) {
+    match &mut config.credential {
+        Credential::Certificate { length, .. } => *length = octets,
+        credential => panic!("{credential:?}"),
+    }
+}
+
+/// Gives the RSA keys a length.
+pub fn set_rsa_bits(config: &mut SessionConfig, bits: u16) {
+    match &mut config.credential {
+        Credential::Certificate { rsa_bits, .. } => *rsa_bits = bits,
+        credential => panic!("{credential:?}"),
+    }
+}
+
+/// What an established session has agreed on.
+pub fn negotiated(session: &dyn Session) -> (Protocol, Suite, Option<u8>) {
+    match session.negotiated().unwrap() {
+        Negotiated::Tls { protocol, suite, connection_id } => (protocol, suite, connection_id),
+        other => panic!("{other:?}"),
+    }
+}
 
 /// Both ends of a session, to be changed before they are built.
 #[derive(Clone)]
@@ -16,18 +65,18 @@ pub struct Pair {
 
 impl Pair {
     pub fn new(stack: Stack, suite: Suite) -> Self {
-        let end = |role, seed| SessionConfig { seed: [seed; 32], ..SessionConfig::new(role, stack, suite) };
+        Self::of(stack, Protocol::Dtls12, suite)
+    }
+
+    /// A session of this protocol and suite.
+    pub fn of(stack: Stack, protocol: Protocol, suite: Suite) -> Self {
+        let end = |role, seed| SessionConfig { seed: [seed; 32], ..config(role, stack, protocol, suite) };
         Self {
             client: end(Role::Client, 1),
             server: end(Role::Server, 2),
             client_processor: Arc::new(Weightless),
             server_processor: Arc::new(Weightless),
         }
-    }
-
-    /// A session of this protocol and suite.
-    pub fn of(stack: Stack, protocol: Protocol, suite: Suite) -> Self {
-        Self::new(stack, suite).both(|config| config.protocol = protocol)
     }
 
     /// Changes both ends alike.

@@ -3,7 +3,7 @@
 use slowhand_sessions::memory::{Direction, End, Path, Transcript};
 use slowhand_sessions::{Auth, Cbc, KeyExchange, Operation, Protocol, Session, Stack, Suite};
 
-use crate::pair::Pair;
+use crate::pair::{Pair, set_rsa_bits, tls};
 
 const KOTHMAYR: Suite = Suite::TLS_RSA_WITH_AES_128_CBC_SHA;
 const RSA_BITS: [u16; 3] = [1024, 2048, 3072];
@@ -19,8 +19,8 @@ fn certificate(bits: u16) -> usize {
 
 fn pair(protocol: Protocol, suite: Suite, bits: u16, auth: Auth) -> Pair {
     Pair::of(Stack::Mbedtls, protocol, suite).both(|config| {
-        config.rsa_bits = bits;
-        config.auth = auth;
+        set_rsa_bits(config, bits);
+        tls(config).auth = auth;
     })
 }
 

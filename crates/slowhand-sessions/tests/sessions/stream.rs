@@ -9,7 +9,7 @@ use slowhand_sessions::memory::{Direction, End, Path, Transcript};
 use slowhand_sessions::{Auth, Operation, Processor, Protocol, Session, Stack, Status, Suite};
 use slowhand_wire::tls;
 
-use crate::pair::Pair;
+use crate::pair::{Pair, tls};
 
 const KINDS: &[(Stack, Protocol, Suite)] = &[
     (Stack::Mbedtls, Protocol::Tls12, Suite::TLS_PSK_WITH_AES_128_CCM_8),
@@ -251,7 +251,7 @@ fn tls13_computes_what_the_protocol_asks_for() {
     for (auth, client_signs, server_verifies) in [(Auth::Mutual, 1, 2), (Auth::Server, 0, 0)] {
         for (stack, protocol, suite) in KINDS.iter().filter(|(_, protocol, _)| *protocol == Protocol::Tls13) {
             let (mut client, mut server) =
-                Pair::of(*stack, *protocol, *suite).both(|config| config.auth = auth).build();
+                Pair::of(*stack, *protocol, *suite).both(|config| tls(config).auth = auth).build();
             assert_eq!(Path::default().run(&mut *client, &mut *server).end, End::Completed);
             assert_eq!(asymmetric(&mut *client), [1, 1, client_signs, 2], "{stack}");
             assert_eq!(asymmetric(&mut *server), [1, 1, 1, server_verifies], "{stack}");

@@ -1,9 +1,9 @@
-//! Certificates that are issued at run time. The interface of `csrc/mbedtls/certificate.h`.
+//! Issues certificates at run time, with mbedTLS. The interface of `csrc/mbedtls/certificate.h`.
 
+use std::ffi::{CStr, c_char};
 use std::ptr;
 use std::sync::Arc;
 
-use super::{initialise, library_failure};
 use crate::device::Device;
 use crate::operation::Weightless;
 use crate::session::Failure;
@@ -29,7 +29,6 @@ pub(crate) struct Request<'a> {
 /// # Errors
 /// The library's own.
 pub(crate) fn issue(request: &Request<'_>) -> Result<Vec<u8>, Failure> {
-    initialise();
     // Twice the longest comment has room for all the rest, and for all of it without one.
     let mut buffer = vec![0; 16_384];
     let wanted = slowhand_mbedtls_certificate {
@@ -52,6 +51,16 @@ pub(crate) fn issue(request: &Request<'_>) -> Result<Vec<u8>, Failure> {
     Ok(buffer.split_off(buffer.len() - length))
 }
 
+fn library_failure(code: i32) -> Failure {
+    let mut text: [c_char; 128] = [0; 128];
+    // SAFETY: the buffer is writable and its size is given; the function ends the text with a zero.
+    let text = unsafe {
+        slowhand_mbedtls_error_text(code, text.as_mut_ptr(), text.len());
+        CStr::from_ptr(text.as_ptr())
+    };
+    Failure::Library { code, text: text.to_string_lossy().into_owned() }
+}
+
 #[allow(non_camel_case_types)]
 #[repr(C)]
 struct slowhand_mbedtls_certificate {
@@ -68,5 +77,8 @@ struct slowhand_mbedtls_certificate {
 }
 
 unsafe extern "C" {
+    fn slowhand_mbedtls_error_text(error: i32, text: *mut c_char, size: usize);
     fn slowhand_mbedtls_issue(certificate: *const slowhand_mbedtls_certificate, buffer: *mut u8, size: usize) -> i32;
 }
+
+include!(concat!(env!("OUT_DIR"), "/slowhand_mbedtls_certificate.rs"));

@@ -1,0 +1,62 @@
+//! What uses a secure session: the program above it, at the client's or the server's end.
+//!
+//! An application is sans-I/O like everything below it. The world tells it that its session is open, that data arrived or
+//! that its timer is due; then the world asks it for [`Action`]s until there are none. It never sees a datagram, a record or
+//! a radio.
+
+use slowhand_net::address::NodeId;
+use slowhand_net::clock::Instant;
+use slowhand_sessions::Role;
+
+/// One end of a conversation, above the session.
+pub trait Application: Send {
+    /// The session is established at this end: from now on data can be written.
+    fn handle_established(&mut self, _now: Instant) {}
+
+    /// Data arrived. Over DTLS it is what the peer wrote at once; over TLS it is a part of the stream, split anyhow.
+    fn handle_data(&mut self, _now: Instant, _data: &[u8]) {}
+
+    /// The timer is due.
+    fn handle_timeout(&mut self, _now: Instant) {}
+
+    /// When [`handle_timeout`](Self::handle_timeout) is called next; `None`: no timer runs.
+    fn deadline(&self) -> Option<Instant> {
+        None
+    }
+
+    /// What the application does next; `None`: it waits.
+    fn poll_action(&mut self) -> Option<Action> {
+        None
+    }
+
+    /// True if this end needs nothing more. The conversation is over when both ends are finished, and what they sent has
+    /// arrived or was lost.
+    fn is_finished(&self) -> bool;
+}
+
+/// What an application does.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// Writes data to the session: a record, and over DTLS a datagram.
+    Write(Vec<u8>),
+    /// Closes the session: a close_notify alert is sent (RFC 5246 section 7.2.1).
+    Close,
+}
+
+/// Opens the session and stops: nothing is written and nothing is closed. It measures the handshake alone.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct OpenAndStop;
+
+impl Application for OpenAndStop {
+    fn is_finished(&self) -> bool {
+        true
+    }
+}
+
+/// Makes the application of each end: of the client with this node, or of the server for it.
+pub type Applications<'a> = dyn Fn(NodeId, Role) -> Box<dyn Application> + 'a;
+
+/// [`OpenAndStop`] at both ends of every conversation.
+pub fn open_and_stop(_client: NodeId, _role: Role) -> Box<dyn Application> {
+    Box::new(OpenAndStop)
+}

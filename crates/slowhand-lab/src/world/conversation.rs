@@ -1,0 +1,218 @@
+//! A conversation: the sessions of a client and of the server for it, from the handshake to the last octet.
+
+use super::{World, client_end, ends_of};
+use crate::energy::Times;
+use crate::record::{Conversation as Report, Energy, Outcome, Phase, PhaseReport, Record};
+use slowhand_net::address::NodeId;
+use slowhand_net::clock::{Duration, Instant};
+use slowhand_net::drop_reason::DropReason;
+use slowhand_net::observer::RadioTimes;
+use std::sync::Arc;
+
+/// Where a conversation is, and the instants that count.
+pub(super) struct Conversation {
+    pub(super) client: NodeId,
+    phase: Phase,
+    /// When each phase began, in the order of [`Phase::ALL`].
+    begun: [Option<Snapshot>; Phase::ALL.len()],
+    over: Option<(Snapshot, Outcome)>,
+}
+
+/// What the client's device has done until an instant.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Snapshot {
+    at: Instant,
+    radio: RadioTimes,
+    waited: Duration,
+    /// What client and server have computed for the conversation.
+    computed: [std::time::Duration; 2],
+    /// The part of the client's in which its TPM computed.
+    tpm: std::time::Duration,
+}
+
+impl Conversation {
+    pub(super) fn new(client: NodeId) -> Self {
+        Self { client, phase: Phase::Handshake, begun: [None; Phase::ALL.len()], over: None }
+    }
+
+    pub(super) fn phase(&self) -> Phase {
+        self.phase
+    }
+
+    pub(super) fn is_established(&self) -> bool {
+        self.phase != Phase::Handshake
+    }
+
+    pub(super) fn is_over(&self) -> bool {
+        self.over.is_some()
+    }
+
+    /// When it was over.
+    pub(super) fn end(&self) -> Option<Instant> {
+        self.over.map(|(end, _)| end.at)
+    }
+
+    fn begun(&self, phase: Phase) -> Option<Snapshot> {
+        self.begun[phase as usize]
+    }
+
+    /// The span of a phase: from its beginning to that of the next one that there was, or to the end.
+    fn span(&self, phase: Phase) -> Option<[Snapshot; 2]> {
+        let (end, _) = self.over?;
+        let begin = self.begun(phase)?;
+        let next = self.begun[phase as usize + 1..].iter().flatten().next();
+        Some([begin, next.copied().unwrap_or(end)])
+    }
+
+    /// How the handshake ended: what came after it does not change that.
+    fn outcome_of_handshake(&self) -> Outcome {
+        match self.over {
+            _ if self.is_established() => Outcome::Completed,
+            Some((_, outcome)) => outcome,
+            None => Outcome::GaveUp,
+        }
+    }
+}
+
+impl World<'_> {
+    /// The clock of a handshake starts when the client hands its first octets to the network.
+    pub(super) fn begin(&mut self, now: Instant, conversation: usize) {
+        if self.conversations[conversation].begun(Phase::Handshake).is_none() {
+            self.enter(now, conversation, Phase::Handshake);
+        }
+    }
+
+    /// Both ends have verified the peer's Finished.
+    pub(super) fn establish(&mut self, now: Instant, conversation: usize) {
+        let Conversation { phase: Phase::Handshake, over: None, .. } = self.conversations[conversation] else { return };
+        self.enter(now, conversation, Phase::Data);
+        self.network.end_burst(now, self.conversations[conversation].client);
+        self.end_if_finished(now, conversation);
+    }
+
+    /// An end closes its session.
+    pub(super) fn begin_closing(&mut self, now: Instant, conversation: usize) {
+        if self.conversations[conversation].phase == Phase::Data {
+            self.enter(now, conversation, Phase::Closing);
+        }
+    }
+
+    fn enter(&mut self, now: Instant, conversation: usize, phase: Phase) {
+        let snapshot = self.snapshot(now, conversation);
+        let conversation = &mut self.conversations[conversation];
+        conversation.phase = phase;
+        conversation.begun[phase as usize] = Some(snapshot);
+    }
+
+    /// Ends a conversation whose applications need nothing more. One that has carried data goes on until all of that has
+    /// arrived or was lost, and no end has anything left to do with it.
+    pub(super) fn end_if_finished(&mut self, now: Instant, conversation: usize) {
+        let ends = ends_of(conversation).map(|end| &self.ends[end]);
+        let has_carried_data = ends.iter().any(|end| end.has_acted);
+        let is_settled = || {
+            !self.ledger.has_data_on_its_way(conversation)
+                && !ends_of(conversation).iter().any(|&end| self.has_work(end))
+        };
+        if self.conversations[conversation].is_established()
+            && ends.iter().all(|end| end.application.is_finished())
+            && (!has_carried_data || is_settled())
+        {
+            self.end(now, conversation, Outcome::Completed);
+        }
+    }
+
+    pub(super) fn end(&mut self, now: Instant, conversation: usize, outcome: Outcome) {
+        if self.conversations[conversation].is_over() {
+            return;
+        }
+        self.open -= 1;
+        self.conversations[conversation].over = Some((self.snapshot(now, conversation), outcome));
+        if !self.conversations[conversation].is_established() {
+            self.network.end_burst(now, self.conversations[conversation].client);
+        }
+    }
+
+    fn snapshot(&self, at: Instant, conversation: usize) -> Snapshot {
+        let client = self.conversations[conversation].client;
+        Snapshot {
+            at,
+            radio: self.network.radio_times(client, at),
+            waited: self.network.processor_time(client),
+            computed: [0, 1].map(|side| self.ends[client_end(conversation) + side].computed),
+            tpm: self.ends[client_end(conversation)].tpm,
+        }
+    }
+
+    /// What is to be told of a conversation.
+    pub(super) fn report(&self, number: usize, peaks: &[Arc<[u64]>; 2]) -> Report {
+        let conversation = &self.conversations[number];
+        let outcome = conversation.over.map_or(Outcome::GaveUp, |(_, outcome)| outcome);
+        let phases = Phase::ALL.into_iter().filter_map(|phase| {
+            let [begin, end] = conversation.span(phase)?;
+            let costs = self.ledger.costs(number, phase);
+            Some(PhaseReport {
+                phase,
+                duration_s: end.at.since(begin.at).as_secs_f64(),
+                bytes_phy: costs.bytes_phy,
+                bytes_ack: costs.bytes_ack,
+                bytes_control: costs.bytes_control,
+                frames: costs.frames,
+                frames_ack: costs.frames_ack,
+                frames_control: costs.frames_control,
+                datagrams: costs.datagrams,
+                bytes_payload: costs.bytes_payload,
+                energy_client: self.energy([begin, end]),
+            })
+        });
+        Report { outcome, phases: phases.collect(), handshake: self.record(number, peaks) }
+    }
+
+    /// The record of a handshake. The peaks of every node are the world's, and the same for all its handshakes.
+    fn record(&self, number: usize, [queue_peak, reassembly_peak_bytes]: &[Arc<[u64]>; 2]) -> Record {
+        let conversation = &self.conversations[number];
+        let outcome = conversation.outcome_of_handshake();
+        let over = conversation.over.map(|(end, _)| end).unwrap_or_default();
+        let end = conversation.begun(Phase::Data).unwrap_or(over);
+        let start = conversation.begun(Phase::Handshake).unwrap_or(end);
+        let costs = self.ledger.costs(number, Phase::Handshake);
+        let [of_client, of_server] = self.ledger.retransmissions(number);
+        let repetitions = of_client + of_server;
+        let losses = self.ledger.losses(number);
+        let suppressed = DropReason::Suppressed.name();
+        Record {
+            seed: self.seed,
+            client: conversation.client.0,
+            outcome,
+            duration_s: (outcome == Outcome::Completed).then(|| end.at.since(start.at).as_secs_f64()),
+            bytes_phy: costs.bytes_phy,
+            bytes_ack: costs.bytes_ack,
+            bytes_control: costs.bytes_control,
+            frames: costs.frames,
+            frames_ack: costs.frames_ack,
+            frames_control: costs.frames_control,
+            datagrams: costs.datagrams,
+            bytes_payload: costs.bytes_payload,
+            retransmissions_needed: repetitions.needed,
+            retransmissions_spurious: repetitions.spurious,
+            retransmissions_spurious_server: of_server.spurious,
+            datagrams_lost: losses.iter().filter(|(reason, _)| **reason != suppressed).map(|(_, count)| count).sum(),
+            lost_because: losses,
+            compute_client_s: end.computed[0].as_secs_f64(),
+            compute_server_s: end.computed[1].as_secs_f64(),
+            energy_client: self.energy([start, end]),
+            queue_peak: Arc::clone(queue_peak),
+            reassembly_peak_bytes: Arc::clone(reassembly_peak_bytes),
+        }
+    }
+
+    /// What the client's device used between two instants.
+    fn energy(&self, [start, end]: [Snapshot; 2]) -> Energy {
+        self.plan.client_energy(Times {
+            elapsed: std::time::Duration::from_micros(end.at.since(start.at).as_micros()),
+            radio: end.radio.since(start.radio),
+            computed: end.computed[0].saturating_sub(start.computed[0]),
+            tpm: end.tpm.saturating_sub(start.tpm),
+            waited: std::time::Duration::from_micros(end.waited.saturating_sub(start.waited).as_micros()),
+        })
+    }
+}

@@ -1,0 +1,330 @@
+//! One end of a conversation: its session, the application above it, and the computer that both run on.
+
+use super::stream::Stream;
+use super::{Event, World, from_std, to_std};
+use crate::application::{Action, Application};
+use crate::record::Outcome;
+use slowhand_net::address::Host;
+use slowhand_net::clock::{Duration, Instant};
+use slowhand_net::drop_reason::DropReason;
+use slowhand_net::ip::{Ecn, Endpoint};
+use slowhand_sessions::{Failure, Session, Status};
+use std::collections::VecDeque;
+use std::net::Ipv6Addr;
+
+/// One end of a conversation.
+pub(super) struct End {
+    pub(super) session: Box<dyn Session>,
+    /// What carries the session, where that is not datagrams.
+    pub(super) stream: Option<Stream>,
+    pub(super) application: Box<dyn Application>,
+    pub(super) host: Host,
+    pub(super) computer: usize,
+    pub(super) local: Endpoint,
+    pub(super) peer: Endpoint,
+    /// When the timeout of the session that is in the queue is due.
+    session_timer: Option<Instant>,
+    /// When the timeout of the application that is in the queue is due.
+    application_timer: Option<Instant>,
+    /// True once the application knows that its session is established.
+    is_open: bool,
+    /// What the session decrypted and the application has not taken.
+    received: Vec<Vec<u8>>,
+    /// True while the application waits to be called.
+    application_waits: bool,
+    /// True once the application has written or closed.
+    pub(super) has_acted: bool,
+    /// How many datagrams or writes the session has made and not sent yet: the device is still at work on them.
+    unsent: usize,
+    pub(super) computed: std::time::Duration,
+    /// The part of that in which a TPM computed.
+    pub(super) tpm: std::time::Duration,
+}
+
+/// What computes at a host: it does one thing at a time.
+#[derive(Default)]
+pub(super) struct Computer {
+    pub(super) busy_until: Instant,
+    waiting: VecDeque<Work>,
+}
+
+/// What waits for a computer.
+pub(super) enum Work {
+    /// A datagram for the session of an end.
+    Datagram { end: usize, octets: Vec<u8> },
+    /// A segment, where TCP waits too.
+    Segment { end: usize, source: Ipv6Addr, ecn: Ecn, segment: Vec<u8> },
+    /// The session of an end may take what its connection has.
+    Read { end: usize },
+    /// The application of an end may take what its session has.
+    Application { end: usize },
+}
+
+impl Work {
+    fn end(&self) -> usize {
+        match *self {
+            Self::Datagram { end, .. } | Self::Segment { end, .. } | Self::Read { end } | Self::Application { end } => {
+                end
+            }
+        }
+    }
+}
+
+impl End {
+    pub(super) fn new(
+        session: Box<dyn Session>,
+        stream: Option<Stream>,
+        application: Box<dyn Application>,
+        host: Host,
+        computer: usize,
+        [local, peer]: [Endpoint; 2],
+    ) -> Self {
+        Self {
+            session,
+            stream,
+            application,
+            host,
+            computer,
+            local,
+            peer,
+            session_timer: None,
+            application_timer: None,
+            is_open: false,
+            received: Vec::new(),
+            application_waits: false,
+            has_acted: false,
+            unsent: 0,
+            computed: std::time::Duration::ZERO,
+            tpm: std::time::Duration::ZERO,
+        }
+    }
+
+    /// True if something that the session or its application made, or is to take, is still at this end.
+    fn holds_data(&self) -> bool {
+        self.application_waits || self.unsent > 0 || self.stream.as_ref().is_some_and(|stream| !stream.is_idle())
+    }
+}
+
+impl World<'_> {
+    /// Hands what a session made to the network, or to the connection below it.
+    pub(super) fn handle_send(&mut self, now: Instant, end: usize, octets: &[u8]) {
+        self.ends[end].unsent -= 1;
+        match self.ends[end].stream {
+            Some(_) => self.write(now, end, octets),
+            None => self.send(now, end, octets),
+        }
+    }
+
+    /// Hands a datagram to the network. After the end of its conversation an end sends nothing.
+    fn send(&mut self, now: Instant, end: usize, datagram: &[u8]) {
+        let conversation = end / 2;
+        if self.conversations[conversation].is_over() {
+            return;
+        }
+        self.begin(now, conversation);
+        let id = self.ledger.sent(end, self.conversations[conversation].phase(), datagram);
+        let mut events = std::mem::take(&mut self.network_events);
+        let End { local, peer, .. } = self.ends[end];
+        let sent = self.network.send(now, local, peer, datagram, id, &mut events);
+        if sent.is_err() {
+            self.ledger.lost(id, DropReason::Malformed); // longer than a UDP datagram can be
+        }
+        self.handle_network_events(now, &mut events);
+        self.network_events = events;
+    }
+
+    /// A datagram arrived at an end.
+    pub(super) fn receive(&mut self, now: Instant, end: usize, datagram: &[u8]) {
+        if self.is_busy(now, end) {
+            return self.defer(end, Work::Datagram { end, octets: datagram.to_vec() });
+        }
+        self.ends[end].session.handle_input(to_std(now), datagram);
+        self.after_call(now, end);
+    }
+
+    pub(super) fn handle_session_timeout(&mut self, now: Instant, end: usize) {
+        if self.ends[end].session_timer != Some(now) || self.conversations[end / 2].is_over() {
+            return; // the timer was stopped or set anew
+        }
+        self.ends[end].session_timer = None;
+        let busy_until = self.computers[self.ends[end].computer].busy_until;
+        if busy_until > now {
+            self.ends[end].session_timer = Some(busy_until);
+            self.events.push(busy_until, Event::SessionTimeout { end });
+            return;
+        }
+        self.ends[end].session.handle_timeout(to_std(now));
+        self.after_call(now, end);
+    }
+
+    /// True if the computer of an end computes, or has something to do before.
+    pub(super) fn is_busy(&self, now: Instant, end: usize) -> bool {
+        let computer = &self.computers[self.ends[end].computer];
+        computer.busy_until > now || !computer.waiting.is_empty()
+    }
+
+    pub(super) fn defer(&mut self, end: usize, work: Work) {
+        self.computers[self.ends[end].computer].waiting.push_back(work);
+    }
+
+    /// True if an end has anything left to do.
+    pub(super) fn has_work(&self, end: usize) -> bool {
+        let computer = &self.computers[self.ends[end].computer];
+        self.ends[end].holds_data() || computer.waiting.iter().any(|work| work.end() == end)
+    }
+
+    /// A computer takes up what waited for it, one after the other.
+    pub(super) fn resume(&mut self, now: Instant, computer: usize) {
+        while self.computers[computer].busy_until <= now {
+            let Some(work) = self.computers[computer].waiting.pop_front() else { return };
+            match work {
+                Work::Datagram { end, octets } => {
+                    self.ends[end].session.handle_input(to_std(now), &octets);
+                    self.after_call(now, end);
+                }
+                Work::Segment { end, source, ecn, segment } => self.take_segment(now, end, source, ecn, &segment),
+                Work::Read { end } => self.read(now, end),
+                Work::Application { end } => self.run_application(now, end),
+            }
+        }
+    }
+
+    /// Takes from a session what a call has made of it.
+    pub(super) fn after_call(&mut self, now: Instant, end: usize) {
+        let device = self.plan.device_of_side(end % 2);
+        let End { session, computer, session_timer, unsent, computed, tpm, .. } = &mut self.ends[end];
+        while let Some(transmit) = session.poll_transmit() {
+            let octets = transmit.bytes.to_vec();
+            self.events.push(from_std(transmit.at).max(now), Event::Send { end, octets });
+            *unsent += 1;
+        }
+        session.drain_operations(&mut |performed| {
+            *computed += performed.took;
+            if device.is_for_tpm(performed.operation) {
+                *tpm += performed.took;
+            }
+        });
+        let busy_until = from_std(session.busy_until());
+        if busy_until > now {
+            self.computers[*computer].busy_until = busy_until;
+            self.events.push(busy_until, Event::Resume { computer: *computer });
+        }
+        let deadline = session.deadline().map(|at| from_std(at).max(now + Duration::from_micros(1)));
+        if deadline != *session_timer {
+            *session_timer = deadline;
+            if let Some(at) = deadline {
+                self.events.push(at, Event::SessionTimeout { end });
+            }
+        }
+        self.check_status(now, end / 2);
+        self.wake_application(now, end);
+        self.end_if_finished(now, end / 2);
+    }
+
+    /// Sees if a handshake has ended. Verifying may end later than the call that began it.
+    fn check_status(&mut self, now: Instant, conversation: usize) {
+        if self.conversations[conversation].is_over() {
+            return;
+        }
+        let status = super::ends_of(conversation).map(|end| self.ends[end].session.status());
+        if let [Status::Failed(failure), _] | [_, Status::Failed(failure)] = &status {
+            let outcome = outcome_of(failure);
+            self.events.push(now, Event::Over { conversation, outcome });
+        } else if let [Some(client), Some(server)] = status.map(established_at)
+            && !self.conversations[conversation].is_established()
+        {
+            self.events.push(from_std(client.max(server)).max(now), Event::Established { conversation });
+        }
+    }
+
+    /// Takes what the session decrypted, and sees to it that the application is called when the device has done that.
+    fn wake_application(&mut self, now: Instant, end: usize) {
+        let End { session, is_open, received, application_waits, .. } = &mut self.ends[end];
+        let mut ready = match session.status() {
+            Status::Established { at } if !*is_open => Some(from_std(at)),
+            _ => None,
+        };
+        while let Some(data) = session.poll_received() {
+            ready = ready.max(Some(from_std(data.at)));
+            received.push(data.bytes.to_vec());
+        }
+        if let Some(at) = ready.filter(|_| !*application_waits) {
+            *application_waits = true;
+            self.events.push(at.max(now), Event::Application { end });
+        }
+    }
+
+    pub(super) fn handle_application(&mut self, now: Instant, end: usize) {
+        match self.is_busy(now, end) {
+            true => self.defer(end, Work::Application { end }),
+            false => self.run_application(now, end),
+        }
+    }
+
+    pub(super) fn handle_application_timeout(&mut self, now: Instant, end: usize) {
+        if self.ends[end].application_timer != Some(now) || self.conversations[end / 2].is_over() {
+            return; // the timer was stopped or set anew
+        }
+        self.ends[end].application_timer = None;
+        self.ends[end].application.handle_timeout(now);
+        self.handle_application(now, end);
+    }
+
+    /// The application learns what its session has for it, and does what it wants to do.
+    fn run_application(&mut self, now: Instant, end: usize) {
+        let End { application, is_open, received, application_waits, .. } = &mut self.ends[end];
+        *application_waits = false;
+        if !std::mem::replace(is_open, true) {
+            application.handle_established(now);
+        }
+        for data in received.drain(..) {
+            application.handle_data(now, &data);
+        }
+        while let Some(action) = self.ends[end].application.poll_action() {
+            self.perform(now, end, action);
+        }
+        let End { application, application_timer, .. } = &mut self.ends[end];
+        let deadline = application.deadline().map(|at| at.max(now));
+        if deadline != *application_timer {
+            *application_timer = deadline;
+            if let Some(at) = deadline {
+                self.events.push(at, Event::ApplicationTimeout { end });
+            }
+        }
+        self.end_if_finished(now, end / 2);
+    }
+
+    fn perform(&mut self, now: Instant, end: usize, action: Action) {
+        self.ends[end].has_acted = true;
+        match action {
+            Action::Write(data) => {
+                if self.ends[end].session.write(to_std(now), &data).is_err() {
+                    // The session has failed, or the data is longer than a record or a datagram can be.
+                    self.events.push(now, Event::Over { conversation: end / 2, outcome: Outcome::Error });
+                }
+            }
+            Action::Close => {
+                self.begin_closing(now, end / 2);
+                self.ends[end].session.close(to_std(now));
+            }
+        }
+        self.after_call(now, end);
+    }
+}
+
+/// When a session was established. One that is closed was established before.
+fn established_at(status: Status) -> Option<std::time::Duration> {
+    match status {
+        Status::Established { at } => Some(at),
+        Status::Closed => Some(std::time::Duration::ZERO),
+        _ => None,
+    }
+}
+
+fn outcome_of(failure: &Failure) -> Outcome {
+    match failure {
+        Failure::TimedOut => Outcome::TimedOut,
+        Failure::AlertReceived { .. } => Outcome::Alert,
+        _ => Outcome::Error,
+    }
+}

@@ -1,0 +1,368 @@
+//! The C libraries: one adapter for all of them, behind the interface of `csrc/library.h`.
+#![allow(non_camel_case_types)]
+
+use std::ffi::{CStr, CString, c_char, c_int, c_void};
+use std::ptr::{self, NonNull};
+use std::time::Duration;
+
+use crate::check::Checked;
+use crate::config::{Credential, Negotiated, Protocol, Role};
+use crate::credentials;
+use crate::library::{Library, Progress, State};
+use crate::session::{Failure, Resumable};
+use crate::tls::{Auth, Resumption, Suite, Version};
+
+/// SignatureScheme of RFC 8446 section 4.2.3; in version 1.2 the hash and the algorithm of RFC 5246 section 7.4.1.4.1.
+const RSA_PKCS1_SHA256: u16 = 0x0401;
+/// As before; in version 1.2 on any curve.
+const ECDSA_SECP256R1_SHA256: u16 = 0x0403;
+
+const RESUMPTION_NONE: c_int = 0;
+const RESUMPTION_ID: c_int = 1;
+const RESUMPTION_TICKET: c_int = 2;
+
+const HANDSHAKING: c_int = 0;
+const ESTABLISHED: c_int = 1;
+const CLOSED_BY_PEER: c_int = 2;
+const TIMED_OUT: c_int = 3;
+const ALERT_RECEIVED: c_int = 4;
+
+/// One end of a session inside a C library.
+pub(crate) struct CLibrary {
+    functions: &'static slowhand_library,
+    session: NonNull<c_void>,
+    protocol: Protocol,
+    /// The library's session points into it.
+    _psk_identity: Box<[u8]>,
+}
+
+// SAFETY: the library's session owns all that it points to but static credentials and `_psk_identity`, which moves with
+// it; it keeps nothing of the thread that made it (OpenSSL's queue of errors is emptied before each call), and it is used
+// through `&mut self` (or read through `&self`, which the type does not share: it is not `Sync`).
+unsafe impl Send for CLibrary {}
+
+impl CLibrary {
+    /// A session, to resume what `previous` says. The device must be the current one, as for every call of a [`Library`].
+    ///
+    /// # Errors
+    /// The library's own error if it refuses the configuration nonetheless, or what [`credentials::chain`] returns.
+    pub(crate) fn new(
+        functions: &'static slowhand_library,
+        checked: &Checked<'_>,
+        previous: Option<&Resumable>,
+    ) -> Result<Self, Failure> {
+        let suite_name = CString::new(checked.suite.to_string()).unwrap_or_default();
+        let psk_identity: Box<[u8]> = match &checked.config.credential {
+            Credential::Psk { identity } => identity.as_bytes().into(),
+            _ => Box::default(),
+        };
+        let options = options(checked, &suite_name, &psk_identity, previous)?;
+        let mut progress = slowhand_progress::new();
+        // SAFETY: `options` points to static credentials and to `psk_identity`, which live as long as the session, and to
+        // `suite_name` and `previous`, which live as long as the call.
+        let session = unsafe { (functions.create)(&options, &mut progress) };
+        let Some(session) = NonNull::new(session) else { return Err(progress.failure()) };
+        Ok(Self { functions, session, protocol: checked.config.protocol(), _psk_identity: psk_identity })
+    }
+
+    fn call(&mut self, call: impl FnOnce(*mut c_void, *mut slowhand_progress)) -> Progress {
+        let mut progress = slowhand_progress::new();
+        call(self.session.as_ptr(), &mut progress);
+        progress.read()
+    }
+}
+
+/// The version that a C library tells of itself.
+pub(crate) fn version(functions: &slowhand_library) -> String {
+    // SAFETY: the function returns a constant C string.
+    let version = unsafe { CStr::from_ptr((functions.version)()) };
+    version.to_string_lossy().into_owned()
+}
+
+// SAFETY of the calls below: the session is alive as long as `self`, what is passed to a call as long as the call.
+impl Library for CLibrary {
+    fn start(&mut self) -> Progress {
+        let start = self.functions.start;
+        // SAFETY: see above.
+        self.call(|session, progress| unsafe { start(session, progress) })
+    }
+
+    fn receive(&mut self, input: &[u8]) -> Progress {
+        let receive = self.functions.receive;
+        // SAFETY: see above.
+        self.call(|session, progress| unsafe { receive(session, input.as_ptr(), input.len(), progress) })
+    }
+
+    fn expire(&mut self) -> Progress {
+        let expire = self.functions.expire;
+        // SAFETY: see above.
+        self.call(|session, progress| unsafe { expire(session, progress) })
+    }
+
+    fn write(&mut self, data: &[u8]) -> Progress {
+        let write = self.functions.write;
+        // SAFETY: see above.
+        self.call(|session, progress| unsafe { write(session, data.as_ptr(), data.len(), progress) })
+    }
+
+    fn room(&self) -> Option<usize> {
+        // SAFETY: see above.
+        let room = unsafe { (self.functions.room)(self.session.as_ptr()) };
+        (room != NO_DATAGRAMS).then_some(room)
+    }
+
+    fn close(&mut self) -> Progress {
+        let close = self.functions.close;
+        // SAFETY: see above.
+        self.call(|session, progress| unsafe { close(session, progress) })
+    }
+
+    fn negotiated(&self) -> Option<Negotiated> {
+        let session = self.session.as_ptr();
+        // SAFETY: see above.
+        let (suite, connection_id) =
+            unsafe { ((self.functions.suite)(session), (self.functions.connection_id)(session)) };
+        Some(Negotiated::Tls {
+            protocol: self.protocol,
+            suite: Suite::from_iana(suite)?,
+            connection_id: u8::try_from(connection_id).ok(),
+        })
+    }
+
+    fn resumable(&mut self) -> Option<Resumable> {
+        let mut octets = Vec::<u8>::new();
+        let mut copy = |size| {
+            octets.resize(size, 0);
+            // SAFETY: see above; the buffer has the size that is given.
+            unsafe { (self.functions.resumable)(self.session.as_ptr(), octets.as_mut_ptr(), size) }
+        };
+        let size = copy(0);
+        copy(size);
+        (size > 0).then(|| Resumable::new(octets))
+    }
+}
+
+impl Drop for CLibrary {
+    fn drop(&mut self) {
+        // SAFETY: the session is alive, and nobody uses it after this.
+        unsafe { (self.functions.destroy)(self.session.as_ptr()) };
+    }
+}
+
+/// Pointers are as alive as the arguments, static credentials apart.
+fn options(
+    checked: &Checked<'_>,
+    suite_name: &CStr,
+    psk_identity: &[u8],
+    previous: Option<&Resumable>,
+) -> Result<slowhand_options, Failure> {
+    let (config, tls) = (checked.config, checked.tls);
+    let key_exchange = checked.suite.key_exchange();
+    let (cookie, connection_id) = match tls.version {
+        Version::Dtls12(dtls) => (dtls.cookie, dtls.connection_id),
+        Version::Tls12 | Version::Tls13 => (false, None),
+    };
+    let mut options = slowhand_options {
+        is_server: (config.role == Role::Server).into(),
+        is_stream: config.protocol().is_stream().into(),
+        version: tls.version.number(),
+        suite: checked.suite.iana(),
+        group: if key_exchange.has_curve() { tls.curve.named_group() } else { 0 },
+        suite_name: suite_name.as_ptr(),
+        request_client_certificate: (tls.auth == Auth::Mutual).into(),
+        cookie: cookie.into(),
+        mtu: config.mtu.unwrap_or(0),
+        // Validated: 512 octets or a power of two times that. RFC 6066 section 4: 1, and one more for each doubling.
+        max_fragment_length: tls.max_fragment_length.map_or(0, |length| (length / 512).ilog2() as u8 + 1),
+        // Validated to fit.
+        first_timeout_ns: checked.first_timeout.as_nanos() as u64,
+        maximum_timeout_ns: checked.maximum_timeout.as_nanos() as u64,
+        resumption: match tls.resumption {
+            None => RESUMPTION_NONE,
+            Some(Resumption::Id) => RESUMPTION_ID,
+            Some(Resumption::Ticket) => RESUMPTION_TICKET,
+        },
+        connection_id: connection_id.map_or(-1, i32::from),
+        ..slowhand_options::EMPTY
+    };
+    if let Some(previous) = previous.and_then(Resumable::get::<Vec<u8>>) {
+        (options.previous, options.previous_len) = (previous.as_ptr(), previous.len());
+    }
+    let proves_itself = config.role == Role::Server || tls.auth == Auth::Mutual;
+    match &config.credential {
+        Credential::Psk { .. } => {
+            (options.psk, options.psk_len) = (credentials::PSK.as_ptr(), credentials::PSK.len());
+            (options.psk_identity, options.psk_identity_len) = (psk_identity.as_ptr(), psk_identity.len());
+        }
+        Credential::RawPublicKey => raw_keys(&mut options, config.role, tls.auth),
+        Credential::Certificate { .. } => {
+            options.signature = if key_exchange.has_rsa() { RSA_PKCS1_SHA256 } else { ECDSA_SECP256R1_SHA256 };
+            let Some((key, length)) = checked.certificate() else { return Ok(options) };
+            let chain = credentials::chain(key, config.role, length)?;
+            (options.trusted, options.trusted_len) = (chain.authority.as_ptr(), chain.authority.len());
+            if proves_itself {
+                let own = chain.own;
+                (options.certificate, options.certificate_len) = (own.certificate.as_ptr(), own.certificate.len());
+                (options.key, options.key_len) = (own.key.as_ptr(), own.key.len());
+            }
+        }
+    }
+    Ok(options)
+}
+
+fn raw_keys(options: &mut slowhand_options, role: Role, auth: Auth) {
+    let peer = match role {
+        Role::Client => Role::Server,
+        Role::Server => Role::Client,
+    };
+    if role == Role::Server || auth == Auth::Mutual {
+        let key = credentials::raw_key(role);
+        options.private_key = key.private.as_ptr();
+        (options.public_x, options.public_y) = (key.public_x.as_ptr(), key.public_y.as_ptr());
+    }
+    if role == Role::Client || auth == Auth::Mutual {
+        let key = credentials::raw_key(peer);
+        (options.peer_x, options.peer_y) = (key.public_x.as_ptr(), key.public_y.as_ptr());
+    }
+}
+
+/// `SLOWHAND_NO_TIMER`.
+const NO_TIMER: u64 = u64::MAX;
+/// `SLOWHAND_NO_DATAGRAMS`.
+const NO_DATAGRAMS: usize = usize::MAX;
+
+#[repr(C)]
+pub(crate) struct slowhand_options {
+    is_server: c_int,
+    is_stream: c_int,
+    version: u16,
+    suite: u16,
+    group: u16,
+    signature: u16,
+    suite_name: *const c_char,
+    request_client_certificate: c_int,
+    psk: *const u8,
+    psk_identity: *const u8,
+    psk_len: usize,
+    psk_identity_len: usize,
+    trusted: *const u8,
+    certificate: *const u8,
+    key: *const u8,
+    trusted_len: usize,
+    certificate_len: usize,
+    key_len: usize,
+    private_key: *const u8,
+    public_x: *const u8,
+    public_y: *const u8,
+    peer_x: *const u8,
+    peer_y: *const u8,
+    cookie: c_int,
+    mtu: u16,
+    max_fragment_length: u8,
+    first_timeout_ns: u64,
+    maximum_timeout_ns: u64,
+    resumption: c_int,
+    previous: *const u8,
+    previous_len: usize,
+    connection_id: c_int,
+}
+
+impl slowhand_options {
+    /// Nothing chosen.
+    const EMPTY: Self = Self {
+        is_server: 0,
+        is_stream: 0,
+        version: 0,
+        suite: 0,
+        group: 0,
+        signature: 0,
+        suite_name: ptr::null(),
+        request_client_certificate: 0,
+        psk: ptr::null(),
+        psk_identity: ptr::null(),
+        psk_len: 0,
+        psk_identity_len: 0,
+        trusted: ptr::null(),
+        certificate: ptr::null(),
+        key: ptr::null(),
+        trusted_len: 0,
+        certificate_len: 0,
+        key_len: 0,
+        private_key: ptr::null(),
+        public_x: ptr::null(),
+        public_y: ptr::null(),
+        peer_x: ptr::null(),
+        peer_y: ptr::null(),
+        cookie: 0,
+        mtu: 0,
+        max_fragment_length: 0,
+        first_timeout_ns: 0,
+        maximum_timeout_ns: 0,
+        resumption: RESUMPTION_NONE,
+        previous: ptr::null(),
+        previous_len: 0,
+        connection_id: -1,
+    };
+}
+
+#[repr(C)]
+pub(crate) struct slowhand_progress {
+    state: c_int,
+    code: c_int,
+    deadline_ns: u64,
+    text: [c_char; 128],
+}
+
+impl slowhand_progress {
+    const fn new() -> Self {
+        Self { state: HANDSHAKING, code: 0, deadline_ns: NO_TIMER, text: [0; 128] }
+    }
+
+    fn read(&self) -> Progress {
+        let state = match self.state {
+            HANDSHAKING => State::Handshaking,
+            ESTABLISHED => State::Established,
+            CLOSED_BY_PEER => State::ClosedByPeer,
+            _ => State::Failed(self.failure()),
+        };
+        let deadline = (self.deadline_ns != NO_TIMER).then(|| Duration::from_nanos(self.deadline_ns));
+        Progress { state, deadline }
+    }
+
+    fn failure(&self) -> Failure {
+        match self.state {
+            TIMED_OUT => Failure::TimedOut,
+            // An alert's description is one octet (RFC 5246 section 7.2).
+            ALERT_RECEIVED => Failure::AlertReceived { description: self.code as u8 },
+            _ => {
+                let octets: Vec<u8> =
+                    self.text.iter().map(|octet| *octet as u8).take_while(|octet| *octet != 0).collect();
+                Failure::Library { code: self.code, text: String::from_utf8_lossy(&octets).into_owned() }
+            }
+        }
+    }
+}
+
+type Call = unsafe extern "C" fn(*mut c_void, *mut slowhand_progress);
+type CallWithOctets = unsafe extern "C" fn(*mut c_void, *const u8, usize, *mut slowhand_progress);
+
+#[repr(C)]
+pub(crate) struct slowhand_library {
+    create: unsafe extern "C" fn(*const slowhand_options, *mut slowhand_progress) -> *mut c_void,
+    destroy: unsafe extern "C" fn(*mut c_void),
+    start: Call,
+    receive: CallWithOctets,
+    expire: Call,
+    write: CallWithOctets,
+    close: Call,
+    room: unsafe extern "C" fn(*const c_void) -> usize,
+    suite: unsafe extern "C" fn(*const c_void) -> u16,
+    connection_id: unsafe extern "C" fn(*const c_void) -> c_int,
+    resumable: unsafe extern "C" fn(*mut c_void, *mut u8, usize) -> usize,
+    version: unsafe extern "C" fn() -> *const c_char,
+}
+
+// Where the fields of the three structs are in C; build.rs has worked it out from `csrc/library.h`.
+include!(concat!(env!("OUT_DIR"), "/slowhand_options.rs"));
+include!(concat!(env!("OUT_DIR"), "/slowhand_progress.rs"));
+include!(concat!(env!("OUT_DIR"), "/slowhand_library.rs"));

@@ -1,0 +1,194 @@
+//! Refusals: whether a library can do what a configuration asks for.
+
+use std::fmt::{self, Display};
+use std::time::Duration;
+
+use crate::capabilities::{Capabilities, Datagrams, MaximumTimeout, TlsVersion};
+use crate::config::{ConfigError, Credential, Family, Role, SessionConfig};
+use crate::credentials::{self, CertificateKey};
+use crate::tls::{Dtls12, Suite, Tls, Version};
+
+/// A configuration that its library can have, with all that was left out.
+pub(crate) struct Checked<'a> {
+    pub(crate) config: &'a SessionConfig,
+    pub(crate) tls: &'a Tls,
+    pub(crate) suite: Suite,
+    /// Zero over a stream.
+    pub(crate) first_timeout: Duration,
+    /// Zero over a stream.
+    pub(crate) maximum_timeout: Duration,
+}
+
+impl Checked<'_> {
+    /// The certificates of the session, if it has some: what their keys are, and their length.
+    pub(crate) fn certificate(&self) -> Option<(CertificateKey, Option<u16>)> {
+        certificate(&self.config.credential, self.tls, self.suite)
+    }
+}
+
+impl Capabilities {
+    /// Whether the library can have this session.
+    ///
+    /// # Errors
+    /// The first field that it cannot, with what was found and what is allowed.
+    pub(crate) fn check<'a>(&self, config: &'a SessionConfig) -> Result<Checked<'a>, ConfigError> {
+        let protocols: Vec<_> = self.protocols().collect();
+        one_of("protocol", config.protocol(), &protocols)?;
+        let Family::Tls(tls) = &config.family;
+        let suite = self.check_suite(config, tls)?;
+        self.check_keys(config, tls, suite)?;
+        self.check_extensions(config, tls)?;
+        match tls.version {
+            Version::Dtls12(dtls) => self.check_dtls(config, dtls)?,
+            Version::Tls12 | Version::Tls13 => {}
+        }
+        let (first_timeout, maximum_timeout) = match &self.datagrams {
+            Some(datagrams) if !config.protocol().is_stream() => check_datagrams(datagrams, config)?,
+            _ => check_stream(config)?,
+        };
+        Ok(Checked { config, tls, suite, first_timeout, maximum_timeout })
+    }
+
+    fn check_suite(&self, config: &SessionConfig, tls: &Tls) -> Result<Suite, ConfigError> {
+        let (protocol, credential) = (config.protocol(), config.credential.kind());
+        let suites: Vec<_> = self.suites(protocol).collect();
+        let Some(suite) = tls.suite.or_else(|| self.best_suite(protocol, credential)) else {
+            let mut credentials: Vec<_> = suites.iter().map(|suite| self.credential(*suite)).collect();
+            credentials.dedup();
+            return Err(refusal("credential", &credential, list(&credentials)));
+        };
+        one_of("suite", suite, &suites)?;
+        one_of("credential", credential, &[self.credential(suite)])?;
+        Ok(suite)
+    }
+
+    fn check_keys(&self, config: &SessionConfig, tls: &Tls, suite: Suite) -> Result<(), ConfigError> {
+        if suite.key_exchange().has_curve() {
+            let curves = self.version_of(config).map_or(&[][..], |version| version.curves);
+            one_of("curve", tls.curve, curves)?;
+        }
+        match &config.credential {
+            Credential::Psk { identity } => {
+                check("psk_identity", identity, "1 to 32 octets", |identity| (1..=32).contains(&identity.len()))?;
+            }
+            Credential::Certificate { rsa_bits, .. } if suite.key_exchange().has_rsa() => {
+                one_of("rsa_bits", *rsa_bits, self.tls.rsa_bits)?;
+            }
+            Credential::Certificate { .. } | Credential::RawPublicKey => {}
+        }
+        let Some((key, Some(length))) = certificate(&config.credential, tls, suite) else { return Ok(()) };
+        let lengths = credentials::lengths(key, config.role);
+        let allowed = format!("{} to {} octets", lengths.start(), lengths.end());
+        check("certificate_length", &length, &allowed, |length| lengths.contains(length))?;
+        let allowed = format!("{allowed}, but for {length}, which no DER has");
+        check("certificate_length", &length, &allowed, |length| *length != credentials::IMPOSSIBLE_LENGTH)
+    }
+
+    fn check_extensions(&self, config: &SessionConfig, tls: &Tls) -> Result<(), ConfigError> {
+        let Some(version) = self.version_of(config) else { return Ok(()) };
+        if let Some(length) = tls.max_fragment_length {
+            one_of("max_fragment_length", length, version.fragment_lengths)?;
+        }
+        if let Some(resumption) = tls.resumption {
+            one_of("resumption", resumption, version.resumptions)?;
+        }
+        Ok(())
+    }
+
+    fn check_dtls(&self, config: &SessionConfig, dtls: Dtls12) -> Result<(), ConfigError> {
+        if let Some(length) = dtls.connection_id {
+            let can = self.tls.connection_id;
+            let allowed = if can { "0 to 32 octets" } else { "none (the library has no RFC 9146)" };
+            check("connection_id", &length, allowed, |length| can && *length <= 32)?;
+        }
+        if config.role == Role::Server {
+            let can = self.tls.without_cookie;
+            let allowed = if can { "true or false" } else { "true (the library always challenges)" };
+            check("cookie", &dtls.cookie, allowed, |cookie| *cookie || can)?;
+        }
+        Ok(())
+    }
+
+    fn version_of(&self, config: &SessionConfig) -> Option<&'static TlsVersion> {
+        self.tls.versions.iter().find(|version| version.protocol == config.protocol())
+    }
+}
+
+fn certificate(credential: &Credential, tls: &Tls, suite: Suite) -> Option<(CertificateKey, Option<u16>)> {
+    let Credential::Certificate { rsa_bits, length } = credential else { return None };
+    let is_rsa = suite.key_exchange().has_rsa();
+    let key = if is_rsa { CertificateKey::Rsa(*rsa_bits) } else { CertificateKey::Curve(tls.curve) };
+    Some((key, *length))
+}
+
+fn check_datagrams(datagrams: &Datagrams, config: &SessionConfig) -> Result<(Duration, Duration), ConfigError> {
+    if let Some(mtu) = config.mtu {
+        let least = (datagrams.minimum_mtu)(config.credential.kind());
+        let allowed = format!("{least} octets or more ({})", datagrams.minimum_mtu_reason);
+        check("mtu", &mtu, &allowed, |mtu| *mtu >= least)?;
+    }
+    let timer = &datagrams.timer;
+    let (first, maximum) = timer.values(config.timers.first, config.timers.maximum);
+    let allowed = format!("{} to {}", Seconds(timer.least), Seconds(timer.most));
+    check("first_timeout", &Seconds(first), &allowed, |s| (timer.least..=timer.most).contains(&s.0))?;
+    match timer.maximum {
+        MaximumTimeout::TimesFirst(times) => {
+            let own = first.saturating_mul(times);
+            let allowed = format!("{} (as often doubled as the library retransmits)", Seconds(own));
+            check("maximum_timeout", &Seconds(maximum), &allowed, |s| s.0 == own)?;
+        }
+        MaximumTimeout::Chosen(_) => {
+            let allowed = format!("{} (the first timeout) to {}", Seconds(first), Seconds(timer.most));
+            check("maximum_timeout", &Seconds(maximum), &allowed, |s| (first..=timer.most).contains(&s.0))?;
+        }
+    }
+    Ok((first, maximum))
+}
+
+/// A stream has no datagrams and no timers.
+fn check_stream(config: &SessionConfig) -> Result<(Duration, Duration), ConfigError> {
+    let seconds = |value: Duration| Seconds(value).to_string();
+    for (field, found) in [
+        ("mtu", config.mtu.map(|octets| format!("{octets} octets"))),
+        ("first_timeout", config.timers.first.map(seconds)),
+        ("maximum_timeout", config.timers.maximum.map(seconds)),
+    ] {
+        if let Some(found) = found {
+            let allowed = format!("none ({} runs over a stream: no datagrams, no timers)", config.protocol());
+            return Err(refusal(field, &found, allowed));
+        }
+    }
+    Ok((Duration::ZERO, Duration::ZERO))
+}
+
+struct Seconds(Duration);
+
+impl Display for Seconds {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} s", self.0.as_secs_f64())
+    }
+}
+
+fn check<T: Display + ?Sized>(
+    field: &'static str,
+    found: &T,
+    allowed: &str,
+    is_allowed: impl FnOnce(&T) -> bool,
+) -> Result<(), ConfigError> {
+    if is_allowed(found) { Ok(()) } else { Err(refusal(field, found, allowed.to_owned())) }
+}
+
+fn one_of<T: Display + PartialEq>(field: &'static str, found: T, allowed: &[T]) -> Result<(), ConfigError> {
+    if allowed.contains(&found) { Ok(()) } else { Err(refusal(field, &found, list(allowed))) }
+}
+
+fn list<T: Display>(allowed: &[T]) -> String {
+    if allowed.is_empty() {
+        return "not with this library".to_owned();
+    }
+    allowed.iter().map(T::to_string).collect::<Vec<_>>().join(", ")
+}
+
+fn refusal<T: Display + ?Sized>(field: &'static str, found: &T, allowed: String) -> ConfigError {
+    ConfigError { field, found: found.to_string(), allowed }
+}

@@ -1,0 +1,81 @@
+//! The keys and certificates of `credentials/`.
+
+use crate::config::Role;
+use crate::operation::Curve;
+
+/// The lengths in bits of the RSA keys there are.
+pub(crate) const RSA_BITS: &[u16] = &[1024, 2048, 3072];
+
+/// What an end authenticates itself with.
+pub(crate) struct End {
+    /// An X.509 certificate, DER.
+    pub(crate) certificate: &'static [u8],
+    /// Its private key: ECPrivateKey of RFC 5915 or RSAPrivateKey of RFC 8017, DER.
+    pub(crate) key: &'static [u8],
+}
+
+/// A key pair of secp256r1 without any encoding.
+pub(crate) struct RawKey {
+    pub(crate) private: &'static [u8],
+    pub(crate) public_x: &'static [u8],
+    pub(crate) public_y: &'static [u8],
+}
+
+impl End {
+    /// The key pair in the file. Only for a key of secp256r1.
+    ///
+    /// All of its fields have a fixed length (RFC 5915 section 3): the private key follows 7 octets, the
+    /// uncompressed point is the last 64 octets.
+    fn raw(&self) -> RawKey {
+        assert_eq!(self.key.len(), 121, "an ECPrivateKey of secp256r1 with its public key has 121 octets");
+        RawKey { private: &self.key[7..39], public_x: &self.key[57..89], public_y: &self.key[89..121] }
+    }
+}
+
+macro_rules! file {
+    ($name:expr) => {
+        include_bytes!(concat!("../../credentials/", $name))
+    };
+}
+
+/// What the keys of the certificates are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum CertificateKey {
+    /// A key on a curve.
+    Curve(Curve),
+    /// An RSA key of so many bits, one of [`RSA_BITS`].
+    Rsa(u16),
+}
+
+/// What two ends authenticate each other with.
+pub(crate) struct Chain {
+    /// The certificate of the authority that both trust.
+    pub(crate) authority: &'static [u8],
+    /// This end's own.
+    pub(crate) own: End,
+}
+
+/// The certificates as the files have them.
+pub(crate) fn in_file(key: CertificateKey, role: Role) -> Chain {
+    macro_rules! chain {
+        ($name:literal) => {{
+            let (certificate, key): (&[u8], &[u8]) = match role {
+                Role::Client => (file!(concat!($name, "-client.der")), file!(concat!($name, "-client-key.der"))),
+                Role::Server => (file!(concat!($name, "-server.der")), file!(concat!($name, "-server-key.der"))),
+            };
+            Chain { authority: file!(concat!($name, "-authority.der")), own: End { certificate, key } }
+        }};
+    }
+    match key {
+        CertificateKey::Curve(Curve::Secp192r1) => chain!("secp192r1"),
+        CertificateKey::Curve(Curve::Secp256r1) => chain!("secp256r1"),
+        CertificateKey::Rsa(1024) => chain!("rsa1024"),
+        CertificateKey::Rsa(3072) => chain!("rsa3072"),
+        CertificateKey::Rsa(_) => chain!("rsa2048"),
+    }
+}
+
+/// The raw public key of an end, with its private key: secp256r1.
+pub(crate) fn raw_key(role: Role) -> RawKey {
+    in_file(CertificateKey::Curve(Curve::Secp256r1), role).own.raw()
+}

@@ -1,0 +1,73 @@
+//! The same in words, for the list of libraries.
+
+use crate::capabilities::{Capabilities, MaximumTimeout};
+use crate::config::{CredentialKind, Protocol};
+use crate::tls::Resumption;
+
+impl Capabilities {
+    /// What can be chosen, in words.
+    pub fn features(&self) -> Vec<String> {
+        let tls = &self.tls;
+        let mut features = Vec::new();
+        for curve in tls.versions.iter().flat_map(|version| version.curves).map(ToString::to_string) {
+            if !features.contains(&curve) {
+                features.push(curve);
+            }
+        }
+        features.extend(self.rsa());
+        if self.credentials.iter().any(|kind| *kind != CredentialKind::Psk) {
+            features.push("server or mutual authentication".to_owned());
+        }
+        features.extend(self.datagram_features());
+        if tls.versions.iter().any(|version| !version.fragment_lengths.is_empty()) {
+            features.push("max_fragment_length".to_owned());
+        }
+        features.extend(self.resumption());
+        features.push("application data".to_owned());
+        features.extend(self.remarks.iter().copied().map(str::to_owned));
+        features
+    }
+
+    fn rsa(&self) -> Option<String> {
+        let names: Vec<_> = self.tls.rsa_bits.iter().map(|bits| format!("RSA-{bits}")).collect();
+        let (last, others) = names.split_last()?;
+        Some(if others.is_empty() { last.clone() } else { format!("{} and {last}", others.join(", ")) })
+    }
+
+    fn datagram_features(&self) -> Vec<String> {
+        let Some(datagrams) = &self.datagrams else { return Vec::new() };
+        let timeouts = match datagrams.timer.maximum {
+            MaximumTimeout::Chosen(_) => "first and maximum timeout",
+            MaximumTimeout::TimesFirst(_) => "first timeout",
+        };
+        [
+            (self.tls.without_cookie, "cookie on or off"),
+            (datagrams.fragments, "mtu"),
+            (true, timeouts),
+            (self.tls.connection_id, "connection_id"),
+        ]
+        .into_iter()
+        .filter_map(|(can, feature)| can.then(|| feature.to_owned()))
+        .collect()
+    }
+
+    /// Each kind of resumption, with the versions that have it if others have not.
+    fn resumption(&self) -> Option<String> {
+        let kinds = [(Resumption::Id, "identifier"), (Resumption::Ticket, "ticket")];
+        let words: Vec<_> = kinds.into_iter().filter_map(|(kind, word)| self.resumption_by(kind, word)).collect();
+        (!words.is_empty()).then(|| format!("resumption by {}", words.join(" or ")))
+    }
+
+    fn resumption_by(&self, kind: Resumption, word: &str) -> Option<String> {
+        let versions = self.tls.versions;
+        let having: Vec<_> = versions.iter().filter(|version| version.resumptions.contains(&kind)).collect();
+        let numbers = match (having.len(), having.iter().any(|version| version.protocol == Protocol::Tls13)) {
+            (0, _) => return None,
+            (count, _) if count == versions.len() => return Some(word.to_owned()),
+            (1, true) => "1.3",
+            (_, true) => return Some(word.to_owned()),
+            (_, false) => "1.2",
+        };
+        Some(format!("{word} ({numbers})"))
+    }
+}
