@@ -22,14 +22,16 @@ pub(super) fn host(routes: &Routes, address: Ipv6Addr) -> Option<Host> {
     })
 }
 
-/// The destination address of a packet. None if it has no IPv6 header.
+/// The destination address of a packet that was checked where it entered the network. None if it ends before.
 pub(super) fn destination(packet: &[u8]) -> Option<Ipv6Addr> {
-    Some(Ipv6Header::parse(packet).ok()?.destination)
+    // RFC 8200 section 3: the last 16 octets of the fixed header.
+    let address: [u8; 16] = packet.get(24..Ipv6Header::LENGTH)?.try_into().ok()?;
+    Some(address.into())
 }
 
-/// The node at which a packet for an address leaves the mesh: the node that has the address, else the border router.
-pub(super) fn last_node(routes: &Routes, address: Ipv6Addr) -> NodeId {
-    match host(routes, address) {
+/// The node at which a packet leaves the mesh: its destination if that is a node, else the border router.
+pub(super) fn last_node(to: Option<Host>) -> NodeId {
+    match to {
         Some(Host::Node(node)) => node,
         Some(Host::Internet) | None => NodeId::ROOT,
     }
@@ -37,7 +39,7 @@ pub(super) fn last_node(routes: &Routes, address: Ipv6Addr) -> NodeId {
 
 /// Where a packet for an address goes from a node of the mesh.
 pub(super) fn next_hop(routes: &Routes, at: NodeId, address: Ipv6Addr) -> NextHop {
-    routes.next_hop(at, last_node(routes, address)).map_or(NextHop::Here, NextHop::Neighbor)
+    routes.next_hop(at, last_node(host(routes, address))).map_or(NextHop::Here, NextHop::Neighbor)
 }
 
 /// True if an address is that of one host that the network may carry packets for: not of a group, of a link or of the host

@@ -2,7 +2,7 @@
 
 use super::Network;
 use super::adaptation::{AdaptationLayer, FragmentHandling, unsent};
-use super::destination::{NextHop, destination, last_node, next_hop};
+use super::destination::{NextHop, destination, host, last_node, next_hop};
 use super::events::Events;
 use crate::address::{Eui64, Host, NodeId};
 use crate::clock::Instant;
@@ -56,7 +56,7 @@ impl Network {
         }
         let link = Link { source: Eui64::of_node(node), destination: Eui64::of_node(next_hop) };
         // The compressed header grows where it is forwarded: behind the next hop, if the packet goes on from there.
-        let goes_on = destination(packet).is_none_or(|to| last_node(&self.routes, to) != next_hop);
+        let goes_on = destination(packet).is_none_or(|to| last_node(host(&self.routes, to)) != next_hop);
         let capacity = self.payload_capacity(node, next_hop);
         let AdaptationLayer { next_tag, fragments, .. } = &mut self.nodes[node.index()];
         let slack = if goes_on && !matches!(fragments, FragmentHandling::Reassemble) { SLACK } else { 0 };

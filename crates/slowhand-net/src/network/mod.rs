@@ -66,6 +66,8 @@ pub struct Network {
     timers: EventQueue<NodeId>,
     /// The latest time that the network was told.
     now: Instant,
+    /// The earliest deadline of all parts. Whatever changes a part works it out again.
+    deadline: Option<Instant>,
     /// How many datagrams the routers have sent themselves.
     of_routers: DatagramId,
     indications: Vec<Indication>,
@@ -95,6 +97,7 @@ impl Network {
     /// A network of the nodes of `routes`, under `mac`.
     pub fn new(mac: Box<dyn Mac>, routes: Routes, config: NetworkConfig, streams: &Streams) -> Self {
         let (contexts, nodes) = (Contexts::mesh(), routes.nodes());
+        let deadline = mac.deadline(); // nothing else has anything to do yet
         Self {
             nodes: (0..nodes).map(|id| AdaptationLayer::new(NodeId(id as u16), &config, &contexts)).collect(),
             error_limits: vec![ErrorLimit::default(); nodes],
@@ -108,6 +111,7 @@ impl Network {
             config,
             timers: EventQueue::default(),
             now: Instant::ZERO,
+            deadline,
             of_routers: 0,
             indications: Vec::new(),
             packet: Vec::new(),
@@ -135,6 +139,7 @@ impl Network {
         if written.is_ok() {
             events.set_now(now);
             self.originate(now, from, &mut packet, datagram, events);
+            self.deadline = self.earliest_deadline();
         }
         self.packet = packet;
         Ok(written.map(drop)?)
@@ -189,16 +194,24 @@ impl Network {
 
     /// When something happens next.
     pub fn deadline(&self) -> Option<Instant> {
+        debug_assert_eq!(self.deadline, self.earliest_deadline(), "the deadline was not worked out again");
+        self.deadline
+    }
+
+    /// Works the deadline out.
+    fn earliest_deadline(&self) -> Option<Instant> {
         let gateway = self.gateway.as_ref().and_then(|gateway| gateway.deadline());
-        [self.mac.deadline(), self.timers.next_at(), self.internet.deadline(), gateway].into_iter().flatten().min()
+        let own = earliest(self.timers.next_at(), self.internet.deadline());
+        earliest(self.mac.deadline(), earliest(own, gateway))
     }
 
     /// Does everything that is due at `now` or before, each thing at its own instant and in the order of time. It is the same
     /// whether a driver calls it at every [`deadline`](Self::deadline) or late; only what the driver itself sends in answer
     /// to events comes later then.
     pub fn handle_deadline(&mut self, now: Instant, events: &mut Events, observer: &mut dyn Observer) {
-        while let Some(at) = self.deadline().filter(|&at| at <= now) {
+        while let Some(at) = self.deadline.filter(|&at| at <= now) {
             self.handle_instant(at, events, observer);
+            self.deadline = self.earliest_deadline();
         }
         self.now = self.now.max(now);
     }
@@ -255,11 +268,13 @@ impl Network {
     /// See [`Mac::begin_burst`].
     pub fn begin_burst(&mut self, now: Instant, node: NodeId) {
         self.mac.begin_burst(now, node);
+        self.deadline = self.earliest_deadline();
     }
 
     /// See [`Mac::end_burst`].
     pub fn end_burst(&mut self, now: Instant, node: NodeId) {
         self.mac.end_burst(now, node);
+        self.deadline = self.earliest_deadline();
     }
 
     /// How long the MAC has kept a node's processor busy since the world began.
@@ -283,7 +298,7 @@ impl Network {
         if !is_global_unicast(destination) {
             return Err(SendError::Destination(destination));
         }
-        if let Some(at) = self.deadline().filter(|&at| at < now) {
+        if let Some(at) = self.deadline.filter(|&at| at < now) {
             return Err(SendError::Overdue(at));
         }
         self.now = self.now.max(now);
@@ -298,6 +313,7 @@ impl Network {
         events.set_now(now);
         self.originate(now, from, &mut packet, datagram, events);
         self.packet = packet;
+        self.deadline = self.earliest_deadline();
     }
 
     /// The number of the next datagram that a router sends itself.
@@ -356,7 +372,7 @@ impl Network {
         let address = destination(packet).ok_or(DropReason::Malformed)?;
         let to = host(&self.routes, address);
         if let Host::Node(node) = from
-            && let Some(next_hop) = self.routes.next_hop(node, last_node(&self.routes, address))
+            && let Some(next_hop) = self.routes.next_hop(node, last_node(to))
         {
             return self.send_over_hop(now, node, next_hop, packet, datagram, events);
         }
@@ -374,5 +390,14 @@ impl Network {
             events.lost(host, datagram, DropReason::Internet);
         }
         Ok(())
+    }
+}
+
+/// The earlier of two deadlines.
+fn earliest(one: Option<Instant>, other: Option<Instant>) -> Option<Instant> {
+    match (one, other) {
+        (Some(one), Some(other)) => Some(one.min(other)),
+        (one, None) => one,
+        (None, other) => other,
     }
 }

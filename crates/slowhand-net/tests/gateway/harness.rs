@@ -6,6 +6,7 @@ use slowhand_net::datagram::DatagramId;
 use slowhand_net::datagram::is_of_router;
 use slowhand_net::ip::{Endpoint, TcpPacket};
 use slowhand_net::link::{LinkQuality, Links};
+use slowhand_net::lowpan::reassembly::Limits;
 use slowhand_net::network::gateway::GatewayConfig;
 use slowhand_net::network::internet::InternetConfig;
 use slowhand_net::network::{Event, Events, LossSpread, Network, NetworkConfig};
@@ -82,6 +83,8 @@ impl Setting {
             fragment_loss: Probability::new(self.fragment_loss),
             dropped_frames: self.dropped_frames.clone(),
             loss_spread: self.loss_spread,
+            // Room for a flight and its copies, so that the border router's own queue is what fills up.
+            reassembly: Limits { buffers: 4, ..Limits::default() },
             internet: self.internet.clone(),
             gateway: self.gateway.clone(),
             // More than the default of two: a flight sent again meets a full queue here, not a full reassembly.
