@@ -10,7 +10,6 @@ use slowhand_net::lowpan::reassembly::Limits;
 use slowhand_net::network::gateway::GatewayConfig;
 use slowhand_net::network::internet::InternetConfig;
 use slowhand_net::network::{Event, Events, LossSpread, Network, NetworkConfig};
-use slowhand_net::lowpan::reassembly::Limits;
 use slowhand_net::radio::tsch::schedule::{Cell, CellOptions, handle};
 use slowhand_net::radio::tsch::timing::Timing;
 use slowhand_net::radio::tsch::{self, Tsch};
@@ -83,8 +82,6 @@ impl Setting {
             fragment_loss: Probability::new(self.fragment_loss),
             dropped_frames: self.dropped_frames.clone(),
             loss_spread: self.loss_spread,
-            // Room for a flight and its copies, so that the border router's own queue is what fills up.
-            reassembly: Limits { buffers: 4, ..Limits::default() },
             internet: self.internet.clone(),
             gateway: self.gateway.clone(),
             // More than the default of two: a flight sent again meets a full queue here, not a full reassembly.
