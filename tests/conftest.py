@@ -1,4 +1,4 @@
-"""What the tests share: the command line, run as a user runs it, in a process of its own."""
+"""What the tests share: the command line in a process of its own, as a user runs it."""
 
 import json
 import subprocess
@@ -12,7 +12,7 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 QUICKSTART = ROOT / "scenarios" / "quickstart.toml"
 
-# The package, without the launcher: ./test has set everything up and is holding no lock.
+# The package without the launcher: ./test has set everything up.
 COMMAND = [sys.executable, "-P", "-m", "slowhand"]
 
 Cli = Callable[..., subprocess.CompletedProcess[str]]
@@ -20,7 +20,7 @@ Cli = Callable[..., subprocess.CompletedProcess[str]]
 
 @pytest.fixture
 def cli(tmp_path: Path) -> Cli:
-    """Runs the command line in an empty folder and expects the exit code given."""
+    """Runs the command line in an empty folder and checks the exit code."""
 
     def run(*arguments: str | int | Path, code: int = 0) -> subprocess.CompletedProcess[str]:
         done = subprocess.run(
@@ -38,7 +38,7 @@ def cli(tmp_path: Path) -> Cli:
 
 
 def the_message(done: subprocess.CompletedProcess[str]) -> str:
-    """The one line that bad input is answered with."""
+    """The one line on stderr that answers bad input."""
     assert done.stdout == ""
     lines = done.stderr.splitlines()
     assert len(lines) == 1, done.stderr
@@ -46,7 +46,7 @@ def the_message(done: subprocess.CompletedProcess[str]) -> str:
 
 
 def without_time(output: str) -> dict[str, Any]:
-    """The JSON of a run without what the wall clock had to do with."""
+    """The JSON of a run without its wall time."""
     parsed: dict[str, Any] = json.loads(output)
     assert parsed.pop("wall_s") > 0
     return parsed

@@ -1,4 +1,4 @@
-"""`slowhand capacity`: Engset's formula, the simulation beside it, and the RAM behind both."""
+"""`slowhand capacity`: Engset's formula, the simulation, and the slots that fit into a device."""
 
 import json
 from pathlib import Path
@@ -35,7 +35,7 @@ def test_a_policy_is_simulated_alone_or_beside_the_others(cli: Cli) -> None:
 
 
 def test_a_half_open_session_holds_a_slot() -> None:
-    # Engset's formula sees nothing but the mean time for which a slot is held.
+    # Engset's formula depends only on the mean time for which a slot is held.
     found = slowhand.capacity.compute(slots=3, clients=5, rho=0.5, handshake_share=0.5)
     same = slowhand.capacity.compute(slots=3, clients=5, rho=0.75)
     assert found["call_congestion"] == same["call_congestion"]

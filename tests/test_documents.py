@@ -1,4 +1,4 @@
-"""What the documents show is what comes out, and what they point to exists."""
+"""The output in the documents is the real one, and their links and paths exist."""
 
 import re
 import subprocess
@@ -66,7 +66,7 @@ def test_a_broken_link_is_found(tmp_path: Path) -> None:
 
 
 def broken(document: Path, root: Path) -> Iterator[str]:
-    """The links of a document, then the paths in its code, that lead nowhere in the project."""
+    """The links of a document that are broken, then the paths in its code that do not exist."""
     text = FENCED.sub("", document.read_text())
     for link in LINK.finditer(CODE_SPAN.sub("", text)):
         target = link[1] or link[2]
@@ -109,7 +109,7 @@ def is_path(span: str, root: Path) -> bool:
 
 
 def without_wall_time(text: str) -> str:
-    """The text with its wall time, which changes from run to run, taken out."""
+    """The text without its wall time, which changes from run to run."""
     result, found = re.subn(r"[\d.]+(?= s of wall time|&#160;s&#160;of&#160;wall)", "", text)
     assert found == 1
     return result

@@ -1,4 +1,4 @@
-"""Ctrl-C keeps and prints what has completed, and a run says how far it is."""
+"""Ctrl-C keeps and prints what is complete. A run shows its progress."""
 
 import json
 import os
@@ -16,13 +16,13 @@ from polars.testing import assert_frame_equal
 import slowhand
 from conftest import COMMAND, QUICKSTART
 
-# More than can be done before the signal comes.
+# More than a run can do before the signal arrives.
 MANY = 10_000_000
 
 
 @contextmanager
 def running(*arguments: str, stderr: int = subprocess.PIPE) -> Iterator[subprocess.Popen[str]]:
-    """The command line at work on many handshakes."""
+    """The command line while it runs many handshakes."""
     command = [*COMMAND, "run", str(QUICKSTART), "--count", str(MANY), *arguments]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=stderr, text=True)
     try:
@@ -33,7 +33,7 @@ def running(*arguments: str, stderr: int = subprocess.PIPE) -> Iterator[subproce
 
 
 def interrupt_when_it_speaks(process: subprocess.Popen[str]) -> str:
-    """Sends Ctrl-C after the first line about progress, and returns what is printed then."""
+    """Sends Ctrl-C after the first line of progress, and returns what is printed afterwards."""
     assert process.stderr
     assert f"of {MANY} handshakes" in process.stderr.readline()
     process.send_signal(signal.SIGINT)

@@ -1,4 +1,4 @@
-"""`slowhand papers`: what is compared, how it is judged, and that the comparison can say no."""
+"""`slowhand papers`: the comparison, its verdicts, and that a verdict can be `no`."""
 
 import json
 import os

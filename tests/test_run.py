@@ -1,4 +1,4 @@
-"""`slowhand run`: the same records from everywhere, in the shapes that scripts rely on."""
+"""`slowhand run`: the same records on every path, in the shapes that scripts rely on."""
 
 import json
 import subprocess
@@ -51,7 +51,7 @@ def test_the_statistics_are_those_of_the_records(cli: Cli, tmp_path: Path) -> No
         assert statistics["mean"] == pytest.approx(frame[name].mean()), name
         assert statistics["min"] == frame[name].min(), name
         assert statistics["max"] == frame[name].max(), name
-        # The 95 % interval of the mean by the t distribution with 49 or so degrees of freedom.
+        # The 95 % interval of the mean by the t distribution with about 49 degrees of freedom.
         deviation = frame[name].std()
         assert isinstance(deviation, float)
         half = (statistics["ci95"][1] - statistics["ci95"][0]) / 2
@@ -127,7 +127,7 @@ def test_nodes_and_timeline_say_the_same(cli: Cli, tmp_path: Path, scenario: str
     record = polars.read_parquet(tmp_path / "all.parquet").row(0, named=True)
     client = nodes.row(record["client"], named=True)
     assert client["cpu_compute_s"] == pytest.approx(record["compute_client_s"])
-    # The record begins with the first datagram: before, the client has computed and listened.
+    # The record begins with the first datagram. Before it, the client computed and listened.
     assert client["energy_tx_mj"] == pytest.approx(record["energy_client_tx_mj"])
     assert client["energy_cpu_mj"] >= record["energy_client_cpu_mj"]
     assert client["energy_listen_mj"] >= record["energy_client_listen_mj"]
@@ -148,7 +148,7 @@ def test_nodes_and_timeline_say_the_same(cli: Cli, tmp_path: Path, scenario: str
 
 @pytest.mark.parametrize("option", ["--pcap", "--records", "--nodes", "--timeline", "--buffers"])
 def test_an_unwritable_path_is_reported_before_the_work(cli: Cli, option: str) -> None:
-    # A million handshakes would not end within the time that the fixture allows.
+    # A million handshakes take longer than the fixture allows.
     output = "no/such/folder/x.parquet"
     message = the_message(cli("run", QUICKSTART, "--count", 1_000_000, option, output, code=2))
     assert option in message

@@ -48,7 +48,7 @@ def environment(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def installed(environment: Path, tmp_path: Path) -> Installed:
-    """Runs the installed command line in an empty folder; gives what it prints."""
+    """Runs the installed command line in an empty folder. Returns what it prints."""
     variables = {key: value for key, value in os.environ.items() if not key.startswith("PYTHON")}
 
     def run(*arguments: str | int) -> str:
@@ -111,6 +111,6 @@ def test_all_data_is_that_of_the_environment(installed: Installed, environment: 
 
 
 def listed(installed: Installed, command: str) -> list[dict[str, Any]]:
-    """What `devices` or `scenarios` list."""
+    """The list that `devices` or `scenarios` prints."""
     entries: list[dict[str, Any]] = json.loads(installed(command, "--json"))
     return entries

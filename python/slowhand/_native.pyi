@@ -13,30 +13,30 @@ class Scenario:
     """A scenario that has been read and checked."""
 
     def __new__(cls, path: str | PathLike[str], overrides: list[str]) -> Scenario:
-        """Reads the TOML file at `path`, each override (`key=value`) replacing one key."""
+        """Reads the TOML file at `path`. Each override (`key=value`) replaces one key."""
 
     def about(self) -> str:
-        """What it is in a few words, and what is assumed about its devices, as a JSON object."""
+        """A short description, and what is assumed about its devices, as a JSON object."""
 
 class Run:
-    """Handshakes running on threads of their own."""
+    """A run in progress on its own threads."""
 
     def __new__(cls, scenario: Scenario, seed: int, count: int, threads: int) -> Run:
-        """Starts `count` handshakes with the seeds `seed`, `seed + 1`, ..."""
+        """Starts `count` worlds with the seeds `seed`, `seed + 1`, ..."""
 
     def wait(self, timeout_s: float) -> tuple[int, bool]:
-        """Waits until all are done, `timeout_s` at most: how many are, and whether all are."""
+        """Waits at most `timeout_s`. Returns how many worlds are done, and True if all are."""
 
     def cancel(self) -> None:
-        """Lets the handshakes under way finish and starts no other."""
+        """Starts no further world. Worlds in progress finish."""
 
     def finish(self) -> Records:
-        """Waits for the end and hands over the records, once."""
+        """Waits for the end and returns the records. It can be called once."""
 
 Column = list[int] | list[float] | list[float | None] | list[str] | list[list[int]]
 
 class Records:
-    """One record a handshake, ordered by seed, then client."""
+    """One record for each handshake, ordered by seed, then client."""
 
     def __len__(self) -> int: ...
     def columns(self) -> dict[str, Column]:
@@ -46,13 +46,13 @@ class Records:
         """Outcomes and the statistics of each metric, as a JSON object."""
 
 def inspect(scenario: Scenario, seed: int) -> list[dict[str, Column]]:
-    """Runs the handshake of `seed`: its nodes, radios' timelines and buffers, as columns."""
+    """Runs the handshake of `seed`. Returns columns of nodes, radio timelines and buffers."""
 
 def capture(scenario: Scenario, seed: int, path: str | PathLike[str]) -> None:
     """Runs the handshake of `seed` and writes its frames to `path` as pcapng."""
 
 def stacks() -> str:
-    """The libraries built in, as a JSON array."""
+    """The libraries that are built in, as a JSON array."""
 
 def schema() -> str:
     """The JSON Schema of a scenario."""

@@ -1,4 +1,4 @@
-"""What a notebook uses: scenarios, runs and their data frames."""
+"""The functions for notebooks: scenarios, runs and their data frames."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ Setting: TypeAlias = str | int | float | bool | Sequence["Setting"] | Mapping[st
 
 
 COUNT = 100
-"""How many worlds a run has unless it is told."""
+"""The number of worlds of a run, if not given."""
 
 SEED = 1
-"""The first seed unless it is told."""
+"""The first seed, if not given."""
 
 
 class Scenario:
     """A scenario, read and checked, with some of its keys replaced.
 
-    `path` is that of a TOML file, or the name of a scenario that comes with slowhand.
+    `path` is the path of a TOML file, or the name of a scenario that comes with slowhand.
 
-    Raises `ScenarioError` with one message that names the file, the line, the key, what was
-    found there and what is allowed.
+    Raises `ScenarioError` with one message: the file, the line, the key, what was found there
+    and what is allowed.
 
     >>> slowhand.Scenario("quickstart", {"network.link_pdr": 0.9})  # doctest: +SKIP
     """
@@ -41,7 +41,7 @@ class Scenario:
 
     @classmethod
     def with_overrides(cls, path: str | os.PathLike[str], overrides: list[str]) -> Scenario:
-        """The same from overrides in the words of the command line: `key=value`."""
+        """The same, with overrides as on the command line: `key=value`."""
         scenario = cls.__new__(cls)
         scenario._load(path, overrides)
         return scenario
@@ -54,20 +54,20 @@ class Scenario:
         return f"Scenario({self.path!r})"
 
     def about(self) -> dict[str, Any]:
-        """What it is in a few words; under `assumed` the constants of each device that are."""
+        """A short description; `assumed` has the constants of each device that are assumed."""
         about: dict[str, Any] = json.loads(self.native.about())
         return about
 
     def capture(self, path: str | os.PathLike[str], *, seed: int = SEED) -> None:
-        """Runs the handshake of `seed` and writes every frame of it to `path`, as pcapng."""
+        """Runs the handshake of `seed` and writes all its frames to `path`, as pcapng."""
         _native.capture(self.native, seed, path)
 
     def inspect(self, *, seed: int = SEED) -> Inspection:
-        """Runs the handshake of `seed` and looks closely at every node."""
+        """Runs the handshake of `seed` and returns the details of every node."""
         import polars
 
         nodes, timeline, buffers = _native.inspect(self.native, seed)
-        # Named types: where no radio was on, and nothing was sent, the columns would have none.
+        # With explicit types: polars cannot infer the type of an empty column.
         types = {"node": polars.UInt64, "state": polars.String}
         seconds = {"from_s": polars.Float64, "to_s": polars.Float64}
         levels = ["queued_frames", "reassembly_fragments", "reassembly_bytes", "forwarding_entries"]
@@ -82,25 +82,25 @@ class Scenario:
 
 
 class Inspection(NamedTuple):
-    """One run looked at closely, from time 0 to the end of its last handshake."""
+    """One run in detail, from time 0 to the end of its last handshake."""
 
     nodes: polars.DataFrame
-    """A row a node: its radio's and its CPU's time in each state, the energy of each, the most that
-    was ever in its queue and in reassembly. A host on the Internet is no node."""
+    """One row for each node: the time of its radio and its CPU in each state, the energy of each,
+    and the largest amounts in its queue and in reassembly. A host on the Internet is not a node."""
     timeline: polars.DataFrame
-    """A row for each interval in which a radio was on: node, state (transmit, receive or listen),
-    from_s and to_s. Between the intervals of a node its radio was off."""
+    """One row for each interval in which a radio was on: node, state (transmit, receive or
+    listen), from_s and to_s. Between the intervals of a node its radio was off."""
     buffers: polars.DataFrame
-    """A row for each change of what is in a node's buffers: node, from_s, and what is in them from
-    then on: queued_frames (in the link layer's queue), reassembly_fragments and their octets,
-    reassembly_bytes, and forwarding_entries, the virtual reassembly buffers taken. Before the first
-    row of a node they are empty."""
+    """One row for each change in a node's buffers: node, from_s, and the content from then on:
+    queued_frames (in the link layer's queue), reassembly_fragments, reassembly_bytes (the octets of
+    these fragments) and forwarding_entries (virtual reassembly buffers in use). Before the first
+    row of a node its buffers are empty."""
 
 
 class Run:
-    """Handshakes under way on threads of their own, one for each seed from `seed` on.
+    """A run in progress on its own threads: one world for each seed from `seed` on.
 
-    `threads` is the number of processors unless given; the records do not depend on it.
+    `threads` defaults to the number of processors. The records do not depend on it.
     """
 
     def __init__(self, scenario: Scenario, *, count: int, seed: int, threads: int | None = None):
@@ -108,34 +108,34 @@ class Run:
         self.count = count
         self.seed = seed
         self.wall_s: float | None = None
-        """How long it took, once it has finished."""
+        """The wall time of the run in seconds, after it has finished."""
         self._began = time.monotonic()
         self._native = _native.Run(scenario.native, seed, count, threads or processors())
         self._records: _native.Records | None = None
 
     def wait(self, timeout_s: float) -> tuple[int, bool]:
-        """Waits until all are done, `timeout_s` at most: how many are, and whether all are."""
+        """Waits at most `timeout_s`. Returns how many worlds are done, and True if all are."""
         return self._native.wait(timeout_s)
 
     def cancel(self) -> None:
-        """Starts no further handshake. What has been done is kept."""
+        """Starts no further world. The records of finished worlds are kept."""
         self._native.cancel()
 
     def finish(self) -> _native.Records:
-        """The records, once all handshakes are done or the run was cancelled."""
+        """Waits for the end of the run and returns its records."""
         if self._records is None:
             self._records = self._native.finish()
             self.wall_s = time.monotonic() - self._began
         return self._records
 
     def frame(self) -> polars.DataFrame:
-        """One row a handshake, ordered by seed, then client; units are in the columns' names."""
+        """One row for each handshake, ordered by seed, then client. Column names contain units."""
         import polars
 
         return polars.DataFrame(self.finish().columns())
 
     def summary(self) -> dict[str, Any]:
-        """Outcomes, and the statistics of each metric over the completed handshakes."""
+        """The outcomes, and the statistics of each metric over the completed handshakes."""
         summary: dict[str, Any] = json.loads(self.finish().summary())
         return summary
 
@@ -148,10 +148,10 @@ def run(
     threads: int | None = None,
     set: Mapping[str, Setting] | None = None,
 ) -> polars.DataFrame:
-    """Runs `count` handshakes with the seeds from `seed` on: one row for each.
+    """Runs `count` worlds, with the seeds from `seed` on: one row for each handshake.
 
-    The same scenario and seed give the same row, whatever `count` and `threads` are. `set`
-    replaces keys of a scenario given by its path or name.
+    The same scenario and seed give the same rows for any `count` and `threads`. `set` replaces
+    keys of a scenario that is given by its path or name.
 
     >>> slowhand.run("quickstart", set={"network.link_pdr": 0.9})  # doctest: +SKIP
     """
@@ -162,7 +162,7 @@ def run(
         scenario = Scenario(scenario, set)
     handshakes = Run(scenario, count=count, seed=seed, threads=threads)
     try:
-        # In slices: Python sees Ctrl-C between them.
+        # With short timeouts, so that Python can handle Ctrl-C between them.
         while not handshakes.wait(0.1)[1]:
             pass
     except KeyboardInterrupt:
@@ -172,7 +172,7 @@ def run(
 
 
 def stacks() -> list[dict[str, Any]]:
-    """The TLS libraries built in: name, version, licence and what each can do."""
+    """The TLS libraries that are built in: name, version, licence, and what each can do."""
     stacks: list[dict[str, Any]] = json.loads(_native.stacks())
     return stacks
 
@@ -184,12 +184,12 @@ def schema() -> dict[str, Any]:
 
 
 def processors() -> int:
-    """How many processors this process may use."""
+    """The number of processors that this process may use."""
     return len(os.sched_getaffinity(0))
 
 
 def toml(value: Setting) -> str:
-    """A value in the words of a TOML file, where strings, numbers and lists look as in JSON."""
+    """A value in the syntax of TOML, where strings, numbers and lists look as in JSON."""
     if isinstance(value, Mapping):
         pairs = ", ".join(f"{key} = {toml(item)}" for key, item in value.items())
         return f"{{ {pairs} }}"

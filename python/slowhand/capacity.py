@@ -1,4 +1,4 @@
-"""How many sessions a server with few session slots can keep, and what it refuses.
+"""How many sessions a server with few session slots can hold, and what it refuses.
 
 >>> import slowhand
 >>> slowhand.capacity.compute(slots=3, clients=5, rho=0.5)["call_congestion"]  # doctest: +SKIP
@@ -23,7 +23,7 @@ MOST_SLOTS = 1_000
 MOST_CLIENTS = 100_000
 
 HANDSHAKE_SHARE = 0.0
-"""How long a handshake takes unless told, as a share of the mean session."""
+"""The duration of a handshake as a share of the mean session, if not given."""
 
 ROWS = {
     "time_congestion": ("all slots taken", "% of time"),
@@ -34,12 +34,12 @@ ROWS = {
     "occupied": ("slots taken", ""),
     "half_open": ("half-open", ""),
 }
-"""What the simulation measures: the label and unit of its row."""
+"""What the simulation measures: the label and the unit of each row."""
 
 
 @dataclass(frozen=True)
 class Memory:
-    """How many session slots fit a device."""
+    """How many session slots fit into the memory of a device."""
 
     device: str
     ram_bytes: int
@@ -49,11 +49,11 @@ class Memory:
 
     @property
     def slots(self) -> int:
-        """Slots that fit into what the rest of the firmware leaves."""
+        """Slots that fit into the memory that the rest of the firmware does not use."""
         return max(0, self.ram_bytes - self.reserved_bytes) // self.bytes_per_session
 
     def about(self) -> dict[str, Any]:
-        """The same for JSON."""
+        """The fields and the slots, for JSON."""
         return {**asdict(self), "slots": self.slots}
 
 
@@ -66,15 +66,15 @@ HEADINGS = {
 
 
 def policies() -> list[str]:
-    """What a server can do with a request when all its slots are taken."""
+    """The names of the policies for a request that arrives when all slots are taken."""
     return _native.policies()
 
 
 def memory(device: str, *, bytes_per_session: int, reserved_bytes: int) -> Memory:
-    """How many sessions of `bytes_per_session` fit a device of which `reserved_bytes` are in use.
+    """How many sessions of `bytes_per_session` fit a device that uses `reserved_bytes` otherwise.
 
-    `device` is the name of one of `devices/`, or the path of a file like those. Raises
-    `ScenarioError` where there is none such.
+    `device` is the name of a built-in device, or the path of a device file. Raises
+    `ScenarioError` if there is no such device.
     """
     if bytes_per_session < 1 or reserved_bytes < 0:
         raise ValueError("a session takes at least one byte, and what is reserved is not negative")
@@ -91,14 +91,15 @@ def compute(
     handshake_share: float = HANDSHAKE_SHARE,
     seed: int = SEED,
 ) -> dict[str, Any]:
-    """What a server with `slots` session slots refuses `clients` clients, by formula and simulated.
+    """What `slots` session slots refuse to `clients` clients, by formula and by simulation.
 
-    `rho` is the traffic that a client offers while it has no session, in Erlang: the rate at which
-    it asks for one times the mean session. A handshake takes `handshake_share` of a mean session,
-    and holds a slot meanwhile. `time_congestion` (the share of time in which all slots are taken)
-    and `call_congestion` (the probability that a request is refused) are those of Engset's formula,
-    which knows no policy but to refuse; `simulated` has both with their intervals for `policy`
-    (default: refuse), and `policies` the same for every policy where none is named.
+    `rho` is the traffic that a client offers while it has no session, in Erlang: the rate of its
+    requests times the duration of a mean session. A handshake takes `handshake_share` of a mean
+    session, and holds a slot during that time. `time_congestion` is the share of time in which all
+    slots are taken, `call_congestion` the probability that a request is refused. Both follow from
+    Engset's formula, in which a server can only refuse. `simulated` has both with their intervals
+    for `policy` (default: refuse). `policies` has the same for `policy`, or for all policies if
+    none is given.
     """
     if not 0 <= slots <= MOST_SLOTS:
         raise ValueError(f"slots: found {slots}, allowed: 0 to {MOST_SLOTS}")

@@ -17,6 +17,7 @@ import typer
 import slowhand
 from slowhand import data
 from slowhand.api import COUNT, SEED, Run, Scenario
+from slowhand.papers import COUNT as POINT_COUNT
 
 if TYPE_CHECKING:
     import polars
@@ -33,11 +34,11 @@ MAX_SEED = 2**64 - 1
 """The largest seed."""
 
 INTERRUPTED = 130
-"""What a shell reports of a program that Ctrl-C ended: 128 + SIGINT."""
+"""The exit code that shells use for a program that Ctrl-C ended: 128 + SIGINT."""
 
 
 class Complaint(Exception):
-    """Bad input, said in one message."""
+    """Bad input. The message is all that the user reads."""
 
 
 def _show_version(wanted: bool) -> None:
@@ -65,7 +66,7 @@ def run(
         ),
     ],
     count: Annotated[
-        int, typer.Option(min=1, max=MAX_SEED, help="How many worlds, a seed each.")
+        int, typer.Option(min=1, max=MAX_SEED, help="How many worlds, one for each seed.")
     ] = COUNT,
     seed: Annotated[int, typer.Option(min=0, max=MAX_SEED, help="The first seed.")] = SEED,
     threads: Annotated[
@@ -79,23 +80,23 @@ def run(
         Path | None, typer.Option(help="Write the first seed's frames to this pcapng file.")
     ] = None,
     records: Annotated[
-        Path | None, typer.Option(help="Write a row a handshake to this .parquet file.")
+        Path | None, typer.Option(help="Write one row for each handshake to this .parquet file.")
     ] = None,
     nodes: Annotated[
         Path | None,
-        typer.Option(help="Write the first seed's nodes, times and energy, to .parquet or .csv."),
+        typer.Option(help="Write time and energy of the first seed's nodes to .parquet or .csv."),
     ] = None,
     timeline: Annotated[
         Path | None,
-        typer.Option(help="Write when the first seed's radios were on to .parquet or .csv."),
+        typer.Option(help="Write when each radio of the first seed was on, to .parquet or .csv."),
     ] = None,
     buffers: Annotated[
         Path | None,
-        typer.Option(help="Write what the first seed's buffers held when to .parquet or .csv."),
+        typer.Option(help="Write the first seed's buffers over time to .parquet or .csv."),
     ] = None,
     json: Json = False,
 ) -> None:
-    """Run a scenario many times and print what came of it."""
+    """Run a scenario many times and print the results."""
     if records and records.suffix != ".parquet":
         raise Complaint(f"--records {records}: the name must end in .parquet")
     tables = {"--nodes": nodes, "--timeline": timeline, "--buffers": buffers}
@@ -130,7 +131,7 @@ def run(
 
 @app.command(epilog="Example: slowhand stacks --json")
 def stacks(json: Json = False) -> None:
-    """List the TLS libraries built in and what each can do."""
+    """List the TLS libraries that are built in, and what each can do."""
     if json:
         _print_json(slowhand.stacks())
     else:
@@ -160,7 +161,7 @@ def devices(
 @app.command(epilog="Example: slowhand schema > scenario.schema.json")
 def schema(
     json: Annotated[
-        bool, typer.Option("--json", help="It is JSON with and without this option.")
+        bool, typer.Option("--json", help="Without effect: the schema is always JSON.")
     ] = False,
 ) -> None:
     """Print the JSON Schema of a scenario, for editors that check while you type."""
@@ -177,7 +178,7 @@ def capacity(
     ] = None,
     rho: Annotated[
         float | None,
-        typer.Option(help="Erlang that a client without session offers: its rate x mean session."),
+        typer.Option(help="Erlang that a client without a session offers: rate x mean session."),
     ] = None,
     policy: Annotated[
         str | None,
@@ -188,21 +189,21 @@ def capacity(
     ] = slowhand.capacity.HANDSHAKE_SHARE,
     seed: Annotated[int, typer.Option(min=0, help="The seed of the simulation.")] = SEED,
     device: Annotated[
-        str | None, typer.Option(help="Instead of --slots: as many as fit this device.")
+        str | None, typer.Option(help="Instead of --slots: as many as fit into this device.")
     ] = None,
     bytes_per_session: Annotated[
         int | None, typer.Option(min=1, help="RAM that a session takes, with --device.")
     ] = None,
     reserved_bytes: Annotated[
-        int | None, typer.Option(min=0, help="RAM that all else takes, with --device.")
+        int | None, typer.Option(min=0, help="RAM that everything else takes, with --device.")
     ] = None,
     json: Json = False,
 ) -> None:
-    """How many sessions a server can hold, and how many requests it refuses (Engset)."""
+    """Compute how many requests a server with few session slots refuses (Engset)."""
     if (slots is None) == (device is None):
-        raise Complaint("either --slots or --device says how many session slots there are")
+        raise Complaint("give either --slots or --device, for the number of session slots")
     if (clients is None) != (rho is None) or (device is None and clients is None):
-        raise Complaint("--clients and --rho belong together")
+        raise Complaint("give --clients and --rho together")
     memory = result = None
     try:
         if device is not None:
@@ -232,15 +233,15 @@ def capacity(
 
 @app.command(epilog="Example: slowhand papers vucinic2015 table1 --json")
 def papers(
-    paper: Annotated[str | None, typer.Argument(help="Which. [default: list them]")] = None,
+    paper: Annotated[str | None, typer.Argument(help="Which paper. [default: list them]")] = None,
     part: Annotated[str | None, typer.Argument(help="A table or figure. [default: all]")] = None,
-    count: Annotated[int, typer.Option(min=1, help="Handshakes for each point.")] = 1000,
+    count: Annotated[int, typer.Option(min=1, help="Handshakes for each point.")] = POINT_COUNT,
     out: Annotated[
         Path | None, typer.Option(help="Draw the figures, as PNG and SVG, into this folder.")
     ] = None,
     json: Json = False,
 ) -> None:
-    """Reproduce a published paper: what it reports beside what comes out here."""
+    """Reproduce a published paper: its numbers beside ours."""
     from slowhand import papers, report
     from slowhand.papers import report as comparison
     from slowhand.progress import Progress
@@ -291,7 +292,7 @@ def _fail(message: str, code: int) -> NoReturn:
 
 
 def _watch(handshakes: Run) -> bool:
-    """Waits for the end, showing progress; whether Ctrl-C came first."""
+    """Waits for the end and shows progress. Returns True if Ctrl-C came first."""
     from slowhand.progress import Progress
 
     try:
@@ -320,7 +321,7 @@ def _run_json(handshakes: Run, interrupted: bool) -> dict[str, object]:
 
 
 def _show_bundled(kind: str, files: Mapping[str, Path], name: str | None, json: bool) -> None:
-    """Lists files by name, or prints the one with this name; as JSON, the keys and values in it."""
+    """Lists files by name, or prints the one with this name. As JSON: its keys and values."""
     if name is not None and name not in files:
         raise Complaint(f"{kind}: found {name!r}, allowed: {', '.join(files)}")
     if name is not None:
@@ -340,7 +341,7 @@ def _show_bundled(kind: str, files: Mapping[str, Path], name: str | None, json: 
 
 
 def _check_writable(option: str, path: Path) -> None:
-    """Finds out before the work starts, and leaves no file behind."""
+    """Checks before the work starts that a file can be written. Leaves no file behind."""
     existed = path.exists()
     try:
         with path.open("ab"):

@@ -1,7 +1,7 @@
 """Means with their intervals, percentiles, and straight lines through points.
 
-The laboratory's estimator is the only one: what a run, a paper and a notebook say of the same
-handshakes is the same.
+All of them come from one estimator, in Rust. So a run, a paper and a notebook give the same numbers
+for the same handshakes.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ def most(estimates: Iterable[Estimate]) -> Estimate:
 
 
 def median(values: Sequence[float]) -> float:
-    """The value below which half of the values lie."""
+    """The 50th percentile."""
     return percentile(values, 0.5)
 
 
 def r_squared(x: Sequence[float], y: Sequence[float]) -> float:
-    """How much of the variance of `y` a straight line over `x` explains: R^2 of least squares."""
+    """R^2 of the straight line through `y` over `x` by least squares."""
     return statistics.correlation(x, y) ** 2

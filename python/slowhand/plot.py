@@ -1,6 +1,6 @@
-"""How figures look: one style, error bars that are 95 % intervals, labels at the curves' ends.
+"""The style of all figures: error bars are 95 % intervals, curves have labels at their ends.
 
-Matplotlib is loaded when the first figure is made, not before.
+Matplotlib is loaded only when the first figure is drawn.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
-"""Okabe and Ito's palette: told apart by colour-blind eyes and in print."""
+"""Okabe and Ito's palette: colour-blind readers can distinguish the colours, also in print."""
 
 GREY = "#707070"
 
 LINE = 12.0
-"""From one line of text to the next, in points."""
+"""The height of a line of text, in points."""
 
 STYLE: dict[str, Any] = {
     "font.size": 11,
@@ -48,7 +48,7 @@ STYLE: dict[str, Any] = {
     "legend.frameon": False,
     "figure.dpi": 150,
     "savefig.dpi": 150,
-    # A figure drawn again is the same file: no date in it, and identifiers from a fixed salt.
+    # The same figure gives the same file: it has no date, and its identifiers have a fixed salt.
     "svg.hashsalt": "slowhand",
     "svg.fonttype": "none",
 }
@@ -70,10 +70,10 @@ class Sheet:
         *,
         dashed: bool = False,
     ) -> None:
-        """Draws means with their intervals; what is missing is left out.
+        """Draws means with their intervals. Missing points are left out.
 
-        Each curve gets its name at its end, unless it is dashed: then it belongs to the solid one
-        of its colour.
+        Each solid curve has its name at its end. A dashed curve belongs to the solid one of the
+        same colour.
         """
         for colour, (name, estimates) in zip(COLOURS, lines.items(), strict=False):
             known = [(a, b) for a, b in zip(x, estimates, strict=True) if b is not None]
@@ -93,18 +93,18 @@ class Sheet:
                 self._ends.setdefault(axes, []).append((known[-1][0], means[-1], name, colour))
 
     def mark(self, axes: Axes, at: tuple[float, float], text: str, *, left: bool = False) -> None:
-        """Draws a star for a number that was reported, and says what it is."""
+        """Draws a star for a reported number, with a text beside it."""
         axes.plot(*at, "*", color="black", markersize=9, zorder=5)
         offset, align = ((-8, 4), "right") if left else ((8, -9), "left")
         axes.annotate(text, at, xytext=offset, textcoords="offset points", ha=align, fontsize=9)
 
     def note(self, axes: Axes, text: str) -> None:
-        """Says something about a panel, in its upper left corner."""
+        """Writes a text into the upper left corner of a panel."""
         axes.text(0.03, 0.97, text, transform=axes.transAxes, va="top", fontsize=9, color=GREY)
 
     def save(self, folder: Path, name: str) -> list[Path]:
         """Writes the figure as PNG and SVG."""
-        self.figure.canvas.draw()  # puts the axes into their places, on which the names depend
+        self.figure.canvas.draw()  # computes the layout, on which the places of the names depend
         for axes, ends in self._ends.items():
             self._name(axes, ends)
         files = [folder / f"{name}.png", folder / f"{name}.svg"]
@@ -113,7 +113,7 @@ class Sheet:
         return files
 
     def _name(self, axes: Axes, ends: list[tuple[float, float, str, str]]) -> None:
-        """Writes each curve's name beside its last point, moved where it would lie on another."""
+        """Writes each curve's name beside its last point, without overlaps."""
         heights = [axes.transData.transform(end[:2])[1] * 72 / self.figure.dpi for end in ends]
         for (x, y, name, colour), height, place in zip(ends, heights, spread(heights), strict=True):
             axes.annotate(
@@ -129,9 +129,9 @@ class Sheet:
 
 
 def spread(heights: Sequence[float]) -> list[float]:
-    """Where to write lines of text that belong to these heights, all in points, a line apart.
+    """Places for lines of text that belong to these heights, in points, without overlaps.
 
-    Lines that would lie on each other are stacked around the middle of what they belong to.
+    Lines that would overlap are stacked around the mean of their heights.
 
     >>> spread([100.0, 0.0, 100.0])
     [94.0, 0.0, 106.0]

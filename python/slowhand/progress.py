@@ -1,4 +1,4 @@
-"""How far a run is, said on stderr once it takes longer than a second."""
+"""Progress of a run on stderr, if the run takes longer than a second."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ LINE_EVERY_S = 10.0
 
 
 class Progress:
-    """A bar on a terminal, elsewhere a plain line now and then; nothing for a short run."""
+    """A bar on a terminal, otherwise a line every ten seconds; nothing for a short run."""
 
     def __init__(self, total: int):
         self._total = total
@@ -35,7 +35,7 @@ class Progress:
             self._bar.stop()
 
     def update(self, done: int) -> None:
-        """Says that `done` handshakes are done."""
+        """Shows that `done` worlds are done."""
         if self._bar:
             self._bar.update(self._bar.task_ids[0], completed=done)
         elif time.monotonic() >= self._next:

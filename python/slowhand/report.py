@@ -1,4 +1,4 @@
-"""What a person reads at the end of a run: outcomes, a row a metric, and what was run."""
+"""The report of a run: outcomes, one row for each metric, and what was run."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from rich.text import Text
 from slowhand.api import Run
 
 WIDTH = 100
-"""Columns of the report where there is no terminal to ask."""
+"""The width of the report in columns, if stdout is not a terminal."""
 
 METRICS = {
     "The handshake": {
@@ -51,10 +51,10 @@ METRICS = {
         "reassembly_peak_bytes": ("in reassembly", "B"),
     },
 }
-"""The label and unit of every metric, in the order in which they are shown."""
+"""The label and the unit of every metric, in the order of the report."""
 
 IF_ANY = {"frames_control", "bytes_control", "energy_client_tpm_mj"}
-"""Metrics that only some link layers or devices have: shown where they are not zero throughout."""
+"""Metrics that only some link layers or devices have: shown only if one value is not zero."""
 
 Statistics = dict[str, Any]
 
@@ -78,7 +78,7 @@ def show(handshakes: Run, interrupted: bool, out: Console) -> None:
 
 
 def show_stacks(stacks: list[dict[str, Any]], out: Console) -> None:
-    """Prints a block for each library."""
+    """Prints one block for each library."""
     for stack in stacks:
         table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
         table.add_column(style="dim", no_wrap=True)
@@ -91,7 +91,7 @@ def show_stacks(stacks: list[dict[str, Any]], out: Console) -> None:
 
 
 def show_bundled(bundled: Mapping[str, str], out: Console) -> None:
-    """Prints each name, and under it what it is."""
+    """Prints each name with its introduction below."""
     for name, introduction in bundled.items():
         out.print(Text(name, "bold"))
         out.print(Padding.indent(introduction, 2))
@@ -132,13 +132,13 @@ def _cells(statistics: Statistics, unit: str) -> Iterator[str]:
     yield f"{statistics['mean']:,.{decimals}f}"
     yield f"{low:,.{decimals}f} .. {high:,.{decimals}f}"
     for value in observed:
-        # A percentile between two counts need not be a count.
+        # A percentile may lie between two counts.
         whole = counted and float(value).is_integer()
         yield f"{value:,.{0 if whole else decimals}f}"
 
 
 def _decimals(largest: float) -> int:
-    """How many decimals give the largest number of a row four digits, and the others as many."""
+    """The number of decimals that gives the largest number of a row four digits."""
     return min(4, max(0, 3 - math.floor(math.log10(largest)))) if largest else 0
 
 

@@ -31,12 +31,12 @@ def files(folder: Path) -> Mapping[str, Path]:
 
 
 def scenario_path(scenario: str | os.PathLike[str]) -> str:
-    """The path of the bundled scenario with this name; any other argument is a path already.
+    """The path of the bundled scenario with this name. Any other argument is a path.
 
     To read a file of your own that has the name of a bundled scenario, put `./` before it.
 
-    Raises `ScenarioError` if there is neither such a name nor such a file. (A file that ends in
-    `.toml` is not looked for here: the error of reading it says more.)
+    Raises `ScenarioError` if there is neither such a name nor such a file. (A path that ends in
+    `.toml` is not checked here: the error from reading it says more.)
     """
     path = os.fspath(scenario)
     bundled = files(SCENARIOS)
@@ -49,7 +49,7 @@ def scenario_path(scenario: str | os.PathLike[str]) -> str:
 
 
 def introduction(file: Path) -> str:
-    """What a file is: its `description`, or the first paragraph of the comment at its top."""
+    """The `description` of a file, or the first paragraph of the comment at its top."""
     text = file.read_text()
     if description := tomllib.loads(text).get("description"):
         return str(description)

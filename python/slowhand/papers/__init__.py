@@ -1,7 +1,7 @@
-"""Papers reproduced: what they report, what comes out here, and whether the two agree.
+"""Papers reproduced: their numbers, our numbers, and whether the two agree.
 
 A paper is a folder of `papers/` with its scenarios, `reported.toml` and `assumptions.toml`, and a
-module here of the same name, whose `PARTS` say what is to be run for each table and figure.
+package here of the same name. Its `PARTS` say what to run for each table and figure.
 """
 
 from __future__ import annotations
@@ -17,13 +17,12 @@ from slowhand.papers.comparison import Paper, Row
 from slowhand.papers.part import Part
 from slowhand.papers.points import Laboratory
 
-
 COUNT = 1000
-"""How many handshakes each point has unless it is told."""
+"""The number of handshakes for each point, if not given."""
 
 
 class UnknownPaper(ValueError):
-    """A paper, or a part of one, that there is not."""
+    """There is no such paper, or no such part of it."""
 
 
 @dataclass(frozen=True)
@@ -37,11 +36,11 @@ class Reproduction:
 
     @property
     def succeeded(self) -> bool:
-        """Whether no verdict is no."""
+        """True if no verdict is `no`."""
         return all(row.verdict != "no" for row in self.rows)
 
     def json(self) -> dict[str, Any]:
-        """The comparison as scripts read it."""
+        """The comparison, for JSON."""
         used = {name for row in self.rows for name in row.reported.assumed}
         return {
             "paper": self.paper.id,
@@ -65,7 +64,7 @@ def papers() -> list[Paper]:
 
 @dataclass(frozen=True)
 class Plan:
-    """What is to be run for a paper, or for a part of it."""
+    """What to run for a paper, or for a part of it."""
 
     paper: Paper
     parts: tuple[str, ...]
@@ -82,12 +81,12 @@ class Plan:
 
     @property
     def handshakes(self) -> int:
-        """How many handshakes there are to run."""
+        """The number of handshakes to run."""
         parts = _parts(self.paper.id)
         return self.count * len({point for part in self.parts for point in parts[part].points()})
 
     def run(self, update: Callable[[int], None] = lambda done: None) -> Reproduction:
-        """Runs it all; `update` is told now and then how many handshakes are done."""
+        """Runs all points. Calls `update` with the number of handshakes that are done."""
         laboratory = Laboratory(self.paper.folder, count=self.count, update=update)
         parts = _parts(self.paper.id)
         rows: list[Row] = []
@@ -103,7 +102,7 @@ class Plan:
 
 
 def reproduce(name: str, part: str | None = None, *, count: int = COUNT) -> Reproduction:
-    """Runs a paper, or a part of it, and compares.
+    """Runs a paper, or a part of it, and compares the numbers.
 
     >>> slowhand.papers.reproduce("vucinic2015", "table1").succeeded  # doctest: +SKIP
     True

@@ -1,4 +1,4 @@
-"""What a paper reports beside what came out here, and whether the two agree."""
+"""The numbers of a paper beside ours, and whether the two agree."""
 
 from __future__ import annotations
 
@@ -18,10 +18,14 @@ Verdict = Literal["yes", "no", "note"]
 class Reported:
     """A row of `reported.toml`: a quantity that the paper reports, and when ours agrees with it.
 
-    The kinds: `exact`, equal in all the digits that the paper prints; `ratio`, ours divided by the
-    paper's is within `tolerance` of 1; `range`, within the two numbers reported; `least`, at least
-    the number reported; `interval`, the number reported lies in our 95 % interval; `note`, shown
-    without a verdict.
+    The kinds:
+
+    - `exact`: both are equal in all digits that the paper prints
+    - `ratio`: ours divided by the paper's is within `tolerance` of 1
+    - `range`: ours lies between the two reported numbers
+    - `least`: ours is at least the reported number
+    - `interval`: the reported number lies in our 95 % interval
+    - `note`: shown without a verdict
     """
 
     id: str
@@ -45,7 +49,7 @@ class Reported:
             raise ValueError(f"{self.id}: reported: found {self.reported} for kind {self.kind}")
 
     def judge(self, ours: Estimate | None) -> Row:
-        """The row with our number beside it; nothing measured is a no."""
+        """The row with our number. The verdict is `no` if there is none."""
         if self.kind == "note":
             return Row(self, ours, "note")
         return Row(self, ours, "yes" if ours and self._agrees(ours) else "no")
@@ -75,7 +79,7 @@ class Row:
 
     @property
     def ratio(self) -> float | None:
-        """Ours divided by the paper's, where both are one number."""
+        """Ours divided by the paper's, if both are one number."""
         theirs = self.reported.reported
         if self.ours is None or self.reported.kind == "least":
             return None
@@ -85,13 +89,13 @@ class Row:
 
     @property
     def tolerance(self) -> str:
-        """When ours agrees, in a word."""
+        """The kind or the tolerance, in a word."""
         kind, tolerance = self.reported.kind, self.reported.tolerance
         words = {"least": "at least", "interval": "interval", "range": "range", "note": ""}
         return f"{tolerance:.0%}" if tolerance is not None else words.get(kind, kind)
 
     def json(self) -> dict[str, Any]:
-        """The row as scripts read it."""
+        """The row, for JSON."""
         reported = self.reported
         return {
             "id": reported.id,
@@ -112,7 +116,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Paper:
-    """A paper's folder, read: what it reports, and what had to be assumed."""
+    """A paper's folder: what the paper reports, and what we had to assume."""
 
     id: str
     folder: Path
@@ -130,7 +134,7 @@ class Paper:
         return row.reported
 
     def about(self) -> dict[str, Any]:
-        """What it is, for a list in JSON."""
+        """The paper, for a list in JSON."""
         return {
             "paper": self.id,
             "title": self.title,
@@ -171,5 +175,5 @@ def _typed(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def _decimals(number: float) -> int:
-    """How many decimals a number was written with."""
+    """The number of decimals of a number as it was written."""
     return len(repr(number).partition(".")[2]) if not number.is_integer() else 0

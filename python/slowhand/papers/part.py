@@ -1,4 +1,4 @@
-"""What the module of a paper has for each part: a table, a figure, a section."""
+"""A part of a paper: a table, a figure or a section."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from slowhand.estimate import Estimate
 from slowhand.papers.points import Laboratory, Point
 
 Values = Mapping[str, Estimate | None]
-"""What came out here for each row, by its id without the part; none where nothing did."""
+"""Our value for each row, by its id without the part; none if no handshake completed."""
 
 
 class Part(Protocol):
     """A part of a paper."""
 
     def points(self) -> list[Point]:
-        """What it has to run."""
+        """The points to run."""
         ...
 
     def measure(self, laboratory: Laboratory) -> Values:
-        """What comes out here for its rows."""
+        """Our values for its rows."""
         ...
 
     def draw(self, laboratory: Laboratory, folder: Path) -> list[Path]:
-        """Draws its figures from what has been measured; the files."""
+        """Draws its figures from the measured points. Returns the files."""
         ...

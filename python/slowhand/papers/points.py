@@ -1,4 +1,4 @@
-"""The points of a figure: scenarios with some keys replaced, run many times, each once."""
+"""The points of a figure: scenarios with some keys replaced. Each point is measured once."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Settings = Mapping[str, Setting]
 class Point:
     """A scenario of a paper's folder with some keys replaced.
 
-    It may have several variants, such as schedules drawn at random; each runs its share of the
+    It may have several variants, such as random schedules. Each variant runs its share of the
     handshakes.
     """
 
@@ -27,7 +27,7 @@ class Point:
 
     @classmethod
     def of(cls, scenario: str, settings: Settings, variants: Iterable[Settings] = ({},)) -> Point:
-        """The point of these settings, which all variants share."""
+        """The point with these settings, which all variants share."""
         merged = [{**settings, **variant} for variant in variants]
         overrides = (tuple(f"{key}={toml(value)}" for key, value in m.items()) for m in merged)
         return cls(scenario, tuple(overrides))
@@ -35,15 +35,15 @@ class Point:
 
 @dataclass(frozen=True)
 class Measured:
-    """What came of the handshakes of a point."""
+    """The results of the handshakes of a point."""
 
     outcomes: Counter[str]
-    """How many ended how."""
+    """The number of handshakes by outcome."""
     samples: Mapping[str, list[float]]
-    """By column: the values of the completed handshakes."""
+    """The values of the completed handshakes, by column."""
     clusters: Sequence[int]
-    """The cluster of each completed handshake. Handshakes of one world share its network, and those
-    of one variant its schedule: where there are variants a cluster is a variant, else a world."""
+    """The cluster of each completed handshake. Handshakes of one world share its network, those of
+    one variant its schedule. So a cluster is a variant if there are variants, else a world."""
 
     @property
     def completed(self) -> float:
@@ -51,7 +51,7 @@ class Measured:
         return self.outcomes["completed"] / max(1, self.outcomes.total())
 
     def estimate(self, column: str) -> Estimate | None:
-        """The mean over the completed handshakes; none where none completed."""
+        """The mean over the completed handshakes; none if no handshake completed."""
         values = self.samples[column]
         return Estimate.of(values, self.clusters) if values else None
 
@@ -73,11 +73,11 @@ COLUMNS = (
     "retransmissions_spurious",
     "energy_client_tpm_mj",
 )
-"""What is kept of a record."""
+"""The columns of a record that are kept."""
 
 
 class Laboratory:
-    """Runs points, `count` handshakes each, on all processors; the same point once only."""
+    """Runs points with `count` handshakes each, on all processors. It runs each point once."""
 
     def __init__(self, folder: Path, *, count: int, update: Callable[[int], None]):
         self.folder = folder
@@ -87,13 +87,13 @@ class Laboratory:
         self._done = 0
 
     def measure(self, point: Point) -> Measured:
-        """What came of a point's handshakes."""
+        """The results of a point's handshakes."""
         if point not in self.measured:
             self.measured[point] = self._run(point)
         return self.measured[point]
 
     def mean(self, point: Point, column: str) -> Estimate:
-        """The mean of a column at a point at which handshakes complete."""
+        """The mean of a column. At least one handshake of the point must complete."""
         estimate = self.measure(point).estimate(column)
         assert estimate, point
         return estimate
@@ -122,7 +122,7 @@ class Laboratory:
         try:
             finished = False
             while not finished:
-                # In slices: Python sees Ctrl-C between them.
+                # With short timeouts, so that Python can handle Ctrl-C between them.
                 done, finished = run.wait(0.1)
                 self._update(self._done + done)
         except KeyboardInterrupt:

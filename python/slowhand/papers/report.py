@@ -1,4 +1,4 @@
-"""The comparison as a person reads it."""
+"""The comparison as a table."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ VERDICTS = {"yes": "green", "no": "bold red", "note": "dim"}
 
 
 def show_list(papers: Sequence[Paper], out: Console) -> None:
-    """Prints what can be reproduced."""
+    """Prints the papers and their parts."""
     for paper in papers:
         out.print(Text(paper.id, "bold"), f"  {paper.title}")
         out.print(f"  {paper.authors}: {paper.published}", style="dim")
@@ -30,7 +30,7 @@ def show_list(papers: Sequence[Paper], out: Console) -> None:
 
 
 def show(reproduction: Reproduction, out: Console) -> None:
-    """Prints a row a quantity, then what was assumed and what there is to say."""
+    """Prints one row for each quantity, then the assumptions and the remarks."""
     paper = reproduction.paper
     used = [
         id for id in paper.assumptions if any(id in r.reported.assumed for r in reproduction.rows)
@@ -104,13 +104,13 @@ def _ours(row: Row) -> str:
     mean, half = row.ours.mean, row.ours.half
     if not half:
         return f"{mean:.5g}"
-    digits = 4 - math.floor(math.log10(abs(mean) or 1))  # more than five would not fit the column
+    digits = 4 - math.floor(math.log10(abs(mean) or 1))  # the column has no room for more than five
     decimals = max(0, min(1 - math.floor(math.log10(half)), digits))
     return f"{mean:.{decimals}f} ± {half:.{decimals}f}"
 
 
 def _ranges(numbers: Sequence[int]) -> str:
-    """Numbers in ascending order as one writes them: 1,3-5."""
+    """Numbers in ascending order, with ranges: 1,3-5."""
     runs: list[list[int]] = []
     for number in numbers:
         if runs and runs[-1][-1] + 1 == number:
@@ -121,7 +121,7 @@ def _ranges(numbers: Sequence[int]) -> str:
 
 
 def _letters(count: int) -> list[str]:
-    """Names for so many remarks: a to z, then aa, ab and so on.
+    """Names for remarks: a to z, then aa, ab and so on.
 
     >>> _letters(28)[-3:]
     ['z', 'aa', 'ab']

@@ -13,4 +13,4 @@ PARTS: dict[str, Part] = {
     "fig8": computing,
     "fig10": buffers,
 }
-"""By the names that `reported.toml` gives them."""
+"""The parts of the paper, by their names in `reported.toml`."""

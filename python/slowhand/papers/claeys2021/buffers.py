@@ -1,4 +1,4 @@
-"""Section 4.2, Fig. 10: what is in the buffers of the constrained end."""
+"""Section 4.2, Fig. 10: the content of the buffers of the constrained end."""
 
 from __future__ import annotations
 
@@ -13,28 +13,28 @@ from slowhand.papers.points import Laboratory, Point
 
 CLIENT = 1
 SEEDS = range(1, 21)
-"""Each is a start elsewhere in the slotframe; there is nothing else in it that is drawn."""
+"""Each seed starts at another place in the slotframe. Nothing else is random here."""
 
 CONFIGURATIONS = {name: Point.of(SCENARIO, settings) for name, settings in BY_MTU.items()}
 
 
 class Level(NamedTuple):
-    """What is in a node's buffers from a time on."""
+    """The content of a node's buffers from a time on."""
 
     at_s: float
     fragments: int
-    """In reassembly: what comes in."""
+    """Incoming: in reassembly."""
     frames: int
-    """In the queue: what goes out."""
+    """Outgoing: in the queue."""
 
 
 def points() -> list[Point]:
-    """Nothing that is run for its records: runs are looked into one by one."""
+    """None: the figure needs the buffers of single runs, not records."""
     return []
 
 
 def measure(laboratory: Laboratory) -> Values:
-    """The peak of what comes in, which is the figure's first, and of what goes out, its second."""
+    """The peaks of incoming fragments (the figure's first) and outgoing frames (its second)."""
     first: dict[str, Estimate] = {}
     second: dict[str, Estimate] = {}
     for name in CONFIGURATIONS:
@@ -63,7 +63,7 @@ def draw(laboratory: Laboratory, folder: Path) -> list[Path]:
 
 
 def levels(laboratory: Laboratory, name: str, seed: int) -> list[Level]:
-    """What was in the client's buffers when."""
+    """The content of the client's buffers over time."""
     point = CONFIGURATIONS[name]
     scenario = Scenario.with_overrides(laboratory.folder / point.scenario, list(point.variants[0]))
     rows = scenario.inspect(seed=seed).buffers.iter_rows(named=True)

@@ -20,10 +20,10 @@ from slowhand.papers.part import Values
 from slowhand.papers.points import Laboratory, Point, Settings
 
 FACTORS = (0.0, 0.5, 1.0, 2.0, 4.0, 8.0)
-"""How many times as long as in Table 2 the client computes."""
+"""The computing time of the client, as a multiple of that in Table 2."""
 
 TIMERS_S = (1.0, 3.0, 9.0)
-"""RFC 6347, the paper, RFC 7925. Of TCP: the server's timeout before a round trip is measured."""
+"""RFC 6347, the paper, RFC 7925. For TCP: the timeout before a round trip is measured."""
 
 PROTOCOLS = ("DTLS", "TLS")
 
@@ -43,12 +43,12 @@ NO_PROBES = Point.of(
 
 
 def points() -> list[Point]:
-    """What is to be run."""
+    """The points to run."""
     return [*(point(*where) for where in FIGURE), NO_PROBES]
 
 
 def point(protocol: str, timer_s: float, factor: float) -> Point:
-    """A handshake with a client that computes this long, and a server as impatient as this."""
+    """A handshake with this computing time of the client and this timer of the server."""
     computing = {"client.compute_factor": round(fitted_factor() * factor, 6)}
     patience: Settings
     if protocol == "DTLS":
@@ -73,7 +73,7 @@ def point(protocol: str, timer_s: float, factor: float) -> Point:
 
 @functools.cache
 def fitted_factor() -> float:
-    """What Table 2 was run with."""
+    """The factor of the computing time in Table 2."""
     scenario = tomllib.loads((data.PAPERS / "claeys2021" / SCENARIO).read_text())
     factor: float = scenario["client"]["compute_factor"]
     return factor

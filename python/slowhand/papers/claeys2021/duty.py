@@ -17,10 +17,10 @@ from slowhand.papers.part import Values
 from slowhand.papers.points import Laboratory, Point, Settings
 
 CELLS = 5
-"""A node's: one shared, one autonomous, three managed; the slotframe makes the duty cycle."""
+"""Cells of a node: one shared, one autonomous, three managed. The slotframe sets the duty cycle."""
 
 DUTIES = {1: (10, 15, 20, 25, 33, 50, 100), 2: (10, 15, 20, 25, 33, 50)}
-"""In percent, by hops. Two pairs of nodes find no place in a slotframe of five."""
+"""In percent, by hops. A slotframe of five slots has no room for two pairs of nodes."""
 
 PROTOCOLS = ("TLS", "DTLS")
 
@@ -28,7 +28,7 @@ FIGURE = [(p, h, d) for p, h in itertools.product(PROTOCOLS, DUTIES) for d in DU
 
 
 def points() -> list[Point]:
-    """What is to be run."""
+    """The points to run."""
     return [point(*where) for where in FIGURE]
 
 

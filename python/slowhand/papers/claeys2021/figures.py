@@ -19,7 +19,7 @@ LABELS = {
 
 
 def label(row: str) -> str:
-    """`tls.844.nagle` as people write it."""
+    """A readable form of `tls.844.nagle`."""
     return " ".join(LABELS.get(word, word) for word in row.split("."))
 
 
@@ -80,7 +80,7 @@ def duty(measured: Mapping[Any, Measured], folder: Path) -> list[Path]:
 def boxes(
     name: str, lossy: Mapping[str, Measured], without: Mapping[str, Measured], folder: Path
 ) -> list[Path]:
-    """Fig. 6 and 7: bytes and duration under loss; a star for a handshake without any."""
+    """Fig. 6 and 7: bytes and duration with loss; a star for a handshake without loss."""
     title = f"5 % of fragments lost (Claeys et al. 2021, Fig. {name.removeprefix('fig')})"
     names = [label(row).replace(" Nagle", "\nNagle") for row in lossy]
     with plot.sheet(2, title=title) as sheet:

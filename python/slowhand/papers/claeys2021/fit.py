@@ -48,7 +48,7 @@ def main() -> None:
         8,
         0.001,
     )
-    # How much less it would have to be for a server that waits no longer than the client.
+    # The factor if the server's timer is the same as the client's.
     twice = root(
         lambda x: mean(
             "bytes_phy",
@@ -68,7 +68,7 @@ def main() -> None:
 def root(
     value: Callable[[float], float], wanted: float, low: float, high: float, step: float
 ) -> float:
-    """Where a growing function has the value wanted, to a step."""
+    """The argument, to a step, for which a growing function has the wanted value."""
     while high - low > step:
         middle = (low + high) / 2
         low, high = (middle, high) if value(middle) < wanted else (low, middle)

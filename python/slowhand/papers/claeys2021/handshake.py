@@ -17,7 +17,7 @@ DROPPED_SYN_ACK: Settings = {"server.internet_dropped": [1]}
 """Section 5: the first SYN-ACK is dropped; the server goes on with a timeout of 3 s, not 1 s."""
 
 PROXY: Settings = {"gateway.tcp_proxy": True}
-"""Section 5: the TCP proxy at the border router, with which no SYN-ACK need be dropped."""
+"""Section 5: the TCP proxy at the border router. With it no SYN-ACK has to be dropped."""
 
 
 def dtls(mfl: int = LARGE_MFL, **more: Setting) -> Point:
@@ -26,17 +26,17 @@ def dtls(mfl: int = LARGE_MFL, **more: Setting) -> Point:
 
 
 def tls(mss: int = LARGE_MSS, *, nagle: bool, proxy: bool = False, **more: Setting) -> Point:
-    """A handshake of TLS, with Nagle's algorithm at both ends or at none."""
+    """A handshake of TLS, with Nagle's algorithm at both ends or at neither end."""
     return Point.of(SCENARIO, {**tls_settings(mss, nagle=nagle, proxy=proxy), **_keys(more)})
 
 
 def dtls_settings(mfl: int) -> Settings:
-    """What makes the scenario one of DTLS."""
+    """The settings for a handshake of DTLS."""
     return {"session.protocol": "dtls1.2", "session.max_fragment_length": mfl}
 
 
 def tls_settings(mss: int, *, nagle: bool, proxy: bool = False) -> Settings:
-    """What makes the scenario one of TLS."""
+    """The settings for a handshake of TLS."""
     return {
         "session.protocol": "tls1.2",
         "transport.client.mss": mss,
@@ -55,9 +55,9 @@ BY_MTU: dict[str, Settings] = {
     "dtls.1041": dtls_settings(LARGE_MFL),
     "dtls.529": dtls_settings(SMALL_MFL),
 }
-"""What is compared in Fig. 6, 7 and 10, under the names that the paper gives there: by MTU."""
+"""The configurations of Fig. 6, 7 and 10, by their names there, which contain the MTU."""
 
 
 def _keys(more: Settings) -> Settings:
-    """Keys of a scenario from names of arguments: two underscores for the dot."""
+    """Keys of a scenario from names of arguments, with two underscores instead of the dot."""
     return {name.replace("__", "."): value for name, value in more.items()}

@@ -29,7 +29,7 @@ class Boxes:
         return [point(s, loss) for s in self.configurations.values() for loss in (0.0, LOSS)]
 
     def measure(self, laboratory: Laboratory) -> Values:
-        """By how many percent the median with losses lies above a handshake without."""
+        """The median with losses compared with a handshake without, in percent."""
         values: dict[str, Estimate | None] = {}
         for name, settings in self.configurations.items():
             values[f"{name}.completed"] = laboratory.completed(point(settings, LOSS))
@@ -58,7 +58,7 @@ def point(settings: Settings, loss: float) -> Point:
 
 
 def increase(laboratory: Laboratory, settings: Settings, column: str) -> Estimate | None:
-    """The paper's measure, in percent: the median with losses against a run without any."""
+    """The paper's measure: by how many percent losses raise the median."""
     without = laboratory.measure(point(settings, 0.0)).estimate(column)
     lossy = laboratory.measure(point(settings, LOSS)).samples[column]
     if without is None or not lossy:

@@ -31,10 +31,10 @@ TABLE_3: dict[str, Point] = {
 }
 
 IMPATIENT = tls(LARGE_MSS, nagle=False, server__internet_dropped=[])
-"""Without proxy, and no SYN-ACK dropped: what the authors avoided."""
+"""Without the proxy, and without a dropped SYN-ACK. The authors avoided this case."""
 
 LESS_COMPUTING = 2.1
-"""The most, as a factor like the fitted one, with which a server that waits 3 s is answered."""
+"""The largest factor of the computing time with which the client answers within 3 s."""
 
 LESS: dict[str, Point] = {
     "tls.844.nagle": tls(LARGE_MSS, nagle=True, client__compute_factor=LESS_COMPUTING),
@@ -43,10 +43,10 @@ LESS: dict[str, Point] = {
     "tls.336": tls(SMALL_MSS, nagle=False, client__compute_factor=LESS_COMPUTING),
     "dtls.1024": dtls(LARGE_MFL, client__compute_factor=LESS_COMPUTING),
 }
-"""Rows of Table 2 with that: what they say of the row that is fitted."""
+"""Rows of Table 2 with this factor. They show what the fit of the fitted row means."""
 
 SERVER_3_S = dtls(LARGE_MFL, session__server_timeout_s=3)
-"""The fitted row, with the server as patient as the client."""
+"""The fitted row, with the same timer at server and client."""
 
 
 class Table:
@@ -56,7 +56,7 @@ class Table:
         self.rows = rows
 
     def points(self) -> list[Point]:
-        """What it has to run."""
+        """The points to run."""
         return list(self.rows.values())
 
     def measure(self, laboratory: Laboratory) -> Values:
@@ -68,15 +68,15 @@ class Table:
         }
 
     def draw(self, laboratory: Laboratory, folder: Path) -> list[Path]:
-        """Nothing: the text's part draws both tables."""
+        """Draws nothing: the part `text` draws both tables."""
         return []
 
 
 class Text:
-    """What sections 3.2, 5 and 8 say of the tables: which is less, which is faster."""
+    """The statements of sections 3.2, 5 and 8 about the tables: which is less, which is faster."""
 
     def points(self) -> list[Point]:
-        """Those of both tables, the one that was avoided, and those that explain differences."""
+        """The points of both tables, the avoided case, and the points that explain differences."""
         tables = [*TABLE_2.values(), *TABLE_3.values()]
         return [*tables, *LESS.values(), IMPATIENT, SERVER_3_S]
 
@@ -97,7 +97,7 @@ class Text:
         tls_rows = [row for row in TABLE_2 if row.startswith("tls")]
 
         def saved_by_dtls(column: str) -> list[Estimate]:
-            """What DTLS saves against the TLS of like size, with and without Nagle."""
+            """What DTLS saves compared with TLS of similar size, with and without Nagle."""
             return [
                 more(column, row, "dtls.1024" if "844" in row else "dtls.512") for row in tls_rows
             ]
@@ -131,7 +131,7 @@ class Text:
         }
 
     def draw(self, laboratory: Laboratory, folder: Path) -> list[Path]:
-        """Both tables as bars."""
+        """Draws both tables as bars."""
         from slowhand.papers.claeys2021 import figures
 
         rows = {f"table2.{name}": point for name, point in TABLE_2.items()}

@@ -9,4 +9,4 @@ PARTS: dict[str, Part] = {
     "finished": finished,
     "fig7": fragments,
 }
-"""By the names that `reported.toml` gives them."""
+"""The parts of the paper, by their names in `reported.toml`."""

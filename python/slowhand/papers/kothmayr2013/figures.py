@@ -14,10 +14,10 @@ CONSUMERS = {
     "processor": ("cpu", "sleep"),
     "radio": ("tx", "rx", "listen"),
 }
-"""What is drawn as one, and the columns of a record that belong to it."""
+"""The consumers of energy in the figure, with their columns of a record."""
 
 WIDTH = 0.7
-"""Of a bar."""
+"""The width of a bar."""
 
 REPORTED = (
     ("RSA-2048\nboth ends", "488 mJ", 488.0),
@@ -35,7 +35,7 @@ def keys(
     energies: Mapping[str, Measured],
     folder: Path,
 ) -> list[Path]:
-    """Fig. 6: what a handshake takes over hops, and what it costs over one."""
+    """Fig. 6: duration of a handshake by hops, and its energy over one hop."""
     sizes = sorted({bits for bits, _, _ in durations})
     hops = sorted({h for _, _, h in durations})
     title = "DTLS handshake with RSA and a TPM (Kothmayr et al. 2013, Fig. 6)"
@@ -76,7 +76,7 @@ def fragments(
     frames: Mapping[int, Estimate],
     folder: Path,
 ) -> list[Path]:
-    """Fig. 7: what a handshake takes by MTU and loss, and how many frames it has."""
+    """Fig. 7: duration of a handshake by MTU and loss, and its number of frames."""
     losses = sorted({loss for _, loss, _ in durations})
     mtus = sorted(frames)
     title = "MTU of the handshake where fragments are lost (Kothmayr et al. 2013, Fig. 7)"

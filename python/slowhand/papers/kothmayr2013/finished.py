@@ -21,7 +21,7 @@ SESSIONS: dict[str, dict[str, Setting]] = {
 
 
 def points() -> list[Point]:
-    """What is to be run."""
+    """The points to run."""
     return [whole("rsa"), *(without_last_flight(handshake) for handshake in LAST_FLIGHT)]
 
 
@@ -31,12 +31,12 @@ def whole(handshake: str) -> Point:
 
 
 def without_last_flight(handshake: str) -> Point:
-    """The same when the server's last flight is lost once."""
+    """The same handshake if the server's last flight is lost once."""
     return opal.dropping(LAST_FLIGHT[handshake], **SESSIONS[handshake])
 
 
 def measure(laboratory: Laboratory) -> Values:
-    """What comes out here for the rows of this part."""
+    """Our values for the rows of this part."""
 
     def completed(handshake: str) -> Estimate:
         return laboratory.completed(without_last_flight(handshake))

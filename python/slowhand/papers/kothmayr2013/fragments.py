@@ -1,4 +1,4 @@
-"""Section 5.2, Fig. 7: the MTU of the handshake where fragments are lost."""
+"""Section 5.2, Fig. 7: the MTU of the handshake if fragments are lost."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from slowhand.papers.part import Values
 from slowhand.papers.points import Laboratory, Point
 
 MTUS = (192, 256, 384, 512, 768, 1024, 1232)
-"""Octets of a datagram: from what a ClientHello takes to what a packet of 1280 octets holds."""
+"""Octets of a datagram: from a whole ClientHello to the most in a packet of 1280 octets."""
 
 LOSSES = (0.01, 0.02, 0.05)
 SPREADS = ("flight", "fragment")
-"""What a lost fragment takes with it: the rest of its flight, as in the paper, or nothing."""
+"""What is lost with a fragment: the rest of its flight, as in the paper, or nothing."""
 
 BEST = 512
-"""The paper's."""
+"""The best MTU of the paper."""
 
 FIGURE = list(itertools.product(SPREADS, LOSSES, MTUS))
 
 
 def points() -> list[Point]:
-    """What is to be run."""
+    """The points to run."""
     return [point(*where) for where in FIGURE] + [whole(mtu) for mtu in MTUS]
 
 
@@ -34,12 +34,12 @@ def point(spread: str, loss: float, mtu: int) -> Point:
 
 
 def whole(mtu: int) -> Point:
-    """The same where nothing is lost."""
+    """The same without loss."""
     return opal.point(mtu=mtu)
 
 
 def measure(laboratory: Laboratory) -> Values:
-    """What comes out here for the rows of this part."""
+    """Our values for the rows of this part."""
     flight, single = (relative(laboratory, spread) for spread in SPREADS)
     measured = laboratory.measure(point("flight", 0.02, BEST))
     undisturbed = [100.0 * (lost == 0) for lost in measured.samples["datagrams_lost"]]

@@ -12,7 +12,7 @@ from slowhand.papers.points import Laboratory, Point
 
 BITS = (1024, 2048)
 TOO_LONG = 3072
-"""A key for which a TPM has no room; over one hop only."""
+"""A key that is too long for the TPM. It is measured over one hop only."""
 
 AUTHENTICATIONS = ("mutual", "server")
 HOPS = (1, 2, 3, 4)
@@ -24,7 +24,7 @@ SINGLE_HOP = [(bits, auth, 1) for bits in (*BITS, TOO_LONG) for auth in AUTHENTI
 
 
 def points() -> list[Point]:
-    """What is to be run."""
+    """The points to run."""
     return [
         *(rsa(*where) for where in FIGURE + SINGLE_HOP),
         *(ecc(curve) for curve in CURVES),
@@ -43,12 +43,12 @@ def ecc(curve: str) -> Point:
 
 
 def lossy() -> Point:
-    """RSA-2048 at both ends, where fragments are lost."""
+    """RSA-2048 at both ends, with loss of fragments."""
     return opal.lossy(LOSS, "flight", rsa_bits=2048, auth="mutual")
 
 
 def measure(laboratory: Laboratory) -> Values:
-    """What comes out here for the rows of this part."""
+    """Our values for the rows of this part."""
 
     def duration(bits: int, auth: str, hops: int = 1) -> Estimate:
         return laboratory.mean(rsa(bits, auth, hops), "duration_s")
@@ -95,7 +95,7 @@ def measure(laboratory: Laboratory) -> Values:
 
 
 def draw(laboratory: Laboratory, folder: Path) -> list[Path]:
-    """Draws Fig. 6, and what uses the energy."""
+    """Draws Fig. 6, and the consumers of energy."""
     from slowhand.papers.kothmayr2013 import figures
 
     durations = {where: laboratory.mean(rsa(*where), "duration_s") for where in FIGURE}

@@ -1,4 +1,4 @@
-"""Section 5.1: round trips, which say how fast the link is."""
+"""Section 5.1: round trips, from which the speed of the link follows."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ FAR = 4
 
 
 def points() -> list[Point]:
-    """What is to be run."""
+    """The points to run."""
     return [point(hops, cookie) for hops in (1, FAR) for cookie in (True, False)]
 
 
@@ -24,7 +24,7 @@ def point(hops: int, cookie: bool) -> Point:
 
 
 def measure(laboratory: Laboratory) -> Values:
-    """What comes out here for the rows of this part."""
+    """Our values for the rows of this part."""
 
     def exchange_ms(hops: int) -> Estimate:
         with_cookie, without = (

@@ -11,4 +11,4 @@ PARTS: dict[str, Part] = {
     "fig3": beacon,
     "memory": memory,
 }
-"""By the names that `reported.toml` gives them."""
+"""The parts of the paper, by their names in `reported.toml`."""

@@ -12,7 +12,7 @@ from slowhand.papers.part import Values
 from slowhand.papers.points import Laboratory, Point
 
 BASE_MS = 15.36
-"""aBaseSuperframeDuration: intervals and active periods are this times a power of two."""
+"""aBaseSuperframeDuration. Intervals and active periods are this times a power of two."""
 
 INTERVALS_MS = tuple(BASE_MS * 2**order for order in range(2, 9))
 CAPS_MS = tuple(BASE_MS * 2**order for order in (1, 2, 3))
@@ -25,7 +25,7 @@ NO_TIMER_S = 120.0
 """Longer than any handshake of the figure: the "large retransmission timeout value"."""
 
 EQUIVALENT = {1: (983.04, 61.44), 2: (491.52, 30.72), 3: (491.52, 61.44)}
-"""Cells of TSCH with 101 slots, and the interval and active period that the paper finds alike."""
+"""Cells of TSCH with 101 slots; the interval and active period that the paper calls equivalent."""
 
 SINGLE_HOP = [(bi, cap, 1) for cap in CAPS_MS for bi in INTERVALS_MS if cap <= bi]
 MULTI_HOP = [
@@ -33,14 +33,14 @@ MULTI_HOP = [
     for hops in HOPS
     for cap in CAPS_MS
     for bi in MULTI_HOP_INTERVALS_MS
-    # Each coordinator has an active period of its own: the root, and the chain down to the client.
+    # Each coordinator has its own active period: the root, and the nodes down to the client.
     if cap * (hops - 1) <= bi
 ]
 IMPATIENT = [(bi, CAPS_MS[0], hops) for hops in HOPS for bi in MULTI_HOP_INTERVALS_MS]
 
 
 def points() -> list[Point]:
-    """What is to be run."""
+    """The points to run."""
     return [
         *(point(*where) for where in SINGLE_HOP + MULTI_HOP),
         *(point(*where, timer_s=TIMER_S) for where in IMPATIENT),
@@ -54,13 +54,13 @@ def point(bi_ms: float, cap_ms: float, hops: int, timer_s: float = NO_TIMER_S) -
 
 
 def at_once(bi_ms: float, cap_ms: float) -> Point:
-    """The single hop with nodes that answer in the active period in which they are asked."""
+    """The single hop, with nodes that answer in the same active period."""
     settings = _settings(bi_ms, cap_ms, 1, NO_TIMER_S)
     return Point.of("beacon.toml", {**settings, "mac.late_frames": True})
 
 
 def measure(laboratory: Laboratory) -> Values:
-    """What comes out here for the rows of this part."""
+    """Our values for the rows of this part."""
 
     def duration(at: Point) -> Estimate:
         return laboratory.mean(at, "duration_s")
@@ -99,7 +99,7 @@ def draw(laboratory: Laboratory, folder: Path) -> list[Path]:
 
 
 def _undisturbed(laboratory: Laboratory) -> Iterator[float]:
-    """The intervals at which a timer of 2 s leaves every handshake over several hops alone."""
+    """The intervals at which a timer of 2 s never fires in a handshake over several hops."""
     for bi_ms in MULTI_HOP_INTERVALS_MS:
         over = [point(bi, cap, h, TIMER_S) for bi, cap, h in IMPATIENT if bi == bi_ms]
         measured = [laboratory.measure(at) for at in over]

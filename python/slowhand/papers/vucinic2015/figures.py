@@ -13,11 +13,11 @@ from slowhand.papers.points import Measured
 Where = tuple[float, float, float]
 
 EQUIVALENT = ((1, 983.04, 5.15), (2, 491.52, 3.467), (3, 491.52, 2.625))
-"""The TSCH networks that the paper finds alike: cells, beacon interval in ms, duration in s."""
+"""The equivalent TSCH networks of the paper: cells, beacon interval in ms, duration in s."""
 
 
 def xmac(measured: Mapping[Any, Measured], folder: Path) -> list[Path]:
-    """Fig. 2: what a handshake takes and costs over X-MAC."""
+    """Fig. 2: duration and energy of a handshake over X-MAC."""
     checks = sorted({check for check, _, _ in measured})
     hops = sorted({h for _, h, _ in measured})
     deliveries = sorted({pdr for _, _, pdr in measured}, reverse=True)
@@ -65,7 +65,7 @@ def xmac(measured: Mapping[Any, Measured], folder: Path) -> list[Path]:
 def beacon(
     measured: Mapping[Any, Measured], at_once: Mapping[Any, Measured], folder: Path
 ) -> list[Path]:
-    """Fig. 3: what a handshake takes and costs in a beacon-enabled network."""
+    """Fig. 3: duration and energy of a handshake in a beacon-enabled network."""
     intervals = sorted({bi for bi, _, h in measured if h == 1})
     caps = sorted({cap for _, cap, h in measured if h == 1})
 
@@ -144,7 +144,7 @@ def tsch(rows: Mapping[Any, tuple[float, float, Estimate | None]], folder: Path)
 
 
 def capacity(swept: list[dict[str, Any]], folder: Path) -> list[Path]:
-    """Who is refused, and what it costs not to refuse, by policy."""
+    """Refused requests, and the handshakes that other policies cost."""
     rho = [result["rho"] for result in swept]
     policies = list(swept[0]["policies"])
     names = [policy.replace("-", " ") for policy in policies]

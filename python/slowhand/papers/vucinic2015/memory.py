@@ -1,4 +1,4 @@
-"""Section IV: session slots, and who is refused one."""
+"""Section IV: session slots, and refused requests."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ SWEEP = [0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0]
 
 
 def points() -> list[Point]:
-    """What is to be run."""
+    """The points to run."""
     return []
 
 
 def measure(laboratory: Laboratory) -> Values:
-    """What comes out here for the rows of this part."""
+    """Our values for the rows of this part."""
     found = capacity.compute(slots=SLOTS, clients=CLIENTS, rho=RHO, policy="refuse")
     simulated = found["simulated"]
     wismote = capacity.memory(
@@ -39,7 +39,7 @@ def measure(laboratory: Laboratory) -> Values:
 
 
 def draw(laboratory: Laboratory, folder: Path) -> list[Path]:
-    """Draws who is refused, and what it costs not to refuse."""
+    """Draws refused requests, and the handshakes that other policies cost."""
     from slowhand.papers.vucinic2015 import figures
 
     swept = [capacity.compute(slots=SLOTS, clients=CLIENTS, rho=rho) for rho in SWEEP]

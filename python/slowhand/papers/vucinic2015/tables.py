@@ -24,13 +24,13 @@ def latency(slotframe: int, cells: Sequence[int], pdr: float = 1.0) -> float:
 
 
 def handshake_s(slotframe: int, cells: Sequence[int]) -> float:
-    """A handshake of ten frames, in seconds: frame after frame, each on its own."""
+    """A handshake of ten frames, in seconds. Each frame waits for the one before it."""
     return FRAMES * SLOT_S * latency(slotframe, cells)
 
 
 @dataclass(frozen=True)
 class Table:
-    """A table of handshakes by formula: nothing to run, nothing to draw."""
+    """A table of handshakes by formula. There is nothing to run and nothing to draw."""
 
     cells: dict[str, Sequence[int]]
     """The columns: their names, and the cells of each hop."""
@@ -38,11 +38,11 @@ class Table:
     """Further rows of this part."""
 
     def points(self) -> list[Point]:
-        """What is to be run."""
+        """The points to run."""
         return []
 
     def measure(self, laboratory: Laboratory) -> Values:
-        """What comes out here for the rows of this part."""
+        """Our values for the rows of this part."""
         return {
             f"L{slotframe}.{column}": Estimate(handshake_s(slotframe, cells))
             for slotframe in SLOTFRAMES

@@ -1,4 +1,4 @@
-"""Section III-C: equations (1) and (2) beside the network that they describe."""
+"""Section III-C: equations (1) and (2) compared with a simulation of their network."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from slowhand.papers.points import Laboratory, Point
 from slowhand.papers.vucinic2015.tables import SLOT_S, SLOTFRAMES, handshake_s
 
 SCHEDULES = 100
-"""Schedules drawn for each point; the handshakes are divided among them."""
+"""Random schedules for each point. The handshakes are divided among them."""
 
 FLIGHTS = (1, 1, 1, 2, 3, 2)
 """Datagrams in each flight of tinyDTLS with a pre-shared key."""
@@ -23,7 +23,7 @@ MULTI_HOP = [(slotframe, 1, hops) for slotframe in SLOTFRAMES for hops in (2, 3,
 
 
 def points() -> list[Point]:
-    """What is to be run."""
+    """The points to run."""
     return [point(*where) for where in SINGLE_HOP + MULTI_HOP]
 
 
@@ -55,7 +55,7 @@ def flights_s(slotframe: int, cells: int, hops: int) -> float:
 
 
 def measure(laboratory: Laboratory) -> Values:
-    """What comes out here for the rows of this part."""
+    """Our values for the rows of this part."""
     found: dict[str, Estimate | None] = {}
     for slotframe, cells, hops in SINGLE_HOP + MULTI_HOP:
         column = f"C{cells}" if hops == 1 else f"H{hops}"

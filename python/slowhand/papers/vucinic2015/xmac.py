@@ -14,19 +14,19 @@ CHECK_INTERVALS_MS = (125, 250, 500, 1000)
 HOPS = (1, 2, 3, 4)
 DELIVERIES = (1.0, 0.95, 0.9)
 TIMER_S = 2.0
-"""The paper's, which is compiled into tinyDTLS."""
+"""The timer of the paper, which is compiled into tinyDTLS."""
 
 FIGURE = list(itertools.product(CHECK_INTERVALS_MS, HOPS, DELIVERIES))
 
 
 def points() -> list[Point]:
-    """What is to be run."""
+    """The points to run."""
     others = [cxmac(500), *(point(1000, hops, timer_s=TIMER_S) for hops in (1, 4))]
     return [point(*where) for where in FIGURE] + others
 
 
 def point(check_ms: int, hops: int, pdr: float = 1.0, timer_s: float | None = None) -> Point:
-    """A point of Fig. 2, with the timer that its round trip needs unless another is given."""
+    """A point of Fig. 2. The default timer is the one that its round trip needs."""
     return Point.of("xmac.toml", _settings(check_ms, hops, pdr, timer_s or patient(check_ms, hops)))
 
 
@@ -37,7 +37,7 @@ def cxmac(check_ms: int) -> Point:
 
 
 def patient(check_ms: int, hops: int) -> float:
-    """The paper's 2 s or, where that is too short, what the round trip of the longest flight needs.
+    """The paper's 2 s or, if that is too short, what the round trip of the longest flight needs.
 
     Its three messages leave two check intervals apart (the neighbour is awake once in each, and
     Contiki 2.7 pauses for one), and each hop takes up to one there and one back.
@@ -46,7 +46,7 @@ def patient(check_ms: int, hops: int) -> float:
 
 
 def measure(laboratory: Laboratory) -> Values:
-    """What comes out here for the rows of this part."""
+    """Our values for the rows of this part."""
 
     def mean(column: str, *where: float) -> Estimate:
         return laboratory.mean(point(*where), column)  # type: ignore[arg-type]
