@@ -1,4 +1,4 @@
-"""Measures what the gateway gains, for docs/gateway.md: its tables, and docs/gateway.png.
+"""Measures the effect of the gateway: writes the tables of docs/gateway.md, and docs/gateway.png.
 
 Run it when results have changed: .venv/bin/python docs/gateway.py. It takes some minutes.
 """
@@ -25,7 +25,7 @@ CONDITIONS: dict[str, dict[str, Setting]] = {
     "5 % of frames": {"network.link_pdr": 0.95},
     "5 % of fragments": {"lowpan.fragment_loss": 0.05},
 }
-"""Frames are repeated by the link layer, and fragments by nobody below DTLS and TCP."""
+"""The link layer repeats lost frames. No layer below DTLS and TCP repeats lost fragments."""
 
 DTLS: dict[str, Setting] = {"session.protocol": "dtls1.2"}
 TLS: dict[str, Setting] = {"session.protocol": "tls1.2"}
@@ -47,12 +47,12 @@ COLUMNS = {
     "of these the server's": "retransmissions_spurious_server",
 }
 LOST = "failed, but not without"
-"""Handshakes that complete without the border router's help and not with it."""
+"""Handshakes that complete only without the help of the border router."""
 
 
 @dataclass(frozen=True)
 class Measured:
-    """A variant over some hops under a condition."""
+    """The results of a variant for a number of hops and a condition."""
 
     values: dict[str, Estimate]
     completed: frozenset[int]
@@ -80,7 +80,7 @@ def measure(variant: str, hops: int, condition: str, count: int = COUNT) -> Meas
 
 
 def main(folder: Path) -> None:
-    """Writes the tables and the picture."""
+    """Writes the tables and the figure."""
     measured = {
         (variant, hops, condition): measure(variant, hops, condition)
         for condition in CONDITIONS

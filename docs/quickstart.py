@@ -1,6 +1,6 @@
-"""Shows `./slowhand run scenarios/quickstart.toml` in README.md and as docs/quickstart.svg.
+"""Puts the output of the quickstart into README.md and docs/quickstart.svg.
 
-Run it when that has changed: .venv/bin/python docs/quickstart.py. A test holds that it has been.
+Run it when the output has changed: .venv/bin/python docs/quickstart.py. A test checks both files.
 """
 
 import io

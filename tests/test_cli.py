@@ -132,7 +132,7 @@ def test_what_a_bundled_file_is_stands_in_its_first_lines(cli: Cli) -> None:
     }
     assert about["linux-host"] == "Linux host, x86-64"
     assert about["power-cut"] == (
-        "A power cut ends: all thousand leaves of a tree of 1,111 nodes open a session within the "
+        "A power cut ends. All thousand leaves of a tree of 1,111 nodes open a session within the "
         "same minute."
     )
 

@@ -13,21 +13,21 @@ cargo_deny="$state/cargo-deny-$cargo_deny_version/bin/cargo-deny"
 say() { echo "slowhand: $*" >&2; }
 die() { say "$*"; exit 2; }
 
-# Is everything for the packages in $1 (run or test) in place and no source newer than the build?
+# True if everything for the packages in $1 (run or test) is in place and no source is newer than the build.
 is_set_up() {
     has_venv && have_packages "$1" && is_built && { [ "$1" = run ] || [ -x "$cargo_deny" ]; }
 }
 
-# Absolute paths are written into a virtual environment: one that was moved is of no use.
+# A virtual environment contains absolute paths: it does not work after a move.
 has_venv() { [ -x "$venv/bin/python" ] && [ "$(cat "$state/root" 2>/dev/null)" = "$root" ]; }
 
-# The test packages contain the run packages, so either stamp will do for running.
+# The test packages contain the run packages, so for run either stamp is enough.
 have_packages() {
     cmp -s "$root/python/test.lock" "$state/test.lock" && return 0
     [ "$1" = run ] && cmp -s "$root/python/run.lock" "$state/run.lock"
 }
 
-# Directories are looked at too, so that a deleted file counts as a change.
+# Compares directories too, so that a deleted file counts as a change.
 is_built() {
     [ -e "$state/built" ] && [ -z "$(cd "$root" && find Cargo.toml Cargo.lock pyproject.toml \
         crates devices -newer "$state/built" -print -quit)" ]
@@ -39,7 +39,7 @@ set_up() {
     mkdir -p "$state"
     exec 9>"$state/lock"
     flock -n 9 || { say "waiting for another set-up in $root"; flock 9; }
-    if ! is_set_up "$1"; then # the other one may have done it meanwhile
+    if ! is_set_up "$1"; then # the other set-up may have done it
         find_cargo
         need python3-venv can_make_venv
         need "gcc libc6-dev" can_compile
@@ -58,7 +58,7 @@ can_compile() { echo '#include <stdio.h>' | has cc -x c -c - -o /dev/null; }
 
 can_configure() { has perl -MIPC::Cmd -e 1; } # OpenSSL's sources
 
-# need PACKAGES CHECK...: installs the system packages if the check fails and we may.
+# need PACKAGES CHECK...: if the check fails, installs the system packages as root, else says how.
 need() {
     packages=$1
     shift
@@ -103,8 +103,8 @@ make_venv() {
     cp "$root/python/$1.lock" "$state/$1.lock"
 }
 
-# Built without optimisation and without what only its check of advisories needs: it runs for two
-# seconds, and a release build takes many times as long.
+# Built without optimisation, because it runs for two seconds only and a release build takes much
+# longer. Built without default features, which only its check of advisories needs.
 make_cargo_deny() {
     [ -x "$cargo_deny" ] && return
     say "building cargo-deny, once (about a minute on two cores)"
@@ -114,8 +114,8 @@ make_cargo_deny() {
         die "cargo-deny could not be built, see above"
 }
 
-# Builds in release mode and links the result into the virtual environment. The stamp is as old as
-# the start of the build: what changes while it runs is built the next time.
+# Builds in release mode and links the result into the virtual environment. The stamp has the time
+# at which the build began: a file that changes during the build is built the next time.
 build() {
     is_built && return
     if [ -e "$state/built" ]; then
