@@ -181,9 +181,9 @@ def _remarks(result: dict[str, Any]) -> list[str]:
             f" all slots would be taken {time:.2%} of the time and {call:.2%} of requests refused."
         )
     remarks.append(
-        "Assumed: sessions last exponentially long; a client that was refused or evicted asks again"
-        " as late as one whose session has ended; an established session is used 10 times on"
-        " average and counts as idle a tenth of the mean session after its last use."
+        "Assumed: the duration of sessions is exponential; a client that was refused or evicted"
+        " waits as long as one whose session has ended; an established session is used 10 times on"
+        " average, and becomes idle a tenth of the mean session after its last use."
     )
     return remarks
 
