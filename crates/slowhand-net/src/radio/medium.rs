@@ -1,9 +1,10 @@
 //! The channel that contending nodes share: which nodes send, which nodes hear them, which frames collide.
 //!
 //! The model has one channel, continuous time and no propagation delay. A radio synchronises with a frame if it
-//! listens at the frame's first symbol and hears nothing else. It receives the frame unless another audible frame overlaps it
-//! (there is no capture effect: both are lost), the radio stops listening, or the link loses the frame. Hidden terminals
-//! need no rule of their own: two senders that do not hear each other collide at every node that hears both.
+//! listens at the frame's first symbol and hears nothing else. It receives the frame unless another audible frame
+//! overlaps it (there is no capture effect: both are lost), the radio stops listening, or the link loses the frame.
+//! Hidden terminals need no rule of their own: two senders that do not hear each other collide at every node that hears
+//! both.
 //!
 //! The result does not depend on the order of events at one instant: a frame that ends when another begins does not
 //! overlap it, and a clear channel assessment does not see a frame that begins at the same instant.

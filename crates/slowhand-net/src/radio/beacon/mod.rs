@@ -103,8 +103,8 @@ impl Beacon {
     /// coordinator.
     ///
     /// # Errors
-    /// [`BeaconConfigError`]: constants or orders out of range, parents that are no tree or not heard, active periods that
-    /// do not fit into the beacon interval.
+    /// [`BeaconConfigError`]: constants or orders out of range, parents that are no tree or not heard, active periods
+    /// that do not fit into the beacon interval.
     pub fn new(
         config: BeaconConfig,
         links: Links,

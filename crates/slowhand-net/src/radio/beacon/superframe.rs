@@ -190,8 +190,8 @@ impl Beacon {
         }
     }
 
-    /// Accounts for the end of a beacon at a child, which lasted so much longer than one that lists nobody. Says whether
-    /// the child received it.
+    /// Accounts for the end of a beacon at a child, which lasted so much longer than one that lists nobody. Says
+    /// whether the child received it.
     fn track_beacon(&mut self, now: Instant, child: NodeId, number: u64, longer: Duration) -> bool {
         let watched = self.watched;
         let BeaconNode { tracking, radio, .. } = &mut self.nodes[child.index()];

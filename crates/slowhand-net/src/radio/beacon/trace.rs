@@ -1,4 +1,5 @@
-//! Shows the observer each frame in the order of first symbols, although what becomes of a frame is known only at its end.
+//! Shows the observer each frame in the order of first symbols, although what becomes of a frame is known only at its
+//! end.
 
 use crate::address::NodeId;
 use crate::clock::Instant;

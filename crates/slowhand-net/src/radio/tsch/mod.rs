@@ -1,11 +1,11 @@
 //! Time-slotted channel hopping (IEEE 802.15.4-2015, 6.2.6), as 6TiSCH uses it.
 //!
-//! All nodes are synchronised and share one slotframe length. Nothing steps through slots: the next
-//! slot in which a node has a frame *and* a cell for it is computed, and what happens in that slot is
-//! worked out at once. Idle listening is counted when somebody asks.
+//! All nodes are synchronised and share one slotframe length. The simulation does not step through slots: it computes
+//! the next slot in which a node has a frame *and* a cell for it, and then the whole slot at once. Idle listening is
+//! computed on request.
 //!
-//! The schedule is given ([`layout`]), or changed while the network runs by a [scheduling function](scheduling), whose
-//! 6P messages are frames like all others. Enhanced beacons and keep-alives are not sent: clocks do not drift.
+//! The schedule is static ([`layout`]), or a [scheduling function](scheduling) changes it while the network runs. Its
+//! 6P messages are frames like all others. Nodes send no enhanced beacons or keep-alives, because clocks do not drift.
 
 mod activity;
 mod attempt;
@@ -39,8 +39,9 @@ use scheduling::{Control, SchedulingFunction};
 pub use config::TschConfig;
 pub use node::CellsUsed;
 
-/// Frames of a node's queue that stay free for 6P, where cells are negotiated: else a queue that is full for want of
-/// cells could not ask for any. Assumed; RFC 8180, section 4.6, asks for such a reserve without a number.
+/// Frames of a node's queue that are reserved for 6P if cells are negotiated. Without them, a node whose queue is full
+/// because it lacks cells could not ask for cells. Assumed; RFC 8180, section 4.6, asks for such a reserve and gives no
+/// number.
 const RESERVED_FOR_CONTROL: usize = 2;
 
 /// All nodes of one TSCH network.
@@ -51,34 +52,35 @@ pub struct Tsch {
     nodes: Vec<TschNode>,
     pool: FramePool,
     events: EventQueue<Event>,
-    /// The transmissions of the slot that is being worked out; kept for its memory.
+    /// The transmissions of the current slot. Kept between slots to reuse the memory.
     slot: Vec<Attempt>,
-    /// Who changes the schedule; none where it stays as it was given. Taken out while it is at work.
+    /// The scheduling function; `None` if the schedule is static, and while the function runs.
     control: Option<Box<Control>>,
-    /// Frames a node can queue, 6P apart.
+    /// The most frames in a node's queue, 6P messages not counted.
     capacity: usize,
-    /// Whether somebody watches the radios, and what there is to show.
+    /// True if the observer watches the radios.
     watched: bool,
+    /// The intervals that the observer has not seen yet.
     timeline: Vec<RadioInterval>,
 }
 
 #[derive(Clone, Copy, Debug)]
 enum Event {
-    /// A slot begins in which the node may have something to send.
+    /// A slot begins in which the node may have a frame to send.
     Wake(NodeId),
-    /// An exchange is over.
+    /// An attempt at a frame is over.
     Finish(Exchange),
     /// A timer of the scheduling function.
     Function { node: NodeId, timer: u32 },
-    /// The time of a 6P transaction is over.
+    /// The timeout of a 6P transaction.
     SixTop { node: NodeId, neighbor: u16, serial: u32 },
 }
 
-/// One attempt at a frame, as its sender knows it when it is over.
+/// The outcome of one attempt at a frame.
 #[derive(Clone, Copy, Debug)]
 struct Exchange {
     node: NodeId,
-    /// Position of the addressee among the sender's neighbours.
+    /// Position of the destination among the sender's neighbours.
     neighbor: u16,
     /// The slotframe of the cell.
     handle: u8,
@@ -88,7 +90,7 @@ struct Exchange {
 }
 
 impl Tsch {
-    /// A network of nodes with these links; `cells` gives each node's cells, which stay as they are.
+    /// A network of nodes with these links and a static schedule. `cells` gives each node's cells.
     pub fn new(config: TschConfig, links: Links, cells: Vec<Vec<Cell>>, streams: &Streams) -> Self {
         let node = |(id, cells): (u16, Vec<Cell>)| {
             TschNode::new(NodeId(id), Schedule::new(config.slotframe, cells), &links, &config, streams)
@@ -107,7 +109,7 @@ impl Tsch {
         }
     }
 
-    /// A network whose schedule begins with `cells` and is changed by a scheduling function.
+    /// A network whose schedule begins with `cells`. A scheduling function changes it.
     pub fn with_function(
         config: TschConfig,
         links: Links,
@@ -122,14 +124,14 @@ impl Tsch {
         tsch
     }
 
-    /// The schedule of a node as it is now.
+    /// The present schedule of a node.
     pub fn schedule(&self, node: NodeId) -> &Schedule {
         &self.nodes[node.index()].schedule
     }
 }
 
 impl Mac for Tsch {
-    /// A frame given at the very start of a slot is too late for that slot.
+    /// A frame that is enqueued at the start of a slot is too late for that slot.
     fn enqueue(
         &mut self,
         now: Instant,
@@ -191,8 +193,8 @@ impl Mac for Tsch {
         self.show_timeline(observer);
     }
 
-    /// Whole slotframes until there were cells enough, and the slot that has begun already. Zero where no cell leads
-    /// there.
+    /// Whole slotframes until there are enough cells, and the slot that has begun already. Zero if the node has no cell
+    /// to the neighbour.
     fn sending_time(&self, node: NodeId, next_hop: NodeId, frames: u64) -> Duration {
         let sender = &self.nodes[node.index()];
         let cells = sender.position(next_hop).map_or(0, |position| sender.neighbors[position].cells.len() as u64);
@@ -219,7 +221,7 @@ impl Mac for Tsch {
         activity.times(now, &self.config.timing, schedule)
     }
 
-    /// A slot with a frame in it has been shown in full, what lies after `now` included.
+    /// A slot with a frame has already been shown as a whole, the part after `now` included.
     fn report_radios(&mut self, now: Instant, observer: &mut dyn Observer) {
         if !observer.watches_radios() {
             return;
@@ -241,7 +243,7 @@ impl Mac for Tsch {
 }
 
 impl Tsch {
-    /// Sees to it that the node is woken in the first slot in which it can send.
+    /// Makes sure that an event wakes the node in the first slot in which it can send.
     fn schedule_wake(&mut self, node: NodeId) {
         let sender = &mut self.nodes[node.index()];
         if let Some(asn) = sender.next().filter(|&asn| sender.wake.is_none_or(|wake| asn < wake)) {
@@ -250,12 +252,12 @@ impl Tsch {
         }
     }
 
-    /// Chooses what the node sends in the slot that begins, if anything.
+    /// Chooses the frame that the node sends in the slot that begins.
     fn wake(&mut self, now: Instant, node: NodeId) {
         let asn = self.config.timing.asn(now);
         let sender = &mut self.nodes[node.index()];
         if sender.wake != Some(asn) {
-            return; // overtaken by an earlier wake-up, which has seen to everything
+            return; // an earlier wake-up has replaced this one
         }
         sender.wake = None;
         let chosen = sender.choose(asn, &self.pool);
@@ -270,7 +272,7 @@ impl Tsch {
             sender.next[position] = NEVER;
             let neighbor = &mut sender.neighbors[position];
             let slot = (asn % u64::from(self.config.slotframe)) as u16;
-            // Both are there: `next` named this slot because a frame waits and a cell lies in it.
+            // Both exist: `next` is this slot because a frame waits and there is a cell for it.
             if let (Some(frame), Some(cell)) = (neighbor.queue.head(), neighbor.cells.at(slot)) {
                 neighbor.on_air = true;
                 self.slot.push(Attempt::new(node, position, neighbor.id, frame, cell));
@@ -279,14 +281,14 @@ impl Tsch {
         self.schedule_wake(node);
     }
 
-    /// Ends an exchange: passes the frame up at the receiver, drops or repeats it at the sender.
+    /// Ends an attempt: passes the frame up at the receiver, removes or repeats it at the sender.
     fn finish(&mut self, now: Instant, exchange: Exchange, indications: &mut Vec<Indication>) {
         let Exchange { node, received, acknowledged, .. } = exchange;
         let asn = self.config.timing.asn(now);
         let position = usize::from(exchange.neighbor);
         let neighbor = &mut self.nodes[node.index()].neighbors[position];
         let to = neighbor.id;
-        // The frame is there: only this event takes it from the queue.
+        // The frame is still there: only this event removes it from the queue.
         let Some(index) = neighbor.queue.head() else { return };
         let datagram = self.pool.get(index).datagram;
         let mut arrived = false;
@@ -302,7 +304,7 @@ impl Tsch {
         }
         let message = (datagram == NO_DATAGRAM).then(|| Payload::new(self.pool.get(index).octets()));
         if self.control.is_some() {
-            self.note_use(&exchange, to, (asn % u64::from(self.config.slotframe)) as u16);
+            self.count_use(&exchange, to, (asn % u64::from(self.config.slotframe)) as u16);
         }
 
         let sender = &mut self.nodes[node.index()];
@@ -341,10 +343,10 @@ impl Tsch {
         }
     }
 
-    /// Counts for the scheduling function.
-    fn note_use(&mut self, exchange: &Exchange, to: NodeId, slot: u16) {
+    /// Counts the use of the cell for the scheduling function.
+    fn count_use(&mut self, exchange: &Exchange, to: NodeId, slot: u16) {
         let neighbor = &mut self.nodes[exchange.node.index()].neighbors[usize::from(exchange.neighbor)];
-        neighbor.cells.note(slot, exchange.acknowledged);
+        neighbor.cells.count_use(slot, exchange.acknowledged);
         neighbor.used.transmit += u32::from(exchange.handle == handle::NEGOTIATED);
         let receiver = &mut self.nodes[to.index()];
         if exchange.received
@@ -355,7 +357,7 @@ impl Tsch {
         }
     }
 
-    /// Changes a node's schedule, as far as `neighbor` is concerned; that counts from the next slot on.
+    /// Changes a node's cells with `neighbor`, from the next slot on.
     fn change_schedule(&mut self, now: Instant, node: NodeId, neighbor: NodeId, change: impl FnOnce(&mut Schedule)) {
         let timing = self.config.timing;
         let next = timing.asn(now) + 1;
@@ -373,7 +375,7 @@ impl Tsch {
         self.schedule_wake(node);
     }
 
-    /// Gives a node a 6P message to send, in front of all data.
+    /// Enqueues a 6P message in front of all data frames.
     fn enqueue_message(&mut self, now: Instant, node: NodeId, to: NodeId, message: &[u8]) -> Result<(), DropReason> {
         let after_now = self.config.timing.asn(now) + 1;
         let sender = &mut self.nodes[node.index()];

@@ -56,8 +56,8 @@ impl XmacConfig {
     /// Sources: Contiki, commit 32b5b17f6: `core/net/mac/cxmac/cxmac.c` for the MAC, `core/net/mac/csma.c` for the
     /// layer of retries above it, `dev/cc2520/cc2520.c` for the radio, `platform/wismote/contiki-conf.h`. One tick of
     /// its fast clock is 1/32,768 s, one of its slow clock 1/128 s. `check_interval` is 1 s divided by
-    /// `NETSTACK_RDC_CHANNEL_CHECK_RATE`, a power of two. Releases up to 2.7 have the same MAC under another layer of retries:
-    /// [`Retry::LINEAR`].
+    /// `NETSTACK_RDC_CHANNEL_CHECK_RATE`, a power of two. Releases up to 2.7 have the same MAC under another layer of
+    /// retries: [`Retry::LINEAR`].
     pub fn cxmac(check_interval: Duration) -> Self {
         let on = Self::ON_TIME;
         Self {
@@ -82,8 +82,8 @@ impl XmacConfig {
             finishes_reception: false,     // `cc2520_off` only spares a frame that is being sent
             assess_channel: true,          // `WITH_SEND_CCA`
             data_ack: false,
-            // macAckWaitDuration (IEEE 802.15.4-2015, table 8-94): a unit back-off period of 20 symbols, turnaround, and
-            // the acknowledgement itself.
+            // macAckWaitDuration (IEEE 802.15.4-2015, table 8-94): a unit back-off period of 20 symbols, turnaround,
+            // and the acknowledgement itself.
             data_ack_wait: SYMBOL * 20 + TURNAROUND + air_time(super::frame::ACK + FCS),
             retry: Retry::EXPONENTIAL,
             queue: 8,           // `QUEUEBUF_CONF_NUM` of the WiSMote
@@ -93,10 +93,10 @@ impl XmacConfig {
 
     /// Contiki's X-MAC as it was before it came to acknowledge data frames.
     ///
-    /// Source: Contiki, `core/net/mac/xmac.c` before commit 09c223f54 (January 2011). CX-MAC is a copy of it whose power
-    /// cycle runs on another timer; here it runs in interrupts, to the tick and whatever the processor is doing, and
-    /// does not end a wake-up while a frame is coming in (where the source then prolongs it by a whole on-time, this
-    /// model receives the frame). The layer above is that of Contiki 2.7.
+    /// Source: Contiki, `core/net/mac/xmac.c` before commit 09c223f54 (January 2011). CX-MAC is a copy of it whose
+    /// power cycle runs on another timer; here it runs in interrupts, to the tick and whatever the processor is doing,
+    /// and does not end a wake-up while a frame is coming in (where the source then prolongs it by a whole on-time,
+    /// this model receives the frame). The layer above is that of Contiki 2.7.
     pub fn xmac_2010(check_interval: Duration) -> Self {
         Self {
             awake: Self::ON_TIME,

@@ -309,8 +309,8 @@ impl XmacNode {
         wake_ups.saturating_sub(self.cycle.starts(since, now))
     }
 
-    /// The processor is free again at `now`, after which the node yields for so many wake-ups: does what the timer of the
-    /// power cycle could not do meanwhile.
+    /// The processor is free again at `now`, after which the node yields for so many wake-ups: does what the timer of
+    /// the power cycle could not do meanwhile.
     pub fn catch_up(&mut self, now: Instant, missed: Edge, delayed: bool, yields: u64) {
         let starts = delayed && self.cycle.catch_up(missed, now);
         self.yield_for(now, yields.saturating_sub(u64::from(starts)));

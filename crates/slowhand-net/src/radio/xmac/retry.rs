@@ -6,8 +6,8 @@ use crate::random::Stream;
 /// What happens to a frame that was not sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Retry {
-    /// As in Contiki since 90b886aa7 (2016): after a collision, a delay of less than `2^collisions - 1` check intervals;
-    /// after an unanswered train, none.
+    /// As in Contiki since 90b886aa7 (2016): after a collision, a delay of less than `2^collisions - 1` check
+    /// intervals; after an unanswered train, none.
     Exponential {
         /// How often a frame is sent again.
         max_retries: u8,
@@ -16,9 +16,9 @@ pub enum Retry {
         /// The largest exponent.
         max_exponent: u8,
     },
-    /// As in Contiki's releases up to 2.7 (2013): after either, one check interval and a random part of as many as there
-    /// have been transmissions, and one more. Collisions are no transmissions, however many there are. A check interval
-    /// lies between a frame and the next in the queue.
+    /// As in Contiki's releases up to 2.7 (2013): after either, one check interval and a random part of as many as
+    /// there have been transmissions, and one more. Collisions are no transmissions, however many there are. A check
+    /// interval lies between a frame and the next in the queue.
     Linear {
         /// How often a frame is sent again.
         max_retries: u8,

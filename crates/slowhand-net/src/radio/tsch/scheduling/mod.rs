@@ -1,9 +1,9 @@
 //! Scheduling functions: who asks whom for which cells (RFC 8480, section 4).
 //!
 //! A [`SchedulingFunction`] holds the state of all nodes. It is called when a timer of its own fires and when a
-//! transaction is over; through the [`Plane`] it sees a node's schedule, queues and use of cells, and opens transactions.
-//! Granting what neighbours ask for is the same for all functions (`negotiation`). A schedule that stays as it was
-//! given needs none.
+//! transaction is over; through the [`Plane`] it sees a node's schedule, queues and use of cells, and opens
+//! transactions. Granting what neighbours ask for is the same for all functions (`negotiation`). A schedule that stays
+//! as it was given needs none.
 
 pub mod msf;
 mod negotiation;

@@ -1,5 +1,5 @@
-//! A scheduling function with a PID controller for each neighbour in the tree, after Domingo-Prieto, Chang, Vilajosana and
-//! Watteyne, "Distributed PID-based Scheduling for 6TiSCH Networks" (IEEE Communications Letters 20(5), 2016).
+//! A scheduling function with a PID controller for each neighbour in the tree, after Domingo-Prieto, Chang, Vilajosana
+//! and Watteyne, "Distributed PID-based Scheduling for 6TiSCH Networks" (IEEE Communications Letters 20(5), 2016).
 //!
 //! Once a period each node looks at the frames that wait for a neighbour. With e(k) that number less the setpoint, the
 //! controller's output is
@@ -11,7 +11,8 @@
 //! in cells: from 1 on, so many are added; from -1 down, one is deleted. Whenever the controller has acted its sum
 //! begins anew, and it never exceeds [`PidConfig::windup`].
 //!
-//! The letter's gains are in none of the sources at hand: gains, setpoint, period and the treatment of the sum are assumed.
+//! The letter's gains are in none of the sources at hand: gains, setpoint, period and the treatment of the sum are
+//! assumed.
 
 use super::{Outcome, Plane, SchedulingFunction};
 use crate::address::NodeId;

@@ -3,10 +3,10 @@
 //!
 //! The paper proposes that the two opaque metadata octets of 6P ask a parent to allocate cells to *its* parent too, up
 //! to the root, interleaved so that a frame passes from hop to hop in one slotframe; and that deletion runs up the same
-//! way. What it leaves open is settled here, and so assumed: the metadata's highest bit marks a tunnel and the others name
-//! the node it is for; each hop asks for cells to send in and, for the answers, for cells to receive in; a node asks its
-//! parent as soon as its child's request is agreed; cells of a tunnel are in a slotframe of their own, so that the function
-//! below ([`Msf`](super::Msf), say) neither counts nor deletes them.
+//! way. What it leaves open is settled here, and so assumed: the metadata's highest bit marks a tunnel and the others
+//! name the node it is for; each hop asks for cells to send in and, for the answers, for cells to receive in; a node
+//! asks its parent as soon as its child's request is agreed; cells of a tunnel are in a slotframe of their own, so that
+//! the function below ([`Msf`](super::Msf), say) neither counts nor deletes them.
 
 use super::{Outcome, Plane, SchedulingFunction};
 use crate::address::NodeId;
@@ -180,8 +180,9 @@ impl Direction {
     }
 }
 
-/// Candidates for the next hop, two for each cell, and how many of them are wanted: upwards in the free slots right behind
-/// the cells of the hop below, downwards in those right in front. Where a tunnel begins, its cells are spread evenly.
+/// Candidates for the next hop, two for each cell, and how many of them are wanted: upwards in the free slots right
+/// behind the cells of the hop below, downwards in those right in front. Where a tunnel begins, its cells are spread
+/// evenly.
 fn interleaved(
     below: &[CellId],
     count: u8,
