@@ -120,7 +120,7 @@ impl Tsch {
         let mut tsch = Self::new(config, links, cells, streams);
         tsch.capacity = tsch.config.queue.saturating_sub(RESERVED_FOR_CONTROL);
         tsch.control = Some(Box::new(Control::new(function, tsch.nodes.iter().map(|node| node.neighbors.len()))));
-        tsch.controlled(Instant::ZERO, |function, plane| function.start(plane));
+        tsch.with_control(Instant::ZERO, |function, plane| function.start(plane));
         tsch
     }
 
@@ -182,7 +182,7 @@ impl Mac for Tsch {
                 Event::Wake(node) => self.wake(now, node),
                 Event::Finish(exchange) => self.finish(now, exchange, indications),
                 Event::Function { node, timer } => {
-                    self.controlled(now, |function, plane| function.handle_timer(node, timer, plane));
+                    self.with_control(now, |function, plane| function.handle_timer(node, timer, plane));
                 }
                 Event::SixTop { node, neighbor, serial } => self.expire(now, node, usize::from(neighbor), serial),
             }
@@ -234,11 +234,11 @@ impl Mac for Tsch {
 
     /// See [`scheduling::tunnel`]; other scheduling functions do nothing.
     fn begin_burst(&mut self, now: Instant, node: NodeId) {
-        self.controlled(now, |function, plane| function.begin_burst(node, plane));
+        self.with_control(now, |function, plane| function.begin_burst(node, plane));
     }
 
     fn end_burst(&mut self, now: Instant, node: NodeId) {
-        self.controlled(now, |function, plane| function.end_burst(node, plane));
+        self.with_control(now, |function, plane| function.end_burst(node, plane));
     }
 }
 
