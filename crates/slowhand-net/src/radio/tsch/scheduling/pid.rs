@@ -7,6 +7,7 @@
 //! ```text
 //! u(k) = Kp e(k) + Ki (e(0) + ... + e(k)) + Kd (e(k) - e(k - 1))
 //! ```
+//!
 //! cells. If it is 1 or more, the node adds this number of cells. If it is -1 or less, the node deletes one cell. After
 //! each action the sum restarts at zero. Its magnitude never exceeds [`PidConfig::windup`].
 //!

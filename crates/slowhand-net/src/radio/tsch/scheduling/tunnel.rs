@@ -1,13 +1,14 @@
 //! Tunnels: cells on each hop from a node to the root, for the time of a burst (Claeys et al., "Performance of the
 //! Transport Layer Security Handshake Over 6TiSCH", Sensors 2021, section 4.3 and figure 11).
+//!
 //! The paper proposes that a child uses the two metadata octets of 6P to ask its parent for cells, and that the parent
 //! then asks *its* parent, up to the root. The cells are interleaved, so that a frame passes all hops in one slotframe.
 //! Deletion takes the same path. The paper leaves some points open. Assumed here:
 //! - The highest bit of the metadata marks a tunnel. The other bits are the identifier of the node that needs it.
 //! - Each hop asks for cells to send in and, for the answers, for cells to receive in.
 //! - A node asks its parent as soon as the transaction with its child has succeeded.
-//! - The cells of a tunnel are in a slotframe of their own. The function below (for example [`Msf`](super::Msf))
-//! neither   counts nor deletes them.
+//! - The cells of a tunnel are in a slotframe of their own. The function below (for example
+//!   [`Msf`](super::Msf)) neither counts nor deletes them.
 
 use super::{Outcome, Plane, SchedulingFunction};
 use crate::address::NodeId;
