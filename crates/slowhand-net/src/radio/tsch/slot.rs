@@ -3,8 +3,9 @@
 use super::activity::Span;
 use super::attempt::Attempt;
 use super::frame::ENHANCED_ACK;
+use super::hopping;
 use super::node::TschNode;
-use super::{Event, Exchange, Tsch, hopping};
+use super::state::{Event, Exchange, TschState};
 use crate::address::NodeId;
 use crate::clock::{Duration, Instant};
 use crate::datagram::NO_DATAGRAM;
@@ -16,7 +17,7 @@ use crate::radio::phy::air_time;
 /// How long an acknowledgement is on the air.
 const ACK_AIR: Duration = air_time(ENHANCED_ACK);
 
-impl Tsch {
+impl TschState {
     /// Computes the slot that begins at `start`: which frames and acknowledgements arrive, and what each radio does.
     pub(super) fn run_slot(&mut self, start: Instant, observer: &mut dyn Observer) {
         let mut attempts = std::mem::take(&mut self.slot);

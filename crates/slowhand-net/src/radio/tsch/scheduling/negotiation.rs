@@ -1,35 +1,31 @@
 //! 6P transactions between the nodes: what happens when a message arrives, and when it is lost.
 
-use super::{Outcome, Plane, SchedulingFunction};
+use super::{Control, Outcome, Plane, SchedulingFunction};
 use crate::address::NodeId;
 use crate::clock::Instant;
 use crate::radio::sixtop::CellId;
 use crate::radio::sixtop::message::{CellRequest, Content, Error, Message, Reply, Request, ReturnCode};
 use crate::radio::sixtop::transaction::{Agreement, Progress};
-use crate::radio::tsch::Tsch;
+use crate::radio::tsch::frame::sixtop_message;
 use crate::radio::tsch::schedule::{Cell, CellOptions, handle};
+use crate::radio::tsch::state::{MessageAttempt, TschState};
 
 /// The most cells that a responder proposes in three steps. Assumed: the number that fits into a frame.
 const PROPOSED: usize = 20;
 
 type Function<'a> = &'a mut dyn SchedulingFunction;
 
-impl Tsch {
-    /// An attempt at a frame with a 6P message is over. `arrived` is true if the destination has received it for the
-    /// first time.
-    #[allow(clippy::too_many_arguments)]
+impl Control {
+    /// An attempt at a frame with a 6P message is over.
     pub(in crate::radio::tsch) fn finish_message(
         &mut self,
         now: Instant,
-        from: NodeId,
-        to: NodeId,
-        octets: &[u8],
-        arrived: bool,
-        acknowledged: bool,
-        given_up: bool,
+        state: &mut TschState,
+        attempt: &MessageAttempt,
     ) {
-        self.with_control(now, |function, plane| {
-            let message = Message::parse(octets);
+        let MessageAttempt { from, to, ref frame, arrived, acknowledged, given_up } = *attempt;
+        self.act(now, state, |function, plane| {
+            let message = Message::parse(sixtop_message(frame).unwrap_or_default());
             if arrived {
                 plane.handle_message(function, to, from, &message);
             }
@@ -42,9 +38,16 @@ impl Tsch {
     }
 
     /// The timeout of a transaction.
-    pub(in crate::radio::tsch) fn expire(&mut self, now: Instant, node: NodeId, position: usize, serial: u32) {
-        self.with_control(now, |function, plane| {
-            let peer = plane.tsch.nodes[node.index()].neighbors[position].id;
+    pub(in crate::radio::tsch) fn expire(
+        &mut self,
+        now: Instant,
+        state: &mut TschState,
+        node: NodeId,
+        position: usize,
+        serial: u32,
+    ) {
+        self.act(now, state, |function, plane| {
+            let peer = plane.state.nodes[node.index()].neighbors[position].id;
             if let Some(request) = plane.peers[node.index()][position].expire(serial) {
                 function.handle_outcome(node, peer, &request, Outcome::Failed, plane);
             }
@@ -197,7 +200,7 @@ impl Plane<'_> {
             })
         };
         let agreed = |cell: &Cell| cell.neighbor == Some(peer) && cell.handle >= handle::NEGOTIATED;
-        self.tsch.change_schedule(self.now, node, peer, |schedule| match &agreement.request {
+        self.state.change_schedule(self.now, node, peer, |schedule| match &agreement.request {
             Request::Add(CellRequest { options, .. }) => add(*options).for_each(|cell| schedule.add(cell)),
             Request::Delete(_) => schedule.remove(|cell| agreed(cell) && cells.contains(&cell.id())),
             Request::Relocate { options, cells: given_up, .. } => {
