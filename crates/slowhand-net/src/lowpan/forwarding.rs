@@ -47,6 +47,8 @@ pub enum Route {
         tag: u16,
         /// Whether this node is congested: a packet whose transport understands that is marked (RFC 3168 section 5).
         congested: bool,
+        /// The most octets of payload in a frame to that neighbour.
+        capacity: usize,
     },
     /// Nowhere.
     None,
@@ -86,8 +88,8 @@ pub enum Discard {
     /// There is no route to where the packet goes.
     #[error("no route to the destination")]
     NoRoute,
-    /// The header has grown and the fragment no longer fits a frame.
-    #[error("the compressed header grew and leaves no room for the fragment: send with more slack")]
+    /// The fragment does not fit into a frame to the next node: the header has grown, or that link has smaller frames.
+    #[error("the fragment does not fit into a frame to the next node: send with more slack")]
     NoSlack,
     /// No first fragment has said where it goes.
     #[error("the first fragment did not arrive, or its entry has timed out")]
@@ -115,8 +117,8 @@ impl Forwarder {
         Self { own, contexts, limits, entries: Vec::with_capacity(limits.entries), peak: 0 }
     }
 
-    /// Takes the payload of a frame from the neighbour `from`, and writes what is to be forwarded into `out`, which is as
-    /// long as a frame payload may be.
+    /// Takes the payload of a frame from the neighbour `from`, and writes what is to be forwarded into `out`, which has
+    /// room for the longest frame payload.
     ///
     /// `route` is asked once a packet, with the header as it came. `datagram` is an identifier of the caller's: it is
     /// kept from the first fragment, and comes back when the entry times out.
@@ -197,9 +199,9 @@ impl Forwarder {
             Some(index) => self.entries[index].next,
             None => match route(&ip) {
                 Route::Local => None,
-                Route::Next { to, tag, congested } => {
+                Route::Next { to, tag, congested, capacity } => {
                     is_congested = congested;
-                    Some((to, tag))
+                    Some(NextHop { to, tag, capacity })
                 }
                 Route::None => return Err(Discard::NoRoute),
             },
@@ -207,10 +209,10 @@ impl Forwarder {
         let outcome = match next {
             None => Outcome::Local,
             Some(_) if done.checksum_elided => return Err(Discard::ChecksumElided),
-            Some((to, tag)) => {
+            Some(NextHop { to, tag, capacity }) => {
                 let ip = a_hop_on(ip, is_congested)?;
                 let link = Link { source: self.own, destination: to };
-                let mut out = Writer::new(out);
+                let mut out = Writer::new(first_octets(out, capacity));
                 FragmentHeader { datagram_tag: tag, ..header }
                     .emit(&mut out)
                     .and_then(|()| emit_headers(&ip, &headers[Ipv6Header::LENGTH..], link, &self.contexts, &mut out))
@@ -245,10 +247,12 @@ impl Forwarder {
         let passed = header.passed(usize::from(offset) * UNIT, rest.len())?;
         let outcome = match self.entries[index].next {
             None => Outcome::Local,
-            Some((to, tag)) => {
-                let mut out = Writer::new(out);
-                FragmentHeader { datagram_tag: tag, ..header }.emit(&mut out)?;
-                out.slice(rest)?;
+            Some(NextHop { to, tag, capacity }) => {
+                let mut out = Writer::new(first_octets(out, capacity));
+                FragmentHeader { datagram_tag: tag, ..header }
+                    .emit(&mut out)
+                    .and_then(|()| out.slice(rest))
+                    .map_err(|_| Discard::NoSlack)?;
                 Outcome::Forward { to, length: out.written() }
             }
         };
@@ -294,14 +298,28 @@ pub(super) fn emit_headers(
     out.slice(&udp[done.consumed - Ipv6Header::LENGTH..])
 }
 
+/// The part of `out` that a frame with this capacity can carry.
+pub(super) fn first_octets(out: &mut [u8], capacity: usize) -> &mut [u8] {
+    let length = out.len().min(capacity);
+    &mut out[..length]
+}
+
+/// Where the fragments of a packet go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct NextHop {
+    to: Eui64,
+    tag: u16,
+    capacity: usize,
+}
+
 /// A virtual reassembly buffer.
 #[derive(Clone, Copy, Debug)]
 struct Entry {
     from: Eui64,
     tag: u16,
     size: usize,
-    /// Neighbour and tag; `None` where the packet is for this node.
-    next: Option<(Eui64, u16)>,
+    /// `None` if the packet is for this node.
+    next: Option<NextHop>,
     started: Instant,
     datagram: u32,
     passed: Units,

@@ -2,8 +2,10 @@
 
 use super::gateway::GatewayConfig;
 use super::internet::InternetConfig;
+use crate::address::NodeId;
 use crate::lowpan::reassembly::Limits;
 use crate::lowpan::{FRAME_CAPACITY, forwarding, recovery};
+use crate::radio::Mac;
 use crate::random::Probability;
 
 /// What a network is made of, its link layer apart.
@@ -29,6 +31,13 @@ pub struct NetworkConfig {
     pub internet: InternetConfig,
     /// What the border router does beyond forwarding.
     pub gateway: GatewayConfig,
+}
+
+impl NetworkConfig {
+    /// The most octets that 6LoWPAN puts into a frame from a node to a neighbour.
+    pub(super) fn payload_capacity(&self, mac: &dyn Mac, node: NodeId, next_hop: NodeId) -> usize {
+        mac.payload_capacity(node, next_hop).min(self.frame_capacity).min(FRAME_CAPACITY)
+    }
 }
 
 impl Default for NetworkConfig {

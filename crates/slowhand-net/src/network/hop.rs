@@ -82,7 +82,7 @@ impl Network {
 
     /// Octets of a frame from a node to a neighbour that 6LoWPAN may fill.
     pub(super) fn payload_capacity(&self, node: NodeId, next_hop: NodeId) -> usize {
-        self.mac.payload_capacity(node, next_hop).min(self.config.frame_capacity).min(FRAME_CAPACITY)
+        self.config.payload_capacity(&*self.mac, node, next_hop)
     }
 
     /// True if the queue of a node is so full that it marks what it sends.
@@ -125,7 +125,7 @@ impl Network {
         events: &mut Events,
     ) {
         let congested = self.is_congested(node);
-        let Self { nodes, routes, .. } = self;
+        let Self { nodes, routes, mac, config, .. } = self;
         let AdaptationLayer { fragments, next_tag, .. } = &mut nodes[node.index()];
         match fragments {
             FragmentHandling::Reassemble => self.reassemble(now, node, from, payload, datagram, events),
@@ -134,7 +134,8 @@ impl Network {
                     NextHop::Here => Route::Local,
                     NextHop::Neighbor(to) => {
                         *next_tag = next_tag.wrapping_add(1);
-                        Route::Next { to: Eui64::of_node(to), tag: next_tag.wrapping_sub(1), congested }
+                        let capacity = config.payload_capacity(&**mac, node, to);
+                        Route::Next { to: Eui64::of_node(to), tag: next_tag.wrapping_sub(1), congested, capacity }
                     }
                 };
                 let mut frame = [0; FRAME_CAPACITY];

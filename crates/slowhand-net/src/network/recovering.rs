@@ -98,7 +98,7 @@ impl Network {
         events: &mut Events,
     ) {
         let congested = self.is_congested(node);
-        let Self { nodes, routes, .. } = self;
+        let Self { nodes, routes, mac, config, .. } = self;
         let FragmentHandling::Recover(recovering) = &mut nodes[node.index()].fragments else { return };
         let Recovery { router, receiver, outgoing, next_tag, .. } = &mut **recovering;
         let tag = free_tag(*next_tag, router, outgoing);
@@ -106,7 +106,8 @@ impl Network {
             (NextHop::Here, _) => Route::Local,
             (NextHop::Neighbor(to), Some(tag)) => {
                 *next_tag = tag.wrapping_add(1);
-                Route::Next { to: Eui64::of_node(to), tag: tag.into(), congested }
+                let capacity = config.payload_capacity(&**mac, node, to);
+                Route::Next { to: Eui64::of_node(to), tag: tag.into(), congested, capacity }
             }
             (NextHop::Neighbor(_), None) => Route::None,
         };

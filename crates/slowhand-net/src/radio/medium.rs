@@ -1,13 +1,13 @@
-//! The air that contending nodes share: who is sending, who hears whom, what collides.
+//! The channel that contending nodes share: which nodes send, which nodes hear them, which frames collide.
 //!
-//! One channel, continuous time, no propagation delay. A radio synchronises with a frame when it listens at the
-//! frame's first symbol while nothing else is audible to it; it then has that frame until its last symbol,
-//! unless another audible frame overlaps it (nobody captures: both are lost), the radio stops listening, or the
-//! link loses it. Hidden terminals need no rule of their own: senders that do not hear each other collide where
-//! both are heard.
+//! The model has one channel, continuous time and no propagation delay. A radio synchronises with a frame if it
+//! listens at the frame's first symbol and hears nothing else. It receives the frame unless another audible frame
+//! overlaps it (there is no capture effect: both are lost), the radio stops listening, or the link loses the frame.
+//! Hidden terminals need no rule of their own: two senders that do not hear each other collide at every node that hears
+//! both.
 //!
-//! Events of one instant may come in any order: a frame that ends when another begins does not overlap it, and a
-//! frame that begins at the instant of a clear channel assessment is not yet seen by it.
+//! The result does not depend on the order of events at one instant: a frame that ends when another begins does not
+//! overlap it, and a clear channel assessment does not see a frame that begins at the same instant.
 
 use super::phy::SYMBOL;
 use crate::address::NodeId;
@@ -22,24 +22,23 @@ pub const CCA_DURATION: Duration = Duration::from_micros(8 * SYMBOL.as_micros())
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OnAir(u32);
 
-/// A radio that synchronised with a frame, and what became of it.
+/// A radio that synchronised with a frame, and the outcome of the reception.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reception {
-    /// Whose radio it is.
+    /// The node of the radio.
     pub node: NodeId,
-    /// Whether it got the frame; while the frame is on the air, [`Outcome::Received`] says that nothing has
-    /// disturbed it so far.
+    /// The outcome. While the frame is on the air, [`Outcome::Received`] means that nothing has disturbed it so far.
     pub outcome: Outcome,
 }
 
 impl Reception {
-    /// Whether the frame arrived.
+    /// True if the frame arrived.
     pub fn is_received(&self) -> bool {
         self.outcome == Outcome::Received
     }
 }
 
-/// What became of a frame at a radio that had synchronised with it.
+/// What happened to a frame at a radio that had synchronised with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// It arrived.
@@ -52,7 +51,7 @@ pub enum Outcome {
     Missed,
 }
 
-/// The air of one channel.
+/// One channel and all frames on it.
 #[derive(Debug)]
 pub struct Medium {
     channel: u8,
@@ -74,15 +73,15 @@ struct Frame {
 /// What is audible at one node.
 #[derive(Clone, Copy, Debug, Default)]
 struct Ear {
-    /// Without a gap, something has been audible from here ...
+    /// Start of the last busy time: something was audible without a gap.
     busy_since: Instant,
-    /// ... to here.
+    /// End of the last busy time.
     busy_until: Instant,
-    /// The end of the busy time before that.
+    /// End of the busy time before the last one.
     busy_before: Instant,
-    /// The frame that its radio synchronised with last.
+    /// The frame with which its radio synchronised last.
     frame: Option<OnAir>,
-    /// The end of the frame that it sent last.
+    /// End of the last frame that it sent.
     sending_until: Instant,
 }
 
@@ -98,14 +97,14 @@ impl Medium {
         self.channel
     }
 
-    /// Who hears whom.
+    /// The links: which nodes hear which.
     pub fn links(&self) -> &Links {
         &self.links
     }
 
-    /// `from` sends the first symbol of a frame that lasts `air_time`; `listens` says whose radio is listening.
+    /// `from` sends the first symbol of a frame that lasts `air_time`. `listens` is true for nodes whose radio listens.
     ///
-    /// Whatever `from` was receiving, it loses. Call [`end`](Self::end) when the air time is over.
+    /// A frame that `from` was receiving is lost. Call [`end`](Self::end) when the air time is over.
     pub fn begin(
         &mut self,
         now: Instant,
@@ -140,8 +139,8 @@ impl Medium {
         &self.frames[id.0 as usize].receptions
     }
 
-    /// Ends a frame, and replaces what is in `receptions` by what became of it wherever a radio had synchronised
-    /// with it. Draws the losses of the links that nothing else disturbed.
+    /// Ends a frame. Replaces the content of `receptions` by the outcome at each radio that had synchronised with the
+    /// frame. Draws the loss of the link only where nothing else disturbed the frame.
     pub fn end(&mut self, id: OnAir, kind: Kind, receptions: &mut Vec<Reception>) {
         let frame = &mut self.frames[id.0 as usize];
         receptions.clear();
@@ -163,14 +162,14 @@ impl Medium {
         self.disturb(now, node, Outcome::Missed);
     }
 
-    /// Until when the node's radio receives the frame that it has synchronised with, if there is one.
+    /// The end of the frame that the node's radio is receiving. `None` if it receives none.
     pub fn receiving_until(&self, now: Instant, node: NodeId) -> Option<Instant> {
         let frame = self.ears[node.index()].frame?;
         Some(self.frames[frame.0 as usize].end).filter(|&end| end > now)
     }
 
-    /// Whether a clear channel assessment that ends now (or did a turnaround ago) finds the channel busy at this node: whether a frame of
-    /// another node was audible during the last 8 symbols.
+    /// True if a clear channel assessment that ends at `now` finds the channel busy at this node: a frame of another
+    /// node was audible during the last 8 symbols.
     pub fn busy(&self, now: Instant, node: NodeId) -> bool {
         let ear = &self.ears[node.index()];
         let audible_until = if ear.busy_since < now { ear.busy_until } else { ear.busy_before };
@@ -182,7 +181,7 @@ impl Medium {
     }
 }
 
-/// Takes from a node the frame that it is receiving.
+/// Ends the reception at a node with this outcome.
 fn disturb(frames: &mut [Frame], ear: &mut Ear, now: Instant, node: NodeId, outcome: Outcome) {
     let Some(frame) = ear.frame.map(|id| &mut frames[id.0 as usize]).filter(|frame| frame.end > now) else {
         return;
@@ -200,7 +199,7 @@ fn disturb(frames: &mut [Frame], ear: &mut Ear, now: Instant, node: NodeId, outc
 impl Ear {
     fn hear(&mut self, now: Instant, end: Instant) {
         if self.busy_until <= now && self.busy_since < now {
-            // Quiet until now, or the last frame ends as this one begins.
+            // Nothing was audible until now, or the last frame ends when this one begins.
             self.busy_before = self.busy_until;
             self.busy_since = now;
         }

@@ -1,7 +1,7 @@
 //! The radio: frames, links, and the medium access controls that share them.
 //!
-//! A [`Mac`] is one struct that holds the state of all its nodes. It is driven by three calls: `enqueue` gives it
-//! a frame, `deadline` asks when it wants to be called, `handle_deadline` lets everything happen that is due.
+//! A [`Mac`] is one struct that holds the state of all its nodes. Three calls drive it: `enqueue` gives it a frame,
+//! `deadline` tells when it wants to be called next, and `handle_deadline` does everything that is due.
 
 pub mod beacon;
 pub mod frame;
@@ -26,8 +26,8 @@ pub trait Mac: Any + Debug + Send {
     /// Gives `node` the payload of a frame to send to a neighbour.
     ///
     /// # Errors
-    /// [`DropReason::QueueFull`]; [`DropReason::NoCell`] where nothing leads to that neighbour;
-    /// [`DropReason::Malformed`] where the payload is longer than the [`payload_capacity`](Self::payload_capacity).
+    /// [`DropReason::QueueFull`]; [`DropReason::NoCell`] if the node cannot send to that neighbour;
+    /// [`DropReason::Malformed`] if the payload is longer than the [`payload_capacity`](Self::payload_capacity).
     fn enqueue(
         &mut self,
         now: Instant,
@@ -37,43 +37,43 @@ pub trait Mac: Any + Debug + Send {
         datagram: DatagramId,
     ) -> Result<(), DropReason>;
 
-    /// How many octets the layer above may put into one frame from a node to a neighbour.
+    /// The most octets of payload in one frame from a node to a neighbour.
     fn payload_capacity(&self, node: NodeId, next_hop: NodeId) -> usize;
 
-    /// When something happens next.
+    /// The instant of the next event. `None` if nothing is planned.
     fn deadline(&self) -> Option<Instant>;
 
-    /// Lets happen what is due at `now`, which is the [`deadline`](Self::deadline), and adds to `indications`
-    /// what the layer above has to know of.
+    /// Does everything that is due at `now`, which is the [`deadline`](Self::deadline). Adds to `indications` what the
+    /// layer above must know.
     fn handle_deadline(&mut self, now: Instant, indications: &mut Vec<Indication>, observer: &mut dyn Observer);
 
-    /// How long `frames` frames take from a node to a neighbour at most where each arrives at the first attempt and
-    /// no others are in their way: what a node can tell from its schedule.
+    /// An upper bound on the time that `frames` frames take from a node to a neighbour, if each arrives at the first
+    /// attempt and no other frames wait. A node can compute this from its schedule.
     fn sending_time(&self, node: NodeId, next_hop: NodeId, frames: u64) -> Duration;
 
-    /// How many frames wait at a node.
+    /// The number of frames that wait at a node.
     fn queued(&self, node: NodeId) -> usize;
 
-    /// How many frames of the layer above can wait at a node.
+    /// The most frames of the layer above that can wait at a node.
     fn queue_limit(&self) -> usize;
 
-    /// How many frames have waited at a node at most.
+    /// The most frames that have waited at a node at one time.
     fn queue_peak(&self, node: NodeId) -> usize;
 
-    /// How long a node's radio has been in each state since the world began.
+    /// How long a node's radio has been in each state since the start of the simulation.
     fn radio_times(&self, node: NodeId, now: Instant) -> RadioTimes;
 
-    /// How long the MAC has kept a node's processor busy since the world began, beyond handling frames; nothing unless
-    /// it waits actively.
+    /// How long the MAC has kept a node's processor busy since the start of the simulation, in addition to handling
+    /// frames. Zero unless the MAC waits actively.
     fn processor_time(&self, _node: NodeId) -> Duration {
         Duration::ZERO
     }
 
-    /// Shows the observer what of the radios' timelines before `now` it has not seen yet. A MAC that reports every
-    /// interval as it ends has nothing to do here.
+    /// Shows the observer the part of the radios' timelines before `now` that it has not seen yet. A MAC that reports
+    /// every interval when it ends has nothing to do here.
     fn report_radios(&mut self, _now: Instant, _observer: &mut dyn Observer) {}
 
-    /// A node is about to exchange much with the root, as for a handshake: a MAC that can prepare for it does.
+    /// A node is about to exchange many frames with the root, for example in a handshake. A MAC may prepare for it.
     fn begin_burst(&mut self, _now: Instant, _node: NodeId) {}
 
     /// The exchange announced by [`begin_burst`](Self::begin_burst) is over.
@@ -85,29 +85,29 @@ pub trait Mac: Any + Debug + Send {
 pub enum Indication {
     /// A frame's payload arrived.
     Received {
-        /// Where it arrived.
+        /// The receiver.
         node: NodeId,
-        /// Which neighbour sent it.
+        /// The neighbour that sent it.
         from: NodeId,
         /// The datagram it belongs to.
         datagram: DatagramId,
         /// The payload.
         payload: Payload,
     },
-    /// A frame was acknowledged, or sent where no acknowledgement is asked for.
+    /// A frame was acknowledged, or sent if it asks for no acknowledgement.
     Sent {
-        /// Who sent it.
+        /// The sender.
         node: NodeId,
         /// The datagram it belongs to.
         datagram: DatagramId,
     },
-    /// A frame was given up.
+    /// The sender gave up a frame.
     Dropped {
-        /// Who gave it up.
+        /// The sender.
         node: NodeId,
         /// The datagram it belongs to.
         datagram: DatagramId,
-        /// Why.
+        /// The reason.
         reason: DropReason,
     },
 }
@@ -120,7 +120,7 @@ pub struct Payload {
 }
 
 impl Payload {
-    /// A copy of `octets`; of those that no frame could carry, none is kept.
+    /// A copy of `octets`, cut to the length of the longest frame.
     pub fn new(octets: &[u8]) -> Self {
         let mut copy = [0; MAX_PSDU];
         let length = octets.len().min(MAX_PSDU);

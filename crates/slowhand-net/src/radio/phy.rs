@@ -1,4 +1,4 @@
-//! The IEEE 802.15.4 physical layer at 2.4 GHz (O-QPSK, 250 kb/s): octets to microseconds.
+//! The IEEE 802.15.4 physical layer at 2.4 GHz (O-QPSK, 250 kb/s): conversion of octets to microseconds.
 
 use crate::clock::Duration;
 

@@ -17,9 +17,10 @@ pub struct QueuedFrame {
     pub sequence: u8,
     /// Transmissions so far.
     pub attempts: u8,
-    /// The datagram it carries a part of.
+    /// The datagram of which it carries a part.
     pub datagram: DatagramId,
-    /// The order in which frames came to the pool: of two frames, the smaller has waited longer.
+    /// The number of frames that came to the pool before it. Of two frames, the one with the smaller number has waited
+    /// longer.
     pub age: u64,
     next: FrameIndex,
 }
@@ -31,7 +32,7 @@ impl QueuedFrame {
     }
 }
 
-/// The buffers.
+/// The buffers. Free ones form a list.
 #[derive(Debug)]
 pub struct FramePool {
     frames: Vec<QueuedFrame>,
@@ -121,8 +122,8 @@ impl FrameQueue {
         self.tail = index;
     }
 
-    /// Adds a frame that is more urgent than all that wait; but not in front of the head where that is `on_air`, nor
-    /// where it has been: it may have arrived, and its receiver knows a repetition only by what it received last.
+    /// Adds a frame in front of all that wait. A head that is `on_air`, or has been sent before, stays in front: it may
+    /// have arrived, and its receiver recognises a repetition only by the last sequence number.
     pub fn push_urgent(&mut self, pool: &mut FramePool, index: FrameIndex, on_air: bool) {
         if self.head == NONE {
             return self.push(pool, index);

@@ -28,10 +28,44 @@ fn without_slack_the_grown_header_does_not_fit() {
     let mut fragmenter = Fragmenter::new(&packet, link, &Contexts::mesh(), 1, FRAME_CAPACITY).unwrap();
     let (mut frame, mut out) = ([0; FRAME_CAPACITY], [0; FRAME_CAPACITY]);
     let length = fragmenter.next_frame(&packet, &mut frame).unwrap().unwrap();
-    let next = |_: &_| Route::Next { to: node(0), tag: 9, congested: false };
+    let next = |_: &_| Route::Next { to: node(0), tag: 9, congested: false, capacity: FRAME_CAPACITY };
     let outcome = forwarder.handle_fragment(Instant::ZERO, node(2), &frame[..length], 0, next, &mut out);
     assert_eq!(outcome, Outcome::Discarded(Discard::NoSlack));
     assert_eq!(forwarder.occupancy(), 0);
+}
+
+/// The next link has frames that are one octet too small for the first fragment, or for the second.
+#[test]
+fn a_fragment_that_is_too_long_for_the_next_link_is_discarded() {
+    let packet = packet(2, 800);
+    let link = Link { source: node(2), destination: node(1) };
+    let contexts = Contexts::mesh();
+    let mut fragmenter = Fragmenter::new(&packet, link, &contexts, 1, FRAME_CAPACITY).unwrap().with_slack(SLACK);
+    let frames: Vec<Vec<u8>> = (0..2)
+        .map(|_| {
+            let mut frame = [0; FRAME_CAPACITY];
+            let length = fragmenter.next_frame(&packet, &mut frame).unwrap().unwrap();
+            frame[..length].to_vec()
+        })
+        .collect();
+    let forward = |capacity: usize| {
+        let mut forwarder = Forwarder::new(node(1), forwarding::Limits::default(), Contexts::mesh());
+        let outcomes = [0, 1].map(|index: usize| {
+            let next = |_: &_| Route::Next { to: node(0), tag: 9, congested: false, capacity };
+            let mut out = [0; FRAME_CAPACITY];
+            forwarder.handle_fragment(Instant::ZERO, node(2), &frames[index], 0, next, &mut out)
+        });
+        (outcomes, forwarder.occupancy())
+    };
+    let ([first, second], occupancy) = forward(FRAME_CAPACITY);
+    let (Outcome::Forward { length: first, .. }, Outcome::Forward { length: second, .. }) = (first, second) else {
+        panic!("{first:?}, {second:?}")
+    };
+    assert_eq!(occupancy, 1);
+    assert!(second > first, "the second fragment has no headers and leaves no slack: {first}, {second}");
+    let no_slack = Outcome::Discarded(Discard::NoSlack);
+    assert_eq!(forward(second - 1), ([Outcome::Forward { to: node(0), length: first }, no_slack], 1));
+    assert_eq!(forward(first - 1), ([no_slack, Outcome::Discarded(Discard::Unknown)], 0));
 }
 
 #[test]
@@ -52,7 +86,7 @@ fn an_entry_is_forgotten_when_its_time_has_come() {
         let fragmenter = Fragmenter::new(&packet, link, &Contexts::mesh(), tag, FRAME_CAPACITY).unwrap();
         let (mut frame, mut out) = ([0; FRAME_CAPACITY], [0; FRAME_CAPACITY]);
         let length = fragmenter.with_slack(SLACK).next_frame(&packet, &mut frame).unwrap().unwrap();
-        let next = |_: &_| Route::Next { to: node(0), tag: 100 + tag, congested: false };
+        let next = |_: &_| Route::Next { to: node(0), tag: 100 + tag, congested: false, capacity: FRAME_CAPACITY };
         let expired = forwarder.handle_timeout(at);
         (forwarder.handle_fragment(at, node(2), &frame[..length], tag.into(), next, &mut out), expired)
     };
@@ -166,7 +200,7 @@ proptest! {
         let mut out = [0; FRAME_CAPACITY];
         for (first, rest) in &frames {
             let frame = [&[*first][..], rest].concat();
-            let next = |_: &_| Route::Next { to: node(0), tag: 9, congested: false };
+            let next = |_: &_| Route::Next { to: node(0), tag: 9, congested: false, capacity: FRAME_CAPACITY };
             forwarder.handle_fragment(Instant::ZERO, node(2), &frame, 0, next, &mut out);
             receiver.handle_fragment(Instant::ZERO, node(2), node(1), &frame, 0);
             router.handle_fragment(Instant::ZERO, node(2), &frame, true, next, &mut out);
@@ -266,7 +300,8 @@ impl Line {
             let mut out = [0; FRAME_CAPACITY];
             let index = self.forwarders.len() - own;
             self.tag += 1;
-            let next = Route::Next { to: node(own as u16 - 1), tag: self.tag, congested: false };
+            let next =
+                Route::Next { to: node(own as u16 - 1), tag: self.tag, congested: false, capacity: FRAME_CAPACITY };
             match self.forwarders[index].handle_fragment(Instant::ZERO, sender, &frame, 0, |_| next, &mut out) {
                 Outcome::Forward { length, .. } => self.carry(out[..length].to_vec(), own, fate, arrived),
                 // No fragment: reassembled, that is written out, and sent on as a packet.

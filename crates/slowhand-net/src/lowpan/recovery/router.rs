@@ -2,7 +2,7 @@
 //! acknowledgments come back along it.
 
 use super::super::cursor::Writer;
-use super::super::forwarding::{Discard, Limits, Route, a_hop_on, emit_headers};
+use super::super::forwarding::{Discard, Limits, Route, a_hop_on, emit_headers, first_octets};
 use super::super::reassembly::MAX_TIMEOUT;
 use super::super::{Contexts, Error, Link, decompress, iphc};
 use super::{Rfrag, RfragAck};
@@ -47,6 +47,8 @@ pub struct Router {
 struct Path {
     from: (Eui64, u8),
     to: (Eui64, u8),
+    /// The most octets of payload in a frame to the next node.
+    capacity: usize,
     /// Octets by which the compressed header has grown here: later fragments begin so much further behind.
     growth: i16,
     used: Instant,
@@ -157,11 +159,11 @@ impl Router {
         let done = decompress(fragment, link, &self.contexts, None, &mut headers)?;
         let headers = &headers[..done.written];
         let ip = Ipv6Header::parse(headers).map_err(Error::from)?;
-        let (to, congested) = match known.map(|path| self.paths[path].to) {
-            Some(to) => (to, false),
+        let (to, capacity, congested) = match known.map(|path| &self.paths[path]) {
+            Some(path) => (path.to, path.capacity, false),
             None => match route(&ip) {
                 Route::Local => return Ok(Outcome::Local),
-                Route::Next { to, tag, congested } => ((to, tag as u8), congested),
+                Route::Next { to, tag, congested, capacity } => ((to, tag as u8), capacity, congested),
                 Route::None => return Err(Discard::NoRoute),
             },
         };
@@ -170,7 +172,7 @@ impl Router {
         }
         let ip = a_hop_on(ip, congested)?;
         let link = Link { source: self.own, destination: to.0 };
-        let (head, body) = out.split_at_mut_checked(Rfrag::LENGTH).ok_or(Discard::NoSlack)?;
+        let (head, body) = first_octets(out, capacity).split_at_mut_checked(Rfrag::LENGTH).ok_or(Discard::NoSlack)?;
         let mut body = Writer::new(body);
         emit_headers(&ip, &headers[Ipv6Header::LENGTH..], link, &self.contexts, &mut body)
             .and_then(|()| body.slice(&fragment[done.consumed..]))
@@ -178,7 +180,7 @@ impl Router {
         // Both are lengths of one frame's payload.
         let growth = body.written() as i16 - fragment.len() as i16;
         if known.is_none() {
-            self.open(Path { from: (from, header.tag), to, growth, used: now, is_over: false })?;
+            self.open(Path { from: (from, header.tag), to, capacity, growth, used: now, is_over: false })?;
         }
         let header = Rfrag { tag: to.1, fragment_size: body.written() as u16, ..header }.moved(growth)?;
         head.copy_from_slice(&header.emit());
@@ -186,12 +188,11 @@ impl Router {
     }
 
     fn later(&mut self, path: usize, header: Rfrag, fragment: &[u8], out: &mut [u8]) -> Result<Outcome, Discard> {
-        let Path { to: (to, tag), growth, .. } = self.paths[path];
+        let Path { to: (to, tag), capacity, growth, .. } = self.paths[path];
         let header = Rfrag { tag, ..header };
         let header = if header.fragment_offset == 0 { header } else { header.moved(growth)? };
-        let mut out = Writer::new(out);
-        out.slice(&header.emit())?;
-        out.slice(fragment)?;
+        let mut out = Writer::new(first_octets(out, capacity));
+        out.slice(&header.emit()).and_then(|()| out.slice(fragment)).map_err(|_| Discard::NoSlack)?;
         Ok(Outcome::Forward { to, length: out.written() })
     }
 

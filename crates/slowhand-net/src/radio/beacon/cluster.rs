@@ -1,4 +1,4 @@
-//! A cluster: a coordinator and its children, who share the coordinator's superframes.
+//! A cluster: a coordinator and its children, which share the coordinator's superframes.
 
 use super::config::BACKOFF_PERIOD;
 use super::frame::MAX_PENDING_ADDRESSES;
@@ -8,16 +8,17 @@ use crate::clock::{Duration, Instant};
 /// A coordinator's superframes.
 #[derive(Debug)]
 pub struct Cluster {
-    /// When the first begins, counted from the root's first.
+    /// The start of the first superframe, relative to the root's first.
     pub offset: Duration,
-    /// Frames that wait to be sent in them, in either direction.
+    /// The number of frames that wait in the cluster, in both directions.
     pub waiting: usize,
-    /// The superframe for whose beginning an event is in the queue.
+    /// The superframe whose start is in the event queue.
     pub scheduled: Option<u64>,
-    /// The last one whose beacon took an event, and the last of those whose beacon is over.
+    /// The last superframe whose beacon was an event.
     pub beacon: Option<u64>,
+    /// The last of these superframes whose beacon is over.
     pub open: Option<u64>,
-    /// Whom that beacon lists.
+    /// The children that this beacon lists.
     pub listed: [NodeId; MAX_PENDING_ADDRESSES],
     pub listed_count: usize,
 }
@@ -33,12 +34,12 @@ pub struct Active {
 }
 
 impl Active {
-    /// The last symbol of a beacon that takes so long.
+    /// The end of a beacon of this length.
     pub fn beacon_over(&self, air_time: Duration) -> Instant {
         self.begin + air_time
     }
 
-    /// The first boundary of a back-off period at or after an instant: they are counted from the beacon on (7.5.1.4).
+    /// The first back-off period boundary at or after an instant. Back-off periods begin with the beacon (7.5.1.4).
     pub fn boundary(&self, at: Instant) -> Instant {
         let periods = at.since(self.begin).as_micros().div_ceil(BACKOFF_PERIOD.as_micros());
         self.begin + BACKOFF_PERIOD * periods
@@ -46,7 +47,7 @@ impl Active {
 }
 
 impl Cluster {
-    /// The superframes of a coordinator with which nothing waits.
+    /// The superframes of a coordinator without waiting frames.
     pub fn new(offset: Duration) -> Self {
         Self {
             offset,
@@ -59,7 +60,7 @@ impl Cluster {
         }
     }
 
-    /// Whom the beacon lists.
+    /// The children that the beacon lists.
     pub fn listed(&self) -> &[NodeId] {
         &self.listed[..self.listed_count]
     }

@@ -1,7 +1,7 @@
-//! The constants of a beacon-enabled PAN, and what may be said of them.
+//! The constants of a beacon-enabled PAN, and their limits.
 //!
-//! Sections and tables are those of IEEE 802.15.4-2006, the edition that describes this mode most fully; the
-//! editions of 2011 and 2015 kept it.
+//! Sections and tables are those of IEEE 802.15.4-2006, which has the most complete description of this mode. The
+//! editions of 2011 and 2015 kept the mode.
 
 use super::frame::{ACK, DATA_REQUEST, MAX_PENDING_ADDRESSES, beacon_octets};
 use crate::address::NodeId;
@@ -37,29 +37,29 @@ pub const MAX_SIFS_FRAME: usize = 18;
 /// of length and acknowledgement (12 symbols), from the end of the frame on (table 86, 7.4.2).
 pub const ACK_WAIT: Duration = symbols(20 + 12 + 10 + 12);
 
-/// How long a beacon is on the air that lists no address.
+/// Air time of a beacon that lists no address.
 pub const IDLE_BEACON: Duration = air_time(beacon_octets(0));
 
 /// Clear channel assessments before a frame (CW, 7.5.1.4).
 pub const CONTENTION_WINDOW: u8 = 2;
 
-/// The interval that follows a frame of `psdu` octets before its receiver can be expected to take another (7.5.1.3).
+/// The interframe space: the time that a receiver needs after a frame of `psdu` octets before the next (7.5.1.3).
 pub const fn interframe_space(psdu: usize) -> Duration {
     if psdu <= MAX_SIFS_FRAME { SIFS } else { LIFS }
 }
 
-/// How often beacons are sent, and how long the active period is that each of them opens.
+/// The beacon interval and the active period.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Superframe {
     /// From one beacon of a coordinator to its next.
     pub interval: Duration,
-    /// From the first symbol of the beacon to the end of the contention access period. No slots are guaranteed to
-    /// anyone: the contention access period is all of the active period.
+    /// From the first symbol of the beacon to the end of the contention access period. There are no guaranteed time
+    /// slots, so the contention access period is the whole active period.
     pub cap: Duration,
 }
 
 impl Superframe {
-    /// The superframe of these orders: the interval is 15.36 ms times 2^BO, the active period 15.36 ms times 2^SO
+    /// The superframe with these orders. The interval is 15.36 ms times 2^BO, the active period 15.36 ms times 2^SO
     /// (7.5.1.1).
     ///
     /// # Errors
@@ -71,22 +71,23 @@ impl Superframe {
         Ok(Self { interval: BASE_SUPERFRAME * (1 << beacon_order), cap: BASE_SUPERFRAME * (1 << superframe_order) })
     }
 
-    /// The orders that a beacon announces: the smallest that hold the interval and the active period. They are
-    /// exact for the superframes of the standard, and rounded up for all others.
+    /// The orders that a beacon announces. They are exact for the superframes of the standard, and rounded up for all
+    /// others.
     pub fn orders(self) -> (u8, u8) {
         let order = |span: Duration| (0..14).find(|&order| BASE_SUPERFRAME * (1 << order) >= span).unwrap_or(14);
         (order(self.interval), order(self.cap))
     }
 }
 
-/// How frames go from a coordinator to its children.
+/// The transmission of frames from a coordinator to its children.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Downward {
-    /// As the standard has it (7.5.5, 7.5.6.3): the beacon lists for whom something waits, and the child asks for it.
+    /// As in the standard (7.5.5, 7.5.6.3): the beacon lists the children for which frames wait, and a child asks for
+    /// its frame.
     Indirect,
-    /// The coordinator contends for the channel in its own active period, as its children do. They must listen
-    /// throughout ([`BeaconConfig::rx_on_when_idle`]). Not in the standard; small stacks do so because it saves the
-    /// requests, and because an answer can leave in the active period in which the question came.
+    /// The coordinator contends for the channel in its own active period, as its children do. They must always
+    /// listen in that period ([`BeaconConfig::rx_on_when_idle`]). This is not in the standard. Small stacks do so,
+    /// because it saves the data requests and an answer can be sent in the active period of the question.
     Direct,
 }
 
@@ -99,29 +100,29 @@ pub struct BeaconConfig {
     pub channel: u8,
     /// Smallest and largest back-off exponent (macMinBE, macMaxBE).
     pub backoff_exponents: (u8, u8),
-    /// How often a busy channel is backed off from before the frame is given up (macMaxCSMABackoffs).
+    /// The most back-offs after a busy channel before the frame is given up (macMaxCSMABackoffs).
     pub max_csma_backoffs: u8,
-    /// How often a frame is sent again when no acknowledgement comes (macMaxFrameRetries).
+    /// The most retransmissions of a frame without acknowledgement (macMaxFrameRetries).
     pub max_retries: u8,
-    /// For how many beacon intervals a coordinator keeps a frame that its child does not ask for
+    /// The number of beacon intervals for which a coordinator keeps a frame that its child does not ask for
     /// (macTransactionPersistenceTime).
     pub transaction_persistence: u16,
-    /// How frames reach the children.
+    /// The transmission of frames to the children.
     pub downward: Downward,
-    /// Whether a child listens throughout the active period of its parent (macRxOnWhenIdle). If not, it switches
-    /// off after the beacon unless it has something to send or to fetch, and when that is done or deferred.
+    /// True if a child listens during the whole active period of its parent (macRxOnWhenIdle). If false, it switches
+    /// off after the beacon. If it has a frame to send or fetch, it switches off when that is done or deferred.
     pub rx_on_when_idle: bool,
-    /// Whether a station may still contend in the active period in which it was given a frame. The standard does not
-    /// forbid it; a node whose layers above run only when its radio has been switched off cannot. (Of frames that
-    /// its children ask for, a coordinator hands out all it has in any case.)
+    /// True if a station may contend for a frame in the same active period in which the frame was enqueued. The
+    /// standard allows it. A node whose upper layers run only while its radio is off cannot do it. (This does not
+    /// concern frames that children ask for.)
     pub late_frames: bool,
-    /// How long before a beacon its receivers switch on.
+    /// Receivers switch on this long before a beacon.
     pub guard: Duration,
-    /// How many frames a node can queue, those for its parent and those for its children together.
+    /// The most frames in a node's queue, those for its parent and its children together.
     pub queue: usize,
-    /// Whether the observer sees the beacons of superframes in which nothing else happens. They are sent, received
-    /// and accounted in any case; it costs two events a beacon. Nothing else depends on this but the order in which
-    /// clusters that do not hear each other take their turns at one instant.
+    /// True if the observer sees the beacons of superframes in which nothing else happens. This costs two events for
+    /// each beacon. The beacons are sent, received and accounted in any case. The only other effect is on the order of
+    /// clusters that act at the same instant and do not hear each other.
     pub trace_idle_beacons: bool,
 }
 
@@ -129,9 +130,9 @@ impl BeaconConfig {
     /// The defaults of the standard.
     ///
     /// Exponents 3..5, 4 back-offs, 3 retries, 500 intervals of persistence, receiver off when idle: table 86.
-    /// Channel 26: assumed (clear of IEEE 802.11). Queue 8: assumed. Guard 320 us: assumed; it is what two
-    /// crystals of 40 ppm, the standard's limit (6.9.4), drift apart in the longest interval of 3.93 s that
-    /// Vučinić et al. (2015) measure.
+    /// Channel 26: assumed (clear of IEEE 802.11). Queue 8: assumed. Guard 320 us: assumed; it is the drift
+    /// between two crystals of 40 ppm, the standard's limit (6.9.4), in 3.93 s, the longest interval that Vučinić et
+    /// al. (2015) measure.
     pub const fn standard(superframe: Superframe) -> Self {
         Self {
             superframe,
@@ -149,7 +150,8 @@ impl BeaconConfig {
         }
     }
 
-    /// How long a child waits for the frame that an acknowledgement promised it (macMaxFrameTotalWaitTime, 7.4.2).
+    /// How long a child waits for a frame after an acknowledgement with frame pending (macMaxFrameTotalWaitTime,
+    /// 7.4.2).
     pub fn max_frame_total_wait(&self) -> Duration {
         let (min, max) = self.backoff_exponents;
         let growing = (max - min).min(self.max_csma_backoffs);
@@ -158,8 +160,8 @@ impl BeaconConfig {
         BACKOFF_PERIOD * (windows + full) + air_time(MAX_PSDU)
     }
 
-    /// How many of the longest frames one station can exchange in an active period where nobody contends with it,
-    /// after back-offs of mean length; one at least.
+    /// The number of longest frames that one station can exchange in an active period, with back-offs of mean length
+    /// and without contention. At least one.
     pub(super) fn frames_per_superframe(&self) -> u64 {
         let contention = BACKOFF_PERIOD * ((1 << self.backoff_exponents.0) / 2 + u64::from(CONTENTION_WINDOW));
         let acknowledged = |psdu| air_time(psdu) + TURNAROUND + BACKOFF_PERIOD + air_time(ACK);
@@ -171,10 +173,10 @@ impl BeaconConfig {
         (self.superframe.cap.as_micros() / frame.as_micros()).max(1)
     }
 
-    /// Refuses what cannot work, whatever the network looks like.
+    /// Checks the constants, independent of the network.
     ///
     /// # Errors
-    /// The variant of [`BeaconConfigError`] that names the field.
+    /// The variant of [`BeaconConfigError`] for the invalid field.
     pub(super) fn check(&self) -> Result<(), BeaconConfigError> {
         let Superframe { interval, cap } = self.superframe;
         let (min, max) = self.backoff_exponents;
@@ -197,8 +199,8 @@ impl BeaconConfig {
         Ok(())
     }
 
-    /// The shortest active period in which the longest frame can be exchanged after the longest beacon, and
-    /// asked for before where the standard's indirect transmission has it so.
+    /// The shortest active period in which the longest frame can be exchanged after the longest beacon. With indirect
+    /// transmission, this includes the data request.
     fn shortest_cap(&self) -> Duration {
         let acknowledged = |psdu| air_time(psdu) + TURNAROUND + BACKOFF_PERIOD + air_time(ACK);
         let beacon = air_time(beacon_octets(MAX_PENDING_ADDRESSES)) + LIFS + BACKOFF_PERIOD;
@@ -211,14 +213,14 @@ impl BeaconConfig {
     }
 }
 
-/// Why a beacon-enabled PAN cannot be built.
+/// The reason why a beacon-enabled PAN cannot be built.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum BeaconConfigError {
     /// Orders that the standard does not allow.
     #[error(
         "beacon order {beacon_order} and superframe order {superframe_order}: \
-         the superframe order must not exceed the beacon order, and that not 14"
+         the superframe order must not exceed the beacon order, and the beacon order must not exceed 14"
     )]
     Orders {
         /// BO.
@@ -226,19 +228,21 @@ pub enum BeaconConfigError {
         /// SO.
         superframe_order: u8,
     },
-    /// No channel of the 2.4 GHz band.
+    /// A channel outside the 2.4 GHz band.
     #[error("channel {0}: the 2.4 GHz band has channels 11 to 26")]
     Channel(u8),
-    /// Exponents that no back-off can use.
-    #[error("back-off exponents {min} to {max}: the first must not exceed the second, and that not 8")]
+    /// Invalid back-off exponents.
+    #[error(
+        "back-off exponents {min} to {max}: the first must not exceed the second, and the second must not exceed 8"
+    )]
     BackoffExponents {
         /// macMinBE.
         min: u8,
         /// macMaxBE.
         max: u8,
     },
-    /// Not even one frame can be exchanged.
-    #[error("an active period of {cap} is too short to exchange a frame; it must last {shortest} at least")]
+    /// The active period is too short for one frame.
+    #[error("an active period of {cap} is too short to exchange a frame; it must last at least {shortest}")]
     ActivePeriodTooShort {
         /// The active period.
         cap: Duration,
@@ -253,10 +257,10 @@ pub enum BeaconConfigError {
         /// The beacon interval.
         interval: Duration,
     },
-    /// Frames sent directly to children that are asleep.
+    /// Direct transmission to children that do not listen.
     #[error("direct downward frames need children that listen: set rx_on_when_idle, or use indirect transmission")]
     NobodyListens,
-    /// The parents do not describe a tree over the nodes of the network.
+    /// The number of parents does not fit the number of nodes.
     #[error("{parents} parents for {nodes} nodes: each node needs an entry, None at the root alone")]
     Parents {
         /// Entries given.
@@ -264,7 +268,7 @@ pub enum BeaconConfigError {
         /// Nodes of the network.
         nodes: usize,
     },
-    /// A node from which the parents do not lead to the root.
+    /// The parents of this node do not lead to the root.
     #[error("the parents of node {0} do not lead to the root: they must form one tree")]
     NotATree(NodeId),
     /// Parent and child do not hear each other.
@@ -281,9 +285,9 @@ pub enum BeaconConfigError {
          and clusters that hear each other need one each; lengthen the interval or shorten the active period"
     )]
     NoRoom {
-        /// The coordinator for which nothing is left.
+        /// The coordinator for which no time is left.
         coordinator: NodeId,
-        /// Active periods that fit into an interval.
+        /// The number of active periods that fit into an interval.
         room: u64,
     },
 }

@@ -40,7 +40,7 @@ impl Beacon {
         }
     }
 
-    /// An idle station takes up what it has to send, if there is anything and the active period is not over.
+    /// An idle station starts its next task, if it has one and the active period is not over.
     pub(super) fn start(&mut self, now: Instant, id: StationId) {
         let active = self.contention_boundary(now, id).map(|(active, _)| active);
         let Some(task) = active.and_then(|active| self.next_task(&active, id)) else {
@@ -55,7 +55,7 @@ impl Beacon {
         self.contend(now, id);
     }
 
-    /// Steps 1 and 2 of the algorithm, for the first transmission of a frame as for each repetition.
+    /// Steps 1 and 2 of the algorithm, for the first transmission of a frame and for each retransmission.
     pub(super) fn contend(&mut self, now: Instant, id: StationId) {
         let exponent = self.config.backoff_exponents.0;
         let station = self.station_mut(id);
@@ -67,11 +67,11 @@ impl Beacon {
         self.back_off(now, id);
     }
 
-    /// Step 2: waits for a random number of back-off periods, or for the rest of those that were drawn already.
+    /// Step 2: waits for a random number of back-off periods, or for the rest of an earlier draw.
     ///
-    /// Periods that do not fit into the active period are counted down in the next. If those fit, but not the two
-    /// assessments, the frame, its acknowledgement and the space after it, everything waits for the next superframe
-    /// and is drawn anew. The standard decides that when the back-off is over; deciding it at once comes to the same.
+    /// Periods that do not fit into the active period continue in the next one. If the periods fit, but not the two
+    /// assessments, the frame, its acknowledgement and the interframe space, the station waits for the next superframe
+    /// and draws again. The standard decides this at the end of the back-off. Deciding it now gives the same result.
     pub(super) fn back_off(&mut self, now: Instant, id: StationId) {
         let boundary = self.contention_boundary(now, id);
         let station = self.station_mut(id);
@@ -97,7 +97,7 @@ impl Beacon {
 
     /// Steps 3 to 5: an assessment is over.
     pub(super) fn assessed(&mut self, now: Instant, id: StationId, indications: &mut Vec<Indication>) {
-        // A radio that sent during the assessment, an acknowledgement that is, cannot have found the channel clear.
+        // A radio that sent an acknowledgement during the assessment cannot have found the channel clear.
         let sent = self.nodes[id.node.index()].radio.sending_until + CCA_DURATION > now;
         let busy = sent || self.medium.busy(now, id.node);
         let max_exponent = self.config.backoff_exponents.1;
@@ -121,7 +121,7 @@ impl Beacon {
         }
     }
 
-    /// When the transaction is over that begins with the station's frame at `transmission`, space included.
+    /// The end of the transaction that begins with the station's frame at `transmission`, interframe space included.
     pub(super) fn transaction_end(&self, active: &Active, id: StationId, transmission: Instant) -> Instant {
         let psdu = self.psdu(id);
         let acknowledgement = active.boundary(transmission + air_time(psdu) + TURNAROUND);
@@ -130,11 +130,11 @@ impl Beacon {
 
     /// Octets of the frame that the station is about to send, FCS included.
     pub(super) fn psdu(&self, id: StationId) -> usize {
-        // A station with a task other than to fetch has a frame: nobody else takes it from the queue.
+        // A station with another task than `Fetch` has a frame: only the station removes it from the queue.
         self.frame_of(id).map_or(DATA_REQUEST, |frame| self.pool.get(frame).octets().len() + FCS)
     }
 
-    /// The node switches on to contend, unless it is on already.
+    /// Switches the node's radio on to contend, unless it is on already.
     pub(super) fn wake(&mut self, now: Instant, id: StationId) {
         if self.config.rx_on_when_idle || id.role == Role::Coordinator {
             return;
@@ -159,7 +159,7 @@ impl Beacon {
         Some((active, active.boundary(from))).filter(|&(active, boundary)| boundary < active.end)
     }
 
-    /// What the station may send in this active period. A child first fetches what waits for it.
+    /// The next task of the station in this active period. A child fetches frames first.
     fn next_task(&self, active: &Active, id: StationId) -> Option<Task> {
         let BeaconNode { to_fetch, up, .. } = &self.nodes[id.node.index()];
         match id.role {

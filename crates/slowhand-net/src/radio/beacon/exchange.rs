@@ -1,4 +1,4 @@
-//! What stations exchange: data frames and requests, their acknowledgements, and the answers to requests (7.5.6).
+//! The exchange of data frames and data requests, their acknowledgements, and the answers to requests (7.5.6).
 
 use super::config::{ACK_WAIT, Downward, TURNAROUND, interframe_space};
 use super::frame::{ACK, set_frame_pending, write_ack, write_data_request};
@@ -58,17 +58,17 @@ impl Beacon {
         let radio = &mut self.node(to).radio;
         radio.acknowledging = true;
         if child_sleeps {
-            // It may have gone to sleep in the very instant in which the frame ended.
+            // The child may have gone to sleep at the same instant.
             radio.awake_since.get_or_insert(now);
         }
-        // In the contention access period an acknowledgement begins on a back-off boundary, so that the two
-        // assessments of others cannot both fall into the gap before it (7.5.6.4.2).
+        // In the contention access period an acknowledgement begins on a back-off boundary. So the two assessments of
+        // another station cannot both be in the gap before it (7.5.6.4.2).
         self.events.push(active.boundary(now + TURNAROUND), Event::Acknowledge(id));
     }
 
-    /// The acknowledgement of what the station has sent begins.
+    /// The acknowledgement of the station's frame begins.
     pub(super) fn acknowledge(&mut self, now: Instant, id: StationId) {
-        // Only the acknowledgement of a data request says that more is to come (7.2.2.3.1).
+        // Only the acknowledgement of a data request can have the frame pending field (7.2.2.3.1).
         let asked = self.station(id).task == Task::Fetch;
         let frame_pending = asked && self.nodes[id.node.index()].down.queue.head().is_some();
         if asked {
@@ -80,7 +80,7 @@ impl Beacon {
         self.events.push(end, Event::Acknowledged(id, on_air, trace));
     }
 
-    /// The acknowledgement of what the station has sent is over.
+    /// The acknowledgement of the station's frame is over.
     pub(super) fn acknowledged(
         &mut self,
         now: Instant,
@@ -123,7 +123,7 @@ impl Beacon {
             }
         };
         if id.role == Role::Coordinator && self.config.downward == Downward::Indirect {
-            // An indirect frame stays with the coordinator until the child asks again.
+            // The coordinator keeps an indirect frame until the child asks again.
             self.station_mut(id).phase = Phase::Idle;
         } else if attempts > self.config.max_retries {
             self.give_up(now, id, DropReason::RetriesExhausted, indications);
@@ -132,8 +132,8 @@ impl Beacon {
         }
     }
 
-    /// The station leaves off what it is about, and goes on with the next. A request that fails loses nothing: the
-    /// next beacon lists the child again.
+    /// The station gives up its task, and starts the next. A failed data request loses no frame: the next beacon lists
+    /// the child again.
     pub(super) fn give_up(
         &mut self,
         now: Instant,
@@ -153,7 +153,7 @@ impl Beacon {
         self.start(now, id);
     }
 
-    /// The child has waited for a promised frame as long as it should, unless that frame is arriving.
+    /// The child has waited too long for the frame that it requested, unless that frame is arriving now.
     pub(super) fn no_data(&mut self, now: Instant, node: NodeId, request: u32) {
         let id = StationId { node, role: Role::Device };
         let station = self.station(id);
@@ -169,7 +169,7 @@ impl Beacon {
         self.start(now, id);
     }
 
-    /// The acknowledgement has arrived.
+    /// The station has received the acknowledgement.
     fn succeeded(&mut self, now: Instant, id: StationId, indications: &mut Vec<Indication>) {
         let datagram = self.datagram_of(id);
         if let Some((child, direction)) = self.direction_of(id) {
@@ -194,8 +194,8 @@ impl Beacon {
         self.events.push(end, Event::NoData(id.node, request));
     }
 
-    /// The coordinator sends what the child has asked for: without CSMA/CA, on the first back-off boundary after a
-    /// turnaround, if everything fits into the active period (7.5.6.3).
+    /// The coordinator sends the frame that the child has asked for: without CSMA/CA, on the first back-off boundary
+    /// after a turnaround, if the whole transaction fits into the active period (7.5.6.3).
     fn answer(&mut self, now: Instant, child: NodeId) {
         let coordinator = self.tree.parent(child).unwrap_or(child);
         let id = StationId { node: coordinator, role: Role::Coordinator };
@@ -203,7 +203,7 @@ impl Beacon {
         let begin = active.boundary(now + TURNAROUND);
         let station = self.station_mut(id);
         if station.phase != Phase::Idle {
-            return; // it answers another child: this one asks again
+            return; // it answers another child; this one will ask again
         }
         station.task = Task::Down(child);
         if self.transaction_end(&active, id, begin) <= active.end {
@@ -212,7 +212,7 @@ impl Beacon {
         }
     }
 
-    /// A child has received a frame from its parent, and acknowledged it.
+    /// A child has received and acknowledged a frame of its parent.
     fn fetched(&mut self, now: Instant, child: NodeId, more: bool, space_over: Instant) {
         let id = StationId { node: child, role: Role::Device };
         let station = self.station_mut(id);
@@ -226,7 +226,7 @@ impl Beacon {
         }
     }
 
-    /// Passes the frame that the station has sent up at its receiver, unless it is a repetition.
+    /// Passes the station's frame up at its receiver, unless it is a retransmission.
     fn deliver(&mut self, id: StationId, indications: &mut Vec<Indication>) {
         let sequence = self.sequence_of(id);
         let (node, frame) = (self.peer(id), self.frame_of(id));
@@ -243,8 +243,8 @@ impl Beacon {
         }
     }
 
-    /// Copies a data frame as it goes on the air, and returns its length: a frame that a child has asked for says
-    /// whether more waits for it.
+    /// Copies a data frame to send it, and returns its length. A frame that a child has asked for has the frame pending
+    /// field set if more frames wait for the child.
     fn copy_data(&mut self, id: StationId, frame: FrameIndex, octets: &mut [u8; MAX_FRAME]) -> usize {
         let waiting = self.pool.get(frame);
         let length = waiting.octets().len();
@@ -286,7 +286,7 @@ impl Beacon {
         (on_air, trace, end)
     }
 
-    /// Takes a frame off the air, accounts for it wherever it was received, and says whether its addressee did.
+    /// Ends a frame, and accounts for it at its sender and receivers. Returns true if its destination received it.
     #[allow(clippy::too_many_arguments)]
     fn end_frame(
         &mut self,
@@ -310,7 +310,7 @@ impl Beacon {
         received
     }
 
-    /// The data frame that the station is about; none if it is about a data request.
+    /// The data frame of the station's task. `None` if the task is a data request.
     pub(super) fn frame_of(&self, id: StationId) -> Option<FrameIndex> {
         let (child, direction) = self.direction_of(id)?;
         let node = &self.nodes[child.index()];
@@ -328,7 +328,7 @@ impl Beacon {
         }
     }
 
-    /// To whom the station sends.
+    /// The node to which the station sends.
     fn peer(&self, id: StationId) -> NodeId {
         match self.station(id).task {
             Task::Fetch | Task::Up => self.cluster_of(id),
@@ -344,7 +344,7 @@ impl Beacon {
         self.frame_of(id).map_or(self.station(id).request_attempts, |frame| self.pool.get(frame).attempts)
     }
 
-    /// The datagram of the station's frame; a data request belongs to that of the frame it fetches.
+    /// The datagram of the station's frame. A data request belongs to the datagram of the frame that it fetches.
     fn datagram_of(&self, id: StationId) -> DatagramId {
         let frame = self.frame_of(id).or_else(|| self.nodes[id.node.index()].down.queue.head());
         frame.map_or(NO_DATAGRAM, |frame| self.pool.get(frame).datagram)

@@ -8,7 +8,7 @@ use crate::radio::frame::{
 
 pub use crate::radio::frame::{MAX_PENDING_ADDRESSES, set_frame_pending};
 
-/// Octets that a data frame has for its payload.
+/// The most octets of payload in a data frame.
 pub const DATA_CAPACITY: usize = MAX_FRAME - data_header(Version::V0, 0, Eui64([0; 8]), Eui64([0; 8])).length();
 
 /// Octets of an acknowledgment, FCS included (7.2.2.3).
@@ -17,13 +17,13 @@ pub const ACK: usize = ack_header(0, false).length() + FCS;
 /// Octets of a data request command, FCS included (7.3.4).
 pub const DATA_REQUEST: usize = data_request_header(0, Eui64([0; 8]), Eui64([0; 8])).length() + 1 + FCS;
 
-/// The last slot of the contention access period: that of the superframe. Nobody has a guaranteed time slot.
+/// The last slot of the contention access period is that of the superframe: there are no guaranteed time slots.
 const FINAL_CAP_SLOT: u8 = 15;
 
 /// aMaxMACSafePayloadSize: a data frame with a longer payload must be of version 1 (7.2.3, table 85).
 const MAX_SAFE_PAYLOAD: usize = 102;
 
-/// Octets of a beacon that lists so many extended addresses, FCS included.
+/// Octets of a beacon that lists `pending` extended addresses, FCS included.
 pub const fn beacon_octets(pending: usize) -> usize {
     let fields = fields(0, 0, false, &[]).length() + 8 * pending;
     beacon_header(0, Eui64([0; 8])).length() + fields + FCS
@@ -31,7 +31,7 @@ pub const fn beacon_octets(pending: usize) -> usize {
 
 /// Writes a beacon and returns its length. It permits no association.
 ///
-/// Orders are at most 14, and at most [`MAX_PENDING_ADDRESSES`] addresses are pending.
+/// Orders must be at most 14. Only the first [`MAX_PENDING_ADDRESSES`] of `pending` are listed.
 pub fn write_beacon(
     out: &mut [u8; MAX_FRAME],
     sequence: u8,

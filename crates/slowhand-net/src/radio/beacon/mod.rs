@@ -1,25 +1,24 @@
 //! Beacon-enabled IEEE 802.15.4: a cluster tree with staggered superframes, slotted CSMA/CA, indirect transmission.
 //!
-//! Each coordinator sends a beacon once an interval and listens until its active period ends; its children contend in
-//! that period for the channel (sections 7.5.1 to 7.5.6 of IEEE 802.15.4-2006; [`config`] names the constants).
-//! Then all radios are off. The active periods follow each other down the tree and never meet where they could be
-//! heard, so that only the children of one coordinator contend with each other.
+//! Each coordinator sends a beacon in each interval, and listens until its active period ends. Its children contend for
+//! the channel in that period (sections 7.5.1 to 7.5.6 of IEEE 802.15.4-2006; [`config`] has the constants). Then all
+//! radios are off. The active periods follow each other down the tree. Clusters that hear each other never overlap, so
+//! only the children of one coordinator contend with each other.
 //!
-//! Superframes in which nothing waits take no event: their beacons are accounted when somebody asks for the radio
-//! times, and a beacon is on the air as a frame that the observer sees only where something waits for it, or where
-//! [`BeaconConfig::trace_idle_beacons`] asks for all. A frame that comes in the middle of an idle superframe is sent in
-//! that superframe, by the beacon that was received but not shown.
+//! Superframes without waiting frames need no events: their beacons are accounted when the radio times are read. The
+//! observer sees only beacons of superframes in which frames wait, or all with [`BeaconConfig::trace_idle_beacons`]. A
+//! frame that is enqueued in the middle of an idle superframe can still be sent in that superframe.
 //!
-//! Where the standard leaves something open, or this model falls short of it:
-//! - A child that loses a beacon sleeps through that superframe. It never loses synchronisation (the standard
-//!   gives up after aMaxLostBeacons = 4): all clocks of the world are one.
-//! - There is no association: the tree is given.
-//! - The answer to a data request comes without CSMA/CA on the first back-off boundary after a turnaround, which
-//!   the standard allows (7.5.6.3). If it does not fit into the active period any more, or is lost, the child asks
-//!   again after the next beacon, which lists it again.
-//! - A child fetches what the beacon announces before it sends what it has itself.
-//! - A failure of CSMA/CA ends a frame at once, as the standard has it (7.5.1.4); only missing acknowledgements
-//!   are answered by repetitions.
+//! Open points of the standard, and simplifications of this model:
+//! - A child that loses a beacon sleeps during that superframe. It never loses synchronisation (in the standard: after
+//!   aMaxLostBeacons = 4 lost beacons), because all nodes share one clock.
+//! - There is no association: the tree is part of the configuration.
+//! - The answer to a data request is sent without CSMA/CA on the first back-off boundary after a turnaround, which the
+//!   standard allows (7.5.6.3). If it does not fit into the active period, or is lost, the next beacon lists the child
+//!   again, and the child asks again.
+//! - A child first fetches the announced frames, then sends its own.
+//! - A CSMA/CA failure ends a frame at once, as in the standard (7.5.1.4). Only a missing acknowledgement leads to a
+//!   retransmission.
 
 mod cluster;
 pub mod config;
@@ -53,8 +52,8 @@ use station::{Phase, Role, StationId};
 use trace::{Trace, TraceIndex};
 use tree::Tree;
 
-/// To whom a beacon is addressed in [`Transmission::to`](super::Transmission::to): to all children of its sender. It
-/// counts as received if each of them received it.
+/// The destination of a beacon in [`Transmission::to`](super::Transmission::to): all children of its sender. The beacon
+/// counts as received if all of them received it.
 pub const EVERY_CHILD: NodeId = NodeId(u16::MAX);
 
 /// All nodes of one beacon-enabled PAN.
@@ -65,20 +64,20 @@ pub struct Beacon {
     nodes: Vec<BeaconNode>,
     medium: Medium,
     pool: FramePool,
-    /// When the frame in each buffer of the pool was given to the MAC.
+    /// The instant at which the frame in each buffer of the pool was enqueued.
     since: Vec<Instant>,
     events: EventQueue<Event>,
     handled: u64,
     trace: Trace,
-    /// Whether the observer watches radios.
+    /// True if the observer watches radios.
     watched: bool,
-    /// Who receives the frame that ends; kept for its memory.
+    /// The receptions of the frame that ends. Kept between frames to reuse the memory.
     receptions: Vec<Reception>,
 }
 
 #[derive(Clone, Copy, Debug)]
 enum Event {
-    /// A superframe begins in which something may wait.
+    /// A superframe begins in which frames may wait.
     Beacon(NodeId),
     /// Its beacon is over.
     Contention(NodeId),
@@ -86,25 +85,25 @@ enum Event {
     Assessed(StationId),
     /// A data frame or request begins.
     Send(StationId),
-    /// It ends.
+    /// The data frame or request ends.
     Sent(StationId, OnAir, TraceIndex),
-    /// The acknowledgement of what the station has sent begins.
+    /// The acknowledgement of the station's frame begins.
     Acknowledge(StationId),
-    /// It ends.
+    /// The acknowledgement ends.
     Acknowledged(StationId, OnAir, TraceIndex),
-    /// The station has waited for an acknowledgement long enough.
+    /// The station has waited too long for an acknowledgement.
     NoAcknowledgement(StationId),
-    /// A child has waited for what it asked for long enough, if this is still the request with that number.
+    /// A child has waited too long for the frame that it requested, if the request has this number.
     NoData(NodeId, u32),
 }
 
 impl Beacon {
-    /// A PAN of nodes with these links; `parents` gives each node's parent, and none for the root, which is the PAN
+    /// A PAN of nodes with these links. `parents` gives each node's parent, and `None` for the root, which is the PAN
     /// coordinator.
     ///
     /// # Errors
-    /// [`BeaconConfigError`]: constants or orders out of range, parents that are no tree or not heard, active periods that
-    /// do not fit into the beacon interval.
+    /// [`BeaconConfigError`]: constants or orders out of range, parents that are not a tree or not in range, active
+    /// periods that do not fit into the beacon interval.
     pub fn new(
         config: BeaconConfig,
         links: Links,
@@ -140,18 +139,18 @@ impl Beacon {
         Ok(beacon)
     }
 
-    /// When a coordinator sends its first beacon; the world begins when the root's children switch on for theirs.
-    /// None for a node without children.
+    /// The instant of a coordinator's first beacon. The simulation starts when the root's children switch on for the
+    /// root's first beacon. `None` for a node without children.
     pub fn beacon_time(&self, node: NodeId) -> Option<Instant> {
         (self.contains(node) && self.is_coordinator(node)).then(|| self.first_beacon(node))
     }
 
-    /// How many events have been handled: the work that the simulation has been, which does not grow with idle time.
+    /// The number of handled events: the work of the simulation. It does not grow with idle time.
     pub fn events_handled(&self) -> u64 {
         self.handled
     }
 
-    /// Whether the PAN has this node.
+    /// True if the PAN has this node.
     pub fn contains(&self, node: NodeId) -> bool {
         node.index() < self.nodes.len()
     }
@@ -170,7 +169,7 @@ impl Beacon {
 }
 
 impl Mac for Beacon {
-    /// A frame given at the very instant of a beacon is too late for that beacon to announce.
+    /// A frame that is enqueued at the instant of a beacon is too late for that beacon to announce.
     fn enqueue(
         &mut self,
         now: Instant,
@@ -235,7 +234,7 @@ impl Mac for Beacon {
         self.trace.show(self.config.channel, observer);
     }
 
-    /// Whole beacon intervals: the one that has begun may be too short for anything.
+    /// Whole beacon intervals, because the rest of the present interval may be too short.
     fn sending_time(&self, _node: NodeId, _next_hop: NodeId, frames: u64) -> Duration {
         self.config.superframe.interval * (frames.div_ceil(self.config.frames_per_superframe()) + 1)
     }
@@ -252,12 +251,12 @@ impl Mac for Beacon {
         self.nodes[node.index()].peak
     }
 
-    /// A frame counts as sent or received when it has ended; until then its time counts as listening.
+    /// A frame counts as sent or received when it has ended. Until then its time counts as listening.
     fn radio_times(&self, node: NodeId, now: Instant) -> RadioTimes {
         self.times(node, now)
     }
 
-    /// Everything is reported here: call it once at the end, or now and then to save memory.
+    /// All intervals are reported here. Call it at the end; call it also in between to save memory.
     fn report_radios(&mut self, now: Instant, observer: &mut dyn Observer) {
         if observer.watches_radios() {
             self.report_timelines(now, observer);
@@ -274,8 +273,8 @@ impl Beacon {
         self.since[index] = now;
     }
 
-    /// A frame has come to `node`, to be sent in the cluster of `coordinator`: at once if that is active, and at the
-    /// latest in its next superframe.
+    /// `node` has a new frame for the cluster of `coordinator`. It contends at once if the active period allows, or in
+    /// the next superframe.
     fn frame_waits(&mut self, now: Instant, coordinator: NodeId, node: NodeId) {
         let role = if node == coordinator { Role::Coordinator } else { Role::Device };
         self.node(coordinator).cluster.waiting += 1;
@@ -286,7 +285,7 @@ impl Beacon {
         }
     }
 
-    /// Takes the frame that has waited longest to go this way between a child and its parent.
+    /// Removes the frame that has waited longest in this direction between a child and its parent.
     fn take(&mut self, child: NodeId, direction: Direction) {
         let parent = self.tree.parent(child).unwrap_or(child);
         let node = &mut self.nodes[child.index()];

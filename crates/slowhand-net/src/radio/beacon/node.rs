@@ -1,4 +1,4 @@
-//! One node: as a child of its parent, and as the coordinator of its children.
+//! One node, which is a child of its parent and the coordinator of its children.
 
 use super::cluster::Cluster;
 use super::config::{BeaconConfig, Superframe};
@@ -15,35 +15,36 @@ use crate::random::Streams;
 /// The state of one node.
 #[derive(Debug)]
 pub struct BeaconNode {
-    /// It and its children, if it has any.
+    /// Its own cluster, if it has children.
     pub cluster: Cluster,
-    /// As it contends among its parent's children.
+    /// The station that contends among its parent's children.
     pub device: Station,
-    /// As it sends in its own active period.
+    /// The station that sends in its own active period.
     pub coordinator: Station,
     pub tracking: Tracking,
-    /// Whether its parent has announced something that it has not fetched yet.
+    /// True if its parent has announced a frame that it has not fetched yet.
     pub to_fetch: bool,
-    /// To its parent, and waiting at its parent for it.
+    /// Frames to its parent.
     pub up: LinkQueue,
+    /// Frames that wait for it at its parent.
     pub down: LinkQueue,
     pub queued: usize,
     pub peak: usize,
     pub radio: Radio,
 }
 
-/// What goes from a child to its parent, or from the parent to the child.
+/// The frames from a child to its parent, or from the parent to the child.
 #[derive(Debug, Default)]
 pub struct LinkQueue {
     pub queue: FrameQueue,
-    /// How many frames are in it.
+    /// The number of frames in `queue`.
     pub waiting: usize,
-    /// The number of the next frame: counted for each direction, so that no two frames in a row carry the same.
+    /// The next sequence number. Each direction has its own count, so that consecutive frames differ.
     pub sequence: u8,
     last_received: Option<u8>,
 }
 
-/// From a child to its parent, or to it.
+/// The direction of a frame in the tree: up from a child to its parent, or down.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
     Up,
@@ -61,12 +62,12 @@ impl BeaconNode {
         streams: &Streams,
     ) -> Self {
         let offset = offsets[id.index()];
-        // The root tracks nobody: its own entry is never looked at.
+        // The root has no parent. Its tracking is never used.
         let parent = tree.parent(id).unwrap_or(id);
         let Superframe { interval, cap } = config.superframe;
         let own_end = offset + cap;
         let until_parent = (offsets[parent.index()] + interval * 2 - own_end) % interval;
-        // Where its own active period ends shortly before its parent's beacon, it is on until then anyway.
+        // If its own active period ends shortly before its parent's beacon, the radio is on until then anyway.
         let guard = if tree.children(id).is_empty() { config.guard } else { config.guard.min(until_parent) };
         let index = u64::from(id.0);
         Self {
@@ -85,7 +86,8 @@ impl BeaconNode {
 }
 
 impl LinkQueue {
-    /// Whether a frame is new: the same number twice in a row is a repetition whose acknowledgement was lost.
+    /// True if a frame is new. The same sequence number twice in a row is a retransmission after a lost
+    /// acknowledgement.
     pub fn accepts(&mut self, sequence: u8) -> bool {
         self.last_received.replace(sequence) != Some(sequence)
     }

@@ -1,29 +1,29 @@
-//! What the radio of one node has done beyond the regular.
+//! The activity of one node's radio in addition to the regular beacons and active periods.
 
 use crate::clock::{Duration, Instant};
 use crate::observer::RadioState;
 
-/// What a node's radio does beyond the regular.
+/// The activity of a node's radio in addition to the regular beacons and active periods.
 #[derive(Clone, Debug, Default)]
 pub struct Radio {
     pub transmit: Duration,
     pub receive: Duration,
-    /// On for traffic when it would otherwise be off, in spells that have ended.
+    /// Time in which it was on for traffic and would otherwise be off, without the current spell.
     pub awake: Duration,
-    /// The beginning of such a spell.
+    /// Start of the current spell.
     pub awake_since: Option<Instant>,
-    /// The end of the frame it has sent last.
+    /// End of the last frame that it sent.
     pub sending_until: Instant,
-    /// Whether it has a frame to acknowledge.
+    /// True if it has a frame to acknowledge.
     pub acknowledging: bool,
-    /// How long before its parent's beacon it switches on.
+    /// It switches on this long before its parent's beacon.
     pub guard: Duration,
     /// Kept only while an observer watches radios.
     pub timeline: Timeline,
 }
 
 impl Radio {
-    /// A frame that it has sent, or the rest of one, ends now.
+    /// A sent frame, or the last part of one, ends now.
     pub fn sent(&mut self, now: Instant, air: Duration, watched: bool) {
         self.transmit += air;
         if watched {
@@ -31,7 +31,7 @@ impl Radio {
         }
     }
 
-    /// A frame that it has received, or the rest of one, ends now.
+    /// A received frame, or the last part of one, ends now.
     pub fn received(&mut self, now: Instant, air: Duration, watched: bool) {
         self.receive += air;
         if watched {
@@ -40,18 +40,18 @@ impl Radio {
     }
 }
 
-/// What is known of a radio since the last report.
+/// The timeline of a radio since the last report.
 #[derive(Clone, Debug, Default)]
 pub struct Timeline {
     /// Frames sent and received, in the order in which they ended.
     pub frames: Vec<Span<RadioState>>,
-    /// When it was on for traffic.
+    /// The spells in which it was on for traffic.
     pub spells: Vec<Span<()>>,
-    /// Until when the observer has seen it.
+    /// The observer has seen the timeline up to this instant.
     pub reported: Instant,
 }
 
-/// Something that lasted from one instant to another.
+/// A state or spell with its start and end.
 #[derive(Clone, Copy, Debug)]
 pub struct Span<T> {
     pub from: Instant,

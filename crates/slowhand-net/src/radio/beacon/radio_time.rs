@@ -1,8 +1,8 @@
 //! How long each radio is in each state.
 //!
-//! A coordinator is on during its own active periods; its children are on for each of its beacons and, if they
-//! listen when idle, from then to the end of the active period. That much follows from the time alone. What frames
-//! add to it is accounted when they end.
+//! A coordinator is on during its own active periods. Its children are on for each of its beacons and, if they listen
+//! when idle, until the end of the active period. This part follows from the time alone. Frames add to it when they
+//! end.
 
 use super::Beacon;
 use super::config::{BeaconConfig, IDLE_BEACON, Superframe};
@@ -12,10 +12,10 @@ use crate::clock::{Duration, Instant};
 use crate::observer::RadioTimes;
 
 impl Beacon {
-    /// The node switches off, unless it is to be on when idle or something is under way.
+    /// Switches the node's radio off, unless it listens when idle or an exchange is in progress.
     pub(super) fn rest(&mut self, now: Instant, node: NodeId) {
         let sleeper = &mut self.nodes[node.index()];
-        if sleeper.device.phase.is_under_way() || sleeper.radio.acknowledging {
+        if sleeper.device.phase.is_in_progress() || sleeper.radio.acknowledging {
             return;
         }
         if let Some(since) = sleeper.radio.awake_since.take() {
@@ -53,8 +53,8 @@ impl Beacon {
     }
 }
 
-/// How long a child is on for its parent's beacons and because it listens when idle, and how long of that it receives
-/// beacons. One that is lost keeps its receiver on for as long as a beacon that lists nobody.
+/// How long a child is on for its parent's beacons and for listening when idle, and how long it receives beacons. A
+/// lost beacon keeps the receiver on as long as a beacon that lists no address.
 fn beacons(
     config: &BeaconConfig,
     tracking: &Tracking,
@@ -78,7 +78,7 @@ fn beacons(
     (on, IDLE_BEACON * complete + of_this(IDLE_BEACON))
 }
 
-/// How much of the time before `now` lies in windows of this length that begin at `first` and then once an interval.
+/// The time before `now` in windows of this length. The first window begins at `first`, and there is one per interval.
 fn windows(now: Instant, first: Instant, length: Duration, interval: Duration) -> Duration {
     if now < first {
         return Duration::ZERO;

@@ -1,17 +1,17 @@
-//! A sender in one cluster, and what it is doing.
+//! The state of a sender in one cluster.
 
 use crate::address::NodeId;
 use crate::clock::Instant;
 use crate::random::Stream;
 
-/// As what a node sends: as a child in its parent's active period, or as a coordinator in its own.
+/// The role in which a node sends: as a child in its parent's active period, or as a coordinator in its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
     Device,
     Coordinator,
 }
 
-/// One of the two ways in which a node takes part.
+/// A node in one of its two roles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StationId {
     pub node: NodeId,
@@ -22,33 +22,35 @@ pub struct StationId {
 #[derive(Debug)]
 pub struct Station {
     pub phase: Phase,
-    /// What it is about, unless it is idle.
+    /// The present task. Not valid while idle.
     pub task: Task,
-    /// NB and BE of the standard.
+    /// NB of the standard: back-offs so far.
     pub backoffs: u8,
+    /// BE of the standard: the back-off exponent.
     pub exponent: u8,
     /// CW of the standard: assessments that must still find the channel clear.
     pub window: u8,
     /// Back-off periods that were left when the active period ended.
     pub paused: Option<u64>,
-    /// When the space after its last frame is over.
+    /// The end of the interframe space after its last frame.
     pub ready: Instant,
     /// The last symbol of the frame that waits for its acknowledgement.
     pub sent_at: Instant,
-    /// Whether the frame on the air says that more is to come.
+    /// True if the frame pending field of the frame on the air is set.
     pub frame_pending: bool,
-    /// The number of the data request, and its repetitions so far.
+    /// The sequence number of the data request.
     pub request_sequence: u8,
+    /// Attempts at the data request so far.
     pub request_attempts: u8,
-    /// Requests so far that led to waiting for data.
+    /// The number of data requests so far after which the station waited for data.
     pub requests: u32,
     pub random: Stream,
 }
 
-/// What a station is doing.
+/// The phase of a station.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
-    /// Nothing.
+    /// It has nothing to do.
     Idle,
     /// It waits for the next superframe.
     Deferred,
@@ -56,25 +58,25 @@ pub enum Phase {
     Contending,
     Sending,
     AwaitingAcknowledgement,
-    /// The acknowledgement of its data request promised it a frame.
+    /// It waits for a frame after an acknowledgement with frame pending.
     AwaitingData,
 }
 
 impl Phase {
-    /// Whether the radio of a child must stay on.
-    pub fn is_under_way(self) -> bool {
+    /// True if the radio of a child must stay on.
+    pub fn is_in_progress(self) -> bool {
         !matches!(self, Self::Idle | Self::Deferred)
     }
 }
 
-/// What a station has to send.
+/// The task of a station.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Task {
-    /// A child's data request.
+    /// Send a child's data request.
     Fetch,
-    /// The oldest frame from a child to its parent.
+    /// Send the oldest frame of a child to its parent.
     Up,
-    /// The oldest frame from a coordinator to this child.
+    /// Send the oldest frame of a coordinator to this child.
     Down(NodeId),
 }
 

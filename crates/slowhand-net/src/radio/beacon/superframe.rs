@@ -1,4 +1,4 @@
-//! Superframes: when they begin, what their beacons announce, and what the children make of it.
+//! Superframes: their start, their beacons, and the reaction of the children.
 
 use super::cluster::Active;
 use super::config::{BeaconConfig, Downward, IDLE_BEACON, interframe_space};
@@ -18,7 +18,7 @@ use crate::radio::frame::MAX_FRAME;
 use crate::radio::phy::air_time;
 
 impl Beacon {
-    /// The superframe of a coordinator that began last, if one has begun.
+    /// The last superframe of a coordinator that has begun.
     pub(super) fn superframe(&self, now: Instant, coordinator: NodeId) -> Option<Active> {
         let first = self.first_beacon(coordinator);
         if now < first {
@@ -29,7 +29,7 @@ impl Beacon {
         Some(Active { number, begin, end: begin + self.config.superframe.cap })
     }
 
-    /// When contention can begin in a superframe: after the beacon and the space that its length asks for.
+    /// The start of contention in a superframe: after the beacon and its interframe space.
     pub(super) fn contention_begin(&self, coordinator: NodeId, active: &Active) -> Instant {
         let cluster = &self.nodes[coordinator.index()].cluster;
         let listed = if cluster.beacon == Some(active.number) { cluster.listed_count } else { 0 };
@@ -37,8 +37,8 @@ impl Beacon {
         active.begin + air_time(psdu) + interframe_space(psdu)
     }
 
-    /// Whether a station can take up a frame now. While the beacon is on the air it cannot; when it is over,
-    /// [`open_contention`](Self::open_contention) sees to what waits.
+    /// True if a station can contend now. It cannot while the beacon is on the air. After the beacon,
+    /// [`open_contention`](Self::open_contention) starts the stations.
     pub(super) fn may_contend(&self, now: Instant, station: StationId) -> bool {
         let coordinator = self.cluster_of(station);
         let cluster = &self.nodes[coordinator.index()].cluster;
@@ -52,7 +52,7 @@ impl Beacon {
         takes_part && !beacon_ahead && !beacon_on_air
     }
 
-    /// Sees to it that an event begins the coordinator's next superframe.
+    /// Makes sure that the event queue has the coordinator's next superframe.
     pub(super) fn schedule_superframe(&mut self, now: Instant, coordinator: NodeId) {
         if self.nodes[coordinator.index()].cluster.scheduled.is_some() {
             return;
@@ -63,7 +63,7 @@ impl Beacon {
         self.events.push(begin, Event::Beacon(coordinator));
     }
 
-    /// Sends the beacon, if there is anything to send it for.
+    /// Sends the beacon, if frames wait in the cluster or the observer wants to see all beacons.
     pub(super) fn begin_superframe(&mut self, now: Instant, coordinator: NodeId, indications: &mut Vec<Indication>) {
         let Some(number) = self.node(coordinator).cluster.scheduled.take() else { return };
         self.expire(now, coordinator, indications);
@@ -80,7 +80,7 @@ impl Beacon {
         self.schedule_superframe(now, coordinator);
     }
 
-    /// The beacon is over: the children that received it know whether something waits for them, and contend.
+    /// The beacon is over. The children that received it know whether frames wait for them, and contend.
     pub(super) fn open_contention(&mut self, now: Instant, coordinator: NodeId) {
         let cluster = &mut self.node(coordinator).cluster;
         cluster.open = cluster.beacon;
@@ -102,7 +102,7 @@ impl Beacon {
         }
     }
 
-    /// Whether nothing waits in a cluster, and no child needs a beacon to learn that what it wanted to fetch is gone.
+    /// True if no frame waits in a cluster, and no child still wants to fetch a frame that is gone.
     fn is_quiet(&self, coordinator: NodeId) -> bool {
         let child_is_quiet = |child: &NodeId| {
             let child = &self.nodes[child.index()];
@@ -112,7 +112,7 @@ impl Beacon {
             && self.tree.children(coordinator).iter().all(child_is_quiet)
     }
 
-    /// Gives up what has waited for a child longer than a transaction persists.
+    /// Drops the frames that have waited for a child longer than macTransactionPersistenceTime.
     fn expire(&mut self, now: Instant, coordinator: NodeId, indications: &mut Vec<Indication>) {
         if self.config.downward != Downward::Indirect {
             return;
@@ -130,8 +130,8 @@ impl Beacon {
         }
     }
 
-    /// Chooses whom the beacon lists: of the children for which something waits, those for which it has waited
-    /// longest (7.5.5: first come, first served).
+    /// Chooses the children that the beacon lists: those whose frames have waited longest (7.5.5: first come, first
+    /// served).
     fn list_pending(&mut self, now: Instant, coordinator: NodeId) {
         let mut listed = [NodeId::ROOT; MAX_PENDING_ADDRESSES];
         let mut ages = [u64::MAX; MAX_PENDING_ADDRESSES];
@@ -177,7 +177,7 @@ impl Beacon {
         });
     }
 
-    /// Children that receive a beacon which lists somebody are on until its end.
+    /// Children that receive a beacon with addresses stay on until its end.
     fn listen_longer(&mut self, now: Instant, coordinator: NodeId, number: u64) {
         if self.config.rx_on_when_idle || self.nodes[coordinator.index()].cluster.listed_count == 0 {
             return;
@@ -190,7 +190,7 @@ impl Beacon {
         }
     }
 
-    /// Accounts for the end of a beacon at a child, which lasted so much longer than one that lists nobody. Says whether
+    /// Accounts for the end of a beacon at a child. The beacon is `longer` than one without addresses. Returns true if
     /// the child received it.
     fn track_beacon(&mut self, now: Instant, child: NodeId, number: u64, longer: Duration) -> bool {
         let watched = self.watched;
@@ -203,7 +203,7 @@ impl Beacon {
         received
     }
 
-    /// The station takes up what it had to defer, or something new.
+    /// The station continues its deferred task, or starts a new one.
     fn resume(&mut self, now: Instant, id: StationId) {
         let forgotten = self.station(id).task == Task::Fetch && !self.nodes[id.node.index()].to_fetch;
         let station = self.station_mut(id);
@@ -218,7 +218,7 @@ impl Beacon {
     }
 }
 
-/// Whether a node's radio is on for frames in the superframe of this cluster, the beacon apart.
+/// True if a node's radio listens to frames in the superframe of this cluster, after the beacon.
 pub fn listens(
     config: &BeaconConfig,
     tree: &Tree,

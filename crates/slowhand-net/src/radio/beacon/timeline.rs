@@ -1,7 +1,7 @@
-//! What each radio did when, for an observer that watches from the beginning.
+//! The radios' timelines, for an observer that watches from the start of the simulation.
 //!
-//! While somebody watches, frames and the spells in which a node was on for traffic are kept. The regular rest, which
-//! is not kept anywhere, is worked out when the timeline is reported: one window a beacon.
+//! While an observer watches, the MAC keeps frames and the spells in which a node was on for traffic. The regular part
+//! is computed when the timeline is reported: one window for each beacon.
 
 use super::Beacon;
 use super::config::{IDLE_BEACON, Superframe};
@@ -48,7 +48,7 @@ impl Beacon {
         }
     }
 
-    /// The beacons of a coordinator, by number and time, whose superframes lie at least in part between two instants.
+    /// Number and time of the beacons of a coordinator whose superframes overlap the time between two instants.
     fn beacons_between(
         &self,
         coordinator: NodeId,
@@ -62,7 +62,7 @@ impl Beacon {
     }
 }
 
-/// Shows the observer a radio's timeline up to `now`: frames where there are any, listening where it is on beside them.
+/// Shows the observer a radio's timeline up to `now`: its frames, and listening while it is on without a frame.
 fn report(node: NodeId, now: Instant, timeline: &Timeline, observer: &mut dyn Observer) {
     let mut pending: Option<RadioInterval> = None;
     let mut show = |state, from: Instant, to: Instant| {

@@ -1,4 +1,4 @@
-//! Shows the observer each frame in the order of first symbols, although what becomes of a frame is known only at its end.
+//! Shows the observer the frames in the order of their first symbols. The outcome of a frame is known only at its end.
 
 use crate::address::NodeId;
 use crate::clock::Instant;
@@ -11,7 +11,7 @@ use std::collections::VecDeque;
 #[derive(Debug, Default)]
 pub struct Trace {
     frames: VecDeque<Entry>,
-    /// Frames that the observer has seen.
+    /// The number of frames that the observer has seen.
     shown: u64,
 }
 
@@ -24,13 +24,13 @@ pub struct Entry {
     pub to: NodeId,
     pub datagram: DatagramId,
     pub attempt: u8,
-    /// None until it has ended.
+    /// `None` until the frame has ended.
     pub received: Option<bool>,
     pub octets: [u8; MAX_FRAME],
     pub length: u8,
 }
 
-/// A frame of the trace.
+/// The position of a frame in the trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TraceIndex(u64);
 
@@ -41,14 +41,14 @@ impl Trace {
         TraceIndex(self.shown + self.frames.len() as u64 - 1)
     }
 
-    /// A frame ends, and its addressee has received it or not.
+    /// A frame ends. `received` is true if its destination has received it.
     pub fn end(&mut self, index: TraceIndex, received: bool) {
         if let Some(entry) = self.frames.get_mut((index.0 - self.shown) as usize) {
             entry.received = Some(received);
         }
     }
 
-    /// Shows what has ended, up to the first frame that has not.
+    /// Shows the frames up to the first one that has not ended.
     pub fn show(&mut self, channel: u8, observer: &mut dyn Observer) {
         while let Some(&Entry { at, kind, from, to, datagram, attempt, received: Some(received), ref octets, length }) =
             self.frames.front()

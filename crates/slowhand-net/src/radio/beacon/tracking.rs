@@ -1,4 +1,4 @@
-//! Which of its parent's beacons a node receives.
+//! The beacons of its parent that a node receives.
 
 use crate::address::NodeId;
 use crate::link::Kind;
@@ -7,15 +7,16 @@ use crate::random::Streams;
 
 /// The beacons of a parent at one child, numbered from 0.
 ///
-/// Whether a beacon is lost is a function of its number alone, not of a stream that is drawn from: it is the same
-/// whenever, however often and in whatever order somebody asks, and beacons that nobody looks at need no draw.
+/// The loss of a beacon is a function of its number, not a draw from a stream. So it does not depend on the order or
+/// number of calls, and unused beacons need no draw.
 #[derive(Clone, Copy, Debug)]
 pub struct Tracking {
     key: u64,
-    /// How many of 2^32 equally likely draws deliver a beacon.
+    /// The delivery probability of a beacon, times 2^32.
     delivered: u64,
-    /// Beacons that have been counted, and those of them that were received.
+    /// The number of beacons counted so far.
     counted: u64,
+    /// The number of received ones among them.
     received: u64,
 }
 
@@ -29,17 +30,17 @@ impl Tracking {
         Self { key: u64::from_le_bytes([a, b, c, d, e, f, g, h]), delivered, counted: 0, received: 0 }
     }
 
-    /// Whether the beacon of this number is received.
+    /// True if the child receives the beacon of this number.
     pub fn receives(&self, number: u64) -> bool {
-        // SplitMix64 (Steele, Lea, Flood 2014): its output for a number needs no output before it.
+        // SplitMix64 (Steele, Lea, Flood 2014) computes the output for a number without the earlier outputs.
         let mut z = self.key.wrapping_add((number + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15));
         z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
         (z ^ z >> 31) >> 32 < self.delivered
     }
 
-    /// How many of the first `beacons` are received. On a link that loses beacons they are counted one by one, about
-    /// a nanosecond each, from where [`count`](Self::count) has left off.
+    /// The number of received ones among the first `beacons`. On a link that loses beacons it counts them one by one,
+    /// in about a nanosecond each, from the last [`count`](Self::count) on.
     pub fn received_before(&self, beacons: u64) -> u64 {
         if self.delivered == 0 || self.delivered == 1 << 32 {
             return if self.delivered == 0 { 0 } else { beacons };
@@ -48,7 +49,7 @@ impl Tracking {
         sum + (from..beacons).filter(|&number| self.receives(number)).count() as u64
     }
 
-    /// Remembers how many of the first `beacons` are received, so that they need not be counted again.
+    /// Remembers the number of received ones among the first `beacons`, so that they are not counted again.
     pub fn count(&mut self, beacons: u64) {
         self.received = self.received_before(beacons);
         self.counted = beacons;

@@ -1,20 +1,21 @@
-//! The cluster tree: who is whose child, and when each coordinator's active period begins.
+//! The cluster tree: parents and children, and the start of each coordinator's active period.
 
 use super::config::{BeaconConfig, BeaconConfigError};
 use crate::address::NodeId;
 use crate::clock::Duration;
 use crate::link::Links;
 
-/// A cluster is a coordinator and its children; a node belongs to that of its parent and to its own.
+/// The cluster tree. A cluster is a coordinator and its children. A node belongs to its parent's cluster and to its
+/// own.
 #[derive(Debug)]
 pub struct Tree {
     parents: Vec<Option<NodeId>>,
-    /// By node, in ascending order; who has children is a coordinator.
+    /// By node, in ascending order. A node with children is a coordinator.
     children: Vec<Vec<NodeId>>,
 }
 
 impl Tree {
-    /// The tree of these parents, one for each node and none for the root.
+    /// The tree of these parents: one entry for each node, `None` for the root.
     pub fn new(parents: &[Option<NodeId>], links: &Links) -> Result<Self, BeaconConfigError> {
         let nodes = links.nodes();
         let roots = parents.iter().filter(|parent| parent.is_none()).count();
@@ -52,12 +53,12 @@ impl Tree {
         &self.children[node.index()]
     }
 
-    /// When the active period of each coordinator begins, counted from the root's.
+    /// The start of each coordinator's active period, relative to the root's.
     ///
-    /// Two clusters share no time if a member of one hears a member of the other, so that neither beacons nor
-    /// frames of different clusters ever meet. From the root downwards, each coordinator takes the first period
-    /// after its parent's that is free; the standard leaves this to the layer above (7.5.1.1 only asks that a
-    /// coordinator's active period does not overlap its parent's).
+    /// Two clusters never overlap in time if a member of one hears a member of the other. So beacons and frames of
+    /// different clusters never collide. From the root downwards, each coordinator takes the first free period after
+    /// its parent's. The standard leaves this to the layer above: 7.5.1.1 only requires that a coordinator's active
+    /// period does not overlap its parent's.
     pub fn offsets(&self, config: &BeaconConfig, links: &Links) -> Result<Vec<Duration>, BeaconConfigError> {
         let cap = config.superframe.cap;
         let room = config.superframe.interval.as_micros() / cap.as_micros();
@@ -80,7 +81,7 @@ impl Tree {
         Ok(periods.into_iter().map(|period| cap * period.unwrap_or(0)).collect())
     }
 
-    /// All nodes that the root leads to, each after its parent.
+    /// All nodes below the root and the root itself, each after its parent.
     fn root_first(&self) -> Vec<NodeId> {
         let root = self.parents.iter().position(Option::is_none).map(|root| NodeId(root as u16));
         let mut order: Vec<NodeId> = root.into_iter().collect();
@@ -92,7 +93,7 @@ impl Tree {
         order
     }
 
-    /// For each coordinator the coordinators of the clusters that hear its cluster or are heard by it.
+    /// The coordinators of the clusters that hear a coordinator's cluster or are heard by it, by coordinator.
     fn audible_clusters(&self, links: &Links) -> Vec<Vec<NodeId>> {
         let clusters = |node: NodeId| {
             let own = Some(node).filter(|&node| !self.children(node).is_empty());

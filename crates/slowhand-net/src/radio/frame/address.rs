@@ -24,7 +24,7 @@ impl Address {
     }
 }
 
-/// How an address field is coded: the two bits of the frame control field.
+/// The addressing mode of an address field: two bits of the frame control field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mode {
     None,
@@ -88,13 +88,13 @@ pub(super) fn write(address: Option<Address>, writer: &mut Writer<'_>) -> Result
     }
 }
 
-/// Which PAN IDs a frame has: that of the destination, and that of the source.
+/// True for each PAN ID that a frame has: destination PAN ID, source PAN ID.
 pub(super) type PanIds = (bool, bool);
 
-/// Which PAN IDs belong to these addresses and this value of the PAN ID Compression field.
+/// The PAN IDs that belong to these addresses and this value of the PAN ID Compression field.
 ///
-/// In versions 0 and 1 each address has its PAN ID; with compression the source has that of the destination, which
-/// is allowed only where there are two addresses. Version 2 has table 7-2.
+/// In versions 0 and 1 each address has a PAN ID. With compression, which needs two addresses, the source PAN ID is
+/// left out: it is that of the destination. Version 2 follows table 7-2.
 #[inline]
 pub(super) const fn pan_ids(
     version: Version,
@@ -121,10 +121,10 @@ pub(super) const fn pan_ids(
     }
 }
 
-/// Octets of addresses and PAN IDs, by [`addressing_index`]; [`INVALID`] where the frame control field is not valid.
+/// Octets of addresses and PAN IDs, by [`addressing_index`]. [`INVALID`] if the frame control field is not valid.
 ///
-/// Most frames of a network have neither security nor information elements. This table finds their payload without
-/// reading the addresses.
+/// Most frames of a network have neither security nor information elements. This table gives the start of their
+/// payload without reading the addresses.
 const ADDRESSING_LENGTH: [u8; 1 << 7] = {
     let mut table = [INVALID; 1 << 7];
     let mut index = 0;
@@ -162,7 +162,7 @@ pub(super) fn addressing_length(control: u16) -> Option<usize> {
     (length != INVALID).then_some(usize::from(length))
 }
 
-/// The value of the PAN ID Compression field with which a frame has exactly these PAN IDs.
+/// The value of the PAN ID Compression field for a frame with exactly these PAN IDs.
 #[inline]
 pub(super) fn pan_id_compression(
     version: Version,

@@ -1,5 +1,4 @@
-//! The fields of a beacon of versions 0 and 1, which stand where other frames have their payload (IEEE Std
-//! 802.15.4-2020, 7.3.1).
+//! The fields of a beacon of versions 0 and 1 (IEEE Std 802.15.4-2020, 7.3.1). They are the payload of the frame.
 //!
 //! ```text
 //! | superframe specification (16) | GTS specification (8) | GTS directions (0 or 8) | GTS descriptors (24 each)
@@ -10,10 +9,10 @@ use super::cursor::{Reader, Writer};
 use super::error::Error;
 use crate::address::Eui64;
 
-/// How many addresses a beacon can list as pending, short and extended ones together (7.3.1.6).
+/// The most pending addresses in a beacon, short and extended ones together (7.3.1.6).
 pub const MAX_PENDING_ADDRESSES: usize = 7;
 
-/// How many guaranteed time slots a beacon can describe (7.3.1.5).
+/// The most guaranteed time slots in a beacon (7.3.1.5).
 pub const MAX_GTS: usize = 7;
 
 const GTS_PERMIT: u8 = 1 << 7;
@@ -21,13 +20,13 @@ const GTS_PERMIT: u8 = 1 << 7;
 /// The superframe specification (7.3.1.4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct SuperframeSpecification {
-    /// The beacon order: the beacon interval is 15.36 ms times two to this; 15 says that no beacons follow.
+    /// The beacon order BO: the beacon interval is 15.36 ms times 2^BO. 15 means that no beacons follow.
     pub beacon_order: u8,
-    /// The superframe order: the active period is 15.36 ms times two to this.
+    /// The superframe order SO: the active period is 15.36 ms times 2^SO.
     pub superframe_order: u8,
     /// The last slot of the contention access period.
     pub final_cap_slot: u8,
-    /// True if a device may not send long after the beacon (BLE).
+    /// True if devices may start to send only shortly after the beacon (BLE).
     pub battery_life_extension: bool,
     /// True if the PAN coordinator sends the beacon.
     pub pan_coordinator: bool,
@@ -70,26 +69,26 @@ pub struct Gts {
     pub device: u16,
     /// The first slot of the superframe that belongs to it.
     pub starting_slot: u8,
-    /// How many slots belong to it.
+    /// The number of slots that belong to it.
     pub slots: u8,
     /// True if the device only receives in it.
     pub receive_only: bool,
 }
 
-/// The fields of a beacon, to be written.
+/// The fields of a beacon as values, to write them.
 #[derive(Clone, Copy, Debug)]
 pub struct BeaconFields<'a> {
     /// The superframe specification.
     pub superframe: SuperframeSpecification,
     /// True if the PAN coordinator accepts requests for guaranteed time slots.
     pub gts_permit: bool,
-    /// The guaranteed time slots, [`MAX_GTS`] at most.
+    /// The guaranteed time slots, at most [`MAX_GTS`].
     pub gts: &'a [Gts],
     /// The short addresses for which frames wait.
     pub pending_short: &'a [u16],
-    /// The extended addresses for which frames wait. Both lists together have [`MAX_PENDING_ADDRESSES`] at most.
+    /// The extended addresses for which frames wait. Both lists together have at most [`MAX_PENDING_ADDRESSES`].
     pub pending_extended: &'a [Eui64],
-    /// What the next higher layer adds.
+    /// The payload of the next higher layer.
     pub payload: &'a [u8],
 }
 
@@ -138,7 +137,7 @@ impl BeaconFields<'_> {
     }
 }
 
-/// The fields of a beacon, as octets that were checked.
+/// The fields of a beacon as checked octets.
 #[derive(Clone, Copy, Debug)]
 pub struct BeaconView<'a> {
     superframe: SuperframeSpecification,
@@ -154,7 +153,7 @@ impl<'a> BeaconView<'a> {
     /// Checks the payload of a beacon frame of version 0 or 1.
     ///
     /// # Errors
-    /// [`Error::Truncated`]; [`Error::Range`] where more addresses are pending than a beacon can list.
+    /// [`Error::Truncated`]; [`Error::Range`] if there are more than [`MAX_PENDING_ADDRESSES`].
     pub fn parse(octets: &'a [u8]) -> Result<Self, Error> {
         let mut reader = Reader::new(octets);
         let superframe = SuperframeSpecification::from_bits(reader.u16()?);
@@ -204,7 +203,7 @@ impl<'a> BeaconView<'a> {
         self.extended.iter().map(|octets| Eui64(u64::from_le_bytes(*octets).to_be_bytes()))
     }
 
-    /// What the next higher layer has added.
+    /// The payload of the next higher layer.
     pub const fn payload(&self) -> &'a [u8] {
         self.payload
     }

@@ -2,7 +2,7 @@
 
 use super::error::Error;
 
-/// Takes octets off the front of a slice.
+/// Reads a slice from its front.
 pub(super) struct Reader<'a> {
     rest: &'a [u8],
 }
@@ -47,7 +47,7 @@ impl<'a> Reader<'a> {
         self.array().map(u64::from_le_bytes)
     }
 
-    /// The octets that have not been taken.
+    /// The octets that have not been read.
     #[inline]
     pub(super) const fn rest(&self) -> &'a [u8] {
         self.rest
@@ -95,7 +95,7 @@ impl<'a> Writer<'a> {
         self.slice(&value.to_le_bytes())
     }
 
-    /// Octets appended so far.
+    /// The number of octets appended so far.
     #[inline]
     pub(super) const fn written(&self) -> usize {
         self.written

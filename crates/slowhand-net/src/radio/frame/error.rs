@@ -1,4 +1,4 @@
-//! Why octets are no frame, or a frame has no octets.
+//! Errors in reading and writing frames.
 
 /// An invalid frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]

@@ -28,11 +28,11 @@ const IE_PRESENT: u16 = 1 << 9;
 /// A MAC header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Header {
-    /// What the frame is.
+    /// The frame type.
     pub frame_type: FrameType,
     /// The frame version.
     pub version: Version,
-    /// True if the sender has more for the destination.
+    /// True if the sender has more frames for the destination.
     pub frame_pending: bool,
     /// True if the sender asks for an acknowledgment (the AR field).
     pub ack_request: bool,
@@ -42,7 +42,7 @@ pub struct Header {
     pub destination_pan: Option<u16>,
     /// The address of the destination.
     pub destination: Option<Address>,
-    /// The PAN ID of the source, if the frame has one. Where the source lacks it, that of the destination counts.
+    /// The PAN ID of the source, if the frame has one. If not, the source is in the PAN of the destination.
     pub source_pan: Option<u16>,
     /// The address of the source.
     pub source: Option<Address>,
@@ -68,7 +68,7 @@ impl Header {
         }
     }
 
-    /// A header with two extended addresses in one PAN, whose PAN ID stands in the frame once.
+    /// A header with two extended addresses in one PAN. The frame carries the PAN ID once.
     #[inline]
     pub const fn between(
         frame_type: FrameType,
@@ -127,7 +127,7 @@ impl Header {
         }
     }
 
-    /// Writes the header; `ie_present` says that information elements follow it.
+    /// Writes the header. `ie_present` is true if information elements follow it.
     #[inline]
     pub(super) fn write(&self, ie_present: bool, writer: &mut Writer<'_>) -> Result<(), Error> {
         writer.u16(self.control(ie_present)?)?;
@@ -148,7 +148,7 @@ impl Header {
         }
     }
 
-    /// Reads a header, and whether information elements follow it.
+    /// Reads a header. The `bool` is true if information elements follow it.
     #[inline]
     pub(super) fn read(reader: &mut Reader<'_>) -> Result<(Self, bool), Error> {
         let control = reader.u16()?;
@@ -185,18 +185,18 @@ impl Header {
         Ok((header, is_set(IE_PRESENT)))
     }
 
-    /// True if a frame, checked before, has a sequence number.
+    /// True if a frame that has been checked before has a sequence number.
     #[inline]
     pub(super) fn has_sequence(octets: &[u8]) -> bool {
         octets[1] & (SEQUENCE_NUMBER_SUPPRESSION >> 8) as u8 == 0
     }
 
-    /// Octets of a header without security and information elements, found without reading it. `None` if the frame
-    /// control field says otherwise or is not valid, or if the octets end before the header does.
+    /// Octets of a header without security and information elements, from the frame control field alone. `None` if the
+    /// frame has either of them, if the frame control field is not valid, or if the octets end inside the header.
     #[inline]
     pub(super) fn plain_length(octets: &[u8]) -> Option<usize> {
         let control = u16::from_le_bytes(*octets.first_chunk()?);
-        // Type 0 to 3; versions 0 and 1 always have a sequence number, which is why others go the long way.
+        // Leaves unknown frame types and suppressed sequence numbers to the full parser, which knows the errors.
         if control & (0b100 | SECURITY_ENABLED | SEQUENCE_NUMBER_SUPPRESSION | IE_PRESENT) != 0 {
             return None;
         }
@@ -224,7 +224,7 @@ impl Header {
     }
 }
 
-/// Refuses what came with version 2 in earlier versions (7.2.2.7, 7.2.2.8).
+/// Rejects fields that only version 2 has in earlier versions (7.2.2.7, 7.2.2.8).
 #[inline]
 fn check_version(version: Version, sequence_suppressed: bool, ie_present: bool) -> Result<(), Error> {
     match version {

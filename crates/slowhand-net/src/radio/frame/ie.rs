@@ -33,7 +33,7 @@ const PAYLOAD_TERMINATION: u8 = 0xf;
 /// The subtype of the 6top IE among the IEs of the IETF (RFC 8480, section 3.2.1; the number is IANA's).
 pub const SIXTOP: u8 = 0xc9;
 
-/// The content of the time correction IE, with which an enhanced acknowledgment keeps its receiver synchronised.
+/// The content of the time correction IE. An enhanced acknowledgment carries it to keep its receiver synchronised.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct TimeCorrection {
     /// The correction in microseconds: -2048 to 2047.
@@ -46,7 +46,7 @@ impl TimeCorrection {
     const LENGTH: usize = 2;
 
     fn from_bits(bits: u16) -> Self {
-        // The twelve bits of the number go to the top, so that the shift back extends its sign.
+        // Moves the twelve bits of the number to the top, so that the shift back extends its sign.
         Self { microseconds: (bits << 4) as i16 >> 4, nack: bits & 1 << 15 != 0 }
     }
 
@@ -64,11 +64,11 @@ impl TimeCorrection {
 pub enum HeaderIe<'a> {
     /// ACK/NACK time correction.
     TimeCorrection(TimeCorrection),
-    /// Any other.
+    /// Any other IE.
     Other {
         /// The element ID.
         id: u8,
-        /// The content, 127 octets at most.
+        /// The content, at most 127 octets.
         content: &'a [u8],
     },
 }
@@ -113,7 +113,7 @@ impl<'a> HeaderIe<'a> {
     }
 }
 
-/// What stands behind the header IEs.
+/// What follows the header IEs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Follows {
     /// Nothing but the message integrity code.
@@ -139,7 +139,7 @@ pub(super) fn write_header_termination(follows: Follows, writer: &mut Writer<'_>
     }
 }
 
-/// Takes the next header IE, or what ends the list.
+/// Reads the next header IE. The inner `Err` is the end of the list.
 fn read_header_ie<'a>(reader: &mut Reader<'a>) -> Result<Result<HeaderIe<'a>, Follows>, Error> {
     if reader.rest().is_empty() {
         return Ok(Err(Follows::Nothing));
@@ -157,10 +157,10 @@ fn read_header_ie<'a>(reader: &mut Reader<'a>) -> Result<Result<HeaderIe<'a>, Fo
     if content.is_empty() { Ok(Err(end)) } else { Err(Error::IeLength(content.len())) }
 }
 
-/// Checks a list of header IEs, takes it with its termination IE, and tells what follows.
+/// Checks a list of header IEs, reads it with its termination IE, and returns what follows.
 pub(super) fn check_header_ies(reader: &mut Reader<'_>) -> Result<Follows, Error> {
     if reader.rest().is_empty() {
-        // The frame control field said that there is at least one.
+        // The IE Present field says that there is at least one.
         return Err(Error::Truncated);
     }
     loop {
@@ -170,7 +170,7 @@ pub(super) fn check_header_ies(reader: &mut Reader<'_>) -> Result<Follows, Error
     }
 }
 
-/// The header IEs of a frame, termination IEs left out.
+/// The header IEs of a frame, without termination IEs.
 #[derive(Clone, Debug)]
 pub struct HeaderIes<'a>(&'a [u8]);
 
@@ -185,7 +185,7 @@ impl<'a> Iterator for HeaderIes<'a> {
 
     fn next(&mut self) -> Option<HeaderIe<'a>> {
         let mut reader = Reader::new(self.0);
-        // The octets were checked when the frame was parsed: nothing but the end of the list is left to meet.
+        // The octets were checked when the frame was parsed: this cannot fail before the end of the list.
         let ie = read_header_ie(&mut reader).ok()?.ok();
         self.0 = reader.rest();
         ie
@@ -204,11 +204,11 @@ pub enum PayloadIe<'a> {
         /// What follows the subtype.
         content: &'a [u8],
     },
-    /// Any other.
+    /// Any other IE.
     Other {
         /// The group ID.
         group: u8,
-        /// The content, 2047 octets at most.
+        /// The content, at most 2047 octets.
         content: &'a [u8],
     },
 }
@@ -272,7 +272,7 @@ pub(super) fn write_payload_termination(writer: &mut Writer<'_>) -> Result<(), E
     writer.u16(long_descriptor(PAYLOAD_TERMINATION, 0)?)
 }
 
-/// Takes the next payload IE. `None` at the end of the list.
+/// Reads the next payload IE. `None` at the end of the list.
 fn read_payload_ie<'a>(reader: &mut Reader<'a>) -> Result<Option<PayloadIe<'a>>, Error> {
     if reader.rest().is_empty() {
         return Ok(None);
@@ -290,17 +290,17 @@ fn read_payload_ie<'a>(reader: &mut Reader<'a>) -> Result<Option<PayloadIe<'a>>,
     }
 }
 
-/// Checks a list of payload IEs, and takes it with its termination IE.
+/// Checks a list of payload IEs, and reads it with its termination IE.
 pub(super) fn check_payload_ies(reader: &mut Reader<'_>) -> Result<(), Error> {
     if reader.rest().is_empty() {
-        // Header termination 1 said that there is at least one.
+        // Header termination 1 means that there is at least one.
         return Err(Error::Truncated);
     }
     while read_payload_ie(reader)?.is_some() {}
     Ok(())
 }
 
-/// The payload IEs of a frame, the termination IE left out.
+/// The payload IEs of a frame, without the termination IE.
 #[derive(Clone, Debug)]
 pub struct PayloadIes<'a>(&'a [u8]);
 
@@ -325,23 +325,23 @@ impl<'a> Iterator for PayloadIes<'a> {
 /// An IE inside the MLME's payload IE.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum NestedIe<'a> {
-    /// With a sub-ID of 7 bits.
+    /// An IE with a sub-ID of 7 bits.
     Short {
         /// The sub-ID.
         id: u8,
-        /// The content, 255 octets at most.
+        /// The content, at most 255 octets.
         content: &'a [u8],
     },
-    /// With a sub-ID of 4 bits.
+    /// An IE with a sub-ID of 4 bits.
     Long {
         /// The sub-ID.
         id: u8,
-        /// The content, 2047 octets at most.
+        /// The content, at most 2047 octets.
         content: &'a [u8],
     },
 }
 
-/// IEs inside the MLME's payload IE, as octets that were checked.
+/// IEs inside the MLME's payload IE, as checked octets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct NestedIes<'a>(&'a [u8]);
 

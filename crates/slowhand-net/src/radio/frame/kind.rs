@@ -5,13 +5,13 @@ use crate::radio::phy::MAX_PSDU;
 /// Octets of the frame check sequence.
 pub const FCS: usize = 2;
 
-/// Octets of the longest frame, its FCS left out.
+/// Octets of the longest frame, without its FCS.
 pub const MAX_FRAME: usize = MAX_PSDU - FCS;
 
-/// Where the sequence number of a frame stands that has one: behind the frame control field.
+/// The position of the sequence number, if a frame has one: after the frame control field.
 pub(super) const SEQUENCE: usize = 2;
 
-/// What a frame is (table 7-1). Multipurpose, fragment and extended frames are not supported.
+/// The frame type (table 7-1). Multipurpose, fragment and extended frames are not supported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum FrameType {

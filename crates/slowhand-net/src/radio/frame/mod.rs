@@ -1,7 +1,7 @@
-//! MAC frames of IEEE Std 802.15.4-2020, of all three frame versions: the one codec of all link layers.
+//! MAC frames of IEEE Std 802.15.4-2020, in all three frame versions. All link layers use this codec.
 //!
-//! [`FrameView`] is a frame as octets that were checked; [`Frame`] is a frame as a value, which can be written. Both
-//! leave out the frame check sequence; [`fcs`] computes it for a capture.
+//! [`FrameView`] is a frame as checked octets. [`Frame`] is a frame as a value, which can be written. Both leave out
+//! the frame check sequence; [`fcs`] computes it for a capture.
 //!
 //! ```
 //! use slowhand_net::address::{Eui64, NodeId};
@@ -50,8 +50,8 @@ pub use view::FrameView;
 /// The command ID of the data request command, the first octet of its payload (table 7-49).
 pub const DATA_REQUEST_COMMAND: u8 = 0x04;
 
-/// The frame check sequence over a frame without it (7.2.11: the CRC of 16 bits of ITU-T, initial value zero), as it
-/// is sent: least significant octet first.
+/// The frame check sequence of a frame (7.2.11): the 16-bit CRC of ITU-T with initial value zero, in the order in which
+/// it is sent, least significant octet first. `frame` has no frame check sequence yet.
 pub fn fcs(frame: &[u8]) -> [u8; FCS] {
     frame
         .iter()

@@ -14,11 +14,11 @@ use super::kind::Version;
 const FRAME_COUNTER_SUPPRESSION: u8 = 1 << 5;
 const ASN_IN_NONCE: u8 = 1 << 6;
 
-/// How a frame is protected (table 9-6).
+/// The security level of a frame (table 9-6).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum SecurityLevel {
-    /// Not at all.
+    /// No protection.
     None = 0,
     /// A message integrity code of 4 octets.
     Mic32 = 1,
@@ -68,7 +68,7 @@ impl SecurityLevel {
 /// Which key protects a frame (the key identifier modes, table 9-7).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum KeyIdentifier {
-    /// Mode 0: source and destination of the frame tell.
+    /// Mode 0: source and destination of the frame determine the key.
     Implicit,
     /// Mode 1: the key with this index of the default key source.
     Index(u8),
@@ -111,11 +111,11 @@ impl KeyIdentifier {
 /// The auxiliary security header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Security {
-    /// How the frame is protected.
+    /// The security level.
     pub level: SecurityLevel,
     /// The frame counter. `None` if it is suppressed, which needs version 2.
     pub frame_counter: Option<u32>,
-    /// True if the absolute slot number takes the place of the frame counter in the nonce; needs version 2.
+    /// True if the nonce has the absolute slot number instead of the frame counter; needs version 2.
     pub asn_in_nonce: bool,
     /// Which key protects the frame.
     pub key: KeyIdentifier,
@@ -163,7 +163,7 @@ impl Security {
     }
 }
 
-/// Security came with version 1, what has to do with slot numbers with version 2.
+/// Security needs version 1. Frame counter suppression and the ASN in the nonce need version 2.
 fn check_version(version: Version, control: u8) -> Result<(), Error> {
     match version {
         Version::V0 => Err(Error::LegacySecurity),

@@ -1,13 +1,13 @@
-//! Frames that are sent often, each time with another sequence number and payload.
+//! Frames that are sent often and differ only in sequence number and payload.
 
 use super::error::Error;
 use super::kind::{MAX_FRAME, SEQUENCE};
 use super::value::Frame;
 
-/// Octets that a template has room for: more than any header without security.
+/// Octets of space in a template: more than any header without security.
 const MAX_TEMPLATE: usize = 40;
 
-/// The octets of a frame in front of its payload, written once.
+/// The octets of a frame before its payload, written once.
 #[derive(Clone, Debug)]
 pub struct Template {
     octets: [u8; MAX_TEMPLATE],
@@ -16,10 +16,10 @@ pub struct Template {
 }
 
 impl Template {
-    /// A template of a frame that has a sequence number, and neither payload nor message integrity code.
+    /// A template of a frame. It must have a sequence number, no payload and no message integrity code.
     ///
     /// # Errors
-    /// [`Error::Range`] if the frame is another; those of [`Frame::emit`].
+    /// [`Error::Range`] if the frame is not like that; those of [`Frame::emit`].
     pub fn new(frame: &Frame<'_>) -> Result<Self, Error> {
         if frame.header.sequence.is_none() || !frame.payload.is_empty() || frame.header.mic_length() > 0 {
             return Err(Error::Range("template"));
@@ -32,7 +32,7 @@ impl Template {
     /// Writes the frame with this sequence number and payload, and returns its length.
     ///
     /// # Errors
-    /// [`Error::BufferTooSmall`]; [`Error::Range`] for a payload behind information elements, which would need a
+    /// [`Error::BufferTooSmall`]; [`Error::Range`] for a payload after information elements, which would need a
     /// termination IE.
     #[inline]
     pub fn emit(&self, sequence: u8, payload: &[u8], out: &mut [u8; MAX_FRAME]) -> Result<usize, Error> {
@@ -43,7 +43,7 @@ impl Template {
         if length > MAX_FRAME {
             return Err(Error::BufferTooSmall(MAX_FRAME));
         }
-        // All of the template: a copy of constant length is cheap. The payload goes over what is too much.
+        // Copies the whole template: a copy of constant length is cheap. The payload overwrites the surplus.
         out[..MAX_TEMPLATE].copy_from_slice(&self.octets);
         out[SEQUENCE] = sequence;
         if !payload.is_empty() {

@@ -5,10 +5,10 @@ use super::error::Error;
 use super::header::Header;
 use super::ie::{self, Follows, HeaderIe, PayloadIe};
 
-/// A frame as a value, its FCS left out.
+/// A frame as a value, without its FCS.
 ///
-/// The IE Present field and the termination IEs follow from the lists. The payload of a secured frame is what is to be
-/// encrypted, if the level asks for that, or has been.
+/// The IE Present field and the termination IEs follow from the lists. If the security level asks for encryption, the
+/// caller encrypts: the codec writes the payload as it is given.
 #[derive(Clone, Copy, Debug)]
 pub struct Frame<'a> {
     /// The header.
@@ -17,9 +17,9 @@ pub struct Frame<'a> {
     pub header_ies: &'a [HeaderIe<'a>],
     /// The payload IEs.
     pub payload_ies: &'a [PayloadIe<'a>],
-    /// The payload; of a MAC command, command ID and content.
+    /// The payload. That of a MAC command is its command ID and content.
     pub payload: &'a [u8],
-    /// The message integrity code, as long as the security level asks for.
+    /// The message integrity code. The security level gives its length.
     pub mic: &'a [u8],
 }
 
@@ -48,7 +48,7 @@ impl<'a> Frame<'a> {
     /// Writes the frame and returns its length.
     ///
     /// # Errors
-    /// As [`Error`] says; [`Error::BufferTooSmall`] where `out` is too short. What `out` holds then is undefined.
+    /// See [`Error`]; [`Error::BufferTooSmall`] if `out` is too short. The content of `out` is then unspecified.
     #[inline]
     pub fn emit(&self, out: &mut [u8]) -> Result<usize, Error> {
         let mut writer = Writer::new(out);

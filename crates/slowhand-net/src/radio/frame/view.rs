@@ -1,4 +1,4 @@
-//! A frame as octets that were checked.
+//! A frame as checked octets.
 
 use super::cursor::Reader;
 use super::error::Error;
@@ -10,7 +10,7 @@ use super::kind::SEQUENCE;
 #[derive(Clone, Copy, Debug)]
 pub struct FrameView<'a> {
     octets: &'a [u8],
-    /// Where the header IEs begin, the payload IEs, the payload, and the message integrity code.
+    /// Positions of the header IEs, the payload IEs, the payload, and the message integrity code.
     header_ies: usize,
     payload_ies: usize,
     payload: usize,
@@ -18,12 +18,12 @@ pub struct FrameView<'a> {
 }
 
 impl<'a> FrameView<'a> {
-    /// Checks all fields of a frame. Fields that are reserved are ignored, as the standard asks.
+    /// Checks all fields of a frame. Ignores reserved fields, as the standard requires.
     ///
     /// The payload IEs of an encrypted frame cannot be checked: they are part of the [payload](Self::payload).
     ///
     /// # Errors
-    /// As [`Error`] says.
+    /// See [`Error`].
     #[inline]
     pub fn parse(octets: &'a [u8]) -> Result<Self, Error> {
         match Header::plain_length(octets) {
@@ -68,19 +68,19 @@ impl<'a> FrameView<'a> {
         PayloadIes::new(&self.octets[self.payload_ies..self.payload])
     }
 
-    /// The payload. In an encrypted frame it is all that was encrypted: payload IEs, termination IE, payload.
+    /// The payload. In an encrypted frame it is everything encrypted: payload IEs, termination IE, payload.
     #[inline]
     pub fn payload(&self) -> &'a [u8] {
         &self.octets[self.payload..self.mic]
     }
 
-    /// The message integrity code; empty without one.
+    /// The message integrity code. Empty if the frame has none.
     pub fn mic(&self) -> &'a [u8] {
         &self.octets[self.mic..]
     }
 }
 
-/// Where payload IEs and payload begin, counted from the first header IE.
+/// Positions of the payload IEs and the payload, counted from the first header IE.
 fn check_ies(octets: &[u8], header: &Header) -> Result<(usize, usize), Error> {
     let mut reader = Reader::new(octets);
     let follows = ie::check_header_ies(&mut reader)?;

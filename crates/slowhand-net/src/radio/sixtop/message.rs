@@ -3,45 +3,44 @@
 //! ```text
 //! | version (4) | type (2) | reserved (2) | code (8) | SFID (8) | SeqNum (8) | other fields ...
 //! ```
-//! The first octet has the version in its low bits, as everything in IEEE 802.15.4 goes least significant octet and bit
-//! first.
+//! The version is in the low bits of the first octet: in IEEE 802.15.4, the least significant octet and bit come first.
 
 use super::cell::{CellId, CellOptions};
 
-/// The version of 6P that is spoken (RFC 8480, section 3.2.2).
+/// The supported version of 6P (RFC 8480, section 3.2.2).
 pub const VERSION: u8 = 0;
 
-/// Octets of the header that all messages have.
+/// Octets of the common header.
 pub const HEADER: usize = 4;
 
 /// A 6P message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Message {
-    /// The scheduling function that the sender runs (SFID).
+    /// The scheduling function of the sender (SFID).
     pub function: u8,
-    /// The transaction it belongs to (SeqNum).
+    /// The sequence number of the transaction (SeqNum).
     pub sequence: u8,
-    /// What it says.
+    /// The content.
     pub content: Content,
 }
 
-/// What a message says.
+/// The content of a message, by its type.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Content {
-    /// It opens a transaction.
+    /// A request. It opens a transaction.
     Request(Request),
     /// The answer to a request.
     Response(Reply),
-    /// The third step, where the responder was to propose the cells.
+    /// The third step, if the responder proposes the cells.
     Confirmation(Reply),
 }
 
 /// A response or confirmation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reply {
-    /// What became of the request.
+    /// The return code.
     pub code: ReturnCode,
-    /// What follows: cells, or the number that COUNT asks for.
+    /// The other fields: a cell list, or the number that COUNT asks for.
     pub body: Vec<u8>,
 }
 
@@ -73,89 +72,89 @@ impl Reply {
 /// A request (RFC 8480, section 3.3).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Request {
-    /// Adds `count` cells out of `cells`; where that list is empty, the responder proposes some (three steps).
+    /// Adds `count` of `cells`. If that list is empty, the responder proposes cells (three steps).
     Add(CellRequest),
-    /// Deletes `count` cells out of `cells`; where that list is empty, the responder proposes some (three steps).
+    /// Deletes `count` of `cells`. If that list is empty, the responder proposes cells (three steps).
     Delete(CellRequest),
-    /// Moves cells elsewhere.
+    /// Moves cells to other slots.
     Relocate {
         /// For the scheduling function to interpret.
         metadata: u16,
-        /// What the sender of the request does in them.
+        /// The cell options of the sender of the request.
         options: CellOptions,
-        /// The cells to give up.
+        /// The cells to move.
         cells: Vec<CellId>,
-        /// Where they may go.
+        /// The possible new cells. If that list is empty, the responder proposes cells (three steps).
         candidates: Vec<CellId>,
     },
-    /// Asks how many cells of this kind there are.
+    /// Asks for the number of cells with these options.
     Count {
         /// For the scheduling function to interpret.
         metadata: u16,
-        /// What the sender of the request does in them.
+        /// The cell options of the sender of the request.
         options: CellOptions,
     },
-    /// Asks which cells of this kind there are.
+    /// Asks for the list of cells with these options.
     List {
         /// For the scheduling function to interpret.
         metadata: u16,
-        /// What the sender of the request does in them.
+        /// The cell options of the sender of the request.
         options: CellOptions,
-        /// How many to pass over.
+        /// The number of cells to skip.
         offset: u16,
-        /// How many to tell at most.
+        /// The most cells in the response.
         limit: u16,
     },
-    /// Something between two scheduling functions.
+    /// A message between two scheduling functions.
     Signal {
         /// For the scheduling function to interpret.
         metadata: u16,
-        /// The same.
+        /// For the scheduling function to interpret.
         payload: Vec<u8>,
     },
-    /// Deletes all cells between the two, and starts their sequence numbers again.
+    /// Deletes all cells between the two nodes, and resets their sequence numbers.
     Clear {
         /// For the scheduling function to interpret.
         metadata: u16,
     },
 }
 
-/// What ADD and DELETE ask for.
+/// The fields of ADD and DELETE requests.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CellRequest {
     /// For the scheduling function to interpret.
     pub metadata: u16,
-    /// What the sender of the request does in the cells.
+    /// The cell options of the sender of the request.
     pub options: CellOptions,
-    /// How many.
+    /// The number of cells to add or delete.
     pub count: u8,
-    /// Out of which.
+    /// The candidates.
     pub cells: Vec<CellId>,
 }
 
-/// What became of a request (RFC 8480, section 6.2.4).
+/// The return codes (RFC 8480, section 6.2.4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum ReturnCode {
-    /// Done.
+    /// RC_SUCCESS: the operation succeeded.
     Success = 0,
-    /// The end of the list.
+    /// RC_EOL: success, and the end of the list.
     EndOfList = 1,
-    /// An error that has no name.
+    /// RC_ERR: any other error.
     Error = 2,
-    /// The transaction is reset.
+    /// RC_RESET: critical error, the transaction is reset.
     Reset = 3,
-    /// The version is not spoken.
+    /// RC_ERR_VERSION: the version is not supported.
     Version = 4,
-    /// The scheduling function is another.
+    /// RC_ERR_SFID: the SFID is not supported.
     Function = 5,
-    /// The sequence number is another: the schedules do not agree.
+    /// RC_ERR_SEQNUM: the sequence number is wrong. The schedules are inconsistent.
     Sequence = 6,
-    /// A cell list that makes no sense.
+    /// RC_ERR_CELLLIST: error in the cell list.
     CellList = 7,
-    /// Busy.
+    /// RC_ERR_BUSY: the neighbour is busy.
     Busy = 8,
-    /// Cells are locked by another transaction.
+    /// RC_ERR_LOCKED: another transaction has locked the cells.
     Locked = 9,
 }
 
@@ -173,30 +172,30 @@ impl ReturnCode {
         Self::Locked,
     ];
 
-    /// Whether the transaction counts: both ends go on to the next sequence number.
+    /// True if the transaction succeeded. Both ends then increment the sequence number.
     pub const fn is_success(self) -> bool {
         matches!(self, Self::Success | Self::EndOfList)
     }
 }
 
-/// Why octets are no message.
+/// The reason why octets are not a valid message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// The octets end inside a field.
     #[error("the octets end inside a field")]
     Truncated,
-    /// Another version.
-    #[error("6P version {0}, only {VERSION} is spoken")]
+    /// A version that is not supported.
+    #[error("6P version {0} is not supported, only version {VERSION}")]
     Version(u8),
-    /// A type that is reserved.
+    /// A reserved type.
     #[error("6P message type {0} is reserved")]
     Type(u8),
-    /// A code that is not assigned.
+    /// An unassigned code.
     #[error("6P code {0} is not assigned")]
     Code(u8),
-    /// A list whose length is no multiple of a cell's, or that has fewer cells than it says.
-    #[error("a cell list of {0} octets: a cell takes 4, and as many have to be there as are said to be")]
+    /// The length of a list is not a multiple of 4 octets, or the list has fewer cells than the message says.
+    #[error("a cell list of {0} octets: not a multiple of 4, or fewer cells than the message says")]
     CellList(usize),
 }
 
@@ -228,7 +227,7 @@ impl Message {
     /// Reads a message that fills `octets`.
     ///
     /// # Errors
-    /// As [`Error`] says.
+    /// See [`Error`].
     pub fn parse(octets: &[u8]) -> Result<Self, Error> {
         let (&[first, code, function, sequence], body) = octets.split_first_chunk().ok_or(Error::Truncated)?;
         if first & 0xf != VERSION {
@@ -261,7 +260,7 @@ impl Request {
         }
     }
 
-    /// The two octets that scheduling functions may use as they like (RFC 8480, section 3.2.2).
+    /// The metadata: two octets that only the scheduling function interprets (RFC 8480, section 3.2.2).
     pub fn metadata(&self) -> u16 {
         match self {
             Self::Add(CellRequest { metadata, .. }) | Self::Delete(CellRequest { metadata, .. }) => *metadata,
@@ -273,7 +272,7 @@ impl Request {
         }
     }
 
-    /// Whether the responder proposes the cells, so that a confirmation has to follow.
+    /// True if the responder proposes the cells, so that a confirmation must follow.
     pub fn takes_three_steps(&self) -> bool {
         match self {
             Self::Add(request) | Self::Delete(request) => request.cells.is_empty(),
@@ -282,7 +281,7 @@ impl Request {
         }
     }
 
-    /// The cells it names as places that are to be used.
+    /// The cells that it names as candidates.
     pub fn candidates(&self) -> &[CellId] {
         match self {
             Self::Add(request) => &request.cells,

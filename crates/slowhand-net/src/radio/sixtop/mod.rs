@@ -1,7 +1,7 @@
 //! The 6top protocol (RFC 8480): two neighbours agree on the cells they share.
 //!
-//! [`message`] has its octets, [`transaction`] what each end remembers. Which cells a node wants and which it grants is
-//! decided by its scheduling function, which stands above this module.
+//! [`message`] has the octets of the messages, [`transaction`] the state of each end. The scheduling function, which is
+//! above this module, decides which cells a node asks for and which it grants.
 
 mod cell;
 pub mod message;

@@ -1,8 +1,8 @@
 //! The transactions between a node and one neighbour (RFC 8480, sections 3.1 and 3.4).
 //!
-//! Each end keeps a sequence number for the transactions it opens and the one it expects next from the other. Both
-//! go on when a transaction succeeds; where one end believes that and the other does not (a last acknowledgement was
-//! lost), the next request shows it.
+//! Each end keeps the sequence number of its next own transaction, and the number that it expects from the other end.
+//! Both ends increment them when a transaction succeeds. If only one end counts it as a success, because the last
+//! acknowledgement was lost, the next request reveals the difference.
 
 use super::CellId;
 use super::message::{Content, Message, Reply, Request, ReturnCode};
@@ -10,13 +10,13 @@ use super::message::{Content, Message, Reply, Request, ReturnCode};
 /// The state of 6P between one node and one of its neighbours.
 #[derive(Debug, Default)]
 pub struct Peer {
-    /// The number of the transaction that this node opens next.
+    /// The sequence number of the next transaction that this node opens.
     sequence: u8,
-    /// The number that the neighbour's next request has to carry.
+    /// The sequence number that the neighbour's next request must have.
     expected: u8,
     opened: Option<Opened>,
     answered: Option<Answered>,
-    /// Counts both, so that a timer knows whether its transaction is still there.
+    /// Counts the transactions of both ends, so that a timer recognises its own.
     serial: u32,
 }
 
@@ -24,7 +24,7 @@ pub struct Peer {
 struct Opened {
     serial: u32,
     request: Request,
-    /// The cells of the confirmation that is on its way (three steps).
+    /// The cells of the confirmation that is being sent (three steps).
     confirming: Option<Vec<CellId>>,
 }
 
@@ -34,16 +34,16 @@ struct Answered {
     request: Request,
     reply: Reply,
     cells: Vec<CellId>,
-    /// The response has arrived; the confirmation is awaited.
+    /// True if the response has arrived and the confirmation is still missing.
     delivered: bool,
 }
 
-/// What both ends have agreed on.
+/// The result of a transaction, agreed by both ends.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Agreement {
     /// The request.
     pub request: Request,
-    /// The cells chosen.
+    /// The agreed cells.
     pub cells: Vec<CellId>,
 }
 
@@ -52,17 +52,17 @@ pub struct Agreement {
 #[error("a 6P transaction with this neighbour is open already")]
 pub struct Busy;
 
-/// What a response means to who asked.
+/// The state of a transaction after a response, for the node that opened it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Progress {
-    /// It is over: this became of the request.
+    /// The transaction is over: the request and its response.
     Over(Request, Reply),
-    /// The neighbour proposes cells for the request; it awaits a [confirmation](Peer::confirm).
+    /// The neighbour proposes cells for the request, and waits for a [confirmation](Peer::confirm).
     Proposal(Request, Vec<CellId>),
 }
 
 impl Peer {
-    /// Opens a transaction: what to send, and the serial for its [timer](Self::expire).
+    /// Opens a transaction. Returns the message to send, and the serial for its [timer](Self::expire).
     ///
     /// # Errors
     /// [`Busy`].
@@ -79,12 +79,12 @@ impl Peer {
         Ok((Message { function, sequence: self.sequence, content }, serial))
     }
 
-    /// Whether a transaction that this node opened is not over yet.
+    /// True while a transaction that this node opened is open.
     pub fn is_open(&self) -> bool {
         self.opened.is_some()
     }
 
-    /// The cells that may become part of the schedule when the open transactions end.
+    /// The locked cells: the open transactions may add them to the schedule.
     pub fn locked(&self) -> impl Iterator<Item = CellId> + '_ {
         let opened = self.opened.iter().flat_map(|opened| opened.request.candidates());
         let answered = self
@@ -94,14 +94,14 @@ impl Peer {
         opened.chain(answered.flat_map(|answered| &answered.cells)).copied()
     }
 
-    /// What became of the request that this node opened. None where the response belongs to no transaction of now.
+    /// Handles a response. `None` if it does not belong to the open transaction.
     pub fn handle_response(&mut self, sequence: u8, reply: Reply) -> Option<Progress> {
         if sequence != self.sequence || self.opened.as_ref()?.confirming.is_some() {
             return None;
         }
         let opened = self.opened.as_ref()?;
         if opened.request.takes_three_steps() && reply.code == ReturnCode::Success {
-            // A list that is none is as good as an empty one: nothing in it can be confirmed.
+            // An invalid list counts as empty: the node can confirm nothing of it.
             return Some(Progress::Proposal(opened.request.clone(), reply.cells().unwrap_or_default()));
         }
         let opened = self.opened.take()?;
@@ -111,7 +111,7 @@ impl Peer {
         Some(Progress::Over(opened.request, reply))
     }
 
-    /// Confirms a proposal, or a part of it: what to send.
+    /// Confirms these cells of a proposal. Returns the message to send.
     pub fn confirm(&mut self, function: u8, cells: Vec<CellId>) -> Option<Message> {
         let opened = self.opened.as_mut()?;
         let reply = Reply::with_cells(ReturnCode::Success, &cells);
@@ -119,7 +119,7 @@ impl Peer {
         Some(Message { function, sequence: self.sequence, content: Content::Confirmation(reply) })
     }
 
-    /// The confirmation with this number has arrived: the transaction is over.
+    /// The confirmation with this sequence number was acknowledged: the transaction is over.
     pub fn confirmation_delivered(&mut self, sequence: u8) -> Option<Agreement> {
         let is_own = sequence == self.sequence;
         let opened = self.opened.take_if(|opened| is_own && opened.confirming.is_some())?;
@@ -127,25 +127,25 @@ impl Peer {
         Some(Agreement { request: opened.request, cells: opened.confirming? })
     }
 
-    /// The request, or the confirmation, with this number did not get through: the transaction is over.
+    /// The request or confirmation with this sequence number was lost: the transaction is over.
     pub fn abandon(&mut self, sequence: u8) -> Option<Request> {
         let is_own = sequence == self.sequence;
         self.opened.take_if(|_| is_own).map(|opened| opened.request)
     }
 
-    /// What the neighbour's next request proves: where it carries the number after that of the last response, of
-    /// which no acknowledgement has come yet, that response has arrived.
+    /// Infers from the sequence number of the neighbour's next request that the last response has arrived, although its
+    /// acknowledgement has not come yet.
     pub fn infer_delivery(&mut self, sequence: u8) -> Option<Agreement> {
         (sequence == after(self.expected)).then(|| self.response_delivered(self.expected))?
     }
 
-    /// A request of the neighbour: whether it can be answered on its merits.
+    /// Checks whether a request of the neighbour may be processed.
     ///
     /// # Errors
-    /// The code of the response to send instead.
+    /// The return code to answer with if not.
     pub fn admit(&mut self, sequence: u8, request: &Request) -> Result<(), ReturnCode> {
         if self.answered.take().is_some() {
-            // It has given up the last one (RFC 8480, section 3.4.3).
+            // The neighbour has given up the last transaction (RFC 8480, section 3.4.3).
             return Err(ReturnCode::Reset);
         }
         if matches!(request, Request::Clear { .. }) {
@@ -154,7 +154,8 @@ impl Peer {
         if sequence == self.expected { Ok(()) } else { Err(ReturnCode::Sequence) }
     }
 
-    /// Answers an admitted request: what to send, and the serial for the [timer](Self::expire) of three steps.
+    /// Answers an admitted request. Returns the message to send, and the serial for the [timer](Self::expire) of three
+    /// steps.
     pub fn answer(&mut self, function: u8, request: Request, reply: Reply, cells: Vec<CellId>) -> (Message, u32) {
         let serial = self.next_serial();
         let content = Content::Response(reply.clone());
@@ -162,7 +163,8 @@ impl Peer {
         (Message { function, sequence: self.expected, content }, serial)
     }
 
-    /// The response with this number has arrived: what is now agreed, unless a confirmation is to follow.
+    /// The response with this sequence number was acknowledged. Returns the agreement, unless a confirmation must
+    /// follow.
     pub fn response_delivered(&mut self, sequence: u8) -> Option<Agreement> {
         let is_current = sequence == self.expected;
         let answered = self.answered.as_mut().filter(|_| is_current)?;
@@ -178,26 +180,27 @@ impl Peer {
         Some(Agreement { request: answered.request, cells: answered.cells })
     }
 
-    /// The response with this number was never acknowledged: the transaction never was. But one that takes cells away
-    /// counts: the neighbour has most likely got it, and listens no longer where the acknowledgement was to be asked
-    /// for. (RFC 8480 leaves that case open. Where the guess is wrong, the next sequence number shows it.)
+    /// The response with this sequence number was never acknowledged: the transaction has failed. Exception: DELETE and
+    /// CLEAR count as a success. The neighbour has most likely received the response and deleted the cells in which it
+    /// would hear the retransmissions. (RFC 8480 does not define this case. If the guess is wrong, the next sequence
+    /// number reveals it.)
     pub fn response_lost(&mut self, sequence: u8) -> Option<Agreement> {
-        let takes_away = |request: &Request| matches!(request, Request::Delete(_) | Request::Clear { .. });
-        if sequence == self.expected && self.answered.as_ref().is_some_and(|answered| takes_away(&answered.request)) {
+        let deletes = |request: &Request| matches!(request, Request::Delete(_) | Request::Clear { .. });
+        if sequence == self.expected && self.answered.as_ref().is_some_and(|answered| deletes(&answered.request)) {
             return self.response_delivered(sequence);
         }
         self.answered.take_if(|_| sequence == self.expected);
         None
     }
 
-    /// The response could not even be queued: the transaction never was.
+    /// The response could not be queued: the transaction has failed.
     pub fn withdraw(&mut self) {
         self.answered = None;
     }
 
-    /// The third step: what is now agreed.
+    /// Handles a confirmation. Returns the agreement.
     pub fn handle_confirmation(&mut self, sequence: u8, reply: &Reply) -> Option<Agreement> {
-        // It may overtake the news that the response has arrived.
+        // The confirmation may come before the acknowledgement of the response.
         let three_steps = |answered: &mut Answered| answered.request.takes_three_steps();
         let answered = self.answered.take_if(three_steps).filter(|_| sequence == self.expected)?;
         if !reply.code.is_success() {
@@ -209,13 +212,13 @@ impl Peer {
         Some(Agreement { request: answered.request, cells })
     }
 
-    /// The time of a transaction is over; the request, where it was this node's.
+    /// The timeout of a transaction. Returns the request if this node opened the transaction.
     pub fn expire(&mut self, serial: u32) -> Option<Request> {
         self.answered.take_if(|answered| answered.serial == serial);
         self.opened.take_if(|opened| opened.serial == serial).map(|opened| opened.request)
     }
 
-    /// Forgets the sequence numbers, after CLEAR (RFC 8480, section 3.3.7).
+    /// Resets the sequence numbers, after CLEAR (RFC 8480, section 3.3.7).
     pub fn restart(&mut self) {
         (self.sequence, self.expected) = (0, 0);
     }
@@ -226,7 +229,7 @@ impl Peer {
     }
 }
 
-/// The next sequence number: after 255 comes 1, since 0 says that everything begins anew (RFC 8480, section 3.4.6).
+/// The next sequence number. After 255 comes 1, because 0 means a reset (RFC 8480, section 3.4.6).
 const fn after(sequence: u8) -> u8 {
     match sequence {
         u8::MAX => 1,

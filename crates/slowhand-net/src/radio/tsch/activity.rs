@@ -1,4 +1,4 @@
-//! What the radio of one node does: sums for its energy, intervals for its timeline.
+//! What the radio of one node does: the time in each state, for its energy, and the intervals of its timeline.
 
 use super::schedule::Schedule;
 use super::timing::Timing;
@@ -9,39 +9,40 @@ use crate::observer::{RadioInterval, RadioState, RadioTimes};
 /// A part of a slot in which a radio is on.
 #[derive(Clone, Copy, Debug)]
 pub struct Span {
-    /// What it does.
+    /// The state of the radio.
     pub state: RadioState,
-    /// From when ...
+    /// Start.
     pub from: Instant,
-    /// ... to when.
+    /// End.
     pub to: Instant,
 }
 
-/// The most spans that a slot has: wait, frame, acknowledgement.
+/// The most spans in a slot: waiting, frame, acknowledgement.
 const SPANS: usize = 3;
 
-/// The log of one radio. Idle listening is not in it: it follows from the schedule and the slots that were used.
+/// The log of one radio. It does not record idle listening, which follows from the schedule and the used slots.
 #[derive(Debug, Default)]
 pub struct Activity {
-    /// Sums over all slots that were used, the last one in full.
+    /// Sums over all used slots, with the whole last one.
     sums: RadioTimes,
-    /// The slot in which it was used last, and how.
+    /// The last used slot.
     last: Option<u64>,
+    /// What the radio does in that slot.
     spans: [Option<Span>; SPANS],
-    /// Slots with a cell to receive in that were used.
+    /// The number of used slots with a receive cell.
     used: u64,
-    /// Slots with a cell to receive in before the schedule was changed last, ...
+    /// The number of slots with a receive cell before the last change of the schedule.
     before_change: u64,
-    /// ... in this slot.
+    /// The slot of the last change of the schedule.
     changed: u64,
-    /// Before this slot, idle listening is part of the timeline already.
+    /// The timeline has all idle listening before this slot.
     shown: u64,
-    /// What of the slot that goes on lies before that instant is so too.
+    /// The timeline has the idle listening of the current slot before this instant.
     reported: Instant,
 }
 
 impl Activity {
-    /// The radio is used in slot `asn`: `spans`, in order. `listens` says whether it has a cell to receive in then.
+    /// The radio is used in slot `asn`: `spans`, in order. `listens` is true if it has a receive cell in this slot.
     pub fn use_slot(&mut self, asn: u64, listens: bool, spans: &[Span]) {
         debug_assert!(self.last.is_none_or(|last| last < asn) && spans.len() <= SPANS);
         self.last = Some(asn);
@@ -53,7 +54,7 @@ impl Activity {
         }
     }
 
-    /// The schedule is about to change, from slot `asn` on.
+    /// Must be called before the schedule changes, with the first slot `asn` of the new one.
     pub fn change(&mut self, asn: u64, schedule: &Schedule) {
         self.before_change = self.receive_slots_before(asn, schedule);
         self.changed = asn;
@@ -63,7 +64,7 @@ impl Activity {
     pub fn times(&self, now: Instant, timing: &Timing, schedule: &Schedule) -> RadioTimes {
         let asn = timing.asn(now);
         let mut times = self.sums;
-        // What lies ahead in the slot that goes on; a change to the schedule may already have been made for the next.
+        // Subtracts the part of the current slot after `now`. `changed` may be the next slot already.
         for span in self.spans.iter().flatten() {
             let ahead = span.to.since(now.clamp(span.from, span.to));
             let total = sum(&mut times, span.state);
@@ -83,7 +84,7 @@ impl Activity {
         times
     }
 
-    /// Adds to the timeline what has not been part of it: idle listening before slot `asn`.
+    /// Adds to the timeline the idle listening before slot `asn` that it does not have yet.
     pub fn show_idle(
         &mut self,
         node: NodeId,
@@ -106,7 +107,7 @@ impl Activity {
         }
     }
 
-    /// Adds the idle listening before `now`, that of the slot that goes on included.
+    /// Adds the idle listening before `now`, that of the current slot included.
     pub fn show_idle_until(
         &mut self,
         node: NodeId,
@@ -131,7 +132,7 @@ impl Activity {
         }
     }
 
-    /// Adds to the timeline how the last slot was used.
+    /// Adds the use of the last used slot to the timeline.
     pub fn show_used(&mut self, node: NodeId, timeline: &mut Vec<RadioInterval>) {
         timeline.extend(self.spans.iter().flatten().map(|span| interval(node, *span)));
         self.shown = self.last.map_or(0, |last| last + 1);
@@ -151,7 +152,7 @@ fn sum(times: &mut RadioTimes, state: RadioState) -> &mut Duration {
     }
 }
 
-/// A receiver listens around the moment at which a frame has to begin.
+/// A receiver listens from the guard time before the expected start of a frame to the guard time after it.
 fn idle_span(asn: u64, timing: &Timing) -> Span {
     let expected = timing.start(asn) + timing.transmit_offset;
     Span { state: RadioState::Listen, from: expected - timing.guard, to: expected + timing.guard }

@@ -5,11 +5,11 @@ use crate::address::NodeId;
 use crate::clock::Instant;
 use crate::radio::pool::FrameIndex;
 
-/// One node's transmission in the slot, and what becomes of it.
+/// One node's transmission in the slot, and its outcome.
 #[derive(Clone, Debug)]
 pub struct Attempt {
     pub(super) from: NodeId,
-    /// Position of the addressee among the sender's neighbours.
+    /// Position of the destination among the sender's neighbours.
     pub(super) neighbor: u16,
     pub(super) to: NodeId,
     pub(super) frame: FrameIndex,
@@ -18,10 +18,10 @@ pub struct Attempt {
     /// The slotframe of the cell.
     pub(super) handle: u8,
     pub(super) shared: bool,
-    /// When the first symbol of the data frame is sent, and when the last.
+    /// First and last symbol of the data frame.
     pub(super) start: Instant,
     pub(super) end: Instant,
-    /// When an acknowledgement begins, and when it ends.
+    /// Start and end of the acknowledgement.
     pub(super) ack_start: Instant,
     pub(super) ack_end: Instant,
     pub(super) received: bool,

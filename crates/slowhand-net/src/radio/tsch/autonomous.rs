@@ -3,16 +3,16 @@
 use super::schedule::{Cell, CellOptions, handle};
 use crate::address::{Eui64, NodeId};
 
-/// Channel offsets to hash over: the 16 channels of the band (RFC 9033, section 3).
+/// The number of channel offsets: the 16 channels of the band (RFC 9033, section 3).
 const CHANNEL_OFFSETS: u64 = 16;
 
-/// The SAX hash of RFC 9033, appendix B, with the parameters given there: h0 = 0, no left shift, a
-/// right shift by one, and the table size applied at each step.
+/// The SAX hash of RFC 9033, appendix B, with the parameters given there: h0 = 0, no left shift, a right shift by one.
+/// Each step ends with the remainder modulo the table size.
 pub fn sax(address: Eui64, table: u64) -> u64 {
     address.0.iter().fold(0, |hash, &octet| ((hash + (hash >> 1) + u64::from(octet)) ^ hash) % table)
 }
 
-/// Slot and channel offset of a node's autonomous cell (RFC 9033, section 3): slot 0 is the minimal cell's.
+/// Slot and channel offset of a node's autonomous cell (RFC 9033, section 3). Slot 0 belongs to the minimal cell.
 pub fn autonomous_cell(address: Eui64, slotframe: u16) -> (u16, u8) {
     let slot = 1 + sax(address, u64::from(slotframe) - 1) as u16;
     (slot, sax(address, CHANNEL_OFFSETS) as u8)
@@ -24,7 +24,7 @@ pub fn receive_cell(node: NodeId, slotframe: u16) -> Cell {
     Cell { slot, channel_offset, options: CellOptions::RECEIVE, neighbor: None, handle: handle::AUTONOMOUS }
 }
 
-/// The shared cell in which anyone sends to `to` (AutoTxCell).
+/// The shared cell in which all neighbours send to `to` (AutoTxCell).
 pub fn transmit_cell(to: NodeId, slotframe: u16) -> Cell {
     let (slot, channel_offset) = autonomous_cell(Eui64::of_node(to), slotframe);
     let options = CellOptions::TRANSMIT_SHARED;

@@ -1,4 +1,4 @@
-//! The constants of a TSCH network, and where they come from.
+//! The constants of a TSCH network, and their sources.
 
 use super::hopping;
 use super::timing::Timing;
@@ -12,11 +12,11 @@ pub struct TschConfig {
     pub slotframe: u16,
     /// The channel hopping sequence; not empty.
     pub hopping: Vec<u8>,
-    /// How often a frame is sent again when no acknowledgement comes (macMaxFrameRetries); 254 at most.
+    /// The most retransmissions of a frame without acknowledgement (macMaxFrameRetries); at most 254.
     pub max_retries: u8,
     /// Smallest and largest back-off exponent in shared cells (macMinBe, macMaxBe).
     pub backoff_exponents: (u8, u8),
-    /// How many frames a node can queue.
+    /// The most frames in a node's queue.
     pub queue: usize,
 }
 

@@ -7,13 +7,13 @@ use crate::radio::frame::{
     Version,
 };
 
-/// Octets that a data frame has for its payload.
+/// The most octets of payload in a data frame.
 pub const DATA_CAPACITY: usize = MAX_FRAME - data_header(0, Eui64([0; 8]), Eui64([0; 8])).length();
 
 /// Octets of an enhanced acknowledgment, FCS included.
 pub const ENHANCED_ACK: usize = ack_header(0, Eui64([0; 8])).length() + SYNCHRONISED.length() + FCS;
 
-/// The time correction is 0 us: all clocks of the world are one.
+/// The time correction is always 0 us: all nodes share one clock.
 const SYNCHRONISED: HeaderIe<'_> = HeaderIe::TimeCorrection(TimeCorrection { microseconds: 0, nack: false });
 
 /// The template of data frames, which ask for an acknowledgment.
@@ -27,7 +27,7 @@ pub fn enhanced_ack(to: Eui64) -> Template {
         .expect("a header and one information element are a template")
 }
 
-/// Writes a frame with a 6P message, which asks for an acknowledgment, and returns its length.
+/// Writes a frame with a 6P message that asks for an acknowledgment. Returns the length of the frame.
 ///
 /// # Errors
 /// [`Error::BufferTooSmall`].

@@ -1,25 +1,25 @@
-//! A static schedule for a routing tree: minimal, autonomous and managed cells, laid out once.
+//! A static schedule for a routing tree: minimal, autonomous and managed cells.
 
 use super::autonomous;
 use super::schedule::{Cell, CellOptions, handle};
 use crate::address::NodeId;
 use crate::route::Routes;
 
-/// How many cells of each kind the schedule has.
+/// The number of cells of each kind in the schedule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Layout {
     /// Slots in a slotframe.
     pub slotframe: u16,
     /// Cells that all nodes share: the first slots of the slotframe.
     pub shared: u16,
-    /// Dedicated cells between each node and its parent. They go up and down in turn, beginning with up: of three,
-    /// two carry frames towards the root.
+    /// Dedicated cells between each node and its parent. The first goes up, the second down, and so on: two of three
+    /// cells carry frames towards the root.
     pub managed: u16,
-    /// Whether every node has its autonomous cell (RFC 9033, section 3).
+    /// True if every node has its autonomous cell (RFC 9033, section 3).
     pub autonomous: bool,
 }
 
-/// A slotframe too short for its cells.
+/// The slotframe is too short for the cells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "no slot of the {slotframe} in the slotframe is left for managed cell {cell} between node {node} and its parent \
@@ -28,7 +28,7 @@ pub struct Layout {
 pub struct Crowded {
     /// Slots in the slotframe.
     pub slotframe: u16,
-    /// Which of the managed cells of the pair, counted from 1.
+    /// The number of the managed cell of the pair, from 1.
     pub cell: u16,
     /// The child.
     pub node: NodeId,
@@ -39,12 +39,13 @@ pub struct Crowded {
 impl Layout {
     /// The cells of every node.
     ///
-    /// Managed cells are spread evenly over the slotframe, each pair of nodes on a channel offset of its own
-    /// as long as there are enough. They keep clear of the autonomous cells of both ends; where the slotframe
-    /// is too short for that, a sender gives up its own autonomous cell in that slot while it has a frame.
+    /// Managed cells are spread evenly over the slotframe. Each pair of nodes has its own channel offset as long as
+    /// there are enough. A managed cell avoids the slots of both ends' autonomous cells. If the slotframe is too short,
+    /// it may share the slot of its sender's autonomous cell; the sender then does not listen there while it has a
+    /// frame.
     ///
     /// # Errors
-    /// The first cell that finds no slot.
+    /// The first cell for which no slot is free.
     pub fn cells(&self, routes: &Routes) -> Result<Vec<Vec<Cell>>, Crowded> {
         let mut cells: Vec<Vec<Cell>> =
             (0..routes.nodes()).map(|node| self.common_cells(NodeId(node as u16))).collect();
@@ -91,10 +92,10 @@ impl Layout {
         (0..self.shared).map(shared).chain(autonomous).collect()
     }
 
-    /// The free slot nearest behind the place where this cell would lie if all were spread evenly.
+    /// The first free slot from the place on where this cell would be if all were spread evenly.
     fn free_slot(&self, cells: &[Vec<Cell>], child: NodeId, from: NodeId, to: NodeId, number: u16) -> Option<u16> {
         let slots = u64::from(self.slotframe.checked_sub(self.shared).filter(|&slots| slots > 0)?);
-        // Pairs start at places that follow the golden ratio: neighbours in number lie far apart.
+        // Steps of the golden ratio: pairs with consecutive numbers start far apart.
         let start = u64::from(child.0) * slots * 618 / 1000 + u64::from(number) * slots / u64::from(self.managed);
         let candidates = (0..slots).map(|step| self.shared + ((start + step) % slots) as u16);
         let managed = |node: NodeId, slot| {

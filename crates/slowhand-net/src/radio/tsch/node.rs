@@ -18,41 +18,41 @@ pub(super) struct TschNode {
     pub(super) schedule: Schedule,
     /// By identifier.
     pub(super) neighbors: Vec<Neighbor>,
-    /// For each neighbour the slot of the next attempt; [`NEVER`] where nothing waits or the head of the queue is on the
-    /// air. Apart from the neighbours, because all of it is looked at for every frame.
+    /// The slot of the next attempt, by neighbour. [`NEVER`] if nothing waits or the head of the queue is on the air.
+    /// Not part of [`Neighbor`], because every frame reads all of it.
     pub(super) next: Vec<u64>,
     pub(super) queued: usize,
     pub(super) peak: usize,
-    /// The slot for which a wake-up is in the event queue.
+    /// The slot of the wake-up in the event queue.
     pub(super) wake: Option<u64>,
-    /// The slot in which it last sent or received: a radio does one thing in a slot.
+    /// The last slot in which it sent or received. A radio does one of them in a slot.
     pub(super) busy: Option<u64>,
     pub(super) backoff: Stream,
     pub(super) activity: Activity,
-    /// The acknowledgments of the frames that this node sends.
+    /// Template of the acknowledgments that this node receives for its frames.
     pub(super) acknowledgment: Template,
 }
 
 #[derive(Debug)]
 pub(super) struct Neighbor {
     pub(super) id: NodeId,
-    /// The data frames that this node sends to the neighbour.
+    /// Template of the data frames to the neighbour.
     pub(super) data: Template,
     pub(super) cells: TransmitCells,
     pub(super) queue: FrameQueue,
-    /// Frames in it.
+    /// The number of frames in `queue`.
     pub(super) waiting: usize,
     pub(super) on_air: bool,
-    /// Counted for each neighbour, so that no two frames in a row carry the same number.
+    /// The next sequence number. Each neighbour has its own count, so that consecutive frames differ.
     pub(super) sequence: u8,
     last_received: Option<u8>,
     backoff_exponent: u8,
-    /// Until this slot, shared cells are not used.
+    /// The node does not use shared cells before this slot.
     backed_off: u64,
     pub(super) used: CellsUsed,
 }
 
-/// How many of the cells between two nodes were used (NumCellsUsed, RFC 9033, section 5.1).
+/// The number of used cells between two nodes (NumCellsUsed, RFC 9033, section 5.1).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CellsUsed {
     /// Negotiated cells in which a frame was sent, acknowledged or not.
@@ -96,18 +96,18 @@ impl TschNode {
         self.neighbors.binary_search_by_key(&neighbor, |neighbor| neighbor.id).ok()
     }
 
-    /// The first slot in which it may have something to send.
+    /// The first slot in which it may have a frame to send.
     pub(super) fn next(&self) -> Option<u64> {
         self.next.iter().copied().min().filter(|&asn| asn != NEVER)
     }
 
-    /// Of the neighbours that slot `asn` serves, the one whose frame has waited longest.
+    /// The neighbour whose frame has waited longest, among those whose next attempt is in slot `asn`.
     pub(super) fn choose(&self, asn: u64, pool: &FramePool) -> Option<usize> {
         let age = |position: &usize| self.neighbors[*position].queue.head().map(|frame| pool.get(frame).age);
         (0..self.next.len()).filter(|&position| self.next[position] == asn).min_by_key(age)
     }
 
-    /// Finds the slot of the next attempt at a frame for a neighbour, from `asn` on.
+    /// Computes the slot of the next attempt at a frame for a neighbour, from `asn` on.
     pub(super) fn plan(&mut self, position: usize, asn: u64) {
         let neighbor = &self.neighbors[position];
         self.next[position] = match neighbor.queue.head() {
@@ -116,18 +116,20 @@ impl TschNode {
         };
     }
 
-    /// Whether a frame is new: the same number twice in a row is a repetition whose acknowledgement was lost.
+    /// True if a frame is new. The same sequence number twice in a row is a retransmission after a lost
+    /// acknowledgement.
     pub(super) fn accepts(&mut self, from: NodeId, sequence: u8) -> bool {
         let Some(position) = self.position(from) else {
-            return true; // a link of one direction: nothing is known of its sender
+            return true; // a link in one direction only: the receiver keeps no state of the sender
         };
         self.neighbors[position].last_received.replace(sequence) != Some(sequence)
     }
 }
 
 impl Neighbor {
-    /// The back-off of shared cells after an attempt in slot `asn` (IEEE 802.15.4-2015, 6.2.5.3): a failure in a shared
-    /// cell doubles the window, a success there closes it, one in a dedicated cell does so when nothing more waits.
+    /// The back-off in shared cells after an attempt in slot `asn` (IEEE 802.15.4-2015, 6.2.5.3). A failure in a shared
+    /// cell doubles the window. A success in a shared cell resets it. So does a success in a dedicated cell if the
+    /// queue is then empty.
     pub(super) fn back_off(
         &mut self,
         asn: u64,

@@ -1,19 +1,19 @@
-//! The schedule of one node: its cells, and the questions the MAC asks of them.
+//! The schedule of one node: its cells, and where they are.
 
 use crate::address::NodeId;
 use crate::radio::sixtop::CellId;
 
 pub use crate::radio::sixtop::CellOptions;
 
-/// Handles of the slotframes; where two receive cells of a node share a slot, the lower one counts (RFC 9033, section 2).
+/// Handles of the slotframes. If two receive cells of a node share a slot, the lower handle wins (RFC 9033, section 2).
 pub mod handle {
     /// The minimal cell, shared by all (RFC 8180).
     pub const MINIMAL: u8 = 0;
     /// Autonomous cells (RFC 9033, section 3).
     pub const AUTONOMOUS: u8 = 1;
-    /// Negotiated or given cells (RFC 9033, section 4).
+    /// Negotiated or static cells (RFC 9033, section 4).
     pub const NEGOTIATED: u8 = 2;
-    /// Cells of a tunnel, which come and go with a burst of traffic.
+    /// Cells of a tunnel, which exist during a burst of traffic.
     pub const TUNNEL: u8 = 3;
 }
 
@@ -26,14 +26,14 @@ pub struct Cell {
     pub channel_offset: u8,
     /// What the node may do in it.
     pub options: CellOptions,
-    /// The neighbour it is for; any neighbour where none is named.
+    /// The neighbour; `None` means any neighbour.
     pub neighbor: Option<NodeId>,
     /// Its slotframe (see [`handle`]). All slotframes have the same length (RFC 9033, section 2 recommends it).
     pub handle: u8,
 }
 
 impl Cell {
-    /// Where it is.
+    /// Its position in the slotframe.
     pub fn id(&self) -> CellId {
         CellId { slot: self.slot, channel_offset: u16::from(self.channel_offset) }
     }
@@ -44,9 +44,9 @@ impl Cell {
 pub struct Schedule {
     slotframe: u16,
     cells: Vec<Cell>,
-    /// The slots with a cell to receive in, in order, ...
+    /// The slots with a receive cell, in order.
     receive_slots: Vec<u16>,
-    /// ... and the channel offsets of those that count there.
+    /// The channel offset of the receive cell with the lowest handle, for each of `receive_slots`.
     receive_offsets: Vec<u8>,
 }
 
@@ -78,12 +78,12 @@ impl Schedule {
         self.receive_offsets = receive.iter().map(|cell| cell.channel_offset).collect();
     }
 
-    /// Whether no cell lies in this slot.
+    /// True if there is no cell in this slot.
     pub fn is_free(&self, slot: u16) -> bool {
         self.cells.iter().all(|cell| cell.slot != slot)
     }
 
-    /// The cells agreed on with a neighbour, of these options.
+    /// The cells with these options that were negotiated with a neighbour.
     pub fn agreed(&self, neighbor: NodeId, options: CellOptions) -> impl Iterator<Item = &Cell> {
         let agreed = move |cell: &&Cell| cell.neighbor == Some(neighbor) && cell.handle >= handle::NEGOTIATED;
         self.cells.iter().filter(agreed).filter(move |cell| cell.options == options)
@@ -114,17 +114,17 @@ impl Schedule {
         self.slotframe
     }
 
-    /// How many of the slots before `asn` have a cell to receive in.
+    /// The number of slots before `asn` with a receive cell.
     pub fn receive_slots_before(&self, asn: u64) -> u64 {
         let slotframe = u64::from(self.slotframe);
         let (whole, rest) = (asn / slotframe, (asn % slotframe) as u16);
         whole * self.receive_slots.len() as u64 + self.receive_slots.partition_point(|&slot| slot < rest) as u64
     }
 
-    /// The cells in which the node sends to `neighbor`: those of the most specific kind it has.
+    /// The cells in which the node sends to `neighbor`: all cells of the most specific kind that it has.
     ///
-    /// Negotiated cells first, those of a tunnel among them; without one the neighbour's autonomous cell; without that the
-    /// minimal shared cell (RFC 9033, sections 2 and 3: autonomous cells serve neighbours without negotiated ones).
+    /// These are the negotiated cells, with those of a tunnel. If there are none, it is the neighbour's autonomous
+    /// cell. If there is none, it is the minimal shared cell (RFC 9033, sections 2 and 3).
     pub fn cells_to(&self, neighbor: NodeId) -> TransmitCells {
         let to_neighbor = |cell: &&Cell| cell.options.transmit && cell.neighbor.is_none_or(|n| n == neighbor);
         let kind = |cell: &Cell| cell.handle.min(handle::NEGOTIATED);
@@ -138,7 +138,7 @@ impl Schedule {
     }
 }
 
-/// The cells in which a node sends to one neighbour, by slot, one a slot at most.
+/// The cells in which a node sends to one neighbour, sorted by slot. At most one in a slot.
 #[derive(Clone, Debug)]
 pub struct TransmitCells {
     slotframe: u16,
@@ -146,7 +146,7 @@ pub struct TransmitCells {
     uses: Vec<CellUse>,
 }
 
-/// How often a cell was sent in, and with which success (RFC 9033, section 5.3).
+/// How often a node sent in a cell, and how often with success (RFC 9033, section 5.3).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CellUse {
     /// Frames sent (NumTx).
@@ -159,17 +159,17 @@ pub struct CellUse {
 const MAX_TRANSMITTED: u16 = 256;
 
 impl TransmitCells {
-    /// How many there are in a slotframe.
+    /// The number of cells in a slotframe.
     pub fn len(&self) -> usize {
         self.cells.len()
     }
 
-    /// Whether there is none.
+    /// True if there is none.
     pub fn is_empty(&self) -> bool {
         self.cells.is_empty()
     }
 
-    /// The first slot from `asn` on that has such a cell; one that is shared only from `backed_off` on.
+    /// The first slot from `asn` on with such a cell. Shared cells count only from `backed_off` on.
     pub fn next(&self, asn: u64, backed_off: u64) -> Option<u64> {
         let dedicated = || self.first(asn, |cell| !cell.options.shared);
         let shared = || self.first(asn.max(backed_off), |cell| cell.options.shared);
@@ -179,8 +179,8 @@ impl TransmitCells {
         }
     }
 
-    /// The slot from which on a node may use shared cells again that backs off in slot `asn` for `cells` of them: a
-    /// back-off counts shared cells only (IEEE 802.15.4-2015, 6.2.5.3).
+    /// The first slot after a back-off of `cells` shared cells that begins in slot `asn`. A back-off counts shared
+    /// cells only (IEEE 802.15.4-2015, 6.2.5.3).
     pub fn backed_off(&self, asn: u64, cells: u32) -> u64 {
         (0..cells).try_fold(asn, |asn, _| Some(self.first(asn, |cell| cell.options.shared)? + 1)).unwrap_or(asn)
     }
@@ -201,8 +201,8 @@ impl TransmitCells {
         self.position(slot).map(|position| &self.cells[position])
     }
 
-    /// Notes what became of a frame sent in this slot of the slotframe.
-    pub fn note(&mut self, slot: u16, acknowledged: bool) {
+    /// Counts a frame sent in this slot of the slotframe.
+    pub fn count_use(&mut self, slot: u16, acknowledged: bool) {
         if let Some(position) = self.position(slot) {
             let CellUse { transmitted, acknowledged: successes } = &mut self.uses[position];
             *transmitted += 1;
@@ -214,12 +214,12 @@ impl TransmitCells {
         }
     }
 
-    /// The cells, and what they were used for.
+    /// The cells and how often they were used.
     pub fn uses(&self) -> impl Iterator<Item = (&Cell, CellUse)> {
         self.cells.iter().zip(self.uses.iter().copied())
     }
 
-    /// Keeps what is known of cells that `earlier` has too.
+    /// Copies the uses of the cells that `earlier` has too.
     pub fn with_uses_of(mut self, earlier: &Self) -> Self {
         for (cell, cell_use) in self.cells.iter().zip(&mut self.uses) {
             if let Some((_, known)) = earlier.uses().find(|(known, _)| *known == cell) {
@@ -296,7 +296,7 @@ mod tests {
     }
 
     proptest! {
-        /// What is computed is what stepping from slot to slot would find.
+        /// The computed result is the same as that of stepping from slot to slot.
         #[test]
         fn computing_finds_what_stepping_finds(cells in any_cells(), asn in 0..100u64, wait in 0..40u64, skip in 0..9u32) {
             let schedule = Schedule::new(13, cells);

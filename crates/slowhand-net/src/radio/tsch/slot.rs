@@ -3,8 +3,9 @@
 use super::activity::Span;
 use super::attempt::Attempt;
 use super::frame::ENHANCED_ACK;
+use super::hopping;
 use super::node::TschNode;
-use super::{Event, Exchange, Tsch, hopping};
+use super::state::{Event, Exchange, TschState};
 use crate::address::NodeId;
 use crate::clock::{Duration, Instant};
 use crate::datagram::NO_DATAGRAM;
@@ -16,13 +17,13 @@ use crate::radio::phy::air_time;
 /// How long an acknowledgement is on the air.
 const ACK_AIR: Duration = air_time(ENHANCED_ACK);
 
-impl Tsch {
-    /// Works out the slot that begins at `start`: who receives what, who acknowledges, what each radio does.
+impl TschState {
+    /// Computes the slot that begins at `start`: which frames and acknowledgements arrive, and what each radio does.
     pub(super) fn run_slot(&mut self, start: Instant, observer: &mut dyn Observer) {
         let mut attempts = std::mem::take(&mut self.slot);
         let asn = self.config.timing.asn(start);
         self.send(&mut attempts, start, asn);
-        // Whose frame ends first acknowledges first, and may disturb a frame that is still on the air.
+        // The frame that ends first is acknowledged first. That acknowledgement may collide with a longer frame.
         attempts.sort_by_key(|attempt| attempt.end);
         for index in 0..attempts.len() {
             attempts[index].received = self.receives(&attempts, index, asn);
@@ -46,7 +47,7 @@ impl Tsch {
         self.slot = attempts;
     }
 
-    /// Puts the data frames on the air.
+    /// Sets channel and times of the data frames and their acknowledgements.
     fn send(&mut self, attempts: &mut [Attempt], start: Instant, asn: u64) {
         for attempt in attempts {
             let air = air_time(self.pool.get(attempt.frame).octets().len() + FCS);
@@ -59,8 +60,8 @@ impl Tsch {
         }
     }
 
-    /// Whether the addressee of an attempt receives its data frame: it listens on the channel, and hears no other data
-    /// frame there, nor the acknowledgement of a shorter one.
+    /// True if the destination receives the data frame: it listens on this channel, and no other frame or
+    /// acknowledgement collides.
     fn receives(&mut self, attempts: &[Attempt], index: usize, asn: u64) -> bool {
         let Attempt { from, to, channel, end, .. } = attempts[index];
         if self.listens(to, asn) != Some(channel) {
@@ -73,8 +74,8 @@ impl Tsch {
         !attempts.iter().any(disturbs) && self.links.delivers(from, to, channel, Kind::Data)
     }
 
-    /// Whether the acknowledgement of a received frame reaches the sender: no other frame that the
-    /// sender hears on the channel is in the air at the same time.
+    /// True if the acknowledgement of a received frame reaches the sender: the sender hears no other frame on this
+    /// channel at the same time.
     fn acknowledges(&mut self, attempts: &[Attempt], index: usize) -> bool {
         let Attempt { from, to, channel, ack_start, ack_end, .. } = attempts[index];
         let disturbs = |other: &Attempt| {
@@ -107,7 +108,7 @@ impl Tsch {
             let frame = self.pool.get(attempt.frame);
             let mut octets = [0; MAX_FRAME];
             let acknowledgment = &self.nodes[attempt.from.index()].acknowledgment;
-            // Without payload, a template is never too long.
+            // A template without payload is never too long.
             let Ok(length) = acknowledgment.emit(frame.sequence, &[], &mut octets) else { continue };
             observer.transmission(&Transmission {
                 at: attempt.ack_start,
@@ -124,7 +125,7 @@ impl Tsch {
         }
     }
 
-    /// Accounts for the time that the radios of sender and receiver are on.
+    /// Accounts for the time in which the radios of sender and receiver are on.
     fn account(&mut self, attempt: &Attempt, asn: u64) {
         use RadioState::{Listen, Receive, Transmit};
         let Attempt { start, end, ack_start, ack_end, .. } = *attempt;
@@ -145,9 +146,9 @@ impl Tsch {
         }
     }
 
-    /// In a shared cell others listen too; they receive the frame before they can tell that it is not for them. Where
-    /// frames collide, a listener is kept busy by one of them; whom only noise disturbs is accounted as listening idly, and so is
-    /// who hears a dedicated cell of others in a cell of its own.
+    /// Accounts for other nodes that listen in a shared cell. They receive the whole frame before they know that it is
+    /// not for them. If frames collide, a listener receives one of them. Simplification: a node that hears a frame from
+    /// a dedicated cell of others is accounted as idle.
     fn overhear(&mut self, attempt: &Attempt, asn: u64) {
         let Attempt { from, to, channel, start, end, .. } = *attempt;
         let guard = self.config.timing.guard;
@@ -172,7 +173,7 @@ impl Tsch {
         }
     }
 
-    /// The channel on which a node listens in a slot, unless its radio has been used in it already.
+    /// The channel on which a node listens in a slot. `None` if its radio has been used in the slot already.
     fn listens(&self, node: NodeId, asn: u64) -> Option<u8> {
         let node = &self.nodes[node.index()];
         let offset = node.schedule.listens_at(asn).filter(|_| node.busy != Some(asn))?;

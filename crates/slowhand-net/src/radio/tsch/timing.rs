@@ -1,4 +1,4 @@
-//! What happens when within a timeslot (IEEE 802.15.4-2015, 6.2.6.3 and figure 6-30).
+//! The times within a timeslot (IEEE 802.15.4-2015, 6.2.6.3 and figure 6-30).
 
 use super::frame::ENHANCED_ACK;
 use crate::clock::{Duration, Instant};
@@ -11,11 +11,11 @@ pub struct Timing {
     pub slot: Duration,
     /// From the start of the slot to the first symbol of the data frame (macTsTxOffset).
     pub transmit_offset: Duration,
-    /// How long before and after that moment a receiver waits for it (half of macTsRxWait; OpenWSN's TsLongGT).
+    /// A receiver waits for the frame this long before and after that moment (half of macTsRxWait; OpenWSN's TsLongGT).
     pub guard: Duration,
     /// From the end of the data frame to the first symbol of the acknowledgement (macTsTxAckDelay).
     pub ack_delay: Duration,
-    /// How long before and after that moment the sender waits for it (half of macTsAckWait; OpenWSN's TsShortGT).
+    /// The sender waits for it this long before and after that moment (half of macTsAckWait; OpenWSN's TsShortGT).
     pub ack_guard: Duration,
 }
 
@@ -38,17 +38,17 @@ impl Timing {
         ack_guard: Duration::from_micros(700),
     };
 
-    /// The absolute slot number of the slot in which an instant lies.
+    /// The absolute slot number (ASN) at an instant.
     pub const fn asn(&self, at: Instant) -> u64 {
         at.as_micros() / self.slot.as_micros()
     }
 
-    /// When a slot begins.
+    /// The start of a slot.
     pub const fn start(&self, asn: u64) -> Instant {
         Instant::from_micros(asn * self.slot.as_micros())
     }
 
-    /// The shortest slot in which the largest frame and its acknowledgement fit.
+    /// The shortest slot that has room for the largest frame and its acknowledgement.
     pub fn shortest_slot(&self) -> Duration {
         self.transmit_offset + air_time(MAX_PSDU) + self.ack_delay + air_time(ENHANCED_ACK)
     }

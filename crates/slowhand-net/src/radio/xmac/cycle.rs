@@ -1,8 +1,9 @@
-//! The power cycle of one node: when its radio is on although nothing happens. Computed, never stepped through.
+//! The power cycle of one node: the times at which its radio is on although nothing happens. It is computed, not
+//! stepped through.
 
 use crate::clock::{Duration, Instant};
 
-/// Wake-ups at `anchor`, `anchor + interval`, ...; each lasts `awake`. Before the anchor there are none.
+/// Wake-ups at `anchor`, `anchor + interval`, ... Each lasts `awake`. There are none before the anchor.
 #[derive(Clone, Copy, Debug)]
 pub struct Cycle {
     anchor: Instant,
@@ -10,7 +11,7 @@ pub struct Cycle {
     awake: Duration,
 }
 
-/// What the timer of the power cycle does next.
+/// The next action of the power cycle's timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Edge {
     /// It wakes the node up.
@@ -25,7 +26,7 @@ impl Cycle {
         Self { anchor, interval, awake }
     }
 
-    /// Until when the wake-up lasts in which `now` lies.
+    /// The end of the wake-up at `now`. `None` if the node is asleep.
     pub fn awake_until(&self, now: Instant) -> Option<Instant> {
         let start = self.last_start(now)?;
         Some(start + self.awake).filter(|&end| end > now)
@@ -41,12 +42,12 @@ impl Cycle {
         self.awake_until(now).unwrap_or_else(|| self.next_start(now) + self.awake)
     }
 
-    /// What the timer does first after `now`.
+    /// The first action of the timer after `now`.
     pub fn next_edge(&self, now: Instant) -> Edge {
         self.awake_until(now).map_or_else(|| Edge::Start(self.next_start(now)), Edge::End)
     }
 
-    /// How many wake-ups begin after `from` and not after `to`.
+    /// The number of wake-ups that begin after `from` and not after `to`.
     pub fn starts(&self, from: Instant, to: Instant) -> u64 {
         self.starts_until(to).saturating_sub(self.starts_until(from))
     }
@@ -56,7 +57,7 @@ impl Cycle {
         self.awake_before(to).saturating_sub(self.awake_before(from))
     }
 
-    /// The wake-ups between two instants, or as much of them as lies between: beginning and end of each.
+    /// Start and end of each wake-up between two instants, cut at these instants.
     pub fn wake_ups(&self, from: Instant, to: Instant) -> impl Iterator<Item = (Instant, Instant)> + use<> {
         let Self { anchor, interval, awake } = *self;
         let first = self.last_start(from).unwrap_or(anchor);
@@ -64,8 +65,8 @@ impl Cycle {
         starts.map(move |start| (start.max(from), (start + awake).min(to))).filter(|(from, to)| from < to)
     }
 
-    /// Catches up on an edge that fell due while the timer could not run, which it can again from `now` on: later edges
-    /// follow at the usual distance. Tells whether a wake-up starts now.
+    /// Handles an edge that was due while the timer could not run. The timer runs again from `now` on, and later edges
+    /// follow at the usual distance. Returns true if a wake-up starts now.
     pub fn catch_up(&mut self, missed: Edge, now: Instant) -> bool {
         match missed {
             Edge::Start(at) if at <= now => {

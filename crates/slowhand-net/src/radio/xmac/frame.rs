@@ -7,7 +7,7 @@
 use crate::address::{Eui64, PAN_ID};
 use crate::radio::frame::{Address, Error, Frame, FrameType, Header, MAX_FRAME, Version};
 
-/// Octets that a data frame has for its payload.
+/// The most octets of payload in a data frame.
 pub const DATA_CAPACITY: usize = MAX_FRAME - data_header(0, Eui64([0; 8]), Eui64([0; 8]), false).length();
 
 /// Octets of the acknowledgment of a data frame, without FCS.

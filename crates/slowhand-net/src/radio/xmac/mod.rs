@@ -1,20 +1,22 @@
-//! X-MAC: preamble sampling (Buettner et al., SenSys 2006) as Contiki's CX-MAC does it.
+//! X-MAC: preamble sampling (Buettner et al., SenSys 2006), as in Contiki's CX-MAC.
 //!
-//! A node's radio is on for some milliseconds in every check interval. Who has a frame for it sends a train of
-//! short strobes, each followed by a gap in which the sender listens; the addressee, once awake, answers one of them
-//! and stays awake for the data frame, which follows at once. From the answer the sender learns when the
-//! neighbour wakes up, and the next time begins to strobe only shortly before that.
+//! A node's radio is on for some milliseconds in every check interval. The sender of a frame first sends a train of
+//! short strobes, and listens in the gap after each of them. The destination wakes up, answers a strobe, and stays
+//! awake for the data frame, which follows at once. The answer tells the sender when the neighbour wakes up. The next
+//! train begins only shortly before that time.
 //!
-//! A frame that is not ours heard between strobes means that another node is sending: the train is broken off, and the
-//! frame waits for a random number of check intervals. A node that hears a strobe for another lets it go first. What
-//! was sent is not acknowledged, unless [`XmacConfig::data_ack`] says so: a strobe that is lost delays the frame, a
-//! data frame that is lost is lost.
+//! A sender that hears another node's frame between its strobes stops the train. Its frame waits for a random number of
+//! check intervals. A node that hears a strobe for another node lets that exchange go first. Data frames are not
+//! acknowledged, unless [`XmacConfig::data_ack`] is set: the loss of a strobe delays the frame, and the loss of a data
+//! frame is final.
 //!
 //! Contiki's older `xmac.c` did the same with another timer for the wake-ups ([`XmacConfig::xmac_2010`]).
 //!
-//! Left out of what Contiki has: broadcasts and announcements, streaming (no radio duty cycling for a second, which
-//! IPv6 traffic never asks for), the extra frame buffer that sending takes while the queue is full, the whole
-//! slow-clock ticks in which a back-off is drawn and to which a wake-up that comes late is aligned.
+//! The model leaves out some parts of Contiki:
+//! - broadcasts and announcements;
+//! - streaming (one second without duty cycling, which IPv6 traffic never requests);
+//! - the extra frame buffer that sending takes while the queue is full;
+//! - the rounding of back-offs and late wake-ups to whole ticks of the slow clock.
 
 mod config;
 mod cycle;
@@ -53,9 +55,9 @@ pub struct XMac {
     nodes: Vec<XmacNode>,
     pool: FramePool,
     events: EventQueue<Event>,
-    /// What became of the frame that is looked at; kept for its memory.
+    /// The receptions of the frame that ends. Kept between frames to reuse the memory.
     receptions: Vec<Reception>,
-    /// Whether timelines are kept.
+    /// True while timelines are kept.
     watched: bool,
 }
 
@@ -68,7 +70,7 @@ impl XMac {
         Self::with_phases(config, channel, links, &phases, streams)
     }
 
-    /// A network whose nodes wake up at these phases of the check interval for the first time, one for each node.
+    /// A network whose nodes wake up for the first time at these phases of the check interval, one for each node.
     pub fn with_phases(config: XmacConfig, channel: u8, links: Links, phases: &[Duration], streams: &Streams) -> Self {
         let node = |(index, &phase): (usize, &Duration)| {
             let neighbors = links.audience(NodeId(index as u16)).map(Neighbor::new).collect();
@@ -102,12 +104,12 @@ impl XMac {
         self.events.push(end, Event::End { node, frame });
     }
 
-    /// Whether a channel assessment just before a frame that begins now lets it go.
+    /// True if the channel assessment before a frame that begins now finds the channel clear.
     fn channel_is_clear(&self, now: Instant, node: NodeId) -> bool {
         !self.config.assess_channel || !self.medium.busy(now - TURNAROUND, node)
     }
 
-    /// Breaks off what the radio may be receiving.
+    /// Ends a reception of the radio.
     fn stop_receiving(&mut self, now: Instant, node: NodeId) {
         self.medium.stop_listening(now, node);
         let listener = &mut self.nodes[node.index()];
@@ -171,7 +173,7 @@ impl Mac for XMac {
                 Event::Step { node, step } if step == self.nodes[node.index()].step => {
                     self.step(now, node, indications);
                 }
-                Event::Step { .. } => {} // the node has taken another turn
+                Event::Step { .. } => {} // the node does something else now
                 Event::End { node, frame } => {
                     let receptions = self.end(now, node, frame, observer);
                     for reception in &receptions {
@@ -184,7 +186,7 @@ impl Mac for XMac {
         }
     }
 
-    /// A train of strobes as long as one may be for each frame.
+    /// The longest train of strobes for each frame.
     fn sending_time(&self, _node: NodeId, _next_hop: NodeId, frames: u64) -> Duration {
         (self.config.strobe_limit + self.config.data_delay + air_time(MAX_PSDU)) * frames
     }
@@ -205,13 +207,13 @@ impl Mac for XMac {
         self.nodes[node.index()].times(now)
     }
 
-    /// The MAC waits actively from the decision to send a frame until
-    /// that is done, the wait for the neighbour's wake-up included. What is not finished yet does not count.
+    /// The MAC waits actively from the decision to send a frame until it has been sent, the wait for the neighbour's
+    /// wake-up included. A frame that is still being sent does not count yet.
     fn processor_time(&self, node: NodeId) -> Duration {
         self.nodes[node.index()].busy
     }
 
-    /// Everything is reported here: call it once at the end, or now and then to save memory.
+    /// All intervals are reported here. Call it at the end; call it also in between to save memory.
     fn report_radios(&mut self, now: Instant, observer: &mut dyn Observer) {
         if observer.watches_radios() {
             self.keep_timelines(true);
@@ -220,7 +222,7 @@ impl Mac for XMac {
     }
 }
 
-/// What a node has on the air.
+/// The frame that a node has on the air.
 struct Sent<'a> {
     kind: FrameKind,
     to: NodeId,
@@ -230,8 +232,8 @@ struct Sent<'a> {
 }
 
 impl XMac {
-    /// Takes the node's frame off the air, shows it to the observer, and returns what became of it at those who had
-    /// synchronised with it.
+    /// Ends the node's frame, shows it to the observer, and returns the outcome at each radio that had synchronised
+    /// with it.
     fn end(&mut self, now: Instant, node: NodeId, frame: OnAir, observer: &mut dyn Observer) -> Vec<Reception> {
         let mut receptions = std::mem::take(&mut self.receptions);
         receptions.clear();

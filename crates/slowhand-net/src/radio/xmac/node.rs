@@ -1,4 +1,4 @@
-//! One node: what it is doing, what its radio does meanwhile, and what it knows of its neighbours.
+//! One node: its activity, its radio, and its knowledge of its neighbours.
 
 use super::config::XmacConfig;
 use super::cycle::{Cycle, Edge};
@@ -20,30 +20,29 @@ pub struct XmacNode {
     pub queued: usize,
     pub peak: usize,
     pub activity: Activity,
-    /// Counted up with each activity and each step of it: an event that was meant for an earlier step is void.
+    /// Incremented with each activity and each step of it, so that events of earlier steps have no effect.
     pub step: u32,
     pub cycle: Cycle,
-    /// The radio stays off until here, although the cycle may have it awake.
+    /// The radio stays off until this instant, even during a wake-up.
     pub quiet_until: Instant,
-    /// Waiting for a data frame, the radio stays on until here, although the cycle may have it asleep.
+    /// The radio waits for a data frame and stays on until this instant, even between wake-ups.
     pub attentive_until: Instant,
-    /// In how many wake-ups the node will send again, counted at the instant beside it: what it heard was for
-    /// others.
+    /// The node yields to others for this number of wake-ups, counted from this instant.
     yielding: (u64, Instant),
-    /// When a neighbour was awake.
+    /// The last known wake-up of each neighbour.
     encounters: Vec<(NodeId, Instant)>,
-    /// The strobe, or the answer to one, that is on the air or will be next.
+    /// The strobe or answer that is on the air, or will be next.
     pub control: [u8; MAX_FRAME],
     pub control_length: usize,
     pub backoff: Stream,
-    /// Whether its radio has synchronised with a frame.
+    /// True if its radio has synchronised with a frame.
     pub receiving: bool,
     /// The time in each state up to `settled`.
     times: RadioTimes,
     pub settled: Instant,
-    /// What it was in when; kept only while an observer watches radios.
+    /// The timeline of the radio. Kept only while an observer watches radios.
     pub timeline: Option<Timeline>,
-    /// How long the MAC has kept the processor.
+    /// How long the MAC has kept the processor busy.
     pub busy: Duration,
 }
 
@@ -52,13 +51,13 @@ pub struct XmacNode {
 pub enum Activity {
     /// It follows its power cycle.
     Idle,
-    /// It sends a data frame, and everything that must precede it.
+    /// It sends a data frame and the strobes before it.
     Sending(Sending),
     /// It answers a frame.
     Answering(Answering),
 }
 
-/// What a radio does until something changes.
+/// The state of a radio until the next change.
 #[derive(Clone, Copy, Debug)]
 pub enum Radio {
     /// It is off.
@@ -73,31 +72,32 @@ pub enum Radio {
 #[derive(Clone, Copy, Debug)]
 pub struct Sending {
     pub stage: Stage,
-    /// Position of the addressee among the sender's neighbours.
+    /// Position of the destination among the sender's neighbours.
     pub neighbor: usize,
     pub to: NodeId,
     pub frame: FrameIndex,
     pub datagram: DatagramId,
     pub attempt: u8,
     pub started: Instant,
-    /// What the power cycle's timer would have done first since then.
+    /// The first action of the power cycle's timer after `started`.
     pub missed: Edge,
-    /// When no further strobe is sent.
+    /// No strobe is sent after this instant.
     pub limit: Instant,
-    /// When the sending of the last strobe was decided, or the radio was switched on.
+    /// The instant of the decision to send the last strobe. Before the first, the instant at which the radio was
+    /// switched on.
     pub decided: Instant,
 }
 
-/// How far the sending is.
+/// The stages of sending.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stage {
-    /// The radio is off until the neighbour is about to wake up.
+    /// The radio is off until shortly before the neighbour wakes up.
     AwaitPhase,
-    /// The radio listens for the strobe acknowledgement, or anything else.
+    /// The radio listens for a strobe acknowledgement.
     Listen,
     /// A strobe is on the air.
     Strobe,
-    /// The strobe acknowledgement has come.
+    /// The strobe acknowledgement has arrived.
     Acknowledged,
     /// The data frame is on the air.
     Data,
@@ -105,7 +105,7 @@ pub enum Stage {
     AwaitDataAck,
 }
 
-/// The answer to a strobe or, where data is acknowledged, to a data frame.
+/// The acknowledgement of a strobe or of a data frame.
 #[derive(Clone, Copy, Debug)]
 pub struct Answering {
     pub kind: FrameKind,
@@ -115,26 +115,25 @@ pub struct Answering {
     pub on_air: bool,
 }
 
-/// What a node keeps of one neighbour.
+/// A node's state for one neighbour.
 #[derive(Debug)]
 pub struct Neighbor {
     pub id: NodeId,
     pub queue: FrameQueue,
-    /// Its back-off has ended while the node was doing something else.
+    /// True if its back-off has ended while the node was doing something else.
     pub due: bool,
-    /// What became of the frame at the head of the queue so far.
+    /// The attempts at the frame at the head of the queue.
     pub attempts: Attempts,
-    /// Counted for each neighbour, so that no two frames in a row carry the same number.
+    /// The next sequence number. Each neighbour has its own count, so that consecutive frames differ.
     pub sequence: u8,
     last_received: Option<u8>,
 }
 
-/// What a radio did since the last report. It is kept at each change of what the radio does; idle wake-ups are worked
-/// out then.
+/// The states of a radio since the last report. Each change of state adds to it. Idle wake-ups are computed then.
 #[derive(Debug, Default)]
 pub struct Timeline(Vec<Span>);
 
-/// A state of a radio, and from when to when it lasted.
+/// A state of a radio, with start and end.
 #[derive(Clone, Copy, Debug)]
 pub struct Span {
     pub state: RadioState,
@@ -143,7 +142,7 @@ pub struct Span {
 }
 
 impl Timeline {
-    /// Not every change is one of state: what follows in the same state lengthens the span.
+    /// Adds a span. Extends the last span if the state is the same.
     fn add(&mut self, state: RadioState, from: Instant, to: Instant) {
         match self.0.last_mut() {
             _ if from >= to => {}
@@ -170,7 +169,7 @@ impl Neighbor {
         }
     }
 
-    /// Takes the frame at the head of the queue away, and starts afresh with the next.
+    /// Removes the frame at the head of the queue, and resets the attempts for the next one.
     pub fn release_head(&mut self, pool: &mut FramePool) {
         if let Some(frame) = self.queue.pop(pool) {
             pool.release(frame);
@@ -179,12 +178,12 @@ impl Neighbor {
     }
 }
 
-/// An event that the node has to be told of: the step that was planned, or the end of its frame on the air.
+/// An event of the MAC.
 #[derive(Clone, Copy, Debug)]
 pub enum Event {
     /// The back-off towards the neighbour at this position is over.
     Attempt { node: NodeId, neighbor: usize },
-    /// The node's activity goes on, unless it has taken another turn meanwhile.
+    /// The next step of the node's activity. Without effect if the activity has changed meanwhile.
     Step { node: NodeId, step: u32 },
     /// The node's frame has left the air.
     End { node: NodeId, frame: OnAir },
@@ -214,14 +213,14 @@ impl XmacNode {
         }
     }
 
-    /// Takes up another activity; what was planned before is void.
+    /// Changes the activity. Events planned before have no effect.
     pub fn turn_to(&mut self, now: Instant, activity: Activity) {
         self.settle(now);
         self.activity = activity;
         self.step = self.step.wrapping_add(1);
     }
 
-    /// Whether the radio receives a frame that lasts from `now` to `end`, as long as nothing else happens.
+    /// True if the radio receives a frame that lasts from `now` to `end`, if nothing else happens.
     pub fn listens(&self, now: Instant, end: Instant, config: &XmacConfig) -> bool {
         match self.activity {
             Activity::Idle => {
@@ -234,7 +233,7 @@ impl XmacNode {
         }
     }
 
-    /// How long the radio was in each state until `now`, which is not before the last change.
+    /// How long the radio was in each state until `now`, which must not be before the last change.
     pub fn times(&self, now: Instant) -> RadioTimes {
         let mut times = self.times;
         let span = now.since(self.settled);
@@ -253,7 +252,7 @@ impl XmacNode {
         times
     }
 
-    /// What the radio has done since the last change.
+    /// The state of the radio since the last change.
     pub fn radio(&self) -> Radio {
         match self.activity {
             _ if self.receiving => Radio::On(RadioState::Receive),
@@ -268,49 +267,49 @@ impl XmacNode {
         }
     }
 
-    /// Books the time in the present state; to be called before that changes.
+    /// Adds up the time in the present state. Must be called before the state changes.
     pub fn settle(&mut self, now: Instant) {
         self.keep_timeline(now);
         self.times = self.times(now);
         self.settled = now;
     }
 
-    /// Following its cycle, the radio has waited for a data frame from the last change until then.
+    /// The instant until which the idle radio has waited for a data frame since the last change.
     pub fn attentive_to(&self, now: Instant) -> Instant {
         self.attentive_until.min(now).max(self.settled)
     }
 
-    /// Following its cycle, the radio has been on in wake-ups only from then on.
+    /// The instant from which on the idle radio has been on in wake-ups only.
     pub fn cycle_from(&self, now: Instant) -> Instant {
         self.attentive_to(now).max(self.quiet_until)
     }
 
-    /// The radio goes off and stays so until the next wake-up.
+    /// Switches the radio off until the next wake-up.
     pub fn go_quiet(&mut self, now: Instant) {
         self.settle(now);
         self.attentive_until = now;
         self.quiet_until = self.cycle.next_start(now);
     }
 
-    /// The radio stays on for a data frame, through the end of this wake-up and until that of the next.
+    /// Keeps the radio on for a data frame, until the end of the next wake-up.
     pub fn stay_awake(&mut self, now: Instant, config: &XmacConfig) {
         self.settle(now);
         self.attentive_until = self.cycle.next_end(now) + config.check_interval;
     }
 
-    /// Holds back what the node has to send for this many wake-ups.
+    /// Holds back the node's own frames for this number of wake-ups.
     pub fn yield_for(&mut self, now: Instant, wake_ups: u64) {
         self.yielding = (wake_ups, now);
     }
 
-    /// In how many wake-ups the node will send again.
+    /// The number of wake-ups for which the node still holds back its own frames.
     pub fn yields(&self, now: Instant) -> u64 {
         let (wake_ups, since) = self.yielding;
         wake_ups.saturating_sub(self.cycle.starts(since, now))
     }
 
-    /// The processor is free again at `now`, after which the node yields for so many wake-ups: does what the timer of the
-    /// power cycle could not do meanwhile.
+    /// The processor is free again at `now`. Does what the timer of the power cycle could not do meanwhile. The node
+    /// then yields for `yields` wake-ups.
     pub fn catch_up(&mut self, now: Instant, missed: Edge, delayed: bool, yields: u64) {
         let starts = delayed && self.cycle.catch_up(missed, now);
         self.yield_for(now, yields.saturating_sub(u64::from(starts)));
@@ -318,7 +317,7 @@ impl XmacNode {
         self.attentive_until = now;
     }
 
-    /// Remembers when a neighbour was awake. With all places taken, nothing of a further neighbour is remembered.
+    /// Remembers a wake-up of a neighbour. If all places are taken, a new neighbour is ignored.
     pub fn remember(&mut self, neighbor: NodeId, at: Instant, places: usize) {
         if let Some((_, awake)) = self.encounters.iter_mut().find(|(known, _)| *known == neighbor) {
             *awake = at;
@@ -327,7 +326,7 @@ impl XmacNode {
         }
     }
 
-    /// When a neighbour is expected to be awake next, if anything is known of it.
+    /// The next expected wake-up of a neighbour, if one is known.
     pub fn expected_awake(&self, neighbor: NodeId, now: Instant, interval: Duration) -> Option<Instant> {
         let (_, awake) = self.encounters.iter().find(|(known, _)| *known == neighbor)?;
         let late = now.since(*awake) % interval;
@@ -338,15 +337,16 @@ impl XmacNode {
         self.neighbors.binary_search_by_key(&neighbor, |neighbor| neighbor.id).ok()
     }
 
-    /// Whether a frame is new: the same number twice in a row is a repetition whose acknowledgement was lost.
+    /// True if a frame is new. The same sequence number twice in a row is a retransmission after a lost
+    /// acknowledgement.
     pub fn accepts(&mut self, from: NodeId, sequence: u8) -> bool {
         let Some(position) = self.position(from) else {
-            return true; // a link of one direction: nothing is known of its sender
+            return true; // a link in one direction only: the receiver keeps no state of the sender
         };
         self.neighbors[position].last_received.replace(sequence) != Some(sequence)
     }
 
-    /// Adds what the radio did since the last change; to be called where the times are booked.
+    /// Adds the time since the last change to the timeline.
     fn keep_timeline(&mut self, now: Instant) {
         let Some(mut timeline) = self.timeline.take() else { return };
         match self.radio() {

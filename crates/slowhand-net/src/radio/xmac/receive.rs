@@ -1,4 +1,4 @@
-//! Receiving: what a node does with the frames it hears.
+//! Receiving: how a node handles the frames that it hears.
 
 use super::XMac;
 use super::config::TURNAROUND;
@@ -11,13 +11,15 @@ use crate::radio::frame::{FCS, FrameView};
 use crate::radio::medium::Reception;
 use crate::radio::{Indication, Payload};
 
-/// For how many of its wake-ups a node holds back its own frames when it has heard a strobe for another, and when it
-/// has answered one (cxmac.c, `someone_is_sending`).
+/// A node that has heard a strobe for another node holds back its own frames for this number of wake-ups (cxmac.c,
+/// `someone_is_sending`).
 const YIELD_TO_OTHERS: u64 = 2;
+
+/// The same for a node that has answered a strobe.
 const YIELD_TO_SENDER: u64 = 1;
 
 impl XMac {
-    /// A frame of `from`, still shown as on the air, has reached a node, or has not.
+    /// Handles the end of a frame of `from` at a node that had synchronised with it. `from` still has it on the air.
     pub fn hear(&mut self, now: Instant, from: NodeId, reception: Reception, indications: &mut Vec<Indication>) {
         let (node, Some(sent)) = (reception.node, self.on_air(from)) else { return };
         if !reception.is_received() {
@@ -34,12 +36,12 @@ impl XMac {
                 FrameKind::Strobe => self.nodes[node.index()].yield_for(now, YIELD_TO_OTHERS),
                 FrameKind::Data if is_for_us => self.hear_data(now, node, from, indications),
                 FrameKind::Data => self.nodes[node.index()].yield_for(now, 0),
-                _ => {} // the answer to another
+                _ => {} // an answer to another node
             },
         }
     }
 
-    /// Answers a strobe, and stays awake for what it announces.
+    /// Answers a strobe, and stays awake for the data frame.
     fn hear_own_strobe(&mut self, now: Instant, node: NodeId, from: NodeId) {
         let Some(sent) = self.on_air(from) else { return };
         let Some(sequence) = FrameView::parse(sent.octets).ok().and_then(|frame| frame.sequence()) else {
@@ -57,7 +59,7 @@ impl XMac {
         self.plan(at, node);
     }
 
-    /// Passes a data frame up, unless it is the repetition of one that has been.
+    /// Passes a data frame up, unless it is a retransmission of the last one.
     fn hear_data(&mut self, now: Instant, node: NodeId, from: NodeId, indications: &mut Vec<Indication>) {
         let Some(sent) = self.on_air(from) else { return };
         let Ok(frame) = FrameView::parse(sent.octets) else { return };
@@ -80,7 +82,7 @@ impl XMac {
         }
     }
 
-    /// Sends the answer. The radio acknowledges data by itself and does not look whether the channel is free.
+    /// Sends the answer. The radio acknowledges data frames by itself, without assessing the channel.
     pub fn answer(&mut self, now: Instant, node: NodeId, answer: Answering) {
         if answer.kind == FrameKind::Ack || self.channel_is_clear(now, node) {
             self.nodes[node.index()].turn_to(now, Activity::Answering(Answering { on_air: true, ..answer }));
@@ -91,7 +93,7 @@ impl XMac {
         }
     }
 
-    /// The answer has left the air, or was held back.
+    /// The answer has been sent, or held back.
     pub fn answered(&mut self, now: Instant, node: NodeId) {
         self.nodes[node.index()].turn_to(now, Activity::Idle);
         self.attempt_what_is_due(now, node);

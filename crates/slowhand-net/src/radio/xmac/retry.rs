@@ -1,4 +1,4 @@
-//! The layer above: which frame is sent when, and how often (Contiki's `csma.c`).
+//! The layer above: when and how often a frame is sent (Contiki's `csma.c`).
 
 use crate::clock::Duration;
 use crate::random::Stream;
@@ -6,23 +6,23 @@ use crate::random::Stream;
 /// What happens to a frame that was not sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Retry {
-    /// As in Contiki since 90b886aa7 (2016): after a collision, a delay of less than `2^collisions - 1` check intervals;
-    /// after an unanswered train, none.
+    /// As in Contiki since 90b886aa7 (2016). After a collision, the delay is less than `2^collisions - 1` check
+    /// intervals. After an unanswered train, there is no delay.
     Exponential {
-        /// How often a frame is sent again.
+        /// The most retransmissions of a frame.
         max_retries: u8,
-        /// How many collisions in a row are not yet a transmission.
+        /// The most collisions in a row that do not count as a transmission.
         max_backoffs: u8,
         /// The largest exponent.
         max_exponent: u8,
     },
-    /// As in Contiki's releases up to 2.7 (2013): after either, one check interval and a random part of as many as there
-    /// have been transmissions, and one more. Collisions are no transmissions, however many there are. A check interval
-    /// lies between a frame and the next in the queue.
+    /// As in Contiki's releases up to 2.7 (2013). After a collision or an unanswered train, the delay is one check
+    /// interval plus a random part of `transmissions + 1` check intervals. Collisions never count as transmissions.
+    /// There is a delay of one check interval between a frame and the next one in the queue.
     Linear {
-        /// How often a frame is sent again.
+        /// The most retransmissions of a frame.
         max_retries: u8,
-        /// The largest number of check intervals that the delay is drawn from.
+        /// The greatest random part, in check intervals.
         max_window: u8,
     },
 }
@@ -41,10 +41,10 @@ impl Retry {
     }
 }
 
-/// How the sending of a data frame ended.
+/// The result of sending a data frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
-    /// The frame was sent (and acknowledged where that is asked for).
+    /// The frame was sent (and acknowledged, if it asks for that).
     Sent,
     /// The neighbour did not answer.
     NoAck,
@@ -52,7 +52,7 @@ pub enum Ending {
     Collision,
 }
 
-/// What became of one frame so far.
+/// The attempts at one frame.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Attempts {
     transmissions: u8,
@@ -61,7 +61,7 @@ pub struct Attempts {
 }
 
 impl Attempts {
-    /// Counts a transmission or a collision. True if that was the last.
+    /// Counts a transmission or a collision. Returns true if it was the last.
     pub fn count(&mut self, ending: Ending, retry: Retry) -> bool {
         match (ending, retry) {
             (Ending::Collision, Retry::Linear { .. }) => {}
@@ -76,7 +76,7 @@ impl Attempts {
         ending == Ending::Sent || self.transmissions > retry.max_retries()
     }
 
-    /// The delay before the next attempt: at the same frame or, if that is `done`, at the next.
+    /// The delay before the next attempt: at the same frame, or at the next one if this one is `done`.
     pub fn delay(self, done: bool, retry: Retry, interval: Duration, backoff: &mut Stream) -> Duration {
         let (least, window) = match retry {
             Retry::Exponential { .. } if done => (0, 0),

@@ -1,4 +1,4 @@
-//! Sending: phase wait, strobe train, data frame.
+//! Sending: waiting for the phase, strobe train, data frame.
 
 use super::XMac;
 use super::frame::write_strobe;
@@ -12,7 +12,7 @@ use crate::radio::Indication;
 use crate::radio::frame::FCS;
 
 impl XMac {
-    /// The back-off towards a neighbour is over: begins to send the frame that has waited longest for it.
+    /// The back-off towards a neighbour is over: begins to send the first frame of its queue.
     pub fn attempt(&mut self, now: Instant, node: NodeId, position: usize, indications: &mut Vec<Indication>) {
         let sender = &mut self.nodes[node.index()];
         if !matches!(sender.activity, Activity::Idle) {
@@ -48,7 +48,7 @@ impl XMac {
         self.plan(train, node);
     }
 
-    /// The node's activity goes on.
+    /// Does the next step of the node's activity.
     pub fn step(&mut self, now: Instant, node: NodeId, indications: &mut Vec<Indication>) {
         match self.nodes[node.index()].activity {
             Activity::Idle => {}
@@ -58,19 +58,19 @@ impl XMac {
                 Stage::Listen => self.strobe(now, node, sending, indications),
                 Stage::Acknowledged => self.send_data(now, node, sending, indications),
                 Stage::AwaitDataAck => self.finish(now, node, sending, Ending::NoAck, indications),
-                Stage::Strobe | Stage::Data => {} // goes on when the frame has left the air
+                Stage::Strobe | Stage::Data => {} // the next step is the end of the frame
             },
         }
     }
 
-    /// The radio is on until the next strobe is due, a gap after the last was decided upon.
+    /// Listens until the next strobe, which follows one gap after the decision to send the last one.
     fn listen_for_strobe_ack(&mut self, now: Instant, node: NodeId, sending: Sending) {
         let sending = Sending { stage: Stage::Listen, ..sending };
         self.nodes[node.index()].turn_to(now, Activity::Sending(sending));
         self.plan(sending.decided + self.config.strobe_gap + self.config.strobe_delay, node);
     }
 
-    /// Sends a strobe, unless the channel is taken.
+    /// Sends a strobe, unless the channel is busy.
     fn strobe(&mut self, now: Instant, node: NodeId, sending: Sending, indications: &mut Vec<Indication>) {
         let sending = Sending { decided: now - self.config.strobe_delay, ..sending };
         if self.channel_is_clear(now, node) {
@@ -83,7 +83,7 @@ impl XMac {
         }
     }
 
-    /// After a strobe: listens on, or gives the neighbour up.
+    /// After a strobe: listens, or ends the train at its limit.
     fn continue_train(&mut self, now: Instant, node: NodeId, sending: Sending, indications: &mut Vec<Indication>) {
         if now < sending.limit {
             self.listen_for_strobe_ack(now, node, sending);
@@ -92,7 +92,7 @@ impl XMac {
         }
     }
 
-    /// A frame arrived between two strobes, or while the acknowledgement of the data frame is waited for.
+    /// A frame arrived between two strobes, or while the node waits for the acknowledgement of the data frame.
     pub fn hear_while_sending(
         &mut self,
         now: Instant,
@@ -110,7 +110,7 @@ impl XMac {
                 sender.turn_to(now, Activity::Sending(acknowledged));
                 self.plan(now + self.config.data_delay, node);
             }
-            (Stage::Listen, FrameKind::StrobeAck | FrameKind::Ack) => {} // of another conversation
+            (Stage::Listen, FrameKind::StrobeAck | FrameKind::Ack) => {} // of another exchange
             (Stage::Listen, _) => self.finish(now, node, sending, Ending::Collision, indications),
             (Stage::AwaitDataAck, FrameKind::Ack) if is_for_us => {
                 self.finish(now, node, sending, Ending::Sent, indications);
@@ -119,8 +119,7 @@ impl XMac {
         }
     }
 
-    /// Sends the data frame. Where the channel is taken it is not sent, and without acknowledgements that goes
-    /// unnoticed.
+    /// Sends the data frame, unless the channel is busy. Without acknowledgements, the sender does not notice that.
     fn send_data(&mut self, now: Instant, node: NodeId, sending: Sending, indications: &mut Vec<Indication>) {
         if self.channel_is_clear(now, node) {
             let sending = Sending { stage: Stage::Data, ..sending };
@@ -133,7 +132,7 @@ impl XMac {
         }
     }
 
-    /// The node's own frame has left the air.
+    /// The node's own frame has ended.
     pub fn sent(&mut self, now: Instant, node: NodeId, indications: &mut Vec<Indication>) {
         match self.nodes[node.index()].activity {
             Activity::Idle => {}
@@ -151,7 +150,7 @@ impl XMac {
         }
     }
 
-    /// The processor is free again.
+    /// Ends the sending: the processor is free again.
     fn finish(
         &mut self,
         now: Instant,
@@ -170,7 +169,7 @@ impl XMac {
         self.retry(now, node, sending.neighbor, ending, indications);
     }
 
-    /// Lets the back-offs have their effect that ended while the node was doing something else.
+    /// Starts the attempts whose back-off ended while the node was doing something else.
     pub fn attempt_what_is_due(&mut self, now: Instant, node: NodeId) {
         for (neighbor, waiting) in self.nodes[node.index()].neighbors.iter_mut().enumerate() {
             if std::mem::take(&mut waiting.due) {
@@ -179,7 +178,7 @@ impl XMac {
         }
     }
 
-    /// What the layer above does with an ending: takes the next frame, sends the same again, or gives it up.
+    /// Handles the result as the layer above does: takes the next frame, sends the same one again, or drops it.
     fn retry(
         &mut self,
         now: Instant,

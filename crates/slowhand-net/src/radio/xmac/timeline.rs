@@ -1,4 +1,4 @@
-//! Shows an observer that watches what each radio did when.
+//! The radios' timelines, for an observer that watches them.
 
 use super::XMac;
 use super::node::{Span, Timeline};
@@ -7,7 +7,7 @@ use crate::clock::Instant;
 use crate::observer::{Observer, RadioInterval};
 
 impl XMac {
-    /// Begins to keep timelines, or ends it.
+    /// Starts or stops keeping timelines.
     pub(super) fn keep_timelines(&mut self, watched: bool) {
         if self.watched != watched {
             self.watched = watched;
@@ -17,7 +17,7 @@ impl XMac {
         }
     }
 
-    /// Shows the observer all that has been kept until `now`, and forgets it.
+    /// Shows the observer the timelines until `now`, and clears them.
     pub(super) fn report_timelines(&mut self, now: Instant, observer: &mut dyn Observer) {
         for (id, node) in (0..).map(NodeId).zip(&mut self.nodes) {
             node.settle(now);

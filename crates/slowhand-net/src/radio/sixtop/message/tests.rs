@@ -55,7 +55,7 @@ proptest! {
     }
 
     #[test]
-    fn no_octets_make_it_panic(octets: Vec<u8>) {
+    fn arbitrary_octets_never_panic(octets: Vec<u8>) {
         if let Ok(message) = Message::parse(&octets) {
             let mut again = Vec::new();
             message.emit(&mut again);
@@ -87,7 +87,7 @@ fn a_response_and_a_confirmation_by_hand() {
 }
 
 #[test]
-fn what_is_no_message_is_named() {
+fn an_invalid_message_has_its_error() {
     for (octets, error) in [
         (&[0x00, 1, 0][..], Error::Truncated),
         (&[0x01, 1, 0, 0], Error::Version(1)),

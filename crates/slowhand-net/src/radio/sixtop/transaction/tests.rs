@@ -78,19 +78,19 @@ fn the_next_number_proves_that_the_response_arrived() {
     assert!(b.infer_delivery(0).is_none());
     assert_eq!(b.infer_delivery(1), Some(Agreement { request: add(&[CELL]), cells: vec![CELL] }));
     assert_eq!(b.admit(1, &delete()), Ok(()));
-    // The acknowledgement of the first response, late, says nothing of the second.
+    // A late acknowledgement of the first response has no effect on the second.
     b.answer(0, delete(), success(), vec![CELL]);
     assert_eq!(b.response_delivered(0), None);
     assert!(b.response_delivered(1).is_some());
 }
 
 #[test]
-fn where_the_ends_disagree_the_next_request_shows_it_and_clear_mends_it() {
+fn the_next_request_detects_an_inconsistency_and_clear_resolves_it() {
     let (mut a, mut b) = (Peer::default(), Peer::default());
     opened(&mut a, add(&[CELL]));
     b.admit(0, &add(&[CELL])).unwrap();
     b.answer(0, add(&[CELL]), success(), vec![CELL]);
-    // The response arrives, its acknowledgements are all lost.
+    // The response arrives, but all its acknowledgements are lost.
     a.handle_response(0, success()).unwrap();
     assert_eq!(b.response_lost(0), None);
     let next = opened(&mut a, add(&[CELL]));
@@ -103,7 +103,7 @@ fn where_the_ends_disagree_the_next_request_shows_it_and_clear_mends_it() {
 }
 
 #[test]
-fn what_takes_cells_away_counts_without_its_acknowledgement() {
+fn a_response_to_delete_counts_without_its_acknowledgement() {
     let mut b = Peer::default();
     b.admit(0, &delete()).unwrap();
     b.answer(0, delete(), success(), vec![CELL]);
@@ -111,7 +111,7 @@ fn what_takes_cells_away_counts_without_its_acknowledgement() {
 }
 
 #[test]
-fn numbers_go_round_without_zero() {
+fn sequence_numbers_wrap_to_one() {
     assert_eq!((after(0), after(254), after(255)), (1, 255, 1));
 }
 
@@ -138,8 +138,8 @@ fn step() -> impl Strategy<Value = Step> {
 }
 
 proptest! {
-    /// Whatever is lost, and in whatever order news arrive: nobody is agreed with twice on one number, and once
-    /// nothing is in flight, a CLEAR brings both together.
+    /// For any losses and any order of events: one sequence number has at most one agreement, and a CLEAR makes both
+    /// ends consistent when no message is in flight.
     #[test]
     fn any_order_of_events(steps in proptest::collection::vec(step(), 0..60)) {
         let (mut a, mut b) = (Peer::default(), Peer::default());
@@ -187,7 +187,7 @@ proptest! {
                     }
                 }
             }
-            prop_assert!(agreed >= u32::from(b.expected), "a number is used up by an agreement, and by nothing else");
+            prop_assert!(agreed >= u32::from(b.expected), "only an agreement increments the number");
         }
         a.abandon(a.sequence);
         let clear = Request::Clear { metadata: 0 };

@@ -1,9 +1,9 @@
-//! Scheduling functions: who asks whom for which cells (RFC 8480, section 4).
+//! Scheduling functions: which cells a node asks its neighbours for (RFC 8480, section 4).
 //!
-//! A [`SchedulingFunction`] holds the state of all nodes. It is called when a timer of its own fires and when a
-//! transaction is over; through the [`Plane`] it sees a node's schedule, queues and use of cells, and opens transactions.
-//! Granting what neighbours ask for is the same for all functions (`negotiation`). A schedule that stays as it was
-//! given needs none.
+//! A [`SchedulingFunction`] holds the state of all nodes. It is called when one of its timers fires and when a
+//! transaction is over. Through the [`Plane`] it reads a node's schedule, queues and use of cells, and opens
+//! transactions. All functions answer the requests of neighbours in the same way (`negotiation`). A static schedule
+//! needs no scheduling function.
 
 pub mod msf;
 mod negotiation;
@@ -24,16 +24,16 @@ use std::fmt;
 
 /// Decides on the cells of all nodes.
 pub trait SchedulingFunction: fmt::Debug + Send {
-    /// Its number on the air (SFID, RFC 8480, section 4.2).
+    /// Its identifier in 6P messages (SFID, RFC 8480, section 4.2).
     fn id(&self) -> u8;
 
-    /// The world begins.
+    /// The simulation starts.
     fn start(&mut self, plane: &mut Plane<'_>);
 
     /// A timer that it set with [`Plane::set_timer`] fires.
     fn handle_timer(&mut self, node: NodeId, timer: u32, plane: &mut Plane<'_>);
 
-    /// A transaction that `node` opened is over; what was agreed is in its schedule.
+    /// A transaction that `node` opened is over. The node's schedule has the agreed cells already.
     fn handle_outcome(
         &mut self,
         node: NodeId,
@@ -43,7 +43,7 @@ pub trait SchedulingFunction: fmt::Debug + Send {
         plane: &mut Plane<'_>,
     );
 
-    /// A transaction that `peer` opened with `node` has succeeded; what was agreed is in the node's schedule.
+    /// A transaction that `peer` opened with `node` has succeeded. The node's schedule has the agreed cells already.
     fn handle_agreement(
         &mut self,
         _node: NodeId,
@@ -54,7 +54,7 @@ pub trait SchedulingFunction: fmt::Debug + Send {
     ) {
     }
 
-    /// A node was sent a SIGNAL: the code to answer with.
+    /// A node has received a SIGNAL request. Returns the code of the response.
     fn handle_signal(&mut self, _node: NodeId, _peer: NodeId, _metadata: u16, _payload: &[u8]) -> ReturnCode {
         ReturnCode::Error
     }
@@ -71,14 +71,14 @@ pub trait SchedulingFunction: fmt::Debug + Send {
     fn end_burst(&mut self, _node: NodeId, _plane: &mut Plane<'_>) {}
 }
 
-/// What became of a transaction, for the node that opened it.
+/// The outcome of a transaction, for the node that opened it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome<'a> {
-    /// The neighbour granted these cells, which may be fewer than asked for.
+    /// The neighbour granted these cells. There may be fewer than requested.
     Agreed(&'a [CellId]),
     /// The neighbour refused.
     Refused(ReturnCode),
-    /// A message did not get through, or no response came in time.
+    /// A message did not arrive, or no response came in time.
     Failed,
 }
 
@@ -86,7 +86,7 @@ pub enum Outcome<'a> {
 #[derive(Debug)]
 pub(super) struct Control {
     function: Box<dyn SchedulingFunction>,
-    /// For each node, its neighbours in the order in which the node has them.
+    /// The 6P state of each node and neighbour. Neighbours are in the order of the node's list.
     peers: Vec<Vec<Peer>>,
 }
 

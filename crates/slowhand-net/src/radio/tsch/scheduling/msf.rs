@@ -1,8 +1,8 @@
 //! The minimal scheduling function (MSF, RFC 9033).
 //!
-//! Every node but the root asks its parent for one cell to send in, and from then on for more or fewer, in either
-//! direction, as it finds its cells used. Cells that deliver much worse than others are moved. Autonomous cells
-//! ([`autonomous`](crate::radio::tsch::autonomous)) and the minimal cell belong to the schedule it begins with.
+//! Every node but the root asks its parent for one cell to send in. Then it adds and deletes cells in both directions,
+//! depending on how many of its cells are used. It relocates a cell that delivers much worse than others. Autonomous
+//! cells ([`autonomous`](crate::radio::tsch::autonomous)) and the minimal cell are part of the initial schedule.
 
 use super::{Outcome, Plane, SchedulingFunction};
 use crate::address::NodeId;
@@ -12,39 +12,42 @@ use crate::radio::tsch::schedule::{Cell, CellOptions, CellUse, handle};
 use crate::random::{Stream, Streams};
 use crate::route::Routes;
 
-/// MSF's number (RFC 9033, section 17).
+/// MSF's SFID (RFC 9033, section 17).
 const ID: u8 = 0;
 
-/// Frames after which the delivery ratio of a cell means something. Assumed: RFC 9033, section 5.3, leaves it open.
+/// The number of frames after which the delivery ratio of a cell is significant. Assumed: RFC 9033, section 5.3, gives
+/// no number.
 const SIGNIFICANT: u16 = 16;
 
 /// The constants of MSF.
 #[derive(Clone, Debug)]
 pub struct MsfConfig {
-    /// After so many cells have passed, their use is looked at (MAX_NUM_CELLS).
+    /// The number of elapsed cells after which the node evaluates their use (MAX_NUM_CELLS).
     pub max_cells: u32,
-    /// Of those, more than so many used: one more cell (LIM_NUMCELLSUSED_HIGH).
+    /// The node adds a cell if it used more than this number of them (LIM_NUMCELLSUSED_HIGH).
     pub high: u32,
-    /// Of those, fewer than so many used: one less (LIM_NUMCELLSUSED_LOW).
+    /// The node deletes a cell if it used fewer than this number of them (LIM_NUMCELLSUSED_LOW).
     pub low: u32,
-    /// How often delivery ratios are compared (HOUSEKEEPINGCOLLISION_PERIOD).
+    /// The period of comparing delivery ratios (HOUSEKEEPINGCOLLISION_PERIOD).
     pub housekeeping: Duration,
-    /// A cell whose delivery ratio is so many percent points below the best is moved (RELOCATE_PDRTHRES).
+    /// The node relocates a cell whose delivery ratio is this number of percent points below the best
+    /// (RELOCATE_PDRTHRES).
     pub relocate_percent: u32,
-    /// How long a neighbour that answered with an error is left alone (QUARANTINE_DURATION).
+    /// How long the node sends no request to a neighbour that answered with an error (QUARANTINE_DURATION).
     pub quarantine: Duration,
-    /// How long to wait after a failure, between these two (WAIT_DURATION_MIN, WAIT_DURATION_MAX).
+    /// The least and the greatest wait after a failure (WAIT_DURATION_MIN, WAIT_DURATION_MAX).
     pub wait: (Duration, Duration),
-    /// How many candidates a request offers. RFC 9033, section 8, leaves it open; five in OpenWSN (`CELLLIST_MAX_LEN`).
+    /// The number of candidates in a request. RFC 9033, section 8, gives no number; OpenWSN has five
+    /// (`CELLLIST_MAX_LEN`).
     pub candidates: usize,
-    /// When nodes ask for their first cell: at a random moment of the time until then. Assumed: 10 s.
+    /// Nodes ask for their first cell at a random instant before this time. Assumed: 10 s.
     pub start: Duration,
-    /// Let the parent propose the cells (three-step transactions). RFC 9033 uses two steps.
+    /// True if the parent proposes the cells (three-step transactions). RFC 9033 uses two steps.
     pub three_steps: bool,
 }
 
 impl Default for MsfConfig {
-    /// RFC 9033, section 14, table 2, where not said otherwise.
+    /// RFC 9033, section 14, table 2, if the field does not say otherwise.
     fn default() -> Self {
         Self {
             max_cells: 100,
@@ -65,65 +68,65 @@ impl Default for MsfConfig {
 #[derive(Debug)]
 pub struct Msf {
     config: MsfConfig,
-    nodes: Vec<Node>,
+    nodes: Vec<MsfNode>,
 }
 
 #[derive(Debug)]
-struct Node {
+struct MsfNode {
     parent: Option<NodeId>,
     random: Stream,
-    /// Cells to the parent, and from it.
-    passed: [Passed; 2],
+    /// The elapsed cells, by [`Direction`].
+    elapsed: [ElapsedCells; 2],
     quarantined_until: Instant,
-    /// A retry is set.
-    waits: bool,
+    /// True while a retry timer runs.
+    retry_is_set: bool,
 }
 
-/// How many cells have passed (NumCellsElapsed), computed from their number and the time.
+/// The number of elapsed cells (NumCellsElapsed), computed from the number of cells and the time.
 #[derive(Clone, Copy, Debug, Default)]
-struct Passed {
-    /// Since this slot ...
+struct ElapsedCells {
+    /// The slot of the last change of `cells`.
     since: u64,
-    /// ... there are so many cells in a slotframe.
+    /// The number of cells in a slotframe since then.
     cells: u64,
-    /// Cells times slots before that: a slotframe of one cell counts its length.
+    /// The sum before that, in cells times slots: one cell adds the length of the slotframe in each slotframe.
     before: u64,
-    /// Tells the timer that is set now from earlier ones.
+    /// Distinguishes the current timer from earlier ones.
     generation: u32,
 }
 
-/// Direction as index and as timer.
+/// The direction of a cell. Also the index into `elapsed` and the number of the timer.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Direction {
     Up = 0,
     Down = 1,
 }
 
-/// The timers; a generation is above the two bits of these.
+/// The timers. The bits above the lowest two are a generation.
 mod timer {
     pub const UP: u32 = 0;
     pub const DOWN: u32 = 1;
     pub const HOUSEKEEPING: u32 = 2;
     pub const RETRY: u32 = 3;
     pub const BITS: u32 = 2;
-    /// The highest bit is not ours: see `Plane::set_timer`.
+    /// Leaves the highest bit free: see `Plane::set_timer`.
     pub const GENERATIONS: u32 = u32::MAX >> (BITS + 1);
 }
 
 impl Msf {
     /// MSF for the nodes of a routing tree.
     pub fn new(config: MsfConfig, routes: &Routes, streams: &Streams) -> Self {
-        let node = |id: usize| Node {
+        let node = |id: usize| MsfNode {
             parent: routes.parent(NodeId(id as u16)),
             random: streams.stream("scheduling function", id as u64),
-            passed: [Passed::default(); 2],
+            elapsed: [ElapsedCells::default(); 2],
             quarantined_until: Instant::ZERO,
-            waits: false,
+            retry_is_set: false,
         };
         Self { config, nodes: (0..routes.nodes()).map(node).collect() }
     }
 
-    /// Asks for the first cell to the parent, where there is none.
+    /// Asks for the first cell to the parent if there is none.
     fn ensure_cell(&mut self, node: NodeId, plane: &mut Plane<'_>) {
         let Some(parent) = self.nodes[node.index()].parent else { return };
         if cells(plane, node, parent, Direction::Up).next().is_none() {
@@ -154,21 +157,21 @@ impl Msf {
         let state = &self.nodes[node.index()];
         let Some(parent) = state.parent.filter(|_| plane.now() >= state.quarantined_until) else { return };
         if !plane.is_open(node, parent) && plane.request(node, parent, request).is_err() {
-            self.wait(node, plane);
+            self.retry_later(node, plane);
         }
     }
 
-    /// Tries again after the waiting time; what is needed is then seen anew.
-    fn wait(&mut self, node: NodeId, plane: &mut Plane<'_>) {
+    /// Sets the retry timer. When it fires, the node decides again what it needs.
+    fn retry_later(&mut self, node: NodeId, plane: &mut Plane<'_>) {
         let (min, max) = self.config.wait;
         let state = &mut self.nodes[node.index()];
-        if !std::mem::replace(&mut state.waits, true) {
+        if !std::mem::replace(&mut state.retry_is_set, true) {
             let more = Duration::from_micros(state.random.below((max.saturating_sub(min)).as_micros() + 1));
             plane.set_timer(node, min + more, timer::RETRY);
         }
     }
 
-    /// As many cells have passed as make a judgement: more, fewer, or as it is (RFC 9033, section 5.1).
+    /// Adds a cell, deletes one, or neither, when MAX_NUM_CELLS cells have elapsed (RFC 9033, section 5.1).
     fn adapt(&mut self, node: NodeId, direction: Direction, plane: &mut Plane<'_>) {
         let Some(parent) = self.nodes[node.index()].parent else { return };
         let Some(used) = plane.cells_used(node, parent) else { return };
@@ -177,39 +180,39 @@ impl Msf {
             Direction::Down => &mut used.receive,
         });
         let asn = plane.asn();
-        let passed = &mut self.nodes[node.index()].passed[direction as usize];
-        (passed.before, passed.since) = (0, asn);
+        let elapsed = &mut self.nodes[node.index()].elapsed[direction as usize];
+        (elapsed.before, elapsed.since) = (0, asn);
         let count = cells(plane, node, parent, direction).count();
-        let keeps = usize::from(direction == Direction::Up);
+        let minimum = usize::from(direction == Direction::Up);
         if used > self.config.high {
             self.add(node, direction, plane);
-        } else if used < self.config.low && count > keeps {
+        } else if used < self.config.low && count > minimum {
             self.delete(node, parent, direction, plane);
         }
         self.arm(node, direction, plane);
     }
 
-    /// Sets the timer for the moment at which as many cells will have passed as make a judgement.
+    /// Sets the timer for the instant at which MAX_NUM_CELLS cells will have elapsed.
     fn arm(&mut self, node: NodeId, direction: Direction, plane: &mut Plane<'_>) {
         let Some(parent) = self.nodes[node.index()].parent else { return };
         let count = cells(plane, node, parent, direction).count() as u64;
-        // Frames from the parent come in the autonomous cell as long as there is no other.
+        // Without a negotiated cell, frames from the parent come in the autonomous cell.
         let count = if direction == Direction::Down { count.max(1) } else { count };
         let (slotframe, asn) = (u64::from(plane.slotframe()), plane.asn());
-        let passed = &mut self.nodes[node.index()].passed[direction as usize];
-        passed.before += (asn - passed.since) * passed.cells;
-        (passed.since, passed.cells) = (asn, count);
-        passed.generation = passed.generation.wrapping_add(1) & timer::GENERATIONS;
+        let elapsed = &mut self.nodes[node.index()].elapsed[direction as usize];
+        elapsed.before += (asn - elapsed.since) * elapsed.cells;
+        (elapsed.since, elapsed.cells) = (asn, count);
+        elapsed.generation = elapsed.generation.wrapping_add(1) & timer::GENERATIONS;
         if count > 0 {
-            let missing = (u64::from(self.config.max_cells) * slotframe).saturating_sub(passed.before);
-            let generation = passed.generation;
+            let missing = (u64::from(self.config.max_cells) * slotframe).saturating_sub(elapsed.before);
+            let generation = elapsed.generation;
             let after = plane.slots(missing.div_ceil(count).max(1));
             plane.set_timer(node, after, generation << timer::BITS | direction as u32);
         }
     }
 
-    /// Moves a cell that delivers much worse than the best one (RFC 9033, section 5.3).
-    fn keep_house(&mut self, node: NodeId, plane: &mut Plane<'_>) {
+    /// Relocates a cell that delivers much worse than the best one (RFC 9033, section 5.3).
+    fn relocate_worst(&mut self, node: NodeId, plane: &mut Plane<'_>) {
         let Some(parent) = self.nodes[node.index()].parent else { return };
         let percent = |(cell, usage): (CellId, CellUse)| {
             let ratio = u32::from(usage.acknowledged) * 100 / u32::from(usage.transmitted).max(1);
@@ -237,7 +240,7 @@ impl SchedulingFunction for Msf {
     fn start(&mut self, plane: &mut Plane<'_>) {
         let start = self.config.start.as_micros() + 1;
         for (id, node) in (0..).zip(&mut self.nodes).filter(|(_, node)| node.parent.is_some()) {
-            node.waits = true;
+            node.retry_is_set = true;
             plane.set_timer(NodeId(id), Duration::from_micros(node.random.below(start)), timer::RETRY);
             plane.set_timer(NodeId(id), self.config.housekeeping, timer::HOUSEKEEPING);
         }
@@ -247,18 +250,18 @@ impl SchedulingFunction for Msf {
         let direction = match timer & ((1 << timer::BITS) - 1) {
             timer::UP => Direction::Up,
             timer::DOWN => Direction::Down,
-            timer::HOUSEKEEPING => return self.keep_house(node, plane),
+            timer::HOUSEKEEPING => return self.relocate_worst(node, plane),
             _ => {
-                self.nodes[node.index()].waits = false;
+                self.nodes[node.index()].retry_is_set = false;
                 return self.ensure_cell(node, plane);
             }
         };
-        if self.nodes[node.index()].passed[direction as usize].generation == timer >> timer::BITS {
+        if self.nodes[node.index()].elapsed[direction as usize].generation == timer >> timer::BITS {
             self.adapt(node, direction, plane);
         }
     }
 
-    /// What to do after each code: RFC 9033, section 12, table 1.
+    /// The reaction to each code: RFC 9033, section 12, table 1.
     fn handle_outcome(
         &mut self,
         node: NodeId,
@@ -273,20 +276,20 @@ impl SchedulingFunction for Msf {
                     self.arm(node, direction, plane);
                 }
                 if cells(plane, node, parent, Direction::Up).next().is_none() {
-                    // Nothing was free at the parent, or all was cleared.
+                    // The parent had no free cell, or CLEAR has deleted all cells.
                     match request {
                         Request::Clear { .. } => self.ensure_cell(node, plane),
-                        _ => self.wait(node, plane),
+                        _ => self.retry_later(node, plane),
                     }
                 }
             }
             Outcome::Refused(ReturnCode::Sequence | ReturnCode::CellList) => {
                 self.request(node, Request::Clear { metadata: 0 }, plane);
             }
-            Outcome::Refused(ReturnCode::Busy | ReturnCode::Locked) | Outcome::Failed => self.wait(node, plane),
+            Outcome::Refused(ReturnCode::Busy | ReturnCode::Locked) | Outcome::Failed => self.retry_later(node, plane),
             Outcome::Refused(_) => {
                 self.nodes[node.index()].quarantined_until = plane.now() + self.config.quarantine;
-                if !std::mem::replace(&mut self.nodes[node.index()].waits, true) {
+                if !std::mem::replace(&mut self.nodes[node.index()].retry_is_set, true) {
                     plane.set_timer(node, self.config.quarantine, timer::RETRY);
                 }
             }

@@ -1,34 +1,31 @@
-//! The course of 6P transactions between the nodes: what each message does when it arrives, or does not.
+//! 6P transactions between the nodes: what happens when a message arrives, and when it is lost.
 
-use super::{Outcome, Plane, SchedulingFunction};
+use super::{Control, Outcome, Plane, SchedulingFunction};
 use crate::address::NodeId;
 use crate::clock::Instant;
 use crate::radio::sixtop::CellId;
 use crate::radio::sixtop::message::{CellRequest, Content, Error, Message, Reply, Request, ReturnCode};
 use crate::radio::sixtop::transaction::{Agreement, Progress};
-use crate::radio::tsch::Tsch;
+use crate::radio::tsch::frame::sixtop_message;
 use crate::radio::tsch::schedule::{Cell, CellOptions, handle};
+use crate::radio::tsch::state::{MessageAttempt, TschState};
 
-/// How many cells a responder proposes in three steps. Assumed: what fits a frame.
+/// The most cells that a responder proposes in three steps. Assumed: the number that fits into a frame.
 const PROPOSED: usize = 20;
 
 type Function<'a> = &'a mut dyn SchedulingFunction;
 
-impl Tsch {
-    /// An attempt at a frame with a 6P message is over. `arrived` says that the addressee has it, for the first time.
-    #[allow(clippy::too_many_arguments)]
+impl Control {
+    /// An attempt at a frame with a 6P message is over.
     pub(in crate::radio::tsch) fn finish_message(
         &mut self,
         now: Instant,
-        from: NodeId,
-        to: NodeId,
-        octets: &[u8],
-        arrived: bool,
-        acknowledged: bool,
-        given_up: bool,
+        state: &mut TschState,
+        attempt: &MessageAttempt,
     ) {
-        self.controlled(now, |function, plane| {
-            let message = Message::parse(octets);
+        let MessageAttempt { from, to, ref frame, arrived, acknowledged, given_up } = *attempt;
+        self.act(now, state, |function, plane| {
+            let message = Message::parse(sixtop_message(frame).unwrap_or_default());
             if arrived {
                 plane.handle_message(function, to, from, &message);
             }
@@ -40,10 +37,17 @@ impl Tsch {
         });
     }
 
-    /// The time of a transaction is over.
-    pub(in crate::radio::tsch) fn expire(&mut self, now: Instant, node: NodeId, position: usize, serial: u32) {
-        self.controlled(now, |function, plane| {
-            let peer = plane.tsch.nodes[node.index()].neighbors[position].id;
+    /// The timeout of a transaction.
+    pub(in crate::radio::tsch) fn expire(
+        &mut self,
+        now: Instant,
+        state: &mut TschState,
+        node: NodeId,
+        position: usize,
+        serial: u32,
+    ) {
+        self.act(now, state, |function, plane| {
+            let peer = plane.state.nodes[node.index()].neighbors[position].id;
             if let Some(request) = plane.peers[node.index()][position].expire(serial) {
                 function.handle_outcome(node, peer, &request, Outcome::Failed, plane);
             }
@@ -55,7 +59,7 @@ impl Plane<'_> {
     /// A message from `from` arrives at `node`.
     fn handle_message(&mut self, function: Function<'_>, node: NodeId, from: NodeId, message: &Result<Message, Error>) {
         let Ok(Message { function: id, sequence, content }) = message else {
-            return; // not by any node of this world: they all speak version 0
+            return; // cannot happen: all nodes of the simulation send valid messages of version 0
         };
         match content {
             Content::Request(request) => self.handle_request(function, node, from, *id, *sequence, request),
@@ -83,7 +87,7 @@ impl Plane<'_> {
         let admitted = if id == own { peer.admit(sequence, request) } else { Err(ReturnCode::Function) };
         if let Err(code) = admitted {
             let content = Content::Response(Reply { code, body: Vec::new() });
-            // Where even that cannot be sent, the timer of the other end takes its course.
+            // If this fails, the timeout at the other end ends the transaction.
             let _ = self.send(node, from, &Message { function: own, sequence, content });
             return;
         }
@@ -96,14 +100,14 @@ impl Plane<'_> {
                 peer.withdraw();
             }
         } else if let Some(position) = self.position(node, from).filter(|_| awaits_confirmation) {
-            self.await_peer(node, position, serial);
+            self.set_timeout(node, position, serial);
         }
     }
 
     fn handle_response(&mut self, function: Function<'_>, node: NodeId, from: NodeId, sequence: u8, reply: &Reply) {
         let own = self.function;
         match self.peer(node, from).and_then(|peer| peer.handle_response(sequence, reply.clone())) {
-            None => {} // of a transaction that is over
+            None => {} // the transaction is over already
             Some(Progress::Over(request, reply)) if reply.code.is_success() => {
                 let cells = match request {
                     Request::Count { .. } | Request::Signal { .. } | Request::Clear { .. } => Vec::new(),
@@ -126,7 +130,7 @@ impl Plane<'_> {
         }
     }
 
-    /// A message of `node` is acknowledged.
+    /// A message of `node` was acknowledged.
     fn handle_delivered(&mut self, function: Function<'_>, node: NodeId, to: NodeId, message: &Message) {
         let sequence = message.sequence;
         match message.content {
@@ -143,7 +147,7 @@ impl Plane<'_> {
         }
     }
 
-    /// A message of `node` is given up.
+    /// `node` gave up a message.
     fn handle_lost(&mut self, function: Function<'_>, node: NodeId, to: NodeId, message: &Message) {
         match message.content {
             Content::Request(_) | Content::Confirmation(_) => self.fail(function, node, to, message.sequence),
@@ -174,8 +178,7 @@ impl Plane<'_> {
         function.handle_agreement(node, peer, &agreement.request, &agreement.cells, self);
     }
 
-    /// Changes a node's schedule as agreed. `options` turns what the sender of the request does in a cell into what
-    /// this node does.
+    /// Changes a node's schedule as agreed. `options` converts the cell options of the request into those of this node.
     fn apply(
         &mut self,
         function: Function<'_>,
@@ -197,11 +200,11 @@ impl Plane<'_> {
             })
         };
         let agreed = |cell: &Cell| cell.neighbor == Some(peer) && cell.handle >= handle::NEGOTIATED;
-        self.tsch.change_schedule(self.now, node, peer, |schedule| match &agreement.request {
+        self.state.change_schedule(self.now, node, peer, |schedule| match &agreement.request {
             Request::Add(CellRequest { options, .. }) => add(*options).for_each(|cell| schedule.add(cell)),
             Request::Delete(_) => schedule.remove(|cell| agreed(cell) && cells.contains(&cell.id())),
             Request::Relocate { options, cells: given_up, .. } => {
-                // As many cells move as have found a place, the first of the list first.
+                // The responder may have found fewer places than cells. The first cells of the list move.
                 let moved = &given_up[..cells.len().min(given_up.len())];
                 schedule.remove(|cell| agreed(cell) && moved.contains(&cell.id()));
                 add(*options).for_each(|cell| schedule.add(cell));
@@ -214,7 +217,7 @@ impl Plane<'_> {
         }
     }
 
-    /// The answer to a request of `from`, and the cells it is about.
+    /// The answer to a request of `from`, and the cells that it grants.
     fn grant(&mut self, function: Function<'_>, node: NodeId, from: NodeId, request: &Request) -> (Reply, Vec<CellId>) {
         let refuse = |code| (Reply { code, body: Vec::new() }, Vec::new());
         let grant = |cells: Vec<CellId>| (Reply::with_cells(ReturnCode::Success, &cells), cells);
@@ -257,7 +260,7 @@ impl Plane<'_> {
         }
     }
 
-    /// What the node confirms of a proposal.
+    /// The cells of a proposal that the node confirms.
     fn choose(&self, node: NodeId, peer: NodeId, request: &Request, proposed: Vec<CellId>) -> Vec<CellId> {
         match request {
             Request::Delete(CellRequest { options, count, .. }) => {
@@ -271,7 +274,7 @@ impl Plane<'_> {
         }
     }
 
-    /// The first cells of a list whose slots are free, no two in one slot.
+    /// The first `count` cells of a list whose slots are free, at most one in each slot.
     fn pick(&self, node: NodeId, cells: &[CellId], count: usize) -> Vec<CellId> {
         let mut picked: Vec<CellId> = Vec::new();
         for cell in cells {
@@ -287,7 +290,7 @@ impl Plane<'_> {
         cells.iter().any(|cell| self.schedule(node).is_free(cell.slot) && (1..self.slotframe()).contains(&cell.slot))
     }
 
-    /// Cells for the neighbour to choose from, spread evenly over the free slots.
+    /// The cells to propose to a neighbour, spread evenly over the free slots.
     fn propose(&self, node: NodeId) -> Vec<CellId> {
         let free: Vec<u16> = (1..self.slotframe()).filter(|&slot| self.is_free(node, slot)).collect();
         let offered = free.len().min(PROPOSED);
@@ -295,7 +298,7 @@ impl Plane<'_> {
         (0..offered).map(|number| CellId { slot: slot(number), channel_offset: node.0 % 16 }).collect()
     }
 
-    /// The cells agreed on with a neighbour in which that neighbour has `options`, by slot.
+    /// The negotiated cells in which the neighbour has `options`, sorted by slot.
     fn existing(&self, node: NodeId, neighbor: NodeId, options: CellOptions) -> Vec<CellId> {
         let mut cells: Vec<CellId> =
             self.schedule(node).agreed(neighbor, options.of_other_end()).map(Cell::id).collect();

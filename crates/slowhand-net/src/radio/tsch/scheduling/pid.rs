@@ -1,17 +1,17 @@
-//! A scheduling function with a PID controller for each neighbour in the tree, after Domingo-Prieto, Chang, Vilajosana and
-//! Watteyne, "Distributed PID-based Scheduling for 6TiSCH Networks" (IEEE Communications Letters 20(5), 2016).
+//! A scheduling function with a PID controller for each neighbour in the tree, after Domingo-Prieto, Chang, Vilajosana
+//! and Watteyne, "Distributed PID-based Scheduling for 6TiSCH Networks" (IEEE Communications Letters 20(5), 2016).
 //!
-//! Once a period each node looks at the frames that wait for a neighbour. With e(k) that number less the setpoint, the
-//! controller's output is
+//! Once in each period, a node counts the frames that wait for a neighbour. The error e(k) is that number minus the
+//! setpoint. The controller's output is
 //!
 //! ```text
 //! u(k) = Kp e(k) + Ki (e(0) + ... + e(k)) + Kd (e(k) - e(k - 1))
 //! ```
 //!
-//! in cells: from 1 on, so many are added; from -1 down, one is deleted. Whenever the controller has acted its sum
-//! begins anew, and it never exceeds [`PidConfig::windup`].
+//! cells. If it is 1 or more, the node adds this number of cells. If it is -1 or less, the node deletes one cell. After
+//! each action the sum restarts at zero. Its magnitude never exceeds [`PidConfig::windup`].
 //!
-//! The letter's gains are in none of the sources at hand: gains, setpoint, period and the treatment of the sum are assumed.
+//! The gains of the letter are not known. Gains, setpoint, period and the treatment of the sum are assumed.
 
 use super::{Outcome, Plane, SchedulingFunction};
 use crate::address::NodeId;
@@ -21,25 +21,25 @@ use crate::radio::tsch::schedule::{Cell, CellOptions};
 use crate::random::{Stream, Streams};
 use crate::route::Routes;
 
-/// Its number: one that IANA has not assigned. Assumed, since the letter is older than the registry.
+/// Its SFID: a number that IANA has not assigned. Assumed, because the letter is older than the registry.
 const ID: u8 = 0xf0;
 
-/// The controller. All values are assumed.
+/// The constants of the controller. All values are assumed.
 #[derive(Clone, Debug)]
 pub struct PidConfig {
-    /// Kp, in cells a waiting frame.
+    /// Kp, in cells per waiting frame.
     pub proportional: f64,
-    /// Ki, in cells a waiting frame and period.
+    /// Ki, in cells per waiting frame and period.
     pub integral: f64,
-    /// Kd, in cells a frame more than the period before.
+    /// Kd, in cells per frame more than one period before.
     pub derivative: f64,
-    /// How many frames may wait.
+    /// The desired number of waiting frames.
     pub setpoint: f64,
-    /// The sum of errors is kept within this, either way.
+    /// The limit on the magnitude of the sum of errors.
     pub windup: f64,
-    /// Slotframes in a period.
+    /// The period, in slotframes.
     pub period: u64,
-    /// Cells added at once, at most.
+    /// The most cells that the node adds at once.
     pub step: u8,
 }
 
@@ -53,14 +53,14 @@ impl Default for PidConfig {
 #[derive(Debug)]
 pub struct Pid {
     config: PidConfig,
-    nodes: Vec<Node>,
+    nodes: Vec<PidNode>,
 }
 
 #[derive(Debug)]
-struct Node {
+struct PidNode {
     parent: Option<NodeId>,
     random: Stream,
-    /// One for the parent, if there is one, and one for each child.
+    /// One for the parent, if the node has one, and one for each child.
     controllers: Vec<Controller>,
 }
 
@@ -75,8 +75,8 @@ impl Pid {
     /// Controllers for the nodes of a routing tree.
     pub fn new(config: PidConfig, routes: &Routes, streams: &Streams) -> Self {
         let ids = || (0..routes.nodes()).map(|id| NodeId(id as u16));
-        let mut nodes: Vec<Node> = ids()
-            .map(|id| Node {
+        let mut nodes: Vec<PidNode> = ids()
+            .map(|id| PidNode {
                 parent: routes.parent(id),
                 random: streams.stream("scheduling function", u64::from(id.0)),
                 controllers: Vec::new(),
@@ -98,13 +98,13 @@ impl Pid {
         }
         let cells: Vec<CellId> = plane.schedule(node).agreed(neighbor, CellOptions::TRANSMIT).map(Cell::id).collect();
         let output = controller.output(plane.queued_for(node, neighbor) as f64, &self.config);
-        let keeps = usize::from(state.parent == Some(neighbor));
+        let minimum = usize::from(state.parent == Some(neighbor));
         let request = |count, cells| CellRequest { metadata: 0, options: CellOptions::TRANSMIT, count, cells };
-        let request = if cells.len() < keeps || output >= 1.0 {
+        let request = if cells.len() < minimum || output >= 1.0 {
             let count = (output as u8).clamp(1, self.config.step);
             let candidates = plane.free_cells(node, 2 * usize::from(count), &mut state.random);
             (!candidates.is_empty()).then(|| Request::Add(request(count, candidates)))
-        } else if output <= -1.0 && cells.len() > keeps {
+        } else if output <= -1.0 && cells.len() > minimum {
             let chosen = cells[state.random.below(cells.len() as u64) as usize];
             Some(Request::Delete(request(1, vec![chosen])))
         } else {
@@ -112,7 +112,7 @@ impl Pid {
         };
         if let Some(request) = request {
             controller.sum = 0.0;
-            // Where it cannot be sent, the controller asks again in the next period.
+            // If this fails, the controller asks again in the next period.
             let _ = plane.request(node, neighbor, request);
         }
     }
@@ -169,7 +169,7 @@ impl SchedulingFunction for Pid {
         plane: &mut Plane<'_>,
     ) {
         if let Outcome::Refused(ReturnCode::Sequence | ReturnCode::CellList) = outcome {
-            // The schedules do not agree; where this cannot be sent, the next request shows it again.
+            // The two schedules differ. If this fails, the next request detects it again.
             let _ = plane.request(node, peer, Request::Clear { metadata: 0 });
         }
     }

@@ -1,27 +1,28 @@
-//! What a scheduling function sees of the nodes, and what it can do.
+//! The interface through which a scheduling function reads and controls the nodes.
 
-use super::Control;
+use super::{Control, SchedulingFunction};
 use crate::address::NodeId;
 use crate::clock::{Duration, Instant};
 use crate::drop_reason::DropReason;
 use crate::radio::sixtop::transaction::Peer;
 use crate::radio::sixtop::{CellId, Message, Request};
+use crate::radio::tsch::node::CellsUsed;
 use crate::radio::tsch::schedule::{Cell, CellUse, Schedule};
-use crate::radio::tsch::{CellsUsed, Event, Tsch};
+use crate::radio::tsch::state::{Event, TschState};
 use crate::random::Stream;
 
-/// The nodes at one instant.
+/// All nodes at one instant, for a scheduling function.
 pub struct Plane<'a> {
     pub(super) now: Instant,
-    pub(super) tsch: &'a mut Tsch,
+    pub(super) state: &'a mut TschState,
     pub(super) peers: &'a mut [Vec<Peer>],
     pub(super) function: u8,
 }
 
-/// Why no transaction could be opened.
+/// The reason why a transaction could not be opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotOpened {
-    /// One with this neighbour is open already.
+    /// A transaction with this neighbour is open already.
     #[error("a 6P transaction with this neighbour is open already")]
     Busy,
     /// The request could not be queued.
@@ -30,72 +31,72 @@ pub enum NotOpened {
 }
 
 impl Plane<'_> {
-    /// The instant.
+    /// The present instant.
     pub fn now(&self) -> Instant {
         self.now
     }
 
-    /// The absolute slot number of now.
+    /// The present absolute slot number (ASN).
     pub fn asn(&self) -> u64 {
-        self.tsch.config.timing.asn(self.now)
+        self.state.config.timing.asn(self.now)
     }
 
     /// The number of nodes.
     pub fn nodes(&self) -> usize {
-        self.tsch.nodes.len()
+        self.state.nodes.len()
     }
 
     /// Slots in a slotframe.
     pub fn slotframe(&self) -> u16 {
-        self.tsch.config.slotframe
+        self.state.config.slotframe
     }
 
-    /// How long a number of slots lasts.
+    /// The duration of a number of slots.
     pub fn slots(&self, slots: u64) -> Duration {
-        self.tsch.config.timing.slot * slots
+        self.state.config.timing.slot * slots
     }
 
     /// A node's schedule.
     pub fn schedule(&self, node: NodeId) -> &Schedule {
-        &self.tsch.nodes[node.index()].schedule
+        &self.state.nodes[node.index()].schedule
     }
 
-    /// Frames that wait at a node.
+    /// The number of frames that wait at a node.
     pub fn queued(&self, node: NodeId) -> usize {
-        self.tsch.nodes[node.index()].queued
+        self.state.nodes[node.index()].queued
     }
 
-    /// Frames that wait at a node for a neighbour.
+    /// The number of frames that wait at a node for a neighbour.
     pub fn queued_for(&self, node: NodeId, neighbor: NodeId) -> usize {
-        let node = &self.tsch.nodes[node.index()];
+        let node = &self.state.nodes[node.index()];
         node.position(neighbor).map_or(0, |position| node.neighbors[position].waiting)
     }
 
-    /// How many of the cells with a neighbour were used; the function that counts starts the count again.
+    /// The number of used cells with a neighbour. The scheduling function resets it.
     pub fn cells_used(&mut self, node: NodeId, neighbor: NodeId) -> Option<&mut CellsUsed> {
-        let node = &mut self.tsch.nodes[node.index()];
+        let node = &mut self.state.nodes[node.index()];
         let position = node.position(neighbor)?;
         Some(&mut node.neighbors[position].used)
     }
 
-    /// How often each cell to a neighbour was used, and with which success.
+    /// How often each cell to a neighbour was used, and how often with success.
     pub fn uses(&self, node: NodeId, neighbor: NodeId) -> impl Iterator<Item = (CellId, CellUse)> {
-        let node = &self.tsch.nodes[node.index()];
+        let node = &self.state.nodes[node.index()];
         let cells = node.position(neighbor).map(|position| node.neighbors[position].cells.uses());
         let id = |(cell, cell_use): (&Cell, _)| (cell.id(), cell_use);
         cells.into_iter().flatten().map(id)
     }
 
     /// Sets a timer: see [`SchedulingFunction::handle_timer`](super::SchedulingFunction::handle_timer). It cannot be
-    /// taken back. The highest bit of `timer` belongs to functions that stand on top of another.
+    /// cancelled. The highest bit of `timer` belongs to functions that extend another function.
     pub fn set_timer(&mut self, node: NodeId, after: Duration, timer: u32) {
-        self.tsch.events.push(self.now + after, Event::Function { node, timer });
+        self.state.events.push(self.now + after, Event::Function { node, timer });
     }
 
     /// Opens a transaction.
     ///
     /// # Errors
-    /// [`NotOpened`] says why: a transaction with this neighbour is open, or the message could not be queued.
+    /// [`NotOpened`]: a transaction with this neighbour is open, or the message could not be queued.
     pub fn request(&mut self, node: NodeId, peer: NodeId, request: Request) -> Result<(), NotOpened> {
         let position = self.position(node, peer).ok_or(NotOpened::NotSent(DropReason::NoCell))?;
         let state = &mut self.peers[node.index()][position];
@@ -104,24 +105,24 @@ impl Plane<'_> {
             self.peers[node.index()][position].abandon(message.sequence);
             return Err(NotOpened::NotSent(reason));
         }
-        self.await_peer(node, position, serial);
+        self.set_timeout(node, position, serial);
         Ok(())
     }
 
-    /// Whether a transaction that `node` opened with `peer` is not over yet.
+    /// True while a transaction that `node` opened with `peer` is open.
     pub fn is_open(&self, node: NodeId, peer: NodeId) -> bool {
         self.position(node, peer).is_some_and(|position| self.peers[node.index()][position].is_open())
     }
 
-    /// Whether a node could add a cell in this slot: the slot exists, is not the minimal cell's, is not used, and not
-    /// promised in a transaction.
+    /// True if a node can add a cell in this slot: the slot exists, is not that of the minimal cell, has no cell, and
+    /// is not locked by a transaction.
     pub fn is_free(&self, node: NodeId, slot: u16) -> bool {
-        let promised = || self.peers[node.index()].iter().flat_map(Peer::locked).any(|cell| cell.slot == slot);
-        (1..self.slotframe()).contains(&slot) && self.schedule(node).is_free(slot) && !promised()
+        let is_locked = || self.peers[node.index()].iter().flat_map(Peer::locked).any(|cell| cell.slot == slot);
+        (1..self.slotframe()).contains(&slot) && self.schedule(node).is_free(slot) && !is_locked()
     }
 
-    /// Up to `count` cells in slots that are free at a node, drawn uniformly, on channel offsets drawn uniformly
-    /// (RFC 9033, section 8).
+    /// Up to `count` cells in free slots of a node. Slots and channel offsets are drawn uniformly (RFC 9033, section
+    /// 8).
     pub fn free_cells(&self, node: NodeId, count: usize, random: &mut Stream) -> Vec<CellId> {
         let mut free: Vec<u16> = (1..self.slotframe()).filter(|&slot| self.is_free(node, slot)).collect();
         let mut chosen = Vec::new();
@@ -134,27 +135,27 @@ impl Plane<'_> {
 
     /// A channel offset, drawn uniformly.
     pub fn draw_channel_offset(&self, random: &mut Stream) -> u16 {
-        random.below(self.tsch.config.hopping.len() as u64) as u16
+        random.below(self.state.config.hopping.len() as u64) as u16
     }
 
     pub(super) fn send(&mut self, node: NodeId, to: NodeId, message: &Message) -> Result<(), DropReason> {
         let mut octets = Vec::new();
         message.emit(&mut octets);
-        self.tsch.enqueue_message(self.now, node, to, &octets)
+        self.state.enqueue_message(self.now, node, to, &octets)
     }
 
-    /// Sets the timer of a transaction (RFC 9033, section 9): the longest that a response can take, sent again with the
-    /// longest back-off each time, is ((2^macMaxBe) - 1) * retries * slotframe length.
-    pub(super) fn await_peer(&mut self, node: NodeId, position: usize, serial: u32) {
-        let config = &self.tsch.config;
+    /// Sets the timeout of a transaction (RFC 9033, section 9): ((2^macMaxBe) - 1) * retries * slotframe length. This
+    /// is the longest time of a response that needs all retries with the longest back-off each.
+    pub(super) fn set_timeout(&mut self, node: NodeId, position: usize, serial: u32) {
+        let config = &self.state.config;
         let backoff = (1u64 << config.backoff_exponents.1) - 1;
         let slots = backoff * u64::from(config.max_retries.max(1)) * u64::from(config.slotframe);
         let event = Event::SixTop { node, neighbor: position as u16, serial };
-        self.tsch.events.push(self.now + self.slots(slots), event);
+        self.state.events.push(self.now + self.slots(slots), event);
     }
 
     pub(super) fn position(&self, node: NodeId, neighbor: NodeId) -> Option<usize> {
-        self.tsch.nodes[node.index()].position(neighbor)
+        self.state.nodes[node.index()].position(neighbor)
     }
 
     pub(super) fn peer(&mut self, node: NodeId, neighbor: NodeId) -> Option<&mut Peer> {
@@ -164,27 +165,14 @@ impl Plane<'_> {
 }
 
 impl Control {
-    pub(super) fn split<'a>(
-        &'a mut self,
-        now: Instant,
-        tsch: &'a mut Tsch,
-    ) -> (&'a mut dyn super::SchedulingFunction, Plane<'a>) {
-        let function = self.function.id();
-        (&mut *self.function, Plane { now, tsch, peers: &mut self.peers, function })
-    }
-}
-
-impl Tsch {
-    /// Lets the scheduling function act, if there is one.
-    pub(in crate::radio::tsch) fn controlled(
+    /// Calls `act` with the scheduling function and the nodes.
+    pub(in crate::radio::tsch) fn act(
         &mut self,
         now: Instant,
-        act: impl FnOnce(&mut dyn super::SchedulingFunction, &mut Plane<'_>),
+        state: &mut TschState,
+        act: impl FnOnce(&mut dyn SchedulingFunction, &mut Plane<'_>),
     ) {
-        if let Some(mut control) = self.control.take() {
-            let (function, mut plane) = control.split(now, self);
-            act(function, &mut plane);
-            self.control = Some(control);
-        }
+        let function = self.function.id();
+        act(&mut *self.function, &mut Plane { now, state, peers: &mut self.peers, function });
     }
 }

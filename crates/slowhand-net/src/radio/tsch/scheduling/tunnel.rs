@@ -1,12 +1,14 @@
-//! Tunnels: cells from a node to the root, hop by hop, for the time of a burst (Claeys et al., "Performance of the
+//! Tunnels: cells on each hop from a node to the root, for the time of a burst (Claeys et al., "Performance of the
 //! Transport Layer Security Handshake Over 6TiSCH", Sensors 2021, section 4.3 and figure 11).
 //!
-//! The paper proposes that the two opaque metadata octets of 6P ask a parent to allocate cells to *its* parent too, up
-//! to the root, interleaved so that a frame passes from hop to hop in one slotframe; and that deletion runs up the same
-//! way. What it leaves open is settled here, and so assumed: the metadata's highest bit marks a tunnel and the others name
-//! the node it is for; each hop asks for cells to send in and, for the answers, for cells to receive in; a node asks its
-//! parent as soon as its child's request is agreed; cells of a tunnel are in a slotframe of their own, so that the function
-//! below ([`Msf`](super::Msf), say) neither counts nor deletes them.
+//! The paper proposes that a child uses the two metadata octets of 6P to ask its parent for cells, and that the parent
+//! then asks *its* parent, up to the root. The cells are interleaved, so that a frame passes all hops in one slotframe.
+//! Deletion takes the same path. The paper leaves some points open. Assumed here:
+//! - The highest bit of the metadata marks a tunnel. The other bits are the identifier of the node that needs it.
+//! - Each hop asks for cells to send in and, for the answers, for cells to receive in.
+//! - A node asks its parent as soon as the transaction with its child has succeeded.
+//! - The cells of a tunnel are in a slotframe of their own. The function below (for example
+//!   [`Msf`](super::Msf)) neither counts nor deletes them.
 
 use super::{Outcome, Plane, SchedulingFunction};
 use crate::address::NodeId;
@@ -16,37 +18,39 @@ use crate::radio::tsch::schedule::{CellOptions, handle};
 use crate::route::Routes;
 use std::collections::VecDeque;
 
-/// The metadata of a tunnel's requests: this bit, and the node it is for.
+/// This bit marks the metadata of a tunnel's requests. The other bits identify the node that needs the tunnel.
 const MARK: u16 = 1 << 15;
 
-/// The timer of this function; those of the function below leave the bit clear.
+/// The timer of this function. Timers of the function below do not use this bit.
 const TIMER: u32 = 1 << 31;
 
-/// How often a step is tried, and how long after a failure. Assumed.
+/// The most attempts at a step. Assumed.
 const ATTEMPTS: u8 = 4;
+
+/// The delay before the next attempt. Assumed.
 const RETRY: Duration = Duration::from_secs(2);
 
-/// The most cells of a tunnel, a hop and direction: twice as many candidates fit a frame.
+/// The most cells of a tunnel, by hop and direction. Twice this number of candidates fits into a frame.
 pub const MAX_CELLS: u8 = 10;
 
 /// Tunnels on top of another scheduling function.
 #[derive(Debug)]
 pub struct Tunnel {
     below: Box<dyn SchedulingFunction>,
-    /// Cells of a tunnel, for each hop and direction.
+    /// The number of cells of a tunnel, by hop and direction.
     cells: u8,
-    nodes: Vec<Node>,
+    nodes: Vec<TunnelNode>,
 }
 
 #[derive(Debug)]
-struct Node {
+struct TunnelNode {
     parent: Option<NodeId>,
-    /// Bursts that have begun and not ended.
+    /// The number of bursts that have begun and not ended.
     bursts: u32,
-    /// What is to be agreed with the parent, one after another.
+    /// The requests to the parent, one after another.
     steps: VecDeque<Step>,
     attempts: u8,
-    /// The cells of tunnels that pass here, or begin.
+    /// The cells of tunnels that pass or begin at this node.
     hops: Vec<Hop>,
 }
 
@@ -74,17 +78,17 @@ enum Direction {
 struct Hop {
     tunnel: NodeId,
     direction: Direction,
-    /// To or from the child on whose request the tunnel passes; none where it begins.
+    /// Cells to or from the child that asked for the tunnel. Empty at the node where the tunnel begins.
     below: Vec<CellId>,
-    /// To or from the parent.
+    /// Cells to or from the parent.
     above: Vec<CellId>,
 }
 
 impl Tunnel {
-    /// Tunnels of `cells` cells (1..=[`MAX_CELLS`], else brought there) over the links of a routing tree; `below` takes
-    /// care of all else.
+    /// Tunnels of `cells` cells (clamped to 1..=[`MAX_CELLS`]) over the links of a routing tree. `below` decides on all
+    /// other cells.
     pub fn new(cells: u8, routes: &Routes, below: Box<dyn SchedulingFunction>) -> Self {
-        let node = |id: usize| Node {
+        let node = |id: usize| TunnelNode {
             parent: routes.parent(NodeId(id as u16)),
             bursts: 0,
             steps: VecDeque::new(),
@@ -103,9 +107,9 @@ impl Tunnel {
         }
     }
 
-    /// Asks the parent for the first of the steps that can be asked for; passes over those that have become void.
+    /// Sends the request of the first step. Removes steps that need no request.
     fn take_step(&mut self, node: NodeId, plane: &mut Plane<'_>) {
-        // While a transaction is open, of this function or the one below, its outcome brings us back here.
+        // While a transaction of this function or the one below is open, wait: its outcome calls this again.
         let Some(parent) = self.nodes[node.index()].parent.filter(|&parent| !plane.is_open(node, parent)) else {
             return;
         };
@@ -155,7 +159,7 @@ impl Tunnel {
     }
 }
 
-impl Node {
+impl TunnelNode {
     fn hop(&mut self, tunnel: NodeId, direction: Direction) -> &mut Hop {
         let known = self.hops.iter().position(|hop| hop.tunnel == tunnel && hop.direction == direction);
         let position = known.unwrap_or_else(|| {
@@ -167,7 +171,7 @@ impl Node {
 }
 
 impl Direction {
-    /// What the child does in the cells.
+    /// The cell options of the child.
     fn options(self) -> CellOptions {
         match self {
             Self::Up => CellOptions::TRANSMIT,
@@ -180,8 +184,9 @@ impl Direction {
     }
 }
 
-/// Candidates for the next hop, two for each cell, and how many of them are wanted: upwards in the free slots right behind
-/// the cells of the hop below, downwards in those right in front. Where a tunnel begins, its cells are spread evenly.
+/// Candidates for the next hop, two for each cell, and the number of cells to ask for. Upwards they are the first free
+/// slots after the cells of the hop below, downwards the last free slots before them. At the node where a tunnel
+/// begins, its cells are spread evenly.
 fn interleaved(
     below: &[CellId],
     count: u8,

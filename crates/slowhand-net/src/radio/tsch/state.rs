@@ -1,0 +1,319 @@
+//! The nodes of a TSCH network with their schedules, queues and radios. The scheduling function is above this module.
+
+use super::attempt::Attempt;
+use super::config::TschConfig;
+use super::frame;
+use super::node::{NEVER, TschNode};
+use super::schedule::{Cell, Schedule, handle};
+use crate::address::{Eui64, NodeId};
+use crate::clock::Instant;
+use crate::datagram::{DatagramId, NO_DATAGRAM};
+use crate::drop_reason::DropReason;
+use crate::link::Links;
+use crate::observer::{Observer, RadioInterval};
+use crate::queue::EventQueue;
+use crate::radio::frame::FrameView;
+use crate::radio::pool::FramePool;
+use crate::radio::{Indication, Payload};
+use crate::random::Streams;
+
+/// Frames of a node's queue that are reserved for 6P if cells are negotiated. Without them, a node whose queue is full
+/// because it lacks cells could not ask for cells. Assumed; RFC 8180, section 4.6, asks for such a reserve and gives no
+/// number.
+const RESERVED_FOR_CONTROL: usize = 2;
+
+/// All nodes of one TSCH network, without its scheduling function.
+#[derive(Debug)]
+pub struct TschState {
+    pub(super) config: TschConfig,
+    pub(super) links: Links,
+    pub(super) nodes: Vec<TschNode>,
+    pub(super) pool: FramePool,
+    pub(super) events: EventQueue<Event>,
+    /// The transmissions of the current slot. Kept between slots to reuse the memory.
+    pub(super) slot: Vec<Attempt>,
+    /// True if a scheduling function changes the schedule: the use of cells is counted for it.
+    counts_use: bool,
+    /// The most frames in a node's queue, 6P messages not counted.
+    pub(super) capacity: usize,
+    /// True if the observer watches the radios.
+    pub(super) watched: bool,
+    /// The intervals that the observer has not seen yet.
+    pub(super) timeline: Vec<RadioInterval>,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub enum Event {
+    /// A slot begins in which the node may have a frame to send.
+    Wake(NodeId),
+    /// An attempt at a frame is over.
+    Finish(Exchange),
+    /// A timer of the scheduling function.
+    Function { node: NodeId, timer: u32 },
+    /// The timeout of a 6P transaction.
+    SixTop { node: NodeId, neighbor: u16, serial: u32 },
+}
+
+/// The outcome of one attempt at a frame.
+#[derive(Clone, Copy, Debug)]
+pub struct Exchange {
+    pub(super) node: NodeId,
+    /// Position of the destination among the sender's neighbours.
+    pub(super) neighbor: u16,
+    /// The slotframe of the cell.
+    pub(super) handle: u8,
+    pub(super) shared: bool,
+    pub(super) received: bool,
+    pub(super) acknowledged: bool,
+}
+
+/// An attempt at a frame with a 6P message is over.
+#[derive(Clone, Debug)]
+pub struct MessageAttempt {
+    pub(super) from: NodeId,
+    pub(super) to: NodeId,
+    /// The frame.
+    pub(super) frame: Payload,
+    /// True if the destination has received the message for the first time.
+    pub(super) arrived: bool,
+    pub(super) acknowledged: bool,
+    pub(super) given_up: bool,
+}
+
+impl TschState {
+    /// A network of nodes with these links. `cells` gives each node's cells. `has_function` is true if a scheduling
+    /// function changes them.
+    pub(super) fn new(
+        config: TschConfig,
+        links: Links,
+        cells: Vec<Vec<Cell>>,
+        has_function: bool,
+        streams: &Streams,
+    ) -> Self {
+        let node = |(id, cells): (u16, Vec<Cell>)| {
+            TschNode::new(NodeId(id), Schedule::new(config.slotframe, cells), &links, &config, streams)
+        };
+        let reserved = if has_function { RESERVED_FOR_CONTROL } else { 0 };
+        Self {
+            nodes: (0..).zip(cells).map(node).collect(),
+            counts_use: has_function,
+            capacity: config.queue.saturating_sub(reserved),
+            config,
+            links,
+            pool: FramePool::default(),
+            events: EventQueue::default(),
+            slot: Vec::new(),
+            watched: false,
+            timeline: Vec::new(),
+        }
+    }
+
+    /// See [`Mac::enqueue`](crate::radio::Mac::enqueue).
+    pub(super) fn enqueue(
+        &mut self,
+        now: Instant,
+        node: NodeId,
+        next_hop: NodeId,
+        payload: &[u8],
+        datagram: DatagramId,
+    ) -> Result<(), DropReason> {
+        let after_now = self.config.timing.asn(now) + 1;
+        let sender = &mut self.nodes[node.index()];
+        let position = sender.position(next_hop).ok_or(DropReason::NoCell)?;
+        let neighbor = &mut sender.neighbors[position];
+        if neighbor.cells.is_empty() {
+            return Err(DropReason::NoCell);
+        }
+        if sender.queued >= self.capacity {
+            return Err(DropReason::QueueFull);
+        }
+        let frame = self
+            .pool
+            .allocate(datagram, neighbor.sequence, |octets| neighbor.data.emit(neighbor.sequence, payload, octets))
+            .map_err(|_| DropReason::Malformed)?;
+        neighbor.sequence = neighbor.sequence.wrapping_add(1);
+        neighbor.queue.push(&mut self.pool, frame);
+        neighbor.waiting += 1;
+        sender.queued += 1;
+        sender.peak = sender.peak.max(sender.queued);
+        if sender.next[position] == NEVER {
+            sender.plan(position, after_now);
+            self.schedule_wake(node);
+        }
+        Ok(())
+    }
+
+    /// Makes sure that an event wakes the node in the first slot in which it can send.
+    fn schedule_wake(&mut self, node: NodeId) {
+        let sender = &mut self.nodes[node.index()];
+        if let Some(asn) = sender.next().filter(|&asn| sender.wake.is_none_or(|wake| asn < wake)) {
+            sender.wake = Some(asn);
+            self.events.push(self.config.timing.start(asn), Event::Wake(node));
+        }
+    }
+
+    /// Chooses the frame that the node sends in the slot that begins.
+    pub(super) fn wake(&mut self, now: Instant, node: NodeId) {
+        let asn = self.config.timing.asn(now);
+        let sender = &mut self.nodes[node.index()];
+        if sender.wake != Some(asn) {
+            return; // an earlier wake-up has replaced this one
+        }
+        sender.wake = None;
+        let chosen = sender.choose(asn, &self.pool);
+        for position in 0..sender.next.len() {
+            if sender.next[position] != asn {
+                continue;
+            }
+            if Some(position) != chosen {
+                sender.plan(position, asn + 1);
+                continue;
+            }
+            sender.next[position] = NEVER;
+            let neighbor = &mut sender.neighbors[position];
+            let slot = (asn % u64::from(self.config.slotframe)) as u16;
+            // Both exist: `next` is this slot because a frame waits and there is a cell for it.
+            if let (Some(frame), Some(cell)) = (neighbor.queue.head(), neighbor.cells.at(slot)) {
+                neighbor.on_air = true;
+                self.slot.push(Attempt::new(node, position, neighbor.id, frame, cell));
+            }
+        }
+        self.schedule_wake(node);
+    }
+
+    /// Ends an attempt: passes the frame up at the receiver, removes or repeats it at the sender. Returns the attempt
+    /// if the frame has a 6P message.
+    pub(super) fn finish(
+        &mut self,
+        now: Instant,
+        exchange: Exchange,
+        indications: &mut Vec<Indication>,
+    ) -> Option<MessageAttempt> {
+        let Exchange { node, received, acknowledged, .. } = exchange;
+        let asn = self.config.timing.asn(now);
+        let position = usize::from(exchange.neighbor);
+        let neighbor = &mut self.nodes[node.index()].neighbors[position];
+        let to = neighbor.id;
+        // The frame is still there: only this event removes it from the queue.
+        let index = neighbor.queue.head()?;
+        let datagram = self.pool.get(index).datagram;
+        let mut arrived = false;
+        if received
+            && let Ok(frame) = FrameView::parse(self.pool.get(index).octets())
+            && let Some(sequence) = frame.sequence()
+        {
+            arrived = self.nodes[to.index()].accepts(node, sequence);
+            if arrived && datagram != NO_DATAGRAM {
+                let payload = Payload::new(frame.payload());
+                indications.push(Indication::Received { node: to, from: node, datagram, payload });
+            }
+        }
+        let message = (datagram == NO_DATAGRAM).then(|| Payload::new(self.pool.get(index).octets()));
+        if self.counts_use {
+            self.count_use(&exchange, to, (asn % u64::from(self.config.slotframe)) as u16);
+        }
+
+        let sender = &mut self.nodes[node.index()];
+        let neighbor = &mut sender.neighbors[position];
+        neighbor.on_air = false;
+        let frame = self.pool.get_mut(index);
+        frame.attempts = frame.attempts.saturating_add(1);
+        let given_up = !acknowledged && frame.attempts > self.config.max_retries;
+        if acknowledged || given_up {
+            neighbor.queue.pop(&mut self.pool);
+            self.pool.release(index);
+            neighbor.waiting -= 1;
+            sender.queued -= 1;
+            if message.is_none() {
+                let reason = DropReason::RetriesExhausted;
+                indications.push(match given_up {
+                    true => Indication::Dropped { node, datagram, reason },
+                    false => Indication::Sent { node, datagram },
+                });
+            }
+        }
+        neighbor.back_off(asn, exchange.shared, acknowledged, self.config.backoff_exponents, &mut sender.backoff);
+        sender.plan(position, asn + 1);
+        self.schedule_wake(node);
+
+        message.map(|frame| MessageAttempt { from: node, to, frame, arrived, acknowledged, given_up })
+    }
+
+    /// Counts the use of the cell for the scheduling function.
+    fn count_use(&mut self, exchange: &Exchange, to: NodeId, slot: u16) {
+        let neighbor = &mut self.nodes[exchange.node.index()].neighbors[usize::from(exchange.neighbor)];
+        neighbor.cells.count_use(slot, exchange.acknowledged);
+        neighbor.used.transmit += u32::from(exchange.handle == handle::NEGOTIATED);
+        let receiver = &mut self.nodes[to.index()];
+        if exchange.received
+            && matches!(exchange.handle, handle::AUTONOMOUS | handle::NEGOTIATED)
+            && let Some(position) = receiver.position(exchange.node)
+        {
+            receiver.neighbors[position].used.receive += 1;
+        }
+    }
+
+    /// Changes a node's cells with `neighbor`, from the next slot on.
+    pub(super) fn change_schedule(
+        &mut self,
+        now: Instant,
+        node: NodeId,
+        neighbor: NodeId,
+        change: impl FnOnce(&mut Schedule),
+    ) {
+        let timing = self.config.timing;
+        let next = timing.asn(now) + 1;
+        let changed = &mut self.nodes[node.index()];
+        if self.watched {
+            changed.activity.show_idle(node, next, &timing, &changed.schedule, &mut self.timeline);
+        }
+        changed.activity.change(next, &changed.schedule);
+        change(&mut changed.schedule);
+        if let Some(position) = changed.position(neighbor) {
+            let neighbor = &mut changed.neighbors[position];
+            neighbor.cells = changed.schedule.cells_to(neighbor.id).with_uses_of(&neighbor.cells);
+            changed.plan(position, next);
+        }
+        self.schedule_wake(node);
+    }
+
+    /// Enqueues a 6P message in front of all data frames.
+    pub(super) fn enqueue_message(
+        &mut self,
+        now: Instant,
+        node: NodeId,
+        to: NodeId,
+        message: &[u8],
+    ) -> Result<(), DropReason> {
+        let after_now = self.config.timing.asn(now) + 1;
+        let sender = &mut self.nodes[node.index()];
+        let position = sender.position(to).ok_or(DropReason::NoCell)?;
+        let neighbor = &mut sender.neighbors[position];
+        if neighbor.cells.is_empty() {
+            return Err(DropReason::NoCell);
+        }
+        if sender.queued >= self.config.queue {
+            return Err(DropReason::QueueFull);
+        }
+        let (source, destination) = (Eui64::of_node(node), Eui64::of_node(to));
+        let write = |octets: &mut _| frame::write_sixtop(octets, neighbor.sequence, source, destination, message);
+        let frame = self.pool.allocate(NO_DATAGRAM, neighbor.sequence, write).map_err(|_| DropReason::Malformed)?;
+        self.pool.get_mut(frame).age = 0; // older than any data
+        neighbor.sequence = neighbor.sequence.wrapping_add(1);
+        neighbor.queue.push_urgent(&mut self.pool, frame, neighbor.on_air);
+        neighbor.waiting += 1;
+        sender.queued += 1;
+        sender.peak = sender.peak.max(sender.queued);
+        if sender.next[position] == NEVER {
+            sender.plan(position, after_now);
+            self.schedule_wake(node);
+        }
+        Ok(())
+    }
+
+    pub(super) fn show_timeline(&mut self, observer: &mut dyn Observer) {
+        for interval in self.timeline.drain(..) {
+            observer.radio(&interval);
+        }
+    }
+}
