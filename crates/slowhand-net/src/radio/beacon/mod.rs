@@ -52,8 +52,8 @@ use station::{Phase, Role, StationId};
 use trace::{Trace, TraceIndex};
 use tree::Tree;
 
-/// The destination of a beacon in [`Transmission::to`](super::Transmission::to): all children of its sender. The beacon
-/// counts as received if all of them received it.
+/// The destination of a beacon in [`Transmission::to`](crate::observer::Transmission::to): all children of its sender.
+/// The beacon counts as received if all of them received it.
 pub const EVERY_CHILD: NodeId = NodeId(u16::MAX);
 
 /// All nodes of one beacon-enabled PAN.
