@@ -1,7 +1,6 @@
 //! Captures, as Wireshark's own tools read them.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,6 +10,7 @@ use slowhand_net::ip::{Endpoint, UdpDatagram, udp_datagram};
 use slowhand_net::lowpan::{Contexts, FRAME_CAPACITY, Fragmenter, Link};
 use slowhand_net::radio::{frame, tsch};
 use slowhand_sessions::{CredentialKind, Family, Role, SessionConfig, Stack, Status, Suite, Tls, Version, Weightless};
+use slowhand_testing::wireshark::{Tshark, run};
 
 /// A key log line of the form that the format's specification gives, the values made up.
 fn key_log() -> String {
@@ -25,14 +25,6 @@ fn data_frame(sequence: u8, payload: &[u8]) -> Vec<u8> {
     let length = tsch::frame::data(from, to).emit(sequence, payload, &mut octets).unwrap();
     let fcs = frame::fcs(&octets[..length]);
     [&octets[..length], &fcs].concat()
-}
-
-/// What a tool prints of a file.
-fn run(tool: &str, arguments: &[&str]) -> String {
-    let output = Command::new(tool).args(arguments).output();
-    let output = output.unwrap_or_else(|error| panic!("{tool}: {error}; install it (apt-get install tshark)"));
-    assert!(output.status.success(), "{tool}: {}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8(output.stdout).unwrap()
 }
 
 /// A place for a file of this test run.
@@ -50,41 +42,22 @@ fn tshark_reads_link_type_channel_slot_number_and_time() {
     capture.frame(3_600_000_000_001, 26, None, &data_frame(3, &[0; 104])).unwrap();
     capture.finish().unwrap();
 
-    let file = path.to_str().unwrap();
-    let fields = run(
-        "tshark",
-        &[
-            "-r",
-            file,
-            "-T",
-            "fields",
-            "-e",
-            "frame.encap_type",
-            "-e",
-            "frame.time_epoch",
-            "-e",
-            "frame.len",
-            "-e",
-            "wpan-tap.length",
-            "-e",
-            "wpan-tap.fcs_type",
-            "-e",
-            "wpan-tap.ch_num",
-            "-e",
-            "wpan-tap.ch_page",
-            "-e",
-            "wpan-tap.asn",
-            "-e",
-            "wpan.seq_no",
-            "-e",
-            "wpan.src64",
-            "-e",
-            "wpan.fcs_ok",
-        ],
-    );
+    let fields = [
+        "frame.encap_type",
+        "frame.time_epoch",
+        "frame.len",
+        "wpan-tap.length",
+        "wpan-tap.fcs_type",
+        "wpan-tap.ch_num",
+        "wpan-tap.ch_page",
+        "wpan-tap.asn",
+        "wpan.seq_no",
+        "wpan.src64",
+        "wpan.fcs_ok",
+    ];
     // Wireshark's own number of the encapsulation is 206, which it calls "IEEE 802.15.4 Wireless with TAP
     // pseudo-header"; link type 283 is what stands in the file.
-    let rows: Vec<Vec<&str>> = fields.lines().map(|line| line.split('\t').collect()).collect();
+    let rows = Tshark::default().rows_of_file(&path, &fields);
     let source = "02:12:74:00:00:00:00:01";
     assert_eq!(
         rows,
@@ -94,7 +67,7 @@ fn tshark_reads_link_type_channel_slot_number_and_time() {
             ["206", "3600000.000001000", "147", "20", "1", "26", "0", "", "3", source, "1"],
         ]
     );
-    let listed = run("capinfos", &["-E", "-M", "-I", "-o", file]);
+    let listed = run("capinfos", &["-E", "-M", "-I", "-o", path.to_str().unwrap()]);
     assert!(listed.contains("(wpan-tap)") || listed.contains("TAP"), "{listed}");
     assert!(listed.contains("Strict time order:   True"), "{listed}");
 }
@@ -156,16 +129,12 @@ fn tshark_decrypts_a_session_with_the_embedded_secrets() {
     }
     capture.finish().unwrap();
 
-    let mut arguments = vec!["-r", path.to_str().unwrap(), "-d", "udp.port==5684,dtls"];
-    arguments.extend(["-o", "6lowpan.context0:2001:db8::/64", "-o", "6lowpan.context1:2001:db8:1::/64"]);
-    let fields = ["dtls.handshake.type", "_ws.malformed", "wpan.fcs_ok"];
-    let dissected =
-        run("tshark", &[&arguments[..], &["-T", "fields"], &fields.map(|field| ["-e", field]).concat()].concat());
-    let types: Vec<&str> = dissected.lines().filter_map(|line| line.split('\t').next()).collect();
+    let tshark = Tshark::default().decode_as("udp.port==5684,dtls");
+    let rows = tshark.rows_of_file(&path, &["dtls.handshake.type", "_ws.malformed", "wpan.fcs_ok"]);
     // The last handshake message of both is Finished (20), which is encrypted.
-    let finished = types.iter().filter(|types| types.split(',').any(|number| number == "20")).count();
-    assert_eq!(finished, 2, "{types:?}");
-    assert!(dissected.lines().all(|line| line.ends_with("\t\t1")), "{dissected}");
+    let finished = rows.iter().filter(|row| row[0].split(',').any(|number| number == "20")).count();
+    assert_eq!(finished, 2, "{rows:?}");
+    assert!(rows.iter().all(|row| row[1..] == ["", "1"]), "{rows:?}");
 }
 
 /// The frames of a datagram between node 1 and the Internet.

@@ -3,10 +3,11 @@
 use slowhand_lab::capture_run;
 use slowhand_lab::record::{Outcome, Record};
 use slowhand_lab::scenario::{Override, Scenario};
+use slowhand_testing::hex;
+use slowhand_testing::wireshark::{self, Tshark};
 use slowhand_wire::dtls;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 /// A run of the quick start, one hop, with these changes; its record and its capture.
 fn captured(name: &str, changes: &[&str]) -> (Record, PathBuf) {
@@ -26,25 +27,8 @@ fn captured_of(scenario: &str, name: &str, changes: &[&str]) -> (Record, PathBuf
 
 /// One line for each frame that the filter lets through, with these fields between tabs.
 fn tshark(capture: &Path, filter: &str, fields: &[&str]) -> Vec<String> {
-    let mut command = Command::new("tshark");
-    command.arg("-r").arg(capture).args(["-Y", filter, "-T", "fields"]);
-    // The prefixes of the two header compression contexts are not on the air.
-    command.args(["-o", "6lowpan.context0:2001:db8::/64", "-o", "6lowpan.context1:2001:db8:0:1::/64"]);
-    command.args([
-        "-o",
-        "tcp.check_checksum:TRUE",
-        "-o",
-        "udp.check_checksum:TRUE",
-        "-o",
-        "tcp.reassemble_out_of_order:TRUE",
-    ]);
-    command.args(["-d", "tcp.port==5684,tls"]);
-    fields.iter().for_each(|field| {
-        command.args(["-e", field]);
-    });
-    let output = command.output().unwrap_or_else(|error| panic!("tshark: {error}; ./test installs it"));
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8(output.stdout).unwrap().lines().map(str::to_owned).collect()
+    let tshark = Tshark::default().decode_as("tcp.port==5684,tls").filter(filter);
+    tshark.rows_of_file(capture, fields).iter().map(|row| row.join("	")).collect()
 }
 
 /// What holds of every capture of DTLS, however much was lost.
@@ -203,14 +187,13 @@ fn our_reader_sees_the_same_records_and_fragments() {
             "dtls.handshake.fragment_length",
         ];
         let without_keys = capture.with_extension("encrypted.pcapng");
-        let editcap = Command::new("editcap").arg("--discard-all-secrets").args([&capture, &without_keys]).status();
-        assert!(editcap.expect("editcap comes with tshark").success());
+        let [from, to] = [&capture, &without_keys].map(|file| file.to_str().unwrap());
+        wireshark::run("editcap", &["--discard-all-secrets", from, to]);
         let lines = tshark(&without_keys, "dtls", &fields);
         assert_eq!(lines.len() as u64, record.datagrams, "{name}");
         for line in lines {
             let (payload, expected) = line.split_once('\t').unwrap();
-            let octet = |at| u8::from_str_radix(&payload[at..at + 2], 16).unwrap();
-            let datagram: Vec<u8> = (0..payload.len()).step_by(2).map(octet).collect();
+            let datagram = hex::octets(payload);
             let records: Vec<_> = dtls::records(&datagram, Some(connection_id)).map(Result::unwrap).collect();
             let fragments: Vec<_> = records.iter().flat_map(|record| record.fragments()).map(Result::unwrap).collect();
             let seen = [

@@ -208,7 +208,7 @@ pub struct KeepAlive {
 impl Config {
     /// A host on the Internet with the defaults of Linux 6.18, over the minimum MTU of IPv6
     /// (1280 octets). Sources: the kernel's `Documentation/networking/ip-sysctl.rst` and
-    /// `include/net/tcp.h`, and the golden traces in `tests/tcp_golden`, which were recorded
+    /// `include/net/tcp.h`, and the golden traces in `tests/net/tcp/golden`, which were recorded
     /// from it.
     pub fn linux() -> Self {
         Self {
