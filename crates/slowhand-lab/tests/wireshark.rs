@@ -31,7 +31,7 @@ fn tshark(capture: &Path, filter: &str, fields: &[&str]) -> Vec<String> {
     tshark.rows_of_file(capture, fields).iter().map(|row| row.join("	")).collect()
 }
 
-/// What holds of every capture of DTLS, however much was lost.
+/// True of every capture of DTLS, however many frames were lost.
 fn check(record: &Record, capture: &Path) {
     check_frames(record, capture);
 
@@ -52,7 +52,7 @@ fn numbers(capture: &Path, filter: &str, field: &str) -> BTreeSet<u32> {
     lines.iter().flat_map(|line| line.split(',')).map(|number| number.parse().unwrap()).collect()
 }
 
-/// What holds of the frames of every capture.
+/// True of the frames of every capture.
 fn check_frames(record: &Record, capture: &Path) {
     assert_eq!(tshark(capture, "_ws.malformed", &["frame.number"]), [""; 0], "nothing is malformed");
     assert_eq!(tshark(capture, "wpan.fcs_ok == 0", &["frame.number"]), [""; 0], "every check sequence is right");
@@ -73,7 +73,7 @@ fn check_frames(record: &Record, capture: &Path) {
         assert_eq!(lengths.iter().map(psdu).sum::<u64>(), bytes);
     }
 
-    // Fragments come together again.
+    // Fragments are reassembled.
     assert!(!tshark(capture, "6lowpan.reassembled.length", &["frame.number"]).is_empty());
 
     let times = tshark(capture, "frame", &["frame.time_epoch"]);
@@ -159,9 +159,9 @@ fn list<T: ToString>(numbers: impl Iterator<Item = T>) -> String {
     numbers.map(|number| number.to_string()).collect::<Vec<_>>().join(",")
 }
 
-/// Our reader of DTLS sees what tshark sees: the records and fragments of every library, and records with a connection ID. It
-/// has no keys, so tshark gets none. Nothing is lost or repeated: tshark does not read on in a datagram behind a fragment
-/// that overlaps others.
+/// Our reader of DTLS sees what tshark sees: the records and fragments of every library, and records with a connection
+/// ID. It has no keys, so tshark gets none. Nothing is lost or repeated, because tshark stops reading a datagram after
+/// a fragment that overlaps others.
 #[test]
 fn our_reader_sees_the_same_records_and_fragments() {
     const ONE_HOP: &str = "tests/worlds/one-hop.toml";

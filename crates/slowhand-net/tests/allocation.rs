@@ -1,4 +1,4 @@
-//! Once it has grown, a network allocates nothing for a frame.
+//! A network that has grown to its size allocates nothing for a frame.
 
 use slowhand_net::address::{Host, NodeId};
 use slowhand_net::clock::{Duration, Instant};
@@ -11,8 +11,8 @@ use slowhand_net::radio::tsch::{self, Tsch};
 use slowhand_net::random::Streams;
 use slowhand_net::route::Routes;
 
-/// Sends datagrams of up to three fragments from the far end of the network and back, one every four seconds; returns how
-/// many arrived.
+/// Sends datagrams of up to three fragments from the far end of the network and back, one every four seconds. Returns
+/// how many arrived.
 fn exchange(network: &mut Network, numbers: std::ops::Range<u32>) -> usize {
     let endpoint = |host: Host| Endpoint::new(host.address(), 5684);
     let (near, far) = (endpoint(Host::Internet), endpoint(Host::Node(NodeId(4))));
@@ -40,7 +40,7 @@ fn thousands_of_datagrams_allocate_nothing() {
     let sender = recovery::Config { timeout: Duration::from_secs(2), ..Default::default() };
     check(Fragments::Recovered { sender, forwarding: forwarding::Limits::default() });
 
-    // The counter counts: a copy of a datagram would show.
+    // The counter works: it would count the copy of a datagram.
     let one = allocation_counter::measure(|| drop(std::hint::black_box(vec![0u8; 100])));
     assert_eq!(one.count_total, 1);
 }

@@ -40,7 +40,7 @@ proptest! {
         prop_assert!(read_tls(&octets) <= octets.len());
     }
 
-    /// The version is right, so that the rest is read.
+    /// The version is valid, so that the parser gets beyond it.
     #[test]
     fn octets_of_any_kind_behind_the_version(content_type in 20..27_u8, rest: Vec<u8>, connection_id_length: Option<u8>) {
         let datagram = [&[content_type, 0xfe, 0xfd], &rest[..]].concat();

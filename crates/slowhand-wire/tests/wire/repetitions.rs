@@ -1,9 +1,10 @@
-//! Which datagrams of a real handshake repeat others.
+//! The datagrams of a real handshake that repeat others.
 
 use slowhand_testing::recordings::{self, Datagram};
 use slowhand_wire::{Coverage, FlightPart, dtls, flight};
 
-/// RFC 6347 section 4.2.4: the same messages again, however they are fragmented. OpenSSL's server sends flight 4 twice.
+/// RFC 6347 section 4.2.4: a repeated flight has the same messages, in any fragments. OpenSSL's server sends flight 4
+/// twice.
 #[test]
 fn what_openssl_sends_again_was_sent_before() {
     let datagrams = recordings::datagrams(recordings::OPENSSL_FRAGMENTS);

@@ -29,8 +29,8 @@ fn drops(indications: &[(slowhand_net::clock::Instant, Indication)]) -> Vec<(u64
     indications.iter().filter_map(dropped).collect()
 }
 
-/// 7.5.1.4, steps 2 to 5, followed for two contenders on paper: who finds the channel busy draws from a window twice
-/// as large, starting at the boundary after the assessment.
+/// 7.5.1.4, steps 2 to 5, worked out by hand for two contenders. A node that finds the channel busy draws from a window
+/// twice as large. The new back-off starts at the boundary after the assessment.
 #[test]
 fn a_busy_channel_doubles_the_window() {
     let mut mac = star(standard(), 2);
@@ -102,8 +102,8 @@ fn hidden_terminals_collide_and_recover() {
         let mut random = [1, 2].map(|child| Streams::new(seed).stream("back-off", child));
         let [one, other] = random.each_mut().map(|stream| stream.below(8));
         // 33 octets last 3.9 periods: frames that begin less than four periods apart overlap. The acknowledgement
-        // begins after five: who begins four or five periods later sends to a parent that sends itself, and who
-        // comes later still hears the acknowledgement in one of its assessments and backs off.
+        // begins after five. A node that begins four or five periods later sends while its parent sends. A node that
+        // begins later hears the acknowledgement in one of its assessments and backs off.
         let first_attempts_received =
             air.of(FrameKind::Data).iter().filter(|frame| frame.attempt == 0 && frame.received).count();
         let expected = [0, 0, 0, 0, 1, 1, 2, 2][one.abs_diff(other) as usize];
@@ -161,7 +161,7 @@ fn more_frames_for_one_child_are_fetched_one_by_one() {
     assert_eq!(frames, expected);
 }
 
-/// 7.5.6.4.3: an indirect frame that is not acknowledged is not repeated until the child asks again, then with the same number.
+/// 7.5.6.4.3: an indirect frame that is not acknowledged is repeated when the child asks again, with the same number.
 #[test]
 fn an_unacknowledged_indirect_frame_waits_for_the_next_request() {
     let mut links = LinkQuality::symmetric(node(0), node(1), 1.0);
@@ -200,7 +200,7 @@ fn a_promised_frame_that_does_not_come_is_waited_for() {
     // Windows of 8, 16 and twice 31 periods, and the longest frame of 266 symbols: 1,986 symbols.
     assert_eq!(standard().max_frame_total_wait(), us(1_986 * 16));
     let parents = [None, Some(0)];
-    // A beacon must arrive and the data frame behind it must not: found by trying seeds of an even chance.
+    // The beacon must arrive and the data frame after it must not. The test tries seeds, each with an even chance.
     let lossy = |seed: u64| {
         let mut links = LinkQuality::symmetric(node(0), node(1), 1.0);
         links[0].data = 0.5;
@@ -247,7 +247,8 @@ fn a_lost_beacon_is_a_lost_superframe() {
     assert_eq!(times.listen + times.receive + times.transmit + times.sleep, us(64 * INTERVAL));
 }
 
-/// 7.5.1.1: a coordinator's active period does not overlap its parent's; here no two that can be heard do.
+/// 7.5.1.1: a coordinator's active period does not overlap its parent's. Here no two coordinators that hear each other
+/// overlap.
 #[test]
 fn active_periods_are_staggered() {
     let parents = [None, Some(0), Some(1), Some(2), Some(3), Some(4)];
@@ -255,7 +256,7 @@ fn active_periods_are_staggered() {
     let begin = |id: u16| mac.beacon_time(node(id)).map(|time| (time.as_micros() - BEACON) / 61_440);
     // BO 6, SO 2: 16 periods. Each follows its parent's.
     assert_eq!((0..6).map(begin).collect::<Vec<_>>(), [Some(0), Some(1), Some(2), Some(3), Some(4), None]);
-    // Four periods: the fifth coordinator takes the first again, which is out of earshot.
+    // Four periods: the fifth coordinator takes the first period again. It does not hear the first coordinator.
     let mac = of_tree(BeaconConfig::standard(Superframe::of_orders(4, 2).unwrap()), &parents, 1.0);
     let begin = |id: u16| mac.beacon_time(node(id)).map(|time| (time.as_micros() - BEACON) / 61_440);
     assert_eq!((0..6).map(begin).collect::<Vec<_>>(), [Some(0), Some(1), Some(2), Some(3), Some(0), None]);

@@ -89,7 +89,7 @@ struct Outcome {
     times: Vec<RadioTimes>,
 }
 
-/// Runs a case to its horizon; none where its superframes do not fit the tree.
+/// Runs a case to its horizon. Returns none if its superframes do not fit the tree.
 fn outcome(case: &Case) -> Option<Outcome> {
     let mac = seeded(case.seed, case.config.clone(), &case.parents, &case.links).ok()?;
     let (accepted, indications) = (BTreeMap::new(), Vec::new());
@@ -116,7 +116,7 @@ fn outcome(case: &Case) -> Option<Outcome> {
 }
 
 impl Outcome {
-    /// The states of each radio add up to the time that has passed, and none of them runs backwards.
+    /// The times in the four states add up to the time that has passed, and none of them decreases.
     fn check_times(&mut self, now: u64) {
         let nodes = 0..self.mac_nodes();
         let times: Vec<_> = nodes.map(|id| self.mac.radio_times(node(id), at(now))).collect();
@@ -171,7 +171,7 @@ proptest! {
         for id in 0..outcome.mac_nodes() {
             prop_assert!(outcome.mac.queue_peak(node(id)) <= case.config.queue);
         }
-        // Every frame that was received on the air was passed up or is a repetition of one that was.
+        // Every frame that was received was passed up, or repeats one that was.
         for frame in outcome.air.of(FrameKind::Data) {
             prop_assert!(!frame.received || received.contains(&frame.datagram));
         }
@@ -209,7 +209,7 @@ proptest! {
                 );
             }
         }
-        // The radios' own account of sending is that of the observer, but for frames on the air at the horizon.
+        // A radio's time in transmission is that of its frames, except for frames on the air at the horizon.
         for (id, sent) in sent.into_iter().enumerate() {
             let counted = outcome.times[id].transmit.as_micros();
             prop_assert!(counted.abs_diff(sent) <= 4_256, "node {}: {} us counted, {} us seen", id, counted, sent);

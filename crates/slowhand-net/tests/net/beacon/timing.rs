@@ -9,7 +9,7 @@ use slowhand_net::radio::beacon::{BeaconConfig, Downward};
 use slowhand_net::radio::{Indication, Mac};
 use slowhand_net::random::Streams;
 
-/// The world begins when children switch on for the root's first beacon, a guard of 320 us before it.
+/// The root's first beacon: the children switch on at time 0, a guard of 320 us before it.
 const BEACON: u64 = 320;
 
 /// A beacon that lists nobody: 19 octets and 6, that is 800 us, then 640 us of space: 1,440 us. The first back-off
@@ -82,7 +82,7 @@ fn one_frame_downwards_by_request() {
     );
     assert!(matches!(indications[0], (time, Indication::Received { .. }) if time == at(data + DATA)));
     assert!(matches!(indications[1], (time, Indication::Sent { .. }) if time == at(data_ack + ACK)));
-    // The acknowledgement of the request says that a frame follows, the frame that none follows it.
+    // The acknowledgement of the request says that a frame follows. The frame says that no other follows it.
     let frame_pending: Vec<_> = air.frames.iter().map(|frame| frame.octets[0] & 0x10 != 0).collect();
     assert_eq!(frame_pending, [false, false, true, false, false]);
 
@@ -137,8 +137,8 @@ fn no_acknowledgement_within_54_symbols() {
 
 #[test]
 fn what_does_not_fit_waits_for_the_next_superframe() {
-    // The frame comes 5 ms before the active period ends: with two assessments (640 us), 2,848 us of data, the
-    // acknowledgement that begins 10 periods after the data and 640 us of space it takes 4,832 us from a boundary on.
+    // The frame comes 4.8 ms before the active period ends. It needs 4,832 us from a boundary on: two assessments (640
+    // us), data for 2,848 us, the acknowledgement, which begins 10 periods after the data, and 640 us of space.
     let mut mac = of_tree(BeaconConfig::standard(superframe()), &[None, Some(0)], 1.0);
     let mut air = Recorder::default();
     let end = BEACON + 61_440;
@@ -146,7 +146,7 @@ fn what_does_not_fit_waits_for_the_next_superframe() {
     mac.enqueue(at(given), node(1), node(0), &[0xab; 60], 5).unwrap();
     run(&mut mac, at(2_000_000), &mut air);
     let next = BEACON + 983_040;
-    // The beacon of the superframe in which it came was received, but nothing waited for it: it is not shown.
+    // The node received the beacon of the first superframe, but no frame waited for it: idle beacons are not shown.
     assert_eq!(air.frames[0].at, next);
     let mut backoffs = Streams::new(SEED).stream("back-off", 1);
     let first = backoffs.below(8);

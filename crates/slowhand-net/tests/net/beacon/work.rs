@@ -47,10 +47,10 @@ fn work_grows_with_frames_and_not_with_time() {
     };
     let frequent = work(Duration::from_millis(1_100), false);
     let rare = work(Duration::from_secs(110), false);
-    // The frames find other places in the superframes, so that a few more or fewer back-offs are deferred.
+    // The frames come at other places in the superframes, so that a few back-offs more or fewer are deferred.
     assert!(rare.abs_diff(frequent) * 20 < frequent, "{frequent} events in 110 s, {rare} in 11,000 s");
     assert!(frequent < 400 * 12, "{frequent} events for 400 frames");
-    // Shown to an observer, all beacons are events: the idle ones are what is saved.
+    // With `trace_idle_beacons` every beacon is an event. Without it, idle beacons are not.
     let shown = work(Duration::from_secs(110), true);
     assert!(shown > 100 * rare, "{shown} events with all beacons, {rare} without");
 }

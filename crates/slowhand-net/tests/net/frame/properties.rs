@@ -37,8 +37,8 @@ fn security(version: Version) -> impl Strategy<Value = Option<Security>> {
     option::of(security).prop_map(move |security| security.filter(|_| version != Version::V0))
 }
 
-/// Any header that the standard allows: PAN IDs that it does not are tried without the source's, without the
-/// destination's, and without both.
+/// Any header that the standard allows. If it does not allow these PAN IDs, the source's, the destination's, or both
+/// are left out.
 fn header() -> impl Strategy<Value = Header> {
     let types = select(vec![FrameType::Beacon, FrameType::Data, FrameType::Ack, FrameType::Command]);
     let version = select(vec![Version::V0, Version::V1, Version::V2]);
@@ -66,7 +66,7 @@ fn header() -> impl Strategy<Value = Header> {
     )
 }
 
-/// 7.2.2.6, in words instead of a table of bits: which PAN IDs may stand beside which addresses.
+/// 7.2.2.6 as rules instead of a table: the PAN IDs that may stand beside the addresses.
 fn is_allowed(header: &Header) -> bool {
     let extended = |address| matches!(address, Some(Address::Extended(_)));
     let pans = (header.destination_pan.is_some(), header.source_pan.is_some());
@@ -137,7 +137,7 @@ proptest! {
         prop_assert_eq!(view.header(), header);
         prop_assert!(view.header_ies().eq(header_ies.iter().copied()));
         if header.is_encrypted() {
-            // What is encrypted is one string of octets to the codec.
+            // The codec does not look into encrypted octets.
             prop_assert!(view.payload_ies().next().is_none() && view.payload().ends_with(&payload));
         } else {
             prop_assert!(view.payload_ies().eq(payload_ies.iter().copied()));
@@ -151,7 +151,7 @@ proptest! {
         prop_assert_eq!(view.mic(), &mic[..]);
     }
 
-    /// Octets that begin as a supported frame, so that reading gets further than the frame control field.
+    /// Octets that begin like a supported frame, so that the parser gets beyond the frame control field.
     #[test]
     fn no_octets_make_reading_panic(
         mut octets in vec(any::<u8>(), 0..150), frame_type in 0u8..4, version in 0u8..4,
@@ -165,9 +165,9 @@ proptest! {
         let header_ies: usize = view.header_ies().map(|ie| ie.length()).sum();
         let payload_ies: usize = view.payload_ies().map(|ie| ie.length()).sum();
         let counted = view.header().length() + header_ies + payload_ies + view.payload().len() + view.mic().len();
-        // No octet counts twice; termination IEs, of two octets each, are all that may be left over.
+        // No octet counts twice. The octets that remain are termination IEs, of two octets each.
         prop_assert!(matches!(octets.len() - counted, 0 | 2 | 4), "{} of {}", counted, octets.len());
-        // What was read can be written, and reads as the same.
+        // A frame that was read can be written, and reads as the same frame.
         let has_ies = octets[1] & 2 != 0;
         if !has_ies {
             let frame = Frame { payload: view.payload(), mic: view.mic(), ..Frame::new(view.header()) };

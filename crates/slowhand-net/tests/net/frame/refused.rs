@@ -1,4 +1,4 @@
-//! What is no frame, and why.
+//! Octets that are not a frame, values that no frame can carry, and the errors for them.
 
 use super::*;
 use slowhand_net::radio::frame::{
@@ -18,7 +18,7 @@ fn octets_that_are_no_frame() {
         ("4108 01 feca 3412", Error::PanIds),
         ("4180 01 feca 3412", Error::PanIds),
         ("4100 01", Error::PanIds),
-        // What came with version 2, in version 1.
+        // Fields of version 2 in a frame of version 1.
         ("0111", Error::SequenceNumber),
         ("0112 01 003f", Error::InformationElements),
         ("0900 01 00 00000000", Error::LegacySecurity),
@@ -37,7 +37,7 @@ fn octets_that_are_no_frame() {
         ("0122 01 003f 00a8", Error::IeLength(0)),
         ("0122 01 003f 01f8 00", Error::IeLength(1)),
         ("0122 01 003f 0388 021a 00", Error::Truncated),
-        // A message integrity code that is not there.
+        // A frame without the message integrity code that its header announces.
         ("0920 01 01 00000000 aabbcc", Error::Truncated),
     ];
     for (hexadecimal, error) in rows {

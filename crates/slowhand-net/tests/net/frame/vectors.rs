@@ -9,7 +9,8 @@ use slowhand_net::radio::frame::{
     set_frame_pending,
 };
 
-/// Checks both directions, and that every shorter string of octets is refused.
+/// Checks that the header is written as these octets and read from them, and that every shorter string of octets is
+/// refused.
 fn check(header: Header, expected: &[u8]) {
     let mic = vec![0x5a; header.mic_length()];
     let frame = Frame { payload: b"payload", mic: &mic, ..Frame::new(header) };
@@ -206,7 +207,7 @@ fn the_frame_check_sequence() {
     assert_eq!(fcs(b"123456789"), 0x2189u16.to_le_bytes());
 }
 
-/// A template gives the octets of the vectors, whatever frame it gave before.
+/// A template writes the octets of the vectors, whatever frame it wrote before.
 #[test]
 fn a_template() {
     for Vector { header, octets } in addressing() {

@@ -54,7 +54,7 @@ impl Setting {
         Host::Node(NodeId(self.hops))
     }
 
-    /// Of the link between nodes n - 1 and n, slot 2n - 1 leads up and slot 2n down.
+    /// Between nodes n - 1 and n, slot 2n - 1 leads up and slot 2n down.
     fn network(&self) -> Network {
         let nodes = self.hops + 1;
         let mut cells = vec![Vec::new(); nodes.into()];

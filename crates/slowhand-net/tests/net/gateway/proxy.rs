@@ -23,13 +23,13 @@ fn content(length: u32, factor: u32) -> Vec<u8> {
     (0..length).map(|n| (n * factor) as u8).collect()
 }
 
-/// A node that connects to a server on the Internet, each with so many octets to send.
+/// A node that connects to a server on the Internet; and how many octets each end sends.
 fn conversation(setting: &Setting, octets: [u32; 2]) -> Conversation {
     let [question, answer] = [content(octets[0], 7), content(octets[1], 13)];
     setting.conversation(setting.node(), [&node(), &linux()], [&question, &answer])
 }
 
-/// What the proxy's connection to an end has done.
+/// The statistics of the proxy's connection to an end.
 fn statistics(conversation: &Conversation, side: Side) -> Statistics {
     let end = |connection: &Connection| Endpoint::new(connection.local().address, connection.local().port);
     let [first, second] = [end(&conversation.ends[0]), end(&conversation.ends[1])];
@@ -54,7 +54,8 @@ fn a_client_is_answered_the_short_way() {
         );
         // The server gets the proxy's SYN as soon as the client's has reached the border router.
         assert_eq!(conversation.first_arrival, Some(Instant::ZERO + slot + exchange(28) + delay));
-        // A round trip later it is open. The client's octet, in slot 6, waits for that at the border router, if need be.
+        // A round trip later it is open. The client's octet arrives in slot 6 and waits at the border router until
+        // then.
         let octet = Instant::ZERO + slot * 6 + exchange(21);
         let server_open = conversation.first_arrival.unwrap() + delay * 2;
         assert_eq!(conversation.opened[1], Some(server_open));
@@ -71,8 +72,8 @@ fn the_internet_host_measures_the_internet_alone() {
     assert_eq!(server.statistics().retransmissions, 0);
 }
 
-/// The failure that the proxy is there to mend (Claeys et al. 2021, section 5): small segments, then a large one that takes
-/// much longer than the timer that they set.
+/// The failure that the proxy avoids (Claeys et al. 2021, section 5): small segments set the timer, then a large one
+/// takes much longer.
 #[test]
 fn large_segments_are_not_sent_again_in_vain() {
     for hops in 1..=3 {

@@ -1,5 +1,5 @@
-//! Suppression across a real mesh: two ends that repeat their flights as RFC 6347 section 4.2.4 has it, with the datagrams of
-//! a recorded handshake.
+//! Suppression across a whole mesh. Two ends repeat their flights by RFC 6347 section 4.2.4. Their datagrams are those
+//! of a recorded handshake.
 
 use super::*;
 use slowhand_net::address::Host;
@@ -15,7 +15,8 @@ use std::collections::BTreeMap;
 /// The datagrams of the flights in the recording: flights 1 to 6.
 const FLIGHTS: [usize; 6] = [0, 1, 2, 3, 4, 12];
 
-/// The datagram with the certificate of flight 4, which the server cut otherwise when it sent it again.
+/// The datagram with the certificate of flight 4, which the server fragmented in another way when it repeated the
+/// flight.
 const CERTIFICATE: usize = 8;
 
 fn recorded(numbers: &[usize]) -> Vec<Vec<u8>> {
@@ -35,7 +36,7 @@ enum Action {
     Send {
         flight: usize,
     },
-    /// A timer that was set when this flight was the latest of its end, and its length in seconds.
+    /// A timer, its length in seconds, and the latest flight of its end when it was set.
     Timer {
         flight: usize,
         seconds: u64,
@@ -83,7 +84,7 @@ impl Handshake {
         handshake
     }
 
-    /// Until nothing is on its way any more after the last flight has arrived; an hour at most.
+    /// Runs until the last flight has arrived and nothing is under way; an hour at most.
     fn drive(&mut self) {
         let mut events = Events::default();
         while let Some(now) = [self.network.deadline(), self.actions.next_at()].into_iter().flatten().min() {
@@ -112,7 +113,8 @@ impl Handshake {
                 let end = flight % 2;
                 if self.latest[end] < Some(flight) {
                     self.latest[end] = Some(flight);
-                    // Flight 2 is sent without state, flight 6 is repeated when flight 5 is.
+                    // No timer is set for flight 2, whose sender keeps no state, and for flight 6, which is repeated
+                    // with flight 5.
                     if ![1, 5].contains(&flight) {
                         let seconds = self.timeouts[end];
                         self.actions.push(now + Duration::from_secs(seconds), Action::Timer { flight, seconds });
@@ -133,7 +135,7 @@ impl Handshake {
         }
     }
 
-    /// What comes for the first time is answered; what the server has answered already it answers again.
+    /// An end answers a flight when it comes for the first time. The server also answers it when it comes again.
     fn receive(&mut self, now: Instant, flight: usize) {
         self.delivered[flight] += 1;
         let (first, of_client) = (self.delivered[flight] == 1, flight.is_multiple_of(2));
@@ -145,7 +147,7 @@ impl Handshake {
         }
     }
 
-    /// How often the client was given what it had.
+    /// How often the client received a flight that it had already.
     fn spurious(&self) -> usize {
         [1, 3, 5].map(|flight| self.delivered[flight].saturating_sub(1)).into_iter().sum()
     }
@@ -164,7 +166,8 @@ fn repeats_of_an_impatient_server_stay_at_the_border() {
         assert!(plain.spurious() >= 2, "{hops} hops: nothing is lost, and yet flights come again");
         assert_eq!(suppressed.spurious(), 0, "{hops} hops");
         assert!(suppressed.done.unwrap() <= plain.done.unwrap(), "{hops} hops");
-        // The server sends just as often until the answer comes; what is held back is named, and never on the air.
+        // The server sends as often as before until the answer comes. A suppressed datagram is reported, and is never
+        // on the air.
         assert!(!suppressed.suppressed.is_empty());
         let frames = frames(&suppressed.air);
         for datagram in &suppressed.suppressed {
@@ -197,15 +200,15 @@ fn what_the_mesh_lost_is_sent_again_in_any_case() {
     let handshake = Handshake::run(&setting, [1_000, 1]);
     let lossless = Handshake::run(&suppressing(), [1_000, 1]);
     assert_eq!((lossless.delivered[3], handshake.delivered[3]), (1, 1));
-    // Flight 4, 710 octets in 8 fragments of 96, gets a cell each 100 ms and a slot of 20 ms: 820 ms, and as many for an
-    // answer as long as it; then the 9 s in which a device may compute.
+    // Flight 4, 710 octets in 8 fragments of 96, gets one cell in 100 ms and then a slot of 20 ms: 820 ms. The router
+    // allows as much for an answer as long as it, and 9 s in which a device may compute.
     let late = handshake.done.unwrap().since(lossless.done.unwrap());
     let patience = Duration::from_millis(2 * 820 + 9_000);
     assert!(late >= patience && late <= patience + Duration::from_millis(200), "{late}");
 }
 
-/// The copies of flight 4 that were held find the border router's own queue full: the router knows that they are lost, and
-/// lets the next one go on at once.
+/// The router releases held copies of flight 4 while its own queue is full. It knows that they are lost, and lets the
+/// next copy pass at once.
 #[test]
 fn copies_that_find_the_queue_full_make_way_for_the_next() {
     let setting = Setting { dropped_frames: vec![1], ..suppressing() };
@@ -214,9 +217,9 @@ fn copies_that_find_the_queue_full_make_way_for_the_next() {
     let client = Endpoint::new(setting.node().address(), 61_617);
     let datagrams = recorded(&[FLIGHTS[3], CERTIFICATE]);
     let (flight_4, certificate) = (&datagrams[0], &datagrams[1]);
-    // 50 ms to the border router, where a flight is held for the 10,640 ms of the test above: the first copy goes on after
-    // 10,690 ms. By then two datagrams of 11 fragments each have come, and two of the 20 frames that a queue holds are
-    // gone at most. Those take 2 s.
+    // 50 ms to the border router, which holds a flight for the 10,640 ms of the test above: the first copy is released
+    // after 10,690 ms. By then two datagrams of 11 fragments each have come. At most two of the 20 frames in the queue
+    // are sent. Those take 2 s.
     let other = vec![0; 1_000];
     let copies = [
         (0, flight_4),
@@ -254,7 +257,7 @@ fn copies_that_find_the_queue_full_make_way_for_the_next() {
     assert!(at <= Instant::ZERO + Duration::from_millis(13_500 + 50 + 820), "{at}");
 }
 
-/// Five of a hundred fragments are lost at every hop, and the server's timer is 1 s.
+/// Five of a hundred fragments are lost at every hop. The server's timer is 1 s.
 #[test]
 fn no_handshake_fails_that_succeeded_before_and_few_flights_are_spurious() {
     let mut spurious = [0; 2];

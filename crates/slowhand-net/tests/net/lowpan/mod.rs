@@ -1,4 +1,4 @@
-//! 6LoWPAN: header compression, fragments, and their way over several hops.
+//! 6LoWPAN: header compression, and fragments over one hop and several.
 
 mod golden;
 mod multihop;

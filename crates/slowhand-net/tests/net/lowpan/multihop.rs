@@ -77,7 +77,7 @@ fn the_last_hop_is_not_taken() {
 }
 
 proptest! {
-    /// Every frame of every hop is lost, doubled or arrives: what comes out is what was sent, or nothing.
+    /// Each frame of each hop is lost, doubled or arrives. A packet that arrives is the packet that was sent.
     #[test]
     fn what_is_forwarded_is_what_was_sent(
         hops in 1usize..5,
@@ -98,8 +98,8 @@ proptest! {
         }
     }
 
-    /// Frames and acknowledgments are lost at random: the sender learns the truth, and with enough retries everything
-    /// arrives, once.
+    /// Frames and acknowledgments are lost at random. What the sender reports is true. With enough retries every packet
+    /// arrives once.
     #[test]
     fn recovery_ends_and_tells_the_truth(
         size in 0usize..1200,
@@ -216,8 +216,8 @@ impl Line {
         }
     }
 
-    /// Sends a packet from the end of the line; `fate` decides over each frame, in the order of sending. Returns the
-    /// packets that the root has got.
+    /// Sends a packet from the end of the line. `fate` decides for each frame, in the order of sending. Returns the
+    /// packets that the root received.
     fn send(&mut self, packet: &[u8], tag: u16, mut fate: impl FnMut(usize) -> Fate) -> Vec<Vec<u8>> {
         let hops = self.forwarders.len() + 1;
         let link = Link { source: node(hops as u16), destination: node(hops as u16 - 1) };
@@ -269,7 +269,7 @@ impl Line {
             let next = Route::Next { to: node(own as u16 - 1), tag: self.tag, congested: false };
             match self.forwarders[index].handle_fragment(Instant::ZERO, sender, &frame, 0, |_| next, &mut out) {
                 Outcome::Forward { length, .. } => self.carry(out[..length].to_vec(), own, fate, arrived),
-                // No fragment: reassembled, that is written out, and sent on as a packet.
+                // A packet in one frame is reassembled, which here means decompressed, and forwarded as a packet.
                 Outcome::Local => {
                     let mut reassembler = Reassembler::new(Limits::default(), Contexts::mesh());
                     let outcome = reassembler.handle_fragment(Instant::ZERO, sender, node(own as u16), &frame, 0);

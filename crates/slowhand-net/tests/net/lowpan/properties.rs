@@ -42,8 +42,8 @@ proptest! {
         prop_assert!(frames.iter().all(|frame| frame.len() <= capacity));
     }
 
-    /// Fragments of several packets, interleaved, lost and doubled: what comes out is what went in, once, and exactly
-    /// the packets of which every fragment arrived.
+    /// Fragments of several packets, interleaved, lost and doubled. Exactly the packets of which every fragment arrived
+    /// come out, once and unchanged.
     #[test]
     fn what_is_reassembled_is_what_was_sent(
         packets in vec(packet(900), 1..5),
@@ -62,7 +62,7 @@ proptest! {
                 frames(&mut fragmenter, packet, capacity)
             })
             .collect();
-        // Of a packet that is whole, further copies would begin it anew: they are held back here.
+        // Another copy of a fragment would begin a complete packet again, so the test holds it back.
         let mut missing: Vec<Vec<bool>> = sent.iter().map(|frames| vec![true; frames.len()]).collect();
         for (packet, frame) in order {
             let packet = packet.index(packets.len());
@@ -89,8 +89,8 @@ proptest! {
         prop_assert_eq!(reassembler.occupancy().buffers, begun);
     }
 
-    /// However many fragments arrive from however many nodes, buffers stay within their limit, are given back, and
-    /// every packet that was let in ends in exactly one way.
+    /// Many fragments arrive from many nodes. The number of buffers stays within its limit, every buffer is freed, and
+    /// every accepted packet has exactly one outcome.
     #[test]
     fn buffers_are_bounded_and_come_back(
         arrivals in vec((0u64..3_000, 0u16..4, 0u16..6, any::<Index>()), 1..200),

@@ -1,5 +1,4 @@
-//! What we send, as Wireshark's dissectors read it: a capture of 802.15.4 frames goes through tshark, and every address,
-//! port, length, checksum and payload has to come out as intended.
+//! tshark reads a capture of our frames. Every address, port, length, checksum and payload has to be as intended.
 
 use std::net::Ipv6Addr;
 
@@ -13,7 +12,7 @@ use slowhand_net::radio::frame::fcs;
 use slowhand_testing::hex;
 use slowhand_testing::wireshark::{Pcap, Tshark};
 
-/// The contexts as tshark wants them; the same as in [`contexts`].
+/// The contexts for tshark; the same as in [`contexts`].
 const CONTEXTS: [(u8, &str, u8); 5] = [
     (0, "2001:db8::", 64),
     (1, "2001:db8:1::", 64),
@@ -79,7 +78,7 @@ fn every_form_of_traffic_class_flow_label_and_hop_limit() {
     capture.check();
 }
 
-/// The sizes around every boundary of one, two, three frames, and the longest there is.
+/// The sizes around each limit of one, two and three frames, and the longest size.
 #[test]
 fn every_size_in_fragments() {
     let mut capture = Capture::default();
@@ -158,8 +157,8 @@ fn recoverable_fragments() {
     ];
     assert_eq!(lines, expected.map(|line| line.replace(' ', "\t")));
 
-    // The fourth fragment completes the packet. (After an acknowledgment tshark 4.0 looks for another header and calls the
-    // frame malformed where it ends, as it should: its objections are read for the fragments alone.)
+    // The fourth fragment completes the packet. (After an acknowledgment tshark 4.0 looks for another header and calls
+    // the frame malformed where it ends. So its expert information counts for the fragments alone.)
     let whole = capture.tshark(&["ipv6.src", "ipv6.dst", "udp.length", "udp.checksum.status", "_ws.expert"]);
     let fragments = [0, 1, 3, 4].map(|at| whole[at].as_str());
     let packet = "2001:db8::12:7400:0:1\t2001:db8:1::1\t308\t1\t";
@@ -256,11 +255,11 @@ fn with_checksum(next_header: u8, mut segment: Vec<u8>, at: usize) -> Vec<u8> {
     [&header.emit()[..], &segment].concat()
 }
 
-/// Frames on the way to tshark, and what it should say of them.
+/// Frames for tshark, and what it has to print of them.
 struct Capture {
     capacity: usize,
     pcap: Pcap,
-    /// One line a frame: empty where the frame completes no packet.
+    /// One line for each frame. It is empty if the frame completes no packet.
     expected: Vec<String>,
     packets: u16,
     frames: u32,
@@ -314,7 +313,7 @@ impl Capture {
     }
 }
 
-/// What tshark should say of a packet: [`FIELDS`], separated by tabs.
+/// What tshark has to print of a packet: [`FIELDS`], separated by tabs.
 fn expected(packet: &[u8], frames: usize) -> String {
     let (ip, segment) = Ipv6Header::parse_packet(packet).unwrap();
     let mut fields = vec![

@@ -33,9 +33,9 @@ fn fragments_wait_for_the_last_or_go_on() {
     assert_eq!(changes(forwarded(), 1), [&one_by_one[..], &to_the_end[..]].concat());
 }
 
-/// Datagrams of 3 fragments to a root that can reassemble two. The first three lack their second fragment: of the first two
-/// the root waits for it a minute, for the third there is no room. Each takes a virtual buffer for the second that it has;
-/// the last, whose first fragment is lost, takes none.
+/// Datagrams of 3 fragments to a root that can reassemble two. The first three lack their second fragment: the root
+/// waits a minute for it in the first two, and has no room for the third. Each takes a virtual buffer for a second. The
+/// last takes none, because its first fragment is lost.
 #[test]
 fn a_virtual_buffer_times_out_where_reassembly_is_full() {
     let second = Duration::from_secs(1);
@@ -56,7 +56,7 @@ fn a_virtual_buffer_times_out_where_reassembly_is_full() {
     assert_eq!(taken, [second; 3], "{changes:?}");
 }
 
-/// The highest levels are the peaks, and in the end nothing is left.
+/// The highest levels are the peaks. At the end all buffers are empty.
 #[test]
 fn levels_agree_with_peaks() {
     fn check(mut network: Network) {
@@ -72,7 +72,7 @@ fn levels_agree_with_peaks() {
             assert_eq!(own().map(|level| level.queued).max().unwrap(), network.queue_peak(node));
             let peak = network.reassembly_peak(node);
             let (fragments, octets) = own().fold((0, 0), |(f, o), level| (level.fragments.max(f), level.octets.max(o)));
-            // The fragment that completes a packet is there for no time.
+            // The fragment that completes a packet leaves at the instant at which it comes.
             assert!(fragments <= peak.fragments && fragments + 1 >= peak.fragments, "{fragments} of {peak:?}");
             assert!(octets <= peak.received);
             let last = own().next_back().unwrap();

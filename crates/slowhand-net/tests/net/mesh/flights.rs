@@ -1,4 +1,4 @@
-//! Losses that spread over what follows in a flight.
+//! Losses that spread over the rest of a flight.
 
 use super::*;
 use slowhand_net::address::{Host, NodeId};
@@ -23,14 +23,14 @@ fn what_follows_a_lost_fragment_is_lost() {
     assert_eq!(alone, (vec![0, 2, 3], 9 - 1 + 6 + 6), "two of three fragments of the second stay behind at node 1");
     let spread = delivered(LossSpread::Flight, Fragments::Reassembled, 5);
     assert_eq!(spread, (vec![0, 3], 3 + 1 + 3 + 6), "the rest of the flight is not sent");
-    // In the first datagram: none of its flight arrives, and the next flight is another.
+    // A loss in the first datagram: nothing of its flight arrives. The datagram a minute later is another flight.
     assert_eq!(delivered(LossSpread::Flight, Fragments::Reassembled, 1), (vec![3], 6));
-    // The last of a flight takes nothing with it.
+    // After the last frame of a flight nothing else is lost.
     assert_eq!(delivered(LossSpread::Flight, Fragments::Reassembled, 9).0, [0, 1, 3]);
     assert_eq!(delivered(LossSpread::Flight, forwarded(), 5).0, [0, 3]);
 }
 
-/// Frame 10 is the first that node 1 sends on: what comes behind it is lost there, what goes before it has arrived.
+/// Frame 10 is the first that node 1 forwards. What follows it is lost there, what went before it has arrived.
 #[test]
 fn a_loss_on_the_second_hop_spreads_too() {
     assert_eq!(delivered(LossSpread::Flight, Fragments::Reassembled, 10).0, [3]);
@@ -38,7 +38,7 @@ fn a_loss_on_the_second_hop_spreads_too() {
     assert_eq!(delivered(LossSpread::Flight, Fragments::Reassembled, 13).0, [0, 3]);
 }
 
-/// Between the second and the third datagram the host computes: up to 50 ms are no end of a flight.
+/// The host pauses between the second and the third datagram. A pause of up to 50 ms does not end a flight.
 #[test]
 fn a_flight_ends_with_a_pause() {
     for (pause, arrived) in [(50, vec![3]), (51, vec![2, 3])] {
@@ -52,7 +52,7 @@ fn a_flight_ends_with_a_pause() {
     }
 }
 
-/// The root begins two flights at once, one to each node; of the first the first fragment of 3 is lost.
+/// The root begins two flights at once, one to each node. In the first flight the first fragment of 3 is lost.
 #[test]
 fn a_flight_has_one_destination() {
     let flight = [1, 2, 1, 2].map(|node| (Instant::ZERO, Host::Node(NodeId::ROOT), Host::Node(NodeId(node)), 200));

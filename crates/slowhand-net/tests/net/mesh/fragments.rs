@@ -1,4 +1,5 @@
-//! What is delivered is what was sent, and every datagram has a fate, however fragments go and whatever is lost.
+//! A delivered datagram has the octets that were sent, and every datagram has a fate, in every fragment mode and under
+//! every loss.
 
 use super::*;
 use proptest::prelude::*;
@@ -99,7 +100,7 @@ fn recovery_works_under_every_mac() {
     assert!(all.iter().all(|&delivered| delivered >= 18), "{all:?}");
 }
 
-/// A lost fragment is named by what lost it; the datagram that recovery gives up, by that.
+/// A datagram is lost for the reason of its first lost fragment. If recovery gives it up, that is the reason.
 #[test]
 fn losses_have_their_names() {
     let dropped = |fragments, frames: &[u64], sends: &[Send]| {
@@ -112,7 +113,8 @@ fn losses_have_their_names() {
     assert_eq!(dropped(recovered(2), &[3], &one), (1, vec![]));
     // The first fragment goes alone, and is lost three times.
     assert_eq!(dropped(recovered(2), &[1, 2, 3], &one), (0, vec!["recovery_failed"]));
-    // Node 1 has room to forward one datagram: the second of one node comes behind the first, but two can meet.
+    // Node 1 has room to forward one datagram. Two datagrams of one node follow each other; two of different nodes
+    // meet.
     let limits = Limits { entries: 1, ..Limits::default() };
     assert_eq!(dropped(Fragments::Forwarded(limits), &[], &[one[0], one[0]]), (2, vec![]));
     let back = (seconds(0), Host::Node(NodeId::ROOT), Host::Node(NodeId(2)), 600);

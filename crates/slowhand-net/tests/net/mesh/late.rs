@@ -1,4 +1,4 @@
-//! A driver that comes late gets the same as one that calls at every deadline.
+//! A driver that calls late gets the same as one that calls at every deadline.
 
 use super::*;
 use proptest::prelude::*;
@@ -10,8 +10,8 @@ use slowhand_net::random::Probability;
 /// When, where, which datagram, and what happened to it: the payload, or why it was lost.
 type Fate = (Instant, Host, u32, Result<Vec<u8>, &'static str>);
 
-/// Sends a datagram of 200 octets from node 3 to the Internet, or back, at each of the sorted `calls` (milliseconds) that is
-/// even, and does nothing but handle what is due at the others. If `is_late`, the network is not called in between.
+/// At each of the sorted `calls` (milliseconds) the network does what is due. At even ones a datagram of 200 octets is
+/// sent from node 3 to the Internet, or back. If `is_late`, nobody calls the network in between.
 fn drive(mut network: Network, calls: &[u64], is_late: bool) -> (Vec<Fate>, Vec<Frame>) {
     let (mut events, mut air, mut fates) = (Events::default(), Recorder::default(), Vec::new());
     let ends = [Host::Node(NodeId(3)), Host::Internet].map(endpoint);
@@ -57,7 +57,7 @@ proptest! {
     }
 }
 
-/// Time does not run back, and nothing is sent before what was due is done.
+/// Time does not run backwards. Before a datagram is sent, the network has to do what is due.
 #[test]
 fn what_is_due_comes_first() {
     let mut network = network(tsch, 1, 1.0, NetworkConfig::default(), 1);
@@ -68,7 +68,7 @@ fn what_is_due_comes_first() {
     assert_eq!(network.send(seconds(2), from, to, b"two", 2, &mut events), Err(SendError::Overdue(due)));
     network.handle_deadline(seconds(2), &mut events, &mut ());
     network.send(seconds(2), from, to, b"two", 2, &mut events).unwrap();
-    // One second counts as two.
+    // The network is at two seconds already, so one second counts as two.
     network.send(seconds(1), from, to, b"three", 3, &mut events).unwrap();
     network.handle_deadline(seconds(3), &mut events, &mut ());
     let delivered: Vec<(Instant, u32)> = events

@@ -1,4 +1,4 @@
-//! Congestion marks (RFC 3168): set where the queue is long, and on nothing else.
+//! Congestion marks (RFC 3168): a node sets them if its queue is long, and otherwise changes none.
 
 use super::*;
 use slowhand_net::address::{Host, NodeId};
@@ -6,11 +6,11 @@ use slowhand_net::clock::{Duration, Instant};
 use slowhand_net::ip::{Ecn, TcpPacket};
 use slowhand_net::network::{Event, Events, Fragments, Network, NetworkConfig};
 
-/// Sends a segment of `octets` from node 2 to the root at each of these instants, in microseconds; returns the mark of each
-/// that arrived, by number, and how many frames waited at nodes 2 and 1 just before it was given to the network.
+/// Sends a segment of `octets` from node 2 to the root at each of these instants, in microseconds. Returns by number
+/// the mark of each segment that arrived, and how many frames waited at nodes 2 and 1 just before it was sent.
 fn marks(network: &mut Network, ecn: Ecn, octets: usize, instants: &[u64]) -> Vec<(Option<Ecn>, [usize; 2])> {
     let [source, destination] = [NodeId(2), NodeId::ROOT].map(|node| Host::Node(node).address());
-    // Behind the IPv6 header nothing is looked at.
+    // The network does not read what follows the IPv6 header.
     let segment = vec![0x5a; octets];
     let mut events = Events::default();
     let mut marks = vec![(None, [0; 2]); instants.len()];
@@ -44,7 +44,8 @@ fn config(fragments: Fragments, ecn_threshold: Option<f64>) -> NetworkConfig {
     NetworkConfig { fragments, ecn_threshold, ..NetworkConfig::default() }
 }
 
-/// Eight segments of one frame at once: each finds one more in front of it. The queue of 60 is at a tenth with the 7th.
+/// Eight segments of one frame at once: each finds one frame more in the queue. The queue of 60 is at a tenth with the
+/// 7th.
 #[test]
 fn marked_from_the_threshold_on() {
     for threshold in [Some(0.1), Some(1.0), None] {
@@ -56,14 +57,14 @@ fn marked_from_the_threshold_on() {
             assert_eq!(mark, Some(if full { Ecn::CongestionExperienced } else { Ecn::Capable0 }), "{number}");
         }
     }
-    // Who does not understand marks gets none.
+    // A packet of a transport without ECN gets no mark.
     let sent =
         marks(&mut network(tsch, 2, 1.0, config(Fragments::Reassembled, Some(0.0)), 1), Ecn::NotCapable, 40, &[5; 8]);
     assert!(sent.iter().all(|(mark, _)| *mark == Some(Ecn::NotCapable)));
 }
 
-/// A burst of UDP datagrams waits at node 1, which marks what it passes on, in fragments or whole: the origin's queue is
-/// empty each time.
+/// A burst of UDP datagrams waits at node 1. Node 1 marks what it forwards, in fragments or whole. The origin's queue
+/// is empty each time.
 #[test]
 fn a_router_marks_what_it_passes_on() {
     for fragments in [Fragments::Reassembled, forwarded(), recovered(2)] {

@@ -40,7 +40,8 @@ fn network() -> Network {
     crate::harness::network(tsch, 2, 1.0, NetworkConfig { internet, ..NetworkConfig::default() }, 1)
 }
 
-/// What arrives within a minute of sending a packet: where, the number, the packet; and what is lost, why.
+/// What happens within a minute after a packet was sent. Arrivals: the host, the number, the packet. Losses: the
+/// number, the reason.
 type Arrivals = (Vec<(Host, u32, Vec<u8>)>, Vec<(u32, &'static str)>);
 
 fn send(network: &mut Network, packet: &[u8], air: &mut Recorder) -> Arrivals {
@@ -58,7 +59,7 @@ fn send(network: &mut Network, packet: &[u8], air: &mut Recorder) -> Arrivals {
     (arrived, lost)
 }
 
-/// The packet after so many routers.
+/// The packet after this many routers.
 fn after(packet: &[u8], routers: u8) -> Vec<u8> {
     let mut packet = packet.to_vec();
     packet[7] -= routers;
@@ -91,7 +92,7 @@ fn an_address_without_context_travels_in_full() {
     assert!(air.frames[0].octets.ends_with(&expected), "{:02x?}", air.frames[0].octets);
 }
 
-/// An error message: from which router to whom, its type, code and second word, and the packet it quotes.
+/// An error message: the router, the destination, type, code, the second word, and the packet that it quotes.
 type ErrorMessage = (Ipv6Addr, Ipv6Addr, u8, u8, u32, Vec<u8>);
 
 fn error(packet: &[u8]) -> ErrorMessage {

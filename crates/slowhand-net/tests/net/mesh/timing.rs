@@ -32,8 +32,8 @@ fn frames_and_delivery(fragments: Fragments) -> (Vec<(u64, u16, usize)>, u64) {
     (air.of(FrameKind::Data).into_iter().map(frame).collect(), at.as_micros())
 }
 
-/// When the exchange of a frame with this PSDU ends that began in a slot: 6 octets of synchronisation before it, and an
-/// acknowledgement of 6 + 19 octets 5,521 us behind it.
+/// The end of the exchange of a frame with this PSDU that began in a slot: 6 octets of synchronisation before it, and
+/// after 5,521 us an acknowledgement of 6 + 19 octets.
 const fn end(slot: u64, psdu: u64) -> u64 {
     slot * 20_000 + 5_215 + (6 + psdu) * 32 + 5_521 + 25 * 32
 }

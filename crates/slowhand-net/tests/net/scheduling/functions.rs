@@ -69,15 +69,15 @@ fn msf_follows_a_load_of_many_cells_and_keeps_all_ends_agreed_under_losses() {
         world.idle(seconds(60));
         world.run(seconds(4000), NodeId(3), Duration::from_millis(400));
         for child in 1..=3 {
-            // 2.525 packets a slotframe, and an exchange succeeds with 0.64: 3.9 cells a slotframe are used, 79 of 100 where
-            // there are five, 66 where there are six.
+            // 2.525 packets a slotframe, and an exchange succeeds with 0.64: 3.9 cells a slotframe are used. That is 79
+            // of 100 with five cells, 66 with six.
             assert!((5..=8).contains(&world.negotiated_up(child)), "{}", world.negotiated_up(child));
         }
     }
 }
 
-/// Node 1 has two cells to the root. In one of them node 3 sends to node 2 as well, on the same channel, and the
-/// root hears it: that cell delivers much less than the other, and node 1 has it moved.
+/// Node 1 has two cells to the root. In one of them node 3 sends to node 2, on the same channel, and the root hears it.
+/// That cell delivers much less than the other, so node 1 relocates it.
 #[test]
 fn msf_moves_a_cell_that_collides() {
     let cell = |slot, options, neighbor| Cell { channel_offset: 1, ..cell(slot, options, neighbor) };
@@ -153,7 +153,7 @@ fn a_tunnel_is_dug_to_the_root_and_filled_in_again() {
             assert_eq!(at_parent.len(), 4);
         }
     }
-    // Interleaved: behind each cell of a hop lies one of the next, a few slots further.
+    // Interleaved: a few slots after each cell of a hop there is a cell of the next hop.
     for child in [3, 2] {
         let below = world.cells(child, child - 1, CellOptions::TRANSMIT, handle::TUNNEL);
         let above = world.cells(child - 1, child - 2, CellOptions::TRANSMIT, handle::TUNNEL);
@@ -177,8 +177,8 @@ fn a_tunnel_is_dug_to_the_root_and_filled_in_again() {
     }
 }
 
-/// Ten datagrams at once over three hops: one cell a hop and slotframe carries them in ten slotframes at best, the
-/// four more of a tunnel in two.
+/// Ten datagrams at once over three hops. One cell a hop and slotframe carries them in ten slotframes at best. With
+/// four more cells, a tunnel's, it takes two.
 #[test]
 fn a_burst_passes_a_tunnel_in_a_fraction_of_the_time() {
     let duration = |digs: bool| {

@@ -8,7 +8,7 @@ use slowhand_net::transport::tcp::{
 
 use super::harness::{Pair, Path, Sent, Side, endpoint, initial_seq, message};
 
-/// Linux with nothing but the basics, so that one thing at a time can be switched on.
+/// Linux with the basic mechanisms only, so that a test can switch on one more.
 fn plain() -> Config {
     Config {
         mss: 256,

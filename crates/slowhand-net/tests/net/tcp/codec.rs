@@ -167,8 +167,8 @@ proptest! {
         );
     }
 
-    /// Well-formed segments without sense, in any state: no panic, no segment out of bounds,
-    /// and not more answers than segments plus what the connection itself has to send.
+    /// Well-formed segments without sense, in any state: no panic, no segment out of bounds, and at most one answer to
+    /// each segment besides what the connection itself has to send.
     #[test]
     fn no_sequence_of_segments_makes_a_connection_panic(
         listens: bool,

@@ -131,7 +131,7 @@ impl Pair {
         per_mille > 0 && self.rng.next_u32() % 1000 < per_mille
     }
 
-    /// Lets both ends send what they can.
+    /// Both ends send what they can.
     pub fn flush(&mut self) {
         self.flush_side(Side::A);
         self.flush_side(Side::B);
@@ -171,7 +171,7 @@ impl Pair {
         }
     }
 
-    /// When the next event is, after both ends sent what they could.
+    /// When the next event is due, after both ends have sent what they can.
     pub fn next_event(&mut self) -> Option<Instant> {
         self.flush();
         self.upcoming()
@@ -183,7 +183,7 @@ impl Pair {
         events.into_iter().flatten().min()
     }
 
-    /// Goes to the next event; false where there is none.
+    /// Goes to the next event. Returns false if there is none.
     pub fn step(&mut self) -> bool {
         self.flush();
         self.steps += 1;
@@ -211,8 +211,8 @@ impl Pair {
         true
     }
 
-    /// Sends `from_a` one way and `from_b` the other, closes both, and returns when the second
-    /// side had all, or panics where that never happens.
+    /// Sends `from_a` in one direction and `from_b` in the other, and closes both. Returns when both sides had all
+    /// octets. Panics if that does not happen.
     pub fn transfer(&mut self, from_a: &[u8], from_b: &[u8]) -> Instant {
         let (mut left_a, mut left_b) = (from_a, from_b);
         let mut complete = None;

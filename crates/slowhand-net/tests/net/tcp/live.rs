@@ -79,7 +79,7 @@ impl Kernel {
         packet[8..24].copy_from_slice(&endpoint(Side::A).address.octets());
         packet[24..40].copy_from_slice(&endpoint(Side::B).address.octets());
         packet.extend_from_slice(segment);
-        // When the script is through it is gone, and what we still say is lost.
+        // The script may have ended. Then nobody needs this packet.
         let _ = self.packets.send(&packet);
     }
 
@@ -92,13 +92,13 @@ impl Kernel {
 
 impl Drop for Kernel {
     fn drop(&mut self) {
-        // It ends by itself unless the test failed; then its namespace goes with it.
+        // The script ends by itself if the test succeeds. Its namespace ends with it.
         let _ = self.process.kill();
         let _ = self.process.wait();
     }
 }
 
-/// What is missing to run here, if something is.
+/// What this test needs and this machine does not have.
 fn missing() -> Option<&'static str> {
     if !Path::new("/dev/net/tun").exists() {
         return Some("there is no /dev/net/tun");

@@ -1,5 +1,5 @@
-//! The TCP as its users see it: whole connections in virtual time, the codec against octets
-//! from other implementations, both halves against recorded traces of the Linux kernel.
+//! TCP as its users see it: whole connections in virtual time, the codec against octets of other implementations, both
+//! ends against recorded traces of the Linux kernel.
 
 mod behaviour;
 mod codec;

@@ -27,12 +27,12 @@ fn a_connection_opens_and_carries_an_octet() {
     let mut conversation = conversation(Host::Node(NodeId::ROOT), 0.0, Vec::new(), [b"?", b""]);
     let end = conversation.exchange();
     // SYN in slot 1 and SYN-ACK in slot 4, with options: MSS 4, SACK permitted 2, padding 2. Then the acknowledgment and
-    // the octet, which takes the next cell or rides with it.
+    // the octet, together or in the next cell.
     let [client, server] = conversation.opened.map(|at| at.unwrap().as_micros());
     assert_eq!(client, 4 * 20_000 + exchange(28));
     let with_data = 6 * 20_000 + exchange(21);
     assert_eq!(server, with_data, "the acknowledgment of the SYN rides with the octet");
-    // The server waits 200 ms for company of its acknowledgment; it is ready in slot 16 and goes in slot 19.
+    // The server delays its acknowledgment by 200 ms. It is ready in slot 16 and leaves in slot 19.
     assert_eq!(end.as_micros(), 19 * 20_000 + exchange(20));
     assert_eq!(conversation.sent, 4);
 }

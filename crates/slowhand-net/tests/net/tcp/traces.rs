@@ -1,5 +1,5 @@
-//! Our TCP in the place of one end of a recorded exchange between two Linux kernels: it gets
-//! what that end got, when that end got it, and has to answer as that end did.
+//! Our TCP takes the place of one end in a recorded exchange between two Linux kernels. It receives what that end
+//! received, at the same times, and has to answer as that end did.
 //!
 //! The traces are in `tests/net/tcp/golden`, with the script that records them. Compared, segment by
 //! segment in order: flags (but PSH), sequence number, acknowledgment, payload length, SACK
@@ -139,7 +139,7 @@ impl Line {
         text
     }
 
-    /// Whether the two are the same but for time, window and PSH.
+    /// True if the two differ at most in time, window and PSH.
     fn matches(&self, other: &Self) -> bool {
         let but_push = |flags: Flags| Flags(flags.0 & !Flags::PSH.0);
         but_push(self.flags) == but_push(other.flags)
@@ -167,7 +167,7 @@ impl Trace {
         Self { lines, actions }
     }
 
-    /// Our connection in the place of `own`: what it sends.
+    /// What our connection sends in the place of `own`.
     fn replay(&self, own: Side, config: &Config) -> Vec<Line> {
         let mut connection = match own {
             Side::A => Connection::connect(config, endpoint(own), endpoint(Side::B), initial_seq(own)),
@@ -310,8 +310,8 @@ fn default() {
     let trace = trace!("default");
     let config = Config::linux();
     trace.compare("default", Side::A, &config, trace.count(Side::A));
-    // SYN-ACK and 16 quick acknowledgments. What follows hangs on when the reader was
-    // scheduled: the kernel held an acknowledgment back until the window had opened again.
+    // SYN-ACK and 16 quick acknowledgments. The rest depends on when the reader was scheduled: the kernel delayed an
+    // acknowledgment until the window had opened again.
     trace.compare("default", Side::B, &config, 17);
 }
 
@@ -375,9 +375,9 @@ fn lost_syn() {
     both_ends("lost-syn", &trace!("lost-syn"), &bare());
 }
 
-/// The SYN-ACK is lost. In the kernel the client's SYN came again just before the server's timer;
-/// ours is punctual and sends one SYN-ACK more, so the server is compared in what follows: data
-/// that is lost then waits for three seconds (RFC 6298 section 5.7).
+/// The SYN-ACK is lost. In the kernel the client's SYN came again just before the server's timer. Our timer is exact
+/// and sends one SYN-ACK more, so the server is compared from there on. Data that is lost then waits for three seconds
+/// (RFC 6298 section 5.7).
 #[test]
 fn lost_syn_ack() {
     let trace = trace!("lost-syn-ack");
@@ -445,8 +445,8 @@ fn two_losses_take_as_long_as_in_the_kernel() {
     }
 }
 
-/// A stalled path: the timer runs out although nothing is lost, and as there is nothing new to
-/// send that could tell, the whole flight is sent again. The receiver reports the duplicates.
+/// A stalled path. The timer expires although nothing is lost. There is no new data that could show this, so the whole
+/// flight is sent again. The receiver reports the duplicates.
 #[test]
 fn spurious_timeout() {
     let config = Config { sack: true, ..bare() };

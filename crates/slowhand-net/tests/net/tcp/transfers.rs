@@ -1,4 +1,4 @@
-//! Whatever the path does: what arrives is what was sent, and it arrives.
+//! Whatever the path does, every octet arrives, unchanged and in order.
 
 use proptest::prelude::*;
 use slowhand_net::clock::Duration;

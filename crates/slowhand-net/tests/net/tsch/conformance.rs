@@ -92,7 +92,7 @@ fn hidden_senders_collide_at_the_receiver_and_senders_on_another_channel_do_not(
             vec![cell(3, channel_offset, LISTEN, 2)],
         ];
         let mut mac = tsch(&links, cells, 1);
-        // The one who interferes always has something to send.
+        // Node 2, which interferes, always has a frame to send.
         for _ in 0..20 {
             mac.enqueue(Instant::ZERO, NodeId(2), NodeId(3), &[0; 90], 0).unwrap();
         }
@@ -121,8 +121,8 @@ fn the_acknowledgement_of_a_short_frame_disturbs_a_longer_one_elsewhere() {
         mac.enqueue(Instant::ZERO, NodeId(2), NodeId(3), &vec![0; short], 1).unwrap();
         let mut air = Recorder::default();
         run(&mut mac, &mut air);
-        // (6 + 23 + 100) * 32 = 4,128 us on the air against (6 + 23 + 2) * 32 + 1,000 = 1,992 until the acknowledgement;
-        // with 20 octets it is 1,568 us, and over before.
+        // (6 + 23 + 100) * 32 = 4,128 us on the air. The acknowledgement begins after (6 + 23 + 2) * 32 + 1,000 = 1,992
+        // us. A frame with 20 octets takes 1,568 us and is over before.
         let first = data(&air, 1).next().unwrap();
         assert_eq!(first.received, arrives, "{long} octets");
     }
@@ -190,7 +190,7 @@ fn every_channel_has_its_own_delivery_ratio() {
     assert_eq!(channels, (11..=26).collect::<Vec<_>>());
 }
 
-/// The timeline of a run says the same as the sums, to the microsecond and in order.
+/// The intervals of each radio come in order and add up to its times, to the microsecond.
 #[test]
 fn the_timeline_of_every_radio_adds_up_to_its_times() {
     let links = clique(3);
@@ -205,7 +205,7 @@ fn the_timeline_of_every_radio_adds_up_to_its_times() {
     for (at, from, to) in [(5_000, 1, 0), (5_000, 2, 1), (350_000, 2, 0), (351_000, 0, 1), (351_500, 0, 2)] {
         mac.enqueue(Instant::from_micros(at), NodeId(from), NodeId(to), &[0; 50], 0).unwrap();
     }
-    // Often in the middle of a frame, of idle listening, of both.
+    // Many of these instants are in the middle of a frame or of idle listening.
     for end in (0..=1_000).map(|ms| Instant::from_micros(ms * 1_000)) {
         run_mac(&mut mac, end, &mut air);
         mac.report_radios(end, &mut air);

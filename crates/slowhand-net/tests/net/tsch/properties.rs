@@ -16,13 +16,13 @@ use slowhand_net::route::Routes;
 
 const QUEUE: usize = 8;
 
-/// A world to be: everything that a run depends on.
+/// All that a run depends on.
 #[derive(Clone, Debug)]
 struct World {
     seed: u64,
-    /// Parent of each node but the root, always a node before it; and the delivery ratio of that link.
+    /// By node but the root: its parent, which is a node before it, and the delivery ratio of the link.
     tree: Vec<(u16, f64)>,
-    /// Who is heard besides, as interference only.
+    /// Links that carry interference only.
     interference: Vec<(u16, u16)>,
     cells: Cells,
     fragment_loss: f64,

@@ -52,7 +52,7 @@ fn a_lost_data_frame_goes_unnoticed() {
     assert_eq!(world.received(B), arrived.iter().map(|frame| (frame.at + 2_848, frame.datagram)).collect::<Vec<_>>());
 }
 
-/// Worlds just after B has answered A's strobe and lost the data frame that followed; with when that began.
+/// Worlds in which B has just answered A's strobe and lost the data frame; and when that frame began.
 fn data_frames_lost() -> impl Iterator<Item = (World, u64)> {
     (0..200).filter_map(|seed| {
         let mut world = World::new(config(), &[100_000, 40_000], &pair(0.6), seed);
@@ -68,7 +68,7 @@ fn who_has_answered_a_strobe_waits_through_the_end_of_the_next_wake_up() {
     let mut worlds = 0;
     for (mut world, data) in data_frames_lost() {
         world.run_out(500_000);
-        // It woke up at 40,000 us until 47,812, and will again 125,000 and 250,000 us later.
+        // It was awake from 40,000 us to 47,812, and wakes up again 125,000 and 250,000 us later.
         let answered = world.air.begins(FrameKind::StrobeAck, B).last().unwrap() - 1_000;
         let until = if answered < 47_812 { 172_812 } else { 297_812 };
         let since = |from, to| world.mac.radio_times(B, at(to)).since(world.mac.radio_times(B, at(from)));
@@ -102,10 +102,11 @@ fn a_strobe_is_held_back_while_the_channel_is_busy_unless_that_comes_too_late() 
         world.run_out(10_000_000);
         world.air.begins(FrameKind::Strobe, C)[0]
     };
-    // A's first strobe lasts from 5,752 to 6,744 us. C's would begin at 6,252, and C looks until 192 us before that.
+    // A's first strobe lasts from 5,752 to 6,744 us. C's would begin at 6,252. C assesses the channel until 192 us
+    // before that.
     assert_eq!(first_strobe_of_c(500, false), 6_252);
     assert!(first_strobe_of_c(500, true) > 100_000, "after A's frame is through");
-    // Here C has looked until 5,660, and is already turning to send when A begins.
+    // Here C has assessed the channel until 5,660. It is already turning to send when A begins.
     assert_eq!(first_strobe_of_c(100, true), 5_852);
 }
 
@@ -121,7 +122,7 @@ fn a_strobe_of_another_ends_the_train() {
         assert_eq!(world.mac.processor_time(C).as_micros(), 5_744);
         world.run_out(10_000_000);
         assert_eq!(world.received(B).len(), 2);
-        // Where everyone hears everyone, one conversation is over before another begins.
+        // If all nodes hear each other, one exchange is over before another begins.
         let done = world.received(B)[0].0;
         assert!(world.air.begins(FrameKind::Strobe, C)[0] > done, "seed {seed}");
     }
@@ -147,7 +148,7 @@ fn strobes_of_hidden_terminals_collide_and_both_give_up() {
     world.send(0, A, B, 60, 1);
     world.send(0, C, B, 60, 2);
     world.run_out(2_000_000);
-    // Trains begin at once when nobody has answered, so both nodes keep in step: 8 trains of 147,976 us.
+    // A train that nobody answers is followed by the next at once. So both nodes keep in step: 8 trains of 147,976 us.
     assert!(world.air.frames.iter().all(|frame| frame.kind == FrameKind::Strobe && !frame.received));
     let dropped: Vec<_> =
         world.indications.iter().map(|(now, dropped)| (now.as_micros(), format!("{dropped:?}"))).collect();
@@ -157,8 +158,9 @@ fn strobes_of_hidden_terminals_collide_and_both_give_up() {
     assert_eq!(dropped, [drop(0, 1), drop(2, 2)]);
 }
 
-/// A strobes from 5,752 us on, C from 7,752; B wakes up at 40,000. C's strobe number 6, at 40,344, comes first, is answered from
-/// 42,336 to 43,328, and C's data frame of 100 octets lasts from 44,328 to 48,456: over A's strobe at 43,776.
+/// A strobes from 5,752 us on, C from 7,752. B wakes up at 40,000. C's strobe number 6, at 40,344, is the first that it
+/// receives. B answers from 42,336 to 43,328. C's data frame of 100 octets lasts from 44,328 to 48,456 and overlaps A's
+/// strobe at 43,776.
 fn data_of_a_hidden_terminal_collides(config: XmacConfig) -> World {
     let mut world = World::new(config, &[0, 40_000, 0], &line(2, 1.0), 1);
     world.send(0, A, B, 100, 1);

@@ -1,4 +1,4 @@
-//! What idle time costs: nothing.
+//! Idle time costs nothing.
 
 use super::*;
 use slowhand_net::address::NodeId;
@@ -10,8 +10,8 @@ use slowhand_net::random::Streams;
 
 const NODES: u16 = 5;
 
-/// Sends 60 octets from one end of a five-node line to the other every `gap`, and returns how often the MAC had to be
-/// called, and how many packets arrived.
+/// Sends 60 octets from one end of a line of five nodes to the other every `gap`. Returns how many calls the MAC
+/// needed, and how many packets arrived.
 fn relay(packets: u64, gap: Duration) -> (u64, u64) {
     let streams = Streams::new(1);
     let mut mac =

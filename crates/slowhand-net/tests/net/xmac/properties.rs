@@ -109,7 +109,7 @@ fn run_watched(scenario: &Scenario, watched: bool) -> (World, Accepted) {
     (world, accepted)
 }
 
-/// The times in the four states add up to what has passed, and queues keep to their bound.
+/// The times in the four states add up to the time that has passed. No queue is longer than its limit.
 fn check_nodes(scenario: &Scenario, world: &World, us: u64) {
     for node in (0..scenario.nodes).map(NodeId) {
         let RadioTimes { transmit, receive, listen, sleep } = world.mac.radio_times(node, at(us));
@@ -119,7 +119,7 @@ fn check_nodes(scenario: &Scenario, world: &World, us: u64) {
     }
 }
 
-/// Where radios are watched, their intervals do not overlap and add up to the times.
+/// If radios are watched, their intervals do not overlap, and they add up to the times.
 fn check_timelines(scenario: &Scenario, world: &mut World, us: u64) {
     world.mac.report_radios(at(us), &mut world.air);
     if !world.air.watches_radios {

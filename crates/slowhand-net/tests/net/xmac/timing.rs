@@ -13,7 +13,7 @@ use slowhand_net::observer::{FrameKind, RadioTimes};
 use slowhand_net::radio::Mac;
 use slowhand_net::radio::xmac::{Retry, XmacConfig};
 
-/// A sends to B, of whose wake-ups it knows nothing: at 40,000 us and every 125,000 us from there.
+/// A sends to B. It does not know B's wake-ups, at 40,000 us and every 125,000 us from there.
 fn first_frame() -> World {
     let mut world = World::new(config(), &[100_000, 40_000], &pair(1.0), 1);
     world.send(0, A, B, 60, 1);
@@ -50,8 +50,8 @@ fn the_states_of_both_radios_account_for_each_microsecond() {
         sleep: Duration::from_micros(sleep),
     };
     let end = at(50_608);
-    // A: 8 strobes and the data frame; one strobe acknowledgement; on from 0 to the end of that, off from there to
-    // the data frame.
+    // A: 8 strobes and the data frame; one strobe acknowledgement. It is on until the end of the acknowledgement, then
+    // off until the data frame.
     let listen = 46_760 - 8 * 992 - 992;
     assert_eq!(world.mac.radio_times(A, end), times(8 * 992 + 2_848, 992, listen, 1_000));
     // B: asleep up to its wake-up; awake before the strobe, before its answer and before the data.
@@ -83,8 +83,8 @@ fn a_wake_up_that_fell_due_while_sending_happens_afterwards() {
     let mut world = first_frame();
     world.send(60_000, A, B, 60, 2);
     world.run_until(171_895);
-    // A should have woken up at 100,000 us, but was waiting for B. It does so when it has sent, at 171,894 us, where B has
-    // something for it: its first strobe lasts from 177,646 to 178,638, within A's 7,812 us.
+    // A should have woken up at 100,000 us, but waited for B. It wakes up when it has sent, at 171,894 us. B then has a
+    // frame for A: its first strobe lasts from 177,646 to 178,638, within A's 7,812 us.
     world.send(171_895, B, A, 60, 3);
     world.run_out(200_000);
     assert_eq!(world.air.begins(FrameKind::Strobe, B), [177_647]);
