@@ -1,4 +1,4 @@
-//! Captures, as Wireshark's own tools read them.
+//! Wireshark's tools read our captures.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -12,13 +12,13 @@ use slowhand_net::radio::{frame, tsch};
 use slowhand_sessions::{CredentialKind, Family, Role, SessionConfig, Stack, Status, Suite, Tls, Version, Weightless};
 use slowhand_testing::wireshark::{Tshark, run};
 
-/// A key log line of the form that the format's specification gives, the values made up.
+/// A key log line in the form of the format's specification, with invented values.
 fn key_log() -> String {
     format!("CLIENT_RANDOM {} {}", "5a".repeat(32), "c3".repeat(48))
 }
 
-/// A data frame of node 1 for the root, check sequence included. A payload that begins with two zero bits
-/// is none of 6LoWPAN's (RFC 4944 section 5.1).
+/// A data frame of node 1 for the root, with FCS. A payload that begins with two zero bits does not belong to 6LoWPAN
+/// (RFC 4944 section 5.1).
 fn data_frame(sequence: u8, payload: &[u8]) -> Vec<u8> {
     let mut octets = [0; frame::MAX_FRAME];
     let (from, to) = (Eui64::of_node(NodeId(1)), Eui64::of_node(NodeId::ROOT));
@@ -27,7 +27,7 @@ fn data_frame(sequence: u8, payload: &[u8]) -> Vec<u8> {
     [&octets[..length], &fcs].concat()
 }
 
-/// A place for a file of this test run.
+/// The path of a file of this test run.
 fn place(name: &str) -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).join(name)
 }
@@ -55,8 +55,8 @@ fn tshark_reads_link_type_channel_slot_number_and_time() {
         "wpan.src64",
         "wpan.fcs_ok",
     ];
-    // Wireshark's own number of the encapsulation is 206, which it calls "IEEE 802.15.4 Wireless with TAP
-    // pseudo-header"; link type 283 is what stands in the file.
+    // Wireshark has its own number for the encapsulation, 206 ("IEEE 802.15.4 Wireless with TAP pseudo-header"). The
+    // file has link type 283.
     let rows = Tshark::default().rows_of_file(&path, &fields);
     let source = "02:12:74:00:00:00:00:01";
     assert_eq!(
@@ -90,7 +90,7 @@ fn the_link_type_and_the_secrets_stand_where_the_format_wants_them() {
     assert!(listed.contains("Number of decryption secrets in file: 1"), "{listed}");
 }
 
-/// A handshake in memory between two real libraries, its datagrams put into frames.
+/// A handshake in memory between two real libraries. Its datagrams are put into frames.
 #[test]
 fn tshark_decrypts_a_session_with_the_embedded_secrets() {
     let suite = Suite::TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8;

@@ -1,4 +1,4 @@
-//! A whole handshake as Wireshark sees it: real octets at every layer, the session decrypted.
+//! Wireshark reads a whole handshake: real octets at every layer, the session decrypted.
 
 use slowhand_lab::capture_run;
 use slowhand_lab::record::{Outcome, Record};
@@ -87,7 +87,7 @@ fn without_loss() {
     check(&record, &capture);
 }
 
-/// With RSA there is no ServerKeyExchange; a session that is resumed has the two Hellos and Finished alone (RFC 5246, sections
+/// With RSA there is no ServerKeyExchange. A resumed session has only the two Hellos and Finished (RFC 5246, sections
 /// 7.4.3 and 7.3).
 #[test]
 fn by_rsa_and_resumed() {
@@ -123,8 +123,8 @@ fn with_losses_on_the_link_and_above_it() {
 
 #[test]
 fn tls_over_tcp_with_and_without_losses() {
-    // Of TLS 1.2 as of DTLS without the cookie; of TLS 1.3 (RFC 8446, section 4) also NewSessionTicket where the server sends
-    // one, EncryptedExtensions, and no ServerHelloDone and key exchange messages.
+    // TLS 1.2 has the messages of DTLS without the cookie. TLS 1.3 (RFC 8446, section 4) also has EncryptedExtensions
+    // and, if the server sends one, NewSessionTicket; it has no ServerHelloDone and no key exchange messages.
     let tls12 = BTreeSet::from([1, 2, 11, 12, 13, 14, 15, 16, 20]);
     let tls13 = BTreeSet::from([1, 2, 8, 11, 13, 15, 20]);
     for (protocol, suite, messages) in
