@@ -10,7 +10,7 @@ use slowhand_net::radio::tsch::timing::Timing;
 use slowhand_net::radio::tsch::{self, Tsch};
 use slowhand_net::random::{Probability, Streams};
 use slowhand_net::route::Routes;
-use slowhand_net::transport::tcp::{Config, Connection, Nagle, SeqNumber, State};
+use slowhand_net::transport::tcp::{Connection, Nagle, SeqNumber, State, TcpConfig};
 
 const CLIENT: NodeId = NodeId(1);
 
@@ -50,7 +50,7 @@ impl Conversation {
         };
         let (client, server) =
             (Endpoint::new(Host::Node(CLIENT).address(), 61_617), Endpoint::new(server.address(), 5_684));
-        let tcp = Config { nagle: Nagle::Off, ..Config::constrained() };
+        let tcp = TcpConfig { nagle: Nagle::Off, ..TcpConfig::constrained() };
         Self {
             network: Network::new(Box::new(mac), routes, config, &streams),
             ends: [

@@ -14,7 +14,7 @@ mod sender;
 
 pub use receiver::{Receiver, Reception};
 pub use router::{Outcome, Router};
-pub use sender::{Config, Sender, State};
+pub use sender::{RecoveryConfig, Sender, State};
 
 use super::Error;
 use super::cursor::Reader;

@@ -36,7 +36,7 @@ impl AdaptationLayer {
             Fragments::Forwarded(limits) => FragmentHandling::Forward(Forwarder::new(own, limits, contexts.clone())),
             Fragments::Recovered { sender, forwarding } => {
                 let capacity = sender.capacity.min(config.frame_capacity).min(FRAME_CAPACITY);
-                let sender = recovery::Config { capacity, ..sender };
+                let sender = recovery::RecoveryConfig { capacity, ..sender };
                 FragmentHandling::Recover(Box::new(Recovery::new(own, sender, forwarding, config.reassembly, contexts)))
             }
         };

@@ -59,7 +59,7 @@ pub enum Fragments {
     /// They are forwarded so too, and those that are lost are sent again from the first end (RFC 8931).
     Recovered {
         /// What the first end does; the capacity is [`NetworkConfig::frame_capacity`] where that is less.
-        sender: recovery::Config,
+        sender: recovery::RecoveryConfig,
         /// How many datagrams a node can forward; a path is forgotten when it was not used for the timeout.
         forwarding: forwarding::Limits,
     },

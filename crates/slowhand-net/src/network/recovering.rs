@@ -38,7 +38,7 @@ impl Network {
         };
         let tag = free_tag(*next_tag, router, outgoing).ok_or(DropReason::QueueFull)?;
         *next_tag = tag.wrapping_add(1);
-        let config = recovery::Config { capacity: config.capacity.min(capacity), ..*config };
+        let config = recovery::RecoveryConfig { capacity: config.capacity.min(capacity), ..*config };
         let mut kept = spare.pop().unwrap_or_default();
         kept.clear();
         kept.extend_from_slice(packet);

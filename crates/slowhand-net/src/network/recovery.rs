@@ -4,13 +4,13 @@ use crate::address::{Eui64, NodeId};
 use crate::clock::Instant;
 use crate::datagram::DatagramId;
 use crate::lowpan::reassembly::Limits;
-use crate::lowpan::recovery::{Config, Receiver, Router, Sender};
+use crate::lowpan::recovery::{Receiver, RecoveryConfig, Router, Sender};
 use crate::lowpan::{Contexts, forwarding};
 
 /// The state of a node that recovers fragments: as a router between the ends, and as either end.
 #[derive(Debug)]
 pub(super) struct Recovery {
-    pub(super) config: Config,
+    pub(super) config: RecoveryConfig,
     pub(super) router: Router,
     pub(super) receiver: Receiver,
     /// What this node has sent and nobody has acknowledged.
@@ -42,7 +42,7 @@ impl Recovery {
     /// A node without any packet under way.
     pub(super) fn new(
         own: Eui64,
-        config: Config,
+        config: RecoveryConfig,
         forwarding: forwarding::Limits,
         reassembly: Limits,
         contexts: &Contexts,

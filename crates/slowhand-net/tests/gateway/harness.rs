@@ -16,7 +16,7 @@ use slowhand_net::radio::tsch::{self, Tsch};
 use slowhand_net::random::{Probability, Streams};
 use slowhand_net::route::Routes;
 use slowhand_net::transport::pep;
-use slowhand_net::transport::tcp::{Config, Connection, Segment, SeqNumber, State};
+use slowhand_net::transport::tcp::{Connection, Segment, SeqNumber, State, TcpConfig};
 use std::collections::BTreeSet;
 
 /// What a network is like, apart from the ends.
@@ -50,7 +50,7 @@ impl Setting {
 
     /// The same with a TCP proxy.
     pub fn proxied() -> Self {
-        let gateway = GatewayConfig { tcp_proxy: Some(pep::Config::default()), ..Default::default() };
+        let gateway = GatewayConfig { tcp_proxy: Some(pep::ProxyConfig::default()), ..Default::default() };
         Self { gateway, ..Self::plain() }
     }
 
@@ -132,7 +132,7 @@ pub struct Conversation {
 
 impl Conversation {
     /// `opener` connects to the other host; each end is to send its content.
-    pub fn new(setting: &Setting, opener: Host, config: [&Config; 2], content: [&[u8]; 2]) -> Self {
+    pub fn new(setting: &Setting, opener: Host, config: [&TcpConfig; 2], content: [&[u8]; 2]) -> Self {
         let hosts = match opener {
             Host::Internet => [Host::Internet, setting.node()],
             Host::Node(_) => [setting.node(), Host::Internet],

@@ -113,7 +113,7 @@ pub fn forwarded() -> Fragments {
 /// With more patience than the default: a period of every MAC here fits twice into each second.
 pub fn recovered(max_retries: u8) -> Fragments {
     let timeout = Duration::from_secs(8);
-    let sender = recovery::Config { timeout, max_retries, ..recovery::Config::default() };
+    let sender = recovery::RecoveryConfig { timeout, max_retries, ..recovery::RecoveryConfig::default() };
     Fragments::Recovered { sender, forwarding: forwarding::Limits::default() }
 }
 

@@ -50,7 +50,7 @@ impl Receiver {
     ///
     /// A delivered packet is remembered for `linger`, to acknowledge it once more to a sender that missed the answer:
     /// as long as a sender goes on asking, and shorter than its tags take to come round
-    /// ([`Config::persistence`](super::Config::persistence)).
+    /// ([`RecoveryConfig::persistence`](super::RecoveryConfig::persistence)).
     pub fn new(limits: Limits, linger: Duration, contexts: Contexts) -> Self {
         let longest = limits.datagram.clamp(iphc::MAX_DECOMPRESSED, MAX_DATAGRAM);
         Self {

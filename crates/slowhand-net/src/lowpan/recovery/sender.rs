@@ -7,7 +7,7 @@ use crate::clock::{Duration, Instant};
 
 /// The protocol's parameters (RFC 8931 section 7.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Config {
+pub struct RecoveryConfig {
     /// Octets that a frame payload takes, header included.
     pub capacity: usize,
     /// OptWindowSize: fragments sent before an acknowledgment is asked for, 1 to 32.
@@ -21,7 +21,7 @@ pub struct Config {
     pub first_alone: bool,
 }
 
-impl Default for Config {
+impl Default for RecoveryConfig {
     /// RIOT's defaults (`gnrc/sixlowpan/config.h`): window 16, 700 ms, 2 retries. The capacity is all that a frame has.
     /// That the first fragment goes alone is assumed: RIOT lets the others follow at once.
     fn default() -> Self {
@@ -30,7 +30,7 @@ impl Default for Config {
     }
 }
 
-impl Config {
+impl RecoveryConfig {
     /// How long a sender goes on asking for an acknowledgment before it gives a packet up, the time on the air not counted.
     pub fn persistence(&self) -> Duration {
         self.timeout * (u64::from(self.max_retries) + 1)
@@ -53,7 +53,7 @@ pub enum State {
 /// A packet on its way in recoverable fragments: give it the packet again for each.
 #[derive(Clone, Copy, Debug)]
 pub struct Sender {
-    config: Config,
+    config: RecoveryConfig,
     header: [u8; iphc::MAX_COMPRESSED],
     /// Octets of `header` in use.
     compressed: usize,
@@ -84,7 +84,7 @@ impl Sender {
     /// # Errors
     /// As [`iphc::compress`]; [`Error::Capacity`] where a frame takes no whole compressed header, and [`Error::TooLong`] where
     /// the packet needs more than 32 fragments.
-    pub fn new(packet: &[u8], link: Link, contexts: &Contexts, tag: u8, config: Config) -> Result<Self, Error> {
+    pub fn new(packet: &[u8], link: Link, contexts: &Contexts, tag: u8, config: RecoveryConfig) -> Result<Self, Error> {
         let mut header = [0; iphc::MAX_COMPRESSED];
         let done = iphc::compress(packet, link, contexts, &mut header)?;
         let size = packet.len() - done.consumed + done.written;
@@ -95,7 +95,7 @@ impl Sender {
         let piece = (config.capacity - Rfrag::LENGTH).min(MAX_FRAGMENT_SIZE);
         let window = config.window.clamp(1, MAX_FRAGMENTS);
         let mut sender = Self {
-            config: Config { window, ..config },
+            config: RecoveryConfig { window, ..config },
             header,
             compressed: done.written,
             uncompressed: done.consumed,

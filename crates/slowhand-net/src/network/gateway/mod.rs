@@ -17,9 +17,9 @@ use suppression::Suppression;
 #[derive(Clone, Debug, Default)]
 pub struct GatewayConfig {
     /// Splits each TCP connection that crosses the border in two.
-    pub tcp_proxy: Option<pep::Config>,
+    pub tcp_proxy: Option<pep::ProxyConfig>,
     /// Holds DTLS flights back that are sent again while the first copy is on its way.
-    pub suppression: Option<suppression::Config>,
+    pub suppression: Option<suppression::SuppressionConfig>,
 }
 
 /// The state of a border router that does more than forward.
@@ -37,7 +37,7 @@ impl Gateway {
         if config.tcp_proxy.is_none() && config.suppression.is_none() {
             return None;
         }
-        let proxy = |config: &pep::Config| Proxy::new(config.clone(), streams.stream("tcp proxy", 0));
+        let proxy = |config: &pep::ProxyConfig| Proxy::new(config.clone(), streams.stream("tcp proxy", 0));
         Some(Box::new(Self {
             proxy: config.tcp_proxy.as_ref().map(proxy),
             suppression: config.suppression.map(Suppression::new),

@@ -30,14 +30,14 @@ use std::collections::{BTreeMap, VecDeque};
 
 /// How patient the border router is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Config {
+pub struct SuppressionConfig {
     /// How long a device may take to answer a flight that has reached it, beyond the time that the mesh takes: it
     /// computes, and nothing distinguishes that from a loss until the client's own timer makes it say again what it said
     /// before.
     pub answer_time: Duration,
 }
 
-impl Default for Config {
+impl Default for SuppressionConfig {
     /// 9 s: the first timeout that RFC 7925 section 11 recommends where devices are constrained, "to account for" just this.
     fn default() -> Self {
         Self { answer_time: Duration::from_secs(9) }
@@ -81,7 +81,7 @@ pub enum Action {
 /// What the border router knows of the handshakes that cross it.
 #[derive(Debug)]
 pub struct Suppression {
-    config: Config,
+    config: SuppressionConfig,
     /// By the end on the Internet and the end in the mesh.
     conversations: BTreeMap<Key, Conversation>,
     /// In the order in which they came.
@@ -188,7 +188,7 @@ impl Conversation {
 
 impl Suppression {
     /// A border router that has seen nothing yet.
-    pub fn new(config: Config) -> Self {
+    pub fn new(config: SuppressionConfig) -> Self {
         Self { config, conversations: BTreeMap::new(), held: Vec::new(), actions: VecDeque::new(), parts: Vec::new() }
     }
 
@@ -400,7 +400,7 @@ impl Suppression {
 /// it is part of (assumed). FlightPart and flight are to be filled in.
 fn expect(
     now: Instant,
-    config: Config,
+    config: SuppressionConfig,
     key: Key,
     octets: usize,
     flight: usize,

@@ -5,14 +5,14 @@ use crate::transport::tcp;
 
 /// The two ends of the proxy.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Config {
+pub struct ProxyConfig {
     /// The leg towards the Internet.
-    pub internet: tcp::Config,
+    pub internet: tcp::TcpConfig,
     /// The leg into the mesh. Its retransmission timer is computed from the path: see [`Proxy`](super::Proxy).
-    pub mesh: tcp::Config,
+    pub mesh: tcp::TcpConfig,
 }
 
-impl Default for Config {
+impl Default for ProxyConfig {
     /// Both legs as Linux has them, which is what runs on the border router of Claeys et al. 2021 (OpenVisualizer), but:
     ///
     /// - Towards the Internet each segment is acknowledged at once, as that paper has it in section 5. MSS 1440:
@@ -27,10 +27,10 @@ impl Default for Config {
     ///
     /// The buffers, 65,536 octets each, hold many handshakes.
     fn default() -> Self {
-        let linux = tcp::Config::linux();
+        let linux = tcp::TcpConfig::linux();
         Self {
-            internet: tcp::Config { mss: 1440, delayed_ack: None, nagle: tcp::Nagle::Off, ..linux.clone() },
-            mesh: tcp::Config {
+            internet: tcp::TcpConfig { mss: 1440, delayed_ack: None, nagle: tcp::Nagle::Off, ..linux.clone() },
+            mesh: tcp::TcpConfig {
                 mss: 1220,
                 timestamps: false,
                 tail_loss_probe: false,

@@ -1,6 +1,6 @@
 //! One connection, split in two.
 
-use super::config::{Config, rto};
+use super::config::{ProxyConfig, rto};
 use crate::address::{Host, NodeId};
 use crate::clock::Instant;
 use crate::ip::{Endpoint, Ipv6Header, TcpPacket};
@@ -44,7 +44,7 @@ impl Flow {
     /// The flow that a SYN from `opener`, which is on `side`, to `target` opens. None where one of both is no host, or a
     /// leg cannot have its configuration.
     pub(super) fn open(
-        config: &Config,
+        config: &ProxyConfig,
         side: Side,
         opener: Endpoint,
         target: Endpoint,

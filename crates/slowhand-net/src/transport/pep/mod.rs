@@ -16,7 +16,7 @@
 mod config;
 mod flow;
 
-pub use config::Config;
+pub use config::ProxyConfig;
 pub use flow::Side;
 
 use super::Path;
@@ -37,7 +37,7 @@ const RELAY: usize = 2_048;
 /// [`poll_transmit`](Self::poll_transmit) until it returns `None`, then ask for the [`deadline`](Self::deadline).
 #[derive(Debug)]
 pub struct Proxy {
-    config: Config,
+    config: ProxyConfig,
     /// Initial sequence numbers.
     random: Stream,
     /// In the order in which they were opened.
@@ -65,7 +65,7 @@ pub struct Transmit {
 
 impl Proxy {
     /// A proxy without connections, which draws its initial sequence numbers from `random`.
-    pub fn new(config: Config, random: Stream) -> Self {
+    pub fn new(config: ProxyConfig, random: Stream) -> Self {
         Self { config, random, flows: Vec::new(), reset: None, relay: Box::new([0; RELAY]) }
     }
 

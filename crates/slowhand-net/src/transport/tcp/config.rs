@@ -17,7 +17,7 @@ const MIN_MSS: u16 = 64;
 /// [`linux`](Self::linux) and [`constrained`](Self::constrained), are the ends between which
 /// the experiments move; a scenario starts from one and changes single fields.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Config {
+pub struct TcpConfig {
     /// The largest segment, in octets of payload and options: announced to the peer, and the
     /// limit of what is sent to it. Presets: 1220 and 536. Smaller segments mean more headers
     /// and fewer 6LoWPAN fragments that are lost together. Allowed: from 64.
@@ -205,7 +205,7 @@ pub struct KeepAlive {
     pub probes: u8,
 }
 
-impl Config {
+impl TcpConfig {
     /// A host on the Internet with the defaults of Linux 6.18, over the minimum MTU of IPv6
     /// (1280 octets). Sources: the kernel's `Documentation/networking/ip-sysctl.rst` and
     /// `include/net/tcp.h`, and the golden traces in `tests/tcp_golden`, which were recorded
@@ -330,7 +330,7 @@ impl Config {
     }
 }
 
-/// A field of [`Config`] with a value that it cannot have.
+/// A field of [`TcpConfig`] with a value that it cannot have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("tcp {field} = {value}: allowed are {min} to {max}")]
 pub struct ConfigError {

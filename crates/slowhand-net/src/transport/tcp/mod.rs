@@ -2,7 +2,7 @@
 //!
 //! A [`Connection`] is given segments and times, and drained of segments until it has none;
 //! then [`Connection::deadline`] says when it wants to be called next. What standards leave
-//! open is a field of [`Config`].
+//! open is a field of [`TcpConfig`].
 //!
 //! What is in it: RFC 9293; RFC 5681 congestion control with RFC 3042, RFC 6582 (NewReno),
 //! RFC 6675 (SACK), RFC 5827 (early retransmit); RFC 9438 (CUBIC); RFC 6298 (timers); RFC 7323
@@ -29,7 +29,7 @@ mod seq;
 mod statistics;
 mod timers;
 
-pub use config::{Config, ConfigError, CongestionControl, DelayedAck, Ecn, KeepAlive, Nagle, Recovery, Rto, Syn};
+pub use config::{ConfigError, CongestionControl, DelayedAck, Ecn, KeepAlive, Nagle, Recovery, Rto, Syn, TcpConfig};
 pub use connection::{Connection, ConnectionError, EcnMark, Endpoint, State, Transmit};
 pub use error::SegmentError;
 pub use options::{

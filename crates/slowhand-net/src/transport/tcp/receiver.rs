@@ -2,7 +2,7 @@
 
 use crate::clock::Instant;
 
-use super::config::{Config, DelayedAck};
+use super::config::{DelayedAck, TcpConfig};
 use super::options::SackBlocks;
 use super::ranges::SeqRange;
 use super::receive_buffer::ReceiveBuffer;
@@ -44,7 +44,7 @@ pub(super) struct Receiver {
 }
 
 impl Receiver {
-    pub(super) fn new(config: &Config) -> Self {
+    pub(super) fn new(config: &TcpConfig) -> Self {
         let start = SeqNumber(0);
         let mss = u32::from(config.mss);
         let ranges = ranges_for(config.receive_buffer, mss);

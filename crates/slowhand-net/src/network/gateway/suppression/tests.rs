@@ -44,7 +44,7 @@ fn at(seconds: u64) -> Instant {
 impl BorderRouter {
     fn new() -> Self {
         let datagrams = recorded().into_iter().map(|(_, datagram)| datagram).collect();
-        Self { suppression: Suppression::new(Config::default()), datagrams }
+        Self { suppression: Suppression::new(SuppressionConfig::default()), datagrams }
     }
 
     /// One that has seen the first four flights, each a second after the other.

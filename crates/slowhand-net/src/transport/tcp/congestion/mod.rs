@@ -7,7 +7,7 @@ use std::fmt::Debug;
 
 use crate::clock::{Duration, Instant};
 
-use super::config::{Config, CongestionControl};
+use super::config::{CongestionControl, TcpConfig};
 
 pub use cubic::Cubic;
 pub use reno::Reno;
@@ -76,7 +76,7 @@ impl Start {
 }
 
 /// The algorithm that `config` names, for a connection whose segments carry `mss` octets.
-pub fn controller(config: &Config, mss: u32) -> Box<dyn Controller> {
+pub fn controller(config: &TcpConfig, mss: u32) -> Box<dyn Controller> {
     let start = Start {
         mss,
         window: mss * u32::from(config.initial_window),

@@ -9,7 +9,7 @@ use std::net::Ipv6Addr;
 use crate::clock::{Duration, Instant};
 pub use crate::ip::{Ecn as EcnMark, Endpoint};
 
-use super::config::{Config, ConfigError, Rto};
+use super::config::{ConfigError, Rto, TcpConfig};
 use super::options::{Options, TIMESTAMPS_LEN};
 use super::receiver::Receiver;
 use super::segment::HEADER_LEN;
@@ -61,7 +61,7 @@ pub enum ConnectionError {
     /// The peer reset the connection.
     #[error("connection reset by the peer")]
     Reset,
-    /// The peer did not answer: [`Config::retries`], [`Syn::retries`](super::Syn::retries) or
+    /// The peer did not answer: [`TcpConfig::retries`], [`Syn::retries`](super::Syn::retries) or
     /// [`KeepAlive::probes`](super::KeepAlive::probes) were used up.
     #[error("connection timed out: all retransmissions stayed without an answer")]
     TimedOut,
@@ -115,7 +115,7 @@ struct Negotiated {
 /// [`deadline`](Self::deadline).
 #[derive(Debug)]
 pub struct Connection {
-    config: Config,
+    config: TcpConfig,
     local: Endpoint,
     remote: Option<Endpoint>,
     state: State,
@@ -143,7 +143,7 @@ impl Connection {
     /// # Errors
     /// A field of `config` with a value it cannot have.
     pub fn connect(
-        config: &Config,
+        config: &TcpConfig,
         local: Endpoint,
         remote: Endpoint,
         initial_seq: SeqNumber,
@@ -159,11 +159,11 @@ impl Connection {
     ///
     /// # Errors
     /// A field of `config` with a value it cannot have.
-    pub fn listen(config: &Config, local: Endpoint, initial_seq: SeqNumber) -> Result<Self, ConfigError> {
+    pub fn listen(config: &TcpConfig, local: Endpoint, initial_seq: SeqNumber) -> Result<Self, ConfigError> {
         Self::new(config, local, initial_seq)
     }
 
-    fn new(config: &Config, local: Endpoint, initial_seq: SeqNumber) -> Result<Self, ConfigError> {
+    fn new(config: &TcpConfig, local: Endpoint, initial_seq: SeqNumber) -> Result<Self, ConfigError> {
         config.validate()?;
         Ok(Self {
             config: config.clone(),
@@ -228,7 +228,7 @@ impl Connection {
     /// # Errors
     /// A value it cannot have; nothing changes.
     pub fn set_rto(&mut self, rto: Rto) -> Result<(), ConfigError> {
-        let config = Config { rto, ..self.config.clone() };
+        let config = TcpConfig { rto, ..self.config.clone() };
         config.validate()?;
         self.config = config;
         self.sender.rtt.set_limits(rto);

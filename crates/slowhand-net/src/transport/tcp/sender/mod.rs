@@ -4,7 +4,7 @@ mod recovery;
 
 use crate::clock::{Duration, Instant};
 
-use super::config::{Config, Nagle, Recovery};
+use super::config::{Nagle, Recovery, TcpConfig};
 use super::congestion::{self, Acked, Controller};
 use super::options::SackBlocks;
 use super::ranges::SeqRange;
@@ -61,7 +61,7 @@ struct TailLossProbe {
 
 #[derive(Debug)]
 pub(super) struct Sender {
-    config: Config,
+    config: TcpConfig,
     buffer: SendBuffer,
     board: Scoreboard,
     congestion: Box<dyn Controller>,
@@ -100,7 +100,7 @@ pub(super) struct Sender {
 }
 
 impl Sender {
-    pub(super) fn new(config: &Config, start: SeqNumber) -> Self {
+    pub(super) fn new(config: &TcpConfig, start: SeqNumber) -> Self {
         let mss = u32::from(config.mss);
         Self {
             buffer: SendBuffer::new(config.send_buffer as usize, start),
