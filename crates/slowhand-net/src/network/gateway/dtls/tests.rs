@@ -10,7 +10,7 @@ pub(in super::super) fn recorded() -> Vec<(bool, Vec<u8>)> {
     let lines = include_str!("../../../../../slowhand-wire/tests/golden/openssl.txt")
         .lines()
         .filter(|line| !line.starts_with('#'));
-    lines.map(|line| line.split_once(' ').unwrap()).map(|(way, hex)| (way == "down", octets(hex))).collect()
+    lines.map(|line| line.split_once(' ').unwrap()).map(|(direction, hex)| (direction == "down", octets(hex))).collect()
 }
 
 fn octets(hex: &str) -> Vec<u8> {
