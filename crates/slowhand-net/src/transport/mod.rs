@@ -8,8 +8,8 @@ use crate::clock::Duration;
 
 /// What a border router knows about the paths to its nodes.
 pub trait Path {
-    /// The longest time until `packets` IPv6 packets of `octets` each have reached a node, if nothing is lost. It includes
-    /// the frames that already wait at the border router.
+    /// The longest time until `packets` IPv6 packets of `octets` each have reached a node, if nothing is lost. It
+    /// includes the frames that already wait at the border router.
     fn downward(&self, node: NodeId, packets: u64, octets: usize) -> Duration;
 
     /// The longest time until an IPv6 packet of `octets` from a node has reached the border router, if nothing is lost.

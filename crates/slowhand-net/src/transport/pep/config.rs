@@ -16,15 +16,15 @@ impl Default for ProxyConfig {
     /// Both legs are as in Linux, which runs on the border router of Claeys et al. 2021 (OpenVisualizer), with these
     /// differences:
     ///
-    /// - Towards the Internet, each segment is acknowledged at once (section 5 of that paper). MSS 1440: the 1500 octets
-    ///   of Ethernet minus both headers.
-    /// - Into the mesh, MSS 1220: the 1280 octets of a 6LoWPAN interface (RFC 4944 section 4) minus both headers. A node
-    ///   can announce less. No timestamps: they cost 12 octets in each segment, and the schedule tells the round-trip time
-    ///   already. No tail loss probe and no early retransmit: both use the measured round-trip time, and a segment of ten
-    ///   fragments takes longer than a segment of one frame that was measured before. No Nagle: the sender has already
-    ///   decided which data to send together. An initial window of 2 segments: with a node's MSS of 844 (table 2 of that
-    ///   paper), they are ten fragments each and fill the queue of OpenWSN, 20 frames. With 1220 they are 28 frames, more
-    ///   than the queue holds.
+    /// - Towards the Internet, each segment is acknowledged at once (section 5 of that paper). MSS 1440: the 1500
+    ///   octets of Ethernet minus both headers.
+    /// - Into the mesh, MSS 1220: the 1280 octets of a 6LoWPAN interface (RFC 4944 section 4) minus both headers. A
+    ///   node can announce less. No timestamps: they cost 12 octets in each segment, and the schedule tells the
+    ///   round-trip time already. No tail loss probe and no early retransmit: both use the measured round-trip time,
+    ///   and a segment of ten fragments takes longer than a segment of one frame that was measured before. No Nagle:
+    ///   the sender has already decided which data to send together. An initial window of 2 segments: with a node's MSS
+    ///   of 844 (table 2 of that paper), they are ten fragments each and fill the queue of OpenWSN, 20 frames. With
+    ///   1220 they are 28 frames, more than the queue holds.
     ///
     /// The buffers have 65,536 octets each, enough for many handshakes.
     fn default() -> Self {

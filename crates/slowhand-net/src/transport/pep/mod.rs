@@ -9,9 +9,9 @@
 //! al. 2021, section 5). A [`Path`] gives the round trip of the data in flight. Measurements with smaller segments do
 //! not make the timer shorter.
 //!
-//! The proxy answers a SYN at once, and opens the other leg at the same time. If the other end refuses, the proxy resets
-//! the first leg. It relays FIN and RST. As with every split connection, an acknowledgment does not mean that the other
-//! end has the data (RFC 3135 section 4.1). TLS above TCP does not depend on that, and passes unchanged.
+//! The proxy answers a SYN at once, and opens the other leg at the same time. If the other end refuses, the proxy
+//! resets the first leg. It relays FIN and RST. As with every split connection, an acknowledgment does not mean that
+//! the other end has the data (RFC 3135 section 4.1). TLS above TCP does not depend on that, and passes unchanged.
 
 mod config;
 mod flow;
@@ -104,8 +104,8 @@ impl Proxy {
         self.flows.extend(Flow::open(&self.config, side, source, destination, initial_seqs));
     }
 
-    /// Writes the next segment to `out`, which must have room for [`max_segment_len`](Self::max_segment_len) octets. Call
-    /// it until it returns `None`.
+    /// Writes the next segment to `out`. Call it until it returns `None`. If `out` is smaller than
+    /// [`max_segment_len`](Self::max_segment_len), it writes nothing.
     pub fn poll_transmit(&mut self, now: Instant, path: &impl Path, out: &mut [u8]) -> Option<Transmit> {
         if let Some(((source, destination), segment)) = self.reset.take() {
             let length = segment.emit(source, destination, out).ok()?;
