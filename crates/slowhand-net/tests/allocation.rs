@@ -37,7 +37,7 @@ fn exchange(network: &mut Network, numbers: std::ops::Range<u32>) -> usize {
 fn thousands_of_datagrams_allocate_nothing() {
     check(Fragments::Reassembled);
     check(Fragments::Forwarded(forwarding::Limits::default()));
-    let sender = recovery::Config { timeout: Duration::from_secs(2), ..Default::default() };
+    let sender = recovery::RecoveryConfig { timeout: Duration::from_secs(2), ..Default::default() };
     check(Fragments::Recovered { sender, forwarding: forwarding::Limits::default() });
 
     // The counter works: it would count the copy of a datagram.

@@ -12,7 +12,7 @@ use slowhand_net::network::internet::InternetConfig;
 use slowhand_net::network::{LossSpread, Network, NetworkConfig};
 use slowhand_net::random::Probability;
 use slowhand_net::transport::pep;
-use slowhand_net::transport::tcp::Config;
+use slowhand_net::transport::tcp::TcpConfig;
 
 /// A network: a line of nodes under TSCH, and its border router.
 #[derive(Clone)]
@@ -45,7 +45,7 @@ impl Setting {
 
     /// The same with a TCP proxy.
     fn proxied() -> Self {
-        let gateway = GatewayConfig { tcp_proxy: Some(pep::Config::default()), ..Default::default() };
+        let gateway = GatewayConfig { tcp_proxy: Some(pep::ProxyConfig::default()), ..Default::default() };
         Self { gateway, ..Self::plain() }
     }
 
@@ -76,7 +76,7 @@ impl Setting {
     }
 
     /// `opener` connects to the other host: the node at the end of the line, or the host on the Internet.
-    fn conversation(&self, opener: Host, config: [&Config; 2], content: [&[u8]; 2]) -> Conversation {
+    fn conversation(&self, opener: Host, config: [&TcpConfig; 2], content: [&[u8]; 2]) -> Conversation {
         let hosts = match opener {
             Host::Internet => [Host::Internet, self.node()],
             Host::Node(_) => [self.node(), Host::Internet],

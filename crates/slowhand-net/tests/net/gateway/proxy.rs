@@ -8,15 +8,15 @@ use slowhand_net::ip::Endpoint;
 use slowhand_net::network::{LossSpread, internet};
 use slowhand_net::random::Probability;
 use slowhand_net::transport::pep::Side;
-use slowhand_net::transport::tcp::{Config, Connection, ConnectionError, Nagle, State, Statistics};
+use slowhand_net::transport::tcp::{Connection, ConnectionError, Nagle, State, Statistics, TcpConfig};
 
 /// What a node runs: MSS 844 as in Claeys et al. 2021, table 2.
-fn node() -> Config {
-    Config { mss: 844, send_buffer: 4_096, receive_buffer: 4_096, nagle: Nagle::Off, ..Config::constrained() }
+fn node() -> TcpConfig {
+    TcpConfig { mss: 844, send_buffer: 4_096, receive_buffer: 4_096, nagle: Nagle::Off, ..TcpConfig::constrained() }
 }
 
-fn linux() -> Config {
-    Config::linux()
+fn linux() -> TcpConfig {
+    TcpConfig::linux()
 }
 
 fn content(length: u32, factor: u32) -> Vec<u8> {

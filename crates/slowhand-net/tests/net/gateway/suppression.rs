@@ -154,7 +154,7 @@ impl Handshake {
 }
 
 fn suppressing() -> Setting {
-    let suppression = Some(gateway::suppression::Config::default());
+    let suppression = Some(gateway::suppression::SuppressionConfig::default());
     Setting { gateway: gateway::GatewayConfig { suppression, ..Default::default() }, ..Setting::plain() }
 }
 

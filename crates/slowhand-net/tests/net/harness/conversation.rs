@@ -5,7 +5,7 @@ use slowhand_net::clock::{Duration, Instant};
 use slowhand_net::datagram::{DatagramId, is_of_router};
 use slowhand_net::ip::{Endpoint, TcpPacket};
 use slowhand_net::network::{Event, Events, Network};
-use slowhand_net::transport::tcp::{Config, Connection, Segment, SeqNumber, State};
+use slowhand_net::transport::tcp::{Connection, Segment, SeqNumber, State, TcpConfig};
 use std::collections::BTreeSet;
 
 type TcpAddresses = (std::net::Ipv6Addr, std::net::Ipv6Addr);
@@ -41,7 +41,7 @@ pub struct Conversation {
 
 impl Conversation {
     /// The first host connects to the second; each end is to send its content.
-    pub fn new(network: Network, hosts: [Host; 2], config: [&Config; 2], content: [&[u8]; 2]) -> Self {
+    pub fn new(network: Network, hosts: [Host; 2], config: [&TcpConfig; 2], content: [&[u8]; 2]) -> Self {
         let [local, remote] = [Endpoint::new(hosts[0].address(), 61_617), Endpoint::new(hosts[1].address(), 4_433)];
         let proxied = network.tcp_proxy().is_some();
         Self {

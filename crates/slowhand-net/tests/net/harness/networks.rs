@@ -123,6 +123,6 @@ pub fn forwarded() -> Fragments {
 /// The sender waits longer than by default: a period of every link layer here fits twice into each second.
 pub fn recovered(max_retries: u8) -> Fragments {
     let timeout = Duration::from_secs(8);
-    let sender = recovery::Config { timeout, max_retries, ..recovery::Config::default() };
+    let sender = recovery::RecoveryConfig { timeout, max_retries, ..recovery::RecoveryConfig::default() };
     Fragments::Recovered { sender, forwarding: forwarding::Limits::default() }
 }

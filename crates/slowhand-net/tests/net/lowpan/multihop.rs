@@ -7,7 +7,7 @@ use slowhand_net::clock::{Duration, Instant};
 use slowhand_net::ip::{Endpoint, UdpDatagram, ipv6, udp_datagram};
 use slowhand_net::lowpan::forwarding::{self, Discard, Forwarder, Outcome, Route, SLACK};
 use slowhand_net::lowpan::reassembly::{self, Limits, Reassembler};
-use slowhand_net::lowpan::recovery::{Config, Receiver, RfragAck, Router, Sender, State};
+use slowhand_net::lowpan::recovery::{Receiver, RecoveryConfig, RfragAck, Router, Sender, State};
 use slowhand_net::lowpan::{Contexts, FRAME_CAPACITY, Fragmenter, Link};
 
 #[test]
@@ -112,7 +112,7 @@ proptest! {
     ) {
         let packet = packet(1, size);
         let link = Link { source: node(1), destination: node(0) };
-        let config = Config { capacity, window, max_retries, first_alone, ..Config::default() };
+        let config = RecoveryConfig { capacity, window, max_retries, first_alone, ..RecoveryConfig::default() };
         let sender = Sender::new(&packet, link, &Contexts::mesh(), 1, config).unwrap();
         let mut sender = sender.with_slack(slack).unwrap();
         let mut receiver = Receiver::new(Limits::default(), config.persistence(), Contexts::mesh());
@@ -160,7 +160,7 @@ proptest! {
         frames in vec((select_dispatch(), vec(any::<u8>(), 0..60)), 1..30), acknowledgments in vec(any::<[u8; 5]>(), 0..20),
     ) {
         let mut forwarder = Forwarder::new(node(1), forwarding::Limits::default(), Contexts::mesh());
-        let linger = Config::default().persistence();
+        let linger = RecoveryConfig::default().persistence();
         let mut receiver = Receiver::new(Limits::default(), linger, Contexts::mesh());
         let mut router = Router::new(node(1), forwarding::Limits::default(), Contexts::mesh());
         let mut out = [0; FRAME_CAPACITY];
@@ -173,7 +173,7 @@ proptest! {
         }
         let packet = packet(1, 900);
         let link = Link { source: node(1), destination: node(0) };
-        let mut sender = Sender::new(&packet, link, &Contexts::mesh(), 1, Config::default()).unwrap();
+        let mut sender = Sender::new(&packet, link, &Contexts::mesh(), 1, RecoveryConfig::default()).unwrap();
         for rest in &acknowledgments {
             let octets = [&[0xea, 1], &rest[..4]].concat();
             let _ = sender.next_frame(Instant::ZERO, &packet, &mut out);

@@ -6,7 +6,7 @@ use slowhand_net::address::{Eui64, NodeId, internet_address, mesh_address};
 use slowhand_net::clock::Instant;
 use slowhand_net::ip::{Endpoint, Ipv6Header, UdpDatagram, checksum, next_header, udp::fill_checksum, udp_datagram};
 use slowhand_net::lowpan::reassembly::Limits;
-use slowhand_net::lowpan::recovery::{Config, Receiver, Sender, State};
+use slowhand_net::lowpan::recovery::{Receiver, RecoveryConfig, Sender, State};
 use slowhand_net::lowpan::{Contexts, FRAME_CAPACITY, Fragmenter, Link};
 use slowhand_net::radio::frame::fcs;
 use slowhand_testing::hex;
@@ -127,7 +127,7 @@ fn other_protocols() {
 #[test]
 fn recoverable_fragments() {
     let packet = packet(mesh_address(NodeId(1)), internet_address(), (61617, 5684), 300);
-    let config = Config { window: 2, first_alone: false, ..Config::default() };
+    let config = RecoveryConfig { window: 2, first_alone: false, ..RecoveryConfig::default() };
     let mut sender = Sender::new(&packet, LINK, &contexts(), 0x42, config).unwrap();
     let mut receiver = Receiver::new(Limits::default(), config.persistence(), contexts());
     let mut capture = Capture::default();

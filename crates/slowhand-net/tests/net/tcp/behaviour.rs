@@ -2,15 +2,15 @@
 
 use slowhand_net::clock::{Duration, Instant};
 use slowhand_net::transport::tcp::{
-    Config, CongestionControl, Connection, ConnectionError, DelayedAck, Ecn, EcnMark, Flags, KeepAlive, Nagle,
-    Recovery, Rto, Segment, State,
+    CongestionControl, Connection, ConnectionError, DelayedAck, Ecn, EcnMark, Flags, KeepAlive, Nagle, Recovery, Rto,
+    Segment, State, TcpConfig,
 };
 
 use super::harness::{Pair, Path, Sent, Side, endpoint, initial_seq, message};
 
 /// Linux with the basic mechanisms only, so that a test can switch on one more.
-fn plain() -> Config {
-    Config {
+fn plain() -> TcpConfig {
+    TcpConfig {
         mss: 256,
         timestamps: false,
         sack: false,
@@ -18,11 +18,11 @@ fn plain() -> Config {
         congestion: CongestionControl::Reno,
         tail_loss_probe: false,
         early_retransmit: false,
-        ..Config::linux()
+        ..TcpConfig::linux()
     }
 }
 
-fn pair(a: &Config, b: &Config, path: Path) -> Pair {
+fn pair(a: &TcpConfig, b: &TcpConfig, path: Path) -> Pair {
     Pair::new(a, b, path, 1)
 }
 
@@ -48,7 +48,7 @@ fn run_until(pair: &mut Pair, until: Instant) {
     }
 }
 
-fn established(a: &Config, b: &Config, path: Path) -> Pair {
+fn established(a: &TcpConfig, b: &TcpConfig, path: Path) -> Pair {
     let mut pair = pair(a, b, path);
     while pair.b.state() != State::Established {
         assert!(pair.step());
@@ -62,12 +62,12 @@ fn established(a: &Config, b: &Config, path: Path) -> Pair {
 #[test]
 fn two_losses_in_one_window() {
     let path = Path { drop: |side, _, nth| side == Side::A && (nth == 2 || nth == 5), ..Path::default() };
-    let sack = Config { sack: true, ..plain() };
+    let sack = TcpConfig { sack: true, ..plain() };
     let mut with_sack = pair(&sack, &sack, path.clone());
     assert_eq!(ms(with_sack.transfer(&message(3_000), b"")), 250);
     let mut new_reno = pair(&plain(), &plain(), path.clone());
     assert_eq!(ms(new_reno.transfer(&message(3_000), b"")), 350);
-    let reno = Config { recovery: Recovery::Reno, ..plain() };
+    let reno = TcpConfig { recovery: Recovery::Reno, ..plain() };
     let mut reno = pair(&reno, &plain(), path);
     assert!(ms(reno.transfer(&message(3_000), b"")) > 500, "Reno has to wait for its timer");
 }
@@ -96,8 +96,10 @@ fn a_partial_acknowledgment_deflates_the_window() {
 
 #[test]
 fn every_second_segment_is_acknowledged_at_once_and_a_single_one_after_the_timer() {
-    let delayed =
-        Config { delayed_ack: Some(DelayedAck { timer: Duration::from_millis(200), every: 2, quick: 0 }), ..plain() };
+    let delayed = TcpConfig {
+        delayed_ack: Some(DelayedAck { timer: Duration::from_millis(200), every: 2, quick: 0 }),
+        ..plain()
+    };
     let mut pair = established(&plain(), &delayed, Path::default());
     let start = pair.now;
     pair.a.write(&message(5 * 256)).unwrap();
@@ -110,7 +112,7 @@ fn every_second_segment_is_acknowledged_at_once_and_a_single_one_after_the_timer
 
 #[test]
 fn quick_acks_end_where_we_answer_data_with_data() {
-    let linux = Config::linux();
+    let linux = TcpConfig::linux();
     let mut pair = established(&linux, &linux, Path::default());
     pair.a.write(b"question").unwrap();
     let start = pair.now;
@@ -130,7 +132,7 @@ fn quick_acks_end_where_we_answer_data_with_data() {
 fn nagle_holds_small_segments_back() {
     // Ten writes of 10 octets, 5 ms apart: within the first round trip.
     let count = |nagle| {
-        let config = Config { nagle, ..plain() };
+        let config = TcpConfig { nagle, ..plain() };
         let mut pair = established(&config, &plain(), Path::default());
         for i in 1..=10 {
             pair.a.write(&[i; 10]).unwrap();
@@ -149,7 +151,7 @@ fn nagle_holds_small_segments_back() {
     assert_eq!(count(Nagle::Minshall), [10, 90]);
     // Where they differ: a full segment and a small one written at once.
     let flight = |nagle| {
-        let config = Config { nagle, ..plain() };
+        let config = TcpConfig { nagle, ..plain() };
         let mut pair = established(&config, &plain(), Path::default());
         pair.a.write(&message(300)).unwrap();
         pair.flush();
@@ -208,7 +210,7 @@ fn a_lost_fin_comes_again() {
 
 #[test]
 fn a_closed_window_is_probed_until_it_opens() {
-    let small = Config { receive_buffer: 1_000, window_scale: None, ..plain() };
+    let small = TcpConfig { receive_buffer: 1_000, window_scale: None, ..plain() };
     let mut pair = established(&plain(), &small, Path::default());
     let octets = message(5_000);
     pair.a.write(&octets).unwrap();
@@ -228,9 +230,9 @@ fn a_closed_window_is_probed_until_it_opens() {
 
 #[test]
 fn congestion_experienced_is_echoed_until_the_window_was_reduced() {
-    let ecn = Config { ecn: Ecn::Request, ..plain() };
+    let ecn = TcpConfig { ecn: Ecn::Request, ..plain() };
     let path = Path { mark: 1_000, ..Path::default() };
-    let mut pair = established(&ecn, &Config { ecn: Ecn::Accept, ..plain() }, path);
+    let mut pair = established(&ecn, &TcpConfig { ecn: Ecn::Accept, ..plain() }, path);
     let before = pair.a.congestion_window();
     pair.a.write(&message(2_560)).unwrap();
     pair.flush();
@@ -253,7 +255,7 @@ fn congestion_experienced_is_echoed_until_the_window_was_reduced() {
 #[test]
 fn ecn_is_used_only_where_both_want_it() {
     let capable = |a, b| {
-        let (a, b) = (Config { ecn: a, ..plain() }, Config { ecn: b, ..plain() });
+        let (a, b) = (TcpConfig { ecn: a, ..plain() }, TcpConfig { ecn: b, ..plain() });
         let mut pair = established(&a, &b, Path::default());
         pair.a.write(b"?").unwrap();
         pair.flush();
@@ -265,7 +267,7 @@ fn ecn_is_used_only_where_both_want_it() {
 
 #[test]
 fn one_segment_mode_has_one_segment_outstanding() {
-    let single = Config { single_segment: true, ..plain() };
+    let single = TcpConfig { single_segment: true, ..plain() };
     let mut pair = established(&single, &plain(), Path::default());
     pair.a.write(&message(1_280)).unwrap();
     let start = pair.now;
@@ -277,7 +279,7 @@ fn one_segment_mode_has_one_segment_outstanding() {
 #[test]
 fn the_initial_window_is_what_was_configured() {
     for segments in 1..=10 {
-        let config = Config { initial_window: segments, ..plain() };
+        let config = TcpConfig { initial_window: segments, ..plain() };
         let mut pair = established(&config, &plain(), Path::default());
         pair.a.write(&message(10_000)).unwrap();
         pair.flush();
@@ -289,7 +291,7 @@ fn the_initial_window_is_what_was_configured() {
 #[test]
 fn slow_start_doubles_and_its_absence_adds_one() {
     let rounds = |slow_start| {
-        let config = Config { slow_start, initial_window: 2, ..plain() };
+        let config = TcpConfig { slow_start, initial_window: 2, ..plain() };
         let mut pair = established(&config, &plain(), Path::default());
         pair.a.write(&message(10_000)).unwrap();
         let start = ms(pair.now);
@@ -308,7 +310,7 @@ fn slow_start_doubles_and_its_absence_adds_one() {
 
 #[test]
 fn a_tail_loss_probe_repairs_the_tail_before_the_timer() {
-    let last_of_four = |config: &Config| {
+    let last_of_four = |config: &TcpConfig| {
         let path = Path { drop: |side, _, nth| side == Side::A && nth == 4, ..Path::default() };
         let mut pair = established(config, config, path);
         pair.a.write(&message(4 * 256)).unwrap();
@@ -317,10 +319,10 @@ fn a_tail_loss_probe_repairs_the_tail_before_the_timer() {
         assert_eq!(pair.from_a.len(), 1_024);
         (ms(data(&pair, Side::A)[4].at) - ms(start), *pair.a.statistics())
     };
-    let sack = Config { sack: true, ..plain() };
+    let sack = TcpConfig { sack: true, ..plain() };
     let (at, statistics) = last_of_four(&sack);
     assert_eq!((at, statistics.timeouts), (400, 1));
-    let probing = Config { tail_loss_probe: true, ..sack };
+    let probing = TcpConfig { tail_loss_probe: true, ..sack };
     // Two round trips (and 200 ms for a delayed acknowledgment, one segment being in flight
     // when the others were acknowledged), unless the timer would be earlier.
     let (at, statistics) = last_of_four(&probing);
@@ -330,7 +332,7 @@ fn a_tail_loss_probe_repairs_the_tail_before_the_timer() {
 #[test]
 fn early_retransmit_needs_one_duplicate_where_no_more_can_come() {
     let second_of_three = |early_retransmit| {
-        let config = Config { sack: true, early_retransmit, ..plain() };
+        let config = TcpConfig { sack: true, early_retransmit, ..plain() };
         let path = Path { drop: |side, _, nth| side == Side::A && nth == 2, ..Path::default() };
         let mut pair = established(&config, &config, path);
         pair.a.write(&message(3 * 256)).unwrap();
@@ -346,7 +348,7 @@ fn early_retransmit_needs_one_duplicate_where_no_more_can_come() {
 #[test]
 fn a_segment_that_is_overtaken_gets_a_quarter_of_a_round_trip() {
     let retransmissions = |late_ms| {
-        let config = Config { sack: true, early_retransmit: true, nagle: Nagle::Off, ..plain() };
+        let config = TcpConfig { sack: true, early_retransmit: true, nagle: Nagle::Off, ..plain() };
         let path = Path { reorder_delay: Duration::from_millis(late_ms), ..Path::default() };
         let mut pair = established(&config, &config, path);
         for (write, late) in [(1, 0), (2, 1_000), (3, 0)] {
@@ -364,7 +366,7 @@ fn a_segment_that_is_overtaken_gets_a_quarter_of_a_round_trip() {
 
 #[test]
 fn a_silent_peer_is_given_up() {
-    let mut config = Config { retries: 3, ..plain() };
+    let mut config = TcpConfig { retries: 3, ..plain() };
     let mut pair = established(&config, &plain(), Path::default());
     pair.path.drop = |_, _, _| true;
     pair.a.write(b"anybody?").unwrap();
@@ -466,8 +468,8 @@ fn both_sides_may_open_at_once() {
 
 #[test]
 fn bad_configurations_name_the_field() {
-    let refused = |change: fn(&mut Config)| {
-        let mut config = Config::linux();
+    let refused = |change: fn(&mut TcpConfig)| {
+        let mut config = TcpConfig::linux();
         change(&mut config);
         let [a, b] = [endpoint(Side::A), endpoint(Side::B)];
         Connection::connect(&config, a, b, initial_seq(Side::A)).unwrap_err().field

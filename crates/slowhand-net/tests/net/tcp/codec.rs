@@ -6,7 +6,7 @@ use std::net::Ipv6Addr;
 use proptest::prelude::*;
 use slowhand_net::clock::Instant;
 use slowhand_net::transport::tcp::{
-    Config, Connection, EcnMark, Flags, Options, SackBlocks, Segment, SegmentError, SeqNumber, SeqRange, Timestamps,
+    Connection, EcnMark, Flags, Options, SackBlocks, Segment, SegmentError, SeqNumber, SeqRange, TcpConfig, Timestamps,
     checksum_holds,
 };
 use slowhand_testing::hex;
@@ -178,7 +178,7 @@ proptest! {
             1..60,
         ),
     ) {
-        let config = if linux { Config::linux() } else { Config::constrained() };
+        let config = if linux { TcpConfig::linux() } else { TcpConfig::constrained() };
         let (own, peer) = (endpoint(Side::A), endpoint(Side::B));
         let isn = initial_seq(Side::A);
         let mut connection = if listens {

@@ -7,7 +7,7 @@ use std::net::Ipv6Addr;
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use slowhand_net::clock::{Duration, Instant};
-use slowhand_net::transport::tcp::{Config, Connection, EcnMark, Endpoint, Flags, Segment, SeqNumber, State};
+use slowhand_net::transport::tcp::{Connection, EcnMark, Endpoint, Flags, Segment, SeqNumber, State, TcpConfig};
 
 /// The two ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -101,7 +101,7 @@ pub struct Pair {
 }
 
 impl Pair {
-    pub fn new(a: &Config, b: &Config, path: Path, seed: u64) -> Self {
+    pub fn new(a: &TcpConfig, b: &TcpConfig, path: Path, seed: u64) -> Self {
         let [ea, eb] = [endpoint(Side::A), endpoint(Side::B)];
         Self {
             now: Instant::ZERO,

@@ -12,7 +12,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration as WallDuration;
 
 use slowhand_net::clock::{Duration, Instant};
-use slowhand_net::transport::tcp::{Config, CongestionControl, Connection, EcnMark, Nagle, State};
+use slowhand_net::transport::tcp::{CongestionControl, Connection, EcnMark, Nagle, State, TcpConfig};
 
 use super::harness::{Side, endpoint, initial_seq, message};
 
@@ -115,7 +115,7 @@ fn missing() -> Option<&'static str> {
 }
 
 /// One transfer; returns the real time it took.
-fn transfer(config: &Config, role: Role, faults: Faults) -> f64 {
+fn transfer(config: &TcpConfig, role: Role, faults: Faults) -> f64 {
     let mut kernel = Kernel::start(role, faults);
     let octets = message(COUNT);
     let mut to_send: &[u8] = if role == Role::Receives { &octets } else { &[] };
@@ -185,7 +185,7 @@ fn a_megabyte_to_and_from_the_kernel() {
         eprintln!("SKIPPED: TCP against the live kernel did not run: {reason}");
         return;
     }
-    let mut linux = Config::linux();
+    let mut linux = TcpConfig::linux();
     // Timers that fit a path of 2 ms, as the script sets the kernel's.
     linux.rto.granularity = Duration::from_millis(20);
     linux.rto.min = Duration::from_millis(20);
@@ -201,12 +201,12 @@ fn a_megabyte_to_and_from_the_kernel() {
         Faults { reorder: 50, ..loss(0) },
         Faults { duplicate: 50, ..loss(0) },
     ];
-    let run = move |name: &str, config: &Config, role: Role, faults: Faults| {
+    let run = move |name: &str, config: &TcpConfig, role: Role, faults: Faults| {
         let took = transfer(config, role, faults);
         println!("{name}, the kernel {role:?}, {faults:?}: {took:.3} s");
     };
-    let new_reno = Config { sack: false, timestamps: false, congestion: CongestionControl::Reno, ..linux.clone() };
-    let constrained = Config { rto: linux.rto, nagle: Nagle::Rfc896, ..Config::constrained() };
+    let new_reno = TcpConfig { sack: false, timestamps: false, congestion: CongestionControl::Reno, ..linux.clone() };
+    let constrained = TcpConfig { rto: linux.rto, nagle: Nagle::Rfc896, ..TcpConfig::constrained() };
     let mut cases: Vec<_> = faults.map(|faults| ("linux", &linux, faults)).into();
     cases.push(("new reno", &new_reno, loss(50)));
     cases.push(("constrained", &constrained, loss(10)));

@@ -4,13 +4,13 @@ use crate::harness::*;
 use slowhand_net::address::{Host, NodeId};
 use slowhand_net::network::NetworkConfig;
 use slowhand_net::random::Probability;
-use slowhand_net::transport::tcp::{Config, Nagle};
+use slowhand_net::transport::tcp::{Nagle, TcpConfig};
 
 /// A node that connects, one hop from the root, to a server; each sends its content.
 fn conversation(server: Host, fragment_loss: f64, dropped_frames: Vec<u64>, content: [&[u8]; 2]) -> Conversation {
     let fragment_loss = Probability::new(fragment_loss);
     let network = one_hop(NetworkConfig { fragment_loss, dropped_frames, ..NetworkConfig::default() });
-    let tcp = Config { nagle: Nagle::Off, ..Config::constrained() };
+    let tcp = TcpConfig { nagle: Nagle::Off, ..TcpConfig::constrained() };
     Conversation::new(network, [Host::Node(NodeId(1)), server], [&tcp, &tcp], content)
 }
 

@@ -14,8 +14,8 @@ use std::fmt::Write;
 
 use slowhand_net::clock::Instant;
 use slowhand_net::transport::tcp::{
-    Config, CongestionControl, Connection, Ecn, EcnMark, Flags, Nagle, Options, SackBlocks, Segment, SeqNumber,
-    SeqRange, Timestamps,
+    CongestionControl, Connection, Ecn, EcnMark, Flags, Nagle, Options, SackBlocks, Segment, SeqNumber, SeqRange,
+    TcpConfig, Timestamps,
 };
 
 use super::harness::{Pair, Path, Side, endpoint, initial_seq, message};
@@ -168,7 +168,7 @@ impl Trace {
     }
 
     /// What our connection sends in the place of `own`.
-    fn replay(&self, own: Side, config: &Config) -> Vec<Line> {
+    fn replay(&self, own: Side, config: &TcpConfig) -> Vec<Line> {
         let mut connection = match own {
             Side::A => Connection::connect(config, endpoint(own), endpoint(Side::B), initial_seq(own)),
             Side::B => Connection::listen(config, endpoint(own), initial_seq(own)),
@@ -222,7 +222,7 @@ impl Trace {
     }
 
     /// Compares the first `count` segments of `own` with ours.
-    fn compare(&self, name: &str, own: Side, config: &Config, count: usize) {
+    fn compare(&self, name: &str, own: Side, config: &TcpConfig, count: usize) {
         let theirs: Vec<_> = self.lines.iter().filter(|line| line.side == own).collect();
         let ours = self.replay(own, config);
         assert!(count <= theirs.len(), "{name}: only {} segments of {own:?}", theirs.len());
@@ -280,15 +280,15 @@ fn collect(connection: &mut Connection, own: Side, now: Instant, sent: &mut Vec<
 }
 
 /// As `BARE` of the recording script.
-fn bare() -> Config {
-    Config {
+fn bare() -> TcpConfig {
+    TcpConfig {
         mss: 256,
         timestamps: false,
         sack: false,
         congestion: CongestionControl::Reno,
         tail_loss_probe: false,
         early_retransmit: false,
-        ..Config::linux()
+        ..TcpConfig::linux()
     }
 }
 
@@ -299,7 +299,7 @@ macro_rules! trace {
 }
 
 /// Both ends, all segments.
-fn both_ends(name: &str, trace: &Trace, config: &Config) {
+fn both_ends(name: &str, trace: &Trace, config: &TcpConfig) {
     for own in [Side::A, Side::B] {
         trace.compare(name, own, config, trace.count(own));
     }
@@ -308,7 +308,7 @@ fn both_ends(name: &str, trace: &Trace, config: &Config) {
 #[test]
 fn default() {
     let trace = trace!("default");
-    let config = Config::linux();
+    let config = TcpConfig::linux();
     trace.compare("default", Side::A, &config, trace.count(Side::A));
     // SYN-ACK and 16 quick acknowledgments. The rest depends on when the reader was scheduled: the kernel delayed an
     // acknowledgment until the window had opened again.
@@ -317,7 +317,7 @@ fn default() {
 
 #[test]
 fn two_losses_with_sack() {
-    let config = Config { sack: true, ..bare() };
+    let config = TcpConfig { sack: true, ..bare() };
     both_ends("two-losses-sack", &trace!("two-losses-sack"), &config);
 }
 
@@ -330,7 +330,7 @@ fn two_losses_with_new_reno() {
 /// new segments out earlier than RFC 6675 and RFC 6582 do: the sender is compared up to there,
 /// retransmission included, and has to have sent the same octets in the end. The receiver is
 /// compared up to the last acknowledgment, which in the kernel waited for its reader to run.
-fn up_to_rate_reduction(name: &str, trace: &Trace, config: &Config, count: usize) {
+fn up_to_rate_reduction(name: &str, trace: &Trace, config: &TcpConfig, count: usize) {
     trace.compare(name, Side::A, config, count);
     trace.compare(name, Side::B, config, trace.count(Side::B) - 1);
     let octets = |lines: &mut dyn Iterator<Item = &Line>| {
@@ -345,7 +345,7 @@ fn up_to_rate_reduction(name: &str, trace: &Trace, config: &Config, count: usize
 
 #[test]
 fn sack() {
-    let config = Config { sack: true, ..bare() };
+    let config = TcpConfig { sack: true, ..bare() };
     up_to_rate_reduction("sack", &trace!("sack"), &config, 21);
 }
 
@@ -361,7 +361,7 @@ fn nagle() {
 
 #[test]
 fn no_nagle() {
-    let config = Config { nagle: Nagle::Off, ..bare() };
+    let config = TcpConfig { nagle: Nagle::Off, ..bare() };
     both_ends("no-nagle", &trace!("no-nagle"), &config);
 }
 
@@ -407,19 +407,19 @@ fn timeouts() {
 
 #[test]
 fn ecn() {
-    let config = Config { ecn: Ecn::Request, ..bare() };
+    let config = TcpConfig { ecn: Ecn::Request, ..bare() };
     up_to_rate_reduction("ecn", &trace!("ecn"), &config, 18);
 }
 
 #[test]
 fn tail_loss() {
-    let config = Config { sack: true, tail_loss_probe: true, early_retransmit: true, ..bare() };
+    let config = TcpConfig { sack: true, tail_loss_probe: true, early_retransmit: true, ..bare() };
     both_ends("tail-loss", &trace!("tail-loss"), &config);
 }
 
 #[test]
 fn small_flight() {
-    let config = Config { sack: true, tail_loss_probe: true, early_retransmit: true, ..bare() };
+    let config = TcpConfig { sack: true, tail_loss_probe: true, early_retransmit: true, ..bare() };
     both_ends("small-flight", &trace!("small-flight"), &config);
 }
 
@@ -431,11 +431,11 @@ fn two_losses_take_as_long_as_in_the_kernel() {
         let data = trace.lines.iter().filter(|line| line.len > 0);
         data.filter_map(|line| line.arrived).max().unwrap()
     };
-    let ours = |config: &Config| {
+    let ours = |config: &TcpConfig| {
         let path = Path { drop: |side, _, nth| side == Side::A && (nth == 2 || nth == 5), ..Path::default() };
         Pair::new(config, config, path, 1).transfer(&message(3_000), b"").as_micros()
     };
-    let with_sack = Config { sack: true, ..bare() };
+    let with_sack = TcpConfig { sack: true, ..bare() };
     for (name, trace, config) in
         [("SACK", trace!("two-losses-sack"), with_sack), ("NewReno", trace!("two-losses-new-reno"), bare())]
     {
@@ -449,6 +449,6 @@ fn two_losses_take_as_long_as_in_the_kernel() {
 /// flight is sent again. The receiver reports the duplicates.
 #[test]
 fn spurious_timeout() {
-    let config = Config { sack: true, ..bare() };
+    let config = TcpConfig { sack: true, ..bare() };
     both_ends("spurious-timeout", &trace!("spurious-timeout"), &config);
 }

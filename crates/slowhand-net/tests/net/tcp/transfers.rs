@@ -2,14 +2,14 @@
 
 use proptest::prelude::*;
 use slowhand_net::clock::Duration;
-use slowhand_net::transport::tcp::{Config, CongestionControl, Ecn, Nagle, Recovery};
+use slowhand_net::transport::tcp::{CongestionControl, Ecn, Nagle, Recovery, TcpConfig};
 
 use super::harness::{Pair, Path, message};
 
-fn any_config() -> impl Strategy<Value = Config> {
+fn any_config() -> impl Strategy<Value = TcpConfig> {
     let choices = (any::<[bool; 12]>(), 0..3u8, 1..=10u8, 64..1400u16, 1..8u32, any::<bool>());
     choices.prop_map(|(flags, nagle, initial_window, mss, segments, linux)| {
-        let mut config = if linux { Config::linux() } else { Config::constrained() };
+        let mut config = if linux { TcpConfig::linux() } else { TcpConfig::constrained() };
         config.mss = mss;
         config.send_buffer = u32::from(mss) * segments;
         config.receive_buffer = u32::from(mss) * segments + 17;
@@ -72,7 +72,7 @@ fn a_megabyte_arrives_intact() {
     for loss in [0, 10, 50, 200] {
         for (sack, recovery) in [(true, Recovery::NewReno), (false, Recovery::NewReno), (false, Recovery::Reno)] {
             for congestion in [CongestionControl::Reno, CongestionControl::Cubic] {
-                let mut config = Config::linux();
+                let mut config = TcpConfig::linux();
                 (config.sack, config.recovery) = (sack, recovery);
                 config.congestion = congestion;
                 config.retries = 100;
