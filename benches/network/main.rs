@@ -30,7 +30,7 @@ fn line() {
     let case = Case::line(101, Duration::from_millis(1100));
     let [cost] = cheapest([(&case, Duration::from_secs(24 * 3600))], TURNS);
     println!("line of 5 nodes, slotframe 101 x 10 ms, 60 octets end to end every 1.1 s, 24 h:");
-    println!("  {:>9.0} simulated s per wall s", cost.simulated_per_wall_second());
+    println!("  {:>9.0} simulated s per s of one core", cost.simulated_per_second());
     println!(
         "  {:>9.0} ns a frame ({} frames, {} datagrams)",
         cost.nanoseconds_per_frame(),
@@ -47,8 +47,11 @@ fn contention() {
     let costs = cheapest([(&xmac, hours), (&beacon, hours)], TURNS);
     println!("the same line and traffic, 6 h:");
     for (name, cost) in ["X-MAC, a check every 125 ms", "beacons every 245.76 ms, CAP 30.72 ms"].iter().zip(&costs) {
-        let (speed, delivered) = (cost.simulated_per_wall_second(), cost.delivered);
-        println!("  {speed:>9.0} simulated s per wall s, {name} ({delivered} of {} datagrams delivered)", cost.sent);
+        let (speed, delivered) = (cost.simulated_per_second(), cost.delivered);
+        println!(
+            "  {speed:>9.0} simulated s per s of one core, {name} ({delivered} of {} datagrams delivered)",
+            cost.sent
+        );
     }
 }
 
@@ -56,7 +59,7 @@ fn idle() {
     let (period, week) = (Duration::from_secs(11), Duration::from_secs(7 * 24 * 3600));
     let (short, long) = (Case::line(101, period), Case::line(1010, period));
     let [short, long] = cheapest([(&short, week), (&long, week)], TURNS);
-    let ratio = short.simulated_per_wall_second() / long.simulated_per_wall_second();
+    let ratio = short.simulated_per_second() / long.simulated_per_second();
     println!("the same line, 60 octets every 11 s, slotframe 1010 against 101:");
     println!("  {ratio:>9.2} times the cost of a simulated second");
 }

@@ -1,7 +1,7 @@
-//! Wrong input, and the one message that each of it gets.
+//! Wrong input, and the message for it.
 //!
-//! A file of the corpus says in its first line what its message is, after the file's name: line, key, what was
-//! found, what is allowed. One that ends in `...` is the beginning of the message.
+//! The first line of a file of the corpus is its message, without the file's name: line, key, what was found, what is
+//! allowed. If it ends in `...`, it is the beginning of the message.
 
 use std::fmt::Display;
 use std::fs;
@@ -135,7 +135,7 @@ proptest! {
         let _ = text.parse::<Override>();
     }
 
-    /// Pieces of TOML in any order get further than arbitrary text does.
+    /// Pieces of TOML in any order get further into the parser than arbitrary text.
     #[test]
     fn no_toml_is_too_strange(pieces in prop::collection::vec(prop::sample::select(PIECES), 0..40)) {
         let _ = pieces.concat().parse::<Scenario>();

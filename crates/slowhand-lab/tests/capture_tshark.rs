@@ -1,7 +1,6 @@
-//! Captures, as Wireshark's own tools read them.
+//! Wireshark's tools read our captures.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,14 +10,15 @@ use slowhand_net::ip::{Endpoint, UdpDatagram, udp_datagram};
 use slowhand_net::lowpan::{Contexts, FRAME_CAPACITY, Fragmenter, Link};
 use slowhand_net::radio::{frame, tsch};
 use slowhand_sessions::{CredentialKind, Family, Role, SessionConfig, Stack, Status, Suite, Tls, Version, Weightless};
+use slowhand_testing::wireshark::{Tshark, run};
 
-/// A key log line of the form that the format's specification gives, the values made up.
+/// A key log line in the form of the format's specification, with invented values.
 fn key_log() -> String {
     format!("CLIENT_RANDOM {} {}", "5a".repeat(32), "c3".repeat(48))
 }
 
-/// A data frame of node 1 for the root, check sequence included. A payload that begins with two zero bits
-/// is none of 6LoWPAN's (RFC 4944 section 5.1).
+/// A data frame of node 1 for the root, with FCS. A payload that begins with two zero bits does not belong to 6LoWPAN
+/// (RFC 4944 section 5.1).
 fn data_frame(sequence: u8, payload: &[u8]) -> Vec<u8> {
     let mut octets = [0; frame::MAX_FRAME];
     let (from, to) = (Eui64::of_node(NodeId(1)), Eui64::of_node(NodeId::ROOT));
@@ -27,15 +27,7 @@ fn data_frame(sequence: u8, payload: &[u8]) -> Vec<u8> {
     [&octets[..length], &fcs].concat()
 }
 
-/// What a tool prints of a file.
-fn run(tool: &str, arguments: &[&str]) -> String {
-    let output = Command::new(tool).args(arguments).output();
-    let output = output.unwrap_or_else(|error| panic!("{tool}: {error}; install it (apt-get install tshark)"));
-    assert!(output.status.success(), "{tool}: {}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8(output.stdout).unwrap()
-}
-
-/// A place for a file of this test run.
+/// The path of a file of this test run.
 fn place(name: &str) -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).join(name)
 }
@@ -50,41 +42,22 @@ fn tshark_reads_link_type_channel_slot_number_and_time() {
     capture.frame(3_600_000_000_001, 26, None, &data_frame(3, &[0; 104])).unwrap();
     capture.finish().unwrap();
 
-    let file = path.to_str().unwrap();
-    let fields = run(
-        "tshark",
-        &[
-            "-r",
-            file,
-            "-T",
-            "fields",
-            "-e",
-            "frame.encap_type",
-            "-e",
-            "frame.time_epoch",
-            "-e",
-            "frame.len",
-            "-e",
-            "wpan-tap.length",
-            "-e",
-            "wpan-tap.fcs_type",
-            "-e",
-            "wpan-tap.ch_num",
-            "-e",
-            "wpan-tap.ch_page",
-            "-e",
-            "wpan-tap.asn",
-            "-e",
-            "wpan.seq_no",
-            "-e",
-            "wpan.src64",
-            "-e",
-            "wpan.fcs_ok",
-        ],
-    );
-    // Wireshark's own number of the encapsulation is 206, which it calls "IEEE 802.15.4 Wireless with TAP
-    // pseudo-header"; link type 283 is what stands in the file.
-    let rows: Vec<Vec<&str>> = fields.lines().map(|line| line.split('\t').collect()).collect();
+    let fields = [
+        "frame.encap_type",
+        "frame.time_epoch",
+        "frame.len",
+        "wpan-tap.length",
+        "wpan-tap.fcs_type",
+        "wpan-tap.ch_num",
+        "wpan-tap.ch_page",
+        "wpan-tap.asn",
+        "wpan.seq_no",
+        "wpan.src64",
+        "wpan.fcs_ok",
+    ];
+    // Wireshark has its own number for the encapsulation, 206 ("IEEE 802.15.4 Wireless with TAP pseudo-header"). The
+    // file has link type 283.
+    let rows = Tshark::default().rows_of_file(&path, &fields);
     let source = "02:12:74:00:00:00:00:01";
     assert_eq!(
         rows,
@@ -94,7 +67,7 @@ fn tshark_reads_link_type_channel_slot_number_and_time() {
             ["206", "3600000.000001000", "147", "20", "1", "26", "0", "", "3", source, "1"],
         ]
     );
-    let listed = run("capinfos", &["-E", "-M", "-I", "-o", file]);
+    let listed = run("capinfos", &["-E", "-M", "-I", "-o", path.to_str().unwrap()]);
     assert!(listed.contains("(wpan-tap)") || listed.contains("TAP"), "{listed}");
     assert!(listed.contains("Strict time order:   True"), "{listed}");
 }
@@ -117,7 +90,7 @@ fn the_link_type_and_the_secrets_stand_where_the_format_wants_them() {
     assert!(listed.contains("Number of decryption secrets in file: 1"), "{listed}");
 }
 
-/// A handshake in memory between two real libraries, its datagrams put into frames.
+/// A handshake in memory between two real libraries. Its datagrams are put into frames.
 #[test]
 fn tshark_decrypts_a_session_with_the_embedded_secrets() {
     let suite = Suite::TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8;
@@ -156,16 +129,12 @@ fn tshark_decrypts_a_session_with_the_embedded_secrets() {
     }
     capture.finish().unwrap();
 
-    let mut arguments = vec!["-r", path.to_str().unwrap(), "-d", "udp.port==5684,dtls"];
-    arguments.extend(["-o", "6lowpan.context0:2001:db8::/64", "-o", "6lowpan.context1:2001:db8:1::/64"]);
-    let fields = ["dtls.handshake.type", "_ws.malformed", "wpan.fcs_ok"];
-    let dissected =
-        run("tshark", &[&arguments[..], &["-T", "fields"], &fields.map(|field| ["-e", field]).concat()].concat());
-    let types: Vec<&str> = dissected.lines().filter_map(|line| line.split('\t').next()).collect();
+    let tshark = Tshark::default().decode_as("udp.port==5684,dtls");
+    let rows = tshark.rows_of_file(&path, &["dtls.handshake.type", "_ws.malformed", "wpan.fcs_ok"]);
     // The last handshake message of both is Finished (20), which is encrypted.
-    let finished = types.iter().filter(|types| types.split(',').any(|number| number == "20")).count();
-    assert_eq!(finished, 2, "{types:?}");
-    assert!(dissected.lines().all(|line| line.ends_with("\t\t1")), "{dissected}");
+    let finished = rows.iter().filter(|row| row[0].split(',').any(|number| number == "20")).count();
+    assert_eq!(finished, 2, "{rows:?}");
+    assert!(rows.iter().all(|row| row[1..] == ["", "1"]), "{rows:?}");
 }
 
 /// The frames of a datagram between node 1 and the Internet.

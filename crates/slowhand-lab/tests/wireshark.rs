@@ -1,12 +1,13 @@
-//! A whole handshake as Wireshark sees it: real octets at every layer, the session decrypted.
+//! Wireshark reads a whole handshake: real octets at every layer, the session decrypted.
 
 use slowhand_lab::capture_run;
 use slowhand_lab::record::{Outcome, Record};
 use slowhand_lab::scenario::{Override, Scenario};
+use slowhand_testing::hex;
+use slowhand_testing::wireshark::{self, Tshark};
 use slowhand_wire::dtls;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 /// A run of the quick start, one hop, with these changes; its record and its capture.
 fn captured(name: &str, changes: &[&str]) -> (Record, PathBuf) {
@@ -26,28 +27,11 @@ fn captured_of(scenario: &str, name: &str, changes: &[&str]) -> (Record, PathBuf
 
 /// One line for each frame that the filter lets through, with these fields between tabs.
 fn tshark(capture: &Path, filter: &str, fields: &[&str]) -> Vec<String> {
-    let mut command = Command::new("tshark");
-    command.arg("-r").arg(capture).args(["-Y", filter, "-T", "fields"]);
-    // The prefixes of the two header compression contexts are not on the air.
-    command.args(["-o", "6lowpan.context0:2001:db8::/64", "-o", "6lowpan.context1:2001:db8:0:1::/64"]);
-    command.args([
-        "-o",
-        "tcp.check_checksum:TRUE",
-        "-o",
-        "udp.check_checksum:TRUE",
-        "-o",
-        "tcp.reassemble_out_of_order:TRUE",
-    ]);
-    command.args(["-d", "tcp.port==5684,tls"]);
-    fields.iter().for_each(|field| {
-        command.args(["-e", field]);
-    });
-    let output = command.output().unwrap_or_else(|error| panic!("tshark: {error}; ./test installs it"));
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8(output.stdout).unwrap().lines().map(str::to_owned).collect()
+    let tshark = Tshark::default().decode_as("tcp.port==5684,tls").filter(filter);
+    tshark.rows_of_file(capture, fields).iter().map(|row| row.join("	")).collect()
 }
 
-/// What holds of every capture of DTLS, however much was lost.
+/// True of every capture of DTLS, however many frames were lost.
 fn check(record: &Record, capture: &Path) {
     check_frames(record, capture);
 
@@ -68,7 +52,7 @@ fn numbers(capture: &Path, filter: &str, field: &str) -> BTreeSet<u32> {
     lines.iter().flat_map(|line| line.split(',')).map(|number| number.parse().unwrap()).collect()
 }
 
-/// What holds of the frames of every capture.
+/// True of the frames of every capture.
 fn check_frames(record: &Record, capture: &Path) {
     assert_eq!(tshark(capture, "_ws.malformed", &["frame.number"]), [""; 0], "nothing is malformed");
     assert_eq!(tshark(capture, "wpan.fcs_ok == 0", &["frame.number"]), [""; 0], "every check sequence is right");
@@ -89,7 +73,7 @@ fn check_frames(record: &Record, capture: &Path) {
         assert_eq!(lengths.iter().map(psdu).sum::<u64>(), bytes);
     }
 
-    // Fragments come together again.
+    // Fragments are reassembled.
     assert!(!tshark(capture, "6lowpan.reassembled.length", &["frame.number"]).is_empty());
 
     let times = tshark(capture, "frame", &["frame.time_epoch"]);
@@ -103,7 +87,7 @@ fn without_loss() {
     check(&record, &capture);
 }
 
-/// With RSA there is no ServerKeyExchange; a session that is resumed has the two Hellos and Finished alone (RFC 5246, sections
+/// With RSA there is no ServerKeyExchange. A resumed session has only the two Hellos and Finished (RFC 5246, sections
 /// 7.4.3 and 7.3).
 #[test]
 fn by_rsa_and_resumed() {
@@ -139,8 +123,8 @@ fn with_losses_on_the_link_and_above_it() {
 
 #[test]
 fn tls_over_tcp_with_and_without_losses() {
-    // Of TLS 1.2 as of DTLS without the cookie; of TLS 1.3 (RFC 8446, section 4) also NewSessionTicket where the server sends
-    // one, EncryptedExtensions, and no ServerHelloDone and key exchange messages.
+    // TLS 1.2 has the messages of DTLS without the cookie. TLS 1.3 (RFC 8446, section 4) also has EncryptedExtensions
+    // and, if the server sends one, NewSessionTicket; it has no ServerHelloDone and no key exchange messages.
     let tls12 = BTreeSet::from([1, 2, 11, 12, 13, 14, 15, 16, 20]);
     let tls13 = BTreeSet::from([1, 2, 8, 11, 13, 15, 20]);
     for (protocol, suite, messages) in
@@ -175,9 +159,9 @@ fn list<T: ToString>(numbers: impl Iterator<Item = T>) -> String {
     numbers.map(|number| number.to_string()).collect::<Vec<_>>().join(",")
 }
 
-/// Our reader of DTLS sees what tshark sees: the records and fragments of every library, and records with a connection ID. It
-/// has no keys, so tshark gets none. Nothing is lost or repeated: tshark does not read on in a datagram behind a fragment
-/// that overlaps others.
+/// Our reader of DTLS sees what tshark sees: the records and fragments of every library, and records with a connection
+/// ID. It has no keys, so tshark gets none. Nothing is lost or repeated, because tshark stops reading a datagram after
+/// a fragment that overlaps others.
 #[test]
 fn our_reader_sees_the_same_records_and_fragments() {
     const ONE_HOP: &str = "tests/worlds/one-hop.toml";
@@ -203,14 +187,13 @@ fn our_reader_sees_the_same_records_and_fragments() {
             "dtls.handshake.fragment_length",
         ];
         let without_keys = capture.with_extension("encrypted.pcapng");
-        let editcap = Command::new("editcap").arg("--discard-all-secrets").args([&capture, &without_keys]).status();
-        assert!(editcap.expect("editcap comes with tshark").success());
+        let [from, to] = [&capture, &without_keys].map(|file| file.to_str().unwrap());
+        wireshark::run("editcap", &["--discard-all-secrets", from, to]);
         let lines = tshark(&without_keys, "dtls", &fields);
         assert_eq!(lines.len() as u64, record.datagrams, "{name}");
         for line in lines {
             let (payload, expected) = line.split_once('\t').unwrap();
-            let octet = |at| u8::from_str_radix(&payload[at..at + 2], 16).unwrap();
-            let datagram: Vec<u8> = (0..payload.len()).step_by(2).map(octet).collect();
+            let datagram = hex::octets(payload);
             let records: Vec<_> = dtls::records(&datagram, Some(connection_id)).map(Result::unwrap).collect();
             let fragments: Vec<_> = records.iter().flat_map(|record| record.fragments()).map(Result::unwrap).collect();
             let seen = [

@@ -1,4 +1,4 @@
-//! Who is who: nodes, their link-layer addresses and their IPv6 addresses.
+//! Nodes, their link-layer addresses and their IPv6 addresses.
 
 use std::fmt;
 use std::net::Ipv6Addr;
@@ -34,7 +34,7 @@ impl Eui64 {
         Self([0x02, 0x12, 0x74, 0x00, 0x00, 0x00, high, low])
     }
 
-    /// The node of the mesh whose address this is.
+    /// The node of the mesh that has this address.
     pub const fn node(self) -> NodeId {
         NodeId(u16::from_be_bytes([self.0[6], self.0[7]]))
     }
@@ -47,7 +47,7 @@ impl Eui64 {
     }
 }
 
-/// The PAN identifier of the mesh: any value but 0xffff would do.
+/// The PAN identifier of the mesh: any value except 0xffff would do.
 pub const PAN_ID: u16 = 0xcafe;
 
 /// The /64 prefix of the mesh, IPHC context 0 (RFC 3849 documentation prefix).
@@ -66,17 +66,17 @@ pub fn internet_address() -> Ipv6Addr {
     with_prefix(INTERNET_PREFIX, [0, 0, 0, 0, 0, 0, 0, 1])
 }
 
-/// Where packets come from and go to: a node of the mesh, or the Internet.
+/// One end of a packet's path: a node of the mesh, or the Internet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Host {
     /// A node of the mesh.
     Node(NodeId),
-    /// The hosts behind the border router. Which of them, only the addresses in a packet say.
+    /// The hosts behind the border router. Only the addresses in a packet tell them apart.
     Internet,
 }
 
 impl Host {
-    /// The global address of a node, or of the host on the Internet that servers run on unless a packet names another.
+    /// The global address of a node, or of the default server on the Internet.
     pub fn address(self) -> Ipv6Addr {
         match self {
             Self::Node(node) => mesh_address(node),
@@ -84,8 +84,8 @@ impl Host {
         }
     }
 
-    /// The host that has this address: every address outside the prefix of the mesh is on the Internet. None if the address
-    /// has that prefix but not the form of a node's.
+    /// The host that has this address. Every address outside the prefix of the mesh is on the Internet. None if the
+    /// address has the prefix of the mesh but not the form of a node's address.
     pub fn of_address(address: Ipv6Addr) -> Option<Self> {
         let octets = address.octets();
         if octets[..8] != MESH_PREFIX {

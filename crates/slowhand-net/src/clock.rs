@@ -1,7 +1,7 @@
-//! The clock of the world: whole microseconds since the world began.
+//! Virtual time: whole microseconds since the world began.
 //!
 //! An 802.15.4 symbol at 2.4 GHz lasts 16 us and an octet 32 us, so every instant of the
-//! radio is exact.
+//! radio is an exact number.
 
 use std::fmt;
 use std::ops::{Add, AddAssign, Div, Mul, Rem, Sub};
@@ -11,7 +11,7 @@ use std::ops::{Add, AddAssign, Div, Mul, Rem, Sub};
 pub struct Duration(u64);
 
 impl Duration {
-    /// No time at all.
+    /// A span of zero.
     pub const ZERO: Self = Self(0);
 
     /// A span of `us` microseconds.
@@ -44,7 +44,7 @@ impl Duration {
         self.0 as f64 / 1e6
     }
 
-    /// `self - other`, or zero where `other` is longer.
+    /// `self - other`, or zero if `other` is longer.
     pub const fn saturating_sub(self, other: Self) -> Self {
         Self(self.0.saturating_sub(other.0))
     }
@@ -120,7 +120,7 @@ impl Instant {
         self.0 as f64 / 1e6
     }
 
-    /// The time that has passed since `earlier`, or zero where `earlier` is later.
+    /// The time from `earlier` to this instant, or zero if `earlier` is later.
     pub const fn since(self, earlier: Self) -> Duration {
         Duration(self.0.saturating_sub(earlier.0))
     }

@@ -1,17 +1,17 @@
-//! The numbers of datagrams, by which everything that is told about the network names them.
+//! The numbers of datagrams. Events and observers name a datagram by its number.
 
-/// The datagram a frame carries a part of: a number that the sender of the datagram chose.
-/// It travels beside the octets, not in them.
+/// The number of a datagram. The sender of the datagram chooses it. Each frame that carries a part of the datagram has
+/// this number beside its octets, not in them.
 pub type DatagramId = u32;
 
-/// What carries no part of a datagram, such as the frames by which nodes agree on their schedule.
+/// The number of frames that carry no part of a datagram, such as the messages by which nodes negotiate cells.
 pub const NO_DATAGRAM: DatagramId = DatagramId::MAX;
 
-/// The first of the numbers that routers give to what they send themselves: the segments of the border router's TCP proxy,
-/// and ICMPv6 errors. All others who send datagrams keep to numbers below it.
+/// The first number of the datagrams that routers send themselves: the segments of the border router's TCP proxy, and
+/// ICMPv6 errors. All other senders use numbers below it.
 pub const ROUTER_DATAGRAMS: DatagramId = 1 << 31;
 
-/// True if a datagram is one that a router sent itself.
+/// True if a router sent this datagram itself.
 pub const fn is_of_router(datagram: DatagramId) -> bool {
     datagram >= ROUTER_DATAGRAMS && datagram != NO_DATAGRAM
 }

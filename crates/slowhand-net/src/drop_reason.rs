@@ -6,48 +6,48 @@
 pub enum DropReason {
     /// The queue of the MAC was full.
     QueueFull,
-    /// The frame was sent as often as allowed and never acknowledged.
+    /// The frame was sent as often as allowed, and no acknowledgement came.
     RetriesExhausted,
     /// No cell of the schedule leads to the next hop.
     NoCell,
-    /// The channel was busy whenever the node wanted to send (CSMA/CA).
+    /// CSMA/CA found the channel busy in every attempt.
     ChannelAccessFailure,
-    /// The destination did not ask for the frame for too long (indirect transmission).
+    /// The destination did not request the frame in time (indirect transmission).
     TransactionExpired,
-    /// The link lost a data frame, under a link layer without acknowledgements: no node noticed.
+    /// The link lost a data frame, and the link layer uses no acknowledgements: no node noticed.
     FrameLost,
     /// The scenario dropped the fragment (`lowpan.fragment_loss`).
     InjectedLoss,
     /// All reassembly buffers were taken.
     ReassemblyFull,
-    /// The datagram was longer than a reassembly buffer, or than its fragments can count.
+    /// The datagram was longer than a reassembly buffer, or longer than a fragment header can express.
     ReassemblyTooLong,
-    /// A fragment was missing when the reassembly timer fired.
+    /// A fragment was missing when the reassembly timer expired.
     ReassemblyTimeout,
-    /// Fragments are forwarded one by one, and every virtual reassembly buffer was taken.
+    /// Fragment forwarding: every virtual reassembly buffer was taken.
     ForwardingFull,
-    /// Fragments are forwarded one by one, and not all came through before the node forgot where they go.
+    /// Fragment forwarding: not all fragments came before the node deleted the entry for their datagram.
     ForwardingTimeout,
-    /// Fragments are forwarded one by one, and this one came without the first, which says where they go.
+    /// Fragment forwarding: the first fragment did not come. Only that one carries the destination.
     FirstFragmentMissing,
-    /// The compressed header grew on its way, and its fragment did not fit a frame any more.
+    /// Fragment forwarding: the compressed header grew at a hop, and the fragment no longer fitted a frame.
     NoSlack,
-    /// Fragments are recovered, and one was sent as often as allowed and never acknowledged, or a node had no room.
+    /// Fragment recovery: a fragment was sent as often as allowed and not acknowledged, or a node had no free buffer.
     RecoveryFailed,
-    /// The received octets were no valid 6LoWPAN.
+    /// The received octets were not valid.
     Malformed,
     /// No node of the mesh has the destination's address.
     NoRoute,
-    /// The IPv6 hop limit was used up.
+    /// The IPv6 hop limit reached zero.
     HopLimit,
-    /// The Internet between border router and server lost the datagram.
+    /// The Internet behind the border router lost the datagram.
     Internet,
-    /// The border router held it back, because it repeated a flight whose first copy was on its way.
+    /// The border router held it back: it repeated a flight, and the first copy was still on its way.
     Suppressed,
 }
 
 impl DropReason {
-    /// The reason as records and messages name it.
+    /// The name of the reason in records and messages.
     pub const fn name(self) -> &'static str {
         match self {
             Self::QueueFull => "queue_full",

@@ -1,7 +1,116 @@
-//! An emulated low-power network in virtual time.
+//! An emulated low-power network in virtual time: IEEE 802.15.4, 6LoWPAN, IPv6, UDP and TCP.
 //!
-//! Real bytes at every layer, no socket, thread or wall clock: a layer is a plain struct that is
-//! given a frame or a time and says when it wants to be called next.
+//! A [`Network`](network::Network) is a mesh of nodes under one link layer, its border router, and the Internet behind
+//! it. You give it IPv6 packets. It gives you the packets that arrive, the losses with their reasons, and every frame on
+//! the air. All octets are real: Wireshark can read each frame.
+//!
+//! # Goals
+//!
+//! - **Virtual time.** You pass the time to each call. The crate has no thread, no socket and no wall clock.
+//! - **Reproducible.** The same configuration, seed and calls give the same frames at the same microseconds, on every
+//!   machine.
+//! - **Fast.** The cost grows with the number of frames, not with the time that passes between them.
+//! - **Visible.** An [`Observer`](observer::Observer) sees frames, radio states and buffer levels.
+//!
+//! # Non-goals
+//!
+//! - The crate does not know what packets carry. TLS, DTLS and applications live above it. There is one exception: the
+//!   border router can hold back repeated DTLS flights ([`network::gateway::suppression`]).
+//! - There is no model of radio waves. Each direction of each link has a probability of delivery ([`link`]). Frames that
+//!   overlap at a receiver collide.
+//! - Nodes do not move, and routes do not change. A [`Routes`](route::Routes) tree is made once from the links.
+//! - It is no stack for a device: one process holds the state of all nodes, and it allocates memory.
+//!
+//! # Modules
+//!
+//! Each module uses only modules that stand above it in this table.
+//!
+//! | module | content |
+//! | --- | --- |
+//! | [`clock`], [`queue`], [`random`] | virtual time in microseconds; the event queue; named random streams |
+//! | [`address`], [`link`], [`route`] | nodes and their addresses; links and their quality; the routing tree |
+//! | [`datagram`], [`drop_reason`] | the numbers of datagrams; why they are lost |
+//! | [`observer`] | what an observer sees |
+//! | [`radio`] | the codec of 802.15.4 frames; the link layers [`tsch`](radio::tsch), [`xmac`](radio::xmac) and [`beacon`](radio::beacon) |
+//! | [`ip`] | headers of IPv6 and UDP; ICMPv6 errors |
+//! | [`lowpan`] | 6LoWPAN: header compression, fragmentation, reassembly, forwarding and recovery of fragments |
+//! | [`transport`] | TCP, and a proxy that splits TCP connections |
+//! | [`network`] | joins all of these |
+//!
+//! # The path of a packet
+//!
+//! 1. [`Network::send`](network::Network::send) writes the IPv6 and UDP headers. The routes give the next hop.
+//! 2. [`lowpan::Fragmenter`] compresses the headers (RFC 6282) and cuts the packet into frame payloads (RFC 4944).
+//! 3. The link layer ([`radio::Mac`]) adds the 802.15.4 header, queues the frame, and sends it at its time. It sends the
+//!    frame again if no acknowledgement comes.
+//! 4. At the next hop, [`lowpan::Reassembler`] puts the packet together. The node forwards it with a hop limit that is
+//!    lower by one. A packet for the Internet leaves the mesh at node 0, the border router.
+//! 5. At the destination, the packet becomes an [`Event`](network::Event).
+//!
+//! # The run loop
+//!
+//! The contract between a network and its driver:
+//!
+//! - The `send*` methods give the network a packet. The caller numbers its datagrams, below
+//!   [`ROUTER_DATAGRAMS`](datagram::ROUTER_DATAGRAMS); events name a datagram by its number.
+//! - [`deadline`](network::Network::deadline) is the time at which the network has something to do next. Ask again after
+//!   each call.
+//! - [`handle_deadline(now)`](network::Network::handle_deadline) does everything that is due at `now` or before. A late
+//!   call loses nothing: each thing still happens at its own time.
+//! - Before the driver sends at `now`, it handles every deadline before `now`. Else `send*` refuses with
+//!   [`SendError::Overdue`](network::SendError::Overdue).
+//! - [`Events`](network::Events) collects what happened, in the order of time. The driver reads the events after each
+//!   call, then clears them.
+//!
+//! A sensor two hops away sends 200 octets to a server on the Internet:
+//!
+//! ```
+//! use slowhand_net::address::{Host, NodeId};
+//! use slowhand_net::clock::{Duration, Instant};
+//! use slowhand_net::ip::Endpoint;
+//! use slowhand_net::link::{LinkQuality, Links};
+//! use slowhand_net::network::{Event, Events, Network, NetworkConfig};
+//! use slowhand_net::radio::tsch::layout::Layout;
+//! use slowhand_net::radio::tsch::{Tsch, TschConfig};
+//! use slowhand_net::random::Streams;
+//! use slowhand_net::route::Routes;
+//!
+//! // Three nodes in a line: 0 is the border router. Nine of ten frames arrive.
+//! let qualities: Vec<_> =
+//!     [(0, 1), (1, 2)].iter().flat_map(|&(a, b)| LinkQuality::symmetric(NodeId(a), NodeId(b), 0.9)).collect();
+//! let streams = Streams::new(1);
+//! let links = Links::new(3, &qualities, &streams);
+//! let routes = Routes::shortest(3, &qualities)?;
+//! let layout = Layout { slotframe: 11, shared: 1, managed: 2, autonomous: false };
+//! let mac = Tsch::new(TschConfig::openwsn(11), links, layout.cells(&routes)?, &streams);
+//! let mut network = Network::new(Box::new(mac), routes, NetworkConfig::default(), &streams);
+//!
+//! let mut events = Events::default();
+//! let sensor = Endpoint::new(Host::Node(NodeId(2)).address(), 5683);
+//! let server = Endpoint::new(Host::Internet.address(), 5683);
+//! network.send(Instant::ZERO, sensor, server, &[0x55; 200], 1, &mut events)?;
+//!
+//! let end = Instant::ZERO + Duration::from_secs(60);
+//! let mut arrived = None;
+//! while let Some(now) = network.deadline().filter(|&now| now < end) {
+//!     network.handle_deadline(now, &mut events, &mut ()); // `()` is an observer that ignores everything
+//!     for event in events.iter() {
+//!         match event {
+//!             Event::Delivered { at, host, payload, .. } => {
+//!                 assert_eq!((host, payload.len()), (Host::Internet, 200));
+//!                 arrived = Some(at);
+//!             }
+//!             Event::Lost { reason, .. } => println!("lost: {}", reason.name()),
+//!             _ => {}
+//!         }
+//!     }
+//!     events.clear();
+//! }
+//! assert!(arrived.is_some());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! The folder `examples` has complete programs: `ping` and `throughput`.
 
 #![forbid(unsafe_code)]
 

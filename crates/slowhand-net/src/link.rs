@@ -1,17 +1,17 @@
-//! Who hears whom, and how well.
+//! Links: which node receives which other node, and with what probability.
 
 use crate::address::NodeId;
 use crate::random::{Probability, Stream, Streams};
 
-/// How well one node hears another, in one direction.
+/// The quality of a link in one direction.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LinkQuality {
-    /// Who sends.
+    /// The sender.
     pub from: NodeId,
-    /// Who hears it.
+    /// The receiver.
     pub to: NodeId,
-    /// The probability that a data frame arrives, on a channel without a rate of its own.
-    /// At zero the sender is heard as interference only.
+    /// The probability that a data frame arrives, on channels that `channels` does not list.
+    /// With zero, frames of the sender only disturb other frames.
     pub data: f64,
     /// The probability that an acknowledgement arrives.
     pub ack: f64,
@@ -27,7 +27,7 @@ impl LinkQuality {
     }
 }
 
-/// What a frame is, as far as the link cares.
+/// The kinds of frames that a link distinguishes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// A data frame, beacon or command.
@@ -46,7 +46,7 @@ pub struct Links {
 /// The links out of one node.
 #[derive(Debug, Default)]
 struct Outgoing {
-    /// Who hears it, in order. Apart from the links, because this is looked at much more often.
+    /// The nodes in range, in ascending order. They are not in `links`, because they are read much more often.
     receivers: Vec<NodeId>,
     /// The link to each of them.
     links: Vec<Link>,
@@ -62,7 +62,7 @@ struct Link {
 }
 
 impl Links {
-    /// The links between `nodes` nodes. Each direction of each link draws its losses from streams of its own.
+    /// The links between `nodes` nodes. Each direction of each link draws its losses from its own streams.
     pub fn new(nodes: usize, qualities: &[LinkQuality], streams: &Streams) -> Self {
         let mut of_node: Vec<Vec<(NodeId, Link)>> = (0..nodes).map(|_| Vec::new()).collect();
         for quality in qualities {
@@ -94,17 +94,17 @@ impl Links {
         self.of_node.len()
     }
 
-    /// Whether `to` can hear `from` at all, be it as interference.
+    /// True if frames of `from` reach `to`, even if only as interference.
     pub fn hears(&self, from: NodeId, to: NodeId) -> bool {
         self.position(from, to).is_some()
     }
 
-    /// Everyone who can hear `from`.
+    /// All nodes that frames of `from` reach.
     pub fn audience(&self, from: NodeId) -> impl Iterator<Item = NodeId> + '_ {
         self.of_node[from.index()].receivers.iter().copied()
     }
 
-    /// Draws whether a frame that nothing disturbs arrives.
+    /// Draws a random number: true if a frame arrives that no other frame disturbs.
     pub fn delivers(&mut self, from: NodeId, to: NodeId, channel: u8, kind: Kind) -> bool {
         let Some(position) = self.position(from, to) else {
             return false;
@@ -117,7 +117,7 @@ impl Links {
         }
     }
 
-    /// The probability that a frame arrives that nothing disturbs; none arrives without a link.
+    /// The probability that a frame arrives that no other frame disturbs. It is zero without a link.
     pub fn probability(&self, from: NodeId, to: NodeId, channel: u8, kind: Kind) -> Probability {
         let link = self.position(from, to).map(|position| &self.of_node[from.index()].links[position]);
         link.map_or(Probability::NEVER, |link| link.probability(channel, kind))

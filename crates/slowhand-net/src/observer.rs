@@ -1,10 +1,10 @@
-//! What an observer of the network is shown: frames on the air, the states of radios, the contents of buffers.
+//! What an observer sees: frames on the air, states of radios, levels of buffers.
 
 use crate::address::NodeId;
 use crate::clock::{Duration, Instant};
 use crate::datagram::DatagramId;
 
-/// What a frame on the air is for.
+/// The purpose of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum FrameKind {
@@ -16,32 +16,32 @@ pub enum FrameKind {
     SixTop,
     /// A beacon.
     Beacon,
-    /// A data request command: a child asks its parent for what waits there.
+    /// A data request command: a child asks its parent for its pending frames.
     DataRequest,
-    /// A strobe of a preamble-sampling MAC: it asks its destination to stay awake.
+    /// A strobe of a preamble-sampling MAC. It asks the destination to stay awake.
     Strobe,
-    /// The answer to a strobe: its sender is awake.
+    /// The answer to a strobe: the node is awake.
     StrobeAck,
 }
 
-/// One frame on the air, as an omniscient sniffer sees it: also those that nobody received.
+/// One frame on the air. The observer sees all frames, also those that no node received.
 #[derive(Clone, Copy, Debug)]
 pub struct Transmission<'a> {
-    /// When its first symbol is sent.
+    /// The time of its first symbol.
     pub at: Instant,
     /// The absolute slot number, under TSCH.
     pub asn: Option<u64>,
     /// The physical channel, 11..=26.
     pub channel: u8,
-    /// What it is for.
+    /// Its purpose.
     pub kind: FrameKind,
-    /// Who sends it.
+    /// The sender.
     pub from: NodeId,
-    /// To whom it is addressed.
+    /// The destination.
     pub to: NodeId,
-    /// The datagram it carries a part of, or acknowledges a part of; else [`NO_DATAGRAM`](crate::datagram::NO_DATAGRAM).
+    /// The datagram of which it carries or acknowledges a part; else [`NO_DATAGRAM`](crate::datagram::NO_DATAGRAM).
     pub datagram: DatagramId,
-    /// Which attempt at this frame it is; the first is 0.
+    /// The number of this attempt to send the frame, from 0.
     pub attempt: u8,
     /// True if the destination received it.
     pub received: bool,
@@ -49,47 +49,47 @@ pub struct Transmission<'a> {
     pub octets: &'a [u8],
 }
 
-/// Is shown what happens on the air, in the radios and in the buffers. Every method does nothing unless it is overridden.
+/// Sees what happens on the air, in the radios and in the buffers. By default, every method does nothing.
 pub trait Observer {
     /// A frame is sent.
     fn transmission(&mut self, _transmission: &Transmission<'_>) {}
 
-    /// True if [`radio`](Self::radio) is to be called. A MAC keeps no timeline if not.
+    /// True if the network calls [`radio`](Self::radio). If not, a MAC keeps no timeline.
     fn watches_radios(&self) -> bool {
         false
     }
 
-    /// True if [`buffers`](Self::buffers) is to be called.
+    /// True if the network calls [`buffers`](Self::buffers).
     fn watches_buffers(&self) -> bool {
         false
     }
 
-    /// What is in a node's buffers has changed. The changes come in order of time; of several at one node at one instant
-    /// the last counts.
+    /// The level of a node's buffers has changed. The changes come in the order of time. If a node has several changes
+    /// at one instant, the last one counts.
     fn buffers(&mut self, _level: &BufferLevel) {}
 
-    /// A node's radio was in a state. The intervals of a node come in order and do not overlap; between them its
-    /// radio was off. Listening for frames that did not come may be reported late, at last by
+    /// A node's radio was in a state. The intervals of a node come in order and do not overlap. Between them the radio
+    /// was off. Idle listening may be reported late, at the latest by
     /// [`Network::report_radios`](crate::network::Network::report_radios).
     fn radio(&mut self, _interval: &RadioInterval) {}
 }
 
-/// Watches nothing.
+/// The observer that ignores everything.
 impl Observer for () {}
 
-/// What a radio that is on does.
+/// The states of a radio that is on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum RadioState {
     /// It sends.
     Transmit,
     /// It receives a frame.
     Receive,
-    /// It listens for a frame that is not (or not yet) there.
+    /// It listens, and receives no frame (idle listening).
     Listen,
 }
 
 impl RadioState {
-    /// The state as timelines name it.
+    /// The name of the state in timelines.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Transmit => "transmit",
@@ -102,48 +102,48 @@ impl RadioState {
 /// A span of a node's radio timeline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RadioInterval {
-    /// Whose radio.
+    /// The node.
     pub node: NodeId,
-    /// What it did.
+    /// The state of its radio.
     pub state: RadioState,
-    /// From when ...
+    /// The start of the interval.
     pub from: Instant,
-    /// ... to when.
+    /// The end of the interval.
     pub to: Instant,
 }
 
-/// What is in a node's buffers from an instant on, until that changes again.
+/// The level of a node's buffers, from an instant until the next change.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BufferLevel {
-    /// From when.
+    /// The instant.
     pub at: Instant,
-    /// Whose buffers.
+    /// The node.
     pub node: NodeId,
-    /// Frames that wait in the queue of the MAC, its own included.
+    /// Frames in the queue of the MAC, those that the MAC made itself included.
     pub queued: usize,
     /// Fragments in reassembly.
     pub fragments: usize,
-    /// Octets in them.
+    /// Octets of these fragments.
     pub octets: usize,
     /// Virtual reassembly buffers taken (RFC 8930, RFC 8931).
     pub forwarding: usize,
 }
 
-/// How long a node's radio was in each state. The four add up to the time that has passed.
+/// How long a node's radio was in each state. The sum of the four is the time that has passed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RadioTimes {
     /// Sending.
     pub transmit: Duration,
     /// Receiving a frame.
     pub receive: Duration,
-    /// Switched on for a frame that is not (or not yet) there.
+    /// Listening without receiving a frame.
     pub listen: Duration,
     /// Switched off.
     pub sleep: Duration,
 }
 
 impl RadioTimes {
-    /// What was added since `earlier`.
+    /// The difference to `earlier`.
     pub fn since(self, earlier: Self) -> Self {
         Self {
             transmit: self.transmit.saturating_sub(earlier.transmit),

@@ -1,10 +1,10 @@
-//! The event queue: what happens next, and in which order things happen at one instant.
+//! The event queue: it gives the next event, and a fixed order to events at one instant.
 
 use crate::clock::Instant;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Events ordered by time; those of one instant leave in the order in which they were pushed.
+/// Events in the order of time. Events at one instant come out in the order in which they were pushed.
 #[derive(Debug)]
 pub struct EventQueue<E> {
     heap: BinaryHeap<Reverse<Entry<E>>>,
@@ -13,7 +13,7 @@ pub struct EventQueue<E> {
 
 #[derive(Debug)]
 struct Entry<E> {
-    /// When, then in which order: one number, because a comparison of one is quicker than of two.
+    /// Time in the high half, order of pushing in the low half. One comparison is faster than two.
     key: u128,
     event: E,
 }
@@ -58,7 +58,7 @@ impl<E> EventQueue<E> {
         self.pushed += 1;
     }
 
-    /// When the next event is due.
+    /// The time of the next event.
     pub fn next_at(&self) -> Option<Instant> {
         self.heap.peek().map(|Reverse(entry)| entry.at())
     }
@@ -71,12 +71,12 @@ impl<E> EventQueue<E> {
         self.heap.pop().map(|Reverse(entry)| entry.event)
     }
 
-    /// The number of events that wait.
+    /// The number of pending events.
     pub fn len(&self) -> usize {
         self.heap.len()
     }
 
-    /// Whether no event waits.
+    /// True if no event is pending.
     pub fn is_empty(&self) -> bool {
         self.heap.is_empty()
     }

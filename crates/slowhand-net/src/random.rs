@@ -1,8 +1,8 @@
 //! Named random streams derived from one seed.
 //!
-//! Each use of randomness draws from a stream of its own (a link's losses, a node's back-off, ...),
-//! so that changing one part of a scenario leaves the draws of every other part as they were, and
-//! two configurations can be compared under the same losses (common random numbers).
+//! Each use of randomness (a link's losses, a node's back-off, ...) has its own stream. A change in
+//! one part of a scenario does not change the draws of the other parts. So two configurations
+//! can be compared under the same losses (common random numbers).
 
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -16,22 +16,22 @@ pub struct Streams {
 }
 
 impl Streams {
-    /// The streams of the world with this seed.
+    /// The streams that this seed gives.
     pub const fn new(seed: u64) -> Self {
         Self { seed }
     }
 
-    /// The stream called `name`, for the thing numbered `index` (a node, a link, ...).
+    /// The stream with this name, for the node, link, ... with this number.
     pub fn stream(&self, name: &str, index: u64) -> Stream {
         Stream(Xoshiro256PlusPlus::from_seed(self.derive(name, index)))
     }
 
-    /// 32 octets for a consumer that has a generator of its own, such as a TLS session.
+    /// 32 octets for a user that has its own generator, such as a TLS session.
     pub fn derive(&self, name: &str, index: u64) -> [u8; 32] {
         let mut seed = [0; 32];
         for (half, octets) in seed.chunks_exact_mut(16).enumerate() {
-            // SipHash-2-4 as a pseudo-random function keyed by the seed: streams with different
-            // names or indices are independent, and the derivation is the same on every machine.
+            // SipHash-2-4 is a pseudo-random function, and the seed is its key. So streams with different
+            // names or numbers are independent, and the result is the same on every machine.
             let mut hasher = SipHasher24::new_with_keys(self.seed, half as u64);
             hasher.write(name.as_bytes());
             hasher.write_u8(0xff);
@@ -47,19 +47,19 @@ impl Streams {
 pub struct Stream(Xoshiro256PlusPlus);
 
 impl Stream {
-    /// A number drawn uniformly from `0..bound`; 0 where `bound` is 0.
+    /// A number drawn uniformly from `0..bound`; 0 if `bound` is 0.
     pub fn below(&mut self, bound: u64) -> u64 {
-        // Lemire's multiply-shift: the bias is below 2^-32 for every bound the simulator uses.
+        // Lemire's multiply-shift: the bias is below 2^-32 for every bound that is used here.
         ((u128::from(self.0.next_u64()) * u128::from(bound)) >> 64) as u64
     }
 
-    /// True with the given probability. Draws once, whatever the probability is.
+    /// True with the given probability. It always draws one number, so the stream stays in step.
     pub fn happens(&mut self, probability: Probability) -> bool {
         (self.0.next_u64() >> 32) < probability.0
     }
 }
 
-/// A probability as a fixed-point number of 32 fractional bits, so that a draw is one comparison of integers.
+/// A probability as a fixed-point number with 32 fractional bits. So a draw is one comparison of integers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Probability(u64);
 

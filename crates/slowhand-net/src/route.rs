@@ -1,29 +1,29 @@
-//! Routes in the mesh: a tree towards the root, and down from it.
+//! Routes in the mesh: a tree. Packets go up to the root or down from it.
 
 use crate::address::NodeId;
 use crate::link::LinkQuality;
 use std::collections::VecDeque;
 
-/// The routing tree: every node but the root has a parent (as RPL in storing mode builds it, RFC 6550).
+/// The routing tree. Every node except the root has a parent, as in RPL with storing mode (RFC 6550).
 #[derive(Clone, Debug)]
 pub struct Routes {
-    /// Parent of node n; the root is its own.
+    /// The parent of node n. The root is its own parent.
     parents: Vec<NodeId>,
-    /// Hops from node n to the root.
+    /// The number of hops from node n to the root.
     depths: Vec<u16>,
 }
 
-/// A node that no chain of links connects to the root.
+/// A node that cannot reach the root.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("node {0} cannot reach the root over links that work in both directions")]
 pub struct Unreachable(pub NodeId);
 
 impl Routes {
-    /// The tree in which every node reaches the root over the fewest links that deliver in both directions. Of
-    /// several parents at the same depth a node takes the one with the smallest number.
+    /// The tree in which every node has the fewest hops to the root, over links that deliver in both directions. Among
+    /// parents of equal depth, a node takes the one with the smallest number.
     ///
     /// # Errors
-    /// The first node that has no way to the root.
+    /// The first node that cannot reach the root.
     pub fn shortest(nodes: usize, links: &[LinkQuality]) -> Result<Self, Unreachable> {
         let mut delivers: Vec<(NodeId, NodeId)> =
             links.iter().filter(|link| link.data > 0.0).map(|link| (link.from, link.to)).collect();
@@ -52,23 +52,23 @@ impl Routes {
         self.parents.len()
     }
 
-    /// A node's parent; none for the root.
+    /// The parent of a node; none for the root.
     pub fn parent(&self, node: NodeId) -> Option<NodeId> {
         (node != NodeId::ROOT).then(|| self.parents[node.index()])
     }
 
-    /// The parent of every node, by node; none for the root.
+    /// The parents of all nodes, by node; none for the root.
     pub fn parents(&self) -> Vec<Option<NodeId>> {
         (0..self.nodes() as u16).map(|node| self.parent(NodeId(node))).collect()
     }
 
-    /// Hops between a node and the root.
+    /// The number of hops between a node and the root.
     pub fn depth(&self, node: NodeId) -> u16 {
         self.depths[node.index()]
     }
 
-    /// The neighbour to whom `at` passes what is for `to`: down the branch that leads there, else up.
-    /// None where it has arrived.
+    /// The neighbour to which `at` sends a packet for `to`: down if `to` is below `at` in the tree, else up to the
+    /// parent. None if `at` is the destination.
     pub fn next_hop(&self, at: NodeId, to: NodeId) -> Option<NodeId> {
         if at == to {
             return None;
@@ -99,17 +99,17 @@ mod tests {
         //   1  2
         //  3 4  5
         let routes = Routes::shortest(6, &links(&[(0, 1), (0, 2), (1, 3), (1, 4), (2, 5)])).unwrap();
-        let way = |from: u16, to: u16| {
-            let mut way = vec![from];
-            while let Some(next) = routes.next_hop(NodeId(way[way.len() - 1]), NodeId(to)) {
-                way.push(next.0);
+        let path = |from: u16, to: u16| {
+            let mut path = vec![from];
+            while let Some(next) = routes.next_hop(NodeId(path[path.len() - 1]), NodeId(to)) {
+                path.push(next.0);
             }
-            way
+            path
         };
-        assert_eq!(way(3, 0), [3, 1, 0]);
-        assert_eq!(way(0, 5), [0, 2, 5]);
-        assert_eq!(way(4, 5), [4, 1, 0, 2, 5]);
-        assert_eq!(way(3, 4), [3, 1, 4]);
+        assert_eq!(path(3, 0), [3, 1, 0]);
+        assert_eq!(path(0, 5), [0, 2, 5]);
+        assert_eq!(path(4, 5), [4, 1, 0, 2, 5]);
+        assert_eq!(path(3, 4), [3, 1, 4]);
     }
 
     #[test]

@@ -30,12 +30,12 @@ pub struct Gateway {
 
 impl Default for Gateway {
     fn default() -> Self {
-        let (forwarding, proxy) = (GatewayConfig::default(), pep::Config::default());
+        let (forwarding, proxy) = (GatewayConfig::default(), pep::ProxyConfig::default());
         Self {
             tcp_proxy: forwarding.tcp_proxy.is_some(),
             tcp_initial_window: Integer::constant(proxy.mesh.initial_window.into()),
             suppress_spurious_flights: forwarding.suppression.is_some(),
-            answer_time_s: PositiveSeconds::of(suppression::Config::default().answer_time),
+            answer_time_s: PositiveSeconds::of(suppression::SuppressionConfig::default().answer_time),
         }
     }
 }
@@ -44,13 +44,13 @@ impl Gateway {
     /// The configuration of the border router.
     pub fn config(&self) -> GatewayConfig {
         let proxy = || {
-            let config = pep::Config::default();
-            pep::Config {
-                mesh: tcp::Config { initial_window: self.tcp_initial_window.get() as u8, ..config.mesh },
+            let config = pep::ProxyConfig::default();
+            pep::ProxyConfig {
+                mesh: tcp::TcpConfig { initial_window: self.tcp_initial_window.get() as u8, ..config.mesh },
                 ..config
             }
         };
-        let suppression = || suppression::Config { answer_time: self.answer_time_s.duration() };
+        let suppression = || suppression::SuppressionConfig { answer_time: self.answer_time_s.duration() };
         GatewayConfig {
             tcp_proxy: self.tcp_proxy.then(proxy),
             suppression: self.suppress_spurious_flights.then(suppression),

@@ -114,7 +114,8 @@ pub struct Recovery {
 
 impl Default for Recovery {
     fn default() -> Self {
-        let recovery::Config { capacity, window, max_retries, first_alone, .. } = recovery::Config::default();
+        let recovery::RecoveryConfig { capacity, window, max_retries, first_alone, .. } =
+            recovery::RecoveryConfig::default();
         Self {
             window: Integer::constant(window as u32),
             fragment_size: Integer::constant((capacity - recovery::Rfrag::LENGTH) as u32),
@@ -134,10 +135,10 @@ impl Forwarding {
 
 impl Recovery {
     /// The parameters of the end that fragments, in a mesh of this depth whose link layer has this period.
-    fn config(&self, depth: u16, period: Duration) -> recovery::Config {
-        let least = recovery::Config::default().timeout;
+    fn config(&self, depth: u16, period: Duration) -> recovery::RecoveryConfig {
+        let least = recovery::RecoveryConfig::default().timeout;
         let by_distance = || (period * 4 * u64::from(depth)).max(least);
-        recovery::Config {
+        recovery::RecoveryConfig {
             capacity: (recovery::Rfrag::LENGTH + self.fragment_size.get() as usize).min(FRAME_CAPACITY),
             window: self.window.get() as usize,
             timeout: self.arq_timeout_s.map_or_else(by_distance, PositiveSeconds::duration),

@@ -43,8 +43,8 @@ fn the_defaults_are_those_that_the_keys_document() {
     let forwards_only = scenario.gateway.config();
     assert!(forwards_only.tcp_proxy.is_none() && forwards_only.suppression.is_none());
     let gateway = with("gateway={ tcp_proxy = true, suppress_spurious_flights = true }").gateway.config();
-    assert_eq!(gateway.tcp_proxy, Some(slowhand_net::transport::pep::Config::default()));
-    assert_eq!(gateway.suppression, Some(slowhand_net::network::gateway::suppression::Config::default()));
+    assert_eq!(gateway.tcp_proxy, Some(slowhand_net::transport::pep::ProxyConfig::default()));
+    assert_eq!(gateway.suppression, Some(slowhand_net::network::gateway::suppression::SuppressionConfig::default()));
 }
 
 #[test]
@@ -59,7 +59,7 @@ fn sections_that_are_left_out_are_the_defaults_of_the_layers() {
     let recovery = with("lowpan.reassembly=\"recovery\"").lowpan.config(2, Duration::from_millis(100)).fragments;
     let (sender, forwarding) = Default::default();
     // Four periods for each of two hops are 0.8 s, which is more than the default of 0.7 s.
-    let sender = slowhand_net::lowpan::recovery::Config { timeout: Duration::from_millis(800), ..sender };
+    let sender = slowhand_net::lowpan::recovery::RecoveryConfig { timeout: Duration::from_millis(800), ..sender };
     assert_eq!(format!("{recovery:?}"), format!("{:?}", network::Fragments::Recovered { sender, forwarding }));
 }
 
@@ -137,7 +137,7 @@ fn the_default_that_a_key_documents_is_the_one_it_has() {
 
 #[test]
 fn the_presets_that_a_key_documents_are_those_of_tcp() {
-    let values = |config: tcp::Config| {
+    let values = |config: tcp::TcpConfig| {
         let seconds = |time: Duration| time.as_secs_f64().to_string();
         let delay = config.delayed_ack.map_or(0, |delayed| delayed.timer.as_micros() / 1_000);
         [
@@ -173,7 +173,7 @@ fn the_presets_that_a_key_documents_are_those_of_tcp() {
             Some((place.rsplit_once('/')?.1.to_owned(), [first_word(linux), first_word(constrained)]))
         })
         .collect();
-    let presets = values(tcp::Config::linux()).into_iter().zip(values(tcp::Config::constrained()));
+    let presets = values(tcp::TcpConfig::linux()).into_iter().zip(values(tcp::TcpConfig::constrained()));
     let expected: Vec<_> =
         presets.map(|((key, linux), (_, constrained))| (key.to_owned(), [linux, constrained])).collect();
     assert_eq!(documented.len(), expected.len());

@@ -74,7 +74,7 @@ pub struct Tcp {
 /// TCP at one end of a session.
 #[derive(Debug)]
 pub(crate) struct TcpEndpoint {
-    pub(crate) tcp: tcp::Config,
+    pub(crate) tcp: tcp::TcpConfig,
     /// True if segments and timers wait while the device computes.
     pub(crate) waits_while_computing: bool,
 }
@@ -143,10 +143,10 @@ impl Tcp {
     }
 
     /// The configuration, starting from `preset` where the scenario names none.
-    pub fn config(&self, preset: Preset) -> tcp::Config {
+    pub fn config(&self, preset: Preset) -> tcp::TcpConfig {
         let mut config = match self.preset.unwrap_or(preset) {
-            Preset::Linux => tcp::Config::linux(),
-            Preset::Constrained => tcp::Config::constrained(),
+            Preset::Linux => tcp::TcpConfig::linux(),
+            Preset::Constrained => tcp::TcpConfig::constrained(),
         };
         if let Some(mss) = self.mss {
             config.mss = mss.get() as u16;

@@ -1,9 +1,9 @@
-//! Handshakes whose fragments are put together at every hop, forwarded or recovered.
+//! Handshakes whose fragments are reassembled at every hop, forwarded or recovered.
 
 use crate::{MBEDTLS_ECDHE, plan};
 use slowhand_lab::record::{Outcome, Record};
 
-/// Two hops; the application's retransmission comes late, so that what recovery does is seen.
+/// Two hops. The library repeats late, so that the effect of recovery shows.
 const FAR: &[&str] = &[
     "network.topology.hops=2",
     "mac={ kind = \"tsch\", slotframe = 5, cells = { shared = 1, managed = 2 }, autonomous = false }",
@@ -31,21 +31,21 @@ fn every_way_under_every_mac() {
         let [per_hop, forwarded, recovered] = WAYS.map(|way| run(&[MBEDTLS_ECDHE, FAR, &[mac, way]], 1));
         for record in [&per_hop, &forwarded, &recovered] {
             assert_eq!((record.outcome, record.datagrams_lost), (Outcome::Completed, 0), "{mac}");
-            // Signatures differ in length by an octet or two, by what is signed.
+            // The length of a signature varies by an octet or two.
             let octets = record.bytes_payload.abs_diff(per_hop.bytes_payload);
             assert!(record.datagrams == per_hop.datagrams && octets <= 8, "{mac}");
         }
-        // Where neighbours have times of their own nobody waits for the last fragment; under X-MAC who forwards is in the
-        // way of who still sends.
+        // If every link has its own cells, no node waits for the last fragment. Under X-MAC a forwarder disturbs the
+        // sender.
         assert!(forwarded.duration_s < per_hop.duration_s || mac.contains("xmac"), "{mac}");
         assert!(recovered.frames > forwarded.frames, "{mac}: acknowledgments are frames");
-        // Whoever only forwards has nothing in reassembly.
+        // A node that only forwards has nothing in reassembly.
         assert!(per_hop.reassembly_peak_bytes[1] > 0);
         assert_eq!([forwarded.reassembly_peak_bytes[1], recovered.reassembly_peak_bytes[1]], [0, 0]);
     }
 }
 
-/// What recovery mends is no loss; what is not fragmented is not mended.
+/// A fragment that recovery repeats is no loss. A datagram in one frame is not recovered.
 #[test]
 fn a_lost_fragment_is_no_lost_datagram() {
     let lossless = run(&[MBEDTLS_ECDHE, FAR, &WAYS[2..]], 1);

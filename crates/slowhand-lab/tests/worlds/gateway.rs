@@ -1,4 +1,4 @@
-//! What the border router gains, with unmodified libraries at both ends.
+//! The border router improves the handshakes of unmodified libraries.
 
 use crate::Path;
 use slowhand_lab::plan::Plan;
@@ -35,7 +35,7 @@ fn an_impatient_servers_flights_are_held_back() {
             let [before, after] = [&plain, &held].map(|records| sum(records, |r| r.retransmissions_spurious));
             assert!(before >= 2 * SEEDS && 20 * after <= before, "{hops} hops, {delivery}: {before}, then {after}");
             assert!(sum(&held, |r| r.bytes_phy) < sum(&plain, |r| r.bytes_phy) / 2, "{hops} hops, {delivery}");
-            // What is held back has a name of its own among the losses.
+            // Suppressed datagrams have their own reason among the losses.
             assert!(held.iter().all(|record| record.lost_because.contains_key("suppressed")));
         }
     }
@@ -68,8 +68,8 @@ fn the_proxy_spares_tls_the_servers_timer() {
 
 #[test]
 fn what_happens_after_a_handshake_is_not_on_its_account() {
-    // The client of node 2 is there for a minute longer. The proxy's connections with node 1 are closed by nobody
-    // meanwhile; all that crosses them late is acknowledged.
+    // The client of node 2 is there for a minute longer. Meanwhile nobody closes the proxy's connections with node 1.
+    // All that arrives late on them is acknowledged.
     let star = "network.topology={ kind = \"star\", leaves = 2 }";
     let tls = [star, "session.protocol=tls1.2", "gateway.tcp_proxy=true", "client.start_spread_s=60"];
     for seed in 1..=SEEDS {

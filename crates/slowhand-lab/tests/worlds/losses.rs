@@ -1,4 +1,4 @@
-//! Loss is survived, or not, as the library itself has it.
+//! A handshake survives losses, or fails, exactly as the library does without a network.
 
 use crate::{MBEDTLS_ECDHE, MBEDTLS_PSK, MBEDTLS_PSK_TLS, OPENSSL_ECDHE, TINYDTLS_PSK, plan, scenario};
 use slowhand_lab::record::{Outcome, Record};
@@ -14,12 +14,11 @@ fn run(changes: &[&str], dropped: &[u64]) -> Record {
     records.remove(0)
 }
 
-/// How the handshake can end with these datagrams lost and no network in between.
-///
-/// Across the network of this test a datagram takes 15 to 150 ms, as the schedule falls; in memory each takes a time drawn
-/// from that span, again and again. It matters: where the timers of both ends fire at nearly the same time, tinyDTLS's server
-/// sends its flight again, then a repeated ClientHello reaches it and makes it forget the handshake, and its client,
-/// which has that flight, never learns of it.
+/// The possible outcomes of the handshake with these datagrams lost, without a network. In the network of this test a
+/// datagram takes 15 to 150 ms, by schedule. In memory each takes a random time of that range, in many runs. The times
+/// matter if the timers of both ends expire at nearly the same time. Then tinyDTLS's server repeats its flight. A
+/// repeated ClientHello reaches it after that, and it forgets the handshake. Its client has the flight and never learns
+/// of this.
 fn outcomes_in_memory(changes: &[&str], dropped: &[u64]) -> BTreeSet<bool> {
     let scenario = scenario(changes);
     let streams = slowhand_net::random::Streams::new(1);
@@ -51,7 +50,7 @@ fn every_single_frame_may_be_lost() {
                 assert!(record.retransmissions_needed >= 1 && later, "{changes:?}, frame {frame}: {record:?}");
                 repaired += 1;
             } else {
-                // In these frames one datagram is one frame, so that the loss can be repeated without the network.
+                // Here one datagram is one frame, so that the loss can be repeated without the network.
                 assert_eq!(changes, TINYDTLS_PSK, "frame {frame}: {:?}", record.outcome);
                 assert!(outcomes_in_memory(changes, &[frame]).contains(&false), "frame {frame}: {:?}", record.outcome);
             }
@@ -72,7 +71,7 @@ fn tcp_repairs_every_single_loss_and_every_pair() {
         }
         let record = run(MBEDTLS_PSK_TLS, &[first]);
         assert_eq!(record.datagrams_lost, 1, "frame {first}");
-        // The third is an acknowledgement, and the segment behind it says the same.
+        // The third is an acknowledgement. The next segment acknowledges the same.
         assert_eq!(record.retransmissions_needed, u64::from(first != 3), "frame {first}: {record:?}");
     }
 }
@@ -96,7 +95,7 @@ fn every_pair_of_frames_may_be_lost_as_far_as_tinydtls_survives_it() {
 
 #[test]
 fn what_a_link_layer_loses_silently_is_lost_in_the_record() {
-    // X-MAC without acknowledgements: DTLS alone notices that a data frame is gone.
+    // X-MAC without acknowledgements: only DTLS notices that a data frame is lost.
     let lossy = &["mac={ kind = \"xmac\", check_interval_ms = 125 }", "network.link_pdr=0.8"];
     let records: Vec<Record> = (0..40).flat_map(|seed| plan(lossy).run(seed, &mut ())).collect();
     let completed: Vec<&Record> = records.iter().filter(|record| record.outcome == Outcome::Completed).collect();

@@ -15,13 +15,13 @@ use slowhand_lab::scenario::{Override, Scenario};
 use std::path::Path;
 
 const TINYDTLS_PSK: &[&str] = &[];
-/// With a timer that does not fire as long as nothing is lost.
+/// The timer does not expire if nothing is lost.
 const MBEDTLS_PSK: &[&str] = &["session.stack=mbedtls", "session.timeout_s=3"];
 const MBEDTLS_ECDHE: &[&str] =
     &["session.stack=mbedtls", "session.timeout_s=3", "session.suite=TLS_ECDHE_ECDSA_WITH_AES_128_CCM"];
 const OPENSSL_ECDHE: &[&str] =
     &["session.stack=openssl", "session.timeout_s=3", "session.suite=TLS_ECDHE_ECDSA_WITH_AES_128_CCM"];
-/// mbedTLS over TCP, at whose two ends is what a small device has.
+/// mbedTLS over TCP. Both ends have the TCP of a small device.
 const MBEDTLS_PSK_TLS: &[&str] = &["session.stack=mbedtls", "session.protocol=tls1.2"];
 
 fn scenario(changes: &[&str]) -> Scenario {

@@ -1,12 +1,12 @@
-//! Flights that a library cuts into other fragments when it sends them again.
+//! Flights that a library fragments in another way when it repeats them.
 
 use slowhand_lab::plan::Plan;
 use slowhand_lab::record::{Outcome, Record};
 use slowhand_lab::scenario::{Override, Scenario};
 use std::path::Path;
 
-/// A run of the quick start with datagrams of up to 1,200 octets: from the second repetition on mbedTLS cuts them to 508.
-/// There is no cookie, because it expires after 60 s, and then the client has to send a further ClientHello.
+/// A run of the quick start with datagrams of up to 1,200 octets. From the second repetition on mbedTLS limits them to
+/// 508. There is no cookie: it expires after 60 s, and then the client has to send a further ClientHello.
 fn run(seed: u64, changes: &[&str]) -> Record {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/quickstart.toml");
     let changes: Vec<Override> =
@@ -15,12 +15,12 @@ fn run(seed: u64, changes: &[&str]) -> Record {
     Plan::new(&scenario).unwrap().run(seed, &mut ()).remove(0)
 }
 
-/// The datagrams that carried something for the first time, as far as the record tells.
+/// The datagrams that carried something for the first time, calculated from the record.
 fn first_copies(record: &Record) -> u64 {
     record.datagrams - record.retransmissions_needed - record.retransmissions_spurious
 }
 
-/// What is sent once: without losses, with long datagrams and with short ones.
+/// The datagrams of a handshake without losses, with long datagrams and with short ones.
 fn sent_once(mtu: &str) -> u64 {
     let record = run(1, &["session.timeout_s=60", mtu]);
     assert_eq!(record.outcome, Outcome::Completed);
@@ -37,7 +37,8 @@ fn every_datagram_after_the_first_copy_is_accounted() {
     let repeated_twice = completed.iter().filter(|record| record.datagrams > 3 * long).count();
     assert!(completed.len() > 40 && repeated_twice > 8, "{repeated_twice} of {}", completed.len());
     for record in &completed {
-        // An end that has had to repeat a flight twice cuts its next flight as well, so that there are more first copies.
+        // An end that has repeated a flight twice also limits the datagrams of its next flight, so that there are more
+        // of them.
         let first = first_copies(record);
         assert!((long..=short).contains(&first), "seed {}: {first} first copies: {record:?}", record.seed);
     }

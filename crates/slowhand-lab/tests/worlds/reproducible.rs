@@ -56,8 +56,8 @@ fn losses_do_not_change_nonces() {
 
 #[test]
 fn a_better_link_meets_the_same_losses_and_fewer() {
-    // Common random numbers: with the same seed the frames that a link of 90 % loses are among those that one of 70 %
-    // would lose, so that on the average of few seeds already the better link is not slower.
+    // Common random numbers: with the same seed a link of 70 % loses every frame that a link of 90 % loses. So the
+    // better link is not slower, even on the average of few seeds.
     let mean = |pdr: &str| {
         let change = format!("network.link_pdr={pdr}");
         let records = plan(&[MBEDTLS_PSK, &[change.as_str()], &["session.timeout_s=30"]].concat());

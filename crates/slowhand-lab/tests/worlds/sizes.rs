@@ -1,4 +1,4 @@
-//! What crosses the network is what the library sends without one.
+//! The datagrams in the network have the sizes that they have without a network.
 
 use crate::{MBEDTLS_ECDHE, MBEDTLS_PSK, MBEDTLS_PSK_TLS, OPENSSL_ECDHE, TINYDTLS_PSK, plan, scenario};
 use slowhand_net::observer::{FrameKind, Observer, Transmission};
@@ -6,8 +6,8 @@ use slowhand_sessions::memory::Path;
 use slowhand_sessions::{Processor, Role, SessionConfig, Weightless};
 use std::sync::Arc;
 
-/// The sizes of the datagrams of a handshake with no network in between. The seeds are the network's, as signatures vary
-/// in length with them.
+/// The sizes of the datagrams of a handshake without a network. The seeds are those of the network, because the length
+/// of signatures varies with them.
 fn in_memory(changes: &[&str], seed: u64) -> Vec<usize> {
     let streams = slowhand_net::random::Streams::new(seed);
     let scenario = scenario(changes);
@@ -75,7 +75,7 @@ fn every_octet_of_a_stream_is_one_of_those_in_memory() {
 }
 
 /// Octets of 6LoWPAN for a datagram of `udp` octets (see the derivation in `timing.rs`): 8 of headers, and in frames of 104
-/// octets fragments whose first has 4 + 8 + 88 octets, the others 5 + 96, the last what is left.
+/// octets fragments: the first has 4 + 8 + 88 octets, the others 5 + 96, the last the rest.
 fn with_headers(udp: usize) -> usize {
     match udp + 8 {
         whole @ ..=104 => whole,

@@ -25,7 +25,7 @@ fn the_energy_of_a_tpm_is_the_time_of_its_operations() {
     for (bits, public, private) in [("session.rsa_bits=1024", 14.2, 212.5), ("session.rsa_bits=2048", 57.0, 1700.0)] {
         let mutual = handshake(&[bits]);
         assert!(close(mutual.energy_client.tpm_mj, (2.0 * public + private) / 1e3 * TPM_MW), "{bits}: {mutual:?}");
-        // The processor waits for it, and hashes and encrypts besides.
+        // The processor waits for the TPM. It also hashes and encrypts.
         assert!(mutual.compute_client_s > (2.0 * public + private) / 1e3);
         let server = handshake(&[bits, "session.auth=server"]);
         assert!(close(server.energy_client.tpm_mj, 2.0 * public / 1e3 * TPM_MW), "{bits}: {server:?}");
@@ -34,15 +34,15 @@ fn the_energy_of_a_tpm_is_the_time_of_its_operations() {
 
 #[test]
 fn keys_that_a_tpm_has_no_room_for_are_the_processors() {
-    // The client's flight is of more frames than its queue has room for by default.
+    // The client's flight has more frames than its queue has room for by default.
     let record = handshake(&["session.rsa_bits=3072", "session.timeout_s=9", "mac.queue=40"]);
     assert_eq!(record.energy_client.tpm_mj, 0.0);
     assert!(record.compute_client_s > 4.2467 + 2.0 * 0.0876, "{record:?}");
     assert_eq!(handshake(&["client.device=wismote"]).energy_client.tpm_mj, 0.0);
 }
 
-/// The paper has almost 2 s, from which the device's time for a signature was chosen. A frame takes 2 slots of 20 ms here,
-/// or 3.
+/// The paper reports almost 2 s. The device's time for a signature was chosen from that. A frame takes 2 or 3 slots of
+/// 20 ms here.
 #[test]
 fn a_handshake_without_client_authentication_is_almost_2_s_shorter() {
     let [mutual, server] = ["mutual", "server"].map(|auth| handshake(&[&format!("session.auth={auth}")]));

@@ -4,9 +4,9 @@ use std::net::Ipv6Addr;
 
 /// The checksum (RFC 1071) of `segment` and its IPv6 pseudo-header (RFC 8200 section 8.1).
 ///
-/// With the checksum field of `segment` zero this is the value to send; over a segment as received
-/// it is zero exactly when the segment is intact. UDP sends 0xffff in place of zero: see
-/// [`udp_datagram`](super::udp_datagram).
+/// If the checksum field of `segment` is zero, the result is the checksum to send. For a received
+/// segment, the result is zero if and only if the segment is intact. UDP sends 0xffff instead of
+/// zero: see [`udp_datagram`](super::udp_datagram).
 pub fn transport(source: Ipv6Addr, destination: Ipv6Addr, next_header: u8, segment: &[u8]) -> u16 {
     let mut sum = words(&source.octets()) + words(&destination.octets());
     sum += segment.len() as u64 + u64::from(next_header);
@@ -17,7 +17,7 @@ pub fn transport(source: Ipv6Addr, destination: Ipv6Addr, next_header: u8, segme
     !(sum as u16)
 }
 
-/// The sum of the big-endian 16-bit words; an odd last octet is padded with zero.
+/// The sum of the big-endian 16-bit words. An odd last octet is padded with zero.
 fn words(octets: &[u8]) -> u64 {
     let (pairs, rest) = octets.as_chunks::<2>();
     let even: u64 = pairs.iter().map(|&pair| u64::from(u16::from_be_bytes(pair))).sum();

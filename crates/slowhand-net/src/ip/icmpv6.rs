@@ -1,7 +1,14 @@
-//! ICMPv6 error messages (RFC 4443), as a router writes them.
+//! The ICMPv6 error messages of a router (RFC 4443).
 //!
 //! ```text
-//! | type (8) | code (8) | checksum (16) | unused, or the MTU (32) | as much of the packet as fits |
+//!  0                   1                   2                   3
+//!  0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1
+//! +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
+//! |     type      |     code      |           checksum            |
+//! +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
+//! |                  unused (zero), or the MTU                    |
+//! +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
+//! |         as much of the packet as fits 1280 octets ...         |
 //! ```
 
 use std::net::Ipv6Addr;
@@ -11,17 +18,17 @@ use super::{Ipv6Header, checksum, next_header};
 /// The largest packet that every IPv6 link carries (RFC 8200 section 5). No error message is longer.
 pub const MINIMUM_MTU: usize = 1280;
 
-/// Octets in front of the packet that an error message quotes.
+/// The octets of an error message before the packet that it quotes.
 const HEADER: usize = 8;
 
-/// Types from here on are informational messages; those below are errors (RFC 4443 section 2.1).
+/// The first type of informational messages. Lower types are errors (RFC 4443 section 2.1).
 const FIRST_INFORMATIONAL: u8 = 128;
 
-/// The Redirect message, to which no error message is an answer (RFC 4443 section 2.4).
+/// The Redirect message. A router sends no error about it (RFC 4443 section 2.4).
 const REDIRECT: u8 = 137;
 
-/// Extension headers that have their length in units of eight octets, the first not counted: hop-by-hop options, routing
-/// and destination options (RFC 8200 sections 4.3, 4.4 and 4.6).
+/// Extension headers whose length field counts units of eight octets after the first: hop-by-hop options, routing and
+/// destination options (RFC 8200 sections 4.3, 4.4 and 4.6).
 const EXTENSIONS: [u8; 3] = [0, 43, 60];
 
 /// Why a router does not forward a packet.
@@ -39,8 +46,8 @@ pub enum RouterError {
 }
 
 impl RouterError {
-    /// The packet with which the router at `router` tells the source of `packet`. None if nobody is to be told: `packet` is
-    /// an error message or a Redirect itself, it is for a multicast group, or its source is no single host (section 2.4).
+    /// The error packet from `router` to the source of `packet`. None if there must be no error (section 2.4): `packet`
+    /// is an error or a Redirect itself, it is for a multicast group, or its source is not a single host.
     pub fn message(self, router: Ipv6Addr, packet: &[u8]) -> Option<Vec<u8>> {
         let (header, payload) = Ipv6Header::parse_packet(packet).ok()?;
         let to_group = header.destination.is_multicast() && !matches!(self, Self::PacketTooBig { .. });
@@ -72,7 +79,7 @@ impl RouterError {
     }
 }
 
-/// True if a payload is an ICMPv6 error message or a Redirect, behind whatever extension headers.
+/// True if a payload is an ICMPv6 error message or a Redirect, perhaps after extension headers.
 fn is_error(mut next_header: u8, mut payload: &[u8]) -> bool {
     while EXTENSIONS.contains(&next_header) {
         let [following, length, ..] = *payload else { return false };
@@ -139,7 +146,7 @@ mod tests {
         for kind in [1, 2, 3, 4, 127, 137] {
             assert_eq!(unreachable(&packet(kind)), None, "type {kind}");
         }
-        // The same behind hop-by-hop options.
+        // The same after hop-by-hop options.
         let mut optional = packet(1);
         optional[5] = 12;
         optional[6] = 0;
@@ -147,7 +154,7 @@ mod tests {
         assert_eq!(unreachable(&optional), None);
         optional[48] = 128;
         assert!(unreachable(&optional).is_some());
-        // From nobody, and for many.
+        // From the unspecified address, and for a group.
         let mut unspecified = packet(128);
         unspecified[8..24].fill(0);
         assert_eq!(unreachable(&unspecified), None);

@@ -8,12 +8,12 @@ use super::Error;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum Ecn {
-    /// The transport does not understand congestion marks.
+    /// Not-ECT: the transport does not support ECN.
     #[default]
     NotCapable = 0b00,
-    /// ECT(1): the transport understands marks.
+    /// ECT(1): the transport supports ECN.
     Capable1 = 0b01,
-    /// ECT(0): the transport understands marks.
+    /// ECT(0): the transport supports ECN.
     Capable0 = 0b10,
     /// CE: a router marked the packet instead of dropping it.
     CongestionExperienced = 0b11,
@@ -30,7 +30,7 @@ impl Ecn {
         }
     }
 
-    /// Whether the transport understands congestion marks, so that a router may mark instead of drop.
+    /// True if the transport supports ECN: a router may mark the packet instead of dropping it.
     pub const fn is_capable(self) -> bool {
         !matches!(self, Self::NotCapable)
     }
@@ -43,15 +43,15 @@ pub struct Ipv6Header {
     pub traffic_class: u8,
     /// The flow label, 20 bits (RFC 6437).
     pub flow_label: u32,
-    /// Octets that follow this header.
+    /// The octets after this header.
     pub payload_length: u16,
-    /// The protocol of what follows: see [`next_header`](super::next_header).
+    /// The type of the header that follows: see [`next_header`](super::next_header).
     pub next_header: u8,
-    /// Hops the packet may still take.
+    /// The number of hops that are left.
     pub hop_limit: u8,
-    /// Who sent the packet.
+    /// The source address.
     pub source: Ipv6Addr,
-    /// Who is to receive it.
+    /// The destination address.
     pub destination: Ipv6Addr,
 }
 
@@ -59,13 +59,13 @@ impl Ipv6Header {
     /// Octets of the header (RFC 8200 section 3).
     pub const LENGTH: usize = 40;
 
-    /// The hop limit of packets we originate (RFC 1700's default TTL, what Linux and Contiki-NG send).
+    /// The hop limit of new packets (the default TTL of RFC 1700; Linux and Contiki-NG use it too).
     pub const DEFAULT_HOP_LIMIT: u8 = 64;
 
     /// The largest value of the 20-bit flow label.
     pub const MAX_FLOW_LABEL: u32 = 0xf_ffff;
 
-    /// Reads the header at the beginning of `octets`; what follows is not looked at.
+    /// Reads the header at the beginning of `octets`, and ignores the rest.
     ///
     /// # Errors
     /// [`Error::Truncated`] and [`Error::Version`].
@@ -88,7 +88,7 @@ impl Ipv6Header {
         })
     }
 
-    /// Reads a whole packet: the header, and the payload that its length field must describe exactly.
+    /// Reads a whole packet: the header and the payload. The payload must have exactly the length in the header.
     ///
     /// # Errors
     /// As [`parse`](Self::parse), and [`Error::Length`].
@@ -101,7 +101,7 @@ impl Ipv6Header {
         Ok((header, payload))
     }
 
-    /// The header as it is sent. A flow label above [`MAX_FLOW_LABEL`](Self::MAX_FLOW_LABEL) loses its high bits.
+    /// The octets of the header. A flow label above [`MAX_FLOW_LABEL`](Self::MAX_FLOW_LABEL) loses its high bits.
     pub fn emit(&self) -> [u8; Self::LENGTH] {
         let word = 6 << 28 | u32::from(self.traffic_class) << 20 | self.flow_label & Self::MAX_FLOW_LABEL;
         let mut header = [0; Self::LENGTH];
@@ -114,34 +114,34 @@ impl Ipv6Header {
         header
     }
 
-    /// The congestion notification of the packet.
+    /// The ECN field of the packet.
     pub const fn ecn(&self) -> Ecn {
         Ecn::of_traffic_class(self.traffic_class)
     }
 
-    /// The same header with another congestion notification.
+    /// The same header with another ECN field.
     pub const fn with_ecn(mut self, ecn: Ecn) -> Self {
         self.traffic_class = self.traffic_class & !0b11 | ecn as u8;
         self
     }
 }
 
-/// Writes `ecn` into a packet that is already in octets, as a router does when it marks. No checksum covers
-/// the traffic class, so nothing else changes.
+/// Sets the ECN field of a packet, as a router does when it marks the packet. No checksum covers the traffic class, so
+/// nothing else changes.
 ///
 /// # Errors
-/// As [`Ipv6Header::parse`]; the packet is then untouched.
+/// As [`Ipv6Header::parse`]; then the packet does not change.
 pub fn mark(packet: &mut [u8], ecn: Ecn) -> Result<(), Error> {
     let header = Ipv6Header::parse(packet)?.with_ecn(ecn).emit();
     packet[..Ipv6Header::LENGTH].copy_from_slice(&header);
     Ok(())
 }
 
-/// Takes one hop off the hop limit of a packet that is already in octets, as a router does.
-/// Returns the hops left; at zero the packet must not be forwarded (RFC 8200 section 3).
+/// Decrements the hop limit of a packet, as a router does. Returns the new hop limit. If it is zero, the router must
+/// not forward the packet (RFC 8200 section 3).
 ///
 /// # Errors
-/// As [`Ipv6Header::parse`]; the packet is then untouched.
+/// As [`Ipv6Header::parse`]; then the packet does not change.
 pub fn take_hop(packet: &mut [u8]) -> Result<u8, Error> {
     let mut header = Ipv6Header::parse(packet)?;
     header.hop_limit = header.hop_limit.saturating_sub(1);

@@ -1,7 +1,6 @@
-//! IPv6 packets as they travel: the fixed header and the UDP datagram, checked in both directions.
+//! IPv6 packets: the fixed header, UDP datagrams and ICMPv6 errors, parsed and written.
 //!
-//! Everything here is a plain value that is parsed from octets or written into a buffer of the
-//! caller. Next headers other than UDP are passed on as they are.
+//! All types are plain values. They are parsed from octets, or written into a buffer of the caller.
 
 use std::fmt;
 use std::net::Ipv6Addr;
@@ -34,7 +33,7 @@ pub struct Endpoint {
 }
 
 impl Endpoint {
-    /// The end point `port` of `address`.
+    /// The endpoint with this address and port.
     pub const fn new(address: Ipv6Addr, port: u16) -> Self {
         Self { address, port }
     }
@@ -46,16 +45,16 @@ impl fmt::Display for Endpoint {
     }
 }
 
-/// A TCP segment with what its IPv6 header says of it.
+/// A TCP segment, and the fields of its IPv6 header that TCP needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TcpPacket<'a> {
-    /// Who sends it.
+    /// The source address.
     pub source: Ipv6Addr,
-    /// To whom.
+    /// The destination address.
     pub destination: Ipv6Addr,
-    /// The congestion notification.
+    /// The ECN field.
     pub ecn: Ecn,
-    /// The segment: header and payload. Nothing here looks at its checksum.
+    /// The segment: header and payload. Its checksum is not verified.
     pub segment: &'a [u8],
 }
 
@@ -63,45 +62,45 @@ pub struct TcpPacket<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The output buffer ends before the packet does.
+    /// The output buffer is too small for the packet.
     #[error("the packet needs a buffer of {needed} octets, this one has {found}")]
     BufferTooSmall {
-        /// Octets the packet takes.
+        /// The octets of the packet.
         needed: usize,
-        /// Octets the buffer has.
+        /// The octets of the buffer.
         found: usize,
     },
-    /// The checksum does not match the octets, or is zero, which IPv6 forbids (RFC 8200 section 8.1).
+    /// The checksum is wrong, or is zero, which IPv6 forbids (RFC 8200 section 8.1).
     #[error("checksum {found:#06x} does not match the packet: it was altered on its way")]
     Checksum {
         /// The checksum that the packet carries.
         found: u16,
     },
-    /// A length field contradicts the number of octets there are.
+    /// A length field contradicts the number of octets.
     #[error("a length field says {field} octets, the packet has {found}")]
     Length {
-        /// What the field says.
+        /// The value of the field.
         field: usize,
-        /// What is there.
+        /// The number of octets.
         found: usize,
     },
     /// The payload does not fit the 16-bit length field.
     #[error("a payload of {0} octets exceeds what a length field can say: at most 65535 with its header")]
     PayloadTooLong(usize),
-    /// The packet carries another protocol than the one asked for.
+    /// The packet carries another protocol than the caller expects.
     #[error("next header {found}, expected {expected}")]
     Protocol {
-        /// The next header asked for.
+        /// The next header that the caller expects.
         expected: u8,
-        /// The next header found.
+        /// The next header of the packet.
         found: u8,
     },
     /// The octets end inside a header.
     #[error("{found} octets are too few: the header takes {needed}")]
     Truncated {
-        /// Octets the header takes.
+        /// The octets of the header.
         needed: usize,
-        /// Octets there are.
+        /// The octets that exist.
         found: usize,
     },
     /// The version field is not 6.

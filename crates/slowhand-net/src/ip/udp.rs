@@ -5,11 +5,11 @@ use super::{Endpoint, Error, Ipv6Header, checksum, next_header};
 /// The header of UDP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct UdpHeader {
-    /// The port it comes from.
+    /// The source port.
     pub source_port: u16,
-    /// The port it goes to.
+    /// The destination port.
     pub destination_port: u16,
-    /// Octets of header and payload.
+    /// The octets of header and payload.
     pub length: u16,
     /// The checksum over pseudo-header, header and payload.
     pub checksum: u16,
@@ -19,7 +19,7 @@ impl UdpHeader {
     /// Octets of the header.
     pub const LENGTH: usize = 8;
 
-    /// Reads the header at the beginning of `octets`; length and checksum are not verified.
+    /// Reads the header at the beginning of `octets`. It does not verify length and checksum.
     ///
     /// # Errors
     /// [`Error::Truncated`].
@@ -30,7 +30,7 @@ impl UdpHeader {
         Ok(Self { source_port: field(0), destination_port: field(2), length: field(4), checksum: field(6) })
     }
 
-    /// The header as it is sent.
+    /// The octets of the header.
     pub fn emit(&self) -> [u8; Self::LENGTH] {
         let mut header = [0; Self::LENGTH];
         let fields = [self.source_port, self.destination_port, self.length, self.checksum];
@@ -41,28 +41,28 @@ impl UdpHeader {
     }
 }
 
-/// A datagram read out of a packet.
+/// A UDP datagram in an IPv6 packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UdpDatagram<'a> {
-    /// The header of the packet it came in.
+    /// The IPv6 header of the packet.
     pub ip: Ipv6Header,
-    /// Who sent it.
+    /// The source.
     pub source: Endpoint,
-    /// Who is to receive it.
+    /// The destination.
     pub destination: Endpoint,
-    /// What it carries.
+    /// The payload.
     pub payload: &'a [u8],
 }
 
 impl<'a> UdpDatagram<'a> {
-    /// Octets that IPv6 and UDP add to a payload.
+    /// The octets of both headers, IPv6 and UDP.
     pub const HEADERS: usize = Ipv6Header::LENGTH + UdpHeader::LENGTH;
 
-    /// Reads a whole packet, verifying both lengths and the checksum.
+    /// Reads a whole packet, and verifies both lengths and the checksum.
     ///
     /// # Errors
-    /// As [`Ipv6Header::parse_packet`]; [`Error::Protocol`] where it is not UDP; [`Error::Truncated`],
-    /// [`Error::Length`] or [`Error::Checksum`] where the datagram is damaged. A zero checksum counts as damaged
+    /// As [`Ipv6Header::parse_packet`]; [`Error::Protocol`] if it is not UDP; [`Error::Truncated`],
+    /// [`Error::Length`] or [`Error::Checksum`] if the datagram is damaged. A zero checksum counts as damaged
     /// (RFC 8200 section 8.1).
     pub fn parse(packet: &'a [u8]) -> Result<Self, Error> {
         let (ip, segment) = Ipv6Header::parse_packet(packet)?;
@@ -86,12 +86,12 @@ impl<'a> UdpDatagram<'a> {
     }
 }
 
-/// Writes a whole IPv6 packet with a UDP datagram into `out`; returns its octets.
+/// Writes a whole IPv6 packet with a UDP datagram into `out`. Returns the number of octets.
 ///
 /// Traffic class and flow label are zero and the hop limit is [`Ipv6Header::DEFAULT_HOP_LIMIT`].
 ///
 /// # Errors
-/// [`Error::PayloadTooLong`] and [`Error::BufferTooSmall`]; `out` is then untouched.
+/// [`Error::PayloadTooLong`] and [`Error::BufferTooSmall`]; then `out` does not change.
 pub fn udp_datagram(source: Endpoint, destination: Endpoint, payload: &[u8], out: &mut [u8]) -> Result<usize, Error> {
     let length = u16::try_from(UdpHeader::LENGTH + payload.len()).map_err(|_| Error::PayloadTooLong(payload.len()))?;
     let total = UdpDatagram::HEADERS + payload.len();
@@ -115,10 +115,10 @@ pub fn udp_datagram(source: Endpoint, destination: Endpoint, payload: &[u8], out
     Ok(total)
 }
 
-/// Computes the checksum of the UDP datagram in `packet` and writes it into its header.
+/// Computes the checksum of the UDP datagram in `packet`, and writes it into the UDP header.
 ///
 /// # Errors
-/// As [`Ipv6Header::parse_packet`]; [`Error::Protocol`] where it is not UDP; [`Error::Truncated`].
+/// As [`Ipv6Header::parse_packet`]; [`Error::Protocol`] if it is not UDP; [`Error::Truncated`].
 pub fn fill_checksum(packet: &mut [u8]) -> Result<(), Error> {
     let (ip, segment) = Ipv6Header::parse_packet(packet)?;
     if ip.next_header != next_header::UDP {
@@ -129,7 +129,7 @@ pub fn fill_checksum(packet: &mut [u8]) -> Result<(), Error> {
     packet[field.clone()].fill(0);
     let segment = &packet[Ipv6Header::LENGTH..];
     let sum = match checksum::transport(ip.source, ip.destination, next_header::UDP, segment) {
-        0 => 0xffff, // zero would say "no checksum" (RFC 768)
+        0 => 0xffff, // zero means "no checksum" (RFC 768)
         sum => sum,
     };
     packet[field].copy_from_slice(&sum.to_be_bytes());

@@ -1,4 +1,4 @@
-//! The address contexts that both ends of a link share (RFC 6282 section 3.1.1).
+//! The address contexts of header compression (RFC 6282 section 3.1.1). Both ends of a link must have the same.
 
 use std::cmp::Reverse;
 use std::net::Ipv6Addr;
@@ -6,7 +6,7 @@ use std::net::Ipv6Addr;
 use super::Error;
 use crate::address::{INTERNET_PREFIX, MESH_PREFIX};
 
-/// A prefix that compressed addresses refer to.
+/// A prefix that compressed addresses can refer to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Context {
     prefix: u128,
@@ -17,22 +17,22 @@ impl Context {
     /// The implicit prefix of stateless compression: fe80::/64 (RFC 6282 section 3.1.1).
     pub(super) const LINK_LOCAL: Self = Self { prefix: 0xfe80 << 112, length: 64 };
 
-    /// The prefix, its remaining bits zero.
+    /// The prefix; the bits after it are zero.
     pub const fn prefix(&self) -> Ipv6Addr {
         Ipv6Addr::from_bits(self.prefix)
     }
 
-    /// Bits of the prefix, 0 to 128.
+    /// The number of bits of the prefix, 0 to 128.
     pub const fn length(&self) -> u8 {
         self.length
     }
 
-    /// Whether `address` begins with the prefix.
+    /// True if `address` begins with the prefix.
     pub const fn covers(&self, address: Ipv6Addr) -> bool {
         address.to_bits() & self.mask() == self.prefix
     }
 
-    /// `address` with its first bits replaced by the prefix: what the context covers always comes from the
+    /// `address` with its first bits replaced by the prefix. The bits that the context covers always come from the
     /// context (RFC 6282 section 3.1.1, SAM and DAM).
     pub(super) const fn over(&self, address: u128) -> u128 {
         self.prefix | address & !self.mask()
@@ -46,23 +46,23 @@ impl Context {
     }
 }
 
-/// The contexts of a network, sixteen at most.
+/// The contexts of a network, at most sixteen.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Contexts {
-    /// With their identifiers; the first that covers an address is the one to use.
+    /// The contexts with their identifiers. The first one that covers an address is used.
     longest_first: Vec<(u8, Context)>,
 }
 
 impl Contexts {
-    /// Contexts there can be: the identifier has four bits (RFC 6282 section 3.1.2).
+    /// The largest number of contexts: the identifier has four bits (RFC 6282 section 3.1.2).
     pub const COUNT: usize = 16;
 
-    /// No context at all: every global address travels in full.
+    /// No context: every global address is carried in full.
     pub const fn none() -> Self {
         Self { longest_first: Vec::new() }
     }
 
-    /// The contexts of this project's networks: 0 is the mesh's /64, 1 that of the Internet host.
+    /// The contexts of the mesh: 0 is the /64 prefix of the mesh, 1 that of the default server on the Internet.
     pub fn mesh() -> Self {
         let context = |octets| Context { prefix: u128::from(u64::from_be_bytes(octets)) << 64, length: 64 };
         Self { longest_first: vec![(0, context(MESH_PREFIX)), (1, context(INTERNET_PREFIX))] }
@@ -71,7 +71,7 @@ impl Contexts {
     /// Sets context `id` to the first `length` bits of `prefix`.
     ///
     /// # Errors
-    /// [`Error::ContextRange`] where `id` exceeds 15 or `length` 128.
+    /// [`Error::ContextRange`] if `id` exceeds 15 or `length` exceeds 128.
     pub fn set(&mut self, id: u8, prefix: Ipv6Addr, length: u8) -> Result<(), Error> {
         if usize::from(id) >= Self::COUNT || length > 128 {
             return Err(Error::ContextRange { id, length });
@@ -84,17 +84,18 @@ impl Contexts {
         Ok(())
     }
 
-    /// Context `id`, where it is set.
+    /// Context `id`, if it is set.
     pub fn get(&self, id: u8) -> Option<Context> {
         self.longest_first.iter().find(|&&(other, _)| other == id).map(|&(_, context)| context)
     }
 
-    /// The context with the longest prefix that covers `address`, and its identifier; the lowest of equals.
+    /// The context with the longest prefix that covers `address`, and its identifier. Among equal lengths, the lowest
+    /// identifier.
     pub fn covering(&self, address: Ipv6Addr) -> Option<(u8, Context)> {
         self.longest_first.iter().copied().find(|(_, context)| context.covers(address))
     }
 
-    /// The contexts that are set, with their identifiers, the longest prefix first.
+    /// The contexts that are set, with their identifiers, longest prefix first.
     pub fn iter(&self) -> impl Iterator<Item = (u8, Context)> + '_ {
         self.longest_first.iter().copied()
     }

@@ -1,8 +1,8 @@
-//! Reading and writing octets in order, never past the end.
+//! Reading and writing octets in order, with checked bounds.
 
 use super::Error;
 
-/// Takes octets off the front of a slice.
+/// Reads octets from the front of a slice.
 pub(super) struct Reader<'a> {
     rest: &'a [u8],
     length: usize,
@@ -33,12 +33,12 @@ impl<'a> Reader<'a> {
         self.array().map(u16::from_be_bytes)
     }
 
-    /// Octets taken so far.
-    pub(super) fn taken(&self) -> usize {
+    /// The number of octets read so far.
+    pub(super) fn position(&self) -> usize {
         self.length - self.rest.len()
     }
 
-    /// What has not been taken.
+    /// The octets that are not read yet.
     pub(super) fn rest(&self) -> &'a [u8] {
         self.rest
     }
@@ -71,7 +71,7 @@ impl<'a> Writer<'a> {
         self.slice(&value.to_be_bytes())
     }
 
-    /// Octets appended so far.
+    /// The number of octets written so far.
     pub(super) fn written(&self) -> usize {
         self.written
     }

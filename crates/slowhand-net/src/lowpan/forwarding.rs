@@ -1,7 +1,7 @@
-//! Forwarding of fragments one by one, without reassembly on the way (RFC 8930).
+//! Fragment forwarding: fragments are forwarded one by one, without reassembly at every hop (RFC 8930).
 //!
-//! The first fragment carries the addresses: it is routed, and leaves an entry in the table of virtual reassembly
-//! buffers, which says where the others go and under which tag. No octet of the packet is kept.
+//! The first fragment carries the addresses, so the node can route it. The node stores next hop and new tag in a
+//! virtual reassembly buffer, for the other fragments. It stores no octets of the packet.
 
 use super::cursor::Writer;
 use super::fragment::{FragmentHeader, MAX_DATAGRAM, UNIT};
@@ -11,19 +11,19 @@ use crate::address::Eui64;
 use crate::clock::{Duration, Instant};
 use crate::ip::{Ecn, Ipv6Header};
 
-/// Octets by which a compressed header can grow on its way from one node of a /64 to another: the interface identifiers
-/// that the first link elides (8 each), and the hop limit when it leaves 64 or 255 (1).
+/// The octets by which a compressed header can grow between two nodes of a /64: the interface identifiers that the
+/// first link elides (8 each), and the hop limit when it is no longer 64 or 255 (1).
 pub const SLACK: usize = 17;
 
-/// Units of eight octets in the longest datagram.
+/// The units of eight octets in the longest datagram.
 const UNITS: usize = (MAX_DATAGRAM + 1) / UNIT;
 
-/// How much a node can forward.
+/// The limits of fragment forwarding at a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Packets at the same time: entries of the table. RIOT has 16, OpenWSN 2.
+    /// The number of virtual reassembly buffers, one for each packet. RIOT has 16, OpenWSN 2.
     pub entries: usize,
-    /// How long after its first fragment a packet is forgotten; at most [`MAX_TIMEOUT`].
+    /// The time from the first fragment until the entry is deleted; at most [`MAX_TIMEOUT`].
     pub timeout: Duration,
 }
 
@@ -34,71 +34,71 @@ impl Default for Limits {
     }
 }
 
-/// Where a packet goes.
+/// The route of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Route {
-    /// It is for this node.
+    /// The packet is for this node.
     Local,
-    /// On to a neighbour.
+    /// The packet goes to a neighbour.
     Next {
         /// The neighbour.
         to: Eui64,
-        /// A datagram_tag that no packet on its way from this node to that neighbour has.
+        /// A datagram_tag that no other packet from this node to that neighbour has.
         tag: u16,
-        /// Whether this node is congested: a packet whose transport understands that is marked (RFC 3168 section 5).
+        /// True if this node is congested: it marks ECN-capable packets (RFC 3168 section 5).
         congested: bool,
         /// The most octets of payload in a frame to that neighbour.
         capacity: usize,
     },
-    /// Nowhere.
+    /// There is no route.
     None,
 }
 
 /// What to do with a frame payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// It is for this node, or no fragment: give it to the [`Reassembler`](super::Reassembler).
+    /// The packet is for this node, or this is not a fragment: give it to the [`Reassembler`](super::Reassembler).
     Local,
-    /// Send the payload that was written out.
+    /// Send the payload in the output buffer.
     Forward {
-        /// To whom.
+        /// The next hop.
         to: Eui64,
-        /// Its octets.
+        /// The octets of the payload.
         length: usize,
     },
-    /// It was thrown away.
+    /// The fragment was discarded.
     Discarded(Discard),
 }
 
 /// Why a fragment was not forwarded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Discard {
-    /// The UDP checksum is elided, and cannot be computed from a fragment (RFC 6282 section 4.3.2).
-    #[error("the first fragment elides the checksum: only whole packets can be forwarded so")]
+    /// The UDP checksum is elided. It cannot be computed from one fragment (RFC 6282 section 4.3.2).
+    #[error("the first fragment elides the checksum: such a packet can be forwarded only as a whole")]
     ChecksumElided,
-    /// Every entry of the table is taken.
+    /// Every virtual reassembly buffer is taken.
     #[error("every virtual reassembly buffer is taken")]
     Full,
-    /// The packet has used up its hops.
+    /// The hop limit of the packet reaches zero.
     #[error("the hop limit is used up")]
     HopLimit,
-    /// It cannot be read.
+    /// It is not valid.
     #[error("malformed: {0}")]
     Malformed(#[from] Error),
-    /// There is no route to where the packet goes.
+    /// There is no route to the destination.
     #[error("no route to the destination")]
     NoRoute,
     /// The fragment does not fit into a frame to the next node: the header has grown, or that link has smaller frames.
     #[error("the fragment does not fit into a frame to the next node: send with more slack")]
     NoSlack,
-    /// No first fragment has said where it goes.
+    /// The first fragment has not arrived, so the next hop is not known.
     #[error("the first fragment did not arrive, or its entry has timed out")]
     Unknown,
 }
 
-/// The table of virtual reassembly buffers of a node.
+/// The virtual reassembly buffers of a node.
 ///
-/// Call [`handle_timeout`](Self::handle_timeout) when [`deadline`](Self::deadline) comes, before any fragment of that
+/// Call [`handle_timeout`](Self::handle_timeout) at the [`deadline`](Self::deadline), before any fragment of that
 /// instant.
 #[derive(Clone, Debug)]
 pub struct Forwarder {
@@ -111,7 +111,7 @@ pub struct Forwarder {
 }
 
 impl Forwarder {
-    /// The table of the node `own`, which shares `contexts` with its neighbours.
+    /// A forwarder without packets, for the node `own`.
     pub fn new(own: Eui64, limits: Limits, contexts: Contexts) -> Self {
         let limits = Limits { timeout: limits.timeout.min(MAX_TIMEOUT), ..limits };
         Self { own, contexts, limits, entries: Vec::with_capacity(limits.entries), peak: 0 }
@@ -120,8 +120,8 @@ impl Forwarder {
     /// Takes the payload of a frame from the neighbour `from`, and writes what is to be forwarded into `out`, which has
     /// room for the longest frame payload.
     ///
-    /// `route` is asked once a packet, with the header as it came. `datagram` is an identifier of the caller's: it is
-    /// kept from the first fragment, and comes back when the entry times out.
+    /// It calls `route` once for each packet, with the received header. `datagram` is the caller's identifier of the
+    /// packet: the forwarder keeps that of the first fragment, and returns it when the entry times out.
     pub fn handle_fragment(
         &mut self,
         now: Instant,
@@ -143,12 +143,12 @@ impl Forwarder {
         forwarded.unwrap_or_else(Outcome::Discarded)
     }
 
-    /// The next instant at which a packet is forgotten.
+    /// The time of the next timeout.
     pub fn deadline(&self) -> Option<Instant> {
         self.entries.first().map(|oldest| oldest.started + self.limits.timeout)
     }
 
-    /// Forgets one packet whose time has come; call again until there is none.
+    /// Deletes one entry whose timeout has come. Call it until it returns `None`.
     pub fn handle_timeout(&mut self, now: Instant) -> Option<Expired> {
         if self.deadline()? > now {
             return None;
@@ -163,17 +163,17 @@ impl Forwarder {
         })
     }
 
-    /// Entries taken now.
+    /// The number of entries in use now.
     pub fn occupancy(&self) -> usize {
         self.entries.len()
     }
 
-    /// The most entries that ever were taken.
+    /// The largest number of entries in use so far.
     pub const fn peak(&self) -> usize {
         self.peak
     }
 
-    #[allow(clippy::too_many_arguments)] // those of `handle_fragment`, and what it parsed
+    #[allow(clippy::too_many_arguments)] // the arguments of `handle_fragment`, and the parsed header
     fn first(
         &mut self,
         now: Instant,
@@ -210,7 +210,7 @@ impl Forwarder {
             None => Outcome::Local,
             Some(_) if done.checksum_elided => return Err(Discard::ChecksumElided),
             Some(NextHop { to, tag, capacity }) => {
-                let ip = a_hop_on(ip, is_congested)?;
+                let ip = next_hop_header(ip, is_congested)?;
                 let link = Link { source: self.own, destination: to };
                 let mut out = Writer::new(first_octets(out, capacity));
                 FragmentHeader { datagram_tag: tag, ..header }
@@ -266,7 +266,7 @@ impl Forwarder {
         self.entries.iter().position(matches)
     }
 
-    /// Notes what has gone through; an entry through which everything has gone is free again.
+    /// Notes which units were forwarded. Deletes the entry when all were.
     fn pass(&mut self, index: usize, units: Units) {
         let entry = &mut self.entries[index];
         entry.passed.add(units);
@@ -276,15 +276,15 @@ impl Forwarder {
     }
 }
 
-/// The header of a packet that a node passes on: a hop less, and marked where the node is congested and the transport
-/// understands that.
-pub(super) fn a_hop_on(ip: Ipv6Header, congested: bool) -> Result<Ipv6Header, Discard> {
+/// The header that a node forwards: the hop limit is lower by one. If the node is congested and the packet is
+/// ECN-capable, the packet is marked.
+pub(super) fn next_hop_header(ip: Ipv6Header, congested: bool) -> Result<Ipv6Header, Discard> {
     let hop_limit = ip.hop_limit.checked_sub(1).filter(|&left| left > 0).ok_or(Discard::HopLimit)?;
     let ip = Ipv6Header { hop_limit, ..ip };
     Ok(if congested && ip.ecn().is_capable() { ip.with_ecn(Ecn::CongestionExperienced) } else { ip })
 }
 
-/// Writes headers compressed for `link`. `udp` is empty where the packet is of another protocol.
+/// Writes the headers, compressed for `link`. `udp` is empty if the packet has another protocol.
 pub(super) fn emit_headers(
     ip: &Ipv6Header,
     udp: &[u8],
@@ -325,7 +325,7 @@ struct Entry {
     passed: Units,
 }
 
-/// Which units of eight octets of a packet have gone through.
+/// The units of eight octets of a packet that were forwarded.
 #[derive(Clone, Copy, Debug)]
 struct Units([u64; UNITS / 64]);
 
@@ -338,7 +338,7 @@ impl Units {
         }
     }
 
-    /// The octets they stand for in a packet of `size`, whose last unit may be short.
+    /// The number of octets of these units in a packet of `size` octets. The last unit may be shorter.
     fn octets(&self, size: usize) -> usize {
         let units: usize = self.0.iter().map(|word| word.count_ones() as usize).sum();
         let last = size.div_ceil(UNIT).saturating_sub(1);
@@ -348,7 +348,7 @@ impl Units {
 }
 
 impl FragmentHeader {
-    /// The units that a fragment of `length` octets from `offset` covers.
+    /// The units that a fragment of `length` octets at `offset` covers.
     fn passed(&self, offset: usize, length: usize) -> Result<Units, Error> {
         let extent = self.extent(offset, length)?;
         let mut units = Units::NONE;

@@ -1,11 +1,27 @@
 //! Fragmentation (RFC 4944 section 5.3).
 //!
+//! The first fragment:
+//!
 //! ```text
-//! first:  | 1 1 0 0 0 | datagram_size (11) | datagram_tag (16) |
-//! others: | 1 1 1 0 0 | datagram_size (11) | datagram_tag (16) | datagram_offset (8) |
+//!  0                   1                   2                   3
+//!  0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1
+//! +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
+//! |1 1 0 0 0|    datagram_size    |         datagram_tag          |
+//! +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
 //! ```
-//! Size and offset count octets of the packet with its headers written out, the offset in units of eight, although the
-//! first fragment carries them compressed (RFC 6282 section 2).
+//!
+//! The other fragments:
+//!
+//! ```text
+//! +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
+//! |1 1 1 0 0|    datagram_size    |         datagram_tag          |
+//! +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
+//! |datagram_offset|
+//! +-+-+-+-+-+-+-+-+
+//! ```
+//!
+//! The first fragment carries the headers compressed. But size and offset always count octets of the uncompressed
+//! packet, the offset in units of eight octets (RFC 6282 section 2).
 
 use std::ops::Range;
 
@@ -22,37 +38,37 @@ const DISPATCH_LATER: u16 = 0b11100;
 /// The unit of datagram_offset, in octets.
 pub const UNIT: usize = 8;
 
-/// The longest datagram that the 11 bits of datagram_size can say.
+/// The longest datagram that the 11 bits of datagram_size can express.
 pub const MAX_DATAGRAM: usize = 0x7ff;
 
 /// The header of a fragment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct FragmentHeader {
-    /// Octets of the whole packet.
+    /// The octets of the whole packet.
     pub datagram_size: u16,
-    /// The same in all fragments of a packet.
+    /// It is the same in all fragments of a packet.
     pub datagram_tag: u16,
-    /// Where in the packet the fragment begins, in units of eight octets; `None` in a first fragment, which begins
-    /// at zero with a compressed header.
+    /// The position of the fragment in the packet, in units of eight octets. `None` for the first fragment, which
+    /// begins at zero.
     pub datagram_offset: Option<u8>,
 }
 
 impl FragmentHeader {
-    /// Octets of the header of a first fragment.
+    /// The octets of the header of a first fragment.
     pub const FIRST_LENGTH: usize = 4;
 
-    /// Octets of the header of a later fragment.
+    /// The octets of the header of a later fragment.
     pub const LATER_LENGTH: usize = 5;
 
-    /// Whether a frame payload that begins with `octet` is a fragment.
+    /// True if a frame payload that begins with `octet` is a fragment.
     pub const fn is_dispatch(octet: u8) -> bool {
         matches!((octet >> 3) as u16, DISPATCH_FIRST | DISPATCH_LATER)
     }
 
-    /// Reads the header at the beginning of a frame payload; returns it with what follows.
+    /// Reads the header at the beginning of a frame payload. Returns it, and the rest of the payload.
     ///
     /// # Errors
-    /// [`Error::Dispatch`] where it is no fragment, and [`Error::Truncated`].
+    /// [`Error::Dispatch`] if it is not a fragment, and [`Error::Truncated`].
     pub fn parse(payload: &[u8]) -> Result<(Self, &[u8]), Error> {
         let mut input = Reader::new(payload);
         let word = input.u16()?;
@@ -69,10 +85,10 @@ impl FragmentHeader {
         Ok((header, input.rest()))
     }
 
-    /// The octets of the packet that a fragment covers which holds `length` of them, its headers written out.
+    /// The range of the packet that a fragment of `length` octets covers, with its headers decompressed.
     ///
     /// # Errors
-    /// Where it is empty, ends behind the packet, or is not the last and no whole number of units.
+    /// The fragment is empty, ends after the end of the packet, or is not the last and not a multiple of the unit.
     pub(super) fn extent(&self, offset: usize, length: usize) -> Result<Range<usize>, Error> {
         let (size, end) = (usize::from(self.datagram_size), offset + length);
         if length == 0 {
@@ -97,7 +113,7 @@ impl FragmentHeader {
     }
 }
 
-/// A packet on its way into frames: give it the packet again for each.
+/// Cuts a packet into frame payloads. It does not keep the packet: pass the packet with every call.
 ///
 /// ```
 /// use slowhand_net::address::{Eui64, NodeId, internet_address, mesh_address};
@@ -124,28 +140,28 @@ impl FragmentHeader {
 #[derive(Clone, Copy, Debug)]
 pub struct Fragmenter {
     header: [u8; iphc::MAX_COMPRESSED],
-    /// Octets of `header` in use.
+    /// The octets of `header` in use.
     compressed: usize,
-    /// Octets of the packet that `header` stands for.
+    /// The octets of the packet that `header` replaces.
     uncompressed: usize,
     size: usize,
     tag: u16,
     capacity: usize,
-    /// Octets of the first fragment left free.
+    /// The octets of the first fragment that stay free.
     slack: usize,
-    /// Octets of the packet that the frames so far have carried.
+    /// The octets of the packet in the frames so far.
     sent: usize,
 }
 
 impl Fragmenter {
-    /// Prepares `packet` for frames that take `capacity` octets each, fragment header included.
+    /// Prepares `packet` for frames with a capacity of `capacity` octets each, fragment header included.
     ///
-    /// `tag` has to differ from that of any other packet that the receiver may still be reassembling from us.
-    /// Frames of this project take [`FRAME_CAPACITY`](super::FRAME_CAPACITY) octets; OpenWSN sends pieces of 80 octets
-    /// behind the fragment header (openwsn-fw, `frag.h`), a capacity of 85.
+    /// `tag` must differ from the tags of all packets that the receiver may still reassemble from this sender. The
+    /// capacity is [`FRAME_CAPACITY`](super::FRAME_CAPACITY) at most. OpenWSN sends 80 octets after the fragment header
+    /// (openwsn-fw, `frag.h`), which is a capacity of 85.
     ///
     /// # Errors
-    /// As [`iphc::compress`]; [`Error::TooLong`] and [`Error::Capacity`] where the packet needs fragments and the sizes do
+    /// As [`iphc::compress`]; [`Error::TooLong`] and [`Error::Capacity`] if the packet needs fragments but the sizes do
     /// not allow them.
     pub fn new(packet: &[u8], link: Link, contexts: &Contexts, tag: u16, capacity: usize) -> Result<Self, Error> {
         let mut header = [0; iphc::MAX_COMPRESSED];
@@ -165,14 +181,14 @@ impl Fragmenter {
         Ok(Self { header, compressed, uncompressed, size, tag, capacity, slack: 0, sent: 0 })
     }
 
-    /// Leaves `octets` of the first fragment free, as far as it has them: where fragments are forwarded one by one, the
-    /// compressed header grows on its way (RFC 8930 section 5; see [`forwarding::SLACK`](super::forwarding::SLACK)).
+    /// Leaves up to `octets` of the first fragment free. With fragment forwarding, the compressed header may grow on
+    /// its path (RFC 8930 section 5; see [`forwarding::SLACK`](super::forwarding::SLACK)).
     pub fn with_slack(self, octets: usize) -> Self {
         let slack = octets.min(self.capacity.saturating_sub(FragmentHeader::FIRST_LENGTH + self.compressed));
         Self { slack, ..self }
     }
 
-    /// Frames that the whole packet takes.
+    /// The number of frames of the packet.
     pub fn frames(&self) -> usize {
         if self.fits_one_frame() {
             return 1;
@@ -180,17 +196,17 @@ impl Fragmenter {
         frame_count(self.size, self.uncompressed, self.compressed + self.slack, self.capacity)
     }
 
-    /// Whether every frame has been written.
+    /// True if all frames have been written.
     pub fn is_done(&self) -> bool {
         self.sent == self.size
     }
 
-    /// Writes the next frame payload into `out` and returns its octets; `None` when there are no more.
-    /// `packet` is the one given to [`new`](Self::new).
+    /// Writes the next frame payload into `out`, and returns its length; `None` after the last. `packet` is the one
+    /// given to [`new`](Self::new).
     ///
     /// # Errors
-    /// [`Error::BufferTooSmall`] where `out` has less than the capacity, [`Error::Truncated`] where `packet` is another.
-    /// The same frame can then be asked for again.
+    /// [`Error::BufferTooSmall`] if `out` is smaller than the capacity, [`Error::Truncated`] if `packet` is another
+    /// one. Then the next call gives the same frame.
     pub fn next_frame(&mut self, packet: &[u8], out: &mut [u8]) -> Result<Option<usize>, Error> {
         if self.is_done() {
             return Ok(None);
@@ -218,21 +234,21 @@ impl Fragmenter {
     }
 
     fn fragment_header(&self, datagram_offset: Option<u8>) -> FragmentHeader {
-        // The size was checked to be at most 2047, so that its offset fits an octet too.
+        // `new` has checked that the size is at most 2047, so the offset fits an octet.
         FragmentHeader { datagram_size: self.size as u16, datagram_tag: self.tag, datagram_offset }
     }
 
-    /// Octets of the packet that a fragment carries behind `headers`, of the `rest` there are.
+    /// The octets of the packet in a fragment with `headers` octets of headers; `rest` octets are left.
     fn carries(&self, headers: usize, rest: usize) -> usize {
         let space = self.capacity - headers;
         if rest <= space { rest } else { whole_units(space) }
     }
 }
 
-/// Frames that a packet of `size` octets takes, of which the first `uncompressed` shrink to `compressed`, in frame
-/// payloads of `capacity` octets; what [`Fragmenter`] does, without the packet.
+/// The number of frames of a packet of `size` octets, computed as [`Fragmenter`] does, but without the packet. The
+/// first `uncompressed` octets become `compressed` octets. A frame has a capacity of `capacity` octets.
 ///
-/// Zero where the capacity does not allow any: see [`Error::Capacity`].
+/// Zero if the capacity is too small: see [`Error::Capacity`].
 pub fn frame_count(size: usize, uncompressed: usize, compressed: usize, capacity: usize) -> usize {
     if fits_one_frame(size, uncompressed, compressed, capacity) {
         return 1;
@@ -243,7 +259,7 @@ pub fn frame_count(size: usize, uncompressed: usize, compressed: usize, capacity
         (None, _) | (_, 0) => 0,
         (Some(first), later) => {
             let rest = size.saturating_sub(uncompressed + first);
-            // The last fragment is not bound to whole units.
+            // The last fragment need not be a multiple of the unit.
             let last = capacity - FragmentHeader::LATER_LENGTH;
             1 + rest.saturating_sub(last).div_ceil(later) + 1
         }

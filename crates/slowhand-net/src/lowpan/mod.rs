@@ -1,10 +1,10 @@
 //! 6LoWPAN: IPv6 packets in 802.15.4 frames.
 //!
-//! The way of a packet downwards: [`fragment::Fragmenter`] compresses its headers ([`iphc`], [`nhc`]; RFC 6282)
-//! and yields one frame payload after another (RFC 4944 section 5.3). Upwards:
-//! [`reassembly::Reassembler`] takes frame payloads in any order and gives the packet back.
+//! To send a packet, [`fragment::Fragmenter`] compresses its headers ([`iphc`], [`nhc`]; RFC 6282) and gives one frame
+//! payload after another (RFC 4944 section 5.3). The receiver's [`reassembly::Reassembler`] takes the frame payloads in
+//! any order and gives the packet back.
 //!
-//! Beside reassembly at every hop there are [`forwarding`] of fragments one by one (RFC 8930) and their selective
+//! Instead of reassembly at every hop, nodes can use fragment [`forwarding`] (RFC 8930) or selective fragment
 //! [`recovery`] (RFC 8931).
 
 use crate::address::Eui64;
@@ -26,54 +26,54 @@ pub use reassembly::Reassembler;
 
 use cursor::{Reader, Writer};
 
-/// The dispatch octet of an IPv6 packet with its header as it is (RFC 4944 section 5.1).
+/// The dispatch octet of an IPv6 packet with an uncompressed header (RFC 4944 section 5.1).
 pub const DISPATCH_IPV6: u8 = 0x41;
 
-/// Octets of 6LoWPAN that fit a frame of this project: 127 of PSDU, less 21 of MAC header (frame version 2,
-/// two 64-bit addresses, destination PAN ID) and 2 of FCS.
+/// The octets of 6LoWPAN that fit into a frame: 127 of PSDU, minus 21 of MAC header (frame version 2, two 64-bit
+/// addresses, destination PAN ID) and 2 of FCS.
 pub const FRAME_CAPACITY: usize = 104;
 
-/// The link-layer addresses of a frame: header compression elides what they say already.
+/// The link-layer addresses of a frame. Header compression elides the parts of IPv6 addresses that follow from them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Link {
-    /// Who sends the frame.
+    /// The source of the frame.
     pub source: Eui64,
-    /// Who is to receive it.
+    /// The destination of the frame.
     pub destination: Eui64,
 }
 
-/// What header compression did to a packet.
+/// The result of header compression.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Compressed {
-    /// Octets of the packet, from its first, that are in the compressed header.
+    /// The octets at the beginning of the packet that were compressed.
     pub consumed: usize,
-    /// Octets of the compressed header.
+    /// The octets of the compressed header.
     pub written: usize,
 }
 
-/// What decompression made out of a frame payload.
+/// The result of header decompression.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Decompressed {
-    /// Octets of the frame payload that were the compressed header.
+    /// The octets of the compressed header in the frame payload.
     pub consumed: usize,
-    /// Octets of the headers written out.
+    /// The octets of the decompressed headers.
     pub written: usize,
-    /// Whether the UDP checksum was elided. Its field is then zero, and whoever has the whole packet must compute
-    /// it: [`ip::udp::fill_checksum`] (RFC 6282 section 4.3.2).
+    /// True if the UDP checksum was elided. Then its field is zero, and it must be computed when the packet is
+    /// complete: [`ip::udp::fill_checksum`] (RFC 6282 section 4.3.2).
     pub checksum_elided: bool,
 }
 
-/// Why octets are not 6LoWPAN, or a packet cannot be sent over it.
+/// Why octets are not valid 6LoWPAN, or 6LoWPAN cannot carry a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// The output buffer is too small.
     #[error("the output does not fit its buffer of {0} octets: give a larger one")]
     BufferTooSmall(usize),
-    /// A frame takes too few octets to fragment into.
+    /// The capacity of a frame is too small for a fragment.
     #[error("a frame payload of {found} octets is too small for a fragment: at least {needed}")]
     Capacity {
-        /// The least capacity that does.
+        /// The smallest capacity that is enough.
         needed: usize,
         /// The capacity given.
         found: usize,
@@ -81,7 +81,7 @@ pub enum Error {
     /// The header refers to a context that is not in the table.
     #[error("context {0} is not set: give both ends the same contexts")]
     Context(u8),
-    /// A context cannot be set so: see [`Contexts::set`].
+    /// The values are out of range: see [`Contexts::set`].
     #[error("context {id} with a prefix of {length} bits: identifiers go to 15, prefixes to 128 bits")]
     ContextRange {
         /// The identifier given.
@@ -89,22 +89,22 @@ pub enum Error {
         /// The prefix length given.
         length: u8,
     },
-    /// The first octet announces something else.
+    /// The dispatch octet stands for something else.
     #[error("dispatch {0:#04x} is not one of those understood (RFC 4944 section 5.1, RFC 6282)")]
     Dispatch(u8),
-    /// A fragment that is not the last of its packet has a length that the offsets cannot count.
+    /// A fragment that is not the last has a length that is not a multiple of 8.
     #[error("a fragment of {0} octets that is not the last: only multiples of 8 are (RFC 4944 section 5.3)")]
     FragmentLength(usize),
-    /// A next header is compressed in a way other than UDP's.
+    /// The next header compression is not that of UDP.
     #[error("next header compression {0:#04x} is not supported: only UDP's")]
     NextHeader(u8),
-    /// The packet is not IPv6, or not UDP where it says so.
+    /// The packet is not valid IPv6, or its UDP datagram is not valid.
     #[error(transparent)]
     Packet(#[from] ip::Error),
     /// The header uses a combination that RFC 6282 reserves.
     #[error("the compressed header uses a reserved address mode")]
     Reserved,
-    /// The packet is longer than a fragment header can say.
+    /// The packet is longer than a fragment header can express.
     #[error("a datagram of {0} octets is too long: at most 2047 (RFC 4944 section 5.3)")]
     TooLong(usize),
     /// The octets end inside a header.
@@ -112,13 +112,14 @@ pub enum Error {
     Truncated,
 }
 
-/// Writes out the headers at the beginning of `payload`, compressed (RFC 6282) or not (RFC 4944 section 5.1).
+/// Decompresses the headers at the beginning of `payload` (RFC 6282), or copies them if they are not compressed (RFC
+/// 4944 section 5.1).
 ///
-/// The length fields follow from `datagram_size`, the octets of the whole packet; `None` stands for an unfragmented
-/// frame payload, which has the rest of the packet behind the header.
+/// `datagram_size` is the number of octets of the whole packet; the length fields follow from it. It is `None` for a
+/// frame payload that holds a whole packet.
 ///
 /// # Errors
-/// As [`iphc::decompress`]; [`Error::Dispatch`] where the payload is neither.
+/// As [`iphc::decompress`]; [`Error::Dispatch`] if the payload begins with neither.
 pub fn decompress(
     payload: &[u8],
     link: Link,

@@ -6,8 +6,8 @@
 //! | 1 | 1 | 1 | 1 | 0 | C |   P   |
 //! +---+---+---+---+---+---+---+---+
 //! ```
-//! The length is always elided. The checksum is always carried when we send: it may be elided only where an upper layer
-//! has authorised it (section 4.3.2), and none of ours does. An elided one is understood.
+//! The length is always elided. This sender never elides the checksum: an upper layer would have to authorise that
+//! (section 4.3.2), and no one does. The receiver accepts an elided checksum.
 
 use super::Error;
 use super::cursor::{Reader, Writer};
@@ -20,23 +20,23 @@ const DISPATCH_MASK: u8 = 0b1111_1000;
 /// C: the checksum is elided.
 const CHECKSUM_ELIDED: u8 = 0b0000_0100;
 
-/// The ports that compress to eight bits begin so (RFC 6282 section 4.3.1).
+/// The high bits of ports that compress to eight bits (RFC 6282 section 4.3.1).
 const PORT_BASE_8: u16 = 0xf000;
 
-/// The ports that compress to four bits begin so (RFC 6282 section 4.3.1).
+/// The high bits of ports that compress to four bits (RFC 6282 section 4.3.1).
 const PORT_BASE_4: u16 = 0xf0b0;
 
-/// A UDP header as its compressed form gives it.
+/// The fields of a compressed UDP header.
 #[derive(Clone, Copy)]
 pub(super) struct CompressedUdp {
     source_port: u16,
     destination_port: u16,
-    /// `None` where it was elided.
+    /// `None` if it was elided.
     pub(super) checksum: Option<u16>,
 }
 
 impl CompressedUdp {
-    /// The header in full; an elided checksum is zero until somebody computes it.
+    /// The uncompressed header. An elided checksum is zero; the caller computes it later.
     pub(super) fn header(self, length: u16) -> UdpHeader {
         UdpHeader {
             source_port: self.source_port,
@@ -47,7 +47,7 @@ impl CompressedUdp {
     }
 }
 
-/// P: how the ports travel (RFC 6282 section 4.3.3).
+/// P: how the ports are encoded (RFC 6282 section 4.3.3).
 #[derive(Clone, Copy)]
 enum PortMode {
     /// Both in full: four octets.

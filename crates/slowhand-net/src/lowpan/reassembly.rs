@@ -1,7 +1,7 @@
 //! Reassembly (RFC 4944 section 5.3).
 //!
-//! The buffers are allocated once. A fragment opens a buffer, which stays taken until its packet is complete, is
-//! contradicted by an overlapping fragment, or times out.
+//! The buffers are allocated once. The first fragment of a packet to arrive takes a buffer. The buffer is free again
+//! when the packet is complete, when a fragment overlaps another, or after a timeout.
 
 use std::ops::Range;
 
@@ -11,64 +11,64 @@ use crate::address::Eui64;
 use crate::clock::{Duration, Instant};
 use crate::ip;
 
-/// The longest a packet may be reassembled (RFC 4944 section 5.3).
+/// The longest reassembly timeout (RFC 4944 section 5.3).
 pub const MAX_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// How much a node can reassemble.
+/// The limits of reassembly at a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Packets at the same time.
+    /// The number of packets in reassembly at the same time.
     pub buffers: usize,
-    /// Octets of the longest packet, with its headers written out; at most [`MAX_DATAGRAM`].
+    /// The octets of the longest packet, with uncompressed headers; at most [`MAX_DATAGRAM`].
     pub datagram: usize,
-    /// How long after its first fragment a packet is given up; at most [`MAX_TIMEOUT`].
-    /// In the field: OpenThread 2 s, RIOT 3 s, Contiki-NG 8 s, OpenWSN 60 s.
+    /// The time from the first fragment until the packet is discarded; at most [`MAX_TIMEOUT`].
+    /// Other implementations: OpenThread 2 s, RIOT 3 s, Contiki-NG 8 s, OpenWSN 60 s.
     pub timeout: Duration,
 }
 
 impl Default for Limits {
-    /// Two buffers, as OpenWSN and Contiki-NG have, for packets of 1280 octets, the least MTU of IPv6 (RFC 8200
-    /// section 5), and [`MAX_TIMEOUT`], which OpenWSN uses.
+    /// Two buffers, as in OpenWSN and Contiki-NG, for packets of 1280 octets, the minimum MTU of IPv6 (RFC 8200
+    /// section 5), and [`MAX_TIMEOUT`], as in OpenWSN.
     fn default() -> Self {
         Self { buffers: 2, datagram: 1280, timeout: MAX_TIMEOUT }
     }
 }
 
-/// What became of a frame payload.
+/// What happened to a frame payload.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Outcome<'a> {
-    /// The packet is whole. It stays readable until the next call.
+    /// The packet is complete. It stays readable until the next call.
     Complete {
-        /// The packet, its headers written out.
+        /// The packet, with uncompressed headers.
         packet: &'a mut [u8],
-        /// The identifier that came with the first of its fragments to arrive.
+        /// The identifier of the first of its fragments to arrive.
         datagram: u32,
     },
-    /// The fragment was stored, or was there already.
+    /// The fragment was stored, or had arrived before.
     Incomplete,
-    /// The frame payload, and perhaps what it belonged to, was thrown away.
+    /// The frame payload was discarded, and perhaps its packet too.
     Discarded(Discard),
 }
 
-/// Why a frame payload was thrown away.
+/// Why a frame payload was discarded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Discard {
-    /// The sender gave the packet up ([`recovery`](super::recovery) alone).
+    /// The sender gave the packet up (only with [`recovery`](super::recovery)).
     #[error("the sender gave datagram {datagram} up")]
     Aborted {
-        /// The identifier of the packet that is gone.
+        /// The identifier of the discarded packet.
         datagram: u32,
     },
-    /// Every buffer is taken; the packet can no longer be completed unless this fragment is sent again.
+    /// Every buffer is taken. The packet cannot be completed unless this fragment is sent again.
     #[error("every reassembly buffer is taken")]
     Full,
-    /// It cannot be read, or contradicts itself. A buffer it may have belonged to is untouched.
+    /// It is not valid. No buffer has changed.
     #[error("malformed: {0}")]
     Malformed(#[from] Error),
-    /// It overlaps a fragment of another extent: all of the packet is gone, with its buffer.
+    /// It overlaps another fragment. The whole packet is discarded.
     #[error("a fragment overlaps another: datagram {datagram} is discarded")]
     Overlap {
-        /// The identifier of the packet that is gone.
+        /// The identifier of the discarded packet.
         datagram: u32,
     },
     /// The packet is longer than a buffer.
@@ -76,37 +76,37 @@ pub enum Discard {
     TooLong(usize),
 }
 
-/// A packet that was not complete in time.
+/// A packet that was not complete before its timeout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Expired {
-    /// The link it came over.
+    /// The link from which it came.
     pub link: Link,
     /// Its datagram_tag.
     pub tag: u16,
-    /// Octets of the whole packet.
+    /// The octets of the whole packet.
     pub size: usize,
-    /// Octets of it that had arrived.
+    /// The octets that had arrived.
     pub received: usize,
-    /// The identifier that came with the first of its fragments to arrive.
+    /// The identifier of the first of its fragments to arrive.
     pub datagram: u32,
 }
 
-/// How much is in reassembly.
+/// The amount of data in reassembly.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Occupancy {
-    /// Buffers taken.
+    /// The number of buffers in use.
     pub buffers: usize,
-    /// Fragments received into them.
+    /// The number of fragments in them.
     pub fragments: usize,
-    /// Octets received into them.
+    /// The number of octets in them.
     pub received: usize,
-    /// Octets that the packets in them will have when complete: what a node that allocates by
-    /// datagram_size has set aside.
+    /// The octets that their packets will have when they are complete: the memory of a node that allocates by
+    /// datagram_size.
     pub reserved: usize,
 }
 
 impl Occupancy {
-    /// The greater of each number.
+    /// The maximum of each number.
     pub fn max(self, other: Self) -> Self {
         Self {
             buffers: self.buffers.max(other.buffers),
@@ -130,26 +130,26 @@ impl std::ops::Add for Occupancy {
     }
 }
 
-/// Puts packets together again from the frame payloads that a node receives.
+/// Reassembles packets from the frame payloads that a node receives.
 ///
-/// Call [`handle_timeout`](Self::handle_timeout) when [`deadline`](Self::deadline) comes, before any fragment of that
-/// instant. One instance may serve many links: buffers are told apart by the addresses of the frame.
+/// Call [`handle_timeout`](Self::handle_timeout) at the [`deadline`](Self::deadline), before any fragment of that
+/// instant. One instance may serve many links: the addresses of the frame are part of a buffer's key.
 #[derive(Clone, Debug)]
 pub struct Reassembler {
     contexts: Contexts,
     timeout: Duration,
     buffers: Vec<Buffer>,
-    /// Buffers that are taken, the oldest first.
+    /// The buffers in use, the oldest first.
     taken: Vec<usize>,
     free: Vec<usize>,
-    /// Where a packet that needed no fragments is written out.
+    /// The buffer for packets that arrive in one frame.
     whole: Box<[u8]>,
     occupancy: Occupancy,
     peak: Occupancy,
 }
 
 impl Reassembler {
-    /// A node that shares `contexts` with its neighbours. Limits above the standard's are brought down to them.
+    /// A reassembler without packets. Limits above those of the standard are lowered to them.
     pub fn new(limits: Limits, contexts: Contexts) -> Self {
         let longest = limits.datagram.clamp(iphc::MAX_DECOMPRESSED, MAX_DATAGRAM);
         Self {
@@ -164,10 +164,10 @@ impl Reassembler {
         }
     }
 
-    /// Takes the payload of a frame that came over the link from `from` to `to`.
+    /// Handles the payload of a frame from `from` to `to`.
     ///
-    /// `datagram` is an identifier of the caller's for the packet that the frame is part of. It is kept from the
-    /// first fragment to arrive, and comes back when the packet is complete or lost.
+    /// `datagram` is the caller's identifier of the packet. The reassembler keeps that of the first fragment to arrive,
+    /// and returns it when the packet is complete or lost.
     pub fn handle_fragment(
         &mut self,
         now: Instant,
@@ -183,12 +183,12 @@ impl Reassembler {
         }
     }
 
-    /// The next instant at which a packet is given up.
+    /// The time of the next timeout.
     pub fn deadline(&self) -> Option<Instant> {
         self.taken.first().map(|&oldest| self.buffers[oldest].started + self.timeout)
     }
 
-    /// Gives up one packet whose time has come; call again until there is none.
+    /// Discards one packet whose timeout has come. Call it until it returns `None`.
     pub fn handle_timeout(&mut self, now: Instant) -> Option<Expired> {
         if self.deadline()? > now {
             return None;
@@ -205,17 +205,17 @@ impl Reassembler {
         })
     }
 
-    /// How much is in reassembly now.
+    /// The amount in reassembly now.
     pub const fn occupancy(&self) -> Occupancy {
         self.occupancy
     }
 
-    /// The most that ever was in reassembly, each number by itself.
+    /// The maximum so far, of each number separately.
     pub const fn peak(&self) -> Occupancy {
         self.peak
     }
 
-    /// Forgets everything but the buffers themselves, as if newly made.
+    /// Resets the reassembler, and keeps the allocated buffers.
     pub fn clear(&mut self) {
         self.free.append(&mut self.taken);
         self.occupancy = Occupancy::default();
@@ -223,7 +223,7 @@ impl Reassembler {
     }
 
     fn pass_through(&mut self, link: Link, payload: &[u8], datagram: u32) -> Outcome<'_> {
-        match write_out(payload, link, &self.contexts, &mut self.whole) {
+        match decompress_packet(payload, link, &self.contexts, &mut self.whole) {
             Ok(size) => Outcome::Complete { packet: &mut self.whole[..size], datagram },
             Err(reason) => Outcome::Discarded(reason),
         }
@@ -262,7 +262,7 @@ impl Reassembler {
         }
     }
 
-    /// The buffer that a fragment belongs into: the one its packet has, or a new one.
+    /// The buffer of a fragment's packet, or a new one.
     fn buffer_for(&mut self, now: Instant, key: Key, datagram: u32) -> Result<usize, Discard> {
         if let Some(&index) = self.taken.iter().find(|&&index| self.buffers[index].key == key) {
             return Ok(index);
@@ -288,8 +288,13 @@ impl Reassembler {
     }
 }
 
-/// Writes out a packet that is in `payload` as a whole; returns its octets.
-pub(super) fn write_out(payload: &[u8], link: Link, contexts: &Contexts, out: &mut [u8]) -> Result<usize, Discard> {
+/// Decompresses a whole packet in `payload`. Returns its length.
+pub(super) fn decompress_packet(
+    payload: &[u8],
+    link: Link,
+    contexts: &Contexts,
+    out: &mut [u8],
+) -> Result<usize, Discard> {
     let done = decompress(payload, link, contexts, None, out)?;
     let rest = &payload[done.consumed..];
     let size = done.written + rest.len();
@@ -300,7 +305,7 @@ pub(super) fn write_out(payload: &[u8], link: Link, contexts: &Contexts, out: &m
     Ok(size)
 }
 
-/// What the fragments of a packet have in common (RFC 4944 section 5.3).
+/// The fields that all fragments of a packet share (RFC 4944 section 5.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Key {
     link: Link,
@@ -308,12 +313,12 @@ struct Key {
     size: usize,
 }
 
-/// A fragment with its place in the packet, its headers written out.
+/// A fragment with its position in the packet, and its headers decompressed.
 struct Fragment<'a> {
     key: Key,
     extent: Range<usize>,
     headers: [u8; iphc::MAX_DECOMPRESSED],
-    /// Octets of `headers` in use: none but in a first fragment.
+    /// The octets of `headers` in use; zero except in a first fragment.
     headers_length: usize,
     rest: &'a [u8],
     checksum_elided: bool,
@@ -354,22 +359,22 @@ struct Buffer {
     units: Box<[Unit]>,
 }
 
-/// What has arrived of eight octets of a packet.
+/// The state of eight octets of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Unit {
     Missing,
     /// A fragment begins here.
     First,
-    /// The fragment that holds the unit before goes on here.
+    /// The fragment of the previous unit continues here.
     Next,
 }
 
 enum Place {
-    /// Nothing of the extent has arrived.
+    /// Nothing of this range has arrived.
     Free,
-    /// A fragment of just this extent has arrived.
+    /// A fragment of exactly this range has arrived.
     Taken,
-    /// Parts have arrived, in fragments of another extent.
+    /// Parts of this range have arrived, in fragments with another range.
     Overlap,
 }
 

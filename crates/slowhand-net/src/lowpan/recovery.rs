@@ -1,12 +1,30 @@
-//! Selective fragment recovery (RFC 8931): fragments are acknowledged by a bitmap, and only those that are missing are
-//! sent again.
+//! Selective fragment recovery (RFC 8931): a bitmap acknowledges fragments, and the sender sends only the missing ones
+//! again.
+//!
+//! A recoverable fragment (RFRAG):
 //!
 //! ```text
-//! RFRAG:     | 1 1 1 0 1 0 0 |E| tag (8) |X| sequence (5) | fragment_size (10) | fragment_offset (16) |
-//! RFRAG-ACK: | 1 1 1 0 1 0 1 |E| tag (8) | bitmap (32), sequence 0 first |
+//!  0                   1                   2                   3
+//!  0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1
+//! +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
+//! |1 1 1 0 1 0 0|E| datagram_tag  |X|sequence |   fragment_size   |
+//! +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
+//! |        fragment_offset        |
+//! +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
 //! ```
-//! Other than in RFC 4944, sizes and offsets count octets of the packet in its compressed form. In the fragment with sequence
-//! 0 the offset field holds the size of the whole; an offset of 0 gives the packet up.
+//!
+//! An acknowledgment (RFRAG-ACK):
+//!
+//! ```text
+//! +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
+//! |1 1 1 0 1 0 1|E| datagram_tag  |  bitmap (32), sequence 0 first
+//! +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
+//!                                 |
+//! +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
+//! ```
+//!
+//! Unlike in RFC 4944, sizes and offsets count octets of the compressed packet. In the fragment with sequence 0, the
+//! offset field holds the size of the whole packet; there, zero means that the sender gives the packet up.
 
 mod receiver;
 mod router;
@@ -14,7 +32,7 @@ mod sender;
 
 pub use receiver::{Receiver, Reception};
 pub use router::{Outcome, Router};
-pub use sender::{Config, Sender, State};
+pub use sender::{RecoveryConfig, Sender, State};
 
 use super::Error;
 use super::cursor::Reader;
@@ -25,43 +43,43 @@ const DISPATCH_FRAGMENT: u8 = 0b111_0100;
 /// 1110101 in the first seven bits: an acknowledgment (RFC 8931 section 5.2).
 const DISPATCH_ACKNOWLEDGMENT: u8 = 0b111_0101;
 
-/// Fragments a packet may have: the sequence takes five bits.
+/// The largest number of fragments of a packet: the sequence has five bits.
 pub const MAX_FRAGMENTS: usize = 32;
 
-/// The longest that fragment_size, ten bits, can say, in octets.
+/// The largest value of the ten bits of fragment_size, in octets.
 pub const MAX_FRAGMENT_SIZE: usize = 0x3ff;
 
 /// The header of a recoverable fragment (RFC 8931 section 5.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Rfrag {
-    /// E: a router on the way is congested.
+    /// E: a router on the path is congested.
     pub congestion: bool,
-    /// The same in all fragments of a packet, for one sender.
+    /// It is the same in all fragments of a packet from one sender.
     pub tag: u8,
-    /// X: the receiver is to acknowledge.
+    /// X: the sender requests an acknowledgment.
     pub wants_acknowledgment: bool,
     /// The number of the fragment, 0 to 31.
     pub sequence: u8,
-    /// Octets that follow the header, at most 1023.
+    /// The octets that follow the header, at most 1023.
     pub fragment_size: u16,
-    /// Where the fragment begins in the compressed packet; with sequence 0, the octets of the whole compressed packet;
-    /// 0 gives the packet up.
+    /// The position of the fragment in the compressed packet. With sequence 0: the octets of the whole compressed
+    /// packet, or 0 to give the packet up.
     pub fragment_offset: u16,
 }
 
 impl Rfrag {
-    /// Octets of the header.
+    /// The octets of the header.
     pub const LENGTH: usize = 6;
 
-    /// Whether a frame payload that begins with `octet` is a recoverable fragment.
+    /// True if a frame payload that begins with `octet` is a recoverable fragment.
     pub const fn is_dispatch(octet: u8) -> bool {
         octet >> 1 == DISPATCH_FRAGMENT
     }
 
-    /// Reads the header at the beginning of a frame payload; returns it with the fragment.
+    /// Reads the header at the beginning of a frame payload. Returns it, and the fragment.
     ///
     /// # Errors
-    /// [`Error::Dispatch`] where it is no such fragment; [`Error::Truncated`] where there is less than fragment_size.
+    /// [`Error::Dispatch`] if it is not such a fragment; [`Error::Truncated`] if it is shorter than fragment_size.
     pub fn parse(payload: &[u8]) -> Result<(Self, &[u8]), Error> {
         let mut input = Reader::new(payload);
         let first = input.u8()?;
@@ -82,7 +100,7 @@ impl Rfrag {
         Ok((header, fragment))
     }
 
-    /// The header as it is sent. A sequence above 31 or a size above 1023 loses its high bits.
+    /// The octets of the header. A sequence above 31 or a size above 1023 loses its high bits.
     pub fn emit(&self) -> [u8; Self::LENGTH] {
         let word = u16::from(self.wants_acknowledgment) << 15
             | u16::from(self.sequence & 0x1f) << 10
@@ -94,28 +112,28 @@ impl Rfrag {
     }
 }
 
-/// Which fragments have arrived (RFC 8931 section 5.2).
+/// An acknowledgment: which fragments have arrived (RFC 8931 section 5.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct RfragAck {
-    /// E: a fragment came with the congestion flag set.
+    /// E: a fragment arrived with the congestion flag set.
     pub congestion: bool,
     /// The tag of the fragments.
     pub tag: u8,
-    /// The most significant bit is sequence 0. All ones: the packet is complete. All zeros: it is given up.
+    /// The most significant bit is sequence 0. All ones: the packet is complete. All zeros: the receiver gave it up.
     pub bitmap: u32,
 }
 
 impl RfragAck {
-    /// Octets of an acknowledgment.
+    /// The octets of an acknowledgment.
     pub const LENGTH: usize = 6;
 
-    /// Every fragment has arrived: FULL.
+    /// FULL: every fragment has arrived.
     pub const FULL: u32 = u32::MAX;
 
-    /// The receiver has given the packet up: NULL.
+    /// NULL: the receiver has given the packet up.
     pub const NULL: u32 = 0;
 
-    /// Whether a frame payload that begins with `octet` is an acknowledgment.
+    /// True if a frame payload that begins with `octet` is an acknowledgment.
     pub const fn is_dispatch(octet: u8) -> bool {
         octet >> 1 == DISPATCH_ACKNOWLEDGMENT
     }
@@ -123,7 +141,7 @@ impl RfragAck {
     /// Reads a frame payload.
     ///
     /// # Errors
-    /// [`Error::Dispatch`] where it is no acknowledgment, and [`Error::Truncated`].
+    /// [`Error::Dispatch`] if it is not an acknowledgment, and [`Error::Truncated`].
     pub fn parse(payload: &[u8]) -> Result<Self, Error> {
         let mut input = Reader::new(payload);
         let first = input.u8()?;
@@ -135,14 +153,14 @@ impl RfragAck {
         Ok(Self { congestion: first & 1 == 1, tag, bitmap })
     }
 
-    /// The acknowledgment as it is sent.
+    /// The octets of the acknowledgment.
     pub fn emit(&self) -> [u8; Self::LENGTH] {
         let [a, b, c, d] = self.bitmap.to_be_bytes();
         [DISPATCH_ACKNOWLEDGMENT << 1 | u8::from(self.congestion), self.tag, a, b, c, d]
     }
 }
 
-/// The bit of the bitmap that stands for a sequence, 0 to 31.
+/// The bit of the bitmap for a sequence, 0 to 31.
 const fn bit(sequence: usize) -> u32 {
     1 << (31 - sequence)
 }

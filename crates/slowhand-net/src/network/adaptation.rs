@@ -1,4 +1,4 @@
-//! The adaptation layer of a node: what it keeps of packets that it cuts into fragments or puts together.
+//! The adaptation layer of a node: the state of fragmentation, reassembly and fragment forwarding.
 
 use super::config::{Fragments, NetworkConfig};
 use super::recovery::Recovery;
@@ -13,13 +13,13 @@ use crate::lowpan::{Contexts, Error, FRAME_CAPACITY, Forwarder, Reassembler, rec
 pub(super) struct AdaptationLayer {
     pub(super) reassembler: Reassembler,
     pub(super) fragments: FragmentHandling,
-    /// When the earliest timer of this node that is in the queue fires.
+    /// The time of this node's earliest timer in the queue.
     pub(super) timer: Option<Instant>,
     /// The datagram tag of its next fragmented packet.
     pub(super) next_tag: u16,
 }
 
-/// What a node does with fragments that are not for it.
+/// What a node does with fragments that are for another node.
 #[derive(Debug)]
 pub(super) enum FragmentHandling {
     Reassemble,
@@ -36,14 +36,14 @@ impl AdaptationLayer {
             Fragments::Forwarded(limits) => FragmentHandling::Forward(Forwarder::new(own, limits, contexts.clone())),
             Fragments::Recovered { sender, forwarding } => {
                 let capacity = sender.capacity.min(config.frame_capacity).min(FRAME_CAPACITY);
-                let sender = recovery::Config { capacity, ..sender };
+                let sender = recovery::RecoveryConfig { capacity, ..sender };
                 FragmentHandling::Recover(Box::new(Recovery::new(own, sender, forwarding, config.reassembly, contexts)))
             }
         };
         Self { reassembler: Reassembler::new(config.reassembly, contexts.clone()), fragments, timer: None, next_tag: 0 }
     }
 
-    /// How much has been in reassembly at most.
+    /// The largest amount that has been in reassembly.
     pub(super) fn reassembly_peak(&self) -> Occupancy {
         match &self.fragments {
             FragmentHandling::Recover(recovering) => self.reassembler.peak().max(recovering.receiver.peak()),
@@ -51,7 +51,7 @@ impl AdaptationLayer {
         }
     }
 
-    /// How much is in reassembly, and how many virtual reassembly buffers are taken.
+    /// The amount in reassembly now, and the number of virtual reassembly buffers in use.
     pub(super) fn occupancy(&self) -> (Occupancy, usize) {
         let own = self.reassembler.occupancy();
         match &self.fragments {
@@ -61,7 +61,7 @@ impl AdaptationLayer {
         }
     }
 
-    /// When something is to be given up, or sent again.
+    /// When a packet times out, or a fragment must be sent again.
     pub(super) fn deadline(&self) -> Option<Instant> {
         let other = match &self.fragments {
             FragmentHandling::Reassemble => None,
@@ -72,8 +72,8 @@ impl AdaptationLayer {
     }
 }
 
-/// Why a packet could not be sent.
-pub(super) fn unsent(error: &Error) -> DropReason {
+/// The reason that a packet cannot be sent.
+pub(super) fn send_failure(error: &Error) -> DropReason {
     match error {
         Error::TooLong(_) => DropReason::ReassemblyTooLong,
         _ => DropReason::Malformed,

@@ -1,5 +1,5 @@
-//! The network's part in what the border router does beyond forwarding: it hands packets to the [`gateway`](super::gateway)
-//! and sends what comes out.
+//! The network's side of the [`gateway`](super::gateway): it gives the gateway the packets that reach the border
+//! router, and sends the packets that the gateway makes or releases.
 
 use super::Network;
 use super::events::Events;
@@ -19,7 +19,7 @@ impl Network {
         self.gateway.as_ref()?.proxy.as_ref()
     }
 
-    /// A whole packet is at the border router. Returns whether it goes no further.
+    /// Gives the gateway a whole packet that is at the border router. Returns true if the gateway keeps it.
     pub(super) fn intercept(&mut self, now: Instant, packet: &[u8], datagram: DatagramId, events: &mut Events) -> bool {
         if self.gateway.is_none() {
             return false;
@@ -29,15 +29,15 @@ impl Network {
             Ok((header, segment)) if header.next_header == next_header::TCP => {
                 let Ipv6Header { source, destination, .. } = header;
                 let packet = TcpPacket { source, destination, ecn: header.ecn(), segment };
-                self.split(now, side, packet, datagram, events)
+                self.give_to_proxy(now, side, packet, datagram, events)
             }
             Ok(_) => self.suppress(now, side, packet, datagram, events),
             Err(_) => false,
         }
     }
 
-    /// Does what is due at the border router. Of the events from the one numbered `first` on it knows those that show in
-    /// its own queue.
+    /// Does what is due at the gateway. `first` is the index of the first event of this instant: the gateway learns of
+    /// the losses in the border router's own queue.
     pub(super) fn handle_gateway(&mut self, now: Instant, first: usize, events: &mut Events) {
         let Some((gateway, path)) = self.gateway_and_path() else { return };
         if let Some(suppression) = &mut gateway.suppression {
@@ -46,13 +46,14 @@ impl Network {
         if let Some(proxy) = &mut gateway.proxy {
             proxy.handle_timeout(now);
         }
-        self.act(now, events);
+        self.carry_out_actions(now, events);
         self.handle_losses(now, first, events);
         self.transmit(now, events);
     }
 
-    /// Tells the suppression what the border router's own link layer has given up since the event numbered `first`. What
-    /// goes on because of that may find the queue full, and is told too; this ends, as nothing goes on twice.
+    /// Tells the suppression which frames the border router's own link layer has given up, from event `first` on. A
+    /// datagram that is released because of that may find the queue full: then this is told too. The loop ends, because
+    /// no datagram is released twice.
     fn handle_losses(&mut self, now: Instant, first: usize, events: &mut Events) {
         let mut told = first;
         while told < events.count() {
@@ -61,12 +62,12 @@ impl Network {
                 suppression.handle_loss(now, datagram, &path);
             }
             told = events.count();
-            self.act(now, events);
+            self.carry_out_actions(now, events);
         }
     }
 
-    /// Gives the proxy a segment. Returns whether there is a proxy.
-    fn split(
+    /// Gives the proxy a segment. Returns true if there is a proxy.
+    fn give_to_proxy(
         &mut self,
         now: Instant,
         side: Side,
@@ -83,7 +84,7 @@ impl Network {
         true
     }
 
-    /// Sends what the proxy has to send.
+    /// Sends all segments that the proxy has ready.
     fn transmit(&mut self, now: Instant, events: &mut Events) {
         while let Some((mut packet, datagram)) = self.next_of_proxy(now) {
             events.originated(datagram, &packet);
@@ -94,7 +95,7 @@ impl Network {
         }
     }
 
-    /// The next packet of the proxy; its memory goes back to the gateway.
+    /// The next packet of the proxy. The caller returns its memory to the gateway.
     fn next_of_proxy(&mut self, now: Instant) -> Option<(Vec<u8>, DatagramId)> {
         let (Gateway { proxy: Some(proxy), packet, .. }, path) = self.gateway_and_path()? else {
             return None;
@@ -104,7 +105,7 @@ impl Network {
         let header = Ipv6Header {
             traffic_class: transmit.ecn as u8,
             flow_label: 0,
-            payload_length: transmit.length as u16, // no segment is longer than the 16 bits of an MSS and a header say
+            payload_length: transmit.length as u16, // fits: an MSS has 16 bits, and the proxy's is far smaller
             next_header: next_header::TCP,
             hop_limit: Ipv6Header::DEFAULT_HOP_LIMIT,
             source: transmit.source,
@@ -116,7 +117,7 @@ impl Network {
         Some((packet, self.next_datagram()))
     }
 
-    /// Asks the suppression about a UDP datagram. Returns whether it is held back.
+    /// Asks the suppression about a UDP datagram. Returns true if it holds the datagram back.
     fn suppress(&mut self, now: Instant, side: Side, packet: &[u8], datagram: DatagramId, events: &mut Events) -> bool {
         let Some((Gateway { suppression: Some(suppression), .. }, path)) = self.gateway_and_path() else {
             return false;
@@ -126,12 +127,12 @@ impl Network {
             Side::Internet => suppression.handle_downward(now, &udp, packet, datagram, &path),
             Side::Mesh => suppression.handle_upward(now, &udp, &path),
         };
-        self.act(now, events);
+        self.carry_out_actions(now, events);
         verdict == Verdict::Hold
     }
 
-    /// Does what the suppression has decided about what it held.
-    fn act(&mut self, now: Instant, events: &mut Events) {
+    /// Carries out the decisions of the suppression about the datagrams that it held.
+    fn carry_out_actions(&mut self, now: Instant, events: &mut Events) {
         while let Some(action) = self.gateway.as_mut().and_then(|gateway| gateway.suppression.as_mut()?.poll_action()) {
             match action {
                 Action::Discard { datagram } => {
@@ -150,12 +151,12 @@ impl Network {
     }
 }
 
-/// True if the border router's link layer gave the datagram up. What a scenario drops, no border router sees.
+/// True if the border router's link layer gave the datagram up. A real border router cannot see what a scenario drops.
 fn is_given_up_at_border(&(host, _, reason): &(Host, DatagramId, DropReason)) -> bool {
     host == Host::Node(NodeId::ROOT) && !matches!(reason, DropReason::InjectedLoss | DropReason::Suppressed)
 }
 
-/// The side from which a packet crosses the border; none where it does not.
+/// The side from which a packet crosses the border; none if it does not cross.
 fn side_of(packet: &[u8]) -> Option<Side> {
     let header = Ipv6Header::parse(packet).ok()?;
     match (Host::of_address(header.source)?, Host::of_address(header.destination)?) {

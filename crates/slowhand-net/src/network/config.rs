@@ -1,4 +1,4 @@
-//! What a network is made of.
+//! The configuration of a network.
 
 use super::gateway::GatewayConfig;
 use super::internet::InternetConfig;
@@ -8,24 +8,24 @@ use crate::lowpan::{FRAME_CAPACITY, forwarding, recovery};
 use crate::radio::Mac;
 use crate::random::Probability;
 
-/// What a network is made of, its link layer apart.
+/// The configuration of a network, without its link layer.
 #[derive(Clone, Debug)]
 pub struct NetworkConfig {
-    /// The probability that a frame's payload is dropped before it reaches the MAC, at every hop.
+    /// The probability that a frame payload is dropped before it reaches the MAC, at every hop.
     pub fragment_loss: Probability,
-    /// Single frames that are dropped before they reach the MAC, counted from 1 over all nodes in the order in
-    /// which they come to it; in ascending order.
+    /// The numbers of single frame payloads that are dropped before they reach the MAC, in ascending order. The
+    /// payloads of all nodes are counted together, from 1, in the order of time.
     pub dropped_frames: Vec<u64>,
-    /// What else is dropped then.
+    /// What else is dropped with such a frame payload.
     pub loss_spread: LossSpread,
-    /// The share of a node's queue from which on a node marks what it sends, where the transport understands that
-    /// (RFC 3168): with so many frames or more in the queue when a packet comes. `None`: no node does.
+    /// A node marks ECN-capable packets (RFC 3168) while at least this share of its queue is in use. `None`: no node
+    /// marks.
     pub ecn_threshold: Option<f64>,
-    /// Octets of a frame that 6LoWPAN may fill; [`FRAME_CAPACITY`] at most.
+    /// The octets of a frame that 6LoWPAN may use; at most [`FRAME_CAPACITY`].
     pub frame_capacity: usize,
-    /// How much each node can reassemble.
+    /// The reassembly buffers of each node.
     pub reassembly: Limits,
-    /// What the nodes between the two ends of a path do with fragments.
+    /// How nodes forward fragments.
     pub fragments: Fragments,
     /// The path between the border router and the Internet hosts.
     pub internet: InternetConfig,
@@ -56,32 +56,32 @@ impl Default for NetworkConfig {
     }
 }
 
-/// What the nodes between the two ends of a path do with fragments. A packet that fits one frame goes from hop to hop as it
-/// is.
+/// How the nodes between the two ends of a path forward fragments. A packet that fits one frame has no fragments: each
+/// node forwards it whole.
 #[derive(Clone, Copy, Debug, Default)]
 pub enum Fragments {
-    /// They are put together at every hop (RFC 4944; route-over as in RFC 6606).
+    /// Every node reassembles the packet (RFC 4944; route-over as in RFC 6606).
     #[default]
     Reassembled,
-    /// They are forwarded one by one, along the way of the first (RFC 8930).
+    /// Every node forwards fragments one by one, along the path of the first fragment (RFC 8930).
     Forwarded(forwarding::Limits),
-    /// They are forwarded so too, and those that are lost are sent again from the first end (RFC 8931).
+    /// As `Forwarded`, and the source sends lost fragments again (RFC 8931).
     Recovered {
-        /// What the first end does; the capacity is [`NetworkConfig::frame_capacity`] where that is less.
-        sender: recovery::Config,
-        /// How many datagrams a node can forward; a path is forgotten when it was not used for the timeout.
+        /// The parameters of the source. [`NetworkConfig::frame_capacity`] limits the capacity.
+        sender: recovery::RecoveryConfig,
+        /// The table of paths of each node. A path is deleted when it was not used for the timeout.
         forwarding: forwarding::Limits,
     },
 }
 
-/// What else is dropped when the scenario drops a fragment.
+/// What else is lost when the scenario drops a fragment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LossSpread {
     /// Nothing.
     #[default]
     Fragment,
-    /// All that follows it of its flight: of its own datagram at this hop, and the datagrams that the same host gave to
-    /// the network after it for the same destination, without a pause of more than 50 ms (the loss model of Kothmayr et
-    /// al. 2013, section 5.2). In their field a flight is what an end of a handshake sends at once.
+    /// The rest of its flight (the loss model of Kothmayr et al. 2013, section 5.2): the later fragments of its
+    /// datagram at this hop, and the later datagrams of the flight. A flight is a series of datagrams from one host to
+    /// one destination without a pause of more than 50 ms.
     Flight,
 }

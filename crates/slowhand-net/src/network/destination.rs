@@ -1,16 +1,16 @@
-//! Where a packet goes.
+//! The destination and the next hop of a packet.
 
 use crate::address::{Host, NodeId};
 use crate::ip::Ipv6Header;
 use crate::route::Routes;
 use std::net::Ipv6Addr;
 
-/// Where a packet goes from a node.
+/// The next hop of a packet at a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum NextHop {
-    /// Nowhere: here it leaves the mesh.
+    /// None: the packet leaves the mesh at this node.
     Here,
-    /// To a neighbour.
+    /// A neighbour.
     Neighbor(NodeId),
 }
 
@@ -22,7 +22,8 @@ pub(super) fn host(routes: &Routes, address: Ipv6Addr) -> Option<Host> {
     })
 }
 
-/// The destination address of a packet that was checked where it entered the network. None if it ends before.
+/// The destination address of a packet. The header was checked when the packet entered the network. None if the packet
+/// is too short.
 pub(super) fn destination(packet: &[u8]) -> Option<Ipv6Addr> {
     // RFC 8200 section 3: the last 16 octets of the fixed header.
     let address: [u8; 16] = packet.get(24..Ipv6Header::LENGTH)?.try_into().ok()?;
@@ -37,13 +38,12 @@ pub(super) fn last_node(to: Option<Host>) -> NodeId {
     }
 }
 
-/// Where a packet for an address goes from a node of the mesh.
+/// The next hop of a packet for an address, from a node of the mesh.
 pub(super) fn next_hop(routes: &Routes, at: NodeId, address: Ipv6Addr) -> NextHop {
     routes.next_hop(at, last_node(host(routes, address))).map_or(NextHop::Here, NextHop::Neighbor)
 }
 
-/// True if an address is that of one host that the network may carry packets for: not of a group, of a link or of the host
-/// itself.
+/// True if the network may carry packets for this address: it is not unspecified, loopback, multicast or link-local.
 pub(super) fn is_global_unicast(address: Ipv6Addr) -> bool {
     !(address.is_unspecified() || address.is_loopback() || address.is_multicast() || address.is_unicast_link_local())
 }

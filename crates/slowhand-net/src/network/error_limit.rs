@@ -1,21 +1,21 @@
-//! How many errors a router sends.
+//! The rate limit of a router's ICMPv6 errors.
 
 use crate::clock::{Duration, Instant};
 
-/// Errors that a node may send at once, and after how long it may send another: the token bucket that RFC 4443 section
-/// 2.4 (f) suggests for a small device, ten errors and ten more each second.
+/// The token bucket that RFC 4443 section 2.4 (f) suggests for a small device: ten errors at once, and one more every
+/// 100 ms.
 const BURST: u64 = 10;
 const INTERVAL: Duration = Duration::from_millis(100);
 
-/// Limits how many errors a node sends.
+/// The token bucket of a node.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct ErrorLimit {
-    /// When the bucket is full again.
+    /// The time at which the bucket is full again.
     full_at: Instant,
 }
 
 impl ErrorLimit {
-    /// Takes a token, if there is one.
+    /// Takes a token. Returns false if there is none.
     pub(super) fn take(&mut self, now: Instant) -> bool {
         let full_at = self.full_at.max(now) + INTERVAL;
         let is_allowed = full_at.since(now) <= INTERVAL * BURST;

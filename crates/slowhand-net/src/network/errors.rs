@@ -1,8 +1,8 @@
-//! What routers tell the sender of a packet that they cannot forward (RFC 4443).
+//! The ICMPv6 errors that routers send (RFC 4443).
 //!
-//! The border router and the nodes of the mesh answer as IPv6 routers do: an address of the mesh that no node has is
-//! unreachable, a hop limit is exceeded, a packet is too big for 6LoWPAN. The host that sends a packet learns from an event
-//! alone what its own stack refuses. A node that forwards fragments one by one has no packet to quote, and sends no error.
+//! The border router and the nodes of the mesh send Destination Unreachable, Time Exceeded and Packet Too Big, as IPv6
+//! routers do. There is no error if the host that sends a packet cannot send it itself: it gets an event. A node that
+//! forwards fragments one by one has no packet to quote, so it sends no error.
 
 use super::Network;
 use super::events::Events;
@@ -13,7 +13,7 @@ use crate::ip::icmpv6::{MINIMUM_MTU, RouterError};
 use crate::lowpan::fragment::MAX_DATAGRAM;
 
 impl Network {
-    /// Tells the source of a packet why the router at `node` does not forward it.
+    /// Sends the source of a packet the error that says why the router at `node` does not forward it.
     pub(super) fn report_error(
         &mut self,
         now: Instant,
@@ -37,7 +37,7 @@ impl Network {
         }
     }
 
-    /// The longest packet that every node can put together.
+    /// The longest packet that every node can reassemble.
     fn mtu(&self) -> usize {
         self.config.reassembly.datagram.clamp(MINIMUM_MTU, MAX_DATAGRAM)
     }

@@ -1,4 +1,4 @@
-//! What a network tells the layer above.
+//! The events that a network gives to the layer above.
 
 use crate::address::Host;
 use crate::clock::Instant;
@@ -36,30 +36,30 @@ pub enum Event<'a> {
         /// The segment, with its addresses.
         packet: TcpPacket<'a>,
     },
-    /// A packet arrived that is neither UDP nor TCP, such as an ICMPv6 message. What it asks for, for example the answer to
-    /// an echo request, is the receiver's business.
+    /// A packet arrived that is neither UDP nor TCP, such as an ICMPv6 message. The network does not answer it: an echo
+    /// reply, for example, must come from the layer above.
     Packet {
         /// When.
         at: Instant,
         /// Where.
         host: Host,
-        /// The number its sender gave it. Errors of the network's own routers have a number from
+        /// The number its sender gave it. The ICMPv6 errors of routers have numbers from
         /// [`ROUTER_DATAGRAMS`](crate::datagram::ROUTER_DATAGRAMS) on.
         datagram: DatagramId,
         /// The whole packet, from the IPv6 header on.
         packet: &'a [u8],
     },
-    /// The border router sends a TCP segment of its own, in the name of one of the ends.
+    /// The TCP proxy of the border router sends a segment, with the address of one of the two ends.
     Originated {
         /// When.
         at: Instant,
-        /// The number that the border router gave it: one from
+        /// The number that the border router gave it, from
         /// [`ROUTER_DATAGRAMS`](crate::datagram::ROUTER_DATAGRAMS) on.
         datagram: DatagramId,
         /// The segment, with its addresses.
         packet: TcpPacket<'a>,
     },
-    /// A TCP segment arrived at the border router, whose proxy took it in place of its destination.
+    /// The TCP proxy of the border router took a segment in place of its destination.
     Intercepted {
         /// When.
         at: Instant,
@@ -68,13 +68,13 @@ pub enum Event<'a> {
         /// The number its sender gave it.
         datagram: DatagramId,
     },
-    /// A part of a datagram was lost, and with it the datagram. Where acknowledgements are lost, a frame is given up that
-    /// has arrived, and a delivery may still follow. Where fragments are recovered, the loss of one is no loss of the
-    /// datagram, unless its sender gives the datagram up.
+    /// A part of a datagram was lost, and with it the datagram. If only acknowledgements were lost, the frame has
+    /// arrived although the MAC gave it up: a delivery may still follow. With fragment recovery, this event comes only
+    /// when the source gives the datagram up.
     Lost {
         /// When.
         at: Instant,
-        /// Where: the node that gave it up, or the host on the path to whom it was lost.
+        /// Where: the node that gave it up, or the host to which it was on its way.
         host: Host,
         /// The number its sender gave it.
         datagram: DatagramId,
@@ -86,10 +86,10 @@ pub enum Event<'a> {
 /// Events in the order in which they happened.
 #[derive(Debug, Default)]
 pub struct Events {
-    /// The time of what happens now.
+    /// The time of the events that are added now.
     now: Instant,
     happened: Vec<Happened>,
-    /// The packets of all events, one behind the other.
+    /// The packets of all events, one after the other.
     octets: Vec<u8>,
 }
 
@@ -122,7 +122,7 @@ impl Events {
                 if let Some(packet) = tcp_packet(packet) {
                     return Some(Event::Segment { at, host, datagram, packet });
                 }
-                // A damaged UDP datagram was not delivered.
+                // `delivered` has refused damaged UDP datagrams: this is another protocol.
                 let Ok(udp) = UdpDatagram::parse(packet) else {
                     return Some(Event::Packet { at, host, datagram, packet });
                 };
@@ -137,18 +137,18 @@ impl Events {
         self.happened.is_empty()
     }
 
-    /// Forgets the events, and keeps the memory.
+    /// Removes all events, and keeps the memory.
     pub fn clear(&mut self) {
         self.happened.clear();
         self.octets.clear();
     }
 
-    /// How many events there are.
+    /// The number of events.
     pub(super) fn count(&self) -> usize {
         self.happened.len()
     }
 
-    /// Losses from the event numbered `first` on: where, which datagram, why.
+    /// The losses among the events from index `first` on: where, which datagram, why.
     pub(super) fn losses_from(&self, first: usize) -> impl Iterator<Item = (Host, DatagramId, DropReason)> {
         self.happened[first..].iter().filter_map(|happened| match happened.what {
             What::Lost { host, reason } => Some((host, happened.datagram, reason)),

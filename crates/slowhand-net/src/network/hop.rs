@@ -1,7 +1,7 @@
-//! How a packet goes over one hop: into frames, and what a node does with the frames that it receives.
+//! One hop of a packet: how a node cuts it into frames, and what the next node does with these frames.
 
 use super::Network;
-use super::adaptation::{AdaptationLayer, FragmentHandling, unsent};
+use super::adaptation::{AdaptationLayer, FragmentHandling, send_failure};
 use super::destination::{NextHop, destination, host, last_node, next_hop};
 use super::events::Events;
 use crate::address::{Eui64, Host, NodeId};
@@ -37,7 +37,7 @@ impl Network {
         self.note_level(now, node);
     }
 
-    /// Gives the MAC of `node` the frames of a packet. A frame that the MAC does not take is an event.
+    /// Gives the MAC of `node` the frames of a packet. If the MAC refuses a frame, that is an event.
     ///
     /// # Errors
     /// Why the packet cannot be sent at all.
@@ -51,17 +51,18 @@ impl Network {
         events: &mut Events,
     ) -> Result<(), DropReason> {
         if self.is_congested(node) && Ipv6Header::parse(packet).is_ok_and(|header| header.ecn().is_capable()) {
-            // What was parsed can be marked.
+            // It cannot fail: the header was parsed just before.
             let _ = ip::ipv6::mark(packet, Ecn::CongestionExperienced);
         }
         let link = Link { source: Eui64::of_node(node), destination: Eui64::of_node(next_hop) };
-        // The compressed header grows where it is forwarded: behind the next hop, if the packet goes on from there.
+        // A node that forwards the first fragment compresses the header again, and it may grow. It needs slack only if
+        // the next hop is not the last.
         let goes_on = destination(packet).is_none_or(|to| last_node(host(&self.routes, to)) != next_hop);
         let capacity = self.payload_capacity(node, next_hop);
         let AdaptationLayer { next_tag, fragments, .. } = &mut self.nodes[node.index()];
         let slack = if goes_on && !matches!(fragments, FragmentHandling::Reassemble) { SLACK } else { 0 };
         let fragmenter = Fragmenter::new(packet, link, &self.contexts, *next_tag, capacity);
-        let mut fragmenter = fragmenter.map_err(|error| unsent(&error))?.with_slack(slack);
+        let mut fragmenter = fragmenter.map_err(|error| send_failure(&error))?.with_slack(slack);
         if fragmenter.frames() > 1 {
             if matches!(fragments, FragmentHandling::Recover(_)) {
                 let sent = self.recover(now, link, (node, next_hop), slack, packet, datagram, events);
@@ -72,7 +73,7 @@ impl Network {
         }
         let mut frame = [0; FRAME_CAPACITY];
         while let Ok(Some(length)) = fragmenter.next_frame(packet, &mut frame) {
-            if let Err(reason) = self.give(now, node, next_hop, &frame[..length], datagram) {
+            if let Err(reason) = self.enqueue(now, node, next_hop, &frame[..length], datagram) {
                 events.lost(Host::Node(node), datagram, reason);
             }
         }
@@ -80,28 +81,28 @@ impl Network {
         Ok(())
     }
 
-    /// Octets of a frame from a node to a neighbour that 6LoWPAN may fill.
+    /// The octets of a frame from a node to a neighbour that 6LoWPAN may use.
     pub(super) fn payload_capacity(&self, node: NodeId, next_hop: NodeId) -> usize {
         self.config.payload_capacity(&*self.mac, node, next_hop)
     }
 
-    /// True if the queue of a node is so full that it marks what it sends.
+    /// True if a node's queue is so full that the node marks packets.
     pub(super) fn is_congested(&self, node: NodeId) -> bool {
         let queued = || self.mac.queued(node) as f64;
         self.config.ecn_threshold.is_some_and(|share| queued() >= share * self.mac.queue_limit() as f64)
     }
 
-    /// Notes what is in the buffers of a node, if the observer watches them.
+    /// Notes the level of a node's buffers, if the observer watches it.
     fn note_level(&mut self, now: Instant, node: NodeId) {
-        if self.levels.are_wanted() {
+        if self.levels.are_watched() {
             let (Occupancy { fragments, received, .. }, forwarding) = self.nodes[node.index()].occupancy();
             let queued = self.mac.queued(node);
             self.levels.note(BufferLevel { at: now, node, queued, fragments, octets: received, forwarding });
         }
     }
 
-    /// Gives the MAC of `node` a frame, unless the scenario drops it.
-    pub(super) fn give(
+    /// Gives the MAC of `node` a frame payload, unless the scenario drops it.
+    pub(super) fn enqueue(
         &mut self,
         now: Instant,
         node: NodeId,
@@ -145,9 +146,9 @@ impl Network {
                         return self.reassemble(now, node, from, payload, datagram, events);
                     }
                     forwarding::Outcome::Forward { to, length } => {
-                        self.give(now, node, to.node(), &frame[..length], datagram)
+                        self.enqueue(now, node, to.node(), &frame[..length], datagram)
                     }
-                    forwarding::Outcome::Discarded(reason) => Err(not_forwarded(reason)),
+                    forwarding::Outcome::Discarded(reason) => Err(forwarding_failure(reason)),
                 };
                 if let Err(reason) = done {
                     events.lost(Host::Node(node), datagram, reason);
@@ -158,7 +159,7 @@ impl Network {
         }
     }
 
-    /// Puts the packets together that are for this node, or are put together at every hop.
+    /// Gives a frame payload to the reassembler: its packet is for this node, or every node reassembles.
     pub(super) fn reassemble(
         &mut self,
         now: Instant,
@@ -174,29 +175,29 @@ impl Network {
             Outcome::Complete { packet, datagram } => {
                 self.packet.clear();
                 self.packet.extend_from_slice(packet);
-                self.arrive_whole(now, node, datagram, events);
+                self.arrive_reassembled(now, node, datagram, events);
             }
             Outcome::Incomplete => {}
             Outcome::Discarded(reason) => {
-                // Of an overlap it is the packet in the buffer that is gone, and this one with it.
+                // An overlap discards the packet in the buffer too.
                 if let Discard::Overlap { datagram: buffered } = reason {
                     events.lost(Host::Node(node), buffered, DropReason::Malformed);
                 }
-                events.lost(Host::Node(node), datagram, discarded(reason));
+                events.lost(Host::Node(node), datagram, reassembly_failure(reason));
             }
         }
-        // Whatever became of it: where fragments are forwarded, its virtual buffer has a timeout of its own.
+        // In any case: with fragment forwarding, the virtual reassembly buffer has a timer too.
         self.arm_timer(node);
     }
 
-    /// The packet that was put together, in `self.packet`, arrives.
-    pub(super) fn arrive_whole(&mut self, now: Instant, node: NodeId, datagram: DatagramId, events: &mut Events) {
+    /// Handles the reassembled packet in `self.packet`.
+    pub(super) fn arrive_reassembled(&mut self, now: Instant, node: NodeId, datagram: DatagramId, events: &mut Events) {
         let mut packet = std::mem::take(&mut self.packet);
         self.arrive(now, node, &mut packet, datagram, events);
         self.packet = packet;
     }
 
-    /// Sets the timer of a node for the earliest of what it has to give up or send again.
+    /// Sets the timer of a node to its earliest deadline.
     pub(super) fn arm_timer(&mut self, node: NodeId) {
         let own = &mut self.nodes[node.index()];
         if let Some(deadline) = own.deadline().filter(|&at| own.timer.is_none_or(|armed| at < armed)) {
@@ -225,7 +226,7 @@ impl Network {
     }
 }
 
-fn discarded(reason: Discard) -> DropReason {
+fn reassembly_failure(reason: Discard) -> DropReason {
     match reason {
         Discard::Full => DropReason::ReassemblyFull,
         Discard::TooLong(_) => DropReason::ReassemblyTooLong,
@@ -233,7 +234,7 @@ fn discarded(reason: Discard) -> DropReason {
     }
 }
 
-fn not_forwarded(reason: forwarding::Discard) -> DropReason {
+fn forwarding_failure(reason: forwarding::Discard) -> DropReason {
     match reason {
         forwarding::Discard::Full => DropReason::ForwardingFull,
         forwarding::Discard::HopLimit => DropReason::HopLimit,

@@ -1,20 +1,20 @@
-//! The path between the border router and the hosts on the Internet: delay, jitter and loss.
+//! The path between the border router and the hosts on the Internet: it has a delay, jitter and loss.
 
 use crate::clock::{Duration, Instant};
 use crate::datagram::DatagramId;
 use crate::queue::EventQueue;
 use crate::random::{Probability, Stream, Streams};
 
-/// How the Internet treats a datagram, in either direction.
+/// The properties of the path, equal in both directions.
 #[derive(Clone, Debug)]
 pub struct InternetConfig {
-    /// How long a datagram travels at least.
+    /// The shortest time that a datagram takes.
     pub delay: Duration,
-    /// Up to how much longer it may take, drawn uniformly: datagrams can overtake each other.
+    /// The largest additional time, drawn uniformly for each datagram. So datagrams can overtake each other.
     pub jitter: Duration,
-    /// The probability that it is lost.
+    /// The probability that a datagram is lost.
     pub loss: Probability,
-    /// Single datagrams towards the mesh that are lost, counted from 1; in ascending order.
+    /// The numbers of single datagrams towards the mesh that are lost, counted from 1; in ascending order.
     pub dropped: Vec<u64>,
 }
 
@@ -24,13 +24,13 @@ impl Default for InternetConfig {
     }
 }
 
-/// Packets on their path.
+/// The packets on the path.
 #[derive(Debug)]
 pub struct Internet {
     config: InternetConfig,
-    /// Of each direction: towards the host, towards the mesh.
+    /// By direction: towards the Internet, towards the mesh.
     random: [Stream; 2],
-    /// Datagrams that were sent towards the mesh so far.
+    /// The number of datagrams sent towards the mesh so far.
     towards_mesh: u64,
     queue: EventQueue<Arrival>,
     buffers: Vec<Vec<u8>>,
@@ -49,7 +49,7 @@ pub enum Direction {
 /// A datagram that has arrived.
 #[derive(Debug)]
 pub struct Arrival {
-    /// In which direction it went.
+    /// Its direction.
     pub direction: Direction,
     /// The number its sender gave it.
     pub datagram: DatagramId,
@@ -57,7 +57,7 @@ pub struct Arrival {
 }
 
 impl Internet {
-    /// A path on which nothing is.
+    /// An empty path.
     pub fn new(config: InternetConfig, streams: &Streams) -> Self {
         let random = [0, 1].map(|direction| streams.stream("internet", direction));
         Self { config, random, towards_mesh: 0, queue: EventQueue::default(), buffers: Vec::new(), free: Vec::new() }
@@ -84,12 +84,12 @@ impl Internet {
         true
     }
 
-    /// When the next datagram arrives.
+    /// The time at which the next datagram arrives.
     pub fn deadline(&self) -> Option<Instant> {
         self.queue.next_at()
     }
 
-    /// Takes a datagram that has arrived; give it back to [`release`](Self::release).
+    /// Takes a datagram that has arrived. Give it to [`release`](Self::release) afterwards.
     pub fn pop_due(&mut self, now: Instant) -> Option<Arrival> {
         self.queue.pop_due(now)
     }
@@ -99,7 +99,7 @@ impl Internet {
         &self.buffers[arrival.buffer]
     }
 
-    /// Frees the memory of an arrival.
+    /// Frees the buffer of an arrival.
     pub fn release(&mut self, arrival: Arrival) {
         self.free.push(arrival.buffer);
     }

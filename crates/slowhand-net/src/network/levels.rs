@@ -1,28 +1,28 @@
-//! What is in the buffers of every node over time, kept while somebody watches.
+//! The buffer levels of every node over time, kept while an observer wants them.
 
 use crate::observer::{BufferLevel, Observer};
 
-/// The changes that the observer has not seen yet.
+/// The changes since the observer was last shown them.
 #[derive(Debug)]
 pub(super) struct Levels {
-    /// Until an observer has come, nobody knows whether it watches.
-    wanted: bool,
-    /// The last of each node.
+    /// True until the first observer says that it does not watch buffers.
+    watched: bool,
+    /// The last level of each node.
     last: Vec<BufferLevel>,
     changes: Vec<BufferLevel>,
 }
 
 impl Levels {
     pub(super) fn new(nodes: usize) -> Self {
-        Self { wanted: true, last: vec![BufferLevel::default(); nodes], changes: Vec::new() }
+        Self { watched: true, last: vec![BufferLevel::default(); nodes], changes: Vec::new() }
     }
 
-    /// Whether changes are to be noted.
-    pub(super) const fn are_wanted(&self) -> bool {
-        self.wanted
+    /// True if changes must be noted.
+    pub(super) const fn are_watched(&self) -> bool {
+        self.watched
     }
 
-    /// Notes what is in a node's buffers now.
+    /// Notes the level of a node's buffers, if it has changed.
     pub(super) fn note(&mut self, level: BufferLevel) {
         let last = &mut self.last[level.node.index()];
         if (BufferLevel { at: level.at, node: level.node, ..*last }) != level {
@@ -31,10 +31,10 @@ impl Levels {
         }
     }
 
-    /// Shows the observer what has changed.
+    /// Shows the observer the changes.
     pub(super) fn show(&mut self, observer: &mut dyn Observer) {
-        self.wanted = observer.watches_buffers();
-        if self.wanted {
+        self.watched = observer.watches_buffers();
+        if self.watched {
             self.changes.iter().for_each(|level| observer.buffers(level));
         }
         self.changes.clear();

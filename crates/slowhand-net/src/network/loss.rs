@@ -8,47 +8,47 @@ use crate::random::{Probability, Stream, Streams};
 use std::collections::VecDeque;
 use std::net::Ipv6Addr;
 
-/// Draws what is dropped.
+/// Decides which frame payloads are dropped.
 #[derive(Debug)]
 pub(super) struct Losses {
-    /// The probability that a frame's payload is dropped, at every hop.
+    /// The probability that a frame payload is dropped, at every hop.
     probability: Probability,
-    /// Single frames that are dropped, by their number; in ascending order.
+    /// The numbers of single frame payloads that are dropped, in ascending order.
     chosen: Vec<u64>,
-    /// By node.
+    /// The random stream of each node.
     random: Vec<Stream>,
-    /// Frames that have come to the MAC so far.
+    /// The number of frame payloads so far.
     frames: u64,
-    /// Where losses spread over flights: the last datagrams, the newest last.
+    /// The latest datagrams, the newest last, if losses spread over flights.
     flights: Option<VecDeque<Member>>,
 }
 
-/// How many datagrams are remembered with their flights (assumed; of older ones nothing is on its way any more).
+/// The number of datagrams that are remembered (assumed: nothing of older ones is still on its way).
 const REMEMBERED: usize = 1024;
 
-/// The longest that a host computes between two datagrams of a flight (assumed): a device encrypts its Finished after the
-/// rest has left, and a round trip takes longer.
+/// The longest pause between two datagrams of a flight (assumed): a device encrypts its Finished after it has sent the
+/// rest. A round trip takes longer than this.
 const PAUSE: Duration = Duration::from_millis(50);
 
 /// A datagram of a flight.
 #[derive(Clone, Copy, Debug)]
 struct Member {
     datagram: DatagramId,
-    /// From whom and to whom.
+    /// Source and destination.
     ends: (Host, Ipv6Addr),
     sent: Instant,
-    /// When the first of its flight was sent.
+    /// When the first datagram of its flight was sent. It identifies the flight.
     flight: Instant,
     fate: Fate,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fate {
-    /// Nothing before it was lost.
+    /// Nothing is lost.
     Whole,
-    /// A fragment of it was lost at a node: from there on nothing follows.
+    /// A fragment was dropped at a node. This node drops the later fragments too.
     CutAt(NodeId),
-    /// One before it was lost.
+    /// An earlier datagram of the flight was cut. All frames of this one are dropped.
     Gone,
 }
 
@@ -63,7 +63,7 @@ impl Losses {
         }
     }
 
-    /// A host gives a datagram to the network, for another one.
+    /// Notes that a host sends a datagram.
     pub(super) fn sent(&mut self, now: Instant, from: Host, to: Ipv6Addr, datagram: DatagramId) {
         let Some(flights) = &mut self.flights else { return };
         let ends = (from, to);
@@ -78,7 +78,7 @@ impl Losses {
         flights.push_back(Member { datagram, ends, sent: now, flight, fate });
     }
 
-    /// Whether the next frame, which `node` sends, is dropped.
+    /// True if the next frame payload, which `node` sends, is dropped.
     pub(super) fn drops(&mut self, node: NodeId, datagram: DatagramId) -> bool {
         self.frames += 1;
         let chosen = self.chosen.binary_search(&self.frames).is_ok();

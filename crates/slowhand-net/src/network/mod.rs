@@ -1,12 +1,12 @@
 //! The network: IPv6 packets between the nodes of a mesh and hosts on the Internet.
 //!
-//! Each node is a router: it puts the fragments of a packet together and passes the packet on to the next hop, or passes on
-//! the fragments themselves ([`Fragments`]). Node 0 is the border router. Behind it, across the [`internet`], are hosts: every
-//! address outside the prefix of the mesh is one of theirs.
+//! Each node is a router. It reassembles a packet and forwards it to the next hop, or it forwards the fragments one by
+//! one ([`Fragments`]). Node 0 is the border router. Behind it, across the [`internet`], are hosts: every address
+//! outside the prefix of the mesh belongs to one of them.
 //!
-//! A [`Network`] is told the time. [`deadline`](Network::deadline) says when it has something to do;
-//! [`handle_deadline`](Network::handle_deadline) does all that is due and adds what the layer above has to know to
-//! [`Events`]. Who comes late loses nothing: everything happens at its own instant, in the order of time.
+//! The driver passes the time to a [`Network`]. [`deadline`](Network::deadline) says when the network has something to
+//! do. [`handle_deadline`](Network::handle_deadline) does everything that is due, and adds what happened to [`Events`].
+//! A late call loses nothing: everything happens at its own instant, in the order of time.
 
 mod adaptation;
 mod border_router;
@@ -47,7 +47,7 @@ use std::net::Ipv6Addr;
 pub use config::{Fragments, LossSpread, NetworkConfig};
 pub use events::{Event, Events};
 
-/// A mesh under one MAC, and the Internet behind its border router.
+/// A mesh with one MAC, and the Internet behind its border router.
 #[derive(Debug)]
 pub struct Network {
     mac: Box<dyn Mac>,
@@ -62,42 +62,42 @@ pub struct Network {
     gateway: Option<Box<Gateway>>,
     losses: Losses,
     levels: Levels,
-    /// Nodes that may have to give something up, or to send a fragment again.
+    /// The timers of nodes, for reassembly, forwarding and recovery.
     timers: EventQueue<NodeId>,
-    /// The latest time that the network was told.
+    /// The latest time that the driver has passed.
     now: Instant,
-    /// The earliest deadline of all parts. Whatever changes a part works it out again.
+    /// The earliest deadline of all parts. Every public method that changes a part computes it again.
     deadline: Option<Instant>,
-    /// How many datagrams the routers have sent themselves.
+    /// The number of datagrams that routers have sent themselves.
     of_routers: DatagramId,
     indications: Vec<Indication>,
-    /// The packet that is being passed on; kept for its memory.
+    /// The packet that is being forwarded; kept for its memory.
     packet: Vec<u8>,
 }
 
-/// Why a packet cannot be given to the network.
+/// Why the network does not accept a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SendError {
-    /// The octets are no packet, or the payload does not fit one.
+    /// The octets are not a packet, or the payload is too long for one.
     #[error(transparent)]
     Packet(#[from] ip::Error),
-    /// No host has the source address: it is one of the mesh that no node has, or not a global unicast address.
+    /// No host has the source address: it is in the mesh but no node has it, or it is not a global unicast address.
     #[error("no host of the network has the source address {0}")]
     Source(Ipv6Addr),
-    /// The destination is not a global unicast address: no other packets leave their link.
+    /// The destination is not a global unicast address. Packets to other addresses do not leave their link.
     #[error("the destination {0} is not a global unicast address")]
     Destination(Ipv6Addr),
-    /// Something was due before.
+    /// The network has something to do before this packet.
     #[error("the network has something to do at {0}, before this packet is sent: call handle_deadline first")]
     Overdue(Instant),
 }
 
 impl Network {
-    /// A network of the nodes of `routes`, under `mac`.
+    /// A network of the nodes of `routes`, with `mac` as its link layer.
     pub fn new(mac: Box<dyn Mac>, routes: Routes, config: NetworkConfig, streams: &Streams) -> Self {
         let (contexts, nodes) = (Contexts::mesh(), routes.nodes());
-        let deadline = mac.deadline(); // nothing else has anything to do yet
+        let deadline = mac.deadline(); // no other part has a deadline yet
         Self {
             nodes: (0..nodes).map(|id| AdaptationLayer::new(NodeId(id as u16), &config, &contexts)).collect(),
             error_limits: vec![ErrorLimit::default(); nodes],
@@ -118,11 +118,11 @@ impl Network {
         }
     }
 
-    /// Sends a UDP datagram from the host whose address `source` is. A `now` before the latest time that the network was
-    /// told counts as that time.
+    /// Sends a UDP datagram from the host that has the address of `source`. If `now` is earlier than the latest time
+    /// that was passed to the network, that time counts.
     ///
     /// # Errors
-    /// See [`SendError`]; nothing is sent then. That the network loses the datagram is an event, not an error.
+    /// See [`SendError`]; then nothing is sent. If the network loses the datagram, that is an event, not an error.
     pub fn send(
         &mut self,
         now: Instant,
@@ -145,10 +145,10 @@ impl Network {
         Ok(written.map(drop)?)
     }
 
-    /// Sends a TCP segment from the host whose address `source` is. For `now` see [`send`](Self::send).
+    /// Sends a TCP segment from the host that has the address `source`. For `now` see [`send`](Self::send).
     ///
     /// # Errors
-    /// See [`SendError`]; nothing is sent then. That the network loses the segment is an event, not an error.
+    /// See [`SendError`]; then nothing is sent. If the network loses the segment, that is an event, not an error.
     pub fn send_segment(
         &mut self,
         now: Instant,
@@ -170,15 +170,15 @@ impl Network {
         Ok(())
     }
 
-    /// Sends an IPv6 packet of any protocol, as it is, from the host whose address its source is. For `now` see
+    /// Sends an IPv6 packet of any protocol, unchanged, from the host that has its source address. For `now` see
     /// [`send`](Self::send).
     ///
-    /// Every address outside the prefix of the mesh is that of a host on the Internet. Routers answer as RFC 4443 has it:
-    /// Destination Unreachable if no node has an address of the mesh, Packet Too Big if 6LoWPAN cannot carry the packet,
-    /// Time Exceeded if the hop limit is used up. Their messages arrive at the source as [`Event::Packet`].
+    /// Every address outside the prefix of the mesh belongs to a host on the Internet. Routers send errors (RFC 4443):
+    /// Destination Unreachable if no node has the address, Packet Too Big if 6LoWPAN cannot carry the packet, Time
+    /// Exceeded if the hop limit reaches zero. The errors arrive at the source as [`Event::Packet`].
     ///
     /// # Errors
-    /// See [`SendError`]; nothing is sent then. That the network loses the packet is an event, not an error.
+    /// See [`SendError`]; then nothing is sent. If the network loses the packet, that is an event, not an error.
     pub fn send_packet(
         &mut self,
         now: Instant,
@@ -192,22 +192,22 @@ impl Network {
         Ok(())
     }
 
-    /// When something happens next.
+    /// The time at which the network has something to do next.
     pub fn deadline(&self) -> Option<Instant> {
         debug_assert_eq!(self.deadline, self.earliest_deadline(), "the deadline was not worked out again");
         self.deadline
     }
 
-    /// Works the deadline out.
+    /// Computes the deadline.
     fn earliest_deadline(&self) -> Option<Instant> {
         let gateway = self.gateway.as_ref().and_then(|gateway| gateway.deadline());
         let own = earliest(self.timers.next_at(), self.internet.deadline());
         earliest(self.mac.deadline(), earliest(own, gateway))
     }
 
-    /// Does everything that is due at `now` or before, each thing at its own instant and in the order of time. It is the same
-    /// whether a driver calls it at every [`deadline`](Self::deadline) or late; only what the driver itself sends in answer
-    /// to events comes later then.
+    /// Does everything that is due at `now` or before, each thing at its own instant and in the order of time. So a
+    /// driver may call it at every [`deadline`](Self::deadline) or later, with the same result. If it calls late, only
+    /// its own answers to events are late.
     pub fn handle_deadline(&mut self, now: Instant, events: &mut Events, observer: &mut dyn Observer) {
         while let Some(at) = self.deadline.filter(|&at| at <= now) {
             self.handle_instant(at, events, observer);
@@ -216,7 +216,7 @@ impl Network {
         self.now = self.now.max(now);
     }
 
-    /// Does what is due at `now`, the deadline.
+    /// Does everything that is due at one instant.
     fn handle_instant(&mut self, now: Instant, events: &mut Events, observer: &mut dyn Observer) {
         events.set_now(now);
         let earlier = events.count();
@@ -277,22 +277,22 @@ impl Network {
         self.deadline = self.earliest_deadline();
     }
 
-    /// How long the MAC has kept a node's processor busy since the world began.
+    /// See [`Mac::processor_time`].
     pub fn processor_time(&self, node: NodeId) -> Duration {
         self.mac.processor_time(node)
     }
 
-    /// How many frames have waited at a node at most.
+    /// The largest number of frames in a node's queue so far.
     pub fn queue_peak(&self, node: NodeId) -> usize {
         self.mac.queue_peak(node)
     }
 
-    /// How much has been in reassembly at a node at most.
+    /// The largest amount in reassembly at a node so far.
     pub fn reassembly_peak(&self, node: NodeId) -> Occupancy {
         self.nodes[node.index()].reassembly_peak()
     }
 
-    /// Checks whether a host may send now. Returns the time that counts, and the host that sends.
+    /// Checks that a host may send now. Returns the time that counts, and the host.
     fn admit(&mut self, now: Instant, source: Ipv6Addr, destination: Ipv6Addr) -> Result<(Instant, Host), SendError> {
         let from = host(&self.routes, source).filter(|_| is_global_unicast(source)).ok_or(SendError::Source(source))?;
         if !is_global_unicast(destination) {
@@ -305,7 +305,7 @@ impl Network {
         Ok((self.now, from))
     }
 
-    /// Sends the packet that these octets make together.
+    /// Sends a packet that is given in pieces.
     fn send_octets(&mut self, now: Instant, from: Host, octets: &[&[u8]], datagram: DatagramId, events: &mut Events) {
         let mut packet = std::mem::take(&mut self.packet);
         packet.clear();
@@ -323,7 +323,7 @@ impl Network {
         datagram
     }
 
-    /// A whole packet is at a node: it is for the node, or travels on with a hop less.
+    /// Handles a whole packet at a node: the node delivers it, or forwards it.
     fn arrive(&mut self, now: Instant, node: NodeId, packet: &mut [u8], datagram: DatagramId, events: &mut Events) {
         if destination(packet).and_then(Host::of_address) == Some(Host::Node(node)) {
             return events.delivered(Host::Node(node), datagram, packet);
@@ -334,10 +334,11 @@ impl Network {
         self.forward(now, node, packet, datagram, events);
     }
 
-    /// Sends a packet that came to a node on its way, with a hop less. Tells its source if that is not possible.
+    /// Forwards a packet at a node, with a hop limit that is lower by one. Reports an error to the source if that is
+    /// not possible.
     fn forward(&mut self, now: Instant, node: NodeId, packet: &mut [u8], datagram: DatagramId, events: &mut Events) {
         let forwarded = match ip::ipv6::take_hop(packet) {
-            Ok(1..) => self.pass_on(now, Host::Node(node), packet, datagram, events),
+            Ok(1..) => self.send_to_next_hop(now, Host::Node(node), packet, datagram, events),
             Ok(0) => Err(DropReason::HopLimit),
             Err(_) => Err(DropReason::Malformed),
         };
@@ -347,21 +348,21 @@ impl Network {
         }
     }
 
-    /// Sends a packet on its first hop, from the host that gives it to the network.
+    /// Sends a packet from its source host over the first hop.
     fn originate(&mut self, now: Instant, from: Host, packet: &mut [u8], datagram: DatagramId, events: &mut Events) {
         if let Some(to) = destination(packet) {
             self.losses.sent(now, from, to, datagram);
         }
-        if let Err(reason) = self.pass_on(now, from, packet, datagram, events) {
+        if let Err(reason) = self.send_to_next_hop(now, from, packet, datagram, events) {
             events.lost(from, datagram, reason);
         }
     }
 
-    /// Sends a packet on its next hop from a host.
+    /// Sends a packet from a host over the next hop.
     ///
     /// # Errors
     /// Why this host cannot send it.
-    fn pass_on(
+    fn send_to_next_hop(
         &mut self,
         now: Instant,
         from: Host,
@@ -376,7 +377,7 @@ impl Network {
         {
             return self.send_over_hop(now, node, next_hop, packet, datagram, events);
         }
-        // It leaves the mesh here, or comes from the Internet.
+        // The packet leaves the mesh here, or comes from the Internet.
         let (direction, host) = match (from, to) {
             (_, Some(to)) if to == from => {
                 events.delivered(to, datagram, packet);

@@ -1,4 +1,4 @@
-//! Datagrams whose fragments are recovered (RFC 8931): the sending end keeps the packet until it is acknowledged.
+//! Fragment recovery (RFC 8931): the source keeps a packet until it is acknowledged.
 
 use super::adaptation::{AdaptationLayer, FragmentHandling};
 use super::config::Fragments;
@@ -17,11 +17,11 @@ use crate::lowpan::{FRAME_CAPACITY, Link};
 use crate::lowpan::{reassembly, recovery};
 
 impl Network {
-    /// Begins to send a packet in recoverable fragments.
+    /// Starts to send a packet in recoverable fragments.
     ///
     /// # Errors
     /// Why the packet cannot be sent at all.
-    #[allow(clippy::too_many_arguments)] // those of `send_over_hop`, and what it worked out
+    #[allow(clippy::too_many_arguments)] // the arguments of `send_over_hop`, and its results
     pub(super) fn recover(
         &mut self,
         now: Instant,
@@ -38,22 +38,22 @@ impl Network {
         };
         let tag = free_tag(*next_tag, router, outgoing).ok_or(DropReason::QueueFull)?;
         *next_tag = tag.wrapping_add(1);
-        let config = recovery::Config { capacity: config.capacity.min(capacity), ..*config };
+        let config = recovery::RecoveryConfig { capacity: config.capacity.min(capacity), ..*config };
         let mut kept = spare.pop().unwrap_or_default();
         kept.clear();
         kept.extend_from_slice(packet);
         let sender = Sender::new(packet, link, &self.contexts, tag, config).and_then(|sender| sender.with_slack(slack));
-        let sender = sender.map_err(|error| adaptation::unsent(&error))?;
+        let sender = sender.map_err(|error| adaptation::send_failure(&error))?;
         self.send_recoverable(now, node, Outgoing { sender, packet: kept, datagram, next_hop, waiting: 0 }, events);
         Ok(())
     }
 
-    /// Sends what a sender has to send, and keeps it until it is done.
+    /// Sends all frames that a sender has ready. Keeps the sender until the packet is delivered or given up.
     fn send_recoverable(&mut self, now: Instant, node: NodeId, mut outgoing: Outgoing, events: &mut Events) {
         let mut frame = [0; FRAME_CAPACITY];
         while let Ok(Some(length)) = outgoing.sender.next_frame(now, &outgoing.packet, &mut frame) {
-            // A frame that the MAC does not take is a lost fragment: the acknowledgment will not confirm it.
-            let given = self.give(now, node, outgoing.next_hop, &frame[..length], outgoing.datagram);
+            // If the MAC refuses a frame, the fragment is lost: the acknowledgment will not confirm it.
+            let given = self.enqueue(now, node, outgoing.next_hop, &frame[..length], outgoing.datagram);
             outgoing.waiting += usize::from(given.is_ok());
         }
         if outgoing.sender.state() == State::Failed {
@@ -67,7 +67,7 @@ impl Network {
         self.arm_timer(node);
     }
 
-    /// Takes a frame at a node that recovers fragments.
+    /// Handles a frame payload at a node that recovers fragments.
     pub(super) fn receive_recoverable(
         &mut self,
         now: Instant,
@@ -115,8 +115,8 @@ impl Network {
         let mut frame = [0; FRAME_CAPACITY];
         let answer = match router.handle_fragment(now, source, payload, congested, route, &mut frame) {
             Outcome::Forward { to, length } => {
-                // Of a fragment that is lost here its sender will hear.
-                let _ = self.give(now, node, to.node(), &frame[..length], datagram);
+                // If the MAC refuses the frame, the acknowledgment will not confirm it.
+                let _ = self.enqueue(now, node, to.node(), &frame[..length], datagram);
                 None
             }
             Outcome::Unknown(refusal) if !receiver.knows(now, source, own, tag_of(payload)) => refusal,
@@ -124,22 +124,22 @@ impl Network {
             Outcome::Local | Outcome::Unknown(_) => {
                 let Reception { outcome, acknowledgment } =
                     receiver.handle_fragment(now, source, own, payload, datagram);
-                // What is thrown away here its sender gives up, and reports.
+                // The source learns of a discarded packet from the acknowledgment, and reports the loss.
                 if let reassembly::Outcome::Complete { packet, datagram } = outcome {
                     self.packet.clear();
                     self.packet.extend_from_slice(packet);
-                    self.arrive_whole(now, node, datagram, events);
+                    self.arrive_reassembled(now, node, datagram, events);
                 }
                 acknowledgment
             }
         };
         if let Some(answer) = answer {
-            let _ = self.give(now, node, from, &answer.emit(), datagram);
+            let _ = self.enqueue(now, node, from, &answer.emit(), datagram);
         }
         self.arm_timer(node);
     }
 
-    /// An acknowledgment is for a packet of this node, or goes back along the path of its fragments.
+    /// Handles an acknowledgment: it is for a packet of this node, or goes back along the path of the fragments.
     fn receive_acknowledgment(
         &mut self,
         now: Instant,
@@ -157,11 +157,11 @@ impl Network {
             own.sender.handle_acknowledgment(&acknowledgment);
             self.send_recoverable(now, node, own, events);
         } else if let Some((to, on)) = router.handle_acknowledgment(now, Eui64::of_node(from), &acknowledgment) {
-            let _ = self.give(now, node, to.node(), &on.emit(), datagram);
+            let _ = self.enqueue(now, node, to.node(), &on.emit(), datagram);
         }
     }
 
-    /// A frame has left the MAC, one way or the other.
+    /// Notes that a frame has left the MAC, sent or given up.
     pub(super) fn handle_departure(&mut self, now: Instant, node: NodeId, datagram: DatagramId) {
         let Some(Recovery { outgoing, .. }) = self.recovering(node) else { return };
         let Some(own) = outgoing.iter_mut().find(|own| own.datagram == datagram) else { return };
@@ -172,11 +172,11 @@ impl Network {
         }
     }
 
-    /// Sends again what was not acknowledged in time, and forgets what is never going to be complete.
+    /// Sends fragments again that were not acknowledged in time, and deletes packets and paths that have timed out.
     pub(super) fn handle_overdue(&mut self, now: Instant, node: NodeId, events: &mut Events) {
         if let Some(Recovery { router, receiver, .. }) = self.recovering(node) {
             router.handle_timeout(now);
-            // Its sender hears of it when it asks, or has given it up already.
+            // The source learns of it when it asks for an acknowledgment, or has given up already.
             while receiver.handle_timeout(now).is_some() {}
         }
         let is_due = |own: &Outgoing| own.deadline().is_some_and(|at| at <= now);
@@ -189,7 +189,7 @@ impl Network {
         }
     }
 
-    /// Whether the sender of a datagram still waits for its acknowledgment: it will hear of a lost fragment.
+    /// True if the source of a datagram still waits for the acknowledgment. Then a lost frame is not a lost datagram.
     pub(super) fn is_recovering(&self, datagram: DatagramId) -> bool {
         matches!(self.config.fragments, Fragments::Recovered { .. })
             && self.nodes.iter().any(|node| match &node.fragments {
@@ -208,7 +208,7 @@ impl Network {
     }
 }
 
-/// The tag of a fragment that was parsed before.
+/// The tag of a fragment that is known to be valid.
 fn tag_of(payload: &[u8]) -> u8 {
     Rfrag::parse(payload).map_or(0, |(header, _)| header.tag)
 }

@@ -1,21 +1,21 @@
-//! What a node keeps of datagrams whose fragments are recovered (RFC 8931).
+//! The state of fragment recovery at a node (RFC 8931).
 
 use crate::address::{Eui64, NodeId};
 use crate::clock::Instant;
 use crate::datagram::DatagramId;
 use crate::lowpan::reassembly::Limits;
-use crate::lowpan::recovery::{Config, Receiver, Router, Sender};
+use crate::lowpan::recovery::{Receiver, RecoveryConfig, Router, Sender};
 use crate::lowpan::{Contexts, forwarding};
 
-/// The state of a node that recovers fragments: as a router between the ends, and as either end.
+/// The state of fragment recovery at a node: as a router between the ends, and as either end.
 #[derive(Debug)]
 pub(super) struct Recovery {
-    pub(super) config: Config,
+    pub(super) config: RecoveryConfig,
     pub(super) router: Router,
     pub(super) receiver: Receiver,
-    /// What this node has sent and nobody has acknowledged.
+    /// The packets of this node that are not acknowledged yet.
     pub(super) outgoing: Vec<Outgoing>,
-    /// Memory of packets that are done.
+    /// The memory of finished packets, to use again.
     pub(super) spare: Vec<Vec<u8>>,
     pub(super) next_tag: u8,
 }
@@ -27,22 +27,22 @@ pub(super) struct Outgoing {
     pub(super) packet: Vec<u8>,
     pub(super) datagram: DatagramId,
     pub(super) next_hop: NodeId,
-    /// Frames of it that wait in the MAC: the time for an acknowledgment begins when the last of them has left.
+    /// The number of its frames in the MAC. The timer of the acknowledgment starts when the last of them has left.
     pub(super) waiting: usize,
 }
 
 impl Outgoing {
-    /// When the acknowledgment is overdue.
+    /// When the timer of the acknowledgment expires.
     pub(super) fn deadline(&self) -> Option<Instant> {
         self.sender.deadline().filter(|_| self.waiting == 0)
     }
 }
 
 impl Recovery {
-    /// A node without any packet under way.
+    /// A node without packets.
     pub(super) fn new(
         own: Eui64,
-        config: Config,
+        config: RecoveryConfig,
         forwarding: forwarding::Limits,
         reassembly: Limits,
         contexts: &Contexts,
@@ -50,7 +50,7 @@ impl Recovery {
         Self {
             config,
             router: Router::new(own, forwarding, contexts.clone()),
-            // A delivered packet is remembered as long as one that is not complete.
+            // A delivered packet is remembered for the reassembly timeout.
             receiver: Receiver::new(reassembly, reassembly.timeout, contexts.clone()),
             outgoing: Vec::new(),
             spare: Vec::new(),
@@ -58,19 +58,19 @@ impl Recovery {
         }
     }
 
-    /// Virtual reassembly buffers taken.
+    /// The number of virtual reassembly buffers in use.
     pub(super) fn paths(&self) -> usize {
         self.router.occupancy()
     }
 
-    /// When a fragment is to be sent again, or something to be given up.
+    /// When a fragment must be sent again, or a packet or path times out.
     pub(super) fn deadline(&self) -> Option<Instant> {
         let overdue = self.outgoing.iter().filter_map(Outgoing::deadline);
         overdue.chain(self.receiver.deadline()).chain(self.router.deadline()).min()
     }
 }
 
-/// A tag that no packet from this node has, from `next` on; none where all are taken.
+/// The first free tag from `next` on; none if all are in use.
 pub(super) fn free_tag(next: u8, router: &Router, outgoing: &[Outgoing]) -> Option<u8> {
     let is_free = |tag: &u8| !router.uses_tag(*tag) && outgoing.iter().all(|other| other.sender.tag() != *tag);
     (0..=u8::MAX).map(|step| next.wrapping_add(step)).find(is_free)

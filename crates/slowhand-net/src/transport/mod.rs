@@ -1,4 +1,4 @@
-//! Transports above IPv6, and what a border router may do to them.
+//! Transport protocols above IPv6: TCP, and a proxy for TCP at the border router.
 
 pub mod pep;
 pub mod tcp;
@@ -6,12 +6,12 @@ pub mod tcp;
 use crate::address::NodeId;
 use crate::clock::Duration;
 
-/// What a border router knows of the ways to its nodes.
+/// What a border router knows about the paths to its nodes.
 pub trait Path {
-    /// How long it takes at most, where nothing is lost, until `packets` IPv6 packets of `octets` each have reached a
-    /// node, together with what waits at the border router already.
+    /// The longest time until `packets` IPv6 packets of `octets` each have reached a node, if nothing is lost. It
+    /// includes the frames that already wait at the border router.
     fn downward(&self, node: NodeId, packets: u64, octets: usize) -> Duration;
 
-    /// How long it takes at most, where nothing is lost, until an IPv6 packet of `octets` has come from a node.
+    /// The longest time until an IPv6 packet of `octets` from a node has reached the border router, if nothing is lost.
     fn upward(&self, node: NodeId, octets: usize) -> Duration;
 }

@@ -1,6 +1,5 @@
 //! The reader against recordings of real libraries, tshark, and octets of any kind.
 
-mod golden;
 mod properties;
 mod repetitions;
 mod tshark;

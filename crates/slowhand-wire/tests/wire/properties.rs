@@ -1,7 +1,7 @@
 //! Octets of any kind, and damaged datagrams of a real handshake: nothing panics, and nothing is read twice.
 
-use crate::golden;
 use proptest::prelude::*;
+use slowhand_testing::recordings;
 use slowhand_wire::{Coverage, dtls, flight, tls};
 
 /// Reads all that there is to read; returns the octets of the records that were read.
@@ -40,7 +40,7 @@ proptest! {
         prop_assert!(read_tls(&octets) <= octets.len());
     }
 
-    /// The version is right, so that the rest is read.
+    /// The version is valid, so that the parser gets beyond it.
     #[test]
     fn octets_of_any_kind_behind_the_version(content_type in 20..27_u8, rest: Vec<u8>, connection_id_length: Option<u8>) {
         let datagram = [&[content_type, 0xfe, 0xfd], &rest[..]].concat();
@@ -55,7 +55,7 @@ proptest! {
         damage in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..6),
         cut: prop::sample::Index,
     ) {
-        let mut datagram = which.get(&golden::datagrams(golden::OPENSSL)).octets.clone();
+        let mut datagram = which.get(&recordings::datagrams(recordings::OPENSSL)).octets.clone();
         for (at, octet) in damage {
             let length = datagram.len();
             datagram[at.index(length)] = octet;

@@ -1,12 +1,13 @@
-//! Which datagrams of a real handshake repeat others.
+//! The datagrams of a real handshake that repeat others.
 
-use crate::golden::{self, Datagram};
+use slowhand_testing::recordings::{self, Datagram};
 use slowhand_wire::{Coverage, FlightPart, dtls, flight};
 
-/// RFC 6347 section 4.2.4: the same messages again, whatever the fragments are. OpenSSL's server sends flight 4 twice.
+/// RFC 6347 section 4.2.4: a repeated flight has the same messages, in any fragments. OpenSSL's server sends flight 4
+/// twice.
 #[test]
 fn what_openssl_sends_again_was_sent_before() {
-    let datagrams = golden::datagrams(golden::OPENSSL_FRAGMENTS);
+    let datagrams = recordings::datagrams(recordings::OPENSSL_FRAGMENTS);
     let by_server: Vec<_> = datagrams.iter().filter(|datagram| !datagram.by_client).collect();
     let parts = |datagram: &Datagram| -> Vec<FlightPart> {
         let records = dtls::records(&datagram.octets, None).map(Result::unwrap);

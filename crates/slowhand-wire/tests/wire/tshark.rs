@@ -1,9 +1,8 @@
 //! Wireshark's dissectors read the same octets, and see the same in them.
 
-use crate::golden::{self, Datagram};
+use slowhand_testing::recordings::{self, Datagram};
+use slowhand_testing::wireshark::{Pcap, Transport, Tshark};
 use slowhand_wire::{ContentType, dtls, tls};
-use std::fmt::Write as _;
-use std::process::Command;
 
 const FIELDS_OF_DTLS: [&str; 9] = [
     "dtls.record.content_type",
@@ -20,39 +19,11 @@ const FIELDS_OF_DTLS: [&str; 9] = [
 const FIELDS_OF_TLS: [&str; 4] =
     ["tls.record.content_type", "tls.record.length", "tls.handshake.type", "tls.handshake.length"];
 
-/// What tshark sees in these payloads of UDP or TCP between the port of a client and 5684: a line for each, with the values
-/// of the fields between tabs.
-fn tshark<'a>(
-    name: &str,
-    transport: [&str; 2],
-    payloads: impl Iterator<Item = (bool, &'a [u8])>,
-    fields: &[&str],
-) -> Vec<String> {
-    let directory = std::path::Path::new(env!("CARGO_TARGET_TMPDIR"));
-    let (text, capture) = (directory.join(format!("{name}.txt")), directory.join(format!("{name}.pcap")));
-    let mut dump = String::new();
-    for (by_client, octets) in payloads {
-        write!(dump, "{}\n000000", if by_client { "O" } else { "I" }).unwrap();
-        octets.iter().for_each(|octet| write!(dump, " {octet:02x}").unwrap());
-        dump.push('\n');
-    }
-    std::fs::write(&text, dump).unwrap();
-    let [option, decode] = transport;
-    let mut text2pcap = Command::new("text2pcap");
-    text2pcap.args(["-q", "-D", "-F", "pcap", option, "5684,40000"]).args([&text, &capture]);
-    run(&mut text2pcap);
-    let mut tshark = Command::new("tshark");
-    tshark.arg("-r").arg(&capture).args(["-d", decode, "-T", "fields"]);
-    fields.iter().for_each(|field| {
-        tshark.args(["-e", field]);
-    });
-    run(&mut tshark).lines().map(str::to_owned).collect()
-}
-
-fn run(command: &mut Command) -> String {
-    let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}; ./test installs it"));
-    assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8(output.stdout).unwrap()
+/// What tshark sees in these payloads: a line for each, with the values of the fields between tabs.
+fn tshark(transport: Transport, rule: &str, payloads: &[Datagram], fields: &[&str]) -> Vec<String> {
+    let payloads = payloads.iter().map(|payload| (payload.by_client, &payload.octets[..]));
+    let rows = Tshark::default().decode_as(rule).rows(&Pcap::of_payloads(transport, payloads), fields);
+    rows.iter().map(|row| row.join("	")).collect()
 }
 
 /// The numbers as tshark writes them.
@@ -80,10 +51,9 @@ fn line(datagram: &Datagram) -> String {
 
 #[test]
 fn tshark_sees_the_same_records_and_fragments() {
-    for (name, recording) in [("openssl", golden::OPENSSL), ("openssl-fragments", golden::OPENSSL_FRAGMENTS)] {
-        let datagrams = golden::datagrams(recording);
-        let payloads = datagrams.iter().map(|datagram| (datagram.by_client, &datagram.octets[..]));
-        let expected = tshark(name, ["-u", "udp.port==5684,dtls"], payloads, &FIELDS_OF_DTLS);
+    for (name, recording) in [("openssl", recordings::OPENSSL), ("openssl-fragments", recordings::OPENSSL_FRAGMENTS)] {
+        let datagrams = recordings::datagrams(recording);
+        let expected = tshark(Transport::Udp, "udp.port==5684,dtls", &datagrams, &FIELDS_OF_DTLS);
         let seen: Vec<String> = datagrams.iter().map(line).collect();
         assert_eq!(seen, expected, "{name}");
     }
@@ -105,10 +75,9 @@ fn line_of_stream(stream: &Datagram) -> String {
 
 #[test]
 fn tshark_sees_the_same_records_and_messages_of_tls() {
-    let streams = golden::datagrams(golden::OPENSSL_TLS);
-    for (name, stream) in [("tls-client", &streams[0]), ("tls-server", &streams[1])] {
-        let payload = std::iter::once((stream.by_client, &stream.octets[..]));
-        let expected = tshark(name, ["-T", "tcp.port==5684,tls"], payload, &FIELDS_OF_TLS);
-        assert_eq!([line_of_stream(stream)], expected[..], "{name}");
+    let streams = recordings::datagrams(recordings::OPENSSL_TLS);
+    for stream in streams {
+        let expected = tshark(Transport::Tcp, "tcp.port==5684,tls", std::slice::from_ref(&stream), &FIELDS_OF_TLS);
+        assert_eq!([line_of_stream(&stream)], expected[..], "by the client: {}", stream.by_client);
     }
 }

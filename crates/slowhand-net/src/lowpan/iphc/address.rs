@@ -7,37 +7,38 @@ use super::super::context::{Context, Contexts};
 use super::super::cursor::{Reader, Writer};
 use crate::address::Eui64;
 
-/// Octets of a unicast address that travel, by mode: always its last ones.
+/// The number of octets of a unicast address that are carried, by mode. They are the last octets of the address.
 const UNICAST_INLINE: [usize; 4] = [16, 8, 2, 0];
 
 /// The same octets as a mask.
 const UNICAST_MASK: [u128; 4] = [u128::MAX, u64::MAX as u128, 0xffff, 0];
 
-/// What stands between prefix and the 16 bits of mode 2: the identifier 0000:00ff:fe00:XXXX (RFC 6282 section 3.2.2).
+/// The bits between the prefix and the 16 bits of mode 2: the identifier is 0000:00ff:fe00:XXXX (RFC 6282 section
+/// 3.2.2).
 const SHORT_IDENTIFIER: u128 = 0x0000_00ff_fe00_0000;
 
-/// Octets of a multicast address that travel, by mode, without context; all others are zero but the first.
-/// ffXX::00XX:XXXX:XXXX, ffXX::00XX:XXXX and ff02::00XX.
+/// The octets of a multicast address that are carried without context, by mode: all, ffXX::00XX:XXXX:XXXX,
+/// ffXX::00XX:XXXX and ff02::00XX. The other octets are zero, except the first.
 const MULTICAST_INLINE: [&[usize]; 4] =
     [&[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15], &[1, 11, 12, 13, 14, 15], &[1, 13, 14, 15], &[15]];
 
-/// Octets of a multicast address built on a unicast prefix that travel with a context:
+/// The octets (X) of a multicast address with a unicast prefix (P) that are carried with a context:
 /// ffXX:XXLL:PPPP:PPPP:PPPP:PPPP:XXXX:XXXX (RFC 3306, RFC 3956).
 const PREFIX_MULTICAST_INLINE: [usize; 6] = [1, 2, 12, 13, 14, 15];
 
-/// Link-local scope, which mode 3 implies.
+/// The link-local scope. Mode 3 implies it.
 const SCOPE_LINK_LOCAL: u8 = 0x02;
 
-/// How an address travels: the bits of the base header, and the octets behind it.
+/// A compressed address: its bits in the base header, and its octets after the base header.
 #[derive(Clone, Copy)]
 pub(super) struct Coded {
     /// M: a multicast address.
     pub(super) multicast: bool,
-    /// SAC or DAC: a context takes part.
+    /// SAC or DAC: the address uses a context.
     pub(super) stateful: bool,
     /// SAM or DAM.
     pub(super) mode: u8,
-    /// The context's identifier; zero where none takes part.
+    /// The identifier of the context; zero if there is none.
     pub(super) context: u8,
     address: [u8; 16],
 }
@@ -46,7 +47,7 @@ impl Coded {
     /// The shortest form of a source address.
     pub(super) fn source(address: Ipv6Addr, link: Eui64, contexts: &Contexts) -> Self {
         if address.is_unspecified() {
-            // SAC with mode 0 is not an address in full but "::".
+            // SAC with mode 0 stands for "::", not for an address in full.
             return Self { stateful: true, ..Self::full(address) };
         }
         Self::unicast(address, link, contexts)
@@ -73,10 +74,10 @@ impl Coded {
     fn unicast(address: Ipv6Addr, link: Eui64, contexts: &Contexts) -> Self {
         let full = Self::full(address);
         let bits = address.to_bits();
-        // A mode serves where the receiver's expansion gives the address back.
+        // A mode is possible if the receiver's expansion gives the same address.
         let shortest = |base: Context| {
-            let serves = |&mode: &usize| expand_unicast(base, mode, bits & UNICAST_MASK[mode], link) == bits;
-            if base.covers(address) { [3, 2, 1].into_iter().find(serves) } else { None }
+            let is_possible = |&mode: &usize| expand_unicast(base, mode, bits & UNICAST_MASK[mode], link) == bits;
+            if base.covers(address) { [3, 2, 1].into_iter().find(is_possible) } else { None }
         };
         if let Some(mode) = shortest(Context::LINK_LOCAL) {
             return Self { mode: mode as u8, ..full };
@@ -90,16 +91,16 @@ impl Coded {
 
     fn multicast(address: Ipv6Addr) -> Self {
         let octets = address.octets();
-        let serves = |mode: usize| {
-            let silent = |at: &usize| !MULTICAST_INLINE[mode].contains(at);
+        let is_possible = |mode: usize| {
+            let is_elided = |at: &usize| !MULTICAST_INLINE[mode].contains(at);
             let implied = |at: usize| match at {
                 0 => 0xff,
                 1 => SCOPE_LINK_LOCAL,
                 _ => 0,
             };
-            (0..16).filter(silent).all(|at| octets[at] == implied(at))
+            (0..16).filter(is_elided).all(|at| octets[at] == implied(at))
         };
-        let mode = [3, 2, 1].into_iter().find(|&mode| serves(mode)).unwrap_or(0);
+        let mode = [3, 2, 1].into_iter().find(|&mode| is_possible(mode)).unwrap_or(0);
         Self { multicast: true, mode: mode as u8, ..Self::full(address) }
     }
 
@@ -110,7 +111,7 @@ impl Coded {
         Some(Self { multicast: true, stateful: true, context, ..Self::full(address) })
     }
 
-    /// Appends the octets that travel.
+    /// Appends the octets that are carried.
     pub(super) fn emit(&self, out: &mut Writer<'_>) -> Result<(), Error> {
         match (self.multicast, self.stateful, self.mode) {
             (false, true, 0) => Ok(()), // "::"
@@ -125,7 +126,7 @@ impl Coded {
     }
 }
 
-/// Reads a source address. `stateful` is SAC, `mode` SAM; `contexts` names the one that takes part, if one does.
+/// Reads a source address. `stateful` is SAC, `mode` is SAM. `contexts` has the identifier of the context to use.
 pub(super) fn read_source(
     input: &mut Reader<'_>,
     (stateful, mode): (bool, u8),
@@ -138,7 +139,7 @@ pub(super) fn read_source(
     }
 }
 
-/// Reads a destination address. `multicast` is M, `stateful` DAC, `mode` DAM; `contexts` as for a source.
+/// Reads a destination address. `multicast` is M, `stateful` is DAC, `mode` is DAM; `contexts` as for a source.
 #[inline]
 pub(super) fn read_destination(
     input: &mut Reader<'_>,
@@ -173,7 +174,7 @@ fn read_unicast(
     Ok(Ipv6Addr::from_bits(expand_unicast(base, mode, inline, link)))
 }
 
-/// The address whose last octets, as many as the mode says, are `inline`.
+/// The address that a mode and its carried octets stand for.
 fn expand_unicast(base: Context, mode: usize, inline: u128, link: Eui64) -> u128 {
     match mode {
         0 => inline,
@@ -200,7 +201,7 @@ fn read_prefix_multicast(input: &mut Reader<'_>, context: Context) -> Result<Ipv
     expand_prefix_multicast(context, address).ok_or(Error::Reserved)
 }
 
-/// A prefix longer than the 64 bits that the address has room for cannot take part (RFC 3306 section 4).
+/// None if the prefix is longer than the 64 bits that the address has for it (RFC 3306 section 4).
 fn expand_prefix_multicast(context: Context, inline: [u8; 16]) -> Option<Ipv6Addr> {
     let mut address = inline;
     address[0] = 0xff;

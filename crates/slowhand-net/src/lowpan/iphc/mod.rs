@@ -7,8 +7,8 @@
 //! | 0 | 1 | 1 |  TF   |NH | HLIM  |CID|SAC|  SAM  | M |DAC|  DAM  |
 //! +---+---+---+---+---+---+---+---+---+---+---+---+---+---+---+---+
 //! ```
-//! Behind it, where they are not elided: the context identifiers, traffic class and flow label, next header, hop limit,
-//! source and destination, in this order; then the next header, compressed ([`nhc`]) or not.
+//! These fields follow, in this order, unless they are elided: context identifiers, traffic class and flow label, next
+//! header, hop limit, source, destination. Then follows the next header, compressed ([`nhc`]) or not.
 
 mod address;
 
@@ -18,36 +18,36 @@ use super::{Compressed, Decompressed, Error, Link, nhc};
 use crate::ip::{self, Ipv6Header, UdpHeader, next_header};
 use address::Coded;
 
-/// The longest compressed header we write: base (2), context identifiers (1), traffic class and flow label (4), next
-/// header (1) or UDP (7), hop limit (1), two addresses in full.
+/// The longest compressed header that [`compress`] writes: base (2), context identifiers (1), traffic class and flow
+/// label (4), next header (1) or UDP (7), hop limit (1), two addresses in full.
 pub const MAX_COMPRESSED: usize = 2 + 1 + 4 + 7 + 1 + 32;
 
-/// The headers that decompression writes out at most: IPv6 and UDP.
+/// The longest headers that [`decompress`] writes: IPv6 and UDP.
 pub const MAX_DECOMPRESSED: usize = ip::UdpDatagram::HEADERS;
 
 /// 011 in the first three bits (RFC 6282 section 3.1).
 const DISPATCH: u16 = 0b011 << 13;
 
-/// The hop limits that need no octet, by the HLIM field; 0 stands for "inline" (RFC 6282 section 3.1.1).
+/// The hop limits that need no octet, by HLIM field. The field 0 means "inline" (RFC 6282 section 3.1.1).
 const HOP_LIMITS: [u8; 4] = [0, 1, 64, 255];
 
-/// Whether a frame payload that begins with `octet` begins with a compressed IPv6 header.
+/// True if a frame payload that begins with `octet` begins with a compressed IPv6 header.
 pub const fn is_dispatch(octet: u8) -> bool {
     octet >> 5 == 0b011
 }
 
-/// Compresses the headers of `packet` into `out`: IPv6, and UDP where it follows. What comes behind
-/// [`Compressed::consumed`] travels as it is.
+/// Compresses the headers of `packet` into `out`: IPv6, and UDP if it follows. The rest of the packet, after
+/// [`Compressed::consumed`], is carried unchanged.
 ///
 /// # Errors
-/// [`Error::Packet`] where `packet` is not an IPv6 packet of just the length it says;
-/// [`Error::BufferTooSmall`]: [`MAX_COMPRESSED`] octets always do.
+/// [`Error::Packet`] if `packet` is not an IPv6 packet of exactly the length in its header;
+/// [`Error::BufferTooSmall`]: [`MAX_COMPRESSED`] octets are always enough.
 pub fn compress(packet: &[u8], link: Link, contexts: &Contexts, out: &mut [u8]) -> Result<Compressed, Error> {
     let (header, payload) = Ipv6Header::parse_packet(packet)?;
     compress_headers(&header, payload, link, contexts, out)
 }
 
-/// As [`compress`], but of `payload` there needs to be no more than the UDP header: a forwarder of fragments has no more.
+/// As [`compress`], but `payload` may end after the UDP header: a node that forwards fragments has no more.
 pub(super) fn compress_headers(
     header: &Ipv6Header,
     payload: &[u8],
@@ -95,20 +95,20 @@ pub(super) fn compress_headers(
     Ok(Compressed { consumed, written: out.written() })
 }
 
-/// UDP's length field is elided, so it has to say what the packet's length says.
+/// The UDP header, if it can be compressed. Its length field is elided, so it must agree with the IPv6 length field.
 fn compressible_udp(header: &Ipv6Header, payload: &[u8]) -> Option<UdpHeader> {
     let udp = UdpHeader::parse(payload).ok()?;
     (header.next_header == next_header::UDP && udp.length == header.payload_length).then_some(udp)
 }
 
-/// Writes out the compressed headers at the beginning of `payload`: IPv6, and UDP where that is compressed too.
+/// Decompresses the headers at the beginning of `payload`: IPv6, and UDP if it is compressed too.
 ///
-/// `datagram_size` as in [`decompress`](super::decompress). [`MAX_DECOMPRESSED`] octets of `out` always do.
+/// `datagram_size` is as in [`decompress`](super::decompress). [`MAX_DECOMPRESSED`] octets of `out` are always enough.
 ///
 /// # Errors
 /// [`Error::Dispatch`], [`Error::Truncated`], [`Error::Reserved`], [`Error::Context`], [`Error::NextHeader`],
-/// [`Error::BufferTooSmall`]; [`Error::TooLong`] where the packet would exceed IPv6's length field, and
-/// [`Error::Packet`] where `datagram_size` is less than its headers.
+/// [`Error::BufferTooSmall`]; [`Error::TooLong`] if the packet is too long for the IPv6 length field, and
+/// [`Error::Packet`] if `datagram_size` is less than the headers.
 pub fn decompress(
     payload: &[u8],
     link: Link,
@@ -153,13 +153,13 @@ pub fn decompress(
         out.slice(&udp.header(payload_length).emit())?;
     }
     Ok(Decompressed {
-        consumed: input.taken(),
+        consumed: input.position(),
         written: out.written(),
         checksum_elided: udp.is_some_and(|udp| udp.checksum.is_none()),
     })
 }
 
-/// TF: which parts of traffic class and flow label travel (RFC 6282 sections 3.1.1 and 3.2.1).
+/// TF: which parts of traffic class and flow label are carried (RFC 6282 sections 3.1.1 and 3.2.1).
 #[derive(Clone, Copy)]
 enum TrafficMode {
     /// ECN, DSCP and flow label: four octets.
@@ -192,7 +192,7 @@ impl TrafficMode {
         }
     }
 
-    /// On the air ECN comes before DSCP, the other way round than in the IPv6 header.
+    /// In the compressed header, ECN comes before DSCP. In the IPv6 header, DSCP comes first.
     fn emit(self, header: &Ipv6Header, out: &mut Writer<'_>) -> Result<(), Error> {
         let class = header.traffic_class.rotate_right(2);
         let flow = (header.flow_label & Ipv6Header::MAX_FLOW_LABEL).to_be_bytes();

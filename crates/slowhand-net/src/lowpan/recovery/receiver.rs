@@ -1,32 +1,32 @@
-//! The end that reassembles (RFC 8931 section 6).
+//! The receiver of recoverable fragments (RFC 8931 section 6).
 
 use std::collections::VecDeque;
 use std::mem;
 use std::ops::Range;
 
 use super::super::fragment::MAX_DATAGRAM;
-use super::super::reassembly::{Discard, Expired, Limits, MAX_TIMEOUT, Occupancy, Outcome, write_out};
+use super::super::reassembly::{Discard, Expired, Limits, MAX_TIMEOUT, Occupancy, Outcome, decompress_packet};
 use super::super::{Contexts, Error, Link, iphc};
 use super::{MAX_FRAGMENTS, Rfrag, RfragAck, bit};
 use crate::address::Eui64;
 use crate::clock::{Duration, Instant};
 use crate::ip;
 
-/// How many delivered packets are remembered (assumed; the oldest makes way).
+/// The number of delivered packets that are remembered (assumed). The oldest is forgotten first.
 const DELIVERED: usize = 16;
 
-/// What became of a fragment, and what to answer.
+/// What happened to a fragment, and the answer to send.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Reception<'a> {
-    /// As for unrecoverable fragments. Of a packet delivered before it is [`Outcome::Incomplete`].
+    /// As in reassembly without recovery. If the packet was delivered before, it is [`Outcome::Incomplete`].
     pub outcome: Outcome<'a>,
-    /// The acknowledgment to send back to where the fragment came from.
+    /// The acknowledgment to send back to the neighbour that sent the fragment.
     pub acknowledgment: Option<RfragAck>,
 }
 
-/// Puts packets together again from recoverable fragments.
+/// Reassembles packets from recoverable fragments.
 ///
-/// Call [`handle_timeout`](Self::handle_timeout) when [`deadline`](Self::deadline) comes, before any fragment of that
+/// Call [`handle_timeout`](Self::handle_timeout) at the [`deadline`](Self::deadline), before any fragment of that
 /// instant.
 #[derive(Clone, Debug)]
 pub struct Receiver {
@@ -34,23 +34,24 @@ pub struct Receiver {
     timeout: Duration,
     linger: Duration,
     buffers: Vec<Buffer>,
-    /// Buffers that are taken, the oldest first.
+    /// The buffers in use, the oldest first.
     taken: Vec<usize>,
     free: Vec<usize>,
-    /// Packets delivered a short time ago, the oldest first.
+    /// The packets that were delivered recently, the oldest first.
     delivered: VecDeque<(Instant, Key)>,
-    /// Where a complete packet is written out.
+    /// The buffer for the decompressed packet.
     whole: Box<[u8]>,
     peak: Occupancy,
 }
 
 impl Receiver {
-    /// A node that shares `contexts` with its neighbours. Limits above the standard's are brought down to them;
-    /// [`Limits::datagram`] holds for the compressed packet too.
+    /// A receiver without packets. Limits above those of the standard are lowered to them. [`Limits::datagram`] holds
+    /// for the compressed packet too.
     ///
-    /// A delivered packet is remembered for `linger`, to acknowledge it once more to a sender that missed the answer:
-    /// as long as a sender goes on asking, and shorter than its tags take to come round
-    /// ([`Config::persistence`](super::Config::persistence)).
+    /// A delivered packet is remembered for `linger`, to acknowledge it again if the acknowledgment was lost. This must
+    /// be as long as a sender requests acknowledgments
+    /// ([`RecoveryConfig::persistence`](super::RecoveryConfig::persistence)), and shorter than the time after which the
+    /// sender uses the same tag again.
     pub fn new(limits: Limits, linger: Duration, contexts: Contexts) -> Self {
         let longest = limits.datagram.clamp(iphc::MAX_DECOMPRESSED, MAX_DATAGRAM);
         Self {
@@ -66,14 +67,13 @@ impl Receiver {
         }
     }
 
-    /// Whether a packet is being put together, or was delivered a short time ago, that came over the link from `from` to
-    /// `to` under this tag.
+    /// True if a packet with this tag, over the link from `from` to `to`, is in reassembly or was delivered recently.
     pub fn knows(&mut self, now: Instant, from: Eui64, to: Eui64, tag: u8) -> bool {
         let key = Key { link: Link { source: from, destination: to }, tag };
         self.position(key).is_some() || self.was_delivered(now, key)
     }
 
-    /// Takes the payload of a frame that came over the link from `from` to `to`; `datagram` as in
+    /// Handles the payload of a frame from `from` to `to`; `datagram` is as in
     /// [`Reassembler::handle_fragment`](super::super::Reassembler::handle_fragment).
     pub fn handle_fragment(
         &mut self,
@@ -116,7 +116,7 @@ impl Receiver {
         self.release(index);
         let buffer = &self.buffers[index];
         let (compressed, datagram) = (&buffer.octets[..buffer.received], buffer.datagram);
-        match write_out(compressed, key.link, &self.contexts, &mut self.whole) {
+        match decompress_packet(compressed, key.link, &self.contexts, &mut self.whole) {
             Ok(size) => {
                 remember(&mut self.delivered, now, key);
                 let packet = &mut self.whole[..size];
@@ -126,13 +126,13 @@ impl Receiver {
         }
     }
 
-    /// The next instant at which a packet is given up.
+    /// The time of the next timeout.
     pub fn deadline(&self) -> Option<Instant> {
         self.taken.first().map(|&oldest| self.buffers[oldest].started + self.timeout)
     }
 
-    /// Gives up one packet whose time has come; call again until there is none. [`Expired::size`] is that of the compressed
-    /// packet, or zero where its first fragment is missing.
+    /// Discards one packet whose timeout has come. Call it until it returns `None`. [`Expired::size`] is that of the
+    /// compressed packet, or zero if its first fragment is missing.
     pub fn handle_timeout(&mut self, now: Instant) -> Option<Expired> {
         if self.deadline()? > now {
             return None;
@@ -149,8 +149,8 @@ impl Receiver {
         })
     }
 
-    /// How much is in reassembly now; [`Occupancy::reserved`] counts packets in their compressed form, once their first
-    /// fragment has said their size.
+    /// The amount in reassembly now. [`Occupancy::reserved`] counts the octets of compressed packets whose first
+    /// fragment has arrived.
     pub fn occupancy(&self) -> Occupancy {
         let taken = || self.taken.iter().map(|&index| &self.buffers[index]);
         Occupancy {
@@ -161,7 +161,7 @@ impl Receiver {
         }
     }
 
-    /// The most that ever was in reassembly, each number by itself.
+    /// The maximum so far, of each number separately.
     pub const fn peak(&self) -> Occupancy {
         self.peak
     }
@@ -173,7 +173,7 @@ impl Receiver {
         self.delivered.iter().any(|&(_, delivered)| delivered == key)
     }
 
-    /// The sender gives a packet up.
+    /// Discards a packet that the sender gives up.
     fn give_up(&mut self, key: Key, datagram: u32) -> Reception<'_> {
         let datagram = match self.position(key) {
             Some(index) => {
@@ -224,7 +224,7 @@ fn remember(delivered: &mut VecDeque<(Instant, Key)>, now: Instant, key: Key) {
     delivered.push_back((now, key));
 }
 
-/// Octets of the compressed packet that a fragment covers.
+/// The range of the compressed packet that a fragment covers.
 fn extent_of(header: &Rfrag, fragment: &[u8], longest: usize) -> Result<Range<usize>, Discard> {
     let field = usize::from(header.fragment_offset);
     let begin = if header.sequence == 0 { 0 } else { field };
@@ -238,25 +238,25 @@ fn extent_of(header: &Rfrag, fragment: &[u8], longest: usize) -> Result<Range<us
     }
 }
 
-/// What the fragments of a packet have in common.
+/// The fields that all fragments of a packet share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Key {
     link: Link,
     tag: u8,
 }
 
-/// A packet in reassembly, in its compressed form.
+/// A compressed packet in reassembly.
 #[derive(Clone, Debug)]
 struct Buffer {
     key: Key,
     datagram: u32,
     started: Instant,
-    /// Octets of the compressed packet, once the fragment with sequence 0 has said it.
+    /// The octets of the compressed packet; `None` until the fragment with sequence 0 arrives.
     size: Option<usize>,
     received: usize,
-    /// The end of the fragment that ends last.
+    /// The largest end of a fragment.
     furthest: usize,
-    /// The fragments that have arrived, and where each begins and ends.
+    /// The fragments that have arrived, and the start and end of each.
     bitmap: u32,
     extents: [(usize, usize); MAX_FRAGMENTS],
     congestion: bool,
@@ -291,7 +291,7 @@ impl Buffer {
         self.congestion = false;
     }
 
-    /// Stores a fragment; one that is there already is ignored.
+    /// Stores a fragment. Ignores one that has arrived before.
     fn take(&mut self, header: &Rfrag, fragment: &[u8], extent: Range<usize>) -> Result<(), Discard> {
         self.congestion |= header.congestion;
         let sequence = usize::from(header.sequence);
@@ -321,12 +321,12 @@ impl Buffer {
         }
     }
 
-    /// Nothing overlaps or lies behind the end: as many octets as the packet has are all of them.
+    /// True if all octets have arrived. No fragments overlap, so it is enough to count octets.
     fn is_complete(&self) -> bool {
         self.size == Some(self.received)
     }
 
-    /// What has arrived, where the sender asks, or everything has.
+    /// The acknowledgment, if the sender requests it or the packet is complete.
     fn acknowledge(&mut self, header: &Rfrag) -> Option<RfragAck> {
         if !header.wants_acknowledgment && !self.is_complete() {
             return None;

@@ -1,8 +1,8 @@
-//! The routers between the two ends (RFC 8931 section 6.1): fragments follow the path that the first one has set up, and
-//! acknowledgments come back along it.
+//! The routers between the two ends (RFC 8931 section 6.1). The first fragment sets up the path. The other fragments
+//! follow it, and acknowledgments come back along it.
 
 use super::super::cursor::Writer;
-use super::super::forwarding::{Discard, Limits, Route, a_hop_on, emit_headers, first_octets};
+use super::super::forwarding::{Discard, Limits, Route, emit_headers, first_octets, next_hop_header};
 use super::super::reassembly::MAX_TIMEOUT;
 use super::super::{Contexts, Error, Link, decompress, iphc};
 use super::{Rfrag, RfragAck};
@@ -13,26 +13,26 @@ use crate::ip::Ipv6Header;
 /// What to do with a recoverable fragment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// Its packet is for this node: give it to the [`Receiver`](super::Receiver).
+    /// The packet is for this node: give the fragment to the [`Receiver`](super::Receiver).
     Local,
-    /// No first fragment has said where its packet goes. Give it to the receiver where that
-    /// [knows](super::Receiver::knows) the packet; else send the answer back, if any, which has the packet given up
+    /// No path is known, because the first fragment has not arrived. If the receiver [knows](super::Receiver::knows)
+    /// the packet, give the fragment to it. Else send back the answer, if any: it makes the sender give the packet up
     /// (RFC 8931 section 6.1.2).
     Unknown(Option<RfragAck>),
-    /// Send the payload that was written out.
+    /// Send the payload in the output buffer.
     Forward {
-        /// To whom.
+        /// The next hop.
         to: Eui64,
-        /// Its octets.
+        /// The octets of the payload.
         length: usize,
     },
-    /// It was thrown away. The answer, if any, has the packet given up.
+    /// The fragment was discarded. The answer, if any, makes the sender give the packet up.
     Discarded(Discard, Option<RfragAck>),
 }
 
 /// The paths through a node.
 ///
-/// Call [`handle_timeout`](Self::handle_timeout) when [`deadline`](Self::deadline) comes.
+/// Call [`handle_timeout`](Self::handle_timeout) at the [`deadline`](Self::deadline).
 #[derive(Clone, Debug)]
 pub struct Router {
     own: Eui64,
@@ -42,33 +42,34 @@ pub struct Router {
     peak: usize,
 }
 
-/// A virtual reassembly buffer: where the fragments of a packet come from and go to.
+/// A virtual reassembly buffer: the previous hop and the next hop of a packet, each with its tag.
 #[derive(Clone, Copy, Debug)]
 struct Path {
     from: (Eui64, u8),
     to: (Eui64, u8),
     /// The most octets of payload in a frame to the next node.
     capacity: usize,
-    /// Octets by which the compressed header has grown here: later fragments begin so much further behind.
+    /// The octets by which the compressed header has grown at this node. The offsets of later fragments grow by as
+    /// much.
     growth: i16,
     used: Instant,
-    /// The packet is complete. The path stays, for an acknowledgment that was lost is asked for again, until another
-    /// packet needs its place.
+    /// True if the packet is complete. The path stays until another packet needs the entry: the acknowledgment may get
+    /// lost, and the sender then requests it again.
     is_over: bool,
 }
 
 impl Router {
-    /// The paths through the node `own`, which shares `contexts` with its neighbours. A path is forgotten when it was not
-    /// used for the timeout.
+    /// A router without paths, for the node `own`. A path is deleted when it was not used for the timeout.
     pub fn new(own: Eui64, limits: Limits, contexts: Contexts) -> Self {
         let limits = Limits { timeout: limits.timeout.min(MAX_TIMEOUT), ..limits };
         Self { own, contexts, limits, paths: Vec::with_capacity(limits.entries), peak: 0 }
     }
 
-    /// Takes the payload of a frame from the neighbour `from`, and writes what is to be forwarded into `out`, which is as
-    /// long as a frame payload may be. A node that is `congested` sets the congestion flag.
+    /// Handles the payload of a frame from the neighbour `from`. Writes the payload to forward into `out`, whose length
+    /// is the capacity of a frame. A node that is `congested` sets the congestion flag.
     ///
-    /// `route` is asked once a packet, with the header as it came; the tag that it gives must fit an octet.
+    /// It calls `route` once for each packet, with the received header. The tag that `route` gives must fit into an
+    /// octet.
     pub fn handle_fragment(
         &mut self,
         now: Instant,
@@ -98,7 +99,8 @@ impl Router {
         forwarded.unwrap_or_else(|reason| Outcome::Discarded(reason, Some(header.refusal())))
     }
 
-    /// Takes an acknowledgment from the neighbour `from`: to whom it goes on, and what; none where no path leads back.
+    /// Handles an acknowledgment from the neighbour `from`. Returns the previous hop and the acknowledgment to send to
+    /// it; `None` if no path is known.
     pub fn handle_acknowledgment(
         &mut self,
         now: Instant,
@@ -117,33 +119,33 @@ impl Router {
         Some((to, RfragAck { tag, ..*acknowledgment }))
     }
 
-    /// The next instant at which a path is forgotten.
+    /// The time of the next timeout.
     pub fn deadline(&self) -> Option<Instant> {
         self.paths.iter().map(|path| path.used + self.limits.timeout).min()
     }
 
-    /// Forgets the paths whose time has come.
+    /// Deletes the paths whose timeout has come.
     pub fn handle_timeout(&mut self, now: Instant) {
         let timeout = self.limits.timeout;
         self.paths.retain(|path| path.used + timeout > now);
     }
 
-    /// Whether a packet goes on under this tag.
+    /// True if a packet is forwarded with this tag.
     pub fn uses_tag(&self, tag: u8) -> bool {
         self.paths.iter().any(|path| path.to.1 == tag)
     }
 
-    /// Paths now.
+    /// The number of paths now.
     pub fn occupancy(&self) -> usize {
         self.paths.len()
     }
 
-    /// The most paths there ever were.
+    /// The largest number of paths so far.
     pub const fn peak(&self) -> usize {
         self.peak
     }
 
-    #[allow(clippy::too_many_arguments)] // those of `handle_fragment`, and what it parsed
+    #[allow(clippy::too_many_arguments)] // the arguments of `handle_fragment`, and the parsed header
     fn first(
         &mut self,
         now: Instant,
@@ -170,7 +172,7 @@ impl Router {
         if done.checksum_elided {
             return Err(Discard::ChecksumElided);
         }
-        let ip = a_hop_on(ip, congested)?;
+        let ip = next_hop_header(ip, congested)?;
         let link = Link { source: self.own, destination: to.0 };
         let (head, body) = first_octets(out, capacity).split_at_mut_checked(Rfrag::LENGTH).ok_or(Discard::NoSlack)?;
         let mut body = Writer::new(body);
@@ -196,7 +198,7 @@ impl Router {
         Ok(Outcome::Forward { to, length: out.written() })
     }
 
-    /// Adds a path, in the place of the oldest whose packet is complete where all are taken.
+    /// Adds a path. If the table is full, it replaces the oldest path whose packet is complete.
     fn open(&mut self, path: Path) -> Result<(), Discard> {
         if self.paths.len() == self.limits.entries {
             let over = self.paths.iter().position(|path| path.is_over).ok_or(Discard::Full)?;
@@ -209,12 +211,12 @@ impl Router {
 }
 
 impl Rfrag {
-    /// The answer that has the packet given up.
+    /// The answer that makes the sender give the packet up.
     fn refusal(&self) -> RfragAck {
         RfragAck { congestion: self.congestion, tag: self.tag, bitmap: RfragAck::NULL }
     }
 
-    /// The same with its offset, or the size of the whole, changed by the growth of the compressed header (section 4.4).
+    /// The same header, with `growth` added to its offset or to the size of the whole packet (section 4.4).
     fn moved(self, growth: i16) -> Result<Self, Error> {
         let fragment_offset = self.fragment_offset.checked_add_signed(growth).ok_or(Error::Truncated)?;
         Ok(Self { fragment_offset, ..self })

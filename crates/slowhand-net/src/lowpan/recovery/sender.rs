@@ -1,4 +1,4 @@
-//! The end that fragments (RFC 8931 section 6).
+//! The sender of recoverable fragments (RFC 8931 section 6).
 
 use super::super::cursor::Writer;
 use super::super::{Contexts, Error, Link, iphc};
@@ -7,37 +7,37 @@ use crate::clock::{Duration, Instant};
 
 /// The protocol's parameters (RFC 8931 section 7.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Config {
-    /// Octets that a frame payload takes, header included.
+pub struct RecoveryConfig {
+    /// The octets of a frame payload, header included.
     pub capacity: usize,
-    /// OptWindowSize: fragments sent before an acknowledgment is asked for, 1 to 32.
+    /// OptWindowSize: the number of fragments before the sender requests an acknowledgment, 1 to 32.
     pub window: usize,
-    /// OptARQTimeOut: how long the acknowledgment may take.
+    /// OptARQTimeOut: how long the sender waits for an acknowledgment.
     pub timeout: Duration,
-    /// MaxFragRetries: how often a fragment is sent again before the packet is given up.
+    /// MaxFragRetries: how often the sender sends a fragment again before it gives the packet up.
     pub max_retries: u8,
-    /// Whether the first fragment goes alone, until it is acknowledged. It sets up the path, and a router that sees
-    /// another fragment before it has the packet given up (section 6.1.2).
+    /// True if the sender sends the first fragment alone, and waits for its acknowledgment. The first fragment sets up
+    /// the path: a router that receives another fragment before it makes the sender give the packet up (section 6.1.2).
     pub first_alone: bool,
 }
 
-impl Default for Config {
-    /// RIOT's defaults (`gnrc/sixlowpan/config.h`): window 16, 700 ms, 2 retries. The capacity is all that a frame has.
-    /// That the first fragment goes alone is assumed: RIOT lets the others follow at once.
+impl Default for RecoveryConfig {
+    /// RIOT's defaults (`gnrc/sixlowpan/config.h`): window 16, 700 ms, 2 retries. The capacity is that of a whole
+    /// frame. `first_alone` is assumed: RIOT sends the other fragments at once.
     fn default() -> Self {
         let capacity = super::super::FRAME_CAPACITY;
         Self { capacity, window: 16, timeout: Duration::from_millis(700), max_retries: 2, first_alone: true }
     }
 }
 
-impl Config {
-    /// How long a sender goes on asking for an acknowledgment before it gives a packet up, the time on the air not counted.
+impl RecoveryConfig {
+    /// How long a sender requests acknowledgments before it gives a packet up, without the time on the air.
     pub fn persistence(&self) -> Duration {
         self.timeout * (u64::from(self.max_retries) + 1)
     }
 }
 
-/// How a packet fares.
+/// The state of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
     /// There are fragments to send: [`Sender::next_frame`].
@@ -46,45 +46,47 @@ pub enum State {
     Waiting,
     /// Every fragment has arrived.
     Delivered,
-    /// Given up, by the receiver or because a fragment was sent too often.
+    /// Given up, by the receiver or because a fragment was sent as often as allowed.
     Failed,
 }
 
-/// A packet on its way in recoverable fragments: give it the packet again for each.
+/// Sends a packet in recoverable fragments. It does not keep the packet: pass the packet with every call.
 #[derive(Clone, Copy, Debug)]
 pub struct Sender {
-    config: Config,
+    config: RecoveryConfig,
     header: [u8; iphc::MAX_COMPRESSED],
-    /// Octets of `header` in use.
+    /// The octets of `header` in use.
     compressed: usize,
-    /// Octets of the packet that `header` stands for.
+    /// The octets of the packet that `header` replaces.
     uncompressed: usize,
-    /// Octets of the packet in its compressed form.
+    /// The octets of the compressed packet.
     size: usize,
-    /// Octets of that in the first fragment, and in another.
+    /// The octets of the compressed packet in the first fragment, and in each other fragment.
     first: usize,
     piece: usize,
     tag: u8,
-    /// Fragments of the window under way, acknowledged fragments, and those still to be sent in this flight.
+    /// The current window size, in fragments.
     window: usize,
+    /// The bitmap of acknowledged fragments.
     acknowledged: u32,
+    /// The bitmap of fragments of this window that are not sent yet.
     flight: u32,
     /// How often each fragment was sent.
     sent: [u8; MAX_FRAGMENTS],
     deadline: Option<Instant>,
-    /// The receiver has to be told that the packet is given up.
+    /// True if the sender must tell the receiver that it gives the packet up.
     abort: bool,
     state: State,
 }
 
 impl Sender {
-    /// Prepares `packet` for recoverable fragments over `link`. `tag` has to differ from that of any other packet under
-    /// way from this node.
+    /// Prepares `packet` for recoverable fragments over `link`. `tag` must differ from the tags of all other packets on
+    /// their way from this node.
     ///
     /// # Errors
-    /// As [`iphc::compress`]; [`Error::Capacity`] where a frame takes no whole compressed header, and [`Error::TooLong`] where
-    /// the packet needs more than 32 fragments.
-    pub fn new(packet: &[u8], link: Link, contexts: &Contexts, tag: u8, config: Config) -> Result<Self, Error> {
+    /// As [`iphc::compress`]; [`Error::Capacity`] if a frame is too small for the compressed header, and
+    /// [`Error::TooLong`] if the packet needs more than 32 fragments.
+    pub fn new(packet: &[u8], link: Link, contexts: &Contexts, tag: u8, config: RecoveryConfig) -> Result<Self, Error> {
         let mut header = [0; iphc::MAX_COMPRESSED];
         let done = iphc::compress(packet, link, contexts, &mut header)?;
         let size = packet.len() - done.consumed + done.written;
@@ -95,7 +97,7 @@ impl Sender {
         let piece = (config.capacity - Rfrag::LENGTH).min(MAX_FRAGMENT_SIZE);
         let window = config.window.clamp(1, MAX_FRAGMENTS);
         let mut sender = Self {
-            config: Config { window, ..config },
+            config: RecoveryConfig { window, ..config },
             header,
             compressed: done.written,
             uncompressed: done.consumed,
@@ -114,25 +116,25 @@ impl Sender {
         if sender.fragments() > MAX_FRAGMENTS {
             return Err(Error::TooLong(packet.len()));
         }
-        sender.take_off();
+        sender.start_window();
         Ok(sender)
     }
 
-    /// Leaves `octets` of the first fragment free, as far as it has them: its compressed header grows on its way
-    /// (RFC 8931 section 4.1; see [`forwarding::SLACK`](super::super::forwarding::SLACK)).
+    /// Leaves up to `octets` of the first fragment free: its compressed header may grow on its path (RFC 8931 section
+    /// 4.1; see [`forwarding::SLACK`](super::super::forwarding::SLACK)).
     ///
     /// # Errors
-    /// [`Error::TooLong`] where the packet then needs more than 32 fragments.
+    /// [`Error::TooLong`] if the packet then needs more than 32 fragments.
     pub fn with_slack(mut self, octets: usize) -> Result<Self, Error> {
         self.first -= octets.min(self.first - self.compressed);
         if self.fragments() > MAX_FRAGMENTS {
             return Err(Error::TooLong(self.size));
         }
-        self.take_off();
+        self.start_window();
         Ok(self)
     }
 
-    /// Fragments that the packet has.
+    /// The number of fragments of the packet.
     pub fn fragments(&self) -> usize {
         1 + self.size.saturating_sub(self.first).div_ceil(self.piece)
     }
@@ -142,27 +144,27 @@ impl Sender {
         self.tag
     }
 
-    /// How the packet fares.
+    /// The state of the packet.
     pub const fn state(&self) -> State {
         self.state
     }
 
-    /// When the acknowledgment is overdue.
+    /// When the timer of the acknowledgment expires.
     pub const fn deadline(&self) -> Option<Instant> {
         self.deadline
     }
 
-    /// Frames sent so far that carried a fragment, repetitions included.
+    /// The number of fragments sent so far, repetitions included.
     pub fn frames_sent(&self) -> usize {
         self.sent.iter().map(|&times| usize::from(times)).sum()
     }
 
-    /// Writes the next frame payload into `out` and returns its octets; `None` when there is nothing to send now.
+    /// Writes the next frame payload into `out`, and returns its length; `None` if there is nothing to send now.
     /// `packet` is the one given to [`new`](Self::new).
     ///
     /// # Errors
-    /// [`Error::BufferTooSmall`] where `out` has less than the capacity, [`Error::Truncated`] where `packet` is another.
-    /// The same frame can then be asked for again.
+    /// [`Error::BufferTooSmall`] if `out` is smaller than the capacity, [`Error::Truncated`] if `packet` is another
+    /// one. Then the next call gives the same frame.
     pub fn next_frame(&mut self, now: Instant, packet: &[u8], out: &mut [u8]) -> Result<Option<usize>, Error> {
         let mut out = Writer::new(out);
         if self.abort {
@@ -185,7 +187,7 @@ impl Sender {
         Ok(Some(out.written()))
     }
 
-    /// Takes an acknowledgment; one with another tag is ignored.
+    /// Handles an acknowledgment. Ignores one with another tag.
     pub fn handle_acknowledgment(&mut self, acknowledgment: &RfragAck) {
         let is_over = matches!(self.state, State::Delivered | State::Failed);
         if is_over || acknowledgment.tag != self.tag {
@@ -200,9 +202,9 @@ impl Sender {
         }
         self.resize_window(acknowledgment.congestion);
         match self.state {
-            State::Waiting => self.take_off(),
-            // A belated acknowledgment in the middle of a repetition: what it confirms need not be sent again. The last of
-            // the flight stays, for it asks for the next acknowledgment.
+            State::Waiting => self.start_window(),
+            // The acknowledgment is late: a retransmission has begun. The fragments that it confirms need not be sent
+            // again. The last fragment stays, because it requests the next acknowledgment.
             _ => {
                 let rest = self.flight & !self.acknowledged;
                 let last = self.flight & self.flight.wrapping_neg();
@@ -211,23 +213,23 @@ impl Sender {
         }
     }
 
-    /// Sends again what is missing once the acknowledgment is overdue.
+    /// Starts to send the missing fragments again, if the timer of the acknowledgment has expired.
     pub fn handle_timeout(&mut self, now: Instant) {
         if self.deadline.is_some_and(|deadline| deadline <= now) {
-            self.take_off();
+            self.start_window();
         }
     }
 
-    /// The last frame of a flight has left this node only now: the time for its acknowledgment begins anew.
+    /// Restarts the timer of the acknowledgment: the last frame has left this node only now.
     pub fn handle_departure(&mut self, now: Instant) {
         if self.state == State::Waiting {
             self.deadline = Some(now + self.config.timeout);
         }
     }
 
-    /// Begins the next flight, as many fragments as the window takes: each is sent once before any is sent again, and what
-    /// is missing is sent again in order (RFC 8931 section 6).
-    fn take_off(&mut self) {
+    /// Starts the next window of fragments. Each fragment is sent once before any is sent again. Missing fragments are
+    /// sent again in order (RFC 8931 section 6).
+    fn start_window(&mut self) {
         self.deadline = None;
         self.state = State::Sending;
         let unsent = self.unsent();
@@ -251,7 +253,7 @@ impl Sender {
         }
     }
 
-    /// Halves the window on congestion and lets it grow back by one (assumed: RFC 8931 section 6.3 leaves the rule open).
+    /// Halves the window on congestion; else increases it by one (assumed: RFC 8931 section 6.3 leaves the rule open).
     fn resize_window(&mut self, congestion: bool) {
         self.window = if congestion { (self.window / 2).max(1) } else { (self.window + 1).min(self.config.window) };
     }
@@ -267,7 +269,7 @@ impl Sender {
         (0..self.fragments()).filter(|&sequence| self.sent[sequence] == 0).fold(0, |map, sequence| map | bit(sequence))
     }
 
-    /// The bitmap of all fragments the packet has.
+    /// The bitmap of all fragments of the packet.
     fn all(&self) -> u32 {
         u32::MAX << (MAX_FRAGMENTS - self.fragments())
     }
@@ -281,7 +283,7 @@ impl Sender {
     ) -> Result<(), Error> {
         let end = (self.first + sequence * self.piece).min(self.size);
         let begin = if sequence == 0 { 0 } else { self.first + (sequence - 1) * self.piece };
-        // At most 32 times 1023 octets: sizes and offsets fit their fields.
+        // There are at most 32 times 1023 octets, so sizes and offsets fit into their fields.
         let header = Rfrag {
             congestion: false,
             tag: self.tag,

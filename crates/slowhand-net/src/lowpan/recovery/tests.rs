@@ -22,16 +22,16 @@ fn packet(size: usize) -> Vec<u8> {
 }
 
 /// All fragments of a window at once, as RIOT sends them.
-fn all_at_once() -> Config {
-    Config { first_alone: false, ..Config::default() }
+fn all_at_once() -> RecoveryConfig {
+    RecoveryConfig { first_alone: false, ..RecoveryConfig::default() }
 }
 
-fn sender(packet: &[u8], config: Config) -> Sender {
+fn sender(packet: &[u8], config: RecoveryConfig) -> Sender {
     Sender::new(packet, LINK, &Contexts::mesh(), 0x42, config).unwrap()
 }
 
 fn receiver() -> Receiver {
-    let linger = Config::default().persistence();
+    let linger = RecoveryConfig::default().persistence();
     Receiver::new(Limits { buffers: 1, ..Limits::default() }, linger, Contexts::mesh())
 }
 
@@ -132,7 +132,7 @@ fn only_what_is_missing_is_sent_again() {
 #[test]
 fn a_window_at_a_time_narrower_after_congestion() {
     let packet = packet(1000);
-    let mut sender = sender(&packet, Config { window: 4, ..all_at_once() });
+    let mut sender = sender(&packet, RecoveryConfig { window: 4, ..all_at_once() });
     assert_eq!(sequences(&flight(&mut sender, at(0), &packet)), [(0, false), (1, false), (2, false), (3, true)]);
     sender.handle_acknowledgment(&RfragAck { congestion: true, tag: 0x42, bitmap: 0xf << 28 });
     assert_eq!(sequences(&flight(&mut sender, at(1), &packet)), [(4, false), (5, true)]);
@@ -224,10 +224,10 @@ fn fragments_that_contradict_each_other_end_the_packet() {
 
 #[test]
 fn what_does_not_fit_is_said_at_once() {
-    let config = Config { capacity: 40, ..all_at_once() };
+    let config = RecoveryConfig { capacity: 40, ..all_at_once() };
     let result = Sender::new(&packet(1280), LINK, &Contexts::mesh(), 0, config).err();
     assert_eq!(result, Some(Error::TooLong(1280)));
-    let config = Config { capacity: 12, ..all_at_once() };
+    let config = RecoveryConfig { capacity: 12, ..all_at_once() };
     let result = Sender::new(&packet(100), LINK, &Contexts::mesh(), 0, config).err();
     assert!(matches!(result, Some(Error::Capacity { found: 12, .. })));
 }
@@ -306,7 +306,7 @@ fn acknowledgments_find_their_way_back() {
 #[test]
 fn the_first_fragment_goes_alone_where_it_has_to() {
     let packet = packet(600);
-    let mut sender = sender(&packet, Config::default());
+    let mut sender = sender(&packet, RecoveryConfig::default());
     assert_eq!(sequences(&flight(&mut sender, at(0), &packet)), [(0, true)]);
     sender.handle_timeout(at(700));
     assert_eq!(sequences(&flight(&mut sender, at(700), &packet)), [(0, true)], "and again until it has arrived");
@@ -322,7 +322,7 @@ fn the_first_fragment_goes_alone_where_it_has_to() {
 #[test]
 fn what_was_never_sent_goes_before_what_is_missing() {
     let packet = packet(600);
-    let mut sender = sender(&packet, Config { window: 2, ..all_at_once() });
+    let mut sender = sender(&packet, RecoveryConfig { window: 2, ..all_at_once() });
     assert_eq!(sequences(&flight(&mut sender, at(0), &packet)), [(0, false), (1, true)]);
     sender.handle_acknowledgment(&RfragAck { congestion: false, tag: 0x42, bitmap: bit(1) });
     assert_eq!(sequences(&flight(&mut sender, at(1), &packet)), [(2, false), (3, true)]);

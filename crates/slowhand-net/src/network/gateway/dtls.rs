@@ -1,23 +1,23 @@
-//! What the border router sees in a datagram: parts of a DTLS flight, or something else.
+//! What the border router can read in a datagram: parts of a DTLS flight, or something else.
 
 use slowhand_wire::{ContentType, FlightPart, MessageType, WireError, dtls, flight};
 
-/// What a datagram is.
+/// The content of a DTLS datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Content {
-    /// Records of a handshake and no others.
+    /// Only records of a handshake.
     Handshake {
-        /// A hash of the ClientHello that opens a handshake (message_seq 0), if it is one.
+        /// If the datagram has the first ClientHello of a handshake (message_seq 0): a hash of it.
         hello: Option<u64>,
     },
-    /// DTLS that says more: alerts, application data, records with a connection ID.
+    /// Other records too: alerts, application data, records with a connection ID.
     Other,
 }
 
-/// Reads a datagram, and adds to `parts` what it carries of a flight. None if the datagram is not DTLS 1.0 or 1.2, or is
-/// damaged.
+/// Reads a datagram, and adds the parts of a flight that it carries to `parts`. None if the datagram is damaged, or is
+/// not DTLS 1.0 or 1.2.
 ///
-/// The border router does not know how long connection IDs are (RFC 9146 section 4), so it does not read on behind one.
+/// The border router does not know the length of connection IDs (RFC 9146 section 4), so it stops reading at the first.
 pub fn parse(datagram: &[u8], parts: &mut Vec<FlightPart>) -> Option<Content> {
     let mut hello = None;
     let mut is_handshake = true;
@@ -48,12 +48,12 @@ pub fn parse(datagram: &[u8], parts: &mut Vec<FlightPart>) -> Option<Content> {
     }
 }
 
-/// True for the beginning of a ClientHello that is the first message of its sender.
+/// True if this is the first fragment of a ClientHello, and the ClientHello is the first message of its sender.
 fn opens_handshake(fragment: &dtls::Fragment<'_>) -> bool {
     (fragment.message_type, fragment.message_seq, fragment.fragment_offset) == (MessageType::ClientHello, 0, 0)
 }
 
-/// FNV-1a of 64 bits (Fowler, Noll and Vo): two ClientHellos differ in their random, and so in this.
+/// FNV-1a with 64 bits (Fowler, Noll and Vo). Two ClientHellos have different randoms, so different hashes.
 fn hash(octets: &[u8]) -> u64 {
     octets.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &octet| (hash ^ u64::from(octet)).wrapping_mul(0x0100_0000_01b3))
 }

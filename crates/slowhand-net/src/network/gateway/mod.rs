@@ -1,8 +1,7 @@
-//! What a border router does beyond forwarding: the TCP proxy, and the suppression of flights that are sent again in
-//! vain.
+//! What a border router can do beyond forwarding: a TCP proxy, and the suppression of spurious DTLS retransmissions.
 //!
-//! It uses only what a real border router has: the packets that pass it, the frames in its own queue, the schedule and the
-//! routes. In 6TiSCH the root knows both, or learns them from what nodes report.
+//! Both use only what a real border router knows: the packets that cross it, the frames in its own queue, the schedule
+//! and the routes. In 6TiSCH the root knows schedule and routes, or learns them from reports of the nodes.
 
 pub mod dtls;
 pub(super) mod path;
@@ -13,21 +12,21 @@ use crate::random::Streams;
 use crate::transport::pep::{self, Proxy};
 use suppression::Suppression;
 
-/// What the border router does; by default it forwards and no more.
+/// What the border router does beyond forwarding; by default, nothing.
 #[derive(Clone, Debug, Default)]
 pub struct GatewayConfig {
-    /// Splits each TCP connection that crosses the border in two.
-    pub tcp_proxy: Option<pep::Config>,
-    /// Holds DTLS flights back that are sent again while the first copy is on its way.
-    pub suppression: Option<suppression::Config>,
+    /// Splits each TCP connection across the border router in two.
+    pub tcp_proxy: Option<pep::ProxyConfig>,
+    /// Holds back repeated DTLS flights while the first copy is on its way.
+    pub suppression: Option<suppression::SuppressionConfig>,
 }
 
-/// The state of a border router that does more than forward.
+/// The state of a border router that does more than forwarding.
 #[derive(Debug)]
 pub(super) struct Gateway {
     pub(super) proxy: Option<Proxy>,
     pub(super) suppression: Option<Suppression>,
-    /// The packet that the proxy sends; kept for its memory.
+    /// The packet that the proxy writes; kept for its memory.
     pub(super) packet: Vec<u8>,
 }
 
@@ -37,7 +36,7 @@ impl Gateway {
         if config.tcp_proxy.is_none() && config.suppression.is_none() {
             return None;
         }
-        let proxy = |config: &pep::Config| Proxy::new(config.clone(), streams.stream("tcp proxy", 0));
+        let proxy = |config: &pep::ProxyConfig| Proxy::new(config.clone(), streams.stream("tcp proxy", 0));
         Some(Box::new(Self {
             proxy: config.tcp_proxy.as_ref().map(proxy),
             suppression: config.suppression.map(Suppression::new),
@@ -45,7 +44,7 @@ impl Gateway {
         }))
     }
 
-    /// When the proxy or the suppression has something to do.
+    /// The time at which the proxy or the suppression has something to do.
     pub(super) fn deadline(&self) -> Option<Instant> {
         let proxy = self.proxy.as_ref().and_then(Proxy::deadline);
         let suppression = self.suppression.as_ref().and_then(Suppression::deadline);

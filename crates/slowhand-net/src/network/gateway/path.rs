@@ -1,4 +1,4 @@
-//! How long the mesh takes, from its schedule.
+//! How long packets take through the mesh, computed from its schedule.
 
 use crate::address::NodeId;
 use crate::clock::Duration;
@@ -7,17 +7,18 @@ use crate::radio::Mac;
 use crate::route::Routes;
 use crate::transport::Path;
 
-/// The ways of a mesh under its schedule.
+/// The paths through the mesh, with the times of its schedule.
 #[derive(Debug)]
 pub(in crate::network) struct SchedulePath<'a> {
     pub(in crate::network) mac: &'a dyn Mac,
     pub(in crate::network) routes: &'a Routes,
-    /// Octets of a frame that 6LoWPAN may fill.
+    /// The octets of a frame that 6LoWPAN may use.
     pub(in crate::network) capacity: usize,
 }
 
 impl Path for SchedulePath<'_> {
-    /// At each hop all frames of the packets, and no fewer than wait at the border router with those of one packet more.
+    /// Each hop sends all frames of the packets, or the frames that wait at the border router and those of one more
+    /// packet, if these are more.
     fn downward(&self, node: NodeId, packets: u64, octets: usize) -> Duration {
         let one = frames(octets, self.capacity);
         let frames = (one * packets).max(one + self.mac.queued(NodeId::ROOT) as u64);
@@ -31,8 +32,7 @@ impl Path for SchedulePath<'_> {
 }
 
 impl SchedulePath<'_> {
-    /// Each hop begins when the one before has ended, as with reassembly at every hop; what forwards fragments one by
-    /// one is faster.
+    /// Each hop begins when the hop before has ended, as with reassembly at every hop. Fragment forwarding is faster.
     fn over_all_hops(&self, node: NodeId, time: impl Fn(NodeId, NodeId) -> Duration) -> Duration {
         if node.index() >= self.routes.nodes() {
             return Duration::ZERO;
@@ -43,7 +43,7 @@ impl SchedulePath<'_> {
     }
 }
 
-/// The frames that a packet takes at most: as many as if its headers were not compressed.
+/// The largest number of frames of a packet: the number without header compression.
 fn frames(octets: usize, capacity: usize) -> u64 {
     let fragment = capacity.saturating_sub(FragmentHeader::LATER_LENGTH) / UNIT * UNIT;
     octets.div_ceil(fragment.max(UNIT)) as u64
@@ -55,7 +55,7 @@ mod tests {
 
     #[test]
     fn a_fragment_holds_96_octets_of_a_packet() {
-        // 104 octets less 5 of fragment header, in units of 8.
+        // 104 octets minus 5 of fragment header, in units of 8.
         assert_eq!([1, 96, 97, 1_280].map(|octets| frames(octets, 104)), [1, 1, 2, 14]);
         assert_eq!(frames(100, 3), 13, "a capacity that no frame has does no harm");
     }

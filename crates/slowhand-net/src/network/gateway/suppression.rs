@@ -1,22 +1,23 @@
-//! Suppression of DTLS flights that are sent again in vain.
+//! Suppression of spurious DTLS retransmissions.
 //!
-//! A server on the Internet that hears nothing for its timeout sends its flight again, though the first copy is still on
-//! its way through the mesh, or the client computes. The border router recognises the copy, and holds it back until
-//! the answer is due. Three things can happen then:
+//! A server on the Internet sends its flight again when its timer expires, although the first copy is still on its way
+//! through the mesh, or the client still computes. The border router recognises the copy, and holds it back until the
+//! answer is due. Then there are three cases:
 //!
-//! - The client answers: the copy is discarded.
-//! - The client sends again what it sent before this flight, and that left it when the flight should have arrived:
-//!   the flight was lost, and the copy goes on at once.
-//! - Neither, until the answer is overdue: the copy goes on.
+//! - The client answers: the border router discards the copy.
+//! - The client repeats its previous flight, and it did so after this flight should have arrived. So this flight was
+//!   lost: the border router releases the copy at once.
+//! - Neither happens until the answer is overdue: the border router releases the copy.
 //!
-//! So what the mesh has lost arrives late at worst. A copy also goes on at once where the border router's own link layer
-//! has given the first one up.
+//! So a flight that the mesh has lost still arrives, though perhaps late. The border router also releases a copy at
+//! once if its own link layer has given up the first copy.
 //!
-//! A copy of a flight that the client has answered already (what the server misses is then a part of the answer, which
-//! the client will send again) is held back for as long, and discarded when the client or the server gets on.
+//! If the client has already answered the flight, the server has missed a part of the answer, and the client will
+//! repeat the answer. A copy of such a flight is held back for the same time. It is discarded as soon as the client or
+//! the server sends its next flight.
 //!
-//! Only handshakes of DTLS 1.2 and 1.0 are known here ([`dtls`]), on any port. All else passes: other protocols,
-//! application data, alerts, records with a connection ID, the encrypted flights of DTLS 1.3.
+//! This module handles only handshakes of DTLS 1.2 and 1.0 ([`dtls`]), on any port. Everything else passes: other
+//! protocols, application data, alerts, records with a connection ID, the encrypted flights of DTLS 1.3.
 
 use super::dtls::{self, Content};
 use crate::address::{Host, NodeId};
@@ -28,66 +29,66 @@ use slowhand_wire::flight::RecordId;
 use slowhand_wire::{ContentType, Coverage, FlightPart};
 use std::collections::{BTreeMap, VecDeque};
 
-/// How patient the border router is.
+/// How long the border router holds copies back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Config {
-    /// How long a device may take to answer a flight that has reached it, beyond the time that the mesh takes: it
-    /// computes, and nothing distinguishes that from a loss until the client's own timer makes it say again what it said
-    /// before.
+pub struct SuppressionConfig {
+    /// The longest time that a device takes to answer a flight that has reached it, without the time in the mesh. While
+    /// the device computes, the border router cannot tell this from a loss, until the client's own timer expires.
     pub answer_time: Duration,
 }
 
-impl Default for Config {
-    /// 9 s: the first timeout that RFC 7925 section 11 recommends where devices are constrained, "to account for" just this.
+impl Default for SuppressionConfig {
+    /// 9 s: the initial timeout that RFC 7925 section 11 recommends for constrained devices, because they compute so
+    /// long.
     fn default() -> Self {
         Self { answer_time: Duration::from_secs(9) }
     }
 }
 
-/// The parts of a handshake that are remembered in each direction, and the copies that are held, at most (assumed: more
-/// than a handshake with certificates of 16 kB cut into 512 octets has). What comes beyond that passes.
+/// The largest number of parts of a handshake that are remembered in each direction, and of copies that are held
+/// (assumed: more than a handshake with certificates of 16 kB in fragments of 512 octets has). Further copies pass.
 const MAX_PARTS: usize = 256;
 
-/// A conversation in which nothing was said for so long is forgotten when another one begins (assumed: longer than
-/// timeouts become, RFC 6347 section 4.2.4.1: 60 s).
+/// A conversation that was silent for so long is deleted when another one begins (assumed: it is longer than the
+/// longest timeout, 60 s in RFC 6347 section 4.2.4.1).
 const FORGOTTEN_AFTER: Duration = Duration::from_secs(300);
 
-/// What becomes of a datagram.
+/// What happens to a datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// It goes on.
+    /// It is forwarded.
     Pass,
-    /// It is kept here.
+    /// It is held back.
     Hold,
 }
 
-/// What becomes of a datagram that was held.
+/// What happens to a datagram that was held back.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// It goes on into the mesh.
+    /// It is forwarded into the mesh.
     Release {
         /// Its number.
         datagram: DatagramId,
-        /// The packet as it came.
+        /// The packet, unchanged.
         packet: Vec<u8>,
     },
-    /// Nobody needs it.
+    /// It is dropped: no host needs it.
     Discard {
         /// Its number.
         datagram: DatagramId,
     },
 }
 
-/// What the border router knows of the handshakes that cross it.
+/// The state of all handshakes that cross the border router.
 #[derive(Debug)]
 pub struct Suppression {
-    config: Config,
-    /// By the end on the Internet and the end in the mesh.
+    config: SuppressionConfig,
+    /// The key is the end on the Internet and the end in the mesh.
     conversations: BTreeMap<Key, Conversation>,
-    /// In the order in which they came.
+    /// The copies that are held, in the order of arrival.
     held: Vec<Held>,
     actions: VecDeque<Action>,
-    /// The parts of the datagram that is looked at; kept for its memory.
+    /// The parts of the current datagram; kept for its memory.
     parts: Vec<FlightPart>,
 }
 
@@ -97,15 +98,15 @@ type Key = (Endpoint, Endpoint);
 struct Conversation {
     /// The ClientHello that opened the handshake.
     hello: Option<u64>,
-    /// Counts flights: a new one begins when one side says something new after the other.
+    /// The number of the current flight. A new flight begins when the other side sends something new.
     flight: u32,
-    /// Whether the current flight goes into the mesh.
+    /// True if the current flight goes into the mesh.
     downward: bool,
-    /// Octets of the current flight, if it goes there, ...
+    /// The octets of the current flight, if it goes into the mesh.
     octets: usize,
-    /// ... and when an answer to it should be here, counted from the first copy.
+    /// When the answer to the current flight is due, counted from its first copy.
     due: Instant,
-    /// What went into the mesh, and what came out of it.
+    /// The parts that went into the mesh, and those that came out of it with their flights.
     down: Vec<Sent>,
     up: Vec<(FlightPart, u32)>,
     /// The same, as sets.
@@ -121,11 +122,11 @@ struct Sent {
     flight: u32,
     /// In which datagram.
     datagram: DatagramId,
-    /// When it should be at the client.
+    /// When it should reach the client.
     arrives: Instant,
-    /// When an answer should have come out of the mesh.
+    /// When the answer is due at the border router.
     due: Instant,
-    /// Whether it is known to be lost.
+    /// True if it is known to be lost.
     lost: bool,
 }
 
@@ -140,7 +141,7 @@ struct Held {
 }
 
 impl Conversation {
-    /// The latest flight of which `parts` are part; none where some of them are new.
+    /// The latest flight that `parts` belong to; none if some of them are new.
     fn flight_down(&self, parts: &[FlightPart]) -> Option<u32> {
         let repeats = parts.iter().all(|part| self.covered_down.covers(part));
         self.copies(parts).map(|sent| sent.flight).max().filter(|_| repeats)
@@ -152,19 +153,19 @@ impl Conversation {
         copies.map(|&(_, flight)| flight).max().filter(|_| repeats)
     }
 
-    /// What has gone into the mesh of these parts.
+    /// The copies of these parts that went into the mesh.
     fn copies<'a>(&'a self, parts: &'a [FlightPart]) -> impl Iterator<Item = &'a Sent> {
         self.down.iter().filter(|sent| parts.iter().any(|part| part.overlaps(&sent.part)))
     }
 
-    /// Until when an answer to all of these parts may still come.
+    /// When the answer to the first of these parts is overdue.
     fn on_its_way_until(&self, parts: &[FlightPart]) -> Instant {
         let due = |part: &FlightPart| self.copies(std::slice::from_ref(part)).map(|sent| sent.due).max();
         parts.iter().filter_map(due).min().unwrap_or_default()
     }
 
-    /// A side says something new.
-    fn say(&mut self, downward: bool) {
+    /// A side sends something new: begins a flight, unless this side's flight is the current one.
+    fn advance_flight(&mut self, downward: bool) {
         if self.downward != downward || self.flight == 0 {
             self.flight += 1;
             self.downward = downward;
@@ -172,7 +173,7 @@ impl Conversation {
         }
     }
 
-    /// These parts go into the mesh, as part of a flight.
+    /// Notes that these parts go into the mesh.
     fn note_down(&mut self, parts: &[FlightPart], template: Sent) {
         for &part in parts {
             for sent in self.down.iter_mut().filter(|sent| part.overlaps(&sent.part)) {
@@ -187,12 +188,13 @@ impl Conversation {
 }
 
 impl Suppression {
-    /// A border router that has seen nothing yet.
-    pub fn new(config: Config) -> Self {
+    /// A border router that has seen no handshake yet.
+    pub fn new(config: SuppressionConfig) -> Self {
         Self { config, conversations: BTreeMap::new(), held: Vec::new(), actions: VecDeque::new(), parts: Vec::new() }
     }
 
-    /// A datagram comes from the Internet; `packet` is all of it. Take the [actions](Self::poll_action) afterwards.
+    /// Judges a datagram from the Internet; `packet` is the whole packet. Poll the [actions](Self::poll_action)
+    /// afterwards.
     pub fn handle_downward(
         &mut self,
         now: Instant,
@@ -207,10 +209,10 @@ impl Suppression {
         let verdict = match dtls::parse(udp.payload, &mut parts) {
             Some(Content::Handshake { hello }) => {
                 self.begin(now, key, hello);
-                self.judge(now, key, &parts, packet, datagram, path)
+                self.handle_server_flight(now, key, &parts, packet, datagram, path)
             }
             Some(Content::Other) => {
-                self.get_on(key, true);
+                self.handle_other(key, true);
                 Verdict::Pass
             }
             None => Verdict::Pass,
@@ -219,7 +221,7 @@ impl Suppression {
         verdict
     }
 
-    /// A datagram comes out of the mesh; it passes in any case. Take the [actions](Self::poll_action) afterwards.
+    /// Reads a datagram from the mesh; it always passes. Poll the [actions](Self::poll_action) afterwards.
     pub fn handle_upward(&mut self, now: Instant, udp: &UdpDatagram<'_>, path: &impl Path) -> Verdict {
         let mut parts = std::mem::take(&mut self.parts);
         parts.clear();
@@ -227,16 +229,16 @@ impl Suppression {
         match dtls::parse(udp.payload, &mut parts) {
             Some(Content::Handshake { hello }) => {
                 self.begin(now, key, hello);
-                self.listen(now, key, &parts, UdpDatagram::HEADERS + udp.payload.len(), path);
+                self.handle_client_flight(now, key, &parts, UdpDatagram::HEADERS + udp.payload.len(), path);
             }
-            Some(Content::Other) => self.get_on(key, false),
+            Some(Content::Other) => self.handle_other(key, false),
             None => {}
         }
         self.parts = parts;
         Verdict::Pass
     }
 
-    /// The border router's own link layer has given up a part of a datagram.
+    /// Notes that the border router's own link layer has given up a part of a datagram.
     pub fn handle_loss(&mut self, now: Instant, datagram: DatagramId, path: &impl Path) {
         let mut lost_for = None;
         for (&key, conversation) in &mut self.conversations {
@@ -250,30 +252,29 @@ impl Suppression {
         }
     }
 
-    /// When a held copy goes on.
+    /// When the next held copy must be released.
     pub fn deadline(&self) -> Option<Instant> {
         self.held.iter().map(|held| held.until).min()
     }
 
-    /// Lets go on what is due. Take the [actions](Self::poll_action) afterwards.
+    /// Releases the copies that are due. Poll the [actions](Self::poll_action) afterwards.
     pub fn handle_timeout(&mut self, now: Instant, path: &impl Path) {
         while let Some(index) = self.held.iter().position(|held| held.until <= now) {
             self.release(now, index, path);
         }
     }
 
-    /// What becomes of datagrams that were held.
+    /// The next action on a held datagram; `None` if there is none.
     pub fn poll_action(&mut self) -> Option<Action> {
         self.actions.pop_front()
     }
 
-    /// How many copies are held.
+    /// The number of held copies.
     pub fn held(&self) -> usize {
         self.held.len()
     }
 
-    /// Finds the conversation of a datagram, or begins one; a ClientHello that was not seen before begins another
-    /// handshake.
+    /// Finds the conversation of a datagram, or begins one. A new ClientHello begins another handshake.
     fn begin(&mut self, now: Instant, key: Key, hello: Option<u64>) {
         if !self.conversations.contains_key(&key) {
             let silent = |last| now.since(last) > FORGOTTEN_AFTER;
@@ -288,8 +289,8 @@ impl Suppression {
         }
     }
 
-    /// Decides about a part of a flight into the mesh.
-    fn judge(
+    /// Decides about a datagram of a flight into the mesh.
+    fn handle_server_flight(
         &mut self,
         now: Instant,
         key: Key,
@@ -300,12 +301,12 @@ impl Suppression {
     ) -> Verdict {
         let Some(conversation) = self.conversations.get_mut(&key) else { return Verdict::Pass };
         let Some(flight) = conversation.flight_down(parts) else {
-            conversation.say(true);
+            conversation.advance_flight(true);
             conversation.octets += packet.len();
-            let expected = expect(now, self.config, key, packet.len(), conversation.octets, datagram, path);
-            conversation.due = conversation.due.max(expected.due);
+            let estimated = estimate(now, self.config, key, packet.len(), conversation.octets, datagram, path);
+            conversation.due = conversation.due.max(estimated.due);
             let flight = conversation.flight;
-            conversation.note_down(parts, Sent { flight, ..expected });
+            conversation.note_down(parts, Sent { flight, ..estimated });
             self.discard(|held| held.key == key && held.flight < flight);
             return Verdict::Pass;
         };
@@ -313,26 +314,26 @@ impl Suppression {
             self.actions.push_back(Action::Discard { datagram });
             return Verdict::Hold;
         }
-        let expected = expect(now, self.config, key, packet.len(), conversation.octets, datagram, path);
+        let estimated = estimate(now, self.config, key, packet.len(), conversation.octets, datagram, path);
         let answered = flight < conversation.flight;
         let until = match answered {
-            true => expected.due,
+            true => estimated.due,
             false => conversation.copies(parts).map(|sent| sent.due).fold(conversation.due, Instant::max),
         };
         let lost = !answered && conversation.copies(parts).any(|sent| sent.lost);
         if lost || until <= now || self.held.len() >= MAX_PARTS {
-            conversation.note_down(parts, Sent { flight, ..expected });
+            conversation.note_down(parts, Sent { flight, ..estimated });
             return Verdict::Pass;
         }
         self.held.push(Held { key, parts: parts.to_vec(), flight, until, datagram, packet: packet.to_vec() });
         Verdict::Hold
     }
 
-    /// Hears what a client says.
-    fn listen(&mut self, now: Instant, key: Key, parts: &[FlightPart], octets: usize, path: &impl Path) {
+    /// Learns from a datagram of a flight out of the mesh.
+    fn handle_client_flight(&mut self, now: Instant, key: Key, parts: &[FlightPart], octets: usize, path: &impl Path) {
         let Some(conversation) = self.conversations.get_mut(&key) else { return };
         let Some(flight) = conversation.flight_up(parts) else {
-            conversation.say(false);
+            conversation.advance_flight(false);
             let flight = conversation.flight;
             let room = MAX_PARTS.saturating_sub(conversation.up.len());
             for part in parts.iter().take(room) {
@@ -341,26 +342,26 @@ impl Suppression {
             }
             return self.discard(|held| held.key == key && held.flight < flight);
         };
-        // It says again what it said before: of flights from before that it has what it needs, ...
+        // The client repeats a flight: it has received everything from before this flight.
         self.discard(|held| held.key == key && held.flight < flight);
-        // ... and of one that followed it misses what it should have had when it sent this.
-        let way = path.upward(node_of(key), octets);
+        // A part of a later flight that should have arrived before the client sent this is lost.
+        let upward = path.upward(node_of(key), octets);
         let Some(conversation) = self.conversations.get_mut(&key) else { return };
-        for sent in conversation.down.iter_mut().filter(|sent| sent.flight > flight && sent.arrives + way <= now) {
+        for sent in conversation.down.iter_mut().filter(|sent| sent.flight > flight && sent.arrives + upward <= now) {
             sent.lost = true;
         }
         self.release_lost(now, key, path);
     }
 
-    /// Something was said that is no part of a handshake: it is over, or as good as that.
-    fn get_on(&mut self, key: Key, downward: bool) {
+    /// A side sends something that is not part of a handshake: the handshake is over or has failed.
+    fn handle_other(&mut self, key: Key, downward: bool) {
         let Some(conversation) = self.conversations.get_mut(&key) else { return };
-        conversation.say(downward);
+        conversation.advance_flight(downward);
         let flight = conversation.flight;
         self.discard(|held| held.key == key && held.flight < flight);
     }
 
-    /// Lets go on the copies of what is known to be lost.
+    /// Releases the copies of parts that are known to be lost.
     fn release_lost(&mut self, now: Instant, key: Key, path: &impl Path) {
         let lost = |held: &Held, conversations: &BTreeMap<Key, Conversation>| {
             held.key == key
@@ -374,9 +375,9 @@ impl Suppression {
     fn release(&mut self, now: Instant, index: usize, path: &impl Path) {
         let Held { key, parts, flight, datagram, packet, .. } = self.held.remove(index);
         if let Some(conversation) = self.conversations.get_mut(&key) {
-            let expected = expect(now, self.config, key, packet.len(), conversation.octets, datagram, path);
-            conversation.note_down(&parts, Sent { flight, ..expected });
-            // What else is held of it is a copy of what is on its way again.
+            let estimated = estimate(now, self.config, key, packet.len(), conversation.octets, datagram, path);
+            conversation.note_down(&parts, Sent { flight, ..estimated });
+            // Other held copies of these parts now repeat a datagram that is on its way again.
             for held in self.held.iter_mut().filter(|held| held.key == key) {
                 held.until = held.until.max(conversation.on_its_way_until(&held.parts));
             }
@@ -396,11 +397,11 @@ impl Suppression {
     }
 }
 
-/// When a packet of `octets` that goes into the mesh now should show effect, the answer being as long as the `flight` that
-/// it is part of (assumed). FlightPart and flight are to be filled in.
-fn expect(
+/// Computes when a packet of `octets` that goes into the mesh now arrives, and when its answer is due. It assumes that
+/// the answer is as long as the `flight` that the packet belongs to. The caller fills in part and flight number.
+fn estimate(
     now: Instant,
-    config: Config,
+    config: SuppressionConfig,
     key: Key,
     octets: usize,
     flight: usize,
@@ -414,7 +415,7 @@ fn expect(
     Sent { part, flight: 0, datagram, arrives, due, lost: false }
 }
 
-/// The node of a conversation; the border router itself, no hop away, where the address is no node's.
+/// The node of a conversation. If the address is not that of a node: the border router itself, zero hops away.
 fn node_of((_, client): Key) -> NodeId {
     match Host::of_address(client.address) {
         Some(Host::Node(node)) => node,

@@ -1,36 +1,37 @@
-//! The constants of the proxy.
+//! The configuration of the proxy.
 
 use crate::clock::Duration;
 use crate::transport::tcp;
 
-/// The two ends of the proxy.
+/// The configuration of the proxy: one connection ("leg") towards each end.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Config {
+pub struct ProxyConfig {
     /// The leg towards the Internet.
-    pub internet: tcp::Config,
-    /// The leg into the mesh. Its retransmission timer is computed from the path: see [`Proxy`](super::Proxy).
-    pub mesh: tcp::Config,
+    pub internet: tcp::TcpConfig,
+    /// The leg into the mesh. The proxy computes its retransmission timer from the path: see [`Proxy`](super::Proxy).
+    pub mesh: tcp::TcpConfig,
 }
 
-impl Default for Config {
-    /// Both legs as Linux has them, which is what runs on the border router of Claeys et al. 2021 (OpenVisualizer), but:
+impl Default for ProxyConfig {
+    /// Both legs are as in Linux, which runs on the border router of Claeys et al. 2021 (OpenVisualizer), with these
+    /// differences:
     ///
-    /// - Towards the Internet each segment is acknowledged at once, as that paper has it in section 5. MSS 1440:
-    ///   Ethernet's 1500 octets less both headers.
-    /// - Into the mesh, MSS 1220: the 1280 octets of a 6LoWPAN interface (RFC 4944 section 4) less both headers; a
-    ///   node that wants less says so. No timestamps: 12 octets of each segment's frames for a round-trip time
-    ///   that the schedule tells. No tail loss probe and no early retransmit: both fire after a round trip as measured,
-    ///   and a segment of ten fragments takes longer than the one of a single frame that was measured before it. No Nagle:
-    ///   the sender has decided what goes together. An initial window of 2 segments: with a node's MSS of 844 (table 2 of
-    ///   that paper) they are ten fragments each and fill the 20 frames that OpenWSN queues. With 1220 they are 28 frames,
-    ///   more than it queues.
+    /// - Towards the Internet, each segment is acknowledged at once (section 5 of that paper). MSS 1440: the 1500
+    ///   octets of Ethernet minus both headers.
+    /// - Into the mesh, MSS 1220: the 1280 octets of a 6LoWPAN interface (RFC 4944 section 4) minus both headers. A
+    ///   node can announce less. No timestamps: they cost 12 octets in each segment, and the schedule tells the
+    ///   round-trip time already. No tail loss probe and no early retransmit: both use the measured round-trip time,
+    ///   and a segment of ten fragments takes longer than a segment of one frame that was measured before. No Nagle:
+    ///   the sender has already decided which data to send together. An initial window of 2 segments: with a node's MSS
+    ///   of 844 (table 2 of that paper), they are ten fragments each and fill the queue of OpenWSN, 20 frames. With
+    ///   1220 they are 28 frames, more than the queue holds.
     ///
-    /// The buffers, 65,536 octets each, hold many handshakes.
+    /// The buffers have 65,536 octets each, enough for many handshakes.
     fn default() -> Self {
-        let linux = tcp::Config::linux();
+        let linux = tcp::TcpConfig::linux();
         Self {
-            internet: tcp::Config { mss: 1440, delayed_ack: None, nagle: tcp::Nagle::Off, ..linux.clone() },
-            mesh: tcp::Config {
+            internet: tcp::TcpConfig { mss: 1440, delayed_ack: None, nagle: tcp::Nagle::Off, ..linux.clone() },
+            mesh: tcp::TcpConfig {
                 mss: 1220,
                 timestamps: false,
                 tail_loss_probe: false,
@@ -43,16 +44,16 @@ impl Default for Config {
     }
 }
 
-/// How long the peer may wait with an acknowledgment (RFC 9293 section 3.8.6.3: less than 0.5 s).
+/// The longest time by which the peer may delay an acknowledgment (RFC 9293 section 3.8.6.3: less than 0.5 s).
 const ACK_DELAY: Duration = Duration::from_millis(500);
 
-/// The longest retransmission timeout (RFC 6298 section 2.5: at least 60 s), unless one round trip takes longer.
+/// The maximum of the retransmission timeout (RFC 6298 section 2.5: at least 60 s), unless one round trip takes longer.
 const LONGEST_RTO: Duration = Duration::from_secs(60);
 
-/// Whatever the schedule says, no longer than this (assumed; a day is what a connection takes).
+/// The longest round trip that is taken from the schedule (assumed; a connection accepts timers of up to a day).
 const LONGEST_ROUND_TRIP: Duration = Duration::from_secs(3_600);
 
-/// The retransmission timer for segments whose acknowledgment takes `round_trip` by the schedule. What is measured makes it
+/// The retransmission timer for segments whose round trip takes `round_trip` by the schedule. Measurements can make it
 /// longer (RFC 6298), never shorter.
 pub(super) fn rto(round_trip: Duration) -> tcp::Rto {
     let least = round_trip.min(LONGEST_ROUND_TRIP) + ACK_DELAY;

@@ -1,17 +1,17 @@
-//! One connection, split in two.
+//! One TCP connection, split in two.
 
-use super::config::{Config, rto};
+use super::config::{ProxyConfig, rto};
 use crate::address::{Host, NodeId};
 use crate::clock::Instant;
 use crate::ip::{Endpoint, Ipv6Header, TcpPacket};
 use crate::transport::Path;
 use crate::transport::tcp::{Connection, ConnectionError, HEADER_LEN, SegmentError, SeqNumber, State, Transmit};
 
-/// Octets of options that a segment into the mesh has at most: two SACK blocks, padded (RFC 2018 section 3). An estimate
-/// of its frames needs no more.
+/// The octets of options that the estimate assumes for a segment into the mesh: two SACK blocks, padded (RFC 2018
+/// section 3).
 const OPTIONS: usize = 20;
 
-/// On which side of the border router an end is.
+/// The side of the border router on which an end is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
     /// In the mesh.
@@ -23,7 +23,7 @@ pub enum Side {
 impl Side {
     pub(super) const BOTH: [Self; 2] = [Self::Mesh, Self::Internet];
 
-    /// The other one.
+    /// The other side.
     pub const fn other(self) -> Self {
         match self {
             Self::Mesh => Self::Internet,
@@ -32,7 +32,7 @@ impl Side {
     }
 }
 
-/// A connection to each end, in the name of the other.
+/// One connection to each end, with the address and port of the other end.
 #[derive(Debug)]
 pub(super) struct Flow {
     node: NodeId,
@@ -41,10 +41,10 @@ pub(super) struct Flow {
 }
 
 impl Flow {
-    /// The flow that a SYN from `opener`, which is on `side`, to `target` opens. None where one of both is no host, or a
-    /// leg cannot have its configuration.
+    /// The flow that a SYN from `opener`, on `side`, to `target` opens. None if there is no node at the mesh end, or
+    /// the configuration of a leg is not valid.
     pub(super) fn open(
-        config: &Config,
+        config: &ProxyConfig,
         side: Side,
         opener: Endpoint,
         target: Endpoint,
@@ -76,17 +76,17 @@ impl Flow {
         &mut self.legs[side as usize]
     }
 
-    /// Whether a segment from `source` on `side` to `destination` is part of it.
+    /// True if a segment from `source` on `side` to `destination` belongs to this flow.
     pub(super) fn is_of(&self, side: Side, source: Endpoint, destination: Endpoint) -> bool {
         self.leg(side).local() == destination && self.leg(side.other()).local() == source
     }
 
-    /// Whether both ends may open a new connection between the same ports.
+    /// True if the ends may open a new connection between the same ports.
     pub(super) fn is_over(&self) -> bool {
         self.legs.iter().all(|leg| matches!(leg.state(), State::Closed | State::TimeWait))
     }
 
-    /// Whether nothing will ever come of it, all having been transmitted.
+    /// True if both legs are closed. Call it only when there is nothing left to transmit.
     pub(super) fn is_closed(&self) -> bool {
         self.legs.iter().all(|leg| leg.state() == State::Closed)
     }
@@ -120,7 +120,8 @@ impl Flow {
         Side::BOTH.into_iter().find_map(|side| Some((side, self.leg_mut(side).poll_transmit(now, out)?)))
     }
 
-    /// Has the timer towards the node last as long as the schedule says that what is about to be on its way takes.
+    /// Sets the retransmission timer towards the node to the round trip, by the schedule, of the data in flight and to
+    /// send.
     fn set_timer(&mut self, path: &impl Path) {
         let mesh = self.leg(Side::Mesh);
         let octets = mesh.unacknowledged().min(mesh.congestion_window());
@@ -129,11 +130,11 @@ impl Flow {
         let headers = Ipv6Header::LENGTH + HEADER_LEN + OPTIONS;
         let there = path.downward(self.node, packets.into(), headers + payload as usize);
         let round_trip = there + path.upward(self.node, headers);
-        // Bounded as it is, the timer is one that a connection takes.
+        // It cannot fail: `rto` gives only values in the range that a connection accepts.
         let _ = self.leg_mut(Side::Mesh).set_rto(rto(round_trip));
     }
 
-    /// Passes on what has arrived as far as there is room, and FIN and RST behind it.
+    /// Relays received data between both legs as far as the send buffers have room, then FIN and RST.
     fn relay(&mut self, buffer: &mut [u8]) {
         let [mesh, internet] = &mut self.legs;
         relay(mesh, internet, buffer);
@@ -145,7 +146,7 @@ fn relay(from: &mut Connection, to: &mut Connection, buffer: &mut [u8]) {
     loop {
         let room = to.writable().min(buffer.len());
         let Ok(count @ 1..) = from.read(&mut buffer[..room]) else { break };
-        // There was room for it a moment ago.
+        // It cannot fail: `writable` has said that there is room.
         let _ = to.write(&buffer[..count]);
     }
     if from.at_end() {

@@ -1,22 +1,22 @@
 //! A performance enhancing proxy for TCP (RFC 3135) at the border router.
 //!
-//! Each connection across the border is split in two (RFC 3135 section 2.4). The [`Proxy`] answers each end in the name
-//! of the other, with its address and port, so that neither knows of it; sequence numbers, window, MSS and timers are
-//! of each leg its own. What an end sends is acknowledged when it reaches the border router, and kept until the other
-//! end has acknowledged it too: what the mesh loses is sent again from there.
+//! The [`Proxy`] splits each connection across the border router into two legs (RFC 3135 section 2.4). It answers each
+//! end with the address and port of the other end, so neither end knows of the proxy. Each leg has its own sequence
+//! numbers, window, MSS and timers. The proxy acknowledges data when it reaches the border router, and keeps it until
+//! the other end has acknowledged it. So lost data is sent again from the border router.
 //!
-//! The retransmission timer into the mesh is computed from the schedule and the number of fragments (Claeys et al.
-//! 2021, section 5): a [`Path`] tells the round trip of what is on its way, and a measurement of smaller segments
-//! does not shorten it.
+//! The proxy computes the retransmission timer into the mesh from the schedule and the number of fragments (Claeys et
+//! al. 2021, section 5). A [`Path`] gives the round trip of the data in flight. Measurements with smaller segments do
+//! not make the timer shorter.
 //!
-//! A SYN is answered at once, and passed on at the same time. Should the other end then refuse, the opener's
-//! connection is reset. FIN and RST are passed on. As with every split connection an acknowledgment no longer says
-//! that the other end has the data (RFC 3135 section 4.1); TLS on top of it does not mind, and is not touched.
+//! The proxy answers a SYN at once, and opens the other leg at the same time. If the other end refuses, the proxy
+//! resets the first leg. It relays FIN and RST. As with every split connection, an acknowledgment does not mean that
+//! the other end has the data (RFC 3135 section 4.1). TLS above TCP does not depend on that, and passes unchanged.
 
 mod config;
 mod flow;
 
-pub use config::Config;
+pub use config::ProxyConfig;
 pub use flow::Side;
 
 use super::Path;
@@ -27,22 +27,22 @@ use crate::random::Stream;
 use flow::Flow;
 use std::net::Ipv6Addr;
 
-/// Octets that are passed from one leg to the other in one go.
+/// The octets that are relayed from one leg to the other at a time.
 const RELAY: usize = 2_048;
 
-/// The connections that cross a border router.
+/// All TCP connections that cross a border router.
 ///
-/// The rule of use is that of a [`Connection`](super::tcp::Connection): after each call of
+/// Use it like a [`Connection`](super::tcp::Connection): after each call of
 /// [`handle_segment`](Self::handle_segment) or [`handle_timeout`](Self::handle_timeout), call
 /// [`poll_transmit`](Self::poll_transmit) until it returns `None`, then ask for the [`deadline`](Self::deadline).
 #[derive(Debug)]
 pub struct Proxy {
-    config: Config,
-    /// Initial sequence numbers.
+    config: ProxyConfig,
+    /// The source of initial sequence numbers.
     random: Stream,
     /// In the order in which they were opened.
     flows: Vec<Flow>,
-    /// The answer to a segment of no connection.
+    /// The reset that answers a segment of no connection.
     reset: Option<(TcpAddresses, Segment<'static>)>,
     relay: Box<[u8; RELAY]>,
 }
@@ -53,23 +53,23 @@ type TcpAddresses = (Ipv6Addr, Ipv6Addr);
 /// A segment that was written to the caller's buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Transmit {
-    /// In whose name.
+    /// The source address: that of the other end.
     pub source: Ipv6Addr,
-    /// To whom.
+    /// The destination address.
     pub destination: Ipv6Addr,
     /// The ECN field of its IP header.
     pub ecn: Ecn,
-    /// Its octets.
+    /// The octets of the segment.
     pub length: usize,
 }
 
 impl Proxy {
-    /// A proxy without connections, which draws its initial sequence numbers from `random`.
-    pub fn new(config: Config, random: Stream) -> Self {
+    /// A proxy without connections. It draws initial sequence numbers from `random`.
+    pub fn new(config: ProxyConfig, random: Stream) -> Self {
         Self { config, random, flows: Vec::new(), reset: None, relay: Box::new([0; RELAY]) }
     }
 
-    /// Takes in a segment that comes from an end on `side` and is meant for the other.
+    /// Handles a segment from an end on `side` to the other end.
     ///
     /// # Errors
     /// Why the segment was dropped without effect.
@@ -93,7 +93,7 @@ impl Proxy {
         }
     }
 
-    /// Makes ready for a SYN, unless it is one that comes again.
+    /// Opens a flow for a SYN, unless the SYN is a retransmission.
     fn open(&mut self, side: Side, source: Endpoint, destination: Endpoint) {
         let known = |flow: &Flow| flow.is_of(side, source, destination);
         if self.flows.iter().any(|flow| known(flow) && !flow.is_over()) {
@@ -104,8 +104,8 @@ impl Proxy {
         self.flows.extend(Flow::open(&self.config, side, source, destination, initial_seqs));
     }
 
-    /// Writes the next segment to `out`, which has room for [`max_segment_len`](Self::max_segment_len) octets; a
-    /// smaller buffer gets nothing. Call it until it returns `None`.
+    /// Writes the next segment to `out`. Call it until it returns `None`. If `out` is smaller than
+    /// [`max_segment_len`](Self::max_segment_len), it writes nothing.
     pub fn poll_transmit(&mut self, now: Instant, path: &impl Path, out: &mut [u8]) -> Option<Transmit> {
         if let Some(((source, destination), segment)) = self.reset.take() {
             let length = segment.emit(source, destination, out).ok()?;
@@ -139,12 +139,12 @@ impl Proxy {
         }
     }
 
-    /// How many connections there are, those that only wait to be forgotten included.
+    /// The number of connections, including those in TIME-WAIT.
     pub fn connections(&self) -> usize {
         self.flows.len()
     }
 
-    /// What its connection to an end on `side` has done; `local` is in whose name, `remote` the end.
+    /// The statistics of the leg to the end `remote` on `side`; `local` is the address that the proxy uses on this leg.
     pub fn statistics(&self, side: Side, local: Endpoint, remote: Endpoint) -> Option<&super::tcp::Statistics> {
         self.flows.iter().find(|flow| flow.is_of(side, remote, local)).map(|flow| flow.leg(side).statistics())
     }

@@ -1,6 +1,6 @@
-//! A ring of octets, allocated once.
+//! A ring buffer of octets, allocated once.
 
-/// A byte ring addressed by offset from its front.
+/// A ring buffer. Positions are offsets from its front.
 #[derive(Debug)]
 pub(super) struct Ring {
     bytes: Box<[u8]>,
@@ -22,7 +22,7 @@ impl Ring {
         self.front = (self.front + count) % self.capacity();
     }
 
-    /// Copies `from` to the octets that begin `offset` after the front.
+    /// Copies `from` into the ring, at `offset` from the front.
     pub(super) fn write_at(&mut self, offset: usize, from: &[u8]) {
         debug_assert!(offset + from.len() <= self.capacity());
         let start = (self.front + offset) % self.capacity();
@@ -32,7 +32,7 @@ impl Ring {
         self.bytes[..tail.len()].copy_from_slice(tail);
     }
 
-    /// Copies the octets that begin `offset` after the front into `into`.
+    /// Copies octets out of the ring into `into`, from `offset` on.
     pub(super) fn read_at(&self, offset: usize, into: &mut [u8]) {
         debug_assert!(offset + into.len() <= self.capacity());
         let start = (self.front + offset) % self.capacity();

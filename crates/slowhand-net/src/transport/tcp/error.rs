@@ -1,16 +1,16 @@
-//! What can be wrong with a TCP segment.
+//! The errors of TCP segments.
 
-/// Why a segment was not understood. Whoever receives one drops it.
+/// Why a segment is not valid, or cannot be written. A receiver drops such a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SegmentError {
-    /// Fewer octets than a header, or than its data offset says.
+    /// The segment is shorter than its header.
     #[error("a TCP segment of {0} octets is shorter than its header")]
     Truncated(usize),
     /// A data offset of less than five 32-bit words.
     #[error("a TCP data offset of {0} words is less than a header (5 words)")]
     DataOffset(u8),
-    /// An option whose length does not fit its kind or the header.
+    /// The length of an option does not fit its kind or the header.
     #[error("TCP option {0} has an impossible length")]
     Option(u8),
     /// The checksum over pseudo-header and segment is wrong.
@@ -22,9 +22,9 @@ pub enum SegmentError {
     /// The buffer to write the segment to is too small.
     #[error("the segment needs {needed} octets, the buffer has {available}")]
     BufferTooSmall {
-        /// What the segment takes.
+        /// The octets of the segment.
         needed: usize,
-        /// What there is.
+        /// The octets of the buffer.
         available: usize,
     },
 }

@@ -1,14 +1,15 @@
-//! TCP (RFC 9293), without input and output of its own.
+//! TCP (RFC 9293), without its own input and output.
 //!
-//! A [`Connection`] is given segments and times, and drained of segments until it has none;
-//! then [`Connection::deadline`] says when it wants to be called next. What standards leave
-//! open is a field of [`Config`].
+//! The caller gives a [`Connection`] segments and the time, and polls it for segments to send. Then
+//! [`Connection::deadline`] says when the connection must be called next. [`TcpConfig`] has a field
+//! for everything that the standards leave open.
 //!
-//! What is in it: RFC 9293; RFC 5681 congestion control with RFC 3042, RFC 6582 (NewReno),
-//! RFC 6675 (SACK), RFC 5827 (early retransmit); RFC 9438 (CUBIC); RFC 6298 (timers); RFC 7323
-//! (window scale, timestamps, PAWS); RFC 2883 (duplicate SACK, to report and to judge tail loss
-//! probes); RFC 8985 section 7 (tail loss probes); RFC 3168 (ECN); RFC 5961 (challenge ACKs).
-//! What is not: urgent data, RACK, F-RTO, proportional rate reduction, TCP Fast Open, path MTU
+//! Implemented: RFC 9293; RFC 5681 congestion control with RFC 3042, RFC 6582 (NewReno), RFC 6675
+//! (SACK), RFC 5827 (early retransmit); RFC 9438 (CUBIC); RFC 6298 (timers); RFC 7323 (window
+//! scale, timestamps, PAWS); RFC 2883 (duplicate SACK); RFC 8985 section 7 (tail loss probes);
+//! RFC 3168 (ECN); RFC 5961 (challenge ACKs).
+//!
+//! Not implemented: urgent data, RACK, F-RTO, proportional rate reduction, TCP Fast Open, path MTU
 //! discovery.
 
 mod buffer;
@@ -29,7 +30,7 @@ mod seq;
 mod statistics;
 mod timers;
 
-pub use config::{Config, ConfigError, CongestionControl, DelayedAck, Ecn, KeepAlive, Nagle, Recovery, Rto, Syn};
+pub use config::{ConfigError, CongestionControl, DelayedAck, Ecn, KeepAlive, Nagle, Recovery, Rto, Syn, TcpConfig};
 pub use connection::{Connection, ConnectionError, EcnMark, Endpoint, State, Transmit};
 pub use error::SegmentError;
 pub use options::{

@@ -24,23 +24,23 @@ pub const MAX_SACK_BLOCKS_WITH_TIMESTAMPS: usize = 3;
 /// The octets of the timestamps option, padded to a multiple of four (RFC 7323 appendix A).
 pub const TIMESTAMPS_LEN: u16 = 12;
 
-/// The timestamps option (RFC 7323 section 3), in the ticks of whoever stamped.
+/// The timestamps option (RFC 7323 section 3). Each value counts ticks of the clock that it comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timestamps {
-    /// The sender's clock.
+    /// TSval: the sender's clock.
     pub value: u32,
-    /// The clock value that the sender gives back.
+    /// TSecr: the peer's clock value, returned by the sender.
     pub echo: u32,
 }
 
-/// Up to four SACK blocks, in the order in which they stand in the option.
+/// Up to four SACK blocks, in the order of the option.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SackBlocks {
     blocks: [Option<SeqRange>; MAX_SACK_BLOCKS],
 }
 
 impl SackBlocks {
-    /// Adds a block at the end; where four are there, nothing happens.
+    /// Adds a block at the end. Ignores it if there are four blocks already.
     pub fn push(&mut self, block: SeqRange) {
         if let Some(free) = self.blocks.iter_mut().find(|slot| slot.is_none()) {
             *free = Some(block);
@@ -57,7 +57,7 @@ impl SackBlocks {
         self.iter().count()
     }
 
-    /// Whether there is none.
+    /// True if there are no blocks.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -66,11 +66,11 @@ impl SackBlocks {
 /// The options of one segment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Options {
-    /// The largest segment the sender accepts, in octets of payload and options.
+    /// The largest segment that the sender accepts, in octets of payload and options.
     pub mss: Option<u16>,
-    /// The shift of the windows the sender announces (RFC 7323 section 2.2).
+    /// The shift of the windows that the sender announces (RFC 7323 section 2.2).
     pub window_scale: Option<u8>,
-    /// Whether the sender can make use of SACK (RFC 2018 section 2).
+    /// True if the sender supports SACK (RFC 2018 section 2).
     pub sack_permitted: bool,
     /// Selective acknowledgments (RFC 2018 section 3).
     pub sack: SackBlocks,
@@ -79,10 +79,10 @@ pub struct Options {
 }
 
 impl Options {
-    /// Reads the octets between header and payload. Unknown options are skipped.
+    /// Reads the octets between header and payload. Skips unknown options.
     ///
     /// # Errors
-    /// [`SegmentError::Option`] where an option's length is impossible.
+    /// [`SegmentError::Option`] if the length of an option is impossible.
     pub fn parse(mut bytes: &[u8]) -> Result<Self, SegmentError> {
         let mut options = Self::default();
         while let Some((&kind, rest)) = bytes.split_first() {
@@ -103,7 +103,7 @@ impl Options {
     fn parse_one(&mut self, kind: u8, body: &[u8]) -> Result<(), SegmentError> {
         match (kind, body) {
             (MSS, &[high, low]) => self.mss = Some(u16::from_be_bytes([high, low])),
-            // A shift above 14 is taken for 14 (RFC 7323 section 2.3).
+            // A shift above 14 counts as 14 (RFC 7323 section 2.3).
             (WINDOW_SCALE, &[shift]) => self.window_scale = Some(shift.min(MAX_WINDOW_SCALE)),
             (SACK_PERMITTED, &[]) => self.sack_permitted = true,
             (TIMESTAMPS, &[a, b, c, d, e, f, g, h]) => {
@@ -128,7 +128,7 @@ impl Options {
         Ok(())
     }
 
-    /// The octets that the options take in a header, a multiple of four.
+    /// The octets of the options in a header, a multiple of four.
     pub fn len(&self) -> usize {
         let mut len = 0;
         len += if self.mss.is_some() { 4 } else { 0 };
@@ -143,14 +143,14 @@ impl Options {
         len
     }
 
-    /// Whether there is no option.
+    /// True if there is no option.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Writes the options in the order in which Linux has them, each padded in front so that
-    /// its values lie on multiples of four: with that, frames compare octet by octet.
-    /// `out` has the length that [`len`](Self::len) says.
+    /// Writes the options in the order of Linux, with the same padding before each option. So segments
+    /// can be compared with those of Linux octet by octet. `out` has the length
+    /// [`len`](Self::len).
     pub(super) fn emit(&self, out: &mut [u8]) {
         let mut at = 0;
         let mut put = |bytes: &[u8]| {

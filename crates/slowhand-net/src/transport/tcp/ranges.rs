@@ -1,5 +1,5 @@
-//! A bounded set of sequence ranges: what arrived out of order, what the peer selectively
-//! acknowledged.
+//! A bounded set of sequence ranges, for octets that arrived out of order, and for octets that the
+//! peer has selectively acknowledged.
 
 use super::seq::SeqNumber;
 
@@ -13,7 +13,7 @@ pub struct SeqRange {
 }
 
 impl SeqRange {
-    /// The range from `start` up to, not including, `end`.
+    /// The range from `start` to `end`, without `end`.
     pub const fn new(start: SeqNumber, end: SeqNumber) -> Self {
         Self { start, end }
     }
@@ -23,12 +23,12 @@ impl SeqRange {
         self.end.since(self.start)
     }
 
-    /// Whether there is no octet in it.
+    /// True if the range has no octets.
     pub const fn is_empty(self) -> bool {
         !self.start.before(self.end)
     }
 
-    /// Whether `seq` is one of its octets.
+    /// True if `seq` is in the range.
     pub const fn contains(self, seq: SeqNumber) -> bool {
         self.start.at_or_before(seq) && seq.before(self.end)
     }
@@ -38,8 +38,8 @@ impl SeqRange {
     }
 }
 
-/// Disjoint ranges in ascending order, none touching the next. The room is allocated once; a
-/// range that would need more is refused, which costs a retransmission and nothing else.
+/// Disjoint ranges in ascending order, with gaps between them. The memory is allocated once. The set
+/// refuses a range that does not fit: this only costs a retransmission.
 #[derive(Debug)]
 pub struct RangeSet {
     ranges: Vec<SeqRange>,
@@ -52,23 +52,23 @@ impl RangeSet {
         Self { ranges: Vec::with_capacity(limit), limit }
     }
 
-    /// The ranges, lowest first.
+    /// The ranges, in ascending order.
     pub fn as_slice(&self) -> &[SeqRange] {
         &self.ranges
     }
 
-    /// Whether the set is empty.
+    /// True if the set is empty.
     pub fn is_empty(&self) -> bool {
         self.ranges.is_empty()
     }
 
-    /// Whether one more range, wherever it lies, would still fit.
+    /// True if one more range fits, at any position.
     pub fn has_room(&self) -> bool {
         self.ranges.len() < self.limit
     }
 
-    /// Adds a range, merging it with those it touches. Returns the number of octets that were
-    /// not in the set before; zero where there is no room.
+    /// Adds a range, and merges it with the ranges that it touches. Returns the number of octets that
+    /// are new in the set; zero if there is no room.
     pub fn insert(&mut self, range: SeqRange) -> u32 {
         if range.is_empty() {
             return 0;
@@ -90,7 +90,7 @@ impl RangeSet {
         merged.len() - known
     }
 
-    /// Forgets everything before `seq`.
+    /// Removes everything before `seq`.
     pub fn remove_before(&mut self, seq: SeqNumber) {
         let gone = self.ranges.partition_point(|known| known.end.at_or_before(seq));
         self.ranges.drain(..gone);
@@ -99,28 +99,28 @@ impl RangeSet {
         }
     }
 
-    /// Forgets everything.
+    /// Removes all ranges.
     pub fn clear(&mut self) {
         self.ranges.clear();
     }
 
-    /// The range that `seq` lies in.
+    /// The range that contains `seq`.
     pub fn find(&self, seq: SeqNumber) -> Option<SeqRange> {
         self.ranges.iter().copied().find(|r| r.contains(seq))
     }
 
-    /// How many octets of `window` are in the set.
+    /// The number of octets of `window` that are in the set.
     pub fn covered(&self, window: SeqRange) -> u32 {
         let overlaps = self.ranges.iter().map(|r| r.intersection(window).len());
         overlaps.sum()
     }
 
-    /// How many octets of `window` are not in the set.
+    /// The number of octets of `window` that are not in the set.
     pub fn missing(&self, window: SeqRange) -> u32 {
         window.len() - self.covered(window)
     }
 
-    /// The first maximal run of octets of `window` that is not in the set.
+    /// The first gap of the set in `window`, as long as possible.
     pub fn first_gap(&self, window: SeqRange) -> Option<SeqRange> {
         let mut gap = window;
         for known in &self.ranges {

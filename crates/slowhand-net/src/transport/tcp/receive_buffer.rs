@@ -1,40 +1,40 @@
-//! What the peer sent and the application has not read, with the gaps in it.
+//! The receive buffer: data from the peer that the application has not read yet, with its gaps.
 
 use super::buffer::Ring;
 use super::options::SackBlocks;
 use super::ranges::{RangeSet, SeqRange};
 use super::seq::SeqNumber;
 
-/// What became of a payload.
+/// The result of storing a payload.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Stored {
     /// Octets that the application can now read.
     pub(super) in_order: u32,
-    /// Whether there was, or is, a gap before later octets: the peer is to hear at once.
+    /// True if there is, or was, a gap before later octets: an acknowledgment must be sent at once.
     pub(super) out_of_order: bool,
-    /// Octets that were there already.
+    /// Octets that had arrived before.
     pub(super) duplicate: Option<SeqRange>,
 }
 
-/// Reassembly: a ring that begins with the first unread octet.
+/// The receive buffer: a ring that begins with the first unread octet.
 #[derive(Debug)]
 pub(super) struct ReceiveBuffer {
     ring: Ring,
     /// The next octet expected.
     next: SeqNumber,
-    /// Octets in order that wait to be read; they lie just before `next`.
+    /// The number of octets that can be read. They lie just before `next`.
     unread: usize,
-    /// What lies beyond `next`; the FIN counts as an octet.
+    /// The ranges after `next` that have arrived. The FIN counts as an octet.
     out_of_order: RangeSet,
-    /// Where the FIN lies, once it was seen.
+    /// The sequence number of the FIN, if it has arrived.
     fin: Option<SeqNumber>,
-    /// One octet of each range that arrived lately, the latest first, for the order of the
+    /// One octet of each range that arrived recently, the latest first. They give the order of the
     /// SACK blocks.
     recent: [Option<SeqNumber>; 4],
 }
 
 impl ReceiveBuffer {
-    /// `ranges` is how many separate runs out of order are kept.
+    /// `ranges` is the largest number of separate ranges out of order.
     pub(super) fn new(capacity: usize, ranges: usize, next: SeqNumber) -> Self {
         Self {
             ring: Ring::new(capacity),
@@ -46,7 +46,7 @@ impl ReceiveBuffer {
         }
     }
 
-    /// The first octet expected, before any came.
+    /// Sets the first octet that is expected, before any has arrived.
     pub(super) fn start_at(&mut self, next: SeqNumber) {
         self.next = next;
     }
@@ -63,17 +63,17 @@ impl ReceiveBuffer {
         self.ring.capacity()
     }
 
-    /// The octets beyond `next` that there is room for.
+    /// The number of octets after `next` that fit into the buffer.
     pub(super) fn window(&self) -> u32 {
         (self.ring.capacity() - self.unread) as u32
     }
 
-    /// Whether something lies beyond a gap.
+    /// True if octets have arrived after a gap.
     pub(super) fn has_gap(&self) -> bool {
         !self.out_of_order.is_empty()
     }
 
-    /// Takes what of a payload is new and within the window.
+    /// Stores the octets of a payload that are new and in the window.
     pub(super) fn store(&mut self, seq: SeqNumber, payload: &[u8]) -> Stored {
         let segment = SeqRange::new(seq, seq + payload.len() as u32);
         let mut stored =
@@ -99,7 +99,7 @@ impl ReceiveBuffer {
         stored
     }
 
-    /// The leading octets of a segment that are already here.
+    /// The octets at the beginning of a segment that have arrived before.
     fn known_part(&self, segment: SeqRange) -> Option<SeqRange> {
         let known_end =
             if segment.start.before(self.next) { self.next } else { self.out_of_order.find(segment.start)?.end };
@@ -107,7 +107,7 @@ impl ReceiveBuffer {
         (!known.is_empty()).then_some(known)
     }
 
-    /// All up to `end` is there, and perhaps more: makes it readable.
+    /// Makes all octets up to `end`, and those that follow without a gap, readable.
     fn advance_to(&mut self, end: SeqNumber) -> u32 {
         let reached = match self.out_of_order.as_slice().iter().rfind(|r| r.start.at_or_before(end)) {
             Some(range) => end.latest(range.end),
@@ -121,7 +121,7 @@ impl ReceiveBuffer {
         octets
     }
 
-    /// The FIN was seen. It occupies one number (RFC 9293 section 3.4) and no room.
+    /// Stores the FIN. It occupies one sequence number (RFC 9293 section 3.4), but no memory.
     pub(super) fn store_fin(&mut self, at: SeqNumber) {
         let fin = *self.fin.get_or_insert(at);
         if self.is_finished() {
@@ -134,12 +134,12 @@ impl ReceiveBuffer {
         }
     }
 
-    /// Whether the FIN, and all before it, arrived.
+    /// True if the FIN and everything before it have arrived.
     pub(super) fn is_finished(&self) -> bool {
         self.fin.is_some_and(|fin| self.next.after(fin))
     }
 
-    /// Puts `seq` at the head of the recent ranges, and drops others of the same range.
+    /// Puts `seq` at the head of the recent ranges, and removes other octets of the same range.
     fn remember(&mut self, seq: SeqNumber) {
         let Some(range) = self.out_of_order.find(seq) else {
             return;
@@ -153,8 +153,8 @@ impl ReceiveBuffer {
         self.recent = recent;
     }
 
-    /// SACK blocks, that of the latest arrival first (RFC 2018 section 4); a duplicate to
-    /// report goes before all (RFC 2883 section 4).
+    /// The SACK blocks: the duplicate to report, if there is one (RFC 2883 section 4), then the block of
+    /// the latest arrival (RFC 2018 section 4), then the others.
     pub(super) fn sack_blocks(&self, duplicate: Option<SeqRange>, limit: usize) -> SackBlocks {
         let mut blocks = SackBlocks::default();
         if let Some(duplicate) = duplicate {
@@ -169,7 +169,7 @@ impl ReceiveBuffer {
         blocks
     }
 
-    /// Copies out, and frees, what is in order.
+    /// Copies octets in order into `into`, and frees their memory.
     pub(super) fn read(&mut self, into: &mut [u8]) -> usize {
         let count = into.len().min(self.unread);
         self.ring.read_at(0, &mut into[..count]);

@@ -1,8 +1,8 @@
-//! The receiving half: reassembly, when to acknowledge, which window to announce.
+//! The receiving half of a connection: receive buffer, acknowledgments, announced window.
 
 use crate::clock::Instant;
 
-use super::config::{Config, DelayedAck};
+use super::config::{DelayedAck, TcpConfig};
 use super::options::SackBlocks;
 use super::ranges::SeqRange;
 use super::receive_buffer::ReceiveBuffer;
@@ -12,19 +12,19 @@ use super::seq::SeqNumber;
 use super::statistics::Statistics;
 use super::timers::{Timer, Timers};
 
-/// What a full segment is taken for before one was seen, at most (Linux `TCP_MSS_DEFAULT`).
+/// The largest size that is assumed for a full segment before one has arrived (Linux `TCP_MSS_DEFAULT`).
 const FIRST_SEGMENT_ESTIMATE: u32 = 536;
 
 #[derive(Debug)]
 pub(super) struct Receiver {
     buffer: ReceiveBuffer,
-    /// The largest segment we announced.
+    /// The MSS that this side announced.
     mss: u32,
-    /// The shift of the windows that we announce.
+    /// The window scale of this side.
     shift: u8,
-    /// The right edge of the window that we announced.
+    /// The right edge of the announced window.
     announced: SeqNumber,
-    /// What we acknowledged last.
+    /// The latest acknowledgment number that was sent.
     acknowledged: SeqNumber,
     sack: bool,
     report_duplicates: bool,
@@ -34,17 +34,17 @@ pub(super) struct Receiver {
     ack_due: bool,
     /// The largest payload seen: what counts as a full segment.
     full_segment: u32,
-    /// Acknowledgments still to be sent without delay.
+    /// The number of acknowledgments that are still to be sent without delay.
     quick: u32,
-    /// We answer data with data, which will carry the acknowledgment.
+    /// True if this side answers data with data, which carries the acknowledgment.
     interactive: bool,
     last_data: Option<Instant>,
-    /// Tell the peer that a router marked its segment (RFC 3168 section 6.1.3).
+    /// True if this side must tell the peer that a router marked a segment (RFC 3168 section 6.1.3).
     echo_congestion: bool,
 }
 
 impl Receiver {
-    pub(super) fn new(config: &Config) -> Self {
+    pub(super) fn new(config: &TcpConfig) -> Self {
         let start = SeqNumber(0);
         let mss = u32::from(config.mss);
         let ranges = ranges_for(config.receive_buffer, mss);
@@ -67,7 +67,7 @@ impl Receiver {
         }
     }
 
-    /// The peer's SYN arrived: where its data begins.
+    /// Handles the peer's SYN: `next` is the sequence number of the first octet of data.
     pub(super) fn synchronise(&mut self, next: SeqNumber, sack: bool) {
         self.buffer.start_at(next);
         self.announced = next + self.buffer.window();
@@ -75,7 +75,7 @@ impl Receiver {
         self.sack = sack;
     }
 
-    /// The handshake is over: windows are scaled from now on.
+    /// Scales windows from now on: the handshake is over.
     pub(super) fn scale_windows(&mut self, shift: u8) {
         self.shift = shift;
     }
@@ -92,7 +92,7 @@ impl Receiver {
         self.buffer.unread()
     }
 
-    /// Whether the peer's FIN, and all before it, arrived.
+    /// True if the peer's FIN and everything before it have arrived.
     pub(super) fn is_finished(&self) -> bool {
         self.buffer.is_finished()
     }
@@ -105,9 +105,9 @@ impl Receiver {
         count
     }
 
-    /// Whether the window we announced is small and could now be twice as large, so that the
-    /// peer should hear of it at once (receiver's silly window avoidance, RFC 9293 section
-    /// 3.8.6.2.2; the doubling is Linux's rule).
+    /// True if the announced window is small and could now be at least twice as large. Then this side
+    /// tells the peer at once (silly window avoidance of the receiver, RFC 9293 section 3.8.6.2.2; the
+    /// factor of two is Linux's rule).
     fn window_grew(&self) -> bool {
         let announced = self.announced.since(self.buffer.next());
         let window = self.buffer.window();
@@ -120,12 +120,12 @@ impl Receiver {
         self.mss.min(self.buffer.capacity() as u32 / 2).max(1)
     }
 
-    /// The window that we announced and are bound to.
+    /// The rest of the announced window. This side must accept that many octets.
     pub(super) fn window(&self) -> u32 {
         self.announced.since(self.buffer.next())
     }
 
-    /// The window for the header of the next segment.
+    /// The window field of the next segment.
     pub(super) fn announce_window(&mut self) -> u16 {
         let next = self.buffer.next();
         let edge = next + self.buffer.window();
@@ -137,9 +137,9 @@ impl Receiver {
         window as u16
     }
 
-    /// Whether a segment has any octet in the window (RFC 9293 section 3.10.7.4, first check),
-    /// or is empty and lies in it or at its edge: a peer that filled the window acknowledges
-    /// from there, and would not be heard by the letter of the RFC.
+    /// True if a segment has an octet in the window (RFC 9293 section 3.10.7.4, first check), or is
+    /// empty and lies in the window or at its right edge. The RFC refuses a segment at the edge, but a
+    /// peer that has filled the window sends its acknowledgments from there.
     pub(super) fn accepts(&self, segment: &Segment<'_>) -> bool {
         let (next, len) = (self.buffer.next(), segment.seq_len());
         let edge = next + self.window();
@@ -152,7 +152,7 @@ impl Receiver {
         first_inside || last_inside || (segment.seq.before(next) && last.after(next))
     }
 
-    /// Takes in payload and FIN of an acceptable segment.
+    /// Handles payload and FIN of an acceptable segment.
     pub(super) fn on_segment(
         &mut self,
         now: Instant,
@@ -179,7 +179,7 @@ impl Receiver {
             self.buffer.store_fin(seq + payload.len() as u32);
         }
         if self.is_finished() {
-            // Our FIN may well follow and carry the acknowledgment (Linux waits for it too).
+            // The FIN of this side may follow soon and carry the acknowledgment (Linux waits for it too).
             self.interactive = true;
         }
         if stored.duplicate.is_some() {
@@ -191,7 +191,7 @@ impl Receiver {
         self.schedule_ack(now, timers);
     }
 
-    /// How many acknowledgments are not delayed: no more than fill half of the window.
+    /// The number of acknowledgments that are not delayed. Their segments fill half of the window at most.
     fn quick_acks(&self) -> u32 {
         let limit = self.delayed_ack.map_or(0, |delayed| delayed.quick.into());
         let window = self.window() / (2 * self.full_segment.max(1));
@@ -212,7 +212,7 @@ impl Receiver {
         }
     }
 
-    /// A segment that lies wholly before the window: its sender missed an acknowledgment.
+    /// Handles a segment that lies wholly before the window: its sender missed an acknowledgment.
     pub(super) fn on_old_segment(&mut self, segment: &Segment<'_>, statistics: &mut Statistics) {
         let end = segment.seq + segment.payload.len() as u32;
         let old = SeqRange::new(segment.seq, end.earliest(self.buffer.next()));
@@ -224,7 +224,7 @@ impl Receiver {
         self.ack_due = true;
     }
 
-    /// The peer missed acknowledgments: delay none for a while.
+    /// Sends the next acknowledgments without delay, because the peer missed some.
     fn be_quick(&mut self) {
         self.quick = self.quick_acks();
         self.interactive = false;
@@ -252,13 +252,13 @@ impl Receiver {
         self.ack_due = true;
     }
 
-    /// The acknowledgment waited in vain for data to go with.
+    /// Sends the delayed acknowledgment now: no data came to carry it.
     pub(super) fn on_delayed_ack_timer(&mut self) {
         self.ack_due = true;
         self.interactive = false;
     }
 
-    /// A segment with an acknowledgment left.
+    /// Notes that a segment with an acknowledgment was sent.
     pub(super) fn on_ack_sent(&mut self, timers: &mut Timers) {
         self.acknowledged = self.buffer.next();
         self.ack_due = false;
@@ -267,8 +267,8 @@ impl Receiver {
         timers.stop(Timer::DelayedAck);
     }
 
-    /// A segment with new data left: if it answers what just came, the next answer will carry
-    /// the acknowledgment too.
+    /// Notes that a segment with new data was sent. If it answers data that came just before, later
+    /// answers will probably carry acknowledgments too.
     pub(super) fn on_data_sent(&mut self, now: Instant) {
         let answers = |delayed: DelayedAck| {
             let last = self.last_data;
@@ -279,7 +279,7 @@ impl Receiver {
         }
     }
 
-    /// RFC 3168 section 6.1.3: echo a mark until the peer says that it reduced its window.
+    /// RFC 3168 section 6.1.3: echoes a mark until the peer says that it has reduced its window.
     pub(super) fn on_ecn(&mut self, window_reduced: bool, marked: bool) {
         self.echo_congestion = marked || (self.echo_congestion && !window_reduced);
     }

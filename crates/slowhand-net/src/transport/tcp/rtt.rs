@@ -4,14 +4,14 @@ use crate::clock::Duration;
 
 use super::config::Rto;
 
-/// Smoothed round-trip time, its variation, and the timeout that follows.
+/// The smoothed round-trip time, its variation, and the timeout that follows from them.
 #[derive(Debug)]
 pub struct RttEstimator {
     limits: Rto,
     estimate: Option<Estimate>,
     /// The timeout before back-off.
     base: Duration,
-    /// How often the timeout was doubled.
+    /// The number of times that the timeout was doubled.
     doublings: u32,
 }
 
@@ -29,23 +29,23 @@ impl Estimate {
 }
 
 impl RttEstimator {
-    /// An estimator that has measured nothing.
+    /// An estimator without measurements.
     pub fn new(limits: Rto) -> Self {
         Self { limits, estimate: None, base: limits.initial, doublings: 0 }
     }
 
-    /// Changes the limits, and the timeout with them.
+    /// Changes the limits, and so the timeout.
     pub fn set_limits(&mut self, limits: Rto) {
         self.limits = limits;
         self.base = self.estimate.map_or(limits.initial, |estimate| estimate.timeout(limits));
     }
 
-    /// The smoothed round-trip time, once there is a measurement.
+    /// The smoothed round-trip time; `None` before the first measurement.
     pub fn smoothed(&self) -> Option<Duration> {
         self.estimate.map(|e| e.smoothed)
     }
 
-    /// The timeout now, back-off included (RFC 6298 sections 2 and 5.5).
+    /// The current timeout, back-off included (RFC 6298 sections 2 and 5.5).
     pub fn timeout(&self) -> Duration {
         self.timeout_after(self.doublings)
     }
@@ -55,21 +55,21 @@ impl RttEstimator {
         self.doubled(self.base, doublings)
     }
 
-    /// The timeout of a SYN after a number of doublings, where it may have a first one of its own.
+    /// The timeout of a SYN after a number of doublings; `first` is its initial timeout, if it has its own.
     pub fn timeout_of_syn(&self, first: Option<Duration>, doublings: u32) -> Duration {
         self.doubled(first.unwrap_or(self.base), doublings)
     }
 
     fn doubled(&self, base: Duration, doublings: u32) -> Duration {
-        // 2^37 times the least base of 1 us is more than the day that `Rto::max` may be.
+        // 2^37 us, with the smallest base of 1 us, is longer than the largest `Rto::max`, a day.
         let factor = 1u64 << doublings.min(37);
         let us = base.as_micros().saturating_mul(factor);
         Duration::from_micros(us).min(self.limits.max)
     }
 
-    /// Takes in one measurement, never of a segment that was retransmitted (Karn's algorithm,
-    /// RFC 6298 section 3), and ends the back-off: nothing else does, so that a path with a
-    /// round trip longer than the timeout is measured at last (section 5.7).
+    /// Adds a measurement, and ends the back-off. Never measure a segment that was retransmitted (Karn's
+    /// algorithm, RFC 6298 section 3). Only a measurement ends the back-off: so the timeout can grow
+    /// until it exceeds the round-trip time of a slow path (section 5.7).
     pub fn sample(&mut self, measured: Duration) {
         let estimate = match self.estimate {
             None => Estimate { smoothed: measured, variation: measured / 2 },
@@ -88,8 +88,8 @@ impl RttEstimator {
         self.doublings += 1;
     }
 
-    /// The connection opened with a SYN retransmitted: unless a round trip was measured all
-    /// the same, by timestamps, data begins with the fallback (RFC 6298 section 5.7).
+    /// Notes that the connection opened after a retransmission of the SYN. Without a measurement (by
+    /// timestamps), data begins with the fallback timeout (RFC 6298 section 5.7).
     pub fn opened_after_syn_loss(&mut self) {
         self.doublings = 0;
         if self.estimate.is_none() {

@@ -1,15 +1,15 @@
-//! What is in flight, and what of it arrived, was lost, was sent again (RFC 6675 section 3).
+//! The scoreboard (RFC 6675 section 3): which octets in flight have arrived, were lost, or were sent again.
 
 use super::options::SackBlocks;
 use super::ranges::{RangeSet, SeqRange};
 use super::seq::SeqNumber;
 
-/// The send sequence space between the first unacknowledged octet and the next new one.
+/// The sequence numbers between the first unacknowledged octet and the next new one.
 ///
-/// A loss is a watermark: below `lost_before`, all that is not selectively acknowledged counts
-/// as lost. SACK raises it (if an octet is lost by the rule of RFC 6675, so is everything below
-/// it), a duplicate acknowledgment without SACK raises it by one segment, a timeout raises it
-/// over all that is in flight.
+/// All octets before `lost_before` that are not selectively acknowledged count as lost. SACK moves
+/// this limit up (if an octet is lost by the rule of RFC 6675, so is everything before it). Without
+/// SACK, duplicate acknowledgments move it by one segment. A timeout moves it behind everything in
+/// flight.
 #[derive(Debug)]
 pub(super) struct Scoreboard {
     una: SeqNumber,
@@ -31,29 +31,29 @@ impl Scoreboard {
         }
     }
 
-    /// The first octet that is not acknowledged.
+    /// The first octet that is not acknowledged, SND.UNA.
     pub(super) fn una(&self) -> SeqNumber {
         self.una
     }
 
-    /// The next octet that was never sent.
+    /// The first octet that was never sent, SND.NXT.
     pub(super) fn next(&self) -> SeqNumber {
         self.next
     }
 
-    /// All octets that are not cumulatively acknowledged, `FlightSize`.
+    /// The number of octets sent and not cumulatively acknowledged, `FlightSize`.
     pub(super) fn flight(&self) -> u32 {
         self.next.since(self.una)
     }
 
-    /// The octets thought to be in the network, `pipe` (RFC 6675 section 4, `SetPipe`).
+    /// The estimated number of octets in the network, `pipe` (RFC 6675 section 4, `SetPipe`).
     pub(super) fn pipe(&self) -> u32 {
         let not_lost = SeqRange::new(self.una.latest(self.lost_before), self.next);
         let sent_again = SeqRange::new(self.una, self.retransmitted_to);
         self.sacked.missing(not_lost) + self.sacked.missing(sent_again)
     }
 
-    /// Whether something arrived behind something that did not.
+    /// True if octets have arrived after a gap.
     pub(super) fn has_gap(&self) -> bool {
         !self.sacked.is_empty()
     }
@@ -66,7 +66,7 @@ impl Scoreboard {
         self.retransmitted_to = self.retransmitted_to.latest(end);
     }
 
-    /// All before `ack` arrived.
+    /// Handles a cumulative acknowledgment.
     pub(super) fn acknowledge(&mut self, ack: SeqNumber) {
         self.una = ack;
         self.sacked.remove_before(ack);
@@ -74,10 +74,10 @@ impl Scoreboard {
         self.retransmitted_to = self.retransmitted_to.latest(ack);
     }
 
-    /// Takes in SACK blocks; returns how many octets were news. Blocks that cannot be, and
-    /// reports of duplicates, are passed over.
+    /// Handles SACK blocks. Returns the number of octets that are newly acknowledged. Ignores blocks
+    /// that are not possible, and reports of duplicates.
     pub(super) fn sack(&mut self, blocks: &SackBlocks) -> u32 {
-        // Counted from `una`, because edges from all around the circle have no order.
+        // Offsets from `una`, because arbitrary sequence numbers have no order.
         let offset = |seq: SeqNumber| seq.0.wrapping_sub(self.una.0);
         let flight = self.flight();
         let plausible = |block: &SeqRange| {
@@ -88,9 +88,9 @@ impl Scoreboard {
         blocks.map(|block| self.sacked.insert(block)).sum()
     }
 
-    /// Applies `IsLost` of RFC 6675 section 4: lost is what has `threshold` ranges, or more than
-    /// `threshold - 1` segments' octets, selectively acknowledged above it. Returns whether
-    /// anything is lost.
+    /// Applies `IsLost` of RFC 6675 section 4: an octet is lost if `threshold` ranges, or more octets
+    /// than `threshold - 1` segments have, are selectively acknowledged after it. Returns true if any
+    /// octet is lost.
     pub(super) fn find_lost(&mut self, threshold: u32, mss: u32) -> bool {
         let (mut ranges, mut octets) = (0, 0);
         for range in self.sacked.as_slice().iter().rev() {
@@ -104,46 +104,46 @@ impl Scoreboard {
         self.lost_before.after(self.una)
     }
 
-    /// The octets up to `end` are lost, and none of them was sent again.
+    /// Marks the octets up to `end` as lost, and as not sent again.
     pub(super) fn mark_lost(&mut self, end: SeqNumber) {
         self.lost_before = end.earliest(self.next);
         self.retransmitted_to = self.una;
     }
 
-    /// Begins a recovery: nothing was sent again yet.
+    /// Begins a recovery, in which nothing was sent again yet.
     pub(super) fn begin_recovery(&mut self) {
         self.retransmitted_to = self.una;
     }
 
-    /// Ends a recovery: nothing is known to be lost.
+    /// Ends a recovery: nothing counts as lost any more.
     pub(super) fn end_recovery(&mut self) {
         self.lost_before = self.una;
         self.retransmitted_to = self.una;
     }
 
-    /// The receiver dropped what it had selectively acknowledged (RFC 2018 section 8): it can
-    /// not have the octet after those it acknowledged without acknowledging it.
+    /// Forgets all SACK blocks if the receiver has dropped data that it had selectively acknowledged
+    /// (RFC 2018 section 8): then the first unacknowledged octet is in a SACK block.
     pub(super) fn forget_if_reneged(&mut self) {
         if self.sacked.find(self.una).is_some() {
             self.sacked.clear();
         }
     }
 
-    /// What is lost and was not sent again, `NextSeg` rule 1.
+    /// The first range that is lost and was not sent again, `NextSeg` rule 1.
     pub(super) fn next_lost(&self) -> Option<SeqRange> {
         let candidates = SeqRange::new(self.retransmitted_to.latest(self.una), self.lost_before);
         self.sacked.first_gap(candidates)
     }
 
-    /// What lies below a selective acknowledgment and was not sent again, `NextSeg` rule 3.
+    /// The first gap before a selective acknowledgment that was not sent again, `NextSeg` rule 3.
     pub(super) fn next_hole(&self) -> Option<SeqRange> {
         let end = self.sacked.end()?;
         let candidates = SeqRange::new(self.retransmitted_to.latest(self.una), end);
         self.sacked.first_gap(candidates)
     }
 
-    /// The last `mss` octets in flight, if they are not selectively acknowledged: the segment
-    /// of a rescue retransmission (`NextSeg` rule 4) and of a tail loss probe.
+    /// The last octets in flight, at most `mss`, that lie after all selective acknowledgments: the
+    /// segment of a rescue retransmission (`NextSeg` rule 4) and of a tail loss probe.
     pub(super) fn last_segment(&self, mss: u32) -> Option<SeqRange> {
         let floor = self.sacked.end().unwrap_or(self.una).latest(self.una);
         let len = self.next.since(floor).min(mss);

@@ -8,7 +8,7 @@ use super::error::SegmentError;
 use super::options::Options;
 use super::seq::SeqNumber;
 
-/// The octets of a header without options.
+/// The octets of the header without options.
 pub const HEADER_LEN: usize = 20;
 
 /// The protocol number of TCP, part of the pseudo-header (RFC 8200 section 8.1).
@@ -19,29 +19,29 @@ const PROTOCOL: u32 = 6;
 pub struct Flags(pub u8);
 
 impl Flags {
-    /// No more data from the sender.
+    /// The sender has no more data.
     pub const FIN: Self = Self(0x01);
     /// Synchronise sequence numbers.
     pub const SYN: Self = Self(0x02);
     /// Reset the connection.
     pub const RST: Self = Self(0x04);
-    /// Push.
+    /// Push: give the data to the application now.
     pub const PSH: Self = Self(0x08);
-    /// The acknowledgment number is significant.
+    /// The acknowledgment number is valid.
     pub const ACK: Self = Self(0x10);
-    /// The urgent pointer is significant.
+    /// The urgent pointer is valid.
     pub const URG: Self = Self(0x20);
     /// ECN-Echo (RFC 3168 section 6.1).
     pub const ECE: Self = Self(0x40);
     /// Congestion window reduced (RFC 3168 section 6.1).
     pub const CWR: Self = Self(0x80);
 
-    /// Whether all bits of `other` are set.
+    /// True if all bits of `other` are set.
     pub const fn contains(self, other: Self) -> bool {
         self.0 & other.0 == other.0
     }
 
-    /// Whether any bit of `other` is set.
+    /// True if any bit of `other` is set.
     pub const fn intersects(self, other: Self) -> bool {
         self.0 & other.0 != 0
     }
@@ -66,7 +66,7 @@ impl BitOrAssign for Flags {
 }
 
 impl fmt::Display for Flags {
-    /// One letter a bit, as tcpdump has them: `S`, `F`, `R`, `P`, `.` for ACK, `U`, `E`, `W`.
+    /// One letter for each bit, as in tcpdump: `S`, `F`, `R`, `P`, `.` for ACK, `U`, `E`, `W`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let letters = [
             (Self::SYN, 'S'),
@@ -85,7 +85,7 @@ impl fmt::Display for Flags {
     }
 }
 
-/// One segment, its payload borrowed.
+/// One segment. Its payload is borrowed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Segment<'a> {
     /// The sender's port.
@@ -94,13 +94,13 @@ pub struct Segment<'a> {
     pub destination_port: u16,
     /// The sequence number of the first octet (of the SYN, if there is one).
     pub seq: SeqNumber,
-    /// The next octet the sender expects, if [`Flags::ACK`] is set.
+    /// The next octet that the sender expects, if [`Flags::ACK`] is set.
     pub ack: SeqNumber,
     /// The control bits.
     pub flags: Flags,
-    /// The window as it stands in the header, not scaled.
+    /// The window field of the header, not scaled.
     pub window: u16,
-    /// The urgent pointer; this TCP does not use it.
+    /// The urgent pointer. This implementation does not use it.
     pub urgent: u16,
     /// The options.
     pub options: Options,
@@ -109,10 +109,10 @@ pub struct Segment<'a> {
 }
 
 impl<'a> Segment<'a> {
-    /// Reads a segment. The checksum is checked apart, by [`checksum_holds`].
+    /// Reads a segment. It does not check the checksum: use [`checksum_holds`].
     ///
     /// # Errors
-    /// Where lengths contradict one another.
+    /// The lengths contradict each other.
     pub fn parse(bytes: &'a [u8]) -> Result<Self, SegmentError> {
         let truncated = SegmentError::Truncated(bytes.len());
         let header: &[u8; HEADER_LEN] = bytes.first_chunk().ok_or(truncated)?;
@@ -137,20 +137,20 @@ impl<'a> Segment<'a> {
         })
     }
 
-    /// The octets that the segment takes.
+    /// The octets of the whole segment.
     pub fn wire_len(&self) -> usize {
         HEADER_LEN + self.options.len() + self.payload.len()
     }
 
-    /// The sequence numbers that the segment occupies: payload, SYN and FIN (RFC 9293
+    /// The number of sequence numbers that the segment occupies: payload, SYN and FIN (RFC 9293
     /// section 3.4).
     pub fn seq_len(&self) -> u32 {
         let control = u32::from(self.flags.contains(Flags::SYN)) + u32::from(self.flags.contains(Flags::FIN));
         self.payload.len() as u32 + control
     }
 
-    /// The reset with which a host answers this segment where no connection takes it (RFC 9293
-    /// section 3.10.7.1); none answers a reset.
+    /// The reset with which a host answers this segment if no connection exists for it (RFC 9293
+    /// section 3.10.7.1). There is none for a reset.
     pub fn reset_reply(&self) -> Option<Segment<'static>> {
         if self.flags.contains(Flags::RST) {
             return None;
@@ -183,8 +183,8 @@ impl<'a> Segment<'a> {
         self.emit_with(source, destination, self.payload.len(), copy, out)
     }
 
-    /// As [`emit`](Self::emit), with a payload of `payload_len` octets that `fill` writes in
-    /// place (the send buffer is a ring, so there is no slice to borrow).
+    /// As [`emit`](Self::emit), but `fill` writes the payload of `payload_len` octets. (The send buffer
+    /// is a ring, so there is no slice to borrow.)
     pub(super) fn emit_with(
         &self,
         source: Ipv6Addr,
@@ -214,8 +214,8 @@ impl<'a> Segment<'a> {
     }
 }
 
-/// Whether the checksum of a segment that travelled from `source` to `destination` is right
-/// (RFC 8200 section 8.1).
+/// True if the checksum of a segment from `source` to `destination` is right (RFC 8200 section
+/// 8.1).
 pub fn checksum_holds(source: Ipv6Addr, destination: Ipv6Addr, segment: &[u8]) -> bool {
     fold(pseudo_header_sum(source, destination, segment.len()) + sum(segment)) == 0xffff
 }
@@ -224,7 +224,7 @@ fn pseudo_header_sum(source: Ipv6Addr, destination: Ipv6Addr, len: usize) -> u64
     sum(&source.octets()) + sum(&destination.octets()) + len as u64 + u64::from(PROTOCOL)
 }
 
-/// The sum of the 16-bit words, an odd last octet padded with zero (RFC 1071).
+/// The sum of the 16-bit words. An odd last octet is padded with zero (RFC 1071).
 fn sum(bytes: &[u8]) -> u64 {
     let words = bytes.chunks_exact(2);
     let odd = words.remainder().first().map_or(0, |last| u64::from(*last) << 8);

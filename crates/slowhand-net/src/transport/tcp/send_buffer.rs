@@ -1,9 +1,9 @@
-//! What the application wrote and the peer has not acknowledged.
+//! The send buffer: data that the application has written and the peer has not acknowledged.
 
 use super::buffer::Ring;
 use super::seq::SeqNumber;
 
-/// The octets from the first unacknowledged one on, and the FIN behind them.
+/// The octets from the first unacknowledged one on, and the FIN after them.
 #[derive(Debug)]
 pub(super) struct SendBuffer {
     ring: Ring,
@@ -17,7 +17,7 @@ impl SendBuffer {
         Self { ring: Ring::new(capacity), start, len: 0, finished: false }
     }
 
-    /// Takes what there is room for.
+    /// Adds as many octets as fit. Returns their number.
     pub(super) fn write(&mut self, bytes: &[u8]) -> usize {
         let count = bytes.len().min(self.room());
         self.ring.write_at(self.len, &bytes[..count]);
@@ -29,7 +29,7 @@ impl SendBuffer {
         self.ring.capacity() - self.len
     }
 
-    /// Nothing comes after what is there: a FIN follows.
+    /// Adds a FIN after the data.
     pub(super) fn finish(&mut self) {
         self.finished = true;
     }
@@ -38,17 +38,17 @@ impl SendBuffer {
         self.finished
     }
 
-    /// The sequence number after the last octet of data; that of the FIN, if there is one.
+    /// The sequence number after the last octet of data. The FIN, if there is one, has this number.
     pub(super) fn data_end(&self) -> SeqNumber {
         self.start + self.len as u32
     }
 
-    /// The sequence number after everything, the FIN included.
+    /// The sequence number after all data and the FIN.
     pub(super) fn end(&self) -> SeqNumber {
         self.data_end() + u32::from(self.finished)
     }
 
-    /// Forgets what lies before `seq`.
+    /// Removes the octets before `seq`.
     pub(super) fn acknowledge(&mut self, seq: SeqNumber) {
         let count = (seq.since(self.start) as usize).min(self.len);
         self.ring.advance(count);
@@ -56,7 +56,7 @@ impl SendBuffer {
         self.len -= count;
     }
 
-    /// Copies the octets that begin at `seq`, which are in the buffer.
+    /// Copies octets from `seq` on. They must be in the buffer.
     pub(super) fn read_at(&self, seq: SeqNumber, into: &mut [u8]) {
         self.ring.read_at(seq.since(self.start) as usize, into);
     }

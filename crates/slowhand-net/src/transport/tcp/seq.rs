@@ -1,30 +1,30 @@
-//! Sequence numbers: points on a circle of 2^32 (RFC 9293 section 3.4).
+//! Sequence numbers: integers modulo 2^32 (RFC 9293 section 3.4).
 
 use std::fmt;
 use std::ops::{Add, AddAssign, Sub};
 
-/// A TCP sequence number. Two numbers can be compared as long as they are less than 2^31 apart,
-/// which is why there is no `Ord`: the order is not transitive all around the circle.
+/// A TCP sequence number. Two numbers can be compared if they are less than 2^31 apart. There is no
+/// `Ord`, because this order is not transitive.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct SeqNumber(pub u32);
 
 impl SeqNumber {
-    /// Whether `self` lies before `other`.
+    /// True if `self` lies before `other`.
     pub const fn before(self, other: Self) -> bool {
         (self.0.wrapping_sub(other.0) as i32) < 0
     }
 
-    /// Whether `self` is `other` or lies before it.
+    /// True if `self` is `other` or lies before it.
     pub const fn at_or_before(self, other: Self) -> bool {
         !other.before(self)
     }
 
-    /// Whether `self` lies after `other`.
+    /// True if `self` lies after `other`.
     pub const fn after(self, other: Self) -> bool {
         other.before(self)
     }
 
-    /// The octets from `earlier` to `self`, or zero where `earlier` is not earlier.
+    /// The number of octets from `earlier` to `self`, or zero if `earlier` is not earlier.
     pub const fn since(self, earlier: Self) -> u32 {
         if self.after(earlier) { self.0.wrapping_sub(earlier.0) } else { 0 }
     }

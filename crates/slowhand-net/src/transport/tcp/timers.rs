@@ -5,20 +5,20 @@ use crate::clock::Instant;
 /// The timers of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Timer {
-    /// The tail of a flight may be lost (RFC 8985 section 7). First: where both are due,
-    /// the probe goes out and the retransmission timer starts again.
+    /// The tail of a flight may be lost (RFC 8985 section 7). It comes first: if both are due, the
+    /// probe is sent and the retransmission timer restarts.
     TailLossProbe,
-    /// Something in flight was not acknowledged in time (RFC 6298).
+    /// Data in flight was not acknowledged in time (RFC 6298).
     Retransmit,
-    /// What was overtaken had time enough to arrive (RFC 5827, RFC 8985 section 6.2).
+    /// Reordered segments have had enough time to arrive (RFC 5827, RFC 8985 section 6.2).
     EarlyRetransmit,
-    /// The peer's window is closed, or too small to be worth a segment (RFC 9293 section 3.8.6).
+    /// The peer's window is closed, or too small for a segment (RFC 9293 section 3.8.6).
     Persist,
-    /// An acknowledgment has waited long enough (RFC 9293 section 3.8.6.3).
+    /// A delayed acknowledgment must be sent (RFC 9293 section 3.8.6.3).
     DelayedAck,
-    /// Nothing was received for long (RFC 9293 section 3.8.4).
+    /// Nothing was received for a long time (RFC 9293 section 3.8.4).
     KeepAlive,
-    /// The connection can be forgotten (RFC 9293 section 3.4.2).
+    /// TIME-WAIT is over (RFC 9293 section 3.4.2).
     TimeWait,
 }
 
@@ -63,7 +63,7 @@ impl Timers {
         self.0.iter().flatten().min().copied()
     }
 
-    /// Takes one timer that is due out of the table.
+    /// Removes one timer that is due from the table, and returns it.
     pub(super) fn take_due(&mut self, now: Instant) -> Option<Timer> {
         let due = |timer: &Timer| self.get(*timer).is_some_and(|at| at <= now);
         let timer = Timer::ALL.into_iter().find(due)?;

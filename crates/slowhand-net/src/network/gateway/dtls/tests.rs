@@ -2,19 +2,14 @@
 
 use super::*;
 use proptest::prelude::*;
+use slowhand_testing::recordings;
 use slowhand_wire::MessageId;
 use slowhand_wire::flight::RecordId;
 
-/// The datagrams of a recorded handshake: whether each goes towards the client, and its octets.
+/// The datagrams of a recorded handshake: true if it goes towards the client, and its octets.
 pub(in super::super) fn recorded() -> Vec<(bool, Vec<u8>)> {
-    let lines = include_str!("../../../../../slowhand-wire/tests/golden/openssl.txt")
-        .lines()
-        .filter(|line| !line.starts_with('#'));
-    lines.map(|line| line.split_once(' ').unwrap()).map(|(way, hex)| (way == "down", octets(hex))).collect()
-}
-
-fn octets(hex: &str) -> Vec<u8> {
-    (0..hex.len()).step_by(2).map(|at| u8::from_str_radix(&hex[at..at + 2], 16).unwrap()).collect()
+    let datagrams = recordings::datagrams(recordings::OPENSSL).into_iter();
+    datagrams.map(|datagram| (!datagram.by_client, datagram.octets)).collect()
 }
 
 fn parts(datagram: &[u8]) -> Vec<FlightPart> {

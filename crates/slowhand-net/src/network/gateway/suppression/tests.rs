@@ -44,7 +44,7 @@ fn at(seconds: u64) -> Instant {
 impl BorderRouter {
     fn new() -> Self {
         let datagrams = recorded().into_iter().map(|(_, datagram)| datagram).collect();
-        Self { suppression: Suppression::new(Config::default()), datagrams }
+        Self { suppression: Suppression::new(SuppressionConfig::default()), datagrams }
     }
 
     /// One that has seen the first four flights, each a second after the other.
@@ -115,8 +115,8 @@ fn a_repeat_is_held_and_discarded_when_the_client_answers() {
 
 #[test]
 fn of_two_copies_of_a_flight_one_goes_on() {
-    // The server packs a flight otherwise when it sends it once more. When the first copy goes on, the parts are repeats of
-    // that, and the answer to it discards them.
+    // The server packs a flight otherwise when it sends it once more. When the first copy goes on, the parts are
+    // repeats of that, and the answer to it discards them.
     let mut router = BorderRouter::in_flight_4();
     assert_eq!(router.down(4, FLIGHT_4, 3), Verdict::Hold);
     for (number, part) in (4..).zip(FLIGHT_4_IN_PARTS) {
@@ -262,13 +262,13 @@ proptest! {
     /// copy that is asked for goes on at last.
     #[test]
     fn nothing_is_held_for_ever(script in prop::collection::vec((0..13_usize, 0..4_u64), 0..60)) {
-        let ways: Vec<bool> = recorded().iter().map(|(down, _)| *down).collect();
+        let directions: Vec<bool> = recorded().iter().map(|(down, _)| *down).collect();
         let mut router = BorderRouter::new();
         let (mut now, mut held, mut decided) = (0, Vec::new(), Vec::new());
         for (number, (which, pause)) in (0..).zip(script) {
             now += pause;
             router.suppression.handle_timeout(at(now), &Slow);
-            if !ways[which] {
+            if !directions[which] {
                 router.up(now, which);
             } else if router.down(now, which, number) == Verdict::Hold {
                 held.push(number);

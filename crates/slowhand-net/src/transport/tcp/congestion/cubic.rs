@@ -1,4 +1,4 @@
-//! CUBIC (RFC 9438), in integers so that every machine computes the same window.
+//! CUBIC (RFC 9438). It uses integers, so that every machine computes the same window.
 
 use crate::clock::{Duration, Instant};
 
@@ -10,36 +10,36 @@ const BETA: u64 = 7;
 /// 0.4 segments per second cubed, C (RFC 9438 section 5.1), in tenths.
 const C: u64 = 4;
 
-/// The window as a cubic of the time since the last decrease.
+/// The window as a cubic function of the time since the last decrease.
 #[derive(Debug)]
 pub struct Cubic {
     start: Start,
     window: u32,
     threshold: u32,
-    /// Octets earned towards the next opening of the window, times the window.
+    /// The fraction of an octet by which the window will grow next, times the window.
     credit: u64,
     /// The window before the last decrease, W_max.
     max: u32,
     epoch: Option<Epoch>,
 }
 
-/// A stretch of congestion avoidance (RFC 9438 section 4.2).
+/// A period of congestion avoidance (RFC 9438 section 4.2).
 #[derive(Clone, Copy, Debug)]
 struct Epoch {
     began: Instant,
-    /// When the window is back at its origin, K, in milliseconds.
+    /// The time until the window reaches its origin again, K, in milliseconds.
     k_ms: u64,
-    /// The window at the plateau.
+    /// The window at the plateau of the cubic function.
     origin: u32,
-    /// The window that Reno would have, W_est.
+    /// W_est, the window that Reno would have.
     reno: u64,
     reno_credit: u64,
-    /// The window when W_est began to follow, cwnd_prior.
+    /// cwnd_prior, the window before the last decrease.
     prior: u32,
 }
 
 impl Cubic {
-    /// A new connection's state.
+    /// The state of a new connection.
     pub fn new(start: Start) -> Self {
         Self { start, window: start.window, threshold: start.threshold(), credit: 0, max: 0, epoch: None }
     }
@@ -50,8 +50,8 @@ impl Cubic {
         reduced.max(2 * self.start.mss)
     }
 
-    /// Remembers where the window was; gives room to others where it had not come back to its
-    /// last maximum (fast convergence, RFC 9438 section 4.7).
+    /// Stores the window as the new maximum. If it had not reached the last maximum, stores less, to
+    /// leave bandwidth to other connections (fast convergence, RFC 9438 section 4.7).
     fn remember_max(&mut self) {
         let window = self.window;
         self.max = if window < self.max { (u64::from(window) * (10 + BETA) / 20) as u32 } else { window };
@@ -62,8 +62,8 @@ impl Cubic {
     fn begin_epoch(&self, now: Instant) -> Epoch {
         let mss = u64::from(self.start.mss);
         let missing = u64::from(self.max.saturating_sub(self.window));
-        // K = cbrt((W_max - cwnd) / C), windows in segments (RFC 9438 equation 2); here 10^9
-        // makes cubed seconds cubed milliseconds.
+        // K = cbrt((W_max - cwnd) / C), windows in segments (RFC 9438 equation 2). The factor 10^9
+        // converts cubic seconds to cubic milliseconds.
         let k_ms = cube_root(u128::from(missing) * 10 * 1_000_000_000 / u128::from(mss * C));
         Epoch {
             began: now,
@@ -103,8 +103,8 @@ impl Cubic {
             // Reno-friendly (RFC 9438 section 4.3).
             self.window = u32::try_from(epoch.reno).unwrap_or(u32::MAX).max(self.window);
         } else {
-            // Concave and convex (RFC 9438 sections 4.4 and 4.5): towards the target one round
-            // trip ahead, (target - cwnd) / cwnd for each octet acknowledged.
+            // Concave and convex region (RFC 9438 sections 4.4 and 4.5): the window grows towards the
+            // target, the value one round trip later, by (target - cwnd) / cwnd for each octet.
             let target = self.cubic_window(&epoch, elapsed + rtt);
             let target = target.clamp(window, window * 3 / 2);
             self.credit += (target - window) * u64::from(acked.octets);
@@ -117,8 +117,8 @@ impl Cubic {
 }
 
 impl Epoch {
-    /// W_est opens by alpha segments a window (RFC 9438 equation 4): alpha = 3 (1 - beta) /
-    /// (1 + beta) = 9/17 up to the window before the decrease, and one from there on.
+    /// W_est grows by alpha segments for each window of data (RFC 9438 equation 4). alpha = 3 (1 - beta)
+    /// / (1 + beta) = 9/17 up to the window before the decrease, and 1 from there on.
     fn follow_reno(&mut self, acked: u64, window: u64, mss: u64) {
         let (over, under) = if self.reno < u64::from(self.prior) { (3 * (10 - BETA), 10 + BETA) } else { (1, 1) };
         self.reno_credit += acked * mss * over;

@@ -1,4 +1,4 @@
-//! Congestion control: how much may be in flight.
+//! Congestion control: how many octets may be in flight.
 
 mod cubic;
 mod reno;
@@ -7,76 +7,76 @@ use std::fmt::Debug;
 
 use crate::clock::{Duration, Instant};
 
-use super::config::{Config, CongestionControl};
+use super::config::{CongestionControl, TcpConfig};
 
 pub use cubic::Cubic;
 pub use reno::Reno;
 
-/// New data was acknowledged while the window was in use.
+/// An acknowledgment of new data, at a time when the congestion window limited the sender.
 #[derive(Clone, Copy, Debug)]
 pub struct Acked {
-    /// When.
+    /// The time.
     pub now: Instant,
-    /// Octets.
+    /// The number of octets that it acknowledges.
     pub octets: u32,
-    /// The smoothed round-trip time, once there is one.
+    /// The smoothed round-trip time; `None` before the first measurement.
     pub smoothed_rtt: Option<Duration>,
 }
 
-/// An algorithm that moves the congestion window. All sizes are in octets.
+/// A congestion control algorithm. All sizes are in octets.
 pub trait Controller: Debug + Send {
     /// The congestion window.
     fn window(&self) -> u32;
 
-    /// Below it, the window opens by slow start.
+    /// The slow start threshold. Below it, the window grows by slow start.
     fn slow_start_threshold(&self) -> u32;
 
-    /// New data was acknowledged outside of fast recovery.
+    /// Handles an acknowledgment of new data outside of fast recovery.
     fn on_acked(&mut self, acked: Acked);
 
-    /// A loss was found, or ECN reported congestion, for the first time in this window of
-    /// data; `in_flight` octets were outstanding.
+    /// Handles the first loss, or the first ECN report of congestion, in a window of data. `in_flight`
+    /// octets were in flight.
     fn on_congestion(&mut self, now: Instant, in_flight: u32);
 
-    /// The retransmission timer ran out; `first` for this data.
+    /// Handles an expiry of the retransmission timer. `first` is true if it is the first one for this data.
     fn on_timeout(&mut self, now: Instant, in_flight: u32, first: bool);
 
-    /// Nothing was sent for longer than the retransmission timeout (RFC 5681 section 4.1).
+    /// Handles an idle period: nothing was sent for longer than the retransmission timeout (RFC 5681 section 4.1).
     fn on_idle(&mut self, initial_window: u32);
 }
 
-/// What every algorithm starts from.
+/// The initial values of every algorithm.
 #[derive(Clone, Copy, Debug)]
 pub struct Start {
     /// The sender's maximum segment size.
     pub mss: u32,
     /// The initial window.
     pub window: u32,
-    /// Whether there is slow start.
+    /// True if slow start is used.
     pub slow_start: bool,
-    /// How many segments one acknowledgment opens the window by at most, in slow start.
+    /// The largest increase of the window by one acknowledgment in slow start, in segments.
     pub slow_start_limit: u32,
 }
 
 impl Start {
-    /// The window that slow start makes of `window`.
+    /// The window after an acknowledgment in slow start.
     fn slow_start(&self, window: u32, acked: u32) -> u32 {
         window.saturating_add(acked.min(self.mss.saturating_mul(self.slow_start_limit)))
     }
 
-    /// The threshold of a new connection: none, or, without slow start, one already passed.
+    /// The threshold of a new connection: infinite. Without slow start: the window, so that slow start never begins.
     fn threshold(&self) -> u32 {
         if self.slow_start { u32::MAX } else { self.window }
     }
 
-    /// The threshold after a timeout; without slow start the window is already past it.
+    /// The threshold after a timeout. Without slow start: one segment, so that slow start never begins.
     fn threshold_after_timeout(&self, threshold: u32) -> u32 {
         if self.slow_start { threshold } else { self.mss }
     }
 }
 
 /// The algorithm that `config` names, for a connection whose segments carry `mss` octets.
-pub fn controller(config: &Config, mss: u32) -> Box<dyn Controller> {
+pub fn controller(config: &TcpConfig, mss: u32) -> Box<dyn Controller> {
     let start = Start {
         mss,
         window: mss * u32::from(config.initial_window),

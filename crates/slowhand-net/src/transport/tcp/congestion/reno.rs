@@ -10,17 +10,17 @@ pub struct Reno {
     start: Start,
     window: u32,
     threshold: u32,
-    /// Octets acknowledged since the window last opened by a segment.
+    /// The octets acknowledged since the window last grew by a segment.
     credit: u32,
 }
 
 impl Reno {
-    /// A new connection's state.
+    /// The state of a new connection.
     pub fn new(start: Start) -> Self {
         Self { start, window: start.window, threshold: start.threshold(), credit: 0 }
     }
 
-    /// Half of what was in flight, at least two segments (RFC 5681 equation 4).
+    /// Half of the octets in flight, at least two segments (RFC 5681 equation 4).
     fn reduced(&self, in_flight: u32) -> u32 {
         (in_flight / 2).max(2 * self.start.mss)
     }

@@ -1,4 +1,4 @@
-//! Segments that arrive (RFC 9293 section 3.10.7).
+//! Arriving segments (RFC 9293 section 3.10.7).
 
 use super::super::config::Ecn;
 use super::super::error::SegmentError;
@@ -7,16 +7,15 @@ use super::super::segment::{Flags, Segment, checksum_holds};
 use super::super::sender::Ack;
 use super::*;
 
-/// The least time between two answers to segments that carry nothing and do not fit, so that
-/// two confused ends do not answer each other for ever (RFC 5961 section 7 asks for a limit;
-/// 500 ms is Linux's `tcp_invalid_ratelimit`).
+/// The shortest time between two challenge ACKs, so that two ends cannot answer each other without
+/// end (RFC 5961 section 7 requires a limit; 500 ms is Linux's `tcp_invalid_ratelimit`).
 const CHALLENGE_INTERVAL: Duration = Duration::from_millis(500);
 
-/// A longer round trip is a peer's mistake, not a measurement (assumed).
+/// The longest round trip that counts as a measurement (assumed). A longer one is an error of the peer.
 const LONGEST_RTT_MS: u32 = 600_000;
 
 impl Connection {
-    /// Takes in a segment that came from `source`, with the ECN field of its IP header.
+    /// Handles a segment from `source`, with the ECN field of its IP header.
     ///
     /// # Errors
     /// Why the segment was dropped without effect. The connection goes on.
@@ -91,7 +90,7 @@ impl Connection {
         self.receiver.acknowledge_now();
     }
 
-    /// Our SYN was acknowledged.
+    /// Opens the connection: the SYN of this side was acknowledged.
     fn establish(&mut self, now: Instant, segment: &Segment<'_>) {
         self.state = State::Established;
         self.handshake.due = false;
@@ -106,7 +105,7 @@ impl Connection {
         }
     }
 
-    /// The first round trip (RFC 6298 sections 3 and 5.7).
+    /// Measures the first round trip (RFC 6298 sections 3 and 5.7).
     fn measure_handshake(&mut self, now: Instant, segment: &Segment<'_>) {
         let rtt = match self.handshake.first_sent {
             _ if !self.config.syn.measured => None,
@@ -123,7 +122,7 @@ impl Connection {
         }
     }
 
-    /// The round trip that an echoed timestamp shows (RFC 7323 section 4.1).
+    /// The round trip by the returned timestamp (RFC 7323 section 4.1).
     fn timestamp_rtt(&self, now: Instant, segment: &Segment<'_>) -> Option<Duration> {
         let stamps = segment.options.timestamps.filter(|_| self.negotiated.timestamps)?;
         let ticks = Self::clock_ticks(now).wrapping_sub(stamps.echo);
@@ -152,7 +151,7 @@ impl Connection {
         }
         self.remember_peer_clock(segment);
         if segment.ack.after(self.sender.next_new()) {
-            // Of something that was never sent (RFC 9293 section 3.10.7.4, fifth check).
+            // It acknowledges data that was never sent (RFC 9293 section 3.10.7.4, fifth check).
             return self.challenge(now);
         }
         self.on_alive(now);
@@ -177,7 +176,7 @@ impl Connection {
         stamps.is_some_and(|s| older(s.value)) && !segment.flags.contains(Flags::RST)
     }
 
-    /// RFC 7323 section 4.3: the clock of the segment that made the acknowledgment due.
+    /// Stores the timestamp of the segment to acknowledge (RFC 7323 section 4.3).
     fn remember_peer_clock(&mut self, segment: &Segment<'_>) {
         let stamps = segment.options.timestamps.filter(|_| self.negotiated.timestamps);
         if let Some(stamps) = stamps
@@ -204,8 +203,8 @@ impl Connection {
         }
     }
 
-    /// The peer's SYN once more: either both sides opened at once, and this acknowledges ours
-    /// (RFC 9293 section 3.5, figure 7), or our SYN-ACK was lost.
+    /// Handles a repeated SYN of the peer. Either both sides opened at once, and it acknowledges the SYN
+    /// of this side (RFC 9293 section 3.5, figure 7), or the SYN-ACK was lost.
     fn on_syn_again(&mut self, now: Instant, segment: &Segment<'_>) {
         let acknowledged = segment.flags.contains(Flags::ACK);
         if acknowledged && segment.ack == self.initial_seq + 1 {
@@ -217,7 +216,7 @@ impl Connection {
         }
     }
 
-    /// RFC 5961 section 3: only a reset at exactly the next number is believed.
+    /// Handles a reset. It is valid only with exactly the next sequence number (RFC 5961 section 3).
     fn on_reset(&mut self, now: Instant, segment: &Segment<'_>) {
         if segment.seq != self.receiver.next() {
             return self.challenge(now);
@@ -273,7 +272,7 @@ impl Connection {
         );
     }
 
-    /// What an acknowledged FIN of ours, and a FIN of the peer, make of the state.
+    /// Changes the state after an acknowledgment of this side's FIN, or a FIN of the peer.
     fn advance_state(&mut self, now: Instant) {
         let ours_done = self.sender.is_done();
         let peer_done = self.receiver.is_finished();
@@ -291,8 +290,8 @@ impl Connection {
     }
 }
 
-/// Whether the first SACK block reports a duplicate: it lies below the acknowledgment, or
-/// within the second block (RFC 2883 section 4).
+/// True if the first SACK block reports a duplicate: it begins before the acknowledgment number, or
+/// lies within the second block (RFC 2883 section 4).
 fn reports_duplicate(segment: &Segment<'_>) -> bool {
     let mut blocks = segment.options.sack.iter();
     let within =

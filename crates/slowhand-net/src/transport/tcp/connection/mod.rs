@@ -9,7 +9,7 @@ use std::net::Ipv6Addr;
 use crate::clock::{Duration, Instant};
 pub use crate::ip::{Ecn as EcnMark, Endpoint};
 
-use super::config::{Config, ConfigError, Rto};
+use super::config::{ConfigError, Rto, TcpConfig};
 use super::options::{Options, TIMESTAMPS_LEN};
 use super::receiver::Receiver;
 use super::segment::HEADER_LEN;
@@ -18,40 +18,40 @@ use super::seq::SeqNumber;
 use super::statistics::Statistics;
 use super::timers::{Timer, Timers};
 
-/// The MSS of a peer that does not say (RFC 9293 section 3.7.1: 1220 over IPv6).
+/// The MSS of a peer that announces none (RFC 9293 section 3.7.1: 1220 over IPv6).
 const DEFAULT_PEER_MSS: u16 = 1220;
 
-/// The octets that options take at most (RFC 9293 section 3.1: a data offset of 15 words).
+/// The largest number of octets of options (RFC 9293 section 3.1: a data offset of 15 words).
 const MAX_OPTIONS_LEN: usize = 40;
 
 /// The states of RFC 9293 section 3.3.2.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
-    /// No connection any more.
+    /// There is no connection any more.
     Closed,
     /// Waits for a SYN.
     Listen,
-    /// Sent a SYN, waits for the peer's.
+    /// Sent a SYN, waits for the SYN of the peer.
     SynSent,
-    /// Has the peer's SYN, waits for the acknowledgment of its own.
+    /// Received the peer's SYN, waits for the acknowledgment of its own SYN.
     SynReceived,
     /// Open.
     Established,
-    /// Closed on our side, the FIN not yet acknowledged.
+    /// Closed on this side; the FIN is not acknowledged yet.
     FinWait1,
-    /// Closed on our side; the peer may still send.
+    /// Closed on this side; the peer may still send.
     FinWait2,
-    /// Closed on the peer's side; we may still send.
+    /// Closed on the peer's side; this side may still send.
     CloseWait,
-    /// Closed on both sides, our FIN not yet acknowledged.
+    /// Closed on both sides; the FIN of this side is not acknowledged yet.
     Closing,
-    /// Closed on the peer's side, then on ours; our FIN not yet acknowledged.
+    /// Closed on the peer's side, then on this side; the FIN of this side is not acknowledged yet.
     LastAck,
-    /// Closed; stays to acknowledge a FIN that comes again.
+    /// Closed; it stays to acknowledge a repeated FIN.
     TimeWait,
 }
 
-/// Why a connection failed, or why a call on it makes no sense.
+/// Why a connection failed, or why a call is not possible.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ConnectionError {
@@ -61,14 +61,14 @@ pub enum ConnectionError {
     /// The peer reset the connection.
     #[error("connection reset by the peer")]
     Reset,
-    /// The peer did not answer: [`Config::retries`], [`Syn::retries`](super::Syn::retries) or
+    /// The peer did not answer: [`TcpConfig::retries`], [`Syn::retries`](super::Syn::retries) or
     /// [`KeepAlive::probes`](super::KeepAlive::probes) were used up.
     #[error("connection timed out: all retransmissions stayed without an answer")]
     TimedOut,
     /// This side called [`Connection::abort`].
     #[error("connection aborted by this side")]
     Aborted,
-    /// This side called [`Connection::close`]; it cannot write any more.
+    /// This side called [`Connection::close`], so it cannot write.
     #[error("this side closed the connection: nothing can be written after close")]
     Closed,
 }
@@ -76,46 +76,46 @@ pub enum ConnectionError {
 /// A segment that was written to the caller's buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Transmit {
-    /// Its octets.
+    /// The octets of the segment.
     pub len: usize,
-    /// The ECN field that its IP header is to have.
+    /// The ECN field for its IP header.
     pub ecn: EcnMark,
 }
 
-/// A reset to be sent: its sequence number, and its acknowledgment if it has one.
+/// A reset to send: its sequence number, and its acknowledgment number if it has one.
 type Reset = (SeqNumber, Option<SeqNumber>);
 
-/// The exchange of SYNs.
+/// The state of the handshake.
 #[derive(Debug, Default)]
 struct Handshake {
-    /// A SYN, or SYN-ACK, is to be sent.
+    /// True if a SYN or SYN-ACK must be sent.
     due: bool,
     first_sent: Option<Instant>,
     retransmitted: u32,
 }
 
-/// What both sides agreed on.
+/// The options that both sides have agreed on.
 #[derive(Clone, Copy, Debug, Default)]
 struct Negotiated {
     timestamps: bool,
     sack: bool,
     ecn: bool,
-    /// The shift of the peer's windows.
+    /// The window scale of the peer.
     peer_shift: u8,
-    /// The shift of ours, if both sides scale.
+    /// The window scale of this side, if both sides scale.
     own_shift: Option<u8>,
 }
 
 /// One TCP connection.
 ///
-/// The rule of use: after each call that changes it ([`handle_segment`](Self::handle_segment),
+/// After each call that changes it ([`handle_segment`](Self::handle_segment),
 /// [`handle_timeout`](Self::handle_timeout), [`write`](Self::write), [`read`](Self::read),
 /// [`close`](Self::close), [`abort`](Self::abort)), call
 /// [`poll_transmit`](Self::poll_transmit) until it returns `None`, then ask for the
 /// [`deadline`](Self::deadline).
 #[derive(Debug)]
 pub struct Connection {
-    config: Config,
+    config: TcpConfig,
     local: Endpoint,
     remote: Option<Endpoint>,
     state: State,
@@ -127,10 +127,10 @@ pub struct Connection {
     initial_seq: SeqNumber,
     handshake: Handshake,
     negotiated: Negotiated,
-    /// The peer's clock to give back (RFC 7323 section 4.3, `TS.Recent`).
+    /// The peer's timestamp to return (RFC 7323 section 4.3, `TS.Recent`).
     peer_clock: u32,
     reset: Option<Reset>,
-    /// When we last answered a segment that carried nothing and did not fit.
+    /// When the last challenge ACK was sent.
     last_challenge: Option<Instant>,
     keep_alive_due: bool,
     keep_alive_probes: u8,
@@ -138,12 +138,12 @@ pub struct Connection {
 
 impl Connection {
     /// Opens a connection. The first [`poll_transmit`](Self::poll_transmit) gives the SYN.
-    /// `initial_seq` is the caller's choice, from its own source of randomness.
+    /// The caller draws `initial_seq` from its own source of randomness.
     ///
     /// # Errors
-    /// A field of `config` with a value it cannot have.
+    /// A field of `config` has a value that is not allowed.
     pub fn connect(
-        config: &Config,
+        config: &TcpConfig,
         local: Endpoint,
         remote: Endpoint,
         initial_seq: SeqNumber,
@@ -155,15 +155,15 @@ impl Connection {
         Ok(connection)
     }
 
-    /// Waits for the SYN of any peer, and becomes the connection with the first that sends one.
+    /// Waits for a SYN of any peer. The first peer that sends one gets the connection.
     ///
     /// # Errors
-    /// A field of `config` with a value it cannot have.
-    pub fn listen(config: &Config, local: Endpoint, initial_seq: SeqNumber) -> Result<Self, ConfigError> {
+    /// A field of `config` has a value that is not allowed.
+    pub fn listen(config: &TcpConfig, local: Endpoint, initial_seq: SeqNumber) -> Result<Self, ConfigError> {
         Self::new(config, local, initial_seq)
     }
 
-    fn new(config: &Config, local: Endpoint, initial_seq: SeqNumber) -> Result<Self, ConfigError> {
+    fn new(config: &TcpConfig, local: Endpoint, initial_seq: SeqNumber) -> Result<Self, ConfigError> {
         config.validate()?;
         Ok(Self {
             config: config.clone(),
@@ -191,27 +191,27 @@ impl Connection {
         self.state
     }
 
-    /// Why the connection failed, if it did.
+    /// Why the connection failed, if it has.
     pub fn error(&self) -> Option<ConnectionError> {
         self.error
     }
 
-    /// This side.
+    /// The endpoint of this side.
     pub fn local(&self) -> Endpoint {
         self.local
     }
 
-    /// The peer, once it is known.
+    /// The endpoint of the peer; `None` before the first SYN.
     pub fn remote(&self) -> Option<Endpoint> {
         self.remote
     }
 
-    /// What happened so far.
+    /// The counters of this connection.
     pub fn statistics(&self) -> &Statistics {
         &self.statistics
     }
 
-    /// The smoothed round-trip time, once there is a measurement.
+    /// The smoothed round-trip time; `None` before the first measurement.
     pub fn smoothed_rtt(&self) -> Option<Duration> {
         self.sender.rtt.smoothed()
     }
@@ -221,14 +221,14 @@ impl Connection {
         self.sender.rtt.timeout()
     }
 
-    /// Changes the limits of the retransmission timer while the connection lives: for a proxy
-    /// that knows more of the path than its measurements show. They hold from the next
-    /// segment on; a timer that runs already goes on.
+    /// Changes the limits of the retransmission timer of a live connection, for a proxy that knows more
+    /// about the path than measurements show. They hold from the next segment on. A timer that runs
+    /// already does not change.
     ///
     /// # Errors
-    /// A value it cannot have; nothing changes.
+    /// A value is not allowed; then nothing changes.
     pub fn set_rto(&mut self, rto: Rto) -> Result<(), ConfigError> {
-        let config = Config { rto, ..self.config.clone() };
+        let config = TcpConfig { rto, ..self.config.clone() };
         config.validate()?;
         self.config = config;
         self.sender.rtt.set_limits(rto);
@@ -240,23 +240,23 @@ impl Connection {
         self.sender.congestion().window()
     }
 
-    /// Octets sent and not acknowledged.
+    /// The octets sent and not acknowledged.
     pub fn in_flight(&self) -> u32 {
         self.sender.in_flight()
     }
 
-    /// Octets written and not acknowledged, sent or not.
+    /// The octets written and not acknowledged, sent or not.
     pub fn unacknowledged(&self) -> u32 {
         self.sender.buffer().end().since(self.sender.una())
     }
 
-    /// The octets of payload of a full segment, once the connection is open.
+    /// The octets of payload in a full segment, when the connection is open.
     pub fn segment_size(&self) -> u32 {
         self.sender.mss()
     }
 
-    /// The longest segment that [`poll_transmit`](Self::poll_transmit) can write: give it a
-    /// buffer of at least this.
+    /// The longest segment that [`poll_transmit`](Self::poll_transmit) can write: its buffer must be at
+    /// least as long.
     pub fn max_segment_len(&self) -> usize {
         HEADER_LEN + MAX_OPTIONS_LEN + usize::from(self.config.mss)
     }
@@ -266,7 +266,7 @@ impl Connection {
         self.timers.next()
     }
 
-    /// Octets that [`write`](Self::write) would take.
+    /// The number of octets that [`write`](Self::write) would accept.
     pub fn writable(&self) -> usize {
         if self.can_write() { self.sender.buffer().room() } else { 0 }
     }
@@ -276,12 +276,12 @@ impl Connection {
         self.receiver.unread()
     }
 
-    /// Whether all that the peer had to say was read.
+    /// True if all that the peer had to say was read.
     pub fn at_end(&self) -> bool {
         self.receiver.is_finished() && self.receiver.unread() == 0
     }
 
-    /// Whether all that was written, and the FIN after [`close`](Self::close), is acknowledged.
+    /// True if all that was written, and the FIN after [`close`](Self::close), is acknowledged.
     pub fn all_acknowledged(&self) -> bool {
         self.sender.una() == self.sender.buffer().end()
     }
@@ -291,10 +291,10 @@ impl Connection {
         open && !self.sender.buffer().is_finished()
     }
 
-    /// Takes as many octets as there is room for, and returns how many.
+    /// Writes as many octets as fit into the send buffer, and returns their number.
     ///
     /// # Errors
-    /// The connection failed, or this side closed it.
+    /// The connection failed, or this side has closed it.
     pub fn write(&mut self, bytes: &[u8]) -> Result<usize, ConnectionError> {
         if let Some(error) = self.error {
             return Err(error);
@@ -305,11 +305,11 @@ impl Connection {
         Ok(self.sender.buffer_mut().write(bytes))
     }
 
-    /// Copies out what arrived in order, and returns how many octets; zero where there is
-    /// nothing now, and for ever where [`at_end`](Self::at_end) holds.
+    /// Reads octets that arrived in order, and returns their number. Zero means that there are none now;
+    /// if [`at_end`](Self::at_end) is true, there will be no more.
     ///
     /// # Errors
-    /// The connection failed, and all that arrived before was read.
+    /// The connection failed, and everything that arrived before was read.
     pub fn read(&mut self, into: &mut [u8]) -> Result<usize, ConnectionError> {
         match (self.receiver.read(into), self.error) {
             (0, Some(error)) if !self.at_end() => Err(error),
@@ -317,8 +317,8 @@ impl Connection {
         }
     }
 
-    /// Says that this side has no more to write: a FIN goes out behind what was written. The
-    /// peer may go on, and what it sends can be read.
+    /// Closes this side: a FIN follows the written data. The peer may still send, and this side can
+    /// still read.
     pub fn close(&mut self) {
         match self.state {
             State::Listen => self.enter_closed(),
@@ -336,7 +336,7 @@ impl Connection {
         }
     }
 
-    /// Ends the connection at once; the peer gets a reset.
+    /// Ends the connection at once, and sends the peer a reset.
     pub fn abort(&mut self) {
         if self.state == State::Closed {
             return;
@@ -365,7 +365,7 @@ impl Connection {
         self.timers.set(Timer::TimeWait, now + self.config.time_wait);
     }
 
-    /// Agrees on options (a SYN arrived), and tells both halves.
+    /// Handles the options of the peer's SYN, and passes the result to sender and receiver.
     fn negotiate(&mut self, seq: SeqNumber, window: u16, peer: &Options) {
         let agreed = &mut self.negotiated;
         agreed.timestamps = self.config.timestamps && peer.timestamps.is_some();
@@ -379,15 +379,14 @@ impl Connection {
         }
         let taken = if agreed.timestamps { TIMESTAMPS_LEN } else { 0 };
         let peer_mss = peer.mss.unwrap_or(DEFAULT_PEER_MSS);
-        // At least one octet a segment, however small the MSS that a peer dares to announce.
+        // A segment has at least one octet, however small the peer's MSS is.
         let mss = self.config.mss.min(peer_mss).saturating_sub(taken).max(1);
         let sack = agreed.sack;
         self.sender.open(mss.into(), sack, window.into(), seq);
         self.receiver.synchronise(seq + 1, sack);
     }
 
-    /// The value of our clock for the timestamps option: a tick a millisecond (RFC 7323
-    /// section 5.4).
+    /// The clock for the timestamps option, with one tick in each millisecond (RFC 7323 section 5.4).
     fn clock_ticks(now: Instant) -> u32 {
         (now.as_micros() / 1_000) as u32
     }

@@ -1,4 +1,4 @@
-//! Segments that leave.
+//! Outgoing segments.
 
 use super::super::config::Ecn;
 use super::super::options::{MAX_SACK_BLOCKS, MAX_SACK_BLOCKS_WITH_TIMESTAMPS, SackBlocks, Timestamps};
@@ -7,9 +7,8 @@ use super::super::sender::{Kind, Transmission};
 use super::*;
 
 impl Connection {
-    /// Writes the next segment to `out`, which has room for
-    /// [`max_segment_len`](Self::max_segment_len) octets; a smaller buffer gets nothing.
-    /// Call it until it returns `None`.
+    /// Writes the next segment to `out`. Call it until it returns `None`. If `out` is smaller than
+    /// [`max_segment_len`](Self::max_segment_len), it writes nothing.
     pub fn poll_transmit(&mut self, now: Instant, out: &mut [u8]) -> Option<Transmit> {
         if out.len() < self.max_segment_len() {
             return None;
@@ -62,7 +61,7 @@ impl Connection {
         self.emit(&segment, remote, EcnMark::NotCapable, out)
     }
 
-    /// What we offer, or, answering, what of the peer's offer we take.
+    /// The options of a SYN (all that this side supports), or of a SYN-ACK (those that were agreed on).
     fn syn_options(&self, now: Instant, answers: bool) -> Options {
         let agreed = self.negotiated;
         let timestamps = if answers { agreed.timestamps } else { self.config.timestamps };
@@ -75,8 +74,8 @@ impl Connection {
         }
     }
 
-    /// RFC 3168 section 6.1.1; a SYN that is sent again does without, in case that was what
-    /// lost it (section 6.1.1.1).
+    /// The ECN bits of a SYN or SYN-ACK (RFC 3168 section 6.1.1). A repeated SYN has none, because some
+    /// hosts drop a SYN with these bits (section 6.1.1.1).
     fn syn_ecn(&self, answers: bool, again: bool) -> Flags {
         let request = !answers && !again && self.config.ecn == Ecn::Request;
         let accept = answers && self.negotiated.ecn;
@@ -97,7 +96,7 @@ impl Connection {
 
     fn emit_data(&mut self, now: Instant, remote: Endpoint, out: &mut [u8]) -> Option<Transmit> {
         let options = self.options(now);
-        // The sender's segment size has the timestamps taken off already.
+        // `Sender::mss` does not include the timestamps.
         let stamps = if self.negotiated.timestamps { usize::from(TIMESTAMPS_LEN) } else { 0 };
         let sack = (options.len() - stamps) as u32;
         let room = self.sender.mss().saturating_sub(sack).max(1);
@@ -145,7 +144,8 @@ impl Connection {
         self.emit(&segment, remote, EcnMark::NotCapable, out)
     }
 
-    /// A segment from before the window, which a live peer answers (RFC 9293 section 3.8.4).
+    /// Writes a keep-alive probe: a segment before the window, which a live peer answers (RFC 9293
+    /// section 3.8.4).
     fn emit_probe(&mut self, now: Instant, remote: Endpoint, out: &mut [u8]) -> Option<Transmit> {
         let options = self.options(now);
         let window = self.receiver.announce_window();
@@ -190,12 +190,12 @@ impl Connection {
     }
 
     fn emit(&self, segment: &Segment<'_>, remote: Endpoint, ecn: EcnMark, out: &mut [u8]) -> Option<Transmit> {
-        // `poll_transmit` has checked that there is room for any segment.
+        // It cannot fail: `poll_transmit` has checked the size of the buffer.
         let len = segment.emit(self.local.address, remote.address, out).ok()?;
         Some(Transmit { len, ecn })
     }
 
-    /// The timeout of the SYN, or SYN-ACK, that is on its way.
+    /// The timeout of the latest SYN or SYN-ACK.
     pub(super) fn syn_timeout(&self) -> Duration {
         let linear = match self.state {
             State::SynSent => self.config.syn.linear_timeouts.into(),

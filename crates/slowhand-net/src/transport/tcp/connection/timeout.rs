@@ -1,10 +1,10 @@
-//! Timers that run out.
+//! Timers that expire.
 
 use super::*;
 
 impl Connection {
-    /// Does what is due. Call it when the [`deadline`](Self::deadline) has come; earlier calls
-    /// do nothing.
+    /// Does everything that is due. Call it at the [`deadline`](Self::deadline). Earlier calls do
+    /// nothing.
     pub fn handle_timeout(&mut self, now: Instant) {
         while let Some(timer) = self.timers.take_due(now) {
             match timer {
@@ -42,7 +42,7 @@ impl Connection {
             return;
         };
         if self.sender.in_flight() > 0 {
-            // The retransmission timer watches the peer now.
+            // The retransmission timer already shows whether the peer is alive.
             self.timers.set(Timer::KeepAlive, now + keep.idle);
         } else if self.keep_alive_probes >= keep.probes {
             self.reset = Some((self.sender.next_new(), Some(self.receiver.next())));

@@ -1,10 +1,11 @@
-//! The sending half: what to send next, and what an acknowledgment or a timeout means.
+//! The sending half of a connection: it chooses the next segment, and handles acknowledgments and
+//! timeouts.
 
 mod recovery;
 
 use crate::clock::{Duration, Instant};
 
-use super::config::{Config, Nagle, Recovery};
+use super::config::{Nagle, Recovery, TcpConfig};
 use super::congestion::{self, Acked, Controller};
 use super::options::SackBlocks;
 use super::ranges::SeqRange;
@@ -17,18 +18,18 @@ use super::timers::{Timer, Timers};
 
 pub(super) use recovery::Ack;
 
-/// What the receiver of a tail loss probe that carries the last segment of a flight may delay
-/// its acknowledgment by, `TLP.max_ack_delay` (RFC 8985 section 7.2: 200 ms).
+/// The time by which the receiver may delay the acknowledgment of a tail loss probe,
+/// `TLP.max_ack_delay` (RFC 8985 section 7.2: 200 ms).
 const MAX_ACK_DELAY: Duration = Duration::from_millis(200);
 
-/// What a tail loss probe waits where there is no round-trip time (RFC 8985 section 7.2).
+/// The delay of a tail loss probe before the first round-trip time is known (RFC 8985 section 7.2).
 const PROBE_WITHOUT_RTT: Duration = Duration::from_secs(1);
 
 /// One segment to send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Transmission {
     pub(super) seq: SeqNumber,
-    /// Octets of payload.
+    /// The octets of payload.
     pub(super) len: u32,
     pub(super) fin: bool,
     pub(super) kind: Kind,
@@ -38,21 +39,21 @@ pub(super) struct Transmission {
 pub(super) enum Kind {
     New,
     Retransmission,
-    /// Carries nothing, from before the window, so that the peer answers with its window.
+    /// An empty segment before the window. The peer answers it with its window.
     WindowProbe,
 }
 
-/// How losses are being repaired.
+/// The state of loss recovery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
     Open,
-    /// Fast recovery: found by duplicate or selective acknowledgments.
+    /// Fast recovery, after duplicate or selective acknowledgments.
     Fast,
     /// After a timeout.
     Timeout,
 }
 
-/// A tail loss probe on its way (RFC 8985 section 7.3).
+/// A tail loss probe that was sent (RFC 8985 section 7.3).
 #[derive(Clone, Copy, Debug)]
 struct TailLossProbe {
     end: SeqNumber,
@@ -61,46 +62,46 @@ struct TailLossProbe {
 
 #[derive(Debug)]
 pub(super) struct Sender {
-    config: Config,
+    config: TcpConfig,
     buffer: SendBuffer,
     board: Scoreboard,
     congestion: Box<dyn Controller>,
     pub(super) rtt: RttEstimator,
-    /// The octets of a full segment, the timestamps option taken off.
+    /// The octets of a full segment, without the timestamps option.
     mss: u32,
     sack: bool,
-    /// The peer's window, and the largest it ever announced.
+    /// The peer's window, and the largest one so far.
     window: u32,
     max_window: u32,
-    /// The segment that last updated the window: its number and its acknowledgment.
+    /// Sequence and acknowledgment number of the segment that last updated the window.
     window_from: (SeqNumber, SeqNumber),
     phase: Phase,
-    /// Where a recovery ends: all that was in flight when it began.
+    /// The end of the recovery: the end of the data in flight when it began.
     recover: SeqNumber,
     duplicates: u32,
-    /// Octets that duplicate acknowledgments showed to have left the network, without SACK.
+    /// Without SACK: the octets that have left the network, by duplicate acknowledgments.
     inflation: u32,
-    /// The next retransmission does not ask the congestion window.
+    /// True if the next retransmission ignores the congestion window.
     retransmit_now: bool,
-    /// A rescue retransmission was made in this recovery.
+    /// True if this recovery has had a rescue retransmission.
     rescued: bool,
     retries: u32,
-    /// The segment whose round trip is being timed: its end, and when it was sent.
+    /// The segment whose round trip is measured: its end, and when it was sent.
     timed: Option<(SeqNumber, Instant)>,
-    /// The end of the last segment that was smaller than the MSS, for Minshall's variant.
+    /// The end of the last segment that was smaller than the MSS, for Minshall's variant of Nagle.
     small_end: SeqNumber,
     last_sent: Instant,
     probe_due: bool,
     probe: Option<TailLossProbe>,
     window_probe_due: bool,
     window_probes: u32,
-    /// ECN: where the reaction to one window of data ends, and whether to tell the peer.
+    /// ECN: the end of the window of data with the latest reaction, and true if the peer must be told.
     congestion_until: SeqNumber,
     reduced_window: bool,
 }
 
 impl Sender {
-    pub(super) fn new(config: &Config, start: SeqNumber) -> Self {
+    pub(super) fn new(config: &TcpConfig, start: SeqNumber) -> Self {
         let mss = u32::from(config.mss);
         Self {
             buffer: SendBuffer::new(config.send_buffer as usize, start),
@@ -132,7 +133,7 @@ impl Sender {
         }
     }
 
-    /// The handshake is over: what was negotiated, and the peer's first window.
+    /// Sets the negotiated values and the peer's first window after the handshake.
     pub(super) fn open(&mut self, mss: u32, sack: bool, window: u32, seq: SeqNumber) {
         self.mss = mss;
         self.sack = sack;
@@ -142,8 +143,8 @@ impl Sender {
         self.congestion = congestion::controller(&self.config, mss);
     }
 
-    /// The SYN was lost more than once: start with one segment (RFC 5681 section 3.1; that a
-    /// single loss is forgiven since the first timeout is 1 s is Linux's reading of RFC 6298).
+    /// Sets the window to one segment, because the SYN was lost more than once (RFC 5681 section 3.1).
+    /// That a single loss has no effect, since the first timeout is 1 s, is Linux's reading of RFC 6298.
     pub(super) fn start_with_one_segment(&mut self) {
         self.congestion.on_idle(self.mss);
     }
@@ -180,18 +181,18 @@ impl Sender {
         self.retries
     }
 
-    /// Whether all that was written, and the FIN, is acknowledged.
+    /// True if all data and the FIN are acknowledged.
     pub(super) fn is_done(&self) -> bool {
         self.buffer.is_finished() && self.board.una() == self.buffer.end()
     }
 
-    /// Whether the next new segment is to carry CWR; once.
+    /// True if the next new segment must carry CWR. It resets this flag.
     pub(super) fn take_reduced_window(&mut self) -> bool {
         std::mem::take(&mut self.reduced_window)
     }
 
-    /// The next segment that may be sent now, already noted as sent. `room` is what options
-    /// leave of a segment.
+    /// Chooses the next segment that may be sent now, and notes it as sent. `room` is the size of a
+    /// segment without its options.
     pub(super) fn next(
         &mut self,
         now: Instant,
@@ -222,7 +223,7 @@ impl Sender {
         self.lost_segment(room).or_else(|| self.new_segment(now, room)).or_else(|| self.unacknowledged_segment(room))
     }
 
-    /// The octets that the congestion window still lets into the network.
+    /// The number of octets that the congestion window still allows.
     fn allowance(&self) -> u32 {
         let window = self.congestion.window().saturating_add(self.inflation);
         window.saturating_sub(self.board.pipe())
@@ -238,8 +239,8 @@ impl Sender {
         (std::mem::take(&mut self.retransmit_now) || allowed).then(|| self.retransmission(lost, room))
     }
 
-    /// During fast recovery with SACK, where there is nothing known to be lost and nothing new:
-    /// what may be lost (RFC 6675 section 4, `NextSeg` rules 3 and 4).
+    /// A segment that may be lost, in fast recovery with SACK, when no segment is known to be lost and
+    /// there is no new data (RFC 6675 section 4, `NextSeg` rules 3 and 4).
     fn unacknowledged_segment(&mut self, room: u32) -> Option<Transmission> {
         if self.phase != Phase::Fast || !self.sack || self.allowance() < self.mss {
             return None;
@@ -261,7 +262,7 @@ impl Sender {
         transmission
     }
 
-    /// The first segment of a range that was sent before.
+    /// The first segment of a range, as a retransmission.
     fn cut(&self, range: SeqRange, room: u32) -> Transmission {
         let data = range.end.earliest(self.buffer.data_end());
         let len = data.since(range.start).min(room);
@@ -286,7 +287,7 @@ impl Sender {
         Some(segment)
     }
 
-    /// The next octets that the peer's window has room for.
+    /// The next new octets, as far as the peer's window allows.
     fn next_unsent(&self, room: u32) -> Option<Transmission> {
         let seq = self.board.next();
         if seq == self.buffer.end() {
@@ -299,7 +300,7 @@ impl Sender {
         (len > 0 || fin).then_some(Transmission { seq, len, fin, kind: Kind::New })
     }
 
-    /// Whether a segment is too small to be sent now: sender's silly window avoidance (RFC 9293
+    /// True if a segment is too small to be sent now: silly window avoidance of the sender (RFC 9293
     /// section 3.8.6.2.1) and Nagle.
     fn must_wait(&self, segment: Transmission, room: u32) -> bool {
         if segment.len >= room || segment.fin {
@@ -324,8 +325,8 @@ impl Sender {
         }
     }
 
-    /// What the persist timer sends: what fits a window too small for a whole segment, or a
-    /// segment without data from before the window, which the peer must answer.
+    /// The segment that the persist timer sends: the octets that fit into the small window, or an empty
+    /// segment before the window, which the peer must answer.
     fn window_probe(&mut self, room: u32) -> Option<Transmission> {
         if self.board.flight() > 0 {
             return None;
@@ -339,7 +340,7 @@ impl Sender {
         }))
     }
 
-    /// New data if there is some, else the last segment again (RFC 8985 section 7.3).
+    /// A tail loss probe: new data if there is some, else the last segment again (RFC 8985 section 7.3).
     fn tail_loss_probe(&mut self, room: u32) -> Option<Transmission> {
         let probe = match self.next_unsent(room) {
             Some(new) => new,
@@ -369,8 +370,8 @@ impl Sender {
             Kind::Retransmission => {
                 statistics.retransmissions += 1;
                 statistics.octets_retransmitted += u64::from(sent.len);
-                // Karn's algorithm (RFC 6298 section 3). A segment behind this one would be
-                // acknowledged only after it, which is no round trip either.
+                // Karn's algorithm (RFC 6298 section 3). Later segments are acknowledged only after this
+                // one, so they give no round trip either.
                 self.timed = None;
             }
         }
@@ -392,7 +393,7 @@ impl Sender {
         }
     }
 
-    /// RFC 8985 section 7.2.
+    /// Sets the timer of the tail loss probe (RFC 8985 section 7.2).
     fn schedule_probe(&mut self, now: Instant, timers: &mut Timers) {
         timers.stop(Timer::TailLossProbe);
         let wanted = self.config.tail_loss_probe && self.sack && self.board.flight() > 0;
@@ -408,8 +409,8 @@ impl Sender {
         timers.set(Timer::TailLossProbe, at.min(timeout));
     }
 
-    /// Where nothing is in flight and yet something waits, only the peer's window can be the
-    /// cause, and only a probe can learn that it opened.
+    /// Sets the persist timer if nothing is in flight but there is data to send. Then the peer's window
+    /// is the cause, and only a probe can find out that it has opened.
     fn watch_window(&mut self, now: Instant, timers: &mut Timers) {
         let stalled = self.board.flight() == 0 && self.board.next() != self.buffer.end();
         if !stalled {
@@ -424,14 +425,14 @@ impl Sender {
         self.window_probe_due = true;
     }
 
-    /// The retransmission timer starts again with the probe (RFC 8985 section 7.3).
+    /// Makes the probe due, and restarts the retransmission timer (RFC 8985 section 7.3).
     pub(super) fn on_probe_timer(&mut self, now: Instant, timers: &mut Timers) {
         self.probe_due = true;
         self.restart_timer(now, timers);
     }
 }
 
-/// How many separate ranges a buffer of full segments can have: every second one missing.
+/// The largest number of separate ranges in a buffer of full segments: every second one is missing.
 pub(super) fn ranges_for(buffer: u32, mss: u32) -> usize {
     (buffer / mss.max(1)) as usize / 2 + 4
 }

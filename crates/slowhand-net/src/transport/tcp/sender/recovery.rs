@@ -1,12 +1,12 @@
-//! Acknowledgments, losses and how they are repaired: RFC 5681, 6582 (NewReno), 6675 (SACK),
-//! 6298 (timeouts), 8985 section 7.4 (what a tail loss probe repaired), 3168 (ECN).
+//! Acknowledgments and loss recovery: RFC 5681, 6582 (NewReno), 6675 (SACK), 6298 (timeouts), 8985
+//! section 7.4 (losses that a tail loss probe repaired), 3168 (ECN).
 
 use super::*;
 
-/// The duplicate acknowledgments that make a loss, `DupThresh` (RFC 5681 section 3.2).
+/// The number of duplicate acknowledgments that indicate a loss, `DupThresh` (RFC 5681 section 3.2).
 const DUPLICATE_THRESHOLD: u32 = 3;
 
-/// What of a segment concerns the sender.
+/// The fields of a received segment that the sender needs.
 #[derive(Clone, Copy, Debug)]
 pub(in super::super) struct Ack {
     pub(in super::super) seq: SeqNumber,
@@ -14,18 +14,18 @@ pub(in super::super) struct Ack {
     /// The peer's window, scaled.
     pub(in super::super) window: u32,
     pub(in super::super) sack: SackBlocks,
-    /// Whether the segment carries something besides the acknowledgment.
+    /// True if the segment carries data, SYN or FIN.
     pub(in super::super) occupies_sequence: bool,
-    /// Whether the first SACK block reports a duplicate (RFC 2883 section 4).
+    /// True if the first SACK block reports a duplicate (RFC 2883 section 4).
     pub(in super::super) reports_duplicate: bool,
-    /// The round trip that the timestamps option shows.
+    /// The round trip by the timestamps option.
     pub(in super::super) timestamp_rtt: Option<Duration>,
     /// ECN-Echo.
     pub(in super::super) congestion: bool,
 }
 
 impl Sender {
-    /// Takes in an acknowledgment of something that was sent.
+    /// Handles an acknowledgment.
     pub(in super::super) fn on_ack(
         &mut self,
         now: Instant,
@@ -67,8 +67,8 @@ impl Sender {
         }
     }
 
-    /// RFC 9293 section 3.10.7.4: the window of the latest segment counts. Returns whether it
-    /// changed.
+    /// Updates the window if the segment is the latest (RFC 9293 section 3.10.7.4). Returns true if the
+    /// window changed.
     fn update_window(&mut self, ack: &Ack) -> bool {
         let (seq, acked) = self.window_from;
         let newer = seq.before(ack.seq) || (seq == ack.seq && acked.at_or_before(ack.ack));
@@ -92,7 +92,7 @@ impl Sender {
         self.measure(now, ack);
         self.retries = 0;
         match self.phase {
-            // Not while the window that met congestion is being acknowledged.
+            // The window does not grow while data from before the congestion is acknowledged.
             Phase::Open if self.congestion_until.at_or_before(ack.ack) => {
                 self.open_window(now, octets, flight);
             }
@@ -123,8 +123,8 @@ impl Sender {
         }
     }
 
-    /// Opens the congestion window, if it was what limited us (RFC 7661 section 4.1): in slow
-    /// start half of it in use suffices, since it doubles each round trip.
+    /// Lets the congestion window grow if it limited the sender (RFC 7661 section 4.1). In slow start,
+    /// half of it in use is enough, because it doubles in each round trip.
     fn open_window(&mut self, now: Instant, octets: u32, flight: u32) {
         let window = self.congestion.window();
         let in_slow_start = window < self.congestion.slow_start_threshold();
@@ -134,7 +134,8 @@ impl Sender {
         }
     }
 
-    /// RFC 6582 section 3.2 step 3, or the end of fast recovery where that is not wanted.
+    /// Handles a partial acknowledgment: RFC 6582 section 3.2 step 3, or with Reno the end of fast
+    /// recovery.
     fn on_partial_ack(&mut self, octets: u32) {
         if self.sack {
             return;
@@ -149,7 +150,7 @@ impl Sender {
         self.retransmit_first();
     }
 
-    /// The first unacknowledged segment is lost, and goes out whatever the window says.
+    /// Retransmits the first unacknowledged segment, whatever the window allows.
     fn retransmit_first(&mut self) {
         self.board.mark_lost(self.board.una() + self.mss);
         self.retransmit_now = true;
@@ -160,7 +161,7 @@ impl Sender {
             Phase::Fast => self.inflation = self.inflation.saturating_add(self.mss),
             Phase::Timeout => {}
             Phase::Open => {
-                // RFC 6582 section 3.2 step 2: the duplicates of a go-back-N are not a loss.
+                // RFC 6582 section 3.2 step 2: duplicates that a timeout's retransmissions cause are no loss.
                 let new_loss = self.board.una().after(self.recover);
                 if self.duplicates >= DUPLICATE_THRESHOLD && new_loss {
                     self.begin_fast_recovery(now, statistics);
@@ -173,7 +174,7 @@ impl Sender {
         }
     }
 
-    /// RFC 6675 section 5. During fast recovery, more may turn out to be lost.
+    /// Detects losses by SACK (RFC 6675 section 5), also further ones during fast recovery.
     fn detect_loss_by_sack(&mut self, now: Instant, timers: &mut Timers, statistics: &mut Statistics) {
         match self.phase {
             Phase::Timeout => {}
@@ -197,8 +198,8 @@ impl Sender {
         }
     }
 
-    /// Where early retransmit applies, segments that may only be late get a quarter of a round
-    /// trip to arrive (RFC 8985 section 6.2 step 4, what Linux does).
+    /// Before an early retransmit, waits for a quarter of a round trip, because segments may only be
+    /// late (RFC 8985 section 6.2 step 4, as in Linux).
     fn wait_for_reordered(&mut self, now: Instant, timers: &mut Timers) {
         let early = self.early_threshold() < DUPLICATE_THRESHOLD && self.board.has_gap();
         if !early || self.phase != Phase::Open {
@@ -213,8 +214,8 @@ impl Sender {
         self.recover_from_loss(now, self.early_threshold(), statistics);
     }
 
-    /// `DupThresh`, or one less than the segments in flight where those are too few to ever
-    /// cause as many duplicates (RFC 5827 section 3).
+    /// `DupThresh`. With too few segments in flight for so many duplicates: their number minus one (RFC
+    /// 5827 section 3).
     fn early_threshold(&self) -> u32 {
         let nothing_new = self.board.next() == self.buffer.end() || self.window_is_full();
         let segments = self.board.flight().div_ceil(self.mss);
@@ -247,8 +248,8 @@ impl Sender {
         self.board.end_recovery();
     }
 
-    /// The retransmission timer ran out (RFC 6298 sections 5.4 to 5.6, RFC 5681 section 3.1):
-    /// all that was not selectively acknowledged is sent again, slowly.
+    /// Handles an expiry of the retransmission timer (RFC 6298 sections 5.4 to 5.6, RFC 5681 section
+    /// 3.1): everything that is not selectively acknowledged is sent again, in slow start.
     pub(in super::super) fn on_timeout(&mut self, now: Instant, timers: &mut Timers, statistics: &mut Statistics) {
         statistics.timeouts += 1;
         let first = self.retries == 0;
@@ -271,8 +272,8 @@ impl Sender {
         self.restart_timer(now, timers);
     }
 
-    /// What became of a tail loss probe: where it repaired a loss, the window is reduced as for
-    /// any other (RFC 8985 section 7.4).
+    /// Evaluates the acknowledgment of a tail loss probe. If the probe repaired a loss, the window is
+    /// reduced as for any other loss (RFC 8985 section 7.4).
     fn end_probe(&mut self, now: Instant, ack: &Ack, nothing_new: bool, flight: u32, statistics: &mut Statistics) {
         let Some(probe) = self.probe else { return };
         if ack.ack.before(probe.end) {
@@ -293,8 +294,8 @@ impl Sender {
         }
     }
 
-    /// ECN-Echo: react as to a loss, once for each window of data (RFC 3168 section 6.1.2): the
-    /// first octet acknowledged was sent after the last reaction.
+    /// Handles ECN-Echo: reacts as to a loss, but only once for each window of data (RFC 3168 section
+    /// 6.1.2).
     fn on_congestion_echo(&mut self, now: Instant, flight: u32, statistics: &mut Statistics) {
         let new_window = self.congestion_until.at_or_before(self.board.una());
         if self.phase == Phase::Open && new_window {

@@ -1,0 +1,66 @@
+//! A network that has grown to its size allocates nothing for a frame.
+
+use slowhand_net::address::{Host, NodeId};
+use slowhand_net::clock::{Duration, Instant};
+use slowhand_net::ip::Endpoint;
+use slowhand_net::link::{LinkQuality, Links};
+use slowhand_net::lowpan::{forwarding, recovery};
+use slowhand_net::network::{Event, Events, Fragments, Network, NetworkConfig};
+use slowhand_net::radio::tsch::layout::Layout;
+use slowhand_net::radio::tsch::{self, Tsch};
+use slowhand_net::random::Streams;
+use slowhand_net::route::Routes;
+
+/// Sends datagrams of up to three fragments from the far end of the network and back, one every four seconds. Returns
+/// how many arrived.
+fn exchange(network: &mut Network, numbers: std::ops::Range<u32>) -> usize {
+    let endpoint = |host: Host| Endpoint::new(host.address(), 5684);
+    let (near, far) = (endpoint(Host::Internet), endpoint(Host::Node(NodeId(4))));
+    let mut events = Events::default();
+    let mut delivered = 0;
+    for number in numbers {
+        let send_at = Instant::ZERO + Duration::from_secs(4) * u64::from(number);
+        while let Some(now) = network.deadline().filter(|&now| now < send_at) {
+            network.handle_deadline(now, &mut events, &mut ());
+            delivered += events.iter().filter(|event| matches!(event, Event::Delivered { .. })).count();
+            events.clear();
+        }
+        let (from, to) = if number % 2 == 0 { (near, far) } else { (far, near) };
+        let payload = [0x5a; 250];
+        let octets = 1 + (number as usize * 37) % payload.len();
+        network.send(send_at, from, to, &payload[..octets], number, &mut events).expect("it fits");
+    }
+    delivered
+}
+
+#[test]
+fn thousands_of_datagrams_allocate_nothing() {
+    check(Fragments::Reassembled);
+    check(Fragments::Forwarded(forwarding::Limits::default()));
+    let sender = recovery::RecoveryConfig { timeout: Duration::from_secs(2), ..Default::default() };
+    check(Fragments::Recovered { sender, forwarding: forwarding::Limits::default() });
+
+    // The counter works: it would count the copy of a datagram.
+    let one = allocation_counter::measure(|| drop(std::hint::black_box(vec![0u8; 100])));
+    assert_eq!(one.count_total, 1);
+}
+
+fn check(fragments: Fragments) {
+    // Lossy, so that retransmissions, back-off and reassembly timers are part of it.
+    let links: Vec<LinkQuality> =
+        (0..4).flat_map(|node| LinkQuality::symmetric(NodeId(node), NodeId(node + 1), 0.8)).collect();
+    let streams = Streams::new(3);
+    let routes = Routes::shortest(5, &links).unwrap();
+    let layout = Layout { slotframe: 31, shared: 1, managed: 4, autonomous: true };
+    let cells = layout.cells(&routes).unwrap();
+    let mac = Tsch::new(tsch::TschConfig::openwsn(31), Links::new(5, &links, &streams), cells, &streams);
+    let mut network =
+        Network::new(Box::new(mac), routes, NetworkConfig { fragments, ..NetworkConfig::default() }, &streams);
+
+    exchange(&mut network, 0..1000);
+    let mut delivered = 0;
+    let counted = allocation_counter::measure(|| delivered = exchange(&mut network, 1000..6000));
+    assert!(delivered > 4900, "{delivered} of 5,000 arrived");
+    // `Events` is new for each call, so its two buffers grow once: a dozen steps, whatever the number of datagrams.
+    assert!(counted.count_total <= 12, "{} allocations where fragments are {fragments:?}", counted.count_total);
+}

@@ -1,0 +1,6 @@
+//! 6LoWPAN: header compression, and fragments over one hop and several.
+
+mod golden;
+mod multihop;
+mod properties;
+mod tshark;

@@ -1,0 +1,12 @@
+//! The network, looked at from outside: its codecs, its link layers, whole networks, TCP.
+
+mod beacon;
+mod frame;
+mod gateway;
+mod harness;
+mod lowpan;
+mod mesh;
+mod scheduling;
+mod tcp;
+mod tsch;
+mod xmac;

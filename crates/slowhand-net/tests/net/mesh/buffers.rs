@@ -1,0 +1,88 @@
+//! What is in the buffers of every node over time.
+
+use super::*;
+use slowhand_net::address::{Host, NodeId};
+use slowhand_net::clock::{Duration, Instant};
+use slowhand_net::lowpan::{forwarding, reassembly};
+use slowhand_net::network::{Fragments, Network, NetworkConfig};
+use slowhand_net::observer::BufferLevel;
+use slowhand_net::random::Probability;
+
+/// 300 octets from node 2 to the root over the two hops whose microseconds `timing` works out: the fragments are at
+/// node 1 at the ends of the exchanges in slots 1, 5, 9 and 13.
+#[test]
+fn fragments_wait_for_the_last_or_go_on() {
+    let changes = |fragments, node: u16| {
+        let mut watch = Recorder::of_buffers();
+        let send = (Instant::ZERO, Host::Node(NodeId(2)), Host::Node(NodeId::ROOT), 300);
+        run(&mut super::timing::two_hops(fragments), &[send], seconds(10), &mut watch);
+        let own = watch.levels.into_iter().filter(move |level| level.node == NodeId(node));
+        let level = |l: BufferLevel| (l.at.as_micros() / 20_000, l.queued, l.fragments, l.octets, l.forwarding);
+        own.map(level).collect::<Vec<_>>()
+    };
+    let slot_by_slot = [(0, 4, 0, 0, 0), (1, 3, 0, 0, 0), (5, 2, 0, 0, 0), (9, 1, 0, 0, 0), (13, 0, 0, 0, 0)];
+    assert_eq!(changes(Fragments::Reassembled, 2), slot_by_slot);
+    assert_eq!(changes(forwarded(), 2), slot_by_slot);
+    // 128 octets of the packet in the first fragment, 96 in the next two; the fourth completes it, and four frames wait.
+    let held = [(1, 0, 1, 128, 0), (5, 0, 2, 224, 0), (9, 0, 3, 320, 0), (13, 4, 0, 0, 0)];
+    let sent = [(15, 3, 0, 0, 0), (19, 2, 0, 0, 0), (23, 1, 0, 0, 0), (27, 0, 0, 0, 0)];
+    assert_eq!(changes(Fragments::Reassembled, 1), [held, sent].concat());
+    // Each goes on in the slot after next; a virtual buffer is taken until the last has come.
+    let one_by_one = [(1, 1, 0, 0, 1), (3, 0, 0, 0, 1), (5, 1, 0, 0, 1), (7, 0, 0, 0, 1), (9, 1, 0, 0, 1)];
+    let to_the_end = [(11, 0, 0, 0, 1), (13, 1, 0, 0, 0), (15, 0, 0, 0, 0)];
+    assert_eq!(changes(forwarded(), 1), [&one_by_one[..], &to_the_end[..]].concat());
+}
+
+/// Datagrams of 3 fragments to a root that can reassemble two. The first three lack their second fragment: the root
+/// waits a minute for it in the first two, and has no room for the third. Each takes a virtual buffer for a second. The
+/// last takes none, because its first fragment is lost.
+#[test]
+fn a_virtual_buffer_times_out_where_reassembly_is_full() {
+    let second = Duration::from_secs(1);
+    let config = NetworkConfig {
+        fragments: Fragments::Forwarded(forwarding::Limits { timeout: second, ..Default::default() }),
+        reassembly: reassembly::Limits { buffers: 2, ..Default::default() },
+        dropped_frames: vec![2, 5, 8, 10],
+        ..NetworkConfig::default()
+    };
+    let sends = [0, 5, 10, 15].map(|at| (seconds(at), Host::Node(NodeId(1)), Host::Node(NodeId::ROOT), 200));
+    let mut watch = Recorder::of_buffers();
+    run(&mut network(tsch, 1, 1.0, config, 1), &sends, seconds(50), &mut watch);
+    let of_root =
+        watch.levels.iter().filter(|level| level.node == NodeId::ROOT).map(|level| (level.at, level.forwarding));
+    let mut changes: Vec<(Instant, usize)> = of_root.collect();
+    changes.dedup_by_key(|change| change.1);
+    let taken: Vec<Duration> = changes.chunks(2).map(|pair| pair[1].0.since(pair[0].0)).collect();
+    assert_eq!(taken, [second; 3], "{changes:?}");
+}
+
+/// The highest levels are the peaks. At the end all buffers are empty.
+#[test]
+fn levels_agree_with_peaks() {
+    fn check(mut network: Network) {
+        let mut watch = Recorder::of_buffers();
+        let sends: Vec<Send> = (0..10)
+            .map(|n| (seconds(3 * n), Host::Node(NodeId(3)), Host::Internet, 400))
+            .chain((10..20).map(|n| (seconds(3 * n), Host::Internet, Host::Node(NodeId(3)), 400)))
+            .collect();
+        run(&mut network, &sends, seconds(1_000), &mut watch);
+        assert!(watch.levels.windows(2).all(|pair| pair[0].at <= pair[1].at));
+        for node in (0..4).map(NodeId) {
+            let own = || watch.levels.iter().filter(|level| level.node == node);
+            assert_eq!(own().map(|level| level.queued).max().unwrap(), network.queue_peak(node));
+            let peak = network.reassembly_peak(node);
+            let (fragments, octets) = own().fold((0, 0), |(f, o), level| (level.fragments.max(f), level.octets.max(o)));
+            // The fragment that completes a packet leaves at the instant at which it comes.
+            assert!(fragments <= peak.fragments && fragments + 1 >= peak.fragments, "{fragments} of {peak:?}");
+            assert!(octets <= peak.received);
+            let last = own().next_back().unwrap();
+            assert_eq!((last.queued, last.fragments, last.octets), (0, 0, 0), "node {node}");
+        }
+    }
+    for fragments in [Fragments::Reassembled, forwarded(), recovered(9)] {
+        let config = || NetworkConfig { fragments, fragment_loss: Probability::new(0.05), ..NetworkConfig::default() };
+        for link_layer in LINK_LAYERS {
+            check(network(link_layer, 3, 0.9, config(), 1));
+        }
+    }
+}

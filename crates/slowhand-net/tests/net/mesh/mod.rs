@@ -1,0 +1,13 @@
+//! Datagrams over several hops: fragments reassembled at every hop, forwarded, and recovered.
+
+mod buffers;
+mod capacity;
+mod capture;
+mod flights;
+mod fragments;
+mod late;
+mod marks;
+mod packets;
+mod timing;
+
+use crate::harness::*;

@@ -1,0 +1,5 @@
+//! TSCH with cells that are given: its timing, its back-off, its channels, and what must hold whatever happens.
+
+mod conformance;
+mod properties;
+mod timing;

@@ -1,0 +1,8 @@
+//! What the tests of several crates share: [tshark](wireshark) and the captures it reads, handshakes
+//! that real libraries have [recorded](recordings), octets in [hexadecimal](hex).
+//!
+//! It is a dev-dependency of the other crates and depends on none of them.
+
+pub mod hex;
+pub mod recordings;
+pub mod wireshark;
