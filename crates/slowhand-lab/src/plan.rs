@@ -2,16 +2,13 @@
 
 use crate::device::{Device, Paced};
 use crate::energy::{Times, energy};
-use crate::input::Integer;
 use crate::record::Energy;
-use crate::scenario::{self, MacError, Mesh, PreparedMac, Scenario, ServerAt, TcpEndpoint};
+use crate::scenario::{MacError, Mesh, PreparedMac, Scenario, TcpEndpoint};
 use slowhand_net::address::{Host, NodeId};
 use slowhand_net::clock::Duration;
 use slowhand_net::ip::Endpoint;
-use slowhand_net::lowpan::reassembly::Limits;
-use slowhand_net::network::internet::InternetConfig;
-use slowhand_net::network::{LossSpread, Network, NetworkConfig};
-use slowhand_net::random::{Probability, Streams};
+use slowhand_net::network::{Network, NetworkConfig};
+use slowhand_net::random::Streams;
 use slowhand_net::transport::tcp;
 use slowhand_sessions::{BuildError, Family, Processor, Role, Session, SessionConfig, Version};
 use std::sync::Arc;
@@ -77,17 +74,11 @@ impl Plan {
             is_acknowledged: link_layer.is_acknowledged(),
             network: network_config(scenario),
             clients,
-            server: match scenario.server.at {
-                ServerAt::Internet => Host::Internet,
-                ServerAt::Node(node) => Host::Node(node),
-            },
+            server: scenario.server.host(),
             ports: Ports { server: session.server_port.get() as u16, client: session.client_port.get() as u16 },
-            start: scenario.client.start_s.map_or(link_layer.settling(), |start| Duration::from_micros(start.micros())),
-            start_spread: scenario
-                .client
-                .start_spread_s
-                .map_or(link_layer.period(), |span| Duration::from_micros(span.micros())),
-            give_up: Duration::from_micros(session.give_up_s.micros()),
+            start: scenario.client.start(link_layer.settling()),
+            start_spread: scenario.client.start_spread(link_layer.period()),
+            give_up: session.give_up_s.duration(),
             sessions: [Role::Client, Role::Server].map(|role| session.config(role)),
             transports: session.protocol.is_stream().then(|| scenario.transports()),
             devices: [&scenario.client_device, &scenario.server_device].map(Arc::clone),
@@ -224,36 +215,13 @@ impl Plan {
     }
 }
 
+/// The configuration of the network: each part is a section of the scenario.
 fn network_config(scenario: &Scenario) -> NetworkConfig {
-    let (lowpan, server, routes) = (&scenario.lowpan, &scenario.server, scenario.mesh().routes());
+    let routes = scenario.mesh().routes();
     let depth = (0..routes.nodes()).map(|node| routes.depth(NodeId(node as u16))).max().unwrap_or(0);
     NetworkConfig {
-        fragment_loss: Probability::new(lowpan.fragment_loss.get()),
-        dropped_frames: in_order(&lowpan.dropped_frames),
-        loss_spread: match lowpan.loss_spread {
-            scenario::LossSpread::Fragment => LossSpread::Fragment,
-            scenario::LossSpread::Flight => LossSpread::Flight,
-        },
-        ecn_threshold: lowpan.ecn_threshold.map(|share| share.get()),
-        frame_capacity: lowpan.max_frame_payload.get() as usize,
-        reassembly: Limits {
-            buffers: lowpan.reassembly_buffers.get() as usize,
-            timeout: Duration::from_micros(lowpan.reassembly_timeout_s.micros()),
-            ..Limits::default()
-        },
-        fragments: lowpan.fragments(depth, scenario.mac.link_layer().period()),
-        internet: InternetConfig {
-            delay: Duration::from_micros(server.internet_delay_ms.micros()),
-            jitter: Duration::from_micros(server.internet_jitter_ms.micros()),
-            loss: Probability::new(server.internet_loss.get()),
-            dropped: in_order(&server.internet_dropped),
-        },
+        internet: scenario.server.internet_config(),
         gateway: scenario.gateway.config(),
+        ..scenario.lowpan.config(depth, scenario.mac.link_layer().period())
     }
-}
-
-fn in_order(numbers: &[Integer<1, 4_294_967_295>]) -> Vec<u64> {
-    let mut numbers: Vec<u64> = numbers.iter().map(|number| number.get().into()).collect();
-    numbers.sort();
-    numbers
 }

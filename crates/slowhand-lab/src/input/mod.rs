@@ -14,6 +14,4 @@ mod spelling;
 pub(crate) use document::Document;
 pub use document::Override;
 pub use error::{InputError, Place};
-pub use number::{
-    Integer, Milliseconds, NonNegative, Positive, PositiveMilliseconds, PositiveSeconds, Probability, Seconds,
-};
+pub use number::{Integer, Milliseconds, NonNegative, PositiveMilliseconds, PositiveSeconds, Probability, Seconds};

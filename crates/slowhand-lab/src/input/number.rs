@@ -90,11 +90,6 @@ real! {
     PositiveMilliseconds, "milliseconds, from 0.001 to 1000000", 0.001 >= .. 1_000_000.0
 }
 real! {
-    /// A quantity that is more than nothing.
-    Positive, "a number above 0", 0.0 > .. 1e12
-}
-
-real! {
     /// A quantity that may be nothing.
     NonNegative, "a number, 0 or more", 0.0 >= .. 1e12
 }

@@ -171,7 +171,7 @@ impl Lowpan {
     }
 
     /// What becomes of fragments in a mesh of this depth whose link layer has this period.
-    pub fn fragments(&self, depth: u16, period: Duration) -> Fragments {
+    fn fragments(&self, depth: u16, period: Duration) -> Fragments {
         let forwarding = self.forwarding.config();
         match self.reassembly {
             Reassembly::PerHop => Fragments::Reassembled,

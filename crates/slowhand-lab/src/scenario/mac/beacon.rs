@@ -58,19 +58,22 @@ pub enum Downward {
 
 impl Default for Beacon {
     fn default() -> Self {
+        let superframe = Superframe::of_orders(5, 2).expect("orders that the standard allows");
+        let standard = BeaconConfig::standard(superframe);
+        let (min_be, max_be) = standard.backoff_exponents;
         Self {
-            beacon_interval_ms: PositiveMilliseconds::constant(491.52),
-            cap_ms: PositiveMilliseconds::constant(61.44),
+            beacon_interval_ms: PositiveMilliseconds::of(superframe.interval),
+            cap_ms: PositiveMilliseconds::of(superframe.cap),
             downward: Downward::default(),
-            rx_on_when_idle: false,
-            late_frames: true,
-            min_be: Integer::constant(3),
-            max_be: Integer::constant(5),
-            max_csma_backoffs: Integer::constant(4),
-            max_retries: Integer::constant(3),
-            transaction_persistence: Integer::constant(500),
-            channel: Integer::constant(26),
-            queue: Integer::constant(8),
+            rx_on_when_idle: standard.rx_on_when_idle,
+            late_frames: standard.late_frames,
+            min_be: Integer::constant(min_be.into()),
+            max_be: Integer::constant(max_be.into()),
+            max_csma_backoffs: Integer::constant(standard.max_csma_backoffs.into()),
+            max_retries: Integer::constant(standard.max_retries.into()),
+            transaction_persistence: Integer::constant(standard.transaction_persistence.into()),
+            channel: Integer::constant(standard.channel.into()),
+            queue: Integer::constant(standard.queue as u32),
         }
     }
 }
@@ -113,7 +116,7 @@ impl LinkLayer for Beacon {
     }
 
     fn period(&self) -> Duration {
-        Duration::from_micros(self.beacon_interval_ms.micros())
+        self.beacon_interval_ms.duration()
     }
 
     fn describe(&self) -> String {
@@ -147,7 +150,7 @@ fn build(config: BeaconConfig, mesh: &Mesh, streams: &Streams) -> Result<beacon:
 impl Beacon {
     /// The constants of the link layer.
     fn config(&self) -> BeaconConfig {
-        let superframe = Superframe { interval: self.period(), cap: Duration::from_micros(self.cap_ms.micros()) };
+        let superframe = Superframe { interval: self.period(), cap: self.cap_ms.duration() };
         BeaconConfig {
             channel: self.channel.get() as u8,
             backoff_exponents: (self.min_be.get() as u8, self.max_be.get() as u8),

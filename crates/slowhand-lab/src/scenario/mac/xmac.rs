@@ -57,14 +57,16 @@ pub enum RetryKind {
 
 impl Default for XMac {
     fn default() -> Self {
+        let check_interval = Duration::from_millis(125);
+        let XmacConfig { data_ack, queue, neighbor_queues, .. } = XmacConfig::cxmac(check_interval);
         Self {
-            check_interval_ms: PositiveMilliseconds::constant(125.0),
+            check_interval_ms: PositiveMilliseconds::of(check_interval),
             model: Generation::default(),
             retry: None,
-            data_ack: false,
+            data_ack,
             channel: Integer::constant(26),
-            queue: Integer::constant(8),
-            neighbor_queues: Integer::constant(2),
+            queue: Integer::constant(queue as u32),
+            neighbor_queues: Integer::constant(neighbor_queues as u32),
         }
     }
 }
@@ -81,7 +83,7 @@ impl LinkLayer for XMac {
     }
 
     fn period(&self) -> Duration {
-        Duration::from_micros(self.check_interval_ms.micros())
+        self.check_interval_ms.duration()
     }
 
     fn is_acknowledged(&self) -> bool {
