@@ -12,6 +12,7 @@ mod retransmission;
 mod run;
 mod segments;
 mod stream;
+mod tcp;
 
 use crate::application::Applications;
 use crate::energy::Times;
