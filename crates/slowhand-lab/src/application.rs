@@ -10,16 +10,20 @@ use slowhand_sessions::Role;
 
 /// One end of a conversation, above the session.
 pub trait Application: Send {
-    /// The session is established at this end: from now on data can be written.
+    /// This end has verified the peer's Finished: from now on data can be written. The other end may not be that far.
     fn handle_established(&mut self, _now: Instant) {}
 
     /// Data arrived. Over DTLS it is what the peer wrote at once; over TLS it is a part of the stream, split anyhow.
     fn handle_data(&mut self, _now: Instant, _data: &[u8]) {}
 
+    /// The peer has closed the session: it sends no more data, and this end cannot write. Not called at the end that closes.
+    fn handle_closed(&mut self, _now: Instant) {}
+
     /// The timer is due.
     fn handle_timeout(&mut self, _now: Instant) {}
 
-    /// When [`handle_timeout`](Self::handle_timeout) is called next; `None`: no timer runs.
+    /// When [`handle_timeout`](Self::handle_timeout) is called next; `None`: no timer runs. The timer starts when the session
+    /// is established. It waits while the device computes. `handle_timeout` has to clear it or set it to a later time.
     fn deadline(&self) -> Option<Instant> {
         None
     }
@@ -37,7 +41,7 @@ pub trait Application: Send {
 /// What an application does.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// Writes data to the session: a record, and over DTLS a datagram.
+    /// Writes data to the session: a record, and over DTLS a datagram. Without effect once the session is closed.
     Write(Vec<u8>),
     /// Closes the session: a close_notify alert is sent (RFC 5246 section 7.2.1).
     Close,

@@ -16,6 +16,8 @@ pub(super) struct Conversation {
     /// When each phase began, in the order of [`Phase::ALL`].
     begun: [Option<Snapshot>; Phase::ALL.len()],
     over: Option<(Snapshot, Outcome)>,
+    /// True once an end has closed its session. It may do so before the other end has verified its Finished.
+    is_closing: bool,
 }
 
 /// What the client's device has done until an instant.
@@ -32,7 +34,7 @@ pub(super) struct Snapshot {
 
 impl Conversation {
     pub(super) fn new(client: NodeId) -> Self {
-        Self { client, phase: Phase::Handshake, begun: [None; Phase::ALL.len()], over: None }
+        Self { client, phase: Phase::Handshake, begun: [None; Phase::ALL.len()], over: None, is_closing: false }
     }
 
     pub(super) fn phase(&self) -> Phase {
@@ -86,12 +88,16 @@ impl World<'_> {
     pub(super) fn establish(&mut self, now: Instant, conversation: usize) {
         let Conversation { phase: Phase::Handshake, over: None, .. } = self.conversations[conversation] else { return };
         self.enter(now, conversation, Phase::Data);
+        if self.conversations[conversation].is_closing {
+            self.enter(now, conversation, Phase::Closing);
+        }
         self.network.end_burst(now, self.conversations[conversation].client);
         self.end_if_finished(now, conversation);
     }
 
     /// An end closes its session.
     pub(super) fn begin_closing(&mut self, now: Instant, conversation: usize) {
+        self.conversations[conversation].is_closing = true;
         if self.conversations[conversation].phase == Phase::Data {
             self.enter(now, conversation, Phase::Closing);
         }
@@ -148,8 +154,10 @@ impl World<'_> {
         let conversation = &self.conversations[number];
         let outcome = conversation.over.map_or(Outcome::GaveUp, |(_, outcome)| outcome);
         let phases = Phase::ALL.into_iter().filter_map(|phase| {
-            let [begin, end] = conversation.span(phase)?;
             let costs = self.ledger.costs(number, phase);
+            // An end may have sent data in a conversation that was never established at the other.
+            let no_time = || conversation.over.filter(|_| costs.datagrams > 0).map(|(end, _)| [end, end]);
+            let [begin, end] = conversation.span(phase).or_else(no_time)?;
             Some(PhaseReport {
                 phase,
                 duration_s: end.at.since(begin.at).as_secs_f64(),

@@ -17,7 +17,7 @@ mod tcp;
 use crate::application::Applications;
 use crate::energy::Times;
 use crate::plan::Plan;
-use crate::record::{Conversation as Report, Outcome};
+use crate::record::{Conversation as Report, Outcome, Phase};
 use conversation::Conversation;
 use end::{Computer, End};
 use ledger::Ledger;
@@ -72,8 +72,8 @@ pub(crate) struct Finished {
 enum Event {
     /// A client begins.
     Start { conversation: usize },
-    /// An end has a datagram ready, or writes to its stream.
-    Send { end: usize, octets: Vec<u8> },
+    /// An end has a datagram ready, or writes to its stream. It belongs to this phase of the conversation or to a later one.
+    Send { end: usize, phase: Phase, octets: Vec<u8> },
     /// A session's timer is due.
     SessionTimeout { end: usize },
     /// A timer of the connection below a session is due.
@@ -185,7 +185,7 @@ impl<'a> World<'a> {
         while let Some(event) = self.events.pop_due(now) {
             match event {
                 Event::Start { conversation } => self.start(now, conversation),
-                Event::Send { end, octets } => self.handle_send(now, end, &octets),
+                Event::Send { end, phase, octets } => self.handle_send(now, end, phase, &octets),
                 Event::SessionTimeout { end } => self.handle_session_timeout(now, end),
                 Event::StreamTimeout { end } => self.handle_stream_timeout(now, end),
                 Event::Application { end } => self.handle_application(now, end),

@@ -114,7 +114,7 @@ impl World<'_> {
             self.begin(now, end / 2);
             let End { local, peer, .. } = self.ends[end];
             let octets = &segment[..transmit.len];
-            let phase = self.conversations[end / 2].phase();
+            let phase = self.ends[end].phase.max(self.conversations[end / 2].phase());
             let id = if is_over { NO_DATAGRAM } else { self.ledger.sent_segment(end, phase, octets) };
             let packet =
                 TcpPacket { source: local.address, destination: peer.address, ecn: transmit.ecn, segment: octets };
