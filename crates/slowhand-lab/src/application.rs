@@ -1,7 +1,7 @@
 //! What uses a secure session: the program above it, at the client's or the server's end.
 //!
-//! An application is sans-I/O like everything below it. The world tells it that its session is open, that data arrived or
-//! that its timer is due; then the world asks it for [`Action`]s until there are none. It never sees a datagram, a record or
+//! An application does no I/O itself. The world calls it when its session is established or closed, when data arrived and
+//! when its timer is due. Then the world asks it for [`Action`]s until there are none. It never sees a datagram, a record or
 //! a radio.
 
 use slowhand_net::address::NodeId;
@@ -10,10 +10,10 @@ use slowhand_sessions::Role;
 
 /// One end of a conversation, above the session.
 pub trait Application: Send {
-    /// This end has verified the peer's Finished: from now on data can be written. The other end may not be that far.
+    /// This end has verified the peer's Finished: from now on data can be written. The other end may still wait for it.
     fn handle_established(&mut self, _now: Instant) {}
 
-    /// Data arrived. Over DTLS it is what the peer wrote at once; over TLS it is a part of the stream, split anyhow.
+    /// Data arrived. Over DTLS it is what the peer wrote in one call. Over TLS it is a part of the stream, of any length.
     fn handle_data(&mut self, _now: Instant, _data: &[u8]) {}
 
     /// The peer has closed the session: it sends no more data, and this end cannot write. Not called at the end that closes.

@@ -1,4 +1,4 @@
-//! A scenario made ready to run: what is the same in the worlds of all seeds is worked out once.
+//! A scenario that is ready to run. What is the same in the worlds of all seeds is computed once.
 
 use crate::device::{Device, Paced};
 use crate::energy::{Times, energy};
@@ -28,10 +28,10 @@ pub struct Plan {
     start_spread: Duration,
     give_up: Duration,
     sessions: [SessionConfig; 2],
-    /// What carries the session at each end, where that is not datagrams.
+    /// TCP at each end. `None` over UDP.
     transports: Option<[TcpEndpoint; 2]>,
     devices: [Arc<Device>; 2],
-    /// How many times as long as its device says each end computes.
+    /// How many times longer each end computes than its device says.
     compute_factors: [f64; 2],
 }
 
@@ -42,23 +42,23 @@ struct Ports {
     client: u16,
 }
 
-/// A scenario that cannot be made ready.
+/// A scenario that cannot run.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PlanError {
-    /// The link layer cannot be as it is asked for.
+    /// The link layer cannot have this configuration.
     #[error(transparent)]
     Mac(#[from] MacError),
     /// A library refuses the session.
     #[error("session: {0}")]
     Session(#[from] BuildError),
-    /// TCP cannot be as it is asked for.
+    /// TCP cannot have this configuration.
     #[error("transport: {0}")]
     Transport(#[from] tcp::ConfigError),
 }
 
 impl Plan {
-    /// Makes a scenario ready.
+    /// Prepares a scenario.
     ///
     /// # Errors
     /// What [`Scenario::load`] cannot see from the file alone, such as a slotframe too short for its cells.
@@ -102,7 +102,7 @@ impl Plan {
     }
 
     /// The network of a seed, in which nothing has happened yet: the nodes of the scenario under its link layer, and the
-    /// Internet behind the border router. It knows nothing of sessions; whoever has it may send what they like.
+    /// Internet behind the border router. It knows nothing of sessions. The caller may send any packet.
     ///
     /// ```
     /// use slowhand_lab::plan::Plan;
@@ -171,7 +171,7 @@ impl Plan {
         }
     }
 
-    /// What carries the session at the client's (0) or the server's (1) end, where that is not datagrams.
+    /// TCP at the client's (0) or the server's (1) end. `None` over UDP.
     pub(crate) fn transport(&self, side: usize) -> Option<&TcpEndpoint> {
         self.transports.as_ref().map(|transports| &transports[side])
     }
@@ -190,12 +190,12 @@ impl Plan {
         self.build_sessions(seeds).expect("sessions of checked configurations")
     }
 
-    /// What the client's device uses in this time.
+    /// The energy that the client's device uses in this time.
     pub(crate) fn client_energy(&self, times: Times) -> Energy {
         energy(&self.devices[0], times)
     }
 
-    /// What a node is: the server's device where the server is, else the client's.
+    /// The device of a node: the server's if the server is there, else the client's.
     pub(crate) fn device(&self, node: NodeId) -> &Device {
         &self.devices[usize::from(self.server == Host::Node(node))]
     }

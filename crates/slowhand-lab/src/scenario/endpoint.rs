@@ -38,7 +38,7 @@ pub struct Client {
 }
 
 impl Client {
-    /// From when on clients may start, on a link layer that needs this time to settle.
+    /// When the first client may start, on a link layer that needs this time to settle.
     pub fn start(&self, settling: Duration) -> Duration {
         self.start_s.map_or(settling, Seconds::duration)
     }

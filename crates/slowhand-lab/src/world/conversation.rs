@@ -9,7 +9,7 @@ use slowhand_net::drop_reason::DropReason;
 use slowhand_net::observer::RadioTimes;
 use std::sync::Arc;
 
-/// Where a conversation is, and the instants that count.
+/// The state of a conversation, and what was measured at the instants that count.
 pub(super) struct Conversation {
     pub(super) client: NodeId,
     phase: Phase,
@@ -49,7 +49,7 @@ impl Conversation {
         self.over.is_some()
     }
 
-    /// When it was over.
+    /// When the conversation ended.
     pub(super) fn end(&self) -> Option<Instant> {
         self.over.map(|(end, _)| end.at)
     }
@@ -58,7 +58,7 @@ impl Conversation {
         self.begun[phase as usize]
     }
 
-    /// The span of a phase: from its beginning to that of the next one that there was, or to the end.
+    /// The span of a phase: from its beginning to the beginning of the next phase, or to the end of the conversation.
     fn span(&self, phase: Phase) -> Option<[Snapshot; 2]> {
         let (end, _) = self.over?;
         let begin = self.begun(phase)?;
@@ -66,7 +66,7 @@ impl Conversation {
         Some([begin, next.copied().unwrap_or(end)])
     }
 
-    /// How the handshake ended: what came after it does not change that.
+    /// How the handshake ended. What happened later does not change it.
     fn outcome_of_handshake(&self) -> Outcome {
         match self.over {
             _ if self.is_established() => Outcome::Completed,
@@ -110,8 +110,8 @@ impl World<'_> {
         conversation.begun[phase as usize] = Some(snapshot);
     }
 
-    /// Ends a conversation whose applications need nothing more. One that has carried data goes on until all of that has
-    /// arrived or was lost, and no end has anything left to do with it.
+    /// Ends a conversation whose applications need nothing more. A conversation with data ends when all of its data has
+    /// arrived or was lost, and neither end has work left.
     pub(super) fn end_if_finished(&mut self, now: Instant, conversation: usize) {
         let ends = ends_of(conversation).map(|end| &self.ends[end]);
         let has_carried_data = ends.iter().any(|end| end.has_acted);
@@ -149,7 +149,7 @@ impl World<'_> {
         }
     }
 
-    /// What is to be told of a conversation.
+    /// The report of a conversation.
     pub(super) fn report(&self, number: usize, peaks: &[Arc<[u64]>; 2]) -> Report {
         let conversation = &self.conversations[number];
         let outcome = conversation.over.map_or(Outcome::GaveUp, |(_, outcome)| outcome);
@@ -175,7 +175,7 @@ impl World<'_> {
         Report { outcome, phases: phases.collect(), handshake: self.record(number, peaks) }
     }
 
-    /// The record of a handshake. The peaks of every node are the world's, and the same for all its handshakes.
+    /// The record of a handshake. The peaks of the nodes are those of the world: all its handshakes have the same.
     fn record(&self, number: usize, [queue_peak, reassembly_peak_bytes]: &[Arc<[u64]>; 2]) -> Record {
         let conversation = &self.conversations[number];
         let outcome = conversation.outcome_of_handshake();

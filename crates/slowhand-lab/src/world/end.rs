@@ -1,4 +1,4 @@
-//! One end of a conversation: its session, the application above it, and the computer that both run on.
+//! One end of a conversation: its session, the application above it, and the computer on which both run.
 
 use super::stream::Stream;
 use super::{Event, World, from_std, to_std};
@@ -15,7 +15,7 @@ use std::net::Ipv6Addr;
 /// One end of a conversation.
 pub(super) struct End {
     pub(super) session: Box<dyn Session>,
-    /// What carries the session, where that is not datagrams.
+    /// The TCP connection below the session. `None` over UDP.
     pub(super) stream: Option<Stream>,
     pub(super) application: Box<dyn Application>,
     pub(super) host: Host,
@@ -53,7 +53,7 @@ pub(super) struct Computer {
     waiting: VecDeque<Work>,
 }
 
-/// What waits for a computer.
+/// Work that waits for a computer.
 pub(super) enum Work {
     /// A datagram for the session of an end.
     Datagram { end: usize, octets: Vec<u8> },
@@ -113,7 +113,7 @@ impl End {
 }
 
 impl World<'_> {
-    /// Hands what a session made to the network, or to the connection below it.
+    /// Hands what a session sends to the network, or to the TCP connection below it.
     pub(super) fn handle_send(&mut self, now: Instant, end: usize, phase: Phase, octets: &[u8]) {
         self.ends[end].unsent -= 1;
         self.ends[end].phase = self.ends[end].phase.max(phase);
@@ -153,7 +153,7 @@ impl World<'_> {
 
     pub(super) fn handle_session_timeout(&mut self, now: Instant, end: usize) {
         if self.ends[end].session_timer != Some(now) || self.conversations[end / 2].is_over() {
-            return; // the timer was stopped or set anew
+            return; // the timer was stopped or set again
         }
         self.ends[end].session_timer = None;
         let busy_until = self.computers[self.ends[end].computer].busy_until;
@@ -278,7 +278,7 @@ impl World<'_> {
 
     pub(super) fn handle_application_timeout(&mut self, now: Instant, end: usize) {
         if self.ends[end].application_timer != Some(now) || self.conversations[end / 2].is_over() {
-            return; // the timer was stopped or set anew
+            return; // the timer was stopped or set again
         }
         let busy_until = self.computers[self.ends[end].computer].busy_until;
         if busy_until > now {

@@ -33,7 +33,7 @@ use slowhand_sessions::Role;
 use std::sync::Arc;
 use stream::Stream;
 
-/// How long after the last conversation the world goes on at most, so that datagrams that are still on their way are
+/// The longest time that the world goes on after the last conversation, so that datagrams on their way are
 /// accounted for: the longest that reassembly waits (RFC 4944, section 5.3).
 const AFTERMATH: Duration = Duration::from_secs(60);
 
@@ -48,7 +48,7 @@ pub(crate) struct World<'a> {
     /// The client's and the server's end of every conversation in turn.
     ends: Vec<End>,
     conversations: Vec<Conversation>,
-    /// How many of them are not over.
+    /// How many conversations are not over.
     open: usize,
     ledger: Ledger,
     network_events: NetworkEvents,
@@ -56,7 +56,7 @@ pub(crate) struct World<'a> {
     segment: Vec<u8>,
 }
 
-/// What a world has to say when it has come to its end.
+/// The results of a world.
 pub(crate) struct Finished {
     /// One for each conversation, by client.
     pub(crate) conversations: Vec<Report>,
@@ -64,7 +64,7 @@ pub(crate) struct Finished {
     pub(crate) key_log: Vec<String>,
     /// When the last conversation was over.
     pub(crate) end: Instant,
-    /// Where the time of each node has gone until then.
+    /// The time of each node until then, by state.
     pub(crate) times: Vec<Times>,
 }
 
@@ -133,7 +133,7 @@ impl<'a> World<'a> {
     pub(crate) fn run(mut self, observer: &mut dyn Observer) -> Finished {
         while self.open > 0 {
             let next = [self.network.deadline(), self.events.next_at()].into_iter().flatten().min();
-            // Every conversation that is not over has at least its giving up before it.
+            // A conversation that is not over has at least the event of its giving up before it.
             let Some(now) = next else { break };
             self.step(now, observer);
         }
@@ -156,7 +156,7 @@ impl<'a> World<'a> {
         Finished { conversations, key_log, end, times }
     }
 
-    /// Where the time of each node has gone.
+    /// The time of each node, by state.
     fn times(&self, now: Instant) -> Vec<Times> {
         let mut times: Vec<Times> = (0..self.plan.nodes())
             .map(|node| NodeId(node as u16))

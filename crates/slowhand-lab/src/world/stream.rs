@@ -22,7 +22,7 @@ pub(super) struct Stream {
 }
 
 impl Stream {
-    /// The end `local` of a connection: the client's if it is told its peer, else the server's.
+    /// The end `local` of a connection: the client's if `peer` is given, else the server's.
     pub(super) fn new(transport: &TcpEndpoint, local: Endpoint, peer: Option<Endpoint>, initial: u32) -> Self {
         let (config, initial) = (&transport.tcp, SeqNumber(initial));
         let connection = match peer {

@@ -60,7 +60,7 @@ impl World<'_> {
         let busy_until = self.computers[self.ends[end].computer].busy_until;
         let Some(stream) = &mut self.ends[end].stream else { return };
         if stream.timer != Some(now) {
-            return; // it was stopped or set anew
+            return; // it was stopped or set again
         }
         stream.timer = None;
         if stream.waits_while_computing && busy_until > now {

@@ -24,9 +24,9 @@ pub struct Beacon {
     pub cap_ms: PositiveMilliseconds,
     /// How frames go from a coordinator to its children. Default: `indirect`, as the standard has it.
     pub downward: Downward,
-    /// Whether a child listens throughout the active period of its parent (macRxOnWhenIdle). Default: false.
+    /// True if a child listens throughout the active period of its parent (macRxOnWhenIdle). Default: false.
     pub rx_on_when_idle: bool,
-    /// Whether a station may still contend in the active period in which it was given a frame. Default: true.
+    /// True if a station may still contend in the active period in which it was given a frame. Default: true.
     pub late_frames: bool,
     /// The least back-off exponent (macMinBE). Default: 3 (IEEE 802.15.4-2006, table 86).
     pub min_be: Integer<0, 8>,
@@ -49,7 +49,7 @@ pub struct Beacon {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Downward {
-    /// The beacon lists for whom something waits, and the child asks for it (IEEE 802.15.4-2006, 7.5.6.3).
+    /// The beacon lists the children for which frames wait, and the child asks for its frame (IEEE 802.15.4-2006, 7.5.6.3).
     #[default]
     Indirect,
     /// The coordinator contends as its children do, which must listen (`rx_on_when_idle`). Not in the standard.
@@ -130,7 +130,7 @@ impl LinkLayer for Beacon {
     }
 }
 
-/// A beacon-enabled network of which only the randomness is missing.
+/// A beacon-enabled network without its randomness.
 #[derive(Debug)]
 struct Prepared {
     config: BeaconConfig,

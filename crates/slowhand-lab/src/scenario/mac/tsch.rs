@@ -30,12 +30,12 @@ pub struct Tsch {
     pub slotframe: Integer<1, 65_535>,
     /// How many cells of each kind the schedule gets.
     pub cells: Cells,
-    /// Whether each node listens in an autonomous cell of its own, placed by the SAX hash of its
+    /// True if each node listens in an autonomous cell of its own, placed by the SAX hash of its
     /// address, in which any neighbour may send to it (MSF, RFC 9033 section 3). Default: true.
     pub autonomous: bool,
     /// The cells one by one, instead of `cells.managed`. Default: none.
     pub schedule: Vec<Cell>,
-    /// Who changes the schedule while the network runs, by 6P messages on the air (RFC 8480). Default: `static`, nobody.
+    /// What changes the schedule while the network runs, by 6P messages (RFC 8480). Default: `static`, nothing.
     pub scheduling: Scheduling,
     /// Under `scheduling = "tunnel"`, how many cells of a tunnel each hop gets, each way. Default: 4 (assumed).
     pub tunnel_cells: Integer<1, MAX_TUNNEL_CELLS>,
@@ -56,11 +56,11 @@ pub struct Tsch {
 
 const MAX_TUNNEL_CELLS: u32 = tunnel::MAX_CELLS as u32;
 
-/// Who changes the schedule of a TSCH network.
+/// The scheduling function of a TSCH network.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Scheduling {
-    /// Nobody: the schedule stays as it is given.
+    /// None: the schedule does not change.
     #[default]
     Static,
     /// The minimal scheduling function (RFC 9033): cells follow the load.
@@ -113,12 +113,12 @@ pub struct Cell {
     pub from: Integer<0, MAX_NODE>,
     /// The node that receives.
     pub to: Integer<0, MAX_NODE>,
-    /// Whether the sender has the cell for itself. Default: dedicated.
+    /// Dedicated to one sender, or shared. Default: dedicated.
     #[serde(default)]
     pub kind: CellKind,
 }
 
-/// Whether a cell can be contended for.
+/// How many nodes may send in a cell.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum CellKind {
@@ -271,7 +271,7 @@ impl LinkLayer for Tsch {
     }
 }
 
-/// A TSCH network of which only the randomness is missing.
+/// A TSCH network without its randomness.
 #[derive(Debug)]
 struct Prepared {
     config: TschConfig,
@@ -417,7 +417,8 @@ fn check_schedule(tsch: &Tsch, routes: &Routes, document: &Document) -> Result<(
         for (from, to) in [(child, parent), (parent, child)] {
             if schedules[from.index()].cells_to(to).is_empty() {
                 let found = format!("no cell in which node {from} can send to node {to}");
-                let allowed = "shared or autonomous cells, at least 2 managed ones, or a schedule with a cell each way";
+                let allowed =
+                    "shared or autonomous cells, at least 2 managed ones, or a schedule with a cell each way";
                 let key = if tsch.schedule.is_empty() { "mac.cells" } else { "mac.schedule" };
                 return Err(document.blame(key, found, allowed));
             }
