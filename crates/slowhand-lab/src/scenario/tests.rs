@@ -281,7 +281,8 @@ fn the_schema_has_the_keys_that_the_loader_knows() {
         document.set(&change.parse().unwrap()).unwrap();
         let error = Scenario::from_document(document, Path::new("scenario.toml"), &[]).unwrap_err();
         let mut known: Vec<&str> = error.allowed.split(", ").collect();
-        (keys.sort_unstable(), known.sort_unstable());
+        keys.sort_unstable();
+        known.sort_unstable();
         assert_eq!(keys, known, "{change}");
         assert!(
             properties.values().all(|key| key.get("description").is_some() || key.get("const").is_some()),

@@ -250,11 +250,11 @@ impl<'a> World<'a> {
         };
         let ends =
             [of_client(local.address).map(client_end), of_client(peer.address).map(|client| client_end(client) + 1)];
-        let is_it = |end: &usize| {
+        let is_this_end = |end: &usize| {
             let end = &self.ends[*end];
             end.host == host && end.local == local && end.peer == peer
         };
-        ends.into_iter().flatten().find(is_it)
+        ends.into_iter().flatten().find(is_this_end)
     }
 
     fn start(&mut self, now: Instant, conversation: usize) {

@@ -88,10 +88,9 @@ impl World<'_> {
     pub(super) fn read(&mut self, now: Instant, end: usize) {
         let End { stream: Some(stream), session, .. } = &mut self.ends[end] else { return };
         stream.is_read_waiting = false;
-        if stream.becomes_open() {
-            if end == client_end(end / 2) {
-                session.start(to_std(now));
-            }
+        let opens = stream.becomes_open();
+        if opens && end == client_end(end / 2) {
+            session.start(to_std(now));
         }
         let mut octets = vec![0; stream.connection.readable()];
         let count = stream.connection.read(&mut octets).unwrap_or(0);

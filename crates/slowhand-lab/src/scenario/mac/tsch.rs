@@ -417,8 +417,7 @@ fn check_schedule(tsch: &Tsch, routes: &Routes, document: &Document) -> Result<(
         for (from, to) in [(child, parent), (parent, child)] {
             if schedules[from.index()].cells_to(to).is_empty() {
                 let found = format!("no cell in which node {from} can send to node {to}");
-                let allowed =
-                    "shared or autonomous cells, at least 2 managed ones, or a schedule with a cell each way";
+                let allowed = "shared or autonomous cells, at least 2 managed ones, or a schedule with a cell each way";
                 let key = if tsch.schedule.is_empty() { "mac.cells" } else { "mac.schedule" };
                 return Err(document.blame(key, found, allowed));
             }
