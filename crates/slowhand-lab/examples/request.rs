@@ -1,6 +1,17 @@
 //! A sensor sends a reading to a server over a secure session and closes it. What does each phase cost?
 //!
 //! `cargo run -p slowhand-lab --example request`
+//!
+//! ```text
+//! phase      duration s  frames      bytes    energy mJ
+//! handshake       2.991      20       1979       10.207
+//! data            0.436       4        343        1.470
+//! closing         0.239       2        151        0.775
+//! ```
+//!
+//! Each datagram takes one frame on each of the two hops: the reading and the answer are four frames, the close_notify is
+//! two. The handshake timeout of 9 s (RFC 7925 section 11) is longer than the handshake. With mbedTLS's own 1 s the ends
+//! repeat flights, some of them in the data phase.
 
 use slowhand_lab::application::{Action, Application};
 use slowhand_lab::plan::Plan;
@@ -60,7 +71,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         network = { topology = { kind = "line", hops = 2 } }
         mac = { kind = "tsch", slotframe = 11 }
         client = { device = "openmote-cc2538" }
-        session = { stack = "mbedtls", suite = "TLS_PSK_WITH_AES_128_CCM_8" }
+        session = { stack = "mbedtls", suite = "TLS_PSK_WITH_AES_128_CCM_8", timeout_s = 9 }
     "#
     .parse()?;
     let applications = |_client: NodeId, role: Role| -> Box<dyn Application> {

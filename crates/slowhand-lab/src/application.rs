@@ -1,7 +1,7 @@
 //! What uses a secure session: the program above it, at the client's or the server's end.
 //!
-//! An application is sans-I/O like everything below it. The world tells it that its session is open, that data arrived or
-//! that its timer is due; then the world asks it for [`Action`]s until there are none. It never sees a datagram, a record or
+//! An application does no I/O itself. The world calls it when its session is established or closed, when data arrived and
+//! when its timer is due. Then the world asks it for [`Action`]s until there are none. It never sees a datagram, a record or
 //! a radio.
 
 use slowhand_net::address::NodeId;
@@ -10,16 +10,20 @@ use slowhand_sessions::Role;
 
 /// One end of a conversation, above the session.
 pub trait Application: Send {
-    /// The session is established at this end: from now on data can be written.
+    /// This end has verified the peer's Finished: from now on data can be written. The other end may still wait for it.
     fn handle_established(&mut self, _now: Instant) {}
 
-    /// Data arrived. Over DTLS it is what the peer wrote at once; over TLS it is a part of the stream, split anyhow.
+    /// Data arrived. Over DTLS it is what the peer wrote in one call. Over TLS it is a part of the stream, of any length.
     fn handle_data(&mut self, _now: Instant, _data: &[u8]) {}
+
+    /// The peer has closed the session: it sends no more data, and this end cannot write. Not called at the end that closes.
+    fn handle_closed(&mut self, _now: Instant) {}
 
     /// The timer is due.
     fn handle_timeout(&mut self, _now: Instant) {}
 
-    /// When [`handle_timeout`](Self::handle_timeout) is called next; `None`: no timer runs.
+    /// When [`handle_timeout`](Self::handle_timeout) is called next; `None`: no timer runs. The timer starts when the session
+    /// is established. It waits while the device computes. `handle_timeout` has to clear it or set it to a later time.
     fn deadline(&self) -> Option<Instant> {
         None
     }
@@ -37,7 +41,7 @@ pub trait Application: Send {
 /// What an application does.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// Writes data to the session: a record, and over DTLS a datagram.
+    /// Writes data to the session: a record, and over DTLS a datagram. Without effect once the session is closed.
     Write(Vec<u8>),
     /// Closes the session: a close_notify alert is sent (RFC 5246 section 7.2.1).
     Close,

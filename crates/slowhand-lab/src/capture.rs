@@ -1,4 +1,4 @@
-//! What was on the air, as a pcapng file that Wireshark opens.
+//! Frames as a pcapng file for Wireshark.
 //!
 //! One packet for each 802.15.4 frame, with the link type IEEE 802.15.4 TAP (283): before the frame stand
 //! its channel and the absolute slot number. A decryption secrets block in front of the packets carries
@@ -57,7 +57,7 @@ pub enum CaptureError {
         /// What the system says.
         error: std::io::Error,
     },
-    /// Frames have to come in the order of their times.
+    /// A frame came with an earlier time than the one before.
     #[error("{}: a frame of {time_us} us behind one of {last_us} us: hand over frames in the order of their times", path.display())]
     OutOfOrder {
         /// The file.
@@ -67,7 +67,7 @@ pub enum CaptureError {
         /// The time of the one before.
         last_us: u64,
     },
-    /// Secrets decrypt what stands behind them only.
+    /// Secrets decrypt only the frames that follow them.
     #[error("{}: secrets behind the first frame: write the secrets first", path.display())]
     LateSecrets {
         /// The file.

@@ -1,5 +1,5 @@
-//! A device: what it draws in each state and how fast it computes. One TOML file each, every constant
-//! with its source, or with the reason why it is assumed.
+//! A device: what it draws in each state and how fast it computes. Each device is a TOML file, in which every constant has
+//! its source, or the reason why it is assumed.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -139,12 +139,12 @@ pub struct Constant {
     pub value: f64,
     /// Where it was published or how it was measured.
     pub source: Option<String>,
-    /// Where nobody published it: why this number is assumed.
+    /// If it was not published: why this number is assumed.
     pub assumed: Option<String>,
 }
 
 impl Constant {
-    /// Whether nobody published the number.
+    /// True if the number is assumed.
     pub fn is_assumed(&self) -> bool {
         self.assumed.is_some()
     }
@@ -170,15 +170,15 @@ impl<'de> Deserialize<'de> for Constant {
     }
 }
 
-/// A device that cannot be had.
+/// A device that cannot be loaded.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DeviceError {
     /// There is no such device or file.
     #[error("found {found}, allowed: {allowed}")]
     Unknown {
-        /// The name, and what came of looking for it.
+        /// The name, and the file that does not exist.
         found: String,
-        /// The names there are.
+        /// The names of the devices.
         allowed: String,
     },
     /// The device's file is wrong.
@@ -192,8 +192,7 @@ impl Device {
         BUILT_IN.iter().map(|(name, _)| *name)
     }
 
-    /// The device of this name or, where it ends in `.toml`, of this file, which is looked for from
-    /// `directory` on.
+    /// The device of this name. A name that ends in `.toml` is the path of a file, relative to `directory`.
     ///
     /// # Errors
     /// There is no such device, or its file is wrong.
@@ -234,7 +233,7 @@ impl Device {
         }
     }
 
-    /// Whether not the processor but the TPM does this.
+    /// True if the TPM does this operation, not the processor.
     pub fn is_for_tpm(&self, operation: Operation) -> bool {
         match operation {
             Operation::RsaSign(bits)
@@ -284,7 +283,7 @@ impl Processor for Device {
             Operation::EcdsaVerify(curve) => self.curve(curve).ecdsa_verify_ms.value * 1e3,
             Operation::RsaSign(bits) | Operation::RsaDecrypt(bits) => self.rsa(bits).private_ms.value * 1e3,
             Operation::RsaVerify(bits) | Operation::RsaEncrypt(bits) => self.rsa(bits).public_ms.value * 1e3,
-            // The enum may grow; what is not priced is free, and a test holds that all of today's are.
+            // The enum is non-exhaustive. A test checks that every operation of today has a time.
             _ => 0.0,
         };
         Duration::from_nanos((us * 1e3).round() as u64)

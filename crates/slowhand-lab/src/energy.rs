@@ -6,10 +6,10 @@ use crate::record::Energy;
 use slowhand_net::observer::RadioTimes;
 use std::time::Duration;
 
-/// Where the time of a device went.
+/// The time of a device, by state.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Times {
-    /// All of it.
+    /// The whole time.
     pub(crate) elapsed: Duration,
     /// The radio's states.
     pub(crate) radio: RadioTimes,

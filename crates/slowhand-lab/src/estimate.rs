@@ -1,4 +1,4 @@
-//! The one estimator: means with their 95 % confidence intervals, and percentiles.
+//! The estimator of all results: means with their 95 % confidence intervals, and percentiles.
 //!
 //! An interval is that of Student's t distribution. Values that are not independent of each other form clusters: the
 //! handshakes of one world wait for each other, so the world is the observation, and the handshake is not.
@@ -20,13 +20,13 @@ impl Estimate {
         Self { mean: value, half: 0.0 }
     }
 
-    /// The mean of independent values; none where there are no values.
+    /// The mean of independent values. `None` if there are no values.
     pub fn of(values: &[f64]) -> Option<Self> {
         let mean = mean(values.iter().copied())?;
         Some(Self { mean, half: half_width(values, values.iter().map(|value| value - mean)) })
     }
 
-    /// The mean of values that come from these clusters; none where there are no values.
+    /// The mean of values that come from these clusters. `None` if there are no values.
     ///
     /// `clusters` names the cluster of each value, and the values of a cluster stand together. Only the clusters are
     /// independent: the sum of the deviations in a cluster is one observation (Cochran, Sampling Techniques, 3rd
@@ -47,14 +47,14 @@ impl Estimate {
         Some(Self { mean, half: half_width(values, deviations.iter().map(|(_, sum)| *sum)) })
     }
 
-    /// The mean of independent estimates; none where there are none.
+    /// The mean of independent estimates. `None` if there are none.
     pub fn mean_of(estimates: &[Self]) -> Option<Self> {
         let mean = mean(estimates.iter().map(|estimate| estimate.mean))?;
         let half = estimates.iter().fold(0.0, |half: f64, estimate| half.hypot(estimate.half));
         Some(Self { mean, half: half / estimates.len() as f64 })
     }
 
-    /// The two ends of the interval: the mean twice where there is none.
+    /// The two ends of the interval. Both are the mean if there is no interval.
     pub fn ci95(&self) -> [f64; 2] {
         [self.mean - self.half, self.mean + self.half]
     }
@@ -81,7 +81,7 @@ impl Div for Estimate {
 }
 
 /// The value below which a share of the values lies, interpolated linearly between neighbours (R type 7, the default
-/// of NumPy). The values are in ascending order; none where there are no values.
+/// of NumPy). The values are in ascending order. `None` if there are no values.
 ///
 /// # Panics
 /// If the share is not from 0 to 1.
@@ -92,7 +92,7 @@ pub fn percentile(sorted: &[f64], share: f64) -> Option<f64> {
     Some(below + (above - below) * position.fract())
 }
 
-/// The mean; none where there are no values. The sum is compensated (Neumaier 1974), so that the order of the values
+/// The mean. `None` if there are no values. The sum is compensated (Neumaier 1974), so that the order of the values
 /// does not show in the result.
 fn mean(values: impl ExactSizeIterator<Item = f64>) -> Option<f64> {
     let count = values.len();

@@ -1,5 +1,4 @@
-//! Looks closely at one world: where the time and the energy of each node went, what its radio did when, and what was
-//! in its buffers.
+//! One world in detail: the time and the energy of each node, when its radio was on, and what was in its buffers.
 
 use crate::application::open_and_stop;
 use crate::energy::{Times, energy};
@@ -10,21 +9,21 @@ use slowhand_net::address::NodeId;
 use slowhand_net::clock::Instant;
 use slowhand_net::observer::{BufferLevel, Observer, RadioInterval, RadioTimes};
 
-/// What there is to know of one world, from time 0 to the end of its last handshake.
+/// One world in detail, from time 0 to the end of its last handshake.
 #[derive(Clone, Debug)]
 pub struct Inspection {
-    /// One for each handshake, by client; the same as without looking closely.
+    /// One for each handshake, by client. They are the same as those of [`Plan::run`].
     pub records: Vec<Record>,
-    /// One for each node of the mesh, by number. A host on the Internet is none.
+    /// One for each node of the mesh, by number. The Internet host is not included.
     pub nodes: Vec<NodeReport>,
     /// When each radio was on, ordered by node, then time. Intervals of a node do not overlap; between them its radio
     /// was off.
     pub timeline: Vec<RadioInterval>,
-    /// What was in the buffers of each node from when on, ordered by node, then time. They begin empty.
+    /// Each change of the buffers of a node, ordered by node, then time. They are empty at the beginning.
     pub buffers: Vec<BufferLevel>,
 }
 
-/// Where the time and the energy of a node went.
+/// The time and the energy of a node, by state.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NodeReport {
     /// The node.
@@ -39,7 +38,7 @@ pub struct NodeReport {
     pub computed: std::time::Duration,
     /// How long its MAC kept the CPU waiting actively; a wait that is not over does not count.
     pub waited: std::time::Duration,
-    /// What it used.
+    /// The energy that it used.
     pub energy: Energy,
     /// The most frames that ever waited in its queue.
     pub queue_peak: u64,
@@ -47,7 +46,7 @@ pub struct NodeReport {
     pub reassembly_peak_bytes: u64,
 }
 
-/// Runs the world of one seed, and looks closely at it.
+/// Runs the world of one seed, and reports it in detail.
 ///
 /// # Errors
 /// The scenario cannot be run; see [`Plan::new`].

@@ -1,17 +1,14 @@
-//! A scenario made ready to run: what is the same in the worlds of all seeds is worked out once.
+//! A scenario that is ready to run. What is the same in the worlds of all seeds is computed once.
 
 use crate::device::{Device, Paced};
 use crate::energy::{Times, energy};
-use crate::input::Integer;
 use crate::record::Energy;
-use crate::scenario::{self, MacError, Mesh, PreparedMac, Scenario, ServerAt, TcpEndpoint};
+use crate::scenario::{MacError, Mesh, PreparedMac, Scenario, TcpEndpoint};
 use slowhand_net::address::{Host, NodeId};
 use slowhand_net::clock::Duration;
 use slowhand_net::ip::Endpoint;
-use slowhand_net::lowpan::reassembly::Limits;
-use slowhand_net::network::internet::InternetConfig;
-use slowhand_net::network::{LossSpread, Network, NetworkConfig};
-use slowhand_net::random::{Probability, Streams};
+use slowhand_net::network::{Network, NetworkConfig};
+use slowhand_net::random::Streams;
 use slowhand_net::transport::tcp;
 use slowhand_sessions::{BuildError, Family, Processor, Role, Session, SessionConfig, Version};
 use std::sync::Arc;
@@ -31,10 +28,10 @@ pub struct Plan {
     start_spread: Duration,
     give_up: Duration,
     sessions: [SessionConfig; 2],
-    /// What carries the session at each end, where that is not datagrams.
+    /// TCP at each end. `None` over UDP.
     transports: Option<[TcpEndpoint; 2]>,
     devices: [Arc<Device>; 2],
-    /// How many times as long as its device says each end computes.
+    /// How many times longer each end computes than its device says.
     compute_factors: [f64; 2],
 }
 
@@ -45,23 +42,23 @@ struct Ports {
     client: u16,
 }
 
-/// A scenario that cannot be made ready.
+/// A scenario that cannot run.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PlanError {
-    /// The link layer cannot be as it is asked for.
+    /// The link layer cannot have this configuration.
     #[error(transparent)]
     Mac(#[from] MacError),
     /// A library refuses the session.
     #[error("session: {0}")]
     Session(#[from] BuildError),
-    /// TCP cannot be as it is asked for.
+    /// TCP cannot have this configuration.
     #[error("transport: {0}")]
     Transport(#[from] tcp::ConfigError),
 }
 
 impl Plan {
-    /// Makes a scenario ready.
+    /// Prepares a scenario.
     ///
     /// # Errors
     /// What [`Scenario::load`] cannot see from the file alone, such as a slotframe too short for its cells.
@@ -77,17 +74,11 @@ impl Plan {
             is_acknowledged: link_layer.is_acknowledged(),
             network: network_config(scenario),
             clients,
-            server: match scenario.server.at {
-                ServerAt::Internet => Host::Internet,
-                ServerAt::Node(node) => Host::Node(node),
-            },
+            server: scenario.server.host(),
             ports: Ports { server: session.server_port.get() as u16, client: session.client_port.get() as u16 },
-            start: scenario.client.start_s.map_or(link_layer.settling(), |start| Duration::from_micros(start.micros())),
-            start_spread: scenario
-                .client
-                .start_spread_s
-                .map_or(link_layer.period(), |span| Duration::from_micros(span.micros())),
-            give_up: Duration::from_micros(session.give_up_s.micros()),
+            start: scenario.client.start(link_layer.settling()),
+            start_spread: scenario.client.start_spread(link_layer.period()),
+            give_up: session.give_up_s.duration(),
             sessions: [Role::Client, Role::Server].map(|role| session.config(role)),
             transports: session.protocol.is_stream().then(|| scenario.transports()),
             devices: [&scenario.client_device, &scenario.server_device].map(Arc::clone),
@@ -111,7 +102,7 @@ impl Plan {
     }
 
     /// The network of a seed, in which nothing has happened yet: the nodes of the scenario under its link layer, and the
-    /// Internet behind the border router. It knows nothing of sessions; whoever has it may send what they like.
+    /// Internet behind the border router. It knows nothing of sessions. The caller may send any packet.
     ///
     /// ```
     /// use slowhand_lab::plan::Plan;
@@ -180,7 +171,7 @@ impl Plan {
         }
     }
 
-    /// What carries the session at the client's (0) or the server's (1) end, where that is not datagrams.
+    /// TCP at the client's (0) or the server's (1) end. `None` over UDP.
     pub(crate) fn transport(&self, side: usize) -> Option<&TcpEndpoint> {
         self.transports.as_ref().map(|transports| &transports[side])
     }
@@ -199,12 +190,12 @@ impl Plan {
         self.build_sessions(seeds).expect("sessions of checked configurations")
     }
 
-    /// What the client's device uses in this time.
+    /// The energy that the client's device uses in this time.
     pub(crate) fn client_energy(&self, times: Times) -> Energy {
         energy(&self.devices[0], times)
     }
 
-    /// What a node is: the server's device where the server is, else the client's.
+    /// The device of a node: the server's if the server is there, else the client's.
     pub(crate) fn device(&self, node: NodeId) -> &Device {
         &self.devices[usize::from(self.server == Host::Node(node))]
     }
@@ -224,36 +215,13 @@ impl Plan {
     }
 }
 
+/// The configuration of the network: each part is a section of the scenario.
 fn network_config(scenario: &Scenario) -> NetworkConfig {
-    let (lowpan, server, routes) = (&scenario.lowpan, &scenario.server, scenario.mesh().routes());
+    let routes = scenario.mesh().routes();
     let depth = (0..routes.nodes()).map(|node| routes.depth(NodeId(node as u16))).max().unwrap_or(0);
     NetworkConfig {
-        fragment_loss: Probability::new(lowpan.fragment_loss.get()),
-        dropped_frames: in_order(&lowpan.dropped_frames),
-        loss_spread: match lowpan.loss_spread {
-            scenario::LossSpread::Fragment => LossSpread::Fragment,
-            scenario::LossSpread::Flight => LossSpread::Flight,
-        },
-        ecn_threshold: lowpan.ecn_threshold.map(|share| share.get()),
-        frame_capacity: lowpan.max_frame_payload.get() as usize,
-        reassembly: Limits {
-            buffers: lowpan.reassembly_buffers.get() as usize,
-            timeout: Duration::from_micros(lowpan.reassembly_timeout_s.micros()),
-            ..Limits::default()
-        },
-        fragments: lowpan.fragments(depth, scenario.mac.link_layer().period()),
-        internet: InternetConfig {
-            delay: Duration::from_micros(server.internet_delay_ms.micros()),
-            jitter: Duration::from_micros(server.internet_jitter_ms.micros()),
-            loss: Probability::new(server.internet_loss.get()),
-            dropped: in_order(&server.internet_dropped),
-        },
+        internet: scenario.server.internet_config(),
         gateway: scenario.gateway.config(),
+        ..scenario.lowpan.config(depth, scenario.mac.link_layer().period())
     }
-}
-
-fn in_order(numbers: &[Integer<1, 4_294_967_295>]) -> Vec<u64> {
-    let mut numbers: Vec<u64> = numbers.iter().map(|number| number.get().into()).collect();
-    numbers.sort();
-    numbers
 }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 pub enum Outcome {
     /// Both ends have verified the peer's Finished.
     Completed,
-    /// It had not ended when the scenario's `session.give_up_s` was over.
+    /// The handshake or the conversation had not ended when the scenario's `session.give_up_s` was over.
     GaveUp,
     /// A library, or TCP below it, stopped retransmitting.
     TimedOut,
@@ -35,7 +35,8 @@ impl Outcome {
     }
 }
 
-/// A part of a conversation. What is sent in it is on its account.
+/// A part of a conversation. What is sent in a phase is accounted to it. What an application writes is accounted to the
+/// phase `Data` or a later one, also where the other end has not verified the peer's Finished yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Phase {
     /// From the client's first octet handed to the network until both ends have verified the peer's Finished.
@@ -65,7 +66,7 @@ impl Phase {
 pub struct Conversation {
     /// The record of the handshake.
     pub handshake: Record,
-    /// How the conversation ended: [`Outcome::Completed`] where the applications of both ends had finished.
+    /// How the conversation ended: [`Outcome::Completed`] if the applications of both ends had finished.
     pub outcome: Outcome,
     /// The phases that there were, in their order.
     pub phases: Vec<PhaseReport>,
@@ -116,14 +117,14 @@ pub struct Energy {
     pub tx_mj: f64,
     /// The radio while it receives a frame.
     pub rx_mj: f64,
-    /// The radio while it listens in vain.
+    /// The radio while it listens and receives nothing.
     pub listen_mj: f64,
     /// CPU and radio asleep.
     pub sleep_mj: f64,
 }
 
 impl Energy {
-    /// All of it.
+    /// The sum.
     pub fn total_mj(&self) -> f64 {
         self.cpu_mj + self.tpm_mj + self.tx_mj + self.rx_mj + self.listen_mj + self.sleep_mj
     }
@@ -139,7 +140,7 @@ pub struct Record {
     /// How it ended.
     pub outcome: Outcome,
     /// From the client's first datagram (over TCP: its SYN) handed to the network until both ends have verified the
-    /// peer's Finished, in seconds; none where that did not happen.
+    /// peer's Finished, in seconds. `None` if that did not happen.
     pub duration_s: Option<f64>,
     /// PSDU octets of all data frames that carried handshake data, in both directions, over all hops, repetitions included.
     pub bytes_phy: u64,
@@ -165,7 +166,7 @@ pub struct Record {
     pub retransmissions_spurious_server: u64,
     /// Datagrams that the network lost, those of a proxy among them; not those that the border router held back for good.
     pub datagrams_lost: u64,
-    /// How many were lost by what, and held back; the reasons are those of [`DropReason`](slowhand_net::drop_reason::DropReason::name).
+    /// How many datagrams were lost or held back, by reason. The reasons are those of [`DropReason`](slowhand_net::drop_reason::DropReason::name).
     pub lost_because: BTreeMap<&'static str, u64>,
     /// How long the client computed, in seconds.
     pub compute_client_s: f64,

@@ -1,4 +1,4 @@
-//! Many worlds at once: one a seed, on as many threads as there are.
+//! Runs many worlds on several threads: one world for each seed.
 
 use crate::plan::{Plan, PlanError};
 use crate::record::Record;
@@ -8,7 +8,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// More threads than this would gain nothing on any machine there is.
+/// The most threads of a run.
 const MAX_THREADS: usize = 1024;
 
 /// A run in progress: worlds with consecutive seeds.
@@ -18,14 +18,14 @@ pub struct Runner {
     threads: Vec<JoinHandle<()>>,
 }
 
-/// How far a run is.
+/// The progress of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress {
     /// Worlds that are done.
     pub done: u64,
     /// Worlds in all.
     pub total: u64,
-    /// Whether no thread works any more.
+    /// True if all threads have ended.
     pub finished: bool,
 }
 
@@ -48,7 +48,7 @@ struct State {
 }
 
 impl Runner {
-    /// Starts `count` worlds with the seeds from `first_seed` on, on `threads` threads (at least one).
+    /// Starts `count` worlds with consecutive seeds that begin with `first_seed`, on `threads` threads (at least one).
     ///
     /// # Errors
     /// What the scenario asks for cannot be built; see [`Plan::new`].
@@ -85,7 +85,7 @@ impl Runner {
         }
     }
 
-    /// Lets no further world begin.
+    /// Starts no further world.
     pub fn cancel(&self) {
         self.shared.cancelled.store(true, Ordering::Relaxed);
     }
@@ -103,7 +103,7 @@ impl Runner {
     }
 }
 
-/// A run that nobody waits for ends soon.
+/// A run that is dropped is cancelled.
 impl Drop for Runner {
     fn drop(&mut self) {
         self.cancel();
@@ -112,7 +112,7 @@ impl Drop for Runner {
 
 impl Shared {
     fn work(&self) {
-        // Counted down also when a world panics, so that nobody waits for this thread for ever.
+        // Dropped also when a world panics, so that `wait` does not wait for this thread forever.
         let _idle = Idle(self);
         while !self.cancelled.load(Ordering::Relaxed) {
             let number = self.next.fetch_add(1, Ordering::Relaxed);

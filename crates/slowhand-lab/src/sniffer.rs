@@ -1,4 +1,4 @@
-//! Listens to a whole world and writes what it heard as a capture.
+//! Runs a world and writes all its frames to a capture.
 
 use crate::capture::{CaptureError, CaptureWriter};
 use crate::plan::{Plan, PlanError};

@@ -1,4 +1,4 @@
-//! What many records show together.
+//! The summary of many records.
 
 use crate::estimate::{Estimate, percentile};
 use crate::record::{Column, Outcome, Record, columns};
@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 pub struct Summary {
     /// Handshakes that completed.
     pub completed: u64,
-    /// How many of the others ended how.
+    /// How many handshakes failed, by outcome.
     pub failed: BTreeMap<&'static str, u64>,
     /// Every measured quantity over the completed handshakes, in the order of the record's columns.
     #[serde(serialize_with = "as_map")]
@@ -22,7 +22,7 @@ pub struct Summary {
 pub struct Metric {
     /// The mean.
     pub mean: f64,
-    /// The 95 % confidence interval of the mean (Student's t, over worlds); the mean twice where there is one world only.
+    /// The 95 % confidence interval of the mean (Student's t, over worlds). Both are the mean if there is one world only.
     pub ci95: [f64; 2],
     /// The smallest value.
     pub min: f64,
@@ -39,7 +39,7 @@ pub struct Metric {
 /// Columns that identify a record; all other numbers are metrics.
 const IDENTIFYING: [&str; 2] = ["seed", "client"];
 
-/// Summarises records. Metrics are taken over completed handshakes; where none completed there are none.
+/// Summarises records. Metrics are those of the completed handshakes. There are none if no handshake completed.
 pub fn summarise(records: &[Record]) -> Summary {
     let completed: Vec<Record> = records.iter().filter(|r| r.outcome == Outcome::Completed).cloned().collect();
     let mut failed = BTreeMap::new();
@@ -73,7 +73,7 @@ fn numbers(column: Column) -> Option<Vec<Option<f64>>> {
 }
 
 impl Metric {
-    /// The distribution of these independent values; none where there are no values.
+    /// The distribution of these independent values. `None` if there are no values.
     pub fn of(values: Vec<f64>) -> Option<Self> {
         let estimate = Estimate::of(&values)?;
         Self::new(values, estimate)

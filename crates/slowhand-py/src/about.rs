@@ -1,4 +1,4 @@
-//! What a scenario is, in a few words, for the end of a report.
+//! A short description of a scenario, for the end of a report.
 
 use serde_json::{Value, json};
 use slowhand_lab::device::{Constant, CurveTimes, Device};
@@ -45,7 +45,7 @@ fn topology(network: &Network) -> String {
     format!("{shape}, link PDR {}", network.link_pdr.get())
 }
 
-/// The names of the constants of a device that nobody published.
+/// The names of the constants of a device that are assumed.
 fn assumed(device: &Device) -> Vec<String> {
     let (current, crypto) = (&device.current, &device.crypto);
     let single = [

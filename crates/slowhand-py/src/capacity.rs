@@ -1,4 +1,4 @@
-//! What a server with few session slots refuses, and the RAM that decides how few they are.
+//! How often a server with few session slots refuses a session, and the RAM of a device.
 
 use std::path::Path;
 

@@ -1,7 +1,7 @@
 //! The module `slowhand._native`: the laboratory as Python sees it.
 //!
-//! Its types and functions are documented in `python/slowhand/_native.pyi`. Rust works with the
-//! interpreter released; what crosses the border is a scenario, columns of records, or JSON.
+//! Its types and functions are documented in `python/slowhand/_native.pyi`. Rust runs without the interpreter's lock. Rust
+//! and Python exchange scenarios, columns of records, and JSON.
 
 #![forbid(unsafe_code)]
 
@@ -42,7 +42,7 @@ fn stacks() -> PyResult<String> {
     to_json(&slowhand_lab::stacks())
 }
 
-/// What serde makes of `value`; our types have no keys that JSON cannot hold.
+/// `value` as JSON. All our types can be written as JSON.
 fn to_json(value: &impl serde::Serialize) -> PyResult<String> {
     serde_json::to_string(value).map_err(|error| PyRuntimeError::new_err(error.to_string()))
 }

@@ -13,7 +13,7 @@ use slowhand_lab::summary::summarise;
 use crate::scenario::{Scenario, refused};
 use crate::to_json;
 
-/// Handshakes running on threads of their own.
+/// Handshakes that run on their own threads.
 #[pyclass(frozen, module = "slowhand._native")]
 pub struct Run(Mutex<Option<Runner>>);
 
@@ -59,7 +59,7 @@ fn finished() -> PyErr {
     PyRuntimeError::new_err("the run has handed over its records already")
 }
 
-/// One record a handshake, ordered by seed, then client.
+/// The records of the handshakes, ordered by seed, then client.
 #[pyclass(frozen, module = "slowhand._native")]
 pub struct Records(Vec<Record>);
 
@@ -78,7 +78,7 @@ impl Records {
     }
 }
 
-/// Runs the world of `seed` and looks closely at it: a table of the nodes, one of the radios' timelines, and one of what
+/// Runs the world of `seed` and reports it in detail: a table of the nodes, one of the radios' timelines, and one of what
 /// the nodes' buffers held.
 #[pyfunction]
 pub fn inspect<'py>(py: Python<'py>, scenario: &Scenario, seed: u64) -> PyResult<[Bound<'py, PyDict>; 3]> {

@@ -1,4 +1,4 @@
-//! Scenarios, and what needs nothing but one.
+//! Scenarios, their schema and their captures.
 
 use std::path::PathBuf;
 
@@ -52,7 +52,7 @@ pub fn schema() -> PyResult<String> {
     to_json(&lab::schema())
 }
 
-/// What the laboratory says about a scenario that it cannot run.
+/// The error of a scenario that cannot run.
 pub fn refused(error: impl std::fmt::Display) -> PyErr {
     ScenarioError::new_err(error.to_string())
 }

@@ -8,7 +8,7 @@ mod simulation;
 
 pub use simulation::{Policy, Simulated, Simulation};
 
-/// Engset's formula: what a server refuses that closes no session early (an M/M/R/R/N queue).
+/// Engset's formula: how often a server refuses a session if it closes none early (an M/M/R/R/N queue).
 ///
 /// The results depend on the mean holding time only, not on its distribution.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -1,4 +1,4 @@
-//! The server with few slots, simulated.
+//! Simulates a server with few session slots.
 
 use crate::summary::Metric;
 use serde::Serialize;
@@ -81,7 +81,7 @@ impl Default for Simulation {
     }
 }
 
-/// What the simulation says; each a mean over the replications with its confidence interval.
+/// The results of the simulation. Each is a mean over the replications with its confidence interval.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Simulated {
     /// The share of time in which all slots were taken.
@@ -162,7 +162,7 @@ struct Counts {
 /// A taken slot.
 struct SlotUse {
     client: u32,
-    /// Tells this session from others of the same client.
+    /// Distinguishes this session from others of the same client.
     number: u64,
     admitted: f64,
     established: f64,

@@ -1,8 +1,8 @@
-//! A serde deserializer over the document's tree, for the sake of its errors: serde's own say what
-//! was wrong, this one adds where (the key and its line) and lists what is allowed.
+//! A serde deserializer for the items of a document. Serde's errors say what was wrong. This deserializer adds the place
+//! (the key and its line) and lists what is allowed.
 //!
-//! An enum whose variants carry data is a table in TOML, `{ kind = "line", hops = 1 }`: its `kind`
-//! names the variant, the other keys are the variant's own. Without data it is a plain string.
+//! An enum whose variants have data is a table in TOML, `{ kind = "line", hops = 1 }`: its `kind` names the variant, and the
+//! other keys are those of the variant. An enum without data is a string.
 
 use std::fmt::{self, Display};
 use std::marker::PhantomData;
@@ -13,24 +13,24 @@ use serde::de::{
 };
 use serde::forward_to_deserialize_any;
 
-use super::document::{Key, Node, Origin, Value};
+use super::item::{Item, Key, Origin, Value};
 use super::spelling::nearest;
 
 /// The key that names the variant of an enum that is a table.
 const TAG: &str = "kind";
 
-/// The tree as a `T`.
-pub(super) fn deserialize<T: DeserializeOwned>(root: &Node) -> Result<T, Fault> {
+/// Deserializes the document with this root.
+pub(super) fn deserialize<T: DeserializeOwned>(root: &Item) -> Result<T, Fault> {
     read(PhantomData, root, &Path::Root)
 }
 
-/// The value at `path`; a fault that nothing inside it has been blamed for is its own.
-fn read<'de, T: DeserializeSeed<'de>>(seed: T, node: &Node, path: &Path<'_>) -> Result<T::Value, Fault> {
-    seed.deserialize(NodeDeserializer { node, path }).map_err(|fault| fault.at(path, node))
+/// Deserializes the value at `path`. A fault without a place gets the place of this value.
+fn read<'de, T: DeserializeSeed<'de>>(seed: T, item: &Item, path: &Path<'_>) -> Result<T::Value, Fault> {
+    seed.deserialize(ItemDeserializer { item, path }).map_err(|fault| fault.at(path, item))
 }
 
-/// What is wrong. It comes into being knowing only what is allowed, and learns on its way up through
-/// the tree which value it is about.
+/// What is wrong. First it says only what is allowed. Its place and what was found are added when it is returned through
+/// the item that it is about.
 #[derive(Debug)]
 pub(super) struct Fault {
     pub(super) key: String,
@@ -51,8 +51,8 @@ impl Fault {
         self
     }
 
-    /// The fault as one of the value at `path`, unless a value inside it has been blamed already.
-    fn at(mut self, path: &Path<'_>, node: &Node) -> Self {
+    /// Adds the place of the value at `path`, unless the fault has a place.
+    fn at(mut self, path: &Path<'_>, item: &Item) -> Self {
         if self.origin.is_some() {
             return self;
         }
@@ -61,13 +61,13 @@ impl Fault {
             self.key = Path::Key(path, missing).to_string();
         }
         if self.found.is_empty() {
-            self.found.clone_from(&node.written);
+            self.found.clone_from(&item.written);
         }
-        self.origin = Some(node.origin.clone());
+        self.origin = Some(item.origin.clone());
         self
     }
 
-    /// The fault as one of a key of the table at `path`.
+    /// Adds the place of a key of the table at `path`.
     fn at_key(mut self, path: &Path<'_>, key: &Key) -> Self {
         if self.found.is_empty() {
             self.found = format!("the key {:?}", key.name);
@@ -118,7 +118,7 @@ impl de::Error for Fault {
     }
 }
 
-/// Serde's names of types, in words a reader of TOML knows.
+/// Serde's names of types, in the words of TOML.
 fn plain(expected: &str) -> String {
     match expected {
         "u8" => "a whole number from 0 to 255".to_owned(),
@@ -142,7 +142,7 @@ fn one_of(words: &[&str]) -> String {
     }
 }
 
-/// The way from the root to a value.
+/// The path from the root to a value.
 enum Path<'a> {
     Root,
     Key(&'a Path<'a>, &'a str),
@@ -161,25 +161,25 @@ impl Display for Path<'_> {
 }
 
 #[derive(Clone, Copy)]
-struct NodeDeserializer<'a> {
-    node: &'a Node,
+struct ItemDeserializer<'a> {
+    item: &'a Item,
     path: &'a Path<'a>,
 }
 
-impl<'de> Deserializer<'de> for NodeDeserializer<'_> {
+impl<'de> Deserializer<'de> for ItemDeserializer<'_> {
     type Error = Fault;
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
-        let Self { node, path } = self;
-        match &node.value {
+        let Self { item, path } = self;
+        match &item.value {
             Value::String(string) => visitor.visit_str(string),
             Value::Integer(Some(number)) => visitor.visit_i64(*number),
             Value::Integer(None) => Err(de::Error::invalid_type(Unexpected::Other("number"), &visitor)),
             Value::Float(number) => visitor.visit_f64(*number),
             Value::Boolean(boolean) => visitor.visit_bool(*boolean),
-            // No key is a date or a time; what is expected instead the visitor knows.
+            // No key has a date or a time. The visitor says what it expects.
             Value::Datetime => Err(de::Error::invalid_type(Unexpected::Other("date"), &visitor)),
-            Value::Array(items) => visitor.visit_seq(Items { items: items.iter().enumerate(), path }),
+            Value::Array(items) => visitor.visit_seq(Elements { items: items.iter().enumerate(), path }),
             Value::Table(entries) => visitor.visit_map(Entries::new(entries, path, None)),
         }
     }
@@ -198,8 +198,8 @@ impl<'de> Deserializer<'de> for NodeDeserializer<'_> {
         variants: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, Fault> {
-        let Self { node, path } = self;
-        match &node.value {
+        let Self { item, path } = self;
+        match &item.value {
             Value::String(name) => visitor.visit_enum(Word { name }),
             Value::Table(entries) => match entries.iter().find(|(key, _)| key.name == TAG) {
                 Some((_, tag)) if matches!(tag.value, Value::String(_)) => {
@@ -212,14 +212,14 @@ impl<'de> Deserializer<'de> for NodeDeserializer<'_> {
         }
     }
 
-    /// Serde would take an array for a struct too, its fields in their order: nobody could read that.
+    /// A struct is a table. Serde would accept an array of its fields too; nobody could read that.
     fn deserialize_struct<V: Visitor<'de>>(
         self,
         _: &'static str,
         fields: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, Fault> {
-        match &self.node.value {
+        match &self.item.value {
             Value::Table(_) => self.deserialize_any(visitor),
             _ => Err(Fault::allowed(format!("a table with the keys {}", fields.join(", ")))),
         }
@@ -231,32 +231,32 @@ impl<'de> Deserializer<'de> for NodeDeserializer<'_> {
     }
 }
 
-struct Items<'a> {
-    items: std::iter::Enumerate<std::slice::Iter<'a, Node>>,
+struct Elements<'a> {
+    items: std::iter::Enumerate<std::slice::Iter<'a, Item>>,
     path: &'a Path<'a>,
 }
 
-impl<'de> SeqAccess<'de> for Items<'_> {
+impl<'de> SeqAccess<'de> for Elements<'_> {
     type Error = Fault;
 
     fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<Option<T::Value>, Fault> {
-        let Some((index, node)) = self.items.next() else {
+        let Some((index, item)) = self.items.next() else {
             return Ok(None);
         };
         let path = Path::Index(self.path, index);
-        read(seed, node, &path).map(Some)
+        read(seed, item, &path).map(Some)
     }
 }
 
 struct Entries<'a> {
-    entries: std::slice::Iter<'a, (Key, Node)>,
+    entries: std::slice::Iter<'a, (Key, Item)>,
     path: &'a Path<'a>,
     skipped: Option<&'static str>,
-    current: Option<&'a (Key, Node)>,
+    current: Option<&'a (Key, Item)>,
 }
 
 impl<'a> Entries<'a> {
-    fn new(entries: &'a [(Key, Node)], path: &'a Path<'a>, skipped: Option<&'static str>) -> Self {
+    fn new(entries: &'a [(Key, Item)], path: &'a Path<'a>, skipped: Option<&'static str>) -> Self {
         Self { entries: entries.iter(), path, skipped, current: None }
     }
 }
@@ -275,11 +275,11 @@ impl<'de> MapAccess<'de> for Entries<'_> {
     }
 
     fn next_value_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<T::Value, Fault> {
-        let Some((key, node)) = self.current else {
+        let Some((key, item)) = self.current else {
             return Err(Fault::allowed("a value behind its key"));
         };
         let path = Path::Key(self.path, &key.name);
-        read(seed, node, &path)
+        read(seed, item, &path)
     }
 }
 
@@ -328,8 +328,8 @@ impl<'de> VariantAccess<'de> for Word<'_> {
 /// An enum written as a table with a `kind`.
 #[derive(Clone, Copy)]
 struct Tagged<'a> {
-    tag: &'a Node,
-    entries: &'a [(Key, Node)],
+    tag: &'a Item,
+    entries: &'a [(Key, Item)],
     path: &'a Path<'a>,
 }
 
@@ -369,7 +369,7 @@ impl<'de> VariantAccess<'de> for Tagged<'_> {
     }
 }
 
-/// The table without its `kind`: what the variant is made of.
+/// The entries of the table without its `kind`: the data of the variant.
 impl<'de> Deserializer<'de> for Tagged<'_> {
     type Error = Fault;
 

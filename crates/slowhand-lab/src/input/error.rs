@@ -1,4 +1,4 @@
-//! The one form of every complaint about input.
+//! The error that all bad input gets.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -13,7 +13,7 @@ use std::path::PathBuf;
 pub struct InputError {
     /// The file and line, or the override, that has to change.
     pub place: Place,
-    /// The dotted path of the key at fault; empty where the file as a whole is meant.
+    /// The dotted path of the key; empty if the error is about the whole file.
     pub key: String,
     /// What was found there.
     pub found: String,

@@ -1,19 +1,17 @@
-//! Reading what people write: TOML files and `key=value` overrides, with errors that teach.
+//! Reads TOML files and `key=value` overrides. Its errors say where, what was found and what is allowed.
 //!
-//! Scenarios and devices are read in three steps: the text becomes a `document` that remembers
-//! the line of every value; a deserializer (`de`) turns it into types and, where that fails, names
-//! the key, what was found and what is allowed; what spans several keys is checked afterwards and
-//! blamed on the line of the key at fault.
+//! A scenario or a device is read in three steps. The text becomes a `document` of `item`s, which know their lines. A
+//! deserializer (`de`) makes Rust types of it; its errors name the key. Then the reader checks that the keys go together;
+//! such an error names the key that has to change.
 
 mod de;
 mod document;
 mod error;
+mod item;
 mod number;
 mod spelling;
 
 pub(crate) use document::Document;
 pub use document::Override;
 pub use error::{InputError, Place};
-pub use number::{
-    Integer, Milliseconds, NonNegative, Positive, PositiveMilliseconds, PositiveSeconds, Probability, Seconds,
-};
+pub use number::{Integer, Milliseconds, NonNegative, PositiveMilliseconds, PositiveSeconds, Probability, Seconds};

@@ -1,5 +1,4 @@
-//! Numbers with a range and a unit. Out of range they are refused where they are read, so that
-//! nothing behind the loader has to ask again.
+//! Numbers with a range and a unit. The loader refuses a number that is out of range, so that no later code has to check.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -74,15 +73,15 @@ real! {
     Probability, "a probability from 0 to 1", 0.0 >= .. 1.0
 }
 real! {
-    /// A time in seconds; none is allowed.
+    /// A time in seconds, which may be 0.
     Seconds, "seconds, from 0 to 1000000", 0.0 >= .. 1_000_000.0
 }
 real! {
-    /// A time in seconds, longer than nothing.
+    /// A time in seconds, above 0.
     PositiveSeconds, "seconds, above 0, at most 1000000", 0.0 > .. 1_000_000.0
 }
 real! {
-    /// A time in milliseconds; none is allowed.
+    /// A time in milliseconds, which may be 0.
     Milliseconds, "milliseconds, from 0 to 1000000", 0.0 >= .. 1_000_000.0
 }
 real! {
@@ -90,16 +89,11 @@ real! {
     PositiveMilliseconds, "milliseconds, from 0.001 to 1000000", 0.001 >= .. 1_000_000.0
 }
 real! {
-    /// A quantity that is more than nothing.
-    Positive, "a number above 0", 0.0 > .. 1e12
-}
-
-real! {
-    /// A quantity that may be nothing.
+    /// A number that is not negative.
     NonNegative, "a number, 0 or more", 0.0 >= .. 1e12
 }
 
-/// Tells a time in microseconds.
+/// Converts a time to and from microseconds.
 macro_rules! microseconds {
     ($($name:ident, $factor:literal;)*) => {$(
         impl $name {
@@ -201,7 +195,7 @@ impl<const MIN: u32, const MAX: u32> Visitor<'_> for IntegerVisitor<MIN, MAX> {
     }
 }
 
-/// Takes `1` for `1.0`: TOML tells them apart, people do not.
+/// Accepts `1` for `1.0`: TOML distinguishes them, people do not.
 struct NumberVisitor(&'static str);
 
 impl Visitor<'_> for NumberVisitor {

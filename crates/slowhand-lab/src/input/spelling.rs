@@ -1,6 +1,6 @@
 //! "Did you mean": the known word that is nearest to an unknown one.
 
-/// The candidate nearest to `word`, if it is near enough to be a slip of the pen or another unit.
+/// The candidate nearest to `word`, if `word` may be a typing error or have another unit.
 pub(super) fn nearest<'a>(word: &str, candidates: &[&'a str]) -> Option<&'a str> {
     candidates
         .iter()
@@ -41,7 +41,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn slips_and_wrong_units_are_recognised() {
+    fn typing_errors_and_wrong_units_are_recognised() {
         let keys = ["link_pdr", "ack_pdr", "timeout_s", "max_timeout_s"];
         assert_eq!(nearest("link_prd", &keys), Some("link_pdr"));
         assert_eq!(nearest("timeout_ms", &keys), Some("timeout_s"));

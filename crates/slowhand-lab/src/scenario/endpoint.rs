@@ -38,7 +38,7 @@ pub struct Client {
 }
 
 impl Client {
-    /// From when on clients may start, on a link layer that needs this time to settle.
+    /// When the first client may start, on a link layer that needs this time to settle.
     pub fn start(&self, settling: Duration) -> Duration {
         self.start_s.map_or(settling, Seconds::duration)
     }
@@ -59,7 +59,8 @@ fn as_the_device_says() -> NonNegative {
 pub struct Server {
     /// What the server runs on, as for the client. Default: `linux-host`.
     pub device: String,
-    /// Where the server is: `"internet"`, behind the border router, or the number of a node.
+    /// Where the server is: `"internet"`, behind the border router, or the number of a node. Default:
+    /// `internet`.
     pub at: ServerAt,
     /// How long a datagram travels between border router and server, one way. Default: 0.
     pub internet_delay_ms: Milliseconds,

@@ -11,7 +11,7 @@ use crate::input::{Integer, PositiveSeconds};
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Gateway {
-    /// Whether it splits each TCP connection in two: it acknowledges to either end at once, in the name of the other, and
+    /// True if it splits each TCP connection in two: it acknowledges to either end at once, in the name of the other, and
     /// repeats what the mesh loses by a timer that follows from the schedule (RFC 3135; Claeys et al., Sensors 2021,
     /// section 5). Without effect on DTLS. Default: false.
     pub tcp_proxy: bool,
@@ -19,8 +19,8 @@ pub struct Gateway {
     /// Claeys et al. 2021, table 2, they are ten fragments each and fill the 20 frames that OpenWSN queues; of 1,220 octets
     /// they are 28 frames.
     pub tcp_initial_window: Integer<1, 10>,
-    /// Whether it holds a DTLS 1.2 flight back that the Internet side sends again while the first copy is on its way, or its
-    /// answer. Without effect on TLS. Default: false.
+    /// True if it holds back a DTLS 1.2 flight that the Internet side sends again while the first copy or the answer to it
+    /// is on its way. Without effect on TLS. Default: false.
     pub suppress_spurious_flights: bool,
     /// For how long such a flight is held back, at most, after the time that the schedule gives to it and to an answer:
     /// how long the device may compute. Default: 9 (the timeout that RFC 7925 section 11 recommends where devices compute

@@ -36,7 +36,7 @@ pub struct Lowpan {
     /// The share of its queue from which on a node marks the packets that it sends with congestion experienced, where
     /// their transport understands that (ECN, RFC 3168). Default: none are marked (Claeys et al. 2021, section 4.3: 0.75).
     pub ecn_threshold: Option<Probability>,
-    /// What becomes of the fragments of a datagram on their way through the mesh. Default: `per-hop`.
+    /// What happens to the fragments of a datagram on their way through the mesh. Default: `per-hop`.
     pub reassembly: Reassembly,
     /// Fragments that are not put together on their way: with `reassembly` as `forwarding` or `recovery` only.
     pub forwarding: Forwarding,
@@ -57,7 +57,7 @@ pub enum LossSpread {
     Flight,
 }
 
-/// What becomes of the fragments of a datagram on their way through the mesh.
+/// What happens to the fragments of a datagram on their way through the mesh.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Reassembly {
@@ -71,7 +71,7 @@ pub enum Reassembly {
     Recovery,
 }
 
-/// Virtual reassembly buffers: what a node remembers of datagrams whose fragments pass through it.
+/// Virtual reassembly buffers: what a node remembers of the datagrams whose fragments it forwards.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Forwarding {
@@ -102,11 +102,11 @@ pub struct Recovery {
     pub fragment_size: Integer<40, 98>,
     /// How long an acknowledgment may take once the last fragment asked for has left the node (OptARQTimeOut).
     /// Default: four periods of the link layer (slotframe, check interval or beacon interval) for each hop to the
-    /// farthest node, at least 0.7. The 0.7 is RIOT's; that two periods each way pass on a hop is assumed.
+    /// farthest node, at least 0.7. The 0.7 is RIOT's; two periods in each direction of a hop are assumed.
     pub arq_timeout_s: Option<PositiveSeconds>,
     /// How often a fragment is sent again before the datagram is given up (MaxFragRetries). Default: 2 (RIOT).
     pub retries: Integer<0, 254>,
-    /// Whether the first fragment, which sets up the path, goes alone until it is acknowledged. Default: true
+    /// True if the first fragment, which sets up the path, goes alone until it is acknowledged. Default: true
     /// (assumed; RIOT lets the others follow). Without, the loss of the first is the loss of the datagram: a router
     /// that sees another fragment before it has the datagram given up (RFC 8931 section 6.1.2).
     pub first_alone: bool,
@@ -127,7 +127,7 @@ impl Default for Recovery {
 }
 
 impl Forwarding {
-    /// How much a node can forward.
+    /// The limits of what a node forwards.
     fn config(&self) -> forwarding::Limits {
         forwarding::Limits { entries: self.entries.get() as usize, timeout: self.timeout_s.duration() }
     }
@@ -171,8 +171,8 @@ impl Lowpan {
         }
     }
 
-    /// What becomes of fragments in a mesh of this depth whose link layer has this period.
-    pub fn fragments(&self, depth: u16, period: Duration) -> Fragments {
+    /// What happens to fragments in a mesh of this depth whose link layer has this period.
+    fn fragments(&self, depth: u16, period: Duration) -> Fragments {
         let forwarding = self.forwarding.config();
         match self.reassembly {
             Reassembly::PerHop => Fragments::Reassembled,

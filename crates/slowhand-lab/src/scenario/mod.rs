@@ -47,7 +47,7 @@ pub struct Scenario {
     pub client: Client,
     /// The node or host that accepts them.
     pub server: Server,
-    /// What is spoken between the two.
+    /// The protocol, the libraries and their settings.
     pub session: Session,
     /// TCP, where the session needs a stream.
     pub transport: Transport,
@@ -87,7 +87,7 @@ struct Sections {
     /// The node or host that accepts them.
     #[serde(default)]
     server: Server,
-    /// What is spoken between the two.
+    /// The protocol, the libraries and their settings.
     session: Session,
     /// TCP, where the session needs a stream.
     #[serde(default)]

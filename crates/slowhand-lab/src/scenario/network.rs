@@ -157,7 +157,7 @@ impl Mesh {
 
 impl Topology {
     /// How many nodes there are, the root included. More than [`MAX_NODE`] + 1 cannot be addressed; how
-    /// many more is not told.
+    /// many more does not matter.
     pub fn node_count(&self) -> usize {
         let most = u64::from(MAX_NODE) + 2;
         let last = match self {

@@ -1,4 +1,4 @@
-//! `[session]`: what is spoken between the two ends, and how patiently.
+//! `[session]`: the protocol, the libraries and their settings.
 
 use std::time::Duration;
 
@@ -36,7 +36,7 @@ pub struct Session {
     /// up with a comment. Default: certificates with little more than the key, of 332 octets with secp256r1, 246 with
     /// secp192r1, 467, 728 and 984 with RSA keys of 1024, 2048 and 3072 bits.
     pub certificate_length: Option<Integer<1, 8_000>>,
-    /// Who proves who they are. Default: `psk` with a PSK suite, else `mutual`, also if `suite` is left out.
+    /// Which ends authenticate themselves. Default: `psk` with a PSK suite, else `mutual`, also if `suite` is left out.
     pub auth: Option<Auth>,
     /// The curve of key exchange and ECDSA signatures. Default: `secp256r1`.
     #[serde(default = "p256")]
@@ -44,7 +44,7 @@ pub struct Session {
     /// The length in bits of the keys in the certificates with a suite of RSA: 1024, 2048 or 3072. Default: 2048.
     #[serde(default = "rsa2048")]
     pub rsa_bits: Integer<1, 65_535>,
-    /// Whether the server answers the first ClientHello with a cookie (HelloVerifyRequest, RFC 6347
+    /// True if the server answers the first ClientHello with a cookie (HelloVerifyRequest, RFC 6347
     /// section 4.2.1). Default: true.
     #[serde(default = "yes")]
     pub cookie: bool,
@@ -78,12 +78,13 @@ pub struct Session {
     /// where RFC 6282 section 4.3.3 begins to compress ports to 4 bits).
     #[serde(default = "compressed_ports")]
     pub client_port: Integer<1, 65_535>,
-    /// A handshake that has not ended by then is recorded as `gave_up`. Default: 300.
+    /// A handshake (with an application above the session: a conversation) that takes longer is recorded as `gave_up`.
+    /// Default: 300.
     #[serde(default = "five_minutes")]
     pub give_up_s: PositiveSeconds,
 }
 
-/// Who proves who they are.
+/// Which ends authenticate themselves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Auth {
@@ -101,7 +102,7 @@ impl Session {
         self.server_stack.unwrap_or(self.stack)
     }
 
-    /// Who proves who they are.
+    /// Which ends authenticate themselves.
     pub fn auth(&self) -> Auth {
         self.auth.unwrap_or(match self.suite.map(Suite::key_exchange) {
             Some(KeyExchange::Psk) => Auth::Psk,
@@ -116,7 +117,7 @@ impl Session {
         self.suite.or_else(|| best_common_suite(stacks, self.protocol, self.credential_kind(self.stack)))
     }
 
-    /// What an end with this library proves its identity with.
+    /// The kind of credential of an end with this library.
     pub(super) fn credential_kind(&self, stack: Stack) -> CredentialKind {
         let capabilities = stack.capabilities();
         match (self.suite, self.auth()) {

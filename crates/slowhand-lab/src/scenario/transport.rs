@@ -41,7 +41,7 @@ pub struct Tcp {
     pub timestamps: Option<bool>,
     /// The congestion window at the beginning, in segments. Presets: 10 (RFC 6928), 1.
     pub initial_window: Option<Integer<1, 10>>,
-    /// Whether the window opens exponentially until the first loss. Presets: true, true.
+    /// True if the window opens exponentially until the first loss. Presets: true, true.
     pub slow_start: Option<bool>,
     /// How the window moves after that. Presets: `cubic`, `reno`.
     pub congestion: Option<Congestion>,
@@ -49,7 +49,7 @@ pub struct Tcp {
     pub recovery: Option<Recovery>,
     /// Explicit congestion notification (RFC 3168). Presets: `accept`, `off`.
     pub ecn: Option<Ecn>,
-    /// Whether one segment at most is unacknowledged, as in uIP. Presets: false, false.
+    /// True if one segment at most is unacknowledged, as in uIP. Presets: false, false.
     pub single_segment: Option<bool>,
     /// Tail loss probes (RFC 8985 section 7). Presets: true, false.
     pub tail_loss_probe: Option<bool>,
@@ -57,7 +57,7 @@ pub struct Tcp {
     pub initial_rto_s: Option<PositiveSeconds>,
     /// How long before a SYN or SYN-ACK is sent again for the first time. Default: `initial_rto_s`.
     pub syn_timeout_s: Option<PositiveSeconds>,
-    /// Whether the round trip of SYN and SYN-ACK is measured; else data begins with `initial_rto_s`. Presets: true, true.
+    /// True if the round trip of SYN and SYN-ACK is measured; else data begins with `initial_rto_s`. Presets: true, true.
     pub syn_measured: Option<bool>,
     /// The retransmission timeout with which data begins where a SYN or SYN-ACK had to be repeated. Presets: 3, 3 (RFC 6298 section 5.7).
     pub rto_after_syn_loss_s: Option<PositiveSeconds>,
@@ -65,7 +65,7 @@ pub struct Tcp {
     pub min_rto_s: Option<PositiveSeconds>,
     /// The greatest retransmission timeout. Presets: 120 (Linux), 60 (RFC 6298 section 2.5).
     pub max_rto_s: Option<PositiveSeconds>,
-    /// Whether segments and timers wait while the device computes, as where network stack and cryptography are tasks of
+    /// True if segments and timers wait while the device computes, as where network stack and cryptography are tasks of
     /// one scheduler that does not interrupt them. Default: false (Claeys et al. 2021, Fig. 8b: the segment is
     /// acknowledged, and the device computes).
     pub waits_while_computing: bool,

@@ -1,5 +1,5 @@
-//! Checks what no key by itself can tell: whether the keys go together. Every error names the key that has to change,
-//! and its line. What only one link layer checks stands with that link layer.
+//! Checks that the keys go together. Every error names the key that has to change, and its line. What is about one link
+//! layer only is checked by that link layer.
 
 use std::path::Path;
 
@@ -20,7 +20,7 @@ pub(super) fn validate(scenario: &Scenario, document: &Document) -> Result<(), I
     gateway(scenario, document)
 }
 
-/// Whether what is said of fragments is about the way in which they go.
+/// Checks that the tables about fragments are about the chosen `reassembly`.
 fn lowpan(lowpan: &Lowpan, document: &Document) -> Result<(), InputError> {
     let refuse = |key: &str, found: &str, needed: &str| {
         let allowed = format!("this table with lowpan.reassembly = {needed} only");
@@ -42,7 +42,7 @@ fn lowpan(lowpan: &Lowpan, document: &Document) -> Result<(), InputError> {
     }
 }
 
-/// Whether anything crosses the border where its router is to do something.
+/// Checks that the gateway has something to do only if the server is on the Internet.
 fn gateway(scenario: &Scenario, document: &Document) -> Result<(), InputError> {
     let Gateway { tcp_proxy, suppress_spurious_flights, .. } = scenario.gateway;
     let asked = [("tcp_proxy", tcp_proxy), ("suppress_spurious_flights", suppress_spurious_flights)];
@@ -74,7 +74,7 @@ pub(super) fn mesh(network: &Network, document: &Document) -> Result<Mesh, Input
         return Err(document.blame("network.link_pdr", "0", "a probability above 0, at most 1"));
     }
     network.mesh().map_err(|unreachable| {
-        let found = format!("no way between node {} and the root (node 0)", unreachable.0);
+        let found = format!("no path between node {} and the root (node 0)", unreachable.0);
         let allowed = "links that lead from every node to the root, with a delivery ratio above 0 in both directions";
         document.blame(key, found, allowed)
     })
@@ -100,7 +100,7 @@ fn explicit_links(links: &[super::Link], document: &Document) -> Result<(), Inpu
     Ok(())
 }
 
-/// Whether the two ends of the session are there.
+/// Checks that the two ends of the session are in the network.
 fn ends(scenario: &Scenario, document: &Document) -> Result<(), InputError> {
     let last = scenario.mesh.nodes() - 1;
     if let ServerAt::Node(node) = scenario.server.at {
@@ -142,7 +142,7 @@ fn ends(scenario: &Scenario, document: &Document) -> Result<(), InputError> {
     Ok(())
 }
 
-/// Whether the libraries can do it, and with each other.
+/// Checks that the libraries support the session, and with each other.
 fn session(scenario: &Scenario, document: &Document) -> Result<(), InputError> {
     let session = &scenario.session;
     if let Some(suite) = session.suite {
@@ -190,7 +190,7 @@ fn auth_fits_suite(auth: Auth, suite: Suite, document: &Document) -> Result<(), 
     Err(document.blame("session.auth", found, format!("{allowed} with {suite}")))
 }
 
-/// Whether each end's TCP makes sense.
+/// Checks each end's TCP.
 fn transport(scenario: &Scenario, document: &Document) -> Result<(), InputError> {
     for (side, transport) in ["client", "server"].into_iter().zip(scenario.transports()) {
         transport.tcp.validate().map_err(|error| {
@@ -210,14 +210,14 @@ fn transport(scenario: &Scenario, document: &Document) -> Result<(), InputError>
     Ok(())
 }
 
-/// The complaint of a library, in the words of the scenario.
+/// The error of a library, with the key of the scenario.
 fn library(error: &SessionError, role: Role, scenario: &Scenario, document: &Document) -> InputError {
     let own_timeout = role == Role::Server && document.has("session.server_timeout_s");
     let key = match error.field {
         "first_timeout" if own_timeout => "session.server_timeout_s".to_owned(),
         "first_timeout" => "session.timeout_s".to_owned(),
         "maximum_timeout" => "session.max_timeout_s".to_owned(),
-        // Without a suite, the way of authentication asks for a credential that the library has not.
+        // Without a suite, `auth` asks for the credential, and the library does not have it.
         "credential" if scenario.session.suite.is_none() => "session.auth".to_owned(),
         "credential" => "session.suite".to_owned(),
         field => format!("session.{field}"),
@@ -226,7 +226,7 @@ fn library(error: &SessionError, role: Role, scenario: &Scenario, document: &Doc
     document.blame(&key, error.found.clone(), format!("{}; the {role} runs {stack}", error.allowed))
 }
 
-/// Loads the device named by `key`, and blames the key where there is none.
+/// Loads a device. If there is none, the error names `key`.
 pub(super) fn device(name: &str, key: &str, directory: &Path, document: &Document) -> Result<Device, InputError> {
     Device::load(name, directory).map_err(|error| match error {
         crate::device::DeviceError::Unknown { found, allowed } => document.blame(key, found, allowed),

@@ -9,13 +9,15 @@ use slowhand_net::drop_reason::DropReason;
 use slowhand_net::observer::RadioTimes;
 use std::sync::Arc;
 
-/// Where a conversation is, and the instants that count.
+/// The state of a conversation, and what was measured at the instants that count.
 pub(super) struct Conversation {
     pub(super) client: NodeId,
     phase: Phase,
     /// When each phase began, in the order of [`Phase::ALL`].
     begun: [Option<Snapshot>; Phase::ALL.len()],
     over: Option<(Snapshot, Outcome)>,
+    /// True once an end has closed its session. It may do so before the other end has verified its Finished.
+    is_closing: bool,
 }
 
 /// What the client's device has done until an instant.
@@ -32,7 +34,7 @@ pub(super) struct Snapshot {
 
 impl Conversation {
     pub(super) fn new(client: NodeId) -> Self {
-        Self { client, phase: Phase::Handshake, begun: [None; Phase::ALL.len()], over: None }
+        Self { client, phase: Phase::Handshake, begun: [None; Phase::ALL.len()], over: None, is_closing: false }
     }
 
     pub(super) fn phase(&self) -> Phase {
@@ -47,7 +49,7 @@ impl Conversation {
         self.over.is_some()
     }
 
-    /// When it was over.
+    /// When the conversation ended.
     pub(super) fn end(&self) -> Option<Instant> {
         self.over.map(|(end, _)| end.at)
     }
@@ -56,7 +58,7 @@ impl Conversation {
         self.begun[phase as usize]
     }
 
-    /// The span of a phase: from its beginning to that of the next one that there was, or to the end.
+    /// The span of a phase: from its beginning to the beginning of the next phase, or to the end of the conversation.
     fn span(&self, phase: Phase) -> Option<[Snapshot; 2]> {
         let (end, _) = self.over?;
         let begin = self.begun(phase)?;
@@ -64,7 +66,7 @@ impl Conversation {
         Some([begin, next.copied().unwrap_or(end)])
     }
 
-    /// How the handshake ended: what came after it does not change that.
+    /// How the handshake ended. What happened later does not change it.
     fn outcome_of_handshake(&self) -> Outcome {
         match self.over {
             _ if self.is_established() => Outcome::Completed,
@@ -86,12 +88,16 @@ impl World<'_> {
     pub(super) fn establish(&mut self, now: Instant, conversation: usize) {
         let Conversation { phase: Phase::Handshake, over: None, .. } = self.conversations[conversation] else { return };
         self.enter(now, conversation, Phase::Data);
+        if self.conversations[conversation].is_closing {
+            self.enter(now, conversation, Phase::Closing);
+        }
         self.network.end_burst(now, self.conversations[conversation].client);
         self.end_if_finished(now, conversation);
     }
 
     /// An end closes its session.
     pub(super) fn begin_closing(&mut self, now: Instant, conversation: usize) {
+        self.conversations[conversation].is_closing = true;
         if self.conversations[conversation].phase == Phase::Data {
             self.enter(now, conversation, Phase::Closing);
         }
@@ -104,8 +110,8 @@ impl World<'_> {
         conversation.begun[phase as usize] = Some(snapshot);
     }
 
-    /// Ends a conversation whose applications need nothing more. One that has carried data goes on until all of that has
-    /// arrived or was lost, and no end has anything left to do with it.
+    /// Ends a conversation whose applications need nothing more. A conversation with data ends when all of its data has
+    /// arrived or was lost, and neither end has work left.
     pub(super) fn end_if_finished(&mut self, now: Instant, conversation: usize) {
         let ends = ends_of(conversation).map(|end| &self.ends[end]);
         let has_carried_data = ends.iter().any(|end| end.has_acted);
@@ -143,13 +149,15 @@ impl World<'_> {
         }
     }
 
-    /// What is to be told of a conversation.
+    /// The report of a conversation.
     pub(super) fn report(&self, number: usize, peaks: &[Arc<[u64]>; 2]) -> Report {
         let conversation = &self.conversations[number];
         let outcome = conversation.over.map_or(Outcome::GaveUp, |(_, outcome)| outcome);
         let phases = Phase::ALL.into_iter().filter_map(|phase| {
-            let [begin, end] = conversation.span(phase)?;
             let costs = self.ledger.costs(number, phase);
+            // An end may have sent data in a conversation that was never established at the other.
+            let no_time = || conversation.over.filter(|_| costs.datagrams > 0).map(|(end, _)| [end, end]);
+            let [begin, end] = conversation.span(phase).or_else(no_time)?;
             Some(PhaseReport {
                 phase,
                 duration_s: end.at.since(begin.at).as_secs_f64(),
@@ -167,7 +175,7 @@ impl World<'_> {
         Report { outcome, phases: phases.collect(), handshake: self.record(number, peaks) }
     }
 
-    /// The record of a handshake. The peaks of every node are the world's, and the same for all its handshakes.
+    /// The record of a handshake. The peaks of the nodes are those of the world: all its handshakes have the same.
     fn record(&self, number: usize, [queue_peak, reassembly_peak_bytes]: &[Arc<[u64]>; 2]) -> Record {
         let conversation = &self.conversations[number];
         let outcome = conversation.outcome_of_handshake();

@@ -1,9 +1,9 @@
-//! One end of a conversation: its session, the application above it, and the computer that both run on.
+//! One end of a conversation: its session, the application above it, and the computer on which both run.
 
 use super::stream::Stream;
 use super::{Event, World, from_std, to_std};
 use crate::application::{Action, Application};
-use crate::record::Outcome;
+use crate::record::{Outcome, Phase};
 use slowhand_net::address::Host;
 use slowhand_net::clock::{Duration, Instant};
 use slowhand_net::drop_reason::DropReason;
@@ -15,7 +15,7 @@ use std::net::Ipv6Addr;
 /// One end of a conversation.
 pub(super) struct End {
     pub(super) session: Box<dyn Session>,
-    /// What carries the session, where that is not datagrams.
+    /// The TCP connection below the session. `None` over UDP.
     pub(super) stream: Option<Stream>,
     pub(super) application: Box<dyn Application>,
     pub(super) host: Host,
@@ -28,12 +28,17 @@ pub(super) struct End {
     application_timer: Option<Instant>,
     /// True once the application knows that its session is established.
     is_open: bool,
+    /// True once the application knows that its session is closed, or has closed it.
+    knows_closed: bool,
     /// What the session decrypted and the application has not taken.
     received: Vec<Vec<u8>>,
     /// True while the application waits to be called.
     application_waits: bool,
     /// True once the application has written or closed.
     pub(super) has_acted: bool,
+    /// The phase to which the last data belongs that the stream took: an end may have verified the peer's Finished, and
+    /// send data, before the other end has.
+    pub(super) phase: Phase,
     /// How many datagrams or writes the session has made and not sent yet: the device is still at work on them.
     unsent: usize,
     pub(super) computed: std::time::Duration,
@@ -41,14 +46,14 @@ pub(super) struct End {
     pub(super) tpm: std::time::Duration,
 }
 
-/// What computes at a host: it does one thing at a time.
+/// The computer of a host. It does one thing at a time.
 #[derive(Default)]
 pub(super) struct Computer {
     pub(super) busy_until: Instant,
     waiting: VecDeque<Work>,
 }
 
-/// What waits for a computer.
+/// Work that waits for a computer.
 pub(super) enum Work {
     /// A datagram for the session of an end.
     Datagram { end: usize, octets: Vec<u8> },
@@ -93,36 +98,40 @@ impl End {
             received: Vec::new(),
             application_waits: false,
             has_acted: false,
+            knows_closed: false,
+            phase: Phase::Handshake,
             unsent: 0,
             computed: std::time::Duration::ZERO,
             tpm: std::time::Duration::ZERO,
         }
     }
 
-    /// True if something that the session or its application made, or is to take, is still at this end.
+    /// True if data that the session or its application made, or has to take, is still at this end.
     fn holds_data(&self) -> bool {
         self.application_waits || self.unsent > 0 || self.stream.as_ref().is_some_and(|stream| !stream.is_idle())
     }
 }
 
 impl World<'_> {
-    /// Hands what a session made to the network, or to the connection below it.
-    pub(super) fn handle_send(&mut self, now: Instant, end: usize, octets: &[u8]) {
+    /// Hands what a session sends to the network, or to the TCP connection below it.
+    pub(super) fn handle_send(&mut self, now: Instant, end: usize, phase: Phase, octets: &[u8]) {
         self.ends[end].unsent -= 1;
+        self.ends[end].phase = self.ends[end].phase.max(phase);
         match self.ends[end].stream {
             Some(_) => self.write(now, end, octets),
-            None => self.send(now, end, octets),
+            None => self.send(now, end, phase, octets),
         }
     }
 
     /// Hands a datagram to the network. After the end of its conversation an end sends nothing.
-    fn send(&mut self, now: Instant, end: usize, datagram: &[u8]) {
+    fn send(&mut self, now: Instant, end: usize, phase: Phase, datagram: &[u8]) {
         let conversation = end / 2;
         if self.conversations[conversation].is_over() {
             return;
         }
         self.begin(now, conversation);
-        let id = self.ledger.sent(end, self.conversations[conversation].phase(), datagram);
+        let phase = phase.max(self.conversations[conversation].phase());
+        let id = self.ledger.sent(end, phase, datagram);
         let mut events = std::mem::take(&mut self.network_events);
         let End { local, peer, .. } = self.ends[end];
         let sent = self.network.send(now, local, peer, datagram, id, &mut events);
@@ -144,7 +153,7 @@ impl World<'_> {
 
     pub(super) fn handle_session_timeout(&mut self, now: Instant, end: usize) {
         if self.ends[end].session_timer != Some(now) || self.conversations[end / 2].is_over() {
-            return; // the timer was stopped or set anew
+            return; // the timer was stopped or set again
         }
         self.ends[end].session_timer = None;
         let busy_until = self.computers[self.ends[end].computer].busy_until;
@@ -157,7 +166,7 @@ impl World<'_> {
         self.after_call(now, end);
     }
 
-    /// True if the computer of an end computes, or has something to do before.
+    /// True if the computer of an end computes, or has other work to do first.
     pub(super) fn is_busy(&self, now: Instant, end: usize) -> bool {
         let computer = &self.computers[self.ends[end].computer];
         computer.busy_until > now || !computer.waiting.is_empty()
@@ -173,7 +182,7 @@ impl World<'_> {
         self.ends[end].holds_data() || computer.waiting.iter().any(|work| work.end() == end)
     }
 
-    /// A computer takes up what waited for it, one after the other.
+    /// A computer does the work that waited for it, in order.
     pub(super) fn resume(&mut self, now: Instant, computer: usize) {
         while self.computers[computer].busy_until <= now {
             let Some(work) = self.computers[computer].waiting.pop_front() else { return };
@@ -189,13 +198,18 @@ impl World<'_> {
         }
     }
 
-    /// Takes from a session what a call has made of it.
+    /// Takes from a session what a call has made: what it sends, what it computed, its timer and its state.
     pub(super) fn after_call(&mut self, now: Instant, end: usize) {
+        self.after_call_in(now, end, Phase::Handshake);
+    }
+
+    /// The same; what the call made belongs to this phase of the conversation or to a later one.
+    fn after_call_in(&mut self, now: Instant, end: usize, phase: Phase) {
         let device = self.plan.device_of_side(end % 2);
         let End { session, computer, session_timer, unsent, computed, tpm, .. } = &mut self.ends[end];
         while let Some(transmit) = session.poll_transmit() {
             let octets = transmit.bytes.to_vec();
-            self.events.push(from_std(transmit.at).max(now), Event::Send { end, octets });
+            self.events.push(from_std(transmit.at).max(now), Event::Send { end, phase, octets });
             *unsent += 1;
         }
         session.drain_operations(&mut |performed| {
@@ -221,7 +235,7 @@ impl World<'_> {
         self.end_if_finished(now, end / 2);
     }
 
-    /// Sees if a handshake has ended. Verifying may end later than the call that began it.
+    /// Checks if a handshake has ended. The device may still verify after the call has returned.
     fn check_status(&mut self, now: Instant, conversation: usize) {
         if self.conversations[conversation].is_over() {
             return;
@@ -237,11 +251,12 @@ impl World<'_> {
         }
     }
 
-    /// Takes what the session decrypted, and sees to it that the application is called when the device has done that.
+    /// Takes the data that the session decrypted. Makes sure that the application is called as soon as the device is done.
     fn wake_application(&mut self, now: Instant, end: usize) {
-        let End { session, is_open, received, application_waits, .. } = &mut self.ends[end];
+        let End { session, is_open, knows_closed, received, application_waits, .. } = &mut self.ends[end];
         let mut ready = match session.status() {
             Status::Established { at } if !*is_open => Some(from_std(at)),
+            Status::Closed if !*knows_closed => Some(now),
             _ => None,
         };
         while let Some(data) = session.poll_received() {
@@ -263,22 +278,35 @@ impl World<'_> {
 
     pub(super) fn handle_application_timeout(&mut self, now: Instant, end: usize) {
         if self.ends[end].application_timer != Some(now) || self.conversations[end / 2].is_over() {
-            return; // the timer was stopped or set anew
+            return; // the timer was stopped or set again
+        }
+        let busy_until = self.computers[self.ends[end].computer].busy_until;
+        if busy_until > now {
+            self.ends[end].application_timer = Some(busy_until);
+            self.events.push(busy_until, Event::ApplicationTimeout { end });
+            return;
         }
         self.ends[end].application_timer = None;
         self.ends[end].application.handle_timeout(now);
         self.handle_application(now, end);
     }
 
-    /// The application learns what its session has for it, and does what it wants to do.
+    /// The application learns what has happened to its session, and acts. After the end of its conversation it does nothing.
     fn run_application(&mut self, now: Instant, end: usize) {
-        let End { application, is_open, received, application_waits, .. } = &mut self.ends[end];
+        let is_over = self.conversations[end / 2].is_over();
+        let End { session, application, is_open, knows_closed, received, application_waits, .. } = &mut self.ends[end];
         *application_waits = false;
+        if is_over {
+            return;
+        }
         if !std::mem::replace(is_open, true) {
             application.handle_established(now);
         }
         for data in received.drain(..) {
             application.handle_data(now, &data);
+        }
+        if session.status() == Status::Closed && !std::mem::replace(knows_closed, true) {
+            application.handle_closed(now);
         }
         while let Some(action) = self.ends[end].application.poll_action() {
             self.perform(now, end, action);
@@ -296,19 +324,23 @@ impl World<'_> {
 
     fn perform(&mut self, now: Instant, end: usize, action: Action) {
         self.ends[end].has_acted = true;
-        match action {
+        let phase = match action {
             Action::Write(data) => {
-                if self.ends[end].session.write(to_std(now), &data).is_err() {
-                    // The session has failed, or the data is longer than a record or a datagram can be.
+                let session = &mut self.ends[end].session;
+                if session.status() != Status::Closed && session.write(to_std(now), &data).is_err() {
+                    // The session has failed, or the data does not fit into a datagram.
                     self.events.push(now, Event::Over { conversation: end / 2, outcome: Outcome::Error });
                 }
+                Phase::Data
             }
             Action::Close => {
                 self.begin_closing(now, end / 2);
+                self.ends[end].knows_closed = true;
                 self.ends[end].session.close(to_std(now));
+                Phase::Closing
             }
-        }
-        self.after_call(now, end);
+        };
+        self.after_call_in(now, end, phase);
     }
 }
 

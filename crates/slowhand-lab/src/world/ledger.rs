@@ -1,4 +1,4 @@
-//! The account of every datagram: whose it is, what it carried on the air, whether it arrived.
+//! The account of every datagram: its conversation and phase, its frames on the air, and if it arrived.
 
 use super::retransmission::{self, Reader, Records, Retransmissions};
 use super::segments::{self, Span};
@@ -12,20 +12,20 @@ use std::collections::BTreeMap;
 #[derive(Debug)]
 pub(super) struct Ledger {
     datagrams: Vec<Datagram>,
-    /// What the border router sent of its own; it numbers that itself.
+    /// What the border router sent itself. It numbers these datagrams.
     of_gateway: BTreeMap<DatagramId, Datagram>,
-    /// Of each end, what reads its datagrams.
+    /// What reads the datagrams, by end.
     readers: Vec<Reader>,
-    /// Of each end, the numbers of what it sent: the client's end of conversation n is 2n, the server's 2n + 1.
+    /// The numbers of the datagrams that were sent, by end: the client's end of conversation n is 2n, the server's 2n + 1.
     of_end: Vec<Vec<DatagramId>>,
-    /// Of each end, the numbers of what the border router sent in its name.
+    /// The numbers of the segments that the border router sent in the name of an end, by end.
     in_name_of: Vec<Vec<DatagramId>>,
     /// By conversation and phase.
     costs: Vec<[Costs; Phase::ALL.len()]>,
     on_their_way: usize,
-    /// By conversation, how many datagrams are on their way that were sent after the handshake.
+    /// How many datagrams of the later phases are on their way, by conversation.
     data_on_their_way: Vec<usize>,
-    /// Conversations of which no such datagram is on its way any more, since they were asked for.
+    /// Conversations whose last such datagram has arrived or was lost. [`Ledger::pop_settled`] takes them out.
     settled: Vec<usize>,
 }
 
@@ -48,7 +48,7 @@ enum Content {
 }
 
 impl Datagram {
-    /// Whether it arrived; what is on its way to the end is taken to arrive.
+    /// True if it arrived. A datagram that is still on its way counts as arrived.
     fn arrives(&self) -> bool {
         !matches!(self.fate, Fate::Lost(_))
     }
@@ -117,7 +117,7 @@ impl Ledger {
         self.add(end, phase, payload, Content::Segment(span))
     }
 
-    /// The border router sends a TCP segment in the name of an end; it has given it its number itself.
+    /// The border router sends a TCP segment in the name of an end. The number is the border router's.
     pub(super) fn originated(&mut self, id: DatagramId, end: usize, phase: Phase, segment: &[u8]) {
         let span = Segment::parse(segment).map_or_else(|_| Span::default(), |segment| Span::of(&segment));
         let sent = Datagram { conversation: end / 2, phase, fate: Fate::OnItsWay, content: Content::Segment(span) };
@@ -143,7 +143,7 @@ impl Ledger {
         self.settle(id, Fate::Arrived);
     }
 
-    /// A part of a datagram was lost; one that has arrived stays arrived.
+    /// A part of a datagram was lost. Without effect if the datagram has arrived.
     pub(super) fn lost(&mut self, id: DatagramId, reason: DropReason) {
         if self.datagram(id).is_some_and(|datagram| datagram.fate == Fate::OnItsWay) {
             self.settle(id, Fate::Lost(reason));
@@ -210,17 +210,17 @@ impl Ledger {
         Some(&mut self.costs[conversation][phase as usize])
     }
 
-    /// Whether the fate of any datagram is open.
+    /// True if any datagram is on its way.
     pub(super) fn any_on_its_way(&self) -> bool {
         self.on_their_way > 0
     }
 
-    /// True if something that a conversation sent after its handshake is on its way.
+    /// True if a datagram of a later phase than the handshake is on its way.
     pub(super) fn has_data_on_its_way(&self, conversation: usize) -> bool {
         self.data_on_their_way[conversation] > 0
     }
 
-    /// A conversation of which the last of that has arrived or was lost.
+    /// A conversation whose last datagram of the later phases has arrived or was lost.
     pub(super) fn pop_settled(&mut self) -> Option<usize> {
         self.settled.pop()
     }
@@ -230,8 +230,8 @@ impl Ledger {
         self.costs[conversation][phase as usize]
     }
 
-    /// How many datagrams of a handshake were lost, by what lost them first. What the border router held back is among
-    /// them.
+    /// How many datagrams of a handshake were lost, by the first reason. Those that the border router held back are
+    /// included.
     pub(super) fn losses(&self, conversation: usize) -> BTreeMap<&'static str, u64> {
         let mut losses = BTreeMap::new();
         let ends = [2 * conversation, 2 * conversation + 1].into_iter();
@@ -246,8 +246,8 @@ impl Ledger {
         losses
     }
 
-    /// How many datagrams of a handshake repeated others, of the client's and of the server's. Those that the border router
-    /// held back did no harm, and do not count; what its proxy repeated counts to the end in whose name it did.
+    /// The retransmissions of a handshake, by the client and by the server. Datagrams that the border router held back do
+    /// not count. What its proxy repeated counts for the end in whose name it was sent.
     pub(super) fn retransmissions(&self, conversation: usize) -> [Retransmissions; 2] {
         let is_counted = |datagram: &&Datagram| {
             datagram.phase == Phase::Handshake && datagram.fate != Fate::Lost(DropReason::Suppressed)

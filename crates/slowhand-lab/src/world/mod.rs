@@ -12,11 +12,12 @@ mod retransmission;
 mod run;
 mod segments;
 mod stream;
+mod tcp;
 
 use crate::application::Applications;
 use crate::energy::Times;
 use crate::plan::Plan;
-use crate::record::{Conversation as Report, Outcome};
+use crate::record::{Conversation as Report, Outcome, Phase};
 use conversation::Conversation;
 use end::{Computer, End};
 use ledger::Ledger;
@@ -32,7 +33,7 @@ use slowhand_sessions::Role;
 use std::sync::Arc;
 use stream::Stream;
 
-/// How long after the last conversation the world goes on at most, so that datagrams that are still on their way are
+/// The longest time that the world goes on after the last conversation, so that datagrams on their way are
 /// accounted for: the longest that reassembly waits (RFC 4944, section 5.3).
 const AFTERMATH: Duration = Duration::from_secs(60);
 
@@ -47,7 +48,7 @@ pub(crate) struct World<'a> {
     /// The client's and the server's end of every conversation in turn.
     ends: Vec<End>,
     conversations: Vec<Conversation>,
-    /// How many of them are not over.
+    /// How many conversations are not over.
     open: usize,
     ledger: Ledger,
     network_events: NetworkEvents,
@@ -55,7 +56,7 @@ pub(crate) struct World<'a> {
     segment: Vec<u8>,
 }
 
-/// What a world has to say when it has come to its end.
+/// The results of a world.
 pub(crate) struct Finished {
     /// One for each conversation, by client.
     pub(crate) conversations: Vec<Report>,
@@ -63,7 +64,7 @@ pub(crate) struct Finished {
     pub(crate) key_log: Vec<String>,
     /// When the last conversation was over.
     pub(crate) end: Instant,
-    /// Where the time of each node has gone until then.
+    /// The time of each node until then, by state.
     pub(crate) times: Vec<Times>,
 }
 
@@ -71,8 +72,8 @@ pub(crate) struct Finished {
 enum Event {
     /// A client begins.
     Start { conversation: usize },
-    /// An end has a datagram ready, or writes to its stream.
-    Send { end: usize, octets: Vec<u8> },
+    /// An end has a datagram ready, or writes to its stream. It belongs to this phase of the conversation or to a later one.
+    Send { end: usize, phase: Phase, octets: Vec<u8> },
     /// A session's timer is due.
     SessionTimeout { end: usize },
     /// A timer of the connection below a session is due.
@@ -132,7 +133,7 @@ impl<'a> World<'a> {
     pub(crate) fn run(mut self, observer: &mut dyn Observer) -> Finished {
         while self.open > 0 {
             let next = [self.network.deadline(), self.events.next_at()].into_iter().flatten().min();
-            // Every conversation that is not over has at least its giving up before it.
+            // A conversation that is not over has at least the event of its giving up before it.
             let Some(now) = next else { break };
             self.step(now, observer);
         }
@@ -155,7 +156,7 @@ impl<'a> World<'a> {
         Finished { conversations, key_log, end, times }
     }
 
-    /// Where the time of each node has gone.
+    /// The time of each node, by state.
     fn times(&self, now: Instant) -> Vec<Times> {
         let mut times: Vec<Times> = (0..self.plan.nodes())
             .map(|node| NodeId(node as u16))
@@ -184,7 +185,7 @@ impl<'a> World<'a> {
         while let Some(event) = self.events.pop_due(now) {
             match event {
                 Event::Start { conversation } => self.start(now, conversation),
-                Event::Send { end, octets } => self.handle_send(now, end, &octets),
+                Event::Send { end, phase, octets } => self.handle_send(now, end, phase, &octets),
                 Event::SessionTimeout { end } => self.handle_session_timeout(now, end),
                 Event::StreamTimeout { end } => self.handle_stream_timeout(now, end),
                 Event::Application { end } => self.handle_application(now, end),
@@ -249,11 +250,11 @@ impl<'a> World<'a> {
         };
         let ends =
             [of_client(local.address).map(client_end), of_client(peer.address).map(|client| client_end(client) + 1)];
-        let is_it = |end: &usize| {
+        let is_this_end = |end: &usize| {
             let end = &self.ends[*end];
             end.host == host && end.local == local && end.peer == peer
         };
-        ends.into_iter().flatten().find(is_it)
+        ends.into_iter().flatten().find(is_this_end)
     }
 
     fn start(&mut self, now: Instant, conversation: usize) {

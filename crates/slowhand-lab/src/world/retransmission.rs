@@ -1,4 +1,4 @@
-//! Which datagrams of DTLS were sent again, and which of those in vain.
+//! Counts the datagrams of DTLS that were sent again, and how many of them were spurious.
 //!
 //! The laboratory sees everything: what each datagram carries, and whether it arrived. A datagram is a retransmission
 //! if the same end has sent all that it carries before, in whatever fragments. It is spurious if all that it carries was in

@@ -28,7 +28,7 @@ impl Plan {
         (Conversation::handshakes(conversations), key_log)
     }
 
-    /// Runs the world of a seed, and returns all that it has to say.
+    /// Runs the world of a seed, and returns all its results.
     pub(crate) fn run_world(
         &self,
         seed: u64,

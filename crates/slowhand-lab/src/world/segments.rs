@@ -1,7 +1,7 @@
-//! Which TCP segments were sent again, and which of those in vain.
+//! Counts the TCP segments that were sent again, and how many of them were spurious.
 //!
-//! TCP cuts its stream anew when it sends again, so repetitions are told by sequence numbers: a segment is a
-//! retransmission where all its octets (SYN and FIN are one each) were sent before, and spurious where all of them were
+//! TCP may cut its stream into other segments when it sends again, so sequence numbers decide. A segment is a
+//! retransmission if all its octets (SYN and FIN are one each) were sent before, and spurious if all of them were
 //! in segments that arrived, even if those were still on their way.
 
 use super::retransmission::Retransmissions;

@@ -163,3 +163,106 @@ fn a_lost_request_does_not_undo_the_handshake() {
     assert_eq!(conversation.handshake.outcome, Outcome::Completed);
     assert_eq!(heard, []);
 }
+
+/// What the applications of a conversation saw and when their sessions were closed, in order.
+type Seen = Arc<Mutex<Vec<(Role, &'static str)>>>;
+
+/// A client that writes, closes, and waits for nothing. A server that needs the session to be closed.
+struct OneWay {
+    role: Role,
+    actions: VecDeque<Action>,
+    needs: usize,
+    seen: Seen,
+}
+
+impl OneWay {
+    fn see(&mut self, event: &'static str) {
+        self.seen.lock().unwrap().push((self.role, event));
+        self.needs = self.needs.saturating_sub(1);
+    }
+}
+
+impl Application for OneWay {
+    fn handle_established(&mut self, _now: Instant) {
+        if self.role == Role::Client {
+            self.actions.extend([Action::Write(octets(20)), Action::Close]);
+        }
+        self.see("established");
+    }
+
+    fn handle_data(&mut self, _now: Instant, _data: &[u8]) {
+        self.see("data");
+    }
+
+    fn handle_closed(&mut self, _now: Instant) {
+        // Without effect: the session is closed.
+        self.actions.push_back(Action::Write(octets(1)));
+        self.see("closed");
+    }
+
+    fn poll_action(&mut self) -> Option<Action> {
+        self.actions.pop_front()
+    }
+
+    fn is_finished(&self) -> bool {
+        self.needs == 0
+    }
+}
+
+/// One datagram from the client to the server, which is finished when it has seen so many events.
+fn one_way(changes: &[&str], needs_of_server: usize) -> (Conversation, Vec<(Role, &'static str)>) {
+    let seen = Seen::default();
+    let applications = |_: NodeId, role: Role| -> Box<dyn Application> {
+        let needs = if role == Role::Client { 1 } else { needs_of_server };
+        Box::new(OneWay { role, actions: VecDeque::new(), needs, seen: Arc::clone(&seen) })
+    };
+    let conversation = plan(changes).run_applications(1, &applications, &mut ()).remove(0);
+    let seen = std::mem::take(&mut *seen.lock().unwrap());
+    (conversation, seen)
+}
+
+/// The client is the first to verify the peer's Finished in an abbreviated handshake (RFC 5246 section 7.3) and in TLS 1.3
+/// (RFC 8446 section 2): it sends data before the server has verified its own.
+const CLIENT_FIRST: [&[&str]; 3] = [
+    &["session.stack=mbedtls", "session.resumption=id"],
+    &["session.stack=openssl", "session.protocol=tls1.3", "session.suite=TLS_AES_128_GCM_SHA256"],
+    &["session.stack=rustls", "session.protocol=tls1.3", "session.suite=TLS_AES_128_GCM_SHA256"],
+];
+
+#[test]
+fn data_that_is_sent_before_the_server_is_established_arrives() {
+    for changes in CLIENT_FIRST {
+        let (conversation, seen) = one_way(changes, 0);
+        assert_eq!(conversation.outcome, Outcome::Completed, "{changes:?}");
+        let server: Vec<&str> =
+            seen.iter().filter(|(role, _)| *role == Role::Server).map(|(_, event)| *event).collect();
+        assert_eq!(server, ["established", "data", "closed"], "{changes:?}");
+    }
+}
+
+#[test]
+fn data_that_is_sent_before_the_server_is_established_is_not_on_the_account_of_the_handshake() {
+    let changes = CLIENT_FIRST[0];
+    let alone = plan(changes).run(1, &mut ()).remove(0);
+    let (conversation, _) = one_way(changes, 0);
+    assert_eq!(conversation.handshake.datagrams, alone.datagrams);
+    assert_eq!(conversation.handshake.bytes_payload, alone.bytes_payload);
+    let phases: Vec<(Phase, u64)> = conversation.phases.iter().map(|report| (report.phase, report.datagrams)).collect();
+    assert_eq!(phases, [(Phase::Handshake, alone.datagrams), (Phase::Data, 1), (Phase::Closing, 1)]);
+}
+
+#[test]
+fn an_application_learns_that_the_peer_has_closed() {
+    for changes in [TINYDTLS_PSK, MBEDTLS_PSK, OPENSSL_ECDHE, MBEDTLS_PSK_TLS] {
+        let (conversation, seen) = one_way(changes, 3);
+        assert_eq!(conversation.outcome, Outcome::Completed, "{changes:?}");
+        let events = [
+            (Role::Client, "established"),
+            (Role::Server, "established"),
+            (Role::Server, "data"),
+            (Role::Server, "closed"),
+        ];
+        assert_eq!(seen.len(), events.len(), "{changes:?}: {seen:?}");
+        assert!(events.iter().all(|event| seen.contains(event)), "{changes:?}: {seen:?}");
+    }
+}

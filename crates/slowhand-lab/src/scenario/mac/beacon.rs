@@ -24,9 +24,9 @@ pub struct Beacon {
     pub cap_ms: PositiveMilliseconds,
     /// How frames go from a coordinator to its children. Default: `indirect`, as the standard has it.
     pub downward: Downward,
-    /// Whether a child listens throughout the active period of its parent (macRxOnWhenIdle). Default: false.
+    /// True if a child listens throughout the active period of its parent (macRxOnWhenIdle). Default: false.
     pub rx_on_when_idle: bool,
-    /// Whether a station may still contend in the active period in which it was given a frame. Default: true.
+    /// True if a station may still contend in the active period in which it was given a frame. Default: true.
     pub late_frames: bool,
     /// The least back-off exponent (macMinBE). Default: 3 (IEEE 802.15.4-2006, table 86).
     pub min_be: Integer<0, 8>,
@@ -49,7 +49,7 @@ pub struct Beacon {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Downward {
-    /// The beacon lists for whom something waits, and the child asks for it (IEEE 802.15.4-2006, 7.5.6.3).
+    /// The beacon lists the children for which frames wait, and the child asks for its frame (IEEE 802.15.4-2006, 7.5.6.3).
     #[default]
     Indirect,
     /// The coordinator contends as its children do, which must listen (`rx_on_when_idle`). Not in the standard.
@@ -58,19 +58,22 @@ pub enum Downward {
 
 impl Default for Beacon {
     fn default() -> Self {
+        let superframe = Superframe::of_orders(5, 2).expect("orders that the standard allows");
+        let standard = BeaconConfig::standard(superframe);
+        let (min_be, max_be) = standard.backoff_exponents;
         Self {
-            beacon_interval_ms: PositiveMilliseconds::constant(491.52),
-            cap_ms: PositiveMilliseconds::constant(61.44),
+            beacon_interval_ms: PositiveMilliseconds::of(superframe.interval),
+            cap_ms: PositiveMilliseconds::of(superframe.cap),
             downward: Downward::default(),
-            rx_on_when_idle: false,
-            late_frames: true,
-            min_be: Integer::constant(3),
-            max_be: Integer::constant(5),
-            max_csma_backoffs: Integer::constant(4),
-            max_retries: Integer::constant(3),
-            transaction_persistence: Integer::constant(500),
-            channel: Integer::constant(26),
-            queue: Integer::constant(8),
+            rx_on_when_idle: standard.rx_on_when_idle,
+            late_frames: standard.late_frames,
+            min_be: Integer::constant(min_be.into()),
+            max_be: Integer::constant(max_be.into()),
+            max_csma_backoffs: Integer::constant(standard.max_csma_backoffs.into()),
+            max_retries: Integer::constant(standard.max_retries.into()),
+            transaction_persistence: Integer::constant(standard.transaction_persistence.into()),
+            channel: Integer::constant(standard.channel.into()),
+            queue: Integer::constant(standard.queue as u32),
         }
     }
 }
@@ -113,7 +116,7 @@ impl LinkLayer for Beacon {
     }
 
     fn period(&self) -> Duration {
-        Duration::from_micros(self.beacon_interval_ms.micros())
+        self.beacon_interval_ms.duration()
     }
 
     fn describe(&self) -> String {
@@ -127,7 +130,7 @@ impl LinkLayer for Beacon {
     }
 }
 
-/// A beacon-enabled network of which only the randomness is missing.
+/// A beacon-enabled network without its randomness.
 #[derive(Debug)]
 struct Prepared {
     config: BeaconConfig,
@@ -147,7 +150,7 @@ fn build(config: BeaconConfig, mesh: &Mesh, streams: &Streams) -> Result<beacon:
 impl Beacon {
     /// The constants of the link layer.
     fn config(&self) -> BeaconConfig {
-        let superframe = Superframe { interval: self.period(), cap: Duration::from_micros(self.cap_ms.micros()) };
+        let superframe = Superframe { interval: self.period(), cap: self.cap_ms.duration() };
         BeaconConfig {
             channel: self.channel.get() as u8,
             backoff_exponents: (self.min_be.get() as u8, self.max_be.get() as u8),

@@ -33,7 +33,7 @@ pub enum Mac {
 }
 
 impl Mac {
-    /// The kind that it is. Nothing else asks which one.
+    /// The link layer behind its trait. No other code distinguishes the kinds.
     pub(crate) fn link_layer(&self) -> &dyn LinkLayer {
         match self {
             Self::Tsch(tsch) => tsch,
@@ -50,13 +50,13 @@ impl Mac {
 
 /// What every kind of link layer does for a scenario.
 pub(crate) trait LinkLayer {
-    /// Checks whether the keys go together, and with the mesh.
+    /// Checks that the keys go together and fit the mesh.
     ///
     /// # Errors
     /// The key that has to change.
     fn check(&self, mesh: &Mesh, document: &Document) -> Result<(), InputError>;
 
-    /// After how long the timing repeats: the slotframe, the check interval or the beacon interval.
+    /// The time after which the timing repeats: the slotframe, the check interval or the beacon interval.
     fn period(&self) -> Duration;
 
     /// How long the network runs before the first client starts, unless the scenario says: the nodes may have to
@@ -80,7 +80,7 @@ pub(crate) trait LinkLayer {
     fn prepare(&self, mesh: &Mesh) -> Result<Box<dyn PreparedMac>, MacError>;
 }
 
-/// A link layer of which only the randomness is missing.
+/// A link layer without its randomness.
 pub(crate) trait PreparedMac: Debug + Send + Sync {
     /// The medium access control of one world.
     fn build(&self, mesh: &Mesh, streams: &Streams) -> Box<dyn slowhand_net::radio::Mac>;

@@ -5,17 +5,16 @@ use serde::{Deserialize, Serialize};
 use slowhand_net::address::NodeId;
 use slowhand_net::clock::Duration;
 use slowhand_net::radio::Mac;
-use slowhand_net::radio::tsch;
-use slowhand_net::radio::tsch::hopping::DEFAULT_SEQUENCE;
 use slowhand_net::radio::tsch::layout::{Crowded, Layout};
 use slowhand_net::radio::tsch::schedule::{self, CellOptions, handle};
-use slowhand_net::radio::tsch::scheduling::{Msf, Pid, SchedulingFunction, Tunnel, msf, pid};
+use slowhand_net::radio::tsch::scheduling::{Msf, Pid, SchedulingFunction, Tunnel, msf, pid, tunnel};
 use slowhand_net::radio::tsch::timing::Timing;
+use slowhand_net::radio::tsch::{self, TschConfig};
 use slowhand_net::random::Streams;
 use slowhand_net::route::Routes;
 
 use super::{LinkLayer, MacError, PreparedMac};
-use crate::input::{Document, InputError, Integer, Positive};
+use crate::input::{Document, InputError, Integer, PositiveMilliseconds};
 use crate::scenario::network::{MAX_NODE, Mesh};
 
 /// Time-slotted channel hopping with a given schedule.
@@ -24,22 +23,22 @@ use crate::scenario::network::{MAX_NODE, Mesh};
 pub struct Tsch {
     /// The length of a slot. 10 and 20 have OpenWSN's timing (bsp/boards/*/board_info.h); any other
     /// needs a `timing`. Default: 20, OpenWSN's on the OpenMote-CC2538.
-    pub slot_ms: Positive,
+    pub slot_ms: PositiveMilliseconds,
     /// When within a slot what happens. Default: OpenWSN's for a slot of 10 or 20 ms.
     pub timing: Option<SlotTiming>,
     /// The length of the slotframe in slots. Default: 101 (OpenWSN, schedule.h SLOTFRAME_LENGTH).
     pub slotframe: Integer<1, 65_535>,
     /// How many cells of each kind the schedule gets.
     pub cells: Cells,
-    /// Whether each node listens in an autonomous cell of its own, placed by the SAX hash of its
+    /// True if each node listens in an autonomous cell of its own, placed by the SAX hash of its
     /// address, in which any neighbour may send to it (MSF, RFC 9033 section 3). Default: true.
     pub autonomous: bool,
-    /// The cells one by one, instead of `cells.managed`.
+    /// The cells one by one, instead of `cells.managed`. Default: none.
     pub schedule: Vec<Cell>,
-    /// Who changes the schedule while the network runs, by 6P messages on the air (RFC 8480). Default: `static`, nobody.
+    /// What changes the schedule while the network runs, by 6P messages (RFC 8480). Default: `static`, nothing.
     pub scheduling: Scheduling,
     /// Under `scheduling = "tunnel"`, how many cells of a tunnel each hop gets, each way. Default: 4 (assumed).
-    pub tunnel_cells: Integer<1, 10>,
+    pub tunnel_cells: Integer<1, MAX_TUNNEL_CELLS>,
     /// How often a frame is sent again before it is given up. Default: 15 (OpenWSN, IEEE802154E.h
     /// TXRETRIES).
     pub max_retries: Integer<0, 254>,
@@ -55,11 +54,13 @@ pub struct Tsch {
     pub hopping_sequence: Option<Vec<Integer<11, 26>>>,
 }
 
-/// Who changes the schedule of a TSCH network.
+const MAX_TUNNEL_CELLS: u32 = tunnel::MAX_CELLS as u32;
+
+/// The scheduling function of a TSCH network.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Scheduling {
-    /// Nobody: the schedule stays as it is given.
+    /// None: the schedule does not change.
     #[default]
     Static,
     /// The minimal scheduling function (RFC 9033): cells follow the load.
@@ -112,12 +113,12 @@ pub struct Cell {
     pub from: Integer<0, MAX_NODE>,
     /// The node that receives.
     pub to: Integer<0, MAX_NODE>,
-    /// Whether the sender has the cell for itself. Default: dedicated.
+    /// Dedicated to one sender, or shared. Default: dedicated.
     #[serde(default)]
     pub kind: CellKind,
 }
 
-/// Whether a cell can be contended for.
+/// How many nodes may send in a cell.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum CellKind {
@@ -130,19 +131,22 @@ pub enum CellKind {
 
 impl Default for Tsch {
     fn default() -> Self {
+        let slotframe = Integer::constant(101);
+        let TschConfig { timing, max_retries, backoff_exponents: (min_be, max_be), queue, .. } =
+            TschConfig::openwsn(slotframe.get() as u16);
         Self {
-            slot_ms: Positive::constant(20.0),
+            slot_ms: PositiveMilliseconds::of(timing.slot),
             timing: None,
-            slotframe: Integer::constant(101),
+            slotframe,
             cells: Cells::default(),
             autonomous: true,
             schedule: Vec::new(),
-            scheduling: Scheduling::Static,
+            scheduling: Scheduling::default(),
             tunnel_cells: Integer::constant(4),
-            max_retries: Integer::constant(15),
-            min_be: Integer::constant(2),
-            max_be: Integer::constant(5),
-            queue: Integer::constant(20),
+            max_retries: Integer::constant(max_retries.into()),
+            min_be: Integer::constant(min_be.into()),
+            max_be: Integer::constant(max_be.into()),
+            queue: Integer::constant(queue as u32),
             hopping_sequence: None,
         }
     }
@@ -158,7 +162,7 @@ impl Tsch {
     /// When within a slot what happens. `None` for a slot of neither 10 nor 20 ms without a `timing`, which the
     /// loader refuses.
     pub fn slot_timing(&self) -> Option<Timing> {
-        let slot = self.slot();
+        let slot = self.slot_ms.duration();
         let given = |timing: SlotTiming| Timing {
             slot,
             transmit_offset: micros(timing.tx_offset_us),
@@ -168,10 +172,6 @@ impl Tsch {
         };
         let template = [Timing::SLOT_10_MS, Timing::SLOT_20_MS].into_iter().find(|template| template.slot == slot);
         self.timing.map(given).or(template)
-    }
-
-    fn slot(&self) -> Duration {
-        Duration::from_micros((self.slot_ms.get() * 1e3).round() as u64)
     }
 
     /// How many managed cells each node and its parent begin with.
@@ -184,7 +184,7 @@ impl Tsch {
     pub fn hopping(&self) -> Vec<u8> {
         match &self.hopping_sequence {
             Some(sequence) => sequence.iter().map(|channel| channel.get() as u8).collect(),
-            None => DEFAULT_SEQUENCE.to_vec(),
+            None => TschConfig::openwsn(self.slotframe.get() as u16).hopping,
         }
     }
 
@@ -240,7 +240,7 @@ impl LinkLayer for Tsch {
     }
 
     fn period(&self) -> Duration {
-        self.slot() * u64::from(self.slotframe.get())
+        self.slot_ms.duration() * u64::from(self.slotframe.get())
     }
 
     /// Long enough for MSF to have cells: its first requests come within 10 s.
@@ -257,7 +257,7 @@ impl LinkLayer for Tsch {
 
     fn prepare(&self, mesh: &Mesh) -> Result<Box<dyn PreparedMac>, MacError> {
         let missing = || MacError::new("mac.timing", "missing, allowed: a table, or mac.slot_ms of 10 or 20");
-        let config = tsch::TschConfig {
+        let config = TschConfig {
             timing: self.slot_timing().ok_or_else(missing)?,
             slotframe: self.slotframe.get() as u16,
             hopping: self.hopping(),
@@ -271,10 +271,10 @@ impl LinkLayer for Tsch {
     }
 }
 
-/// A TSCH network of which only the randomness is missing.
+/// A TSCH network without its randomness.
 #[derive(Debug)]
 struct Prepared {
-    config: tsch::TschConfig,
+    config: TschConfig,
     /// By node.
     cells: Vec<Vec<schedule::Cell>>,
     scheduling: Scheduling,

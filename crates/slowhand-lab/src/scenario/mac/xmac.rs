@@ -11,7 +11,7 @@ use super::{LinkLayer, MacError, PreparedMac};
 use crate::input::{Document, InputError, Integer, PositiveMilliseconds};
 use crate::scenario::network::Mesh;
 
-/// Preamble sampling: a node wakes up once in every check interval, and who has a frame for it strobes until it does.
+/// Preamble sampling: a node wakes up once in every check interval. A node that has a frame for it sends strobes until then.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct XMac {
@@ -22,7 +22,8 @@ pub struct XMac {
     /// What the layer above does with a frame that was not sent. Default: `exponential` with `cxmac`, `linear` with
     /// `xmac-2010`.
     pub retry: Option<RetryKind>,
-    /// Whether data frames are acknowledged and repeated. Default: false; without, a lost data frame goes unnoticed.
+    /// True if data frames are acknowledged and repeated. Default: false. If not, no node notices that a data frame is
+    /// lost.
     pub data_ack: bool,
     /// The channel. Default: 26 (WiSMote, contiki-conf.h).
     pub channel: Integer<11, 26>,
@@ -57,14 +58,16 @@ pub enum RetryKind {
 
 impl Default for XMac {
     fn default() -> Self {
+        let check_interval = Duration::from_millis(125);
+        let XmacConfig { data_ack, queue, neighbor_queues, .. } = XmacConfig::cxmac(check_interval);
         Self {
-            check_interval_ms: PositiveMilliseconds::constant(125.0),
+            check_interval_ms: PositiveMilliseconds::of(check_interval),
             model: Generation::default(),
             retry: None,
-            data_ack: false,
+            data_ack,
             channel: Integer::constant(26),
-            queue: Integer::constant(8),
-            neighbor_queues: Integer::constant(2),
+            queue: Integer::constant(queue as u32),
+            neighbor_queues: Integer::constant(neighbor_queues as u32),
         }
     }
 }
@@ -81,7 +84,7 @@ impl LinkLayer for XMac {
     }
 
     fn period(&self) -> Duration {
-        Duration::from_micros(self.check_interval_ms.micros())
+        self.check_interval_ms.duration()
     }
 
     fn is_acknowledged(&self) -> bool {
@@ -97,7 +100,7 @@ impl LinkLayer for XMac {
     }
 }
 
-/// An X-MAC network of which only the randomness is missing.
+/// An X-MAC network without its randomness.
 #[derive(Debug)]
 struct Prepared {
     config: XmacConfig,

@@ -1,0 +1,37 @@
+//! Runs a scenario file with 100 seeds and prints how the handshakes went.
+//!
+//! `cargo run -p slowhand-lab --example records scenarios/quickstart.toml`
+//!
+//! ```text
+//! quickstart: 100 completed, failed: {}
+//! duration_s         mean     4.310, median     4.306, 95 % below     4.510
+//! frames             mean    39.720, median    39.500, 95 % below    44.000
+//! energy_client_mj   mean   102.179, median   102.003, 95 % below   103.652
+//! ```
+
+use slowhand_lab::runner::Runner;
+use slowhand_lab::scenario::Scenario;
+use slowhand_lab::summary::summarise;
+use std::path::PathBuf;
+use std::time::Duration;
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let file = std::env::args_os().nth(1).map_or_else(|| PathBuf::from("scenarios/quickstart.toml"), PathBuf::from);
+    let scenario = Scenario::load(&file, &[])?;
+
+    let threads = std::thread::available_parallelism()?.get();
+    let runner = Runner::start(&scenario, 1, 100, threads)?;
+    while !runner.wait(Duration::from_secs(1)).finished {}
+    let summary = summarise(&runner.finish());
+
+    println!("{}: {} completed, failed: {:?}", scenario.name, summary.completed, summary.failed);
+    for (name, metric) in &summary.metrics {
+        if ["duration_s", "frames", "energy_client_mj"].contains(name) {
+            println!(
+                "{name:<18} mean {:>9.3}, median {:>9.3}, 95 % below {:>9.3}",
+                metric.mean, metric.p50, metric.p95
+            );
+        }
+    }
+    Ok(())
+}

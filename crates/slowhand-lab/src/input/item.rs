@@ -1,0 +1,130 @@
+//! The items of a TOML document: each value with its text and its place.
+
+use std::sync::Arc;
+
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+/// A value, its text, and where it was written.
+#[derive(Clone, Debug)]
+pub(super) struct Item {
+    pub(super) value: Value,
+    pub(super) written: String,
+    pub(super) origin: Origin,
+}
+
+/// A TOML value. Tables keep the order of the file.
+#[derive(Clone, Debug)]
+pub(super) enum Value {
+    String(String),
+    /// `None` if the number does not fit into 64 bits.
+    Integer(Option<i64>),
+    Float(f64),
+    Boolean(bool),
+    Datetime,
+    Array(Vec<Item>),
+    Table(Vec<(Key, Item)>),
+}
+
+/// A key of a table.
+#[derive(Clone, Debug)]
+pub(super) struct Key {
+    pub(super) name: String,
+    pub(super) origin: Origin,
+}
+
+/// Where a key or value was written.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Origin {
+    Line(usize),
+    Override(Arc<str>),
+}
+
+impl Item {
+    pub(super) fn new(value: &Spanned<DeValue<'_>>, text: &str, origin: &dyn Fn(usize) -> Origin) -> Self {
+        let span = value.span();
+        let written = text.get(span.clone()).unwrap_or_default();
+        let written = match value.get_ref() {
+            // The entries of a table with a header stand on many lines.
+            DeValue::Table(_) if !written.starts_with('{') => "a table".to_owned(),
+            _ => shorten(written),
+        };
+        Self { value: Value::new(value.get_ref(), text, origin), written, origin: origin(span.start) }
+    }
+
+    /// Sets the item at the end of a path to `value`, which was written at `origin`. Adds the tables that are missing.
+    ///
+    /// # Errors
+    /// The item on the path that is no table.
+    pub(super) fn set(&mut self, path: &[&str], value: &Self, origin: &Origin) -> Result<(), String> {
+        let [part, rest @ ..] = path else {
+            *self = value.clone();
+            return Ok(());
+        };
+        let Value::Table(entries) = &mut self.value else {
+            return Err(format!("{} before .{part}, which has no keys of its own", self.written));
+        };
+        let index = entries.iter().position(|(key, _)| key.name == *part).unwrap_or_else(|| {
+            let key = Key { name: (*part).to_owned(), origin: origin.clone() };
+            let table = Value::Table(Vec::new());
+            entries.push((key, Self { value: table, written: "a table".to_owned(), origin: origin.clone() }));
+            entries.len() - 1
+        });
+        let (key, item) = &mut entries[index];
+        if rest.is_empty() {
+            key.origin = origin.clone();
+        }
+        item.set(rest, value, origin)
+    }
+
+    /// An item of a table or an array, and where its key was written (in an array: where it was written itself).
+    pub(super) fn child(&self, part: &str) -> Option<(&Origin, &Item)> {
+        match &self.value {
+            Value::Table(entries) => {
+                entries.iter().find(|(key, _)| key.name == part).map(|(key, item)| (&key.origin, item))
+            }
+            Value::Array(items) => {
+                let item = items.get(part.parse::<usize>().ok()?)?;
+                Some((&item.origin, item))
+            }
+            _ => None,
+        }
+    }
+}
+
+impl Value {
+    fn new(value: &DeValue<'_>, text: &str, origin: &dyn Fn(usize) -> Origin) -> Self {
+        match value {
+            DeValue::String(string) => Self::String(string.to_string()),
+            DeValue::Integer(number) => Self::Integer(i64::from_str_radix(number.as_str(), number.radix()).ok()),
+            // Rust can read each float that the parser accepts. A number that is too large becomes infinite.
+            DeValue::Float(number) => Self::Float(number.as_str().parse().unwrap_or(f64::NAN)),
+            DeValue::Boolean(boolean) => Self::Boolean(*boolean),
+            DeValue::Datetime(_) => Self::Datetime,
+            DeValue::Array(items) => Self::Array(items.iter().map(|item| Item::new(item, text, origin)).collect()),
+            DeValue::Table(table) => Self::table(table, text, origin),
+        }
+    }
+
+    pub(super) fn table(table: &DeTable<'_>, text: &str, origin: &dyn Fn(usize) -> Origin) -> Self {
+        let entry = |(key, value): (&Spanned<_>, &Spanned<DeValue<'_>>)| {
+            let key = Key {
+                name: AsRef::<std::borrow::Cow<'_, str>>::as_ref(key).to_string(),
+                origin: origin(key.span().start),
+            };
+            (key, Item::new(value, text, origin))
+        };
+        Self::Table(table.iter().map(entry).collect())
+    }
+}
+
+/// The text of a value: its first line, 60 characters at most.
+pub(super) fn shorten(written: &str) -> String {
+    const LONGEST: usize = 60;
+    let line = written.trim().lines().next().unwrap_or_default();
+    if line.chars().count() <= LONGEST && line.len() == written.trim().len() {
+        return line.to_owned();
+    }
+    let start: String = line.chars().take(LONGEST).collect();
+    format!("{start}...")
+}
