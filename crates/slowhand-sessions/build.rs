@@ -1,9 +1,8 @@
-//! Compiles the C libraries from the sources that their carrier crates hold.
+//! Compiles the C libraries from the sources in their carrier crates.
 //!
-//! The carriers stand in Cargo.toml under a target that never matches: cargo locks and downloads
-//! them, and `cargo metadata` says where they are. Nothing of their own builds runs. The files of a
-//! library that call the functions we want to hear of are compiled with those calls renamed
-//! (`-D<function>=slowhand_<function>`); see `csrc/*/operations.c`.
+//! Cargo.toml lists the carriers for a target that never matches. So cargo locks and downloads them but does not build them, and
+//! `cargo metadata` names their directories. Some files of a library call functions whose operations the adapter counts. This
+//! script compiles these files with renamed calls (`-D<function>=slowhand_<function>`); see `csrc/*/operations.c`.
 
 #[path = "build/layout.rs"]
 mod layout;
@@ -14,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs};
 
-/// Optimised whatever the Rust profile: a handshake in an unoptimised library takes many times longer.
+/// The same for every Rust profile, because a handshake in an unoptimised library takes many times longer.
 const OPT_LEVEL: u32 = 2;
 
 fn main() {
@@ -31,7 +30,7 @@ fn main() {
     println!("cargo::rerun-if-changed=../../Cargo.lock");
 }
 
-/// What the adapters of all C libraries share, with the checks of the structs that Rust mirrors.
+/// Compiles the common part of the C adapters, and generates the checks of the structs that Rust mirrors.
 fn shared() {
     const STRUCTS: &[(&str, &str)] = &[
         ("csrc/library.h", "slowhand_options"),
@@ -66,7 +65,7 @@ fn mbedtls(root: &Path) {
         "ssl_tls12_client",
         "ssl_tls12_server",
     ];
-    const HEARD: &[&str] = &[
+    const COUNTED: &[&str] = &[
         "mbedtls_sha1",
         "mbedtls_sha1_update",
         "mbedtls_sha1_finish",
@@ -90,7 +89,7 @@ fn mbedtls(root: &Path) {
         "mbedtls_rsa_pkcs1_encrypt",
         "mbedtls_rsa_pkcs1_decrypt",
     ];
-    const PLAIN: &[&str] = &[
+    const OTHERS: &[&str] = &[
         "aes",
         "aesni",
         "asn1parse",
@@ -163,9 +162,9 @@ fn mbedtls(root: &Path) {
             .opt_level(OPT_LEVEL);
         build
     };
-    let callers = renaming(build(), HEARD).files(CALLERS.iter().map(source)).compile_intermediates();
+    let callers = rename_calls(build(), COUNTED).files(CALLERS.iter().map(source)).compile_intermediates();
     build()
-        .files(PLAIN.iter().map(source))
+        .files(OTHERS.iter().map(source))
         .file("csrc/mbedtls/certificate.c")
         .file("csrc/mbedtls/session.c")
         .file("csrc/mbedtls/operations.c")
@@ -185,7 +184,7 @@ fn tinydtls(root: &Path) {
         "dtls_ecdsa_verify_sig_hash",
         "dtls_prf",
     ];
-    const PLAIN: &[&str] =
+    const OTHERS: &[&str] =
         &["netq", "peer", "session", "ccm", "dtls_debug", "aes/rijndael", "aes/rijndael_wrap", "sha2/sha2", "ecc/ecc"];
     let source = |name: &str| root.join(format!("{name}.c"));
     let build = || {
@@ -194,10 +193,11 @@ fn tinydtls(root: &Path) {
         build
     };
     // crypto.c defines the asymmetric functions that dtls.c calls, and calls the symmetric ones.
-    let primitives = renaming(build(), SYMMETRIC).files(["crypto", "hmac"].map(source)).compile_intermediates();
-    let protocol = renaming(renaming(build(), SYMMETRIC), ASYMMETRIC).file(source("dtls")).compile_intermediates();
+    let primitives = rename_calls(build(), SYMMETRIC).files(["crypto", "hmac"].map(source)).compile_intermediates();
+    let protocol =
+        rename_calls(rename_calls(build(), SYMMETRIC), ASYMMETRIC).file(source("dtls")).compile_intermediates();
     build()
-        .files(PLAIN.iter().map(|name| source(name)))
+        .files(OTHERS.iter().map(|name| source(name)))
         .file("csrc/tinydtls/session.c")
         .file("csrc/tinydtls/operations.c")
         .objects(primitives)
@@ -205,21 +205,20 @@ fn tinydtls(root: &Path) {
         .compile("slowhand_tinydtls");
 }
 
-/// Renames the calls of `functions` to their stand-ins in `operations.c`.
-fn renaming(mut build: cc::Build, functions: &[&str]) -> cc::Build {
+/// Renames the calls of `functions`. `operations.c` has functions with the new names.
+fn rename_calls(mut build: cc::Build, functions: &[&str]) -> cc::Build {
     for function in functions {
         build.define(function, format!("slowhand_{function}").as_str());
     }
     build
 }
 
-/// Where cargo keeps the packages of this workspace.
+/// The packages of this workspace, as `cargo metadata` lists them.
 struct Carriers(serde_json::Value);
 
 impl Carriers {
-    /// Asks cargo. First without the network: after `cargo fetch` that is enough. A plain
-    /// `cargo build` downloads only what it builds itself, so the second attempt may download.
-    /// `--locked` in both: the lock file is never touched from here.
+    /// Asks cargo, first without the network, which is enough after `cargo fetch`. A plain `cargo build` downloads only the
+    /// crates that it builds, so the second attempt may download the carriers. `--locked` keeps the lock file unchanged.
     fn locate() -> Self {
         let run = |network: &[&str]| {
             Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
@@ -235,7 +234,7 @@ impl Carriers {
         }
         if !output.status.success() {
             panic!(
-                "the C sources cannot be found; run `cargo fetch` once with network access.\n{}",
+                "the C sources were not found; run `cargo fetch` once with network access.\n{}",
                 String::from_utf8_lossy(&output.stderr)
             );
         }
@@ -248,7 +247,7 @@ impl Carriers {
         manifest.parent().expect("a manifest is in a directory").to_path_buf()
     }
 
-    /// What cargo says about a package.
+    /// A field of a package.
     fn package(&self, name: &str, field: &str) -> &str {
         self.0["packages"]
             .as_array()

@@ -1,11 +1,11 @@
-//! Holds the structs of a C header and their mirrors in Rust together.
+//! Checks that the structs of a C header and their mirrors in Rust have the same layout.
 //!
-//! From the header follows where each field is. C checks that when it compiles `csrc/library.c`, Rust when it compiles the
-//! mirror: a field that is moved, added or widened on one side only does not compile.
+//! This module computes the offset of each field from the header. The C compiler checks the offsets in `csrc/library.c`, and the
+//! Rust compiler checks them in the mirror. If a field is moved, added or widened on only one side, the build fails.
 
 use std::fmt::Write as _;
 
-/// A struct of a header, with its fields where the C rules put them: each at the next multiple of its alignment.
+/// A struct of a header, with the offsets of its fields: each at the next multiple of its alignment, as in C.
 pub struct Struct {
     pub name: String,
     pub size: usize,
@@ -13,7 +13,7 @@ pub struct Struct {
 }
 
 impl Struct {
-    /// Reads `struct NAME { ... };` for a target with pointers of so many octets.
+    /// Reads `struct NAME { ... };` for a target with pointers of `pointer` octets.
     pub fn read(header: &str, name: &str, pointer: usize) -> Self {
         let begin = format!("struct {name} {{");
         let body = header.split(&begin).nth(1).and_then(|rest| rest.split("\n};").next());
@@ -32,7 +32,7 @@ impl Struct {
         read
     }
 
-    /// The checks of the mirror in Rust, which has the same name.
+    /// The checks of the mirror in Rust. The mirror has the same name.
     pub fn rust(&self) -> String {
         let Self { name, size, fields } = self;
         let mut checks = format!("const _: () = {{\n    assert!(size_of::<{name}>() == {size});\n");
@@ -53,7 +53,7 @@ impl Struct {
     }
 }
 
-/// The fields that a declaration declares, each with the size of its elements and their number.
+/// The fields of a declaration, each with the size and the number of its elements.
 fn declared(declaration: &str, pointer: usize) -> Vec<(String, usize, usize)> {
     if let Some((_, rest)) = declaration.split_once("(*") {
         let name = rest.split(')').next().unwrap_or_default();

@@ -1,24 +1,23 @@
-//! OpenSSL from the sources inside `openssl-src`, without `make`.
+//! Compiles OpenSSL from the sources in `openssl-src`, without `make`.
 //!
-//! OpenSSL's own `Configure` runs in the build directory, `csrc/openssl/sources.pl` generates what its makefile would
-//! generate, and the files that its build description lists for the two static libraries are compiled here. That takes
-//! longer than everything else in this crate together, so the objects stay where they are for as long as nothing that
-//! they are made from changes.
+//! OpenSSL's own `Configure` runs in the build directory. Then `csrc/openssl/sources.pl` generates the files that its makefile
+//! generates. Then this module compiles the files that OpenSSL's build description lists for the two static libraries. This takes
+//! longer than all the rest of this crate, so later runs use the same objects if nothing has changed.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs};
 
-use crate::{OPT_LEVEL, renaming};
+use crate::{OPT_LEVEL, rename_calls};
 
-/// What no session here uses: other protocols and versions, other algorithms, programs, and code that is loaded at run
-/// time. Without assembly, it is the same library on every processor.
+/// Features that no session here uses: other protocols and versions, other algorithms, programs, and code that is loaded at run
+/// time. Assembly is off too, so that the library is the same on every processor.
 const SWITCHED_OFF: &str = "apps argon2 aria asm async autoload-config bf blake2 camellia cast chacha cmp cms comp ct \
     default-thread-pool des dh docs dsa dso dtls1 ec2m ecx engine gost http idea legacy makedepend md4 mdc2 ml-dsa \
     ml-kem module multiblock nextprotoneg ocb ocsp poly1305 quic rc2 rc4 rfc3779 rmd160 scrypt secure-memory seed \
     shared siphash siv slh-dsa sm2 sm3 sm4 srp srtp tests thread-pool tls1 tls1_1 ts ui-console whirlpool";
 
-/// The files that call [`HEARD`]; none of them defines one.
+/// The files that call functions of [`COUNTED`]. None of them defines such a function.
 const CALLERS: &[&str] = &[
     "providers/implementations/asymciphers/rsa_enc.c",
     "providers/implementations/ciphers/cipher_aes_ccm_hw.c",
@@ -32,7 +31,8 @@ const CALLERS: &[&str] = &[
     "ssl/statem/statem_clnt.c",
     "ssl/statem/statem_srvr.c",
 ];
-const HEARD: &[&str] = &[
+/// The functions whose calls are renamed.
+const COUNTED: &[&str] = &[
     "ECDH_compute_key",
     "ECDSA_sign_ex",
     "ECDSA_verify",
@@ -55,7 +55,7 @@ const HEARD: &[&str] = &[
     "tls_process_finished",
 ];
 
-/// Compiles the library in `root` and its shim.
+/// Compiles the library in `root`, and its adapter.
 pub(crate) fn build(root: &Path) {
     let directory = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets it")).join("openssl");
     let library = Library::kept(root, &directory).unwrap_or_else(|| Library::compile(root, &directory));
@@ -75,7 +75,7 @@ struct Library {
 }
 
 impl Library {
-    /// What an earlier run of this script has compiled from the same things.
+    /// The objects of an earlier run of this script, if their sources are the same.
     fn kept(root: &Path, directory: &Path) -> Option<Self> {
         let record = fs::read_to_string(directory.join("record")).ok()?;
         let paths = record.strip_prefix(&made_from(root))?;
@@ -91,14 +91,14 @@ impl Library {
             .arg(env::current_dir().expect("cargo runs this in the package").join("csrc/openssl/sources.pl"))
             .arg(root)
             .current_dir(directory));
-        // Paths are written as seen from the build directory. Some directories of headers exist in other configurations only.
+        // Paths are relative to the build directory. Some directories of headers exist only in other configurations.
         let listed = |name| all(&sources, name).into_iter().map(|path| directory.join(path));
         let includes = listed("include").filter_map(|path| path.canonicalize().ok()).collect();
         let mut library = Self { includes, objects: Vec::new() };
         let callers: Vec<_> = CALLERS.iter().map(|caller| canonical(&root.join(caller))).collect();
         let plain = listed("source").map(|source| canonical(&source)).filter(|source| !callers.contains(source));
         library.objects = library.compiler().files(plain).compile_intermediates();
-        library.objects.extend(renaming(library.compiler(), HEARD).files(callers).compile_intermediates());
+        library.objects.extend(rename_calls(library.compiler(), COUNTED).files(callers).compile_intermediates());
         let lines = |name, paths: &[PathBuf]| {
             paths.iter().map(|path| format!("{name} {}\n", path.display())).collect::<String>()
         };
@@ -107,7 +107,7 @@ impl Library {
         library
     }
 
-    /// A compiler with what OpenSSL's makefile says to it.
+    /// A compiler with the options of OpenSSL's makefile.
     fn compiler(&self) -> cc::Build {
         let mut build = cc::Build::new();
         build
@@ -115,17 +115,17 @@ impl Library {
             .define("NDEBUG", None)
             .define("OPENSSL_BUILDING_OPENSSL", None)
             .define("OPENSSL_PIC", None)
-            // Nothing is read from files.
+            // The library reads no files.
             .define("OPENSSLDIR", "\"\"")
             .define("ENGINESDIR", "\"\"")
             .define("MODULESDIR", "\"\"")
-            // The clocks are the world's: `csrc/openssl/session.c` has them. What else has the name of one is no call.
+            // The world provides the clocks, in `csrc/openssl/session.c`. The macros have arguments, so that they rename only calls.
             .define("time(out)", "slowhand_time(out)")
             .define("gettimeofday(out, zone)", "slowhand_gettimeofday(out, zone)")
             .flag("-pthread")
-            // Python may have a library of the same name in the process: nothing is seen from outside.
+            // Python may load another OpenSSL into the process, so no symbol is visible from outside.
             .flag("-fvisibility=hidden")
-            // A tenth of the time less.
+            // Compilation without debug information takes a tenth less time.
             .debug(false)
             .warnings(false)
             .opt_level(OPT_LEVEL);
@@ -133,14 +133,14 @@ impl Library {
     }
 }
 
-/// Everything that decides what the objects are.
+/// All inputs of the objects.
 fn made_from(root: &Path) -> String {
     let compiler = cc::Build::new().get_compiler();
     let (script, generator) = (include_str!("openssl.rs"), include_str!("../csrc/openssl/sources.pl"));
     format!("{root:?}\n{:?} {:?} -O{OPT_LEVEL}\n{script}\n{generator}\n", compiler.path(), compiler.args())
 }
 
-/// Writes OpenSSL's build description. There is no source of randomness in it: it all comes from the device.
+/// Writes OpenSSL's build description. It has no source of randomness, because the device provides all randomness.
 fn configure(root: &Path, directory: &Path) {
     let target = match env::var("CARGO_CFG_TARGET_POINTER_WIDTH").as_deref() {
         Ok("32") => "linux-generic32",
@@ -154,9 +154,10 @@ fn configure(root: &Path, directory: &Path) {
         .current_dir(directory));
 }
 
-/// What a command prints.
+/// Runs a command, and returns its standard output.
 fn run(command: &mut Command) -> String {
-    let output = command.output().unwrap_or_else(|error| panic!("OpenSSL is configured by perl: {error}"));
+    let output =
+        command.output().unwrap_or_else(|error| panic!("perl, which configures OpenSSL, cannot be run: {error}"));
     let printed = String::from_utf8_lossy(&output.stdout).into_owned();
     if !output.status.success() {
         panic!("{command:?}\n{printed}\n{}", String::from_utf8_lossy(&output.stderr));
@@ -168,7 +169,7 @@ fn canonical(path: &Path) -> PathBuf {
     path.canonicalize().unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// The paths in those lines that begin with `name`.
+/// The paths in the lines that begin with `name`.
 fn all(lines: &str, name: &str) -> Vec<PathBuf> {
     let paths = lines.lines().filter_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
     paths.map(PathBuf::from).collect()

@@ -1,11 +1,11 @@
 #!/bin/sh
 # Makes the test credentials anew with the openssl command (see README.md).
-# ECDSA signatures vary by an octet or two, so each certificate is issued until it has the length wanted.
+# ECDSA signatures vary in length by an octet or two, so the script issues each certificate again until it has the right length.
 set -eu
 cd "$(dirname "$0")"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-DAYS=7300 # 20 years: the validity still ends before 2050, so that both dates are of the short kind (RFC 5280 4.1.2.5.1)
+DAYS=7300 # 20 years: the validity ends before 2050, so both dates are UTCTime (RFC 5280 section 4.1.2.5.1)
 
 authority() { # curve
     openssl ecparam -name "$1" -genkey -noout -out "$work/$1-authority.pem"
@@ -28,8 +28,8 @@ end() { # curve name subject serial length extension
     exit 1
 }
 
-# Issues certificates at run time, so its key is kept.
-issuer() { # name, the command that writes such a key, the arguments of the one that makes it
+# The program issues certificates with this key at run time, so the key is kept.
+issuer() { # name, command that writes the key, arguments of the command that makes the key
     name=$1 write=$2
     shift 2
     openssl genpkey "$@" -out "$work/issuer.pem" 2>/dev/null
@@ -39,7 +39,7 @@ issuer() { # name, the command that writes such a key, the arguments of the one 
         -addext basicConstraints=CA:TRUE -outform DER -out "$name-issuer.der"
 }
 
-# RSA: signatures have one length, so once is enough. Both ends and the authority have keys of the same length.
+# RSA signatures have a fixed length, so the script issues each certificate once. All keys have the same length.
 rsa() { # bits
     for name in authority server client; do
         openssl genrsa -out "$work/rsa-$name.pem" "$1" 2>/dev/null
@@ -65,7 +65,7 @@ authorityKeyIdentifier=keyid'
 P192='basicConstraints=CA:FALSE
 subjectKeyIdentifier=none
 authorityKeyIdentifier=none'
-# A server's key decrypts the premaster secret (RFC 5246 section 7.4.2).
+# keyEncipherment: a server's key decrypts the premaster secret (RFC 5246 section 7.4.2).
 RSA='basicConstraints=critical,CA:FALSE
 keyUsage=critical,digitalSignature,keyEncipherment
 subjectKeyIdentifier=none

@@ -12,23 +12,23 @@ use crate::stacks;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum BuildError {
-    /// The library cannot do what the configuration asks for.
+    /// The library does not support the configuration.
     #[error(transparent)]
     Config(#[from] ConfigError),
-    /// The library refused a configuration that should suit it.
+    /// The library refused a configuration that it should support.
     #[error("the library could not be set up: {0}")]
     Library(Failure),
 }
 
-/// Builds one end of a session on a device that computes as fast as `processor` says.
+/// Builds one end of a session, on a device whose operations take the time that `processor` says.
 ///
 /// # Errors
-/// What [`SessionConfig::validate`] finds, or the library's own error.
+/// The error of [`SessionConfig::validate`], or the library's own error.
 pub fn build(config: &SessionConfig, processor: Arc<dyn Processor>) -> Result<Box<dyn Session>, BuildError> {
     build_with(config, processor, None)
 }
 
-/// As [`build`], with what an end has kept of an earlier session.
+/// Like [`build`], but the end resumes an earlier session.
 fn build_with(
     config: &SessionConfig,
     processor: Arc<dyn Processor>,
@@ -38,15 +38,15 @@ fn build_with(
     stacks::session(&checked, processor, previous).map_err(BuildError::Library)
 }
 
-/// Builds both ends of a session, client first, on devices that compute as fast as `processors` say.
+/// Builds both ends of a session. The client is first in each array.
 ///
-/// If the client is to resume a session ([`Tls::resumption`](crate::Tls::resumption)), a first session of the same
-/// configurations happens before: in memory, at the beginning of the world, on devices that take no time, with randomness
-/// that follows from the seeds. Nothing of it is reported. Each end then has what it keeps of that session. Whether the
-/// server accepts is its library's business; if it does not, the handshake is a full one.
+/// If the client resumes a session ([`Tls::resumption`](crate::Tls::resumption)), this function first runs a session with the
+/// same configurations. It runs in memory, at the beginning of the world, on devices that take no time, and its randomness
+/// follows from the seeds. No result of it is reported, but each end has what it keeps of that session. The server's library
+/// decides if it accepts the resumption. If not, the handshake is a full one.
 ///
 /// # Errors
-/// As [`build`], for either end; or the first session fails.
+/// The errors of [`build`] for either end, or the failure of the first session.
 pub fn build_pair(
     configs: [&SessionConfig; 2],
     processors: [Arc<dyn Processor>; 2],
@@ -60,19 +60,19 @@ pub fn build_pair(
 
 fn first_session(configs: [&SessionConfig; 2]) -> Result<[Option<Resumable>; 2], BuildError> {
     let build = |config: &SessionConfig| {
-        // Any other randomness than that of the session to come.
+        // The randomness must differ from that of the second session.
         let config = SessionConfig { seed: config.seed.map(|octet| !octet), ..config.clone() };
         build_with(&config, Arc::new(Weightless), None)
     };
     let [mut client, mut server] = [build(configs[0])?, build(configs[1])?];
     client.start(Duration::ZERO);
-    while hand_over(&mut *client, &mut *server) || hand_over(&mut *server, &mut *client) {}
+    while deliver(&mut *client, &mut *server) || deliver(&mut *server, &mut *client) {}
     for end in [&client, &server] {
         match end.status() {
             Status::Established { .. } => {}
             Status::Failed(failure) => return Err(BuildError::Library(failure)),
             Status::Handshaking | Status::Closed => {
-                let text = "the session that was to be resumed did not come about".to_owned();
+                let text = "the first session, which the second one resumes, was not established".to_owned();
                 return Err(BuildError::Library(Failure::Library { code: 0, text }));
             }
         }
@@ -80,8 +80,8 @@ fn first_session(configs: [&SessionConfig; 2]) -> Result<[Option<Resumable>; 2],
     Ok([client.resumable(), server.resumable()])
 }
 
-/// Hands over what one end has to send; `false` if that is nothing.
-fn hand_over(from: &mut dyn Session, to: &mut dyn Session) -> bool {
+/// Delivers all that one end sends. Returns true if there was something.
+fn deliver(from: &mut dyn Session, to: &mut dyn Session) -> bool {
     let mut any = false;
     while let Some(transmit) = from.poll_transmit() {
         to.handle_input(Duration::ZERO, transmit.bytes);

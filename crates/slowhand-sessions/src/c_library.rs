@@ -1,4 +1,4 @@
-//! The C libraries: one adapter for all of them, behind the interface of `csrc/library.h`.
+//! The adapter of all C libraries, over the interface of `csrc/library.h`.
 #![allow(non_camel_case_types)]
 
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
@@ -14,7 +14,7 @@ use crate::tls::{Auth, Resumption, Suite, Version};
 
 /// SignatureScheme of RFC 8446 section 4.2.3; in version 1.2 the hash and the algorithm of RFC 5246 section 7.4.1.4.1.
 const RSA_PKCS1_SHA256: u16 = 0x0401;
-/// As before; in version 1.2 on any curve.
+/// Likewise. In version 1.2, it does not fix the curve.
 const ECDSA_SECP256R1_SHA256: u16 = 0x0403;
 
 const RESUMPTION_NONE: c_int = 0;
@@ -32,20 +32,20 @@ pub(crate) struct CLibrary {
     functions: &'static slowhand_library,
     session: NonNull<c_void>,
     protocol: Protocol,
-    /// The library's session points into it.
+    /// The library's session has a pointer to it.
     _psk_identity: Box<[u8]>,
 }
 
-// SAFETY: the library's session owns all that it points to but static credentials and `_psk_identity`, which moves with
-// it; it keeps nothing of the thread that made it (OpenSSL's queue of errors is emptied before each call), and it is used
-// through `&mut self` (or read through `&self`, which the type does not share: it is not `Sync`).
+// SAFETY: the library's session points only to what it owns, to static credentials, and to `_psk_identity`, which moves with
+// it. It keeps nothing that belongs to one thread (each call first clears OpenSSL's error queue, which does). Calls need
+// `&mut self`, or `&self` of a type that is not `Sync`, so no two threads use the session at the same time.
 unsafe impl Send for CLibrary {}
 
 impl CLibrary {
-    /// A session, to resume what `previous` says. The device must be the current one, as for every call of a [`Library`].
+    /// A session that resumes `previous`. The device must be the current one, as for the calls of a [`Library`].
     ///
     /// # Errors
-    /// The library's own error if it refuses the configuration nonetheless, or what [`credentials::chain`] returns.
+    /// The library's own error if it refuses the configuration, or the error of [`credentials::chain`].
     pub(crate) fn new(
         functions: &'static slowhand_library,
         checked: &Checked<'_>,
@@ -58,8 +58,8 @@ impl CLibrary {
         };
         let options = options(checked, &suite_name, &psk_identity, previous)?;
         let mut progress = slowhand_progress::new();
-        // SAFETY: `options` points to static credentials and to `psk_identity`, which live as long as the session, and to
-        // `suite_name` and `previous`, which live as long as the call.
+        // SAFETY: `options` points to static credentials and to `psk_identity`, which live as long as the session. It also
+        // points to `suite_name` and `previous`, which live as long as the call and are not used after it.
         let session = unsafe { (functions.create)(&options, &mut progress) };
         let Some(session) = NonNull::new(session) else { return Err(progress.failure()) };
         Ok(Self { functions, session, protocol: checked.config.protocol(), _psk_identity: psk_identity })
@@ -72,14 +72,14 @@ impl CLibrary {
     }
 }
 
-/// The version that a C library tells of itself.
+/// The version that a C library reports.
 pub(crate) fn version(functions: &slowhand_library) -> String {
     // SAFETY: the function returns a constant C string.
     let version = unsafe { CStr::from_ptr((functions.version)()) };
     version.to_string_lossy().into_owned()
 }
 
-// SAFETY of the calls below: the session is alive as long as `self`, what is passed to a call as long as the call.
+// SAFETY of the calls below: the session lives as long as `self`, and the arguments live as long as the call.
 impl Library for CLibrary {
     fn start(&mut self) -> Progress {
         let start = self.functions.start;
@@ -87,16 +87,16 @@ impl Library for CLibrary {
         self.call(|session, progress| unsafe { start(session, progress) })
     }
 
-    fn receive(&mut self, input: &[u8]) -> Progress {
-        let receive = self.functions.receive;
+    fn handle_input(&mut self, input: &[u8]) -> Progress {
+        let handle_input = self.functions.handle_input;
         // SAFETY: see above.
-        self.call(|session, progress| unsafe { receive(session, input.as_ptr(), input.len(), progress) })
+        self.call(|session, progress| unsafe { handle_input(session, input.as_ptr(), input.len(), progress) })
     }
 
-    fn expire(&mut self) -> Progress {
-        let expire = self.functions.expire;
+    fn handle_timeout(&mut self) -> Progress {
+        let handle_timeout = self.functions.handle_timeout;
         // SAFETY: see above.
-        self.call(|session, progress| unsafe { expire(session, progress) })
+        self.call(|session, progress| unsafe { handle_timeout(session, progress) })
     }
 
     fn write(&mut self, data: &[u8]) -> Progress {
@@ -105,10 +105,10 @@ impl Library for CLibrary {
         self.call(|session, progress| unsafe { write(session, data.as_ptr(), data.len(), progress) })
     }
 
-    fn room(&self) -> Option<usize> {
+    fn max_data(&self) -> Option<usize> {
         // SAFETY: see above.
-        let room = unsafe { (self.functions.room)(self.session.as_ptr()) };
-        (room != NO_DATAGRAMS).then_some(room)
+        let octets = unsafe { (self.functions.max_data)(self.session.as_ptr()) };
+        (octets != NO_DATAGRAMS).then_some(octets)
     }
 
     fn close(&mut self) -> Progress {
@@ -133,7 +133,7 @@ impl Library for CLibrary {
         let mut octets = Vec::<u8>::new();
         let mut copy = |size| {
             octets.resize(size, 0);
-            // SAFETY: see above; the buffer has the size that is given.
+            // SAFETY: see above; the buffer has `size` octets.
             unsafe { (self.functions.resumable)(self.session.as_ptr(), octets.as_mut_ptr(), size) }
         };
         let size = copy(0);
@@ -144,12 +144,12 @@ impl Library for CLibrary {
 
 impl Drop for CLibrary {
     fn drop(&mut self) {
-        // SAFETY: the session is alive, and nobody uses it after this.
+        // SAFETY: the session is alive, and nothing uses it after this.
         unsafe { (self.functions.destroy)(self.session.as_ptr()) };
     }
 }
 
-/// Pointers are as alive as the arguments, static credentials apart.
+/// The result points to static credentials and into the arguments, so it lives as long as these.
 fn options(
     checked: &Checked<'_>,
     suite_name: &CStr,
@@ -172,9 +172,9 @@ fn options(
         request_client_certificate: (tls.auth == Auth::Mutual).into(),
         cookie: cookie.into(),
         mtu: config.mtu.unwrap_or(0),
-        // Validated: 512 octets or a power of two times that. RFC 6066 section 4: 1, and one more for each doubling.
+        // Validated: 512, 1024, 2048 or 4096. RFC 6066 section 4 gives these the codes 1 to 4.
         max_fragment_length: tls.max_fragment_length.map_or(0, |length| (length / 512).ilog2() as u8 + 1),
-        // Validated to fit.
+        // Validated: they fit into 64 bits.
         first_timeout_ns: checked.first_timeout.as_nanos() as u64,
         maximum_timeout_ns: checked.maximum_timeout.as_nanos() as u64,
         resumption: match tls.resumption {
@@ -268,7 +268,7 @@ pub(crate) struct slowhand_options {
 }
 
 impl slowhand_options {
-    /// Nothing chosen.
+    /// No option is set.
     const EMPTY: Self = Self {
         is_server: 0,
         is_stream: 0,
@@ -332,7 +332,7 @@ impl slowhand_progress {
     fn failure(&self) -> Failure {
         match self.state {
             TIMED_OUT => Failure::TimedOut,
-            // An alert's description is one octet (RFC 5246 section 7.2).
+            // The description of an alert is one octet (RFC 5246 section 7.2).
             ALERT_RECEIVED => Failure::AlertReceived { description: self.code as u8 },
             _ => {
                 let octets: Vec<u8> =
@@ -351,18 +351,18 @@ pub(crate) struct slowhand_library {
     create: unsafe extern "C" fn(*const slowhand_options, *mut slowhand_progress) -> *mut c_void,
     destroy: unsafe extern "C" fn(*mut c_void),
     start: Call,
-    receive: CallWithOctets,
-    expire: Call,
+    handle_input: CallWithOctets,
+    handle_timeout: Call,
     write: CallWithOctets,
     close: Call,
-    room: unsafe extern "C" fn(*const c_void) -> usize,
+    max_data: unsafe extern "C" fn(*const c_void) -> usize,
     suite: unsafe extern "C" fn(*const c_void) -> u16,
     connection_id: unsafe extern "C" fn(*const c_void) -> c_int,
     resumable: unsafe extern "C" fn(*mut c_void, *mut u8, usize) -> usize,
     version: unsafe extern "C" fn() -> *const c_char,
 }
 
-// Where the fields of the three structs are in C; build.rs has worked it out from `csrc/library.h`.
+// Checks the offsets of all fields. build.rs computes them from `csrc/library.h`.
 include!(concat!(env!("OUT_DIR"), "/slowhand_options.rs"));
 include!(concat!(env!("OUT_DIR"), "/slowhand_progress.rs"));
 include!(concat!(env!("OUT_DIR"), "/slowhand_library.rs"));

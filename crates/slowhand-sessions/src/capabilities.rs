@@ -1,5 +1,5 @@
-//! What a library can do here. One constant of [`Capabilities`] stands beside the adapter of each library; refusals, the
-//! list of libraries and its words all follow from it.
+//! What a library supports here. Each library's adapter has one constant of [`Capabilities`]. The checks of configurations
+//! and the list of libraries use only these constants.
 
 use std::time::Duration;
 
@@ -7,99 +7,100 @@ use crate::config::{CredentialKind, Protocol, Stack};
 use crate::operation::Curve;
 use crate::tls::{KeyExchange, Resumption, Suite};
 
-/// A library and what it can do.
+/// A library and what it supports.
 #[derive(Clone, Copy, Debug)]
 pub struct Capabilities {
     /// Its name.
     pub stack: Stack,
     /// Its licence, as an SPDX expression.
     pub licence: &'static str,
-    /// What an end can prove its identity with.
+    /// How an end can prove its identity.
     pub credentials: &'static [CredentialKind],
-    /// Sessions over datagrams; `None`: it has none.
+    /// What it supports over datagrams. `None` if it runs over streams only.
     pub datagrams: Option<Datagrams>,
-    /// Sessions of TLS and DTLS.
+    /// What it supports of TLS and DTLS.
     pub tls: TlsCapabilities,
-    /// What else a user has to know of its behaviour, in words.
+    /// Other behaviour that a user has to know, in words.
     pub remarks: &'static [&'static str],
     pub(crate) version: fn() -> String,
 }
 
-/// What a library can do in sessions over datagrams.
+/// What a library supports in sessions over datagrams.
 #[derive(Clone, Copy, Debug)]
 pub struct Datagrams {
     /// The smallest limit for the size of a datagram, by the kind of credential.
     pub minimum_mtu: fn(CredentialKind) -> u16,
-    /// Why it is the smallest.
+    /// Why smaller limits are not possible.
     pub minimum_mtu_reason: &'static str,
-    /// True if it cuts messages to fit into smaller datagrams.
+    /// True if it fragments handshake messages to fit into smaller datagrams.
     pub fragments: bool,
-    /// The timer of retransmissions.
+    /// The retransmission timer.
     pub timer: Timer,
 }
 
-/// The timer of retransmissions of a library. It doubles with each retransmission.
+/// The retransmission timer of a library. It doubles with each retransmission.
 #[derive(Clone, Copy, Debug)]
 pub struct Timer {
-    /// Its first value, unless another is chosen.
+    /// The default first timeout.
     pub first: Duration,
-    /// How it stops doubling.
+    /// The maximum timeout.
     pub maximum: MaximumTimeout,
-    /// The least value that can be chosen.
+    /// The smallest timeout that a configuration may choose.
     pub least: Duration,
-    /// The largest value that can be chosen.
+    /// The largest timeout that a configuration may choose.
     pub most: Duration,
 }
 
-/// The value at which a timer stops doubling.
+/// The maximum timeout: the value at which a timer stops doubling.
 #[derive(Clone, Copy, Debug)]
 pub enum MaximumTimeout {
-    /// It can be chosen; this is the value unless another is.
+    /// A configuration may choose it. This is the default.
     Chosen(Duration),
-    /// So many times the first value: as often doubled as the library retransmits.
+    /// It is fixed: this number of times the first timeout, because the timer doubles with each of the library's
+    /// retransmissions.
     TimesFirst(u32),
 }
 
-/// What a library can do in sessions of TLS and DTLS.
+/// What a library supports in sessions of TLS and DTLS.
 #[derive(Clone, Copy, Debug)]
 pub struct TlsCapabilities {
-    /// The suites of all versions, in the library's own order of preference.
+    /// The suites of all versions, in the library's order of preference.
     pub suites: &'static [Suite],
-    /// The versions, the oldest first.
+    /// The versions, oldest first.
     pub versions: &'static [TlsVersion],
-    /// The lengths in bits of RSA keys; empty: it has no RSA.
+    /// The lengths of RSA keys in bits. Empty if it has no RSA.
     pub rsa_bits: &'static [u16],
-    /// True if DTLS connection IDs can be negotiated (RFC 9146).
+    /// True if it can negotiate DTLS connection IDs (RFC 9146).
     pub connection_id: bool,
-    /// True if a DTLS server can do without the cookie exchange.
+    /// True if a DTLS server can omit the cookie exchange.
     pub without_cookie: bool,
 }
 
-/// What a library can do in one version of TLS or DTLS.
+/// What a library supports in one version of TLS or DTLS.
 #[derive(Clone, Copy, Debug)]
 pub struct TlsVersion {
     /// The version.
     pub protocol: Protocol,
-    /// The curves of key exchange and ECDSA.
+    /// The curves for key exchange and ECDSA.
     pub curves: &'static [Curve],
-    /// The maximum fragment lengths that can be negotiated.
+    /// The maximum fragment lengths that it can negotiate.
     pub fragment_lengths: &'static [u16],
-    /// How sessions are resumed.
+    /// How it can resume sessions.
     pub resumptions: &'static [Resumption],
 }
 
 impl Capabilities {
-    /// The library's version, asked from it.
+    /// The version that the library reports.
     pub fn version(&self) -> String {
         (self.version)()
     }
 
-    /// The protocols that it speaks.
+    /// The protocols that it supports.
     pub fn protocols(&self) -> impl Iterator<Item = Protocol> {
         self.tls.versions.iter().map(|version| version.protocol)
     }
 
-    /// What an end proves its identity with in a suite.
+    /// How an end proves its identity in a suite.
     pub fn credential(&self, suite: Suite) -> CredentialKind {
         if suite.key_exchange() == KeyExchange::Psk {
             return CredentialKind::Psk;
@@ -107,10 +108,10 @@ impl Capabilities {
         self.asymmetric_credential()
     }
 
-    /// What an end proves its identity with where there is no pre-shared key.
+    /// How an end proves its identity without a pre-shared key.
     pub fn asymmetric_credential(&self) -> CredentialKind {
         let mut kinds = self.credentials.iter().copied().filter(|kind| *kind != CredentialKind::Psk);
-        // A library without any has no such suite either.
+        // A library without such a credential has no such suite, so the default is never used.
         kinds.next().unwrap_or(CredentialKind::Certificate)
     }
 
@@ -121,14 +122,14 @@ impl Capabilities {
         suites.filter(move |suite| suite.is_tls13() == (protocol == Protocol::Tls13))
     }
 
-    /// The suite of a protocol that the library prefers among those in which an end has this credential.
+    /// The first suite of a protocol, in the library's order of preference, that uses this credential.
     pub fn best_suite(&self, protocol: Protocol, credential: CredentialKind) -> Option<Suite> {
         self.suites(protocol).find(|suite| self.credential(*suite) == credential)
     }
 }
 
 impl Timer {
-    /// The first and the largest value: those chosen, else the library's own.
+    /// The first and the maximum timeout: the chosen values, or the library's own.
     pub(crate) fn values(&self, first: Option<Duration>, maximum: Option<Duration>) -> (Duration, Duration) {
         let first = first.unwrap_or(self.first);
         let own = match self.maximum {

@@ -1,4 +1,4 @@
-//! Refusals: whether a library can do what a configuration asks for.
+//! Checks if a library supports a configuration.
 
 use std::fmt::{self, Display};
 use std::time::Duration;
@@ -8,29 +8,29 @@ use crate::config::{ConfigError, Credential, Family, Role, SessionConfig};
 use crate::credentials::{self, CertificateKey};
 use crate::tls::{Dtls12, Suite, Tls, Version};
 
-/// A configuration that its library can have, with all that was left out.
+/// A configuration that its library supports, with the library's defaults.
 pub(crate) struct Checked<'a> {
     pub(crate) config: &'a SessionConfig,
     pub(crate) tls: &'a Tls,
     pub(crate) suite: Suite,
-    /// Zero over a stream.
+    /// Zero for a stream.
     pub(crate) first_timeout: Duration,
-    /// Zero over a stream.
+    /// Zero for a stream.
     pub(crate) maximum_timeout: Duration,
 }
 
 impl Checked<'_> {
-    /// The certificates of the session, if it has some: what their keys are, and their length.
+    /// The keys and the length of the session's certificates, if it uses certificates.
     pub(crate) fn certificate(&self) -> Option<(CertificateKey, Option<u16>)> {
         certificate(&self.config.credential, self.tls, self.suite)
     }
 }
 
 impl Capabilities {
-    /// Whether the library can have this session.
+    /// Checks if the library supports this configuration.
     ///
     /// # Errors
-    /// The first field that it cannot, with what was found and what is allowed.
+    /// The first value that the library does not support.
     pub(crate) fn check<'a>(&self, config: &'a SessionConfig) -> Result<Checked<'a>, ConfigError> {
         let protocols: Vec<_> = self.protocols().collect();
         one_of("protocol", config.protocol(), &protocols)?;
@@ -145,7 +145,7 @@ fn check_datagrams(datagrams: &Datagrams, config: &SessionConfig) -> Result<(Dur
     Ok((first, maximum))
 }
 
-/// A stream has no datagrams and no timers.
+/// A session over a stream has no datagrams and no timers.
 fn check_stream(config: &SessionConfig) -> Result<(Duration, Duration), ConfigError> {
     let seconds = |value: Duration| Seconds(value).to_string();
     for (field, found) in [

@@ -1,5 +1,5 @@
-//! The configuration of a session: protocol, credential, timers, sizes. What only one family of protocols has stands in
-//! that family's module ([`Tls`]).
+//! The configuration of a session: protocol, credential, timers, sizes. The options of only one family of protocols are in
+//! the module of that family ([`Tls`]).
 
 use std::fmt;
 use std::time::Duration;
@@ -19,7 +19,7 @@ pub enum Role {
     Server,
 }
 
-/// A library, by its name. [`Capabilities`](crate::Capabilities) says what each can do.
+/// The name of a library. [`Capabilities`](crate::Capabilities) lists what it can do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
@@ -39,7 +39,7 @@ impl Stack {
     pub const ALL: &[Self] = &[Self::Mbedtls, Self::Openssl, Self::Rustls, Self::Tinydtls];
 }
 
-/// A protocol of any family, by its name.
+/// The name of a protocol, of any family.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[non_exhaustive]
 pub enum Protocol {
@@ -55,8 +55,7 @@ pub enum Protocol {
 }
 
 impl Protocol {
-    /// True if the protocol runs over a stream of bytes, which a layer below keeps in order and complete. False if it
-    /// runs over datagrams.
+    /// True if the protocol runs over a reliable stream of bytes, false if it runs over datagrams.
     pub const fn is_stream(self) -> bool {
         match self {
             Self::Dtls12 => false,
@@ -64,7 +63,7 @@ impl Protocol {
         }
     }
 
-    /// The protocol with what its family has, all as by default.
+    /// The protocol with the default options of its family.
     pub const fn family(self) -> Family {
         Family::Tls(Tls::new(match self {
             Self::Dtls12 => Version::DTLS12,
@@ -74,7 +73,7 @@ impl Protocol {
     }
 }
 
-/// The family of the protocol, with what only this family has.
+/// The family of the protocol, with the options that only this family has.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Family {
     /// TLS and DTLS.
@@ -93,12 +92,10 @@ impl Family {
     }
 }
 
-/// The identity that goes with the pre-shared key unless another is chosen: 15 octets, the identity that the example
-/// programs of mbedTLS and tinyDTLS use.
+/// The default identity of the pre-shared key: 15 octets. The example programs of mbedTLS and tinyDTLS use it.
 pub const PSK_IDENTITY: &str = "Client_identity";
 
-/// What an end proves its identity with, and what is chosen about it. The keys themselves are those of
-/// [`credentials`](crate::credentials).
+/// How an end proves its identity, with the options of that. The keys are in [`credentials`](crate::credentials).
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Credential {
@@ -109,17 +106,18 @@ pub enum Credential {
     },
     /// A raw public key (RFC 7250).
     RawPublicKey,
-    /// An X.509 certificate, issued by a certification authority that the peer knows.
+    /// An X.509 certificate from a certification authority that the peer trusts.
     Certificate {
-        /// The length in bits of RSA keys, the authority's too: 1024, 2048 or 3072. No effect without RSA.
+        /// The length in bits of the RSA keys, including the authority's: 1024, 2048 or 3072. No effect without RSA.
         rsa_bits: u16,
-        /// The length in octets of the certificate of each end, DER: from that of the certificates in `credentials/` to
-        /// 8000. It is filled up with a comment that nobody interprets. `None`: those certificates.
+        /// The length in octets of the certificate of each end (DER): at least the length of the certificate in
+        /// `credentials/`, at most 8000. A comment extension without meaning makes it longer. `None`: the certificate in
+        /// `credentials/`.
         length: Option<u16>,
     },
 }
 
-/// A kind of [`Credential`], by its name.
+/// The name of a kind of [`Credential`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -143,8 +141,8 @@ impl Credential {
     }
 }
 
-/// A credential of this kind, the rest as by default: the identity [`PSK_IDENTITY`], RSA keys of 2048 bits, the
-/// certificates in `credentials/`.
+/// A credential of this kind with default options: the identity [`PSK_IDENTITY`], RSA keys of 2048 bits, the certificates in
+/// `credentials/`.
 impl From<CredentialKind> for Credential {
     fn from(kind: CredentialKind) -> Self {
         match kind {
@@ -155,13 +153,13 @@ impl From<CredentialKind> for Credential {
     }
 }
 
-/// The timer of retransmissions of a session over datagrams.
+/// The retransmission timer of a session over datagrams.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Timers {
-    /// The timer's first value (mbedTLS: whole milliseconds; OpenSSL: 16 ms or more). Default: the library's own.
+    /// The first timeout (mbedTLS: whole milliseconds; OpenSSL: at least 16 ms). Default: the library's own.
     pub first: Option<Duration>,
-    /// The value at which the timer stops doubling (mbedTLS: whole milliseconds). Default: the library's own. tinyDTLS
-    /// has none but 128 times the first.
+    /// The maximum timeout: the timer doubles up to this value (mbedTLS: whole milliseconds). Default: the library's own.
+    /// tinyDTLS accepts only 128 times the first timeout.
     pub maximum: Option<Duration>,
 }
 
@@ -172,22 +170,21 @@ pub struct SessionConfig {
     pub role: Role,
     /// The library.
     pub stack: Stack,
-    /// The protocol, with what only its family has.
+    /// The protocol, with the options of its family.
     pub family: Family,
-    /// What the end proves its identity with.
+    /// How the end proves its identity.
     pub credential: Credential,
-    /// The timer of retransmissions; only over datagrams. Default: the library's own.
+    /// The retransmission timer; only over datagrams. Default: the library's own.
     pub timers: Timers,
-    /// Most octets of a datagram (UDP payload) that this end sends; flights and messages are cut to fit. Only over
-    /// datagrams. Default: no limit.
+    /// The most octets of a datagram (UDP payload) that this end sends. The library cuts flights and messages to fit. Only
+    /// over datagrams. Default: no limit.
     pub mtu: Option<u16>,
-    /// The seed of all the randomness of this end. Default: zeros, which is for tests. The two ends of a session need
-    /// different seeds.
+    /// The seed of this end's randomness. The two ends of a session need different seeds. Default: zeros, for tests only.
     pub seed: [u8; 32],
 }
 
 impl SessionConfig {
-    /// One end of a session, the rest as by default.
+    /// One end of a session with default options.
     pub const fn new(role: Role, stack: Stack, family: Family, credential: Credential) -> Self {
         let timers = Timers { first: None, maximum: None };
         Self { role, stack, family, credential, timers, mtu: None, seed: [0; 32] }
@@ -199,15 +196,15 @@ impl SessionConfig {
     }
 }
 
-/// A session that the library cannot have.
+/// A value of a [`SessionConfig`] that the library does not support.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{field}: found {found}, allowed: {allowed}")]
 pub struct ConfigError {
-    /// What has to change: a field of [`SessionConfig`] or of one of its parts.
+    /// The name of the field, in [`SessionConfig`] or in one of its parts.
     pub field: &'static str,
-    /// Its value.
+    /// The value of the field.
     pub found: String,
-    /// What the library can do.
+    /// The values that the library supports.
     pub allowed: String,
 }
 
@@ -233,8 +230,8 @@ pub enum Negotiated {
         protocol: Protocol,
         /// The cipher suite.
         suite: Suite,
-        /// Octets of the connection ID that this end's protected records carry (RFC 9146); `None` if the two ends use
-        /// no connection IDs.
+        /// The length in octets of the connection ID in this end's protected records (RFC 9146). `None` if the two ends
+        /// use no connection IDs.
         connection_id: Option<u8>,
     },
 }

@@ -1,9 +1,8 @@
 //! The device under a library: its clock, its randomness, and what the library sends and receives.
 //!
-//! The libraries reach it through plain C functions (`csrc/slowhand.h`) that have no argument to
-//! say which device is meant. So each library call is made by [`Device::run`], which makes the
-//! device the current one of this thread for the time of the call. Nothing is shared between
-//! threads, and worlds may run on as many as they like.
+//! The C libraries call the functions of `csrc/slowhand.h`. These have no argument that names the device. So
+//! [`Device::run`] makes each library call: during the call, the device is the current one of this thread. Threads share
+//! nothing, so worlds may run on any number of threads.
 
 use std::cell::Cell;
 use std::collections::VecDeque;
@@ -21,14 +20,18 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use crate::operation::{Aead, AeadMode, Cbc, Curve, Operation, Performed, Processor};
 use crate::session::{Received, Transmit};
 
-/// The state that a library's callbacks act on.
+/// The latest time that a clock shows: libraries count nanoseconds in 64 bits, which is enough for 584 years. The clock stops
+/// there, because an overflow would be a panic inside a C library.
+const CLOCK_LIMIT: Duration = Duration::from_nanos(u64::MAX);
+
+/// The state that the callbacks of a library use.
 pub(crate) struct Device {
     processor: Arc<dyn Processor>,
     clock: Duration,
     random: Xoshiro256PlusPlus,
-    /// Datagrams, or writes to a stream, to hand to the network.
+    /// Datagrams, or writes to a stream, for the network.
     sent: Queue,
-    /// Application data, to hand to whoever uses the session.
+    /// Application data for the user of the session.
     received: Queue,
     performed: Vec<Performed>,
     verified_at: Option<Duration>,
@@ -55,18 +58,18 @@ impl Device {
         call()
     }
 
-    /// Goes on at `now`, or when the device has finished computing if that is later.
-    pub(crate) fn wake(&mut self, now: Duration) {
-        self.clock = self.clock.max(now);
+    /// Sets the clock to `now`. Does nothing if the device computes for longer than that.
+    pub(crate) fn advance_clock(&mut self, now: Duration) {
+        self.clock = self.clock.max(now.min(CLOCK_LIMIT));
     }
 
-    /// Forgets the time that a library took to set itself up: a device has done so when it booted.
+    /// Forgets the time for the set-up of the library. A device does that when it boots.
     pub(crate) fn forget_setup(&mut self) {
         self.clock = Duration::ZERO;
         self.performed.clear();
     }
 
-    /// The device's clock: the end of what it has computed so far.
+    /// The device's clock: the time at which its last computation ends.
     pub(crate) fn clock(&self) -> Duration {
         self.clock
     }
@@ -76,7 +79,7 @@ impl Device {
         self.verified_at
     }
 
-    /// The lines that [`log_key`] has made.
+    /// The lines that [`log_key`] has added.
     pub(crate) fn key_log(&self) -> &[String] {
         &self.key_log
     }
@@ -94,7 +97,8 @@ impl Device {
     }
 
     fn perform(&mut self, operation: Operation) {
-        let performed = Performed { operation, at: self.clock, took: self.processor.time(operation) };
+        let took = self.processor.time(operation).min(CLOCK_LIMIT - self.clock);
+        let performed = Performed { operation, at: self.clock, took };
         self.clock += performed.took;
         if !self.performed.last_mut().is_some_and(|last| last.absorb(&performed)) {
             self.performed.push(performed);
@@ -102,7 +106,7 @@ impl Device {
     }
 }
 
-/// Octets that wait to be taken out, back to back in one buffer that is used again.
+/// A queue of octet strings. All of them are in one buffer, which is used again when the queue is empty.
 #[derive(Default)]
 struct Queue {
     octets: Vec<u8>,
@@ -129,7 +133,7 @@ thread_local! {
     static CURRENT: Cell<Option<NonNull<Device>>> = const { Cell::new(None) };
 }
 
-/// While it lives, a device is the current one of this thread.
+/// Keeps a device the current one of this thread until it is dropped.
 struct Current {
     previous: Option<NonNull<Device>>,
 }
@@ -146,17 +150,17 @@ impl Drop for Current {
     }
 }
 
-/// Acts on the device of the library call that is running on this thread.
+/// Calls `act` with the device of the library call that runs on this thread.
 fn with_current<T>(act: impl FnOnce(&mut Device) -> T) -> T {
-    let mut device = CURRENT.get().expect("the libraries are called by Device::run only");
-    // SAFETY: the pointer was made from the `&mut Device` that `Device::run` holds and does not use
-    // until the library call returns, and it is removed before that. No callback calls another, so
-    // this is the only reference to the device for as long as `act` runs.
+    let mut device = CURRENT.get().expect("only Device::run calls the libraries");
+    // SAFETY: the pointer comes from the `&mut Device` of `Device::run`, which does not use it before the library call returns
+    // and removes the pointer then. `act` calls no library and no other function of this module that gets the current
+    // device (nor can a `Processor`: they are private). So this is the only reference to the device while `act` runs.
     act(unsafe { device.as_mut() })
 }
 
-/// The calendar time at which every world begins: 2030-01-01T00:00:00Z. Assumed; it only has to lie within the
-/// validity of the certificates.
+/// The calendar time at which every world begins: 2030-01-01T00:00:00Z. Assumed; it only has to be within the validity of
+/// the certificates.
 const WORLD_BEGAN: Duration = Duration::from_secs(1_893_456_000);
 
 /// The device's clock as a calendar: the time since 1970.
@@ -169,22 +173,22 @@ pub(crate) fn fill_random(output: &mut [u8]) {
     with_current(|device| device.random.fill_bytes(output));
 }
 
-/// Hands one datagram to the network, or writes these bytes to the stream, at the device's present time.
+/// Sends one datagram, or writes these bytes to the stream, at the time of the device's clock.
 pub(crate) fn transmit(octets: &[u8]) {
     with_current(|device| device.sent.push(device.clock, octets));
 }
 
-/// Hands application data to whoever uses the session, at the device's present time.
-pub(crate) fn receive(octets: &[u8]) {
+/// Delivers application data to the user of the session, at the time of the device's clock.
+pub(crate) fn deliver(octets: &[u8]) {
     with_current(|device| device.received.push(device.clock, octets));
 }
 
-/// Moves the device's clock by the time that the operation takes.
+/// Advances the device's clock by the time that the operation takes.
 pub(crate) fn perform(operation: Operation) {
     with_current(|device| device.perform(operation));
 }
 
-/// Adds a secret to the key log, under the label that it has there. A secret that is already there stays alone.
+/// Adds a secret to the key log, with its label there. Does nothing if the log has it already.
 pub(crate) fn log_key(label: &str, client_random: &[u8], secret: &[u8]) {
     with_current(|device| {
         let line = format!("{label} {} {}", Hex(client_random), Hex(secret));
@@ -203,9 +207,12 @@ impl fmt::Display for Hex<'_> {
     }
 }
 
-/// The curve of a TLS NamedGroup (RFC 8422 section 5.1.1).
-fn curve(named_group: u16) -> Curve {
-    Curve::from_named_group(named_group).expect("the libraries are compiled with the curves of `Curve` only")
+/// Performs an operation on the curve of a TLS NamedGroup (RFC 8422 section 5.1.1). Does nothing for any other group: no
+/// session here uses one, and the library refuses a peer's key on it.
+fn perform_on_curve(named_group: u16, operation: fn(Curve) -> Operation) {
+    if let Some(curve) = Curve::from_named_group(named_group) {
+        perform(operation(curve));
+    }
 }
 
 #[unsafe(no_mangle)]
@@ -215,7 +222,7 @@ extern "C" fn slowhand_unix_time() -> u64 {
 
 #[unsafe(no_mangle)]
 extern "C" fn slowhand_now_ns() -> u64 {
-    // A u64 of nanoseconds lasts for 584 years.
+    // The clock has a limit of 64 bits: `CLOCK_LIMIT`.
     with_current(|device| device.clock.as_nanos() as u64)
 }
 
@@ -224,7 +231,7 @@ unsafe extern "C" fn slowhand_random(output: *mut u8, length: usize) {
     if length == 0 {
         return;
     }
-    // The buffer need not be initialised, and a slice over it must be.
+    // A buffer of C may be uninitialised, but a slice must not be.
     // SAFETY: the caller passes `length` writable octets.
     let output = unsafe {
         ptr::write_bytes(output, 0, length);
@@ -235,16 +242,16 @@ unsafe extern "C" fn slowhand_random(output: *mut u8, length: usize) {
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn slowhand_transmit(octets: *const u8, length: usize) {
-    // SAFETY: the caller passes `length` readable octets, and the libraries send nothing that is empty.
+    // SAFETY: the caller passes `length` readable octets, at least one: the libraries send no empty datagrams.
     let octets = unsafe { slice::from_raw_parts(octets, length) };
     transmit(octets);
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn slowhand_receive(octets: *const u8, length: usize) {
+unsafe extern "C" fn slowhand_deliver(octets: *const u8, length: usize) {
     // SAFETY: the caller passes `length` readable octets, at least one.
     let octets = unsafe { slice::from_raw_parts(octets, length) };
-    receive(octets);
+    deliver(octets);
 }
 
 #[unsafe(no_mangle)]
@@ -254,7 +261,7 @@ unsafe extern "C" fn slowhand_key_log(
     secret: *const u8,
     length: usize,
 ) {
-    // SAFETY: the caller passes a C string, a random of 32 octets and a secret of `length` octets.
+    // SAFETY: the caller passes a C string, a client random of 32 octets and a secret of `length` octets.
     let (label, client_random, secret) = unsafe {
         (CStr::from_ptr(label), slice::from_raw_parts(client_random, 32), slice::from_raw_parts(secret, length))
     };
@@ -307,22 +314,22 @@ extern "C" fn slowhand_cbc(is_encryption: i32, key_bits: u32, octets: u32) {
 
 #[unsafe(no_mangle)]
 extern "C" fn slowhand_ecdh_generate(named_group: u16) {
-    perform(Operation::EcdhKeyGeneration(curve(named_group)));
+    perform_on_curve(named_group, Operation::EcdhKeyGeneration);
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn slowhand_ecdh_agree(named_group: u16) {
-    perform(Operation::EcdhSharedSecret(curve(named_group)));
+    perform_on_curve(named_group, Operation::EcdhSharedSecret);
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn slowhand_ecdsa_sign(named_group: u16) {
-    perform(Operation::EcdsaSign(curve(named_group)));
+    perform_on_curve(named_group, Operation::EcdsaSign);
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn slowhand_ecdsa_verify(named_group: u16) {
-    perform(Operation::EcdsaVerify(curve(named_group)));
+    perform_on_curve(named_group, Operation::EcdsaVerify);
 }
 
 #[unsafe(no_mangle)]
@@ -343,4 +350,20 @@ extern "C" fn slowhand_rsa_encrypt(bits: u16) {
 #[unsafe(no_mangle)]
 extern "C" fn slowhand_rsa_decrypt(bits: u16) {
     perform(Operation::RsaDecrypt(bits));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::operation::Weightless;
+
+    #[test]
+    fn an_operation_on_an_unknown_curve_is_not_counted() {
+        let mut device = Device::new(Arc::new(Weightless), [0; 32]);
+        // RFC 8422 section 5.1.1: 24 is secp384r1. 0 is reserved.
+        device.run(|| [0, 24, 23].into_iter().for_each(|group| slowhand_ecdsa_verify(group)));
+        let mut operations = Vec::new();
+        device.drain_operations(&mut |performed| operations.push(performed.operation));
+        assert_eq!(operations, [Operation::EcdsaVerify(Curve::Secp256r1)]);
+    }
 }

@@ -1,11 +1,10 @@
 //! Real TLS and DTLS libraries behind one sans-I/O session trait, in virtual time.
 //!
-//! What runs here are the unmodified sources of [Mbed TLS](https://www.trustedfirmware.org/projects/mbed-tls/),
+//! The libraries are the unmodified sources of [Mbed TLS](https://www.trustedfirmware.org/projects/mbed-tls/),
 //! [OpenSSL](https://www.openssl.org), [Eclipse tinyDTLS](https://github.com/eclipse/tinydtls) and
-//! [rustls](https://github.com/rustls/rustls), client and server, DTLS over datagrams and TLS over a stream, byte for
-//! byte what a device sends.
-//! Only what they stand on is replaced: their clock, their randomness and their socket are the world's. The network is
-//! nobody's concern in this room; whoever has one drives the sessions:
+//! [rustls](https://github.com/rustls/rustls): client and server, DTLS over datagrams and TLS over a stream. They send the
+//! same bytes as on a device. Only the platform below them is replaced: the world gives them clock, randomness and socket.
+//! This crate has no network. The owner of a network drives the sessions:
 //!
 //! ```
 //! use std::sync::Arc;
@@ -32,61 +31,58 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! # The way of a datagram
+//! # The path of a datagram
 //!
-//! [`Session::handle_input`] sets the device's clock to the time of the call, makes the device the current one
-//! of this thread, and calls the library. The library reads the datagram through its I/O callback; what it
-//! computes, reads of the clock, draws at random, receives and sends comes back through the few C functions of `csrc/slowhand.h`,
-//! which act on the current device. [`Session::poll_transmit`] hands out what was sent, [`Session::poll_received`] the
-//! application data. [`Session::write`] goes the other way.
+//! [`Session::handle_input`] sets the device's clock to the time of the call, makes the device the current one of this thread,
+//! and calls the library. The library reads the datagram through its I/O callback. It reads the clock, draws random numbers,
+//! reports operations, delivers data and sends through the C functions of `csrc/slowhand.h`, which use the current device.
+//! [`Session::poll_transmit`] returns the datagrams that it sends, [`Session::poll_received`] the application data that it has
+//! received. [`Session::write`] sends application data.
 //!
-//! # The device's clock runs as it computes
+//! # The device's clock advances while it computes
 //!
-//! A [`Processor`] says how long each [`Operation`] takes. When the library has performed one, the
-//! device's clock moves by that much before the library goes on: a flight behind a signature is stamped
-//! later, and its retransmission timer starts there. To hear of the operations without touching the
-//! sources, `build.rs` compiles the files that *call* the cryptographic functions with those names
-//! redefined on the compiler's command line; the stand-ins in `csrc/*/operations.c` call the real function,
-//! then report it. Where:
+//! A [`Processor`] says how long each [`Operation`] takes. When the library has performed one, the device's clock advances by
+//! that time before the library continues. So a flight after a signature is sent later, and its retransmission timer starts
+//! later. To count the operations without a change to the sources, `build.rs` compiles the files that *call* the
+//! cryptographic functions with other names for these functions, on the compiler's command line. The functions with these
+//! names, in `csrc/*/operations.c`, call the real function and then report it:
 //!
-//! - mbedTLS: SHA-256 and SHA-512 as `md.c` calls them (transcript, HMAC, PRF, certificates), AEAD and AES-CBC as the
-//!   record layer calls it, ECDH as the handshake calls it, ECDSA and RSA as `pk_wrap.c` calls them. SHA-1 within HMAC
-//!   as `md.c` calls it.
-//!   For TLS 1.3, which computes through PSA: SHA-2 as `psa_crypto_hash.c` and ECDH as `psa_crypto_ecp.c` call it.
-//! - OpenSSL: all of it as the files of its default provider call it, so SHA-1 also for the fingerprint that the library
-//!   keeps of each certificate.
-//! - rustls takes its cryptography from outside; ours (RustCrypto) reports what it does.
-//! - tinyDTLS: SHA-256 as `dtls.c`, `hmac.c` and `crypto.c` call it, CCM as `crypto.c` calls it, ECDH and
-//!   ECDSA as `dtls.c` calls them.
+//! - mbedTLS: the calls of hash functions in `md.c` (transcript, HMAC, PRF, certificates), of AEAD and AES-CBC in the record
+//!   layer, of ECDH in the handshake, of ECDSA and RSA in `pk_wrap.c`. TLS 1.3 computes through PSA: the calls of SHA-2 in
+//!   `psa_crypto_hash.c` and of ECDH in `psa_crypto_ecp.c`.
+//! - OpenSSL: the calls in the files of its default provider. They include SHA-1 for the fingerprint that the library keeps of
+//!   each certificate.
+//! - rustls: its cryptography is a parameter. The adapter's own provider (RustCrypto) reports its operations.
+//! - tinyDTLS: the calls of SHA-256 in `dtls.c`, `hmac.c` and `crypto.c`, of CCM in `crypto.c`, of ECDH and ECDSA in `dtls.c`.
 //!
-//! What is not counted stands at [`Operation`]. What a library computes before the handshake (a cookie secret's
-//! MAC key, its own certificate) belongs to the boot of the device and takes no time.
+//! [`Operation`] lists what is not counted. Computations before the handshake (the MAC key for cookies, the own certificate)
+//! are part of the device's boot and take no time.
 //!
 //! # Many worlds at once
 //!
-//! A session belongs to one thread at a time and shares nothing with others: the same seeds give the same
-//! bytes on any number of threads. The libraries' global state is written once, before the first session; the
-//! exceptions lock themselves: tinyDTLS's cipher context, which keeps nothing between calls, and the key store of
-//! mbedTLS's PSA, in which each session of TLS 1.3 finds its own keys, and OpenSSL's caches of algorithms.
+//! One thread at a time uses a session, and sessions share nothing: the same seeds give the same bytes on any number of
+//! threads. The libraries write their global state once, before the first session. There are three exceptions, which have
+//! locks: tinyDTLS's cipher context, which keeps nothing between calls; the key store of mbedTLS's PSA, where each session of
+//! TLS 1.3 has its own keys; and OpenSSL's caches of algorithms.
 //!
-//! # The rooms
+//! # Modules
 //!
-//! A [`SessionConfig`] says what a session is to be: the protocol with what only its family has ([`Family`]: [`Tls`]), the
-//! [`Credential`], the [`Timers`] and sizes. [`SessionConfig::validate`] says whether the library can do it, by the
-//! [`Capabilities`] of the library, one constant beside its adapter; [`stacks`] lists the libraries. [`build`] makes a
-//! [`Session`], [`build_pair`] both ends of one that may resume another. [`memory`] joins two sessions without a network;
-//! [`credentials`] are the public test keys, and issue certificates of other lengths.
+//! A [`SessionConfig`] has the protocol with the options of its family ([`Family`]: [`Tls`]), the [`Credential`], the
+//! [`Timers`] and sizes. [`SessionConfig::validate`] checks it against the [`Capabilities`] of the library, a constant in the
+//! module of its adapter. [`stacks`] lists the libraries. [`build`] makes a [`Session`]; [`build_pair`] makes both ends, which
+//! may resume an earlier session. [`memory`] runs two sessions without a network. [`credentials`] has the public test keys, and
+//! issues certificates of other lengths.
 //!
-//! On the ground floor are operations, configurations and the trait. Above them: the device and the credentials; the
-//! capabilities and their check; the library that runs on a device; the adapters; the list of libraries; building and
-//! memory. Imports run downwards only. All `unsafe` code is in the device, in the adapters and in the issuer of
+//! The modules form layers, and imports run downwards only. From the lowest: operations, configurations and the trait; the
+//! device and the credentials; the capabilities and their check; the library that runs on a device; the adapters; the list of
+//! libraries; building and memory. All `unsafe` code is in the device, in the adapters, and in the module that issues
 //! certificates.
 //!
 //! # Add a library
 //!
-//! Its name in [`Stack`]; a file beside `openssl.rs` with its constant of [`Capabilities`]; its entry in `stacks.rs`. A C
-//! library implements the table of functions of `csrc/library.h` in a folder of `csrc`, and `build.rs` compiles it; a Rust
-//! library implements the trait `Library` of `library.rs`, as `rustls.rs` does.
+//! Add its name to [`Stack`], a file like `openssl.rs` with its constant of [`Capabilities`], and an entry to `stacks.rs`. For
+//! a C library, implement the table of functions of `csrc/library.h` in a folder of `csrc`, and compile it in `build.rs`. For a
+//! Rust library, implement the trait `Library` of `library.rs`, as `rustls.rs` does.
 
 mod building;
 mod c_library;
@@ -95,6 +91,7 @@ mod check;
 mod config;
 pub mod credentials;
 mod device;
+mod features;
 mod library;
 mod mbedtls;
 pub mod memory;
@@ -105,7 +102,6 @@ mod session;
 mod stacks;
 mod tinydtls;
 mod tls;
-mod words;
 
 pub use building::{BuildError, build, build_pair};
 pub use capabilities::{Capabilities, Datagrams, MaximumTimeout, Timer, TlsCapabilities, TlsVersion};

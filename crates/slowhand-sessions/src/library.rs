@@ -1,4 +1,4 @@
-//! What the adapters of all libraries share: a session is a device and a library that runs on it.
+//! The common part of all adapters: a session is a device and a library that runs on it.
 
 use std::mem::ManuallyDrop;
 use std::sync::Arc;
@@ -9,42 +9,43 @@ use crate::device::Device;
 use crate::operation::{Performed, Processor};
 use crate::session::{Failure, Received, Resumable, Session, Status, Transmit, WriteError};
 
-/// One end of a session inside a library. Every call is made while its device is the current one of the thread: what
-/// the library sends, receives, draws and computes goes through the functions of [`device`](crate::device).
+/// One end of a session inside a library. During each call with `&mut self`, the session's device is the current one of the
+/// thread. The library sends, delivers, draws random numbers and computes through the functions of
+/// [`device`](crate::device).
 pub(crate) trait Library: Send {
     /// Sends a client's first flight.
     fn start(&mut self) -> Progress;
 
-    /// Takes a datagram or bytes of a stream, never empty.
-    fn receive(&mut self, input: &[u8]) -> Progress;
+    /// Processes a datagram, or bytes of a stream; never empty.
+    fn handle_input(&mut self, input: &[u8]) -> Progress;
 
-    /// Lets the timers expire that are due.
-    fn expire(&mut self) -> Progress;
+    /// Processes the timers that have expired.
+    fn handle_timeout(&mut self) -> Progress;
 
-    /// Sends application data of an established session, at most [`room`](Self::room) and never empty.
+    /// Sends application data of an established session: not empty, and at most [`max_data`](Self::max_data) octets.
     fn write(&mut self, data: &[u8]) -> Progress;
 
-    /// Most octets of application data that one datagram has room for; `None`: there are no datagrams.
-    fn room(&self) -> Option<usize>;
+    /// The most octets of application data that fit into one datagram. `None` for a session over a stream.
+    fn max_data(&self) -> Option<usize>;
 
     /// Sends a close_notify.
     fn close(&mut self) -> Progress;
 
-    /// What an established session has agreed on.
+    /// What the two ends of an established session have agreed on.
     fn negotiated(&self) -> Option<Negotiated>;
 
-    /// What is kept to resume the session later.
+    /// What this end keeps to resume the session later.
     fn resumable(&mut self) -> Option<Resumable>;
 }
 
-/// What a call has led to.
+/// The result of a call.
 pub(crate) struct Progress {
     pub(crate) state: State,
-    /// When a timer expires.
+    /// When the next timer expires.
     pub(crate) deadline: Option<Duration>,
 }
 
-/// The state of a session, as its library has it.
+/// The state of a session in its library.
 pub(crate) enum State {
     Handshaking,
     Established,
@@ -56,10 +57,10 @@ pub(crate) enum State {
 /// A session of a library.
 pub(crate) struct LibrarySession<L: Library> {
     device: Box<Device>,
-    /// Dropped while `device` is the current one.
+    /// Is dropped while `device` is the current one.
     library: ManuallyDrop<L>,
-    /// A client has begun with its `start`, a server at once.
-    has_begun: bool,
+    /// True for a server; for a client, true after `start`.
+    has_started: bool,
     is_closed: bool,
     is_closed_by_peer: bool,
     status: Status,
@@ -67,7 +68,7 @@ pub(crate) struct LibrarySession<L: Library> {
 }
 
 impl<L: Library> LibrarySession<L> {
-    /// A session on a device of its own. `set_up` runs there; a device has done so when it booted, so that takes no time.
+    /// A session on a device of its own. `set_up` runs on that device and takes no time, as a device does it when it boots.
     ///
     /// # Errors
     /// What `set_up` returns.
@@ -83,7 +84,7 @@ impl<L: Library> LibrarySession<L> {
         Ok(Self {
             device,
             library,
-            has_begun: role == Role::Server,
+            has_started: role == Role::Server,
             is_closed: false,
             is_closed_by_peer: false,
             status: Status::Handshaking,
@@ -91,9 +92,9 @@ impl<L: Library> LibrarySession<L> {
         })
     }
 
-    /// Lets the library go on at `now`.
+    /// Calls the library at `now`, and keeps the result.
     fn call(&mut self, now: Duration, call: impl FnOnce(&mut L) -> Progress) {
-        self.device.wake(now);
+        self.device.advance_clock(now);
         let library = &mut *self.library;
         let progress = self.device.run(|| call(library));
         self.deadline = progress.deadline;
@@ -109,14 +110,14 @@ impl<L: Library> LibrarySession<L> {
         };
     }
 
-    /// When the peer's Finished was verified. A library that does not say it has done so by the end of the call that
-    /// completed the handshake.
+    /// When the peer's Finished was verified. If the library does not report it: the end of the call that completed the
+    /// handshake.
     fn verified_at(&self) -> Duration {
         let before = if let Status::Established { at } = self.status { Some(at) } else { None };
         self.device.verified_at().or(before).unwrap_or(self.device.clock())
     }
 
-    /// True if there is nothing more to expect from the peer.
+    /// True if this session ignores all further input: it has failed, or the peer has closed it.
     fn is_over(&self) -> bool {
         self.is_closed_by_peer || matches!(self.status, Status::Failed(_))
     }
@@ -124,21 +125,21 @@ impl<L: Library> LibrarySession<L> {
 
 impl<L: Library> Session for LibrarySession<L> {
     fn start(&mut self, now: Duration) {
-        if !self.has_begun {
-            self.has_begun = true;
+        if !self.has_started {
+            self.has_started = true;
             self.call(now, L::start);
         }
     }
 
     fn handle_input(&mut self, now: Duration, input: &[u8]) {
-        if self.has_begun && !self.is_over() && !input.is_empty() {
-            self.call(now, |library| library.receive(input));
+        if self.has_started && !self.is_over() && !input.is_empty() {
+            self.call(now, |library| library.handle_input(input));
         }
     }
 
     fn handle_timeout(&mut self, now: Duration) {
         if self.deadline().is_some_and(|deadline| deadline <= now) {
-            self.call(now, L::expire);
+            self.call(now, L::handle_timeout);
         }
     }
 
@@ -146,7 +147,7 @@ impl<L: Library> Session for LibrarySession<L> {
         if !matches!(self.status, Status::Established { .. }) {
             return Err(WriteError::NotEstablished);
         }
-        if let Some(limit) = self.library.room().filter(|room| data.len() > *room) {
+        if let Some(limit) = self.library.max_data().filter(|limit| data.len() > *limit) {
             return Err(WriteError::TooLong { length: data.len(), limit });
         }
         if !data.is_empty() {
@@ -209,7 +210,7 @@ impl<L: Library> Session for LibrarySession<L> {
 impl<L: Library> Drop for LibrarySession<L> {
     fn drop(&mut self) {
         let library = &mut self.library;
-        // SAFETY: nobody uses it after this.
+        // SAFETY: this is the end of the session, and nothing uses the library after this.
         self.device.run(|| unsafe { ManuallyDrop::drop(library) });
     }
 }

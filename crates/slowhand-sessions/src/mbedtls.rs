@@ -1,9 +1,8 @@
 //! Mbed TLS.
 //!
-//! The library runs unmodified through its public callbacks: its I/O is one datagram or one write at a time, its
-//! timers (`mbedtls_ssl_set_timer_cb`) and its calendar run on the device's clock, its randomness is the
-//! device's. Each session has a configuration of its own: to set one up costs microseconds, and the
-//! library writes into what sessions would share (keys cache precomputed points).
+//! The library runs unmodified. Its public callbacks give it the device's I/O (one datagram or one write at a time), timers
+//! (`mbedtls_ssl_set_timer_cb`), calendar and randomness. Sessions do not share a configuration, because the library writes
+//! into it (keys cache precomputed points). A configuration takes microseconds to set up.
 
 use std::time::Duration;
 
@@ -20,7 +19,7 @@ unsafe extern "C" {
 
 /// The library's functions.
 pub(crate) fn functions() -> &'static slowhand_library {
-    // SAFETY: a constant of csrc/mbedtls/session.c; its layout is checked there and here.
+    // SAFETY: it is a constant of csrc/mbedtls/session.c, and the compilers of C and Rust check its layout.
     unsafe { &slowhand_mbedtls }
 }
 
@@ -28,15 +27,15 @@ const CURVES: &[Curve] = &[Curve::Secp192r1, Curve::Secp256r1];
 const FRAGMENT_LENGTHS: &[u16] = &[512, 1024, 2048, 4096];
 const BOTH_RESUMPTIONS: &[Resumption] = &[Resumption::Id, Resumption::Ticket];
 
-/// What the library can do.
+/// What the library supports.
 pub(crate) const CAPABILITIES: Capabilities = Capabilities {
     stack: Stack::Mbedtls,
     version: || c_library::version(functions()),
     licence: "Apache-2.0 OR GPL-2.0-or-later",
     credentials: &[CredentialKind::Psk, CredentialKind::Certificate],
     datagrams: Some(Datagrams {
-        // The longest ClientHello with which every handshake here begins: ECDHE-ECDSA, cookie, maximum fragment length, a
-        // connection ID of 32 octets.
+        // The longest ClientHello here: ECDHE-ECDSA with a cookie, a maximum fragment length and a connection ID of 32
+        // octets.
         minimum_mtu: |_| 192,
         minimum_mtu_reason: "the library does not fragment a ClientHello",
         fragments: true,

@@ -1,10 +1,10 @@
-//! Two sessions joined by nothing but a delay: the baseline without a network.
+//! Runs two sessions against each other in memory, with a delay and no network.
 //!
-//! What a handshake does here (which datagrams of which sizes, how it ends when some are lost) is the
-//! library's own doing; what it does otherwise in the laboratory is the network's.
+//! What happens here comes from the libraries alone: the datagrams, their sizes, the end of a handshake after a loss. What
+//! differs in the laboratory comes from the network.
 //!
-//! A path without faults keeps order and loses nothing, so it carries streams as well: a [`Datagram`] is then one
-//! write, which arrives as a whole. With faults it is no stream.
+//! A path without faults keeps the order and loses nothing, so it also carries streams: then a [`Datagram`] is one write,
+//! which arrives as a whole. Do not use faults with a stream.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -14,22 +14,21 @@ use crate::session::{Session, Status};
 
 /// The path between the two ends, with its faults.
 ///
-/// Datagrams are numbered from 0 in the order in which they are sent, both directions together;
-/// what was retransmitted counts anew.
+/// The numbers of datagrams count from 0 in the order of sending, both directions together. A retransmission has a number of
+/// its own.
 #[derive(Clone, Debug)]
 pub struct Path {
     /// One-way delay.
     pub delay: Duration,
-    /// Datagrams that are lost.
+    /// Numbers of the datagrams that are lost.
     pub dropped: Vec<usize>,
-    /// Datagrams that arrive twice, the second copy one delay after the first.
+    /// Numbers of the datagrams that arrive twice, the second copy one delay after the first.
     pub duplicated: Vec<usize>,
-    /// Datagrams that arrive this much later than the others: longer than the delay, and later ones
-    /// overtake them.
+    /// Numbers of the datagrams that have an additional delay. Later datagrams may overtake them.
     pub held_back: Vec<(usize, Duration)>,
-    /// When the world ends.
+    /// The time at which the run stops.
     pub time_limit: Duration,
-    /// Most datagrams that the two ends may send.
+    /// The most datagrams that the two ends may send.
     pub datagram_limit: usize,
 }
 
@@ -47,7 +46,7 @@ impl Default for Path {
     }
 }
 
-/// Which way a datagram goes.
+/// The direction of a datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Direction {
     /// From the client to the server.
@@ -59,9 +58,9 @@ pub enum Direction {
 /// A datagram, or a write to a stream, that was sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Datagram {
-    /// When its sender had it ready.
+    /// When its sender had it ready to send.
     pub at: Duration,
-    /// Which way it went.
+    /// Its direction.
     pub direction: Direction,
     /// The UDP payload, or the bytes written.
     pub bytes: Vec<u8>,
@@ -72,17 +71,17 @@ pub struct Datagram {
 /// How a run ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum End {
-    /// Both ends have verified the other's Finished.
+    /// Each end has verified the other's Finished.
     Completed,
     /// One end failed; see [`Transcript::client`] and [`Transcript::server`].
     Failed,
-    /// Nothing is under way and no timer runs.
+    /// No datagram is on its way and no timer runs.
     Stalled,
     /// A limit of the [`Path`] was reached.
     LimitReached,
 }
 
-/// What happened.
+/// The result of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Transcript {
     /// How it ended.
@@ -93,19 +92,19 @@ pub struct Transcript {
     pub client: Status,
     /// The server's status.
     pub server: Status,
-    /// All that was sent.
+    /// All datagrams, in the order of sending.
     pub datagrams: Vec<Datagram>,
 }
 
 impl Transcript {
-    /// The sizes of what was sent, in octets of UDP payload or of each write.
+    /// The sizes of the datagrams or writes, in octets.
     pub fn sizes(&self) -> Vec<usize> {
         self.datagrams.iter().map(|datagram| datagram.bytes.len()).collect()
     }
 }
 
 impl Path {
-    /// Runs a handshake from its first flight until it ends one way or the other.
+    /// Runs a handshake from its first flight to its end.
     pub fn run(&self, client: &mut dyn Session, server: &mut dyn Session) -> Transcript {
         let mut world = World {
             path: self,
@@ -139,13 +138,13 @@ const SERVER: usize = 1;
 struct World<'path, 'ends> {
     path: &'path Path,
     ends: [&'ends mut dyn Session; 2],
-    /// For each end the arrival and number of the datagrams on their way to it, the earliest on top.
+    /// The arrival times and numbers of the datagrams on their way, by destination; the earliest on top.
     arriving: [BinaryHeap<Reverse<(Duration, usize)>>; 2],
     datagrams: Vec<Datagram>,
     now: Duration,
 }
 
-/// What can happen to an end; of two things at one time the first one here comes first.
+/// An event at one end. Of two events at one time, an arrival comes first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Event {
     Arrival,
@@ -162,7 +161,7 @@ impl World<'_, '_> {
         }
     }
 
-    /// Lets the next event happen.
+    /// Processes the next event. Returns the end of the run if there is none.
     fn step(&mut self) -> Option<End> {
         let Some((at, event, index)) = [CLIENT, SERVER].into_iter().filter_map(|index| self.next(index)).min() else {
             return Some(End::Stalled);
@@ -183,7 +182,7 @@ impl World<'_, '_> {
         None
     }
 
-    /// What happens next to one end. While the device computes, nothing does.
+    /// The next event at one end. It waits while the device computes.
     fn next(&self, index: usize) -> Option<(Duration, Event, usize)> {
         let arrival = self.arriving[index].peek().map(|Reverse((at, _))| (*at, Event::Arrival));
         let timeout = self.ends[index].deadline().map(|at| (at, Event::Timeout));
@@ -191,7 +190,7 @@ impl World<'_, '_> {
         [arrival, timeout].into_iter().flatten().map(|(at, event)| (at.max(free), event, index)).min()
     }
 
-    /// Takes out what an end sends, and puts it on its way.
+    /// Takes what an end sends, and schedules its arrival.
     fn collect(&mut self, index: usize) {
         let (direction, receiver) = match index {
             CLIENT => (Direction::ToServer, SERVER),

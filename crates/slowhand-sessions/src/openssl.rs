@@ -1,16 +1,16 @@
 //! OpenSSL.
 //!
-//! The library runs unmodified through its public callbacks: its I/O is a BIO of ours, a datagram or a write at a time,
-//! its randomness a `RAND_METHOD` that asks the device, the length of its handshake timer a `DTLS_set_timer_cb`. It
-//! has no callback for its clock, so `build.rs` compiles it with `time` and `gettimeofday` named otherwise.
+//! The library runs unmodified. Its public callbacks give it I/O (a BIO, one datagram or one write at a time), randomness (a
+//! `RAND_METHOD`) and the timeout of the handshake (`DTLS_set_timer_cb`). It has no callback for its clock, so `build.rs`
+//! compiles it with other names for `time` and `gettimeofday`.
 //!
-//! Its behaviour as a DTLS endpoint, as its applications meet it: a flight goes out in one datagram the first time and in
-//! several when it is sent again; the timer counts as expired from 15 ms before its end; after the twelfth
-//! retransmission in vain the handshake has failed. Each session has a configuration (`SSL_CTX`) of its own.
+//! Its behaviour as a DTLS endpoint, which its applications see too: it sends a flight in one datagram the first time and in
+//! several datagrams when it retransmits. Its timer expires 15 ms early. The handshake fails after the twelfth
+//! retransmission without an answer. Sessions do not share a configuration (`SSL_CTX`).
 //!
-//! Chosen for it, as small devices have it or as the other libraries here do: one suite, one group, the signature
-//! algorithms that go with them, and security level 0, without which it refuses tags of 8 octets; no tickets and no
-//! session cache; of the chain only the own certificate is sent.
+//! Its configuration follows small devices and the other libraries here: one suite, one group and the signature algorithms for
+//! them; security level 0, because other levels refuse tags of 8 octets; no tickets and no session cache. It sends its own
+//! certificate and not that of the authority.
 
 use std::time::Duration;
 
@@ -27,36 +27,37 @@ unsafe extern "C" {
 
 /// The library's functions.
 pub(crate) fn functions() -> &'static slowhand_library {
-    // SAFETY: a constant of csrc/openssl/session.c; its layout is checked there and here.
+    // SAFETY: it is a constant of csrc/openssl/session.c, and the compilers of C and Rust check its layout.
     unsafe { &slowhand_openssl }
 }
 
 const CURVES: &[Curve] = &[Curve::Secp192r1, Curve::Secp256r1];
 const FRAGMENT_LENGTHS: &[u16] = &[512, 1024, 2048, 4096];
 
-/// What the library can do.
+/// What the library supports.
 pub(crate) const CAPABILITIES: Capabilities = Capabilities {
     stack: Stack::Openssl,
     version: || c_library::version(functions()),
     licence: "Apache-2.0",
     credentials: &[CredentialKind::Psk, CredentialKind::Certificate],
     datagrams: Some(Datagrams {
-        // `g_probable_mtu` in `d1_lib.c`: 256, less 48 for the headers of IPv6 and UDP.
+        // `g_probable_mtu` in `d1_lib.c`: 256, minus 48 for the headers of IPv6 and UDP.
         minimum_mtu: |_| 208,
-        minimum_mtu_reason: "the library believes in no path of less than 256 octets, headers of IPv6 and UDP included",
+        minimum_mtu_reason: "the library assumes a path MTU of at least 256 octets, including the headers of IPv6 and UDP",
         fragments: true,
         timer: Timer {
             // `dtls1_start_timer` and `dtls1_double_timeout` in `d1_lib.c`.
             first: Duration::from_secs(1),
             maximum: MaximumTimeout::Chosen(Duration::from_secs(60)),
-            // A rest of 15 ms counts as none (`dtls1_get_timeout` in `d1_lib.c`).
+            // The timer expires 15 ms early (`dtls1_get_timeout` in `d1_lib.c`).
             least: Duration::from_millis(16),
             // The callback counts microseconds in 32 bits.
             most: Duration::from_secs(4294),
         },
     }),
     tls: TlsCapabilities {
-        // As `openssl ciphers ALL:@SECLEVEL=0` prints them; of TLS 1.3, those behind are switched on by name only.
+        // As `openssl ciphers ALL:@SECLEVEL=0` prints them. The CCM suites of TLS 1.3 come after the suites that it prints:
+        // the library uses them only if an application names them.
         suites: &[
             Suite::TLS_AES_256_GCM_SHA384,
             Suite::TLS_AES_128_GCM_SHA256,

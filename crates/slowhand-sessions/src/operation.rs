@@ -44,31 +44,30 @@ impl fmt::Display for Curve {
 
 /// A cryptographic operation that a library performed.
 ///
-/// Not counted, because on the devices of interest they are small beside these: drawing random
-/// numbers, expanding an AES key, parsing messages and certificates, copying. Hashing *inside* a
-/// signature (the deterministic nonce of RFC 6979) belongs to the signature.
+/// Not counted, because they take little time in comparison: drawing random numbers, expanding an AES key, parsing messages
+/// and certificates, copying. Hashing *inside* a signature (the deterministic nonce of RFC 6979) is part of the signature.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Operation {
-    /// Compressions of SHA-256: blocks of 64 octets, those of the padding included. The
-    /// transcript, HMAC and the pseudo-random function come down to these.
+    /// Compressions of SHA-256: blocks of 64 octets, including those of the padding. The transcript hash, HMAC and the
+    /// pseudo-random function consist of these.
     Sha256 {
         /// Number of compressions.
         blocks: u32,
     },
-    /// Compressions of SHA-512, which SHA-384 uses as well: blocks of 128 octets. mbedTLS in its
-    /// default configuration hashes the ClientHello with SHA-384 too, until the suite is known.
+    /// Compressions of SHA-512: blocks of 128 octets. SHA-384 uses the same compression. mbedTLS in its default
+    /// configuration hashes the ClientHello with SHA-384 too, until the suite is known.
     Sha512 {
         /// Number of compressions.
         blocks: u32,
     },
-    /// Compressions of SHA-1, within HMAC and for OpenSSL's fingerprints of certificates: blocks of 64 octets, those of
-    /// the padding included.
+    /// Compressions of SHA-1, in HMAC and for OpenSSL's fingerprints of certificates: blocks of 64 octets, including those
+    /// of the padding.
     Sha1 {
         /// Number of compressions.
         blocks: u32,
     },
-    /// Encryption of one record with AES in CBC mode; its HMAC is counted by itself, as hashing.
+    /// Encryption of one record with AES in CBC mode. Its HMAC is counted separately, as hashing.
     CbcEncrypt(Cbc),
     /// Decryption of one record with AES in CBC mode.
     CbcDecrypt(Cbc),
@@ -99,12 +98,12 @@ pub enum Operation {
 pub struct Cbc {
     /// The key's length in bits: 128 or 256.
     pub key_bits: u16,
-    /// Octets, with what the record protocol has padded them to: a multiple of 16.
+    /// Octets, including the padding of the record protocol: a multiple of 16.
     pub octets: u32,
 }
 
 impl Cbc {
-    /// How often the AES block cipher runs.
+    /// The number of AES block operations.
     pub fn aes_blocks(&self) -> u32 {
         self.octets.div_ceil(16)
     }
@@ -135,11 +134,11 @@ pub enum AeadMode {
 }
 
 impl Aead {
-    /// How often the AES block cipher runs.
+    /// The number of AES block operations.
     ///
-    /// CCM (RFC 3610 sections 2.2 and 2.3): one block B0, the additional data with its two octets
-    /// of length, each plaintext block twice (MAC and counter mode), and one for the tag. GCM:
-    /// the hash key, each plaintext block once, and one for the tag; GHASH is not AES.
+    /// CCM (RFC 3610 sections 2.2 and 2.3): one block B0, the additional data with two octets for its length, each plaintext
+    /// block twice (MAC and counter mode), and one for the tag. GCM: one for the hash key, each plaintext block once, and one
+    /// for the tag. GHASH is not AES.
     pub fn aes_blocks(&self) -> u32 {
         const BLOCK: u32 = 16;
         let plaintext = self.octets.div_ceil(BLOCK);
@@ -153,16 +152,15 @@ impl Aead {
     }
 }
 
-/// Prices operations: the part of a device that computes.
+/// The part of a device that computes: it says how long operations take.
 ///
-/// An implementation must not panic: it is asked from within the library's C code, where a panic
-/// ends the process.
+/// An implementation must not panic: the C code of a library calls it, and a panic there ends the process.
 pub trait Processor: Send + Sync {
     /// How long the device takes for `operation`.
     fn time(&self, operation: Operation) -> Duration;
 }
 
-/// A processor that computes in no time: all that is measured is the network.
+/// A processor that takes no time, for measurements of the network alone.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Weightless;
 
@@ -172,21 +170,22 @@ impl Processor for Weightless {
     }
 }
 
-/// An operation and when it was performed.
+/// An operation, with its time.
 ///
-/// Runs of hashing with nothing in between are one entry.
+/// Consecutive compressions of one hash function are one entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Performed {
     /// What was computed.
     pub operation: Operation,
-    /// When the device began, since the beginning of the world.
+    /// When the device began, from the beginning of the world.
     pub at: Duration,
     /// How long it took.
     pub took: Duration,
 }
 
 impl Performed {
-    /// Joins hashing that follows without a gap to this entry; `false` when it does not.
+    /// Adds `next` to this entry if both are compressions of one hash function and `next` begins when this entry ends.
+    /// Returns true if it did.
     pub(crate) fn absorb(&mut self, next: &Performed) -> bool {
         if self.at + self.took != next.at {
             return false;

@@ -1,12 +1,12 @@
 //! rustls.
 //!
-//! The library is written for this: it does no I/O, takes the time from a [`TimeProvider`] and all its
-//! cryptography from a provider. Ours ([`provider`]) runs on the device: what is random comes from the device, and
-//! what is computed moves its clock. The library cannot say when within a call it has verified the peer's Finished;
-//! the handshake counts as complete when the call is.
+//! The library does no I/O. It takes the time from a [`TimeProvider`] and all its cryptography from a provider. The provider
+//! here ([`provider`]) takes randomness from the device, and its operations advance the device's clock. The library does not
+//! report when it verifies the peer's Finished, so the handshake is complete at the end of that call.
 //!
-//! It writes whatever a call has made at once. Without resumption the server sends no tickets; with it, one, which is but
-//! the name of a session that the server keeps: the library has the other kind for its own cryptography only.
+//! All that a call sends is one write. Without resumption, the server sends no tickets. With resumption, it sends one. This
+//! ticket is only the name of a session that the server keeps, because the library encrypts tickets only with its own
+//! cryptography.
 
 mod provider;
 mod symmetric;
@@ -37,10 +37,10 @@ use crate::operation::Curve;
 use crate::session::{Failure, Resumable};
 use crate::tls::{Auth, Resumption, Suite, Version};
 
-/// What the library can do.
+/// What the library supports.
 pub(crate) const CAPABILITIES: Capabilities = Capabilities {
     stack: Stack::Rustls,
-    // `build.rs` asks cargo, because the library does not tell.
+    // The library does not report its version; `build.rs` gets it from cargo.
     version: || env!("SLOWHAND_RUSTLS_VERSION").to_owned(),
     licence: "Apache-2.0 OR ISC OR MIT",
     credentials: &[CredentialKind::Certificate],
@@ -68,39 +68,40 @@ pub(crate) const CAPABILITIES: Capabilities = Capabilities {
     remarks: &["one write per flight"],
 };
 
-/// Sessions that a server keeps: the first, and the one that resumes it.
+/// The number of sessions that a server keeps: the first one, and the one that resumes it.
 const SESSIONS: usize = 2;
 
 /// One end of a rustls session.
 pub(crate) struct Rustls {
     end: End,
-    /// With which the session may be resumed later.
+    /// The configuration, which keeps the session for resumption.
     resumable: Option<Resumable>,
     protocol: Protocol,
 }
 
 enum End {
-    /// A client that has not begun: the library computes a ClientHello as soon as there is a connection.
+    /// A client that has not started. It has no connection, because a new connection computes a ClientHello at once.
     Idle(Arc<ClientConfig>),
     Connected(Box<Connection>),
 }
 
 impl Rustls {
-    /// A session of a configuration that has been checked, to resume what `previous` says.
+    /// A session of a checked configuration. It resumes `previous`.
     ///
     /// # Errors
-    /// The library's own error if it refuses the configuration nonetheless.
+    /// The library's own error if it refuses the configuration.
     pub(crate) fn new(checked: &Checked<'_>, previous: Option<&Resumable>) -> Result<Self, Failure> {
         let (end, resumable) = end(checked, previous).map_err(|error| failure(&error))?;
         let resumable = checked.tls.resumption.map(|_| resumable);
         Ok(Self { end, resumable, protocol: checked.config.protocol() })
     }
 
-    /// Lets the library act on its connection, then write.
+    /// Calls `act` with the connection, then writes what the library sends. `act` returns true if the peer has closed the
+    /// session.
     fn drive(&mut self, act: impl FnOnce(&mut Connection) -> Result<bool, Error>) -> Progress {
         let End::Connected(connection) = &mut self.end else { return progress(State::Handshaking) };
         let acted = act(connection);
-        // After an error as well: there may be an alert.
+        // Also after an error: the library may send an alert.
         let written = write(connection);
         progress(match (written, acted) {
             (Err(error), _) | (_, Err(error)) => State::Failed(failure(&error)),
@@ -116,22 +117,22 @@ fn progress(state: State) -> Progress {
     Progress { state, deadline: None }
 }
 
-/// Lets the library read and process all of the input; `true` if the peer has closed the session.
+/// Gives all of the input to the library. Returns true if the peer has closed the session.
 fn read(connection: &mut Connection, mut input: &[u8]) -> Result<bool, Error> {
     let mut data = [0; 4096];
     let mut is_closed = false;
     while !input.is_empty() && !is_closed {
         connection.read_tls(&mut input).map_err(general)?;
         is_closed = connection.process_new_packets()?.peer_has_closed();
-        // What waits to be read would stop the library from reading on.
+        // Takes all data out, because the library reads no more when its buffer is full.
         while let Ok(length @ 1..) = connection.reader().read(&mut data) {
-            device::receive(&data[..length]);
+            device::deliver(&data[..length]);
         }
     }
     Ok(is_closed)
 }
 
-/// Takes out what the library has to send.
+/// Writes what the library sends.
 fn write(connection: &mut Connection) -> Result<(), Error> {
     while connection.wants_write() {
         connection.write_tls(&mut Socket).map_err(general)?;
@@ -139,7 +140,7 @@ fn write(connection: &mut Connection) -> Result<(), Error> {
     Ok(())
 }
 
-/// What the library writes to: one call is one write.
+/// The destination of the library's writes. Each call is one write to the stream.
 struct Socket;
 
 impl Write for Socket {
@@ -160,7 +161,7 @@ impl Write for Socket {
 impl Library for Rustls {
     fn start(&mut self) -> Progress {
         if let End::Idle(config) = &self.end {
-            // The name is neither sent nor looked for in the certificate.
+            // The library needs a name, but neither sends it nor checks the certificate for it.
             let name = ServerName::from(Ipv6Addr::LOCALHOST);
             match ClientConnection::new(config.clone(), name) {
                 Ok(connection) => self.end = End::Connected(Box::new(connection.into())),
@@ -170,18 +171,18 @@ impl Library for Rustls {
         self.drive(|_| Ok(false))
     }
 
-    fn receive(&mut self, input: &[u8]) -> Progress {
+    fn handle_input(&mut self, input: &[u8]) -> Progress {
         self.drive(|connection| read(connection, input))
     }
 
-    fn expire(&mut self) -> Progress {
+    fn handle_timeout(&mut self) -> Progress {
         self.drive(|_| Ok(false))
     }
 
     fn write(&mut self, data: &[u8]) -> Progress {
         self.drive(|connection| {
             let mut rest = data;
-            // The library's buffer has an end; what is in it goes out before more comes.
+            // The library's buffer has a limit, so it is written out before more data goes in.
             while !rest.is_empty() {
                 let taken = connection.writer().write(rest).map_err(general)?;
                 rest = &rest[taken..];
@@ -191,7 +192,7 @@ impl Library for Rustls {
         })
     }
 
-    fn room(&self) -> Option<usize> {
+    fn max_data(&self) -> Option<usize> {
         None
     }
 
@@ -214,7 +215,7 @@ impl Library for Rustls {
     }
 }
 
-/// The library keeps sessions in its configuration, and resumes one only with the configuration that it began with.
+/// The library keeps sessions in its configuration. So a session can resume only with the configuration of the first one.
 fn end(checked: &Checked<'_>, previous: Option<&Resumable>) -> Result<(End, Resumable), Error> {
     let provider = Arc::new(provider::provider(checked.suite));
     let versions: &[&SupportedProtocolVersion] = match checked.tls.version {
@@ -260,7 +261,7 @@ fn client_config(
     config.enable_sni = false;
     config.resumption = match checked.tls.resumption {
         None => ClientResumption::disabled(),
-        // In TLS 1.2 a client that offers tickets as well gets none.
+        // In TLS 1.2, only the session ID: this server gives no tickets there.
         Some(_) => ClientResumption::in_memory_sessions(1).tls12_resumption(Tls12Resumption::SessionIdOnly),
     };
     config.key_log = Arc::new(DeviceKeyLog);
@@ -294,7 +295,7 @@ fn server_config(
 }
 
 fn chain(checked: &Checked<'_>) -> Result<Chain, Error> {
-    let (key, length) = checked.certificate().ok_or_else(|| general("a session without certificates"))?;
+    let (key, length) = checked.certificate().ok_or_else(|| general("the session has no certificates"))?;
     credentials::chain(key, checked.config.role, length).map_err(general)
 }
 
@@ -312,7 +313,7 @@ fn own(chain: &Chain) -> (Vec<CertificateDer<'static>>, PrivateKeyDer<'static>) 
     (vec![CertificateDer::from(chain.own.certificate)], PrivateSec1KeyDer::from(chain.own.key).into())
 }
 
-/// The device's clock as a calendar.
+/// The calendar time of the device.
 #[derive(Debug)]
 struct Calendar;
 
@@ -331,7 +332,7 @@ impl KeyLog for DeviceKeyLog {
     }
 }
 
-/// Accepts a server whose certificate the authority has issued. A device knows its server by that, not by a name.
+/// Accepts a server if the authority has issued its certificate. The server has no name to check.
 #[derive(Debug)]
 struct KnownAuthority {
     authority: Arc<RootCertStore>,

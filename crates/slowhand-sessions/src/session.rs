@@ -1,4 +1,4 @@
-//! The trait through which the owner of a network drives a session of any protocol and library.
+//! The trait of a session: the same for every protocol and library.
 
 use std::any::Any;
 use std::fmt;
@@ -10,73 +10,73 @@ use crate::operation::Performed;
 
 /// One end of a secure session, driven by the owner of the world's clock and network.
 ///
-/// It does no I/O: give it a datagram (or, for a session over a stream, bytes) or a time; take out what it sends and
-/// what it has received until there is nothing left; then ask for its next deadline. All times are counted from the
-/// beginning of the world.
+/// It does no I/O. Give it a datagram (or bytes, if the session runs over a stream) or a time. Then take out all that it
+/// sends and all that it has received, and ask for its next deadline. All times count from the beginning of the world.
 ///
-/// The device computes, and its clock runs as it does: what a call makes the library send is stamped with the time at
-/// which the device had it ready ([`Transmit::at`], never before the `now` of the call), and the library's timers start
-/// there. Until [`busy_until`](Self::busy_until) the device answers nothing: the owner holds input and timeouts back
-/// until then. A call that comes earlier takes effect at that time instead.
+/// A device takes time to compute, and its clock advances by that time. So what a call sends is ready later than the `now`
+/// of the call ([`Transmit::at`]), and the library's timers start at that later time. The device is busy until
+/// [`busy_until`](Self::busy_until): the owner keeps input and timeouts until then. An earlier call takes effect at that
+/// time.
 ///
-/// Any order of calls is safe. A call that makes no sense in the present state does nothing, or returns an error if
-/// its documentation says so.
+/// The clock stops 2^64 - 1 ns (584 years) after the beginning of the world. Later times count as that time.
+///
+/// Any order of calls is safe. A call that is not possible in the present state does nothing, or returns the error that its
+/// documentation names.
 pub trait Session: Send {
-    /// Sends the client's first flight. Does nothing at a server, and nothing the second time.
+    /// Sends the client's first flight. Does nothing for a server, or if the client has already started.
     fn start(&mut self, now: Duration);
 
-    /// Takes one datagram that arrived (or, for a session over a stream, bytes, split anyhow). A client that has not
-    /// started ignores it.
+    /// Processes one datagram that has arrived (or bytes of a stream, of any number). Does nothing if the client has not
+    /// started, if the session has failed, or if the peer has closed it.
     ///
-    /// A datagram that the library refuses is dropped or ends the handshake, as the library does it. It is never an
-    /// error of this call.
+    /// If the library refuses a datagram, it drops the datagram or ends the session: see [`status`](Self::status).
     fn handle_input(&mut self, now: Duration, input: &[u8]);
 
-    /// Lets the timers expire that are due at `now`.
+    /// Processes the timers that have expired at `now`.
     fn handle_timeout(&mut self, now: Duration);
 
-    /// Sends application data, all of it: over datagrams in one datagram, over a stream in as many records as it takes.
-    /// The device encrypts first. Empty data sends nothing.
+    /// Encrypts and sends application data: in one datagram, or over a stream in as many records as needed. Sends nothing
+    /// if `data` is empty.
     ///
     /// # Errors
-    /// The session is not established; or the data do not fit into one datagram; or the library fails, and the
-    /// session with it.
+    /// The session is not established, or the data do not fit into one datagram, or the library fails. In the last case
+    /// the session has failed too.
     fn write(&mut self, now: Duration, data: &[u8]) -> Result<(), WriteError>;
 
-    /// Says that this end sends no more (`close_notify`, RFC 5246 section 7.2.1). Does nothing before the session is
-    /// established, and nothing the second time. What the peer still sends is received.
+    /// Tells the peer that this end sends no more data (`close_notify`, RFC 5246 section 7.2.1). Does nothing before the
+    /// session is established, or if this end has closed it already. The session still receives what the peer sends.
     fn close(&mut self, now: Duration);
 
-    /// The next datagram to hand to the network, or the next write to the stream, in the order of their times.
+    /// The next datagram for the network, or the next write to the stream, in the order of their times.
     ///
-    /// What a library writes at once is one write. The layer that carries the stream decides how it becomes segments.
+    /// Each write of the library is one write here. The layer that carries the stream cuts it into segments.
     fn poll_transmit(&mut self) -> Option<Transmit<'_>>;
 
-    /// The next application data from the peer, in the order in which the device decrypted them: the content of one
-    /// record at a time.
+    /// The next application data from the peer, in the order in which the device decrypted it. Usually the content of one
+    /// record, but a library may join or split records.
     fn poll_received(&mut self) -> Option<Received<'_>>;
 
-    /// When [`handle_timeout`](Self::handle_timeout) is to be called next; `None`: no timer runs.
+    /// When to call [`handle_timeout`](Self::handle_timeout) next. `None` if no timer runs.
     fn deadline(&self) -> Option<Duration>;
 
-    /// The device computes until then.
+    /// The time until which the device computes.
     fn busy_until(&self) -> Duration;
 
     /// The state of the session.
     fn status(&self) -> Status;
 
-    /// Hands over, and forgets, what was computed since the last call, in time order.
+    /// Passes the operations since the last call to `receive`, in time order, and forgets them.
     fn drain_operations(&mut self, receive: &mut dyn FnMut(Performed));
 
-    /// The secrets with which Wireshark decrypts the session, as lines of a key log (the NSS format, `SSLKEYLOGFILE`)
-    /// without line ends: one line for a session of version 1.2, one for each traffic secret of TLS 1.3 as soon as it
-    /// exists.
+    /// The secrets that Wireshark needs to decrypt the session, as lines of a key log (NSS format, `SSLKEYLOGFILE`) without
+    /// line ends. A session of version 1.2 has one line. TLS 1.3 has one line for each traffic secret that exists so far.
     fn key_log(&self) -> Vec<String>;
 
-    /// What this end keeps of its session to resume it later, if its configuration asks for that.
+    /// What this end keeps to resume its session later. `None` if its configuration does not ask for resumption,
+    /// or if there is nothing to keep yet.
     fn resumable(&mut self) -> Option<Resumable>;
 
-    /// What the two ends have agreed on, while the session is established.
+    /// What the two ends have agreed on. `None` while the session is not established.
     fn negotiated(&self) -> Option<Negotiated>;
 }
 
@@ -92,7 +92,7 @@ pub struct Transmit<'a> {
 /// Application data that a session has received.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Received<'a> {
-    /// When the device had decrypted them.
+    /// When the device had decrypted it.
     pub at: Duration,
     /// The octets.
     pub bytes: &'a [u8],
@@ -101,16 +101,16 @@ pub struct Received<'a> {
 /// The state of a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Status {
-    /// The handshake goes on (or has not begun).
+    /// The handshake is not complete; perhaps it has not begun.
     Handshaking,
     /// This end has verified the peer's Finished.
     Established {
-        /// The time of that.
+        /// When it did that.
         at: Duration,
     },
     /// The session was established, and one of the two ends has closed it.
     Closed,
-    /// The session has ended without success.
+    /// The session has failed, during the handshake or later.
     Failed(Failure),
 }
 
@@ -118,8 +118,8 @@ pub enum Status {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Failure {
-    /// The library has sent its last retransmission in vain.
-    #[error("timed out: the last retransmission was not answered")]
+    /// The peer did not answer the last retransmission.
+    #[error("timed out: the peer did not answer the last retransmission")]
     TimedOut,
     /// The peer sent a fatal alert (RFC 5246 section 7.2).
     #[error("the peer sent a fatal alert, description {description}")]
@@ -132,32 +132,32 @@ pub enum Failure {
     Library {
         /// The library's error code; 0 if it has none (rustls).
         code: i32,
-        /// What the library says about it.
+        /// The library's description of the error.
         text: String,
     },
 }
 
-/// Why application data were not sent.
+/// Why application data was not sent.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum WriteError {
-    /// The handshake is not complete, or the session is over.
+    /// The handshake is not complete, or the session is closed or has failed.
     #[error("the session is not established")]
     NotEstablished,
-    /// The data do not fit into one datagram. Nothing was sent.
-    #[error("{length} octets: a datagram of this session has room for {limit}")]
+    /// The data do not fit into one datagram. The session has sent nothing.
+    #[error("{length} octets do not fit into one datagram of this session; the limit is {limit}")]
     TooLong {
         /// Octets of the data.
         length: usize,
         /// The most that fit.
         limit: usize,
     },
-    /// The library failed, and the session with it.
+    /// The library failed, so the session has failed too.
     #[error(transparent)]
     Failed(#[from] Failure),
 }
 
-/// What an end keeps of a session to resume it later, in its library's own form.
+/// What an end keeps to resume a session later, in a form of its library.
 #[derive(Clone)]
 pub struct Resumable(Arc<dyn Any + Send + Sync>);
 
@@ -166,7 +166,7 @@ impl Resumable {
         Self(Arc::new(kept))
     }
 
-    /// What was kept, if a library that keeps a `T` has kept it.
+    /// What was kept, if it is a `T`: each library keeps a type of its own.
     pub(crate) fn get<T: Any>(&self) -> Option<&T> {
         self.0.downcast_ref()
     }

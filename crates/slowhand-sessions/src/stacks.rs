@@ -1,4 +1,4 @@
-//! The libraries that are built in: the one place that knows them all.
+//! The list of all libraries. No other module knows all of them.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::session::{Failure, Resumable, Session};
 use crate::tls::Suite;
 use crate::{mbedtls, openssl, rustls, tinydtls};
 
-/// A library: what it can do, and what its sessions are made with.
+/// A library: its capabilities and its adapter.
 struct Entry {
     capabilities: &'static Capabilities,
     adapter: Adapter,
@@ -41,24 +41,24 @@ fn entry(stack: Stack) -> &'static Entry {
 }
 
 impl Stack {
-    /// What the library can do.
+    /// What the library supports.
     pub fn capabilities(self) -> &'static Capabilities {
         entry(self).capabilities
     }
 }
 
 impl SessionConfig {
-    /// Whether the library can do this.
+    /// Checks if the library supports this configuration.
     ///
     /// # Errors
-    /// The first field that it cannot, with what was found and what is allowed.
+    /// The first value that the library does not support.
     pub fn validate(&self) -> Result<(), ConfigError> {
         self.stack.capabilities().check(self).map(|_| ())
     }
 }
 
-/// The suite that two libraries use if none is chosen: of those that both have for this protocol and credential, the one
-/// that comes first in the client's order of preference.
+/// The suite that two libraries use by default: the first one, in the client's order of preference, that both support with
+/// this protocol and credential.
 pub fn best_common_suite(
     [client, server]: [Stack; 2],
     protocol: Protocol,
@@ -69,7 +69,7 @@ pub fn best_common_suite(
     client.suites(protocol).find(|suite| client.credential(*suite) == credential && servers.contains(suite))
 }
 
-/// Makes a session of a configuration that has been checked, to resume what `previous` says.
+/// Makes a session of a checked configuration. It resumes `previous`.
 pub(crate) fn session(
     checked: &Checked<'_>,
     processor: Arc<dyn Processor>,
@@ -85,26 +85,26 @@ pub(crate) fn session(
     })
 }
 
-/// A library and what it can do here, as a list of libraries has it.
+/// An entry in the list of libraries.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct StackInfo {
     /// Its name in a scenario.
     pub name: Stack,
-    /// The version of the sources that are built in, asked from the library.
+    /// The version that the library reports.
     pub version: String,
     /// Its licence, as an SPDX expression.
     pub licence: &'static str,
-    /// The protocols that it speaks here.
+    /// The protocols that it supports here.
     pub protocols: Vec<Protocol>,
-    /// The cipher suites that are built in, in the library's order of preference.
+    /// The cipher suites that it supports here, in its order of preference.
     pub suites: Vec<Suite>,
-    /// What an end can authenticate with.
+    /// How an end can prove its identity.
     pub credentials: &'static [CredentialKind],
-    /// What can be chosen, in words.
+    /// What a configuration can choose, in words.
     pub features: Vec<String>,
 }
 
-/// The libraries that are built in.
+/// All libraries.
 pub fn stacks() -> Vec<StackInfo> {
     let capabilities = Stack::ALL.iter().map(|stack| stack.capabilities());
     let info = |capabilities: &Capabilities| StackInfo {

@@ -1,14 +1,15 @@
 //! Eclipse tinyDTLS.
 //!
-//! The library runs unmodified: its clock and randomness (`dtls_ticks`, `dtls_prng`) are the device's, its
-//! timers are the head of its send queue. It has a timer for each *message* and sends each in a
-//! datagram of its own. The first timeout is 2,000 ticks of its clock, doubled with each retransmission, and
-//! nothing else ticks; so another first timeout is a clock that ticks at another rate, a millisecond for the 2 s
-//! that its sources mean. (An alert of its own is kept for as long.) When its last retransmission was in vain it goes
-//! quiet without a word; that is reported as [`Failure::TimedOut`](crate::Failure::TimedOut).
+//! The library runs unmodified. Its clock and randomness (`dtls_ticks`, `dtls_prng`) are the device's. It sends each handshake
+//! *message* in a datagram of its own, with a timer of its own; the head of its send queue has the next deadline.
 //!
-//! Its buffer for a record has 1,400 octets (`DTLS_MAX_BUF` in `global.h`), 37 of them for header, nonce and tag: the
-//! rest is the most application data that it sends at once.
+//! The first timeout is always 2,000 ticks of its clock and doubles with each retransmission. With the default of 2 s, a tick
+//! is one millisecond. Another first timeout changes the length of a tick. This affects only one other thing: how long the
+//! library keeps an alert that it has sent. After its last retransmission, the library does nothing more and reports
+//! nothing. The adapter reports this as [`Failure::TimedOut`](crate::Failure::TimedOut).
+//!
+//! Its buffer for a record has 1,400 octets (`DTLS_MAX_BUF` in `global.h`). Header, nonce and tag take 37 octets of it. So
+//! application data has at most 1,363 octets.
 
 use std::time::Duration;
 
@@ -24,19 +25,19 @@ unsafe extern "C" {
 
 /// The library's functions.
 pub(crate) fn functions() -> &'static slowhand_library {
-    // SAFETY: a constant of csrc/tinydtls/session.c; its layout is checked there and here.
+    // SAFETY: it is a constant of csrc/tinydtls/session.c, and the compilers of C and Rust check its layout.
     unsafe { &slowhand_tinydtls }
 }
 
-/// What the library can do.
+/// What the library supports.
 pub(crate) const CAPABILITIES: Capabilities = Capabilities {
     stack: Stack::Tinydtls,
     version: || c_library::version(functions()),
     licence: "EPL-1.0 OR BSD-3-Clause",
     credentials: &[CredentialKind::Psk, CredentialKind::RawPublicKey],
     datagrams: Some(Datagrams {
-        // The longest datagram of a handshake: with a pre-shared key the second ClientHello (a tag of 16 octets does not
-        // make it longer), with raw public keys the ServerKeyExchange, whose signature varies.
+        // The longest datagram of a handshake. With a pre-shared key it is the second ClientHello (also with tags of 16
+        // octets). With raw public keys it is the ServerKeyExchange, whose signature varies in length.
         minimum_mtu: |credential| match credential {
             CredentialKind::Psk => 93,
             _ => 170,
@@ -48,7 +49,7 @@ pub(crate) const CAPABILITIES: Capabilities = Capabilities {
             // `DTLS_DEFAULT_MAX_RETRANSMIT` in `global.h`).
             first: Duration::from_secs(2),
             maximum: MaximumTimeout::TimesFirst(1 << 7),
-            // Whole milliseconds in 32 bits: a range that all libraries have.
+            // Whole milliseconds in 32 bits, as with mbedTLS.
             least: Duration::from_millis(1),
             most: Duration::from_secs(u32::MAX as u64 / 1000),
         },

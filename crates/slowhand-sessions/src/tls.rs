@@ -1,4 +1,4 @@
-//! The family of TLS and DTLS: what a configuration says of it alone.
+//! The options of TLS and DTLS.
 
 mod suite;
 
@@ -11,28 +11,27 @@ use crate::operation::Curve;
 
 pub use suite::{KeyExchange, Suite};
 
-/// What is chosen for a session of TLS or DTLS. [`Tls::new`] gives each field its default.
+/// The options of a session of TLS or DTLS. [`Tls::new`] gives each field its default.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tls {
-    /// The version, with what it alone has.
+    /// The version, with the options that only this version has.
     pub version: Version,
-    /// The one suite that is offered or accepted. (tinyDTLS offers all its suites of the same key exchange, as its
-    /// applications do, when this is a CCM-8 suite: the first of its list.) Default: the first suite in the library's
-    /// order of preference that fits the credential.
+    /// The only suite that this end offers or accepts. One exception: if this is a CCM-8 suite, tinyDTLS offers all its
+    /// suites with the same key exchange, the CCM-8 suite first, as its applications do. Default: the first suite for the
+    /// credential in the library's order of preference.
     pub suite: Option<Suite>,
-    /// Who is authenticated; no effect with a pre-shared key. Default: both ends.
+    /// Which ends prove their identity. No effect with a pre-shared key. Default: both.
     pub auth: Auth,
-    /// The curve of key exchange and ECDSA signatures; no effect with a suite that has neither. Default: secp256r1.
+    /// The curve for key exchange and ECDSA signatures. No effect with a suite that has neither. Default: secp256r1.
     pub curve: Curve,
-    /// The maximum fragment length that is negotiated (RFC 6066 section 4): 512, 1024, 2048 or 4096 octets. Default: not
-    /// negotiated.
+    /// The maximum fragment length to negotiate (RFC 6066 section 4): 512, 1024, 2048 or 4096 octets. Default: none.
     pub max_fragment_length: Option<u16>,
-    /// Resume an earlier session, which [`build_pair`](crate::build_pair) runs first. Default: no.
+    /// How to resume an earlier session, which [`build_pair`](crate::build_pair) runs first. Default: no resumption.
     pub resumption: Option<Resumption>,
 }
 
 impl Tls {
-    /// A session of this version, the rest as by default.
+    /// This version with default options.
     pub const fn new(version: Version) -> Self {
         Self {
             version,
@@ -58,10 +57,10 @@ pub enum Version {
 }
 
 impl Version {
-    /// DTLS 1.2, the rest as by default.
+    /// DTLS 1.2 with default options.
     pub const DTLS12: Self = Self::Dtls12(Dtls12 { cookie: true, connection_id: None });
 
-    /// The version as a ProtocolVersion of TLS (RFC 8446 section 4.2.1). DTLS 1.2 is TLS 1.2 over datagrams.
+    /// The ProtocolVersion of TLS (RFC 8446 section 4.2.1); for DTLS 1.2, that of TLS 1.2.
     pub(crate) const fn number(self) -> u16 {
         match self {
             Self::Dtls12(_) | Self::Tls12 => 0x0303,
@@ -70,18 +69,18 @@ impl Version {
     }
 }
 
-/// What DTLS 1.2 alone has.
+/// The options that only DTLS 1.2 has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Dtls12 {
-    /// A server challenges the first ClientHello with a HelloVerifyRequest (RFC 6347 section 4.2.1). No effect for a
-    /// client, which follows the server. Default: yes.
+    /// True if the server answers the first ClientHello with a HelloVerifyRequest (RFC 6347 section 4.2.1). No effect for a
+    /// client. Default: true.
     pub cookie: bool,
-    /// Offer or accept connection IDs (RFC 9146). The value is the length of our own, 0 to 32 octets; with 0, records
-    /// towards us carry none. Default: no.
+    /// The length of this end's connection ID (RFC 9146), 0 to 32 octets. With 0, the records that this end receives carry no
+    /// ID. Default: this end neither offers nor accepts connection IDs.
     pub connection_id: Option<u8>,
 }
 
-/// Who is authenticated in a handshake with certificates or raw public keys. A pre-shared key always authenticates both.
+/// Which ends prove their identity in a handshake with certificates or raw public keys. With a pre-shared key, both always do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Auth {
@@ -91,14 +90,14 @@ pub enum Auth {
     Mutual,
 }
 
-/// How an earlier session is resumed.
+/// How to resume an earlier session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Resumption {
-    /// By its identifier: the server keeps the session (RFC 5246 section 7.4.1.2).
+    /// With the session ID: the server keeps the session (RFC 5246 section 7.4.1.2).
     Id,
-    /// By a ticket in which the server has given the session to the client (RFC 5077); in TLS 1.3 the ticket names a
-    /// pre-shared key (RFC 8446 section 2.2), with ECDHE beside it.
+    /// With a ticket: the client keeps the session, encrypted by the server (RFC 5077). In TLS 1.3, the ticket identifies a
+    /// pre-shared key, which is used together with ECDHE (RFC 8446 section 2.2).
     Ticket,
 }
 

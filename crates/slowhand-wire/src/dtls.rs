@@ -1,11 +1,38 @@
 //! Records and handshake messages of DTLS 1.0 and 1.2 (RFC 6347), with and without connection IDs (RFC 9146).
 //!
+//! The header of a record (RFC 6347 section 4.1):
+//!
 //! ```text
-//! record:    | type (8) | version (16) | epoch (16) | sequence_number (48) | length (16) |           RFC 6347, 4.1
-//! with CID:  | type (8) | version (16) | epoch (16) | sequence_number (48) | cid | length (16) |     RFC 9146, 4
-//! handshake: | type (8) | length (24) | message_seq (16) | fragment_offset (24) | fragment_length (24) |     4.2.2
+//!  0                   1                   2                   3
+//!  0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1
+//! +---------------+-------------------------------+---------------+
+//! |     type      |            version            |     epoch     |
+//! +---------------+-------------------------------+---------------+
+//! |     epoch     |                sequence_number                |
+//! +---------------+-----------------------------------------------+
+//! |                sequence_number                |    length     |
+//! +---------------+-------------------------------+---------------+
+//! |    length     |
+//! +---------------+
 //! ```
-//! Handshake messages can be read in records of epoch 0. From epoch 1 on the content is encrypted.
+//!
+//! In a record with a connection ID (RFC 9146 section 4), the ID is between sequence_number and length.
+//!
+//! The header of a handshake message (RFC 6347 section 4.2.2):
+//!
+//! ```text
+//!  0                   1                   2                   3
+//!  0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1
+//! +---------------+-----------------------------------------------+
+//! |     type      |                    length                     |
+//! +---------------+---------------+-------------------------------+
+//! |          message_seq          |        fragment_offset        |
+//! +---------------+---------------+-------------------------------+
+//! |fragment_offset|                fragment_length                |
+//! +---------------+-----------------------------------------------+
+//! ```
+//!
+//! Handshake messages can be read in records of epoch 0. From epoch 1 on, the content is encrypted.
 
 use crate::error::WireError;
 use crate::octets::{next_item, take, take_array};
@@ -21,11 +48,10 @@ pub const HANDSHAKE_HEADER: usize = 12;
 /// sections 4.1 and 4.2.1).
 const VERSIONS: [[u8; 2]; 2] = [[0xfe, 0xff], [0xfe, 0xfd]];
 
-/// The records of a datagram. It ends after the first error.
+/// The records of a datagram. The iterator ends after the first error.
 ///
-/// A record with a connection ID does not say how long the ID is; the two ends have agreed on that. Give the length where
-/// you know it (0 where there is no connection ID). With `None` such a record gives
-/// [`WireError::ConnectionIdLengthUnknown`].
+/// A record with a connection ID does not contain the length of the ID; the two ends have agreed on it. Give the length if
+/// you know it (0 if the ID is empty). With `None`, such a record gives [`WireError::ConnectionIdLengthUnknown`].
 pub fn records(datagram: &[u8], connection_id_length: Option<u8>) -> Records<'_> {
     Records { rest: datagram, connection_id_length }
 }
@@ -52,13 +78,13 @@ pub struct Record<'a> {
     pub content_type: ContentType,
     /// The version octets: `fe fd` for DTLS 1.2, `fe ff` for 1.0.
     pub version: [u8; 2],
-    /// Counts the changes of keys. Records of epoch 0 are not protected.
+    /// The number of key changes so far. Records of epoch 0 are not protected.
     pub epoch: u16,
-    /// Counts the records of an epoch, 48 bits. A record that is sent again gets a new number.
+    /// The number of the record within its epoch, 48 bits. A retransmission gets a new number.
     pub sequence_number: u64,
-    /// The connection ID of the receiver; empty in all but [`ContentType::Tls12Cid`] records.
+    /// The receiver's connection ID; empty in a record of any other type than [`ContentType::Tls12Cid`].
     pub connection_id: &'a [u8],
-    /// The content. It is encrypted where the record is protected.
+    /// The content; encrypted if the record is protected.
     pub fragment: &'a [u8],
 }
 
@@ -90,8 +116,8 @@ impl<'a> Record<'a> {
         self.epoch > 0
     }
 
-    /// The fragments of handshake messages in it. There are none in a protected record, or in one of another type. It ends
-    /// after the first error.
+    /// The fragments of handshake messages in this record. A protected record, or one of another type, has none. The
+    /// iterator ends after the first error.
     pub fn fragments(&self) -> Fragments<'a> {
         let is_readable = self.content_type == ContentType::Handshake && !self.is_protected();
         Fragments { rest: if is_readable { self.fragment } else { &[] } }
@@ -112,14 +138,14 @@ impl<'a> Iterator for Fragments<'a> {
     }
 }
 
-/// A fragment of a handshake message, or all of the message (RFC 6347 section 4.2.3).
+/// A fragment of a handshake message, or the whole message (RFC 6347 section 4.2.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fragment<'a> {
     /// The type of the message.
     pub message_type: MessageType,
     /// The length of the whole message without its header, 24 bits.
     pub length: u32,
-    /// Counts the messages of their sender. A message that is sent again keeps its number.
+    /// The number of the message, by sender. A retransmission keeps it.
     pub message_seq: u16,
     /// The offset of the fragment in the message, 24 bits.
     pub fragment_offset: u32,
@@ -150,7 +176,7 @@ impl<'a> Fragment<'a> {
         })
     }
 
-    /// The offset behind its last octet.
+    /// The offset of the first octet after the fragment.
     pub fn end(&self) -> u32 {
         self.fragment_offset + self.body.len() as u32
     }
@@ -160,8 +186,7 @@ impl<'a> Fragment<'a> {
 mod tests {
     use super::*;
 
-    /// A HelloVerifyRequest as RFC 6347 sections 4.1, 4.2.1 and 4.2.2 have it, written by hand, and a ChangeCipherSpec
-    /// behind it.
+    /// Written by hand from RFC 6347 sections 4.1, 4.2.1 and 4.2.2: a HelloVerifyRequest, then a ChangeCipherSpec.
     const DATAGRAM: &[u8] = &[
         22, 0xfe, 0xff, 0, 0, 0, 0, 0, 0, 0, 7, 0, 17, // record
         3, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0, 5, // message
@@ -189,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn the_connection_id_stands_before_the_length() {
+    fn the_connection_id_comes_before_the_length() {
         // RFC 9146 section 4: type, version, epoch, sequence number, cid, length.
         let octets = [25, 0xfe, 0xfd, 0, 1, 0, 0, 0, 0, 0, 0, 0xc1, 0xd2, 0, 3, 9, 8, 7];
         let record = records(&octets, Some(2)).next().unwrap().unwrap();
@@ -201,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fragment_outside_of_its_message_is_refused() {
+    fn a_fragment_outside_its_message_is_refused() {
         let mut octets = DATAGRAM[..30].to_vec();
         octets[13 + 8] = 1; // fragment_offset
         let record = records(&octets, None).next().unwrap().unwrap();

@@ -1,19 +1,19 @@
-//! What can be wrong with octets.
+//! Errors of the readers.
 
-/// The octets do not have the format that was asked for.
+/// Why octets are not well formed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum WireError {
     /// The octets end within a header, or within the content that a header announces.
     #[error("truncated: {needed} octets needed, {found} left")]
     Truncated {
-        /// Octets that come next: a header or its content.
+        /// Octets that the header, or the content, needs.
         needed: usize,
         /// Octets that are left.
         found: usize,
     },
-    /// The fragment goes beyond the end of its message (RFC 6347 section 4.2.2).
-    #[error("a fragment of {length} octets at offset {offset} of a message of {message} octets")]
+    /// The fragment extends beyond the end of its message (RFC 6347 section 4.2.2).
+    #[error("the fragment ({length} octets at offset {offset}) extends beyond its message ({message} octets)")]
     FragmentOutside {
         /// fragment_offset.
         offset: u32,
@@ -23,18 +23,18 @@ pub enum WireError {
         message: u32,
     },
     /// The version is not one of DTLS 1.0 or DTLS 1.2 (RFC 6347 section 4.1).
-    #[error("version {version:02x?} is not one of a DTLS record")]
+    #[error("not a DTLS record: version {version:02x?}")]
     NotDtls {
         /// The two octets of the version.
         version: [u8; 2],
     },
     /// The version is not one of TLS (RFC 5246 section 6.2.1).
-    #[error("version {version:02x?} is not one of a TLS record")]
+    #[error("not a TLS record: version {version:02x?}")]
     NotTls {
         /// The two octets of the version.
         version: [u8; 2],
     },
-    /// The record has a connection ID, and the reader was not told how long it is (RFC 9146 section 4).
-    #[error("a record with a connection ID of unknown length")]
+    /// The record has a connection ID, and the caller did not give its length (RFC 9146 section 4).
+    #[error("the length of the record's connection ID is not known")]
     ConnectionIdLengthUnknown,
 }

@@ -1,16 +1,16 @@
-//! What a datagram of DTLS carries of a flight, and whether all of it was carried before.
+//! The parts of a flight that a DTLS datagram carries, and the set of parts that were sent before.
 //!
-//! A flight is what one end sends before it waits for the other. It sends the whole flight again after a timeout (RFC 6347
-//! section 4.2.4). The records get new sequence numbers, the library may cut the messages into other fragments, and what
-//! is encrypted is encrypted anew. These things stay the same:
+//! A flight is what one end sends before it waits for the other end. After a timeout, it sends the whole flight again (RFC
+//! 6347 section 4.2.4). Then the records get new sequence numbers, the library may cut the messages into other fragments,
+//! and it encrypts again. This stays the same:
 //!
-//! - **A handshake message of epoch 0** keeps type, message_seq, length and octets. So each octet is known by message and
-//!   offset ([`FlightPart::Fragment`]).
+//! - **A handshake message of epoch 0** keeps type, message_seq, length and octets. So message and offset identify each
+//!   octet ([`FlightPart::Fragment`]).
 //! - **ChangeCipherSpec, and an encrypted handshake message,** keep type, epoch and length ([`FlightPart::Record`]). That is
-//!   enough: an epoch of DTLS 1.2 has one ChangeCipherSpec and one Finished of each end.
+//!   enough, because each end sends one ChangeCipherSpec and one Finished in an epoch of DTLS 1.2.
 //!
-//! Other records are no part of a flight: DTLS sends neither alerts (RFC 6347 section 4.2.7) nor application data again. Two
-//! of the same length are two different ones.
+//! Other records are not part of a flight. DTLS does not retransmit alerts (RFC 6347 section 4.2.7) or application data, so
+//! two such records of the same length are two different records.
 
 use crate::dtls::{Fragment, Record};
 use crate::error::WireError;
@@ -29,16 +29,16 @@ pub struct MessageId {
     pub length: u32,
 }
 
-/// A part of a flight, by what stays the same when it is sent again.
+/// A part of a flight, identified by what a retransmission keeps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FlightPart {
     /// Octets of a handshake message in the clear.
     Fragment {
         /// The message.
         message: MessageId,
-        /// The offset of the first octet ...
+        /// The offset of the first octet.
         start: u32,
-        /// ... and the offset behind the last one.
+        /// The offset of the first octet after the fragment.
         end: u32,
     },
     /// Any other record of a flight.
@@ -52,7 +52,7 @@ pub struct RecordId {
     pub content_type: ContentType,
     /// The epoch.
     pub epoch: u16,
-    /// Octets behind the header.
+    /// The length of the content in octets.
     pub length: u16,
 }
 
@@ -71,8 +71,8 @@ impl From<&Fragment<'_>> for FlightPart {
     }
 }
 
-/// The parts of a flight in a record. There are none in a record that is no part of a flight, or whose type is encrypted
-/// ([`ContentType::Tls12Cid`]). It ends after the first error.
+/// The parts of a flight in a record. There are none if the record is not part of a flight, or if its type is encrypted
+/// ([`ContentType::Tls12Cid`]). The iterator ends after the first error.
 pub fn parts<'a>(record: &Record<'a>) -> impl Iterator<Item = Result<FlightPart, WireError>> + use<'a> {
     let whole = match record.content_type {
         ContentType::Handshake => record.is_protected(),
@@ -83,8 +83,8 @@ pub fn parts<'a>(record: &Record<'a>) -> impl Iterator<Item = Result<FlightPart,
 }
 
 impl FlightPart {
-    /// True if both are octets of one message and have some of them in common, or are the same record. A fragment
-    /// without octets has something in common with each fragment of its message.
+    /// True if the two are fragments of one message with octets in common, or the same record. Also true if this is a
+    /// fragment of length 0 and the other one is a fragment of the same message.
     pub fn overlaps(&self, other: &Self) -> bool {
         match (*self, *other) {
             (Self::Fragment { message, start, end }, Self::Fragment { message: of, start: from, end: to }) => {
@@ -115,8 +115,8 @@ impl Coverage {
         }
     }
 
-    /// True if all of `part` is in the set, whatever the fragments were with which it came there. A part without octets,
-    /// such as a whole ServerHelloDone, is in the set if any part of its message is.
+    /// True if all of `part` is in the set. How the earlier fragments were cut does not matter. A part of length 0, such as
+    /// a ServerHelloDone, is in the set if any part of its message is.
     pub fn covers(&self, part: &FlightPart) -> bool {
         match part {
             FlightPart::Fragment { message, start, end } => {
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_cut_otherwise_is_the_same_message() {
+    fn a_message_in_other_fragments_is_the_same_message() {
         let halves = covered(&[part(2, 100, 0, 50), part(2, 100, 50, 100)]);
         assert!(halves.covers(&part(2, 100, 0, 100)));
         assert!(halves.covers(&part(2, 100, 25, 75)));
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_without_octets_is_known_by_its_header() {
+    fn the_header_identifies_an_empty_message() {
         let done = part(4, 0, 0, 0);
         assert!(!Coverage::default().covers(&done));
         assert!(!covered(&[part(3, 10, 0, 10)]).covers(&done));
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn an_encrypted_finished_is_known_by_epoch_and_length() {
+    fn epoch_and_length_identify_an_encrypted_finished() {
         assert_eq!(parts_of(&record(22, 1, 0, 40)), parts_of(&record(22, 1, 1, 40)));
         assert_ne!(parts_of(&record(22, 1, 0, 40)), parts_of(&record(22, 2, 0, 40)));
         assert_ne!(parts_of(&record(22, 1, 0, 40)), parts_of(&record(22, 1, 1, 41)));
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn alerts_and_application_data_are_no_part_of_a_flight() {
+    fn alerts_and_application_data_are_not_part_of_a_flight() {
         for content_type in [21, 23, 24, 25] {
             assert_eq!(parts_of(&record(content_type, 1, 0, 40)), [], "content type {content_type}");
         }

@@ -1,9 +1,8 @@
 //! Reads what sessions send: records, handshake messages and fragments of DTLS and TLS.
 //!
-//! This crate is the only reader of these formats in the project. It looks at octets and keeps nothing of them: a
-//! [`dtls::Record`] or a [`tls::Record`] is a view. It has no keys, so it sees the content of records that are not
-//! protected, and the header of all others. Octets of any kind never make it panic; what is not well formed is a
-//! [`WireError`].
+//! This crate is the only reader of these formats in the project. It copies nothing: a [`dtls::Record`] or a
+//! [`tls::Record`] is a view of the octets. It has no keys. So it reads the content of a record only if the record is not
+//! protected; of a protected record it reads the header. No input makes it panic. Malformed input gives a [`WireError`].
 //!
 //! | module | reads | defined in |
 //! | --- | --- | --- |
@@ -14,12 +13,12 @@
 //! # Goals
 //!
 //! - One answer to the question "was this sent before?". A DTLS library may cut a message into other fragments each time
-//!   it sends it (RFC 6347 section 4.2.3). So the answer goes by octets: [`Coverage`] is a set of octets of messages.
+//!   it sends it (RFC 6347 section 4.2.3). So the comparison is octet by octet: [`Coverage`] is a set of octets of messages.
 //! - No copies. Only [`Coverage`] and [`RangeSet`] allocate.
 //!
 //! # Non-goals
 //!
-//! - To decrypt, to put messages together, or to read what is inside of a handshake message.
+//! - To decrypt, to reassemble messages, or to read the content of a handshake message.
 //! - The unified header of DTLS 1.3 (RFC 9147 section 4). Its records give [`WireError::NotDtls`].
 //!
 //! # Example

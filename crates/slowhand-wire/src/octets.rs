@@ -1,4 +1,4 @@
-//! Takes octets from the front of a slice.
+//! Reads from the front of a slice.
 
 use crate::error::WireError;
 
@@ -10,14 +10,14 @@ pub(crate) fn take<'a>(octets: &mut &'a [u8], count: usize) -> Result<&'a [u8], 
     Ok(taken)
 }
 
-/// Takes as many octets as the array has.
+/// Takes `N` octets.
 pub(crate) fn take_array<'a, const N: usize>(octets: &mut &'a [u8]) -> Result<&'a [u8; N], WireError> {
     let (taken, rest) = octets.split_first_chunk().ok_or(WireError::Truncated { needed: N, found: octets.len() })?;
     *octets = rest;
     Ok(taken)
 }
 
-/// Reads one item after the other until the octets end; after the first error there is no further item.
+/// Parses the next item. Returns `None` at the end of the octets and after an error.
 pub(crate) fn next_item<'a, T>(
     rest: &mut &'a [u8],
     parse: impl FnOnce(&mut &'a [u8]) -> Result<T, WireError>,

@@ -4,14 +4,14 @@ use std::ops::Range;
 
 /// A set of numbers: offsets of octets in a message, or sequence numbers of a stream.
 ///
-/// The ranges are in ascending order, and there is a gap between each and the next.
+/// The ranges are in ascending order, with a gap between each two.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RangeSet {
     ranges: Vec<Range<u32>>,
 }
 
 impl RangeSet {
-    /// True if all of `range` is in the set. Of an empty range it always is.
+    /// True if all of `range` is in the set. Always true if `range` is empty.
     pub fn contains(&self, range: &Range<u32>) -> bool {
         let next = self.ranges.partition_point(|known| known.end < range.end);
         range.is_empty() || self.ranges.get(next).is_some_and(|known| known.start <= range.start)
@@ -23,11 +23,11 @@ impl RangeSet {
             return;
         }
         let first = self.ranges.partition_point(|known| known.end < range.start);
-        let behind = self.ranges.partition_point(|known| known.start <= range.end);
-        for known in &self.ranges[first..behind] {
+        let after = self.ranges.partition_point(|known| known.start <= range.end);
+        for known in &self.ranges[first..after] {
             range = known.start.min(range.start)..known.end.max(range.end);
         }
-        self.ranges.splice(first..behind, [range]);
+        self.ranges.splice(first..after, [range]);
     }
 }
 

@@ -4,8 +4,8 @@
 //! record:    | type (8) | version (16) | length (16) |
 //! handshake: | type (8) | length (24) |
 //! ```
-//! A record does not say whether it is protected. Read [`messages`] only where you know that it is not: before
-//! ChangeCipherSpec in TLS 1.2, and before the first record of application data in TLS 1.3.
+//! A TLS record does not show if it is protected. Use [`messages`] only where you know that the records are not protected:
+//! before ChangeCipherSpec in TLS 1.2, and before the first record of type application_data in TLS 1.3.
 
 use crate::error::WireError;
 use crate::octets::{next_item, take, take_array};
@@ -17,9 +17,9 @@ pub const RECORD_HEADER: usize = 5;
 /// Octets of the header of a handshake message (RFC 5246 section 7.4).
 pub const HANDSHAKE_HEADER: usize = 4;
 
-/// The records of a stream, from the beginning of one of them. It ends after the first error.
+/// The records of a stream. `stream` must begin with a record. The iterator ends after the first error.
 ///
-/// The record at the end of the stream may be incomplete; it gives [`WireError::Truncated`].
+/// If the last record is incomplete, it gives [`WireError::Truncated`].
 pub fn records(stream: &[u8]) -> Records<'_> {
     Records { rest: stream }
 }
@@ -41,12 +41,12 @@ impl<'a> Iterator for Records<'a> {
 /// A record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Record<'a> {
-    /// The type of its content. Of a protected record of TLS 1.3 it is always
+    /// The type of its content. A protected record of TLS 1.3 always has
     /// [`ApplicationData`](ContentType::ApplicationData).
     pub content_type: ContentType,
     /// The version octets: `03 03` for TLS 1.2 and, after the first ClientHello, TLS 1.3 (RFC 8446 section 5.1).
     pub version: [u8; 2],
-    /// The content. It is encrypted where the record is protected.
+    /// The content; encrypted if the record is protected.
     pub fragment: &'a [u8],
 }
 
@@ -62,10 +62,10 @@ impl<'a> Record<'a> {
     }
 }
 
-/// The handshake messages in these octets: the content of a record, or of several records in order, since a message may go
-/// on in the next record. It ends after the first error.
+/// The handshake messages in the content of a record. A message may continue in the next record; then give the content of
+/// both, one after the other. The iterator ends after the first error.
 ///
-/// The last message may be incomplete; it gives [`WireError::Truncated`].
+/// If the last message is incomplete, it gives [`WireError::Truncated`].
 pub fn messages(octets: &[u8]) -> Messages<'_> {
     Messages { rest: octets }
 }
@@ -122,12 +122,12 @@ mod tests {
         assert_eq!((record.content_type, record.version), (ContentType::Handshake, [3, 3]));
         let read: Vec<_> = messages(record.fragment).collect::<Result<_, _>>().unwrap();
         let [message] = read[..] else { panic!("{read:?}") };
-        // The RFC has the message with its header: 90 octets.
+        // The RFC shows the message with its header: 90 octets.
         assert_eq!((message.message_type, message.body.len()), (MessageType::ServerHello, 90 - HANDSHAKE_HEADER));
     }
 
     #[test]
-    fn a_message_may_go_on_in_the_next_record() {
+    fn a_message_may_continue_in_the_next_record() {
         let stream = octets(SERVER_HELLO);
         let (first, second) = stream[RECORD_HEADER..].split_at(40);
         let cut = [&[22, 3, 3, 0, 40], first, &[22, 3, 3, 0, 50], second].concat();

@@ -1,9 +1,9 @@
-//! Types of records and of handshake messages, the same in TLS and in DTLS.
+//! Types of records and of handshake messages. TLS and DTLS use the same ones.
 
 /// The type of a record's content (RFC 5246 section 6.2.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ContentType {
-    /// change_cipher_spec (20): the sender protects the records that follow with new keys.
+    /// change_cipher_spec (20): the sender protects the next records with new keys.
     ChangeCipherSpec,
     /// alert (21).
     Alert,

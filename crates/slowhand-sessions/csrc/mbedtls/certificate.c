@@ -8,7 +8,7 @@
 #include "mbedtls/oid.h"
 #include "mbedtls/x509_crt.h"
 
-/* Netscape certificate comment: text that nobody interprets. 2.16.840.1.113730.1.13 */
+/* Netscape certificate comment, 2.16.840.1.113730.1.13: text without meaning. */
 #define OID_COMMENT "\x60\x86\x48\x01\x86\xF8\x42\x01\x0D"
 #define MAX_COMMENT 8192
 #define MAX_NAME 64
@@ -62,7 +62,7 @@ static int copy_extension(mbedtls_x509write_cert *certificate, unsigned char **p
         return ret;
     const unsigned char *value = *p;
     *p += len;
-    /* The one extension that depends on the issuer. */
+    /* The only extension that depends on the issuer. */
     if (MBEDTLS_OID_CMP(MBEDTLS_OID_AUTHORITY_KEY_IDENTIFIER, &id) == 0)
         return mbedtls_x509write_crt_set_authority_key_identifier(certificate);
     return mbedtls_x509write_crt_set_extension(certificate, (const char *) id.p, id.len, critical, value, len);

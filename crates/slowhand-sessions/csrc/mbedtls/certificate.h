@@ -1,4 +1,4 @@
-/* A certificate like another, from another issuer and of another length. Mirrored by src/credentials/issuer.rs. */
+/* Issues a copy of a certificate, with another issuer and another length. src/credentials/issuer.rs mirrors the struct. */
 #ifndef SLOWHAND_MBEDTLS_CERTIFICATE_H
 #define SLOWHAND_MBEDTLS_CERTIFICATE_H
 
@@ -14,10 +14,10 @@ struct slowhand_mbedtls_certificate {
     size_t comment_len;
 };
 
-/* The length of the certificate, which stands at the end of the buffer in DER, or the library's error code. */
+/* Writes the certificate (DER) to the end of the buffer. Returns its length, or the library's negative error code. */
 int slowhand_mbedtls_issue(const struct slowhand_mbedtls_certificate *certificate, uint8_t *buffer, size_t size);
 
-/* To be called before any other function of the library; only the first call does something. */
+/* Call this before any other function of the library. Only the first call has an effect. */
 void slowhand_mbedtls_initialise(void);
 void slowhand_mbedtls_error_text(int error, char *text, size_t size);
 

@@ -1,11 +1,10 @@
-/* The mbedTLS build of the laboratory: those parts of the library's default configuration that
- * (D)TLS 1.2 with PSK, RSA, ECDHE-RSA or ECDHE-ECDSA and TLS 1.3 with ECDHE-ECDSA use or show on the wire (the signature algorithms that a
- * ClientHello lists follow from the hashes and from RSA), each option as by default unless a
- * comment says otherwise. */
+/* The configuration of mbedTLS. It has the parts of the library's default configuration that TLS 1.2, DTLS 1.2 (with PSK, RSA,
+ * ECDHE-RSA or ECDHE-ECDSA) and TLS 1.3 (with ECDHE-ECDSA) use or show on the wire. For example, the hashes and RSA decide which
+ * signature algorithms a ClientHello lists. Comments name the options that differ from the default. */
 #ifndef SLOWHAND_MBEDTLS_CONFIG_H
 #define SLOWHAND_MBEDTLS_CONFIG_H
 
-/* The platform: the clocks are the world's. */
+/* The platform. Differs: the world provides the clocks (the two options with ALT). */
 #define MBEDTLS_HAVE_ASM
 #define MBEDTLS_HAVE_TIME
 #define MBEDTLS_HAVE_TIME_DATE
@@ -16,8 +15,8 @@
 #define MBEDTLS_VERSION_C
 #define MBEDTLS_ERROR_C
 
-/* Cryptography. AES_ROM_TABLES: constant tables, because the default fills static ones at
- * first use without a lock, and several worlds run at once. */
+/* Cryptography. Differs: AES_ROM_TABLES makes the tables constant. By default, the first use fills them without a lock, but
+ * several worlds run at once. */
 #define MBEDTLS_AES_C
 #define MBEDTLS_AES_ROM_TABLES
 #define MBEDTLS_AESNI_C
@@ -49,8 +48,8 @@
 #define MBEDTLS_SHA384_C
 #define MBEDTLS_SHA512_C
 
-/* TLS 1.3 computes through PSA, whose key store all sessions of the process share: hence the locks. Its
- * randomness is the device's. */
+/* TLS 1.3 computes through PSA. Differs: locks (THREADING), because all sessions of the process share PSA's key store; and
+ * randomness from the device (EXTERNAL_RNG). */
 #define MBEDTLS_HKDF_C
 #define MBEDTLS_PSA_CRYPTO_C
 #define MBEDTLS_PSA_CRYPTO_EXTERNAL_RNG

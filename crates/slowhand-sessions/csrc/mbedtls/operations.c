@@ -1,8 +1,7 @@
-/* What mbedTLS computes, in time order.
+/* Reports the operations of mbedTLS to the device.
  *
- * build.rs compiles the *calling* files of the library with -D<function>=slowhand_<function>;
- * the functions below stand in for the renamed calls: they call the real function, then tell
- * the device what it was. The library's sources are unmodified. */
+ * build.rs compiles the *calling* files of the library with -D<function>=slowhand_<function>. The functions below have these
+ * names. Each calls the real function, then reports the operation. The library's sources are unmodified. */
 #define MBEDTLS_ALLOW_PRIVATE_ACCESS
 #include "slowhand.h"
 
@@ -14,7 +13,7 @@
 #include "mbedtls/sha256.h"
 #include "mbedtls/sha512.h"
 
-/* Hashing inside a signature (the nonce of RFC 6979) is part of the signature's price. */
+/* True during a signature: hashing for the nonce (RFC 6979) is part of the signature and not counted. */
 static _Thread_local int inside_signature;
 
 static void hashed_1(uint32_t blocks)
@@ -35,8 +34,8 @@ static void hashed_512(uint32_t blocks)
         slowhand_sha512(blocks);
 }
 
-/* Compressions that finishing a hash costs after `length` octets: the padding needs one octet more
- * and a length of an eighth of a block (FIPS 180-4 section 5.1). */
+/* The number of compressions to finish a hash after `length` octets. The padding needs one octet, and an eighth of a block for
+ * the length (FIPS 180-4 section 5.1). */
 static uint32_t padding_blocks(size_t length, size_t block)
 {
     return length % block < block - block / 8 ? 1 : 2;
@@ -151,7 +150,7 @@ int slowhand_mbedtls_cipher_auth_decrypt_ext(mbedtls_cipher_context_t *ctx,
     return ret;
 }
 
-/* With the suites of the record layer here, this is AES in CBC mode. */
+/* With the suites here, the record layer calls this only for AES in CBC mode. */
 int slowhand_mbedtls_cipher_crypt(mbedtls_cipher_context_t *ctx, const unsigned char *iv, size_t iv_len,
                                   const unsigned char *input, size_t ilen, unsigned char *output, size_t *olen)
 {
@@ -187,8 +186,8 @@ int slowhand_mbedtls_ecdh_calc_secret(mbedtls_ecdh_context *ctx, size_t *olen, u
     return ret;
 }
 
-/* Called by psa_crypto_ecp.c for TLS 1.3, as is the calculation of the secret. A key pair there begins as its
- * scalar; its point is computed when the public key is exported for the KeyShareEntry. */
+/* Called by psa_crypto_ecp.c for TLS 1.3, which also calls mbedtls_ecdh_calc_secret. PSA generates only the scalar of a key pair.
+ * It computes the point here, when it exports the public key for the KeyShareEntry. */
 
 int slowhand_mbedtls_ecp_mul(mbedtls_ecp_group *grp, mbedtls_ecp_point *R, const mbedtls_mpi *m,
                              const mbedtls_ecp_point *P, int (*f_rng)(void *, unsigned char *, size_t), void *p_rng)

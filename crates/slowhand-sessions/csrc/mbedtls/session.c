@@ -41,7 +41,7 @@ struct session {
     int resumption;
     struct ticket_key ticket_key;
     mbedtls_ssl_ticket_context tickets;
-    unsigned char *cached; /* the session that this end keeps, as mbedtls_ssl_session_save has it */
+    unsigned char *cached; /* the session that this end keeps, in the format of mbedtls_ssl_session_save */
     size_t cached_len;
     int is_complete;
     uint64_t intermediate_ns, final_ns;
@@ -83,14 +83,14 @@ psa_status_t mbedtls_psa_external_get_random(mbedtls_psa_external_random_context
 
 static void initialise_once(void)
 {
-    /* All of the library's global state is written here and only read from then on: each of these writes some at its
-     * first call, without a lock. */
+    /* The library writes its global state at the first call of each of these functions, without a lock. After this, it only
+     * reads the state. */
     mbedtls_platform_set_time(world_time);
     mbedtls_ssl_list_ciphersuites();
     mbedtls_cipher_list();
     mbedtls_ecp_grp_id_list();
     psa_crypto_init();
-    /* Which instructions the processor has. */
+    /* Detects the instructions of the processor. */
     static const unsigned char ANY_KEY[16];
     mbedtls_aes_context aes;
     mbedtls_aes_init(&aes);
@@ -114,14 +114,14 @@ void slowhand_mbedtls_error_text(int error, char *text, size_t size)
     mbedtls_strerror(error, text, size);
 }
 
-/* What the library calls back */
+/* Callbacks of the library */
 
 static int is_datagram(const struct session *session)
 {
     return session->conf.transport == MBEDTLS_SSL_TRANSPORT_DATAGRAM;
 }
 
-/* One datagram, or one write to a stream. */
+/* Sends one datagram, or makes one write to a stream. */
 static int send_octets(void *unused, const unsigned char *octets, size_t length)
 {
     (void) unused;
@@ -157,7 +157,7 @@ static int get_timer(void *context)
     return now >= session->final_ns ? 2 : now >= session->intermediate_ns ? 1 : 0;
 }
 
-/* A server's cache has room for one session. */
+/* A server's cache holds one session. */
 static int cache_get(void *context, unsigned char const *id, size_t id_len, mbedtls_ssl_session *session)
 {
     const struct session *own = context;
@@ -188,12 +188,15 @@ static int cache_set(void *context, unsigned char const *id, size_t id_len, cons
     size_t length = 0;
     (void) id;
     (void) id_len;
-    mbedtls_ssl_session_save(session, NULL, 0, &length);
-    free(own->cached);
-    own->cached = malloc(length);
-    own->cached_len = length;
-    return own->cached == NULL ? MBEDTLS_ERR_SSL_ALLOC_FAILED
-                               : mbedtls_ssl_session_save(session, own->cached, length, &length);
+    mbedtls_ssl_session_save(session, NULL, 0, &length); /* returns the length */
+    unsigned char *octets = malloc(length);
+    if (octets == NULL)
+        return MBEDTLS_ERR_SSL_ALLOC_FAILED;
+    int ret = mbedtls_ssl_session_save(session, octets, length, &length);
+    if (ret == 0)
+        ret = keep(own, octets, length);
+    free(octets);
+    return ret;
 }
 
 static void export_keys(void *context, mbedtls_ssl_key_export_type type, const unsigned char *secret,
@@ -242,7 +245,7 @@ static int configure_credentials(struct session *session, const struct slowhand_
     if (options->signature != 0) {
         session->signatures[0] = options->signature;
         mbedtls_ssl_conf_sig_algs(&session->conf, session->signatures);
-        /* The default profile refuses secp192r1 and RSA-1024, which the papers use. */
+        /* The default profile refuses secp192r1 and RSA-1024, but the papers use them. */
         session->profile = mbedtls_x509_crt_profile_default;
         session->profile.allowed_curves = 0xFFFFFFFF;
         session->profile.rsa_min_bitlen = 1024;
@@ -267,14 +270,14 @@ static int configure_credentials(struct session *session, const struct slowhand_
     return 0;
 }
 
-/* What there is to resume a session with, or later one that begins now. */
+/* Prepares to resume the earlier session, and to let a later session resume this one. */
 static int configure_resumption(struct session *session, const struct slowhand_options *options)
 {
     mbedtls_ssl_config *conf = &session->conf;
     int ret;
     session->resumption = options->resumption;
     int has_tickets = options->resumption == SLOWHAND_RESUMPTION_TICKET;
-    /* Without tickets, TLS 1.3 has nothing to offer a pre-shared key for. */
+    /* In TLS 1.3, resumption uses a pre-shared key, which comes from a ticket. */
     mbedtls_ssl_conf_tls13_key_exchange_modes(conf, has_tickets ? MBEDTLS_SSL_TLS1_3_KEY_EXCHANGE_MODE_EPHEMERAL_ALL
                                                                 : MBEDTLS_SSL_TLS1_3_KEY_EXCHANGE_MODE_EPHEMERAL);
     if (!options->is_server) {
@@ -342,7 +345,7 @@ static int configure(struct session *session, const struct slowhand_options *opt
     return configure_resumption(session, options);
 }
 
-/* A client offers to resume the session before. */
+/* A client offers to resume the earlier session. */
 static int offer(mbedtls_ssl_context *ssl, const unsigned char *octets, size_t length)
 {
     mbedtls_ssl_session previous;
@@ -371,7 +374,7 @@ static int set_up(struct session *session, const struct slowhand_options *option
             return ret;
     }
     if (!options->is_server && options->trusted != NULL && (ret = mbedtls_ssl_set_hostname(ssl, NULL)) != 0) {
-        return ret; /* NULL: the peer is known by its key, not by a name */
+        return ret; /* NULL: the server has no name to check */
     }
     if (options->mtu != 0)
         mbedtls_ssl_set_mtu(ssl, options->mtu);
@@ -443,12 +446,13 @@ static int peer_finished_state(const struct session *session)
 static int handshake(struct session *session)
 {
     mbedtls_ssl_context *ssl = &session->ssl;
-    /* As mbedtls_ssl_handshake: in TLS 1.3 the states in which tickets are sent lie behind the end. */
+    /* The same condition as in mbedtls_ssl_handshake. In TLS 1.3, the states for tickets have higher numbers than the end of the
+     * handshake. */
     while (ssl->state != MBEDTLS_SSL_HANDSHAKE_OVER) {
         int before = ssl->state;
         int ret = mbedtls_ssl_handshake_step(ssl);
         if (ret == MBEDTLS_ERR_SSL_HELLO_VERIFY_REQUIRED) {
-            /* The cookie was sent; the library wants a fresh start for the next ClientHello. */
+            /* The library has sent the cookie. It needs a reset before the next ClientHello. */
             if ((ret = mbedtls_ssl_session_reset(ssl)) != 0
                 || (ret = mbedtls_ssl_set_client_transport_id(ssl, TRANSPORT_ID, sizeof TRANSPORT_ID)) != 0)
                 return ret;
@@ -463,7 +467,7 @@ static int handshake(struct session *session)
     return 0;
 }
 
-/* After the handshake: application data; and the library answers a flight that the peer sends again. */
+/* After the handshake: delivers application data. The library also answers a retransmitted flight of the peer. */
 static int read_records(struct session *session)
 {
     unsigned char data[MBEDTLS_SSL_IN_CONTENT_LEN];
@@ -471,12 +475,12 @@ static int read_records(struct session *session)
     do {
         ret = mbedtls_ssl_read(&session->ssl, data, sizeof data);
         if (ret > 0)
-            slowhand_receive(data, (size_t) ret);
-        /* A ticket of TLS 1.3 is read by one call and taken by the next. */
+            slowhand_deliver(data, (size_t) ret);
+        /* In TLS 1.3, one call reads a ticket and the next call processes it. */
     } while (ret > 0 || ret == MBEDTLS_ERR_SSL_RECEIVED_NEW_SESSION_TICKET
              || (ret == MBEDTLS_ERR_SSL_WANT_READ && session->ssl.state == MBEDTLS_SSL_TLS1_3_NEW_SESSION_TICKET));
     if (ret == MBEDTLS_ERR_SSL_CLIENT_RECONNECT)
-        session->is_complete = 0; /* a valid ClientHello of a new epoch 0: the library starts anew */
+        session->is_complete = 0; /* a valid ClientHello of epoch 0: the library begins a new handshake */
     return ret;
 }
 
@@ -490,7 +494,7 @@ static int proceed(struct session *session)
     return ret;
 }
 
-/* What a library call that returned `ret` has led to. */
+/* Reports the result of a library call that returned `ret`. */
 static void report(const struct session *session, int ret, struct slowhand_progress *progress)
 {
     progress->deadline_ns = session->final_ns;
@@ -518,14 +522,14 @@ static void report(const struct session *session, int ret, struct slowhand_progr
     }
 }
 
-/* Goes on as far as possible with the input and the clock. */
-static void receive(void *context, const uint8_t *input, size_t length, struct slowhand_progress *progress)
+/* Continues as far as possible with the input and the clock. */
+static void handle_input(void *context, const uint8_t *input, size_t length, struct slowhand_progress *progress)
 {
     struct session *session = context;
     session->input = (struct slowhand_input) {input, length};
     int ret = proceed(session);
-    /* The library looks at its timer before its socket, and returns when it was the timer; and in a stream, more may
-     * stand behind the end of the handshake. */
+    /* The library checks its timer first, and may return before it reads the input. In a stream, more input may follow the end
+     * of the handshake. */
     if ((ret == 0 || ret == MBEDTLS_ERR_SSL_WANT_READ) && session->input.length > 0)
         ret = proceed(session);
     session->input.length = 0;
@@ -534,12 +538,12 @@ static void receive(void *context, const uint8_t *input, size_t length, struct s
 
 static void drive(void *context, struct slowhand_progress *progress)
 {
-    receive(context, NULL, 0, progress);
+    handle_input(context, NULL, 0, progress);
 }
 
 /* Application data */
 
-static size_t room(const void *context)
+static size_t max_data(const void *context)
 {
     const struct session *session = context;
     if (!is_datagram(session))
@@ -557,7 +561,7 @@ static void write_data(void *context, const uint8_t *data, size_t length, struct
         length -= (size_t) ret;
     }
     if (length > 0 && ret == MBEDTLS_ERR_SSL_WANT_READ)
-        fail(progress, ret); /* the library is not as far as it said */
+        fail(progress, ret); /* the library is in a handshake again */
     else
         report(session, length == 0 ? 0 : ret, progress);
 }
@@ -568,9 +572,9 @@ static void close_session(void *context, struct slowhand_progress *progress)
     report(session, mbedtls_ssl_close_notify(&session->ssl), progress);
 }
 
-/* What is known of it */
+/* Results */
 
-/* The library exports a client's session once. */
+/* Keeps a client's session, which the library exports only once. */
 static void keep_own(struct session *session)
 {
     mbedtls_ssl_session own;
@@ -586,13 +590,15 @@ static size_t resumable(void *context, uint8_t *output, size_t size)
     int is_server = session->conf.endpoint == MBEDTLS_SSL_IS_SERVER;
     const void *kept = &session->ticket_key;
     size_t length = sizeof session->ticket_key;
+    if (session->resumption == SLOWHAND_RESUMPTION_NONE)
+        return 0;
     if (!is_server && session->cached == NULL)
         keep_own(session);
     if (!is_server || session->resumption == SLOWHAND_RESUMPTION_ID) {
         kept = session->cached;
         length = session->cached_len;
     }
-    if (kept == NULL || session->resumption == SLOWHAND_RESUMPTION_NONE)
+    if (kept == NULL)
         return 0;
     if (length <= size)
         memcpy(output, kept, length);
@@ -611,7 +617,7 @@ static int connection_id(const void *context)
     int enabled = MBEDTLS_SSL_CID_DISABLED;
     unsigned char cid[MBEDTLS_SSL_CID_OUT_LEN_MAX];
     size_t length = 0;
-    /* The library only reads the session. */
+    /* The library only reads the session, although its parameter is not const. */
     if (mbedtls_ssl_get_peer_cid((mbedtls_ssl_context *) &session->ssl, &enabled, cid, &length) != 0
         || enabled != MBEDTLS_SSL_CID_ENABLED)
         return -1;
@@ -622,11 +628,11 @@ const struct slowhand_library slowhand_mbedtls = {
     .create = create,
     .destroy = destroy,
     .start = drive,
-    .receive = receive,
-    .expire = drive,
+    .handle_input = handle_input,
+    .handle_timeout = drive,
     .write = write_data,
     .close = close_session,
-    .room = room,
+    .max_data = max_data,
     .suite = suite,
     .connection_id = connection_id,
     .resumable = resumable,

@@ -1,8 +1,7 @@
-/* What OpenSSL computes, in time order.
+/* Reports the operations of OpenSSL to the device.
  *
- * build.rs compiles the *calling* files of the library with -D<function>=slowhand_<function>;
- * the functions below stand in for the renamed calls: they call the real function, then tell
- * the device what it was. The library's sources are unmodified. */
+ * build.rs compiles the *calling* files of the library with -D<function>=slowhand_<function>. The functions below have these
+ * names. Each calls the real function, then reports the operation. The library's sources are unmodified. */
 #define OPENSSL_SUPPRESS_DEPRECATED
 #include "slowhand.h"
 
@@ -17,7 +16,7 @@
 #include "ssl/ssl_local.h"
 #include "ssl/statem/statem_local.h"
 
-/* Hashing inside a signature (of the private key and the message into the nonce) is part of the signature's price. */
+/* True during a signature: hashing for the nonce (of the private key and the message) is part of the signature and not counted. */
 static _Thread_local int inside_signature;
 
 static void hashed_1(uint32_t blocks)
@@ -38,14 +37,14 @@ static void hashed_512(uint32_t blocks)
         slowhand_sha512(blocks);
 }
 
-/* Compressions that finishing a hash costs with `rest` octets in an unfinished block: the padding needs one octet
- * more and a length of an eighth of a block (FIPS 180-4 section 5.1). */
+/* The number of compressions to finish a hash with `rest` octets in the last block. The padding needs one octet, and an eighth of
+ * a block for the length (FIPS 180-4 section 5.1). */
 static uint32_t padding_blocks(size_t rest, size_t block)
 {
     return rest < block - block / 8 ? 1 : 2;
 }
 
-/* 0: a curve that no session here has; a key of another is refused before anything is computed with it. */
+/* The TLS NamedGroup, or 0 for a curve that no session here uses. */
 static uint16_t named_group(const EC_KEY *key)
 {
     switch (EC_GROUP_get_curve_name(EC_KEY_get0_group(key))) {
@@ -108,7 +107,7 @@ int slowhand_SHA512_Final(unsigned char *output, SHA512_CTX *ctx)
     return ret;
 }
 
-/* Called by cipher_aes_ccm_hw.c: a record's additional data, then its octets */
+/* Called by cipher_aes_ccm_hw.c: first with the additional data of a record, then with its content */
 
 static _Thread_local size_t additional;
 
@@ -161,8 +160,7 @@ int slowhand_ossl_cipher_hw_generic_cbc(PROV_CIPHER_CTX *ctx, unsigned char *out
 int slowhand_EC_KEY_generate_key(EC_KEY *key)
 {
     int ret = EC_KEY_generate_key(key);
-    if (named_group(key) != 0)
-        slowhand_ecdh_generate(named_group(key));
+    slowhand_ecdh_generate(named_group(key));
     return ret;
 }
 
@@ -172,8 +170,7 @@ int slowhand_ECDH_compute_key(void *out, size_t out_len, const EC_POINT *public_
                               void *(*derive)(const void *, size_t, void *, size_t *))
 {
     int ret = ECDH_compute_key(out, out_len, public_key, key, derive);
-    if (named_group(key) != 0)
-        slowhand_ecdh_agree(named_group(key));
+    slowhand_ecdh_agree(named_group(key));
     return ret;
 }
 
@@ -185,8 +182,7 @@ int slowhand_ECDSA_sign_ex(int type, const unsigned char *hash, int hash_len, un
     inside_signature = 1;
     int ret = ECDSA_sign_ex(type, hash, hash_len, signature, length, kinv, r, key);
     inside_signature = 0;
-    if (named_group(key) != 0)
-        slowhand_ecdsa_sign(named_group(key));
+    slowhand_ecdsa_sign(named_group(key));
     return ret;
 }
 
@@ -194,8 +190,7 @@ int slowhand_ECDSA_verify(int type, const unsigned char *hash, int hash_len, con
                           int length, EC_KEY *key)
 {
     int ret = ECDSA_verify(type, hash, hash_len, signature, length, key);
-    if (named_group(key) != 0)
-        slowhand_ecdsa_verify(named_group(key));
+    slowhand_ecdsa_verify(named_group(key));
     return ret;
 }
 

@@ -17,20 +17,20 @@
 #define NS_PER_US 1000u
 #define US_PER_S 1000000u
 
-/* A cookie as the library's own s_server makes it: HMAC-SHA-1 with a key of 16 octets (apps/lib/s_cb.c). */
+/* Cookies are like those of the library's own s_server: HMAC-SHA-1 with a key of 16 octets (apps/lib/s_cb.c). */
 #define COOKIE_SECRET_LENGTH 16
 #define COOKIE_LENGTH 20
 
-/* The largest datagram that the library puts together: its buffer for a flight (DEFAULT_BUFFER_SIZE in bf_buff.c). */
+/* The largest datagram that the library sends: its buffer for a flight (DEFAULT_BUFFER_SIZE in bf_buff.c). */
 #define LARGEST_DATAGRAM 4096
 
 #define SIGNATURE_RSA_PKCS1_SHA256 0x0401
 #define SUITE_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384 0xC02C
 
-/* SSL_R_SSL_ALERT_*: what the reason of a fatal alert received exceeds its description by (SSL_AD_REASON_OFFSET). */
+/* The reason of an error is SSL_R_SSL_ALERT_*: the description of a received fatal alert, plus SSL_AD_REASON_OFFSET. */
 #define IS_ALERT(reason) ((reason) >= SSL_AD_REASON_OFFSET && (reason) <= SSL_AD_REASON_OFFSET + UINT8_MAX)
 
-/* What the library's own datagram BIO says of IPv6 (crypto/bio/bss_dgram.c). */
+/* The overhead that the library's own datagram BIO reports for IPv6 (crypto/bio/bss_dgram.c). */
 #define IPV6_AND_UDP_HEADERS 48
 
 struct session {
@@ -45,7 +45,7 @@ static const unsigned char TRANSPORT_ID[] = SLOWHAND_TRANSPORT_ID;
 
 static BIO_METHOD *transport;
 
-/* The platform. build.rs compiles the library with time and gettimeofday renamed to these. */
+/* The platform. build.rs compiles the library with `time` and `gettimeofday` renamed to these functions. */
 
 time_t slowhand_time(time_t *out)
 {
@@ -55,8 +55,7 @@ time_t slowhand_time(time_t *out)
     return now;
 }
 
-/* Of the world's beginning: the library takes differences only. One second more than nothing, since 0 is its
- * "no timer". */
+/* The time from one second before the beginning of the world. The library uses only differences, and 0 means "no timer". */
 int slowhand_gettimeofday(struct timeval *restrict out, void *restrict unused)
 {
     (void) unused;
@@ -77,7 +76,7 @@ static int random_status(void)
     return 1;
 }
 
-/* The transport, a BIO: a datagram at a time, or what is there of a stream */
+/* The transport is a BIO. Each call reads or writes one datagram, or some bytes of a stream. */
 
 static int send_octets(BIO *bio, const char *octets, int length)
 {
@@ -121,7 +120,7 @@ static void initialise(void)
         .pseudorand = random_octets,
         .status = random_status,
     };
-    /* Sessions of other threads may live on when the process ends. */
+    /* No clean-up at exit: other threads may still have sessions then. */
     OPENSSL_init_ssl(OPENSSL_INIT_NO_ATEXIT, NULL);
     RAND_set_rand_method(&DEVICE);
     transport = BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "slowhand");
@@ -135,7 +134,7 @@ static const char *version(void)
     return OpenSSL_version(OPENSSL_VERSION_STRING);
 }
 
-/* What the library calls back */
+/* Callbacks of the library */
 
 static unsigned int next_timeout_us(SSL *ssl, unsigned int previous_us)
 {
@@ -185,7 +184,7 @@ static unsigned int server_psk(SSL *ssl, const char *identity, unsigned char *ps
     return (unsigned int) options->psk_len;
 }
 
-/* A line of a key log: a label, the client's random and a secret, in hexadecimal. */
+/* A line of a key log has a label, then the client random and a secret in hexadecimal. */
 static void log_key(const SSL *ssl, const char *line)
 {
     char label[64], random_hex[2 * 32 + 1], secret_hex[2 * EVP_MAX_MD_SIZE + 1];
@@ -199,10 +198,10 @@ static void log_key(const SSL *ssl, const char *line)
         slowhand_key_log(label, client_random, secret, secret_len);
 }
 
-/* Construction: each step returns whether it could be done */
+/* Construction: each step returns 1, or 0 after an error */
 
-/* The signature algorithms that are offered and accepted. In version 1.2, mbedTLS signs with the hash of the suite
- * whatever the list says, so a suite of SHA-384 needs both. */
+/* The signature algorithms to offer and accept. In version 1.2, mbedTLS signs with the hash of the suite even if it is not in
+ * the list, so a suite of SHA-384 needs both hashes. */
 static const char *signature_algorithms(const struct slowhand_options *options)
 {
     if (options->signature == SIGNATURE_RSA_PKCS1_SHA256)
@@ -214,7 +213,7 @@ static const char *signature_algorithms(const struct slowhand_options *options)
 
 static int configure_credentials(SSL_CTX *ctx, const struct slowhand_options *options)
 {
-    /* The library sends this list even where a pre-shared key leaves nothing to sign. */
+    /* Also with a pre-shared key: the library sends this list although there is nothing to sign. */
     if (!SSL_CTX_set1_sigalgs_list(ctx, signature_algorithms(options)))
         return 0;
     if (options->psk != NULL) {
@@ -266,7 +265,7 @@ static int configure(struct session *session, const struct slowhand_options *opt
         || !configure_suite(ctx, options) || !configure_credentials(ctx, options)
         || !SSL_CTX_set_tlsext_max_fragment_length(ctx, options->max_fragment_length))
         return 0;
-    /* Nothing to resume by; and the authority's certificate is not sent, since the peer has it. */
+    /* No resumption. The library does not send the authority's certificate, because the peer has it. */
     SSL_CTX_set_session_cache_mode(ctx, SSL_SESS_CACHE_OFF);
     SSL_CTX_set_options(ctx, SSL_OP_NO_TICKET);
     SSL_CTX_set_num_tickets(ctx, 0);
@@ -352,7 +351,7 @@ static void *create(const struct slowhand_options *options, struct slowhand_prog
     return session;
 }
 
-/* The handshake; after it, application data, and the library answers a flight that the peer sends again. */
+/* Continues the handshake. After it, delivers application data. The library also answers a retransmitted flight of the peer. */
 static int proceed(struct session *session)
 {
     unsigned char data[SSL3_RT_MAX_PLAIN_LENGTH];
@@ -362,7 +361,7 @@ static int proceed(struct session *session)
     while (ret > 0) {
         ret = SSL_read(session->ssl, data, sizeof data);
         if (ret > 0)
-            slowhand_receive(data, (size_t) ret);
+            slowhand_deliver(data, (size_t) ret);
     }
     return SSL_get_error(session->ssl, ret);
 }
@@ -375,7 +374,7 @@ static uint64_t deadline_ns(const struct session *session)
     return slowhand_now_ns() + ((uint64_t) left.tv_sec * US_PER_S + (uint64_t) left.tv_usec) * NS_PER_US;
 }
 
-/* What a library call with this result (SSL_ERROR_*) has led to. */
+/* Reports a library call with this result (SSL_ERROR_*). */
 static void report(const struct session *session, int result, struct slowhand_progress *progress)
 {
     progress->deadline_ns = deadline_ns(session);
@@ -395,7 +394,7 @@ static void report(const struct session *session, int result, struct slowhand_pr
     }
 }
 
-static void receive(void *context, const uint8_t *input, size_t length, struct slowhand_progress *progress)
+static void handle_input(void *context, const uint8_t *input, size_t length, struct slowhand_progress *progress)
 {
     struct session *session = context;
     ERR_clear_error();
@@ -407,31 +406,31 @@ static void receive(void *context, const uint8_t *input, size_t length, struct s
 
 static void start(void *context, struct slowhand_progress *progress)
 {
-    receive(context, NULL, 0, progress);
+    handle_input(context, NULL, 0, progress);
 }
 
-static void expire(void *context, struct slowhand_progress *progress)
+static void handle_timeout(void *context, struct slowhand_progress *progress)
 {
     struct session *session = context;
     ERR_clear_error();
     if (!session->options.is_stream && DTLSv1_handle_timeout(session->ssl) < 0)
         report(session, SSL_ERROR_SSL, progress);
     else
-        receive(context, NULL, 0, progress);
+        handle_input(context, NULL, 0, progress);
 }
 
 /* Application data */
 
-static size_t room(const void *context)
+static size_t max_data(const void *context)
 {
     const struct session *session = context;
     if (session->options.is_stream)
         return SLOWHAND_NO_DATAGRAMS;
-    size_t room = DTLS_get_data_mtu(session->ssl);
+    size_t datagram = DTLS_get_data_mtu(session->ssl);
     uint8_t code = SSL_SESSION_get_max_fragment_length(SSL_get0_session(session->ssl));
-    /* RFC 6066 section 4: 512 octets, doubled by each code. */
-    size_t fragment = code == 0 ? room : (size_t) 256 << code;
-    return fragment < room ? fragment : room;
+    /* RFC 6066 section 4: code 1 is 512 octets, and each further code doubles that. */
+    size_t fragment = code == 0 ? datagram : (size_t) 256 << code;
+    return fragment < datagram ? fragment : datagram;
 }
 
 static void write_data(void *context, const uint8_t *data, size_t length, struct slowhand_progress *progress)
@@ -439,7 +438,7 @@ static void write_data(void *context, const uint8_t *data, size_t length, struct
     struct session *session = context;
     size_t written;
     ERR_clear_error();
-    /* The transport takes all, so the library writes all. */
+    /* The transport accepts all octets, so the library writes all. */
     int ret = SSL_write_ex(session->ssl, data, length, &written);
     report(session, ret == 1 ? SSL_ERROR_NONE : SSL_ERROR_SSL, progress);
 }
@@ -452,7 +451,7 @@ static void close_session(void *context, struct slowhand_progress *progress)
     report(session, ret >= 0 ? SSL_ERROR_NONE : SSL_ERROR_SSL, progress);
 }
 
-/* What is known of it */
+/* Results */
 
 static uint16_t suite(const void *context)
 {
@@ -465,11 +464,11 @@ const struct slowhand_library slowhand_openssl = {
     .create = create,
     .destroy = destroy,
     .start = start,
-    .receive = receive,
-    .expire = expire,
+    .handle_input = handle_input,
+    .handle_timeout = handle_timeout,
     .write = write_data,
     .close = close_session,
-    .room = room,
+    .max_data = max_data,
     .suite = suite,
     .connection_id = slowhand_no_connection_id,
     .resumable = slowhand_not_resumable,

@@ -1,7 +1,6 @@
-# What `make build_libs` of OpenSSL would do before it compiles, without make: run it where Configure ran, with the
-# path of the sources. Generates the files that OpenSSL's build description (configdata.pm) says are generated from
-# templates, then prints `source <path>` for each file of the static libraries and `include <path>` for each
-# directory of headers.
+# Prepares OpenSSL for compilation, like `make build_libs` but without make. Run it in the directory of Configure, with the path
+# of the sources. It generates the files that OpenSSL's build description (configdata.pm) lists as generated. Then it prints
+# `source <path>` for each file of the static libraries, and `include <path>` for each directory of headers.
 use strict;
 use warnings;
 use lib '.';
@@ -13,7 +12,7 @@ my ($root) = @ARGV;
 my @libraries = qw(libcrypto libssl);
 my (%seen, @products, %generated);
 
-# The sources of a product, those of the libraries that are part of it or that it needs included.
+# The sources of a product, including those of the libraries in it and of the libraries that it needs.
 sub sources {
     my ($product) = @_;
     return () if $seen{$product}++;
@@ -25,7 +24,7 @@ sub sources {
     return @sources, map { sources($_) } grep { /\.a$/ } @{$unified_info{depends}{$product} // []};
 }
 
-# Generates a file, after those that it depends on. Fails as the generator fails.
+# Generates a file, after the files that it depends on. Dies if the generator fails.
 sub generate {
     my ($file) = @_;
     return if $generated{$file}++;
@@ -34,7 +33,7 @@ sub generate {
     my ($generator, @arguments) = @{$unified_info{generate}{$file}};
     my @command;
     if ($generator =~ /\.in$/) {
-        # A module is given with its directory as "directory|file" where the name has several parts.
+        # If the name of a module has several parts, the build description has "directory|file".
         my @modules = map {
             my ($directory, $module) = /\|/ ? split /\|/ : (dirname($_), basename($_));
             $module =~ s/\.pm$//;
@@ -42,7 +41,7 @@ sub generate {
         } grep { /\.pm$/ && $_ ne 'configdata.pm' } @needed;
         @command = ('-I.', '-Mconfigdata', @modules, "$root/util/dofile.pl", '-oMakefile', $generator);
     } else {
-        # The compiler's command line is the one generator argument that is a variable of the makefile.
+        # Only one argument of a generator is a variable of the makefile: the compiler's command line.
         @command = ($generator, map { /\$/ ? 'cc' : s/^"|"$//gr } @arguments);
     }
     make_path(dirname($file));

@@ -1,4 +1,4 @@
-/* What tinyDTLS's own configuration step would find on a POSIX host, with both key exchanges. */
+/* The result of tinyDTLS's own configuration on a POSIX host, with both key exchanges. */
 #ifndef SLOWHAND_TINYDTLS_CONFIG_H
 #define SLOWHAND_TINYDTLS_CONFIG_H
 

@@ -1,8 +1,7 @@
-/* What tinyDTLS computes, in time order.
+/* Reports the operations of tinyDTLS to the device.
  *
- * build.rs compiles the *calling* files of the library with -D<function>=slowhand_<function>;
- * the functions below stand in for the renamed calls: they call the real function, then tell
- * the device what it was. The library's sources are unmodified. */
+ * build.rs compiles the *calling* files of the library with -D<function>=slowhand_<function>. The functions below have these
+ * names. Each calls the real function, then reports the operation. The library's sources are unmodified. */
 #include "library.h"
 #include "slowhand.h"
 
@@ -29,7 +28,7 @@ void slowhand_dtls_sha256_final(uint8_t digest[DTLS_SHA256_DIGEST_LENGTH], dtls_
 {
     size_t buffered = (size_t) (ctx->bitcount / 8 % 64);
     dtls_sha256_final(digest, ctx);
-    slowhand_sha256(buffered < 56 ? 1 : 2); /* the padding needs 9 octets more */
+    slowhand_sha256(buffered < 56 ? 1 : 2); /* the padding needs 9 octets */
 }
 
 /* Called by crypto.c */
@@ -56,7 +55,7 @@ void slowhand_dtls_ecdsa_generate_key(unsigned char *priv_key, unsigned char *pu
                                       size_t key_size)
 {
     dtls_ecdsa_generate_key(priv_key, pub_key_x, pub_key_y, key_size);
-    slowhand_ecdh_generate(SECP256R1); /* the library uses it for the ephemeral key only */
+    slowhand_ecdh_generate(SECP256R1); /* the library generates only the ephemeral key with it */
 }
 
 int slowhand_dtls_ecdh_pre_master_secret(unsigned char *priv_key, unsigned char *pub_key_x,
@@ -110,8 +109,8 @@ int slowhand_dtls_ecdsa_verify_sig_hash(const unsigned char *pub_key_x, const un
     return ret;
 }
 
-/* The PRF itself is hashing, heard above. Here it tells where the master secret is: the key block
- * is PRF(master_secret, "key expansion", server_random, client_random), RFC 5246 section 6.3. */
+/* The hash functions above count the PRF. This function finds the master secret for the key log: the key block is
+ * PRF(master_secret, "key expansion", server_random, client_random), RFC 5246 section 6.3. */
 size_t slowhand_dtls_prf(const unsigned char *key, size_t keylen, const unsigned char *label, size_t labellen,
                          const unsigned char *random1, size_t random1len, const unsigned char *random2,
                          size_t random2len, unsigned char *buf, size_t buflen)

@@ -17,7 +17,7 @@
 #define FIRST_TIMEOUT_TICKS (2 * CLOCK_SECOND)
 #define RECEIVE_BUFFER 2048 /* more than DTLS_MAX_BUF, the longest record that the library makes */
 
-/* What protection adds to a record of AES-CCM (RFC 6655). */
+/* Octets that AES-CCM adds to a record (RFC 6655). */
 #define EXPLICIT_NONCE 8
 #define TAG 16
 
@@ -27,7 +27,7 @@ struct session {
     dtls_context_t *context;
     dtls_handler_t handler;
     session_t peer;
-    struct slowhand_options options; /* its pointers are the caller's, alive as long as we are */
+    struct slowhand_options options; /* psk, psk_identity and the raw keys live as long as the session */
     dtls_ecdsa_key_t key;
     enum slowhand_state state;
     int error; /* the negative error code of the library, or the description of the alert received */
@@ -36,11 +36,10 @@ struct session {
 /* The session whose library call runs on this thread. */
 static _Thread_local struct session *running;
 
-/* The platform: what the library's dtls_time.c and dtls_prng.c would be */
+/* The platform, instead of the library's dtls_time.c and dtls_prng.c */
 
-/* The timers are the only thing in the library that ticks (the age of the cookie secret is written and never
- * read), and its first timeout is a fixed number of ticks. How long a tick lasts is the platform's to say: as
- * long as makes that number of ticks the timeout chosen. */
+/* Only the timers of the library use ticks (it also stores the age of the cookie secret, but never reads it). The first timeout
+ * is a fixed number of ticks, and the platform defines the length of a tick. So the chosen first timeout defines it. */
 
 static uint64_t ticks_now(const struct session *session)
 {
@@ -48,7 +47,7 @@ static uint64_t ticks_now(const struct session *session)
                        / session->options.first_timeout_ns);
 }
 
-/* The first nanosecond at which the clock shows that many ticks. */
+/* The first nanosecond at which the clock shows this number of ticks. */
 static uint64_t ns_at(const struct session *session, uint64_t ticks)
 {
     unsigned __int128 scaled = (unsigned __int128) ticks * session->options.first_timeout_ns;
@@ -75,8 +74,8 @@ int dtls_prng(unsigned char *buffer, size_t length)
 
 static void initialise(void)
 {
-    /* The library's other global state, the cipher context of crypto.c and a counter of ccm.c that is
-     * used under the same lock, holds nothing from one call to the next. */
+    /* The library's other global state is the cipher context of crypto.c and a counter of ccm.c. One lock protects both, and
+     * both keep nothing between calls. */
     dtls_init();
     dtls_set_log_level(DTLS_LOG_EMERG);
 }
@@ -86,7 +85,7 @@ static const char *version(void)
     return dtls_package_version();
 }
 
-/* What the library calls back */
+/* Callbacks of the library */
 
 static struct session *session_of(struct dtls_context_t *context)
 {
@@ -106,7 +105,7 @@ static int receive_application_data(struct dtls_context_t *context, session_t *p
     (void) context;
     (void) peer;
     if (length > 0)
-        slowhand_receive(data, length);
+        slowhand_deliver(data, length);
     return (int) length;
 }
 
@@ -116,11 +115,14 @@ static int handle_event(struct dtls_context_t *context, session_t *peer, dtls_al
     struct session *session = session_of(context);
     (void) peer;
     if (level == 0 && code == DTLS_EVENT_CONNECTED) {
-        /* The library says so again with each handshake message that comes late. */
+        /* The library repeats this event for each late handshake message. */
         if (session->state != SLOWHAND_ESTABLISHED)
             slowhand_verified();
         session->state = SLOWHAND_ESTABLISHED;
-    } else if (level == DTLS_ALERT_LEVEL_FATAL && session->state == SLOWHAND_HANDSHAKING) {
+    } else if (level == DTLS_ALERT_LEVEL_FATAL
+               && (session->state == SLOWHAND_HANDSHAKING
+                   || (session->state == SLOWHAND_ESTABLISHED && code != DTLS_ALERT_CLOSE_NOTIFY))) {
+        /* The library removes the peer, also after the handshake. */
         session->state = SLOWHAND_ALERT_RECEIVED;
         session->error = code;
     } else if (level == DTLS_ALERT_LEVEL_WARNING && code == DTLS_ALERT_CLOSE_NOTIFY
@@ -191,7 +193,7 @@ static void set_handler(struct session *session)
     session->handler.write = send_datagram;
     session->handler.read = receive_application_data;
     session->handler.event = handle_event;
-    /* The CCM-8 suites stand first in the library's own list, which its applications offer whole. */
+    /* The applications of the library offer all of its list, where the CCM-8 suites are first. */
     if (options->suite != TLS_PSK_WITH_AES_128_CCM_8 && options->suite != TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8)
         session->handler.get_user_parameters = offer_only_our_suite;
     if (options->psk != NULL)
@@ -208,7 +210,7 @@ static void set_handler(struct session *session)
     dtls_set_handler(session->context, &session->handler);
 }
 
-/* The peer's address as the server's cookie sees it: one session has one peer. RFC 3849. */
+/* The peer's address for a server's cookie: a constant, since each session has only one peer. RFC 3849. */
 static void set_peer_address(session_t *peer)
 {
     static const uint8_t ADDRESS[16] = {0x20, 0x01, 0x0d, 0xb8, [15] = 1};
@@ -245,7 +247,7 @@ static void *create(const struct slowhand_options *options, struct slowhand_prog
 static void destroy(void *context)
 {
     struct session *session = context;
-    running = session; /* the library says goodbye, with a timer */
+    running = session; /* the library sends an alert, and sets a timer for it */
     dtls_free_context(session->context);
     running = NULL;
     free(session);
@@ -258,14 +260,14 @@ static uint64_t deadline_ns(const struct session *session)
     const netq_t *next = netq_head(&session->context->sendqueue);
     if (next == NULL)
         return SLOWHAND_NO_TIMER;
-    /* The library's clock has 32 bits; its distance to now has a sign. */
+    /* The library's clock has 32 bits, so only the difference to now is certain. It may be negative. */
     uint64_t now = ticks_now(session);
     int32_t distance = (int32_t) (next->t - (clock_time_t) now);
     return ns_at(session, (uint64_t) ((int64_t) now + distance));
 }
 
-/* The end of a library call that returned `result`. The library's error codes are negative; when it gives up on the
- * peer it removes it. A server that gets a valid ClientHello from the same address starts anew with it. */
+/* Reports the end of a library call that returned `result`. Error codes are negative. After a fatal error, the library removes
+ * the peer. After a valid ClientHello from the same address, a server begins a new handshake. */
 static void report(struct session *session, int result, struct slowhand_progress *progress)
 {
     const dtls_peer_t *peer = dtls_get_peer(session->context, &session->peer);
@@ -281,7 +283,7 @@ static void report(struct session *session, int result, struct slowhand_progress
     progress->state = session->state;
     progress->code = session->error;
     if (session->state == SLOWHAND_FAILED) {
-        /* The library's errors are alerts that it sends: -(level * 256 + description), alert.h. */
+        /* The library's error codes are the alerts that it sends: -(level * 256 + description), alert.h. */
         snprintf(progress->text, sizeof progress->text, "sent alert, description %d", -session->error % 256);
     }
     running = NULL;
@@ -293,17 +295,17 @@ static void start(void *context, struct slowhand_progress *progress)
     report(session, dtls_connect(session->context, &session->peer), progress);
 }
 
-static void receive(void *context, const uint8_t *datagram, size_t length, struct slowhand_progress *progress)
+static void handle_input(void *context, const uint8_t *datagram, size_t length, struct slowhand_progress *progress)
 {
     struct session *session = running = context;
     unsigned char buffer[RECEIVE_BUFFER]; /* the library decrypts in place */
     if (length > sizeof buffer)
-        length = sizeof buffer; /* as recv() truncates */
+        length = sizeof buffer; /* recv() truncates too */
     memcpy(buffer, datagram, length);
     report(session, dtls_handle_message(session->context, &session->peer, buffer, (int) length), progress);
 }
 
-/* True if a message whose timer has expired was already sent as often as the library does. */
+/* True if a timer has expired and the library has already made its last retransmission of that message. */
 static int is_exhausted(struct session *session)
 {
     dtls_tick_t now;
@@ -316,12 +318,12 @@ static int is_exhausted(struct session *session)
     return 0;
 }
 
-static void expire(void *context, struct slowhand_progress *progress)
+static void handle_timeout(void *context, struct slowhand_progress *progress)
 {
     struct session *session = running = context;
     int exhausted = is_exhausted(session);
     dtls_check_retransmit(session->context, NULL);
-    /* The library goes quiet; with nothing left to send it cannot come to an end by itself. */
+    /* The library reports nothing. It has nothing left to send, so the handshake cannot complete. */
     if (exhausted && session->state == SLOWHAND_HANDSHAKING && netq_head(&session->context->sendqueue) == NULL)
         session->state = SLOWHAND_TIMED_OUT;
     report(session, 0, progress);
@@ -329,11 +331,11 @@ static void expire(void *context, struct slowhand_progress *progress)
 
 /* Application data */
 
-/* The library looks for the content in its buffer for a record, but not for the tag behind it. */
-static size_t room(const void *context)
+/* The library checks that the content fits into its buffer for a record, but not that the tag fits too. */
+static size_t max_data(const void *context)
 {
     const struct session *session = context;
-    /* A client that offers CCM-8 first may have got CCM: its tag is the longer one. */
+    /* A client that offers CCM-8 first may get CCM, which has the longer tag. */
     size_t overhead = sizeof(dtls_record_header_t) + EXPLICIT_NONCE + TAG;
     size_t datagram = DTLS_MAX_BUF;
     if (session->options.mtu != 0 && session->options.mtu < datagram)
@@ -346,7 +348,7 @@ static void write_data(void *context, const uint8_t *data, size_t length, struct
     struct session *session = running = context;
     const dtls_peer_t *peer = dtls_get_peer(session->context, &session->peer);
     int result = -1;
-    /* Without a peer, the library would begin a new session. It only reads the data. */
+    /* Without a peer, the library would begin a new session. The cast is safe: the library only reads the data. */
     if (peer != NULL && peer->state == DTLS_STATE_CONNECTED)
         result = dtls_write(session->context, &session->peer, (uint8 *) data, length);
     report(session, result, progress);
@@ -363,22 +365,33 @@ static void close_session(void *context, struct slowhand_progress *progress)
     report(session, dtls_close(session->context, &session->peer), progress);
 }
 
-/* The library agrees on nothing but a suite of the list that its configuration names. */
+/* The negotiated suite, which is not always the configured one: a client that prefers CCM-8 also offers CCM. */
 static uint16_t suite(const void *context)
 {
+    /* The library has a number of its own for each suite: the index in cipher_suite_params of dtls.c. */
+    static const uint16_t SUITES[] = {
+        TLS_NULL_WITH_NULL_NULL,
+        TLS_PSK_WITH_AES_128_CCM_8,
+        TLS_PSK_WITH_AES_128_CCM,
+        TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8,
+        TLS_ECDHE_ECDSA_WITH_AES_128_CCM,
+    };
     const struct session *session = context;
-    return session->options.suite;
+    dtls_peer_t *peer = dtls_get_peer(session->context, &session->peer);
+    const dtls_security_parameters_t *security = peer == NULL ? NULL : dtls_security_params(peer);
+    size_t index = security == NULL ? 0 : security->cipher_index;
+    return index < sizeof SUITES / sizeof *SUITES ? SUITES[index] : 0;
 }
 
 const struct slowhand_library slowhand_tinydtls = {
     .create = create,
     .destroy = destroy,
     .start = start,
-    .receive = receive,
-    .expire = expire,
+    .handle_input = handle_input,
+    .handle_timeout = handle_timeout,
     .write = write_data,
     .close = close_session,
-    .room = room,
+    .max_data = max_data,
     .suite = suite,
     .connection_id = slowhand_no_connection_id,
     .resumable = slowhand_not_resumable,

@@ -3,10 +3,10 @@
 use crate::config::Role;
 use crate::operation::Curve;
 
-/// The lengths in bits of the RSA keys there are.
+/// The lengths of the RSA keys in bits.
 pub(crate) const RSA_BITS: &[u16] = &[1024, 2048, 3072];
 
-/// What an end authenticates itself with.
+/// A certificate with its private key.
 pub(crate) struct End {
     /// An X.509 certificate, DER.
     pub(crate) certificate: &'static [u8],
@@ -14,7 +14,7 @@ pub(crate) struct End {
     pub(crate) key: &'static [u8],
 }
 
-/// A key pair of secp256r1 without any encoding.
+/// A key pair of secp256r1, not encoded.
 pub(crate) struct RawKey {
     pub(crate) private: &'static [u8],
     pub(crate) public_x: &'static [u8],
@@ -22,10 +22,10 @@ pub(crate) struct RawKey {
 }
 
 impl End {
-    /// The key pair in the file. Only for a key of secp256r1.
+    /// The key pair in the file, which must be a key of secp256r1.
     ///
-    /// All of its fields have a fixed length (RFC 5915 section 3): the private key follows 7 octets, the
-    /// uncompressed point is the last 64 octets.
+    /// All fields have a fixed length (RFC 5915 section 3): the private key comes after 7 octets, and the uncompressed point
+    /// is the last 64 octets.
     fn raw(&self) -> RawKey {
         assert_eq!(self.key.len(), 121, "an ECPrivateKey of secp256r1 with its public key has 121 octets");
         RawKey { private: &self.key[7..39], public_x: &self.key[57..89], public_y: &self.key[89..121] }
@@ -38,24 +38,24 @@ macro_rules! file {
     };
 }
 
-/// What the keys of the certificates are.
+/// The kind of the keys of certificates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CertificateKey {
     /// A key on a curve.
     Curve(Curve),
-    /// An RSA key of so many bits, one of [`RSA_BITS`].
+    /// An RSA key of this number of bits, one of [`RSA_BITS`].
     Rsa(u16),
 }
 
-/// What two ends authenticate each other with.
+/// The certificates that an end needs.
 pub(crate) struct Chain {
     /// The certificate of the authority that both trust.
     pub(crate) authority: &'static [u8],
-    /// This end's own.
+    /// This end's own certificate.
     pub(crate) own: End,
 }
 
-/// The certificates as the files have them.
+/// The certificates in the files.
 pub(crate) fn in_file(key: CertificateKey, role: Role) -> Chain {
     macro_rules! chain {
         ($name:literal) => {{
@@ -75,7 +75,7 @@ pub(crate) fn in_file(key: CertificateKey, role: Role) -> Chain {
     }
 }
 
-/// The raw public key of an end, with its private key: secp256r1.
+/// The raw key pair of an end, on secp256r1.
 pub(crate) fn raw_key(role: Role) -> RawKey {
     in_file(CertificateKey::Curve(Curve::Secp256r1), role).own.raw()
 }

@@ -1,9 +1,8 @@
-//! Certificates of a length that is asked for: like those in the files, but issued at run time.
+//! Certificates of a chosen length, issued at run time. They are like those in the files.
 //!
-//! What is missing to the length is filled with octets of the serial number, as long as they are few, else with a comment.
-//! An extension of its own for the comment costs more octets than some lengths leave, the header of a DER element grows
-//! with its content, and the signature of ECDSA varies in length: so certificates are issued, with other serial
-//! numbers, until one has the length.
+//! A longer serial number fills up to 19 octets. A comment extension fills more. The length of the result is not known before:
+//! the header of a DER element grows with its content, and an ECDSA signature varies in length. So this module issues
+//! certificates with different serial numbers until one has the right length.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -16,25 +15,25 @@ use crate::config::Role;
 use crate::operation::Curve;
 use crate::session::Failure;
 
-/// The longest certificate: with it, a Certificate message fits into one record (2^14 octets, RFC 5246 section 6.2.1)
-/// and the comment into the buffer of the issuer. Else assumed.
+/// The length of the longest certificate (assumed). With it, a Certificate message fits into one record (2^14 octets, RFC 5246
+/// section 6.2.1), and the comment fits into the buffer of the issuer.
 const LONGEST: u16 = 8_000;
 
-/// The one length between that no certificate can have: content of 255 octets has a header of 3, content of 256
-/// one of 4 (ITU-T X.690 section 8.1.3).
+/// The only length in the range that no certificate can have: content of 255 octets has a header of 3 octets, content of 256
+/// octets has a header of 4 (ITU-T X.690 section 8.1.3).
 pub(crate) const IMPOSSIBLE_LENGTH: u16 = 259;
 
-/// An extension with an empty comment: an OID of 11 octets, the headers of SEQUENCE, OCTET STRING and IA5String.
+/// Octets of an extension with an empty comment: an OID of 11 octets, the headers of SEQUENCE, OCTET STRING and IA5String.
 const EMPTY_COMMENT: usize = 17;
 
-/// The longest serial number that conforms (RFC 5280 section 4.1.2.2).
+/// The most octets of a serial number (RFC 5280 section 4.1.2.2).
 const LONGEST_SERIAL: usize = 20;
 
-/// How many octets of serial number are tried beside a comment. More than the headers that can grow at once: an extension
-/// inside the list of extensions inside a certificate.
+/// The number of lengths of serial number to try with a comment. It is greater than the number of headers that can grow at the
+/// same time: those of the extension, of the list of extensions, and of the certificate.
 const SERIALS_BESIDE_COMMENT: usize = 4;
 
-/// The text of comments, again and again.
+/// The text that comments repeat.
 const COMMENT: &[u8] = b"padding ";
 
 /// An issuer: its certificate and private key, DER.
@@ -61,22 +60,22 @@ fn issuer(key: CertificateKey) -> Issuer {
     }
 }
 
-/// The lengths in octets that the certificate of an end can have.
+/// The lengths in octets that are possible for the certificate of an end, except [`IMPOSSIBLE_LENGTH`].
 pub(crate) fn lengths(key: CertificateKey, role: Role) -> RangeInclusive<u16> {
     let shortest = in_file(key, role).own.certificate.len();
-    // A file of some hundred octets.
+    // The file has some hundred octets.
     shortest as u16..=LONGEST
 }
 
-/// Certificates by the private key of the end and their length.
+/// Certificates, by private key and length.
 type Issued = BTreeMap<(&'static [u8], u16), &'static [u8]>;
 
-/// The certificates of an end, its own of exactly this length, one of [`lengths`].
+/// The certificates of an end. Its own certificate has this length, which must be one of [`lengths`].
 pub(super) fn chain(key: CertificateKey, role: Role, length: u16) -> Result<Chain, Failure> {
-    // Each is issued once in the process and kept: there are only so many lengths.
+    // The process keeps each certificate and never frees it. The number of lengths is limited.
     static ISSUED: Mutex<Issued> = Mutex::new(BTreeMap::new());
     let (like, issuer) = (in_file(key, role).own, issuer(key));
-    // A panic elsewhere has left the map whole.
+    // A panic in another thread leaves the map valid.
     let mut issued = ISSUED.lock().unwrap_or_else(PoisonError::into_inner);
     let certificate = match issued.get(&(like.key, length)) {
         Some(certificate) => *certificate,
@@ -90,7 +89,7 @@ pub(super) fn chain(key: CertificateKey, role: Role, length: u16) -> Result<Chai
 }
 
 fn issue_of_length(like: &End, role: Role, issuer: &Issuer, length: usize) -> Result<Vec<u8>, Failure> {
-    // What fills it, if only the header of nothing else grew.
+    // The first try assumes that no header grows.
     let mut padding = length - like.certificate.len();
     for (attempt, first) in serials(role).enumerate() {
         let Filling { serial, comment } = Filling::of(padding, first, attempt);
@@ -107,11 +106,11 @@ fn issue_of_length(like: &End, role: Role, issuer: &Issuer, length: usize) -> Re
             Ordering::Greater => padding = padding.saturating_sub(certificate.len() - length),
         }
     }
-    // About one of three attempts hits; nobody has seen all of them fail.
-    Err(Failure::Library { code: 0, text: format!("no certificate of {length} octets could be issued") })
+    // About one of three attempts has the right length, so 63 attempts are enough in practice.
+    Err(Failure::Library { code: 0, text: format!("the library did not issue a certificate of {length} octets") })
 }
 
-/// The first octets of serial numbers: never those of the other end, never of a negative number.
+/// The first octets of serial numbers. They differ from those of the other end, and make no negative number.
 fn serials(role: Role) -> impl Iterator<Item = u8> {
     let first = match role {
         Role::Server => 2,
@@ -120,14 +119,14 @@ fn serials(role: Role) -> impl Iterator<Item = u8> {
     (first..0x80).step_by(2)
 }
 
-/// What a certificate has more than the one that it is like.
+/// The octets that make a certificate longer than the one in the file.
 struct Filling {
     serial: Vec<u8>,
     comment: Option<Vec<u8>>,
 }
 
 impl Filling {
-    /// So many octets, in a way that depends on the attempt.
+    /// `padding` octets. Different attempts divide them differently.
     fn of(padding: usize, first: u8, attempt: usize) -> Self {
         let beside = attempt % SERIALS_BESIDE_COMMENT;
         let (more, comment) = if padding < LONGEST_SERIAL {

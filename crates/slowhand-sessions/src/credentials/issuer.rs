@@ -1,4 +1,4 @@
-//! Issues certificates at run time, with mbedTLS. The interface of `csrc/mbedtls/certificate.h`.
+//! Issues certificates at run time, with mbedTLS: the Rust side of `csrc/mbedtls/certificate.h`.
 
 use std::ffi::{CStr, c_char};
 use std::ptr;
@@ -8,9 +8,9 @@ use crate::device::Device;
 use crate::operation::Weightless;
 use crate::session::Failure;
 
-/// A certificate to be issued.
+/// The certificate to issue.
 pub(crate) struct Request<'a> {
-    /// An X.509 certificate, DER: the new one has its subject, key, validity and extensions.
+    /// An X.509 certificate, DER. The new one has the same subject, key, validity and extensions.
     pub(crate) like: &'a [u8],
     /// The issuer's certificate, DER.
     pub(crate) issuer: &'a [u8],
@@ -18,18 +18,18 @@ pub(crate) struct Request<'a> {
     pub(crate) issuer_key: &'a [u8],
     /// The serial number, a positive INTEGER without leading zeros: 1 to 20 octets (RFC 5280 section 4.1.2.2).
     pub(crate) serial: &'a [u8],
-    /// The text of one more extension, the certificate comment of Netscape (2.16.840.1.113730.1.13): ASCII, at most
-    /// 8192 octets.
+    /// The text of an additional extension, the Netscape certificate comment (2.16.840.1.113730.1.13): ASCII, at most 8192
+    /// octets.
     pub(crate) comment: Option<&'a [u8]>,
 }
 
-/// Issues it, DER, signed with SHA-256. No session hears of it: this happens on a device of its own, whose randomness
-/// (it blinds; the nonce of ECDSA is that of RFC 6979) is always the same.
+/// Issues a certificate, DER, signed with SHA-256. It uses a device of its own, so it takes no time of a session. The
+/// randomness of that device is always the same. (The library uses it only for blinding. The nonce of ECDSA follows RFC 6979.)
 ///
 /// # Errors
-/// The library's own.
+/// The library's own error.
 pub(crate) fn issue(request: &Request<'_>) -> Result<Vec<u8>, Failure> {
-    // Twice the longest comment has room for all the rest, and for all of it without one.
+    // Twice the length of the longest comment: enough for the comment and all the rest.
     let mut buffer = vec![0; 16_384];
     let wanted = slowhand_mbedtls_certificate {
         like: request.like.as_ptr(),
@@ -44,8 +44,8 @@ pub(crate) fn issue(request: &Request<'_>) -> Result<Vec<u8>, Failure> {
         comment_len: request.comment.map_or(0, <[u8]>::len),
     };
     let mut device = Device::new(Arc::new(Weightless), [0; 32]);
-    // SAFETY: `wanted` points to the slices of `request` with their lengths, the buffer is writable and its size is
-    // given; the function keeps none of them.
+    // SAFETY: `wanted` has pointers to the slices of `request`, with their lengths. The buffer is writable and has the given
+    // size. The function keeps no pointer.
     let outcome = device.run(|| unsafe { slowhand_mbedtls_issue(&wanted, buffer.as_mut_ptr(), buffer.len()) });
     let length = usize::try_from(outcome).map_err(|_| library_failure(outcome))?;
     Ok(buffer.split_off(buffer.len() - length))
@@ -53,7 +53,7 @@ pub(crate) fn issue(request: &Request<'_>) -> Result<Vec<u8>, Failure> {
 
 fn library_failure(code: i32) -> Failure {
     let mut text: [c_char; 128] = [0; 128];
-    // SAFETY: the buffer is writable and its size is given; the function ends the text with a zero.
+    // SAFETY: the buffer is writable and has the given size. The function ends the text with a zero.
     let text = unsafe {
         slowhand_mbedtls_error_text(code, text.as_mut_ptr(), text.len());
         CStr::from_ptr(text.as_ptr())

@@ -1,4 +1,4 @@
-//! What rustls computes with: the device's randomness, and pure Rust cryptography that reports what it does.
+//! The provider for rustls: the device's randomness, and cryptography in pure Rust that reports its operations.
 
 use std::fmt;
 use std::sync::Arc;
@@ -28,7 +28,7 @@ use crate::device;
 use crate::operation::{Curve, Operation};
 use crate::tls::Suite;
 
-/// The suites that the provider has, in the order of the library's own providers (`DEFAULT_CIPHER_SUITES`).
+/// The suites of the provider, in the order of the library's own providers (`DEFAULT_CIPHER_SUITES`).
 pub(crate) const SUITES: &[Suite] = &[
     Suite::TLS_AES_256_GCM_SHA384,
     Suite::TLS_AES_128_GCM_SHA256,
@@ -36,7 +36,7 @@ pub(crate) const SUITES: &[Suite] = &[
     Suite::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256,
 ];
 
-/// A provider of this one suite, of secp256r1 for keys and of ECDSA with it for signatures.
+/// A provider with only this suite, secp256r1 for key exchange, and ECDSA on secp256r1 for signatures.
 pub(super) fn provider(suite: Suite) -> CryptoProvider {
     let suites = CIPHER_SUITES.iter().filter(|candidate| u16::from(candidate.suite()) == suite.iana());
     CryptoProvider {
@@ -96,7 +96,7 @@ static CIPHER_SUITES: [SupportedCipherSuite; 4] = [
     }),
 ];
 
-/// Records under one key: what `CipherSuiteCommon` says about AES-GCM.
+/// The most records with one key, as the documentation of `CipherSuiteCommon` has it for AES-GCM.
 const CONFIDENTIALITY_LIMIT: u64 = 1 << 24;
 
 #[derive(Debug)]
@@ -130,7 +130,7 @@ impl SupportedKxGroup for Secp256r1 {
     }
 }
 
-/// A scalar is below the order of the group, which 1 in 2^32 draws is not.
+/// A scalar must be less than the order of the group. One of 2^32 draws is not.
 fn ephemeral_key() -> SecretKey {
     loop {
         let mut scalar = [0; 32];
@@ -173,7 +173,7 @@ impl KeyProvider for Keys {
     }
 }
 
-/// ECDSA with secp256r1 and SHA-256. The nonce is that of RFC 6979, so nothing is random.
+/// ECDSA with secp256r1 and SHA-256. The nonce follows RFC 6979, so it needs no randomness.
 #[derive(Clone, Debug)]
 struct EcdsaKey(SigningKey);
 
@@ -201,14 +201,14 @@ impl Signer for EcdsaKey {
     }
 }
 
-/// Signatures with the hash that every suite here signs with.
+/// Signatures with SHA-256, which all other suites use.
 static VERIFICATION: WebPkiSupportedAlgorithms = WebPkiSupportedAlgorithms {
     all: &[&WITH_SHA256],
     mapping: &[(SignatureScheme::ECDSA_NISTP256_SHA256, &[&WITH_SHA256])],
 };
 
-/// TLS 1.2 with a SHA-384 suite: there an mbedTLS client signs with the suite's hash whatever it was asked for. In TLS
-/// 1.2 a scheme does not fix the curve (RFC 8446 section 4.2.3).
+/// For TLS 1.2 with a SHA-384 suite. There, an mbedTLS client signs with the hash of the suite, even if the server did not
+/// offer it. In TLS 1.2, a signature scheme does not fix the curve (RFC 8446 section 4.2.3).
 static VERIFICATION_SHA384: WebPkiSupportedAlgorithms = WebPkiSupportedAlgorithms {
     all: &[&WITH_SHA256, &WITH_SHA384],
     mapping: &[
@@ -220,7 +220,7 @@ static VERIFICATION_SHA384: WebPkiSupportedAlgorithms = WebPkiSupportedAlgorithm
 static WITH_SHA256: EcdsaVerification<Sha256> = EcdsaVerification(&SHA256, alg_id::ECDSA_SHA256);
 static WITH_SHA384: EcdsaVerification<Sha384> = EcdsaVerification(&SHA384, alg_id::ECDSA_SHA384);
 
-/// ECDSA with secp256r1 and a hash function, with the identifier that X.509 has for the two.
+/// ECDSA with secp256r1 and a hash function, and the identifier of both in X.509.
 struct EcdsaVerification<D: 'static>(&'static Hashing<D>, AlgorithmIdentifier);
 
 impl<D> fmt::Debug for EcdsaVerification<D> {

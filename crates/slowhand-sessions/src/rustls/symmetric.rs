@@ -1,4 +1,4 @@
-//! Hashing, HMAC and AES-GCM for rustls, reported as they happen.
+//! Hashing, HMAC and AES-GCM for rustls. They report their operations.
 
 use std::marker::PhantomData;
 
@@ -46,7 +46,7 @@ impl Sha2 for Sha384 {
     }
 }
 
-/// Hashing that is under way.
+/// A hash computation in progress.
 #[derive(Clone)]
 struct Running<D> {
     digest: D,
@@ -68,7 +68,7 @@ impl<D: Sha2> Running<D> {
     }
 
     fn end(self) -> Output {
-        // The padding takes an octet and a length of an eighth of a block (FIPS 180-4 section 5.1).
+        // The padding needs one octet, and an eighth of a block for the length (FIPS 180-4 section 5.1).
         let fits = self.length % D::BLOCK < D::BLOCK - D::BLOCK / 8;
         device::perform(D::compressions(if fits { 1 } else { 2 }));
         Output::new(&self.digest.finalize())
@@ -117,7 +117,7 @@ impl<D: Sha2> Hash for Hashing<D> {
 }
 
 impl<D: Sha2> hmac::Hmac for Hashing<D> {
-    /// RFC 2104 section 2; both pads are absorbed once for a key.
+    /// RFC 2104 section 2. Each key hashes both pads once.
     fn with_key(&self, key: &[u8]) -> Box<dyn hmac::Key> {
         let hashed;
         let key = if key.len() > D::BLOCK {
@@ -174,7 +174,7 @@ const EXPLICIT_NONCE: usize = 8;
 /// AES-GCM with one length of key.
 pub(super) struct Gcm<K>(PhantomData<fn() -> K>);
 
-/// A key, with what the nonces are made from.
+/// A key, and the IV from which the nonces follow.
 struct GcmKey<K> {
     key: K,
     iv: Iv,
@@ -216,7 +216,7 @@ impl<K: GcmCipher> GcmKey<K> {
     }
 }
 
-/// Takes the tag from the end of a record.
+/// Splits the tag from the end of a record: the length of the rest, and the tag.
 fn split_tag(record: &[u8]) -> Result<(usize, [u8; TAG]), Error> {
     let (octets, tag) = record.split_last_chunk().ok_or(Error::DecryptError)?;
     Ok((octets.len(), *tag))
@@ -301,8 +301,8 @@ impl<K: GcmCipher> Tls12AeadAlgorithm for Gcm<K> {
     }
 }
 
-/// Records of TLS 1.2 (RFC 5288). The sender chooses the explicit part of a nonce: as rustls's own providers do, by
-/// counting from where the key block says.
+/// Records of TLS 1.2 (RFC 5288). The sender chooses the explicit part of a nonce. Here, as in rustls's own providers, it counts
+/// up from a value in the key block.
 struct Tls12<K>(GcmKey<K>);
 
 impl<K: GcmCipher> MessageEncrypter for Tls12<K> {
@@ -350,7 +350,7 @@ mod tests {
     use crate::device::Device;
     use crate::operation::Weightless;
 
-    /// The tag in hexadecimal, and the compressions that it took.
+    /// The tag in hexadecimal, and the number of compressions.
     fn tag(hmac: &dyn Hmac, key: &[u8], data: &[u8]) -> (String, u32) {
         let mut device = Device::new(Arc::new(Weightless), [0; 32]);
         let tag = device.run(|| hmac.with_key(key).sign(&[data]));
@@ -362,8 +362,8 @@ mod tests {
         (tag.as_ref().iter().map(|octet| format!("{octet:02x}")).collect(), compressions)
     }
 
-    /// RFC 4231 sections 4.3 and 4.7. Two pads, the rest of each hash: four compressions; a key of 131 octets takes
-    /// three more.
+    /// RFC 4231 sections 4.3 and 4.7. Each of the two hashes needs two compressions: the pad and the rest. A key of 131
+    /// octets needs three more.
     #[test]
     fn hmac_vectors() {
         let (key, data) = (b"Jefe", b"what do ya want for nothing?");

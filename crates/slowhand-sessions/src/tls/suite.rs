@@ -19,18 +19,18 @@ pub enum KeyExchange {
 }
 
 impl KeyExchange {
-    /// Whether the ends agree on a key on a [`Curve`].
+    /// True if the key exchange uses a [`Curve`](crate::Curve).
     pub const fn has_curve(self) -> bool {
         matches!(self, Self::EcdheEcdsa | Self::EcdheRsa)
     }
 
-    /// Whether the certificates hold RSA keys.
+    /// True if the keys of the certificates are RSA keys.
     pub const fn has_rsa(self) -> bool {
         matches!(self, Self::EcdheRsa | Self::Rsa)
     }
 }
 
-/// A cipher suite, by its IANA name.
+/// The IANA name of a cipher suite.
 #[allow(non_camel_case_types)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[non_exhaustive]
@@ -86,7 +86,7 @@ pub enum Suite {
 }
 
 impl Suite {
-    /// Every suite that a library here can do.
+    /// Every suite that at least one library supports here.
     pub const ALL: &[Self] = &[
         Self::TLS_PSK_WITH_AES_128_CCM,
         Self::TLS_PSK_WITH_AES_128_CCM_8,
@@ -144,17 +144,17 @@ impl Suite {
         }
     }
 
-    /// The suite of an IANA number.
+    /// The suite with this IANA number.
     pub fn from_iana(number: u16) -> Option<Self> {
         Self::ALL.iter().copied().find(|suite| suite.iana() == number)
     }
 
-    /// Whether it is a suite of TLS 1.3; the others belong to (D)TLS 1.2.
+    /// True if it is a suite of TLS 1.3. The others are suites of TLS 1.2 and DTLS 1.2.
     pub const fn is_tls13(self) -> bool {
         self.iana() >> 8 == 0x13
     }
 
-    /// How the two ends agree on a key. A suite of TLS 1.3 leaves that open: here it is ECDHE with ECDSA.
+    /// How the two ends agree on a key. A suite of TLS 1.3 does not define this; here it is ECDHE with ECDSA.
     pub fn key_exchange(self) -> KeyExchange {
         match self {
             Self::TLS_PSK_WITH_AES_128_CCM

@@ -206,3 +206,17 @@ fn a_damaged_datagram_never_completes_a_handshake() {
         }
     }
 }
+
+/// A tinyDTLS client that is to use CCM-8 offers CCM too, and the server here accepts only CCM.
+#[test]
+fn both_ends_report_the_suite_that_the_server_has_chosen() {
+    let mut pair = Pair::new(Stack::Tinydtls, Suite::TLS_PSK_WITH_AES_128_CCM_8);
+    pair.server.stack = Stack::Mbedtls;
+    tls(&mut pair.server).suite = Some(Suite::TLS_PSK_WITH_AES_128_CCM);
+    let (mut client, mut server) = pair.build();
+    let transcript = Path::default().run(&mut *client, &mut *server);
+    assert_eq!(transcript.end, End::Completed, "{transcript:?}");
+    for end in [&client, &server] {
+        assert_eq!(negotiated(&**end).1, Suite::TLS_PSK_WITH_AES_128_CCM);
+    }
+}

@@ -1,10 +1,13 @@
 //! Whatever arrives, a session takes it without harm to the process, and goes on or fails in an orderly way.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use proptest::prelude::*;
 use slowhand_sessions::memory::{Direction, Path};
-use slowhand_sessions::{Session, Stack, Status, Suite};
+use slowhand_sessions::{
+    CredentialKind, Failure, Operation, Processor, Session, Stack, Status, Suite, Weightless, best_common_suite,
+};
 
 use crate::pair::Pair;
 
@@ -128,4 +131,70 @@ fn datagrams_of_another_session_are_harmless() {
             assert!(!matches!(end.status(), Status::Established { .. }), "{stack} {suite}");
         }
     }
+}
+
+/// A processor that never finishes.
+struct Endless;
+
+impl Processor for Endless {
+    fn time(&self, _: Operation) -> Duration {
+        Duration::MAX
+    }
+}
+
+/// A panic would end the process here: the libraries read the clock from C.
+#[test]
+fn a_clock_at_its_end_harms_no_session() {
+    for stack in Stack::ALL.iter().copied() {
+        for protocol in stack.capabilities().protocols() {
+            let credentials = [CredentialKind::Psk, CredentialKind::RawPublicKey, CredentialKind::Certificate];
+            let suites = credentials.into_iter().filter_map(|kind| best_common_suite([stack; 2], protocol, kind));
+            for suite in suites {
+                for processor in [Arc::new(Weightless) as Arc<dyn Processor>, Arc::new(Endless)] {
+                    let mut pair = Pair::of(stack, protocol, suite);
+                    (pair.client_processor, pair.server_processor) = (processor.clone(), processor);
+                    let (mut client, mut server) = pair.build();
+                    client.start(Duration::MAX);
+                    for _ in 0..8 {
+                        while let Some(bytes) = client.poll_transmit().map(|transmit| transmit.bytes.to_vec()) {
+                            server.handle_input(Duration::MAX, &bytes);
+                        }
+                        while let Some(bytes) = server.poll_transmit().map(|transmit| transmit.bytes.to_vec()) {
+                            client.handle_input(Duration::MAX, &bytes);
+                        }
+                        client.handle_timeout(Duration::MAX);
+                        server.handle_timeout(Duration::MAX);
+                    }
+                    let (at_client, at_server) = (client.busy_until(), server.busy_until());
+                    assert_eq!(at_client, at_server, "{stack} {protocol} {suite}");
+                }
+            }
+        }
+    }
+}
+
+/// A tinyDTLS server is established when it sends its ChangeCipherSpec. The client refuses a damaged one (RFC 5246 section 7.1:
+/// its only octet is 1) with a fatal alert, which the server must not ignore.
+#[test]
+fn a_fatal_alert_ends_an_established_session() {
+    let (mut client, mut server) = Pair::new(Stack::Tinydtls, Suite::TLS_PSK_WITH_AES_128_CCM_8).build();
+    client.start(Duration::ZERO);
+    let mut was_established = false;
+    for _ in 0..4 {
+        while let Some(transmit) = client.poll_transmit() {
+            server.handle_input(Duration::ZERO, transmit.bytes);
+        }
+        was_established |= matches!(server.status(), Status::Established { .. });
+        while let Some(bytes) = server.poll_transmit().map(|transmit| transmit.bytes.to_vec()) {
+            let mut damaged = bytes.clone();
+            if let [20, .., octet] = &mut damaged[..] {
+                *octet = 2;
+            }
+            client.handle_input(Duration::ZERO, &damaged);
+        }
+    }
+    assert!(was_established);
+    let status = server.status();
+    assert!(matches!(status, Status::Failed(Failure::AlertReceived { .. })), "{status:?}");
+    assert_eq!((server.negotiated(), server.deadline()), (None, None));
 }

@@ -1,11 +1,11 @@
-//! The same in words, for the list of libraries.
+//! Describes the capabilities of a library in words, for the list of libraries.
 
 use crate::capabilities::{Capabilities, MaximumTimeout};
 use crate::config::{CredentialKind, Protocol};
 use crate::tls::Resumption;
 
 impl Capabilities {
-    /// What can be chosen, in words.
+    /// What a configuration can choose, in words.
     pub fn features(&self) -> Vec<String> {
         let tls = &self.tls;
         let mut features = Vec::new();
@@ -52,7 +52,7 @@ impl Capabilities {
         .collect()
     }
 
-    /// Each kind of resumption, with the versions that have it if others have not.
+    /// The kinds of resumption. Names the version of TLS if not all versions support a kind.
     fn resumption(&self) -> Option<String> {
         let kinds = [(Resumption::Id, "identifier"), (Resumption::Ticket, "ticket")];
         let words: Vec<_> = kinds.into_iter().filter_map(|(kind, word)| self.resumption_by(kind, word)).collect();
