@@ -1,11 +1,11 @@
-//! Against a handshake of OpenSSL with itself, and against octets of any kind.
+//! Tests with a recorded handshake of OpenSSL with itself, and with random octets.
 
 use super::*;
 use proptest::prelude::*;
 use slowhand_wire::MessageId;
 use slowhand_wire::flight::RecordId;
 
-/// The datagrams of a recorded handshake: whether each goes towards the client, and its octets.
+/// The datagrams of a recorded handshake: true if it goes towards the client, and its octets.
 pub(in super::super) fn recorded() -> Vec<(bool, Vec<u8>)> {
     let lines = include_str!("../../../../../slowhand-wire/tests/golden/openssl.txt")
         .lines()
