@@ -49,7 +49,7 @@ fn a_packet_is_given_up_just_when_its_time_has_come() {
     let frames = frames(&packet, 9, FRAME_CAPACITY);
     assert_eq!(reassembler.deadline(), None);
     reassembler.handle_fragment(at(100), FROM, TO, &frames[0], 77);
-    // A later fragment does not prolong it.
+    // A later fragment does not make the timeout longer.
     reassembler.handle_fragment(at(2_000), FROM, TO, &frames[1], 78);
     assert_eq!(reassembler.deadline(), Some(at(3_100)));
     assert_eq!(reassembler.handle_timeout(at(3_100) - Duration::from_micros(1)), None);
@@ -60,7 +60,7 @@ fn a_packet_is_given_up_just_when_its_time_has_come() {
     assert_eq!(expired, expected);
     assert_eq!(reassembler.handle_timeout(at(3_100)), None);
     assert_eq!(reassembler.occupancy(), Occupancy::default());
-    // The last fragment, late, begins anew and cannot complete anything.
+    // The last fragment comes too late: it takes a new buffer, and cannot complete the packet.
     let outcome = reassembler.handle_fragment(at(3_200), FROM, TO, &frames[2], 77);
     assert_eq!(outcome, Outcome::Incomplete);
 }
@@ -123,7 +123,7 @@ fn doubles_are_ignored_and_overlaps_end_the_packet() {
         (17, 104, false), // longer
         (16, 96, false),  // begins before
         (18, 88, false),  // within
-        (18, 96, false),  // ends behind
+        (18, 96, false),  // ends after
         (16, 112, false), // around
     ];
     for (offset, octets, is_double) in cases {

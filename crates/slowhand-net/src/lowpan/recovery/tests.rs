@@ -35,7 +35,7 @@ fn receiver() -> Receiver {
     Receiver::new(Limits { buffers: 1, ..Limits::default() }, linger, Contexts::mesh())
 }
 
-/// Everything the sender has to send at this instant.
+/// All frames that the sender sends at this instant.
 fn flight(sender: &mut Sender, now: Instant, packet: &[u8]) -> Vec<Vec<u8>> {
     let mut out = [0; 127];
     let mut frames = Vec::new();
@@ -114,7 +114,7 @@ fn only_what_is_missing_is_sent_again() {
     let answer = reception.acknowledgment.unwrap();
     assert_eq!(answer.bitmap, RfragAck::FULL);
 
-    // The answer is lost: the sender asks again, and is told so once more.
+    // The acknowledgment is lost: the sender requests it again, and the receiver repeats it.
     sender.handle_timeout(at(702));
     let frames = flight(&mut sender, at(702), &packet);
     assert_eq!(sequences(&frames), [(1, false), (4, true)]);
@@ -124,7 +124,7 @@ fn only_what_is_missing_is_sent_again() {
     assert_eq!((sender.state(), sender.deadline()), (State::Delivered, None));
     assert_eq!(sender.frames_sent(), 10);
     assert_eq!(receiver.occupancy().buffers, 0);
-    // Later the tag may serve another packet.
+    // Later, another packet may have this tag.
     let reception = deliver(&mut receiver, at(4_000), &frames[1]);
     assert_eq!(reception.acknowledgment.unwrap().bitmap, bit(4));
 }
@@ -136,7 +136,7 @@ fn a_window_at_a_time_narrower_after_congestion() {
     assert_eq!(sequences(&flight(&mut sender, at(0), &packet)), [(0, false), (1, false), (2, false), (3, true)]);
     sender.handle_acknowledgment(&RfragAck { congestion: true, tag: 0x42, bitmap: 0xf << 28 });
     assert_eq!(sequences(&flight(&mut sender, at(1), &packet)), [(4, false), (5, true)]);
-    // Another packet's acknowledgment says nothing.
+    // An acknowledgment with another tag is ignored.
     sender.handle_acknowledgment(&RfragAck { congestion: false, tag: 0x43, bitmap: RfragAck::FULL });
     assert_eq!(sender.state(), State::Waiting);
     sender.handle_acknowledgment(&RfragAck { congestion: false, tag: 0x42, bitmap: 0x3f << 26 });
@@ -154,7 +154,7 @@ fn a_fragment_is_sent_again_only_so_often() {
         sender.handle_timeout(at(now + 700));
     }
     assert_eq!((sender.state(), sender.deadline()), (State::Failed, None));
-    // The receiver is told: fragment_offset 0.
+    // The sender tells the receiver: fragment_offset 0.
     let frames = flight(&mut sender, at(2_100), &packet);
     assert_eq!(frames, [vec![0b1110_1000, 0x42, 0, 0, 0, 0]]);
     assert!(flight(&mut sender, at(2_101), &packet).is_empty());
@@ -184,7 +184,7 @@ fn without_a_buffer_the_sender_is_told_to_give_up() {
     assert_eq!(reception.outcome, reassembly::Outcome::Discarded(Discard::Full));
     second.handle_acknowledgment(&reception.acknowledgment.unwrap());
     assert_eq!(second.state(), State::Failed);
-    // The first is given up when its time has come.
+    // The first packet is discarded at its timeout.
     assert_eq!(receiver.deadline(), Some(at(60_000)));
     let expired = receiver.handle_timeout(at(60_000)).unwrap();
     assert_eq!((expired.tag, expired.size, expired.received, expired.datagram), (0x42, 560, 98, 5));
@@ -232,7 +232,7 @@ fn what_does_not_fit_is_said_at_once() {
     assert!(matches!(result, Some(Error::Capacity { found: 12, .. })));
 }
 
-/// A router with room for this many paths, which passes everything on to the root under tag 9.
+/// A router with room for this many paths. It forwards everything to the root with tag 9.
 struct Between(Router);
 
 impl Between {
@@ -250,7 +250,7 @@ impl Between {
     }
 }
 
-/// From node 2 to the root by way of node 1: the fragments of a packet of 300 octets, as node 2 sends them.
+/// The fragments of a packet of 300 octets from node 2 to the root over node 1, as node 2 sends them.
 fn fragments_from_afar(tag: u8) -> Vec<Vec<u8>> {
     let payload = [0x5a; 252];
     let mut packet = [0; 300];
@@ -261,9 +261,9 @@ fn fragments_from_afar(tag: u8) -> Vec<Vec<u8>> {
     flight(&mut sender.with_slack(17).unwrap(), at(0), &packet)
 }
 
-/// Headers of 2 + 8 + 6 octets (IPHC, address, UDP with one port in one octet) and 252 behind them: 268.
-/// The source's address (8) and the hop limit (1) are written out on the second link, the destination's (8) no longer:
-/// one octet more. Size, offsets and tag follow (RFC 8931 section 4.4).
+/// The headers have 2 + 8 + 6 octets (IPHC, address, UDP with one port in one octet), then 252 octets follow: 268.
+/// The second link carries the source address (8) and the hop limit (1) too, but no longer the destination address (8):
+/// one octet more. Size, offsets and tag change accordingly (RFC 8931 section 4.4).
 #[test]
 fn offsets_follow_the_header_that_grows() {
     let mut between = Between::new(1);
@@ -289,7 +289,7 @@ fn acknowledgments_find_their_way_back() {
     let back = Some((Eui64::of_node(NodeId(2)), RfragAck { tag: 0x42, ..acknowledgment }));
     assert_eq!(between.0.handle_acknowledgment(at(0), LINK.destination, &acknowledgment), back);
     assert_eq!(between.0.handle_acknowledgment(at(0), LINK.source, &acknowledgment), None, "from elsewhere");
-    // While the packet is not complete, another finds no room; afterwards it does.
+    // While the packet is not complete, there is no room for another; afterwards there is.
     let other = fragments_from_afar(0x43);
     let refusal = RfragAck { congestion: false, tag: 0x43, bitmap: RfragAck::NULL };
     let full = Outcome::Discarded(forwarding::Discard::Full, Some(refusal));
@@ -297,7 +297,7 @@ fn acknowledgments_find_their_way_back() {
     assert_eq!(between.take(&other[1], 10, false).0, Outcome::Unknown(Some(refusal)));
     between.0.handle_acknowledgment(at(0), LINK.destination, &RfragAck { bitmap: RfragAck::FULL, ..acknowledgment });
     assert!(matches!(between.take(&other[0], 10, false).0, Outcome::Forward { .. }));
-    // The receiver gives it up: the path is gone.
+    // The receiver gives the packet up: the router deletes the path.
     let null = RfragAck { tag: 10, bitmap: RfragAck::NULL, congestion: false };
     assert!(between.0.handle_acknowledgment(at(0), LINK.destination, &null).is_some());
     assert_eq!((between.0.occupancy(), between.0.peak()), (0, 1));
@@ -310,7 +310,7 @@ fn the_first_fragment_goes_alone_where_it_has_to() {
     assert_eq!(sequences(&flight(&mut sender, at(0), &packet)), [(0, true)]);
     sender.handle_timeout(at(700));
     assert_eq!(sequences(&flight(&mut sender, at(700), &packet)), [(0, true)], "and again until it has arrived");
-    // It leaves only then: the acknowledgment has all its time.
+    // The frame leaves only now: the timer of the acknowledgment starts again.
     sender.handle_departure(at(1_000));
     assert_eq!(sender.deadline(), Some(at(1_700)));
     sender.handle_acknowledgment(&RfragAck { congestion: false, tag: 0x42, bitmap: bit(0) });

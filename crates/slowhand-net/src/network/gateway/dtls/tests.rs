@@ -1,4 +1,4 @@
-//! Against a handshake of OpenSSL with itself, and against octets of any kind.
+//! Tests with a recorded handshake of OpenSSL with itself, and with random octets.
 
 use super::*;
 use proptest::prelude::*;

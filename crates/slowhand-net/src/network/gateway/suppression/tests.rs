@@ -1,4 +1,4 @@
-//! Scripted conversations, made of the datagrams of a recorded handshake.
+//! Scripted conversations with the datagrams of a recorded handshake.
 
 use super::super::dtls::tests::recorded;
 use super::*;
@@ -6,7 +6,8 @@ use crate::address::{internet_address, mesh_address};
 use crate::ip::udp_datagram;
 use proptest::prelude::*;
 
-/// Every datagram takes 2 s into the mesh, and 1 s out of it; an answer is due 9 s after it could be here.
+/// Every datagram takes 2 s into the mesh, and 1 s out of it. An answer is due 9 s after the earliest time at which it
+/// could arrive.
 struct Slow;
 
 impl Path for Slow {
@@ -29,7 +30,7 @@ const FLIGHT_4: usize = 3;
 const FLIGHT_5: usize = 4;
 const FLIGHT_6: usize = 12;
 
-/// The four messages of flight 4, one a datagram.
+/// The four messages of flight 4, one in each datagram.
 const FLIGHT_4_IN_PARTS: [usize; 4] = [6, 8, 10, 11];
 
 struct BorderRouter {
@@ -47,7 +48,7 @@ impl BorderRouter {
         Self { suppression: Suppression::new(SuppressionConfig::default()), datagrams }
     }
 
-    /// One that has seen the first four flights, each a second after the other.
+    /// A border router that has seen the first four flights, one in each second.
     fn in_flight_4() -> Self {
         let mut router = Self::new();
         router.up(0, CLIENT_HELLO);
@@ -78,7 +79,7 @@ impl BorderRouter {
         self.suppression.handle_downward(at(seconds), &udp, &packet, datagram, &Slow)
     }
 
-    /// The numbers of what was let go on, and of what was discarded.
+    /// The numbers of the released datagrams, and of the discarded ones.
     fn decided(&mut self) -> [Vec<DatagramId>; 2] {
         let mut decided = <[Vec<DatagramId>; 2]>::default();
         while let Some(action) = self.suppression.poll_action() {
@@ -114,9 +115,9 @@ fn a_repeat_is_held_and_discarded_when_the_client_answers() {
 }
 
 #[test]
-fn of_two_copies_of_a_flight_one_goes_on() {
-    // The server packs a flight otherwise when it sends it once more. When the first copy goes on, the parts are
-    // repeats of that, and the answer to it discards them.
+fn only_one_of_two_copies_of_a_flight_is_released() {
+    // The server puts the messages into other datagrams when it repeats a flight again. After the release of the first
+    // copy, these parts repeat that copy, and the answer to it discards them.
     let mut router = BorderRouter::in_flight_4();
     assert_eq!(router.down(4, FLIGHT_4, 3), Verdict::Hold);
     for (number, part) in (4..).zip(FLIGHT_4_IN_PARTS) {
@@ -139,10 +140,10 @@ fn a_repeat_of_what_was_lost_goes_on_when_the_answer_is_overdue() {
     router.suppression.handle_timeout(at(3 + DUE), &Slow);
     let Some(Action::Release { datagram: 3, packet: released }) = router.suppression.poll_action() else { panic!() };
     assert_eq!(released, packet(Host::Internet, Host::Node(NodeId(1)), &router.datagrams[FLIGHT_4]));
-    // What went on is a first copy again, ...
+    // A released datagram counts as a first copy again.
     assert_eq!(router.down(16, FLIGHT_4, 4), Verdict::Hold);
     assert_eq!(router.suppression.deadline(), Some(at(3 + 2 * DUE)));
-    // ... and what is repeated later still is not held at all.
+    // A copy that comes even later is not held.
     router.suppression.handle_timeout(at(3 + 2 * DUE), &Slow);
     assert_eq!(router.down(3 + 3 * DUE, FLIGHT_4, 5), Verdict::Pass);
 }
@@ -197,8 +198,8 @@ fn what_the_border_router_lost_itself_goes_on_at_once() {
 }
 
 #[test]
-fn a_repeat_of_what_was_answered_waits_for_whoever_gets_on() {
-    // A part of flight 5 did not reach the server, or no acknowledgment of it: each repeats.
+fn a_copy_of_an_answered_flight_waits_for_the_next_flight() {
+    // A part of flight 5, or the acknowledgment of it, did not reach the other end: both ends repeat.
     let answered = || {
         let mut router = BorderRouter::in_flight_4();
         router.up(6, FLIGHT_5);
@@ -211,7 +212,7 @@ fn a_repeat_of_what_was_answered_waits_for_whoever_gets_on() {
     let mut router = answered();
     assert_eq!(router.down(8, FLIGHT_6, 4), Verdict::Pass);
     assert_eq!(router.decided(), [vec![], vec![3]], "the server has got it");
-    // A client that has sent the last flight repeats it only when it is asked: then the copy must come through.
+    // A client repeats the last flight only if the server repeats its own flight: so the copy must pass.
     let mut router = answered();
     router.suppression.handle_timeout(at(7 + DUE), &Slow);
     assert_eq!(router.decided(), [vec![3], vec![]]);
@@ -258,8 +259,7 @@ fn conversations_do_not_concern_each_other() {
 }
 
 proptest! {
-    /// Whatever is said, what is held is decided on once, within the time; and of a flight that is never answered every
-    /// copy that is asked for goes on at last.
+    /// For any script, every held copy is decided on once, before its deadline.
     #[test]
     fn nothing_is_held_for_ever(script in prop::collection::vec((0..13_usize, 0..4_u64), 0..60)) {
         let directions: Vec<bool> = recorded().iter().map(|(down, _)| *down).collect();
@@ -277,7 +277,7 @@ proptest! {
             prop_assert!(router.suppression.deadline().is_none_or(|deadline| at(now) < deadline));
             prop_assert!(router.suppression.deadline().is_none_or(|deadline| deadline <= at(now + DUE)));
         }
-        // Of copies of one thing one goes on at a time, and the others wait for the answer to that.
+        // Only one copy of a flight is released at a time. The others wait for the answer to it.
         while let Some(deadline) = router.suppression.deadline() {
             let before = router.suppression.held();
             router.suppression.handle_timeout(deadline, &Slow);
@@ -290,8 +290,8 @@ proptest! {
         prop_assert_eq!(router.suppression.held(), 0);
     }
 
-    /// A flight into a mesh from which nothing comes: at least one copy goes on in any span of the time that an answer
-    /// takes in which the server has repeated it.
+    /// If no answer comes from the mesh, at least one copy is released in each span as long as an answer takes, if the
+    /// server has repeated the flight in this span.
     #[test]
     fn a_silent_mesh_gets_its_copies(pauses in prop::collection::vec(1..20_u64, 1..20)) {
         let mut router = BorderRouter::in_flight_4();

@@ -271,17 +271,17 @@ impl Connection {
         if self.can_write() { self.sender.buffer().room() } else { 0 }
     }
 
-    /// Octets that wait to be [`read`](Self::read).
+    /// The number of octets that can be [`read`](Self::read) now.
     pub fn readable(&self) -> usize {
         self.receiver.unread()
     }
 
-    /// True if all that the peer had to say was read.
+    /// True if everything up to the peer's FIN was read.
     pub fn at_end(&self) -> bool {
         self.receiver.is_finished() && self.receiver.unread() == 0
     }
 
-    /// True if all that was written, and the FIN after [`close`](Self::close), is acknowledged.
+    /// True if all written data, and the FIN after [`close`](Self::close), are acknowledged.
     pub fn all_acknowledged(&self) -> bool {
         self.sender.una() == self.sender.buffer().end()
     }
