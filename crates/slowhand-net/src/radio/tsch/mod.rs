@@ -107,8 +107,9 @@ impl Mac for Tsch {
             match event {
                 Event::Wake(node) => self.state.wake(now, node),
                 Event::Finish(exchange) => {
-                    let message = self.state.finish(now, exchange, indications);
-                    if let (Some(message), Some(control)) = (message, &mut self.control) {
+                    if let Some(message) = self.state.finish(now, exchange, indications)
+                        && let Some(control) = &mut self.control
+                    {
                         control.finish_message(now, &mut self.state, &message);
                     }
                 }
