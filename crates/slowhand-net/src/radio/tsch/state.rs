@@ -109,6 +109,7 @@ impl TschState {
     }
 
     /// See [`Mac::enqueue`](crate::radio::Mac::enqueue).
+    #[inline]
     pub(super) fn enqueue(
         &mut self,
         now: Instant,
