@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import NamedTuple
 
 from slowhand.api import Scenario
 from slowhand.estimate import Estimate
 from slowhand.papers.claeys2021.handshake import BY_MTU, SCENARIO
+from slowhand.papers.claeys2021.levels import Level
 from slowhand.papers.part import Values
 from slowhand.papers.points import Laboratory, Point
 
@@ -16,16 +16,6 @@ SEEDS = range(1, 21)
 """Each seed starts at another place in the slotframe. Nothing else is random here."""
 
 CONFIGURATIONS = {name: Point.of(SCENARIO, settings) for name, settings in BY_MTU.items()}
-
-
-class Level(NamedTuple):
-    """The content of a node's buffers from a time on."""
-
-    at_s: float
-    fragments: int
-    """Incoming: in reassembly."""
-    frames: int
-    """Outgoing: in the queue."""
 
 
 def points() -> list[Point]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from slowhand import plot
 from slowhand.papers import find
-from slowhand.papers.claeys2021.buffers import Level
+from slowhand.papers.claeys2021.levels import Level
 from slowhand.papers.points import Measured
 
 LABELS = {
