@@ -22,38 +22,51 @@ fn main() {
     println!("cargo::rerun-if-changed=Cargo.toml");
     println!("cargo::rerun-if-changed=csrc");
     let carriers = Carriers::locate();
-    shared();
-    mbedtls(&carriers.directory("mbedtls-rs-sys").join("mbedtls"));
+    let checks = mirrors();
+    shared(&checks);
+    mbedtls(&carriers.directory("mbedtls-rs-sys").join("mbedtls"), &checks);
     tinydtls(&carriers.directory("tinydtls-sys").join("src/tinydtls"));
     openssl::build(&carriers.directory("openssl-src").join("openssl"));
     println!("cargo::rustc-env=SLOWHAND_RUSTLS_VERSION={}", carriers.package("rustls", "version"));
     println!("cargo::rerun-if-changed=../../Cargo.lock");
 }
 
-/// Compiles the common part of the C adapters, and generates the checks of the structs that Rust mirrors.
-fn shared() {
-    const STRUCTS: &[(&str, &str)] = &[
-        ("csrc/library.h", "slowhand_options"),
-        ("csrc/library.h", "slowhand_progress"),
-        ("csrc/library.h", "slowhand_library"),
-        ("csrc/mbedtls/certificate.h", "slowhand_mbedtls_certificate"),
-    ];
+/// Generates what keeps the C headers and Rust the same: constants, and checks of structs and functions. Returns the directory
+/// of the checks for C.
+fn mirrors() -> PathBuf {
+    const STRUCTS: &[&str] = &["slowhand_options", "slowhand_progress", "slowhand_library"];
+    const ENUMS: &[&str] = &["slowhand_resumption", "slowhand_state"];
+    const LIMITS: &[&str] = &["SLOWHAND_NO_TIMER", "SLOWHAND_NO_DATAGRAMS"];
     let width = env::var("CARGO_CFG_TARGET_POINTER_WIDTH").expect("cargo sets it");
     let pointer = width.parse::<usize>().expect("a number of bits") / 8;
-    let directory = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets it"));
-    let mut checks = String::new();
-    for (header, name) in STRUCTS {
-        let header = fs::read_to_string(header).expect("the header is in the package");
-        let layout = layout::Struct::read(&header, name, pointer);
-        let mirror = directory.join(format!("{name}.rs"));
-        fs::write(mirror, layout.rust()).expect("the build directory can be written");
-        checks += &layout.c();
-    }
-    fs::write(directory.join("layout.h"), checks).expect("the build directory can be written");
-    cc::Build::new().include("csrc").include(&directory).file("csrc/library.c").compile("slowhand_library");
+    let directory = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets it")).join("mirrors");
+    fs::create_dir_all(&directory).expect("the build directory can be written");
+    let read = |header| fs::read_to_string(header).expect("the header is in the package");
+    let write = |file, text| fs::write(directory.join(file), text).expect("the build directory can be written");
+
+    let header = read("csrc/library.h");
+    let structs = STRUCTS.iter().map(|name| layout::Struct::read(&header, name, pointer)).collect::<Vec<_>>();
+    let enums = ENUMS.iter().map(|name| layout::Enum::read(&header, name)).collect::<Vec<_>>();
+    let limits = LIMITS.iter().map(|name| layout::limit(&header, name));
+    let constants = enums.iter().map(layout::Enum::rust).chain(limits);
+    write("library.rs", structs.iter().map(layout::Struct::rust).chain(constants).collect::<String>());
+    write("library_checks.h", structs.iter().map(layout::Struct::c).chain(enums.iter().map(layout::Enum::c)).collect());
+
+    let certificate =
+        layout::Struct::read(&read("csrc/mbedtls/certificate.h"), "slowhand_mbedtls_certificate", pointer);
+    write("certificate.rs", certificate.rust());
+    write("certificate_checks.h", certificate.c());
+
+    write("device.rs", layout::functions(&read("csrc/slowhand.h")));
+    directory
 }
 
-fn mbedtls(root: &Path) {
+/// Compiles the common part of the C adapters.
+fn shared(checks: &Path) {
+    cc::Build::new().include("csrc").include(checks).file("csrc/library.c").compile("slowhand_library");
+}
+
+fn mbedtls(root: &Path, checks: &Path) {
     const CALLERS: &[&str] = &[
         "md",
         "pk_wrap",
@@ -156,6 +169,7 @@ fn mbedtls(root: &Path) {
             .include(&library)
             .include("csrc")
             .include("csrc/mbedtls")
+            .include(checks)
             .define("MBEDTLS_CONFIG_FILE", "\"csrc/mbedtls/config.h\"")
             .include(".")
             .warnings(false)

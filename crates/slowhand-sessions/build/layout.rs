@@ -1,7 +1,10 @@
-//! Checks that the structs of a C header and their mirrors in Rust have the same layout.
+//! Keeps the C headers and Rust the same.
 //!
-//! This module computes the offset of each field from the header. The C compiler checks the offsets in `csrc/library.c`, and the
-//! Rust compiler checks them in the mirror. If a field is moved, added or widened on only one side, the build fails.
+//! - Structs: this module computes the offset of each field from the header. The C compiler checks the offsets beside the
+//!   header, and the Rust compiler checks them in the mirror. If a field is moved, added or widened on only one side, the build
+//!   fails.
+//! - Numbers: Rust gets its constants from the header, and the C compiler checks the values of the enums.
+//! - Functions that C calls: the Rust compiler checks their types against the prototypes.
 
 use std::fmt::Write as _;
 
@@ -50,6 +53,88 @@ impl Struct {
             let _ = writeln!(checks, "_Static_assert(offsetof(struct {name}, {field}) == {offset}, \"{field}\");");
         }
         checks
+    }
+}
+
+/// An enum of a header whose constants count from 0.
+pub struct Enum {
+    pub names: Vec<String>,
+}
+
+impl Enum {
+    /// Reads `enum NAME { ... };`.
+    pub fn read(header: &str, name: &str) -> Self {
+        let begin = format!("enum {name} {{");
+        let body = header.split(&begin).nth(1).and_then(|rest| rest.split("\n};").next());
+        let body = without_comments(body.unwrap_or_else(|| panic!("the header has no enum {name}")));
+        Self { names: body.split(',').map(|name| name.trim().to_owned()).filter(|name| !name.is_empty()).collect() }
+    }
+
+    /// The constants in Rust. Rust may need only some of them.
+    pub fn rust(&self) -> String {
+        let constant = |(value, name)| format!("#[allow(dead_code)]\nconst {name}: std::ffi::c_int = {value};\n");
+        self.names.iter().enumerate().map(constant).collect()
+    }
+
+    /// The checks of the values in C.
+    pub fn c(&self) -> String {
+        let check = |(value, name)| format!("_Static_assert({name} == {value}, \"{name}\");\n");
+        self.names.iter().enumerate().map(check).collect()
+    }
+}
+
+/// The constant in Rust of `#define NAME LIMIT`, where the limit is the largest value of a type.
+pub fn limit(header: &str, name: &str) -> String {
+    let begin = format!("#define {name} ");
+    let limit = header.lines().find_map(|line| line.strip_prefix(&begin));
+    let base = match limit.unwrap_or_else(|| panic!("the header has no {name}")) {
+        "UINT64_MAX" => "u64",
+        "SIZE_MAX" => "usize",
+        other => panic!("an unknown limit: {other}"),
+    };
+    format!("const {name}: {base} = {base}::MAX;\n")
+}
+
+/// The checks that functions in Rust have the types of the prototypes of a header.
+pub fn functions(header: &str) -> String {
+    let code = without_comments(header);
+    let code = code.lines().filter(|line| !line.starts_with('#')).collect::<Vec<_>>().join(" ");
+    let prototypes = code.split(';').map(str::trim).filter(|prototype| !prototype.is_empty());
+    prototypes.map(function).collect()
+}
+
+fn function(prototype: &str) -> String {
+    let (head, parameters) = prototype.split_once('(').unwrap_or_else(|| panic!("no function: {prototype}"));
+    let (result, name) = head.rsplit_once(' ').unwrap_or_else(|| panic!("no function: {prototype}"));
+    let parameters =
+        parameters.trim_end_matches(')').split(',').map(str::trim).filter(|parameter| *parameter != "void");
+    let parameters = parameters.map(parameter).collect::<Vec<_>>().join(", ");
+    let result = if result == "void" { String::new() } else { format!(" -> {}", rust_type(result)) };
+    format!("const _: unsafe extern \"C\" fn({parameters}){result} = {name};\n")
+}
+
+/// The type in Rust of a parameter. An array is passed as a pointer.
+fn parameter(declaration: &str) -> String {
+    let is_pointer = declaration.contains(['*', '[']);
+    let is_const = declaration.starts_with("const ");
+    let base = declaration.trim_start_matches("const ").split(' ').next().unwrap_or_default();
+    match (is_pointer, is_const) {
+        (true, true) => format!("*const {}", rust_type(base)),
+        (true, false) => format!("*mut {}", rust_type(base)),
+        (false, _) => rust_type(base).to_owned(),
+    }
+}
+
+fn rust_type(name: &str) -> &'static str {
+    match name {
+        "char" => "std::ffi::c_char",
+        "int" => "std::ffi::c_int",
+        "uint8_t" => "u8",
+        "uint16_t" => "u16",
+        "uint32_t" => "u32",
+        "uint64_t" => "u64",
+        "size_t" => "usize",
+        other => panic!("a type without a mirror: {other}"),
     }
 }
 

@@ -1,5 +1,5 @@
 /* The interface of each C library to src/c_library.rs: a table of functions for one session of TLS or DTLS. build.rs generates
- * checks that these structs and their mirrors in Rust have the same layout. */
+ * checks that these structs and their mirrors in Rust have the same layout, and the constants in Rust. */
 #ifndef SLOWHAND_LIBRARY_H
 #define SLOWHAND_LIBRARY_H
 

@@ -1,5 +1,5 @@
 /* The functions of the device on which a C library runs. src/device.rs implements them for the current device of this thread.
- * During each library call, there is one. */
+ * During each library call, there is one. build.rs generates checks that the functions in Rust have these types. */
 #ifndef SLOWHAND_H
 #define SLOWHAND_H
 

@@ -17,16 +17,6 @@ const RSA_PKCS1_SHA256: u16 = 0x0401;
 /// Likewise. In version 1.2, it does not fix the curve.
 const ECDSA_SECP256R1_SHA256: u16 = 0x0403;
 
-const RESUMPTION_NONE: c_int = 0;
-const RESUMPTION_ID: c_int = 1;
-const RESUMPTION_TICKET: c_int = 2;
-
-const HANDSHAKING: c_int = 0;
-const ESTABLISHED: c_int = 1;
-const CLOSED_BY_PEER: c_int = 2;
-const TIMED_OUT: c_int = 3;
-const ALERT_RECEIVED: c_int = 4;
-
 /// One end of a session inside a C library.
 pub(crate) struct CLibrary {
     functions: &'static slowhand_library,
@@ -108,7 +98,7 @@ impl Library for CLibrary {
     fn max_data(&self) -> Option<usize> {
         // SAFETY: see above.
         let octets = unsafe { (self.functions.max_data)(self.session.as_ptr()) };
-        (octets != NO_DATAGRAMS).then_some(octets)
+        (octets != SLOWHAND_NO_DATAGRAMS).then_some(octets)
     }
 
     fn close(&mut self) -> Progress {
@@ -178,9 +168,9 @@ fn options(
         first_timeout_ns: checked.first_timeout.as_nanos() as u64,
         maximum_timeout_ns: checked.maximum_timeout.as_nanos() as u64,
         resumption: match tls.resumption {
-            None => RESUMPTION_NONE,
-            Some(Resumption::Id) => RESUMPTION_ID,
-            Some(Resumption::Ticket) => RESUMPTION_TICKET,
+            None => SLOWHAND_RESUMPTION_NONE,
+            Some(Resumption::Id) => SLOWHAND_RESUMPTION_ID,
+            Some(Resumption::Ticket) => SLOWHAND_RESUMPTION_TICKET,
         },
         connection_id: connection_id.map_or(-1, i32::from),
         ..slowhand_options::EMPTY
@@ -225,11 +215,6 @@ fn raw_keys(options: &mut slowhand_options, role: Role, auth: Auth) {
         (options.peer_x, options.peer_y) = (key.public_x.as_ptr(), key.public_y.as_ptr());
     }
 }
-
-/// `SLOWHAND_NO_TIMER`.
-const NO_TIMER: u64 = u64::MAX;
-/// `SLOWHAND_NO_DATAGRAMS`.
-const NO_DATAGRAMS: usize = usize::MAX;
 
 #[repr(C)]
 pub(crate) struct slowhand_options {
@@ -298,7 +283,7 @@ impl slowhand_options {
         max_fragment_length: 0,
         first_timeout_ns: 0,
         maximum_timeout_ns: 0,
-        resumption: RESUMPTION_NONE,
+        resumption: SLOWHAND_RESUMPTION_NONE,
         previous: ptr::null(),
         previous_len: 0,
         connection_id: -1,
@@ -315,25 +300,25 @@ pub(crate) struct slowhand_progress {
 
 impl slowhand_progress {
     const fn new() -> Self {
-        Self { state: HANDSHAKING, code: 0, deadline_ns: NO_TIMER, text: [0; 128] }
+        Self { state: SLOWHAND_HANDSHAKING, code: 0, deadline_ns: SLOWHAND_NO_TIMER, text: [0; 128] }
     }
 
     fn read(&self) -> Progress {
         let state = match self.state {
-            HANDSHAKING => State::Handshaking,
-            ESTABLISHED => State::Established,
-            CLOSED_BY_PEER => State::ClosedByPeer,
+            SLOWHAND_HANDSHAKING => State::Handshaking,
+            SLOWHAND_ESTABLISHED => State::Established,
+            SLOWHAND_CLOSED_BY_PEER => State::ClosedByPeer,
             _ => State::Failed(self.failure()),
         };
-        let deadline = (self.deadline_ns != NO_TIMER).then(|| Duration::from_nanos(self.deadline_ns));
+        let deadline = (self.deadline_ns != SLOWHAND_NO_TIMER).then(|| Duration::from_nanos(self.deadline_ns));
         Progress { state, deadline }
     }
 
     fn failure(&self) -> Failure {
         match self.state {
-            TIMED_OUT => Failure::TimedOut,
+            SLOWHAND_TIMED_OUT => Failure::TimedOut,
             // The description of an alert is one octet (RFC 5246 section 7.2).
-            ALERT_RECEIVED => Failure::AlertReceived { description: self.code as u8 },
+            SLOWHAND_ALERT_RECEIVED => Failure::AlertReceived { description: self.code as u8 },
             _ => {
                 let octets: Vec<u8> =
                     self.text.iter().map(|octet| *octet as u8).take_while(|octet| *octet != 0).collect();
@@ -362,7 +347,5 @@ pub(crate) struct slowhand_library {
     version: unsafe extern "C" fn() -> *const c_char,
 }
 
-// Checks the offsets of all fields. build.rs computes them from `csrc/library.h`.
-include!(concat!(env!("OUT_DIR"), "/slowhand_options.rs"));
-include!(concat!(env!("OUT_DIR"), "/slowhand_progress.rs"));
-include!(concat!(env!("OUT_DIR"), "/slowhand_library.rs"));
+// The constants of `csrc/library.h`, and checks of the offsets of all fields. build.rs computes both from the header.
+include!(concat!(env!("OUT_DIR"), "/mirrors/library.rs"));

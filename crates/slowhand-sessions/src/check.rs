@@ -80,7 +80,7 @@ impl Capabilities {
         let lengths = credentials::lengths(key, config.role);
         let allowed = format!("{} to {} octets", lengths.start(), lengths.end());
         check("certificate_length", &length, &allowed, |length| lengths.contains(length))?;
-        let allowed = format!("{allowed}, but for {length}, which no DER has");
+        let allowed = format!("{allowed} except {length} (no DER encoding has this length)");
         check("certificate_length", &length, &allowed, |length| *length != credentials::IMPOSSIBLE_LENGTH)
     }
 
@@ -134,7 +134,7 @@ fn check_datagrams(datagrams: &Datagrams, config: &SessionConfig) -> Result<(Dur
     match timer.maximum {
         MaximumTimeout::TimesFirst(times) => {
             let own = first.saturating_mul(times);
-            let allowed = format!("{} (as often doubled as the library retransmits)", Seconds(own));
+            let allowed = format!("{} (fixed: the first timeout, doubled at each retransmission)", Seconds(own));
             check("maximum_timeout", &Seconds(maximum), &allowed, |s| s.0 == own)?;
         }
         MaximumTimeout::Chosen(_) => {

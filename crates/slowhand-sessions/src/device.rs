@@ -352,6 +352,9 @@ extern "C" fn slowhand_rsa_decrypt(bits: u16) {
     perform(Operation::RsaDecrypt(bits));
 }
 
+// Checks the types of the functions above. build.rs computes them from `csrc/slowhand.h`.
+include!(concat!(env!("OUT_DIR"), "/mirrors/device.rs"));
+
 #[cfg(test)]
 mod tests {
     use super::*;

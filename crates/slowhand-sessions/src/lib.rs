@@ -80,9 +80,7 @@
 //!
 //! # Add a library
 //!
-//! Add its name to [`Stack`], a file like `openssl.rs` with its constant of [`Capabilities`], and an entry to `stacks.rs`. For
-//! a C library, implement the table of functions of `csrc/library.h` in a folder of `csrc`, and compile it in `build.rs`. For a
-//! Rust library, implement the trait `Library` of `library.rs`, as `rustls.rs` does.
+//! `ARCHITECTURE.md` has the list of the places to change ("Add a library").
 
 mod building;
 mod c_library;

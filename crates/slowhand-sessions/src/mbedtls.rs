@@ -10,8 +10,7 @@ use crate::c_library::{self, slowhand_library};
 use crate::capabilities::{Capabilities, Datagrams, MaximumTimeout, Timer, TlsCapabilities, TlsVersion};
 use crate::config::{CredentialKind, Protocol, Stack};
 use crate::credentials::RSA_BITS;
-use crate::operation::Curve;
-use crate::tls::{Resumption, Suite};
+use crate::tls::{CURVES, FRAGMENT_LENGTHS, Resumption, Suite, TLS13_CURVES};
 
 unsafe extern "C" {
     static slowhand_mbedtls: slowhand_library;
@@ -23,8 +22,6 @@ pub(crate) fn functions() -> &'static slowhand_library {
     unsafe { &slowhand_mbedtls }
 }
 
-const CURVES: &[Curve] = &[Curve::Secp192r1, Curve::Secp256r1];
-const FRAGMENT_LENGTHS: &[u16] = &[512, 1024, 2048, 4096];
 const BOTH_RESUMPTIONS: &[Resumption] = &[Resumption::Id, Resumption::Ticket];
 
 /// What the library supports.
@@ -91,8 +88,7 @@ pub(crate) const CAPABILITIES: Capabilities = Capabilities {
             },
             TlsVersion {
                 protocol: Protocol::Tls13,
-                // TLS 1.3 has no secp192r1 (RFC 8446 section 4.2.7).
-                curves: &[Curve::Secp256r1],
+                curves: TLS13_CURVES,
                 fragment_lengths: &[],
                 resumptions: &[Resumption::Ticket],
             },

@@ -18,8 +18,7 @@ use crate::c_library::{self, slowhand_library};
 use crate::capabilities::{Capabilities, Datagrams, MaximumTimeout, Timer, TlsCapabilities, TlsVersion};
 use crate::config::{CredentialKind, Protocol, Stack};
 use crate::credentials::RSA_BITS;
-use crate::operation::Curve;
-use crate::tls::Suite;
+use crate::tls::{CURVES, FRAGMENT_LENGTHS, Suite, TLS13_CURVES};
 
 unsafe extern "C" {
     static slowhand_openssl: slowhand_library;
@@ -30,9 +29,6 @@ pub(crate) fn functions() -> &'static slowhand_library {
     // SAFETY: it is a constant of csrc/openssl/session.c, and the compilers of C and Rust check its layout.
     unsafe { &slowhand_openssl }
 }
-
-const CURVES: &[Curve] = &[Curve::Secp192r1, Curve::Secp256r1];
-const FRAGMENT_LENGTHS: &[u16] = &[512, 1024, 2048, 4096];
 
 /// What the library supports.
 pub(crate) const CAPABILITIES: Capabilities = Capabilities {
@@ -99,8 +95,7 @@ pub(crate) const CAPABILITIES: Capabilities = Capabilities {
             },
             TlsVersion {
                 protocol: Protocol::Tls13,
-                // TLS 1.3 has no secp192r1 (RFC 8446 section 4.2.7).
-                curves: &[Curve::Secp256r1],
+                curves: TLS13_CURVES,
                 fragment_lengths: FRAGMENT_LENGTHS,
                 resumptions: &[],
             },

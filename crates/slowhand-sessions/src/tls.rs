@@ -11,6 +11,13 @@ use crate::operation::Curve;
 
 pub use suite::{KeyExchange, Suite};
 
+/// All curves. TLS 1.2 and DTLS 1.2 have both.
+pub(crate) const CURVES: &[Curve] = &[Curve::Secp192r1, Curve::Secp256r1];
+/// The curves of TLS 1.3, which has no secp192r1 (RFC 8446 section 4.2.7).
+pub(crate) const TLS13_CURVES: &[Curve] = &[Curve::Secp256r1];
+/// All maximum fragment lengths, in octets (RFC 6066 section 4).
+pub(crate) const FRAGMENT_LENGTHS: &[u16] = &[512, 1024, 2048, 4096];
+
 /// The options of a session of TLS or DTLS. [`Tls::new`] gives each field its default.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tls {

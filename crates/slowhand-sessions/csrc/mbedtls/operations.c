@@ -3,6 +3,7 @@
  * build.rs compiles the *calling* files of the library with -D<function>=slowhand_<function>. The functions below have these
  * names. Each calls the real function, then reports the operation. The library's sources are unmodified. */
 #define MBEDTLS_ALLOW_PRIVATE_ACCESS
+#include "hashing.h"
 #include "slowhand.h"
 
 #include "mbedtls/cipher.h"
@@ -12,34 +13,6 @@
 #include "mbedtls/sha1.h"
 #include "mbedtls/sha256.h"
 #include "mbedtls/sha512.h"
-
-/* True during a signature: hashing for the nonce (RFC 6979) is part of the signature and not counted. */
-static _Thread_local int inside_signature;
-
-static void hashed_1(uint32_t blocks)
-{
-    if (blocks > 0)
-        slowhand_sha1(blocks);
-}
-
-static void hashed_256(uint32_t blocks)
-{
-    if (blocks > 0 && !inside_signature)
-        slowhand_sha256(blocks);
-}
-
-static void hashed_512(uint32_t blocks)
-{
-    if (blocks > 0 && !inside_signature)
-        slowhand_sha512(blocks);
-}
-
-/* The number of compressions to finish a hash after `length` octets. The padding needs one octet, and an eighth of a block for
- * the length (FIPS 180-4 section 5.1). */
-static uint32_t padding_blocks(size_t length, size_t block)
-{
-    return length % block < block - block / 8 ? 1 : 2;
-}
 
 static uint16_t named_group(mbedtls_ecp_group_id id)
 {
@@ -53,7 +26,7 @@ int slowhand_mbedtls_sha1_update(mbedtls_sha1_context *ctx, const unsigned char 
 {
     uint32_t blocks = (uint32_t) ((ctx->total[0] % 64 + ilen) / 64);
     int ret = mbedtls_sha1_update(ctx, input, ilen);
-    hashed_1(blocks);
+    count_sha1(blocks);
     return ret;
 }
 
@@ -61,14 +34,14 @@ int slowhand_mbedtls_sha1_finish(mbedtls_sha1_context *ctx, unsigned char *outpu
 {
     uint32_t blocks = padding_blocks(ctx->total[0], 64);
     int ret = mbedtls_sha1_finish(ctx, output);
-    hashed_1(blocks);
+    count_sha1(blocks);
     return ret;
 }
 
 int slowhand_mbedtls_sha1(const unsigned char *input, size_t ilen, unsigned char *output)
 {
     int ret = mbedtls_sha1(input, ilen, output);
-    hashed_1((uint32_t) (ilen / 64) + padding_blocks(ilen, 64));
+    count_sha1((uint32_t) (ilen / 64) + padding_blocks(ilen, 64));
     return ret;
 }
 
@@ -76,7 +49,7 @@ int slowhand_mbedtls_sha256_update(mbedtls_sha256_context *ctx, const unsigned c
 {
     uint32_t blocks = (uint32_t) ((ctx->total[0] % 64 + ilen) / 64);
     int ret = mbedtls_sha256_update(ctx, input, ilen);
-    hashed_256(blocks);
+    count_sha256(blocks);
     return ret;
 }
 
@@ -84,14 +57,14 @@ int slowhand_mbedtls_sha256_finish(mbedtls_sha256_context *ctx, unsigned char *o
 {
     uint32_t blocks = padding_blocks(ctx->total[0], 64);
     int ret = mbedtls_sha256_finish(ctx, output);
-    hashed_256(blocks);
+    count_sha256(blocks);
     return ret;
 }
 
 int slowhand_mbedtls_sha256(const unsigned char *input, size_t ilen, unsigned char *output, int is224)
 {
     int ret = mbedtls_sha256(input, ilen, output, is224);
-    hashed_256((uint32_t) (ilen / 64) + padding_blocks(ilen, 64));
+    count_sha256((uint32_t) (ilen / 64) + padding_blocks(ilen, 64));
     return ret;
 }
 
@@ -99,7 +72,7 @@ int slowhand_mbedtls_sha512_update(mbedtls_sha512_context *ctx, const unsigned c
 {
     uint32_t blocks = (uint32_t) ((ctx->total[0] % 128 + ilen) / 128);
     int ret = mbedtls_sha512_update(ctx, input, ilen);
-    hashed_512(blocks);
+    count_sha512(blocks);
     return ret;
 }
 
@@ -107,14 +80,14 @@ int slowhand_mbedtls_sha512_finish(mbedtls_sha512_context *ctx, unsigned char *o
 {
     uint32_t blocks = padding_blocks((size_t) ctx->total[0], 128);
     int ret = mbedtls_sha512_finish(ctx, output);
-    hashed_512(blocks);
+    count_sha512(blocks);
     return ret;
 }
 
 int slowhand_mbedtls_sha512(const unsigned char *input, size_t ilen, unsigned char *output, int is384)
 {
     int ret = mbedtls_sha512(input, ilen, output, is384);
-    hashed_512((uint32_t) (ilen / 128) + padding_blocks(ilen, 128));
+    count_sha512((uint32_t) (ilen / 128) + padding_blocks(ilen, 128));
     return ret;
 }
 

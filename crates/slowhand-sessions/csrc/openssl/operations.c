@@ -3,6 +3,7 @@
  * build.rs compiles the *calling* files of the library with -D<function>=slowhand_<function>. The functions below have these
  * names. Each calls the real function, then reports the operation. The library's sources are unmodified. */
 #define OPENSSL_SUPPRESS_DEPRECATED
+#include "hashing.h"
 #include "slowhand.h"
 
 #include <openssl/ec.h>
@@ -15,34 +16,6 @@
 #include "prov/ciphercommon_gcm.h"
 #include "ssl/ssl_local.h"
 #include "ssl/statem/statem_local.h"
-
-/* True during a signature: hashing for the nonce (of the private key and the message) is part of the signature and not counted. */
-static _Thread_local int inside_signature;
-
-static void hashed_1(uint32_t blocks)
-{
-    if (blocks > 0)
-        slowhand_sha1(blocks);
-}
-
-static void hashed_256(uint32_t blocks)
-{
-    if (blocks > 0 && !inside_signature)
-        slowhand_sha256(blocks);
-}
-
-static void hashed_512(uint32_t blocks)
-{
-    if (blocks > 0 && !inside_signature)
-        slowhand_sha512(blocks);
-}
-
-/* The number of compressions to finish a hash with `rest` octets in the last block. The padding needs one octet, and an eighth of
- * a block for the length (FIPS 180-4 section 5.1). */
-static uint32_t padding_blocks(size_t rest, size_t block)
-{
-    return rest < block - block / 8 ? 1 : 2;
-}
 
 /* The TLS NamedGroup, or 0 for a curve that no session here uses. */
 static uint16_t named_group(const EC_KEY *key)
@@ -63,7 +36,7 @@ int slowhand_SHA1_Update(SHA_CTX *ctx, const void *data, size_t length)
 {
     uint32_t blocks = (uint32_t) ((ctx->num + length) / SHA_CBLOCK);
     int ret = SHA1_Update(ctx, data, length);
-    hashed_1(blocks);
+    count_sha1(blocks);
     return ret;
 }
 
@@ -71,7 +44,7 @@ int slowhand_SHA1_Final(unsigned char *output, SHA_CTX *ctx)
 {
     uint32_t blocks = padding_blocks(ctx->num, SHA_CBLOCK);
     int ret = SHA1_Final(output, ctx);
-    hashed_1(blocks);
+    count_sha1(blocks);
     return ret;
 }
 
@@ -79,7 +52,7 @@ int slowhand_SHA256_Update(SHA256_CTX *ctx, const void *data, size_t length)
 {
     uint32_t blocks = (uint32_t) ((ctx->num + length) / SHA256_CBLOCK);
     int ret = SHA256_Update(ctx, data, length);
-    hashed_256(blocks);
+    count_sha256(blocks);
     return ret;
 }
 
@@ -87,7 +60,7 @@ int slowhand_SHA256_Final(unsigned char *output, SHA256_CTX *ctx)
 {
     uint32_t blocks = padding_blocks(ctx->num, SHA256_CBLOCK);
     int ret = SHA256_Final(output, ctx);
-    hashed_256(blocks);
+    count_sha256(blocks);
     return ret;
 }
 
@@ -95,7 +68,7 @@ int slowhand_SHA512_Update(SHA512_CTX *ctx, const void *data, size_t length)
 {
     uint32_t blocks = (uint32_t) ((ctx->num + length) / SHA512_CBLOCK);
     int ret = SHA512_Update(ctx, data, length);
-    hashed_512(blocks);
+    count_sha512(blocks);
     return ret;
 }
 
@@ -103,7 +76,7 @@ int slowhand_SHA512_Final(unsigned char *output, SHA512_CTX *ctx)
 {
     uint32_t blocks = padding_blocks(ctx->num, SHA512_CBLOCK);
     int ret = SHA512_Final(output, ctx);
-    hashed_512(blocks);
+    count_sha512(blocks);
     return ret;
 }
 

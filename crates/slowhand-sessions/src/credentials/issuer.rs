@@ -81,4 +81,4 @@ unsafe extern "C" {
     fn slowhand_mbedtls_issue(certificate: *const slowhand_mbedtls_certificate, buffer: *mut u8, size: usize) -> i32;
 }
 
-include!(concat!(env!("OUT_DIR"), "/slowhand_mbedtls_certificate.rs"));
+include!(concat!(env!("OUT_DIR"), "/mirrors/certificate.rs"));

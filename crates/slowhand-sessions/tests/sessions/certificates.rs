@@ -91,7 +91,7 @@ fn no_more_is_allowed_than_can_be() {
     }
     // A header of 3 octets and 255 more are 258; 256 more have a header of 4.
     let error = with_key("secp192r1", Protocol::Dtls12, 259).client.validate().unwrap_err();
-    let allowed = "246 to 8000 octets, but for 259, which no DER has";
+    let allowed = "246 to 8000 octets except 259 (no DER encoding has this length)";
     assert_eq!(error.to_string(), format!("certificate_length: found 259, allowed: {allowed}"));
     // Where a certificate does not go with the library or the suite, there is no length to choose.
     for (stack, suite, has) in [

@@ -101,7 +101,7 @@ fn a_message_says_what_is_allowed() {
         config.timers.first = Some(Duration::from_secs(9));
         config.timers.maximum = Some(Duration::from_secs(60));
     });
-    let allowed = "1152 s (as often doubled as the library retransmits)";
+    let allowed = "1152 s (fixed: the first timeout, doubled at each retransmission)";
     assert_eq!(message, format!("maximum_timeout: found 60 s, allowed: {allowed}"));
 }
 

@@ -1,0 +1,37 @@
+/* Counts the compressions of hash functions. Each operations.c that includes this file has its own `inside_signature`. */
+#ifndef SLOWHAND_HASHING_H
+#define SLOWHAND_HASHING_H
+
+#include "slowhand.h"
+
+/* True during a signature with a deterministic nonce (as in RFC 6979). Hashing for the nonce is part of the signature, so it is
+ * not counted. */
+static _Thread_local int inside_signature;
+
+/* The deterministic nonce does not use SHA-1. */
+static inline void count_sha1(uint32_t blocks)
+{
+    if (blocks > 0)
+        slowhand_sha1(blocks);
+}
+
+static inline void count_sha256(uint32_t blocks)
+{
+    if (blocks > 0 && !inside_signature)
+        slowhand_sha256(blocks);
+}
+
+static inline void count_sha512(uint32_t blocks)
+{
+    if (blocks > 0 && !inside_signature)
+        slowhand_sha512(blocks);
+}
+
+/* The number of compressions to finish a hash after `length` octets. The padding needs one octet, and an eighth of a block for
+ * the length (FIPS 180-4 section 5.1). */
+static inline uint32_t padding_blocks(size_t length, size_t block)
+{
+    return length % block < block - block / 8 ? 1 : 2;
+}
+
+#endif
