@@ -1,8 +1,8 @@
 //! TCP below the sessions: segments and timers of each end's connection, and what its session reads and writes.
 //!
-//! TCP is not the session's business: a segment is acknowledged while the device computes, unless the scenario says that its
-//! network stack waits too. Data that arrived in order waits in the connection's buffer until the session takes it, and closes
-//! the window meanwhile.
+//! TCP works independently of the session: it acknowledges a segment while the device computes, unless the scenario says that
+//! the network stack waits too. Data that arrived in order stays in the receive buffer until the session takes it. Until then
+//! it makes the announced window smaller.
 
 use super::end::{End, Work};
 use super::{Event, World, client_end, to_std};
