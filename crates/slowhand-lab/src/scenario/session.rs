@@ -6,7 +6,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use slowhand_sessions::{
     Credential, CredentialKind, Curve, Dtls12, Family, KeyExchange, Protocol, Resumption, Role, SessionConfig, Stack,
-    Suite, Timers, Version, best_common_suite, stacks,
+    Suite, Timers, Tls, Version, best_common_suite, stacks,
 };
 
 use crate::input::{Integer, PositiveSeconds};
@@ -25,7 +25,7 @@ pub struct Session {
     #[schemars(schema_with = "stack_schema")]
     pub server_stack: Option<Stack>,
     /// The protocol: DTLS over UDP, or TLS over TCP (see `transport`). Default: `dtls1.2`.
-    #[serde(default = "dtls12")]
+    #[serde(default = "default_protocol")]
     #[schemars(schema_with = "protocol_schema")]
     pub protocol: Protocol,
     /// The cipher suite, by its IANA name. Default: the client library's first choice among the suites that fit `auth` and
@@ -41,14 +41,14 @@ pub struct Session {
     /// suite is given.
     pub auth: Option<Auth>,
     /// The curve for key exchange and ECDSA signatures. Default: `secp256r1`.
-    #[serde(default = "p256")]
+    #[serde(default = "default_curve")]
     pub curve: Curve,
     /// The length in bits of the RSA keys in the certificates: 1024, 2048 or 3072. No effect without RSA. Default: 2048.
-    #[serde(default = "rsa2048")]
+    #[serde(default = "default_rsa_bits")]
     pub rsa_bits: Integer<1, 65_535>,
     /// True if the server answers the first ClientHello with a cookie (HelloVerifyRequest, RFC 6347
     /// section 4.2.1). Default: true.
-    #[serde(default = "yes")]
+    #[serde(default = "default_cookie")]
     pub cookie: bool,
     /// The client's first retransmission timeout. Default: the library's own (1 for mbedTLS and OpenSSL, 2 for
     /// tinyDTLS).
@@ -193,20 +193,24 @@ fn suite_schema(_: &mut SchemaGenerator) -> Schema {
     json_schema!({ "enum": suites })
 }
 
-fn dtls12() -> Protocol {
+fn default_protocol() -> Protocol {
     Protocol::Dtls12
 }
 
-fn p256() -> Curve {
-    Curve::Secp256r1
+fn default_curve() -> Curve {
+    Tls::new(Version::DTLS12).curve
 }
 
-fn rsa2048() -> Integer<1, 65_535> {
-    Integer::constant(2_048)
+fn default_rsa_bits() -> Integer<1, 65_535> {
+    let Credential::Certificate { rsa_bits, .. } = CredentialKind::Certificate.into() else {
+        unreachable!("a credential has the kind that it is made from")
+    };
+    Integer::constant(rsa_bits.into())
 }
 
-fn yes() -> bool {
-    true
+fn default_cookie() -> bool {
+    let Version::Dtls12(Dtls12 { cookie, .. }) = Version::DTLS12 else { unreachable!("DTLS 1.2 is DTLS 1.2") };
+    cookie
 }
 
 fn coaps() -> Integer<1, 65_535> {
