@@ -10,7 +10,6 @@ use crate::record::Outcome;
 use slowhand_net::address::Host;
 use slowhand_net::clock::Instant;
 use slowhand_net::datagram::NO_DATAGRAM;
-use slowhand_net::drop_reason::DropReason;
 use slowhand_net::ip::{Ecn, Endpoint, TcpPacket};
 use slowhand_net::transport::tcp::{ConnectionError, Segment};
 use std::net::Ipv6Addr;
@@ -117,8 +116,8 @@ impl World<'_> {
             let id = if is_over { NO_DATAGRAM } else { self.ledger.sent_segment(end, phase, octets) };
             let packet =
                 TcpPacket { source: local.address, destination: peer.address, ecn: transmit.ecn, segment: octets };
-            if self.network.send_segment(now, packet, id, &mut events).is_err() {
-                self.ledger.lost(id, DropReason::Malformed); // longer than a packet can be
+            if let Err(error) = self.network.send_segment(now, packet, id, &mut events) {
+                self.refused(id, &error);
             }
         }
         self.segment = segment;
