@@ -19,8 +19,8 @@ use crate::input::{Integer, Milliseconds, NonNegative, Probability, Seconds};
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Client {
-    /// What the client runs on: the name of a device (`openmote-cc2538`, `wismote`, `greennet`, `linux-host`) or
-    /// the path of a file that describes one, relative to the scenario.
+    /// The client's device: the name of a device that is built in (`slowhand devices` lists them), or the path of a device
+    /// file, relative to the scenario.
     pub device: String,
     /// The client's computing time is multiplied by this factor: 0.1 for an accelerator that is ten times as fast, 0 if
     /// computing takes no time. Default: 1.
