@@ -8,7 +8,9 @@ use slowhand_net::address::NodeId;
 use slowhand_net::clock::Instant;
 use slowhand_sessions::Role;
 
-/// One end of a conversation, above the session.
+/// One end of a conversation, above the session. An application may learn several things at the same instant. The order is
+/// `handle_established`, `handle_data`, `handle_closed`, and then [`poll_action`](Self::poll_action). So `handle_established`
+/// is called even if the peer has closed the session before; what the application then writes has no effect.
 pub trait Application: Send {
     /// This end has verified the peer's Finished: from now on data can be written. The other end may still wait for it.
     fn handle_established(&mut self, _now: Instant) {}
@@ -23,7 +25,8 @@ pub trait Application: Send {
     fn handle_timeout(&mut self, _now: Instant) {}
 
     /// When [`handle_timeout`](Self::handle_timeout) is called next; `None`: no timer runs. The timer starts when the session
-    /// is established. It waits while the device computes. `handle_timeout` has to clear it or set it to a later time.
+    /// is established. It waits while the device computes. `handle_timeout` has to clear it or set it to a later time. A time
+    /// that is not later than the present is taken as one microsecond from now.
     fn deadline(&self) -> Option<Instant> {
         None
     }
@@ -43,7 +46,8 @@ pub trait Application: Send {
 pub enum Action {
     /// Writes data to the session: a record, and over DTLS a datagram. Without effect once the session is closed.
     Write(Vec<u8>),
-    /// Closes the session: a close_notify alert is sent (RFC 5246 section 7.2.1).
+    /// Closes the session: a close_notify alert is sent (RFC 5246 section 7.2.1). The TCP connection below a session of TLS
+    /// stays open: no FIN is sent.
     Close,
 }
 

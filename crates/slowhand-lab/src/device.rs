@@ -1,5 +1,5 @@
-//! A device: what it draws in each state and how fast it computes. Each device is a TOML file, in which every constant has
-//! its source, or the reason why it is assumed.
+//! A device: its current in each state, and its computing times. Each device is a TOML file. Every constant in it has a
+//! source, or the reason why it is assumed.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -27,33 +27,33 @@ const BUILT_IN: [(&str, &str); 5] = [
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Device {
-    /// What it is, for people.
+    /// A description for the reader.
     pub description: String,
     /// Supply voltage, in volts.
     pub supply_v: Constant,
-    /// What it draws in each state.
+    /// The current in each state.
     pub current: Currents,
     /// Its processor and memory.
     pub processor: Machine,
-    /// How long it takes for each cryptographic operation.
+    /// The time of each cryptographic operation.
     pub crypto: CryptoTimes,
-    /// The chip that does RSA for it, if it has one.
+    /// The Trusted Platform Module that computes RSA. Without it, the processor computes RSA.
     pub tpm: Option<Tpm>,
 }
 
-/// A Trusted Platform Module: it keeps the private keys, and all RSA with keys up to a length is done by it. How long it
-/// takes stands among the [`CryptoTimes`]. The processor waits for it actively.
+/// A Trusted Platform Module. It holds the private keys, and computes all RSA operations with keys up to a maximum length.
+/// The [`CryptoTimes`] have the times of these operations. The processor stays active while it waits for the module.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Tpm {
-    /// What it draws while it computes, beside the processor, in milliamperes. At other times it sleeps.
+    /// The module's current while it computes, in milliamperes, in addition to the processor's. At other times it sleeps.
     pub active_ma: Constant,
-    /// The longest RSA key that it has room for, in bits; the processor computes with longer ones.
+    /// The longest RSA key that the module supports, in bits. The processor computes with longer keys.
     pub max_rsa_bits: Constant,
 }
 
-/// Currents in milliamperes. Processor and radio draw theirs at the same time (Energest's method:
-/// time in each state times the state's current).
+/// Currents in milliamperes. The charge is the time in each state times the current of that state, as in Energest. The
+/// currents of processor and radio are added.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Currents {

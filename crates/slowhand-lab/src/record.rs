@@ -43,7 +43,8 @@ pub enum Phase {
     Handshake,
     /// From then until an end closes its session.
     Data,
-    /// From then until the conversation is over.
+    /// From then until the conversation is over. Over TLS, this has the close_notify alert and its TCP acknowledgment. It
+    /// has no FIN: the model does not close the TCP connection.
     Closing,
 }
 

@@ -19,21 +19,21 @@ use crate::input::{Integer, Milliseconds, NonNegative, Probability, Seconds};
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Client {
-    /// What the client runs on: the name of a device (`openmote-cc2538`, `wismote`, `greennet`, `linux-host`) or
-    /// the path of a file that describes one, relative to the scenario.
+    /// The client's device: the name of a device that is built in (`slowhand devices` lists them), or the path of a device
+    /// file, relative to the scenario.
     pub device: String,
-    /// How many times as long as its device says the client computes: 0.1 with an accelerator ten times as fast, 0 in no
-    /// time. Default: 1.
+    /// The client's computing time is multiplied by this factor: 0.1 for an accelerator that is ten times as fast, 0 if
+    /// computing takes no time. Default: 1.
     #[serde(default = "as_the_device_says")]
     pub compute_factor: NonNegative,
-    /// The nodes that open a session each. Default: the last node of a line; every leaf of a star, a
+    /// The nodes that are clients; each opens one session. Default: the last node of a line; every leaf of a star, a
     /// tree or a list of links.
     pub nodes: Option<Vec<Integer<1, MAX_NODE>>>,
-    /// When the first client may start. Default: 0; 60 where the nodes negotiate their cells (`mac.scheduling`), so that
-    /// they have some.
+    /// The earliest start of a client. Default: 0; 60 if the nodes negotiate their cells (`mac.scheduling`), which takes
+    /// some time.
     pub start_s: Option<Seconds>,
-    /// Each client starts at a time drawn uniformly from this span after that. Default: the period of the link layer
-    /// (slotframe, check interval, beacon interval), so that a start falls anywhere in it.
+    /// The start of each client is drawn uniformly from this span after `start_s`. Default: the period of the link layer
+    /// (slotframe, check interval, beacon interval), so that a client may start at any time within it.
     pub start_spread_s: Option<Seconds>,
 }
 
@@ -57,19 +57,19 @@ fn as_the_device_says() -> NonNegative {
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Server {
-    /// What the server runs on, as for the client. Default: `linux-host`.
+    /// The server's device: a name or a file, as for the client. Default: `linux-host`.
     pub device: String,
-    /// Where the server is: `"internet"`, behind the border router, or the number of a node. Default:
+    /// The place of the server: `"internet"`, behind the border router, or the number of a node. Default:
     /// `internet`.
     pub at: ServerAt,
-    /// How long a datagram travels between border router and server, one way. Default: 0.
+    /// The delay of a datagram between border router and server, in one direction. Default: 0.
     pub internet_delay_ms: Milliseconds,
-    /// Up to how much longer a datagram may take, drawn uniformly. Default: 0.
+    /// The largest additional delay of a datagram. It is drawn uniformly from 0 to this value. Default: 0.
     pub internet_jitter_ms: Milliseconds,
     /// The probability that a datagram is lost between border router and server. Default: 0.
     pub internet_loss: Probability,
-    /// Single datagrams of the server that are lost between it and the border router, counted from 1 over all sessions:
-    /// losses chosen by hand. Default: none.
+    /// The numbers of the server's datagrams that are lost on the way to the border router, for losses that you choose.
+    /// Datagrams are counted from 1 over all sessions. Default: none.
     pub internet_dropped: Vec<Ordinal>,
 }
 

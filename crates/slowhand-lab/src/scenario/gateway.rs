@@ -11,20 +11,19 @@ use crate::input::{Integer, PositiveSeconds};
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Gateway {
-    /// True if it splits each TCP connection in two: it acknowledges to either end at once, in the name of the other, and
-    /// repeats what the mesh loses by a timer that follows from the schedule (RFC 3135; Claeys et al., Sensors 2021,
-    /// section 5). Without effect on DTLS. Default: false.
+    /// True if the border router is a TCP proxy (RFC 3135; Claeys et al., Sensors 2021, section 5). It acknowledges each
+    /// segment at once, in the name of the other end. It sends lost segments into the mesh again, after a timeout that
+    /// follows from the schedule. No effect on DTLS. Default: false.
     pub tcp_proxy: bool,
-    /// The segments that the proxy sends into the mesh before the first acknowledgment. Default: 2. Of the 844 octets of
-    /// Claeys et al. 2021, table 2, they are ten fragments each and fill the 20 frames that OpenWSN queues; of 1,220 octets
-    /// they are 28 frames.
+    /// The proxy's initial congestion window towards the mesh, in segments. Default: 2. Two segments of 844 octets (Claeys et
+    /// al. 2021, table 2) are 20 frames, which is the queue of OpenWSN. Two segments of 1,220 octets are 28 frames.
     pub tcp_initial_window: Integer<1, 10>,
-    /// True if it holds back a DTLS 1.2 flight that the Internet side sends again while the first copy or the answer to it
-    /// is on its way. Without effect on TLS. Default: false.
+    /// True if the border router holds back a DTLS 1.2 flight that the Internet side sends again, while the first copy or
+    /// its answer is still in the mesh. No effect on TLS. Default: false.
     pub suppress_spurious_flights: bool,
-    /// For how long such a flight is held back, at most, after the time that the schedule gives to it and to an answer:
-    /// how long the device may compute. Default: 9 (the timeout that RFC 7925 section 11 recommends where devices compute
-    /// slowly).
+    /// The time that the device may take to compute its answer. The border router holds back a flight for at most this time
+    /// plus the time in which the schedule carries the flight and its answer. Default: 9 (the timeout that RFC 7925
+    /// section 11 recommends for slow devices).
     pub answer_time_s: PositiveSeconds,
 }
 

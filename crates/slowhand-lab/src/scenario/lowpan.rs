@@ -21,26 +21,26 @@ pub struct Lowpan {
     pub fragment_loss: Probability,
     /// What else is dropped with a fragment. Default: `fragment`.
     pub loss_spread: LossSpread,
-    /// Single frames that are dropped before they reach the link layer, counted from 1 over all nodes in the
-    /// order in which they come to it: losses chosen by hand. Default: none.
+    /// The numbers of frames that are dropped before they reach the link layer, for losses that you choose. Frames are
+    /// counted from 1, over all nodes, in the order in which the link layer gets them. Default: none.
     pub dropped_frames: Vec<Ordinal>,
-    /// How many octets of a frame 6LoWPAN may fill. Default: 104 = 127 less 21 of header (64-bit
-    /// addresses, one PAN identifier) and 2 of check sequence; OpenWSN fills 80 or 96.
+    /// The most octets of a frame that 6LoWPAN uses. Default: 104. That is 127 octets without the MAC header (21 with 64-bit
+    /// addresses and one PAN ID) and the FCS (2). OpenWSN uses 80 or 96.
     pub max_frame_payload: Integer<40, 104>,
-    /// How many datagrams a node can put together at the same time. Default: 2 (OpenWSN and
-    /// Contiki-NG have room for two).
+    /// How many datagrams a node can reassemble at the same time. Default: 2 (as in OpenWSN and Contiki-NG).
     pub reassembly_buffers: Integer<1, 65_535>,
-    /// How long a node waits for the missing fragments of a datagram. Default: 60 (the longest that
-    /// RFC 4944 section 5.3 allows, and OpenWSN's).
+    /// How long a node waits for the missing fragments of a datagram. Default: 60 (as in OpenWSN; the
+    /// longest time that RFC 4944 section 5.3 allows).
     pub reassembly_timeout_s: PositiveSeconds,
-    /// The share of its queue from which on a node marks the packets that it sends with congestion experienced, where
-    /// their transport understands that (ECN, RFC 3168). Default: none are marked (Claeys et al. 2021, section 4.3: 0.75).
+    /// A node marks packets with Congestion Experienced (ECN, RFC 3168) when at least this share of its queue is full. It
+    /// marks only packets of a transport that uses ECN. Default: none, it marks no packet (Claeys et al. 2021, section 4.3:
+    /// 0.75).
     pub ecn_threshold: Option<Probability>,
     /// What happens to the fragments of a datagram on their way through the mesh. Default: `per-hop`.
     pub reassembly: Reassembly,
-    /// Fragments that are not put together on their way: with `reassembly` as `forwarding` or `recovery` only.
+    /// How nodes forward fragments. Only with `reassembly = "forwarding"` or `"recovery"`.
     pub forwarding: Forwarding,
-    /// Fragments that are sent again: with `reassembly` as `recovery` only.
+    /// How lost fragments are sent again. Only with `reassembly = "recovery"`.
     pub recovery: Recovery,
 }
 
@@ -51,9 +51,9 @@ pub enum LossSpread {
     /// Nothing (the default).
     #[default]
     Fragment,
-    /// All that follows in its flight, which is what one end (or the border router's TCP proxy) gives to the network for
-    /// another without a pause of more than 50 ms: the fragments behind it at its hop, and the datagrams after its own (the
-    /// loss model of Kothmayr et al. 2013, section 5.2).
+    /// The rest of its flight: the later fragments of the datagram at this hop, and the later datagrams (the loss model of
+    /// Kothmayr et al. 2013, section 5.2). A flight is what one end (or the border router's TCP proxy) sends to another
+    /// without a pause of more than 50 ms.
     Flight,
 }
 
@@ -61,13 +61,12 @@ pub enum LossSpread {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Reassembly {
-    /// They are put together at every hop (RFC 4944; route-over as in RFC 6606; the default).
+    /// Every hop reassembles the datagram (RFC 4944; route-over as in RFC 6606; the default).
     #[default]
     PerHop,
-    /// They are forwarded one by one, and put together where the datagram leaves the mesh (RFC 8930).
+    /// Each hop forwards every fragment at once. The node where the datagram leaves the mesh reassembles it (RFC 8930).
     Forwarding,
-    /// They are forwarded so too, and those that are lost are sent again from where the datagram entered the mesh
-    /// (RFC 8931).
+    /// As `forwarding`. In addition, the node where the datagram entered the mesh sends lost fragments again (RFC 8931).
     Recovery,
 }
 
@@ -75,11 +74,11 @@ pub enum Reassembly {
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Forwarding {
-    /// How many datagrams a node can forward at the same time. Default: 16 (RIOT, gnrc/sixlowpan/config.h; OpenWSN
-    /// has 2).
+    /// How many datagrams a node can forward at the same time. Default: 16 (RIOT, gnrc/sixlowpan/config.h; 2 in OpenWSN).
     pub entries: Integer<1, 65_535>,
-    /// How long a node remembers where the fragments of a datagram go: after the first with `forwarding`, after the
-    /// last that passed with `recovery`. Default: 60 (the longest that RFC 4944 section 5.3 allows for reassembly).
+    /// How long a node remembers where it forwards the fragments of a datagram. The time starts with the first fragment
+    /// under `forwarding`, and again with each fragment under `recovery`. Default: 60 (the longest time that RFC 4944
+    /// section 5.3 allows for reassembly).
     pub timeout_s: PositiveSeconds,
 }
 
@@ -94,21 +93,22 @@ impl Default for Forwarding {
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Recovery {
-    /// How many fragments are sent before an acknowledgment is asked for (OptWindowSize). Default: 16 (RIOT,
+    /// The number of fragments after which the sender requests an acknowledgment (OptWindowSize). Default: 16 (RIOT,
     /// gnrc/sixlowpan/config.h).
     pub window: Integer<1, 32>,
-    /// Octets of a fragment, its header not counted (OptFragmentSize). Default: 98, what the longest frame payload has
-    /// room for (RIOT: 96 to 112); less where `max_frame_payload` is less.
+    /// The most octets of a fragment, without its header (OptFragmentSize). Default: 98, for which the longest frame
+    /// payload has room (RIOT: 96 to 112). It is less if `max_frame_payload` is less.
     pub fragment_size: Integer<40, 98>,
-    /// How long an acknowledgment may take once the last fragment asked for has left the node (OptARQTimeOut).
-    /// Default: four periods of the link layer (slotframe, check interval or beacon interval) for each hop to the
-    /// farthest node, at least 0.7. The 0.7 is RIOT's; two periods in each direction of a hop are assumed.
+    /// How long the sender waits for an acknowledgment (OptARQTimeOut). The time starts when the fragment that requests the
+    /// acknowledgment has left the node. Default: four periods of the link layer (slotframe, check interval or beacon
+    /// interval) for each hop to the farthest node, at least 0.7. RIOT has 0.7. Two periods in each direction of a hop are
+    /// assumed.
     pub arq_timeout_s: Option<PositiveSeconds>,
-    /// How often a fragment is sent again before the datagram is given up (MaxFragRetries). Default: 2 (RIOT).
+    /// How often a fragment is sent again before the sender drops the datagram (MaxFragRetries). Default: 2 (RIOT).
     pub retries: Integer<0, 254>,
-    /// True if the first fragment, which sets up the path, goes alone until it is acknowledged. Default: true
-    /// (assumed; RIOT lets the others follow). Without, the loss of the first is the loss of the datagram: a router
-    /// that sees another fragment before it has the datagram given up (RFC 8931 section 6.1.2).
+    /// True if the sender waits for the acknowledgment of the first fragment, which sets up the path, before it sends the
+    /// others. Default: true (assumed; RIOT does not wait). If false and the first fragment is lost, the datagram is lost: a
+    /// router that gets another fragment first aborts the datagram (RFC 8931 section 6.1.2).
     pub first_alone: bool,
 }
 

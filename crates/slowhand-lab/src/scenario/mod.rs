@@ -49,7 +49,7 @@ pub struct Scenario {
     pub server: Server,
     /// The protocol, the libraries and their settings.
     pub session: Session,
-    /// TCP, where the session needs a stream.
+    /// TCP below a session of TLS.
     pub transport: Transport,
     /// What the border router does beyond forwarding.
     pub gateway: Gateway,
@@ -89,7 +89,7 @@ struct Sections {
     server: Server,
     /// The protocol, the libraries and their settings.
     session: Session,
-    /// TCP, where the session needs a stream.
+    /// TCP below a session of TLS.
     #[serde(default)]
     transport: Transport,
     /// What the border router does beyond forwarding.
@@ -97,7 +97,7 @@ struct Sections {
     gateway: Gateway,
 }
 
-/// The JSON Schema of a scenario file, for editors that check while one types.
+/// The JSON Schema of a scenario file. Editors use it to check a file while it is written.
 pub fn schema() -> schemars::Schema {
     schemars::schema_for!(Sections)
 }
@@ -106,8 +106,8 @@ impl Scenario {
     /// Reads and checks a scenario file, with `overrides` in place of what it says.
     ///
     /// # Errors
-    /// The first thing that is wrong: the file cannot be read, is no TOML, has a key that does not
-    /// exist, lacks one, or has a value that is not allowed, by itself or beside the others.
+    /// The first error: the file cannot be read or is not TOML, a key is unknown or missing, or a value is not allowed
+    /// (alone or together with other values).
     pub fn load(file: &Path, overrides: &[Override]) -> Result<Self, InputError> {
         Self::from_document(Document::read(file)?, file, overrides)
     }

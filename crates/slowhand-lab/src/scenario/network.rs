@@ -18,41 +18,41 @@ use crate::input::{Integer, Probability};
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Network {
-    /// Which node hears which. Node 0 is the root (the border router) in every topology.
+    /// Which nodes have a link. Node 0 is the root (the border router) in every topology.
     pub topology: Topology,
     /// The share of data frames that arrive over a link, in each direction (packet delivery ratio).
-    /// Default: 1, nothing is lost.
+    /// Default: 1, no frame is lost.
     #[serde(default = "certain")]
     pub link_pdr: Probability,
-    /// The share of acknowledgement frames that arrive over a link. Default: that of the data frames
-    /// in that direction; acknowledgements are shorter and in reality do a little better.
+    /// The share of acknowledgement frames that arrive over a link. Default: the share of the data frames
+    /// in that direction. Real acknowledgements are shorter, so a few more of them arrive.
     pub ack_pdr: Option<Probability>,
-    /// The share of frames, data and acknowledgement, that arrive on a channel (11 to 26), instead of
-    /// the link's own ratio: a channel with a jammer on it. Default: every channel is like the others.
+    /// The share of frames (data and acknowledgement) that arrive on a channel (11 to 26). It replaces the link's ratio
+    /// on that channel, for example to model a jammer. Default: no channel has a share of its own.
     #[serde(default)]
     pub channel_pdr: BTreeMap<Channel, Probability>,
 }
 
-/// Which node hears which. Frames follow the path of fewest hops.
+/// Which nodes have a link. Frames take the path with the fewest hops.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase", deny_unknown_fields)]
 #[schemars(tag = "kind")]
 pub enum Topology {
     /// Nodes 0, 1, ..., `hops` in a row.
     Line {
-        /// Hops from the root to the last node.
+        /// The number of hops from the root to the last node.
         hops: Integer<1, MAX_NODE>,
     },
     /// Nodes 1 to `leaves` around the root.
     Star {
-        /// Nodes around the root.
+        /// The number of nodes around the root.
         leaves: Integer<1, MAX_NODE>,
     },
-    /// Each node down to `depth` has `fan_out` children; numbered level by level from the root.
+    /// Each node above `depth` has `fan_out` children. The nodes are numbered level by level from the root.
     Tree {
-        /// Hops from the root to a leaf.
+        /// The number of hops from the root to a leaf.
         depth: Integer<1, MAX_NODE>,
-        /// Children of each node that is no leaf.
+        /// The number of children of each node that is not a leaf.
         fan_out: Integer<1, MAX_NODE>,
     },
     /// A list of links. Every node from 0 to the highest number used must have a path to the root.

@@ -6,13 +6,14 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use slowhand_sessions::{
     Credential, CredentialKind, Curve, Dtls12, Family, KeyExchange, Protocol, Resumption, Role, SessionConfig, Stack,
-    Suite, Timers, Version, best_common_suite, stacks,
+    Suite, Timers, Tls, Version, best_common_suite, stacks,
 };
 
 use crate::input::{Integer, PositiveSeconds};
 
-/// The secure session, and the knobs of the libraries that open it. What only datagrams have (cookie, timeouts, MTU,
-/// connection identifiers) is without effect over TCP, as `transport` is over UDP: one scenario serves for both.
+/// The secure session, and the settings of the libraries that open it. The keys that only DTLS uses (cookie, timeouts, MTU,
+/// connection identifiers) have no effect on TLS over TCP. The `transport` section has no effect on DTLS over UDP. So the
+/// same scenario can be run with both: only `protocol` changes.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Session {
@@ -24,52 +25,52 @@ pub struct Session {
     #[schemars(schema_with = "stack_schema")]
     pub server_stack: Option<Stack>,
     /// The protocol: DTLS over UDP, or TLS over TCP (see `transport`). Default: `dtls1.2`.
-    #[serde(default = "dtls12")]
+    #[serde(default = "default_protocol")]
     #[schemars(schema_with = "protocol_schema")]
     pub protocol: Protocol,
-    /// The cipher suite, by its IANA name. Default: of the suites that go with `auth` and that both libraries have, the one
-    /// that the client's library prefers (`slowhand stacks` lists them in that order).
+    /// The cipher suite, by its IANA name. Default: the client library's first choice among the suites that fit `auth` and
+    /// that both libraries support (`slowhand stacks` lists them in order of preference).
     #[serde(default)]
     #[schemars(schema_with = "suite_schema")]
     pub suite: Option<Suite>,
-    /// The length in octets of the certificate of each end, in DER: at least that of the default, at most 8000. It is filled
-    /// up with a comment. Default: certificates with little more than the key, of 332 octets with secp256r1, 246 with
-    /// secp192r1, 467, 728 and 984 with RSA keys of 1024, 2048 and 3072 bits.
+    /// The length in octets of the certificate of each end (DER): at least the default length, at most 8000. A comment
+    /// extension makes the certificate longer. Default: the length of a certificate with little more than the key. That is
+    /// 332 octets with secp256r1, 246 with secp192r1, and 467, 728 and 984 with RSA keys of 1024, 2048 and 3072 bits.
     pub certificate_length: Option<Integer<1, 8_000>>,
-    /// Which ends authenticate themselves. Default: `psk` with a PSK suite, else `mutual`, also if `suite` is left out.
+    /// Which ends authenticate themselves. Default: `psk` with a PSK suite. `mutual` with any other suite, or if no
+    /// suite is given.
     pub auth: Option<Auth>,
-    /// The curve of key exchange and ECDSA signatures. Default: `secp256r1`.
-    #[serde(default = "p256")]
+    /// The curve for key exchange and ECDSA signatures. Default: `secp256r1`.
+    #[serde(default = "default_curve")]
     pub curve: Curve,
-    /// The length in bits of the keys in the certificates with a suite of RSA: 1024, 2048 or 3072. Default: 2048.
-    #[serde(default = "rsa2048")]
+    /// The length in bits of the RSA keys in the certificates: 1024, 2048 or 3072. No effect without RSA. Default: 2048.
+    #[serde(default = "default_rsa_bits")]
     pub rsa_bits: Integer<1, 65_535>,
     /// True if the server answers the first ClientHello with a cookie (HelloVerifyRequest, RFC 6347
     /// section 4.2.1). Default: true.
-    #[serde(default = "yes")]
+    #[serde(default = "default_cookie")]
     pub cookie: bool,
     /// The client's first retransmission timeout. Default: the library's own (1 for mbedTLS and OpenSSL, 2 for
     /// tinyDTLS).
     pub timeout_s: Option<PositiveSeconds>,
     /// The value at which the retransmission timeouts of both ends stop doubling. Default: the
-    /// library's own (60 for mbedTLS and OpenSSL, as RFC 6347 section 4.2.4.1 has it; tinyDTLS: always 128 times the
-    /// first).
+    /// library's own (60 for mbedTLS and OpenSSL, as in RFC 6347 section 4.2.4.1; always 128 times the first timeout for
+    /// tinyDTLS).
     pub max_timeout_s: Option<PositiveSeconds>,
     /// The server's first retransmission timeout. Default: `timeout_s`.
     pub server_timeout_s: Option<PositiveSeconds>,
     /// The maximum fragment length that the client asks for (RFC 6066 section 4). Default: none.
     pub max_fragment_length: Option<Integer<1, 65_535>>,
-    /// Most octets of a datagram (UDP payload) that either end sends. Default: no limit of its own;
-    /// a 6LoWPAN datagram has at most 2047 octets (RFC 4944 section 5.3), 48 of them IPv6 and UDP.
+    /// The most octets of a datagram (UDP payload) that either end sends. Default: no limit in the library.
+    /// A 6LoWPAN datagram has at most 2047 octets (RFC 4944 section 5.3), 48 of them for IPv6 and UDP.
     pub mtu: Option<Integer<1, 1_999>>,
     /// The length in octets of the connection identifier that each end asks for (RFC 9146). Default:
     /// none, the extension is not sent.
     pub connection_id: Option<Integer<0, 32>>,
-    /// How the session resumes one that the two ends have had before, which is not part of the run: by the session's
-    /// identifier (`id`) or by a ticket. Default: none, the handshake is a full one.
+    /// How the session resumes an earlier session of the two ends: by the session ID (`id`) or by a ticket. The earlier
+    /// session is not part of the run. Default: none, the handshake is a full handshake.
     pub resumption: Option<Resumption>,
-    /// The identity that goes with the pre-shared key, 1 to 32 octets. Default: the one that
-    /// `slowhand_sessions::credentials` has.
+    /// The identity that goes with the pre-shared key, 1 to 32 octets. Default: `Client_identity`.
     pub psk_identity: Option<String>,
     /// The server's UDP or TCP port. Default: 5684 (coaps, RFC 7252 section 6.2).
     #[serde(default = "coaps")]
@@ -88,11 +89,11 @@ pub struct Session {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Auth {
-    /// Both ends know the same key.
+    /// Both ends, with a pre-shared key.
     Psk,
-    /// The server alone has a certificate or raw public key.
+    /// The server only, with a certificate or a raw public key.
     Server,
-    /// Both ends have one.
+    /// Both ends, with certificates or raw public keys.
     Mutual,
 }
 
@@ -110,8 +111,8 @@ impl Session {
         })
     }
 
-    /// The cipher suite: the one chosen, else the one that the client's library prefers among those that both have. `None`:
-    /// there is no such.
+    /// The cipher suite of the scenario. If it has none: the client library's first choice among the suites that both
+    /// libraries support. `None` if there is no such suite.
     pub fn suite(&self) -> Option<Suite> {
         let stacks = [self.stack, self.server_stack()];
         self.suite.or_else(|| best_common_suite(stacks, self.protocol, self.credential_kind(self.stack)))
@@ -192,20 +193,24 @@ fn suite_schema(_: &mut SchemaGenerator) -> Schema {
     json_schema!({ "enum": suites })
 }
 
-fn dtls12() -> Protocol {
+fn default_protocol() -> Protocol {
     Protocol::Dtls12
 }
 
-fn p256() -> Curve {
-    Curve::Secp256r1
+fn default_curve() -> Curve {
+    Tls::new(Version::DTLS12).curve
 }
 
-fn rsa2048() -> Integer<1, 65_535> {
-    Integer::constant(2_048)
+fn default_rsa_bits() -> Integer<1, 65_535> {
+    let Credential::Certificate { rsa_bits, .. } = CredentialKind::Certificate.into() else {
+        unreachable!("a credential has the kind that it is made from")
+    };
+    Integer::constant(rsa_bits.into())
 }
 
-fn yes() -> bool {
-    true
+fn default_cookie() -> bool {
+    let Version::Dtls12(Dtls12 { cookie, .. }) = Version::DTLS12 else { unreachable!("DTLS 1.2 is DTLS 1.2") };
+    cookie
 }
 
 fn coaps() -> Integer<1, 65_535> {

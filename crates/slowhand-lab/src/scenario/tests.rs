@@ -2,7 +2,7 @@ use serde_json::Value;
 use slowhand_net::clock::Duration;
 use slowhand_net::network;
 use slowhand_net::transport::tcp;
-use slowhand_sessions::{Family, Role, Stack, Suite, Version};
+use slowhand_sessions::{Credential, CredentialKind, Family, Role, SessionConfig, Stack, Suite, Tls, Version};
 
 use super::*;
 
@@ -61,6 +61,23 @@ fn sections_that_are_left_out_are_the_defaults_of_the_layers() {
     // Four periods for each of two hops are 0.8 s, which is more than the default of 0.7 s.
     let sender = slowhand_net::lowpan::recovery::RecoveryConfig { timeout: Duration::from_millis(800), ..sender };
     assert_eq!(format!("{recovery:?}"), format!("{:?}", network::Fragments::Recovered { sender, forwarding }));
+}
+
+#[test]
+fn a_session_without_options_has_the_defaults_of_the_sessions_crate() {
+    let certificate = Suite::TLS_ECDHE_ECDSA_WITH_AES_128_CCM;
+    let psk = Suite::TLS_PSK_WITH_AES_128_GCM_SHA256;
+    for (suite, kind) in [(certificate, CredentialKind::Certificate), (psk, CredentialKind::Psk)] {
+        let session = with(&format!("session={{ stack = \"mbedtls\", suite = \"{suite}\" }}")).session;
+        for role in [Role::Client, Role::Server] {
+            let family = Family::Tls(Tls { suite: Some(suite), ..Tls::new(Version::DTLS12) });
+            let defaults = SessionConfig::new(role, Stack::Mbedtls, family, Credential::from(kind));
+            assert_eq!(session.config(role), defaults, "{suite}");
+        }
+    }
+    let identity = keys().into_iter().find(|(place, _)| place.ends_with("/psk_identity")).unwrap().1;
+    let Credential::Psk { identity: default } = CredentialKind::Psk.into() else { panic!("not a pre-shared key") };
+    assert_eq!(first_word(&said(&identity, "Default:").unwrap()), default);
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! `[transport]`: TCP at both ends of a session that needs a stream.
+//! `[transport]`: TCP at both ends of a TLS session.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -7,67 +7,71 @@ use slowhand_net::transport::tcp;
 
 use crate::input::{Integer, PositiveSeconds};
 
-/// TCP (RFC 9293) at both ends, where the session's protocol is a TLS.
+/// TCP (RFC 9293) at both ends. It carries the session if `session.protocol` is a version of TLS.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Transport {
     /// The client's TCP. Default: the `constrained` preset.
     pub client: Tcp,
-    /// The server's TCP. Default: the `linux` preset where the server is on the Internet, else `constrained`.
+    /// The server's TCP. Default: the `linux` preset if the server is on the Internet, else `constrained`.
     pub server: Tcp,
 }
 
-/// One end's TCP: a preset, and what differs from it.
+/// TCP at one end: a preset, and the fields that differ from it.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Tcp {
-    /// Where the other keys start from.
+    /// The preset that gives each key that is left out its value.
     pub preset: Option<Preset>,
-    /// The largest segment in octets of payload, announced to the peer and kept to. Presets: 1220 (`linux`: the minimum
-    /// MTU of IPv6 less 60), 536 (`constrained`, assumed).
+    /// The maximum segment size, in octets of payload and options. The end announces it to the peer, and never sends
+    /// larger segments. Presets: 1220 (`linux`: the minimum MTU of IPv6 less 60), 536 (`constrained`, assumed).
     pub mss: Option<Integer<64, 65_535>>,
-    /// Octets that wait to be sent or acknowledged. Presets: 65536, 2144; four segments at least.
+    /// The size of the send buffer, in octets: data to send, and data without acknowledgment. Presets: 65536, 2144; at
+    /// least four segments.
     pub send_buffer: Option<Integer<64, 1_073_741_824>>,
-    /// Octets that wait to be read: the largest window. Presets: 65536, 2144; four segments at least.
+    /// The size of the receive buffer, in octets, and so the largest window. Presets: 65536, 2144; at least four segments.
     pub receive_buffer: Option<Integer<64, 1_073_741_824>>,
-    /// When a segment smaller than the MSS waits for more. Presets: `minshall`, `off`.
+    /// When a segment that is smaller than the MSS waits for more data. Presets: `minshall`, `off`.
     pub nagle: Option<Nagle>,
-    /// How long an acknowledgement waits for company; 0: not at all. Presets: 40 (and Linux's quick acknowledgements at
-    /// the beginning), 200.
+    /// The longest delay of an acknowledgment; 0: each segment is acknowledged at once. Presets: 40 (with Linux's quick
+    /// acknowledgments at the beginning), 200.
     pub delayed_ack_ms: Option<AckDelay>,
-    /// Selective acknowledgements (RFC 2018, RFC 6675). Presets: true, true.
+    /// True to offer SACK (RFC 2018) and to use it for loss recovery (RFC 6675). Presets: true, true.
     pub sack: Option<bool>,
-    /// Timestamps (RFC 7323). Presets: true, false.
+    /// True to offer timestamps (RFC 7323). Presets: true, false.
     pub timestamps: Option<bool>,
-    /// The congestion window at the beginning, in segments. Presets: 10 (RFC 6928), 1.
+    /// The initial congestion window, in segments. Presets: 10 (RFC 6928), 1.
     pub initial_window: Option<Integer<1, 10>>,
-    /// True if the window opens exponentially until the first loss. Presets: true, true.
+    /// True if the congestion window grows exponentially until the first loss (RFC 5681 section 3.1). Presets: true, true.
     pub slow_start: Option<bool>,
-    /// How the window moves after that. Presets: `cubic`, `reno`.
+    /// The congestion control after slow start. Presets: `cubic`, `reno`.
     pub congestion: Option<Congestion>,
-    /// How losses are repaired without SACK. Presets: `newreno`, `newreno`.
+    /// Loss recovery without SACK. Presets: `newreno`, `newreno`.
     pub recovery: Option<Recovery>,
     /// Explicit congestion notification (RFC 3168). Presets: `accept`, `off`.
     pub ecn: Option<Ecn>,
-    /// True if one segment at most is unacknowledged, as in uIP. Presets: false, false.
+    /// True if at most one segment is unacknowledged, as in uIP. Presets: false, false.
     pub single_segment: Option<bool>,
-    /// Tail loss probes (RFC 8985 section 7). Presets: true, false.
+    /// True if the last segment of a flight is sent again after two round trips without an acknowledgment (tail loss probe,
+    /// RFC 8985 section 7). Presets: true, false.
     pub tail_loss_probe: Option<bool>,
-    /// The retransmission timeout before a round trip was measured. Presets: 1, 1 (RFC 6298 section 2.1).
+    /// The retransmission timeout before the first measurement of the round-trip time. Presets: 1, 1 (RFC 6298 section 2.1).
     pub initial_rto_s: Option<PositiveSeconds>,
-    /// How long before a SYN or SYN-ACK is sent again for the first time. Default: `initial_rto_s`.
+    /// The first retransmission timeout of a SYN or SYN-ACK. Default: `initial_rto_s`.
     pub syn_timeout_s: Option<PositiveSeconds>,
-    /// True if the round trip of SYN and SYN-ACK is measured; else data begins with `initial_rto_s`. Presets: true, true.
+    /// True if the handshake's round-trip time is measured. If false, the first data starts with `initial_rto_s`.
+    /// Presets: true, true.
     pub syn_measured: Option<bool>,
-    /// The retransmission timeout with which data begins where a SYN or SYN-ACK had to be repeated. Presets: 3, 3 (RFC 6298 section 5.7).
+    /// The retransmission timeout of the first data if the SYN or SYN-ACK was sent again. Presets: 3, 3 (RFC 6298
+    /// section 5.7).
     pub rto_after_syn_loss_s: Option<PositiveSeconds>,
-    /// The least retransmission timeout. Presets: 0.2 (Linux), 1 (RFC 6298 section 2.4).
+    /// The minimum retransmission timeout. Presets: 0.2 (Linux), 1 (RFC 6298 section 2.4).
     pub min_rto_s: Option<PositiveSeconds>,
-    /// The greatest retransmission timeout. Presets: 120 (Linux), 60 (RFC 6298 section 2.5).
+    /// The maximum retransmission timeout. Presets: 120 (Linux), 60 (RFC 6298 section 2.5).
     pub max_rto_s: Option<PositiveSeconds>,
-    /// True if segments and timers wait while the device computes, as where network stack and cryptography are tasks of
-    /// one scheduler that does not interrupt them. Default: false (Claeys et al. 2021, Fig. 8b: the segment is
-    /// acknowledged, and the device computes).
+    /// True if segments and timers wait while the device computes. This models a scheduler that does not interrupt its
+    /// tasks, when the network stack and the cryptography are such tasks. Default: false (Claeys et al. 2021, Fig. 8b: the
+    /// device acknowledges the segment while it computes).
     pub waits_while_computing: bool,
 }
 
@@ -79,17 +83,17 @@ pub(crate) struct TcpEndpoint {
     pub(crate) waits_while_computing: bool,
 }
 
-/// A TCP that is known.
+/// The values of a TCP implementation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Preset {
     /// The defaults of Linux 6.
     Linux,
-    /// A class-1 device: what Claeys et al. (Sensors 2021) name, and the values that the RFCs recommend.
+    /// A class-1 device (RFC 7228): the values of Claeys et al. (Sensors 2021), otherwise those that the RFCs recommend.
     Constrained,
 }
 
-/// When a segment smaller than the MSS waits.
+/// When a segment that is smaller than the MSS waits for more data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Nagle {
@@ -101,7 +105,7 @@ pub enum Nagle {
     Minshall,
 }
 
-/// How the congestion window moves.
+/// The congestion control after slow start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Congestion {
@@ -111,7 +115,7 @@ pub enum Congestion {
     Cubic,
 }
 
-/// How losses are repaired without SACK.
+/// Loss recovery without SACK.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Recovery {
@@ -121,28 +125,28 @@ pub enum Recovery {
     NewReno,
 }
 
-/// The part played in explicit congestion notification.
+/// How an end negotiates ECN (RFC 3168 section 6.1.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Ecn {
-    /// None.
+    /// The end neither requests nor accepts ECN.
     Off,
-    /// It is accepted from a peer that asks.
+    /// The end accepts ECN if the peer requests it.
     Accept,
-    /// It is asked for.
+    /// The end requests and accepts ECN.
     Request,
 }
 
-/// How long an acknowledgement waits, in milliseconds; RFC 9293 section 3.8.6.3 allows less than 500.
+/// The longest delay of an acknowledgment, in milliseconds; RFC 9293 section 3.8.6.3 allows less than 500.
 pub type AckDelay = Integer<0, 500>;
 
 impl Tcp {
-    /// What a world needs to know, starting from `preset` where the scenario names none.
+    /// The end's TCP for a world. It starts from `preset` if the scenario names no preset.
     pub(crate) fn endpoint(&self, preset: Preset) -> TcpEndpoint {
         TcpEndpoint { tcp: self.config(preset), waits_while_computing: self.waits_while_computing }
     }
 
-    /// The configuration, starting from `preset` where the scenario names none.
+    /// The configuration. It starts from `preset` if the scenario names no preset.
     pub fn config(&self, preset: Preset) -> tcp::TcpConfig {
         let mut config = match self.preset.unwrap_or(preset) {
             Preset::Linux => tcp::TcpConfig::linux(),

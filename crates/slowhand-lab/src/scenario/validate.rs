@@ -29,7 +29,7 @@ fn lowpan(lowpan: &Lowpan, document: &Document) -> Result<(), InputError> {
     match lowpan.reassembly {
         Reassembly::Recovery if lowpan.loss_spread == LossSpread::Flight => {
             let allowed =
-                "\"fragment\" where lowpan.reassembly is \"recovery\": what is sent again is of the flight too";
+                "\"fragment\" where lowpan.reassembly is \"recovery\": a fragment sent again is in the same flight";
             Err(document.blame("lowpan.loss_spread", "\"flight\"", allowed))
         }
         Reassembly::PerHop if document.has("lowpan.forwarding") => {

@@ -6,11 +6,17 @@ use crate::application::{Action, Application};
 use crate::record::{Outcome, Phase};
 use slowhand_net::address::Host;
 use slowhand_net::clock::{Duration, Instant};
+use slowhand_net::datagram::DatagramId;
 use slowhand_net::drop_reason::DropReason;
 use slowhand_net::ip::{Ecn, Endpoint};
+use slowhand_net::network::SendError;
 use slowhand_sessions::{Failure, Session, Status};
 use std::collections::VecDeque;
 use std::net::Ipv6Addr;
+
+/// The least time until the next timeout of a session or an application. Without it, an application that does not clear a
+/// deadline in the past would stop the clock of the world.
+const MIN_TIMEOUT: Duration = Duration::from_micros(1);
 
 /// One end of a conversation.
 pub(super) struct End {
@@ -134,12 +140,18 @@ impl World<'_> {
         let id = self.ledger.sent(end, phase, datagram);
         let mut events = std::mem::take(&mut self.network_events);
         let End { local, peer, .. } = self.ends[end];
-        let sent = self.network.send(now, local, peer, datagram, id, &mut events);
-        if sent.is_err() {
-            self.ledger.lost(id, DropReason::Malformed); // longer than a UDP datagram can be
+        if let Err(error) = self.network.send(now, local, peer, datagram, id, &mut events) {
+            self.refused(id, &error);
         }
         self.handle_network_events(now, &mut events);
         self.network_events = events;
+    }
+
+    /// The network has refused a datagram or a segment because it is longer than a packet can be. The other errors cannot
+    /// occur: each end has an address of the network, and the world runs the network before the ends.
+    pub(super) fn refused(&mut self, id: DatagramId, error: &SendError) {
+        debug_assert!(matches!(error, SendError::Packet(_)), "{error}");
+        self.ledger.lost(id, DropReason::Malformed);
     }
 
     /// A datagram arrived at an end.
@@ -223,7 +235,7 @@ impl World<'_> {
             self.computers[*computer].busy_until = busy_until;
             self.events.push(busy_until, Event::Resume { computer: *computer });
         }
-        let deadline = session.deadline().map(|at| from_std(at).max(now + Duration::from_micros(1)));
+        let deadline = session.deadline().map(|at| from_std(at).max(now + MIN_TIMEOUT));
         if deadline != *session_timer {
             *session_timer = deadline;
             if let Some(at) = deadline {
@@ -312,7 +324,7 @@ impl World<'_> {
             self.perform(now, end, action);
         }
         let End { application, application_timer, .. } = &mut self.ends[end];
-        let deadline = application.deadline().map(|at| at.max(now));
+        let deadline = application.deadline().map(|at| at.max(now + MIN_TIMEOUT));
         if deadline != *application_timer {
             *application_timer = deadline;
             if let Some(at) = deadline {

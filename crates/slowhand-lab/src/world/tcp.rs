@@ -1,8 +1,8 @@
 //! TCP below the sessions: segments and timers of each end's connection, and what its session reads and writes.
 //!
-//! TCP is not the session's business: a segment is acknowledged while the device computes, unless the scenario says that its
-//! network stack waits too. Data that arrived in order waits in the connection's buffer until the session takes it, and closes
-//! the window meanwhile.
+//! TCP works independently of the session: it acknowledges a segment while the device computes, unless the scenario says that
+//! the network stack waits too. Data that arrived in order stays in the receive buffer until the session takes it. Until then
+//! it makes the announced window smaller.
 
 use super::end::{End, Work};
 use super::{Event, World, client_end, to_std};
@@ -10,7 +10,6 @@ use crate::record::Outcome;
 use slowhand_net::address::Host;
 use slowhand_net::clock::Instant;
 use slowhand_net::datagram::NO_DATAGRAM;
-use slowhand_net::drop_reason::DropReason;
 use slowhand_net::ip::{Ecn, Endpoint, TcpPacket};
 use slowhand_net::transport::tcp::{ConnectionError, Segment};
 use std::net::Ipv6Addr;
@@ -117,8 +116,8 @@ impl World<'_> {
             let id = if is_over { NO_DATAGRAM } else { self.ledger.sent_segment(end, phase, octets) };
             let packet =
                 TcpPacket { source: local.address, destination: peer.address, ecn: transmit.ecn, segment: octets };
-            if self.network.send_segment(now, packet, id, &mut events).is_err() {
-                self.ledger.lost(id, DropReason::Malformed); // longer than a packet can be
+            if let Err(error) = self.network.send_segment(now, packet, id, &mut events) {
+                self.refused(id, &error);
             }
         }
         self.segment = segment;

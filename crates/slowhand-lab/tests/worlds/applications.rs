@@ -266,3 +266,36 @@ fn an_application_learns_that_the_peer_has_closed() {
         assert!(events.iter().all(|event| seen.contains(event)), "{changes:?}: {seen:?}");
     }
 }
+
+/// When the timer of [`Hasty`] was due.
+type Ticks = Arc<Mutex<Vec<Instant>>>;
+
+/// An application that never clears its timer, which was due in the past. It is finished after three timeouts.
+struct Hasty(Ticks);
+
+impl Application for Hasty {
+    fn handle_timeout(&mut self, now: Instant) {
+        self.0.lock().unwrap().push(now);
+    }
+
+    fn deadline(&self) -> Option<Instant> {
+        Some(Instant::ZERO)
+    }
+
+    fn is_finished(&self) -> bool {
+        self.0.lock().unwrap().len() >= 3
+    }
+}
+
+#[test]
+fn a_timer_that_is_not_cleared_does_not_stop_the_clock() {
+    let ticks: [Ticks; 2] = Default::default();
+    let applications =
+        |_: NodeId, role: Role| -> Box<dyn Application> { Box::new(Hasty(Arc::clone(&ticks[role as usize]))) };
+    let conversation = plan(MBEDTLS_PSK).run_applications(1, &applications, &mut ()).remove(0);
+    assert_eq!(conversation.outcome, Outcome::Completed);
+    for ticks in ticks {
+        let ticks = ticks.lock().unwrap();
+        assert!(ticks.len() >= 3 && ticks.is_sorted_by(|a, b| a < b), "{ticks:?}");
+    }
+}

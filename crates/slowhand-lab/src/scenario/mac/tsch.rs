@@ -21,10 +21,10 @@ use crate::scenario::network::{MAX_NODE, Mesh};
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Tsch {
-    /// The length of a slot. 10 and 20 have OpenWSN's timing (bsp/boards/*/board_info.h); any other
-    /// needs a `timing`. Default: 20, OpenWSN's on the OpenMote-CC2538.
+    /// The length of a slot. Slots of 10 and 20 ms have OpenWSN's timing (bsp/boards/*/board_info.h). Any other length
+    /// needs `timing`. Default: 20, as in OpenWSN on the OpenMote-CC2538.
     pub slot_ms: PositiveMilliseconds,
-    /// When within a slot what happens. Default: OpenWSN's for a slot of 10 or 20 ms.
+    /// The offsets and guard times within a slot. Default: OpenWSN's timing of a slot of 10 or 20 ms.
     pub timing: Option<SlotTiming>,
     /// The length of the slotframe in slots. Default: 101 (OpenWSN, schedule.h SLOTFRAME_LENGTH).
     pub slotframe: Integer<1, 65_535>,
@@ -35,22 +35,22 @@ pub struct Tsch {
     pub autonomous: bool,
     /// The cells one by one, instead of `cells.managed`. Default: none.
     pub schedule: Vec<Cell>,
-    /// What changes the schedule while the network runs, by 6P messages (RFC 8480). Default: `static`, nothing.
+    /// The scheduling function, which changes the schedule with 6P messages (RFC 8480) while the network runs. Default:
+    /// `static`, none.
     pub scheduling: Scheduling,
-    /// Under `scheduling = "tunnel"`, how many cells of a tunnel each hop gets, each way. Default: 4 (assumed).
+    /// The number of cells of a tunnel at each hop and in each direction, with `scheduling = "tunnel"`. Default: 4 (assumed).
     pub tunnel_cells: Integer<1, MAX_TUNNEL_CELLS>,
-    /// How often a frame is sent again before it is given up. Default: 15 (OpenWSN, IEEE802154E.h
+    /// How often a frame is sent again before it is dropped. Default: 15 (OpenWSN, IEEE802154E.h
     /// TXRETRIES).
     pub max_retries: Integer<0, 254>,
-    /// The least exponent of the backoff in shared cells: 2^BE cells. Default: 2 (OpenWSN, schedule.h
+    /// The minimum backoff exponent BE: the backoff is up to 2^BE shared cells. Default: 2 (OpenWSN, schedule.h
     /// MINBE).
     pub min_be: Integer<0, 8>,
-    /// The greatest exponent of the backoff in shared cells. Default: 5 (OpenWSN, schedule.h MAXBE).
+    /// The maximum backoff exponent. Default: 5 (OpenWSN, schedule.h MAXBE).
     pub max_be: Integer<0, 8>,
     /// How many frames a node's queue holds. Default: 20 (OpenWSN, config.h QUEUELENGTH).
     pub queue: Integer<1, 65_535>,
-    /// The channels in the order in which they are hopped through. Default: all 16, as RFC 8180
-    /// section 4.1 has them.
+    /// The hopping sequence: the channels in order. Default: all 16 channels, in the order of RFC 8180 section 4.1.
     pub hopping_sequence: Option<Vec<Integer<11, 26>>>,
 }
 
@@ -60,7 +60,7 @@ const MAX_TUNNEL_CELLS: u32 = tunnel::MAX_CELLS as u32;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Scheduling {
-    /// None: the schedule does not change.
+    /// No scheduling function: the schedule does not change.
     #[default]
     Static,
     /// The minimal scheduling function (RFC 9033): cells follow the load.
@@ -71,7 +71,7 @@ pub enum Scheduling {
     Tunnel,
 }
 
-/// When within a slot what happens, in microseconds; OpenWSN's names (IEEE802154E.h).
+/// The offsets and guard times within a slot, in microseconds. The names are OpenWSN's (IEEE802154E.h).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SlotTiming {
@@ -94,8 +94,8 @@ pub struct Cells {
     /// Cells shared by all nodes, for sending and receiving. Default: 1 (6TiSCH minimal
     /// configuration, RFC 8180 section 4.1).
     pub shared: Integer<0, 65_535>,
-    /// Dedicated cells between each node and its parent, up and down in turn, beginning with up: of
-    /// three, two carry frames towards the root. Default: 2, one each way.
+    /// The number of dedicated cells between each node and its parent. The first cell is upward, the next downward, and so
+    /// on: with three cells, two are towards the root. Default: 2, one in each direction.
     pub managed: Option<Integer<0, 65_535>>,
 }
 
@@ -159,8 +159,8 @@ impl Default for Cells {
 }
 
 impl Tsch {
-    /// When within a slot what happens. `None` for a slot of neither 10 nor 20 ms without a `timing`, which the
-    /// loader refuses.
+    /// The offsets and guard times within a slot. `None` for a slot of another length than 10 or 20 ms without a `timing`,
+    /// which the loader refuses.
     pub fn slot_timing(&self) -> Option<Timing> {
         let slot = self.slot_ms.duration();
         let given = |timing: SlotTiming| Timing {

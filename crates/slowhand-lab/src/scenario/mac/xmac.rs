@@ -17,24 +17,24 @@ use crate::scenario::network::Mesh;
 pub struct XMac {
     /// How often a node wakes up. Default: 125 (Contiki's channel check rate of 8 a second).
     pub check_interval_ms: PositiveMilliseconds,
-    /// Which of Contiki's X-MACs. Default: `cxmac`.
+    /// The version of X-MAC in Contiki. Default: `cxmac`.
     pub model: Generation,
-    /// What the layer above does with a frame that was not sent. Default: `exponential` with `cxmac`, `linear` with
+    /// The backoff with which the layer above (csma.c) sends a failed frame again. Default: `exponential` with `cxmac`, `linear` with
     /// `xmac-2010`.
     pub retry: Option<RetryKind>,
-    /// True if data frames are acknowledged and repeated. Default: false. If not, no node notices that a data frame is
-    /// lost.
+    /// True if data frames are acknowledged, and sent again without an acknowledgement. Default: false. If false, no node
+    /// notices that a data frame is lost.
     pub data_ack: bool,
     /// The channel. Default: 26 (WiSMote, contiki-conf.h).
     pub channel: Integer<11, 26>,
     /// How many frames a node's queue holds. Default: 8 (WiSMote, contiki-conf.h QUEUEBUF_CONF_NUM).
     pub queue: Integer<1, 65_535>,
-    /// To how many neighbours a node can have frames queued at once. Default: 2 (Contiki, csma.c
+    /// The most neighbours for which a node can queue frames at the same time. Default: 2 (Contiki, csma.c
     /// CSMA_MAX_NEIGHBOR_QUEUES).
     pub neighbor_queues: Integer<1, 65_535>,
 }
 
-/// A generation of X-MAC in Contiki.
+/// A version of X-MAC in Contiki.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Generation {
@@ -46,13 +46,13 @@ pub enum Generation {
     Xmac2010,
 }
 
-/// A generation of the layer above, Contiki's csma.c.
+/// A version of the layer above, Contiki's csma.c.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum RetryKind {
-    /// Since 2016 (Contiki 90b886aa7).
+    /// The backoff grows exponentially: since 2016 (Contiki 90b886aa7).
     Exponential,
-    /// Releases up to 2.7 (2013).
+    /// The backoff grows linearly: releases up to 2.7 (2013).
     Linear,
 }
 
