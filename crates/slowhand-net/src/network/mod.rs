@@ -174,8 +174,8 @@ impl Network {
     /// [`send`](Self::send).
     ///
     /// Every address outside the prefix of the mesh belongs to a host on the Internet. Routers send errors (RFC 4443):
-    /// Destination Unreachable if no node has the address, Packet Too Big if 6LoWPAN cannot carry the packet, Time
-    /// Exceeded if the hop limit reaches zero. The errors arrive at the source as [`Event::Packet`].
+    /// Destination Unreachable if no node has the address, Packet Too Big if the packet comes from the Internet and the
+    /// nodes cannot reassemble it, Time Exceeded if the hop limit reaches zero. The errors arrive at the source as [`Event::Packet`].
     ///
     /// # Errors
     /// See [`SendError`]; then nothing is sent. If the network loses the packet, that is an event, not an error.
@@ -338,6 +338,7 @@ impl Network {
     /// not possible.
     fn forward(&mut self, now: Instant, node: NodeId, packet: &mut [u8], datagram: DatagramId, events: &mut Events) {
         let forwarded = match ip::ipv6::take_hop(packet) {
+            Ok(1..) if self.is_too_big(node, packet) => Err(DropReason::ReassemblyTooLong),
             Ok(1..) => self.send_to_next_hop(now, Host::Node(node), packet, datagram, events),
             Ok(0) => Err(DropReason::HopLimit),
             Err(_) => Err(DropReason::Malformed),

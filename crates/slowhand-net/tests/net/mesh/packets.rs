@@ -5,6 +5,7 @@ use slowhand_net::address::{Host, MESH_PREFIX, NodeId};
 use slowhand_net::clock::{Duration, Instant};
 use slowhand_net::datagram::is_of_router;
 use slowhand_net::ip::{Ipv6Header, checksum, next_header};
+use slowhand_net::lowpan::reassembly;
 use slowhand_net::network::internet::InternetConfig;
 use slowhand_net::network::{Event, Events, Network, NetworkConfig, SendError};
 use std::net::Ipv6Addr;
@@ -149,6 +150,40 @@ fn a_packet_that_6lowpan_cannot_count_is_too_big() {
     let (error, reason) = refused(&packet);
     assert_eq!(error, (node(0), HOSTS[0], 2, 0, 1_280, after(&packet, 1)[..1_232].to_vec()));
     assert_eq!(reason, "reassembly_too_long");
+}
+
+/// A packet of `octets` octets from the Internet to node 2.
+fn packet_of(octets: usize) -> Vec<u8> {
+    let packet = message(128, HOSTS[0], node(2), 64, octets - 48);
+    assert_eq!(packet.len(), octets);
+    packet
+}
+
+/// The path MTU of the mesh is the longest packet that the nodes can reassemble: by default the minimum MTU, 1280.
+#[test]
+fn a_packet_that_the_nodes_cannot_reassemble_is_too_big() {
+    for octets in [1_281, 1_500, 2_047] {
+        let packet = packet_of(octets);
+        let (error, reason) = refused(&packet);
+        assert_eq!(error, (node(0), HOSTS[0], 2, 0, 1_280, after(&packet, 1)[..1_232].to_vec()));
+        assert_eq!(reason, "reassembly_too_long");
+    }
+    let fits = packet_of(1_280);
+    let arrived = send(&mut network(), &fits, &mut Recorder::default());
+    assert_eq!(arrived, (vec![(Host::Node(NodeId(2)), 5, after(&fits, 2))], vec![]));
+}
+
+#[test]
+fn larger_reassembly_buffers_make_the_path_mtu_larger() {
+    let network = || {
+        let reassembly = reassembly::Limits { datagram: 1_500, ..Default::default() };
+        crate::harness::network(tsch, 2, 1.0, NetworkConfig { reassembly, ..NetworkConfig::default() }, 1)
+    };
+    let fits = packet_of(1_500);
+    let arrived = send(&mut network(), &fits, &mut Recorder::default());
+    assert_eq!(arrived, (vec![(Host::Node(NodeId(2)), 5, after(&fits, 2))], vec![]));
+    let (arrived, lost) = send(&mut network(), &packet_of(1_501), &mut Recorder::default());
+    assert_eq!((error(&arrived[0].2).4, lost), (1_500, vec![(5, "reassembly_too_long")]));
 }
 
 #[test]
