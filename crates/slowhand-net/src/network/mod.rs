@@ -10,6 +10,7 @@
 
 mod adaptation;
 mod border_router;
+mod capacity;
 mod config;
 mod destination;
 mod error_limit;
@@ -174,8 +175,9 @@ impl Network {
     /// [`send`](Self::send).
     ///
     /// Every address outside the prefix of the mesh belongs to a host on the Internet. Routers send errors (RFC 4443):
-    /// Destination Unreachable if no node has the address, Packet Too Big if the packet comes from the Internet and the
-    /// nodes cannot reassemble it, Time Exceeded if the hop limit reaches zero. The errors arrive at the source as [`Event::Packet`].
+    /// Destination Unreachable if no node has the address, Packet Too Big if the border router must send the
+    /// packet into the mesh and the nodes cannot reassemble it, Time Exceeded if the hop limit reaches zero. The errors
+    /// arrive at the source as [`Event::Packet`].
     ///
     /// # Errors
     /// See [`SendError`]; then nothing is sent. If the network loses the packet, that is an event, not an error.
