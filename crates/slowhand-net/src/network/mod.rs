@@ -138,6 +138,7 @@ impl Network {
         packet.resize(UdpDatagram::HEADERS + payload.len(), 0);
         let written = ip::udp_datagram(source, destination, payload, &mut packet);
         if written.is_ok() {
+            self.now = now;
             events.set_now(now);
             self.originate(now, from, &mut packet, datagram, events);
             self.deadline = self.earliest_deadline();
@@ -267,14 +268,17 @@ impl Network {
         self.mac.report_radios(now, observer);
     }
 
-    /// See [`Mac::begin_burst`].
+    /// See [`Mac::begin_burst`]. If `now` is earlier than the latest time that was passed to the network, that time
+    /// counts. Handle every deadline before `now` first.
     pub fn begin_burst(&mut self, now: Instant, node: NodeId) {
+        let now = self.advance(now);
         self.mac.begin_burst(now, node);
         self.deadline = self.earliest_deadline();
     }
 
-    /// See [`Mac::end_burst`].
+    /// See [`Mac::end_burst`]. For `now` see [`begin_burst`](Self::begin_burst).
     pub fn end_burst(&mut self, now: Instant, node: NodeId) {
+        let now = self.advance(now);
         self.mac.end_burst(now, node);
         self.deadline = self.earliest_deadline();
     }
@@ -294,8 +298,16 @@ impl Network {
         self.nodes[node.index()].reassembly_peak()
     }
 
+    /// The time that counts for a call that cannot be refused: not earlier than the latest time, not later than the
+    /// deadline.
+    fn advance(&mut self, now: Instant) -> Instant {
+        debug_assert!(self.deadline.is_none_or(|at| at >= now), "call handle_deadline before {now}");
+        self.now = self.now.max(self.deadline.map_or(now, |at| at.min(now)));
+        self.now
+    }
+
     /// Checks that a host may send now. Returns the time that counts, and the host.
-    fn admit(&mut self, now: Instant, source: Ipv6Addr, destination: Ipv6Addr) -> Result<(Instant, Host), SendError> {
+    fn admit(&self, now: Instant, source: Ipv6Addr, destination: Ipv6Addr) -> Result<(Instant, Host), SendError> {
         let from = host(&self.routes, source).filter(|_| is_global_unicast(source)).ok_or(SendError::Source(source))?;
         if !is_global_unicast(destination) {
             return Err(SendError::Destination(destination));
@@ -303,8 +315,7 @@ impl Network {
         if let Some(at) = self.deadline.filter(|&at| at < now) {
             return Err(SendError::Overdue(at));
         }
-        self.now = self.now.max(now);
-        Ok((self.now, from))
+        Ok((self.now.max(now), from))
     }
 
     /// Sends a packet that is given in pieces.
@@ -312,6 +323,7 @@ impl Network {
         let mut packet = std::mem::take(&mut self.packet);
         packet.clear();
         octets.iter().for_each(|octets| packet.extend_from_slice(octets));
+        self.now = now;
         events.set_now(now);
         self.originate(now, from, &mut packet, datagram, events);
         self.packet = packet;
