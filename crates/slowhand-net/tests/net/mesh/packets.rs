@@ -186,6 +186,43 @@ fn larger_reassembly_buffers_make_the_path_mtu_larger() {
     assert_eq!((error(&arrived[0].2).4, lost), (1_500, vec![(5, "reassembly_too_long")]));
 }
 
+/// The times at which ten packets from node 1 arrive on the Internet, where the delay varies. If `with_errors`, a host
+/// sends a packet before each of them that the border router answers with an error.
+fn arrivals_after_errors(with_errors: bool) -> Vec<(Instant, u32)> {
+    let internet = InternetConfig { jitter: Duration::from_millis(400), ..InternetConfig::default() };
+    let config = NetworkConfig { internet, ..NetworkConfig::default() };
+    let mut network = crate::harness::network(tsch, 2, 1.0, config, 1);
+    let (mut events, mut arrivals) = (Events::default(), Vec::new());
+    let mut send = |now: Instant, packet: &[u8], number| {
+        network.handle_deadline(now, &mut events, &mut ());
+        network.send_packet(now, packet, number, &mut events).unwrap();
+    };
+    for number in 0..10 {
+        let second = 4 * u64::from(number);
+        if with_errors {
+            send(seconds(second), &message(128, HOSTS[0], node(77), 64, 8), 100 + number);
+        }
+        send(seconds(second + 2), &message(128, node(1), HOSTS[1], 64, 8), number);
+    }
+    network.handle_deadline(seconds(60), &mut events, &mut ());
+    for event in events.iter() {
+        if let Event::Packet { at, datagram: datagram @ ..10, .. } = event {
+            arrivals.push((at, datagram));
+        }
+    }
+    let errors =
+        events.iter().filter(|event| matches!(event, Event::Packet { datagram, .. } if is_of_router(*datagram)));
+    assert_eq!(errors.count(), if with_errors { 10 } else { 0 });
+    arrivals
+}
+
+#[test]
+fn errors_do_not_change_what_happens_to_later_packets() {
+    let arrivals = arrivals_after_errors(false);
+    assert_eq!(arrivals.len(), 10);
+    assert_eq!(arrivals, arrivals_after_errors(true));
+}
+
 #[test]
 fn no_router_answers_an_error() {
     // Destination Unreachable with a hop limit of 1.
