@@ -16,7 +16,7 @@ pub enum DropReason {
     TransactionExpired,
     /// The link lost a data frame, and the link layer uses no acknowledgements: no node noticed.
     FrameLost,
-    /// The scenario dropped the fragment (`lowpan.fragment_loss`).
+    /// The configuration of the network asked for the loss of the fragment.
     InjectedLoss,
     /// All reassembly buffers were taken.
     ReassemblyFull,

@@ -69,8 +69,8 @@ pub trait Observer {
     fn buffers(&mut self, _level: &BufferLevel) {}
 
     /// A node's radio was in a state. The intervals of a node come in order and do not overlap. Between them the radio
-    /// was off. Idle listening may be reported late, at the latest by
-    /// [`Network::report_radios`](crate::network::Network::report_radios).
+    /// was off. Idle listening may be reported late, at the latest when
+    /// the driver asks for the rest of all timelines.
     fn radio(&mut self, _interval: &RadioInterval) {}
 }
 

@@ -157,8 +157,8 @@ impl Fragmenter {
     /// Prepares `packet` for frames with a capacity of `capacity` octets each, fragment header included.
     ///
     /// `tag` must differ from the tags of all packets that the receiver may still reassemble from this sender. The
-    /// capacity is [`FRAME_CAPACITY`](super::FRAME_CAPACITY) at most. OpenWSN sends 80 octets after the fragment header
-    /// (openwsn-fw, `frag.h`), which is a capacity of 85.
+    /// capacity is [`FRAME_CAPACITY`](super::FRAME_CAPACITY) with 64-bit addresses. OpenWSN sends 80 octets after the
+    /// fragment header (openwsn-fw, `frag.h`), which is a capacity of 85.
     ///
     /// # Errors
     /// As [`iphc::compress`]; [`Error::TooLong`] and [`Error::Capacity`] if the packet needs fragments but the sizes do

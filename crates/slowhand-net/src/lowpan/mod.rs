@@ -29,8 +29,8 @@ use cursor::{Reader, Writer};
 /// The dispatch octet of an IPv6 packet with an uncompressed header (RFC 4944 section 5.1).
 pub const DISPATCH_IPV6: u8 = 0x41;
 
-/// The octets of 6LoWPAN that fit into a frame: 127 of PSDU, minus 21 of MAC header (frame version 2, two 64-bit
-/// addresses, destination PAN ID) and 2 of FCS.
+/// The octets of 6LoWPAN that fit into a frame with 64-bit addresses: 127 of PSDU, minus 21 of MAC header (frame
+/// version 2, two 64-bit addresses, destination PAN ID) and 2 of FCS.
 pub const FRAME_CAPACITY: usize = 104;
 
 /// The link-layer addresses of a frame. Header compression elides the parts of IPv6 addresses that follow from them.

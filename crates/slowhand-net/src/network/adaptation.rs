@@ -6,7 +6,7 @@ use crate::address::{Eui64, NodeId};
 use crate::clock::Instant;
 use crate::drop_reason::DropReason;
 use crate::lowpan::reassembly::Occupancy;
-use crate::lowpan::{Contexts, Error, FRAME_CAPACITY, Forwarder, Reassembler, recovery};
+use crate::lowpan::{Contexts, Error, Forwarder, Reassembler, recovery};
 
 /// The adaptation layer of a node.
 #[derive(Debug)]
@@ -35,7 +35,7 @@ impl AdaptationLayer {
             Fragments::Reassembled => FragmentHandling::Reassemble,
             Fragments::Forwarded(limits) => FragmentHandling::Forward(Forwarder::new(own, limits, contexts.clone())),
             Fragments::Recovered { sender, forwarding } => {
-                let capacity = sender.capacity.min(config.frame_capacity).min(FRAME_CAPACITY);
+                let capacity = sender.capacity.min(config.frame_capacity);
                 let sender = recovery::RecoveryConfig { capacity, ..sender };
                 FragmentHandling::Recover(Box::new(Recovery::new(own, sender, forwarding, config.reassembly, contexts)))
             }

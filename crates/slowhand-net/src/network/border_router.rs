@@ -146,7 +146,7 @@ impl Network {
     }
 
     fn gateway_and_path(&mut self) -> Option<(&mut Gateway, SchedulePath<'_>)> {
-        let path = SchedulePath { mac: &*self.mac, routes: &self.routes, capacity: self.config.frame_capacity };
+        let path = SchedulePath { mac: &*self.mac, routes: &self.routes, frame_capacity: self.config.frame_capacity };
         Some((self.gateway.as_mut()?, path))
     }
 }

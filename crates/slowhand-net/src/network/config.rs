@@ -2,10 +2,8 @@
 
 use super::gateway::GatewayConfig;
 use super::internet::InternetConfig;
-use crate::address::NodeId;
 use crate::lowpan::reassembly::Limits;
 use crate::lowpan::{FRAME_CAPACITY, forwarding, recovery};
-use crate::radio::Mac;
 use crate::random::Probability;
 
 /// The configuration of a network, without its link layer.
@@ -21,7 +19,8 @@ pub struct NetworkConfig {
     /// A node marks ECN-capable packets (RFC 3168) while at least this share of its queue is in use. `None`: no node
     /// marks.
     pub ecn_threshold: Option<f64>,
-    /// The octets of a frame that 6LoWPAN may use; at most [`FRAME_CAPACITY`].
+    /// The most octets of a frame that 6LoWPAN uses, in addition to the limit of the MAC
+    /// ([`Mac::payload_capacity`](crate::radio::Mac::payload_capacity)). Default: [`FRAME_CAPACITY`].
     pub frame_capacity: usize,
     /// The reassembly buffers of each node.
     pub reassembly: Limits,
@@ -31,13 +30,6 @@ pub struct NetworkConfig {
     pub internet: InternetConfig,
     /// What the border router does beyond forwarding.
     pub gateway: GatewayConfig,
-}
-
-impl NetworkConfig {
-    /// The most octets that 6LoWPAN puts into a frame from a node to a neighbour.
-    pub(super) fn payload_capacity(&self, mac: &dyn Mac, node: NodeId, next_hop: NodeId) -> usize {
-        mac.payload_capacity(node, next_hop).min(self.frame_capacity).min(FRAME_CAPACITY)
-    }
 }
 
 impl Default for NetworkConfig {

@@ -5,6 +5,7 @@
 //! forwards fragments one by one has no packet to quote, so it sends no error.
 
 use super::Network;
+use super::destination::{NextHop, destination, next_hop};
 use super::events::Events;
 use crate::address::{Host, NodeId};
 use crate::clock::Instant;
@@ -35,6 +36,14 @@ impl Network {
             let datagram = self.next_datagram();
             self.originate(now, router, &mut message, datagram, events);
         }
+    }
+
+    /// True if the router at `node` must not send the packet into the mesh, because the nodes cannot reassemble it. Only
+    /// the border router checks this: the nodes behind it would lose fragments, and have no whole packet to quote.
+    pub(super) fn is_too_big(&self, node: NodeId, packet: &[u8]) -> bool {
+        node == NodeId::ROOT
+            && packet.len() > self.mtu()
+            && destination(packet).is_some_and(|to| next_hop(&self.routes, node, to) != NextHop::Here)
     }
 
     /// The longest packet that every node can reassemble.

@@ -2,6 +2,7 @@
 
 use super::Network;
 use super::adaptation::{AdaptationLayer, FragmentHandling, send_failure};
+use super::capacity::payload_capacity;
 use super::destination::{NextHop, destination, host, last_node, next_hop};
 use super::events::Events;
 use crate::address::{Eui64, Host, NodeId};
@@ -11,9 +12,10 @@ use crate::drop_reason::DropReason;
 use crate::ip::{self, Ecn, Ipv6Header};
 use crate::lowpan::forwarding::{self, Route, SLACK};
 use crate::lowpan::reassembly::{Discard, Occupancy, Outcome};
-use crate::lowpan::{FRAME_CAPACITY, Fragmenter, Link};
+use crate::lowpan::{Fragmenter, Link};
 use crate::observer::BufferLevel;
 use crate::radio::Indication;
+use crate::radio::frame::MAX_FRAME;
 
 impl Network {
     pub(super) fn handle_indication(&mut self, now: Instant, indication: Indication, events: &mut Events) {
@@ -71,7 +73,7 @@ impl Network {
             }
             *next_tag = next_tag.wrapping_add(1);
         }
-        let mut frame = [0; FRAME_CAPACITY];
+        let mut frame = [0; MAX_FRAME];
         while let Ok(Some(length)) = fragmenter.next_frame(packet, &mut frame) {
             if let Err(reason) = self.enqueue(now, node, next_hop, &frame[..length], datagram) {
                 events.lost(Host::Node(node), datagram, reason);
@@ -83,7 +85,7 @@ impl Network {
 
     /// The octets of a frame from a node to a neighbour that 6LoWPAN may use.
     pub(super) fn payload_capacity(&self, node: NodeId, next_hop: NodeId) -> usize {
-        self.config.payload_capacity(&*self.mac, node, next_hop)
+        payload_capacity(&*self.mac, self.config.frame_capacity, node, next_hop)
     }
 
     /// True if a node's queue is so full that the node marks packets.
@@ -135,11 +137,11 @@ impl Network {
                     NextHop::Here => Route::Local,
                     NextHop::Neighbor(to) => {
                         *next_tag = next_tag.wrapping_add(1);
-                        let capacity = config.payload_capacity(&**mac, node, to);
+                        let capacity = payload_capacity(&**mac, config.frame_capacity, node, to);
                         Route::Next { to: Eui64::of_node(to), tag: next_tag.wrapping_sub(1), congested, capacity }
                     }
                 };
-                let mut frame = [0; FRAME_CAPACITY];
+                let mut frame = [0; MAX_FRAME];
                 let source = Eui64::of_node(from);
                 let done = match forwarder.handle_fragment(now, source, payload, datagram, route, &mut frame) {
                     forwarding::Outcome::Local => {

@@ -1,7 +1,8 @@
 //! The path between the border router and the hosts on the Internet: it has a delay, jitter and loss.
 
 use crate::clock::{Duration, Instant};
-use crate::datagram::DatagramId;
+use crate::datagram::{DatagramId, is_of_router};
+use crate::ip::{Ipv6Header, next_header};
 use crate::queue::EventQueue;
 use crate::random::{Probability, Stream, Streams};
 
@@ -30,6 +31,8 @@ pub struct Internet {
     config: InternetConfig,
     /// By direction: towards the Internet, towards the mesh.
     random: [Stream; 2],
+    /// For the ICMPv6 errors of routers. So an error does not change what happens to later datagrams.
+    random_of_errors: Stream,
     /// The number of datagrams sent towards the mesh so far.
     towards_mesh: u64,
     queue: EventQueue<Arrival>,
@@ -60,13 +63,24 @@ impl Internet {
     /// An empty path.
     pub fn new(config: InternetConfig, streams: &Streams) -> Self {
         let random = [0, 1].map(|direction| streams.stream("internet", direction));
-        Self { config, random, towards_mesh: 0, queue: EventQueue::default(), buffers: Vec::new(), free: Vec::new() }
+        Self {
+            config,
+            random,
+            random_of_errors: streams.stream("internet, errors", 0),
+            towards_mesh: 0,
+            queue: EventQueue::default(),
+            buffers: Vec::new(),
+            free: Vec::new(),
+        }
     }
 
     /// Sends a packet. Returns false if it is lost.
     pub fn send(&mut self, now: Instant, direction: Direction, packet: &[u8], datagram: DatagramId) -> bool {
         let is_to_mesh = direction == Direction::ToMesh;
-        let random = &mut self.random[usize::from(is_to_mesh)];
+        let random = match is_error(packet, datagram) {
+            true => &mut self.random_of_errors,
+            false => &mut self.random[usize::from(is_to_mesh)],
+        };
         let lost = random.happens(self.config.loss);
         let jitter = Duration::from_micros(random.below(self.config.jitter.as_micros() + 1));
         self.towards_mesh += u64::from(is_to_mesh);
@@ -103,4 +117,9 @@ impl Internet {
     pub fn release(&mut self, arrival: Arrival) {
         self.free.push(arrival.buffer);
     }
+}
+
+/// True if the packet is an ICMPv6 error that a router has sent. Routers send no other ICMPv6 message.
+fn is_error(packet: &[u8], datagram: DatagramId) -> bool {
+    is_of_router(datagram) && Ipv6Header::parse(packet).is_ok_and(|header| header.next_header == next_header::ICMPV6)
 }

@@ -10,6 +10,7 @@
 
 mod adaptation;
 mod border_router;
+mod capacity;
 mod config;
 mod destination;
 mod error_limit;
@@ -137,6 +138,7 @@ impl Network {
         packet.resize(UdpDatagram::HEADERS + payload.len(), 0);
         let written = ip::udp_datagram(source, destination, payload, &mut packet);
         if written.is_ok() {
+            self.now = now;
             events.set_now(now);
             self.originate(now, from, &mut packet, datagram, events);
             self.deadline = self.earliest_deadline();
@@ -174,8 +176,9 @@ impl Network {
     /// [`send`](Self::send).
     ///
     /// Every address outside the prefix of the mesh belongs to a host on the Internet. Routers send errors (RFC 4443):
-    /// Destination Unreachable if no node has the address, Packet Too Big if 6LoWPAN cannot carry the packet, Time
-    /// Exceeded if the hop limit reaches zero. The errors arrive at the source as [`Event::Packet`].
+    /// Destination Unreachable if no node has the address, Packet Too Big if the border router must send the
+    /// packet into the mesh and the nodes cannot reassemble it, Time Exceeded if the hop limit reaches zero. The errors
+    /// arrive at the source as [`Event::Packet`].
     ///
     /// # Errors
     /// See [`SendError`]; then nothing is sent. If the network loses the packet, that is an event, not an error.
@@ -265,14 +268,17 @@ impl Network {
         self.mac.report_radios(now, observer);
     }
 
-    /// See [`Mac::begin_burst`].
+    /// See [`Mac::begin_burst`]. If `now` is earlier than the latest time that was passed to the network, that time
+    /// counts. Handle every deadline before `now` first.
     pub fn begin_burst(&mut self, now: Instant, node: NodeId) {
+        let now = self.advance(now);
         self.mac.begin_burst(now, node);
         self.deadline = self.earliest_deadline();
     }
 
-    /// See [`Mac::end_burst`].
+    /// See [`Mac::end_burst`]. For `now` see [`begin_burst`](Self::begin_burst).
     pub fn end_burst(&mut self, now: Instant, node: NodeId) {
+        let now = self.advance(now);
         self.mac.end_burst(now, node);
         self.deadline = self.earliest_deadline();
     }
@@ -292,8 +298,16 @@ impl Network {
         self.nodes[node.index()].reassembly_peak()
     }
 
+    /// The time that counts for a call that cannot be refused: not earlier than the latest time, not later than the
+    /// deadline.
+    fn advance(&mut self, now: Instant) -> Instant {
+        debug_assert!(self.deadline.is_none_or(|at| at >= now), "call handle_deadline before {now}");
+        self.now = self.now.max(self.deadline.map_or(now, |at| at.min(now)));
+        self.now
+    }
+
     /// Checks that a host may send now. Returns the time that counts, and the host.
-    fn admit(&mut self, now: Instant, source: Ipv6Addr, destination: Ipv6Addr) -> Result<(Instant, Host), SendError> {
+    fn admit(&self, now: Instant, source: Ipv6Addr, destination: Ipv6Addr) -> Result<(Instant, Host), SendError> {
         let from = host(&self.routes, source).filter(|_| is_global_unicast(source)).ok_or(SendError::Source(source))?;
         if !is_global_unicast(destination) {
             return Err(SendError::Destination(destination));
@@ -301,8 +315,7 @@ impl Network {
         if let Some(at) = self.deadline.filter(|&at| at < now) {
             return Err(SendError::Overdue(at));
         }
-        self.now = self.now.max(now);
-        Ok((self.now, from))
+        Ok((self.now.max(now), from))
     }
 
     /// Sends a packet that is given in pieces.
@@ -310,6 +323,7 @@ impl Network {
         let mut packet = std::mem::take(&mut self.packet);
         packet.clear();
         octets.iter().for_each(|octets| packet.extend_from_slice(octets));
+        self.now = now;
         events.set_now(now);
         self.originate(now, from, &mut packet, datagram, events);
         self.packet = packet;
@@ -338,6 +352,7 @@ impl Network {
     /// not possible.
     fn forward(&mut self, now: Instant, node: NodeId, packet: &mut [u8], datagram: DatagramId, events: &mut Events) {
         let forwarded = match ip::ipv6::take_hop(packet) {
+            Ok(1..) if self.is_too_big(node, packet) => Err(DropReason::ReassemblyTooLong),
             Ok(1..) => self.send_to_next_hop(now, Host::Node(node), packet, datagram, events),
             Ok(0) => Err(DropReason::HopLimit),
             Err(_) => Err(DropReason::Malformed),

@@ -1,6 +1,7 @@
 //! Fragment recovery (RFC 8931): the source keeps a packet until it is acknowledged.
 
 use super::adaptation::{AdaptationLayer, FragmentHandling};
+use super::capacity::payload_capacity;
 use super::config::Fragments;
 use super::destination::{NextHop, next_hop};
 use super::events::Events;
@@ -13,8 +14,8 @@ use crate::drop_reason::DropReason;
 use crate::ip::Ipv6Header;
 use crate::lowpan::forwarding::Route;
 use crate::lowpan::recovery::{Outcome, Reception, Rfrag, RfragAck, Sender, State};
-use crate::lowpan::{FRAME_CAPACITY, Link};
-use crate::lowpan::{reassembly, recovery};
+use crate::lowpan::{Link, reassembly, recovery};
+use crate::radio::frame::MAX_FRAME;
 
 impl Network {
     /// Starts to send a packet in recoverable fragments.
@@ -50,7 +51,7 @@ impl Network {
 
     /// Sends all frames that a sender has ready. Keeps the sender until the packet is delivered or given up.
     fn send_recoverable(&mut self, now: Instant, node: NodeId, mut outgoing: Outgoing, events: &mut Events) {
-        let mut frame = [0; FRAME_CAPACITY];
+        let mut frame = [0; MAX_FRAME];
         while let Ok(Some(length)) = outgoing.sender.next_frame(now, &outgoing.packet, &mut frame) {
             // If the MAC refuses a frame, the fragment is lost: the acknowledgment will not confirm it.
             let given = self.enqueue(now, node, outgoing.next_hop, &frame[..length], outgoing.datagram);
@@ -106,13 +107,13 @@ impl Network {
             (NextHop::Here, _) => Route::Local,
             (NextHop::Neighbor(to), Some(tag)) => {
                 *next_tag = tag.wrapping_add(1);
-                let capacity = config.payload_capacity(&**mac, node, to);
+                let capacity = payload_capacity(&**mac, config.frame_capacity, node, to);
                 Route::Next { to: Eui64::of_node(to), tag: tag.into(), congested, capacity }
             }
             (NextHop::Neighbor(_), None) => Route::None,
         };
         let (source, own) = (Eui64::of_node(from), Eui64::of_node(node));
-        let mut frame = [0; FRAME_CAPACITY];
+        let mut frame = [0; MAX_FRAME];
         let answer = match router.handle_fragment(now, source, payload, congested, route, &mut frame) {
             Outcome::Forward { to, length } => {
                 // If the MAC refuses the frame, the acknowledgment will not confirm it.

@@ -3,6 +3,7 @@
 use crate::address::NodeId;
 use crate::clock::Duration;
 use crate::lowpan::fragment::{FragmentHeader, UNIT};
+use crate::network::capacity::payload_capacity;
 use crate::radio::Mac;
 use crate::route::Routes;
 use crate::transport::Path;
@@ -12,22 +13,23 @@ use crate::transport::Path;
 pub(in crate::network) struct SchedulePath<'a> {
     pub(in crate::network) mac: &'a dyn Mac,
     pub(in crate::network) routes: &'a Routes,
-    /// The octets of a frame that 6LoWPAN may use.
-    pub(in crate::network) capacity: usize,
+    /// The most octets of a frame that 6LoWPAN uses, in addition to the limit of each link.
+    pub(in crate::network) frame_capacity: usize,
 }
 
 impl Path for SchedulePath<'_> {
     /// Each hop sends all frames of the packets, or the frames that wait at the border router and those of one more
     /// packet, if these are more.
     fn downward(&self, node: NodeId, packets: u64, octets: usize) -> Duration {
-        let one = frames(octets, self.capacity);
-        let frames = (one * packets).max(one + self.mac.queued(NodeId::ROOT) as u64);
-        self.over_all_hops(node, |above, below| self.mac.sending_time(above, below, frames))
+        let queued = self.mac.queued(NodeId::ROOT) as u64;
+        self.over_all_hops(node, |above, below| {
+            let one = self.frames(above, below, octets);
+            self.mac.sending_time(above, below, (one * packets).max(one + queued))
+        })
     }
 
     fn upward(&self, node: NodeId, octets: usize) -> Duration {
-        let frames = frames(octets, self.capacity);
-        self.over_all_hops(node, |above, below| self.mac.sending_time(below, above, frames))
+        self.over_all_hops(node, |above, below| self.mac.sending_time(below, above, self.frames(below, above, octets)))
     }
 }
 
@@ -40,6 +42,11 @@ impl SchedulePath<'_> {
         let hops = std::iter::successors(Some(node), |&below| self.routes.parent(below));
         hops.filter_map(|below| Some(time(self.routes.parent(below)?, below)))
             .fold(Duration::ZERO, |sum, hop| sum + hop)
+    }
+
+    /// The largest number of frames of a packet on the link from a node to a neighbour.
+    fn frames(&self, node: NodeId, next_hop: NodeId, octets: usize) -> u64 {
+        frames(octets, payload_capacity(self.mac, self.frame_capacity, node, next_hop))
     }
 }
 

@@ -87,6 +87,18 @@ impl Header {
         }
     }
 
+    /// The header of an enhanced acknowledgment to an extended address: frame version 2, no source address (IEEE Std
+    /// 802.15.4-2020, 6.7.4.2).
+    #[inline]
+    pub const fn enhanced_ack(sequence: u8, pan: u16, destination: Eui64) -> Self {
+        Self {
+            sequence: Some(sequence),
+            destination_pan: Some(pan),
+            destination: Some(Address::Extended(destination)),
+            ..Self::new(FrameType::Ack, Version::V2)
+        }
+    }
+
     /// Octets of the header.
     #[inline]
     pub const fn length(&self) -> usize {

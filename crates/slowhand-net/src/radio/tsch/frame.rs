@@ -3,15 +3,14 @@
 use crate::address::{Eui64, PAN_ID};
 use crate::radio::frame::ie::SIXTOP;
 use crate::radio::frame::{
-    Address, Error, FCS, Frame, FrameType, FrameView, Header, HeaderIe, MAX_FRAME, PayloadIe, Template, TimeCorrection,
-    Version,
+    Error, FCS, Frame, FrameType, FrameView, Header, HeaderIe, MAX_FRAME, PayloadIe, Template, TimeCorrection, Version,
 };
 
 /// The most octets of payload in a data frame.
 pub const DATA_CAPACITY: usize = MAX_FRAME - data_header(0, Eui64([0; 8]), Eui64([0; 8])).length();
 
 /// Octets of an enhanced acknowledgment, FCS included.
-pub const ENHANCED_ACK: usize = ack_header(0, Eui64([0; 8])).length() + SYNCHRONISED.length() + FCS;
+pub const ENHANCED_ACK: usize = Header::enhanced_ack(0, PAN_ID, Eui64([0; 8])).length() + SYNCHRONISED.length() + FCS;
 
 /// The time correction is always 0 us: all nodes share one clock.
 const SYNCHRONISED: HeaderIe<'_> = HeaderIe::TimeCorrection(TimeCorrection { microseconds: 0, nack: false });
@@ -23,7 +22,7 @@ pub fn data(from: Eui64, to: Eui64) -> Template {
 
 /// The template of enhanced acknowledgments to the sender of a data frame.
 pub fn enhanced_ack(to: Eui64) -> Template {
-    Template::new(&Frame { header_ies: &[SYNCHRONISED], ..Frame::new(ack_header(0, to)) })
+    Template::new(&Frame { header_ies: &[SYNCHRONISED], ..Frame::new(Header::enhanced_ack(0, PAN_ID, to)) })
         .expect("a header and one information element are a template")
 }
 
@@ -52,13 +51,4 @@ pub fn sixtop_message(frame: &[u8]) -> Option<&[u8]> {
 
 const fn data_header(sequence: u8, from: Eui64, to: Eui64) -> Header {
     Header { ack_request: true, ..Header::between(FrameType::Data, Version::V2, sequence, PAN_ID, from, to) }
-}
-
-const fn ack_header(sequence: u8, to: Eui64) -> Header {
-    Header {
-        sequence: Some(sequence),
-        destination_pan: Some(PAN_ID),
-        destination: Some(Address::Extended(to)),
-        ..Header::new(FrameType::Ack, Version::V2)
-    }
 }

@@ -5,13 +5,13 @@
 //! 6LoWPAN, so no node takes them for data.
 
 use crate::address::{Eui64, PAN_ID};
-use crate::radio::frame::{Address, Error, Frame, FrameType, Header, MAX_FRAME, Version};
+use crate::radio::frame::{Error, Frame, FrameType, Header, MAX_FRAME, Version};
 
 /// The most octets of payload in a data frame.
 pub const DATA_CAPACITY: usize = MAX_FRAME - data_header(0, Eui64([0; 8]), Eui64([0; 8]), false).length();
 
 /// Octets of the acknowledgment of a data frame, without FCS.
-pub const ACK: usize = ack_header(0, Eui64([0; 8])).length();
+pub const ACK: usize = Header::enhanced_ack(0, PAN_ID, Eui64([0; 8])).length();
 
 /// The dispatch octet of X-MAC's own frames (cxmac.c, `DISPATCH`).
 const DISPATCH: u8 = 0;
@@ -52,18 +52,11 @@ pub fn write_strobe_ack(out: &mut [u8; MAX_FRAME], sequence: u8, from: Eui64, to
 /// Writes the acknowledgment of a data frame and returns its length. It is an enhanced one, as frames of version 2 are
 /// acknowledged (IEEE Std 802.15.4-2020, 6.7.4.2), without information elements.
 pub fn write_ack(out: &mut [u8; MAX_FRAME], sequence: u8, to: Eui64) -> usize {
-    Frame::new(ack_header(sequence, to)).emit(out).expect("an acknowledgment is shorter than the longest frame")
+    Frame::new(Header::enhanced_ack(sequence, PAN_ID, to))
+        .emit(out)
+        .expect("an acknowledgment is shorter than the longest frame")
 }
 
 const fn data_header(sequence: u8, from: Eui64, to: Eui64, ack_request: bool) -> Header {
     Header { ack_request, ..Header::between(FrameType::Data, Version::V2, sequence, PAN_ID, from, to) }
-}
-
-const fn ack_header(sequence: u8, to: Eui64) -> Header {
-    Header {
-        sequence: Some(sequence),
-        destination_pan: Some(PAN_ID),
-        destination: Some(Address::Extended(to)),
-        ..Header::new(FrameType::Ack, Version::V2)
-    }
 }

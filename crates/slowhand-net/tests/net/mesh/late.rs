@@ -81,3 +81,27 @@ fn what_is_due_comes_first() {
     assert_eq!(delivered.iter().map(|delivery| delivery.1).collect::<Vec<_>>(), [1, 2, 3]);
     assert!(delivered[0].0 < seconds(2) && delivered[2].0 > seconds(2));
 }
+
+/// A refused datagram does not advance the time: the next one may be earlier.
+#[test]
+fn a_call_that_fails_does_not_advance_the_time() {
+    let mut network = network(tsch, 1, 1.0, NetworkConfig::default(), 1);
+    let mut events = Events::default();
+    let [from, to] = [NodeId(1), NodeId::ROOT].map(|node| endpoint(Host::Node(node)));
+    let refused = network.send(Instant::from_micros(900), from, to, &[0; 65_536], 1, &mut events);
+    assert!(matches!(refused, Err(SendError::Packet(_))), "{refused:?}");
+    // A node that sends to itself gets the datagram at once.
+    network.send(Instant::from_micros(300), from, from, b"one", 2, &mut events).unwrap();
+    let Some(Event::Delivered { at, .. }) = events.iter().next() else { panic!("it is delivered at once") };
+    assert_eq!(at, Instant::from_micros(300));
+}
+
+#[test]
+#[cfg(debug_assertions)]
+#[should_panic(expected = "call handle_deadline before")]
+fn a_burst_begins_after_what_is_due() {
+    let mut network = network(tsch, 1, 1.0, NetworkConfig::default(), 1);
+    let [from, to] = [NodeId(1), NodeId::ROOT].map(|node| endpoint(Host::Node(node)));
+    network.send(Instant::ZERO, from, to, b"one", 1, &mut Events::default()).unwrap();
+    network.begin_burst(seconds(60), NodeId(1));
+}

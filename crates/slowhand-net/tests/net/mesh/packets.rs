@@ -5,6 +5,7 @@ use slowhand_net::address::{Host, MESH_PREFIX, NodeId};
 use slowhand_net::clock::{Duration, Instant};
 use slowhand_net::datagram::is_of_router;
 use slowhand_net::ip::{Ipv6Header, checksum, next_header};
+use slowhand_net::lowpan::reassembly;
 use slowhand_net::network::internet::InternetConfig;
 use slowhand_net::network::{Event, Events, Network, NetworkConfig, SendError};
 use std::net::Ipv6Addr;
@@ -149,6 +150,77 @@ fn a_packet_that_6lowpan_cannot_count_is_too_big() {
     let (error, reason) = refused(&packet);
     assert_eq!(error, (node(0), HOSTS[0], 2, 0, 1_280, after(&packet, 1)[..1_232].to_vec()));
     assert_eq!(reason, "reassembly_too_long");
+}
+
+/// A packet of `octets` octets from the Internet to node 2.
+fn packet_of(octets: usize) -> Vec<u8> {
+    let packet = message(128, HOSTS[0], node(2), 64, octets - 48);
+    assert_eq!(packet.len(), octets);
+    packet
+}
+
+/// The path MTU of the mesh is the longest packet that the nodes can reassemble: by default the minimum MTU, 1280.
+#[test]
+fn a_packet_that_the_nodes_cannot_reassemble_is_too_big() {
+    for octets in [1_281, 1_500, 2_047] {
+        let packet = packet_of(octets);
+        let (error, reason) = refused(&packet);
+        assert_eq!(error, (node(0), HOSTS[0], 2, 0, 1_280, after(&packet, 1)[..1_232].to_vec()));
+        assert_eq!(reason, "reassembly_too_long");
+    }
+    let fits = packet_of(1_280);
+    let arrived = send(&mut network(), &fits, &mut Recorder::default());
+    assert_eq!(arrived, (vec![(Host::Node(NodeId(2)), 5, after(&fits, 2))], vec![]));
+}
+
+#[test]
+fn larger_reassembly_buffers_make_the_path_mtu_larger() {
+    let network = || {
+        let reassembly = reassembly::Limits { datagram: 1_500, ..Default::default() };
+        crate::harness::network(tsch, 2, 1.0, NetworkConfig { reassembly, ..NetworkConfig::default() }, 1)
+    };
+    let fits = packet_of(1_500);
+    let arrived = send(&mut network(), &fits, &mut Recorder::default());
+    assert_eq!(arrived, (vec![(Host::Node(NodeId(2)), 5, after(&fits, 2))], vec![]));
+    let (arrived, lost) = send(&mut network(), &packet_of(1_501), &mut Recorder::default());
+    assert_eq!((error(&arrived[0].2).4, lost), (1_500, vec![(5, "reassembly_too_long")]));
+}
+
+/// The times at which ten packets from node 1 arrive on the Internet, where the delay varies. If `with_errors`, a host
+/// sends a packet before each of them that the border router answers with an error.
+fn arrivals_after_errors(with_errors: bool) -> Vec<(Instant, u32)> {
+    let internet = InternetConfig { jitter: Duration::from_millis(400), ..InternetConfig::default() };
+    let config = NetworkConfig { internet, ..NetworkConfig::default() };
+    let mut network = crate::harness::network(tsch, 2, 1.0, config, 1);
+    let (mut events, mut arrivals) = (Events::default(), Vec::new());
+    let mut send = |now: Instant, packet: &[u8], number| {
+        network.handle_deadline(now, &mut events, &mut ());
+        network.send_packet(now, packet, number, &mut events).unwrap();
+    };
+    for number in 0..10 {
+        let second = 4 * u64::from(number);
+        if with_errors {
+            send(seconds(second), &message(128, HOSTS[0], node(77), 64, 8), 100 + number);
+        }
+        send(seconds(second + 2), &message(128, node(1), HOSTS[1], 64, 8), number);
+    }
+    network.handle_deadline(seconds(60), &mut events, &mut ());
+    for event in events.iter() {
+        if let Event::Packet { at, datagram: datagram @ ..10, .. } = event {
+            arrivals.push((at, datagram));
+        }
+    }
+    let errors =
+        events.iter().filter(|event| matches!(event, Event::Packet { datagram, .. } if is_of_router(*datagram)));
+    assert_eq!(errors.count(), if with_errors { 10 } else { 0 });
+    arrivals
+}
+
+#[test]
+fn errors_do_not_change_what_happens_to_later_packets() {
+    let arrivals = arrivals_after_errors(false);
+    assert_eq!(arrivals.len(), 10);
+    assert_eq!(arrivals, arrivals_after_errors(true));
 }
 
 #[test]
