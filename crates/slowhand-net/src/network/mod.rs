@@ -377,6 +377,7 @@ impl Network {
     ///
     /// # Errors
     /// Why this host cannot send it.
+    #[inline] // for every frame that a node passes on
     fn send_to_next_hop(
         &mut self,
         now: Instant,
