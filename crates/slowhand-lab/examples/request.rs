@@ -87,8 +87,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                 "{:<10} {:>10.3} {:>7} {:>10} {:>12.3}",
                 phase.phase.name(),
                 phase.duration_s,
-                phase.frames,
-                phase.bytes_phy,
+                phase.costs.frames,
+                phase.costs.bytes_phy,
                 phase.energy_client.total_mj(),
             );
         }

@@ -105,7 +105,7 @@
 //! let conversations = Plan::new(&scenario)?.run_applications(1, &applications, &mut ());
 //! assert_eq!(conversations[0].outcome, Outcome::Completed);
 //! let data = &conversations[0].phases[1];
-//! assert_eq!((data.phase.name(), data.datagrams), ("data", 1));
+//! assert_eq!((data.phase.name(), data.costs.datagrams), ("data", 1));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 

@@ -80,14 +80,23 @@ impl Conversation {
     }
 }
 
-/// What a phase of a conversation took. The fields have the meaning of those of [`Record`].
+/// What a phase of a conversation took.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PhaseReport {
     /// Which phase.
     pub phase: Phase,
     /// How long it lasted, in seconds.
     pub duration_s: f64,
-    /// PSDU octets of the data frames that carried what was sent in this phase, repetitions included.
+    /// What was sent in it.
+    pub costs: Costs,
+    /// What the client's device used during the phase.
+    pub energy_client: Energy,
+}
+
+/// What the two ends sent in a phase of a conversation, and its cost on the air, over all hops.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Costs {
+    /// PSDU octets of the data frames that carried it, repetitions included.
     pub bytes_phy: u64,
     /// PSDU octets of their acknowledgements.
     pub bytes_ack: u64,
@@ -99,12 +108,10 @@ pub struct PhaseReport {
     pub frames_ack: u64,
     /// The MAC's own frames that served them.
     pub frames_control: u64,
-    /// Datagrams, or segments of TCP, that the two ends sent in this phase.
+    /// Datagrams, or segments of TCP.
     pub datagrams: u64,
     /// Octets in them: payload of UDP or TCP.
     pub bytes_payload: u64,
-    /// What the client's device used during the phase.
-    pub energy_client: Energy,
 }
 
 /// The energy that a device used, in millijoules by what used it.

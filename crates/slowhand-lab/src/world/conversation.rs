@@ -161,14 +161,7 @@ impl World<'_> {
             Some(PhaseReport {
                 phase,
                 duration_s: end.at.since(begin.at).as_secs_f64(),
-                bytes_phy: costs.bytes_phy,
-                bytes_ack: costs.bytes_ack,
-                bytes_control: costs.bytes_control,
-                frames: costs.frames,
-                frames_ack: costs.frames_ack,
-                frames_control: costs.frames_control,
-                datagrams: costs.datagrams,
-                bytes_payload: costs.bytes_payload,
+                costs,
                 energy_client: self.energy([begin, end]),
             })
         });

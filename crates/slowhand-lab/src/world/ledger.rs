@@ -2,7 +2,7 @@
 
 use super::retransmission::{self, Reader, Records, Retransmissions};
 use super::segments::{self, Span};
-use crate::record::Phase;
+use crate::record::{Costs, Phase};
 use slowhand_net::datagram::{DatagramId, is_of_router};
 use slowhand_net::drop_reason::DropReason;
 use slowhand_net::transport::tcp::Segment;
@@ -73,19 +73,6 @@ enum Fate {
     OnItsWay,
     Arrived,
     Lost(DropReason),
-}
-
-/// What a phase of a conversation has cost on the air.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Costs {
-    pub(super) bytes_phy: u64,
-    pub(super) bytes_ack: u64,
-    pub(super) bytes_control: u64,
-    pub(super) frames: u64,
-    pub(super) frames_ack: u64,
-    pub(super) frames_control: u64,
-    pub(super) datagrams: u64,
-    pub(super) bytes_payload: u64,
 }
 
 impl Ledger {

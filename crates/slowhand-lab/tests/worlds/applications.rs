@@ -136,19 +136,19 @@ const RECORD: u64 = 13 + 8 + 8;
 fn each_phase_has_its_own_account() {
     let (conversation, _) = converse(MBEDTLS_PSK, 18, 6);
     let [handshake, data, closing] = &conversation.phases[..] else { panic!("three phases") };
-    assert_eq!(handshake.bytes_payload, conversation.handshake.bytes_payload);
-    assert_eq!(handshake.bytes_phy, conversation.handshake.bytes_phy);
+    assert_eq!(handshake.costs.bytes_payload, conversation.handshake.bytes_payload);
+    assert_eq!(handshake.costs.bytes_phy, conversation.handshake.bytes_phy);
     assert_eq!(handshake.energy_client, conversation.handshake.energy_client);
     assert_eq!(Some(handshake.duration_s), conversation.handshake.duration_s);
 
     // One datagram each way, each in one frame that is acknowledged. The server thinks for a second.
-    assert_eq!((data.datagrams, data.bytes_payload), (2, 18 + 6 + 2 * RECORD));
-    assert_eq!((data.frames, data.frames_ack), (2, 2));
+    assert_eq!((data.costs.datagrams, data.costs.bytes_payload), (2, 18 + 6 + 2 * RECORD));
+    assert_eq!((data.costs.frames, data.costs.frames_ack), (2, 2));
     assert!((1.0..1.5).contains(&data.duration_s), "{}", data.duration_s);
 
     // close_notify is an alert of two octets (RFC 5246 section 7.2).
-    assert_eq!((closing.datagrams, closing.bytes_payload), (1, 2 + RECORD));
-    assert_eq!((closing.frames, closing.frames_ack), (1, 1));
+    assert_eq!((closing.costs.datagrams, closing.costs.bytes_payload), (1, 2 + RECORD));
+    assert_eq!((closing.costs.frames, closing.costs.frames_ack), (1, 1));
     assert!(closing.duration_s > 0.0, "it ends when the alert has arrived");
 }
 
@@ -247,7 +247,8 @@ fn data_that_is_sent_before_the_server_is_established_is_not_on_the_account_of_t
     let (conversation, _) = one_way(changes, 0);
     assert_eq!(conversation.handshake.datagrams, alone.datagrams);
     assert_eq!(conversation.handshake.bytes_payload, alone.bytes_payload);
-    let phases: Vec<(Phase, u64)> = conversation.phases.iter().map(|report| (report.phase, report.datagrams)).collect();
+    let phases: Vec<(Phase, u64)> =
+        conversation.phases.iter().map(|report| (report.phase, report.costs.datagrams)).collect();
     assert_eq!(phases, [(Phase::Handshake, alone.datagrams), (Phase::Data, 1), (Phase::Closing, 1)]);
 }
 
