@@ -68,7 +68,7 @@ def test_a_table_fits_and_cuts_no_number(width: int, scale: float) -> None:
 
 
 def test_a_wide_terminal_shows_more_columns() -> None:
-    metric = statistics(4.31e6, half=0.025e6, most=4.9e6)
+    metric = statistics(4.31e5, half=0.025e5, most=4.9e5)
     found = summary(metrics=dict.fromkeys(summary()["metrics"], metric))
     headings = {width: lines_of(found, width)[2].split() for width in (40, 80, 120)}
     assert headings[80] == ["mean", "±", "95", "%", "p50", "p95", "max"]
