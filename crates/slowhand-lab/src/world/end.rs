@@ -10,7 +10,7 @@ use slowhand_net::datagram::DatagramId;
 use slowhand_net::drop_reason::DropReason;
 use slowhand_net::ip::{Ecn, Endpoint};
 use slowhand_net::network::SendError;
-use slowhand_sessions::{Failure, Session, Status};
+use slowhand_sessions::{Failure, FailureKind, Session, Status};
 use std::collections::VecDeque;
 use std::net::Ipv6Addr;
 
@@ -366,9 +366,9 @@ fn established_at(status: Status) -> Option<std::time::Duration> {
 }
 
 fn outcome_of(failure: &Failure) -> Outcome {
-    match failure {
-        Failure::TimedOut => Outcome::TimedOut,
-        Failure::AlertReceived { .. } => Outcome::Alert,
+    match failure.kind {
+        FailureKind::TimedOut => Outcome::TimedOut,
+        FailureKind::AlertReceived { .. } => Outcome::Alert,
         _ => Outcome::Error,
     }
 }
