@@ -182,10 +182,10 @@ def test_a_scenario_moves_with_its_sources_alone(tmp_path: Path) -> None:
         QUICKSTART.read_text().replace('"openmote-cc2538"', '"slow.toml"')
     )
     scenario = slowhand.Scenario(tmp_path / "mine.toml", {"network.link_pdr": 0.8}).native
-    columns = _native.Run(scenario, 1, 3, 1).finish().columns()
+    columns = _native.Run(scenario, 1, 3, 1, True).columns()
     for file in tmp_path.iterdir():
         file.unlink()
     again = _native.Scenario.from_sources(scenario.sources())
-    assert _native.Run(again, 1, 3, 1).finish().columns() == columns
+    assert _native.Run(again, 1, 3, 1, True).columns() == columns
     with pytest.raises(_native.ScenarioError, match=r"sources: not such a JSON object: .*files"):
         _native.Scenario.from_sources("{}")

@@ -7,7 +7,7 @@
 
 from slowhand import capacity
 from slowhand._native import ScenarioError, __version__
-from slowhand.api import Inspection, Run, Scenario, Setting, run, schema, stacks
+from slowhand.api import Inspection, Run, Scenario, Setting, WorldError, run, schema, stacks
 
 __all__ = [
     "Inspection",
@@ -15,6 +15,7 @@ __all__ = [
     "Scenario",
     "ScenarioError",
     "Setting",
+    "WorldError",
     "__version__",
     "capacity",
     "run",

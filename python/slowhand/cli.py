@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import sys
 import tomllib
+import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 import typer
 
 import slowhand
-from slowhand import data
+from slowhand import data, results
 from slowhand.api import COUNT, SEED, Run, Scenario
 from slowhand.papers import COUNT as POINT_COUNT
 
@@ -62,13 +63,19 @@ def run(
     scenario: Annotated[
         str,
         typer.Argument(
-            metavar="SCENARIO", help="A .toml file, or a name that `slowhand scenarios` lists."
+            metavar="SCENARIO",
+            help="A .toml file, a name that `slowhand scenarios` lists, or a result to repeat.",
         ),
     ],
     count: Annotated[
-        int, typer.Option(min=1, max=MAX_SEED, help="How many worlds, one for each seed.")
-    ] = COUNT,
-    seed: Annotated[int, typer.Option(min=0, max=MAX_SEED, help="The first seed.")] = SEED,
+        int | None,
+        typer.Option(
+            min=1, max=MAX_SEED, help=f"How many worlds, one for each seed. [default: {COUNT}]"
+        ),
+    ] = None,
+    seed: Annotated[
+        int | None, typer.Option(min=0, max=MAX_SEED, help=f"The first seed. [default: {SEED}]")
+    ] = None,
     threads: Annotated[
         int | None, typer.Option(min=1, max=1024, help="Threads; the records do not depend on it.")
     ] = None,
@@ -106,19 +113,22 @@ def run(
     for option, path in {"--pcap": pcap, "--records": records, **tables}.items():
         if path:
             _check_writable(option, path)
+    loaded = Scenario.with_overrides(scenario, set or [])
+    count = loaded.count if count is None else count
+    seed = loaded.seed if seed is None else seed
     if seed + count - 1 > MAX_SEED:
         raise Complaint(f"--seed {seed} --count {count}: the last seed must be at most {MAX_SEED}")
-    loaded = Scenario.with_overrides(scenario, set or [])
     if pcap:
         loaded.capture(pcap, seed=seed)
     if any(tables.values()):
         for path, frame in zip(tables.values(), loaded.inspect(seed=seed), strict=True):
             if path:
                 _write_table(frame, path)
-    handshakes = Run(loaded, count=count, seed=seed, threads=threads)
+    keep = records is not None
+    handshakes = Run(loaded, count=count, seed=seed, threads=threads, records=keep)
     interrupted = _watch(handshakes)
     if records:
-        handshakes.frame().write_parquet(records)
+        results.write(handshakes.frame(), records, handshakes.about())
     if json:
         _print_json(_run_json(handshakes, interrupted))
     else:
@@ -274,6 +284,7 @@ def papers(
 
 def main() -> NoReturn:
     """Runs the command line and exits."""
+    warnings.formatwarning = lambda message, *_: f"slowhand: {message}\n"
     try:
         code = app(prog_name="slowhand", standalone_mode=False)
     except (Complaint, slowhand.ScenarioError, OSError) as error:
@@ -310,9 +321,7 @@ def _watch(handshakes: Run) -> bool:
 def _run_json(handshakes: Run, interrupted: bool) -> dict[str, object]:
     summary = handshakes.summary()
     return {
-        "scenario": handshakes.scenario.path,
-        "seed": handshakes.seed,
-        "count": handshakes.count,
+        **handshakes.about(),
         "interrupted": interrupted,
         **summary,
         "wall_s": handshakes.wall_s,

@@ -125,7 +125,7 @@ def _table(metrics: dict[str, Statistics]) -> Table:
 def _cells(statistics: Statistics, unit: str) -> Iterator[str]:
     counted = unit not in ("s", "mJ")
     observed = [statistics[key] for key in ("min", "p50", "p95", "p99", "max")]
-    low, high = statistics["ci95"]
+    low, high = statistics["ci95"] or (statistics["mean"], statistics["mean"])
     decimals = _decimals(statistics["max"])
     if counted and low == high:
         decimals = 0
@@ -146,7 +146,9 @@ def _about(handshakes: Run, interrupted: bool) -> Iterator[str]:
     about = handshakes.scenario.about()
     seeds = f"seeds {handshakes.seed} to {handshakes.seed + handshakes.count - 1}"
     if interrupted:
-        seeds = f"the first {len(handshakes.finish()):,} handshakes of {seeds}"
+        summary = handshakes.summary()
+        done = summary["completed"] + sum(summary["failed"].values())
+        seeds = f"{done:,} handshakes of {seeds}"
     yield f"{handshakes.scenario.path}, {seeds}, {handshakes.wall_s:.1f} s of wall time"
     yield about["session"]
     yield f"{about['devices']}: {about['network']}"

@@ -129,4 +129,4 @@ class Laboratory:
             run.cancel()
             raise
         self._done += run.count
-        return run.finish().columns()
+        return run.columns()

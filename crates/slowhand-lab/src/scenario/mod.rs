@@ -3,6 +3,7 @@
 
 mod endpoint;
 mod gateway;
+mod losses;
 mod lowpan;
 mod mac;
 mod network;
