@@ -15,6 +15,17 @@ class Scenario:
     def __new__(cls, path: str | PathLike[str], overrides: list[str]) -> Scenario:
         """Reads the TOML file at `path`. Each override (`key=value`) replaces one key."""
 
+    @staticmethod
+    def from_sources(sources: str) -> Scenario:
+        """The scenario that has these sources. No file is read."""
+
+    def sources(self) -> str:
+        """The texts that the scenario was made from, as a JSON object.
+
+        `scenario` is the name of the scenario's file, `files` has the text of each file by name,
+        and `overrides` has those of the constructor.
+        """
+
     def about(self) -> str:
         """A short description, and what is assumed about its devices, as a JSON object."""
 

@@ -31,6 +31,17 @@ impl Scenario {
         Ok(Self(scenario.map_err(refused)?))
     }
 
+    #[staticmethod]
+    fn from_sources(sources: &str) -> PyResult<Self> {
+        let sources: lab::Sources = serde_json::from_str(sources)
+            .map_err(|error| refused(format!("sources: not such a JSON object: {error}")))?;
+        Ok(Self(lab::Scenario::from_sources(&sources).map_err(refused)?))
+    }
+
+    fn sources(&self) -> PyResult<String> {
+        to_json(self.0.sources())
+    }
+
     fn about(&self) -> PyResult<String> {
         to_json(&about(&self.0))
     }

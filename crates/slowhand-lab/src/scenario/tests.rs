@@ -1,3 +1,5 @@
+use std::collections::BTreeMap;
+
 use serde_json::Value;
 use slowhand_net::clock::Duration;
 use slowhand_net::network;
@@ -14,9 +16,12 @@ session = { stack = "tinydtls", suite = "TLS_PSK_WITH_AES_128_CCM_8" }
 "#;
 
 fn with(change: &str) -> Scenario {
-    let mut document = Document::parse(Path::new("scenario.toml"), SMALLEST).unwrap();
-    document.set(&change.parse().unwrap()).unwrap();
-    Scenario::from_document(document, Path::new("scenario.toml"), &[]).unwrap()
+    changed(change).unwrap()
+}
+
+fn changed(change: &str) -> Result<Scenario, InputError> {
+    let files = BTreeMap::from([("scenario.toml".to_owned(), SMALLEST.to_owned())]);
+    Scenario::from_sources(&Sources { scenario: "scenario.toml".into(), files, overrides: vec![change.to_owned()] })
 }
 
 fn nodes(numbers: &[u16]) -> Vec<NodeId> {
@@ -211,10 +216,8 @@ fn links_have_the_ratios_that_are_given() {
 
 #[test]
 fn a_written_schedule_stands_in_for_the_managed_cells() {
-    let mut document = Document::parse(Path::new("scenario.toml"), SMALLEST).unwrap();
     let schedule = "mac.schedule=[{slot=3,from=2,to=1},{slot=4,from=1,to=2,channel_offset=5,kind=\"shared\"}]";
-    document.set(&schedule.parse().unwrap()).unwrap();
-    let scenario = Scenario::from_document(document, Path::new("scenario.toml"), &[]).unwrap();
+    let scenario = with(schedule);
     let Mac::Tsch(tsch) = &scenario.mac else { panic!("not TSCH") };
     let cells = tsch.schedule(scenario.mesh().routes()).unwrap();
     let given = |node: usize| -> Vec<(u16, u8, bool, bool)> {
@@ -294,9 +297,7 @@ fn the_schema_has_the_keys_that_the_loader_knows() {
         let kind = properties.get("kind").and_then(|kind| kind["const"].as_str());
         let table = kind.map_or(String::new(), |kind| format!("kind = {kind:?}, "));
         let change = format!("{name}={{ {table}no_such_key = 1 }}");
-        let mut document = Document::parse(Path::new("scenario.toml"), SMALLEST).unwrap();
-        document.set(&change.parse().unwrap()).unwrap();
-        let error = Scenario::from_document(document, Path::new("scenario.toml"), &[]).unwrap_err();
+        let error = changed(&change).unwrap_err();
         let mut known: Vec<&str> = error.allowed.split(", ").collect();
         keys.sort_unstable();
         known.sort_unstable();

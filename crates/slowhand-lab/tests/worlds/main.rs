@@ -7,6 +7,7 @@ mod losses;
 mod refragmented;
 mod reproducible;
 mod sizes;
+mod sources;
 mod timing;
 mod tpm;
 
