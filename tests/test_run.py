@@ -83,7 +83,7 @@ def test_the_table_shows_what_the_json_says(cli: Cli) -> None:
     lines = cli("run", QUICKSTART, "--count", 10, *LOSSY).stdout.splitlines()
     result = json.loads(cli("run", QUICKSTART, "--count", 10, "--json", *LOSSY).stdout)
     assert f"{result['completed']} of 10" in lines[0]
-    assert max(map(len, lines)) <= 100
+    assert max(map(len, lines)) <= 80
     (row,) = (line for line in lines if line.split()[0:2] == ["duration", "s"])
     shown = float(row.split()[-1])
     assert shown == pytest.approx(result["metrics"]["duration_s"]["max"], rel=0.001)

@@ -8,14 +8,23 @@ import os
 import time
 import warnings
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, SupportsFloat, TypeAlias
 
 from slowhand import _native, data, results
 
 if TYPE_CHECKING:
     import polars
 
-Setting: TypeAlias = str | int | float | bool | Sequence["Setting"] | Mapping[str, "Setting"]
+Setting: TypeAlias = (
+    str
+    | int
+    | float
+    | bool
+    | SupportsFloat  # as the numbers of numpy
+    | os.PathLike[str]
+    | Sequence["Setting"]
+    | Mapping[str, "Setting"]
+)
 """A value that replaces one of a scenario's keys."""
 
 
@@ -54,6 +63,12 @@ class Scenario:
         self.path = data.scenario_path(path)
         self.count, self.seed = COUNT, SEED
         """The number of worlds and the first seed of a run, if not given."""
+        self.read_from = self.path
+        """The file that was read: the scenario's, or that of a result."""
+        for override in overrides:
+            if not override.isascii() and any("\ud800" <= c <= "\udfff" for c in override):
+                found = override.encode("utf-8", "backslashreplace").decode()
+                raise _native.ScenarioError(f"--set {found:.80}: found octets that are not UTF-8")
         if results.is_result(self.path):
             self.native = self._load_result(self.path, overrides)
         else:
@@ -85,12 +100,13 @@ class Scenario:
         about: dict[str, Any] = json.loads(self.native.about())
         return about
 
-    def capture(self, path: str | os.PathLike[str], *, seed: int = SEED) -> None:
-        """Runs the handshake of `seed` and writes all its frames to `path`, as pcapng."""
-        _native.capture(self.native, seed, path)
+    def capture(self, path: str | os.PathLike[str], *, seed: int | None = None) -> None:
+        """Runs the handshake of `seed` (1) and writes all its frames to `path`, as pcapng."""
+        _native.capture(self.native, self.seed if seed is None else seed, path)
 
-    def inspect(self, *, seed: int = SEED) -> Inspection:
-        """Runs the handshake of `seed` and returns the details of every node."""
+    def inspect(self, *, seed: int | None = None) -> Inspection:
+        """Runs the handshake of `seed` (1) and returns the details of every node."""
+        seed = self.seed if seed is None else seed
         return Inspection(*map(results.frame, _native.inspect(self.native, seed)))
 
 
@@ -246,11 +262,35 @@ def processors() -> int:
     return len(os.sched_getaffinity(0))
 
 
-def toml(value: Setting) -> str:
-    """A value in the syntax of TOML, where strings, numbers and lists look as in JSON."""
+def toml(value: object) -> str:
+    """A setting in the syntax of TOML. Numbers and arrays of numpy are settings, and paths.
+
+    >>> toml({"kind": "line", "hops": 2}), toml([1.5, True]), toml(float("inf"))
+    ('{ kind = "line", hops = 2 }', '[1.5, true]', 'inf')
+    """
+    if hasattr(value, "tolist"):  # a number or an array of numpy, as the same of Python
+        value = value.tolist()
+    if isinstance(value, os.PathLike):
+        value = os.fspath(value)
+    if isinstance(value, str):
+        # As in JSON, except for the surrogates of JSON and one control character.
+        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
     if isinstance(value, Mapping):
-        pairs = ", ".join(f"{key} = {toml(item)}" for key, item in value.items())
+        pairs = ", ".join(f"{_key(key)} = {toml(item)}" for key, item in value.items())
         return f"{{ {pairs} }}"
-    if isinstance(value, Sequence) and not isinstance(value, str):
+    if isinstance(value, Sequence) and not isinstance(value, (bytes, bytearray)):
         return f"[{', '.join(map(toml, value))}]"
-    return json.dumps(value)
+    if isinstance(value, bool | int):
+        return json.dumps(value)
+    if isinstance(value, float):
+        return repr(float(value))  # also nan and inf, which TOML has and JSON has not
+    allowed = "a number, a string, a path, True or False, a list or a dictionary of these"
+    raise TypeError(
+        f"setting: found {value!r:.80} of type {type(value).__name__}, allowed: {allowed}"
+    )
+
+
+def _key(key: object) -> str:
+    """A key in the syntax of TOML, in quotes if it needs them."""
+    bare = str(key).replace("_", "").replace("-", "")
+    return str(key) if bare.isascii() and bare.isalnum() else toml(str(key))

@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from slowhand import _native
 
@@ -40,9 +39,9 @@ def frame(table: _native.Table) -> polars.DataFrame:
     return polars.DataFrame({name: values for name, _, values in table}, schema=schema)
 
 
-def write(frame: polars.DataFrame, path: str | os.PathLike[str], about: Mapping[str, Any]) -> None:
+def write(frame: polars.DataFrame, file: IO[bytes], about: Mapping[str, Any]) -> None:
     """Writes records as Parquet, with what repeats their run (`Run.about`)."""
-    frame.write_parquet(path, metadata={KEY: json.dumps(about)})
+    frame.write_parquet(file, metadata={KEY: json.dumps(about)})
 
 
 def is_result(path: str | os.PathLike[str]) -> bool:
@@ -65,7 +64,8 @@ def about(path: str | os.PathLike[str]) -> dict[str, Any]:
 
 
 def _about_json(path: str | os.PathLike[str]) -> Any:
-    return json.loads(Path(path).read_bytes())
+    with open(path, "rb") as file:
+        return json.load(file)
 
 
 def _about_parquet(path: str | os.PathLike[str]) -> Any:
