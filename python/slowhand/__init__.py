@@ -11,7 +11,16 @@ TYPE_CHECKING = False  # that of `typing`, without its import
 if TYPE_CHECKING:
     from slowhand import capacity
     from slowhand._native import ScenarioError, __version__
-    from slowhand.api import Inspection, Run, Scenario, Setting, run, schema, stacks
+    from slowhand.api import (
+        Inspection,
+        Run,
+        Scenario,
+        Setting,
+        WorldError,
+        run,
+        schema,
+        stacks,
+    )
 
 __all__ = [
     "Inspection",
@@ -19,6 +28,7 @@ __all__ = [
     "Scenario",
     "ScenarioError",
     "Setting",
+    "WorldError",
     "__version__",
     "capacity",
     "run",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import warnings
 from collections.abc import Callable, Mapping
 from functools import cache
 from io import BytesIO
@@ -11,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from slowhand import output, signals
-from slowhand._native import ScenarioError, __version__
+from slowhand._native import ScenarioError
 from slowhand.arguments import MAX_SEED, Complaint, Parser, integer, number
 from slowhand.output import Output, OutputError
 from slowhand.terminal import Terminal, say
@@ -41,20 +42,18 @@ def _run_options(parser: Parser) -> None:
     parser.option(
         "scenario",
         metavar="SCENARIO",
-        help="A .toml file, or a name that `slowhand scenarios` lists.",
+        help="A .toml file, a name that `slowhand scenarios` lists, or a result to repeat.",
     )
     parser.option(
         "--count",
         metavar="N",
         type=integer(1),
-        default=COUNT,
         help=f"How many worlds, one for each seed. [default: {COUNT}]",
     )
     parser.option(
         "--seed",
         metavar="N",
         type=integer(0),
-        default=SEED,
         help=f"The first seed. [default: {SEED}]",
     )
     parser.option(
@@ -92,12 +91,18 @@ def _run(arguments: argparse.Namespace, out: Terminal) -> int:
     from slowhand.api import Run, Scenario
 
     outputs = _outputs(arguments)
-    count, seed = arguments.count, arguments.seed
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        scenario = Scenario.with_overrides(arguments.scenario, arguments.set)
+    for warning in told:
+        say(str(warning.message))
+    count = scenario.count if arguments.count is None else arguments.count
+    seed = scenario.seed if arguments.seed is None else arguments.seed
     if seed + count - 1 > MAX_SEED:
         raise Complaint(f"--seed {seed} --count {count}: the last seed must be at most {MAX_SEED}")
-    scenario = Scenario.with_overrides(arguments.scenario, arguments.set)
     output.check(outputs.values(), _inputs(scenario))
-    handshakes = Run(scenario, count=count, seed=seed, threads=arguments.threads)
+    keep = "records" in outputs
+    handshakes = Run(scenario, count=count, seed=seed, threads=arguments.threads, records=keep)
     stopped = _watch(handshakes)
     summary = handshakes.summary()
     if arguments.json:
@@ -128,8 +133,7 @@ def _outputs(arguments: argparse.Namespace) -> dict[str, Output]:
 def _inputs(scenario: Scenario) -> list[Path]:
     """The files that a scenario was read from: its own, and those of its devices."""
     path = Path(scenario.path)
-    devices = [path.parent / name for name in scenario.about()["assumed"]]
-    return [path, *(device for device in devices if device.is_file())]
+    return [Path(scenario.read_from), *(path.parent / name for name in scenario.files)]
 
 
 def _watch(handshakes: Run) -> KeyboardInterrupt | None:
@@ -149,17 +153,12 @@ def _watch(handshakes: Run) -> KeyboardInterrupt | None:
 
 
 def _run_json(handshakes: Run, summary: dict[str, Any], interrupted: bool) -> dict[str, object]:
-    scenario = handshakes.scenario
     return {
-        "slowhand": __version__,
-        "scenario": scenario.path,
-        "overrides": scenario.overrides,
-        "seed": handshakes.seed,
-        "count": handshakes.count,
+        **handshakes.about(),
         "interrupted": interrupted,
         **summary,
         "wall_s": handshakes.wall_s,
-        "assumed": scenario.about()["assumed"],
+        "assumed": handshakes.scenario.about()["assumed"],
     }
 
 
@@ -172,7 +171,7 @@ def _write(outputs: Mapping[str, Output], handshakes: Run, interrupted: bool) ->
         return scenario.inspect(seed=seed)
 
     writers: dict[str, Callable[[Path], object]] = {
-        "records": lambda path: _write_table(handshakes.frame(), outputs["records"], path),
+        "records": lambda path: _write_records(handshakes, path),
         "nodes": lambda path: _write_table(inspection().nodes, outputs["nodes"], path),
         "timeline": lambda path: _write_table(inspection().timeline, outputs["timeline"], path),
         "buffers": lambda path: _write_table(inspection().buffers, outputs["buffers"], path),
@@ -189,6 +188,14 @@ def _write(outputs: Mapping[str, Output], handshakes: Run, interrupted: bool) ->
     for failure in failures:
         say(failure)
     return not failures
+
+
+def _write_records(handshakes: Run, path: Path) -> None:
+    from slowhand import results
+
+    octets = BytesIO()
+    results.write(handshakes.frame(), octets, handshakes.about())
+    path.write_bytes(octets.getvalue())
 
 
 def _write_table(frame: polars.DataFrame, file: Output, path: Path) -> None:

@@ -261,7 +261,9 @@ def _about(handshakes: Run, interrupted: bool) -> Iterator[str]:
     first, last = handshakes.seed, handshakes.seed + handshakes.count - 1
     seeds = f"seed {first}" if first == last else f"seeds {first} to {last}"
     if interrupted:
-        seeds = f"the first {len(handshakes.finish()):,} handshakes of {seeds}"
+        summary = handshakes.summary()
+        done = summary["completed"] + sum(summary["failed"].values())
+        seeds = f"{done:,} handshakes of {seeds}"
     yield f"{handshakes.scenario.path}, {seeds}, {handshakes.wall_s:.1f} s of wall time"
     yield about["session"]
     yield f"{about['devices']}: {about['network']}"

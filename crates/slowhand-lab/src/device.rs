@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer};
 use slowhand_sessions::{Aead, AeadMode, Cbc, Curve, Operation, Processor};
 
-use crate::input::{Document, InputError, NonNegative};
+use crate::input::{Document, Files, InputError, NonNegative};
 
 /// What a compression of SHA-512 takes, in compressions of SHA-256; see [`CryptoTimes::sha256_block_us`].
 const SHA512_TO_SHA256: f64 = 4.0;
@@ -197,19 +197,24 @@ impl Device {
     /// # Errors
     /// There is no such device, or its file is wrong.
     pub fn load(name: &str, directory: &Path) -> Result<Self, DeviceError> {
+        Self::read(name, &mut Files::in_directory(directory))
+    }
+
+    /// The device of this name. A name that ends in `.toml` is that of one of `files`.
+    pub(crate) fn read(name: &str, files: &mut Files<'_>) -> Result<Self, DeviceError> {
         if let Some((_, text)) = BUILT_IN.iter().find(|(built_in, _)| *built_in == name) {
             let file = format!("devices/{name}.toml");
             return Ok(Document::parse(Path::new(&file), text)?.deserialize()?);
         }
-        let file = directory.join(name);
+        let file = Path::new(name);
         let is_file = name.ends_with(".toml");
-        if is_file && file.is_file() {
-            return Ok(Document::read(&file)?.deserialize()?);
+        if is_file && files.has(file) {
+            return Ok(files.read(file)?.deserialize()?);
         }
         let names: Vec<String> = Self::names().map(|name| format!("{name:?}")).collect();
         Err(DeviceError::Unknown {
             found: if is_file {
-                format!("{name:?} (there is no file {})", file.display())
+                format!("{name:?} (there is no file {})", files.path(file).display())
             } else {
                 format!("{name:?}")
             },

@@ -73,7 +73,7 @@ fn first_session(configs: [&SessionConfig; 2]) -> Result<[Option<Resumable>; 2],
             Status::Failed(failure) => return Err(BuildError::Library(failure)),
             Status::Handshaking | Status::Closed => {
                 let text = "the first session, which the second one resumes, was not established".to_owned();
-                return Err(BuildError::Library(Failure::Library { code: 0, text }));
+                return Err(BuildError::Library(Failure::library(0, text)));
             }
         }
     }

@@ -1,5 +1,6 @@
 //! The items of a TOML document: each value with its text and its place.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use toml::Spanned;
@@ -36,7 +37,7 @@ pub(super) struct Key {
 /// Where a key or value was written.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Origin {
-    Line(usize),
+    Line(Arc<Path>, usize),
     Override(Arc<str>),
 }
 

@@ -7,6 +7,7 @@
 mod de;
 mod document;
 mod error;
+mod files;
 mod item;
 mod number;
 mod spelling;
@@ -14,4 +15,5 @@ mod spelling;
 pub(crate) use document::Document;
 pub use document::Override;
 pub use error::{InputError, Place};
+pub(crate) use files::Files;
 pub use number::{Integer, Milliseconds, NonNegative, PositiveMilliseconds, PositiveSeconds, Probability, Seconds};

@@ -1,14 +1,12 @@
 //! Checks that the keys go together. Every error names the key that has to change, and its line. What is about one link
 //! layer only is checked by that link layer.
 
-use std::path::Path;
-
 use slowhand_sessions::{ConfigError as SessionError, CredentialKind, KeyExchange, Role, Suite};
 
 use super::network::{MAX_NODE, Mesh};
 use super::{Auth, Gateway, LossSpread, Lowpan, Network, Reassembly, Scenario, ServerAt, Topology};
 use crate::device::Device;
-use crate::input::{Document, InputError};
+use crate::input::{Document, Files, InputError};
 
 /// Checks a scenario that has been read from `document`.
 pub(super) fn validate(scenario: &Scenario, document: &Document) -> Result<(), InputError> {
@@ -227,8 +225,8 @@ fn library(error: &SessionError, role: Role, scenario: &Scenario, document: &Doc
 }
 
 /// Loads a device. If there is none, the error names `key`.
-pub(super) fn device(name: &str, key: &str, directory: &Path, document: &Document) -> Result<Device, InputError> {
-    Device::load(name, directory).map_err(|error| match error {
+pub(super) fn device(name: &str, key: &str, files: &mut Files<'_>, document: &Document) -> Result<Device, InputError> {
+    Device::read(name, files).map_err(|error| match error {
         crate::device::DeviceError::Unknown { found, allowed } => document.blame(key, found, allowed),
         crate::device::DeviceError::Invalid(error) => error,
     })

@@ -36,7 +36,7 @@ fn an_impatient_servers_flights_are_held_back() {
             assert!(before >= 2 * SEEDS && 20 * after <= before, "{hops} hops, {delivery}: {before}, then {after}");
             assert!(sum(&held, |r| r.bytes_phy) < sum(&plain, |r| r.bytes_phy) / 2, "{hops} hops, {delivery}");
             // Suppressed datagrams have their own reason among the losses.
-            assert!(held.iter().all(|record| record.lost_because.contains_key("suppressed")));
+            assert!(held.iter().all(|record| record.lost_because().contains_key("suppressed")));
         }
     }
 }

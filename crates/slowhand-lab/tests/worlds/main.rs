@@ -1,12 +1,14 @@
 //! Whole worlds: real libraries across the emulated network.
 
 mod applications;
+mod failures;
 mod fragments;
 mod gateway;
 mod losses;
 mod refragmented;
 mod reproducible;
 mod sizes;
+mod sources;
 mod timing;
 mod tpm;
 

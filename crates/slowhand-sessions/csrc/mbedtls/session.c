@@ -401,11 +401,17 @@ static void destroy(void *context)
     free(session);
 }
 
+static void describe(struct slowhand_progress *progress, int error)
+{
+    mbedtls_strerror(error, progress->words, sizeof progress->words);
+    slowhand_describe(progress, " (-0x%04X)", (unsigned) -error);
+}
+
 static void fail(struct slowhand_progress *progress, int error)
 {
     progress->state = SLOWHAND_FAILED;
     progress->code = error;
-    mbedtls_strerror(error, progress->text, sizeof progress->text);
+    describe(progress, error);
 }
 
 static void *create(const struct slowhand_options *options, struct slowhand_progress *progress)
@@ -506,10 +512,13 @@ static void report(const struct session *session, int ret, struct slowhand_progr
         break;
     case MBEDTLS_ERR_SSL_TIMEOUT:
         progress->state = SLOWHAND_TIMED_OUT;
+        describe(progress, ret);
         break;
     case MBEDTLS_ERR_SSL_FATAL_ALERT_MESSAGE:
         progress->state = SLOWHAND_ALERT_RECEIVED;
         progress->code = session->ssl.in_msg != NULL ? session->ssl.in_msg[1] : 0;
+        describe(progress, ret);
+        slowhand_describe(progress, ": %s (%d)", slowhand_alert_name(progress->code), progress->code);
         break;
     case MBEDTLS_ERR_SSL_PEER_CLOSE_NOTIFY:
         if (session->is_complete) {

@@ -58,7 +58,7 @@ fn library_failure(code: i32) -> Failure {
         slowhand_mbedtls_error_text(code, text.as_mut_ptr(), text.len());
         CStr::from_ptr(text.as_ptr())
     };
-    Failure::Library { code, text: text.to_string_lossy().into_owned() }
+    Failure::library(code, text.to_string_lossy())
 }
 
 #[allow(non_camel_case_types)]

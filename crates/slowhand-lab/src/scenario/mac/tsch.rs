@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use slowhand_net::address::NodeId;
 use slowhand_net::clock::Duration;
+use slowhand_net::drop_reason::DropReason;
 use slowhand_net::radio::Mac;
 use slowhand_net::radio::tsch::layout::{Crowded, Layout};
 use slowhand_net::radio::tsch::schedule::{self, CellOptions, handle};
@@ -248,6 +249,15 @@ impl LinkLayer for Tsch {
         match self.scheduling {
             Scheduling::Static => Duration::ZERO,
             Scheduling::Msf | Scheduling::Pid | Scheduling::Tunnel => Duration::from_secs(60),
+        }
+    }
+
+    fn key_for_loss(&self, reason: DropReason) -> Option<&'static str> {
+        match reason {
+            DropReason::QueueFull => Some("mac.queue"),
+            DropReason::RetriesExhausted => Some("mac.max_retries"),
+            DropReason::NoCell => Some("mac.cells"),
+            _ => None,
         }
     }
 

@@ -2,8 +2,8 @@
 
 use slowhand_net::clock::{Duration, Instant};
 use slowhand_net::transport::tcp::{
-    CongestionControl, Connection, ConnectionError, DelayedAck, Ecn, EcnMark, Flags, KeepAlive, Nagle, Recovery, Rto,
-    Segment, State, TcpConfig,
+    CongestionControl, Connection, ConnectionError, DelayedAck, Ecn, EcnMark, Endpoint, Flags, KeepAlive, Nagle,
+    Options, Recovery, Rto, Segment, SegmentError, State, TcpConfig,
 };
 
 use super::harness::{Pair, Path, Sent, Side, endpoint, initial_seq, message};
@@ -464,6 +464,40 @@ fn both_sides_may_open_at_once() {
     run_until(&mut pair, Instant::from_micros(900_000));
     assert_eq!((pair.a.state(), pair.b.state()), (State::Established, State::Established));
     pair.transfer(&message(3_000), &message(2_000));
+}
+
+/// Port, address and port of the peer: each of them makes a segment one of another connection (RFC 9293 section 3.4.1).
+#[test]
+fn a_segment_of_another_connection_has_no_effect() {
+    let mut pair = established(&plain(), &plain(), Path::default());
+    let (mine, peer) = (endpoint(Side::A), endpoint(Side::B));
+    let reset = |from: Endpoint, to: u16| {
+        let segment = Segment {
+            source_port: from.port,
+            destination_port: to,
+            seq: initial_seq(Side::B) + 1,
+            ack: initial_seq(Side::A) + 1,
+            flags: Flags::RST | Flags::ACK,
+            window: 0,
+            urgent: 0,
+            options: Options::default(),
+            payload: &[],
+        };
+        let mut octets = [0; 64];
+        let length = segment.emit(from.address, mine.address, &mut octets).unwrap();
+        octets[..length].to_vec()
+    };
+    let other_address = Endpoint { address: "fd00::99".parse().unwrap(), ..peer };
+    let other_port = Endpoint { port: peer.port + 1, ..peer };
+    for (from, to) in [(other_address, mine.port), (other_port, mine.port), (peer, mine.port + 1)] {
+        let octets = reset(from, to);
+        let handled = pair.a.handle_segment(pair.now, from.address, EcnMark::NotCapable, &octets);
+        assert_eq!(handled, Err(SegmentError::OtherConnection), "from {from:?} to port {to}");
+        assert_eq!(pair.a.state(), State::Established);
+    }
+    let octets = reset(peer, mine.port);
+    pair.a.handle_segment(pair.now, peer.address, EcnMark::NotCapable, &octets).unwrap();
+    assert_eq!(pair.a.error(), Some(ConnectionError::Reset));
 }
 
 #[test]
