@@ -36,9 +36,7 @@ class Run:
     """A run in progress on its own threads. All methods may be called from several threads, and
     again. Python handles signals while they wait."""
 
-    def __new__(
-        cls, scenario: Scenario, seed: int, count: int, threads: int, records: bool
-    ) -> Run:
+    def __new__(cls, scenario: Scenario, seed: int, count: int, threads: int, records: bool) -> Run:
         """Starts `count` worlds with the seeds `seed`, `seed + 1`, ..."""
 
     def wait(self, timeout_s: float) -> tuple[int, bool]:

@@ -104,6 +104,7 @@ def _run(arguments: argparse.Namespace, out: Terminal) -> int:
     keep = "records" in outputs
     handshakes = Run(scenario, count=count, seed=seed, threads=arguments.threads, records=keep)
     stopped = _watch(handshakes)
+    panicked = _panicked(handshakes)
     summary = handshakes.summary()
     if arguments.json:
         _print_json(_run_json(handshakes, summary, stopped is not None), out)
@@ -114,7 +115,7 @@ def _run(arguments: argparse.Namespace, out: Terminal) -> int:
     written = _write(outputs, handshakes, stopped is not None)
     if stopped:
         return signals.exit_code(stopped)
-    return DONE if written and summary["completed"] else NO
+    return DONE if written and summary["completed"] and not panicked else NO
 
 
 def _outputs(arguments: argparse.Namespace) -> dict[str, Output]:
@@ -150,6 +151,18 @@ def _watch(handshakes: Run) -> KeyboardInterrupt | None:
         handshakes.cancel()
         return stopped
     return None
+
+
+def _panicked(handshakes: Run) -> bool:
+    """Says which worlds ended by an error of the program. The others are kept."""
+    from slowhand.api import WorldError
+
+    try:
+        handshakes.finish()
+    except WorldError as error:
+        say(str(error))
+        return True
+    return False
 
 
 def _run_json(handshakes: Run, summary: dict[str, Any], interrupted: bool) -> dict[str, object]:

@@ -92,5 +92,7 @@ def _checked(path: str | os.PathLike[str], found: Any) -> dict[str, Any]:
         or not all(isinstance(override, str) for override in found["overrides"])
     ):
         allowed = "a file that `slowhand run --records` or `--json` wrote"
-        raise _native.ScenarioError(f"{path}: does not say how its run is repeated, allowed: {allowed}")
+        raise _native.ScenarioError(
+            f"{path}: does not say how its run is repeated, allowed: {allowed}"
+        )
     return {key: found[key] for key in (*types, *numbers)}
