@@ -49,7 +49,7 @@ def test_json_says_why_handshakes_fail_and_where_datagrams_are_lost(cli: Cli) ->
     # Nothing ever reaches the network.
     drop = f"lowpan.dropped_frames={list(range(1, 200))}"
     stack = ("--set", "session.stack=mbedtls", "--set", "session.server_stack=mbedtls")
-    done = cli("run", QUICKSTART, "--count", 2, *stack, "--set", drop, "--json")
+    done = cli("run", QUICKSTART, "--count", 2, *stack, "--set", drop, "--json", code=1)
     result = json.loads(done.stdout)
     (failure,) = result["failures"]
     assert (failure["end"], failure["count"]) == ("client", 2)
