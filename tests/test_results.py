@@ -90,6 +90,9 @@ def test_a_result_repeats_itself(cli: Cli, tmp_path: Path, name: str) -> None:
     assert_frame_equal(polars.read_parquet(tmp_path / "again.parquet"), frame)
     assert_frame_equal(slowhand.run(tmp_path / name), frame)
 
+    # The report names the file that is there.
+    assert f"slowhand run {name} " in cli("run", name).stdout
+
     # Options of the command line win. Overrides come on top, and are kept.
     more = ("--count", 2, "--seed", 8, "--set", "session.mtu=200", "--records", "more.parquet")
     result = json.loads(cli("run", name, *more, "--json").stdout)
