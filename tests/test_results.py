@@ -49,7 +49,7 @@ def test_json_says_why_handshakes_fail_and_where_datagrams_are_lost(cli: Cli) ->
     # Nothing ever reaches the network.
     drop = f"lowpan.dropped_frames={list(range(1, 200))}"
     stack = ("--set", "session.stack=mbedtls", "--set", "session.server_stack=mbedtls")
-    done = cli("run", QUICKSTART, "--count", 2, *stack, "--set", drop, "--json")
+    done = cli("run", QUICKSTART, "--count", 2, *stack, "--set", drop, "--json", code=1)
     result = json.loads(done.stdout)
     (failure,) = result["failures"]
     assert (failure["end"], failure["count"]) == ("client", 2)
@@ -89,6 +89,9 @@ def test_a_result_repeats_itself(cli: Cli, tmp_path: Path, name: str) -> None:
     frame = polars.read_parquet(tmp_path / "r.parquet")
     assert_frame_equal(polars.read_parquet(tmp_path / "again.parquet"), frame)
     assert_frame_equal(slowhand.run(tmp_path / name), frame)
+
+    # The report names the file that is there.
+    assert f"slowhand run {name} " in cli("run", name).stdout
 
     # Options of the command line win. Overrides come on top, and are kept.
     more = ("--count", 2, "--seed", 8, "--set", "session.mtu=200", "--records", "more.parquet")

@@ -33,12 +33,12 @@ Table = list[tuple[str, str, list[Any]]]
 """The columns of a table: the name, the type of the values, and the values."""
 
 class Run:
-    """A run in progress on its own threads. All methods may be called from several threads, and
-    again. Python handles signals while they wait."""
+    """A run in progress on its own threads. Python handles signals while a method waits.
 
-    def __new__(
-        cls, scenario: Scenario, seed: int, count: int, threads: int, records: bool
-    ) -> Run:
+    All methods may be called from several threads, and again.
+    """
+
+    def __new__(cls, scenario: Scenario, seed: int, count: int, threads: int, records: bool) -> Run:
         """Starts `count` worlds with the seeds `seed`, `seed + 1`, ..."""
 
     def wait(self, timeout_s: float) -> tuple[int, bool]:

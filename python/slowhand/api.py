@@ -8,6 +8,7 @@ import os
 import time
 import warnings
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, SupportsFloat, TypeAlias
 
 from slowhand import _native, data, results
@@ -39,8 +40,8 @@ class Scenario:
     """A scenario, read and checked, with some of its keys replaced.
 
     `path` is the path of a TOML file, or the name of a scenario that comes with slowhand, or the
-    path of a result that `slowhand run --records` or `--json` wrote: then it is the scenario of that
-    run, and `set` replaces keys in addition to those that the run replaced.
+    path of a result that `slowhand run --records` or `--json` wrote: then it is the scenario of
+    that run, and `set` replaces keys in addition to those that the run replaced.
 
     Raises `ScenarioError` with one message: the file, the line, the key, what was found there
     and what is allowed.
@@ -77,7 +78,7 @@ class Scenario:
         self.overrides: list[str] = sources["overrides"]
         """What replaces keys of the file, each as `key=value`."""
         self.files: dict[str, str] = sources["files"]
-        """The texts of the scenario's file and of each device file that it names, by their names."""
+        """The texts of the scenario's file and of its device files, by their names."""
 
     def _load_result(self, path: str, overrides: list[str]) -> _native.Scenario:
         about = results.about(path)
@@ -86,7 +87,7 @@ class Scenario:
             versions = f"slowhand {about['slowhand']} made it, and this is {_native.__version__}"
             warnings.warn(f"{path}: {versions}: the rows may differ", stacklevel=4)
         sources = {
-            "scenario": os.path.basename(about["scenario"]),
+            "scenario": Path(about["scenario"]).name,
             "files": about["files"],
             "overrides": [*about["overrides"], *overrides],
         }
@@ -134,8 +135,8 @@ class Run:
     """A run in progress on its own threads: one world for each seed from `seed` on.
 
     `threads` defaults to the number of processors. The records do not depend on it. With
-    `records=False` they are not kept, and a long run needs no more memory than a short one. There is
-    a summary in both cases.
+    `records=False` they are not kept, and a long run needs no more memory than a short one. There
+    is a summary in both cases.
 
     Ctrl-C, and every signal whose handler raises, ends the wait of a method, not the run.
     """
@@ -168,8 +169,7 @@ class Run:
         return done, finished
 
     def cancel(self) -> None:
-        """Ends the run, at once. The records of finished worlds are kept, worlds in progress are
-        dropped."""
+        """Ends the run at once: worlds in progress are dropped, the records of others are kept."""
         self._native.cancel()
 
     def finish(self) -> None:
@@ -200,8 +200,10 @@ class Run:
         return self._native.columns()
 
     def summary(self) -> dict[str, Any]:
-        """The outcomes, why handshakes failed, where datagrams were lost, and the statistics of
-        each metric over the completed handshakes and over those that failed."""
+        """The outcomes, why handshakes failed, where datagrams were lost, and the metrics.
+
+        `metrics` are over the completed handshakes, `metrics_failed` over those that failed.
+        """
         self.finish()
         summary: dict[str, Any] = json.loads(self._native.summary())
         return summary

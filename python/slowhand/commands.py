@@ -88,7 +88,7 @@ SUFFIXES = {"records": (".parquet",), "nodes": TABLE, "timeline": TABLE, "buffer
 
 
 def _run(arguments: argparse.Namespace, out: Terminal) -> int:
-    from slowhand.api import Run, Scenario
+    from slowhand.api import Run, Scenario, WorldError
 
     outputs = _outputs(arguments)
     with warnings.catch_warnings(record=True) as told:
@@ -104,6 +104,12 @@ def _run(arguments: argparse.Namespace, out: Terminal) -> int:
     keep = "records" in outputs
     handshakes = Run(scenario, count=count, seed=seed, threads=arguments.threads, records=keep)
     stopped = _watch(handshakes)
+    panicked = False
+    try:
+        handshakes.finish()
+    except WorldError as error:
+        panicked = True
+        say(str(error))  # the other worlds have their records
     summary = handshakes.summary()
     if arguments.json:
         _print_json(_run_json(handshakes, summary, stopped is not None), out)
@@ -114,7 +120,7 @@ def _run(arguments: argparse.Namespace, out: Terminal) -> int:
     written = _write(outputs, handshakes, stopped is not None)
     if stopped:
         return signals.exit_code(stopped)
-    return DONE if written and summary["completed"] else NO
+    return DONE if written and summary["completed"] and not panicked else NO
 
 
 def _outputs(arguments: argparse.Namespace) -> dict[str, Output]:

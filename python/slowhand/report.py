@@ -275,8 +275,8 @@ def _about(handshakes: Run, interrupted: bool) -> Iterator[str]:
 def _command(handshakes: Run) -> list[str]:
     """The command that repeats the run, in words for a shell."""
     scenario = handshakes.scenario
-    path = Path(scenario.path)
-    bundled = path.stem if data.files(data.SCENARIOS).get(path.stem) == path else scenario.path
+    path = Path(scenario.read_from)
+    bundled = path.stem if data.files(data.SCENARIOS).get(path.stem) == path else scenario.read_from
     overrides = [f"--set {shlex.quote(override)}" for override in scenario.overrides]
     seeds = [f"--seed {handshakes.seed}", f"--count {handshakes.count}"]
     return ["slowhand run", shlex.quote(bundled), *overrides, *seeds]

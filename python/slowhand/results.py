@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
+from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from slowhand import _native
@@ -64,15 +65,14 @@ def about(path: str | os.PathLike[str]) -> dict[str, Any]:
 
 
 def _about_json(path: str | os.PathLike[str]) -> Any:
-    with open(path, "rb") as file:
-        return json.load(file)
+    return json.loads(Path(path).read_bytes())
 
 
 def _about_parquet(path: str | os.PathLike[str]) -> Any:
     import polars
 
     try:
-        with open(path, "rb") as file:
+        with Path(path).open("rb") as file:
             metadata = polars.read_parquet_metadata(file)
     except polars.exceptions.PolarsError as error:
         raise ValueError(f"is no Parquet file: {error}") from error
@@ -92,5 +92,7 @@ def _checked(path: str | os.PathLike[str], found: Any) -> dict[str, Any]:
         or not all(isinstance(override, str) for override in found["overrides"])
     ):
         allowed = "a file that `slowhand run --records` or `--json` wrote"
-        raise _native.ScenarioError(f"{path}: does not say how its run is repeated, allowed: {allowed}")
+        raise _native.ScenarioError(
+            f"{path}: does not say how its run is repeated, allowed: {allowed}"
+        )
     return {key: found[key] for key in (*types, *numbers)}
