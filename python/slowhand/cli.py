@@ -160,12 +160,18 @@ def devices(
 
 @app.command(epilog="Example: slowhand schema > scenario.schema.json")
 def schema(
+    kind: Annotated[
+        str, typer.Argument(metavar="[scenario|device]", help="Of which kind of file.")
+    ] = "scenario",
     json: Annotated[
         bool, typer.Option("--json", help="Without effect: the schema is always JSON.")
     ] = False,
 ) -> None:
-    """Print the JSON Schema of a scenario, for editors that check while you type."""
-    _print_json(slowhand.schema())
+    """Print the JSON Schema of a scenario or a device, for editors that check while you type."""
+    try:
+        _print_json(slowhand.schema(kind))
+    except ValueError as error:
+        raise Complaint(str(error)) from error
 
 
 @app.command(epilog="Example: slowhand capacity --slots 3 --clients 5 --rho 0.5 --json")
