@@ -155,7 +155,11 @@ def _objects(value: Any) -> Iterator[dict[str, Any]]:
 
 
 def test_the_command_prints_both(cli: Cli) -> None:
-    for arguments, title in (((), "Scenario"), (("scenario",), "Scenario"), (("device",), "Device")):
+    for arguments, title in (
+        ((), "Scenario"),
+        (("scenario",), "Scenario"),
+        (("device",), "Device"),
+    ):
         assert json.loads(cli("schema", *arguments).stdout)["title"] == title
     message = the_message(cli("schema", "devise", code=2))
     assert message == "slowhand: schema: found 'devise', allowed: scenario, device"
