@@ -16,6 +16,7 @@ from polars.testing import assert_frame_equal
 
 import slowhand
 from conftest import COMMAND, QUICKSTART, ROOT
+from slowhand.output import replacing
 
 # More than a run can do before the signal arrives.
 MANY = 10_000_000
@@ -119,20 +120,51 @@ def test_a_file_that_needs_another_run_is_told_to_be_missing(tmp_path: Path) -> 
     assert list(tmp_path.iterdir()) == []
 
 
-def test_ctrl_c_while_a_file_is_made_leaves_nothing_of_it(tmp_path: Path) -> None:
-    # A thousand handshakes: a second and more for the report, and the same again for the capture.
-    arguments = ("run", "power-cut", "--count", "1", "--pcap", str(tmp_path / "x"))
+def test_an_impatient_user_leaves_no_traceback(tmp_path: Path) -> None:
+    for _ in range(5):
+        with running(*RUN, "--records", str(tmp_path / "r.parquet")) as process:
+            assert process.stderr
+            process.stderr.readline()
+            for _ in range(20):
+                process.send_signal(signal.SIGINT)
+                time.sleep(0.002)
+            _, errors = process.communicate(timeout=60)
+        assert process.returncode == 130
+        assert errors in ("", "slowhand: interrupted\n")
+        assert {entry.name for entry in tmp_path.iterdir()} <= {"r.parquet"}
+
+
+def test_ctrl_c_works_while_a_file_is_written(tmp_path: Path) -> None:
+    # A pipe that nobody reads: to open it takes forever.
+    os.mkfifo(tmp_path / "pipe")
+    arguments = ("run", str(QUICKSTART), "--count", "1", "--pcap", str(tmp_path / "pipe"))
     with running(*arguments) as process:
-        assert process.stdout and process.stderr
+        assert process.stdout
         while "repeat with" not in process.stdout.readline():
             pass
-        while not list(tmp_path.iterdir()):
-            time.sleep(0.01)
+        time.sleep(0.2)
         process.send_signal(signal.SIGINT)
         _, errors = process.communicate(timeout=60)
-    assert errors.endswith("slowhand: interrupted\n")
-    assert process.returncode == 130
-    assert list(tmp_path.iterdir()) == []
+    assert (process.returncode, errors) == (130, "slowhand: interrupted\n")
+
+
+def test_ctrl_c_works_while_a_scenario_is_read(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.toml")
+    with running("run", str(tmp_path / "pipe.toml")) as process:
+        time.sleep(1)
+        process.send_signal(signal.SIGINT)
+        output, errors = process.communicate(timeout=60)
+    assert (process.returncode, output, errors) == (130, "", "slowhand: interrupted\n")
+
+
+def test_what_is_not_complete_is_not_there(tmp_path: Path) -> None:
+    (tmp_path / "old").write_text("old")
+    for name in ("old", "new"):
+        with pytest.raises(KeyboardInterrupt), replacing(tmp_path / name) as temporary:
+            temporary.write_text("half")
+            raise KeyboardInterrupt
+    assert [entry.name for entry in tmp_path.iterdir()] == ["old"]
+    assert (tmp_path / "old").read_text() == "old"
 
 
 PAPER = ("papers", "vucinic2015", "--count", str(MANY))

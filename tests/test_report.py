@@ -137,6 +137,7 @@ LOSSES = [
     {"reason": "queue_full", "node": 8, "count": 10, "key": "mac.queue_frames"},
     {"reason": "queue_full", "node": 9, "count": 10, "key": "mac.queue_frames"},
     {"reason": "internet", "node": "internet", "count": 5, "key": "server.internet_loss"},
+    {"reason": "no_cell", "node": 2, "count": 3, "key": "mac.cells"},
     {"reason": "no_route", "node": 3, "count": 1, "key": None},
 ]
 
@@ -166,6 +167,7 @@ def test_nothing_completed_says_why() -> None:
         "reassembly full at the border router, 311 times: raise lowpan.reassembly_buffers"
         " queue full at node 7 and 2 other nodes, 40 times: raise mac.queue_frames"
         " lost on the Internet, 5 times: server.internet_loss asks for it"
+        " no cell at node 2, 3 times: see mac.cells"
         " no route at node 3, once"
     )
 

@@ -27,8 +27,6 @@ LEAST_RHO, MOST_RHO = 1e-9, 1e9
 MOST_HANDSHAKE_SHARE = 1e6
 """Beyond, no handshake of a simulation ends."""
 
-MOST_SEED = 2**64 - 1
-
 HANDSHAKE_SHARE = 0.0
 """The duration of a handshake as a share of the mean session, if not given."""
 
@@ -117,8 +115,8 @@ def compute(
     if not 0 <= handshake_share <= MOST_HANDSHAKE_SHARE:
         allowed = f"0 to {MOST_HANDSHAKE_SHARE:g}"
         raise ValueError(f"handshake share: found {handshake_share}, allowed: {allowed}")
-    if not 0 <= seed <= MOST_SEED:
-        raise ValueError(f"seed: found {seed}, allowed: 0 to {MOST_SEED}")
+    if not 0 <= seed < 2**64:
+        raise ValueError(f"seed: found {seed}, allowed: 0 to {2**64 - 1}")
     known = policies()
     if policy is not None and policy not in known:
         raise ValueError(f"policy: found {policy!r}, allowed: {', '.join(known)}")

@@ -27,9 +27,7 @@ ABOUT = "Runs real TLS and DTLS libraries over emulated low-power networks, in v
 
 def main() -> NoReturn:
     """Runs the command line and exits."""
-    code = execute(sys.argv[1:])
-    signals.finish()
-    sys.exit(code)
+    sys.exit(execute(sys.argv[1:]))
 
 
 def execute(arguments: Sequence[str]) -> int:
@@ -38,13 +36,13 @@ def execute(arguments: Sequence[str]) -> int:
     try:
         signals.stop_work()
         code = _dispatch(arguments, out)
+        signals.finish()  # the exit code is known
     except KeyboardInterrupt as stopped:
+        signals.finish()  # impatient users send several
         say("interrupted")
         return signals.exit_code(stopped)
-    except (Complaint, OutputError, ScenarioError) as error:
-        say(str(error))
-        return BAD_INPUT
-    except OSError as error:
+    except (Complaint, OutputError, ScenarioError, OSError) as error:
+        signals.finish()
         say(str(error))
         return BAD_INPUT
     if isinstance(out.failure, BrokenPipeError):

@@ -414,9 +414,9 @@ def _papers(arguments: argparse.Namespace, out: Terminal) -> int:
         plan = papers.Plan.of(arguments.paper, arguments.part, count=arguments.count)
     except papers.UnknownPaper as error:
         raise Complaint(str(error)) from error
+    if arguments.out is not None:
+        output.check_folder("--out", arguments.out)
     folder = None if arguments.out is None else Path(arguments.out)
-    if folder:
-        output.check_folder("--out", folder)
     with Progress(plan.handshakes) as progress:
         found = plan.run(progress.update)
     if arguments.json:

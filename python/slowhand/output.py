@@ -41,6 +41,8 @@ class Output:
     def check(self) -> None:
         """Raises an error if the file can surely not be written. Leaves no file behind."""
         with self._errors():
+            if "\0" in self.path:
+                raise self.error("cannot be written: a path has no NUL")
             if self.path.endswith("/") or Path(self.path).is_dir():
                 raise self.error("cannot be written: this is a folder")
             found = _status(self.path)
@@ -60,7 +62,7 @@ class Output:
     def _errors(self) -> Iterator[None]:
         try:
             yield
-        except (OSError, ValueError) as error:  # ValueError: a NUL in the path
+        except OSError as error:
             raise self.error(f"cannot be written: {_reason(error)}") from error
 
 
@@ -74,17 +76,19 @@ def check(outputs: Iterable[Output], inputs: Iterable[str | os.PathLike[str]]) -
         taken[identity] = f"{output.option} writes the same file"
 
 
-def check_folder(option: str, folder: Path) -> None:
+def check_folder(option: str, path: str) -> None:
     """Raises an error if a folder cannot be made, or no file in it. Leaves nothing behind."""
-    output = Output(option, str(folder))
+    output = Output(option, path)
+    if "\0" in path:
+        raise output.error("cannot be made: a path has no NUL")
     try:
-        existing = folder
+        existing = Path(path)
         while not (found := _status(existing)):
             existing = existing.parent
         if not stat.S_ISDIR(found.st_mode):
             raise output.error("cannot be made: a file has this name")
         _make_temporary(existing / "x").unlink()
-    except (OSError, ValueError) as error:
+    except OSError as error:
         raise output.error(f"cannot be made: {_reason(error)}") from error
 
 
@@ -110,10 +114,10 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
         raise
 
 
-def _reason(error: OSError | ValueError) -> str:
+def _reason(error: OSError) -> str:
     """What the system said, without a path: the message names the path that was asked for."""
-    text = getattr(error, "strerror", None) or str(error).rpartition(": ")[2]
-    return str(text).partition(" (os error")[0]
+    text = error.strerror or str(error).rpartition(": ")[2]
+    return text.partition(" (os error")[0]
 
 
 def _make_temporary(path: str | os.PathLike[str]) -> Path:

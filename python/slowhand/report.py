@@ -69,7 +69,10 @@ COLUMNS = {
 """A column for each statistic. A narrow terminal has no room for all."""
 
 ASKED_FOR = {"injected_loss", "internet", "suppressed"}
-"""Reasons of losses that the scenario asks for. The keys of all others are those of limits."""
+"""Reasons of losses that the scenario asks for."""
+
+NO_LIMIT = {"mac.cells", "mac.data_ack", "mac.retry"}
+"""Keys that are not a number to raise. All others are those of limits."""
 
 LARGEST = 1e7
 SMALLEST = 1e-4
@@ -149,10 +152,12 @@ def _losses(losses: Sequence[dict[str, Any]]) -> Iterator[tuple[str, bool]]:
             text += f" and {len(found) - 1:,} other node{'s' if len(found) > 2 else ''}"
         times = counts[reason, key]
         text += ", once" if times == 1 else f", {times:,} times"
-        asked = reason in ASKED_FOR
-        if key:
-            text += f": {key} asks for it" if asked else f": raise {key}"
-        yield text, bool(key) and not asked
+        is_limit = bool(key) and reason not in ASKED_FOR and key not in NO_LIMIT
+        if is_limit:
+            text += f": raise {key}"
+        elif key:
+            text += f": {key} asks for it" if reason in ASKED_FOR else f": see {key}"
+        yield text, is_limit
 
 
 def _place(node: int | str) -> str:
