@@ -142,7 +142,7 @@ def _watch(handshakes: Run) -> KeyboardInterrupt | None:
     from slowhand.progress import Progress
 
     try:
-        with Progress(handshakes.count) as progress:
+        with Progress(handshakes.count, "worlds") as progress:
             finished = False
             while not finished:
                 done, finished = handshakes.wait(0.1)
@@ -417,7 +417,7 @@ def _papers(arguments: argparse.Namespace, out: Terminal) -> int:
     if arguments.out is not None:
         output.check_folder("--out", arguments.out)
     folder = None if arguments.out is None else Path(arguments.out)
-    with Progress(plan.handshakes) as progress:
+    with Progress(plan.handshakes, "handshakes") as progress:
         found = plan.run(progress.update)
     if arguments.json:
         files, written = _draw(found, folder)  # first: their names are in the report

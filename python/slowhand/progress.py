@@ -20,8 +20,9 @@ BAR = 30
 class Progress:
     """A bar on a terminal, otherwise a line every ten seconds; nothing for a short run."""
 
-    def __init__(self, total: int):
+    def __init__(self, total: int, what: str):
         self._total = total
+        self._what = what
         self._began = time.monotonic()
         self._next = self._began + PATIENCE_S
         self._draws = sys.stderr.isatty() and os.environ.get("TERM", "dumb") not in ("", "dumb")
@@ -40,7 +41,7 @@ class Progress:
             self._draw("")
 
     def update(self, done: int) -> None:
-        """Shows that `done` worlds are done."""
+        """Shows that so many are done."""
         now = time.monotonic()
         if now < self._next:
             return
@@ -49,11 +50,11 @@ class Progress:
             self._draw(self._bar(done, now))
         else:
             self._next += LINE_EVERY_S
-            say(f"{done} of {self._total} handshakes done")
+            say(f"{done} of {self._total} {self._what} done")
 
     def _bar(self, done: int, now: float) -> str:
         filled = BAR * done // self._total
-        line = f"[{'#' * filled}{' ' * (BAR - filled)}] {done:,} of {self._total:,} handshakes"
+        line = f"[{'#' * filled}{' ' * (BAR - filled)}] {done:,} of {self._total:,} {self._what}"
         if done:
             left = round((now - self._began) * (self._total - done) / done)
             line += f", {left // 3600}:{left // 60 % 60:02}:{left % 60:02} left"
