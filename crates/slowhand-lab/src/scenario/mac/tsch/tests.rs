@@ -18,7 +18,7 @@ fn cell(slot: u32, from: u32, to: u32, kind: CellKind) -> Cell {
 
 /// A cell in each direction between each node of a star and its root, one in a slot.
 fn star(cells: u32) -> Vec<Cell> {
-    let ends = |n: u32| if n % 2 == 0 { (n / 2 + 1, 0) } else { (0, n / 2 + 1) };
+    let ends = |n: u32| if n.is_multiple_of(2) { (n / 2 + 1, 0) } else { (0, n / 2 + 1) };
     (0..cells).map(|n| cell(n, ends(n).0, ends(n).1, CellKind::Dedicated)).collect()
 }
 
