@@ -1,6 +1,7 @@
 //! Wireshark reads a whole handshake: real octets at every layer, the session decrypted.
 
 use slowhand_lab::capture_run;
+use slowhand_lab::interrupt::Interrupt;
 use slowhand_lab::record::{Outcome, Record};
 use slowhand_lab::scenario::{Override, Scenario};
 use slowhand_testing::hex;
@@ -20,7 +21,7 @@ fn captured_of(scenario: &str, name: &str, changes: &[&str]) -> (Record, PathBuf
     let changes: Vec<Override> = changes.iter().map(|change| change.parse().unwrap()).collect();
     let scenario = Scenario::load(&file, &changes).unwrap_or_else(|error| panic!("{error}"));
     let capture = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}.pcapng"));
-    let mut records = capture_run(&scenario, 1, &capture).unwrap();
+    let mut records = capture_run(&scenario, 1, &capture, &Interrupt::default()).unwrap().unwrap();
     assert_eq!(records.len(), 1);
     (records.remove(0), capture)
 }

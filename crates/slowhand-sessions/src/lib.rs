@@ -107,6 +107,6 @@ pub use config::{
     ConfigError, Credential, CredentialKind, Family, Negotiated, Protocol, Role, SessionConfig, Stack, Timers,
 };
 pub use operation::{Aead, AeadMode, Cbc, Curve, Operation, Performed, Processor, Weightless};
-pub use session::{Failure, Received, Resumable, Session, Status, Transmit, WriteError};
+pub use session::{Failure, FailureKind, Received, Resumable, Session, Status, Transmit, WriteError};
 pub use stacks::{StackInfo, best_common_suite, stacks};
 pub use tls::{Auth, Dtls12, KeyExchange, Resumption, Suite, Tls, Version};

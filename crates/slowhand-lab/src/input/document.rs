@@ -1,6 +1,7 @@
 //! A TOML document with overrides: every value knows where it was written.
 
-use std::path::{Path, PathBuf};
+use std::fmt;
+use std::path::Path;
 use std::str::FromStr;
 use std::sync::Arc;
 
@@ -14,7 +15,6 @@ use super::item::{Item, Origin, Value, shorten};
 /// The content of a file, in which overrides have replaced values.
 #[derive(Clone, Debug)]
 pub(crate) struct Document {
-    file: PathBuf,
     root: Item,
 }
 
@@ -25,6 +25,7 @@ pub(crate) struct Document {
 #[derive(Clone, Debug)]
 pub struct Override {
     key: Arc<str>,
+    written: String,
     value: Item,
 }
 
@@ -32,6 +33,13 @@ impl Override {
     /// The dotted path of the key that is replaced.
     pub fn key(&self) -> &str {
         &self.key
+    }
+}
+
+/// As it was written, `key=value`.
+impl fmt::Display for Override {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}={}", self.key, self.written)
     }
 }
 
@@ -67,32 +75,22 @@ impl FromStr for Override {
                 return Err(refuse(&key, &format!("`{}`", shorten(written)), allowed));
             }
         };
-        Ok(Self { key, value })
+        Ok(Self { key, written: written.to_owned(), value })
     }
 }
 
 impl Document {
-    /// Reads and parses a file.
-    pub(crate) fn read(file: &Path) -> Result<Self, InputError> {
-        let text = std::fs::read_to_string(file).map_err(|error| InputError {
-            place: Place::File(file.to_owned()),
-            key: String::new(),
-            found: error.to_string(),
-            allowed: "a TOML file that can be read".to_owned(),
-        })?;
-        Self::parse(file, &text)
-    }
-
     /// Parses a text. Errors name `file`.
     pub(crate) fn parse(file: &Path, text: &str) -> Result<Self, InputError> {
         let table = DeTable::parse(text).map_err(|error| syntax_error(file, text, &error))?;
-        let lines = |offset| Origin::Line(line_at(text, offset));
+        let (file, lines): (Arc<Path>, _) = (file.into(), Lines::of(text));
+        let origin = |offset| Origin::Line(file.clone(), lines.at(offset));
         let root = Item {
-            value: Value::table(table.get_ref(), text, &lines),
+            value: Value::table(table.get_ref(), text, &origin),
             written: "a table".to_owned(),
-            origin: Origin::Line(1),
+            origin: origin(0),
         };
-        Ok(Self { file: file.to_owned(), root })
+        Ok(Self { root })
     }
 
     /// Replaces a value by that of an override.
@@ -115,10 +113,43 @@ impl Document {
     /// rest.
     pub(crate) fn blame(&self, key: &str, found: impl Into<String>, allowed: impl Into<String>) -> InputError {
         InputError {
-            place: self.place(self.nearest(key)),
+            place: place(self.nearest(key)),
             key: key.to_owned(),
             found: found.into(),
             allowed: allowed.into(),
+        }
+    }
+
+    /// The text of a key at the top. `None` if it was not written.
+    pub(crate) fn text(&self, key: &str) -> Result<Option<String>, InputError> {
+        match self.root.child(key).map(|(_, item)| item) {
+            None => Ok(None),
+            Some(Item { value: Value::String(text), .. }) => Ok(Some(text.clone())),
+            Some(item) => Err(self.blame(key, item.written.clone(), "a string")),
+        }
+    }
+
+    /// Adds what only `base` says.
+    pub(crate) fn fill_up(&mut self, base: Self) {
+        self.root.fill_up(base.root);
+    }
+
+    /// The dotted paths of all tables that have this key, in the order of the file; then those of its base.
+    pub(crate) fn paths_to(&self, key: &str) -> Vec<String> {
+        let mut paths = Vec::new();
+        self.root.collect_paths_to(key, "", &mut paths);
+        paths.sort_by_key(|(origin, _)| match origin {
+            Origin::Line(file, line) => (**file != *self.file(), *line),
+            Origin::Override(_) => (true, 0),
+        });
+        paths.into_iter().map(|(_, path)| path).collect()
+    }
+
+    /// The file that was read.
+    pub(crate) fn file(&self) -> &Path {
+        match &self.root.origin {
+            Origin::Line(file, _) => file,
+            Origin::Override(_) => Path::new(""),
         }
     }
 
@@ -148,18 +179,18 @@ impl Document {
 
     fn input_error(&self, fault: Fault) -> InputError {
         InputError {
-            place: self.place(fault.origin.as_ref().unwrap_or(&self.root.origin)),
+            place: place(fault.origin.as_ref().unwrap_or(&self.root.origin)),
             key: fault.key,
             found: fault.found,
             allowed: fault.allowed,
         }
     }
+}
 
-    fn place(&self, origin: &Origin) -> Place {
-        match origin {
-            Origin::Line(line) => Place::Line(self.file.clone(), *line),
-            Origin::Override(key) => Place::Override(key.to_string()),
-        }
+fn place(origin: &Origin) -> Place {
+    match origin {
+        Origin::Line(file, line) => Place::Line(file.to_path_buf(), *line),
+        Origin::Override(key) => Place::Override(key.to_string()),
     }
 }
 
@@ -168,16 +199,24 @@ fn parts(key: &str) -> impl Iterator<Item = &str> {
     key.split(['.', '[', ']']).filter(|part| !part.is_empty())
 }
 
-/// The line of an offset, counted from 1.
-fn line_at(text: &str, offset: usize) -> usize {
-    let before = &text.as_bytes()[..offset.min(text.len())];
-    1 + before.iter().filter(|&&octet| octet == b'\n').count()
+/// Where the lines of a text begin. A text has as many places to look up as it has values, so no look-up counts lines.
+struct Lines(Vec<usize>);
+
+impl Lines {
+    fn of(text: &str) -> Self {
+        Self(std::iter::once(0).chain(text.match_indices('\n').map(|(end, _)| end + 1)).collect())
+    }
+
+    /// The line of an offset, counted from 1.
+    fn at(&self, offset: usize) -> usize {
+        self.0.partition_point(|&start| start <= offset)
+    }
 }
 
 /// The error for a text that is not TOML. The parser says what it expected; the line gives the key.
 fn syntax_error(file: &Path, text: &str, error: &toml::de::Error) -> InputError {
     let offset = error.span().map_or(text.len(), |span| span.start);
-    let number = line_at(text, offset);
+    let number = Lines::of(text).at(offset);
     let line = text.lines().nth(number - 1).unwrap_or_default();
     let (problem, expected) = match error.message() {
         "duplicate key" => ("it stands here again", "each key and each table once"),

@@ -35,7 +35,7 @@ proptest! {
         let at = if at_the_root { "server.at=0" } else { "server.at=\"internet\"" };
         let hops = format!("network.topology={{ kind = \"line\", hops = {hops} }}");
         let scenario = scenario(mac, &[hops, format!("network.link_pdr={pdr}"), at.to_owned()]);
-        let inspection = inspect(&scenario, seed).unwrap();
+        let inspection = inspect(&scenario, seed, &Interrupt::default()).unwrap().unwrap();
         let plan = Plan::new(&scenario).unwrap();
         prop_assert_eq!(&inspection.records, &plan.run(seed, &mut ()), "looking changes nothing");
         prop_assert_eq!(inspection.nodes.len(), plan.nodes());
@@ -96,7 +96,10 @@ proptest! {
 
 #[test]
 fn who_computes_is_who_is_charged() {
-    let of = |at: &str| inspect(&scenario("xmac.toml", &[format!("server.at={at}")]), 1).unwrap();
+    let of = |at: &str| {
+        let scenario = scenario("xmac.toml", &[format!("server.at={at}")]);
+        inspect(&scenario, 1, &Interrupt::default()).unwrap().unwrap()
+    };
     let (inside, outside) = (of("0"), of("\"internet\""));
     assert!(inside.nodes[0].computed.as_secs_f64() > 0.0);
     assert_eq!(inside.nodes[0].computed.as_secs_f64(), inside.records[0].compute_server_s);

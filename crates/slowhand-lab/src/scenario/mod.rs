@@ -3,10 +3,12 @@
 
 mod endpoint;
 mod gateway;
+mod losses;
 mod lowpan;
 mod mac;
 mod network;
 mod session;
+mod sources;
 mod transport;
 mod validate;
 
@@ -28,11 +30,12 @@ pub use mac::{
 };
 pub use network::{Channel, Link, MAX_NODE, Mesh, Network, Topology};
 pub use session::{Auth, Session};
+pub use sources::Sources;
 pub(crate) use transport::TcpEndpoint;
 pub use transport::{Preset, Tcp, Transport};
 
 use crate::device::Device;
-use crate::input::{Document, Integer};
+use crate::input::{Document, Files, Integer, schema_of};
 pub use crate::input::{InputError, Override};
 
 /// Everything that is simulated, read and checked.
@@ -61,6 +64,7 @@ pub struct Scenario {
     /// What the server runs on.
     pub server_device: Arc<Device>,
     mesh: Arc<Mesh>,
+    sources: Arc<Sources>,
 }
 
 /// The number of a frame or a datagram, counted from 1.
@@ -102,7 +106,7 @@ struct Sections {
 
 /// The JSON Schema of a scenario file. Editors use it to check a file while it is written.
 pub fn schema() -> schemars::Schema {
-    schemars::schema_for!(Sections)
+    schema_of::<Sections>()
 }
 
 impl Scenario {
@@ -112,21 +116,49 @@ impl Scenario {
     /// The first error: the file cannot be read or is not TOML, a key is unknown or missing, or a value is not allowed
     /// (alone or together with other values).
     pub fn load(file: &Path, overrides: &[Override]) -> Result<Self, InputError> {
-        Self::from_document(Document::read(file)?, file, overrides)
+        // A path such as `..` has no file name. Reading it says what is wrong.
+        let (directory, name) = match (file.parent(), file.file_name()) {
+            (Some(directory), Some(name)) => (directory, Path::new(name)),
+            _ => (Path::new(""), file),
+        };
+        let mut files = Files::in_directory(directory);
+        let document = files.read(name)?;
+        Self::from_document(document, name, files, overrides)
     }
 
-    fn from_document(mut document: Document, file: &Path, overrides: &[Override]) -> Result<Self, InputError> {
+    /// Reads and checks the scenario that has these sources. The disk is not used.
+    ///
+    /// # Errors
+    /// As [`load`](Self::load); or the sources lack a file that the scenario names.
+    pub fn from_sources(sources: &Sources) -> Result<Self, InputError> {
+        let name = Path::new(&sources.scenario);
+        let mut files = Files::of_texts(&sources.files);
+        let document = files.read(name)?;
+        let overrides: Result<Vec<Override>, _> = sources.overrides.iter().map(|text| text.parse()).collect();
+        Self::from_document(document, name, files, &overrides?)
+    }
+
+    fn from_document(
+        mut document: Document,
+        name: &Path,
+        mut files: Files<'_>,
+        overrides: &[Override],
+    ) -> Result<Self, InputError> {
         for change in overrides {
             document.set(change)?;
         }
         let Sections { network, mac, lowpan, client, server, session, transport, gateway } = document.deserialize()?;
-        let directory = file.parent().unwrap_or(Path::new(""));
-        let device = |name: &str, key| validate::device(name, key, directory, &document).map(Arc::new);
+        let mut device = |name: &str, key| validate::device(name, key, &mut files, &document).map(Arc::new);
         let (client_device, server_device) =
             (device(&client.device, "client.device")?, device(&server.device, "server.device")?);
+        let sources = Sources {
+            scenario: name.to_string_lossy().into_owned(),
+            files: files.into_read(),
+            overrides: overrides.iter().map(Override::to_string).collect(),
+        };
         let scenario = Self {
             mesh: Arc::new(validate::mesh(&network, &document)?),
-            name: file.file_stem().unwrap_or_default().to_string_lossy().into_owned(),
+            name: name.file_stem().unwrap_or_default().to_string_lossy().into_owned(),
             client_device,
             server_device,
             network,
@@ -137,9 +169,15 @@ impl Scenario {
             session,
             transport,
             gateway,
+            sources: Arc::new(sources),
         };
         validate::validate(&scenario, &document)?;
         Ok(scenario)
+    }
+
+    /// The texts that the scenario was made from.
+    pub fn sources(&self) -> &Sources {
+        &self.sources
     }
 
     /// The links and routes that follow from `network`, as it was when the scenario was loaded.
@@ -176,8 +214,10 @@ impl FromStr for Scenario {
     type Err = InputError;
 
     fn from_str(text: &str) -> Result<Self, InputError> {
-        let file = Path::new("scenario.toml");
-        Self::from_document(Document::parse(file, text)?, file, &[])
+        let name = Path::new("scenario.toml");
+        let mut files = Files::in_directory(Path::new(""));
+        let document = files.parse(name, text.to_owned())?;
+        Self::from_document(document, name, files, &[])
     }
 }
 

@@ -1,3 +1,5 @@
+use std::collections::BTreeMap;
+
 use serde_json::Value;
 use slowhand_net::clock::Duration;
 use slowhand_net::network;
@@ -14,9 +16,12 @@ session = { stack = "tinydtls", suite = "TLS_PSK_WITH_AES_128_CCM_8" }
 "#;
 
 fn with(change: &str) -> Scenario {
-    let mut document = Document::parse(Path::new("scenario.toml"), SMALLEST).unwrap();
-    document.set(&change.parse().unwrap()).unwrap();
-    Scenario::from_document(document, Path::new("scenario.toml"), &[]).unwrap()
+    changed(change).unwrap()
+}
+
+fn changed(change: &str) -> Result<Scenario, InputError> {
+    let files = BTreeMap::from([("scenario.toml".to_owned(), SMALLEST.to_owned())]);
+    Scenario::from_sources(&Sources { scenario: "scenario.toml".into(), files, overrides: vec![change.to_owned()] })
 }
 
 fn nodes(numbers: &[u16]) -> Vec<NodeId> {
@@ -212,10 +217,8 @@ fn links_have_the_ratios_that_are_given() {
 
 #[test]
 fn a_written_schedule_stands_in_for_the_managed_cells() {
-    let mut document = Document::parse(Path::new("scenario.toml"), SMALLEST).unwrap();
     let schedule = "mac.schedule=[{slot=3,from=2,to=1},{slot=4,from=1,to=2,channel_offset=5,kind=\"shared\"}]";
-    document.set(&schedule.parse().unwrap()).unwrap();
-    let scenario = Scenario::from_document(document, Path::new("scenario.toml"), &[]).unwrap();
+    let scenario = with(schedule);
     let Mac::Tsch(tsch) = &scenario.mac else { panic!("not TSCH") };
     let cells = tsch.schedule(scenario.mesh().routes()).unwrap();
     let given = |node: usize| -> Vec<(u16, u8, bool, bool)> {
@@ -295,9 +298,7 @@ fn the_schema_has_the_keys_that_the_loader_knows() {
         let kind = properties.get("kind").and_then(|kind| kind["const"].as_str());
         let table = kind.map_or(String::new(), |kind| format!("kind = {kind:?}, "));
         let change = format!("{name}={{ {table}no_such_key = 1 }}");
-        let mut document = Document::parse(Path::new("scenario.toml"), SMALLEST).unwrap();
-        document.set(&change.parse().unwrap()).unwrap();
-        let error = Scenario::from_document(document, Path::new("scenario.toml"), &[]).unwrap_err();
+        let error = changed(&change).unwrap_err();
         let mut known: Vec<&str> = error.allowed.split(", ").collect();
         keys.sort_unstable();
         known.sort_unstable();
@@ -327,4 +328,60 @@ fn the_scenarios_that_come_along_are_read() {
         assert!(!scenario.clients().is_empty());
         crate::plan::Plan::new(&scenario).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
     }
+}
+
+#[test]
+fn the_key_against_a_loss_is_a_key_of_the_scenario() {
+    use slowhand_net::address::Host;
+    use slowhand_net::drop_reason::DropReason as Reason;
+    let kinds = ["{ kind = \"tsch\" }", "{ kind = \"xmac\" }", "{ kind = \"beacon\" }"];
+    let hosts = [Host::Node(NodeId::ROOT), Host::Node(NodeId(1)), Host::Internet];
+    let reasons = [
+        (Reason::QueueFull, 3),
+        (Reason::RetriesExhausted, 3),
+        (Reason::NoCell, 1),
+        (Reason::ChannelAccessFailure, 1),
+        (Reason::TransactionExpired, 1),
+        (Reason::FrameLost, 1),
+        (Reason::InjectedLoss, 3),
+        (Reason::ReassemblyFull, 3),
+        (Reason::ReassemblyTooLong, 0),
+        (Reason::ReassemblyTimeout, 3),
+        (Reason::ForwardingFull, 3),
+        (Reason::ForwardingTimeout, 3),
+        (Reason::FirstFragmentMissing, 0),
+        (Reason::NoSlack, 0),
+        (Reason::RecoveryFailed, 3),
+        (Reason::Malformed, 0),
+        (Reason::NoRoute, 0),
+        (Reason::HopLimit, 0),
+        (Reason::Internet, 3),
+        (Reason::Suppressed, 3),
+    ];
+    for (reason, expected) in reasons {
+        let keys = kinds.map(|mac| {
+            let scenario = with(&format!("mac={mac}"));
+            let keys = hosts.map(|host| scenario.key_for_loss(reason, host));
+            for key in keys.into_iter().flatten() {
+                assert!(exists(&scenario, key), "{key} under {mac}");
+            }
+            keys[0]
+        });
+        assert_eq!(keys.into_iter().flatten().count(), expected, "{}: {keys:?}", reason.name());
+    }
+    let dropped = with("lowpan.dropped_frames=[1]").key_for_loss(Reason::InjectedLoss, hosts[1]);
+    assert_eq!(dropped, Some("lowpan.dropped_frames"));
+}
+
+/// True if a scenario of this kind of link layer knows the key: it finds fault with the value, not with the key.
+fn exists(scenario: &Scenario, key: &str) -> bool {
+    let kind = match scenario.mac {
+        Mac::Tsch(_) => "tsch",
+        Mac::Xmac(_) => "xmac",
+        Mac::Beacon(_) => "beacon",
+    };
+    let files = BTreeMap::from([("scenario.toml".to_owned(), SMALLEST.to_owned())]);
+    let overrides = vec![format!("mac={{ kind = \"{kind}\" }}"), format!("{key}=1979-05-27")];
+    let error = Scenario::from_sources(&Sources { scenario: "scenario.toml".into(), files, overrides }).unwrap_err();
+    error.to_string().contains("1979-05-27")
 }

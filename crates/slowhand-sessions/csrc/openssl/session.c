@@ -16,6 +16,7 @@
 
 #define NS_PER_US 1000u
 #define US_PER_S 1000000u
+#define MS_PER_S 1000u
 
 /* Cookies are like those of the library's own s_server: HMAC-SHA-1 with a key of 16 octets (apps/lib/s_cb.c). */
 #define COOKIE_SECRET_LENGTH 16
@@ -29,6 +30,8 @@
 
 /* The reason of an error is SSL_R_SSL_ALERT_*: the description of a received fatal alert, plus SSL_AD_REASON_OFFSET. */
 #define IS_ALERT(reason) ((reason) >= SSL_AD_REASON_OFFSET && (reason) <= SSL_AD_REASON_OFFSET + UINT8_MAX)
+
+#define ERROR_CODE_LENGTH 256 /* as ERR_error_string_n recommends */
 
 /* The overhead that the library's own datagram BIO reports for IPv6 (crypto/bio/bss_dgram.c). */
 #define IPV6_AND_UDP_HEADERS 48
@@ -49,7 +52,7 @@ static BIO_METHOD *transport;
 
 time_t slowhand_time(time_t *out)
 {
-    time_t now = (time_t) slowhand_unix_time();
+    time_t now = (time_t) (slowhand_unix_time_ms() / MS_PER_S);
     if (out != NULL)
         *out = now;
     return now;
@@ -314,10 +317,33 @@ static void destroy(void *context)
     free(session);
 }
 
-static void fail(struct slowhand_progress *progress, unsigned long error)
+/* Takes all errors out of the library's queue, the oldest first: a later one often follows from an earlier one. */
+static void describe(struct slowhand_progress *progress)
 {
-    const char *text = ERR_reason_error_string(error);
-    int reason = ERR_GET_REASON(error);
+    const char *separator = "", *data;
+    int flags;
+    unsigned long error;
+    while ((error = ERR_get_error_all(NULL, NULL, NULL, &data, &flags)) != 0) {
+        const char *reason = ERR_reason_error_string(error);
+        char code[ERROR_CODE_LENGTH];
+        if (reason == NULL) {
+            ERR_error_string_n(error, code, sizeof code);
+            reason = code;
+        }
+        slowhand_describe(progress, "%s%s", separator, reason);
+        if ((flags & ERR_TXT_STRING) != 0 && data[0] != '\0')
+            slowhand_describe(progress, ": %s", data);
+        separator = "; ";
+    }
+    /* For example after a close_notify during the handshake. */
+    if (progress->words[0] == '\0')
+        slowhand_describe(progress, "the session ended, and the library gives no reason");
+}
+
+/* Reports the last error of the library's queue. */
+static void fail(struct slowhand_progress *progress)
+{
+    int reason = ERR_GET_REASON(ERR_peek_last_error());
     progress->state = SLOWHAND_FAILED;
     progress->code = reason;
     if (reason == SSL_R_READ_TIMEOUT_EXPIRED) {
@@ -325,26 +351,24 @@ static void fail(struct slowhand_progress *progress, unsigned long error)
     } else if (IS_ALERT(reason)) {
         progress->state = SLOWHAND_ALERT_RECEIVED;
         progress->code = reason - SSL_AD_REASON_OFFSET;
-    } else if (text != NULL) {
-        OPENSSL_strlcpy(progress->text, text, sizeof progress->text);
-    } else {
-        ERR_error_string_n(error, progress->text, sizeof progress->text);
     }
+    describe(progress);
 }
 
 static void *create(const struct slowhand_options *options, struct slowhand_progress *progress)
 {
     static pthread_once_t initialised = PTHREAD_ONCE_INIT;
     pthread_once(&initialised, initialise);
+    ERR_clear_error();
     struct session *session = calloc(1, sizeof *session);
     if (session == NULL) {
-        fail(progress, ERR_PACK(ERR_LIB_SSL, 0, ERR_R_MALLOC_FAILURE));
+        ERR_raise(ERR_LIB_SSL, ERR_R_MALLOC_FAILURE);
+        fail(progress);
         return NULL;
     }
     session->options = *options;
-    ERR_clear_error();
     if (!configure(session, options) || !set_up(session, options)) {
-        fail(progress, ERR_peek_error());
+        fail(progress);
         destroy(session);
         return NULL;
     }
@@ -390,7 +414,7 @@ static void report(const struct session *session, int result, struct slowhand_pr
         }
         /* fall through */
     default:
-        fail(progress, ERR_peek_last_error());
+        fail(progress);
     }
 }
 

@@ -236,7 +236,7 @@ static void *create(const struct slowhand_options *options, struct slowhand_prog
     if (session == NULL || session->context == NULL) {
         progress->state = SLOWHAND_FAILED;
         progress->code = -1;
-        snprintf(progress->text, sizeof progress->text, "no memory for a context");
+        slowhand_describe(progress, "no memory for a context");
         free(session);
         return NULL;
     }
@@ -266,6 +266,22 @@ static uint64_t deadline_ns(const struct session *session)
     return ns_at(session, (uint64_t) ((int64_t) now + distance));
 }
 
+/* The library has no descriptions. */
+static void describe(const struct session *session, struct slowhand_progress *progress)
+{
+    int error = session->error;
+    if (session->state == SLOWHAND_TIMED_OUT) {
+        slowhand_describe(progress, "no answer to the last retransmission");
+    } else if (session->state == SLOWHAND_ALERT_RECEIVED) {
+        slowhand_describe(progress, "received the alert %s (%d)", slowhand_alert_name(error), error);
+    } else if (session->state == SLOWHAND_FAILED && dtls_is_alert(error)) {
+        /* An error is the alert that the library sends: -(level * 256 + description), alert.h. */
+        slowhand_describe(progress, "sent the alert %s (%d)", slowhand_alert_name(-error % 256), -error % 256);
+    } else if (session->state == SLOWHAND_FAILED) {
+        slowhand_describe(progress, "the library refused a message (%d)", error);
+    }
+}
+
 /* Reports the end of a library call that returned `result`. Error codes are negative. After a fatal error, the library removes
  * the peer. After a valid ClientHello from the same address, a server begins a new handshake. */
 static void report(struct session *session, int result, struct slowhand_progress *progress)
@@ -282,10 +298,7 @@ static void report(struct session *session, int result, struct slowhand_progress
     progress->deadline_ns = deadline_ns(session);
     progress->state = session->state;
     progress->code = session->error;
-    if (session->state == SLOWHAND_FAILED) {
-        /* The library's error codes are the alerts that it sends: -(level * 256 + description), alert.h. */
-        snprintf(progress->text, sizeof progress->text, "sent alert, description %d", -session->error % 256);
-    }
+    describe(session, progress);
     running = NULL;
 }
 
@@ -355,7 +368,7 @@ static void write_data(void *context, const uint8_t *data, size_t length, struct
     if (result < 0) {
         progress->state = SLOWHAND_FAILED;
         progress->code = result;
-        snprintf(progress->text, sizeof progress->text, "the record could not be sent");
+        slowhand_describe(progress, "the record could not be sent (%d)", result);
     }
 }
 

@@ -5,6 +5,7 @@ mod certificates;
 mod computation;
 mod configuration;
 mod determinism;
+mod failures;
 mod interoperation;
 mod losses;
 mod mirrors;

@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use slowhand_net::clock::Duration;
+use slowhand_net::drop_reason::DropReason;
 use slowhand_net::radio::Mac;
 use slowhand_net::radio::beacon::{self, BeaconConfig, BeaconConfigError, Superframe};
 use slowhand_net::random::Streams;
@@ -119,6 +120,16 @@ impl LinkLayer for Beacon {
 
     fn period(&self) -> Duration {
         self.beacon_interval_ms.duration()
+    }
+
+    fn key_for_loss(&self, reason: DropReason) -> Option<&'static str> {
+        match reason {
+            DropReason::QueueFull => Some("mac.queue"),
+            DropReason::RetriesExhausted => Some("mac.max_retries"),
+            DropReason::ChannelAccessFailure => Some("mac.max_csma_backoffs"),
+            DropReason::TransactionExpired => Some("mac.transaction_persistence"),
+            _ => None,
+        }
     }
 
     fn describe(&self) -> String {

@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use slowhand_net::address::NodeId;
 use slowhand_net::clock::Duration;
+use slowhand_net::drop_reason::DropReason;
 use slowhand_net::radio::Mac;
 use slowhand_net::radio::tsch::layout::{Crowded, Layout};
 use slowhand_net::radio::tsch::schedule::{self, CellOptions, handle};
@@ -55,6 +56,7 @@ pub struct Tsch {
     /// How many frames a node's queue holds. Default: 20 (OpenWSN, config.h QUEUELENGTH).
     pub queue: Integer<1, 65_535>,
     /// The hopping sequence: the channels in order. Default: all 16 channels, in the order of RFC 8180 section 4.1.
+    #[schemars(extend("minItems" = 1))]
     pub hopping_sequence: Option<Vec<Integer<11, 26>>>,
 }
 
@@ -271,6 +273,15 @@ impl LinkLayer for Tsch {
         match self.scheduling {
             Scheduling::Static => Duration::ZERO,
             Scheduling::Msf | Scheduling::Pid | Scheduling::Tunnel => Duration::from_secs(60),
+        }
+    }
+
+    fn key_for_loss(&self, reason: DropReason) -> Option<&'static str> {
+        match reason {
+            DropReason::QueueFull => Some("mac.queue"),
+            DropReason::RetriesExhausted => Some("mac.max_retries"),
+            DropReason::NoCell => Some("mac.cells"),
+            _ => None,
         }
     }
 
