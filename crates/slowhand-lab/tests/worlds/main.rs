@@ -1,6 +1,7 @@
 //! Whole worlds: real libraries across the emulated network.
 
 mod applications;
+mod bursts;
 mod failures;
 mod fragments;
 mod gateway;
