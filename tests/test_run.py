@@ -187,5 +187,7 @@ def test_a_scenario_moves_with_its_sources_alone(tmp_path: Path) -> None:
         file.unlink()
     again = _native.Scenario.from_sources(scenario.sources())
     assert _native.Run(again, 1, 3, 1, True).columns() == columns
-    with pytest.raises(_native.ScenarioError, match=r"sources: not such a JSON object: missing field"):
+    with pytest.raises(
+        _native.ScenarioError, match=r"sources: not such a JSON object: missing field"
+    ):
         _native.Scenario.from_sources("{}")

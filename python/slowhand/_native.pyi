@@ -68,6 +68,9 @@ def stacks() -> str:
 def schema() -> str:
     """The JSON Schema of a scenario."""
 
+def device_schema() -> str:
+    """The JSON Schema of a device."""
+
 def capacity(
     slots: int, clients: int, rho: float, handshake: float, policies: list[str], seed: int
 ) -> str:

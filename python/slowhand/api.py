@@ -253,9 +253,12 @@ def stacks() -> list[dict[str, Any]]:
     return stacks
 
 
-def schema() -> dict[str, Any]:
-    """The JSON Schema of a scenario file."""
-    schema: dict[str, Any] = json.loads(_native.schema())
+def schema(kind: str = "scenario") -> dict[str, Any]:
+    """The JSON Schema of a file: of a scenario, or of a device (`kind="device"`)."""
+    schemas = {"scenario": _native.schema, "device": _native.device_schema}
+    if kind not in schemas:
+        raise ValueError(f"schema: found {kind!r}, allowed: {', '.join(schemas)}")
+    schema: dict[str, Any] = json.loads(schemas[kind]())
     return schema
 
 

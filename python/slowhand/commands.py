@@ -273,13 +273,17 @@ def _bundled(
 
 
 def _schema_options(parser: Parser) -> None:
+    parser.option("kind", metavar="KIND", nargs="?", default="scenario", help="scenario or device")
     parser.option("--json", action="store_true", help="Without effect: the schema is always JSON.")
 
 
 def _schema(arguments: argparse.Namespace, out: Terminal) -> int:
     from slowhand.api import schema
 
-    _print_json(schema(), out)
+    try:
+        _print_json(schema(arguments.kind), out)
+    except ValueError as error:
+        raise Complaint(str(error)) from error
     return DONE
 
 
@@ -463,7 +467,7 @@ COMMANDS = {
         _devices,
     ),
     "schema": Command(
-        "Print the JSON Schema of a scenario, for editors that check while you type.",
+        "Print the JSON Schema of a scenario or a device, for editors that check.",
         "> scenario.schema.json",
         _schema_options,
         _schema,

@@ -1,15 +1,19 @@
 //! A device: its current in each state, and its computing times. Each device is a TOML file. Every constant in it has a
 //! source, or the reason why it is assumed.
 
-use std::path::Path;
+mod constant;
+
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Deserializer};
+use schemars::{JsonSchema, Schema};
+use serde::Deserialize;
+use serde_json::{Value, json};
 use slowhand_sessions::{Aead, AeadMode, Cbc, Curve, Operation, Processor};
 
-use crate::input::{Document, Files, InputError, NonNegative};
+use crate::input::{Document, Files, InputError, schema_of};
+pub use constant::{Amount, Constant, Origin, Time};
 
 /// What a compression of SHA-512 takes, in compressions of SHA-256; see [`CryptoTimes::sha256_block_us`].
 const SHA512_TO_SHA256: f64 = 4.0;
@@ -23,23 +27,41 @@ const BUILT_IN: [(&str, &str); 5] = [
     ("linux-host", include_str!("../../../devices/linux-host.toml")),
 ];
 
-/// A device.
+/// A device. It needs only what its scenarios use: what is missing is refused when a scenario needs it.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Device {
+    /// The device that has every value that this file does not have: the name of one that is built in, or the path of a
+    /// device file from this file on. Default: none.
+    pub base: Option<String>,
     /// A description for the reader.
     pub description: String,
     /// Supply voltage, in volts.
-    pub supply_v: Constant,
+    pub supply_v: Constant<1_000>,
     /// The current in each state.
     pub current: Currents,
     /// Its processor and memory.
+    #[serde(default)]
     pub processor: Machine,
     /// The time of each cryptographic operation.
+    #[serde(default)]
     pub crypto: CryptoTimes,
     /// The Trusted Platform Module that computes RSA. Without it, the processor computes RSA.
     pub tpm: Option<Tpm>,
+    /// What messages call its file.
+    #[serde(skip)]
+    pub file: PathBuf,
+    /// The keys of the constants that are assumed, without the section where the key alone says what it is.
+    #[serde(skip)]
+    pub assumed: Vec<String>,
 }
+
+/// A current in milliamperes: 100 A at most.
+type Milliamperes = Constant<100_000>;
+
+/// The time of an operation in microseconds or milliseconds: 1,000 s at most.
+type Microseconds = Time<1_000_000_000>;
+type Milliseconds = Time<1_000_000>;
 
 /// A Trusted Platform Module. It holds the private keys, and computes all RSA operations with keys up to a maximum length.
 /// The [`CryptoTimes`] have the times of these operations. The processor stays active while it waits for the module.
@@ -47,9 +69,9 @@ pub struct Device {
 #[serde(deny_unknown_fields)]
 pub struct Tpm {
     /// The module's current while it computes, in milliamperes, in addition to the processor's. At other times it sleeps.
-    pub active_ma: Constant,
+    pub active_ma: Milliamperes,
     /// The longest RSA key that the module supports, in bits. The processor computes with longer keys.
-    pub max_rsa_bits: Constant,
+    pub max_rsa_bits: Constant<65_535>,
 }
 
 /// Currents in milliamperes. The charge is the time in each state times the current of that state, as in Energest. The
@@ -58,44 +80,44 @@ pub struct Tpm {
 #[serde(deny_unknown_fields)]
 pub struct Currents {
     /// The processor computes.
-    pub cpu_active_ma: Constant,
+    pub cpu_active_ma: Milliamperes,
     /// The processor sleeps with a timer running.
-    pub cpu_sleep_ma: Constant,
+    pub cpu_sleep_ma: Milliamperes,
     /// The radio sends.
-    pub radio_tx_ma: Constant,
+    pub radio_tx_ma: Milliamperes,
     /// The radio receives a frame.
-    pub radio_rx_ma: Constant,
+    pub radio_rx_ma: Milliamperes,
     /// The radio listens and receives nothing.
-    pub radio_listen_ma: Constant,
+    pub radio_listen_ma: Milliamperes,
     /// The radio is off.
-    pub radio_sleep_ma: Constant,
+    pub radio_sleep_ma: Milliamperes,
 }
 
 /// Processor and memory.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
 pub struct Machine {
-    /// Clock frequency in megahertz.
-    pub clock_mhz: Constant,
-    /// RAM in kibibytes.
-    pub ram_kib: Constant,
+    /// Clock frequency in megahertz. Times that are given in cycles follow from it.
+    pub clock_mhz: Option<Constant<100_000>>,
+    /// RAM in kibibytes, for `slowhand capacity`.
+    pub ram_kib: Option<Constant<1_000_000_000>>,
 }
 
 /// How long cryptographic operations take.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
 pub struct CryptoTimes {
     /// One compression of SHA-1 (a block of 64 octets), in microseconds.
-    pub sha1_block_us: Constant,
+    pub sha1_block_us: Option<Microseconds>,
     /// One compression of SHA-256 (a block of 64 octets), in microseconds. One of SHA-512 (128 octets, SHA-384 too) is
     /// taken as four: 80 rounds against 64 (FIPS 180-4) on words of twice the length, each worth about three operations
     /// on 32 bits (assumed; too much for a processor of 64 bits, where hashing weighs nothing).
-    pub sha256_block_us: Constant,
+    pub sha256_block_us: Option<Microseconds>,
     /// One AES-128 block (16 octets) within CCM, GCM or CBC, in microseconds. AES-256 takes 14 rounds where
     /// AES-128 takes 10 (FIPS 197), so 1.4 times as long.
-    pub aes_block_us: Constant,
+    pub aes_block_us: Option<Microseconds>,
     /// One multiplication of GCM's GHASH (16 octets), in microseconds.
-    pub ghash_block_us: Constant,
+    pub ghash_block_us: Option<Microseconds>,
     /// Operations on NIST P-192.
     pub secp192r1: CurveTimes,
     /// Operations on NIST P-256.
@@ -109,65 +131,52 @@ pub struct CryptoTimes {
 }
 
 /// How long RSA takes with keys of one length, in milliseconds.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
 pub struct RsaTimes {
     /// An exponentiation with the private key: a signature or a decryption.
-    pub private_ms: Constant,
+    pub private_ms: Option<Milliseconds>,
     /// One with the public key, 65537: the verification of a signature or an encryption.
-    pub public_ms: Constant,
+    pub public_ms: Option<Milliseconds>,
 }
 
 /// How long operations on a curve take, in milliseconds.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
 pub struct CurveTimes {
     /// A key pair for ECDH.
-    pub ecdh_generate_ms: Constant,
+    pub ecdh_generate_ms: Option<Milliseconds>,
     /// A shared secret.
-    pub ecdh_agree_ms: Constant,
+    pub ecdh_agree_ms: Option<Milliseconds>,
     /// A signature.
-    pub ecdsa_sign_ms: Constant,
+    pub ecdsa_sign_ms: Option<Milliseconds>,
     /// The verification of a signature.
-    pub ecdsa_verify_ms: Constant,
+    pub ecdsa_verify_ms: Option<Milliseconds>,
 }
 
-/// A number and where it comes from. Its unit is in the name of its key.
-#[derive(Clone, Debug, PartialEq, JsonSchema)]
-pub struct Constant {
-    /// The number, 0 or more.
-    pub value: f64,
-    /// Where it was published or how it was measured.
-    pub source: Option<String>,
-    /// If it was not published: why this number is assumed.
-    pub assumed: Option<String>,
-}
+/// The key of a time that a device does not have.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Missing(pub(crate) String);
 
-impl Constant {
-    /// True if the number is assumed.
-    pub fn is_assumed(&self) -> bool {
-        self.assumed.is_some()
-    }
-}
-
-impl<'de> Deserialize<'de> for Constant {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        #[derive(Deserialize)]
-        #[serde(deny_unknown_fields)]
-        struct Written {
-            value: NonNegative,
-            source: Option<String>,
-            assumed: Option<String>,
-        }
-
-        let Written { value, source, assumed } = Written::deserialize(deserializer)?;
-        if source.is_some() == assumed.is_some() {
-            let allowed =
-                "{ value, source } or { value, assumed }: a number and either where it stands or why it is assumed";
-            return Err(serde::de::Error::custom(allowed));
-        }
-        Ok(Self { value: value.get(), source, assumed })
-    }
+/// The JSON Schema of a device file.
+pub fn schema() -> Schema {
+    let mut schema = schema_of::<Device>();
+    // A file with a base may leave out every key.
+    let mut take = |pointer: &str| {
+        let section = if pointer.is_empty() {
+            Some(schema.ensure_object())
+        } else {
+            schema.pointer_mut(pointer).and_then(Value::as_object_mut)
+        };
+        section.and_then(|section| section.remove("required")).unwrap_or_default()
+    };
+    let (device, currents, tpm) = (take(""), take("/$defs/Currents"), take("/$defs/Tpm"));
+    let complete = json!({
+        "required": device,
+        "properties": { "current": { "required": currents }, "tpm": { "required": tpm } },
+    });
+    schema.insert("anyOf".to_owned(), json!([{ "required": ["base"] }, complete]));
+    schema
 }
 
 /// A device that cannot be loaded.
@@ -202,40 +211,127 @@ impl Device {
 
     /// The device of this name. A name that ends in `.toml` is that of one of `files`.
     pub(crate) fn read(name: &str, files: &mut Files<'_>) -> Result<Self, DeviceError> {
-        if let Some((_, text)) = BUILT_IN.iter().find(|(built_in, _)| *built_in == name) {
-            let file = format!("devices/{name}.toml");
-            return Ok(Document::parse(Path::new(&file), text)?.deserialize()?);
+        let document = document(name, files, 0)?;
+        let device: Self = document.deserialize()?;
+        if let Some(place) = document.paths_to("cycles").first()
+            && device.processor.clock_mhz.as_ref().is_none_or(|clock| clock.value == 0.0)
+        {
+            let allowed = "a time, or cycles together with processor.clock_mhz above 0";
+            return Err(document
+                .blame(&format!("{place}.cycles"), "cycles of a clock without frequency", allowed)
+                .into());
         }
-        let file = Path::new(name);
-        let is_file = name.ends_with(".toml");
-        if is_file && files.has(file) {
-            return Ok(files.read(file)?.deserialize()?);
-        }
-        let names: Vec<String> = Self::names().map(|name| format!("{name:?}")).collect();
-        Err(DeviceError::Unknown {
-            found: if is_file {
-                format!("{name:?} (there is no file {})", files.path(file).display())
-            } else {
-                format!("{name:?}")
-            },
-            allowed: format!("one of {}, or the path of a device's .toml file from the scenario on", names.join(", ")),
-        })
+        let shorter = |key: &str| {
+            let sections = ["current.", "processor.", "crypto."];
+            sections.iter().find_map(|section| key.strip_prefix(section)).unwrap_or(key).to_owned()
+        };
+        let assumed = document.paths_to("assumed").iter().map(|key| shorter(key)).collect();
+        Ok(Self { file: document.file().to_owned(), assumed, ..device })
     }
 
-    fn curve(&self, curve: Curve) -> &CurveTimes {
-        match curve {
-            Curve::Secp192r1 => &self.crypto.secp192r1,
+    /// True if the device has a time for every operation.
+    pub(crate) fn is_complete(&self) -> bool {
+        let CryptoTimes { sha1_block_us, sha256_block_us, aes_block_us, ghash_block_us, .. } = &self.crypto;
+        let CryptoTimes { secp192r1, secp256r1, rsa1024, rsa2048, rsa3072, .. } = &self.crypto;
+        [sha1_block_us, sha256_block_us, aes_block_us, ghash_block_us].into_iter().all(Option::is_some)
+            && [secp192r1, secp256r1].into_iter().all(|curve| {
+                let CurveTimes { ecdh_generate_ms, ecdh_agree_ms, ecdsa_sign_ms, ecdsa_verify_ms } = curve;
+                [ecdh_generate_ms, ecdh_agree_ms, ecdsa_sign_ms, ecdsa_verify_ms].into_iter().all(Option::is_some)
+            })
+            && [rsa1024, rsa2048, rsa3072]
+                .into_iter()
+                .all(|RsaTimes { private_ms, public_ms }| [private_ms, public_ms].into_iter().all(Option::is_some))
+    }
+
+    /// How long an operation takes.
+    ///
+    /// # Errors
+    /// The device has no time for it.
+    pub(crate) fn duration(&self, operation: Operation) -> Result<Duration, Missing> {
+        let us = match operation {
+            Operation::Sha1 { blocks } => f64::from(blocks) * self.sha1_us()?,
+            Operation::Sha256 { blocks } => f64::from(blocks) * self.sha256_us()?,
+            Operation::Sha512 { blocks } => f64::from(blocks) * SHA512_TO_SHA256 * self.sha256_us()?,
+            Operation::Seal(aead) | Operation::Open(aead) => self.aead_us(aead)?,
+            Operation::CbcEncrypt(cbc) | Operation::CbcDecrypt(cbc) => self.cbc_us(cbc)?,
+            Operation::EcdhKeyGeneration(curve) => self.curve_us(curve, "ecdh_generate_ms", |c| &c.ecdh_generate_ms)?,
+            Operation::EcdhSharedSecret(curve) => self.curve_us(curve, "ecdh_agree_ms", |c| &c.ecdh_agree_ms)?,
+            Operation::EcdsaSign(curve) => self.curve_us(curve, "ecdsa_sign_ms", |c| &c.ecdsa_sign_ms)?,
+            Operation::EcdsaVerify(curve) => self.curve_us(curve, "ecdsa_verify_ms", |c| &c.ecdsa_verify_ms)?,
+            Operation::RsaSign(bits) | Operation::RsaDecrypt(bits) => {
+                self.rsa_us(bits, "private_ms", |times| &times.private_ms)?
+            }
+            Operation::RsaVerify(bits) | Operation::RsaEncrypt(bits) => {
+                self.rsa_us(bits, "public_ms", |times| &times.public_ms)?
+            }
+            // The enum is non-exhaustive. A test checks that every operation of today has a time.
+            _ => 0.0,
+        };
+        Ok(Duration::from_nanos((us * 1e3).round() as u64))
+    }
+
+    /// The time with this key, in microseconds.
+    fn us<const MAX: u32>(&self, time: Option<&Time<MAX>>, key: &str) -> Result<f64, Missing> {
+        let unit = if key.ends_with("_ms") { 1e3 } else { 1.0 };
+        match (time.map(|time| time.amount), &self.processor.clock_mhz) {
+            (Some(Amount::Value(value)), _) => Ok(value * unit),
+            // `read` has refused a clock that stands still.
+            (Some(Amount::Cycles(cycles)), Some(clock)) => Ok(cycles / clock.value),
+            (Some(Amount::Cycles(_)), None) => Err(Missing("processor.clock_mhz".to_owned())),
+            (None, _) => Err(Missing(format!("crypto.{key}"))),
+        }
+    }
+
+    fn sha1_us(&self) -> Result<f64, Missing> {
+        self.us(self.crypto.sha1_block_us.as_ref(), "sha1_block_us")
+    }
+
+    fn sha256_us(&self) -> Result<f64, Missing> {
+        self.us(self.crypto.sha256_block_us.as_ref(), "sha256_block_us")
+    }
+
+    fn aes_us(&self) -> Result<f64, Missing> {
+        self.us(self.crypto.aes_block_us.as_ref(), "aes_block_us")
+    }
+
+    fn curve_us(
+        &self,
+        curve: Curve,
+        key: &str,
+        time: impl Fn(&CurveTimes) -> &Option<Milliseconds>,
+    ) -> Result<f64, Missing> {
+        let (name, times) = match curve {
+            Curve::Secp192r1 => ("secp192r1", &self.crypto.secp192r1),
             // The only other curve that the libraries are compiled with.
-            _ => &self.crypto.secp256r1,
-        }
+            _ => ("secp256r1", &self.crypto.secp256r1),
+        };
+        self.us(time(times).as_ref(), &format!("{name}.{key}"))
     }
 
-    fn rsa(&self, bits: u16) -> &RsaTimes {
-        match bits {
-            ..=1024 => &self.crypto.rsa1024,
-            1025..=2048 => &self.crypto.rsa2048,
-            _ => &self.crypto.rsa3072,
-        }
+    fn rsa_us(&self, bits: u16, key: &str, time: impl Fn(&RsaTimes) -> &Option<Milliseconds>) -> Result<f64, Missing> {
+        let (name, times) = match bits {
+            ..=1024 => ("rsa1024", &self.crypto.rsa1024),
+            1025..=2048 => ("rsa2048", &self.crypto.rsa2048),
+            _ => ("rsa3072", &self.crypto.rsa3072),
+        };
+        self.us(time(times).as_ref(), &format!("{name}.{key}"))
+    }
+
+    fn cbc_us(&self, cbc: Cbc) -> Result<f64, Missing> {
+        Ok(f64::from(cbc.aes_blocks()) * rounds(cbc.key_bits) * self.aes_us()?)
+    }
+
+    fn aead_us(&self, aead: Aead) -> Result<f64, Missing> {
+        let cipher = f64::from(aead.aes_blocks()) * rounds(aead.key_bits) * self.aes_us()?;
+        let ghash = match aead.mode {
+            AeadMode::Ccm => 0.0,
+            // The blocks of additional data and of ciphertext, and one of lengths (NIST SP 800-38D, 7.1).
+            AeadMode::Gcm => {
+                f64::from(aead.additional.div_ceil(16) + aead.octets.div_ceil(16) + 1)
+                    * self.us(self.crypto.ghash_block_us.as_ref(), "ghash_block_us")?
+            }
+        };
+        Ok(cipher + ghash)
     }
 
     /// True if the TPM does this operation, not the processor.
@@ -250,23 +346,48 @@ impl Device {
             _ => false,
         }
     }
+}
 
-    fn cbc_us(&self, cbc: Cbc) -> f64 {
-        f64::from(cbc.aes_blocks()) * rounds(cbc.key_bits) * self.crypto.aes_block_us.value
-    }
+/// How many devices may stand between a device and the one that has no base.
+const MAX_BASES: usize = 8;
 
-    fn aead_us(&self, aead: Aead) -> f64 {
-        let cipher = f64::from(aead.aes_blocks()) * rounds(aead.key_bits) * self.crypto.aes_block_us.value;
-        let ghash = match aead.mode {
-            AeadMode::Ccm => 0.0,
-            // The blocks of additional data and of ciphertext, and one of lengths (NIST SP 800-38D, 7.1).
-            AeadMode::Gcm => {
-                f64::from(aead.additional.div_ceil(16) + aead.octets.div_ceil(16) + 1)
-                    * self.crypto.ghash_block_us.value
-            }
-        };
-        cipher + ghash
+/// The document of a device, filled up with those of its bases.
+fn document(name: &str, files: &mut Files<'_>, bases: usize) -> Result<Document, DeviceError> {
+    let mut document = own_document(name, files)?;
+    let Some(base) = document.text("base")? else { return Ok(document) };
+    if bases == MAX_BASES {
+        let found = format!("a base of a base, {MAX_BASES} times");
+        return Err(document.blame("base", found, "a device that is not based on this one").into());
     }
+    let directory = Path::new(name).parent().unwrap_or(Path::new(""));
+    let base = if base.ends_with(".toml") { directory.join(base).to_string_lossy().into_owned() } else { base };
+    let rest = self::document(&base, files, bases + 1).map_err(|error| match error {
+        DeviceError::Unknown { found, allowed } => document.blame("base", found, allowed).into(),
+        DeviceError::Invalid(error) => DeviceError::Invalid(error),
+    })?;
+    document.fill_up(rest);
+    Ok(document)
+}
+
+/// What the file of a device says, without its base.
+fn own_document(name: &str, files: &mut Files<'_>) -> Result<Document, DeviceError> {
+    if let Some((_, text)) = BUILT_IN.iter().find(|(built_in, _)| *built_in == name) {
+        let file = format!("devices/{name}.toml");
+        return Ok(Document::parse(Path::new(&file), text)?);
+    }
+    let file = Path::new(name);
+    let is_file = name.ends_with(".toml");
+    if is_file && files.has(file) {
+        return Ok(files.read(file)?);
+    }
+    let names: Vec<String> = Device::names().map(|name| format!("{name:?}")).collect();
+    Err(DeviceError::Unknown {
+        found: match is_file {
+            true => format!("{name:?} (there is no file {})", files.path(file).display()),
+            false => format!("{name:?}"),
+        },
+        allowed: format!("one of {}, or the path of a device's .toml file from the scenario on", names.join(", ")),
+    })
 }
 
 /// The rounds of AES with a key of this length in those of AES-128.
@@ -275,23 +396,9 @@ fn rounds(key_bits: u16) -> f64 {
 }
 
 impl Processor for Device {
+    /// A time that the device lacks is 0. [`Plan::new`](crate::plan::Plan::new) refuses a scenario that needs it.
     fn time(&self, operation: Operation) -> Duration {
-        let us = match operation {
-            Operation::Sha1 { blocks } => f64::from(blocks) * self.crypto.sha1_block_us.value,
-            Operation::Sha256 { blocks } => f64::from(blocks) * self.crypto.sha256_block_us.value,
-            Operation::Sha512 { blocks } => f64::from(blocks) * SHA512_TO_SHA256 * self.crypto.sha256_block_us.value,
-            Operation::Seal(aead) | Operation::Open(aead) => self.aead_us(aead),
-            Operation::CbcEncrypt(cbc) | Operation::CbcDecrypt(cbc) => self.cbc_us(cbc),
-            Operation::EcdhKeyGeneration(curve) => self.curve(curve).ecdh_generate_ms.value * 1e3,
-            Operation::EcdhSharedSecret(curve) => self.curve(curve).ecdh_agree_ms.value * 1e3,
-            Operation::EcdsaSign(curve) => self.curve(curve).ecdsa_sign_ms.value * 1e3,
-            Operation::EcdsaVerify(curve) => self.curve(curve).ecdsa_verify_ms.value * 1e3,
-            Operation::RsaSign(bits) | Operation::RsaDecrypt(bits) => self.rsa(bits).private_ms.value * 1e3,
-            Operation::RsaVerify(bits) | Operation::RsaEncrypt(bits) => self.rsa(bits).public_ms.value * 1e3,
-            // The enum is non-exhaustive. A test checks that every operation of today has a time.
-            _ => 0.0,
-        };
-        Duration::from_nanos((us * 1e3).round() as u64)
+        self.duration(operation).unwrap_or_default()
     }
 }
 
@@ -301,9 +408,14 @@ pub(crate) struct Paced {
     pub(crate) factor: f64,
 }
 
+/// The longest time of an operation. No handshake is waited for so long (`session.give_up_s`), and the sum of millions of them
+/// is a time that every clock can show.
+const LONGEST_OPERATION_S: f64 = 1e6;
+
 impl Processor for Paced {
     fn time(&self, operation: Operation) -> Duration {
-        self.device.time(operation).mul_f64(self.factor)
+        let seconds = self.factor * self.device.time(operation).as_secs_f64();
+        Duration::from_secs_f64(seconds.min(LONGEST_OPERATION_S))
     }
 }
 

@@ -1,6 +1,6 @@
 //! A scenario that is ready to run. What is the same in the worlds of all seeds is computed once.
 
-use crate::device::{Device, Paced};
+use crate::device::{Device, Missing, Paced};
 use crate::energy::{Times, energy};
 use crate::record::Energy;
 use crate::scenario::{MacError, Mesh, PreparedMac, Scenario, TcpEndpoint};
@@ -10,8 +10,11 @@ use slowhand_net::ip::Endpoint;
 use slowhand_net::network::{Network, NetworkConfig};
 use slowhand_net::random::Streams;
 use slowhand_net::transport::tcp;
-use slowhand_sessions::{BuildError, Family, Processor, Role, Session, SessionConfig, Version};
-use std::sync::Arc;
+use slowhand_sessions::{
+    BuildError, Family, Operation, Processor, Role, Session, SessionConfig, Stack, Version, memory,
+};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Everything that a world of any seed is made from.
 #[derive(Debug)]
@@ -55,6 +58,22 @@ pub enum PlanError {
     /// TCP cannot have this configuration.
     #[error("transport: {0}")]
     Transport(#[from] tcp::ConfigError),
+    /// A device has no time for an operation of the handshake.
+    #[error(
+        "{}: {key}: found nothing, allowed: a number and its source, or a base that has it; \
+         the {role}, which runs {stack}, needs it for the handshake of this scenario",
+        file.display()
+    )]
+    Device {
+        /// The file of the device.
+        file: PathBuf,
+        /// The key that is missing.
+        key: String,
+        /// The end that runs on the device.
+        role: Role,
+        /// The library of that end.
+        stack: Stack,
+    },
 }
 
 impl Plan {
@@ -88,7 +107,31 @@ impl Plan {
             transport.tcp.validate()?;
         }
         plan.build_sessions([[0; 32]; 2])?;
+        plan.check_devices()?;
         Ok(plan)
+    }
+
+    /// Checks that each device has a time for all that its end computes. Only the libraries know what they compute, so a
+    /// device that lacks a time has to run the handshake once, without a network.
+    fn check_devices(&self) -> Result<(), PlanError> {
+        if self.devices.iter().all(|device| device.is_complete()) {
+            return Ok(());
+        }
+        let watched =
+            [0, 1].map(|side| Arc::new(Watched { device: self.devices[side].clone(), missing: Mutex::default() }));
+        let processors = [0, 1].map(|side| watched[side].clone() as Arc<dyn Processor>);
+        let [client, server] = &self.sessions;
+        let [mut client_end, mut server_end] = slowhand_sessions::build_pair([client, server], processors)?;
+        let path = memory::Path { delay: std::time::Duration::ZERO, ..memory::Path::default() };
+        path.run(&mut *client_end, &mut *server_end);
+        for (watched, config) in watched.iter().zip([client, server]) {
+            let missing = watched.missing.lock().unwrap_or_else(PoisonError::into_inner).take();
+            if let Some(Missing(key)) = missing {
+                let file = watched.device.file.clone();
+                return Err(PlanError::Device { file, key, role: config.role, stack: config.stack });
+            }
+        }
+        Ok(())
     }
 
     /// How many nodes the mesh has, the root included.
@@ -186,7 +229,7 @@ impl Plan {
     /// another client beside it changes nothing.
     pub(crate) fn sessions(&self, client: NodeId, streams: &Streams) -> [Box<dyn Session>; 2] {
         let seeds = [0, 1].map(|side| streams.derive("session", 2 * u64::from(client.0) + side));
-        // `new` has built sessions of these configurations; other seeds change nothing in that.
+        // `new` has built sessions of these configurations, and `build_pair` succeeds with all seeds or with none.
         self.build_sessions(seeds).expect("sessions of checked configurations")
     }
 
@@ -212,6 +255,21 @@ impl Plan {
             Arc::new(processor) as Arc<dyn Processor>
         });
         slowhand_sessions::build_pair([&client, &server], processors)
+    }
+}
+
+/// A device that remembers the first time that it was asked for and does not have.
+struct Watched {
+    device: Arc<Device>,
+    missing: Mutex<Option<Missing>>,
+}
+
+impl Processor for Watched {
+    fn time(&self, operation: Operation) -> std::time::Duration {
+        if let Err(missing) = self.device.duration(operation) {
+            self.missing.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(missing);
+        }
+        std::time::Duration::ZERO
     }
 }
 

@@ -6,7 +6,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use serde_json::{Map, json};
 use slowhand_lab::capacity::{Engset, Policy, Simulation};
-use slowhand_lab::device::Device;
+use slowhand_lab::device::{Device, Origin};
 
 use crate::scenario::refused;
 use crate::to_json;
@@ -46,7 +46,14 @@ pub fn policies() -> Vec<&'static str> {
 /// The RAM of a device in octets, and where the number comes from.
 #[pyfunction]
 pub fn ram(device: &str) -> PyResult<(u64, String)> {
-    let ram = Device::load(device, Path::new("")).map_err(refused)?.processor.ram_kib;
-    let from = ram.source.or(ram.assumed.map(|reason| format!("assumed: {reason}"))).unwrap_or_default();
+    let device = Device::load(device, Path::new("")).map_err(refused)?;
+    let Some(ram) = device.processor.ram_kib else {
+        let file = device.file.display();
+        return Err(refused(format!("{file}: processor.ram_kib: found nothing, allowed: a number and its source")));
+    };
+    let from = match ram.origin {
+        Origin::Source(source) => source,
+        Origin::Assumed(reason) => format!("assumed: {reason}"),
+    };
     Ok(((ram.value * 1024.0) as u64, from))
 }

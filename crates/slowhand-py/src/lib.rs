@@ -27,7 +27,7 @@ mod _native {
     #[pymodule_export]
     use crate::run::{Run, inspect};
     #[pymodule_export]
-    use crate::scenario::{Scenario, ScenarioError, capture, schema};
+    use crate::scenario::{Scenario, ScenarioError, capture, device_schema, schema};
     #[pymodule_export]
     use crate::stacks;
 

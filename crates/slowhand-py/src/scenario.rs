@@ -71,6 +71,12 @@ pub fn schema() -> PyResult<String> {
     to_json(&lab::schema())
 }
 
+/// The JSON Schema of a device.
+#[pyfunction]
+pub fn device_schema() -> PyResult<String> {
+    to_json(&slowhand_lab::device::schema())
+}
+
 /// The error of a scenario that cannot run.
 pub fn refused(error: impl std::fmt::Display) -> PyErr {
     ScenarioError::new_err(error.to_string())

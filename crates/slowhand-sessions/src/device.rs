@@ -27,6 +27,8 @@ const CLOCK_LIMIT: Duration = Duration::from_nanos(u64::MAX);
 /// The state that the callbacks of a library use.
 pub(crate) struct Device {
     processor: Arc<dyn Processor>,
+    /// The calendar time, since 1970, at which the clock is zero.
+    began: Duration,
     clock: Duration,
     random: Xoshiro256PlusPlus,
     /// Datagrams, or writes to a stream, for the network.
@@ -39,9 +41,10 @@ pub(crate) struct Device {
 }
 
 impl Device {
-    pub(crate) fn new(processor: Arc<dyn Processor>, seed: [u8; 32]) -> Self {
+    pub(crate) fn new(processor: Arc<dyn Processor>, seed: [u8; 32], began: Duration) -> Self {
         Self {
             processor,
+            began,
             clock: Duration::ZERO,
             random: Xoshiro256PlusPlus::from_seed(seed),
             sent: Queue::default(),
@@ -159,13 +162,13 @@ fn with_current<T>(act: impl FnOnce(&mut Device) -> T) -> T {
     act(unsafe { device.as_mut() })
 }
 
-/// The calendar time at which every world begins: 2030-01-01T00:00:00Z. Assumed; it only has to be within the validity of
-/// the certificates.
-const WORLD_BEGAN: Duration = Duration::from_secs(1_893_456_000);
+/// The calendar time at which every world begins, since 1970: 2030-01-01T00:00:00Z. Assumed; it only has to be within the
+/// validity of the certificates.
+pub(crate) const WORLD_BEGAN: Duration = Duration::from_secs(1_893_456_000);
 
 /// The device's clock as a calendar: the time since 1970.
 pub(crate) fn unix_time() -> Duration {
-    with_current(|device| WORLD_BEGAN + device.clock)
+    with_current(|device| device.began + device.clock)
 }
 
 /// The device's randomness.
@@ -216,8 +219,9 @@ fn perform_on_curve(named_group: u16, operation: fn(Curve) -> Operation) {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn slowhand_unix_time() -> u64 {
-    unix_time().as_secs()
+extern "C" fn slowhand_unix_time_ms() -> u64 {
+    // Fits: the clock has a limit of 64 bits of nanoseconds.
+    unix_time().as_millis() as u64
 }
 
 #[unsafe(no_mangle)]
@@ -362,7 +366,7 @@ mod tests {
 
     #[test]
     fn an_operation_on_an_unknown_curve_is_not_counted() {
-        let mut device = Device::new(Arc::new(Weightless), [0; 32]);
+        let mut device = Device::new(Arc::new(Weightless), [0; 32], WORLD_BEGAN);
         // RFC 8422 section 5.1.1: 24 is secp384r1. 0 is reserved.
         device.run(|| [0, 24, 23].into_iter().for_each(|group| slowhand_ecdsa_verify(group)));
         let mut operations = Vec::new();

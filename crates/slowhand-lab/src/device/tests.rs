@@ -11,8 +11,10 @@ fn the_devices_that_are_built_in_are_read() {
     }
     let openmote = device("openmote-cc2538");
     assert_eq!(openmote.current.radio_rx_ma.value, 20.0);
-    assert!(!openmote.current.radio_rx_ma.is_assumed());
-    assert!(openmote.supply_v.is_assumed());
+    assert!(matches!(openmote.current.radio_rx_ma.origin, Origin::Source(_)));
+    assert!(matches!(openmote.supply_v.origin, Origin::Assumed(_)));
+    assert!(openmote.assumed.contains(&"supply_v".to_owned()) && !openmote.assumed.contains(&"radio_rx_ma".to_owned()));
+    assert!(openmote.assumed.contains(&"secp192r1.ecdh_generate_ms".to_owned()), "{:?}", openmote.assumed);
 }
 
 /// By hand, from the constants in the file.
@@ -31,31 +33,194 @@ fn operations_take_what_their_parts_take() {
     assert_eq!(time(Operation::Seal(Aead { mode: AeadMode::Gcm, ..aead })), 12 * 178_500);
 }
 
+/// Each time is another prime, so that no two operations have the same. In microseconds.
 #[test]
-fn every_operation_has_its_price_on_every_device() {
+fn each_operation_has_the_time_of_its_key() {
+    let curve = |a: u32, b: u32, c: u32, d: u32| {
+        format!(
+            "{{ ecdh_generate_ms = {}, ecdh_agree_ms = {}, ecdsa_sign_ms = {}, ecdsa_verify_ms = {} }}",
+            v(a),
+            v(b),
+            v(c),
+            v(d)
+        )
+    };
+    let rsa = |a: u32, b: u32| format!("{{ private_ms = {}, public_ms = {} }}", v(a), v(b));
+    let device = of(&format!(
+        "[crypto]\nsha1_block_us = {}\nsha256_block_us = {}\naes_block_us = {}\nghash_block_us = {}\nsecp192r1 = {}\n\
+         secp256r1 = {}\nrsa1024 = {}\nrsa2048 = {}\nrsa3072 = {}",
+        v(2),
+        v(3),
+        v(5),
+        v(7),
+        curve(11, 13, 17, 19),
+        curve(23, 29, 31, 37),
+        rsa(41, 43),
+        rsa(47, 53),
+        rsa(59, 61),
+    ));
+    let (k1, p256) = (Curve::Secp192r1, Curve::Secp256r1);
+    let cbc = |key_bits| Cbc { key_bits, octets: 33 };
+    // CCM: B0, one block of additional data (2 + 13), two of plaintext twice, the tag's. GCM: the hash key, two of
+    // plaintext, the tag's; GHASH over 1 + 2 + 1.
+    let aead = |mode, key_bits| Aead { mode, key_bits, tag: 8, octets: 17, additional: 13 };
+    for (operation, us) in [
+        (Operation::Sha1 { blocks: 4 }, 4.0 * 2.0),
+        (Operation::Sha256 { blocks: 4 }, 4.0 * 3.0),
+        (Operation::Sha512 { blocks: 4 }, 4.0 * 4.0 * 3.0),
+        (Operation::CbcEncrypt(cbc(128)), 3.0 * 5.0),
+        (Operation::CbcDecrypt(cbc(256)), 3.0 * 1.4 * 5.0),
+        (Operation::Seal(aead(AeadMode::Ccm, 128)), 7.0 * 5.0),
+        (Operation::Open(aead(AeadMode::Ccm, 256)), 7.0 * 1.4 * 5.0),
+        (Operation::Seal(aead(AeadMode::Gcm, 128)), 4.0 * 5.0 + 4.0 * 7.0),
+        (Operation::Open(aead(AeadMode::Gcm, 256)), 4.0 * 1.4 * 5.0 + 4.0 * 7.0),
+        (Operation::EcdhKeyGeneration(k1), 11e3),
+        (Operation::EcdhSharedSecret(k1), 13e3),
+        (Operation::EcdsaSign(k1), 17e3),
+        (Operation::EcdsaVerify(k1), 19e3),
+        (Operation::EcdhKeyGeneration(p256), 23e3),
+        (Operation::EcdhSharedSecret(p256), 29e3),
+        (Operation::EcdsaSign(p256), 31e3),
+        (Operation::EcdsaVerify(p256), 37e3),
+        (Operation::RsaSign(1024), 41e3),
+        (Operation::RsaDecrypt(1024), 41e3),
+        (Operation::RsaVerify(1024), 43e3),
+        (Operation::RsaEncrypt(1024), 43e3),
+        (Operation::RsaSign(2048), 47e3),
+        (Operation::RsaVerify(2048), 53e3),
+        (Operation::RsaDecrypt(3072), 59e3),
+        (Operation::RsaEncrypt(3072), 61e3),
+    ] {
+        let expected = Duration::from_nanos((us * 1e3f64).round() as u64);
+        assert_eq!(device.duration(operation), Ok(expected), "{operation:?}");
+        assert_eq!(device.time(operation), expected, "{operation:?}");
+        let half = Paced { device: Arc::new(device.clone()), factor: 0.5 };
+        assert_eq!(half.time(operation), expected / 2, "{operation:?}");
+    }
+    assert!(device.is_complete());
+}
+
+/// A constant with this number.
+fn v(number: u32) -> String {
+    format!("{{ value = {number}, source = \"a book\" }}")
+}
+
+/// The device of a file with these lines behind the keys that each device has.
+fn of(lines: &str) -> Device {
+    read(&[("own.toml", &format!("{}\n{lines}", required()))]).unwrap()
+}
+
+fn required() -> String {
+    let currents = ["cpu_active", "cpu_sleep", "radio_tx", "radio_rx", "radio_listen", "radio_sleep"];
+    let currents: Vec<String> = currents.iter().map(|name| format!("{name}_ma = {}", v(1))).collect();
+    format!("description = \"\"\nsupply_v = {}\ncurrent = {{ {} }}\n", v(1), currents.join(", "))
+}
+
+/// The first of these files as a device; the others may be its bases.
+fn read(files: &[(&str, &str)]) -> Result<Device, DeviceError> {
+    let texts = files.iter().map(|(name, text)| (name.to_string(), text.to_string())).collect();
+    Device::read(files[0].0, &mut Files::of_texts(&texts))
+}
+
+#[test]
+fn cycles_become_a_time_by_the_clock() {
+    let lines = |clock| {
+        format!(
+            "processor.clock_mhz = {}\n[crypto]\nsha256_block_us = {{ cycles = 4800, source = \"a book\" }}\n\
+             rsa2048.public_ms = {{ cycles = 4800000, assumed = \"a guess\" }}",
+            v(clock)
+        )
+    };
+    for (clock, block_us, public_ms) in [(16, 300, 300), (48, 100, 100)] {
+        let device = of(&lines(clock));
+        assert_eq!(device.time(Operation::Sha256 { blocks: 2 }).as_micros(), 2 * block_us);
+        assert_eq!(device.time(Operation::RsaVerify(2048)).as_millis(), public_ms);
+    }
+    for wrong in [lines(0), lines(16).replace("processor.clock_mhz", "processor.ram_kib")] {
+        let error = read(&[("own.toml", &format!("{}{wrong}", required()))]).unwrap_err().to_string();
+        let message = "crypto.sha256_block_us.cycles: found cycles of a clock without frequency, allowed: a time, or cycles together";
+        assert!(error.contains(message), "{error}");
+    }
+}
+
+/// The base has what the file does not say. A number replaces that of the base together with its source.
+#[test]
+fn a_device_with_a_base_has_its_changes() {
+    let fast = "base = \"openmote-cc2538\"\nprocessor.ram_kib = { value = 64, assumed = \"a guess\" }\n\
+                [crypto.secp256r1]\necdsa_sign_ms = { value = 9, assumed = \"a guess\" }";
+    let (base, fast) = (device("openmote-cc2538"), read(&[("fast.toml", fast)]).unwrap());
+    let curve = Curve::Secp256r1;
+    assert_eq!(fast.time(Operation::EcdsaSign(curve)).as_millis(), 9);
+    assert_eq!(fast.time(Operation::EcdsaVerify(curve)), base.time(Operation::EcdsaVerify(curve)));
+    assert_eq!((fast.description, fast.current.radio_rx_ma), (base.description, base.current.radio_rx_ma));
+    assert_eq!(
+        fast.processor.ram_kib.map(|ram| (ram.value, ram.origin)),
+        Some((64.0, Origin::Assumed("a guess".into())))
+    );
+    assert_eq!(fast.file, Path::new("fast.toml"));
+
+    // A base that is a file is found from the device's file on, and may have a base itself.
+    let files = [
+        ("mine/top.toml", "base = \"sub/middle.toml\"\nsupply_v = { value = 5, source = \"a book\" }"),
+        ("mine/sub/middle.toml", "base = \"../bottom.toml\"\nsupply_v = { value = 4, source = \"a book\" }"),
+        ("mine/sub/../bottom.toml", "base = \"wismote\"\ndescription = \"the bottom\""),
+    ];
+    let top = read(&files).unwrap();
+    assert_eq!((top.supply_v.value, &*top.description), (5.0, "the bottom"));
+    assert_eq!(top.current.radio_tx_ma.value, 25.8);
+}
+
+#[test]
+fn a_base_that_cannot_be_is_blamed_where_it_is_named() {
+    for (text, message) in [
+        ("base = \"wismot\"", "own.toml:1: base: found \"wismot\", allowed: one of "),
+        ("\nbase = 3", "own.toml:2: base: found 3, allowed: a string"),
+        (
+            "base = \"own.toml\"",
+            "own.toml:1: base: found a base of a base, 8 times, allowed: a device that is not based on",
+        ),
+        ("base = \"./own.toml\"", "own.toml:1: base: found \"./own.toml\" (there is no file ./own.toml), allowed: "),
+        (
+            "base = \"wismote\"\nsupply_v.value = -1",
+            "own.toml:2: supply_v.value: found -1, allowed: a number from 0 to 1000",
+        ),
+        ("base = \"wismote\"\ncrypto = 1", "own.toml:2: crypto: found 1, allowed: a table"),
+    ] {
+        let error = read(&[("own.toml", text)]).unwrap_err().to_string();
+        assert!(error.starts_with(message), "{error}\nnot {message}");
+    }
+}
+
+#[test]
+fn every_operation_has_its_price_on_a_complete_device() {
+    let complete: Vec<&str> = Device::names().filter(|name| device(name).is_complete()).collect();
+    assert!(
+        ["openmote-cc2538", "wismote", "greennet", "opal-tpm", "linux-host"].iter().all(|name| complete.contains(name))
+    );
     let aead = Aead { mode: AeadMode::Gcm, key_bits: 128, tag: 16, octets: 1, additional: 13 };
-    for name in Device::names() {
-        for curve in [Curve::Secp192r1, Curve::Secp256r1] {
-            for operation in [
-                Operation::Sha1 { blocks: 1 },
-                Operation::Sha256 { blocks: 1 },
-                Operation::Sha512 { blocks: 1 },
-                Operation::Seal(aead),
-                Operation::Open(aead),
-                Operation::EcdhKeyGeneration(curve),
-                Operation::EcdhSharedSecret(curve),
-                Operation::EcdsaSign(curve),
-                Operation::EcdsaVerify(curve),
-                Operation::CbcEncrypt(Cbc { key_bits: 128, octets: 16 }),
-                Operation::CbcDecrypt(Cbc { key_bits: 128, octets: 16 }),
-                Operation::RsaSign(1024),
-                Operation::RsaVerify(1024),
-                Operation::RsaEncrypt(2048),
-                Operation::RsaDecrypt(3072),
-            ] {
-                assert!(device(name).time(operation) > Duration::ZERO, "{name}: {operation:?}");
-            }
+    for name in complete {
+        for operation in [Operation::Sha1 { blocks: 1 }, Operation::Seal(aead), Operation::RsaVerify(1024)] {
+            assert!(device(name).time(operation) > Duration::ZERO, "{name}: {operation:?}");
         }
+    }
+}
+
+/// The largest numbers that a file may have.
+#[test]
+fn no_time_is_too_long_for_the_clock() {
+    let largest = |unit: &str, value: &str| format!("{unit} = {{ value = {value}, source = \"a book\" }}");
+    let slow = of(&format!(
+        "[crypto]\n{}\n{}\n[crypto.rsa3072]\n{}\n{}",
+        largest("sha256_block_us", "1e9"),
+        "aes_block_us = { cycles = 4294967295, source = \"a book\" }",
+        largest("private_ms", "1e6"),
+        largest("public_ms", "1e6"),
+    )
+    .replace("[crypto]", "[processor]\nclock_mhz = { value = 1e-300, source = \"a book\" }\n[crypto]"));
+    let aead = Aead { mode: AeadMode::Ccm, key_bits: 256, tag: 16, octets: u32::MAX / 2, additional: 13 };
+    for operation in [Operation::Sha512 { blocks: u32::MAX }, Operation::Seal(aead), Operation::RsaSign(3072)] {
+        let paced = Paced { device: Arc::new(slow.clone()), factor: 1e6 };
+        assert_eq!(paced.time(operation), Duration::from_secs(1_000_000), "{operation:?}");
     }
 }
 

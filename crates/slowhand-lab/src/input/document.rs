@@ -120,6 +120,39 @@ impl Document {
         }
     }
 
+    /// The text of a key at the top. `None` if it was not written.
+    pub(crate) fn text(&self, key: &str) -> Result<Option<String>, InputError> {
+        match self.root.child(key).map(|(_, item)| item) {
+            None => Ok(None),
+            Some(Item { value: Value::String(text), .. }) => Ok(Some(text.clone())),
+            Some(item) => Err(self.blame(key, item.written.clone(), "a string")),
+        }
+    }
+
+    /// Adds what only `base` says.
+    pub(crate) fn fill_up(&mut self, base: Self) {
+        self.root.fill_up(base.root);
+    }
+
+    /// The dotted paths of all tables that have this key, in the order of the file; then those of its base.
+    pub(crate) fn paths_to(&self, key: &str) -> Vec<String> {
+        let mut paths = Vec::new();
+        self.root.collect_paths_to(key, "", &mut paths);
+        paths.sort_by_key(|(origin, _)| match origin {
+            Origin::Line(file, line) => (**file != *self.file(), *line),
+            Origin::Override(_) => (true, 0),
+        });
+        paths.into_iter().map(|(_, path)| path).collect()
+    }
+
+    /// The file that was read.
+    pub(crate) fn file(&self) -> &Path {
+        match &self.root.origin {
+            Origin::Line(file, _) => file,
+            Origin::Override(_) => Path::new(""),
+        }
+    }
+
     /// True if `key` was written: its value is not the default.
     pub(crate) fn has(&self, key: &str) -> bool {
         let (mut item, parts) = (&self.root, parts(key));

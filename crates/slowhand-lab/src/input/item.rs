@@ -78,6 +78,33 @@ impl Item {
         item.set(rest, value, origin)
     }
 
+    /// Adds the keys that only `base` has, also in tables that both have. A table with a number and its source is one value.
+    pub(super) fn fill_up(&mut self, base: Self) {
+        let is_number = ["value", "cycles"].iter().any(|key| self.child(key).is_some());
+        let (Value::Table(entries), Value::Table(others)) = (&mut self.value, base.value) else { return };
+        if is_number {
+            return;
+        }
+        for (key, other) in others {
+            match entries.iter_mut().find(|(own, _)| own.name == key.name) {
+                Some((_, own)) => own.fill_up(other),
+                None => entries.push((key, other)),
+            }
+        }
+    }
+
+    /// Adds the dotted path of each table with this key, and where the key is. `path` is that of this item.
+    pub(super) fn collect_paths_to<'a>(&'a self, key: &str, path: &str, paths: &mut Vec<(&'a Origin, String)>) {
+        let Value::Table(entries) = &self.value else { return };
+        for (name, item) in entries {
+            match name.name == key {
+                true => paths.push((&name.origin, path.to_owned())),
+                false if path.is_empty() => item.collect_paths_to(key, &name.name, paths),
+                false => item.collect_paths_to(key, &format!("{path}.{}", name.name), paths),
+            }
+        }
+    }
+
     /// An item of a table or an array, and where its key was written (in an array: where it was written itself).
     pub(super) fn child(&self, part: &str) -> Option<(&Origin, &Item)> {
         match &self.value {

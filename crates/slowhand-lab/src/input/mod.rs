@@ -10,10 +10,12 @@ mod error;
 mod files;
 mod item;
 mod number;
+mod schema;
 mod spelling;
 
 pub(crate) use document::Document;
 pub use document::Override;
 pub use error::{InputError, Place};
 pub(crate) use files::Files;
-pub use number::{Integer, Milliseconds, NonNegative, PositiveMilliseconds, PositiveSeconds, Probability, Seconds};
+pub use number::{Factor, Integer, Milliseconds, PositiveMilliseconds, PositiveSeconds, Probability, Seconds, UpTo};
+pub(crate) use schema::schema_of;

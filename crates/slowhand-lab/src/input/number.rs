@@ -89,8 +89,8 @@ real! {
     PositiveMilliseconds, "milliseconds, from 0.001 to 1000000", 0.001 >= .. 1_000_000.0
 }
 real! {
-    /// A number that is not negative.
-    NonNegative, "a number, 0 or more", 0.0 >= .. 1e12
+    /// A factor.
+    Factor, "a number from 0 to 1000000", 0.0 >= .. 1e6
 }
 
 /// Converts a time to and from microseconds.
@@ -126,7 +126,7 @@ microseconds! {
 }
 
 /// A whole number from `MIN` to `MAX`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub struct Integer<const MIN: u32, const MAX: u32>(u32);
 
 impl<const MIN: u32, const MAX: u32> Integer<MIN, MAX> {
@@ -178,6 +178,42 @@ impl<const MIN: u32, const MAX: u32> JsonSchema for Integer<MIN, MAX> {
     }
 }
 
+/// A real number from 0 to `MAX`.
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
+pub struct UpTo<const MAX: u32>(f64);
+
+impl<const MAX: u32> UpTo<MAX> {
+    /// The number.
+    pub const fn get(self) -> f64 {
+        self.0
+    }
+}
+
+impl<'de, const MAX: u32> Deserialize<'de> for UpTo<MAX> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let allowed = format!("a number from 0 to {MAX}");
+        let number = deserializer.deserialize_f64(NumberVisitor(&allowed))?;
+        if (0.0..=f64::from(MAX)).contains(&number) {
+            return Ok(Self(number));
+        }
+        Err(de::Error::invalid_value(Unexpected::Float(number), &allowed.as_str()))
+    }
+}
+
+impl<const MAX: u32> JsonSchema for UpTo<MAX> {
+    fn schema_name() -> Cow<'static, str> {
+        format!("Number from 0 to {MAX}").into()
+    }
+
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "number", "minimum": 0, "maximum": MAX })
+    }
+}
+
 struct IntegerVisitor<const MIN: u32, const MAX: u32>;
 
 impl<const MIN: u32, const MAX: u32> Visitor<'_> for IntegerVisitor<MIN, MAX> {
@@ -196,9 +232,9 @@ impl<const MIN: u32, const MAX: u32> Visitor<'_> for IntegerVisitor<MIN, MAX> {
 }
 
 /// Accepts `1` for `1.0`: TOML distinguishes them, people do not.
-struct NumberVisitor(&'static str);
+struct NumberVisitor<'a>(&'a str);
 
-impl Visitor<'_> for NumberVisitor {
+impl Visitor<'_> for NumberVisitor<'_> {
     type Value = f64;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

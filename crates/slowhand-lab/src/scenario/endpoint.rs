@@ -13,7 +13,7 @@ use slowhand_net::random;
 
 use super::network::MAX_NODE;
 use super::{Ordinal, ascending};
-use crate::input::{Integer, Milliseconds, NonNegative, Probability, Seconds};
+use crate::input::{Factor, Integer, Milliseconds, Probability, Seconds};
 
 /// The nodes that open sessions.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
@@ -25,9 +25,10 @@ pub struct Client {
     /// The client's computing time is multiplied by this factor: 0.1 for an accelerator that is ten times as fast, 0 if
     /// computing takes no time. Default: 1.
     #[serde(default = "as_the_device_says")]
-    pub compute_factor: NonNegative,
+    pub compute_factor: Factor,
     /// The nodes that are clients; each opens one session. Default: the last node of a line; every leaf of a star, a
     /// tree or a list of links.
+    #[schemars(extend("minItems" = 1, "uniqueItems" = true))]
     pub nodes: Option<Vec<Integer<1, MAX_NODE>>>,
     /// The earliest start of a client. Default: 0; 60 if the nodes negotiate their cells (`mac.scheduling`), which takes
     /// some time.
@@ -49,8 +50,8 @@ impl Client {
     }
 }
 
-fn as_the_device_says() -> NonNegative {
-    NonNegative::constant(1.0)
+fn as_the_device_says() -> Factor {
+    Factor::constant(1.0)
 }
 
 /// The node or host that accepts sessions.

@@ -32,7 +32,7 @@ pub(crate) use transport::TcpEndpoint;
 pub use transport::{Preset, Tcp, Transport};
 
 use crate::device::Device;
-use crate::input::{Document, Files, Integer};
+use crate::input::{Document, Files, Integer, schema_of};
 pub use crate::input::{InputError, Override};
 
 /// Everything that is simulated, read and checked.
@@ -103,7 +103,7 @@ struct Sections {
 
 /// The JSON Schema of a scenario file. Editors use it to check a file while it is written.
 pub fn schema() -> schemars::Schema {
-    schemars::schema_for!(Sections)
+    schema_of::<Sections>()
 }
 
 impl Scenario {

@@ -58,6 +58,7 @@ pub enum Topology {
     /// A list of links. Every node from 0 to the highest number used must have a path to the root.
     Explicit {
         /// The links; each works in both directions.
+        #[schemars(length(min = 1))]
         links: Vec<Link>,
     },
 }

@@ -45,13 +45,14 @@ pub struct Session {
     pub curve: Curve,
     /// The length in bits of the RSA keys in the certificates: 1024, 2048 or 3072. No effect without RSA. Default: 2048.
     #[serde(default = "default_rsa_bits")]
+    #[schemars(extend("enum" = [1_024, 2_048, 3_072]))]
     pub rsa_bits: Integer<1, 65_535>,
     /// True if the server answers the first ClientHello with a cookie (HelloVerifyRequest, RFC 6347
     /// section 4.2.1). Default: true.
     #[serde(default = "default_cookie")]
     pub cookie: bool,
-    /// The client's first retransmission timeout. Default: the library's own (1 for mbedTLS and OpenSSL, 2 for
-    /// tinyDTLS).
+    /// The first retransmission timeout of both ends; `server_timeout_s` replaces it for the server. Default: the library's own
+    /// (1 for mbedTLS and OpenSSL, 2 for tinyDTLS).
     pub timeout_s: Option<PositiveSeconds>,
     /// The value at which the retransmission timeouts of both ends stop doubling. Default: the
     /// library's own (60 for mbedTLS and OpenSSL, as in RFC 6347 section 4.2.4.1; always 128 times the first timeout for
@@ -60,6 +61,7 @@ pub struct Session {
     /// The server's first retransmission timeout. Default: `timeout_s`.
     pub server_timeout_s: Option<PositiveSeconds>,
     /// The maximum fragment length that the client asks for (RFC 6066 section 4). Default: none.
+    #[schemars(extend("enum" = [512, 1_024, 2_048, 4_096]))]
     pub max_fragment_length: Option<Integer<1, 65_535>>,
     /// The most octets of a datagram (UDP payload) that either end sends. Default: no limit in the library.
     /// A 6LoWPAN datagram has at most 2047 octets (RFC 4944 section 5.3), 48 of them for IPv6 and UDP.
@@ -71,6 +73,7 @@ pub struct Session {
     /// session is not part of the run. Default: none, the handshake is a full handshake.
     pub resumption: Option<Resumption>,
     /// The identity that goes with the pre-shared key, 1 to 32 octets. Default: `Client_identity`.
+    #[schemars(length(min = 1, max = 32))]
     pub psk_identity: Option<String>,
     /// The server's UDP or TCP port. Default: 5684 (coaps, RFC 7252 section 6.2).
     #[serde(default = "coaps")]

@@ -1,6 +1,8 @@
 //! Checks that the keys go together. Every error names the key that has to change, and its line. What is about one link
 //! layer only is checked by that link layer.
 
+use std::collections::HashMap;
+
 use slowhand_sessions::{ConfigError as SessionError, CredentialKind, KeyExchange, Role, Suite};
 
 use super::network::{MAX_NODE, Mesh};
@@ -82,17 +84,18 @@ fn explicit_links(links: &[super::Link], document: &Document) -> Result<(), Inpu
     if links.is_empty() {
         return Err(document.blame("network.topology.links", "no link", "at least one link"));
     }
-    let ends = |link: &super::Link| (link.from.min(link.to), link.from.max(link.to));
+    let mut first: HashMap<_, usize> = HashMap::with_capacity(links.len());
     for (index, link) in links.iter().enumerate() {
-        let key = format!("network.topology.links[{index}]");
+        let key = || format!("network.topology.links[{index}]");
         if link.from == link.to {
             let found = format!("a link from node {} to itself", link.from.get());
-            return Err(document.blame(&format!("{key}.to"), found, "another node"));
+            return Err(document.blame(&format!("{}.to", key()), found, "another node"));
         }
-        if let Some(first) = links[..index].iter().position(|other| ends(other) == ends(link)) {
+        let first = *first.entry((link.from.min(link.to), link.from.max(link.to))).or_insert(index);
+        if first != index {
             let found = format!("the link between {} and {} again", link.from.get(), link.to.get());
             let allowed = format!("each link once; links[{first}] is the same, and works in both directions");
-            return Err(document.blame(&key, found, allowed));
+            return Err(document.blame(&key(), found, allowed));
         }
     }
     Ok(())
@@ -118,17 +121,18 @@ fn ends(scenario: &Scenario, document: &Document) -> Result<(), InputError> {
         return Err(document.blame("client.nodes", "no node", "at least one node"));
     }
     let clients = scenario.clients();
+    let mut seen = vec![false; last + 1];
     for (index, &client) in clients.iter().enumerate() {
-        let key = if document.has("client.nodes") { format!("client.nodes[{index}]") } else { "client".to_owned() };
+        let key = || if document.has("client.nodes") { format!("client.nodes[{index}]") } else { "client".to_owned() };
         if client.index() > last {
             let allowed = format!("a node of the network other than the root, 1 to {last}");
-            return Err(document.blame(&key, client.to_string(), allowed));
+            return Err(document.blame(&key(), client.to_string(), allowed));
         }
         if scenario.server.at == ServerAt::Node(client) {
-            return Err(document.blame(&key, format!("{client}, where the server is"), "another node"));
+            return Err(document.blame(&key(), format!("{client}, where the server is"), "another node"));
         }
-        if clients[..index].contains(&client) {
-            return Err(document.blame(&key, format!("{client} again"), "each node once"));
+        if std::mem::replace(&mut seen[client.index()], true) {
+            return Err(document.blame(&key(), format!("{client} again"), "each node once"));
         }
         let port = scenario.session.client_port.get() + u32::from(client.0);
         if port > u32::from(u16::MAX) {

@@ -84,3 +84,19 @@ fn what_happens_after_a_handshake_is_not_on_its_account() {
         assert!(beside[0].bytes_phy <= alone[0].bytes_phy * 11 / 10, "seed {seed}: {:?}", cost(&beside[0]));
     }
 }
+
+/// With these sizes, the first session of a resumption needs a timer or not, depending on the length of its signatures.
+#[test]
+fn a_resumption_is_built_for_every_seed() {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/gateway.toml");
+    let changes = [
+        "session.suite=TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256",
+        "session.resumption=id",
+        "session.connection_id=29",
+        "session.mtu=554",
+    ];
+    let changes: Vec<Override> = changes.iter().map(|change| change.parse().unwrap()).collect();
+    let plan = Plan::new(&Scenario::load(&file, &changes).unwrap_or_else(|error| panic!("{error}"))).unwrap();
+    let records: Vec<Record> = (1..=25).flat_map(|seed| plan.run(seed, &mut ())).collect();
+    assert!(records.len() == 25 && all_completed(&records), "{records:?}");
+}

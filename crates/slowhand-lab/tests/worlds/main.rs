@@ -2,6 +2,7 @@
 
 mod applications;
 mod bursts;
+mod devices;
 mod failures;
 mod fragments;
 mod gateway;
@@ -28,9 +29,13 @@ const OPENSSL_ECDHE: &[&str] =
 const MBEDTLS_PSK_TLS: &[&str] = &["session.stack=mbedtls", "session.protocol=tls1.2"];
 
 fn scenario(changes: &[&str]) -> Scenario {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/worlds/one-hop.toml");
     let changes: Vec<Override> = changes.iter().map(|change| change.parse().unwrap()).collect();
-    Scenario::load(&file, &changes).unwrap_or_else(|error| panic!("{error}"))
+    scenario_with(&changes)
+}
+
+fn scenario_with(changes: &[Override]) -> Scenario {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/worlds/one-hop.toml");
+    Scenario::load(&file, changes).unwrap_or_else(|error| panic!("{error}"))
 }
 
 fn plan(changes: &[&str]) -> Plan {

@@ -22,6 +22,7 @@
 #include "psa/crypto.h"
 
 #define NS_PER_MS 1000000u
+#define MS_PER_S 1000u
 #define TICKET_LIFETIME_S 86400 /* a day, as ssl_ticket.h recommends */
 
 /* The name and the key of a server's tickets. */
@@ -54,15 +55,16 @@ static const unsigned char TRANSPORT_ID[] = SLOWHAND_TRANSPORT_ID;
 
 static mbedtls_time_t world_time(mbedtls_time_t *out)
 {
-    mbedtls_time_t now = (mbedtls_time_t) slowhand_unix_time();
+    mbedtls_time_t now = (mbedtls_time_t) (slowhand_unix_time_ms() / MS_PER_S);
     if (out != NULL)
         *out = now;
     return now;
 }
 
+/* Also for the age of tickets, so it counts from before the beginning of the world. */
 mbedtls_ms_time_t mbedtls_ms_time(void)
 {
-    return (mbedtls_ms_time_t) (slowhand_now_ns() / NS_PER_MS);
+    return (mbedtls_ms_time_t) slowhand_unix_time_ms();
 }
 
 static int random_octets(void *unused, unsigned char *output, size_t length)

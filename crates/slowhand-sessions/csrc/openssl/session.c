@@ -16,6 +16,7 @@
 
 #define NS_PER_US 1000u
 #define US_PER_S 1000000u
+#define MS_PER_S 1000u
 
 /* Cookies are like those of the library's own s_server: HMAC-SHA-1 with a key of 16 octets (apps/lib/s_cb.c). */
 #define COOKIE_SECRET_LENGTH 16
@@ -51,7 +52,7 @@ static BIO_METHOD *transport;
 
 time_t slowhand_time(time_t *out)
 {
-    time_t now = (time_t) slowhand_unix_time();
+    time_t now = (time_t) (slowhand_unix_time_ms() / MS_PER_S);
     if (out != NULL)
         *out = now;
     return now;

@@ -52,6 +52,7 @@ pub struct Tsch {
     /// How many frames a node's queue holds. Default: 20 (OpenWSN, config.h QUEUELENGTH).
     pub queue: Integer<1, 65_535>,
     /// The hopping sequence: the channels in order. Default: all 16 channels, in the order of RFC 8180 section 4.1.
+    #[schemars(extend("minItems" = 1))]
     pub hopping_sequence: Option<Vec<Integer<11, 26>>>,
 }
 
