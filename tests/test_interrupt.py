@@ -119,6 +119,22 @@ def test_a_file_that_needs_another_run_is_told_to_be_missing(tmp_path: Path) -> 
     assert list(tmp_path.iterdir()) == []
 
 
+def test_ctrl_c_while_a_file_is_made_leaves_nothing_of_it(tmp_path: Path) -> None:
+    # A thousand handshakes: a second and more for the report, and the same again for the capture.
+    arguments = ("run", "power-cut", "--count", "1", "--pcap", str(tmp_path / "x"))
+    with running(*arguments) as process:
+        assert process.stdout and process.stderr
+        while "repeat with" not in process.stdout.readline():
+            pass
+        while not list(tmp_path.iterdir()):
+            time.sleep(0.01)
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=60)
+    assert errors.endswith("slowhand: interrupted\n")
+    assert process.returncode == 130
+    assert list(tmp_path.iterdir()) == []
+
+
 PAPER = ("papers", "vucinic2015", "--count", str(MANY))
 
 

@@ -39,15 +39,17 @@ __all__ = [
 _MODULES = {"ScenarioError": "slowhand._native", "__version__": "slowhand._native"}
 
 
-def __getattr__(name: str) -> object:
-    """Imports a name when it is used first, so that the command line starts at once."""
-    if name not in __all__:
-        raise AttributeError(f"module 'slowhand' has no attribute {name!r}")
-    if name == "capacity":
-        return importlib.import_module("slowhand.capacity")
-    found: object = getattr(importlib.import_module(_MODULES.get(name, "slowhand.api")), name)
-    globals()[name] = found
-    return found
+if not TYPE_CHECKING:  # so that a type checker knows every name
+
+    def __getattr__(name: str) -> object:
+        """Imports a name when it is used first, so that the command line starts at once."""
+        if name not in __all__:
+            raise AttributeError(f"module 'slowhand' has no attribute {name!r}")
+        if name == "capacity":
+            return importlib.import_module("slowhand.capacity")
+        found: object = getattr(importlib.import_module(_MODULES.get(name, "slowhand.api")), name)
+        globals()[name] = found
+        return found
 
 
 def __dir__() -> list[str]:

@@ -72,7 +72,9 @@ def _dispatch(arguments: Sequence[str], out: Terminal) -> int:
     if "--help" in rest[:ends]:
         out.write(parser.format_help())
         return DONE
-    return command.run(parser.parse_intermixed_args(rest), out)
+    # argparse does not know "--" where options may stand anywhere.
+    parse = parser.parse_args if "--" in rest else parser.parse_intermixed_args
+    return command.run(parse(rest), out)
 
 
 def _show_help(out: Terminal) -> None:

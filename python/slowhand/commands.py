@@ -88,7 +88,7 @@ SUFFIXES = {"records": (".parquet",), "nodes": TABLE, "timeline": TABLE, "buffer
 
 
 def _run(arguments: argparse.Namespace, out: Terminal) -> int:
-    from slowhand.api import Run, Scenario, WorldError
+    from slowhand.api import Run, Scenario
 
     outputs = _outputs(arguments)
     with warnings.catch_warnings(record=True) as told:
@@ -104,12 +104,7 @@ def _run(arguments: argparse.Namespace, out: Terminal) -> int:
     keep = "records" in outputs
     handshakes = Run(scenario, count=count, seed=seed, threads=arguments.threads, records=keep)
     stopped = _watch(handshakes)
-    panicked = False
-    try:
-        handshakes.finish()
-    except WorldError as error:
-        panicked = True
-        say(str(error))  # the other worlds have their records
+    panicked = _panicked(handshakes)
     summary = handshakes.summary()
     if arguments.json:
         _print_json(_run_json(handshakes, summary, stopped is not None), out)
@@ -156,6 +151,18 @@ def _watch(handshakes: Run) -> KeyboardInterrupt | None:
         handshakes.cancel()
         return stopped
     return None
+
+
+def _panicked(handshakes: Run) -> bool:
+    """Says which worlds ended by an error of the program. The others are kept."""
+    from slowhand.api import WorldError
+
+    try:
+        handshakes.finish()
+    except WorldError as error:
+        say(str(error))
+        return True
+    return False
 
 
 def _run_json(handshakes: Run, summary: dict[str, Any], interrupted: bool) -> dict[str, object]:

@@ -89,7 +89,6 @@ def show(handshakes: Run, interrupted: bool, out: Terminal) -> None:
 
 def show_summary(summary: dict[str, Any], interrupted: bool, out: Terminal) -> None:
     """Prints what came out: outcomes, why handshakes failed, the metrics, what was lost."""
-    summary = {"failures": [], "losses": [], "metrics_failed": {}, **summary}
     completed, failed = summary["completed"], summary["failed"]
     total = completed + sum(failed.values())
     counts = [f"{completed:,} of {total:,} handshakes completed"]
@@ -98,6 +97,8 @@ def show_summary(summary: dict[str, Any], interrupted: bool, out: Terminal) -> N
         out.print("Interrupted. What is complete:", "yellow")
     out.paragraph(", ".join(counts), "bold red" if total and not completed else "bold")
     for failure in summary["failures"]:
+        if not failure["end"] and not failure["reason"]:
+            continue  # the first line has said it
         out.paragraph(_failure(failure), "red", first="  ", indent="    ")
     if groups := _groups(summary):
         out.print()
@@ -276,10 +277,13 @@ def _command(handshakes: Run) -> list[str]:
     """The command that repeats the run, in words for a shell."""
     scenario = handshakes.scenario
     path = Path(scenario.read_from)
-    bundled = path.stem if data.files(data.SCENARIOS).get(path.stem) == path else scenario.read_from
+    bundled = data.files(data.SCENARIOS).get(path.stem) == path
+    name = path.stem if bundled else scenario.read_from
+    if name.startswith("-"):
+        name = f"./{name}"
     overrides = [f"--set {shlex.quote(override)}" for override in scenario.overrides]
     seeds = [f"--seed {handshakes.seed}", f"--count {handshakes.count}"]
-    return ["slowhand run", shlex.quote(bundled), *overrides, *seeds]
+    return ["slowhand run", shlex.quote(name), *overrides, *seeds]
 
 
 def _show_command(words: Sequence[str], out: Terminal) -> None:

@@ -111,16 +111,13 @@ def _null() -> TextIO:
 
 
 def _replace(error: UnicodeError) -> tuple[str | bytes, int]:
-    """What to write for characters that the encoding does not have."""
+    """What to write for a character that the encoding does not have."""
     assert isinstance(error, UnicodeEncodeError)
-    written = b""
-    for character in error.object[error.start : error.end]:
-        if "\udc80" <= character <= "\udcff":  # an octet of a path that is not UTF-8 (PEP 383)
-            written += bytes([ord(character) - 0xDC00])
-        else:
-            plain = unicodedata.normalize("NFKD", character).encode("ascii", "ignore")
-            written += {"±": b"+/-", "µ": b"u"}.get(character, plain or b"?")
-    return written, error.end
+    character, end = error.object[error.start], error.start + 1
+    if "\udc80" <= character <= "\udcff":  # an octet of a path that is not UTF-8 (PEP 383)
+        return bytes([ord(character) - 0xDC00]), end
+    plain = unicodedata.normalize("NFKD", character).encode("ascii", "ignore").decode()
+    return {"±": "+/-", "µ": "u"}.get(character, plain or "?"), end
 
 
 def _discard(stream: TextIO) -> None:
