@@ -12,6 +12,7 @@ mod mirrors;
 mod openssl;
 mod pair;
 mod performance;
+mod processors;
 mod resumption;
 mod robustness;
 mod rsa;
