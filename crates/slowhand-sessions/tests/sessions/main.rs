@@ -10,6 +10,7 @@ mod interoperation;
 mod losses;
 mod mirrors;
 mod openssl;
+mod orders;
 mod pair;
 mod performance;
 mod processors;
