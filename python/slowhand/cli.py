@@ -6,6 +6,7 @@ Exit codes: 0 done, 1 the answer is no, 2 bad input (one message on stderr), 130
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 import tomllib
 from collections.abc import Mapping
@@ -125,6 +126,8 @@ def run(
         from slowhand import report
 
         report.show(handshakes, interrupted, report.console())
+        if pcap:
+            print(shlex.join(["wireshark", "-r", str(pcap), *loaded.native.wireshark_arguments()]))
     if interrupted:
         raise typer.Exit(INTERRUPTED)
 
