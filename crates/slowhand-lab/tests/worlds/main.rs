@@ -2,6 +2,7 @@
 
 mod applications;
 mod devices;
+mod extremes;
 mod fragments;
 mod gateway;
 mod losses;
