@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+import slowhand
 from conftest import ROOT
 
 MADE = {".git", ".pytest_cache", ".state", ".venv", "out", "target"}
@@ -113,3 +114,12 @@ def without_wall_time(text: str) -> str:
     result, found = re.subn(r"[\d.]+(?= s of wall time|&#160;s&#160;of&#160;wall)", "", text)
     assert found == 1
     return result
+
+
+def test_the_document_about_captures_has_the_arguments_that_we_print() -> None:
+    text = (ROOT / "docs" / "captures.md").read_text()
+    arguments = slowhand.Scenario("quickstart").native.wireshark_arguments()
+    assert f"wireshark -r one.pcapng {' '.join(arguments)}\n" in text
+    for context in (argument for argument in arguments if argument.startswith("6lowpan.")):
+        name, prefix = context.split(":", maxsplit=1)
+        assert f"\n{name}: {prefix}\n" in text

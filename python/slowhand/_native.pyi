@@ -26,6 +26,9 @@ class Scenario:
         and `overrides` has those of the constructor.
         """
 
+    def wireshark_arguments(self) -> list[str]:
+        """The arguments with which `wireshark` and `tshark` show a capture as it is."""
+
     def about(self) -> str:
         """A short description, and what is assumed about its devices, as a JSON object."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import shlex
 import warnings
 from collections.abc import Callable, Mapping
 from functools import cache
@@ -113,9 +114,20 @@ def _run(arguments: argparse.Namespace, out: Terminal) -> int:
 
         report.show(handshakes, stopped is not None, out)
     written = _write(outputs, handshakes, stopped is not None)
+    if written and "pcap" in outputs and not arguments.json:
+        _show_wireshark(scenario, outputs["pcap"], out)
     if stopped:
         return signals.exit_code(stopped)
     return DONE if written and summary["completed"] and not panicked else NO
+
+
+def _show_wireshark(scenario: Scenario, capture: Output, out: Terminal) -> None:
+    """Prints the command that shows a capture as it is."""
+    from slowhand import report
+
+    words = ["wireshark", "-r", capture.path, *scenario.native.wireshark_arguments()]
+    out.print("Wireshark shows the capture as it is with:", "dim")
+    report.show_command([shlex.quote(word) for word in words], out)
 
 
 def _outputs(arguments: argparse.Namespace) -> dict[str, Output]:

@@ -87,7 +87,8 @@ def show(handshakes: Run, interrupted: bool, out: Terminal) -> None:
     out.print()
     for line in _about(handshakes, interrupted):
         out.paragraph(line, "dim", indent="  ")
-    _show_command(_command(handshakes), out)
+    out.print(f"slowhand {slowhand.__version__}, repeat with:", "dim")
+    show_command(_command(handshakes), out)
 
 
 def show_summary(summary: dict[str, Any], interrupted: bool, out: Terminal) -> None:
@@ -291,10 +292,8 @@ def _command(handshakes: Run) -> list[str]:
     return ["slowhand run", shlex.quote(name), *overrides, *seeds]
 
 
-def _show_command(words: Sequence[str], out: Terminal) -> None:
-    """Prints the version and the command, on several lines for a shell if it is long."""
-    line = f"slowhand {slowhand.__version__}, repeat with:"
-    out.print(line, "dim")
+def show_command(words: Sequence[str], out: Terminal) -> None:
+    """Prints a command of quoted words, on several lines for a shell if it is long."""
     line = " "
     for word in words:
         if len(line) + len(word) + 3 > out.width and line.strip():

@@ -132,4 +132,4 @@ mod world;
 
 pub use slowhand_sessions::StackInfo;
 pub use slowhand_sessions::stacks;
-pub use sniffer::{CaptureRunError, capture_run};
+pub use sniffer::{CaptureRunError, capture_run, wireshark_arguments};

@@ -6,6 +6,7 @@ use crate::interrupt::Interrupt;
 use crate::plan::{Plan, PlanError};
 use crate::record::{Conversation, Record};
 use crate::scenario::Scenario;
+use slowhand_net::lowpan::Contexts;
 use slowhand_net::observer::{Observer, Transmission};
 use slowhand_net::radio::frame;
 use std::path::Path;
@@ -44,6 +45,23 @@ pub fn capture_run(
     }
     writer.finish()?;
     Ok(Some(Conversation::handshakes(finished.conversations)))
+}
+
+/// The arguments with which `wireshark` and `tshark` show a capture of this scenario as it is: the prefixes of compressed
+/// addresses, which are not on the air (RFC 6282 leaves their distribution to others), and the protocol at the server's port.
+/// Without the prefixes addresses look like `::1`, and no checksum fits.
+pub fn wireshark_arguments(scenario: &Scenario) -> Vec<String> {
+    let contexts = Contexts::mesh();
+    let mut prefixes: Vec<_> = contexts.iter().collect();
+    prefixes.sort_by_key(|(id, _)| *id);
+    let prefixes = prefixes.into_iter().map(|(id, context)| {
+        ["-o".to_owned(), format!("6lowpan.context{id}:{}/{}", context.prefix(), context.length())]
+    });
+    let protocol = if scenario.session.protocol.is_stream() { ("tcp", "tls") } else { ("udp", "dtls") };
+    let (transport, session) = protocol;
+    let port = scenario.session.server_port.get();
+    let decode = ["-d".to_owned(), format!("{transport}.port=={port},{session}")];
+    prefixes.flatten().chain(decode).collect()
 }
 
 /// Keeps every frame until the secrets, which stand in front of them in the file, are known.

@@ -89,6 +89,12 @@ fn overrides_are_blamed_by_their_own_name() {
         ("network.link_pdr", "--set network.link_pdr: found no value, allowed: key=value"),
         ("network..link_pdr=1", "--set network..link_pdr: found network..link_pdr=1, allowed: a dotted path"),
         ("=1", "--set : found =1, allowed: a dotted path"),
+        ("network.link_pdr=.9", "--set network.link_pdr: found .9, allowed: 0.9, in the syntax of TOML"),
+        ("network.link_pdr=+1.", "--set network.link_pdr: found +1., allowed: 1.0, in the syntax of TOML"),
+        ("mac.slotframe=007", "--set mac.slotframe: found 007, allowed: 7, in the syntax of TOML"),
+        ("mac.kind=\"\u{1b}[31m\"", "--set mac.kind: found `\"\\u{1b}[31m\"`, allowed: a TOML value"),
+        ("mac.kind='\u{202e}'", "--set mac.kind: found '\\u{202e}', allowed: one of \"tsch\""),
+        ("mac.\u{1b}=1", "--set mac.\\u{1b}: found mac.\\u{1b}=1, allowed: a dotted path"),
         ("mac.slotframe=", "--set mac.slotframe: found ``, allowed: a TOML value"),
         ("mac.slotframe=[1", "--set mac.slotframe: found `[1`, allowed: a TOML value"),
     ] {
@@ -97,6 +103,66 @@ fn overrides_are_blamed_by_their_own_name() {
             Err(error) => error,
         };
         assert!(error.to_string().starts_with(message), "{error}\nnot {message}");
+    }
+}
+
+/// Each type of number names the bound that refused.
+#[test]
+fn the_bound_that_refused_is_the_bound_that_is_named() {
+    let (milliseconds, seconds) = ("milliseconds, from 0.001 to 1000000", "seconds, above 0, at most 1000000");
+    for (key, allowed) in [
+        ("mac.slot_ms", milliseconds),
+        ("session.timeout_s", seconds),
+        ("client.start_s", "seconds, from 0 to 1000000"),
+        ("server.internet_delay_ms", "milliseconds, from 0 to 1000000"),
+        ("network.link_pdr", "a probability from 0 to 1"),
+        ("client.compute_factor", "a number from 0 to 1000000"),
+        ("mac.slotframe", "a whole number from 1 to 65535"),
+        ("session.mtu", "a whole number from 1 to 1999"),
+        ("lowpan.dropped_frames", "a whole number from 1 to 4294967295"),
+        ("server.at", "\"internet\" or the number of a node, 0 to 65534"),
+    ] {
+        let is_real = !allowed.contains("whole") && key != "server.at";
+        let wrong: &[&str] = match is_real {
+            true => &["1e308", "1e999", "-1e999", "nan", "-0.1", "9223372036854775807", "99999999999999999999"],
+            false => &["9223372036854775807", "99999999999999999999", "-1", "4294967296", "65535000000"],
+        };
+        for value in wrong {
+            let written = if key.ends_with("frames") { format!("[{value}]") } else { (*value).to_owned() };
+            let change = format!("{key}={written}").parse().unwrap();
+            let error = Scenario::load(&scenario("quickstart"), &[change]).unwrap_err().to_string();
+            assert!(error.ends_with(&format!("found {value}, allowed: {allowed}")), "{error}");
+        }
+    }
+}
+
+#[test]
+fn what_is_long_or_deep_is_refused_in_few_words() {
+    let deep = |open: &str, close: &str| format!("mac.kind={}{}", open.repeat(100_000), close.repeat(100_000));
+    for (text, beginning) in [
+        (format!("a{}=1", ".a".repeat(200_000)), "--set a.a.a"),
+        (deep("[", "]"), "--set mac.kind: found `[[["),
+        (deep("{a=", "}"), "--set mac.kind: found `{a={a="),
+        (format!("mac.kind={}", "x".repeat(100_000)), "--set mac.kind: found \"xxx"),
+        (format!("mac.{}=1", "x".repeat(100_000)), "--set mac.xxx"),
+        (format!("client.device={}", "x".repeat(100_000)), "--set client.device: found \"xxx"),
+    ] {
+        let error = match text.parse::<Override>() {
+            Ok(change) => Scenario::load(&scenario("quickstart"), &[change]).unwrap_err(),
+            Err(error) => error,
+        }
+        .to_string();
+        assert!(error.starts_with(beginning) && error.chars().count() < 700, "{error}");
+    }
+    for text in [
+        format!("a = {}{}", "[".repeat(100_000), "]".repeat(100_000)),
+        format!("a = {}1{}", "{a=".repeat(100_000), "}".repeat(100_000)),
+        format!("[a{}]\nb = 1", ".a".repeat(200_000)),
+        format!("a{} = 1", ".a".repeat(200_000)),
+        format!("mac = \"{}\"", "\\u001b".repeat(100_000)),
+    ] {
+        let error = text.parse::<Scenario>().unwrap_err().to_string();
+        assert!(error.starts_with("scenario.toml:") && error.chars().count() < 700, "{error}");
     }
 }
 

@@ -1,9 +1,10 @@
 //! Wireshark reads a whole handshake: real octets at every layer, the session decrypted.
 
-use slowhand_lab::capture_run;
 use slowhand_lab::interrupt::Interrupt;
 use slowhand_lab::record::{Outcome, Record};
 use slowhand_lab::scenario::{Override, Scenario};
+use slowhand_lab::{capture_run, wireshark_arguments};
+use slowhand_net::address::{NodeId, internet_address, mesh_address};
 use slowhand_testing::hex;
 use slowhand_testing::wireshark::{self, Tshark};
 use slowhand_wire::dtls;
@@ -61,6 +62,11 @@ fn check_frames(record: &Record, capture: &Path) {
         assert_eq!(tshark(capture, checksum, &["frame.number"]), [""; 0], "every checksum is right");
     }
 
+    // The prefixes are not on the air. The checksum does not notice if words of a prefix are exchanged.
+    let addresses = tshark(capture, "ipv6", &["ipv6.src"]);
+    let ends = [mesh_address(NodeId(1)), internet_address()].map(|address| address.to_string());
+    assert_eq!(BTreeSet::from_iter(addresses), BTreeSet::from(ends));
+
     // Frames and octets are those of the record: the PSDU is what the capture holds behind the TAP header.
     for (frame_type, frames, bytes) in
         [("0x1", record.frames, record.bytes_phy), ("0x2", record.frames_ack, record.bytes_ack)]
@@ -79,6 +85,43 @@ fn check_frames(record: &Record, capture: &Path) {
 
     let times = tshark(capture, "frame", &["frame.time_epoch"]);
     assert!(times.is_sorted_by_key(|time| time.parse::<f64>().unwrap().to_bits()), "times are monotonic");
+}
+
+/// What `slowhand run --pcap` prints is enough: addresses, checksums and messages are shown as they are. Each
+/// prefix is needed.
+#[test]
+fn the_arguments_that_we_print_show_a_capture_as_it_is() {
+    let ports = ["session.server_port=7777", "network.link_pdr=1.0"];
+    for (name, change, protocol) in
+        [("udp", "session.protocol=dtls1.2", "dtls"), ("tcp", "session.protocol=tls1.2", "tls")]
+    {
+        let changes: Vec<Override> = [change].iter().chain(&ports).map(|text| text.parse().unwrap()).collect();
+        let scenario = Scenario::load(Path::new("../../scenarios/quickstart.toml"), &changes).unwrap();
+        let capture = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("arguments-{name}.pcapng"));
+        let records = capture_run(&scenario, 1, &capture, &Interrupt::default()).unwrap().unwrap();
+        assert_eq!(records[0].outcome, Outcome::Completed);
+        let arguments = wireshark_arguments(&scenario);
+        assert_eq!(
+            arguments.iter().filter(|argument| argument.starts_with("6lowpan.context")).count(),
+            2,
+            "{arguments:?}"
+        );
+        let is_right = |arguments: &[String]| {
+            let (handshakes, sum) = (format!("{protocol}.handshake.type"), format!("{name}.checksum.status"));
+            let check = format!("{name}.check_checksum:TRUE");
+            let tshark = Tshark::of(arguments.to_vec()).option(&check).filter("ipv6.plen");
+            let rows = tshark.rows_of_file(&capture, &["ipv6.src", &sum, &handshakes]);
+            let ends = BTreeSet::from([mesh_address(NodeId(1)), internet_address()].map(|address| address.to_string()));
+            rows.iter().map(|row| row[0].clone()).collect::<BTreeSet<_>>() == ends
+                && rows.iter().all(|row| row[1] == "1")
+                && rows.iter().any(|row| row[2].split(',').any(|number| number == "20"))
+        };
+        assert!(is_right(&arguments), "{arguments:?}");
+        for context in 0..2 {
+            let fewer = [&arguments[..2 * context], &arguments[2 * context + 2..]].concat();
+            assert!(!is_right(&fewer), "context {context} is not needed");
+        }
+    }
 }
 
 #[test]

@@ -48,6 +48,10 @@ impl Scenario {
         to_json(self.0.sources())
     }
 
+    fn wireshark_arguments(&self) -> Vec<String> {
+        slowhand_lab::wireshark_arguments(&self.0)
+    }
+
     fn about(&self) -> PyResult<String> {
         to_json(&about(&self.0))
     }

@@ -79,6 +79,11 @@ impl Default for Tshark {
 }
 
 impl Tshark {
+    /// Dissects with these arguments and no others.
+    pub fn of(arguments: Vec<String>) -> Self {
+        Self(arguments)
+    }
+
     /// Sets a preference of Wireshark's, `name:value`.
     #[must_use]
     pub fn option(self, preference: &str) -> Self {

@@ -29,6 +29,9 @@ pub struct Override {
     value: Item,
 }
 
+/// The most keys in the path of an override. No key of a scenario is deeper than six.
+const MAX_STEPS: usize = 16;
+
 impl Override {
     /// The dotted path of the key that is replaced.
     pub fn key(&self) -> &str {
@@ -63,12 +66,25 @@ impl FromStr for Override {
             let allowed = "a dotted path of keys before the equals sign, such as network.link_pdr";
             return Err(refuse(key, &shorten(text), allowed));
         }
+        let steps = key.split('.').count();
+        if steps > MAX_STEPS {
+            return Err(refuse(
+                key,
+                &format!("a path of {steps} keys"),
+                &format!("a path of at most {MAX_STEPS} keys"),
+            ));
+        }
         let key: Arc<str> = key.into();
         let origin = |_: usize| Origin::Override(key.clone());
         let value = match DeValue::parse(written) {
             Ok(value) => Item::new(&value, written, &origin),
+            Err(_) if as_toml(written).is_some() => {
+                let allowed = format!("{}, in the syntax of TOML", as_toml(written).unwrap_or_default());
+                return Err(refuse(&key, &shorten(written), &allowed));
+            }
             Err(_) if !written.is_empty() && written.chars().all(is_bare) => {
-                Item { value: Value::String(written.to_owned()), written: format!("{written:?}"), origin: origin(0) }
+                let value = Value::String(written.to_owned());
+                Item { value, written: format!("\"{}\"", shorten(written)), origin: origin(0) }
             }
             Err(_) => {
                 let allowed = "a TOML value, such as 0.9, true, \"text\" or { kind = \"line\", hops = 2 }";
@@ -213,12 +229,32 @@ impl Lines {
     }
 }
 
+/// A number that is not TOML, in the syntax of TOML: 0.9 for .9, 1.0 for 1. and 7 for 007.
+fn as_toml(written: &str) -> Option<String> {
+    let is_number = written.contains(|c: char| c.is_ascii_digit())
+        && written.chars().all(|c| c.is_ascii_digit() || matches!(c, '.' | '+' | '-' | 'e' | 'E'));
+    let whole = || written.parse::<i64>().ok().map(|number| number.to_string());
+    let real = || written.parse::<f64>().ok().map(|number| format!("{number:?}"));
+    let number = if is_number { whole().or_else(real) } else { None };
+    number.filter(|number| number != written)
+}
+
+/// The number around an offset.
+fn number_at(text: &str, offset: usize) -> &str {
+    let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '+' | '-');
+    let (Some(before), Some(behind)) = (text.get(..offset), text.get(offset..)) else { return "" };
+    let start = before.trim_end_matches(is_part).len();
+    let length = behind.find(|c| !is_part(c)).unwrap_or(behind.len());
+    &text[start..offset + length]
+}
+
 /// The error for a text that is not TOML. The parser says what it expected; the line gives the key.
 fn syntax_error(file: &Path, text: &str, error: &toml::de::Error) -> InputError {
     let offset = error.span().map_or(text.len(), |span| span.start);
     let number = Lines::of(text).at(offset);
     let line = text.lines().nth(number - 1).unwrap_or_default();
     let (problem, expected) = match error.message() {
+        "recursion limit" => ("too many tables or arrays in one another", "fewer levels"),
         "duplicate key" => ("it stands here again", "each key and each table once"),
         message => match message.split_once(", expected ") {
             Some(("string values must be quoted", _)) => ("text needs quotes", "a TOML value"),
@@ -226,11 +262,15 @@ fn syntax_error(file: &Path, text: &str, error: &toml::de::Error) -> InputError 
             None => (message, "TOML as https://toml.io has it"),
         },
     };
+    let expected = match as_toml(number_at(text, offset)) {
+        Some(number) => format!("{number}, in the syntax of TOML"),
+        None => expected.to_owned(),
+    };
     InputError {
         place: Place::Line(file.to_owned(), number),
         key: key_on_line(text, number),
         found: format!("`{}` ({problem})", shorten(line)),
-        allowed: expected.to_owned(),
+        allowed: expected,
     }
 }
 

@@ -1,7 +1,9 @@
 //! The error that all bad input gets.
 
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+
+use super::item::shown;
 
 /// Something is wrong with a file or an override: where, which key, what was found, what is allowed.
 ///
@@ -32,17 +34,22 @@ pub enum Place {
     Override(String),
 }
 
+/// The most characters of a key, and of what was found, in a message. Both may come from the user.
+const LONGEST: usize = 200;
+
 impl fmt::Display for InputError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let key = shown(&self.key, LONGEST);
+        let path = |file: &Path| shown(&file.to_string_lossy(), usize::MAX);
         match &self.place {
-            Place::File(file) => write!(f, "{}: ", file.display())?,
-            Place::Line(file, line) => write!(f, "{}:{line}: ", file.display())?,
-            Place::Override(key) => write!(f, "--set {key}: ")?,
+            Place::File(file) => write!(f, "{}: ", path(file))?,
+            Place::Line(file, line) => write!(f, "{}:{line}: ", path(file))?,
+            Place::Override(key) => write!(f, "--set {}: ", shown(key, LONGEST))?,
         }
         let named_by_place = matches!(&self.place, Place::Override(key) if *key == self.key);
-        if !self.key.is_empty() && !named_by_place {
-            write!(f, "{}: ", self.key)?;
+        if !key.is_empty() && !named_by_place {
+            write!(f, "{key}: ")?;
         }
-        write!(f, "found {}, allowed: {}", self.found, self.allowed)
+        write!(f, "found {}, allowed: {}", shown(&self.found, LONGEST), self.allowed)
     }
 }

@@ -148,11 +148,25 @@ impl Value {
 
 /// The text of a value: its first line, 60 characters at most.
 pub(super) fn shorten(written: &str) -> String {
-    const LONGEST: usize = 60;
-    let line = written.trim().lines().next().unwrap_or_default();
-    if line.chars().count() <= LONGEST && line.len() == written.trim().len() {
-        return line.to_owned();
+    let written = written.trim();
+    let line = written.lines().next().unwrap_or_default();
+    let shown = shown(line, 60);
+    if line.len() < written.len() && !shown.ends_with("...") { format!("{shown}...") } else { shown }
+}
+
+/// A text as a message shows it: at most `longest` characters, and none that a terminal would obey. That are control
+/// characters, and those that change the direction of the text or have no width.
+pub(super) fn shown(text: &str, longest: usize) -> String {
+    let is_obeyed = |c: char| {
+        c.is_control()
+            || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
+    };
+    let mut shown = String::new();
+    for (index, c) in text.chars().enumerate() {
+        if index == longest {
+            return shown + "...";
+        }
+        if is_obeyed(c) { shown.extend(c.escape_default()) } else { shown.push(c) }
     }
-    let start: String = line.chars().take(LONGEST).collect();
-    format!("{start}...")
+    shown
 }

@@ -126,7 +126,7 @@ impl<'de> Deserialize<'de> for ServerAt {
             type Value = ServerAt;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("\"internet\" or the number of a node")
+                write!(f, "\"internet\" or the number of a node, 0 to {MAX_NODE}")
             }
 
             fn visit_str<E: de::Error>(self, place: &str) -> Result<ServerAt, E> {

@@ -3,6 +3,7 @@
 mod applications;
 mod bursts;
 mod devices;
+mod extremes;
 mod failures;
 mod fragments;
 mod gateway;
