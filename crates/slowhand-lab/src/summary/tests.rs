@@ -79,7 +79,7 @@ fn losses_are_counted_by_reason_and_place() {
     let summary = summarise(&scenario, &[record.clone(), failed(&record, 2, Outcome::GaveUp, None)]);
     let json = serde_json::to_value(&summary.losses).unwrap();
     let expected = serde_json::json!([
-        {"reason": "reassembly_full", "node": 0, "count": 4, "key": "lowpan.reassembly_buffers"},
+        {"reason": "reassembly_full", "node": 0, "count": 4, "key": "lowpan.border_router_reassembly_buffers"},
         {"reason": "reassembly_full", "node": 1, "count": 2, "key": "lowpan.reassembly_buffers"},
         {"reason": "internet", "node": "internet", "count": 2, "key": "server.internet_loss"},
     ]);
