@@ -6,6 +6,9 @@ from typing import Any, final
 
 __version__: str
 
+MAX_THREADS: int
+"""The most threads of a run."""
+
 class ScenarioError(ValueError):
     """A scenario that cannot be run. The message names the file, the line and the key."""
 

@@ -158,7 +158,7 @@ class Run:
         self._began = time.monotonic()
         self._keeps_records = records
         self._has_raised = False
-        threads = processors() if threads is None else threads
+        threads = min(processors(), _native.MAX_THREADS) if threads is None else threads
         self._native = _native.Run(scenario.native, self.seed, self.count, threads, records)
 
     def wait(self, timeout_s: float) -> tuple[int, bool]:

@@ -19,7 +19,7 @@ fn a_hundred_thousand_handshakes_take_no_more_memory_than_ten_thousand() {
     let records: Vec<Record> = (0..50).flat_map(|seed| plan.run(seed, &mut ())).collect();
     // Some of them fail.
     let record = |seed: u64| {
-        let outcome = if seed % 9 == 0 { Outcome::GaveUp } else { Outcome::Completed };
+        let outcome = if seed.is_multiple_of(9) { Outcome::GaveUp } else { Outcome::Completed };
         Record { seed, outcome, ..records[seed as usize % records.len()].clone() }
     };
     let mut summariser = Summariser::default();

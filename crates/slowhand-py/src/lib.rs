@@ -33,6 +33,7 @@ mod _native {
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("MAX_THREADS", slowhand_lab::runner::MAX_THREADS)?;
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
 }

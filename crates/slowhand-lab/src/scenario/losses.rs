@@ -1,18 +1,21 @@
 //! Which key of a scenario changes why datagrams are lost.
 
-use slowhand_net::address::Host;
+use slowhand_net::address::{Host, NodeId};
 use slowhand_net::drop_reason::DropReason;
 
 use super::Scenario;
 
 impl Scenario {
     /// The key that changes how many datagrams are lost at this host for this reason. `None` where no single key does.
-    pub fn key_for_loss(&self, reason: DropReason, _host: Host) -> Option<&'static str> {
+    pub fn key_for_loss(&self, reason: DropReason, host: Host) -> Option<&'static str> {
+        let is_border_router = host == Host::Node(NodeId::ROOT);
         self.mac.link_layer().key_for_loss(reason).or(match reason {
             DropReason::InjectedLoss if self.lowpan.dropped_frames.is_empty() => Some("lowpan.fragment_loss"),
             DropReason::InjectedLoss => Some("lowpan.dropped_frames"),
+            DropReason::ReassemblyFull if is_border_router => Some("lowpan.border_router_reassembly_buffers"),
             DropReason::ReassemblyFull => Some("lowpan.reassembly_buffers"),
             DropReason::ReassemblyTimeout => Some("lowpan.reassembly_timeout_s"),
+            DropReason::ForwardingFull if is_border_router => Some("lowpan.forwarding.border_router_entries"),
             DropReason::ForwardingFull => Some("lowpan.forwarding.entries"),
             DropReason::ForwardingTimeout => Some("lowpan.forwarding.timeout_s"),
             DropReason::RecoveryFailed => Some("lowpan.recovery.retries"),

@@ -79,7 +79,7 @@ fn losses_are_counted_by_reason_and_place() {
     let summary = summarise(&scenario, &[record.clone(), failed(&record, 2, Outcome::GaveUp, None)]);
     let json = serde_json::to_value(&summary.losses).unwrap();
     let expected = serde_json::json!([
-        {"reason": "reassembly_full", "node": 0, "count": 4, "key": "lowpan.reassembly_buffers"},
+        {"reason": "reassembly_full", "node": 0, "count": 4, "key": "lowpan.border_router_reassembly_buffers"},
         {"reason": "reassembly_full", "node": 1, "count": 2, "key": "lowpan.reassembly_buffers"},
         {"reason": "internet", "node": "internet", "count": 2, "key": "server.internet_loss"},
     ]);
@@ -99,7 +99,7 @@ fn many_handshakes_are_sketched_and_few_are_exact() {
     let record = completed(&scenario);
     let vary = |seed: u64| {
         let record = Record { seed, duration_s: Some(1.0 + (seed * 7919 % 1000) as f64 / 100.0), ..record.clone() };
-        if seed % 10 == 0 { failed(&record, seed, Outcome::GaveUp, None) } else { record }
+        if seed.is_multiple_of(10) { failed(&record, seed, Outcome::GaveUp, None) } else { record }
     };
     let records: Vec<Record> = (0..2 * MOST_EXACT).map(vary).collect();
     let exact = summarise(&scenario, &records[..MOST_EXACT as usize]);
