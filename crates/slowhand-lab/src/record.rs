@@ -374,3 +374,6 @@ impl Value {
 fn because(losses: &BTreeMap<&'static str, u64>) -> String {
     losses.iter().map(|(reason, count)| format!("{reason}:{count}")).collect::<Vec<_>>().join(" ")
 }
+
+#[cfg(test)]
+mod tests;

@@ -31,5 +31,5 @@ fn a_hundred_thousand_handshakes_take_no_more_memory_than_ten_thousand() {
 
     // The counter works: it would count the records that are kept.
     let kept = allocation_counter::measure(|| drop((0..100).map(record).collect::<Vec<_>>()));
-    assert!(kept.bytes_max > 100 * std::mem::size_of::<Record>() as u64, "{kept:?}");
+    assert!(kept.bytes_max >= 100 * std::mem::size_of::<Record>() as u64, "{kept:?}");
 }

@@ -27,7 +27,7 @@ pub(crate) struct CLibrary {
 }
 
 // SAFETY: the library's session points only to what it owns, to static credentials, and to `_psk_identity`, which moves with
-// it. It keeps nothing that belongs to one thread (each call first clears OpenSSL's error queue, which does). Calls need
+// it. It keeps nothing that belongs to one thread (each call leaves OpenSSL's error queue, which does, as it was before). Calls need
 // `&mut self`, or `&self` of a type that is not `Sync`, so no two threads use the session at the same time.
 unsafe impl Send for CLibrary {}
 

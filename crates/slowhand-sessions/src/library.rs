@@ -79,9 +79,9 @@ impl<L: Library> LibrarySession<L> {
         began: Duration,
         set_up: impl FnOnce() -> Result<L, Failure>,
     ) -> Result<Self, Failure> {
-        let mut device = Box::new(Device::new(processor, seed, began));
+        let mut device = Box::new(Device::new(seed, began));
         let library = ManuallyDrop::new(device.run(set_up)?);
-        device.forget_setup();
+        device.begin(processor);
         Ok(Self {
             device,
             library,
@@ -210,6 +210,7 @@ impl<L: Library> Session for LibrarySession<L> {
 
 impl<L: Library> Drop for LibrarySession<L> {
     fn drop(&mut self) {
+        self.device.end();
         let library = &mut self.library;
         // SAFETY: this is the end of the session, and nothing uses the library after this.
         self.device.run(|| unsafe { ManuallyDrop::drop(library) });

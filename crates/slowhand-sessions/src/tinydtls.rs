@@ -71,6 +71,7 @@ pub(crate) const CAPABILITIES: Capabilities = Capabilities {
         rsa_bits: &[],
         connection_id: false,
         without_cookie: false,
+        identity_with_nul: true,
     },
     remarks: &["one datagram and one timer per message"],
 };

@@ -24,7 +24,10 @@ pub use endpoint::{Client, Server, ServerAt};
 pub use gateway::Gateway;
 pub use lowpan::{Forwarding, LossSpread, Lowpan, Reassembly, Recovery};
 pub(crate) use mac::PreparedMac;
-pub use mac::{Beacon, Cell, CellKind, Cells, Downward, Generation, Mac, MacError, Scheduling, SlotTiming, Tsch, XMac};
+pub use mac::{
+    Beacon, Cell, CellKind, Cells, Downward, Generation, Mac, MacError, Scheduling, SlotTiming, StartOfFrame, Tsch,
+    XMac,
+};
 pub use network::{Channel, Link, MAX_NODE, Mesh, Network, Topology};
 pub use session::{Auth, Session};
 pub use sources::Sources;

@@ -89,14 +89,15 @@ fn a_session_without_options_has_the_defaults_of_the_sessions_crate() {
 fn a_section_becomes_the_configuration_of_its_layer() {
     let lowpan = with(
         "lowpan={ fragment_loss = 0.25, loss_spread = \"flight\", dropped_frames = [7, 3], max_frame_payload = 80, \
-         reassembly_buffers = 3, reassembly_timeout_s = 1.5, ecn_threshold = 0.75, reassembly = \"forwarding\", \
-         forwarding = { entries = 2, timeout_s = 5 } }",
+         reassembly_buffers = 3, border_router_reassembly_buffers = 300, reassembly_timeout_s = 1.5, ecn_threshold = 0.75, reassembly = \"forwarding\", \
+         forwarding = { entries = 2, border_router_entries = 200, timeout_s = 5 } }",
     );
     let config = lowpan.lowpan.config(1, Duration::from_secs(1));
     assert_eq!((config.fragment_loss.get(), config.dropped_frames), (0.25, vec![3, 7]));
     assert_eq!((config.loss_spread, config.ecn_threshold), (network::LossSpread::Flight, Some(0.75)));
     assert_eq!((config.frame_capacity, config.reassembly.buffers), (80, 3));
     assert_eq!(config.reassembly.timeout, Duration::from_millis(1_500));
+    assert_eq!(config.border_router, network::BufferCounts { reassembly: Some(300), forwarding: Some(200) });
     let network::Fragments::Forwarded(limits) = config.fragments else { panic!("{:?}", config.fragments) };
     assert_eq!((limits.entries, limits.timeout), (2, Duration::from_secs(5)));
     let server =

@@ -1,6 +1,7 @@
 //! Whole worlds: real libraries across the emulated network.
 
 mod applications;
+mod bursts;
 mod devices;
 mod failures;
 mod fragments;

@@ -42,6 +42,7 @@ struct session {
     struct slowhand_options options;
     uint8_t cookie_secret[COOKIE_SECRET_LENGTH];
     struct slowhand_input input;
+    ERR_STATE *outer; /* the errors of the session that was running before this one */
 };
 
 static const unsigned char TRANSPORT_ID[] = SLOWHAND_TRANSPORT_ID;
@@ -66,6 +67,27 @@ int slowhand_gettimeofday(struct timeval *restrict out, void *restrict unused)
     out->tv_sec = (time_t) (us / US_PER_S);
     out->tv_usec = (suseconds_t) (us % US_PER_S);
     return 0;
+}
+
+/* The library's queue of errors belongs to the thread. It is empty between calls. It may not be when a call begins inside one
+ * of another session, which computes: then that session gets its errors back at the end. */
+static struct session *enter(void *context)
+{
+    struct session *session = context;
+    session->outer = NULL;
+    if (ERR_peek_error() != 0) {
+        session->outer = OSSL_ERR_STATE_new();
+        OSSL_ERR_STATE_save(session->outer);
+        ERR_clear_error(); /* if there was no memory for the state */
+    }
+    return session;
+}
+
+static void leave(struct session *session)
+{
+    ERR_clear_error();
+    OSSL_ERR_STATE_restore(session->outer);
+    OSSL_ERR_STATE_free(session->outer);
 }
 
 static int random_octets(unsigned char *output, int length)
@@ -311,9 +333,10 @@ static int set_up(struct session *session, const struct slowhand_options *option
 
 static void destroy(void *context)
 {
-    struct session *session = context;
+    struct session *session = enter(context);
     SSL_free(session->ssl);
     SSL_CTX_free(session->ctx);
+    leave(session);
     free(session);
 }
 
@@ -359,19 +382,21 @@ static void *create(const struct slowhand_options *options, struct slowhand_prog
 {
     static pthread_once_t initialised = PTHREAD_ONCE_INIT;
     pthread_once(&initialised, initialise);
-    ERR_clear_error();
     struct session *session = calloc(1, sizeof *session);
     if (session == NULL) {
-        ERR_raise(ERR_LIB_SSL, ERR_R_MALLOC_FAILURE);
-        fail(progress);
+        progress->state = SLOWHAND_FAILED;
+        slowhand_describe(progress, "no memory for a session");
         return NULL;
     }
     session->options = *options;
+    enter(session);
     if (!configure(session, options) || !set_up(session, options)) {
         fail(progress);
+        leave(session);
         destroy(session);
         return NULL;
     }
+    leave(session);
     return session;
 }
 
@@ -399,7 +424,7 @@ static uint64_t deadline_ns(const struct session *session)
 }
 
 /* Reports a library call with this result (SSL_ERROR_*). */
-static void report(const struct session *session, int result, struct slowhand_progress *progress)
+static void report(struct session *session, int result, struct slowhand_progress *progress)
 {
     progress->deadline_ns = deadline_ns(session);
     switch (result) {
@@ -416,12 +441,12 @@ static void report(const struct session *session, int result, struct slowhand_pr
     default:
         fail(progress);
     }
+    leave(session);
 }
 
 static void handle_input(void *context, const uint8_t *input, size_t length, struct slowhand_progress *progress)
 {
-    struct session *session = context;
-    ERR_clear_error();
+    struct session *session = enter(context);
     session->input = (struct slowhand_input) {input, length};
     int result = proceed(session);
     session->input.length = 0;
@@ -430,17 +455,17 @@ static void handle_input(void *context, const uint8_t *input, size_t length, str
 
 static void start(void *context, struct slowhand_progress *progress)
 {
-    handle_input(context, NULL, 0, progress);
+    struct session *session = enter(context);
+    report(session, proceed(session), progress);
 }
 
 static void handle_timeout(void *context, struct slowhand_progress *progress)
 {
-    struct session *session = context;
-    ERR_clear_error();
-    if (!session->options.is_stream && DTLSv1_handle_timeout(session->ssl) < 0)
-        report(session, SSL_ERROR_SSL, progress);
-    else
-        handle_input(context, NULL, 0, progress);
+    struct session *session = enter(context);
+    int result = SSL_ERROR_SSL;
+    if (session->options.is_stream || DTLSv1_handle_timeout(session->ssl) >= 0)
+        result = proceed(session);
+    report(session, result, progress);
 }
 
 /* Application data */
@@ -459,9 +484,8 @@ static size_t max_data(const void *context)
 
 static void write_data(void *context, const uint8_t *data, size_t length, struct slowhand_progress *progress)
 {
-    struct session *session = context;
+    struct session *session = enter(context);
     size_t written;
-    ERR_clear_error();
     /* The transport accepts all octets, so the library writes all. */
     int ret = SSL_write_ex(session->ssl, data, length, &written);
     report(session, ret == 1 ? SSL_ERROR_NONE : SSL_ERROR_SSL, progress);
@@ -469,8 +493,7 @@ static void write_data(void *context, const uint8_t *data, size_t length, struct
 
 static void close_session(void *context, struct slowhand_progress *progress)
 {
-    struct session *session = context;
-    ERR_clear_error();
+    struct session *session = enter(context);
     int ret = SSL_shutdown(session->ssl);
     report(session, ret >= 0 ? SSL_ERROR_NONE : SSL_ERROR_SSL, progress);
 }

@@ -181,3 +181,30 @@ impl Beacon {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_key_reaches_the_link_layer() {
+        let keys = Beacon {
+            channel: Integer::constant(15),
+            min_be: Integer::constant(2),
+            max_be: Integer::constant(7),
+            max_csma_backoffs: Integer::constant(3),
+            max_retries: Integer::constant(6),
+            transaction_persistence: Integer::constant(9),
+            downward: Downward::Direct,
+            rx_on_when_idle: true,
+            late_frames: false,
+            queue: Integer::constant(11),
+            ..Beacon::default()
+        };
+        let config = keys.config();
+        assert_eq!((config.channel, config.queue), (15, 11));
+        assert_eq!((config.backoff_exponents, config.max_csma_backoffs, config.max_retries), ((2, 7), 3, 6));
+        assert_eq!((config.transaction_persistence, config.downward), (9, beacon::Downward::Direct));
+        assert!(config.rx_on_when_idle && !config.late_frames);
+    }
+}

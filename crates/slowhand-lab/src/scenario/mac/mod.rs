@@ -5,7 +5,7 @@ mod tsch;
 mod xmac;
 
 pub use beacon::{Beacon, Downward};
-pub use tsch::{Cell, CellKind, Cells, Scheduling, SlotTiming, Tsch};
+pub use tsch::{Cell, CellKind, Cells, Scheduling, SlotTiming, StartOfFrame, Tsch};
 pub use xmac::{Generation, XMac};
 
 use std::error::Error;
