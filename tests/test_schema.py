@@ -50,6 +50,7 @@ BETWEEN_KEYS = {
         "link-to-itself",
         "link-twice",
         "loss-spread-with-recovery",
+        "memory-beyond-limit",
         "mtu-too-small",
         "node-without-links",
         "psk-suite-with-certificates",

@@ -187,6 +187,26 @@ fn what_overrides_replace() {
     assert_eq!(scenario.name, "quickstart");
 }
 
+#[test]
+fn a_scenario_beyond_the_limit_of_memory_runs_if_it_is_asked_for() {
+    let load = |limit: &str| {
+        let large = [
+            "network.topology={ kind = \"star\", leaves = 20000 }",
+            "mac={ kind = \"xmac\" }",
+            "session.client_port=1",
+        ];
+        let changes: Vec<Override> = [&large[..], &[&format!("limits.memory_mb={limit}")]]
+            .concat()
+            .iter()
+            .map(|change| change.parse().unwrap())
+            .collect();
+        Scenario::load(&scenario("quickstart"), &changes)
+    };
+    assert_eq!(load("3161").unwrap().memory().div_ceil(1_000_000), 3_161);
+    let error = load("3160").unwrap_err().to_string();
+    assert!(error.starts_with("--set limits.memory_mb: found 3160, where a world of 20001 nodes"), "{error}");
+}
+
 /// The path of a scenario that comes with the laboratory.
 fn scenario(name: &str) -> PathBuf {
     Path::new("../../scenarios").join(name).with_extension("toml")

@@ -9,7 +9,7 @@ fn text(links: u32) -> String {
     (1..=links).for_each(|node| writeln!(text, "{{ from = {}, to = {node} }},", (node - 1) / 3).unwrap());
     text += "] }\n[mac]\nkind = \"beacon\"\nbeacon_interval_ms = 1e6\n[client]\ndevice = \"wismote\"\nnodes = [\n";
     ((links - 1) / 3 + 1..=links).for_each(|node| writeln!(text, "{node},").unwrap());
-    text + "]\n[session]\nstack = \"tinydtls\"\nclient_port = 1\n"
+    text + "]\n[limits]\nmemory_mb = 16000\n[session]\nstack = \"tinydtls\"\nclient_port = 1\n"
 }
 
 /// The processor time of this thread that loading takes, in nanoseconds: the least of three. Other programs do not count.

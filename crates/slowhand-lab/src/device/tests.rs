@@ -246,6 +246,18 @@ fn a_tpm_does_rsa_as_far_as_its_keys_reach() {
     assert!(!device("wismote").is_for_tpm(Operation::RsaSign(1024)));
 }
 
+/// By hand, from the constants in the files: 39,040,000 cycles at 8 MHz.
+#[test]
+fn new_devices_have_their_published_times() {
+    let micros = |name: &str, operation| device(name).time(operation).as_micros();
+    let curve = Curve::Secp256r1;
+    assert_eq!(micros("telosb", Operation::EcdhSharedSecret(curve)), 4_880_000);
+    assert_eq!(micros("nrf52840", Operation::EcdsaSign(curve)), 20_080);
+    assert_eq!(micros("stm32wb55", Operation::EcdsaVerify(curve)), 160_250);
+    assert_eq!(micros("stm32wb55", Operation::RsaSign(2048)), 4_714_000);
+    assert!(device("nrf52840").duration(Operation::RsaSign(3072)).is_err());
+}
+
 #[test]
 fn an_unknown_device_is_told_which_there_are() {
     let error = Device::load("openmote", Path::new("")).unwrap_err().to_string();

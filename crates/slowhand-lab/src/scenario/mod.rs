@@ -3,6 +3,7 @@
 
 mod endpoint;
 mod gateway;
+mod limits;
 mod losses;
 mod lowpan;
 mod mac;
@@ -22,6 +23,7 @@ use slowhand_net::address::NodeId;
 
 pub use endpoint::{Client, Server, ServerAt};
 pub use gateway::Gateway;
+pub use limits::Limits;
 pub use lowpan::{Forwarding, LossSpread, Lowpan, Reassembly, Recovery};
 pub(crate) use mac::PreparedMac;
 pub use mac::{
@@ -59,6 +61,8 @@ pub struct Scenario {
     pub transport: Transport,
     /// What the border router does beyond forwarding.
     pub gateway: Gateway,
+    /// What a scenario may take of the machine that runs it.
+    pub limits: Limits,
     /// What a client runs on.
     pub client_device: Arc<Device>,
     /// What the server runs on.
@@ -102,6 +106,9 @@ struct Sections {
     /// What the border router does beyond forwarding.
     #[serde(default)]
     gateway: Gateway,
+    /// What a scenario may take of the machine that runs it.
+    #[serde(default)]
+    limits: Limits,
 }
 
 /// The JSON Schema of a scenario file. Editors use it to check a file while it is written.
@@ -147,7 +154,8 @@ impl Scenario {
         for change in overrides {
             document.set(change)?;
         }
-        let Sections { network, mac, lowpan, client, server, session, transport, gateway } = document.deserialize()?;
+        let Sections { network, mac, lowpan, client, server, session, transport, gateway, limits } =
+            document.deserialize()?;
         let mut device = |name: &str, key| validate::device(name, key, &mut files, &document).map(Arc::new);
         let (client_device, server_device) =
             (device(&client.device, "client.device")?, device(&server.device, "server.device")?);
@@ -169,10 +177,16 @@ impl Scenario {
             session,
             transport,
             gateway,
+            limits,
             sources: Arc::new(sources),
         };
         validate::validate(&scenario, &document)?;
         Ok(scenario)
+    }
+
+    /// The memory that one world takes, in octets: an estimate, rather too much than too little.
+    pub fn memory(&self) -> u64 {
+        limits::memory(self.mesh.nodes(), self.clients().len())
     }
 
     /// The texts that the scenario was made from.

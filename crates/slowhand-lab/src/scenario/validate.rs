@@ -17,7 +17,19 @@ pub(super) fn validate(scenario: &Scenario, document: &Document) -> Result<(), I
     ends(scenario, document)?;
     session(scenario, document)?;
     transport(scenario, document)?;
-    gateway(scenario, document)
+    gateway(scenario, document)?;
+    limits(scenario, document)
+}
+
+/// Checks that a world of the scenario has room in memory.
+fn limits(scenario: &Scenario, document: &Document) -> Result<(), InputError> {
+    let (limit, needed) = (scenario.limits.memory_mb.get(), scenario.memory().div_ceil(1_000_000));
+    if needed <= u64::from(limit) {
+        return Ok(());
+    }
+    let (nodes, clients) = (scenario.mesh.nodes(), scenario.clients().len());
+    let found = format!("{limit}, where a world of {nodes} nodes and {clients} clients takes about {needed} MB");
+    Err(document.blame("limits.memory_mb", found, format!("{needed} or more, for each thread; or a smaller scenario")))
 }
 
 /// Checks that the tables about fragments are about the chosen `reassembly`.

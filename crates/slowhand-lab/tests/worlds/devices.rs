@@ -92,3 +92,16 @@ fn a_plan_asks_for_the_times_that_its_handshakes_need() {
         assert_eq!(records(&plan), records(&all), "{changes:?}");
     }
 }
+
+/// Each device that is built in computes the handshakes of constrained devices (RFC 7925).
+#[test]
+fn every_device_computes_the_handshakes_of_rfc_7925() {
+    for device in slowhand_lab::device::Device::names() {
+        for suite in ["TLS_PSK_WITH_AES_128_CCM_8", "TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8"] {
+            let changes =
+                [&format!("client.device={device}"), &format!("session.suite={suite}"), "session.timeout_s=60"];
+            let record = super::plan(&[&changes[..], &["session.stack=mbedtls"]].concat()).run(1, &mut ()).remove(0);
+            assert_eq!(record.outcome, slowhand_lab::record::Outcome::Completed, "{device}, {suite}");
+        }
+    }
+}
