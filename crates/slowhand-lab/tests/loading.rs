@@ -12,6 +12,21 @@ fn text(links: u32) -> String {
     text + "]\n[limits]\nmemory_mb = 16000\n[session]\nstack = \"tinydtls\"\nclient_port = 1\n"
 }
 
+/// A star with a cell in each direction between each leaf and the root, each in a slot of its own.
+fn schedule(cells: u32) -> String {
+    let leaves = cells / 2;
+    let mut text = format!("[network]\ntopology = {{ kind = \"star\", leaves = {leaves} }}\n");
+    text += "[mac]\nkind = \"tsch\"\nslotframe = 65535\nautonomous = false\nschedule = [\n";
+    (1..=leaves).for_each(|leaf| {
+        let (up, down) = (2 * leaf - 1, 2 * leaf);
+        writeln!(text, "{{ slot = {up}, from = {leaf}, to = 0 }},").unwrap();
+        writeln!(text, "{{ slot = {down}, from = 0, to = {leaf} }},").unwrap();
+    });
+    text += "]\n[client]\ndevice = \"openmote-cc2538\"\nnodes = [\n";
+    (1..=200).for_each(|node| writeln!(text, "{node},").unwrap());
+    text + "]\n[session]\nstack = \"tinydtls\"\nclient_port = 1\n"
+}
+
 /// The processor time of this thread that loading takes, in nanoseconds: the least of three. Other programs do not count.
 fn work(text: &str) -> f64 {
     let now = || -> f64 {
@@ -31,5 +46,11 @@ fn work(text: &str) -> f64 {
 #[test]
 fn eight_times_the_links_are_about_eight_times_the_work() {
     let [few, many] = [7_500, 60_000].map(|links| work(&text(links)));
+    assert!(many < 20.0 * few, "{many} ns after {few} ns");
+}
+
+#[test]
+fn eight_times_the_cells_are_about_eight_times_the_work() {
+    let [few, many] = [7_500, 60_000].map(|cells| work(&schedule(cells)));
     assert!(many < 20.0 * few, "{many} ns after {few} ns");
 }

@@ -231,7 +231,9 @@ impl Reassembler {
     }
 
     fn pass_through(&mut self, link: Link, payload: &[u8], datagram: u32) -> Outcome<'_> {
-        self.whole.resize(self.limits.datagram, 0);
+        if self.whole.is_empty() {
+            self.whole.resize(self.limits.datagram, 0);
+        }
         match decompress_packet(payload, link, &self.contexts, &mut self.whole) {
             Ok(size) => Outcome::Complete { packet: &mut self.whole[..size], datagram },
             Err(reason) => Outcome::Discarded(reason),

@@ -11,7 +11,7 @@ use slowhand_net::radio::Mac;
 use slowhand_net::radio::tsch::layout::{Crowded, Layout};
 use slowhand_net::radio::tsch::schedule::{self, CellOptions, handle};
 use slowhand_net::radio::tsch::scheduling::{Msf, Pid, SchedulingFunction, Tunnel, msf, pid, tunnel};
-use slowhand_net::radio::tsch::timing::{self, Timing};
+use slowhand_net::radio::tsch::timing::Timing;
 use slowhand_net::radio::tsch::{self, TschConfig};
 use slowhand_net::random::Streams;
 use slowhand_net::route::Routes;
@@ -183,20 +183,20 @@ impl Tsch {
     /// which the loader refuses.
     pub fn slot_timing(&self) -> Option<Timing> {
         let slot = self.slot_ms.duration();
-        let start_of_frame = match self.start_of_frame {
-            StartOfFrame::FirstSymbol => timing::StartOfFrame::FirstSymbol,
-            StartOfFrame::Sfd => timing::StartOfFrame::Sfd,
-        };
         let given = |timing: SlotTiming| Timing {
             slot,
             transmit_offset: micros(timing.tx_offset_us),
             guard: micros(timing.long_guard_us),
             ack_delay: micros(timing.tx_ack_delay_us),
             ack_guard: micros(timing.short_guard_us),
-            start_of_frame,
+            lead: Duration::ZERO,
         };
         let template = [Timing::SLOT_10_MS, Timing::SLOT_20_MS].into_iter().find(|template| template.slot == slot);
-        self.timing.map(given).or(template.map(|template| Timing { start_of_frame, ..template }))
+        let timing = self.timing.map(given).or(template)?;
+        Some(match self.start_of_frame {
+            StartOfFrame::FirstSymbol => timing,
+            StartOfFrame::Sfd => timing.to_sfd(),
+        })
     }
 
     /// How many managed cells each node and its parent begin with.
@@ -352,18 +352,22 @@ fn check_slot(tsch: &Tsch, document: &Document) -> Result<(), InputError> {
             format!("at least {millis}: the frame's offset, 127 octets, the acknowledgement's delay and itself");
         return Err(document.blame("mac.slot_ms", found(tsch.slot_ms.get()), allowed));
     }
-    for (key, offset) in [("tx_offset_us", timing.transmit_offset), ("tx_ack_delay_us", timing.ack_delay)] {
-        if offset < timing.lead() {
-            let allowed = format!("at least {}, the preamble and SFD before that moment", timing.lead().as_micros());
-            return Err(document.blame(&format!("mac.timing.{key}"), offset.as_micros().to_string(), allowed));
+    // The moments that the guard times lie around.
+    let (frame, ack) = (timing.transmit_offset + timing.lead, timing.ack_delay + timing.lead);
+    if let Some(SlotTiming { tx_offset_us, tx_ack_delay_us, .. }) = tsch.timing {
+        for (key, offset) in [("tx_offset_us", micros(tx_offset_us)), ("tx_ack_delay_us", micros(tx_ack_delay_us))] {
+            if offset < timing.lead {
+                let allowed = format!("at least {}, the preamble and SFD before that moment", timing.lead.as_micros());
+                return Err(document.blame(&format!("mac.timing.{key}"), offset.as_micros().to_string(), allowed));
+            }
         }
     }
-    if timing.guard > timing.transmit_offset {
-        let allowed = format!("at most mac.timing.tx_offset_us, {}", timing.transmit_offset.as_micros());
+    if timing.guard > frame {
+        let allowed = format!("at most mac.timing.tx_offset_us, {}", frame.as_micros());
         return Err(document.blame("mac.timing.long_guard_us", timing.guard.as_micros().to_string(), allowed));
     }
-    if timing.ack_guard > timing.ack_delay {
-        let allowed = format!("at most mac.timing.tx_ack_delay_us, {}", timing.ack_delay.as_micros());
+    if timing.ack_guard > ack {
+        let allowed = format!("at most mac.timing.tx_ack_delay_us, {}", ack.as_micros());
         return Err(document.blame("mac.timing.short_guard_us", timing.ack_guard.as_micros().to_string(), allowed));
     }
     if tsch.min_be > tsch.max_be {

@@ -154,7 +154,7 @@ fn sum(times: &mut RadioTimes, state: RadioState) -> &mut Duration {
 
 /// A receiver listens from the guard time before the expected start of a frame to the guard time after it.
 fn idle_span(asn: u64, timing: &Timing) -> Span {
-    let expected = timing.start(asn) + timing.transmit_offset;
+    let expected = timing.start(asn) + timing.transmit_offset + timing.lead;
     Span { state: RadioState::Listen, from: expected - timing.guard, to: expected + timing.guard }
 }
 

@@ -54,9 +54,9 @@ impl TschState {
         for attempt in attempts {
             let air = air_time(self.pool.get(attempt.frame).octets().len() + FCS);
             attempt.channel = hopping::channel(&self.config.hopping, asn, attempt.channel_offset);
-            attempt.start = self.config.timing.first_symbol(start);
+            attempt.start = start + self.config.timing.transmit_offset;
             attempt.end = attempt.start + air;
-            attempt.ack_start = self.config.timing.first_symbol_of_ack(attempt.end);
+            attempt.ack_start = attempt.end + self.config.timing.ack_delay;
             attempt.ack_end = attempt.ack_start + ACK_AIR;
             self.nodes[attempt.from.index()].busy = Some(asn);
         }

@@ -6,7 +6,7 @@ use slowhand_net::clock::{Duration, Instant};
 use slowhand_net::link::Links;
 use slowhand_net::network::{Network, NetworkConfig};
 use slowhand_net::observer::{FrameKind, Observer};
-use slowhand_net::radio::tsch::timing::{StartOfFrame, Timing};
+use slowhand_net::radio::tsch::timing::Timing;
 use slowhand_net::radio::tsch::{self, Tsch};
 use slowhand_net::radio::{Indication, Mac, frame};
 use slowhand_net::random::Streams;
@@ -113,7 +113,7 @@ fn a_frame_is_sent_sixteen_times_and_given_up() {
 fn offsets_to_the_sfd_take_160_us_from_the_listener() {
     let cells = vec![vec![cell(1, LISTEN, 1)], vec![cell(1, SEND, 0)]];
     let (links, streams) = (line(1, 1.0), Streams::new(1));
-    let timing = Timing { start_of_frame: StartOfFrame::Sfd, ..Timing::SLOT_20_MS };
+    let timing = Timing::SLOT_20_MS.to_sfd();
     let config = tsch::TschConfig { timing, ..tsch::TschConfig::openwsn(5) };
     let mac = Tsch::new(config, Links::new(2, &links, &streams), cells, &streams);
     let routes = Routes::shortest(2, &links).unwrap();
