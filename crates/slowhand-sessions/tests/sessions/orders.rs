@@ -173,6 +173,16 @@ fn any_calls_after_a_handshake() {
     }
 }
 
+/// Before, rustls panicked here.
+#[test]
+fn nonsense_after_a_close() {
+    for pair in pairs() {
+        let mut bench = Bench::new(&pair, Role::Client);
+        bench.establish();
+        [Call::Close, Call::Garbage, Call::Close, Call::Exchange].into_iter().for_each(|call| bench.call(call));
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
