@@ -67,9 +67,7 @@ def measure(variant: str, hops: int, condition: str, count: int = COUNT) -> Meas
         "network.topology": {"kind": "line", "hops": hops},
     }
     run = Run(Scenario(SCENARIO, settings), count=count, seed=1)
-    while not run.wait(0.1)[1]:
-        pass
-    columns: Mapping[str, Any] = run.finish().columns()
+    columns: Mapping[str, Any] = run.columns()
     done = [i for i, outcome in enumerate(columns["outcome"]) if outcome == "completed"]
     kept = {name: [columns[name][i] for i in done] for name in COLUMNS.values() if name in columns}
     worlds = [columns["seed"][i] for i in done]

@@ -10,8 +10,10 @@ import sys
 from pathlib import Path
 
 from rich.console import Console
+from rich.text import Text
 
 from slowhand import Run, Scenario, report
+from slowhand.terminal import WIDTH, Terminal
 
 ROOT = Path(__file__).resolve().parent.parent
 SCENARIO = "scenarios/quickstart.toml"
@@ -21,22 +23,18 @@ BLOCK = re.compile(rf"(?<=```text\n)(\$ \./slowhand run {SCENARIO}\n).*?(?=```)"
 def main(folder: Path) -> None:
     """Writes both files into `folder`, README.md from the one in the clone."""
     os.chdir(ROOT)
-    terminal = Console(
-        record=True,
-        width=report.WIDTH,
-        file=io.StringIO(),
-        force_terminal=True,
-        highlight=False,
-        markup=False,
-    )
-    report.show(Run(Scenario(SCENARIO), count=100, seed=1), interrupted=False, out=terminal)
-    lines = terminal.export_text(clear=False).splitlines()
+    printed = io.StringIO()
+    out = Terminal(printed, width=WIDTH, styled=True)
+    report.show(Run(Scenario(SCENARIO), count=100, seed=1), interrupted=False, out=out)
+    drawing = Console(record=True, width=WIDTH, file=io.StringIO(), force_terminal=True)
+    drawing.print(Text.from_ansi(printed.getvalue().rstrip()))
+    lines = drawing.export_text(clear=False).splitlines()
     text = "".join(f"{line.rstrip()}\n" for line in lines)
     readme, blocks = BLOCK.subn(lambda found: found[1] + text, (ROOT / "README.md").read_text())
     assert blocks == 1, "README.md has lost its block"
     (folder / "README.md").write_text(readme)
     (folder / "docs").mkdir(exist_ok=True)
-    terminal.save_svg(
+    drawing.save_svg(
         str(folder / "docs" / "quickstart.svg"),
         title=f"./slowhand run {SCENARIO}",
         unique_id="quickstart",

@@ -161,14 +161,40 @@ def test_the_schema_knows_the_keys_of_a_scenario(cli: Cli) -> None:
     assert {"network", "mac", "client", "session"} <= schema["properties"].keys()
 
 
-@pytest.mark.parametrize("arguments", [["stacks"], ["run", str(QUICKSTART), "--count", "1"]])
-def test_the_command_line_starts_without_what_it_does_not_need(arguments: list[str]) -> None:
+SLOW = {"asyncio", "matplotlib", "numpy", "polars", "pydantic", "rich", "typer"}
+"""What takes longer to import than all of the command line."""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "unneeded"),
+    [
+        (("--help",), {*SLOW, "dataclasses", "tomllib", "slowhand.api"}),
+        (("run", "--help"), {*SLOW, "slowhand.report"}),
+        (("stacks", "--json"), {*SLOW, "slowhand.report"}),
+        (("run", str(QUICKSTART), "--count", "1", "--json"), {*SLOW, "slowhand.report"}),
+        (("run", str(QUICKSTART), "--count", "1"), {*SLOW, "dataclasses", "tomllib"}),
+    ],
+)
+def test_the_command_line_starts_without_what_it_does_not_need(
+    arguments: tuple[str, ...], unneeded: set[str]
+) -> None:
     # Times differ from machine to machine; what is slow to import does not.
-    command = [sys.executable, "-X", "importtime", *COMMAND[1:], *arguments, "--json"]
+    command = [sys.executable, "-X", "importtime", *COMMAND[1:], *arguments]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     imported = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
     assert "slowhand._native" in imported
-    assert imported.isdisjoint({"polars", "rich", "rich.console", "asyncio"})
+    assert imported.isdisjoint(unneeded)
+
+
+def test_the_package_starts_without_what_is_not_used() -> None:
+    program = (
+        "import slowhand, sys; assert 'slowhand._native' not in sys.modules;"
+        "assert not {'Run', '__version__', 'capacity'} - set(dir(slowhand));"
+        "from slowhand import capacity, Run; assert capacity.policies() and slowhand.ScenarioError"
+    )
+    subprocess.run([sys.executable, "-P", "-c", program], check=True)
+    with pytest.raises(AttributeError, match="module 'slowhand' has no attribute 'runn'"):
+        slowhand.runn  # type: ignore[attr-defined]  # noqa: B018
 
 
 def test_the_launcher_builds_nothing_when_nothing_has_changed(tmp_path: Path) -> None:

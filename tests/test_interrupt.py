@@ -3,8 +3,10 @@
 import json
 import os
 import pty
+import re
 import signal
 import subprocess
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,17 +16,30 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import slowhand
-from conftest import COMMAND, QUICKSTART
+from conftest import COMMAND, QUICKSTART, ROOT
+from slowhand.output import replacing
 
 # More than a run can do before the signal arrives.
 MANY = 10_000_000
 
 
+SIGNALS = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
+
+RUN = ("run", str(QUICKSTART), "--count", str(MANY))
+
+
 @contextmanager
-def running(*arguments: str, stderr: int = subprocess.PIPE) -> Iterator[subprocess.Popen[str]]:
+def running(
+    *arguments: str, stderr: int = subprocess.PIPE, ignored: signal.Signals | None = None
+) -> Iterator[subprocess.Popen[str]]:
     """The command line while it runs many handshakes."""
-    command = [*COMMAND, "run", str(QUICKSTART), "--count", str(MANY), *arguments]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=stderr, text=True)
+    process = subprocess.Popen(
+        [*COMMAND, *arguments],
+        stdout=subprocess.PIPE,
+        stderr=stderr,
+        text=True,
+        preexec_fn=lambda: ignored and signal.signal(ignored, signal.SIG_IGN),
+    )
     try:
         yield process
     finally:
@@ -32,27 +47,31 @@ def running(*arguments: str, stderr: int = subprocess.PIPE) -> Iterator[subproce
         process.communicate()
 
 
-def interrupt_when_it_speaks(process: subprocess.Popen[str]) -> str:
-    """Sends Ctrl-C after the first line of progress, and returns what is printed afterwards."""
+def interrupt_when_it_speaks(
+    process: subprocess.Popen[str], number: signal.Signals = signal.SIGINT
+) -> str:
+    """Sends a signal after the first line of progress, and returns what is printed afterwards."""
     assert process.stderr
-    assert f"of {MANY} handshakes" in process.stderr.readline()
-    process.send_signal(signal.SIGINT)
+    progress = process.stderr.readline()
+    assert re.fullmatch(r"slowhand: \d+ of \d+ (worlds|handshakes) done\n", progress)
+    process.send_signal(number)
     output, errors = process.communicate(timeout=60)
-    assert "Traceback" not in errors
-    assert process.returncode == 130
+    assert errors == ""
+    assert process.returncode == 128 + number
     return output
 
 
-def test_ctrl_c_prints_the_table_of_what_has_completed() -> None:
-    with running() as process:
-        output = interrupt_when_it_speaks(process)
+@pytest.mark.parametrize("number", SIGNALS)
+def test_a_signal_prints_the_table_of_what_has_completed(number: signal.Signals) -> None:
+    with running(*RUN) as process:
+        output = interrupt_when_it_speaks(process, number)
     assert output.startswith("Interrupted. ")
     assert "duration" in output
 
 
 def test_ctrl_c_keeps_the_records_of_what_has_completed(tmp_path: Path) -> None:
     path = tmp_path / "records.parquet"
-    with running("--json", "--records", str(path)) as process:
+    with running(*RUN, "--json", "--records", str(path)) as process:
         result = json.loads(interrupt_when_it_speaks(process))
     kept = polars.read_parquet(path)
     assert result["interrupted"] is True
@@ -60,12 +79,13 @@ def test_ctrl_c_keeps_the_records_of_what_has_completed(tmp_path: Path) -> None:
     assert_frame_equal(kept.head(20), slowhand.run(QUICKSTART, count=20))
 
 
-def test_a_long_run_draws_a_bar_on_a_terminal() -> None:
+def test_a_long_run_draws_a_bar_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm")
     terminal, stderr = pty.openpty()
-    with running(stderr=stderr):
+    with running(*RUN, stderr=stderr):
         os.close(stderr)
         drawn = ""
-        while "handshakes" not in drawn:
+        while "worlds" not in drawn:
             drawn += os.read(terminal, 1024).decode(errors="replace")
     os.close(terminal)
     assert "\x1b[" in drawn
@@ -76,3 +96,114 @@ def test_a_short_run_says_nothing(count: str) -> None:
     command = [*COMMAND, "run", str(QUICKSTART), "--count", count]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_signal_that_is_ignored_stays_ignored() -> None:
+    """As nohup does with SIGHUP."""
+    with running(*RUN, ignored=signal.SIGHUP) as process:
+        assert process.stderr
+        assert "worlds done" in process.stderr.readline()
+        process.send_signal(signal.SIGHUP)
+        with pytest.raises(subprocess.TimeoutExpired):
+            process.wait(timeout=1)
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=60)
+        assert process.returncode == 128 + signal.SIGTERM
+
+
+def test_a_file_that_needs_another_run_is_told_to_be_missing(tmp_path: Path) -> None:
+    with running(*RUN, "--pcap", str(tmp_path / "x")) as process:
+        assert process.stderr
+        process.stderr.readline()
+        process.send_signal(signal.SIGINT)
+        output, errors = process.communicate(timeout=60)
+    assert output.startswith("Interrupted. ")
+    assert errors == f"slowhand: --pcap {tmp_path}/x: not written: interrupted\n"
+    assert process.returncode == 130
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_impatient_user_leaves_no_traceback(tmp_path: Path) -> None:
+    for _ in range(5):
+        with running(*RUN, "--records", str(tmp_path / "r.parquet")) as process:
+            assert process.stderr
+            process.stderr.readline()
+            for _ in range(20):
+                process.send_signal(signal.SIGINT)
+                time.sleep(0.002)
+            _, errors = process.communicate(timeout=60)
+        assert process.returncode == 130
+        assert errors in ("", "slowhand: interrupted\n")
+        assert {entry.name for entry in tmp_path.iterdir()} <= {"r.parquet"}
+
+
+def test_ctrl_c_works_while_a_file_is_written(tmp_path: Path) -> None:
+    # A pipe that nobody reads: to open it takes forever.
+    os.mkfifo(tmp_path / "pipe")
+    arguments = ("run", str(QUICKSTART), "--count", "1", "--pcap", str(tmp_path / "pipe"))
+    with running(*arguments) as process:
+        assert process.stdout
+        while "repeat with" not in process.stdout.readline():
+            pass
+        time.sleep(0.2)
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=60)
+    assert (process.returncode, errors) == (130, "slowhand: interrupted\n")
+
+
+def test_ctrl_c_works_while_a_scenario_is_read(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.toml")
+    with running("run", str(tmp_path / "pipe.toml")) as process:
+        time.sleep(1)
+        process.send_signal(signal.SIGINT)
+        output, errors = process.communicate(timeout=60)
+    assert (process.returncode, output, errors) == (130, "", "slowhand: interrupted\n")
+
+
+def test_what_is_not_complete_is_not_there(tmp_path: Path) -> None:
+    (tmp_path / "old").write_text("old")
+    for name in ("old", "new"):
+        with pytest.raises(KeyboardInterrupt), replacing(tmp_path / name) as temporary:
+            temporary.write_text("half")
+            raise KeyboardInterrupt
+    assert [entry.name for entry in tmp_path.iterdir()] == ["old"]
+    assert (tmp_path / "old").read_text() == "old"
+
+
+PAPER = ("papers", "vucinic2015", "--count", str(MANY))
+
+
+@pytest.mark.parametrize("number", SIGNALS)
+def test_a_paper_keeps_its_complete_parts(number: signal.Signals) -> None:
+    with running(*PAPER) as process:
+        output = interrupt_when_it_speaks(process, number)
+    # The first two tables are formulas; then comes the simulation.
+    assert "Interrupted. Not complete, and not shown: tsch, fig2, fig3, memory." in output
+    assert "L = 1001, C = 1" in output
+    assert "agree" in output
+
+
+def test_the_json_of_a_paper_says_what_is_missing() -> None:
+    with running(*PAPER, "--json") as process:
+        result = json.loads(interrupt_when_it_speaks(process))
+    assert result["interrupted"] is True
+    assert result["parts"] == ["table1", "table2"]
+    assert result["missing"] == ["tsch", "fig2", "fig3", "memory"]
+    assert {row["part"] for row in result["rows"]} == {"table1", "table2"}
+
+
+@pytest.mark.parametrize("command", [COMMAND, [str(ROOT / "slowhand")]], ids=["module", "launcher"])
+def test_ctrl_c_at_any_time_after_the_start_leaves_no_traceback(command: list[str]) -> None:
+    # Python has one of its own, if the signal comes before it has read the first line of ours.
+    codes = set()
+    for after_ms in range(40, 340, 20):
+        process = subprocess.Popen(
+            [*command, *RUN], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+        time.sleep(after_ms / 1000)
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=60)
+        assert "slowhand/" not in errors, after_ms
+        if "Traceback" not in errors:
+            codes.add(process.returncode)
+    assert codes <= {130, -signal.SIGINT}

@@ -1,5 +1,6 @@
 """`slowhand papers`: the comparison, its verdicts, and that a verdict can be `no`."""
 
+import io
 import json
 import os
 import random
@@ -16,8 +17,9 @@ from slowhand.papers import report
 from slowhand.papers.claeys2021 import loss as fragment_loss
 from slowhand.papers.comparison import Paper, Reported
 from slowhand.papers.kothmayr2013 import finished, fragments, keys
-from slowhand.papers.points import Laboratory, Measured
+from slowhand.papers.points import COLUMNS, Laboratory, Measured
 from slowhand.papers.vucinic2015 import beacon, tables, tsch, xmac
+from slowhand.terminal import Terminal
 
 FOLDER = ROOT / "papers" / "vucinic2015"
 CLAEYS = ROOT / "papers" / "claeys2021"
@@ -343,3 +345,22 @@ def test_a_paper_is_checked_when_it_is_read(tmp_path: Path) -> None:
     (tmp_path / "reported.toml").write_text(text)
     with pytest.raises(ValueError, match="assum"):
         Paper.load(tmp_path)
+
+
+@pytest.mark.parametrize("paper", ["claeys2021", "kothmayr2013", "vucinic2015"])
+def test_a_part_without_completed_handshakes_is_a_message(
+    paper: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    nothing = Measured(Counter(gave_up=5), {column: [] for column in COLUMNS}, [])
+    monkeypatch.setattr(Laboratory, "_run", lambda self, point: nothing)
+    found = papers.Plan.of(paper).run()
+    printed = io.StringIO()
+    report.show(found, Terminal(printed, width=80, styled=False))
+    assert found.failures, "some part needs a mean"
+    for part, message in found.failures.items():
+        assert part in found.parts
+        assert message.startswith("no handshake completed (5 gave up) of ")
+    assert "none completed" in printed.getvalue()
+    assert not found.succeeded
+    ours = {row.ours for row in found.rows if row.reported.part in found.failures}
+    assert ours == {None}

@@ -4,6 +4,8 @@
 //! `cargo metadata` names their directories. Some files of a library call functions whose operations the adapter counts. This
 //! script compiles these files with renamed calls (`-D<function>=slowhand_<function>`); see `csrc/*/operations.c`.
 
+#[path = "build/isolate.rs"]
+mod isolate;
 #[path = "build/layout.rs"]
 mod layout;
 #[path = "build/openssl.rs"]
@@ -27,6 +29,7 @@ fn main() {
     mbedtls(&carriers.directory("mbedtls-rs-sys").join("mbedtls"), &checks);
     tinydtls(&carriers.directory("tinydtls-sys").join("src/tinydtls"));
     openssl::build(&carriers.directory("openssl-src").join("openssl"));
+    decoy();
     println!("cargo::rustc-env=SLOWHAND_RUSTLS_VERSION={}", carriers.package("rustls", "version"));
     println!("cargo::rerun-if-changed=../../Cargo.lock");
 }
@@ -64,6 +67,12 @@ fn mirrors() -> PathBuf {
 /// Compiles the common part of the C adapters.
 fn shared(checks: &Path) {
     cc::Build::new().include("csrc").include(checks).file("csrc/library.c").compile("slowhand_library");
+}
+
+/// Compiles a library for `tests/symbols.rs`. Only that test links it.
+fn decoy() {
+    println!("cargo::rerun-if-changed=tests/symbols.c");
+    cc::Build::new().file("tests/symbols.c").cargo_metadata(false).compile("slowhand_decoy");
 }
 
 fn mbedtls(root: &Path, checks: &Path) {
@@ -177,19 +186,21 @@ fn mbedtls(root: &Path, checks: &Path) {
         build
     };
     let callers = rename_calls(build(), COUNTED).files(CALLERS.iter().map(source)).compile_intermediates();
-    build()
+    let mut others = build();
+    others
         .files(OTHERS.iter().map(source))
         .file("csrc/mbedtls/certificate.c")
         .file("csrc/mbedtls/session.c")
-        .file("csrc/mbedtls/operations.c")
-        .objects(callers)
-        .compile("slowhand_mbedtls");
+        .file("csrc/mbedtls/operations.c");
+    let visible = ["slowhand_mbedtls", "slowhand_mbedtls_issue", "slowhand_mbedtls_error_text"];
+    isolate::compile(&others, callers, "slowhand_mbedtls", &visible);
 }
 
 fn tinydtls(root: &Path) {
-    const SYMMETRIC: &[&str] =
-        &["dtls_sha256_update", "dtls_sha256_final", "dtls_ccm_encrypt_message", "dtls_ccm_decrypt_message"];
-    const ASYMMETRIC: &[&str] = &[
+    const HASHES: &[&str] = &["dtls_sha256_update", "dtls_sha256_final"];
+    const OTHERS_COUNTED: &[&str] = &[
+        "dtls_encrypt_params",
+        "dtls_decrypt_params",
         "dtls_ecdsa_generate_key",
         "dtls_ecdh_pre_master_secret",
         "dtls_ecdsa_create_sig",
@@ -206,17 +217,17 @@ fn tinydtls(root: &Path) {
         build.include("csrc/tinydtls").include("csrc").include(root).warnings(false).opt_level(OPT_LEVEL);
         build
     };
-    // crypto.c defines the asymmetric functions that dtls.c calls, and calls the symmetric ones.
-    let primitives = rename_calls(build(), SYMMETRIC).files(["crypto", "hmac"].map(source)).compile_intermediates();
+    // crypto.c defines the other functions, which dtls.c calls.
+    let mut callers = rename_calls(build(), HASHES).files(["crypto", "hmac"].map(source)).compile_intermediates();
     let protocol =
-        rename_calls(rename_calls(build(), SYMMETRIC), ASYMMETRIC).file(source("dtls")).compile_intermediates();
-    build()
+        rename_calls(rename_calls(build(), HASHES), OTHERS_COUNTED).file(source("dtls")).compile_intermediates();
+    callers.extend(protocol);
+    let mut others = build();
+    others
         .files(OTHERS.iter().map(|name| source(name)))
         .file("csrc/tinydtls/session.c")
-        .file("csrc/tinydtls/operations.c")
-        .objects(primitives)
-        .objects(protocol)
-        .compile("slowhand_tinydtls");
+        .file("csrc/tinydtls/operations.c");
+    isolate::compile(&others, callers, "slowhand_tinydtls", &["slowhand_tinydtls"]);
 }
 
 /// Renames the calls of `functions`. `operations.c` has functions with the new names.

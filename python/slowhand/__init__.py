@@ -5,9 +5,22 @@
 >>> frame["duration_s"].median()  # doctest: +SKIP
 """
 
-from slowhand import capacity
-from slowhand._native import ScenarioError, __version__
-from slowhand.api import Inspection, Run, Scenario, Setting, run, schema, stacks
+import importlib
+
+TYPE_CHECKING = False  # that of `typing`, without its import
+if TYPE_CHECKING:
+    from slowhand import capacity
+    from slowhand._native import ScenarioError, __version__
+    from slowhand.api import (
+        Inspection,
+        Run,
+        Scenario,
+        Setting,
+        WorldError,
+        run,
+        schema,
+        stacks,
+    )
 
 __all__ = [
     "Inspection",
@@ -15,9 +28,29 @@ __all__ = [
     "Scenario",
     "ScenarioError",
     "Setting",
+    "WorldError",
     "__version__",
     "capacity",
     "run",
     "schema",
     "stacks",
 ]
+
+_MODULES = {"ScenarioError": "slowhand._native", "__version__": "slowhand._native"}
+
+
+if not TYPE_CHECKING:  # so that a type checker knows every name
+
+    def __getattr__(name: str) -> object:
+        """Imports a name when it is used first, so that the command line starts at once."""
+        if name not in __all__:
+            raise AttributeError(f"module 'slowhand' has no attribute {name!r}")
+        if name == "capacity":
+            return importlib.import_module("slowhand.capacity")
+        found: object = getattr(importlib.import_module(_MODULES.get(name, "slowhand.api")), name)
+        globals()[name] = found
+        return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

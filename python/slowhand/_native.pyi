@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from os import PathLike
-from typing import final
+from typing import Any, final
 
 __version__: str
 
@@ -32,35 +32,35 @@ class Scenario:
     def about(self) -> str:
         """A short description, and what is assumed about its devices, as a JSON object."""
 
-class Run:
-    """A run in progress on its own threads."""
+Table = list[tuple[str, str, list[Any]]]
+"""The columns of a table: the name, the type of the values, and the values."""
 
-    def __new__(cls, scenario: Scenario, seed: int, count: int, threads: int) -> Run:
+class Run:
+    """A run in progress on its own threads. Python handles signals while a method waits.
+
+    All methods may be called from several threads, and again.
+    """
+
+    def __new__(cls, scenario: Scenario, seed: int, count: int, threads: int, records: bool) -> Run:
         """Starts `count` worlds with the seeds `seed`, `seed + 1`, ..."""
 
     def wait(self, timeout_s: float) -> tuple[int, bool]:
         """Waits at most `timeout_s`. Returns how many worlds are done, and True if all are."""
 
     def cancel(self) -> None:
-        """Starts no further world. Worlds in progress finish."""
+        """Ends the run without waiting: worlds in progress are dropped."""
 
-    def finish(self) -> Records:
-        """Waits for the end and returns the records. It can be called once."""
+    def panicked(self) -> list[str]:
+        """Waits for the end. Returns which worlds panicked, and how."""
 
-Column = list[int] | list[float] | list[float | None] | list[str] | list[list[int]]
-
-class Records:
-    """One record for each handshake, ordered by seed, then client."""
-
-    def __len__(self) -> int: ...
-    def columns(self) -> dict[str, Column]:
-        """The records as columns, in their fixed order."""
+    def columns(self) -> Table:
+        """Waits for the end. Returns the records, ordered by seed, then client."""
 
     def summary(self) -> str:
-        """Outcomes and the statistics of each metric, as a JSON object."""
+        """Waits for the end. Returns the summary as a JSON object."""
 
-def inspect(scenario: Scenario, seed: int) -> list[dict[str, Column]]:
-    """Runs the handshake of `seed`. Returns columns of nodes, radio timelines and buffers."""
+def inspect(scenario: Scenario, seed: int) -> list[Table]:
+    """Runs the handshake of `seed`. Returns tables of nodes, radio timelines and buffers."""
 
 def capture(scenario: Scenario, seed: int, path: str | PathLike[str]) -> None:
     """Runs the handshake of `seed` and writes its frames to `path` as pcapng."""

@@ -3,17 +3,29 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import time
+import warnings
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, SupportsFloat, TypeAlias
 
-from slowhand import _native, data
+from slowhand import _native, data, results
 
 if TYPE_CHECKING:
     import polars
 
-Setting: TypeAlias = str | int | float | bool | Sequence["Setting"] | Mapping[str, "Setting"]
+Setting: TypeAlias = (
+    str
+    | int
+    | float
+    | bool
+    | SupportsFloat  # as the numbers of numpy
+    | os.PathLike[str]
+    | Sequence["Setting"]
+    | Mapping[str, "Setting"]
+)
 """A value that replaces one of a scenario's keys."""
 
 
@@ -27,7 +39,9 @@ SEED = 1
 class Scenario:
     """A scenario, read and checked, with some of its keys replaced.
 
-    `path` is the path of a TOML file, or the name of a scenario that comes with slowhand.
+    `path` is the path of a TOML file, or the name of a scenario that comes with slowhand, or the
+    path of a result that `slowhand run --records` or `--json` wrote: then it is the scenario of
+    that run, and `set` replaces keys in addition to those that the run replaced.
 
     Raises `ScenarioError` with one message: the file, the line, the key, what was found there
     and what is allowed.
@@ -48,7 +62,36 @@ class Scenario:
 
     def _load(self, path: str | os.PathLike[str], overrides: list[str]) -> None:
         self.path = data.scenario_path(path)
-        self.native = _native.Scenario(self.path, overrides)
+        self.count, self.seed = COUNT, SEED
+        """The number of worlds and the first seed of a run, if not given."""
+        self.read_from = self.path
+        """The file that was read: the scenario's, or that of a result."""
+        for override in overrides:
+            if not override.isascii() and any("\ud800" <= c <= "\udfff" for c in override):
+                found = override.encode("utf-8", "backslashreplace").decode()
+                raise _native.ScenarioError(f"--set {found:.80}: found octets that are not UTF-8")
+        if results.is_result(self.path):
+            self.native = self._load_result(self.path, overrides)
+        else:
+            self.native = _native.Scenario(self.path, overrides)
+        sources = json.loads(self.native.sources())
+        self.overrides: list[str] = sources["overrides"]
+        """What replaces keys of the file, each as `key=value`."""
+        self.files: dict[str, str] = sources["files"]
+        """The texts of the scenario's file and of its device files, by their names."""
+
+    def _load_result(self, path: str, overrides: list[str]) -> _native.Scenario:
+        about = results.about(path)
+        self.path, self.count, self.seed = about["scenario"], about["count"], about["seed"]
+        if about["slowhand"] != _native.__version__:
+            versions = f"slowhand {about['slowhand']} made it, and this is {_native.__version__}"
+            warnings.warn(f"{path}: {versions}: the rows may differ", stacklevel=4)
+        sources = {
+            "scenario": Path(about["scenario"]).name,
+            "files": about["files"],
+            "overrides": [*about["overrides"], *overrides],
+        }
+        return _native.Scenario.from_sources(json.dumps(sources))
 
     def __repr__(self) -> str:
         return f"Scenario({self.path!r})"
@@ -58,27 +101,14 @@ class Scenario:
         about: dict[str, Any] = json.loads(self.native.about())
         return about
 
-    def capture(self, path: str | os.PathLike[str], *, seed: int = SEED) -> None:
-        """Runs the handshake of `seed` and writes all its frames to `path`, as pcapng."""
-        _native.capture(self.native, seed, path)
+    def capture(self, path: str | os.PathLike[str], *, seed: int | None = None) -> None:
+        """Runs the handshake of `seed` (1) and writes all its frames to `path`, as pcapng."""
+        _native.capture(self.native, self.seed if seed is None else seed, path)
 
-    def inspect(self, *, seed: int = SEED) -> Inspection:
-        """Runs the handshake of `seed` and returns the details of every node."""
-        import polars
-
-        nodes, timeline, buffers = _native.inspect(self.native, seed)
-        # With explicit types: polars cannot infer the type of an empty column.
-        types = {"node": polars.UInt64, "state": polars.String}
-        seconds = {"from_s": polars.Float64, "to_s": polars.Float64}
-        levels = ["queued_frames", "reassembly_fragments", "reassembly_bytes", "forwarding_entries"]
-        counts = dict.fromkeys(levels, polars.UInt64)
-        return Inspection(
-            polars.DataFrame(nodes),
-            polars.DataFrame(timeline, schema={**types, **seconds}),
-            polars.DataFrame(
-                buffers, schema={"node": polars.UInt64, "from_s": polars.Float64, **counts}
-            ),
-        )
+    def inspect(self, *, seed: int | None = None) -> Inspection:
+        """Runs the handshake of `seed` (1) and returns the details of every node."""
+        seed = self.seed if seed is None else seed
+        return Inspection(*map(results.frame, _native.inspect(self.native, seed)))
 
 
 class Inspection(NamedTuple):
@@ -97,58 +127,108 @@ class Inspection(NamedTuple):
     row of a node its buffers are empty."""
 
 
+class WorldError(RuntimeError):
+    """A world panicked: an error in slowhand or in a library. The message names its seed."""
+
+
 class Run:
     """A run in progress on its own threads: one world for each seed from `seed` on.
 
-    `threads` defaults to the number of processors. The records do not depend on it.
+    `threads` defaults to the number of processors. The records do not depend on it. With
+    `records=False` they are not kept, and a long run needs no more memory than a short one. There
+    is a summary in both cases.
+
+    Ctrl-C, and every signal whose handler raises, ends the wait of a method, not the run.
     """
 
-    def __init__(self, scenario: Scenario, *, count: int, seed: int, threads: int | None = None):
+    def __init__(
+        self,
+        scenario: Scenario,
+        *,
+        count: int | None = None,
+        seed: int | None = None,
+        threads: int | None = None,
+        records: bool = True,
+    ):
         self.scenario = scenario
-        self.count = count
-        self.seed = seed
+        self.count = scenario.count if count is None else count
+        self.seed = scenario.seed if seed is None else seed
         self.wall_s: float | None = None
         """The wall time of the run in seconds, after it has finished."""
         self._began = time.monotonic()
-        self._native = _native.Run(scenario.native, seed, count, threads or processors())
-        self._records: _native.Records | None = None
+        self._keeps_records = records
+        self._has_raised = False
+        threads = processors() if threads is None else threads
+        self._native = _native.Run(scenario.native, self.seed, self.count, threads, records)
 
     def wait(self, timeout_s: float) -> tuple[int, bool]:
         """Waits at most `timeout_s`. Returns how many worlds are done, and True if all are."""
-        return self._native.wait(timeout_s)
+        done, finished = self._native.wait(timeout_s)
+        if finished and self.wall_s is None:
+            self.wall_s = time.monotonic() - self._began
+        return done, finished
 
     def cancel(self) -> None:
-        """Starts no further world. The records of finished worlds are kept."""
+        """Ends the run at once: worlds in progress are dropped, the records of others are kept."""
         self._native.cancel()
 
-    def finish(self) -> _native.Records:
-        """Waits for the end of the run and returns its records."""
-        if self._records is None:
-            self._records = self._native.finish()
-            self.wall_s = time.monotonic() - self._began
-        return self._records
+    def finish(self) -> None:
+        """Waits for the end of the run.
+
+        Raises `WorldError` if worlds panicked, once. The records of the others are kept: after
+        the error, `frame` and `summary` give them.
+        """
+        self.wait(math.inf)
+        panicked = self._native.panicked()
+        if panicked and not self._has_raised:
+            self._has_raised = True
+            more = f" (and {len(panicked) - 1:,} others)" if len(panicked) > 1 else ""
+            raise WorldError(f"{panicked[0]}{more}")
+
+    def columns(self) -> dict[str, list[Any]]:
+        """The columns of `frame`, without polars."""
+        return {name: values for name, _, values in self._table()}
 
     def frame(self) -> polars.DataFrame:
         """One row for each handshake, ordered by seed, then client. Column names contain units."""
-        import polars
+        return results.frame(self._table())
 
-        return polars.DataFrame(self.finish().columns())
+    def _table(self) -> _native.Table:
+        if not self._keeps_records:
+            raise RuntimeError("this run keeps no records: it was made with records=False")
+        self.finish()
+        return self._native.columns()
 
     def summary(self) -> dict[str, Any]:
-        """The outcomes, and the statistics of each metric over the completed handshakes."""
-        summary: dict[str, Any] = json.loads(self.finish().summary())
+        """The outcomes, why handshakes failed, where datagrams were lost, and the metrics.
+
+        `metrics` are over the completed handshakes, `metrics_failed` over those that failed.
+        """
+        self.finish()
+        summary: dict[str, Any] = json.loads(self._native.summary())
         return summary
+
+    def about(self) -> dict[str, Any]:
+        """What repeats the run: version, scenario, overrides, the text of all files, seeds."""
+        return {
+            "slowhand": _native.__version__,
+            "scenario": self.scenario.path,
+            "overrides": self.scenario.overrides,
+            "files": self.scenario.files,
+            "seed": self.seed,
+            "count": self.count,
+        }
 
 
 def run(
     scenario: Scenario | str | os.PathLike[str],
     *,
-    count: int = COUNT,
-    seed: int = SEED,
+    count: int | None = None,
+    seed: int | None = None,
     threads: int | None = None,
     set: Mapping[str, Setting] | None = None,
 ) -> polars.DataFrame:
-    """Runs `count` worlds, with the seeds from `seed` on: one row for each handshake.
+    """Runs `count` worlds (100), with the seeds from `seed` (1) on: one row for each handshake.
 
     The same scenario and seed give the same rows for any `count` and `threads`. `set` replaces
     keys of a scenario that is given by its path or name.
@@ -162,13 +242,9 @@ def run(
         scenario = Scenario(scenario, set)
     handshakes = Run(scenario, count=count, seed=seed, threads=threads)
     try:
-        # With short timeouts, so that Python can handle Ctrl-C between them.
-        while not handshakes.wait(0.1)[1]:
-            pass
-    except KeyboardInterrupt:
-        handshakes.cancel()
-        raise
-    return handshakes.frame()
+        return handshakes.frame()
+    finally:
+        handshakes.cancel()  # what a signal has left
 
 
 def stacks() -> list[dict[str, Any]]:
@@ -191,11 +267,35 @@ def processors() -> int:
     return len(os.sched_getaffinity(0))
 
 
-def toml(value: Setting) -> str:
-    """A value in the syntax of TOML, where strings, numbers and lists look as in JSON."""
+def toml(value: object) -> str:
+    """A setting in the syntax of TOML. Numbers and arrays of numpy are settings, and paths.
+
+    >>> toml({"kind": "line", "hops": 2}), toml([1.5, True]), toml(float("inf"))
+    ('{ kind = "line", hops = 2 }', '[1.5, true]', 'inf')
+    """
+    if hasattr(value, "tolist"):  # a number or an array of numpy, as the same of Python
+        value = value.tolist()
+    if isinstance(value, os.PathLike):
+        value = os.fspath(value)
+    if isinstance(value, str):
+        # As in JSON, except for the surrogates of JSON and one control character.
+        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
     if isinstance(value, Mapping):
-        pairs = ", ".join(f"{key} = {toml(item)}" for key, item in value.items())
+        pairs = ", ".join(f"{_key(key)} = {toml(item)}" for key, item in value.items())
         return f"{{ {pairs} }}"
-    if isinstance(value, Sequence) and not isinstance(value, str):
+    if isinstance(value, Sequence) and not isinstance(value, (bytes, bytearray)):
         return f"[{', '.join(map(toml, value))}]"
-    return json.dumps(value)
+    if isinstance(value, bool | int):
+        return json.dumps(value)
+    if isinstance(value, float):
+        return repr(float(value))  # also nan and inf, which TOML has and JSON has not
+    allowed = "a number, a string, a path, True or False, a list or a dictionary of these"
+    raise TypeError(
+        f"setting: found {value!r:.80} of type {type(value).__name__}, allowed: {allowed}"
+    )
+
+
+def _key(key: object) -> str:
+    """A key in the syntax of TOML, in quotes if it needs them."""
+    bare = str(key).replace("_", "").replace("-", "")
+    return str(key) if bare.isascii() and bare.isalnum() else toml(str(key))

@@ -8,7 +8,6 @@
 from __future__ import annotations
 
 import json
-import math
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -17,10 +16,16 @@ from slowhand.api import SEED
 from slowhand.estimate import of_metric
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from slowhand.terminal import Terminal
 
 MOST_SLOTS = 1_000
 MOST_CLIENTS = 100_000
+
+LEAST_RHO, MOST_RHO = 1e-9, 1e9
+"""Erlang that a client offers. Beyond, a simulation sees no session, or no request is served."""
+
+MOST_HANDSHAKE_SHARE = 1e6
+"""Beyond, no handshake of a simulation ends."""
 
 HANDSHAKE_SHARE = 0.0
 """The duration of a handshake as a share of the mean session, if not given."""
@@ -105,10 +110,13 @@ def compute(
         raise ValueError(f"slots: found {slots}, allowed: 0 to {MOST_SLOTS}")
     if not 1 <= clients <= MOST_CLIENTS:
         raise ValueError(f"clients: found {clients}, allowed: 1 to {MOST_CLIENTS}")
-    if not (math.isfinite(rho) and rho > 0):
-        raise ValueError(f"rho: found {rho}, allowed: a number above 0")
-    if not (math.isfinite(handshake_share) and handshake_share >= 0):
-        raise ValueError(f"handshake share: found {handshake_share}, allowed: 0 or more")
+    if not LEAST_RHO <= rho <= MOST_RHO:  # not true of nan
+        raise ValueError(f"rho: found {rho}, allowed: {LEAST_RHO:g} to {MOST_RHO:g}")
+    if not 0 <= handshake_share <= MOST_HANDSHAKE_SHARE:
+        allowed = f"0 to {MOST_HANDSHAKE_SHARE:g}"
+        raise ValueError(f"handshake share: found {handshake_share}, allowed: {allowed}")
+    if not 0 <= seed < 2**64:
+        raise ValueError(f"seed: found {seed}, allowed: 0 to {2**64 - 1}")
     known = policies()
     if policy is not None and policy not in known:
         raise ValueError(f"policy: found {policy!r}, allowed: {', '.join(known)}")
@@ -132,15 +140,17 @@ def compute(
     }
 
 
-def show(result: dict[str, Any] | None, memory: Memory | None, out: Console) -> None:
+def show(result: dict[str, Any] | None, memory: Memory | None, out: Terminal) -> None:
     """Prints how many slots fit, and formula and simulation with a column for each policy."""
     if memory:
-        slots = "1 session slot fits" if memory.slots == 1 else f"{memory.slots} session slots fit"
-        out.print(f"{slots} the {memory.device}", style="bold")
-        out.print(
+        slots = (
+            "1 session slot fits" if memory.slots == 1 else f"{memory.slots:,} session slots fit"
+        )
+        out.paragraph(f"{slots} the {memory.device}", "bold")
+        out.paragraph(
             f"{memory.ram_bytes:,} B of RAM ({memory.ram_source}), {memory.reserved_bytes:,} B in"
             f" use, {memory.bytes_per_session:,} B a session",
-            style="dim",
+            "dim",
         )
     if memory and result:
         out.print()
@@ -148,28 +158,27 @@ def show(result: dict[str, Any] | None, memory: Memory | None, out: Console) -> 
         _show_congestion(result, out)
 
 
-def _show_congestion(result: dict[str, Any], out: Console) -> None:
-    from rich.table import Table
+def _show_congestion(result: dict[str, Any], out: Terminal) -> None:
+    from slowhand.table import Column, Table
 
-    table = Table(box=None, padding=(0, 0, 0, 2), pad_edge=False, header_style="dim")
-    table.add_column(no_wrap=True)
-    table.add_column(style="dim", no_wrap=True)
-    table.add_column("\nEngset", justify="right", no_wrap=True)
-    for name in result["policies"]:
-        table.add_column(HEADINGS[name], justify="right", no_wrap=True)
+    labels = [Column(right=False, wraps=True), Column(right=False, style="dim")]
+    table = Table(
+        [*labels, Column("\nEngset"), *(Column(HEADINGS[name]) for name in result["policies"])],
+        repeated=len(labels),
+    )
     for key, (label, unit) in ROWS.items():
         formula = _number(unit, result[key]) if key in result else ""
         simulated = [_cell(unit, policy[key]) for policy in result["policies"].values()]
-        table.add_row(label, unit, formula, *simulated)
-    out.print(
+        table.add(label, unit, formula, *simulated)
+    out.paragraph(
         f"{result['slots']} session slots, {result['clients']} clients of {result['rho']:g} Erlang,"
         f" handshakes of {result['handshake_share']:g} sessions"
     )
     out.print()
-    out.print(table)
+    table.print(out)
     out.print()
-    for line in _remarks(result):
-        out.print(line, style="dim")
+    for remark in _remarks(result):
+        out.paragraph(remark, "dim")
 
 
 def _remarks(result: dict[str, Any]) -> list[str]:

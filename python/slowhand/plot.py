@@ -7,10 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from slowhand.estimate import Estimate
+from slowhand.output import Output
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -107,9 +109,11 @@ class Sheet:
         self.figure.canvas.draw()  # computes the layout, on which the places of the names depend
         for axes, ends in self._ends.items():
             self._name(axes, ends)
-        files = [folder / f"{name}.png", folder / f"{name}.svg"]
-        self.figure.savefig(files[0])
-        self.figure.savefig(files[1], metadata={"Date": None})
+        kinds: dict[str, dict[str, Any]] = {"png": {}, "svg": {"metadata": {"Date": None}}}
+        files = [folder / f"{name}.{kind}" for kind in kinds]
+        for file, (kind, options) in zip(files, kinds.items(), strict=True):
+            write = partial(self.figure.savefig, format=kind, **options)
+            Output("--out", str(file)).write(write)
         return files
 
     def _name(self, axes: Axes, ends: list[tuple[float, float, str, str]]) -> None:

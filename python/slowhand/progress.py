@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
-if TYPE_CHECKING:
-    from rich.progress import Progress as Bar
+from slowhand.terminal import WIDTH, say
 
 PATIENCE_S = 1.0
+BAR_EVERY_S = 0.1
 LINE_EVERY_S = 10.0
+BAR = 30
+"""The width of the bar in columns."""
 
 
 class Progress:
     """A bar on a terminal, otherwise a line every ten seconds; nothing for a short run."""
 
-    def __init__(self, total: int):
+    def __init__(self, total: int, what: str):
         self._total = total
-        self._next = time.monotonic() + PATIENCE_S
-        self._bar: Bar | None = None
+        self._what = what
+        self._began = time.monotonic()
+        self._next = self._began + PATIENCE_S
+        self._draws = sys.stderr.isatty() and os.environ.get("TERM", "dumb") not in ("", "dumb")
+        self._drawn = False
 
     def __enter__(self) -> Self:
         return self
@@ -31,32 +37,34 @@ class Progress:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        if self._bar:
-            self._bar.stop()
+        if self._drawn:
+            self._draw("")
 
     def update(self, done: int) -> None:
-        """Shows that `done` worlds are done."""
-        if self._bar:
-            self._bar.update(self._bar.task_ids[0], completed=done)
-        elif time.monotonic() >= self._next:
-            if sys.stderr.isatty():
-                self._bar = self._open_bar(done)
-            else:
-                print(f"slowhand: {done} of {self._total} handshakes done", file=sys.stderr)
-                self._next += LINE_EVERY_S
+        """Shows that so many are done."""
+        now = time.monotonic()
+        if now < self._next:
+            return
+        if self._draws:
+            self._next = now + BAR_EVERY_S
+            self._draw(self._bar(done, now))
+        else:
+            self._next += LINE_EVERY_S
+            say(f"{done} of {self._total} {self._what} done")
 
-    def _open_bar(self, done: int) -> Bar:
-        from rich.console import Console
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
+    def _bar(self, done: int, now: float) -> str:
+        filled = BAR * done // self._total
+        line = f"[{'#' * filled}{' ' * (BAR - filled)}] {done:,} of {self._total:,} {self._what}"
+        if done:
+            left = round((now - self._began) * (self._total - done) / done)
+            line += f", {left // 3600}:{left // 60 % 60:02}:{left % 60:02} left"
+        return line
 
-        bar = Progress(
-            "handshakes",
-            BarColumn(),
-            MofNCompleteColumn(),
-            TimeRemainingColumn(),
-            console=Console(stderr=True),
-            transient=True,
-        )
-        bar.add_task("", total=self._total, completed=done)
-        bar.start()
-        return bar
+    def _draw(self, line: str) -> None:
+        """Replaces the line of the terminal (ECMA-48: EL). A terminal that is gone is no error."""
+        self._drawn = bool(line)
+        try:
+            width = os.get_terminal_size(2).columns or WIDTH
+            print(f"\r\x1b[K{line[: width - 1]}", end="", file=sys.stderr, flush=True)
+        except OSError:
+            self._draws = False

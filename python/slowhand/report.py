@@ -1,20 +1,18 @@
-"""The report of a run: outcomes, one row for each metric, and what was run."""
+"""The report of a run: outcomes, one row for each metric, what was lost, and what was run."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
-from rich.console import Console
-from rich.padding import Padding
-from rich.table import Table
-from rich.text import Text
-
+import slowhand
+from slowhand import data
 from slowhand.api import Run
-
-WIDTH = 100
-"""The width of the report in columns, if stdout is not a terminal."""
+from slowhand.table import Cell, Column, Table
+from slowhand.terminal import Terminal
 
 METRICS = {
     "The handshake": {
@@ -56,100 +54,250 @@ METRICS = {
 IF_ANY = {"frames_control", "bytes_control", "energy_client_tpm_mj"}
 """Metrics that only some link layers or devices have: shown only if one value is not zero."""
 
+FAILED = ("energy_client_mj", "compute_client_s", "frames", "datagrams")
+"""What is shown of the handshakes that failed, beside those that completed."""
+
+COLUMNS = {
+    "mean": Column("mean"),
+    "ci95": Column("± 95 %", optional=1),
+    "min": Column("min", optional=5),
+    "p50": Column("p50", optional=4),
+    "p95": Column("p95", optional=3),
+    "p99": Column("p99", optional=6),
+    "max": Column("max", optional=2),
+}
+"""A column for each statistic. A narrow terminal has no room for all."""
+
+ASKED_FOR = {"injected_loss", "internet", "suppressed"}
+"""Reasons of losses that the scenario asks for."""
+
+NO_LIMIT = {"mac.cells", "mac.data_ack", "mac.retry"}
+"""Keys that are not a number to raise. All others are those of limits."""
+
+LARGEST = 1e7
+SMALLEST = 1e-4
+"""Numbers from the one on or below the other are written with an exponent."""
+
 Statistics = dict[str, Any]
 
 
-def console() -> Console:
-    """Returns a console for stdout, wide enough for a row on one line."""
-    made = Console(highlight=False, markup=False)
-    return made if made.is_terminal else Console(highlight=False, markup=False, width=WIDTH)
-
-
-def show(handshakes: Run, interrupted: bool, out: Console) -> None:
+def show(handshakes: Run, interrupted: bool, out: Terminal) -> None:
     """Prints the report of a run."""
-    summary = handshakes.summary()
-    out.print(_outcomes(summary, interrupted))
-    if summary["completed"]:
-        out.print()
-        out.print(_table(summary["metrics"]))
+    show_summary(handshakes.summary(), interrupted, out)
     out.print()
     for line in _about(handshakes, interrupted):
-        out.print(line, style="dim")
+        out.paragraph(line, "dim", indent="  ")
+    out.print(f"slowhand {slowhand.__version__}, repeat with:", "dim")
+    show_command(_command(handshakes), out)
 
 
-def show_stacks(stacks: list[dict[str, Any]], out: Console) -> None:
+def show_summary(summary: dict[str, Any], interrupted: bool, out: Terminal) -> None:
+    """Prints what came out: outcomes, why handshakes failed, the metrics, what was lost."""
+    completed, failed = summary["completed"], summary["failed"]
+    total = completed + sum(failed.values())
+    counts = [f"{completed:,} of {total:,} handshakes completed"]
+    counts += [f"{count:,} {outcome.replace('_', ' ')}" for outcome, count in failed.items()]
+    if interrupted:
+        out.print("Interrupted. What is complete:", "yellow")
+    out.paragraph(", ".join(counts), "bold red" if total and not completed else "bold")
+    for failure in summary["failures"]:
+        if not failure["end"] and not failure["reason"]:
+            continue  # the first line has said it
+        out.paragraph(_failure(failure), "red", first="  ", indent="    ")
+    if groups := _groups(summary):
+        out.print()
+        _table(groups, completed or total).print(out)
+    if summary["losses"]:
+        out.print()
+        out.print("Datagrams lost", "bold cyan")
+        for line, is_limit in _losses(summary["losses"]):
+            out.paragraph(line, "yellow" if is_limit else "", first="  ", indent="    ")
+
+
+def show_stacks(stacks: list[dict[str, Any]], out: Terminal) -> None:
     """Prints one block for each library."""
     for stack in stacks:
-        table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
-        table.add_column(style="dim", no_wrap=True)
+        out.print(stack["name"], "bold")
         for name, value in stack.items():
             if name != "name":
-                table.add_row(name, ", ".join(value) if isinstance(value, list) else str(value))
-        out.print(Text(stack["name"], "bold"))
-        out.print(table)
+                text = ", ".join(value) if isinstance(value, list) else str(value)
+                out.paragraph(text, first=f"{name:11}  ", indent=" " * 13)
         out.print()
 
 
-def show_bundled(bundled: Mapping[str, str], out: Console) -> None:
+def show_bundled(bundled: Mapping[str, str], out: Terminal) -> None:
     """Prints each name with its introduction below."""
     for name, introduction in bundled.items():
-        out.print(Text(name, "bold"))
-        out.print(Padding.indent(introduction, 2))
+        out.print(name, "bold")
+        out.paragraph(introduction, first="  ", indent="  ")
 
 
-def _outcomes(summary: dict[str, Any], interrupted: bool) -> Text:
-    completed, failed = summary["completed"], summary["failed"]
-    total = completed + sum(failed.values())
-    line = Text("Interrupted. " if interrupted else "", "yellow")
-    line.append(f"{completed:,} of {total:,} handshakes completed", "bold")
-    for reason, count in failed.items():
-        line.append(f", {count:,} {reason.replace('_', ' ')}", "red")
-    return line
+def _failure(failure: dict[str, Any]) -> str:
+    """Why handshakes failed, in the words of the library or of TCP."""
+    text = f"{failure['count']:,} {failure['outcome'].replace('_', ' ')}"
+    if failure["end"]:
+        text += f" at the {failure['end']}"
+    return f"{text}: {failure['reason']}" if failure["reason"] else text
 
 
-def _table(metrics: dict[str, Statistics]) -> Table:
-    table = Table(box=None, padding=(0, 0, 0, 2), pad_edge=False, header_style="dim")
-    table.add_column(no_wrap=True)
-    table.add_column(style="dim", no_wrap=True)
-    for heading in ("mean", "95 % interval", "min", "p50", "p95", "p99", "max"):
-        table.add_column(heading, justify="right", no_wrap=True)
-    for group, rows in METRICS.items():
-        table.add_row(Text(group, "bold cyan"))
-        for name, (label, unit) in rows.items():
-            if name in IF_ANY and not metrics[name]["max"]:
-                continue
-            table.add_row(f"  {label}", unit, *_cells(metrics[name], unit))
+def _losses(losses: Sequence[dict[str, Any]]) -> Iterator[tuple[str, bool]]:
+    """A line for each reason, the most frequent first, and True if a limit is reached."""
+    reasons: dict[tuple[str, str | None], list[dict[str, Any]]] = {}
+    for loss in losses:
+        reasons.setdefault((loss["reason"], loss["key"]), []).append(loss)
+    counts = {reason: sum(loss["count"] for loss in found) for reason, found in reasons.items()}
+    for (reason, key), found in sorted(reasons.items(), key=lambda item: -counts[item[0]]):
+        text = "lost" if reason == "internet" else reason.replace("_", " ")
+        text += f" {_place(found[0]['node'])}"
+        if len(found) > 1:
+            text += f" and {len(found) - 1:,} other node{'s' if len(found) > 2 else ''}"
+        times = counts[reason, key]
+        text += ", once" if times == 1 else f", {times:,} times"
+        is_limit = bool(key) and reason not in ASKED_FOR and key not in NO_LIMIT
+        if is_limit:
+            text += f": raise {key}"
+        elif key:
+            text += f": {key} asks for it" if reason in ASKED_FOR else f": see {key}"
+        yield text, is_limit
+
+
+def _place(node: int | str) -> str:
+    if node == "internet":
+        return "on the Internet"
+    return "at the border router" if node == 0 else f"at node {node}"
+
+
+Row = tuple[str, str, Statistics]
+"""The label, the unit and the statistics."""
+
+
+def _groups(summary: dict[str, Any]) -> dict[str, list[Row]]:
+    """The rows to show: of the completed handshakes, or of those that failed if none completed."""
+    completed, failed = summary["metrics"], summary["metrics_failed"]
+    if not summary["completed"]:
+        groups = _rows(failed)
+        return {f"{name} (failed handshakes)": rows for name, rows in groups.items()}
+    groups = _rows(completed)
+    if failed:
+        rows = {row[0]: row for rows in METRICS.values() for row in rows.items()}
+        labels = {"energy_client_mj": "client's energy", "datagrams": "datagrams sent"}
+        groups["Failed handshakes"] = [
+            (labels.get(name, rows[name][1][0]), rows[name][1][1], failed[name])
+            for name in FAILED
+            if name in failed
+        ]
+    return groups
+
+
+def _rows(metrics: Mapping[str, Statistics]) -> dict[str, list[Row]]:
+    groups = {
+        group: [
+            (label, unit, metrics[name])
+            for name, (label, unit) in rows.items()
+            if name in metrics and (name not in IF_ANY or metrics[name]["max"])
+        ]
+        for group, rows in METRICS.items()
+    }
+    return {group: rows for group, rows in groups.items() if rows}
+
+
+def _table(groups: Mapping[str, Sequence[Row]], handshakes: int) -> Table:
+    """The metrics. One handshake alone has values, and one world alone no interval."""
+    every = [statistics for rows in groups.values() for _, _, statistics in rows]
+    statistics = dict(COLUMNS)
+    if all(row["ci95"] is None for row in every):
+        del statistics["ci95"]
+    if handshakes == 1:
+        statistics = {"mean": Column("")}
+    label = Column(right=False, wraps=True)
+    table = Table([label, Column(right=False, style="dim"), *statistics.values()])
+    for group, rows in groups.items():
+        table.add((group, "bold cyan"))
+        for name, unit, row in rows:
+            table.add(f"  {name}", unit, *_cells(row, unit, statistics))
     return table
 
 
-def _cells(statistics: Statistics, unit: str) -> Iterator[str]:
+def _cells(row: Statistics, unit: str, statistics: Mapping[str, Column]) -> Iterator[Cell]:
     counted = unit not in ("s", "mJ")
-    observed = [statistics[key] for key in ("min", "p50", "p95", "p99", "max")]
-    low, high = statistics["ci95"]
-    decimals = _decimals(statistics["max"])
-    if counted and low == high:
-        decimals = 0
-    yield f"{statistics['mean']:,.{decimals}f}"
-    yield f"{low:,.{decimals}f} .. {high:,.{decimals}f}"
-    for value in observed:
-        # A percentile may lie between two counts.
-        whole = counted and float(value).is_integer()
-        yield f"{value:,.{0 if whole else decimals}f}"
+    for key in statistics:
+        if key != "ci95":
+            yield number(row[key], row["max"], whole=counted)
+        elif row["ci95"] is None:
+            yield ""
+        else:
+            # The upper half: the lower one may end at 0, because no metric is negative.
+            yield _half(row["ci95"][1] - row["mean"])
 
 
-def _decimals(largest: float) -> int:
-    """The number of decimals that gives the largest number of a row four digits."""
-    return min(4, max(0, 3 - math.floor(math.log10(largest)))) if largest else 0
+def number(value: float, largest: float, *, whole: bool = False) -> str:
+    """A number with as many decimals as give the largest of its row four digits.
+
+    `whole`: without decimals if it has none, as a count.
+
+    >>> number(4.31, 4.899), number(39.72, 46, whole=True), number(38, 46, whole=True)
+    ('4.310', '39.72', '38')
+    >>> number(1.5e9, 2e9), number(3.12e-06, 1e-05)
+    ('1.500e9', '3.120e-6')
+    """
+    largest = abs(largest)
+    if largest >= LARGEST or 0 < largest < SMALLEST:
+        return _exponent(value, 3) if value else "0"
+    if not largest or (whole and float(value).is_integer()):
+        return f"{value:,.0f}"
+    decimals = min(6, max(0, 3 - math.floor(math.log10(largest))))
+    return f"{value:,.{decimals}f}"
+
+
+def _exponent(value: float, decimals: int) -> str:
+    mantissa, _, exponent = f"{value:.{decimals}e}".partition("e")
+    return f"{mantissa}e{int(exponent)}"
+
+
+def _half(half: float) -> str:
+    """Half of an interval in two digits; nothing if all values are alike."""
+    if not half:
+        return ""
+    if not SMALLEST < half < LARGEST:
+        return _exponent(half, 1)
+    return f"{half:,.{max(0, 1 - math.floor(math.log10(half)))}f}"
 
 
 def _about(handshakes: Run, interrupted: bool) -> Iterator[str]:
     about = handshakes.scenario.about()
-    seeds = f"seeds {handshakes.seed} to {handshakes.seed + handshakes.count - 1}"
+    first, last = handshakes.seed, handshakes.seed + handshakes.count - 1
+    seeds = f"seed {first}" if first == last else f"seeds {first} to {last}"
     if interrupted:
-        seeds = f"the first {len(handshakes.finish()):,} handshakes of {seeds}"
+        summary = handshakes.summary()
+        done = summary["completed"] + sum(summary["failed"].values())
+        seeds = f"{done:,} handshakes of {seeds}"
     yield f"{handshakes.scenario.path}, {seeds}, {handshakes.wall_s:.1f} s of wall time"
     yield about["session"]
     yield f"{about['devices']}: {about['network']}"
     assumed = [f"{len(names)} of {device}" for device, names in about["assumed"].items() if names]
     if assumed:
         yield f"constants assumed (slowhand devices NAME shows why): {', '.join(assumed)}"
+
+
+def _command(handshakes: Run) -> list[str]:
+    """The command that repeats the run, in words for a shell."""
+    scenario = handshakes.scenario
+    path = Path(scenario.read_from)
+    bundled = data.files(data.SCENARIOS).get(path.stem) == path
+    name = path.stem if bundled else scenario.read_from
+    if name.startswith("-"):
+        name = f"./{name}"
+    overrides = [f"--set {shlex.quote(override)}" for override in scenario.overrides]
+    seeds = [f"--seed {handshakes.seed}", f"--count {handshakes.count}"]
+    return ["slowhand run", shlex.quote(name), *overrides, *seeds]
+
+
+def show_command(words: Sequence[str], out: Terminal) -> None:
+    """Prints a command of quoted words, on several lines for a shell if it is long."""
+    line = " "
+    for word in words:
+        if len(line) + len(word) + 3 > out.width and line.strip():
+            out.print(f"{line} \\", "dim")
+            line = "   "
+        line += f" {word}"
+    out.print(line, "dim")

@@ -9,9 +9,8 @@
 //! energy_client_mj   mean   102.179, median   102.003, 95 % below   103.652
 //! ```
 
-use slowhand_lab::runner::Runner;
+use slowhand_lab::runner::{RunConfig, Runner};
 use slowhand_lab::scenario::Scenario;
-use slowhand_lab::summary::summarise;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -20,9 +19,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let scenario = Scenario::load(&file, &[])?;
 
     let threads = std::thread::available_parallelism()?.get();
-    let runner = Runner::start(&scenario, 1, 100, threads)?;
+    let config = RunConfig { first_seed: 1, count: 100, threads, keeps_records: false };
+    let runner = Runner::start(&scenario, config)?;
     while !runner.wait(Duration::from_secs(1)).finished {}
-    let summary = summarise(&runner.finish());
+    let summary = &runner.finish().summary;
 
     println!("{}: {} completed, failed: {:?}", scenario.name, summary.completed, summary.failed);
     for (name, metric) in &summary.metrics {

@@ -23,7 +23,7 @@ impl Estimate {
     /// The mean of independent values. `None` if there are no values.
     pub fn of(values: &[f64]) -> Option<Self> {
         let mean = mean(values.iter().copied())?;
-        Some(Self { mean, half: half_width(values, values.iter().map(|value| value - mean)) })
+        Some(Self { mean, half: half_width_of(values, values.iter().map(|value| value - mean)) })
     }
 
     /// The mean of values that come from these clusters. `None` if there are no values.
@@ -44,7 +44,7 @@ impl Estimate {
                 None => deviations.push((cluster, value - mean)),
             }
         }
-        Some(Self { mean, half: half_width(values, deviations.iter().map(|(_, sum)| *sum)) })
+        Some(Self { mean, half: half_width_of(values, deviations.iter().map(|(_, sum)| *sum)) })
     }
 
     /// The mean of independent estimates. `None` if there are none.
@@ -92,21 +92,109 @@ pub fn percentile(sorted: &[f64], share: f64) -> Option<f64> {
     Some(below + (above - below) * position.fract())
 }
 
-/// The mean. `None` if there are no values. The sum is compensated (Neumaier 1974), so that the order of the values
-/// does not show in the result.
-fn mean(values: impl ExactSizeIterator<Item = f64>) -> Option<f64> {
-    let count = values.len();
-    let (mut sum, mut lost) = (0.0_f64, 0.0_f64);
-    for value in values {
-        let next = sum + value;
-        lost += if sum.abs() >= value.abs() { (sum - next) + value } else { (value - next) + sum };
-        sum = next;
+/// The estimate of [`Estimate::of_clusters`] from values that are not kept.
+///
+/// The sum of the squares of the deviations follows from three sums over the clusters, once the mean is known. They are sums
+/// of deviations from a number near the mean, so that no digits are lost where the values differ little.
+#[derive(Clone, Debug)]
+pub(crate) struct Moments {
+    near: f64,
+    count: u64,
+    sum: Sum,
+    open: Cluster,
+    clusters: u64,
+    /// Over the clusters that are not open: of d^2, of d n and of n^2, where d is the sum of the deviations in a cluster and n
+    /// its number of values.
+    squares: [Sum; 3],
+}
+
+/// The cluster whose values are coming.
+#[derive(Clone, Copy, Debug, Default)]
+struct Cluster {
+    name: u64,
+    deviation: Sum,
+    count: u64,
+}
+
+impl Moments {
+    /// Moments of no values, which will be near this number.
+    pub(crate) fn new(near: f64) -> Self {
+        let (sum, open, squares) = (Sum::default(), Cluster::default(), [Sum::default(); 3]);
+        Self { near, count: 0, sum, open, clusters: 0, squares }
     }
-    (count > 0).then(|| (sum + lost) / count as f64)
+
+    /// Adds a value of a cluster. The values of a cluster come one after the other.
+    pub(crate) fn add(&mut self, value: f64, cluster: u64) {
+        if self.open.count == 0 || self.open.name != cluster {
+            self.squares = self.squares_with_open();
+            self.clusters += 1;
+            self.open = Cluster { name: cluster, ..Cluster::default() };
+        }
+        self.count += 1;
+        self.sum.add(value);
+        self.open.count += 1;
+        self.open.deviation.add(value - self.near);
+    }
+
+    /// How many clusters there are.
+    pub(crate) fn clusters(&self) -> u64 {
+        self.clusters
+    }
+
+    /// The estimate. `None` if there are no values.
+    pub(crate) fn estimate(&self) -> Option<Estimate> {
+        let mean = self.sum.mean(self.count)?;
+        let off = mean - self.near;
+        let [deviations, products, sizes] = self.squares_with_open().map(Sum::value);
+        let squares = (deviations - 2.0 * off * products + off * off * sizes).max(0.0);
+        let half = if self.clusters < 2 { 0.0 } else { half_width(squares, self.count, self.clusters) };
+        Some(Estimate { mean, half })
+    }
+
+    fn squares_with_open(&self) -> [Sum; 3] {
+        let (deviation, count) = (self.open.deviation.value(), self.open.count as f64);
+        let [mut deviations, mut products, mut sizes] = self.squares;
+        deviations.add(deviation * deviation);
+        products.add(deviation * count);
+        sizes.add(count * count);
+        [deviations, products, sizes]
+    }
+}
+
+/// A sum that is compensated (Neumaier 1974), so that the order of the values does not show in the result.
+#[derive(Clone, Copy, Debug, Default)]
+struct Sum {
+    sum: f64,
+    lost: f64,
+}
+
+impl Sum {
+    fn add(&mut self, value: f64) {
+        let next = self.sum + value;
+        self.lost += if self.sum.abs() >= value.abs() { (self.sum - next) + value } else { (value - next) + self.sum };
+        self.sum = next;
+    }
+
+    fn value(self) -> f64 {
+        self.sum + self.lost
+    }
+
+    /// The mean of so many values. `None` if there are none.
+    fn mean(self, count: u64) -> Option<f64> {
+        (count > 0).then(|| self.value() / count as f64)
+    }
+}
+
+/// The mean. `None` if there are no values.
+fn mean(values: impl ExactSizeIterator<Item = f64>) -> Option<f64> {
+    let count = values.len() as u64;
+    let mut sum = Sum::default();
+    values.for_each(|value| sum.add(value));
+    sum.mean(count)
 }
 
 /// Half of the width of the interval of the mean of these values, from the sum of the deviations in each cluster.
-fn half_width(values: &[f64], deviations: impl ExactSizeIterator<Item = f64>) -> f64 {
+fn half_width_of(values: &[f64], deviations: impl ExactSizeIterator<Item = f64>) -> f64 {
     let clusters = deviations.len();
     // The mean of equal values may be rounded, and then the deviations are not 0.
     let all_equal = values.windows(2).all(|pair| pair[0] == pair[1]);
@@ -114,19 +202,30 @@ fn half_width(values: &[f64], deviations: impl ExactSizeIterator<Item = f64>) ->
         return 0.0;
     }
     let squares: f64 = deviations.map(|deviation| deviation.powi(2)).sum();
+    half_width(squares, values.len() as u64, clusters as u64)
+}
+
+/// The same from the sum of the squares of these deviations, of two clusters or more.
+fn half_width(squares: f64, values: u64, clusters: u64) -> f64 {
     let degrees = clusters - 1;
-    let variance = squares / (values.len() as f64).powi(2) * clusters as f64 / degrees as f64;
+    let variance = squares / (values as f64).powi(2) * clusters as f64 / degrees as f64;
     student_t_975(degrees) * variance.sqrt()
 }
 
+/// The 97.5 % quantile of the normal distribution, which is less than that of any t distribution.
+const NORMAL: f64 = 1.959_963_984_540_054;
+
 /// The 97.5 % quantile of Student's t distribution for a whole number of degrees of freedom, 1 or more.
-///
+fn student_t_975(degrees: u64) -> f64 {
+    // From here on the expansion is exact to 12 digits, and the sum of the other method has many terms.
+    const MANY: u64 = 10_000;
+    if degrees < MANY { student_t_975_by_sum(degrees) } else { student_t_975_by_expansion(degrees) }
+}
+
 /// t = sqrt(n) tan(angle), and the probability between -t and t is a finite sum of powers of cos(angle) (Abramowitz and
 /// Stegun, 26.7.3 and 26.7.4). The sum grows with the angle and is concave, so Newton's method, which begins at the
 /// quantile of the normal distribution, comes to the angle from below and never passes it.
-fn student_t_975(degrees: usize) -> f64 {
-    /// The 97.5 % quantile of the normal distribution, which is less than that of any t distribution.
-    const NORMAL: f64 = 1.959_963_984_540_054;
+fn student_t_975_by_sum(degrees: u64) -> f64 {
     let scale = (degrees as f64).sqrt();
     let mut angle = (NORMAL / scale).atan();
     loop {
@@ -139,9 +238,17 @@ fn student_t_975(degrees: usize) -> f64 {
     }
 }
 
+/// The first terms of the expansion in 1/n (Abramowitz and Stegun, 26.7.5).
+fn student_t_975_by_expansion(degrees: u64) -> f64 {
+    let (z, n) = (NORMAL, degrees as f64);
+    let first = (z.powi(3) + z) / 4.0;
+    let second = (5.0 * z.powi(5) + 16.0 * z.powi(3) + 3.0 * z) / 96.0;
+    z + first / n + second / n.powi(2)
+}
+
 /// The probability that Student's t lies between -t and t, where t = sqrt(degrees) tan(angle), and its derivative by
 /// the angle.
-fn central_probability(degrees: usize, angle: f64) -> (f64, f64) {
+fn central_probability(degrees: u64, angle: f64) -> (f64, f64) {
     use std::f64::consts::FRAC_2_PI;
     let (sin, cos) = angle.sin_cos();
     // The terms of the sum, the last of which is one more and gives the derivative.

@@ -2,6 +2,7 @@
 
 use crate::application::open_and_stop;
 use crate::energy::{Times, energy};
+use crate::interrupt::Interrupt;
 use crate::plan::{Plan, PlanError};
 use crate::record::{Column, Conversation, Energy, Record};
 use crate::scenario::{Scenario, ServerAt};
@@ -46,14 +47,14 @@ pub struct NodeReport {
     pub reassembly_peak_bytes: u64,
 }
 
-/// Runs the world of one seed, and reports it in detail.
+/// Runs the world of one seed, and reports it in detail. `None` if it is interrupted.
 ///
 /// # Errors
 /// The scenario cannot be run; see [`Plan::new`].
-pub fn inspect(scenario: &Scenario, seed: u64) -> Result<Inspection, PlanError> {
+pub fn inspect(scenario: &Scenario, seed: u64, interrupt: &Interrupt) -> Result<Option<Inspection>, PlanError> {
     let plan = Plan::new(scenario)?;
     let mut watch = Watch::default();
-    let finished = plan.run_world(seed, &open_and_stop, &mut watch);
+    let Some(finished) = plan.run_world(seed, &open_and_stop, interrupt, &mut watch) else { return Ok(None) };
     let (records, end) = (Conversation::handshakes(finished.conversations), finished.end);
     let peak = |peaks: fn(&Record) -> &[u64], node: NodeId| {
         records.first().and_then(|record| peaks(record).get(node.index())).copied().unwrap_or(0)
@@ -76,7 +77,7 @@ pub fn inspect(scenario: &Scenario, seed: u64) -> Result<Inspection, PlanError> 
     };
     let nodes = (0..).zip(finished.times).map(report).collect();
     let (timeline, buffers) = watch.until(end);
-    Ok(Inspection { nodes, timeline, buffers, records })
+    Ok(Some(Inspection { nodes, timeline, buffers, records }))
 }
 
 /// Keeps what the radios do, and what the buffers hold.

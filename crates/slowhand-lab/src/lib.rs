@@ -21,6 +21,7 @@
 //! | [`plan`] | a scenario that is ready to run, and its network |
 //! | [`application`] | the programs above the sessions of a conversation |
 //! | [`record`] | the result of one handshake, and of one conversation with its phases |
+//! | [`interrupt`] | stops worlds before their end |
 //! | [`runner`] | runs many seeds on many threads |
 //! | [`summary`], [`estimate`] | means with confidence intervals, percentiles |
 //! | [`inspect`] | one world in detail: each node's time, energy and buffers |
@@ -49,7 +50,7 @@
 //! .parse()?;
 //! let plan = Plan::new(&scenario)?;
 //! let records: Vec<_> = (1..=3).flat_map(|seed| plan.run(seed, &mut ())).collect();
-//! let summary = summarise(&records);
+//! let summary = summarise(&scenario, &records);
 //! assert_eq!(summary.completed, 3);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -115,10 +116,12 @@ pub mod application;
 pub mod capacity;
 pub mod capture;
 pub mod device;
+mod distribution;
 mod energy;
 pub mod estimate;
 pub mod input;
 pub mod inspect;
+pub mod interrupt;
 pub mod plan;
 pub mod record;
 pub mod runner;

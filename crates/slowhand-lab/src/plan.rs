@@ -229,7 +229,7 @@ impl Plan {
     /// another client beside it changes nothing.
     pub(crate) fn sessions(&self, client: NodeId, streams: &Streams) -> [Box<dyn Session>; 2] {
         let seeds = [0, 1].map(|side| streams.derive("session", 2 * u64::from(client.0) + side));
-        // `new` has built sessions of these configurations; other seeds change nothing in that.
+        // `new` has built sessions of these configurations, and `build_pair` succeeds with all seeds or with none.
         self.build_sessions(seeds).expect("sessions of checked configurations")
     }
 

@@ -1,5 +1,8 @@
 //! One row for every handshake.
 
+use slowhand_net::address::Host;
+use slowhand_net::drop_reason::DropReason;
+use slowhand_sessions::Role;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -31,6 +34,46 @@ impl Outcome {
             Self::Reset => "reset",
             Self::Alert => "alert",
             Self::Error => "error",
+        }
+    }
+}
+
+/// Why a handshake or a conversation failed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failure {
+    /// The end that failed first.
+    pub end: Role,
+    /// What its library says, or TCP below it.
+    pub reason: String,
+}
+
+impl Failure {
+    /// The name of the end, in records and JSON.
+    pub const fn end_name(&self) -> &'static str {
+        match self.end {
+            Role::Client => "client",
+            Role::Server => "server",
+        }
+    }
+}
+
+/// Datagrams that were lost, or held back, at one place for one reason.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Loss {
+    /// Why.
+    pub reason: DropReason,
+    /// Where: the node that gave them up, or the host to which they were on their way.
+    pub host: Host,
+    /// How many.
+    pub count: u64,
+}
+
+impl Loss {
+    /// The number of the node. `None` for a host on the Internet.
+    pub const fn node(&self) -> Option<u16> {
+        match self.host {
+            Host::Node(node) => Some(node.0),
+            Host::Internet => None,
         }
     }
 }
@@ -69,6 +112,8 @@ pub struct Conversation {
     pub handshake: Record,
     /// How the conversation ended: [`Outcome::Completed`] if the applications of both ends had finished.
     pub outcome: Outcome,
+    /// Why it failed. `None` if it did not, or if it took too long.
+    pub failure: Option<Failure>,
     /// The phases that there were, in their order.
     pub phases: Vec<PhaseReport>,
 }
@@ -147,6 +192,8 @@ pub struct Record {
     pub client: u16,
     /// How it ended.
     pub outcome: Outcome,
+    /// Why it failed. `None` if it did not, or if it took too long.
+    pub failure: Option<Failure>,
     /// From the client's first datagram (over TCP: its SYN) handed to the network until both ends have verified the
     /// peer's Finished, in seconds. `None` if that did not happen.
     pub duration_s: Option<f64>,
@@ -174,8 +221,8 @@ pub struct Record {
     pub retransmissions_spurious_server: u64,
     /// Datagrams that the network lost, those of a proxy among them; not those that the border router held back for good.
     pub datagrams_lost: u64,
-    /// How many datagrams were lost or held back, by reason. The reasons are those of [`DropReason`](slowhand_net::drop_reason::DropReason::name).
-    pub lost_because: BTreeMap<&'static str, u64>,
+    /// How many datagrams were lost or held back, by reason and place.
+    pub losses: Vec<Loss>,
     /// How long the client computed, in seconds.
     pub compute_client_s: f64,
     /// How long the server computed for this handshake, in seconds.
@@ -186,6 +233,17 @@ pub struct Record {
     pub queue_peak: Arc<[u64]>,
     /// The most octets that were ever in reassembly at each node, by node.
     pub reassembly_peak_bytes: Arc<[u64]>,
+}
+
+impl Record {
+    /// How many datagrams were lost or held back, by the [name](DropReason::name) of the reason.
+    pub fn lost_because(&self) -> BTreeMap<&'static str, u64> {
+        let mut reasons = BTreeMap::new();
+        for loss in &self.losses {
+            *reasons.entry(loss.reason.name()).or_default() += loss.count;
+        }
+        reasons
+    }
 }
 
 /// The values of one column.
@@ -199,49 +257,123 @@ pub enum Column {
     OptF64(Vec<Option<f64>>),
     /// Words.
     Text(Vec<String>),
+    /// Words, some of them missing.
+    OptText(Vec<Option<String>>),
     /// Lists of whole numbers.
     Lists(Vec<Arc<[u64]>>),
+    /// Lists of losses.
+    Losses(Vec<Vec<Loss>>),
 }
 
-/// The records as a table: fixed columns, units in their names.
+/// How the value of a column follows from a record.
+#[derive(Clone, Copy)]
+enum Value {
+    U64(fn(&Record) -> u64),
+    F64(fn(&Record) -> f64),
+    OptF64(fn(&Record) -> Option<f64>),
+    Text(fn(&Record) -> String),
+    OptText(fn(&Record) -> Option<String>),
+    Lists(fn(&Record) -> &Arc<[u64]>),
+    Losses(fn(&Record) -> &Vec<Loss>),
+}
+
+/// The columns, in their fixed order: units are in their names.
+const COLUMNS: [(&str, Value); 31] = [
+    ("seed", Value::U64(|r| r.seed)),
+    ("client", Value::U64(|r| r.client.into())),
+    ("outcome", Value::Text(|r| r.outcome.name().to_owned())),
+    ("duration_s", Value::OptF64(|r| r.duration_s)),
+    ("bytes_phy", Value::U64(|r| r.bytes_phy)),
+    ("bytes_ack", Value::U64(|r| r.bytes_ack)),
+    ("bytes_control", Value::U64(|r| r.bytes_control)),
+    ("frames", Value::U64(|r| r.frames)),
+    ("frames_ack", Value::U64(|r| r.frames_ack)),
+    ("frames_control", Value::U64(|r| r.frames_control)),
+    ("datagrams", Value::U64(|r| r.datagrams)),
+    ("bytes_payload", Value::U64(|r| r.bytes_payload)),
+    ("retransmissions_needed", Value::U64(|r| r.retransmissions_needed)),
+    ("retransmissions_spurious", Value::U64(|r| r.retransmissions_spurious)),
+    ("retransmissions_spurious_server", Value::U64(|r| r.retransmissions_spurious_server)),
+    ("datagrams_lost", Value::U64(|r| r.datagrams_lost)),
+    ("lost_because", Value::Text(|r| because(&r.lost_because()))),
+    ("compute_client_s", Value::F64(|r| r.compute_client_s)),
+    ("compute_server_s", Value::F64(|r| r.compute_server_s)),
+    ("energy_client_mj", Value::F64(|r| r.energy_client.total_mj())),
+    ("energy_client_cpu_mj", Value::F64(|r| r.energy_client.cpu_mj)),
+    ("energy_client_tpm_mj", Value::F64(|r| r.energy_client.tpm_mj)),
+    ("energy_client_tx_mj", Value::F64(|r| r.energy_client.tx_mj)),
+    ("energy_client_rx_mj", Value::F64(|r| r.energy_client.rx_mj)),
+    ("energy_client_listen_mj", Value::F64(|r| r.energy_client.listen_mj)),
+    ("energy_client_sleep_mj", Value::F64(|r| r.energy_client.sleep_mj)),
+    ("queue_peak", Value::Lists(|r| &r.queue_peak)),
+    ("reassembly_peak_bytes", Value::Lists(|r| &r.reassembly_peak_bytes)),
+    ("failure_end", Value::OptText(|r| r.failure.as_ref().map(|failure| failure.end_name().to_owned()))),
+    ("failure_reason", Value::OptText(|r| r.failure.as_ref().map(|failure| failure.reason.clone()))),
+    ("losses", Value::Losses(|r| &r.losses)),
+];
+
+/// The records as a table.
 pub fn columns(records: &[Record]) -> Vec<(&'static str, Column)> {
-    let whole = |value: fn(&Record) -> u64| Column::U64(records.iter().map(value).collect());
-    let number = |value: fn(&Record) -> f64| Column::F64(records.iter().map(value).collect());
-    let lists =
-        |value: fn(&Record) -> &Arc<[u64]>| Column::Lists(records.iter().map(|r| Arc::clone(value(r))).collect());
-    vec![
-        ("seed", whole(|r| r.seed)),
-        ("client", whole(|r| r.client.into())),
-        ("outcome", Column::Text(records.iter().map(|r| r.outcome.name().to_owned()).collect())),
-        ("duration_s", Column::OptF64(records.iter().map(|r| r.duration_s).collect())),
-        ("bytes_phy", whole(|r| r.bytes_phy)),
-        ("bytes_ack", whole(|r| r.bytes_ack)),
-        ("bytes_control", whole(|r| r.bytes_control)),
-        ("frames", whole(|r| r.frames)),
-        ("frames_ack", whole(|r| r.frames_ack)),
-        ("frames_control", whole(|r| r.frames_control)),
-        ("datagrams", whole(|r| r.datagrams)),
-        ("bytes_payload", whole(|r| r.bytes_payload)),
-        ("retransmissions_needed", whole(|r| r.retransmissions_needed)),
-        ("retransmissions_spurious", whole(|r| r.retransmissions_spurious)),
-        ("retransmissions_spurious_server", whole(|r| r.retransmissions_spurious_server)),
-        ("datagrams_lost", whole(|r| r.datagrams_lost)),
-        ("lost_because", Column::Text(records.iter().map(|r| because(&r.lost_because)).collect())),
-        ("compute_client_s", number(|r| r.compute_client_s)),
-        ("compute_server_s", number(|r| r.compute_server_s)),
-        ("energy_client_mj", number(|r| r.energy_client.total_mj())),
-        ("energy_client_cpu_mj", number(|r| r.energy_client.cpu_mj)),
-        ("energy_client_tpm_mj", number(|r| r.energy_client.tpm_mj)),
-        ("energy_client_tx_mj", number(|r| r.energy_client.tx_mj)),
-        ("energy_client_rx_mj", number(|r| r.energy_client.rx_mj)),
-        ("energy_client_listen_mj", number(|r| r.energy_client.listen_mj)),
-        ("energy_client_sleep_mj", number(|r| r.energy_client.sleep_mj)),
-        ("queue_peak", lists(|r| &r.queue_peak)),
-        ("reassembly_peak_bytes", lists(|r| &r.reassembly_peak_bytes)),
-    ]
+    COLUMNS.iter().map(|(name, value)| (*name, value.column(records))).collect()
+}
+
+/// Columns that identify a record; all other numbers are measured.
+const IDENTIFYING: [&str; 2] = ["seed", "client"];
+
+/// What is measured of each handshake, in the order of the columns.
+pub(crate) fn quantities() -> impl Iterator<Item = Quantity> {
+    let is_measured = |(name, value): &(&'static str, Value)| !IDENTIFYING.contains(name) && value.is_number();
+    COLUMNS.into_iter().filter(is_measured).map(|(name, value)| Quantity { name, value })
+}
+
+/// A column of numbers that are measured.
+#[derive(Clone, Copy)]
+pub(crate) struct Quantity {
+    pub(crate) name: &'static str,
+    value: Value,
+}
+
+impl Quantity {
+    /// True if all values are whole numbers.
+    pub(crate) fn is_whole(self) -> bool {
+        matches!(self.value, Value::U64(_) | Value::Lists(_))
+    }
+
+    /// The value of a record, if it has one; of a list, its greatest element.
+    pub(crate) fn of(self, record: &Record) -> Option<f64> {
+        match self.value {
+            Value::U64(value) => Some(value(record) as f64),
+            Value::F64(value) => Some(value(record)),
+            Value::OptF64(value) => value(record),
+            Value::Lists(value) => Some(value(record).iter().max().map_or(0.0, |&max| max as f64)),
+            Value::Text(_) | Value::OptText(_) | Value::Losses(_) => None,
+        }
+    }
+}
+
+impl Value {
+    fn is_number(self) -> bool {
+        !matches!(self, Self::Text(_) | Self::OptText(_) | Self::Losses(_))
+    }
+
+    fn column(self, records: &[Record]) -> Column {
+        let records = records.iter();
+        match self {
+            Self::U64(value) => Column::U64(records.map(value).collect()),
+            Self::F64(value) => Column::F64(records.map(value).collect()),
+            Self::OptF64(value) => Column::OptF64(records.map(value).collect()),
+            Self::Text(value) => Column::Text(records.map(value).collect()),
+            Self::OptText(value) => Column::OptText(records.map(value).collect()),
+            Self::Lists(value) => Column::Lists(records.map(|record| Arc::clone(value(record))).collect()),
+            Self::Losses(value) => Column::Losses(records.map(|record| value(record).clone()).collect()),
+        }
+    }
 }
 
 /// Reasons and counts as one word each: `injected_loss:2 queue_full:1`.
 fn because(losses: &BTreeMap<&'static str, u64>) -> String {
     losses.iter().map(|(reason, count)| format!("{reason}:{count}")).collect::<Vec<_>>().join(" ")
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,21 +1,74 @@
 //! Runs many worlds on several threads: one world for each seed.
+//!
+//! The threads hand over the records in the order of the seeds. So nothing that follows from the records depends on the number of
+//! threads, and a run that keeps no records needs no memory for those that are done.
 
+use crate::interrupt::Interrupt;
 use crate::plan::{Plan, PlanError};
 use crate::record::Record;
 use crate::scenario::Scenario;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::thread::JoinHandle;
+use crate::summary::{Summariser, Summary};
+use std::any::Any;
+use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 /// The most threads of a run.
-const MAX_THREADS: usize = 1024;
+pub const MAX_THREADS: usize = 1024;
 
-/// A run in progress: worlds with consecutive seeds.
-#[derive(Debug)]
-pub struct Runner {
-    shared: Arc<Shared>,
-    threads: Vec<JoinHandle<()>>,
+/// How many records may wait for a world with an earlier seed. Until it is done, no further world begins. (Assumed: 9 MB.)
+const MOST_WAITING: usize = 10_000;
+
+/// What a run does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RunConfig {
+    /// The seed of the first world. The others follow one by one.
+    pub first_seed: u64,
+    /// The number of worlds.
+    pub count: u64,
+    /// The number of threads; the results do not depend on it.
+    pub threads: usize,
+    /// True if all records are kept, false if only their summary is.
+    pub keeps_records: bool,
+}
+
+/// A run that cannot begin.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RunError {
+    /// What the scenario asks for cannot be built.
+    #[error(transparent)]
+    Plan(#[from] PlanError),
+    /// A run of no world.
+    #[error("count: found 0, allowed: 1 or more")]
+    NoWorld,
+    /// A number of threads that is 0 or too large.
+    #[error("threads: found {0}, allowed: from 1 to {MAX_THREADS}")]
+    Threads(usize),
+    /// The system starts no further thread.
+    #[error("threads: the system starts no further thread: {0}")]
+    Refused(std::io::Error),
+    /// The last seed does not fit into 64 bits.
+    #[error("count: found {count}, allowed: at most {}, so that the last seed is at most {}", u64::MAX - first_seed + 1, u64::MAX)]
+    Seeds {
+        /// The first seed.
+        first_seed: u64,
+        /// The number of worlds.
+        count: u64,
+    },
+}
+
+impl RunConfig {
+    fn check(&self) -> Result<(), RunError> {
+        let Self { first_seed, count, threads, .. } = *self;
+        let last = count.checked_sub(1).ok_or(RunError::NoWorld)?;
+        first_seed.checked_add(last).ok_or(RunError::Seeds { first_seed, count })?;
+        if !(1..=MAX_THREADS).contains(&threads) {
+            return Err(RunError::Threads(threads));
+        }
+        Ok(())
+    }
 }
 
 /// The progress of a run.
@@ -29,77 +82,135 @@ pub struct Progress {
     pub finished: bool,
 }
 
+/// The results of a run.
+#[derive(Debug)]
+pub struct Finished {
+    /// The records, ordered by seed, then client. Empty if the run does not keep them.
+    pub records: Vec<Record>,
+    /// The summary of all records.
+    pub summary: Summary,
+    /// The worlds that panicked. They have no records.
+    pub panicked: Vec<Panicked>,
+}
+
+/// A world that panicked: an error in slowhand or in a library.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the world of seed {seed} panicked: {message}")]
+pub struct Panicked {
+    /// The seed of the world.
+    pub seed: u64,
+    /// What the panic says.
+    pub message: String,
+}
+
+/// A run in progress: worlds with consecutive seeds. Its methods may be called from several threads.
+#[derive(Debug)]
+pub struct Runner {
+    shared: Arc<Shared>,
+    finished: OnceLock<Finished>,
+}
+
 #[derive(Debug)]
 struct Shared {
-    plan: Plan,
-    first_seed: u64,
-    count: u64,
-    next: AtomicU64,
-    cancelled: AtomicBool,
+    scenario: Scenario,
+    config: RunConfig,
+    interrupt: Interrupt,
     state: Mutex<State>,
     changed: Condvar,
 }
 
 #[derive(Debug, Default)]
 struct State {
-    records: Vec<Record>,
+    /// How many worlds have begun.
+    begun: u64,
+    /// How many worlds are done.
     done: u64,
+    /// How many worlds have handed over their records.
+    handed_over: u64,
+    /// The records of worlds that are done, by the number of the world, while a world with an earlier seed is not.
+    waiting: BTreeMap<u64, Vec<Record>>,
+    /// How many records wait.
+    waiting_records: usize,
+    summariser: Summariser,
+    records: Vec<Record>,
+    panicked: Vec<Panicked>,
     idle_threads: usize,
 }
 
 impl Runner {
-    /// Starts `count` worlds with consecutive seeds that begin with `first_seed`, on `threads` threads (at least one).
+    /// Starts the worlds of a scenario.
     ///
     /// # Errors
-    /// What the scenario asks for cannot be built; see [`Plan::new`].
-    pub fn start(scenario: &Scenario, first_seed: u64, count: u64, threads: usize) -> Result<Self, PlanError> {
+    /// The configuration is not possible, or what the scenario asks for cannot be built; see [`Plan::new`].
+    pub fn start(scenario: &Scenario, config: RunConfig) -> Result<Self, RunError> {
+        config.check()?;
+        let plan = Plan::new(scenario)?;
+        Self::start_worlds(scenario, config, move |seed, interrupt| plan.run_until(interrupt, seed, &mut ()))
+    }
+
+    /// Starts worlds that this function runs: from a seed to records.
+    fn start_worlds<W>(scenario: &Scenario, config: RunConfig, run: W) -> Result<Self, RunError>
+    where
+        W: Fn(u64, &Interrupt) -> Option<Vec<Record>> + Send + Sync + 'static,
+    {
         let shared = Arc::new(Shared {
-            plan: Plan::new(scenario)?,
-            first_seed,
-            count,
-            next: AtomicU64::new(0),
-            cancelled: AtomicBool::new(false),
+            scenario: scenario.clone(),
+            config,
+            interrupt: Interrupt::default(),
             state: Mutex::default(),
             changed: Condvar::new(),
         });
-        let worker = |_| {
-            let shared = Arc::clone(&shared);
-            std::thread::spawn(move || shared.work())
-        };
-        let most = usize::try_from(count).unwrap_or(usize::MAX).clamp(1, MAX_THREADS);
-        let threads = (0..threads.clamp(1, most)).map(worker).collect();
-        Ok(Self { shared, threads })
+        let run = Arc::new(run);
+        let runner = Self { shared, finished: OnceLock::new() };
+        for _ in 0..runner.shared.threads() {
+            let (shared, run) = (Arc::clone(&runner.shared), Arc::clone(&run));
+            let started = std::thread::Builder::new().spawn(move || shared.work(&*run));
+            started.map_err(RunError::Refused)?; // the runner is dropped, and that cancels it
+        }
+        Ok(runner)
     }
 
     /// Waits until all worlds are done, or `timeout` is over.
     pub fn wait(&self, timeout: Duration) -> Progress {
-        let end = Instant::now() + timeout;
+        // Beyond the end of the clock: without a limit.
+        let end = Instant::now().checked_add(timeout);
         let mut state = self.shared.lock();
         loop {
-            let finished = state.idle_threads == self.threads.len();
-            let left = end.saturating_duration_since(Instant::now());
-            if finished || left.is_zero() {
-                return Progress { done: state.done, total: self.shared.count, finished };
+            let finished = state.idle_threads == self.shared.threads();
+            let left = end.map(|end| end.saturating_duration_since(Instant::now()));
+            if finished || left.is_some_and(|left| left.is_zero()) {
+                return Progress { done: state.done, total: self.shared.config.count, finished };
             }
-            (state, _) = self.shared.changed.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner);
+            state = match left {
+                Some(left) => self.shared.changed.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0,
+                None => self.shared.changed.wait(state).unwrap_or_else(PoisonError::into_inner),
+            };
         }
     }
 
-    /// Starts no further world.
+    /// Ends the run: no further world begins, and the worlds in progress stop and have no records. Does not wait for them.
     pub fn cancel(&self) {
-        self.shared.cancelled.store(true, Ordering::Relaxed);
+        let _state = self.shared.lock(); // so that no thread misses the call between its check and its wait
+        self.shared.interrupt.set();
+        self.shared.changed.notify_all();
     }
 
-    /// Waits for the worlds that have begun; returns the records ordered by seed, then client.
-    pub fn finish(mut self) -> Vec<Record> {
-        for thread in self.threads.drain(..) {
-            if let Err(panic) = thread.join() {
-                std::panic::resume_unwind(panic);
+    /// Waits for the end of the run; returns its results.
+    pub fn finish(&self) -> &Finished {
+        self.wait(Duration::MAX);
+        self.finished.get_or_init(|| {
+            let mut state = self.shared.lock();
+            // What waits for worlds that were interrupted.
+            while let Some((_, records)) = state.waiting.pop_first() {
+                state.take(records, &self.shared.config);
             }
-        }
-        let mut records = std::mem::take(&mut self.shared.lock().records);
-        records.sort_by_key(|record| (record.seed, record.client));
-        records
+            state.panicked.sort_by_key(|panicked| panicked.seed);
+            Finished {
+                summary: state.summariser.summary(&self.shared.scenario),
+                records: std::mem::take(&mut state.records),
+                panicked: std::mem::take(&mut state.panicked),
+            }
+        })
     }
 }
 
@@ -111,24 +222,76 @@ impl Drop for Runner {
 }
 
 impl Shared {
-    fn work(&self) {
-        // Dropped also when a world panics, so that `wait` does not wait for this thread forever.
+    fn threads(&self) -> usize {
+        self.config.threads.min(usize::try_from(self.config.count).unwrap_or(usize::MAX))
+    }
+
+    /// What a thread does: world after world.
+    fn work(&self, run: &(impl Fn(u64, &Interrupt) -> Option<Vec<Record>> + ?Sized)) {
+        // Dropped whatever happens, so that `wait` does not wait for this thread forever.
         let _idle = Idle(self);
-        while !self.cancelled.load(Ordering::Relaxed) {
-            let number = self.next.fetch_add(1, Ordering::Relaxed);
-            if number >= self.count {
-                break;
+        while let Some(number) = self.next_world() {
+            let seed = self.config.first_seed + number;
+            // A world that panicked is not used again.
+            match catch_unwind(AssertUnwindSafe(|| run(seed, &self.interrupt))) {
+                Ok(Some(records)) => self.hand_over(number, records, None),
+                Ok(None) => return,
+                Err(panic) => {
+                    let panicked = Panicked { seed, message: message(&*panic) };
+                    self.hand_over(number, Vec::new(), Some(panicked));
+                }
             }
-            let records = self.plan.run(self.first_seed.wrapping_add(number), &mut ());
-            let mut state = self.lock();
-            state.records.extend(records);
-            state.done += 1;
+        }
+    }
+
+    /// The number of the next world, once it may begin. `None` if there is none.
+    fn next_world(&self) -> Option<u64> {
+        let mut state = self.lock();
+        loop {
+            if self.interrupt.is_set() || state.begun == self.config.count {
+                return None;
+            }
+            if state.waiting_records < MOST_WAITING {
+                state.begun += 1;
+                return Some(state.begun - 1);
+            }
+            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    /// A world is done. Takes its records and those that waited for them.
+    fn hand_over(&self, number: u64, records: Vec<Record>, panicked: Option<Panicked>) {
+        let mut state = self.lock();
+        state.done += 1;
+        state.panicked.extend(panicked);
+        state.waiting_records += records.len();
+        state.waiting.insert(number, records);
+        let was_full = state.waiting_records >= MOST_WAITING;
+        loop {
+            let next = state.handed_over;
+            let Some(records) = state.waiting.remove(&next) else { break };
+            state.handed_over += 1;
+            state.waiting_records -= records.len();
+            state.take(records, &self.config);
+        }
+        if was_full {
+            self.changed.notify_all();
         }
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        // A thread that panicked held the lock only while it moved finished records.
+        // Worlds run, and may panic, without this lock.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    /// Takes the records of the next world.
+    fn take(&mut self, records: Vec<Record>, config: &RunConfig) {
+        records.iter().for_each(|record| self.summariser.add(record));
+        if config.keeps_records {
+            self.records.extend(records);
+        }
     }
 }
 
@@ -140,3 +303,12 @@ impl Drop for Idle<'_> {
         self.0.changed.notify_all();
     }
 }
+
+/// What a panic says.
+fn message(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<String>().map(String::as_str);
+    text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no message").to_owned()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,8 +1,10 @@
 //! Runs a world and writes all its frames to a capture.
 
+use crate::application::open_and_stop;
 use crate::capture::{CaptureError, CaptureWriter};
+use crate::interrupt::Interrupt;
 use crate::plan::{Plan, PlanError};
-use crate::record::Record;
+use crate::record::{Conversation, Record};
 use crate::scenario::Scenario;
 use slowhand_net::lowpan::Contexts;
 use slowhand_net::observer::{Observer, Transmission};
@@ -21,23 +23,28 @@ pub enum CaptureRunError {
 }
 
 /// Runs the world of one seed and writes every frame on the air to `path` as pcapng, with the secrets of
-/// the sessions in front.
+/// the sessions in front. `None` if it is interrupted.
 ///
 /// # Errors
 /// The scenario cannot be run, or the file cannot be written; the file is created before the work starts.
-pub fn capture_run(scenario: &Scenario, seed: u64, path: &Path) -> Result<Vec<Record>, CaptureRunError> {
+pub fn capture_run(
+    scenario: &Scenario,
+    seed: u64,
+    path: &Path,
+    interrupt: &Interrupt,
+) -> Result<Option<Vec<Record>>, CaptureRunError> {
     let plan = Plan::new(scenario)?;
     let mut writer = CaptureWriter::create(path)?;
     let mut sniffer = Sniffer::default();
-    let (records, key_log) = plan.run_with_key_log(seed, &mut sniffer);
+    let Some(finished) = plan.run_world(seed, &open_and_stop, interrupt, &mut sniffer) else { return Ok(None) };
     // Under contention frames overlap, and each is heard when it ends.
     sniffer.heard.sort_by_key(|heard| heard.time_us);
-    writer.secrets(key_log.iter().map(String::as_str))?;
+    writer.secrets(finished.key_log.iter().map(String::as_str))?;
     for heard in &sniffer.heard {
         writer.frame(heard.time_us, heard.channel, heard.asn, &sniffer.octets[heard.octets.clone()])?;
     }
     writer.finish()?;
-    Ok(records)
+    Ok(Some(Conversation::handshakes(finished.conversations)))
 }
 
 /// The arguments with which `wireshark` and `tshark` show a capture of this scenario as it is: the prefixes of compressed

@@ -1,9 +1,19 @@
 //! The summary of many records.
 
-use crate::estimate::{Estimate, percentile};
-use crate::record::{Column, Outcome, Record, columns};
-use serde::Serialize;
+use crate::distribution::{Distribution, RELATIVE_ERROR};
+use crate::record::{Outcome, Quantity, Record, quantities};
+use crate::scenario::Scenario;
+use serde::{Serialize, Serializer};
+use slowhand_net::address::Host;
+use slowhand_net::drop_reason::DropReason;
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
+
+pub use crate::distribution::Metric;
+
+/// The most handshakes of which a summary keeps every value. Beyond it, quantiles come from a sketch. (Assumed: the values of
+/// all metrics take 5 MB then.)
+pub const MOST_EXACT: u64 = 10_000;
 
 /// The summary of a run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -12,108 +22,192 @@ pub struct Summary {
     pub completed: u64,
     /// How many handshakes failed, by outcome.
     pub failed: BTreeMap<&'static str, u64>,
+    /// Why they failed. The most frequent reason comes first.
+    pub failures: Vec<Failures>,
+    /// The datagrams that the network lost, of all handshakes. The most frequent loss comes first. Those that the border
+    /// router held back are not lost.
+    pub losses: Vec<Losses>,
     /// Every measured quantity over the completed handshakes, in the order of the record's columns.
     #[serde(serialize_with = "as_map")]
     pub metrics: Vec<(&'static str, Metric)>,
+    /// The same over those that failed.
+    #[serde(serialize_with = "as_map")]
+    pub metrics_failed: Vec<(&'static str, Metric)>,
+    /// How exact the quantiles are.
+    pub quantiles: Quantiles,
 }
 
-/// The distribution of one quantity. All fields are in its unit.
+/// Handshakes that failed for one reason.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Failures {
+    /// How they ended: the [name](Outcome::name) of the outcome.
+    pub outcome: &'static str,
+    /// Which end failed first: `client` or `server`. `None` if neither failed: the handshake took too long.
+    pub end: Option<&'static str>,
+    /// In the words of the library, or of TCP below it; empty where there are none.
+    pub reason: String,
+    /// How many.
+    pub count: u64,
+}
+
+/// Datagrams that were lost at one place for one reason.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Losses {
+    /// Why: the [name](DropReason::name) of the reason.
+    pub reason: &'static str,
+    /// Where: the number of the node, of which 0 is the border router, or `internet`.
+    #[serde(rename = "node", serialize_with = "as_node")]
+    pub host: Host,
+    /// How many.
+    pub count: u64,
+    /// The key of the scenario that changes it, where there is one.
+    pub key: Option<&'static str>,
+}
+
+/// How exact the quantiles of a summary are.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Metric {
-    /// The mean.
-    pub mean: f64,
-    /// The 95 % confidence interval of the mean (Student's t, over worlds). Both are the mean if there is one world only.
-    pub ci95: [f64; 2],
-    /// The smallest value.
-    pub min: f64,
-    /// The median.
-    pub p50: f64,
-    /// The 95th percentile.
-    pub p95: f64,
-    /// The 99th percentile.
-    pub p99: f64,
-    /// The largest value.
-    pub max: f64,
+pub struct Quantiles {
+    /// The bound of their relative error. 0: they are exact.
+    pub relative_error: f64,
 }
 
-/// Columns that identify a record; all other numbers are metrics.
-const IDENTIFYING: [&str; 2] = ["seed", "client"];
-
-/// Summarises records. Metrics are those of the completed handshakes. There are none if no handshake completed.
-pub fn summarise(records: &[Record]) -> Summary {
-    let completed: Vec<Record> = records.iter().filter(|r| r.outcome == Outcome::Completed).cloned().collect();
-    let mut failed = BTreeMap::new();
-    for record in records.iter().filter(|r| r.outcome != Outcome::Completed) {
-        *failed.entry(record.outcome.name()).or_default() += 1;
-    }
-    let metrics = columns(&completed)
-        .into_iter()
-        .filter(|(name, _)| !IDENTIFYING.contains(name))
-        .filter_map(|(name, column)| {
-            let numbers = numbers(column)?.into_iter().zip(&completed);
-            let (values, worlds): (Vec<f64>, Vec<u64>) =
-                numbers.filter_map(|(number, record)| Some((number?, record.seed))).unzip();
-            Some((name, Metric::of_worlds(values, &worlds)?))
-        })
-        .collect();
-    Summary { completed: completed.len() as u64, failed, metrics }
+/// Summarises records of a scenario; those of a world stand together. Metrics are over the completed handshakes. There are none
+/// if no handshake completed.
+pub fn summarise<'a>(scenario: &Scenario, records: impl IntoIterator<Item = &'a Record>) -> Summary {
+    let mut summariser = Summariser::default();
+    records.into_iter().for_each(|record| summariser.add(record));
+    summariser.summary(scenario)
 }
 
-/// The numbers of a column, some of which may be missing; of a list, its greatest element.
-fn numbers(column: Column) -> Option<Vec<Option<f64>>> {
-    match column {
-        Column::U64(values) => Some(values.into_iter().map(|value| Some(value as f64)).collect()),
-        Column::F64(values) => Some(values.into_iter().map(Some).collect()),
-        Column::OptF64(values) => Some(values),
-        Column::Lists(lists) => {
-            Some(lists.iter().map(|list| Some(list.iter().max().map_or(0.0, |&max| max as f64))).collect())
+/// Summarises records one after the other, and keeps none of them.
+#[derive(Clone, Default)]
+pub struct Summariser {
+    handshakes: u64,
+    failures: BTreeMap<Reason, u64>,
+    losses: BTreeMap<(DropReason, Host), u64>,
+    completed: Metrics,
+    failed: Metrics,
+}
+
+/// Outcome, end, and words.
+type Reason = (Outcome, Option<&'static str>, String);
+
+impl Summariser {
+    /// Adds a record. The records of a world come one after the other.
+    pub fn add(&mut self, record: &Record) {
+        if self.handshakes == MOST_EXACT {
+            self.completed.sketch();
+            self.failed.sketch();
         }
-        Column::Text(_) => None,
+        self.handshakes += 1;
+        for loss in record.losses.iter().filter(|loss| loss.reason != DropReason::Suppressed) {
+            *self.losses.entry((loss.reason, loss.host)).or_default() += loss.count;
+        }
+        if record.outcome == Outcome::Completed {
+            return self.completed.add(record);
+        }
+        self.failed.add(record);
+        let (end, words) = match &record.failure {
+            Some(failure) => (Some(failure.end_name()), failure.reason.clone()),
+            None => (None, String::new()),
+        };
+        *self.failures.entry((record.outcome, end, words)).or_default() += 1;
+    }
+
+    /// The summary of the records of this scenario that were added.
+    pub fn summary(&self, scenario: &Scenario) -> Summary {
+        let mut failed = BTreeMap::new();
+        for ((outcome, ..), count) in &self.failures {
+            *failed.entry(outcome.name()).or_default() += count;
+        }
+        let relative_error = if self.handshakes > MOST_EXACT { RELATIVE_ERROR } else { 0.0 };
+        Summary {
+            completed: self.completed.handshakes,
+            failed,
+            failures: self.failures(),
+            losses: self.losses(scenario),
+            metrics: self.completed.all(),
+            metrics_failed: self.failed.all(),
+            quantiles: Quantiles { relative_error },
+        }
+    }
+
+    fn failures(&self) -> Vec<Failures> {
+        let of = |((outcome, end, reason), &count): (&Reason, &u64)| Failures {
+            outcome: outcome.name(),
+            end: *end,
+            reason: reason.clone(),
+            count,
+        };
+        let mut failures: Vec<Failures> = self.failures.iter().map(of).collect();
+        failures.sort_by(|a, b| (Reverse(a.count), &a.reason).cmp(&(Reverse(b.count), &b.reason)));
+        failures
+    }
+
+    fn losses(&self, scenario: &Scenario) -> Vec<Losses> {
+        let of = |(&(reason, host), &count): (&(DropReason, Host), &u64)| Losses {
+            reason: reason.name(),
+            host,
+            count,
+            key: scenario.key_for_loss(reason, host),
+        };
+        let mut losses: Vec<Losses> = self.losses.iter().map(of).collect();
+        losses.sort_by_key(|losses| Reverse(losses.count));
+        losses
     }
 }
 
-impl Metric {
-    /// The distribution of these independent values. `None` if there are no values.
-    pub fn of(values: Vec<f64>) -> Option<Self> {
-        let estimate = Estimate::of(&values)?;
-        Self::new(values, estimate)
-    }
-
-    /// The distribution of values that come from these worlds; the values of a world stand together. Handshakes that share a
-    /// world wait for each other, so that only the worlds are independent.
-    pub fn of_worlds(values: Vec<f64>, worlds: &[u64]) -> Option<Self> {
-        let estimate = Estimate::of_clusters(&values, worlds)?;
-        Self::new(values, estimate)
-    }
-
-    fn new(mut values: Vec<f64>, estimate: Estimate) -> Option<Self> {
-        values.sort_by(f64::total_cmp);
-        let [p50, p95, p99] = [0.50, 0.95, 0.99].map(|share| percentile(&values, share));
-        let (&min, &max) = (values.first()?, values.last()?);
-        Some(Self { mean: estimate.mean, ci95: estimate.ci95(), min, p50: p50?, p95: p95?, p99: p99?, max })
+impl std::fmt::Debug for Summariser {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Summariser").field("handshakes", &self.handshakes).finish_non_exhaustive()
     }
 }
 
-fn as_map<S: serde::Serializer>(metrics: &[(&'static str, Metric)], serializer: S) -> Result<S::Ok, S::Error> {
+/// The metrics of some handshakes.
+#[derive(Clone)]
+struct Metrics {
+    handshakes: u64,
+    distributions: Vec<(Quantity, Distribution)>,
+}
+
+impl Default for Metrics {
+    fn default() -> Self {
+        let distributions = quantities().map(|quantity| (quantity, Distribution::new(quantity.is_whole())));
+        Self { handshakes: 0, distributions: distributions.collect() }
+    }
+}
+
+impl Metrics {
+    fn add(&mut self, record: &Record) {
+        self.handshakes += 1;
+        for (quantity, distribution) in &mut self.distributions {
+            if let Some(value) = quantity.of(record) {
+                distribution.add(value, record.seed);
+            }
+        }
+    }
+
+    fn sketch(&mut self) {
+        self.distributions.iter_mut().for_each(|(_, distribution)| distribution.sketch());
+    }
+
+    /// All metrics that have values.
+    fn all(&self) -> Vec<(&'static str, Metric)> {
+        let of = |(quantity, distribution): &(Quantity, Distribution)| Some((quantity.name, distribution.metric()?));
+        self.distributions.iter().filter_map(of).collect()
+    }
+}
+
+fn as_map<S: Serializer>(metrics: &[(&'static str, Metric)], serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_map(metrics.iter().copied())
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn distribution_of_known_values() {
-        let metric = Metric::of((1..=100).rev().map(f64::from).collect()).unwrap();
-        assert_eq!((metric.mean, metric.min, metric.max, metric.p50), (50.5, 1.0, 100.0, 50.5));
-        // numpy.percentile(range(1, 101), [95, 99]) is 95.05, 99.01.
-        assert!((metric.p95 - 95.05).abs() < 1e-9 && (metric.p99 - 99.01).abs() < 1e-9);
-        // The standard deviation of 1..100 is 29.0115; t for 99 degrees of freedom 1.9842: 5.7564.
-        assert!((metric.ci95[1] - 50.5 - 5.7564).abs() < 1e-3);
-        assert_eq!(Metric::of(Vec::new()), None);
-        assert_eq!(Metric::of(vec![2.0]).unwrap().ci95, [2.0, 2.0]);
-        // The handshakes of each world are alike: as many observations as worlds, twice 1 and twice 3 are as 1 and 3.
-        let two = Metric::of(vec![1.0, 3.0]).unwrap();
-        assert_eq!(Metric::of_worlds(vec![1.0, 1.0, 3.0, 3.0], &[7, 7, 8, 8]).unwrap().ci95, two.ci95);
+fn as_node<S: Serializer>(host: &Host, serializer: S) -> Result<S::Ok, S::Error> {
+    match host {
+        Host::Node(node) => serializer.serialize_u16(node.0),
+        Host::Internet => serializer.serialize_str("internet"),
     }
 }
+
+#[cfg(test)]
+mod tests;

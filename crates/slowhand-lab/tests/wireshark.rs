@@ -1,5 +1,6 @@
 //! Wireshark reads a whole handshake: real octets at every layer, the session decrypted.
 
+use slowhand_lab::interrupt::Interrupt;
 use slowhand_lab::record::{Outcome, Record};
 use slowhand_lab::scenario::{Override, Scenario};
 use slowhand_lab::{capture_run, wireshark_arguments};
@@ -21,7 +22,7 @@ fn captured_of(scenario: &str, name: &str, changes: &[&str]) -> (Record, PathBuf
     let changes: Vec<Override> = changes.iter().map(|change| change.parse().unwrap()).collect();
     let scenario = Scenario::load(&file, &changes).unwrap_or_else(|error| panic!("{error}"));
     let capture = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}.pcapng"));
-    let mut records = capture_run(&scenario, 1, &capture).unwrap();
+    let mut records = capture_run(&scenario, 1, &capture, &Interrupt::default()).unwrap().unwrap();
     assert_eq!(records.len(), 1);
     (records.remove(0), capture)
 }
@@ -97,7 +98,7 @@ fn the_arguments_that_we_print_show_a_capture_as_it_is() {
         let changes: Vec<Override> = [change].iter().chain(&ports).map(|text| text.parse().unwrap()).collect();
         let scenario = Scenario::load(Path::new("../../scenarios/quickstart.toml"), &changes).unwrap();
         let capture = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("arguments-{name}.pcapng"));
-        let records = capture_run(&scenario, 1, &capture).unwrap();
+        let records = capture_run(&scenario, 1, &capture, &Interrupt::default()).unwrap().unwrap();
         assert_eq!(records[0].outcome, Outcome::Completed);
         let arguments = wireshark_arguments(&scenario);
         assert_eq!(

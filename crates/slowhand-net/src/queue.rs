@@ -70,16 +70,6 @@ impl<E> EventQueue<E> {
         }
         self.heap.pop().map(|Reverse(entry)| entry.event)
     }
-
-    /// The number of pending events.
-    pub fn len(&self) -> usize {
-        self.heap.len()
-    }
-
-    /// True if no event is pending.
-    pub fn is_empty(&self) -> bool {
-        self.heap.is_empty()
-    }
 }
 
 #[cfg(test)]

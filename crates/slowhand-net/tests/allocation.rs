@@ -1,15 +1,20 @@
-//! A network that has grown to its size allocates nothing for a frame.
+//! A network takes memory for what it holds, not for what it could hold. When it has grown to its size, it allocates
+//! nothing for a frame.
 
 use slowhand_net::address::{Host, NodeId};
 use slowhand_net::clock::{Duration, Instant};
 use slowhand_net::ip::Endpoint;
 use slowhand_net::link::{LinkQuality, Links};
-use slowhand_net::lowpan::{forwarding, recovery};
+use slowhand_net::lowpan::{forwarding, reassembly, recovery};
 use slowhand_net::network::{Event, Events, Fragments, Network, NetworkConfig};
+use slowhand_net::radio::Mac;
+use slowhand_net::radio::beacon::{Beacon, BeaconConfig, Superframe};
 use slowhand_net::radio::tsch::layout::Layout;
 use slowhand_net::radio::tsch::{self, Tsch};
+use slowhand_net::radio::xmac::{XMac, XmacConfig};
 use slowhand_net::random::Streams;
 use slowhand_net::route::Routes;
+use slowhand_net::transport::tcp::{Connection, SeqNumber, TcpConfig};
 
 /// Sends datagrams of up to three fragments from the far end of the network and back, one every four seconds. Returns
 /// how many arrived.
@@ -63,4 +68,60 @@ fn check(fragments: Fragments) {
     assert!(delivered > 4900, "{delivered} of 5,000 arrived");
     // `Events` is new for each call, so its two buffers grow once: a dozen steps, whatever the number of datagrams.
     assert!(counted.count_total <= 12, "{} allocations where fragments are {fragments:?}", counted.count_total);
+}
+
+/// The octets that a network of five nodes takes at the beginning, by link layer and by what happens to fragments. All
+/// its limits have this value, or the largest possible value if that is less.
+fn taken(limit: usize) -> Vec<u64> {
+    let links: Vec<LinkQuality> =
+        (0..4).flat_map(|node| LinkQuality::symmetric(NodeId(node), NodeId(node + 1), 1.0)).collect();
+    let streams = Streams::new(1);
+    let routes = Routes::shortest(5, &links).unwrap();
+    let radio = || Links::new(5, &links, &streams);
+    let tsch = || -> Box<dyn Mac> {
+        let layout = Layout { slotframe: 31, shared: 1, managed: 2, autonomous: true };
+        let config = tsch::TschConfig { queue: limit, ..tsch::TschConfig::openwsn(31) };
+        Box::new(Tsch::new(config, radio(), layout.cells(&routes).unwrap(), &streams))
+    };
+    let xmac = || -> Box<dyn Mac> {
+        let config = XmacConfig::cxmac(Duration::from_millis(125));
+        let config = XmacConfig { queue: limit, neighbor_queues: limit, encounters: limit, ..config };
+        Box::new(XMac::new(config, 26, radio(), &streams))
+    };
+    let beacon = || -> Box<dyn Mac> {
+        let standard = BeaconConfig::standard(Superframe::of_orders(6, 2).unwrap());
+        let config = BeaconConfig { queue: limit, ..standard };
+        Box::new(Beacon::new(config, radio(), &routes.parents(), &streams).unwrap())
+    };
+    let link_layers: [&dyn Fn() -> Box<dyn Mac>; 3] = [&tsch, &xmac, &beacon];
+    let reassembly = reassembly::Limits { buffers: limit, datagram: limit.min(2_047), ..Default::default() };
+    let forwarding = forwarding::Limits { entries: limit, ..Default::default() };
+    let sender = recovery::RecoveryConfig::default();
+    let fragments =
+        [Fragments::Reassembled, Fragments::Forwarded(forwarding), Fragments::Recovered { sender, forwarding }];
+    let cases = link_layers.iter().flat_map(|mac| fragments.map(move |fragments| (mac, fragments)));
+    let network = |(mac, fragments): (&&dyn Fn() -> Box<dyn Mac>, Fragments)| {
+        let (routes, config) = (routes.clone(), NetworkConfig { fragments, reassembly, ..NetworkConfig::default() });
+        let counted = allocation_counter::measure(|| drop(Network::new(mac(), routes, config, &streams)));
+        counted.bytes_max
+    };
+    cases.map(network).collect()
+}
+
+#[test]
+fn limits_take_no_memory() {
+    assert_eq!(taken(65_535), taken(64));
+}
+
+/// A connection with the largest buffers that are allowed, 1 GiB each (RFC 7323 section 2.3).
+#[test]
+fn a_connection_takes_memory_when_octets_come() {
+    let config = TcpConfig { send_buffer: 1 << 30, receive_buffer: 1 << 30, ..TcpConfig::linux() };
+    let end = |host: Host| Endpoint::new(host.address(), 443);
+    let counted = allocation_counter::measure(|| {
+        let (local, remote) = (end(Host::Node(NodeId(1))), end(Host::Internet));
+        let mut connection = Connection::connect(&config, local, remote, SeqNumber(0)).unwrap();
+        assert_eq!(connection.write(&[1; 1_000]), Ok(1_000));
+    });
+    assert!(counted.bytes_max < 10_000, "{} octets", counted.bytes_max);
 }

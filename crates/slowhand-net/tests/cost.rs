@@ -1,12 +1,25 @@
-//! The cost of a network grows with its frames. It does not grow with idle time, and little with the number of nodes. The
-//! tests compare costs of one run: calls of the network, and processor time.
+//! The cost of a network grows with its frames. It does not grow with idle time, and little with the number of nodes. To
+//! build it costs time in proportion to its links and cells. The tests compare costs of one run: calls of the network, and
+//! processor time.
+
+use slowhand_net::address::NodeId;
+use slowhand_net::clock::Duration;
+use slowhand_net::link::{LinkQuality, Links};
+use slowhand_net::network::{Network, NetworkConfig};
+use slowhand_net::radio::Mac;
+use slowhand_net::radio::beacon::{Beacon, BeaconConfig, Superframe};
+use slowhand_net::radio::tsch::layout::Layout;
+use slowhand_net::radio::tsch::{Tsch, TschConfig};
+use slowhand_net::radio::xmac::{XMac, XmacConfig};
+use slowhand_net::random::Streams;
+use slowhand_net::route::Routes;
+use std::time;
 
 #[path = "../../../benches/network/case.rs"]
 #[allow(dead_code, reason = "the benchmark has more cases than this test")]
 mod case;
 
 use case::{Case, Cost, cheapest};
-use slowhand_net::clock::Duration;
 
 /// The cheapest runs of two cases: of ten each, and of up to two hundred more where `holds` is not yet true of them. On a
 /// machine with other work some runs cost more, those of the larger case above all, because others fill the caches. None
@@ -55,4 +68,68 @@ fn a_thousand_nodes_cost_little_more_a_frame_than_ten() {
     assert_two_calls_a_frame(&[&small, &large]);
     let growth = growth(&small, &large);
     assert!(growth <= 1.5, "a frame among 1,000 nodes costs {growth:.2} times one among ten");
+}
+
+/// A link layer for the nodes of a tree.
+type LinkLayer = fn(Links, &Routes, &Streams) -> Box<dyn Mac>;
+
+/// Two dedicated cells for each link, all in different slots at the root.
+fn tsch(links: Links, routes: &Routes, streams: &Streams) -> Box<dyn Mac> {
+    let slotframe = 4 * links.nodes() as u16;
+    let layout = Layout { slotframe, shared: 1, managed: 2, autonomous: true };
+    Box::new(Tsch::new(TschConfig::openwsn(slotframe), links, layout.cells(routes).unwrap(), streams))
+}
+
+fn xmac(links: Links, _: &Routes, streams: &Streams) -> Box<dyn Mac> {
+    Box::new(XMac::new(XmacConfig::cxmac(Duration::from_millis(125)), 26, links, streams))
+}
+
+fn beacon(links: Links, routes: &Routes, streams: &Streams) -> Box<dyn Mac> {
+    let config = BeaconConfig::standard(Superframe::of_orders(6, 2).unwrap());
+    Box::new(Beacon::new(config, links, &routes.parents(), streams).unwrap())
+}
+
+/// The parent of each node but the root.
+type Parent = fn(u16) -> u16;
+
+/// How long it takes to build a network whose nodes have these parents, the shortest of several.
+fn time_to_build(link_layer: LinkLayer, nodes: u16, parent: Parent) -> time::Duration {
+    let qualities: Vec<_> =
+        (1..nodes).flat_map(|node| LinkQuality::symmetric(NodeId(parent(node)), NodeId(node), 1.0)).collect();
+    let build = || {
+        let began = time::Instant::now();
+        let streams = Streams::new(1);
+        let routes = Routes::shortest(nodes.into(), &qualities).unwrap();
+        let mac = link_layer(Links::new(nodes.into(), &qualities, &streams), &routes, &streams);
+        std::hint::black_box(Network::new(mac, routes, NetworkConfig::default(), &streams));
+        began.elapsed()
+    };
+    (0..3).map(|_| build()).min().unwrap()
+}
+
+/// Sixteen times the links take about forty times the time: the memory of many nodes does not fit into the caches, and a
+/// large block of memory is new from the operating system each time. If each link were compared with each, it would be at
+/// least 256 times.
+#[test]
+fn to_build_a_network_takes_time_in_proportion_to_its_links() {
+    let star = |_| 0;
+    let line = |node| node - 1;
+    let cases: [(LinkLayer, Parent, &str); 5] = [
+        (tsch, star, "a star of TSCH"),
+        (tsch, line, "a line of TSCH"),
+        (xmac, star, "a star of X-MAC"),
+        (xmac, line, "a line of X-MAC"),
+        (beacon, star, "a star with beacons"),
+    ];
+    for (link_layer, parent, name) in cases {
+        let (mut few, mut many) = (time::Duration::MAX, time::Duration::MAX);
+        for attempt in 0.. {
+            few = few.min(time_to_build(link_layer, 1_000, parent));
+            many = many.min(time_to_build(link_layer, 16_000, parent));
+            if many < few * 100 {
+                break;
+            }
+            assert!(attempt < 5, "{name}: 1,000 nodes take {few:?}, 16,000 take {many:?}");
+        }
+    }
 }

@@ -8,6 +8,7 @@
 mod about;
 mod capacity;
 mod estimate;
+mod patience;
 mod run;
 mod scenario;
 
@@ -24,7 +25,7 @@ mod _native {
     #[pymodule_export]
     use crate::estimate::{Estimate, percentile};
     #[pymodule_export]
-    use crate::run::{Records, Run, inspect};
+    use crate::run::{Run, inspect};
     #[pymodule_export]
     use crate::scenario::{Scenario, ScenarioError, capture, device_schema, schema};
     #[pymodule_export]

@@ -1,108 +1,156 @@
 //! Runs and their records.
 
-use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
-use pyo3::exceptions::PyRuntimeError;
+use pyo3::IntoPyObjectExt;
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use slowhand_lab::record::{self, Column, Record};
-use slowhand_lab::runner::Runner;
-use slowhand_lab::summary::summarise;
+use slowhand_lab::interrupt::Interrupt;
+use slowhand_lab::record::{self, Column, Loss};
+use slowhand_lab::runner::{RunConfig, RunError, Runner};
 
+use crate::patience::{SLICE, patiently};
 use crate::scenario::{Scenario, refused};
 use crate::to_json;
 
 /// Handshakes that run on their own threads.
 #[pyclass(frozen, module = "slowhand._native")]
-pub struct Run(Mutex<Option<Runner>>);
+pub struct Run(Arc<Runner>);
 
 #[pymethods]
 impl Run {
     #[new]
-    fn new(scenario: &Scenario, seed: u64, count: u64, threads: usize) -> PyResult<Self> {
-        let runner = Runner::start(&scenario.0, seed, count, threads).map_err(refused)?;
-        Ok(Self(Mutex::new(Some(runner))))
+    fn new(
+        py: Python<'_>,
+        scenario: &Scenario,
+        seed: i128,
+        count: i128,
+        threads: i128,
+        records: bool,
+    ) -> PyResult<Self> {
+        let config = RunConfig {
+            first_seed: natural("seed", seed)?,
+            count: natural("count", count)?,
+            threads: natural("threads", threads)?,
+            keeps_records: records,
+        };
+        let scenario = Arc::clone(&scenario.0);
+        let runner = patiently(py, &Interrupt::default(), move || Runner::start(&scenario, config))?;
+        match runner {
+            Ok(runner) => Ok(Self(Arc::new(runner))),
+            Err(RunError::Plan(error)) => Err(refused(error)),
+            Err(error) => Err(PyValueError::new_err(error.to_string())),
+        }
     }
 
     fn wait(&self, py: Python<'_>, timeout_s: f64) -> PyResult<(u64, bool)> {
-        let timeout =
-            Duration::try_from_secs_f64(timeout_s).map_err(|error| PyRuntimeError::new_err(error.to_string()))?;
-        let progress = py.detach(|| self.with(|runner| runner.wait(timeout)))?;
-        Ok((progress.done, progress.finished))
+        if timeout_s.is_nan() || timeout_s < 0.0 {
+            return Err(PyValueError::new_err(format!("timeout_s: found {timeout_s}, allowed: 0 or more")));
+        }
+        // Beyond the range: without a limit.
+        let timeout = Duration::try_from_secs_f64(timeout_s).unwrap_or(Duration::MAX);
+        self.wait_in_slices(py, timeout)
     }
 
-    fn cancel(&self, py: Python<'_>) -> PyResult<()> {
-        py.detach(|| self.with(|runner| runner.cancel()))
+    fn cancel(&self, py: Python<'_>) {
+        py.detach(|| self.0.cancel());
     }
 
-    fn finish(&self, py: Python<'_>) -> PyResult<Records> {
-        py.detach(|| {
-            let runner = self.lock().take().ok_or_else(finished)?;
-            Ok(Records(runner.finish()))
-        })
+    /// The worlds that panicked, after the end of the run.
+    fn panicked(&self, py: Python<'_>) -> PyResult<Vec<String>> {
+        self.wait_in_slices(py, Duration::MAX)?;
+        Ok(py.detach(|| self.0.finish().panicked.iter().map(ToString::to_string).collect()))
+    }
+
+    /// The records, after the end of the run.
+    fn columns<'py>(&self, py: Python<'py>) -> PyResult<Table<'py>> {
+        self.wait_in_slices(py, Duration::MAX)?;
+        let columns = py.detach(|| record::columns(&self.0.finish().records));
+        table(py, columns)
+    }
+
+    /// The summary, after the end of the run.
+    fn summary(&self, py: Python<'_>) -> PyResult<String> {
+        self.wait_in_slices(py, Duration::MAX)?;
+        to_json(&py.detach(|| &self.0.finish().summary))
     }
 }
 
 impl Run {
-    fn with<T>(&self, work: impl FnOnce(&Runner) -> T) -> PyResult<T> {
-        self.lock().as_ref().map(work).ok_or_else(finished)
-    }
-
-    /// A runner has no state that a panic under this lock could leave half-changed.
-    fn lock(&self) -> std::sync::MutexGuard<'_, Option<Runner>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Waits, while Python handles signals.
+    fn wait_in_slices(&self, py: Python<'_>, timeout: Duration) -> PyResult<(u64, bool)> {
+        let end = Instant::now().checked_add(timeout);
+        loop {
+            let left = end.map_or(SLICE, |end| end.saturating_duration_since(Instant::now()));
+            let progress = py.detach(|| self.0.wait(left.min(SLICE)));
+            if progress.finished || left.is_zero() {
+                return Ok((progress.done, progress.finished));
+            }
+            py.check_signals()?;
+        }
     }
 }
 
-fn finished() -> PyErr {
-    PyRuntimeError::new_err("the run has handed over its records already")
-}
-
-/// The records of the handshakes, ordered by seed, then client.
-#[pyclass(frozen, module = "slowhand._native")]
-pub struct Records(Vec<Record>);
-
-#[pymethods]
-impl Records {
-    fn __len__(&self) -> usize {
-        self.0.len()
-    }
-
-    fn columns<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        to_dict(py, record::columns(&self.0))
-    }
-
-    fn summary(&self, py: Python<'_>) -> PyResult<String> {
-        to_json(&py.detach(|| summarise(&self.0)))
-    }
+/// A number that is not negative, and not too large for its type.
+pub fn natural<T: TryFrom<i128>>(name: &str, number: i128) -> PyResult<T> {
+    let refuse = |_| PyValueError::new_err(format!("{name}: found {number}, allowed: from 0 to {}", u64::MAX));
+    T::try_from(number).map_err(refuse)
 }
 
 /// Runs the world of `seed` and reports it in detail: a table of the nodes, one of the radios' timelines, and one of what
 /// the nodes' buffers held.
 #[pyfunction]
-pub fn inspect<'py>(py: Python<'py>, scenario: &Scenario, seed: u64) -> PyResult<[Bound<'py, PyDict>; 3]> {
-    let inspection = py.detach(|| slowhand_lab::inspect::inspect(&scenario.0, seed)).map_err(refused)?;
+pub fn inspect<'py>(py: Python<'py>, scenario: &Scenario, seed: i128) -> PyResult<[Table<'py>; 3]> {
+    let (seed, scenario, interrupt) = (natural("seed", seed)?, Arc::clone(&scenario.0), Interrupt::default());
+    let watched = interrupt.clone();
+    let inspect = move || slowhand_lab::inspect::inspect(&scenario, seed, &watched);
+    // Who interrupts it gets another error first.
+    let inspection = patiently(py, &interrupt, inspect)?.map_err(refused)?.ok_or_else(|| refused("interrupted"))?;
     Ok([
-        to_dict(py, inspection.node_columns())?,
-        to_dict(py, inspection.timeline_columns())?,
-        to_dict(py, inspection.buffer_columns())?,
+        table(py, inspection.node_columns())?,
+        table(py, inspection.timeline_columns())?,
+        table(py, inspection.buffer_columns())?,
     ])
 }
 
-fn to_dict<'py>(py: Python<'py>, table: Vec<(&'static str, Column)>) -> PyResult<Bound<'py, PyDict>> {
-    let columns = PyDict::new(py);
-    for (name, column) in table {
-        match column {
-            Column::U64(values) => columns.set_item(name, values)?,
-            Column::F64(values) => columns.set_item(name, values)?,
-            Column::OptF64(values) => columns.set_item(name, values)?,
-            Column::Text(values) => columns.set_item(name, values)?,
-            Column::Lists(values) => {
-                let lists: Vec<Vec<u64>> = values.iter().map(|list| list.to_vec()).collect();
-                columns.set_item(name, lists)?;
-            }
+/// The columns of a table: the name, the type of the values, and the values.
+pub type Table<'py> = Vec<(&'static str, &'static str, Bound<'py, PyAny>)>;
+
+fn table<'py>(py: Python<'py>, columns: Vec<(&'static str, Column)>) -> PyResult<Table<'py>> {
+    columns.into_iter().map(|(name, column)| column_of(py, name, column)).collect()
+}
+
+fn column_of<'py>(
+    py: Python<'py>,
+    name: &'static str,
+    column: Column,
+) -> PyResult<(&'static str, &'static str, Bound<'py, PyAny>)> {
+    let (kind, values) = match column {
+        Column::U64(values) => ("u64", values.into_bound_py_any(py)?),
+        Column::F64(values) => ("f64", values.into_bound_py_any(py)?),
+        Column::OptF64(values) => ("f64", values.into_bound_py_any(py)?),
+        Column::Text(values) => ("text", values.into_bound_py_any(py)?),
+        Column::OptText(values) => ("text", values.into_bound_py_any(py)?),
+        Column::Lists(values) => {
+            let lists: Vec<Vec<u64>> = values.iter().map(|list| list.to_vec()).collect();
+            ("list of u64", lists.into_bound_py_any(py)?)
         }
-    }
-    Ok(columns)
+        Column::Losses(values) => {
+            let losses = |losses: &Vec<Loss>| losses.iter().map(|loss| loss_of(py, loss)).collect();
+            let lists: PyResult<Vec<Vec<Bound<'py, PyDict>>>> = values.iter().map(losses).collect();
+            ("list of losses", lists?.into_bound_py_any(py)?)
+        }
+    };
+    Ok((name, kind, values))
+}
+
+/// A loss as a dict. A host on the Internet has no node.
+fn loss_of<'py>(py: Python<'py>, loss: &Loss) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    dict.set_item("reason", loss.reason.name())?;
+    dict.set_item("node", loss.node())?;
+    dict.set_item("count", loss.count)?;
+    Ok(dict)
 }

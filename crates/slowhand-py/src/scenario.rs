@@ -1,14 +1,18 @@
 //! Scenarios, their schema and their captures.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use pyo3::create_exception;
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use slowhand_lab::CaptureRunError;
+use slowhand_lab::interrupt::Interrupt;
 use slowhand_lab::scenario::{self as lab, Override};
 
 use crate::about::about;
+use crate::patience::patiently;
+use crate::run::natural;
 use crate::to_json;
 
 create_exception!(
@@ -20,22 +24,24 @@ create_exception!(
 
 /// A scenario that has been read and checked.
 #[pyclass(frozen, module = "slowhand._native")]
-pub struct Scenario(pub lab::Scenario);
+pub struct Scenario(pub Arc<lab::Scenario>);
 
 #[pymethods]
 impl Scenario {
     #[new]
-    fn new(path: PathBuf, overrides: Vec<String>) -> PyResult<Self> {
+    fn new(py: Python<'_>, path: PathBuf, overrides: Vec<String>) -> PyResult<Self> {
         let overrides: Result<Vec<Override>, _> = overrides.iter().map(|text| text.parse()).collect();
-        let scenario = lab::Scenario::load(&path, &overrides.map_err(refused)?);
-        Ok(Self(scenario.map_err(refused)?))
+        let overrides = overrides.map_err(refused)?;
+        // The path may be a pipe into which nobody writes.
+        let scenario = patiently(py, &Interrupt::default(), move || lab::Scenario::load(&path, &overrides))?;
+        Ok(Self(Arc::new(scenario.map_err(refused)?)))
     }
 
     #[staticmethod]
     fn from_sources(sources: &str) -> PyResult<Self> {
         let sources: lab::Sources = serde_json::from_str(sources)
             .map_err(|error| refused(format!("sources: not such a JSON object: {error}")))?;
-        Ok(Self(lab::Scenario::from_sources(&sources).map_err(refused)?))
+        Ok(Self(Arc::new(lab::Scenario::from_sources(&sources).map_err(refused)?)))
     }
 
     fn sources(&self) -> PyResult<String> {
@@ -53,8 +59,10 @@ impl Scenario {
 
 /// Runs the handshake of `seed` and writes its frames to `path` as pcapng.
 #[pyfunction]
-pub fn capture(py: Python<'_>, scenario: &Scenario, seed: u64, path: PathBuf) -> PyResult<()> {
-    match py.detach(|| slowhand_lab::capture_run(&scenario.0, seed, &path)) {
+pub fn capture(py: Python<'_>, scenario: &Scenario, seed: i128, path: PathBuf) -> PyResult<()> {
+    let (seed, scenario, interrupt) = (natural("seed", seed)?, Arc::clone(&scenario.0), Interrupt::default());
+    let watched = interrupt.clone();
+    match patiently(py, &interrupt, move || slowhand_lab::capture_run(&scenario, seed, &path, &watched))? {
         Ok(_) => Ok(()),
         Err(CaptureRunError::Plan(error)) => Err(refused(error)),
         Err(CaptureRunError::Capture(error)) => Err(PyOSError::new_err(error.to_string())),

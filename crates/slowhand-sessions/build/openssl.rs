@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs};
 
-use crate::{OPT_LEVEL, rename_calls};
+use crate::{OPT_LEVEL, isolate, rename_calls};
 
 /// Features that no session here uses: other protocols and versions, other algorithms, programs, and code that is loaded at run
 /// time. Assembly is off too, so that the library is the same on every processor.
@@ -59,13 +59,9 @@ const COUNTED: &[&str] = &[
 pub(crate) fn build(root: &Path) {
     let directory = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets it")).join("openssl");
     let library = Library::kept(root, &directory).unwrap_or_else(|| Library::compile(root, &directory));
-    library
-        .compiler()
-        .include("csrc")
-        .file("csrc/openssl/session.c")
-        .file("csrc/openssl/operations.c")
-        .objects(&library.objects)
-        .compile("slowhand_openssl");
+    let mut adapter = library.compiler();
+    adapter.include("csrc").file("csrc/openssl/session.c").file("csrc/openssl/operations.c");
+    isolate::compile(&adapter, library.objects, "slowhand_openssl", &["slowhand_openssl"]);
 }
 
 /// The library, compiled.
@@ -123,7 +119,7 @@ impl Library {
             .define("time(out)", "slowhand_time(out)")
             .define("gettimeofday(out, zone)", "slowhand_gettimeofday(out, zone)")
             .flag("-pthread")
-            // Python may load another OpenSSL into the process, so no symbol is visible from outside.
+            // No call inside the library goes through a table of the dynamic linker.
             .flag("-fvisibility=hidden")
             // Compilation without debug information takes a tenth less time.
             .debug(false)

@@ -48,7 +48,7 @@ enum slowhand_state {
     SLOWHAND_CLOSED_BY_PEER, /* a close_notify has arrived */
     SLOWHAND_TIMED_OUT,      /* the peer did not answer the last retransmission */
     SLOWHAND_ALERT_RECEIVED, /* code: the description of the alert */
-    SLOWHAND_FAILED,         /* code, text: the library's error */
+    SLOWHAND_FAILED,         /* code: the library's error */
 };
 
 /* The result of a call. */
@@ -56,7 +56,7 @@ struct slowhand_progress {
     int state; /* enum slowhand_state */
     int code;
     uint64_t deadline_ns; /* from the beginning of the world; SLOWHAND_NO_TIMER: no timer runs */
-    char text[128];
+    char words[256]; /* of a session that has failed: the library's description, ended with a zero */
 };
 
 struct slowhand_library {
@@ -98,6 +98,10 @@ struct slowhand_input {
 size_t slowhand_take(struct slowhand_input *input, int is_datagram, void *buffer, size_t size);
 /* Adds the master secret of a session of version 1.2 to the key log. */
 void slowhand_master_secret(const uint8_t client_random[32], const uint8_t *secret, size_t length);
+/* Adds to the words of a failure, like printf(). */
+__attribute__((format(printf, 2, 3))) void slowhand_describe(struct slowhand_progress *progress, const char *format, ...);
+/* The name of an alert in its RFC. */
+const char *slowhand_alert_name(int description);
 /* `resumable` for a library without resumption, and `connection_id` for one without connection IDs. */
 size_t slowhand_not_resumable(void *session, uint8_t *output, size_t size);
 int slowhand_no_connection_id(const void *session);

@@ -8,8 +8,8 @@
 
 /* The device's clock, in nanoseconds from the beginning of the world. */
 uint64_t slowhand_now_ns(void);
-/* The device's calendar time, in seconds from 1970. */
-uint64_t slowhand_unix_time(void);
+/* The device's calendar time, in milliseconds from 1970. */
+uint64_t slowhand_unix_time_ms(void);
 /* Fills the buffer with random octets of the device. */
 void slowhand_random(uint8_t *output, size_t length);
 /* Sends one datagram, or writes these bytes to the stream, at the time of the device's clock. At least one octet. */

@@ -4,6 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::config::{ConfigError, Family, SessionConfig};
+use crate::device::WORLD_BEGAN;
+use crate::memory::{End, Path};
 use crate::operation::{Processor, Weightless};
 use crate::session::{Failure, Resumable, Session, Status};
 use crate::stacks;
@@ -18,35 +20,50 @@ pub enum BuildError {
     /// The library refused a configuration that it should support.
     #[error("the library could not be set up: {0}")]
     Library(Failure),
+    /// The session that this one resumes was not established. Why, in words.
+    #[error("resumption: the first session, which the later one resumes, was not established: {0}")]
+    FirstSession(String),
 }
+
+/// The time before the world in which the first session of [`build_pair`] runs. *Assumed*: longer than any handshake here
+/// takes, and shorter than the lifetime of a ticket (mbedTLS and rustls: a day).
+const BEFORE: Duration = Duration::from_secs(3600);
+
+/// The most datagrams of that session. *Assumed*: a limit for two ends that answer each other forever.
+const DATAGRAM_LIMIT: usize = 10_000;
+
+/// The seeds of that session, client first. *Assumed*: any two that differ.
+const SEEDS: [[u8; 32]; 2] = [[0xFF; 32], [0xFE; 32]];
 
 /// Builds one end of a session, on a device whose operations take the time that `processor` says.
 ///
 /// # Errors
 /// The error of [`SessionConfig::validate`], or the library's own error.
 pub fn build(config: &SessionConfig, processor: Arc<dyn Processor>) -> Result<Box<dyn Session>, BuildError> {
-    build_with(config, processor, None)
+    build_with(config, processor, WORLD_BEGAN, None)
 }
 
-/// Like [`build`], but the end resumes an earlier session.
+/// Like [`build`], but the device's clock is zero at the calendar time `began`, and the end resumes an earlier session.
 fn build_with(
     config: &SessionConfig,
     processor: Arc<dyn Processor>,
+    began: Duration,
     previous: Option<&Resumable>,
 ) -> Result<Box<dyn Session>, BuildError> {
     let checked = config.stack.capabilities().check(config)?;
-    stacks::session(&checked, processor, previous).map_err(BuildError::Library)
+    stacks::session(&checked, processor, began, previous).map_err(BuildError::Library)
 }
 
 /// Builds both ends of a session. The client is first in each array.
 ///
 /// If the client resumes a session ([`Tls::resumption`](crate::Tls::resumption)), this function first runs a session with the
-/// same configurations. It runs in memory, at the beginning of the world, on devices that take no time, and its randomness
-/// follows from the seeds. No result of it is reported, but each end has what it keeps of that session. The server's library
-/// decides if it accepts the resumption. If not, the handshake is a full one.
+/// same configurations, in memory. It runs before the world begins, on devices that take no time. No result of it is
+/// reported, but each end has what it keeps of that session. Its randomness is always the same: for the same configurations,
+/// this function succeeds with all seeds or with none. The server's library decides if it accepts the resumption. If not, the
+/// handshake is a full one.
 ///
 /// # Errors
-/// The errors of [`build`] for either end, or the failure of the first session.
+/// The errors of [`build`] for either end, or [`BuildError::FirstSession`].
 pub fn build_pair(
     configs: [&SessionConfig; 2],
     processors: [Arc<dyn Processor>; 2],
@@ -55,37 +72,27 @@ pub fn build_pair(
     let Family::Tls(tls) = &client.family;
     let previous = if tls.resumption.is_some() { first_session(configs)? } else { [None, None] };
     let [for_client, for_server] = processors;
-    Ok([build_with(client, for_client, previous[0].as_ref())?, build_with(server, for_server, previous[1].as_ref())?])
+    let build =
+        |config, processor, previous: &Option<Resumable>| build_with(config, processor, WORLD_BEGAN, previous.as_ref());
+    Ok([build(client, for_client, &previous[0])?, build(server, for_server, &previous[1])?])
 }
 
 fn first_session(configs: [&SessionConfig; 2]) -> Result<[Option<Resumable>; 2], BuildError> {
-    let build = |config: &SessionConfig| {
-        // The randomness must differ from that of the second session.
-        let config = SessionConfig { seed: config.seed.map(|octet| !octet), ..config.clone() };
-        build_with(&config, Arc::new(Weightless), None)
+    let build = |side: usize| {
+        let config = SessionConfig { seed: SEEDS[side], ..configs[side].clone() };
+        build_with(&config, Arc::new(Weightless), WORLD_BEGAN - BEFORE, None)
     };
-    let [mut client, mut server] = [build(configs[0])?, build(configs[1])?];
-    client.start(Duration::ZERO);
-    while deliver(&mut *client, &mut *server) || deliver(&mut *server, &mut *client) {}
-    for end in [&client, &server] {
-        match end.status() {
-            Status::Established { .. } => {}
-            Status::Failed(failure) => return Err(BuildError::Library(failure)),
-            Status::Handshaking | Status::Closed => {
-                let text = "the first session, which the second one resumes, was not established".to_owned();
-                return Err(BuildError::Library(Failure::Library { code: 0, text }));
-            }
-        }
+    let [mut client, mut server] = [build(0)?, build(1)?];
+    let path = Path { delay: Duration::ZERO, time_limit: BEFORE, datagram_limit: DATAGRAM_LIMIT, ..Path::default() };
+    let transcript = path.run_until_quiet(&mut *client, &mut *server);
+    match (transcript.end, transcript.client, transcript.server) {
+        (End::Completed, ..) => Ok([client.resumable(), server.resumable()]),
+        (_, Status::Failed(failure), _) => Err(BuildError::FirstSession(format!("client: {failure}"))),
+        (_, _, Status::Failed(failure)) => Err(BuildError::FirstSession(format!("server: {failure}"))),
+        (End::LimitReached, ..) => Err(BuildError::FirstSession(format!(
+            "it takes longer than {} s (first_timeout may be too long)",
+            BEFORE.as_secs()
+        ))),
+        _ => Err(BuildError::FirstSession("both ends wait for each other".to_owned())),
     }
-    Ok([client.resumable(), server.resumable()])
-}
-
-/// Delivers all that one end sends. Returns true if there was something.
-fn deliver(from: &mut dyn Session, to: &mut dyn Session) -> bool {
-    let mut any = false;
-    while let Some(transmit) = from.poll_transmit() {
-        to.handle_input(Duration::ZERO, transmit.bytes);
-        any = true;
-    }
-    any
 }

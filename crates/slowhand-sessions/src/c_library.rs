@@ -9,7 +9,7 @@ use crate::check::Checked;
 use crate::config::{Credential, Negotiated, Protocol, Role};
 use crate::credentials;
 use crate::library::{Library, Progress, State};
-use crate::session::{Failure, Resumable};
+use crate::session::{Failure, FailureKind, Resumable};
 use crate::tls::{Auth, Resumption, Suite, Version};
 
 /// SignatureScheme of RFC 8446 section 4.2.3; in version 1.2 the hash and the algorithm of RFC 5246 section 7.4.1.4.1.
@@ -27,7 +27,7 @@ pub(crate) struct CLibrary {
 }
 
 // SAFETY: the library's session points only to what it owns, to static credentials, and to `_psk_identity`, which moves with
-// it. It keeps nothing that belongs to one thread (each call first clears OpenSSL's error queue, which does). Calls need
+// it. It keeps nothing that belongs to one thread (each call leaves OpenSSL's error queue, which does, as it was before). Calls need
 // `&mut self`, or `&self` of a type that is not `Sync`, so no two threads use the session at the same time.
 unsafe impl Send for CLibrary {}
 
@@ -295,12 +295,12 @@ pub(crate) struct slowhand_progress {
     state: c_int,
     code: c_int,
     deadline_ns: u64,
-    text: [c_char; 128],
+    words: [c_char; 256],
 }
 
 impl slowhand_progress {
     const fn new() -> Self {
-        Self { state: SLOWHAND_HANDSHAKING, code: 0, deadline_ns: SLOWHAND_NO_TIMER, text: [0; 128] }
+        Self { state: SLOWHAND_HANDSHAKING, code: 0, deadline_ns: SLOWHAND_NO_TIMER, words: [0; 256] }
     }
 
     fn read(&self) -> Progress {
@@ -315,16 +315,14 @@ impl slowhand_progress {
     }
 
     fn failure(&self) -> Failure {
-        match self.state {
-            SLOWHAND_TIMED_OUT => Failure::TimedOut,
+        let kind = match self.state {
+            SLOWHAND_TIMED_OUT => FailureKind::TimedOut,
             // The description of an alert is one octet (RFC 5246 section 7.2).
-            SLOWHAND_ALERT_RECEIVED => Failure::AlertReceived { description: self.code as u8 },
-            _ => {
-                let octets: Vec<u8> =
-                    self.text.iter().map(|octet| *octet as u8).take_while(|octet| *octet != 0).collect();
-                Failure::Library { code: self.code, text: String::from_utf8_lossy(&octets).into_owned() }
-            }
-        }
+            SLOWHAND_ALERT_RECEIVED => FailureKind::AlertReceived { description: self.code as u8 },
+            _ => FailureKind::Library { code: self.code },
+        };
+        let octets: Vec<u8> = self.words.iter().map(|octet| *octet as u8).take_while(|octet| *octet != 0).collect();
+        Failure { kind, words: String::from_utf8_lossy(&octets).into_owned() }
     }
 }
 

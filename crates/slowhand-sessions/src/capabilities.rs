@@ -74,6 +74,8 @@ pub struct TlsCapabilities {
     pub connection_id: bool,
     /// True if a DTLS server can omit the cookie exchange.
     pub without_cookie: bool,
+    /// True if the identity of a pre-shared key may contain the octet 0 (RFC 4279 section 5.1: any UTF-8 text).
+    pub identity_with_nul: bool,
 }
 
 /// What a library supports in one version of TLS or DTLS.

@@ -69,7 +69,10 @@ impl Capabilities {
         }
         match &config.credential {
             Credential::Psk { identity } => {
-                check("psk_identity", identity, "1 to 32 octets", |identity| (1..=32).contains(&identity.len()))?;
+                let found = identity.escape_debug().to_string();
+                check("psk_identity", &found, "1 to 32 octets", |_| (1..=32).contains(&identity.len()))?;
+                let (allowed, can) = ("text without NUL (the library takes a C string)", self.tls.identity_with_nul);
+                check("psk_identity", &found, allowed, |_| can || !identity.contains('\0'))?;
             }
             Credential::Certificate { rsa_bits, .. } if suite.key_exchange().has_rsa() => {
                 one_of("rsa_bits", *rsa_bits, self.tls.rsa_bits)?;

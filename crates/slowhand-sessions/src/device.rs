@@ -3,12 +3,18 @@
 //! The C libraries call the functions of `csrc/slowhand.h`. These have no argument that names the device. So
 //! [`Device::run`] makes each library call: during the call, the device is the current one of this thread. Threads share
 //! nothing, so worlds may run on any number of threads.
+//!
+//! A panic must not cross C. So `with_current`, through which all these functions go, catches it. The library continues, and
+//! [`Device::run`] resumes the panic when the library has returned. Only a [`Processor`] is not code of this crate. It may run
+//! a session of its own, so the library calls of one thread may be nested.
 
+use std::any::Any;
 use std::cell::Cell;
 use std::collections::VecDeque;
 use std::ffi::{CStr, c_char};
 use std::fmt;
 use std::ops::Range;
+use std::panic::{self, AssertUnwindSafe};
 use std::ptr::{self, NonNull};
 use std::slice;
 use std::sync::Arc;
@@ -21,12 +27,15 @@ use crate::operation::{Aead, AeadMode, Cbc, Curve, Operation, Performed, Process
 use crate::session::{Received, Transmit};
 
 /// The latest time that a clock shows: libraries count nanoseconds in 64 bits, which is enough for 584 years. The clock stops
-/// there, because an overflow would be a panic inside a C library.
+/// there.
 const CLOCK_LIMIT: Duration = Duration::from_nanos(u64::MAX);
 
 /// The state that the callbacks of a library use.
 pub(crate) struct Device {
-    processor: Arc<dyn Processor>,
+    /// `None` while the library is set up or taken down: a device does that when it boots, and it takes no time.
+    processor: Option<Arc<dyn Processor>>,
+    /// The calendar time, since 1970, at which the clock is zero.
+    began: Duration,
     clock: Duration,
     random: Xoshiro256PlusPlus,
     /// Datagrams, or writes to a stream, for the network.
@@ -36,12 +45,16 @@ pub(crate) struct Device {
     performed: Vec<Performed>,
     verified_at: Option<Duration>,
     key_log: Vec<String>,
+    /// The first panic of a function that the library has called during the present call.
+    panic: Option<Box<dyn Any + Send>>,
 }
 
 impl Device {
-    pub(crate) fn new(processor: Arc<dyn Processor>, seed: [u8; 32]) -> Self {
+    /// A device whose operations take no time. Its clock is zero at the calendar time `began`.
+    pub(crate) fn new(seed: [u8; 32], began: Duration) -> Self {
         Self {
-            processor,
+            processor: None,
+            began,
             clock: Duration::ZERO,
             random: Xoshiro256PlusPlus::from_seed(seed),
             sent: Queue::default(),
@@ -49,24 +62,38 @@ impl Device {
             performed: Vec::new(),
             verified_at: None,
             key_log: Vec::new(),
+            panic: None,
         }
     }
 
     /// Makes a library call with this device as the current one of the thread.
+    ///
+    /// # Panics
+    /// If the processor has.
     pub(crate) fn run<T>(&mut self, call: impl FnOnce() -> T) -> T {
-        let _reset = Current::enter(self);
-        call()
+        let reset = Current::enter(self);
+        let result = call();
+        drop(reset);
+        if let Some(panic) = self.panic.take() {
+            panic::resume_unwind(panic);
+        }
+        result
+    }
+
+    /// From now on, `processor` says how long operations take. Forgets those before.
+    pub(crate) fn begin(&mut self, processor: Arc<dyn Processor>) {
+        self.processor = Some(processor);
+        self.performed.clear();
+    }
+
+    /// From now on, operations take no time.
+    pub(crate) fn end(&mut self) {
+        self.processor = None;
     }
 
     /// Sets the clock to `now`. Does nothing if the device computes for longer than that.
     pub(crate) fn advance_clock(&mut self, now: Duration) {
         self.clock = self.clock.max(now.min(CLOCK_LIMIT));
-    }
-
-    /// Forgets the time for the set-up of the library. A device does that when it boots.
-    pub(crate) fn forget_setup(&mut self) {
-        self.clock = Duration::ZERO;
-        self.performed.clear();
     }
 
     /// The device's clock: the time at which its last computation ends.
@@ -97,7 +124,10 @@ impl Device {
     }
 
     fn perform(&mut self, operation: Operation) {
-        let took = self.processor.time(operation).min(CLOCK_LIMIT - self.clock);
+        // After a panic, the library only has to come to an end.
+        let processor = self.processor.as_ref().filter(|_| self.panic.is_none());
+        let took = processor.map_or(Duration::ZERO, |processor| processor.time(operation));
+        let took = took.min(CLOCK_LIMIT - self.clock);
         let performed = Performed { operation, at: self.clock, took };
         self.clock += performed.took;
         if !self.performed.last_mut().is_some_and(|last| last.absorb(&performed)) {
@@ -150,22 +180,29 @@ impl Drop for Current {
     }
 }
 
-/// Calls `act` with the device of the library call that runs on this thread.
-fn with_current<T>(act: impl FnOnce(&mut Device) -> T) -> T {
+/// Calls `act` with the device of the library call that runs on this thread. If `act` panics, keeps the panic for
+/// [`Device::run`] and returns the default.
+fn with_current<T: Default>(act: impl FnOnce(&mut Device) -> T) -> T {
     let mut device = CURRENT.get().expect("only Device::run calls the libraries");
     // SAFETY: the pointer comes from the `&mut Device` of `Device::run`, which does not use it before the library call returns
-    // and removes the pointer then. `act` calls no library and no other function of this module that gets the current
-    // device (nor can a `Processor`: they are private). So this is the only reference to the device while `act` runs.
-    act(unsafe { device.as_mut() })
+    // and removes the pointer then. While `act` runs, no other function gets this device: those of this module are private,
+    // and if a `Processor` runs another session, that session's device is the current one until its call returns. So this is
+    // the only reference to the device while `act` runs.
+    let device = unsafe { device.as_mut() };
+    // A panic leaves the device as it was before or after a step of `act`: each is a valid state.
+    panic::catch_unwind(AssertUnwindSafe(|| act(device))).unwrap_or_else(|panic| {
+        device.panic.get_or_insert(panic);
+        T::default()
+    })
 }
 
-/// The calendar time at which every world begins: 2030-01-01T00:00:00Z. Assumed; it only has to be within the validity of
-/// the certificates.
-const WORLD_BEGAN: Duration = Duration::from_secs(1_893_456_000);
+/// The calendar time at which every world begins, since 1970: 2030-01-01T00:00:00Z. Assumed; it only has to be within the
+/// validity of the certificates.
+pub(crate) const WORLD_BEGAN: Duration = Duration::from_secs(1_893_456_000);
 
 /// The device's clock as a calendar: the time since 1970.
 pub(crate) fn unix_time() -> Duration {
-    with_current(|device| WORLD_BEGAN + device.clock)
+    with_current(|device| device.began + device.clock)
 }
 
 /// The device's randomness.
@@ -216,8 +253,9 @@ fn perform_on_curve(named_group: u16, operation: fn(Curve) -> Operation) {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn slowhand_unix_time() -> u64 {
-    unix_time().as_secs()
+extern "C" fn slowhand_unix_time_ms() -> u64 {
+    // Fits: the clock has a limit of 64 bits of nanoseconds.
+    unix_time().as_millis() as u64
 }
 
 #[unsafe(no_mangle)]
@@ -358,11 +396,10 @@ include!(concat!(env!("OUT_DIR"), "/mirrors/device.rs"));
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::operation::Weightless;
 
     #[test]
     fn an_operation_on_an_unknown_curve_is_not_counted() {
-        let mut device = Device::new(Arc::new(Weightless), [0; 32]);
+        let mut device = Device::new([0; 32], WORLD_BEGAN);
         // RFC 8422 section 5.1.1: 24 is secp384r1. 0 is reserved.
         device.run(|| [0, 24, 23].into_iter().for_each(|group| slowhand_ecdsa_verify(group)));
         let mut operations = Vec::new();

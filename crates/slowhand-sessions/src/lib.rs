@@ -53,7 +53,7 @@
 //! - OpenSSL: the calls in the files of its default provider. They include SHA-1 for the fingerprint that the library keeps of
 //!   each certificate.
 //! - rustls: its cryptography is a parameter. The adapter's own provider (RustCrypto) reports its operations.
-//! - tinyDTLS: the calls of SHA-256 in `dtls.c`, `hmac.c` and `crypto.c`, of CCM in `crypto.c`, of ECDH and ECDSA in `dtls.c`.
+//! - tinyDTLS: the calls of SHA-256 in `dtls.c`, `hmac.c` and `crypto.c`, of CCM, ECDH and ECDSA in `dtls.c`.
 //!
 //! [`Operation`] lists what is not counted. Computations before the handshake (the MAC key for cookies, the own certificate)
 //! are part of the device's boot and take no time.
@@ -107,6 +107,6 @@ pub use config::{
     ConfigError, Credential, CredentialKind, Family, Negotiated, Protocol, Role, SessionConfig, Stack, Timers,
 };
 pub use operation::{Aead, AeadMode, Cbc, Curve, Operation, Performed, Processor, Weightless};
-pub use session::{Failure, Received, Resumable, Session, Status, Transmit, WriteError};
+pub use session::{Failure, FailureKind, Received, Resumable, Session, Status, Transmit, WriteError};
 pub use stacks::{StackInfo, best_common_suite, stacks};
 pub use tls::{Auth, Dtls12, KeyExchange, Resumption, Suite, Tls, Version};

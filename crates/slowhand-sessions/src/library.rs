@@ -68,7 +68,7 @@ pub(crate) struct LibrarySession<L: Library> {
 }
 
 impl<L: Library> LibrarySession<L> {
-    /// A session on a device of its own. `set_up` runs on that device and takes no time, as a device does it when it boots.
+    /// A session on a device of its own, whose clock is zero at the calendar time `began`. `set_up` runs on that device and takes no time, as a device does it when it boots.
     ///
     /// # Errors
     /// What `set_up` returns.
@@ -76,11 +76,12 @@ impl<L: Library> LibrarySession<L> {
         role: Role,
         seed: [u8; 32],
         processor: Arc<dyn Processor>,
+        began: Duration,
         set_up: impl FnOnce() -> Result<L, Failure>,
     ) -> Result<Self, Failure> {
-        let mut device = Box::new(Device::new(processor, seed));
+        let mut device = Box::new(Device::new(seed, began));
         let library = ManuallyDrop::new(device.run(set_up)?);
-        device.forget_setup();
+        device.begin(processor);
         Ok(Self {
             device,
             library,
@@ -209,6 +210,7 @@ impl<L: Library> Session for LibrarySession<L> {
 
 impl<L: Library> Drop for LibrarySession<L> {
     fn drop(&mut self) {
+        self.device.end();
         let library = &mut self.library;
         // SAFETY: this is the end of the session, and nothing uses the library after this.
         self.device.run(|| unsafe { ManuallyDrop::drop(library) });

@@ -96,6 +96,7 @@ pub(crate) const CAPABILITIES: Capabilities = Capabilities {
         rsa_bits: RSA_BITS,
         connection_id: true,
         without_cookie: true,
+        identity_with_nul: true,
     },
     remarks: &[],
 };

@@ -103,6 +103,8 @@ pub(crate) const CAPABILITIES: Capabilities = Capabilities {
         rsa_bits: RSA_BITS,
         connection_id: false,
         without_cookie: true,
+        // Its callbacks for pre-shared keys take C strings.
+        identity_with_nul: false,
     },
     remarks: &["one write per flight"],
 };

@@ -154,7 +154,8 @@ impl Aead {
 
 /// The part of a device that computes: it says how long operations take.
 ///
-/// An implementation must not panic: the C code of a library calls it, and a panic there ends the process.
+/// The library calls it in the middle of a call of a [`Session`](crate::Session). An implementation may run other sessions.
+/// If it panics, the library continues to the end of that call as if the operation took no time, and the call then panics.
 pub trait Processor: Send + Sync {
     /// How long the device takes for `operation`.
     fn time(&self, operation: Operation) -> Duration;

@@ -34,7 +34,7 @@ use crate::credentials::{self, Chain};
 use crate::device;
 use crate::library::{Library, Progress, State};
 use crate::operation::Curve;
-use crate::session::{Failure, Resumable};
+use crate::session::{Failure, FailureKind, Resumable};
 use crate::tls::{Auth, Resumption, Suite, Version};
 
 /// What the library supports.
@@ -64,6 +64,7 @@ pub(crate) const CAPABILITIES: Capabilities = Capabilities {
         rsa_bits: &[],
         connection_id: false,
         without_cookie: false,
+        identity_with_nul: false,
     },
     remarks: &["one write per flight"],
 };
@@ -378,8 +379,9 @@ impl ServerCertVerifier for KnownAuthority {
 }
 
 fn failure(error: &Error) -> Failure {
-    match error {
-        Error::AlertReceived(description) => Failure::AlertReceived { description: (*description).into() },
-        error => Failure::Library { code: 0, text: error.to_string() },
-    }
+    let kind = match error {
+        Error::AlertReceived(description) => FailureKind::AlertReceived { description: (*description).into() },
+        _ => FailureKind::Library { code: 0 },
+    };
+    Failure { kind, words: error.to_string() }
 }

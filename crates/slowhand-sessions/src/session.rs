@@ -62,7 +62,7 @@ pub trait Session: Send {
     /// The time until which the device computes.
     fn busy_until(&self) -> Duration;
 
-    /// The state of the session.
+    /// The state of the session. If it has failed, [`Failure::words`] says why, as its library says it.
     fn status(&self) -> Status;
 
     /// Passes the operations since the last call to `receive`, in time order, and forgets them.
@@ -116,24 +116,37 @@ pub enum Status {
 
 /// Why a session failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{words}")]
+pub struct Failure {
+    /// The kind of the failure, the same for all libraries.
+    pub kind: FailureKind,
+    /// The library's own description. Sessions that fail in the same way have the same words: these contain no times and no
+    /// addresses. tinyDTLS has no descriptions, so its adapter gives them.
+    pub words: String,
+}
+
+impl Failure {
+    /// An error of the library itself.
+    pub(crate) fn library(code: i32, words: impl Into<String>) -> Self {
+        Self { kind: FailureKind::Library { code }, words: words.into() }
+    }
+}
+
+/// The kind of a failure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Failure {
+pub enum FailureKind {
     /// The peer did not answer the last retransmission.
-    #[error("timed out: the peer did not answer the last retransmission")]
     TimedOut,
-    /// The peer sent a fatal alert (RFC 5246 section 7.2).
-    #[error("the peer sent a fatal alert, description {description}")]
+    /// The peer sent a fatal alert.
     AlertReceived {
         /// AlertDescription of RFC 5246 section 7.2.
         description: u8,
     },
     /// The library ended the session with an error of its own.
-    #[error("the library failed: {text} (code {code})")]
     Library {
         /// The library's error code; 0 if it has none (rustls).
         code: i32,
-        /// The library's description of the error.
-        text: String,
     },
 }
 

@@ -1,6 +1,7 @@
 //! The list of all libraries. No other module knows all of them.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde::Serialize;
 
@@ -69,19 +70,23 @@ pub fn best_common_suite(
     client.suites(protocol).find(|suite| client.credential(*suite) == credential && servers.contains(suite))
 }
 
-/// Makes a session of a checked configuration. It resumes `previous`.
+/// Makes a session of a checked configuration, on a device whose clock is zero at the calendar time `began`. It resumes
+/// `previous`.
 pub(crate) fn session(
     checked: &Checked<'_>,
     processor: Arc<dyn Processor>,
+    began: Duration,
     previous: Option<&Resumable>,
 ) -> Result<Box<dyn Session>, Failure> {
     let config = checked.config;
     let (role, seed) = (config.role, config.seed);
     Ok(match entry(config.stack).adapter {
-        Adapter::C(functions) => {
-            Box::new(LibrarySession::new(role, seed, processor, || CLibrary::new(functions(), checked, previous))?)
+        Adapter::C(functions) => Box::new(LibrarySession::new(role, seed, processor, began, || {
+            CLibrary::new(functions(), checked, previous)
+        })?),
+        Adapter::Rustls => {
+            Box::new(LibrarySession::new(role, seed, processor, began, || Rustls::new(checked, previous))?)
         }
-        Adapter::Rustls => Box::new(LibrarySession::new(role, seed, processor, || Rustls::new(checked, previous))?),
     })
 }
 

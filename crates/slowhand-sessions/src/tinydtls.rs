@@ -6,7 +6,7 @@
 //! The first timeout is always 2,000 ticks of its clock and doubles with each retransmission. With the default of 2 s, a tick
 //! is one millisecond. Another first timeout changes the length of a tick. This affects only one other thing: how long the
 //! library keeps an alert that it has sent. After its last retransmission, the library does nothing more and reports
-//! nothing. The adapter reports this as [`Failure::TimedOut`](crate::Failure::TimedOut).
+//! nothing. The adapter reports this as [`FailureKind::TimedOut`](crate::FailureKind::TimedOut).
 //!
 //! Its buffer for a record has 1,400 octets (`DTLS_MAX_BUF` in `global.h`). Header, nonce and tag take 37 octets of it. So
 //! application data has at most 1,363 octets.
@@ -71,6 +71,7 @@ pub(crate) const CAPABILITIES: Capabilities = Capabilities {
         rsa_bits: &[],
         connection_id: false,
         without_cookie: false,
+        identity_with_nul: true,
     },
     remarks: &["one datagram and one timer per message"],
 };

@@ -7,7 +7,6 @@ same names at its top; in an installed package they are copies.
 from __future__ import annotations
 
 import os
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -50,7 +49,9 @@ def scenario_path(scenario: str | os.PathLike[str]) -> str:
 
 def introduction(file: Path) -> str:
     """The `description` of a file, or the first paragraph of the comment at its top."""
-    text = file.read_text()
+    import tomllib  # only here: it takes longer to import than the rest
+
+    text = file.read_text(encoding="utf-8")
     if description := tomllib.loads(text).get("description"):
         return str(description)
     paragraph: list[str] = []

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from slowhand import data
+from slowhand.estimate import Estimate
 from slowhand.papers.comparison import Paper, Row
 from slowhand.papers.part import Part
-from slowhand.papers.points import Laboratory
+from slowhand.papers.points import Laboratory, NoneCompleted
 
 COUNT = 1000
 """The number of handshakes for each point, if not given."""
@@ -33,11 +34,17 @@ class Reproduction:
     parts: tuple[str, ...]
     rows: tuple[Row, ...]
     laboratory: Laboratory
+    failures: Mapping[str, str] = field(default_factory=dict)
+    """Why a part has no values, by part."""
+    stopped: KeyboardInterrupt | None = None
+    """The signal that came before all parts were complete."""
+    missing: tuple[str, ...] = ()
+    """The parts that were not complete then."""
 
     @property
     def succeeded(self) -> bool:
-        """True if no verdict is `no`."""
-        return all(row.verdict != "no" for row in self.rows)
+        """True if no verdict is `no` and no part is missing."""
+        return not self.missing and all(row.verdict != "no" for row in self.rows)
 
     def json(self) -> dict[str, Any]:
         """The comparison, for JSON."""
@@ -47,13 +54,17 @@ class Reproduction:
             "title": self.paper.title,
             "parts": list(self.parts),
             "count": self.laboratory.count,
+            "interrupted": self.stopped is not None,
+            "missing": list(self.missing),
+            "failures": dict(self.failures),
             "rows": [row.json() for row in self.rows],
             "assumptions": {k: v for k, v in self.paper.assumptions.items() if k in used},
         }
 
     def draw(self, folder: Path) -> list[Path]:
         """Draws the figures of these parts into `folder`, each as PNG and SVG."""
-        parts = [_parts(self.paper.id)[part] for part in self.parts]
+        drawn = [part for part in self.parts if part not in self.failures]
+        parts = [_parts(self.paper.id)[part] for part in drawn]
         return [file for part in parts for file in part.draw(self.laboratory, folder)]
 
 
@@ -86,19 +97,40 @@ class Plan:
         return self.count * len({point for part in self.parts for point in parts[part].points()})
 
     def run(self, update: Callable[[int], None] = lambda done: None) -> Reproduction:
-        """Runs all points. Calls `update` with the number of handshakes that are done."""
+        """Runs all points. Calls `update` with the number of handshakes that are done.
+
+        Ctrl-C and other signals end the run: the parts before it are kept.
+        """
         laboratory = Laboratory(self.paper.folder, count=self.count, update=update)
-        parts = _parts(self.paper.id)
+        complete: list[str] = []
         rows: list[Row] = []
-        for part in self.parts:
-            wanted = [row for row in self.paper.rows if row.part == part]
-            measured = parts[part].measure(laboratory)
-            values = {f"{part}.{id}": value for id, value in measured.items()}
-            assert {row.id for row in wanted} == set(values), (
-                "reported.toml differs from the module"
-            )
-            rows += [row.judge(values[row.id]) for row in wanted]
-        return Reproduction(self.paper, self.parts, tuple(rows), laboratory)
+        failures: dict[str, str] = {}
+        try:
+            for part in self.parts:
+                values, failure = self._measure(part, laboratory)
+                if failure:
+                    failures[part] = failure
+                rows += [row.judge(values[row.id]) for row in self.paper.rows if row.part == part]
+                complete.append(part)
+        except KeyboardInterrupt as stopped:
+            done, missing = tuple(complete), self.parts[len(complete) :]
+            rows = [row for row in rows if row.reported.part in done]
+            found = (self.paper, done, tuple(rows), laboratory, failures, stopped, missing)
+            return Reproduction(*found)
+        return Reproduction(self.paper, self.parts, tuple(rows), laboratory, failures)
+
+    def _measure(
+        self, part: str, laboratory: Laboratory
+    ) -> tuple[Mapping[str, Estimate | None], str]:
+        """Our values for the rows of a part, or no values and the reason."""
+        wanted = [row.id for row in self.paper.rows if row.part == part]
+        module = _parts(self.paper.id)[part]
+        try:
+            values = {f"{part}.{id}": value for id, value in module.measure(laboratory).items()}
+        except NoneCompleted as error:
+            return dict.fromkeys(wanted), str(error)
+        assert set(wanted) == set(values), "reported.toml differs from the module"
+        return values, ""
 
 
 def reproduce(name: str, part: str | None = None, *, count: int = COUNT) -> Reproduction:

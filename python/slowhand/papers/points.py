@@ -76,6 +76,10 @@ COLUMNS = (
 """The columns of a record that are kept."""
 
 
+class NoneCompleted(Exception):
+    """No handshake of a point completed, so that it has no mean. The message names the point."""
+
+
 class Laboratory:
     """Runs points with `count` handshakes each, on all processors. It runs each point once."""
 
@@ -93,10 +97,18 @@ class Laboratory:
         return self.measured[point]
 
     def mean(self, point: Point, column: str) -> Estimate:
-        """The mean of a column. At least one handshake of the point must complete."""
+        """The mean of a column. Raises `NoneCompleted` if no handshake of the point did."""
         estimate = self.measure(point).estimate(column)
-        assert estimate, point
+        if not estimate:
+            raise NoneCompleted(self.message(point))
         return estimate
+
+    def message(self, point: Point) -> str:
+        """What came out where no handshake of a point completed."""
+        outcomes = self.measured[point].outcomes.items()
+        words = ", ".join(f"{count:,} {outcome.replace('_', ' ')}" for outcome, count in outcomes)
+        variant = " ".join(point.variants[0]) or "as it is"
+        return f"no handshake completed ({words}) of {point.scenario}, {variant}"
 
     def completed(self, point: Point) -> Estimate:
         """The share of handshakes that complete, in per cent."""
@@ -129,4 +141,4 @@ class Laboratory:
             run.cancel()
             raise
         self._done += run.count
-        return run.finish().columns()
+        return run.columns()

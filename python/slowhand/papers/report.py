@@ -7,29 +7,27 @@ from collections.abc import Sequence
 from string import ascii_lowercase
 from typing import TYPE_CHECKING
 
-from rich.table import Table
-from rich.text import Text
-
 from slowhand.papers.comparison import Paper, Row
+from slowhand.table import Cell, Column, Table
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from slowhand.papers import Reproduction
+    from slowhand.terminal import Terminal
 
 VERDICTS = {"yes": "green", "no": "bold red", "note": "dim"}
 
 
-def show_list(papers: Sequence[Paper], out: Console) -> None:
+def show_list(papers: Sequence[Paper], out: Terminal) -> None:
     """Prints the papers and their parts."""
     for paper in papers:
-        out.print(Text(paper.id, "bold"), f"  {paper.title}")
-        out.print(f"  {paper.authors}: {paper.published}", style="dim")
+        out.print(paper.id, "bold")
+        out.paragraph(paper.title, first="  ", indent="  ")
+        out.paragraph(f"{paper.authors}: {paper.published}", "dim", first="  ", indent="  ")
         for part, what in paper.parts.items():
-            out.print(f"  {part:8}  {what}")
+            out.paragraph(what, first=f"  {part:8}  ", indent=" " * 12)
 
 
-def show(reproduction: Reproduction, out: Console) -> None:
+def show(reproduction: Reproduction, out: Terminal) -> None:
     """Prints one row for each quantity, then the assumptions and the remarks."""
     paper = reproduction.paper
     used = [
@@ -37,43 +35,46 @@ def show(reproduction: Reproduction, out: Console) -> None:
     ]
     numbers = {id: number for number, id in enumerate(used, start=1)}
     remarks: list[str] = []
-    table = Table(box=None, padding=(0, 1, 0, 0), pad_edge=False, header_style="dim")
-    table.add_column("quantity", no_wrap=True)
-    table.add_column("unit", style="dim", no_wrap=True)
-    for heading in ("reported", "ours ± 95 %", "ratio", "tolerance"):
-        table.add_column(heading, justify="right", no_wrap=True)
-    table.add_column("verdict", no_wrap=True)
-    table.add_column("assumed", style="dim", no_wrap=True)
+    table = Table(
+        [
+            Column("quantity", right=False, wraps=True),
+            Column("unit", right=False, style="dim"),
+            *(Column(name) for name in ("reported", "ours ± 95 %", "ratio", "within")),
+            Column("verdict", right=False),
+            Column("assumed", right=False, style="dim"),
+        ],
+        gap=1,
+    )
     for part in reproduction.parts:
-        table.add_row(Text(part, "bold cyan"))
+        table.add((part, "bold cyan"))
         for row in (row for row in reproduction.rows if row.reported.part == part):
-            table.add_row(*_cells(row, numbers, remarks))
-    out.print(table)
-    out.print()
+            table.add(*_cells(row, numbers, remarks))
+    if reproduction.parts:
+        table.print(out)
+        out.print()
     for part in reproduction.parts:
-        out.print(f"{part}: {paper.parts[part]}", style="dim")
+        out.paragraph(f"{part}: {paper.parts[part]}", "dim", indent="  ")
+    for part, message in reproduction.failures.items():
+        out.paragraph(f"{part}: {message}", "red", indent="  ")
     out.print()
     if used:
-        out.print("Assumed, where the paper does not say:", style="dim")
+        out.print("Assumed, where the paper does not say:", "dim")
         for id, number in numbers.items():
-            _print_item(f"[{number}]", paper.assumptions[id], out)
+            out.paragraph(
+                paper.assumptions[id], "dim", first=f"{f'[{number}]':>4} ", indent=" " * 5
+            )
         out.print()
     for letter, remark in zip(_letters(len(remarks)), remarks, strict=True):
-        _print_item(f"({letter})", remark, out)
+        out.paragraph(remark, "dim", first=f"{f'({letter})':>4} ", indent=" " * 5)
     if remarks:
         out.print()
-    out.print(_tally(reproduction.rows))
+    if reproduction.stopped:
+        missing = ", ".join(reproduction.missing)
+        out.paragraph(f"Interrupted. Not complete, and not shown: {missing}.", "yellow")
+    _tally(reproduction.rows, out)
 
 
-def _print_item(mark: str, text: str, out: Console) -> None:
-    item = Table.grid(padding=(0, 1, 0, 0))
-    item.add_column(width=4, justify="right")
-    item.add_column()
-    item.add_row(mark, text, style="dim")
-    out.print(item)
-
-
-def _cells(row: Row, numbers: dict[str, int], remarks: list[str]) -> list[str | Text]:
+def _cells(row: Row, numbers: dict[str, int], remarks: list[str]) -> list[Cell]:
     reported = row.reported
     quantity = f"  {reported.quantity}"
     if reported.remark:
@@ -87,7 +88,7 @@ def _cells(row: Row, numbers: dict[str, int], remarks: list[str]) -> list[str | 
         _ours(row),
         "" if row.ratio is None else f"{row.ratio:.2f}",
         row.tolerance,
-        Text(row.verdict, VERDICTS[row.verdict]),
+        (row.verdict, VERDICTS[row.verdict]),
         _ranges(sorted(numbers[id] for id in reported.assumed)),
     ]
 
@@ -130,8 +131,7 @@ def _letters(count: int) -> list[str]:
     return names[:count]
 
 
-def _tally(rows: Sequence[Row]) -> Text:
+def _tally(rows: Sequence[Row], out: Terminal) -> None:
     counts = {verdict: sum(row.verdict == verdict for row in rows) for verdict in VERDICTS}
-    line = Text(f"{counts['yes']} of {counts['yes'] + counts['no']} agree", "bold")
-    line.append(f", {counts['note']} without a verdict", "dim")
-    return line
+    line = out.style(f"{counts['yes']} of {counts['yes'] + counts['no']} agree", "bold")
+    out.print(line + out.style(f", {counts['note']} without a verdict", "dim"))

@@ -1,9 +1,10 @@
 use super::*;
+use proptest::prelude::*;
 
 /// The 97.5 % quantiles of Student's t, to 12 digits. The first four digits are those of published tables (NIST
 /// Engineering Statistics Handbook, section 1.3.6.7.2); the others come from SciPy (`scipy.stats.t.ppf(0.975, n)`) and from
 /// a bisection with 45 decimal digits.
-const QUANTILES: [(usize, f64); 16] = [
+const QUANTILES: [(u64, f64); 16] = [
     (1, 12.706_204_736_17),
     (2, 4.302_652_729_75),
     (3, 3.182_446_305_28),
@@ -33,7 +34,14 @@ fn quantiles_of_student_t_are_exact() {
     }
     // With many degrees of freedom the first terms of the expansion in 1/n are enough (Abramowitz and Stegun, 26.7.5):
     // z + (z^3 + z) / 4n + (5 z^5 + 16 z^3 + 3 z) / 96 n^2, with z = 1.959964 the quantile of the normal distribution.
-    close(student_t_975(1_000_000), 1.959_963_984_540 + 2.372_271e-6 + 2.82e-12, 1e-9);
+    let million = 1.959_963_984_540 + 2.372_271e-6 + 2.82e-12;
+    close(student_t_975_by_sum(1_000_000), million, 1e-9);
+    close(student_t_975(1_000_000), million, 1e-9);
+    // Where one method takes over from the other they agree.
+    for degrees in [9_999, 10_000, 10_001] {
+        close(student_t_975_by_expansion(degrees), student_t_975_by_sum(degrees), 1e-11);
+        close(student_t_975(degrees), student_t_975_by_sum(degrees), 1e-11);
+    }
 }
 
 #[test]
@@ -92,4 +100,32 @@ fn percentiles_lie_between_neighbours() {
     }
     assert_eq!(percentile(&[3.0], 0.99), Some(3.0));
     assert_eq!(percentile(&[], 0.5), None);
+}
+
+proptest! {
+    #[test]
+    fn moments_give_the_estimate_of_values_that_are_kept(
+        sizes in prop::collection::vec(1usize..6, 1..80),
+        deviations in prop::collection::vec(-1.0f64..1.0, 400),
+        offset in prop::sample::select(vec![0.0, 3.0, -1e6, 1e9]),
+        error in -2.0f64..2.0,
+    ) {
+        let clusters: Vec<u64> =
+            sizes.iter().enumerate().flat_map(|(cluster, &size)| vec![cluster as u64; size]).collect();
+        let values: Vec<f64> = deviations[..clusters.len()].iter().map(|deviation| offset + deviation).collect();
+        // The number near the mean is not the mean.
+        let mut moments = Moments::new(offset + error);
+        for (&value, &cluster) in values.iter().zip(&clusters) {
+            moments.add(value, cluster);
+        }
+        let (ours, exact) = (moments.estimate().unwrap(), Estimate::of_clusters(&values, &clusters).unwrap());
+        prop_assert_eq!(moments.clusters() as usize, sizes.len());
+        prop_assert_eq!(ours.mean, exact.mean);
+        prop_assert!((ours.half - exact.half).abs() <= 1e-9 * exact.half.max(1e-3), "{} {}", ours.half, exact.half);
+    }
+}
+
+#[test]
+fn moments_of_no_value_have_no_estimate() {
+    assert_eq!(Moments::new(1.0).estimate(), None);
 }

@@ -35,7 +35,7 @@ proptest! {
         let at = if at_the_root { "server.at=0" } else { "server.at=\"internet\"" };
         let hops = format!("network.topology={{ kind = \"line\", hops = {hops} }}");
         let scenario = scenario(mac, &[hops, format!("network.link_pdr={pdr}"), at.to_owned()]);
-        let inspection = inspect(&scenario, seed).unwrap();
+        let inspection = inspect(&scenario, seed, &Interrupt::default()).unwrap().unwrap();
         let plan = Plan::new(&scenario).unwrap();
         prop_assert_eq!(&inspection.records, &plan.run(seed, &mut ()), "looking changes nothing");
         prop_assert_eq!(inspection.nodes.len(), plan.nodes());
@@ -96,11 +96,89 @@ proptest! {
 
 #[test]
 fn who_computes_is_who_is_charged() {
-    let of = |at: &str| inspect(&scenario("xmac.toml", &[format!("server.at={at}")]), 1).unwrap();
+    let of = |at: &str| {
+        let scenario = scenario("xmac.toml", &[format!("server.at={at}")]);
+        inspect(&scenario, 1, &Interrupt::default()).unwrap().unwrap()
+    };
     let (inside, outside) = (of("0"), of("\"internet\""));
     assert!(inside.nodes[0].computed.as_secs_f64() > 0.0);
     assert_eq!(inside.nodes[0].computed.as_secs_f64(), inside.records[0].compute_server_s);
     assert_eq!(outside.nodes[0].computed.as_secs_f64(), 0.0);
     assert!(outside.records[0].compute_server_s > 0.0);
     assert!(inside.nodes[1].waited.as_secs_f64() > 0.0, "X-MAC waits actively");
+}
+
+#[test]
+fn each_column_has_its_value() {
+    let radio = RadioTimes {
+        transmit: Duration::from_millis(1000),
+        receive: Duration::from_millis(2000),
+        listen: Duration::from_millis(3000),
+        sleep: Duration::from_millis(4000),
+    };
+    let energy = Energy { cpu_mj: 1.0, tpm_mj: 2.0, tx_mj: 4.0, rx_mj: 8.0, listen_mj: 16.0, sleep_mj: 32.0 };
+    let seconds = std::time::Duration::from_secs;
+    let node = NodeReport {
+        node: 3,
+        device: "mote".to_owned(),
+        elapsed: seconds(10),
+        radio,
+        computed: seconds(5),
+        waited: seconds(6),
+        energy,
+        queue_peak: 7,
+        reassembly_peak_bytes: 8,
+    };
+    let interval = RadioInterval {
+        node: NodeId(3),
+        state: RadioState::Listen,
+        from: Instant::from_micros(500_000),
+        to: Instant::from_micros(750_000),
+    };
+    let level = BufferLevel {
+        node: NodeId(3),
+        at: Instant::from_micros(1_500_000),
+        queued: 1,
+        fragments: 2,
+        octets: 300,
+        forwarding: 4,
+    };
+    let inspection =
+        Inspection { records: Vec::new(), nodes: vec![node], timeline: vec![interval], buffers: vec![level] };
+
+    let told = |columns: Vec<(&'static str, Column)>| -> Vec<String> {
+        columns.into_iter().map(|(name, column)| format!("{name} {column:?}")).collect()
+    };
+    let nodes = [
+        "node U64([3])",
+        "device Text([\"mote\"])",
+        "elapsed_s F64([10.0])",
+        "radio_transmit_s F64([1.0])",
+        "radio_receive_s F64([2.0])",
+        "radio_listen_s F64([3.0])",
+        "radio_sleep_s F64([4.0])",
+        "cpu_compute_s F64([5.0])",
+        "cpu_wait_s F64([6.0])",
+        "energy_mj F64([63.0])",
+        "energy_cpu_mj F64([1.0])",
+        "energy_tpm_mj F64([2.0])",
+        "energy_tx_mj F64([4.0])",
+        "energy_rx_mj F64([8.0])",
+        "energy_listen_mj F64([16.0])",
+        "energy_sleep_mj F64([32.0])",
+        "queue_peak U64([7])",
+        "reassembly_peak_bytes U64([8])",
+    ];
+    assert_eq!(told(inspection.node_columns()), nodes);
+    let timeline = ["node U64([3])", "state Text([\"listen\"])", "from_s F64([0.5])", "to_s F64([0.75])"];
+    assert_eq!(told(inspection.timeline_columns()), timeline);
+    let buffers = [
+        "node U64([3])",
+        "from_s F64([1.5])",
+        "queued_frames U64([1])",
+        "reassembly_fragments U64([2])",
+        "reassembly_bytes U64([300])",
+        "forwarding_entries U64([4])",
+    ];
+    assert_eq!(told(inspection.buffer_columns()), buffers);
 }

@@ -29,6 +29,8 @@ pub struct Lowpan {
     pub max_frame_payload: Integer<40, 104>,
     /// How many datagrams a node can reassemble at the same time. Default: 2 (as in OpenWSN and Contiki-NG).
     pub reassembly_buffers: Integer<1, 65_535>,
+    /// The same at the border router, which is often a stronger machine. Default: `reassembly_buffers`.
+    pub border_router_reassembly_buffers: Option<Integer<1, 65_535>>,
     /// How long a node waits for the missing fragments of a datagram. Default: 60 (as in OpenWSN; the
     /// longest time that RFC 4944 section 5.3 allows).
     pub reassembly_timeout_s: PositiveSeconds,
@@ -76,6 +78,8 @@ pub enum Reassembly {
 pub struct Forwarding {
     /// How many datagrams a node can forward at the same time. Default: 16 (RIOT, gnrc/sixlowpan/config.h; 2 in OpenWSN).
     pub entries: Integer<1, 65_535>,
+    /// The same at the border router. Default: `entries`.
+    pub border_router_entries: Option<Integer<1, 65_535>>,
     /// How long a node remembers where it forwards the fragments of a datagram. The time starts with the first fragment
     /// under `forwarding`, and again with each fragment under `recovery`. Default: 60 (the longest time that RFC 4944
     /// section 5.3 allows for reassembly).
@@ -85,7 +89,11 @@ pub struct Forwarding {
 impl Default for Forwarding {
     fn default() -> Self {
         let forwarding::Limits { entries, timeout } = forwarding::Limits::default();
-        Self { entries: Integer::constant(entries as u32), timeout_s: PositiveSeconds::of(timeout) }
+        Self {
+            entries: Integer::constant(entries as u32),
+            border_router_entries: None,
+            timeout_s: PositiveSeconds::of(timeout),
+        }
     }
 }
 
@@ -167,6 +175,10 @@ impl Lowpan {
                 ..Limits::default()
             },
             fragments: self.fragments(depth, period),
+            border_router: network::BufferCounts {
+                reassembly: self.border_router_reassembly_buffers.map(|buffers| buffers.get() as usize),
+                forwarding: self.forwarding.border_router_entries.map(|entries| entries.get() as usize),
+            },
             ..network::NetworkConfig::default()
         }
     }
@@ -191,6 +203,7 @@ impl Default for Lowpan {
             dropped_frames: Vec::new(),
             max_frame_payload: Integer::constant(FRAME_CAPACITY as u32),
             reassembly_buffers: Integer::constant(reassembly.buffers as u32),
+            border_router_reassembly_buffers: None,
             reassembly_timeout_s: PositiveSeconds::of(reassembly.timeout),
             ecn_threshold: None,
             reassembly: Reassembly::default(),

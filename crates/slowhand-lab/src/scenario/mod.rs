@@ -4,6 +4,7 @@
 mod endpoint;
 mod gateway;
 mod limits;
+mod losses;
 mod lowpan;
 mod mac;
 mod network;
@@ -25,7 +26,10 @@ pub use gateway::Gateway;
 pub use limits::Limits;
 pub use lowpan::{Forwarding, LossSpread, Lowpan, Reassembly, Recovery};
 pub(crate) use mac::PreparedMac;
-pub use mac::{Beacon, Cell, CellKind, Cells, Downward, Generation, Mac, MacError, Scheduling, SlotTiming, Tsch, XMac};
+pub use mac::{
+    Beacon, Cell, CellKind, Cells, Downward, Generation, Mac, MacError, Scheduling, SlotTiming, StartOfFrame, Tsch,
+    XMac,
+};
 pub use network::{Channel, Link, MAX_NODE, Mesh, Network, Topology};
 pub use session::{Auth, Session};
 pub use sources::Sources;

@@ -89,14 +89,15 @@ fn a_session_without_options_has_the_defaults_of_the_sessions_crate() {
 fn a_section_becomes_the_configuration_of_its_layer() {
     let lowpan = with(
         "lowpan={ fragment_loss = 0.25, loss_spread = \"flight\", dropped_frames = [7, 3], max_frame_payload = 80, \
-         reassembly_buffers = 3, reassembly_timeout_s = 1.5, ecn_threshold = 0.75, reassembly = \"forwarding\", \
-         forwarding = { entries = 2, timeout_s = 5 } }",
+         reassembly_buffers = 3, border_router_reassembly_buffers = 300, reassembly_timeout_s = 1.5, ecn_threshold = 0.75, reassembly = \"forwarding\", \
+         forwarding = { entries = 2, border_router_entries = 200, timeout_s = 5 } }",
     );
     let config = lowpan.lowpan.config(1, Duration::from_secs(1));
     assert_eq!((config.fragment_loss.get(), config.dropped_frames), (0.25, vec![3, 7]));
     assert_eq!((config.loss_spread, config.ecn_threshold), (network::LossSpread::Flight, Some(0.75)));
     assert_eq!((config.frame_capacity, config.reassembly.buffers), (80, 3));
     assert_eq!(config.reassembly.timeout, Duration::from_millis(1_500));
+    assert_eq!(config.border_router, network::BufferCounts { reassembly: Some(300), forwarding: Some(200) });
     let network::Fragments::Forwarded(limits) = config.fragments else { panic!("{:?}", config.fragments) };
     assert_eq!((limits.entries, limits.timeout), (2, Duration::from_secs(5)));
     let server =
@@ -327,4 +328,60 @@ fn the_scenarios_that_come_along_are_read() {
         assert!(!scenario.clients().is_empty());
         crate::plan::Plan::new(&scenario).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
     }
+}
+
+#[test]
+fn the_key_against_a_loss_is_a_key_of_the_scenario() {
+    use slowhand_net::address::Host;
+    use slowhand_net::drop_reason::DropReason as Reason;
+    let kinds = ["{ kind = \"tsch\" }", "{ kind = \"xmac\" }", "{ kind = \"beacon\" }"];
+    let hosts = [Host::Node(NodeId::ROOT), Host::Node(NodeId(1)), Host::Internet];
+    let reasons = [
+        (Reason::QueueFull, 3),
+        (Reason::RetriesExhausted, 3),
+        (Reason::NoCell, 1),
+        (Reason::ChannelAccessFailure, 1),
+        (Reason::TransactionExpired, 1),
+        (Reason::FrameLost, 1),
+        (Reason::InjectedLoss, 3),
+        (Reason::ReassemblyFull, 3),
+        (Reason::ReassemblyTooLong, 0),
+        (Reason::ReassemblyTimeout, 3),
+        (Reason::ForwardingFull, 3),
+        (Reason::ForwardingTimeout, 3),
+        (Reason::FirstFragmentMissing, 0),
+        (Reason::NoSlack, 0),
+        (Reason::RecoveryFailed, 3),
+        (Reason::Malformed, 0),
+        (Reason::NoRoute, 0),
+        (Reason::HopLimit, 0),
+        (Reason::Internet, 3),
+        (Reason::Suppressed, 3),
+    ];
+    for (reason, expected) in reasons {
+        let keys = kinds.map(|mac| {
+            let scenario = with(&format!("mac={mac}"));
+            let keys = hosts.map(|host| scenario.key_for_loss(reason, host));
+            for key in keys.into_iter().flatten() {
+                assert!(exists(&scenario, key), "{key} under {mac}");
+            }
+            keys[0]
+        });
+        assert_eq!(keys.into_iter().flatten().count(), expected, "{}: {keys:?}", reason.name());
+    }
+    let dropped = with("lowpan.dropped_frames=[1]").key_for_loss(Reason::InjectedLoss, hosts[1]);
+    assert_eq!(dropped, Some("lowpan.dropped_frames"));
+}
+
+/// True if a scenario of this kind of link layer knows the key: it finds fault with the value, not with the key.
+fn exists(scenario: &Scenario, key: &str) -> bool {
+    let kind = match scenario.mac {
+        Mac::Tsch(_) => "tsch",
+        Mac::Xmac(_) => "xmac",
+        Mac::Beacon(_) => "beacon",
+    };
+    let files = BTreeMap::from([("scenario.toml".to_owned(), SMALLEST.to_owned())]);
+    let overrides = vec![format!("mac={{ kind = \"{kind}\" }}"), format!("{key}=1979-05-27")];
+    let error = Scenario::from_sources(&Sources { scenario: "scenario.toml".into(), files, overrides }).unwrap_err();
+    error.to_string().contains("1979-05-27")
 }

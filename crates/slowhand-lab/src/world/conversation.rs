@@ -2,7 +2,7 @@
 
 use super::{World, client_end, ends_of};
 use crate::energy::Times;
-use crate::record::{Conversation as Report, Energy, Outcome, Phase, PhaseReport, Record};
+use crate::record::{Conversation as Report, Energy, Failure, Outcome, Phase, PhaseReport, Record};
 use slowhand_net::address::NodeId;
 use slowhand_net::clock::{Duration, Instant};
 use slowhand_net::drop_reason::DropReason;
@@ -16,6 +16,8 @@ pub(super) struct Conversation {
     /// When each phase began, in the order of [`Phase::ALL`].
     begun: [Option<Snapshot>; Phase::ALL.len()],
     over: Option<(Snapshot, Outcome)>,
+    /// Why it failed.
+    failure: Option<Failure>,
     /// True once an end has closed its session. It may do so before the other end has verified its Finished.
     is_closing: bool,
 }
@@ -34,7 +36,8 @@ pub(super) struct Snapshot {
 
 impl Conversation {
     pub(super) fn new(client: NodeId) -> Self {
-        Self { client, phase: Phase::Handshake, begun: [None; Phase::ALL.len()], over: None, is_closing: false }
+        let begun = [None; Phase::ALL.len()];
+        Self { client, phase: Phase::Handshake, begun, over: None, failure: None, is_closing: false }
     }
 
     pub(super) fn phase(&self) -> Phase {
@@ -123,16 +126,17 @@ impl World<'_> {
             && ends.iter().all(|end| end.application.is_finished())
             && (!has_carried_data || is_settled())
         {
-            self.end(now, conversation, Outcome::Completed);
+            self.end(now, conversation, Outcome::Completed, None);
         }
     }
 
-    pub(super) fn end(&mut self, now: Instant, conversation: usize, outcome: Outcome) {
+    pub(super) fn end(&mut self, now: Instant, conversation: usize, outcome: Outcome, failure: Option<Failure>) {
         if self.conversations[conversation].is_over() {
             return;
         }
         self.open -= 1;
         self.conversations[conversation].over = Some((self.snapshot(now, conversation), outcome));
+        self.conversations[conversation].failure = failure;
         if !self.conversations[conversation].is_established() {
             self.network.end_burst(now, self.conversations[conversation].client);
         }
@@ -165,7 +169,8 @@ impl World<'_> {
                 energy_client: self.energy([begin, end]),
             })
         });
-        Report { outcome, phases: phases.collect(), handshake: self.record(number, peaks) }
+        let failure = conversation.failure.clone();
+        Report { outcome, failure, phases: phases.collect(), handshake: self.record(number, peaks) }
     }
 
     /// The record of a handshake. The peaks of the nodes are those of the world: all its handshakes have the same.
@@ -179,11 +184,12 @@ impl World<'_> {
         let [of_client, of_server] = self.ledger.retransmissions(number);
         let repetitions = of_client + of_server;
         let losses = self.ledger.losses(number);
-        let suppressed = DropReason::Suppressed.name();
+        let lost = losses.iter().filter(|loss| loss.reason != DropReason::Suppressed);
         Record {
             seed: self.seed,
             client: conversation.client.0,
             outcome,
+            failure: conversation.failure.clone().filter(|_| outcome != Outcome::Completed),
             duration_s: (outcome == Outcome::Completed).then(|| end.at.since(start.at).as_secs_f64()),
             bytes_phy: costs.bytes_phy,
             bytes_ack: costs.bytes_ack,
@@ -196,8 +202,8 @@ impl World<'_> {
             retransmissions_needed: repetitions.needed,
             retransmissions_spurious: repetitions.spurious,
             retransmissions_spurious_server: of_server.spurious,
-            datagrams_lost: losses.iter().filter(|(reason, _)| **reason != suppressed).map(|(_, count)| count).sum(),
-            lost_because: losses,
+            datagrams_lost: lost.map(|loss| loss.count).sum(),
+            losses,
             compute_client_s: end.computed[0].as_secs_f64(),
             compute_server_s: end.computed[1].as_secs_f64(),
             energy_client: self.energy([start, end]),

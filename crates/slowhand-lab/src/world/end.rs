@@ -1,16 +1,16 @@
 //! One end of a conversation: its session, the application above it, and the computer on which both run.
 
 use super::stream::Stream;
-use super::{Event, World, from_std, to_std};
+use super::{Event, World, from_std, role_of, to_std};
 use crate::application::{Action, Application};
-use crate::record::{Outcome, Phase};
+use crate::record::{Failure, Outcome, Phase};
 use slowhand_net::address::Host;
 use slowhand_net::clock::{Duration, Instant};
 use slowhand_net::datagram::DatagramId;
 use slowhand_net::drop_reason::DropReason;
 use slowhand_net::ip::{Ecn, Endpoint};
 use slowhand_net::network::SendError;
-use slowhand_sessions::{Failure, Session, Status};
+use slowhand_sessions::{FailureKind, Session, Status};
 use std::collections::VecDeque;
 use std::net::Ipv6Addr;
 
@@ -141,7 +141,7 @@ impl World<'_> {
         let mut events = std::mem::take(&mut self.network_events);
         let End { local, peer, .. } = self.ends[end];
         if let Err(error) = self.network.send(now, local, peer, datagram, id, &mut events) {
-            self.refused(id, &error);
+            self.refused(id, end, &error);
         }
         self.handle_network_events(now, &mut events);
         self.network_events = events;
@@ -149,9 +149,9 @@ impl World<'_> {
 
     /// The network has refused a datagram or a segment because it is longer than a packet can be. The other errors cannot
     /// occur: each end has an address of the network, and the world runs the network before the ends.
-    pub(super) fn refused(&mut self, id: DatagramId, error: &SendError) {
+    pub(super) fn refused(&mut self, id: DatagramId, end: usize, error: &SendError) {
         debug_assert!(matches!(error, SendError::Packet(_)), "{error}");
-        self.ledger.lost(id, DropReason::Malformed);
+        self.ledger.lost(id, DropReason::Malformed, self.ends[end].host);
     }
 
     /// A datagram arrived at an end.
@@ -252,10 +252,16 @@ impl World<'_> {
         if self.conversations[conversation].is_over() {
             return;
         }
-        let status = super::ends_of(conversation).map(|end| self.ends[end].session.status());
-        if let [Status::Failed(failure), _] | [_, Status::Failed(failure)] = &status {
-            let outcome = outcome_of(failure);
-            self.events.push(now, Event::Over { conversation, outcome });
+        let ends = super::ends_of(conversation);
+        let status = ends.map(|end| self.ends[end].session.status());
+        let failed = ends.iter().zip(&status).find_map(|(&end, status)| match status {
+            Status::Failed(failure) => Some((end, failure)),
+            _ => None,
+        });
+        if let Some((end, failure)) = failed {
+            let outcome = outcome_of(failure.kind);
+            let failure = Failure { end: role_of(end), reason: failure.words.clone() };
+            self.events.push(now, Event::Failed { conversation, outcome, failure });
         } else if let [Some(client), Some(server)] = status.map(established_at)
             && !self.conversations[conversation].is_established()
         {
@@ -339,9 +345,13 @@ impl World<'_> {
         let phase = match action {
             Action::Write(data) => {
                 let session = &mut self.ends[end].session;
-                if session.status() != Status::Closed && session.write(to_std(now), &data).is_err() {
+                if session.status() != Status::Closed
+                    && let Err(error) = session.write(to_std(now), &data)
+                {
                     // The session has failed, or the data does not fit into a datagram.
-                    self.events.push(now, Event::Over { conversation: end / 2, outcome: Outcome::Error });
+                    let (outcome, conversation) = (Outcome::Error, end / 2);
+                    let failure = Failure { end: role_of(end), reason: error.to_string() };
+                    self.events.push(now, Event::Failed { conversation, outcome, failure });
                 }
                 Phase::Data
             }
@@ -365,10 +375,10 @@ fn established_at(status: Status) -> Option<std::time::Duration> {
     }
 }
 
-fn outcome_of(failure: &Failure) -> Outcome {
-    match failure {
-        Failure::TimedOut => Outcome::TimedOut,
-        Failure::AlertReceived { .. } => Outcome::Alert,
+fn outcome_of(kind: FailureKind) -> Outcome {
+    match kind {
+        FailureKind::TimedOut => Outcome::TimedOut,
+        FailureKind::AlertReceived { .. } => Outcome::Alert,
         _ => Outcome::Error,
     }
 }

@@ -2,7 +2,8 @@
 
 use super::retransmission::{self, Reader, Records, Retransmissions};
 use super::segments::{self, Span};
-use crate::record::{Costs, Phase};
+use crate::record::{Costs, Loss, Phase};
+use slowhand_net::address::Host;
 use slowhand_net::datagram::{DatagramId, is_of_router};
 use slowhand_net::drop_reason::DropReason;
 use slowhand_net::transport::tcp::Segment;
@@ -50,7 +51,7 @@ enum Content {
 impl Datagram {
     /// True if it arrived. A datagram that is still on its way counts as arrived.
     fn arrives(&self) -> bool {
-        !matches!(self.fate, Fate::Lost(_))
+        !matches!(self.fate, Fate::Lost { .. })
     }
 
     fn records(&self) -> Option<(&Records, bool)> {
@@ -72,7 +73,7 @@ impl Datagram {
 enum Fate {
     OnItsWay,
     Arrived,
-    Lost(DropReason),
+    Lost { reason: DropReason, host: Host },
 }
 
 impl Ledger {
@@ -130,10 +131,10 @@ impl Ledger {
         self.settle(id, Fate::Arrived);
     }
 
-    /// A part of a datagram was lost. Without effect if the datagram has arrived.
-    pub(super) fn lost(&mut self, id: DatagramId, reason: DropReason) {
+    /// A part of a datagram was lost at this host. Without effect if the datagram has arrived.
+    pub(super) fn lost(&mut self, id: DatagramId, reason: DropReason, host: Host) {
         if self.datagram(id).is_some_and(|datagram| datagram.fate == Fate::OnItsWay) {
-            self.settle(id, Fate::Lost(reason));
+            self.settle(id, Fate::Lost { reason, host });
         }
     }
 
@@ -217,27 +218,28 @@ impl Ledger {
         self.costs[conversation][phase as usize]
     }
 
-    /// How many datagrams of a handshake were lost, by the first reason. Those that the border router held back are
-    /// included.
-    pub(super) fn losses(&self, conversation: usize) -> BTreeMap<&'static str, u64> {
+    /// How many datagrams of a handshake were lost, by the first reason and its place. Those that the border router held
+    /// back are included.
+    pub(super) fn losses(&self, conversation: usize) -> Vec<Loss> {
         let mut losses = BTreeMap::new();
         let ends = [2 * conversation, 2 * conversation + 1].into_iter();
         for datagram in ends
             .flat_map(|end| self.sent_by(end).chain(self.sent_in_name_of(end)))
             .filter(|datagram| datagram.phase == Phase::Handshake)
         {
-            if let Fate::Lost(reason) = datagram.fate {
-                *losses.entry(reason.name()).or_default() += 1;
+            if let Fate::Lost { reason, host } = datagram.fate {
+                *losses.entry((reason, host)).or_default() += 1;
             }
         }
-        losses
+        losses.into_iter().map(|((reason, host), count)| Loss { reason, host, count }).collect()
     }
 
     /// The retransmissions of a handshake, by the client and by the server. Datagrams that the border router held back do
     /// not count. What its proxy repeated counts for the end in whose name it was sent.
     pub(super) fn retransmissions(&self, conversation: usize) -> [Retransmissions; 2] {
         let is_counted = |datagram: &&Datagram| {
-            datagram.phase == Phase::Handshake && datagram.fate != Fate::Lost(DropReason::Suppressed)
+            let is_held_back = matches!(datagram.fate, Fate::Lost { reason: DropReason::Suppressed, .. });
+            datagram.phase == Phase::Handshake && !is_held_back
         };
         [2 * conversation, 2 * conversation + 1].map(|end| {
             let sent = || self.sent_by(end).filter(is_counted);

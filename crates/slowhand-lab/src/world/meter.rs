@@ -1,6 +1,7 @@
 //! Watches the air for what handshakes cost, and passes on what it sees.
 
 use super::ledger::Ledger;
+use slowhand_net::address::Host;
 use slowhand_net::drop_reason::DropReason;
 use slowhand_net::lowpan::recovery::{Rfrag, RfragAck};
 use slowhand_net::observer::{BufferLevel, FrameKind, Observer, RadioInterval, Transmission};
@@ -29,7 +30,7 @@ impl Observer for Meter<'_> {
             _ => self.ledger.controlled(frame.datagram, octets),
         }
         if !self.is_acknowledged && frame.kind == FrameKind::Data && !frame.received && !is_recovered(frame) {
-            self.ledger.lost(frame.datagram, DropReason::FrameLost);
+            self.ledger.lost(frame.datagram, DropReason::FrameLost, Host::Node(frame.to));
         }
         self.next.transmission(frame);
     }

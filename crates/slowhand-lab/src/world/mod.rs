@@ -16,8 +16,9 @@ mod tcp;
 
 use crate::application::Applications;
 use crate::energy::Times;
+use crate::interrupt::Interrupt;
 use crate::plan::Plan;
-use crate::record::{Conversation as Report, Outcome, Phase};
+use crate::record::{Conversation as Report, Failure, Outcome, Phase};
 use conversation::Conversation;
 use end::{Computer, End};
 use ledger::Ledger;
@@ -86,13 +87,20 @@ enum Event {
     Resume { computer: usize },
     /// Both ends have verified the peer's Finished.
     Established { conversation: usize },
-    /// A conversation has failed, or has taken too long.
-    Over { conversation: usize, outcome: Outcome },
+    /// A conversation has failed.
+    Failed { conversation: usize, outcome: Outcome, failure: Failure },
+    /// A conversation has taken too long.
+    GaveUp { conversation: usize },
 }
 
 impl<'a> World<'a> {
-    /// A world in which nothing has happened yet.
-    pub(crate) fn new(plan: &'a Plan, seed: u64, applications: &Applications<'_>) -> Self {
+    /// A world in which nothing has happened yet. `None` if it is interrupted: many sessions take time to make.
+    pub(crate) fn new(
+        plan: &'a Plan,
+        seed: u64,
+        applications: &Applications<'_>,
+        interrupt: &Interrupt,
+    ) -> Option<Self> {
         let streams = Streams::new(seed);
         let mut world = Self {
             plan,
@@ -108,6 +116,9 @@ impl<'a> World<'a> {
             segment: Vec::new(),
         };
         for (number, &client) in plan.clients().iter().enumerate() {
+            if interrupt.is_set() {
+                return None;
+            }
             let [client_end, server_end] = plan.endpoints(client);
             let sessions = plan.sessions(client, &streams);
             let hosts = [Host::Node(client), plan.server()];
@@ -126,12 +137,16 @@ impl<'a> World<'a> {
             let after = Duration::from_micros(start.below(plan.start_spread().as_micros().max(1)));
             world.events.push(Instant::ZERO + plan.start() + after, Event::Start { conversation: number });
         }
-        world
+        Some(world)
     }
 
     /// Runs the world to its end. The observer sees the timelines of the radios to the end of the last conversation at least.
-    pub(crate) fn run(mut self, observer: &mut dyn Observer) -> Finished {
+    /// `None` if it is interrupted.
+    pub(crate) fn run(mut self, interrupt: &Interrupt, observer: &mut dyn Observer) -> Option<Finished> {
         while self.open > 0 {
+            if interrupt.is_set() {
+                return None;
+            }
             let next = [self.network.deadline(), self.events.next_at()].into_iter().flatten().min();
             // A conversation that is not over has at least the event of its giving up before it.
             let Some(now) = next else { break };
@@ -142,6 +157,9 @@ impl<'a> World<'a> {
         let times = self.times(end);
         let give_up = end + AFTERMATH;
         while let Some(now) = self.network.deadline().filter(|&at| at <= give_up && self.ledger.any_on_its_way()) {
+            if interrupt.is_set() {
+                return None;
+            }
             self.run_network(now, observer);
         }
         let mut key_log: Vec<String> = self.ends.iter().flat_map(|end| end.session.key_log()).collect();
@@ -153,7 +171,7 @@ impl<'a> World<'a> {
             nodes().map(|node| self.network.reassembly_peak(node).reserved as u64).collect(),
         ];
         let conversations = (0..self.conversations.len()).map(|number| self.report(number, &peaks)).collect();
-        Finished { conversations, key_log, end, times }
+        Some(Finished { conversations, key_log, end, times })
     }
 
     /// The time of each node, by state.
@@ -192,7 +210,10 @@ impl<'a> World<'a> {
                 Event::ApplicationTimeout { end } => self.handle_application_timeout(now, end),
                 Event::Resume { computer } => self.resume(now, computer),
                 Event::Established { conversation } => self.establish(now, conversation),
-                Event::Over { conversation, outcome } => self.end(now, conversation, outcome),
+                Event::Failed { conversation, outcome, failure } => {
+                    self.end(now, conversation, outcome, Some(failure));
+                }
+                Event::GaveUp { conversation } => self.end(now, conversation, Outcome::GaveUp, None),
             }
         }
     }
@@ -208,7 +229,7 @@ impl<'a> World<'a> {
     fn handle_network_events(&mut self, now: Instant, events: &mut NetworkEvents) {
         for event in events.iter() {
             match event {
-                NetworkEvent::Lost { datagram, reason, .. } => self.ledger.lost(datagram, reason),
+                NetworkEvent::Lost { datagram, reason, host, .. } => self.ledger.lost(datagram, reason, host),
                 NetworkEvent::Segment { datagram, host, packet, .. } => {
                     self.ledger.arrived(datagram);
                     if let Some(end) = self.receiver(host, &packet) {
@@ -259,7 +280,7 @@ impl<'a> World<'a> {
 
     fn start(&mut self, now: Instant, conversation: usize) {
         let give_up = now + self.plan.give_up();
-        self.events.push(give_up, Event::Over { conversation, outcome: Outcome::GaveUp });
+        self.events.push(give_up, Event::GaveUp { conversation });
         self.network.begin_burst(now, self.conversations[conversation].client);
         let end = client_end(conversation);
         if self.ends[end].stream.is_some() {
@@ -280,6 +301,11 @@ impl<'a> World<'a> {
 /// The client's end of a conversation; the server's comes after it.
 const fn client_end(conversation: usize) -> usize {
     2 * conversation
+}
+
+/// Which side of its conversation an end is.
+const fn role_of(end: usize) -> Role {
+    if end.is_multiple_of(2) { Role::Client } else { Role::Server }
 }
 
 /// Both ends of a conversation: the client's, then the server's.

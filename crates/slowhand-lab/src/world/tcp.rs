@@ -5,8 +5,8 @@
 //! it makes the announced window smaller.
 
 use super::end::{End, Work};
-use super::{Event, World, client_end, to_std};
-use crate::record::Outcome;
+use super::{Event, World, client_end, role_of, to_std};
+use crate::record::{Failure, Outcome};
 use slowhand_net::address::Host;
 use slowhand_net::clock::Instant;
 use slowhand_net::datagram::NO_DATAGRAM;
@@ -117,7 +117,7 @@ impl World<'_> {
             let packet =
                 TcpPacket { source: local.address, destination: peer.address, ecn: transmit.ecn, segment: octets };
             if let Err(error) = self.network.send_segment(now, packet, id, &mut events) {
-                self.refused(id, &error);
+                self.refused(id, end, &error);
             }
         }
         self.segment = segment;
@@ -141,7 +141,8 @@ impl World<'_> {
                 ConnectionError::TimedOut => Outcome::TimedOut,
                 _ => Outcome::Reset,
             };
-            self.events.push(now, Event::Over { conversation: end / 2, outcome });
+            let failure = Failure { end: role_of(end), reason: error.to_string() };
+            self.events.push(now, Event::Failed { conversation: end / 2, outcome, failure });
         }
     }
 }

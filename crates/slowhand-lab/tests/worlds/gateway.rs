@@ -36,7 +36,7 @@ fn an_impatient_servers_flights_are_held_back() {
             assert!(before >= 2 * SEEDS && 20 * after <= before, "{hops} hops, {delivery}: {before}, then {after}");
             assert!(sum(&held, |r| r.bytes_phy) < sum(&plain, |r| r.bytes_phy) / 2, "{hops} hops, {delivery}");
             // Suppressed datagrams have their own reason among the losses.
-            assert!(held.iter().all(|record| record.lost_because.contains_key("suppressed")));
+            assert!(held.iter().all(|record| record.lost_because().contains_key("suppressed")));
         }
     }
 }
@@ -83,4 +83,20 @@ fn what_happens_after_a_handshake_is_not_on_its_account() {
         assert_eq!(beside[0].retransmissions_spurious_server, 0, "seed {seed}: {:?}", cost(&beside[0]));
         assert!(beside[0].bytes_phy <= alone[0].bytes_phy * 11 / 10, "seed {seed}: {:?}", cost(&beside[0]));
     }
+}
+
+/// With these sizes, the first session of a resumption needs a timer or not, depending on the length of its signatures.
+#[test]
+fn a_resumption_is_built_for_every_seed() {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/gateway.toml");
+    let changes = [
+        "session.suite=TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256",
+        "session.resumption=id",
+        "session.connection_id=29",
+        "session.mtu=554",
+    ];
+    let changes: Vec<Override> = changes.iter().map(|change| change.parse().unwrap()).collect();
+    let plan = Plan::new(&Scenario::load(&file, &changes).unwrap_or_else(|error| panic!("{error}"))).unwrap();
+    let records: Vec<Record> = (1..=25).flat_map(|seed| plan.run(seed, &mut ())).collect();
+    assert!(records.len() == 25 && all_completed(&records), "{records:?}");
 }

@@ -1,8 +1,10 @@
 //! Whole worlds: real libraries across the emulated network.
 
 mod applications;
+mod bursts;
 mod devices;
 mod extremes;
+mod failures;
 mod fragments;
 mod gateway;
 mod losses;

@@ -2,7 +2,8 @@
 
 use crate::{MBEDTLS_PSK, OPENSSL_ECDHE, plan, scenario};
 use slowhand_lab::record::Record;
-use slowhand_lab::runner::Runner;
+use slowhand_lab::runner::{RunConfig, Runner};
+use slowhand_lab::scenario::Scenario;
 
 const LOSSY: &[&str] = &["network.link_pdr=0.8", "lowpan.fragment_loss=0.05", "session.timeout_s=2"];
 
@@ -10,8 +11,13 @@ fn lossy() -> Vec<&'static str> {
     [MBEDTLS_PSK, LOSSY].concat()
 }
 
+fn run_scenario(scenario: &Scenario, first_seed: u64, count: u64, threads: usize) -> Vec<Record> {
+    let config = RunConfig { first_seed, count, threads, keeps_records: true };
+    Runner::start(scenario, config).unwrap().finish().records.clone()
+}
+
 fn run(first_seed: u64, count: u64, threads: usize) -> Vec<Record> {
-    Runner::start(&scenario(&lossy()), first_seed, count, threads).unwrap().finish()
+    run_scenario(&scenario(&lossy()), first_seed, count, threads)
 }
 
 #[test]
@@ -27,8 +33,7 @@ fn threads_do_not_matter() {
 #[test]
 fn threads_do_not_matter_to_openssl() {
     let scenario = scenario(&[OPENSSL_ECDHE, LOSSY].concat());
-    let run = |threads| Runner::start(&scenario, 1, 20, threads).unwrap().finish();
-    assert_eq!(run(1), run(2));
+    assert_eq!(run_scenario(&scenario, 1, 20, 1), run_scenario(&scenario, 1, 20, 2));
 }
 
 #[test]

@@ -114,7 +114,7 @@ impl Forwarder {
     /// A forwarder without packets, for the node `own`.
     pub fn new(own: Eui64, limits: Limits, contexts: Contexts) -> Self {
         let limits = Limits { timeout: limits.timeout.min(MAX_TIMEOUT), ..limits };
-        Self { own, contexts, limits, entries: Vec::with_capacity(limits.entries), peak: 0 }
+        Self { own, contexts, limits, entries: Vec::new(), peak: 0 }
     }
 
     /// Takes the payload of a frame from the neighbour `from`, and writes what is to be forwarded into `out`, which has

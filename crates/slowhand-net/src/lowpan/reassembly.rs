@@ -1,7 +1,7 @@
 //! Reassembly (RFC 4944 section 5.3).
 //!
-//! The buffers are allocated once. The first fragment of a packet to arrive takes a buffer. The buffer is free again
-//! when the packet is complete, when a fragment overlaps another, or after a timeout.
+//! The first fragment of a packet to arrive takes a buffer. The buffer is free again when the packet is complete, when
+//! a fragment overlaps another, or after a timeout. Its memory is allocated when it is first taken, and kept.
 
 use std::ops::Range;
 
@@ -31,6 +31,14 @@ impl Default for Limits {
     /// section 5), and [`MAX_TIMEOUT`], as in OpenWSN.
     fn default() -> Self {
         Self { buffers: 2, datagram: 1280, timeout: MAX_TIMEOUT }
+    }
+}
+
+impl Limits {
+    /// Limits above those of the standard are lowered to them. A packet always has room for its headers.
+    pub(super) fn within_standard(self) -> Self {
+        let datagram = self.datagram.clamp(iphc::MAX_DECOMPRESSED, MAX_DATAGRAM);
+        Self { datagram, timeout: self.timeout.min(MAX_TIMEOUT), ..self }
     }
 }
 
@@ -137,13 +145,14 @@ impl std::ops::Add for Occupancy {
 #[derive(Clone, Debug)]
 pub struct Reassembler {
     contexts: Contexts,
-    timeout: Duration,
+    limits: Limits,
+    /// The buffers that have been in use so far.
     buffers: Vec<Buffer>,
     /// The buffers in use, the oldest first.
     taken: Vec<usize>,
     free: Vec<usize>,
-    /// The buffer for packets that arrive in one frame.
-    whole: Box<[u8]>,
+    /// The buffer for packets that arrive in one frame; empty before the first of them.
+    whole: Vec<u8>,
     occupancy: Occupancy,
     peak: Occupancy,
 }
@@ -151,14 +160,13 @@ pub struct Reassembler {
 impl Reassembler {
     /// A reassembler without packets. Limits above those of the standard are lowered to them.
     pub fn new(limits: Limits, contexts: Contexts) -> Self {
-        let longest = limits.datagram.clamp(iphc::MAX_DECOMPRESSED, MAX_DATAGRAM);
         Self {
             contexts,
-            timeout: limits.timeout.min(MAX_TIMEOUT),
-            buffers: (0..limits.buffers).map(|_| Buffer::new(longest)).collect(),
-            taken: Vec::with_capacity(limits.buffers),
-            free: (0..limits.buffers).rev().collect(),
-            whole: vec![0; longest].into(),
+            limits: limits.within_standard(),
+            buffers: Vec::new(),
+            taken: Vec::new(),
+            free: Vec::new(),
+            whole: Vec::new(),
             occupancy: Occupancy::default(),
             peak: Occupancy::default(),
         }
@@ -185,7 +193,7 @@ impl Reassembler {
 
     /// The time of the next timeout.
     pub fn deadline(&self) -> Option<Instant> {
-        self.taken.first().map(|&oldest| self.buffers[oldest].started + self.timeout)
+        self.taken.first().map(|&oldest| self.buffers[oldest].started + self.limits.timeout)
     }
 
     /// Discards one packet whose timeout has come. Call it until it returns `None`.
@@ -223,6 +231,7 @@ impl Reassembler {
     }
 
     fn pass_through(&mut self, link: Link, payload: &[u8], datagram: u32) -> Outcome<'_> {
+        self.whole.resize(self.limits.datagram, 0);
         match decompress_packet(payload, link, &self.contexts, &mut self.whole) {
             Ok(size) => Outcome::Complete { packet: &mut self.whole[..size], datagram },
             Err(reason) => Outcome::Discarded(reason),
@@ -267,15 +276,24 @@ impl Reassembler {
         if let Some(&index) = self.taken.iter().find(|&&index| self.buffers[index].key == key) {
             return Ok(index);
         }
-        if key.size > self.whole.len() {
+        if key.size > self.limits.datagram {
             return Err(Discard::TooLong(key.size));
         }
-        let index = self.free.pop().ok_or(Discard::Full)?;
+        let index = self.free_buffer().ok_or(Discard::Full)?;
         self.taken.push(index);
         self.buffers[index].open(now, key, datagram);
         self.occupancy.buffers += 1;
         self.occupancy.reserved += key.size;
         Ok(index)
+    }
+
+    /// A buffer that was in use before, or a new one if there may be more.
+    fn free_buffer(&mut self) -> Option<usize> {
+        if self.free.is_empty() && self.buffers.len() < self.limits.buffers {
+            self.free.push(self.buffers.len());
+            self.buffers.push(Buffer::new(self.limits.datagram));
+        }
+        self.free.pop()
     }
 
     fn release(&mut self, index: usize) {

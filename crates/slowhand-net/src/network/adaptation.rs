@@ -30,17 +30,21 @@ pub(super) enum FragmentHandling {
 impl AdaptationLayer {
     /// The adaptation layer of node `id`.
     pub(super) fn new(id: NodeId, config: &NetworkConfig, contexts: &Contexts) -> Self {
-        let own = Eui64::of_node(id);
+        let (own, reassembly) = (Eui64::of_node(id), config.reassembly_of(id));
         let fragments = match config.fragments {
             Fragments::Reassembled => FragmentHandling::Reassemble,
-            Fragments::Forwarded(limits) => FragmentHandling::Forward(Forwarder::new(own, limits, contexts.clone())),
+            Fragments::Forwarded(limits) => {
+                let limits = config.forwarding_of(id, limits);
+                FragmentHandling::Forward(Forwarder::new(own, limits, contexts.clone()))
+            }
             Fragments::Recovered { sender, forwarding } => {
+                let forwarding = config.forwarding_of(id, forwarding);
                 let capacity = sender.capacity.min(config.frame_capacity);
                 let sender = recovery::RecoveryConfig { capacity, ..sender };
-                FragmentHandling::Recover(Box::new(Recovery::new(own, sender, forwarding, config.reassembly, contexts)))
+                FragmentHandling::Recover(Box::new(Recovery::new(own, sender, forwarding, reassembly, contexts)))
             }
         };
-        Self { reassembler: Reassembler::new(config.reassembly, contexts.clone()), fragments, timer: None, next_tag: 0 }
+        Self { reassembler: Reassembler::new(reassembly, contexts.clone()), fragments, timer: None, next_tag: 0 }
     }
 
     /// The largest amount that has been in reassembly.

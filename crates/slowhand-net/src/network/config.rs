@@ -2,6 +2,7 @@
 
 use super::gateway::GatewayConfig;
 use super::internet::InternetConfig;
+use crate::address::NodeId;
 use crate::lowpan::reassembly::Limits;
 use crate::lowpan::{FRAME_CAPACITY, forwarding, recovery};
 use crate::random::Probability;
@@ -22,10 +23,12 @@ pub struct NetworkConfig {
     /// The most octets of a frame that 6LoWPAN uses, in addition to the limit of the MAC
     /// ([`Mac::payload_capacity`](crate::radio::Mac::payload_capacity)). Default: [`FRAME_CAPACITY`].
     pub frame_capacity: usize,
-    /// The reassembly buffers of each node.
+    /// The reassembly buffers of a node.
     pub reassembly: Limits,
     /// How nodes forward fragments.
     pub fragments: Fragments,
+    /// How many buffers the border router has, if not as many as the other nodes.
+    pub border_router: BufferCounts,
     /// The path between the border router and the Internet hosts.
     pub internet: InternetConfig,
     /// What the border router does beyond forwarding.
@@ -42,9 +45,33 @@ impl Default for NetworkConfig {
             frame_capacity: FRAME_CAPACITY,
             reassembly: Limits::default(),
             fragments: Fragments::default(),
+            border_router: BufferCounts::default(),
             internet: InternetConfig::default(),
             gateway: GatewayConfig::default(),
         }
+    }
+}
+
+/// How many buffers one node has. `None`: as many as the other nodes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct BufferCounts {
+    /// The number of packets in reassembly at the same time ([`Limits::buffers`]).
+    pub reassembly: Option<usize>,
+    /// The number of virtual reassembly buffers ([`forwarding::Limits::entries`]).
+    pub forwarding: Option<usize>,
+}
+
+impl NetworkConfig {
+    /// The limits of reassembly at a node.
+    pub(super) fn reassembly_of(&self, node: NodeId) -> Limits {
+        let own = self.border_router.reassembly.filter(|_| node == NodeId::ROOT);
+        Limits { buffers: own.unwrap_or(self.reassembly.buffers), ..self.reassembly }
+    }
+
+    /// The limits of fragment forwarding at a node, where those of the other nodes are `limits`.
+    pub(super) fn forwarding_of(&self, node: NodeId, limits: forwarding::Limits) -> forwarding::Limits {
+        let own = self.border_router.forwarding.filter(|_| node == NodeId::ROOT);
+        forwarding::Limits { entries: own.unwrap_or(limits.entries), ..limits }
     }
 }
 

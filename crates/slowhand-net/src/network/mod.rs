@@ -45,7 +45,7 @@ use levels::Levels;
 use loss::Losses;
 use std::net::Ipv6Addr;
 
-pub use config::{Fragments, LossSpread, NetworkConfig};
+pub use config::{BufferCounts, Fragments, LossSpread, NetworkConfig};
 pub use events::{Event, Events};
 
 /// A mesh with one MAC, and the Internet behind its border router.

@@ -11,6 +11,9 @@ pub const OCTET: Duration = Duration::from_micros(32);
 /// Preamble (4), start-of-frame delimiter (1) and frame length (1), in octets (IEEE 802.15.4-2015, 12.1).
 pub const SYNCHRONISATION_OCTETS: u64 = 6;
 
+/// From the first symbol of the preamble to the end of the start-of-frame delimiter (SFD): five octets.
+pub const SYNCHRONISATION_HEADER: Duration = Duration::from_micros((SYNCHRONISATION_OCTETS - 1) * OCTET.as_micros());
+
 /// The largest PSDU, in octets (aMaxPhyPacketSize, IEEE 802.15.4-2015, table 11-1).
 pub const MAX_PSDU: usize = 127;
 

@@ -22,6 +22,7 @@
 #include "psa/crypto.h"
 
 #define NS_PER_MS 1000000u
+#define MS_PER_S 1000u
 #define TICKET_LIFETIME_S 86400 /* a day, as ssl_ticket.h recommends */
 
 /* The name and the key of a server's tickets. */
@@ -54,15 +55,16 @@ static const unsigned char TRANSPORT_ID[] = SLOWHAND_TRANSPORT_ID;
 
 static mbedtls_time_t world_time(mbedtls_time_t *out)
 {
-    mbedtls_time_t now = (mbedtls_time_t) slowhand_unix_time();
+    mbedtls_time_t now = (mbedtls_time_t) (slowhand_unix_time_ms() / MS_PER_S);
     if (out != NULL)
         *out = now;
     return now;
 }
 
+/* Also for the age of tickets, so it counts from before the beginning of the world. */
 mbedtls_ms_time_t mbedtls_ms_time(void)
 {
-    return (mbedtls_ms_time_t) (slowhand_now_ns() / NS_PER_MS);
+    return (mbedtls_ms_time_t) slowhand_unix_time_ms();
 }
 
 static int random_octets(void *unused, unsigned char *output, size_t length)
@@ -401,11 +403,17 @@ static void destroy(void *context)
     free(session);
 }
 
+static void describe(struct slowhand_progress *progress, int error)
+{
+    mbedtls_strerror(error, progress->words, sizeof progress->words);
+    slowhand_describe(progress, " (-0x%04X)", (unsigned) -error);
+}
+
 static void fail(struct slowhand_progress *progress, int error)
 {
     progress->state = SLOWHAND_FAILED;
     progress->code = error;
-    mbedtls_strerror(error, progress->text, sizeof progress->text);
+    describe(progress, error);
 }
 
 static void *create(const struct slowhand_options *options, struct slowhand_progress *progress)
@@ -506,10 +514,13 @@ static void report(const struct session *session, int ret, struct slowhand_progr
         break;
     case MBEDTLS_ERR_SSL_TIMEOUT:
         progress->state = SLOWHAND_TIMED_OUT;
+        describe(progress, ret);
         break;
     case MBEDTLS_ERR_SSL_FATAL_ALERT_MESSAGE:
         progress->state = SLOWHAND_ALERT_RECEIVED;
         progress->code = session->ssl.in_msg != NULL ? session->ssl.in_msg[1] : 0;
+        describe(progress, ret);
+        slowhand_describe(progress, ": %s (%d)", slowhand_alert_name(progress->code), progress->code);
         break;
     case MBEDTLS_ERR_SSL_PEER_CLOSE_NOTIFY:
         if (session->is_complete) {

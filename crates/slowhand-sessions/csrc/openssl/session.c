@@ -16,6 +16,7 @@
 
 #define NS_PER_US 1000u
 #define US_PER_S 1000000u
+#define MS_PER_S 1000u
 
 /* Cookies are like those of the library's own s_server: HMAC-SHA-1 with a key of 16 octets (apps/lib/s_cb.c). */
 #define COOKIE_SECRET_LENGTH 16
@@ -30,6 +31,8 @@
 /* The reason of an error is SSL_R_SSL_ALERT_*: the description of a received fatal alert, plus SSL_AD_REASON_OFFSET. */
 #define IS_ALERT(reason) ((reason) >= SSL_AD_REASON_OFFSET && (reason) <= SSL_AD_REASON_OFFSET + UINT8_MAX)
 
+#define ERROR_CODE_LENGTH 256 /* as ERR_error_string_n recommends */
+
 /* The overhead that the library's own datagram BIO reports for IPv6 (crypto/bio/bss_dgram.c). */
 #define IPV6_AND_UDP_HEADERS 48
 
@@ -39,6 +42,7 @@ struct session {
     struct slowhand_options options;
     uint8_t cookie_secret[COOKIE_SECRET_LENGTH];
     struct slowhand_input input;
+    ERR_STATE *outer; /* the errors of the session that was running before this one */
 };
 
 static const unsigned char TRANSPORT_ID[] = SLOWHAND_TRANSPORT_ID;
@@ -49,7 +53,7 @@ static BIO_METHOD *transport;
 
 time_t slowhand_time(time_t *out)
 {
-    time_t now = (time_t) slowhand_unix_time();
+    time_t now = (time_t) (slowhand_unix_time_ms() / MS_PER_S);
     if (out != NULL)
         *out = now;
     return now;
@@ -63,6 +67,27 @@ int slowhand_gettimeofday(struct timeval *restrict out, void *restrict unused)
     out->tv_sec = (time_t) (us / US_PER_S);
     out->tv_usec = (suseconds_t) (us % US_PER_S);
     return 0;
+}
+
+/* The library's queue of errors belongs to the thread. It is empty between calls. It may not be when a call begins inside one
+ * of another session, which computes: then that session gets its errors back at the end. */
+static struct session *enter(void *context)
+{
+    struct session *session = context;
+    session->outer = NULL;
+    if (ERR_peek_error() != 0) {
+        session->outer = OSSL_ERR_STATE_new();
+        OSSL_ERR_STATE_save(session->outer);
+        ERR_clear_error(); /* if there was no memory for the state */
+    }
+    return session;
+}
+
+static void leave(struct session *session)
+{
+    ERR_clear_error();
+    OSSL_ERR_STATE_restore(session->outer);
+    OSSL_ERR_STATE_free(session->outer);
 }
 
 static int random_octets(unsigned char *output, int length)
@@ -308,16 +333,40 @@ static int set_up(struct session *session, const struct slowhand_options *option
 
 static void destroy(void *context)
 {
-    struct session *session = context;
+    struct session *session = enter(context);
     SSL_free(session->ssl);
     SSL_CTX_free(session->ctx);
+    leave(session);
     free(session);
 }
 
-static void fail(struct slowhand_progress *progress, unsigned long error)
+/* Takes all errors out of the library's queue, the oldest first: a later one often follows from an earlier one. */
+static void describe(struct slowhand_progress *progress)
 {
-    const char *text = ERR_reason_error_string(error);
-    int reason = ERR_GET_REASON(error);
+    const char *separator = "", *data;
+    int flags;
+    unsigned long error;
+    while ((error = ERR_get_error_all(NULL, NULL, NULL, &data, &flags)) != 0) {
+        const char *reason = ERR_reason_error_string(error);
+        char code[ERROR_CODE_LENGTH];
+        if (reason == NULL) {
+            ERR_error_string_n(error, code, sizeof code);
+            reason = code;
+        }
+        slowhand_describe(progress, "%s%s", separator, reason);
+        if ((flags & ERR_TXT_STRING) != 0 && data[0] != '\0')
+            slowhand_describe(progress, ": %s", data);
+        separator = "; ";
+    }
+    /* For example after a close_notify during the handshake. */
+    if (progress->words[0] == '\0')
+        slowhand_describe(progress, "the session ended, and the library gives no reason");
+}
+
+/* Reports the last error of the library's queue. */
+static void fail(struct slowhand_progress *progress)
+{
+    int reason = ERR_GET_REASON(ERR_peek_last_error());
     progress->state = SLOWHAND_FAILED;
     progress->code = reason;
     if (reason == SSL_R_READ_TIMEOUT_EXPIRED) {
@@ -325,11 +374,8 @@ static void fail(struct slowhand_progress *progress, unsigned long error)
     } else if (IS_ALERT(reason)) {
         progress->state = SLOWHAND_ALERT_RECEIVED;
         progress->code = reason - SSL_AD_REASON_OFFSET;
-    } else if (text != NULL) {
-        OPENSSL_strlcpy(progress->text, text, sizeof progress->text);
-    } else {
-        ERR_error_string_n(error, progress->text, sizeof progress->text);
     }
+    describe(progress);
 }
 
 static void *create(const struct slowhand_options *options, struct slowhand_progress *progress)
@@ -338,16 +384,19 @@ static void *create(const struct slowhand_options *options, struct slowhand_prog
     pthread_once(&initialised, initialise);
     struct session *session = calloc(1, sizeof *session);
     if (session == NULL) {
-        fail(progress, ERR_PACK(ERR_LIB_SSL, 0, ERR_R_MALLOC_FAILURE));
+        progress->state = SLOWHAND_FAILED;
+        slowhand_describe(progress, "no memory for a session");
         return NULL;
     }
     session->options = *options;
-    ERR_clear_error();
+    enter(session);
     if (!configure(session, options) || !set_up(session, options)) {
-        fail(progress, ERR_peek_error());
+        fail(progress);
+        leave(session);
         destroy(session);
         return NULL;
     }
+    leave(session);
     return session;
 }
 
@@ -375,7 +424,7 @@ static uint64_t deadline_ns(const struct session *session)
 }
 
 /* Reports a library call with this result (SSL_ERROR_*). */
-static void report(const struct session *session, int result, struct slowhand_progress *progress)
+static void report(struct session *session, int result, struct slowhand_progress *progress)
 {
     progress->deadline_ns = deadline_ns(session);
     switch (result) {
@@ -390,14 +439,14 @@ static void report(const struct session *session, int result, struct slowhand_pr
         }
         /* fall through */
     default:
-        fail(progress, ERR_peek_last_error());
+        fail(progress);
     }
+    leave(session);
 }
 
 static void handle_input(void *context, const uint8_t *input, size_t length, struct slowhand_progress *progress)
 {
-    struct session *session = context;
-    ERR_clear_error();
+    struct session *session = enter(context);
     session->input = (struct slowhand_input) {input, length};
     int result = proceed(session);
     session->input.length = 0;
@@ -406,17 +455,17 @@ static void handle_input(void *context, const uint8_t *input, size_t length, str
 
 static void start(void *context, struct slowhand_progress *progress)
 {
-    handle_input(context, NULL, 0, progress);
+    struct session *session = enter(context);
+    report(session, proceed(session), progress);
 }
 
 static void handle_timeout(void *context, struct slowhand_progress *progress)
 {
-    struct session *session = context;
-    ERR_clear_error();
-    if (!session->options.is_stream && DTLSv1_handle_timeout(session->ssl) < 0)
-        report(session, SSL_ERROR_SSL, progress);
-    else
-        handle_input(context, NULL, 0, progress);
+    struct session *session = enter(context);
+    int result = SSL_ERROR_SSL;
+    if (session->options.is_stream || DTLSv1_handle_timeout(session->ssl) >= 0)
+        result = proceed(session);
+    report(session, result, progress);
 }
 
 /* Application data */
@@ -435,9 +484,8 @@ static size_t max_data(const void *context)
 
 static void write_data(void *context, const uint8_t *data, size_t length, struct slowhand_progress *progress)
 {
-    struct session *session = context;
+    struct session *session = enter(context);
     size_t written;
-    ERR_clear_error();
     /* The transport accepts all octets, so the library writes all. */
     int ret = SSL_write_ex(session->ssl, data, length, &written);
     report(session, ret == 1 ? SSL_ERROR_NONE : SSL_ERROR_SSL, progress);
@@ -445,8 +493,7 @@ static void write_data(void *context, const uint8_t *data, size_t length, struct
 
 static void close_session(void *context, struct slowhand_progress *progress)
 {
-    struct session *session = context;
-    ERR_clear_error();
+    struct session *session = enter(context);
     int ret = SSL_shutdown(session->ssl);
     report(session, ret >= 0 ? SSL_ERROR_NONE : SSL_ERROR_SSL, progress);
 }

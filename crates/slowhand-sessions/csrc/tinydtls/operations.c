@@ -31,25 +31,26 @@ void slowhand_dtls_sha256_final(uint8_t digest[DTLS_SHA256_DIGEST_LENGTH], dtls_
     count_sha256(padding_blocks(buffered, 64));
 }
 
-/* Called by crypto.c */
+/* Called by dtls.c, outside of the lock of the cipher context: while the device computes, another session may run */
 
-long int slowhand_dtls_ccm_encrypt_message(rijndael_ctx *ctx, size_t M, size_t L, const unsigned char nonce[],
-                                           unsigned char *msg, size_t lm, const unsigned char *aad, size_t la)
+int slowhand_dtls_encrypt_params(const dtls_ccm_params_t *params, const unsigned char *src, size_t length,
+                                 unsigned char *buf, const unsigned char *key, size_t keylen,
+                                 const unsigned char *aad, size_t la)
 {
-    long int ret = dtls_ccm_encrypt_message(ctx, M, L, nonce, msg, lm, aad, la);
-    slowhand_seal(0, KEY_BITS, (uint32_t) M, (uint32_t) lm, (uint32_t) la);
+    int ret = dtls_encrypt_params(params, src, length, buf, key, keylen, aad, la);
+    slowhand_seal(0, KEY_BITS, params->tag_length, (uint32_t) length, (uint32_t) la);
     return ret;
 }
 
-long int slowhand_dtls_ccm_decrypt_message(rijndael_ctx *ctx, size_t M, size_t L, const unsigned char nonce[],
-                                           unsigned char *msg, size_t lm, const unsigned char *aad, size_t la)
+int slowhand_dtls_decrypt_params(const dtls_ccm_params_t *params, const unsigned char *src, size_t length,
+                                 unsigned char *buf, const unsigned char *key, size_t keylen,
+                                 const unsigned char *aad, size_t la)
 {
-    long int ret = dtls_ccm_decrypt_message(ctx, M, L, nonce, msg, lm, aad, la);
-    slowhand_open(0, KEY_BITS, (uint32_t) M, (uint32_t) (lm >= M ? lm - M : 0), (uint32_t) la);
+    int ret = dtls_decrypt_params(params, src, length, buf, key, keylen, aad, la);
+    size_t tag = params->tag_length;
+    slowhand_open(0, KEY_BITS, (uint32_t) tag, (uint32_t) (length >= tag ? length - tag : 0), (uint32_t) la);
     return ret;
 }
-
-/* Called by dtls.c */
 
 void slowhand_dtls_ecdsa_generate_key(unsigned char *priv_key, unsigned char *pub_key_x, unsigned char *pub_key_y,
                                       size_t key_size)

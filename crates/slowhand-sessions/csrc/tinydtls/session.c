@@ -24,6 +24,7 @@
 #define RAW_KEY 32 /* octets of a secp256r1 coordinate or scalar */
 
 struct session {
+    struct session *outer; /* the session that was running before this one */
     dtls_context_t *context;
     dtls_handler_t handler;
     session_t peer;
@@ -33,8 +34,22 @@ struct session {
     int error; /* the negative error code of the library, or the description of the alert received */
 };
 
-/* The session whose library call runs on this thread. */
+/* The session whose library call runs on this thread. The call may be inside one of another session: while that one
+ * computes. */
 static _Thread_local struct session *running;
+
+static struct session *enter(void *context)
+{
+    struct session *session = context;
+    session->outer = running;
+    running = session;
+    return session;
+}
+
+static void leave(struct session *session)
+{
+    running = session->outer;
+}
 
 /* The platform, instead of the library's dtls_time.c and dtls_prng.c */
 
@@ -229,14 +244,14 @@ static void *create(const struct slowhand_options *options, struct slowhand_prog
     if (session != NULL) {
         session->options = *options;
         set_peer_address(&session->peer);
-        running = session;
+        enter(session);
         session->context = dtls_new_context(session);
-        running = NULL;
+        leave(session);
     }
     if (session == NULL || session->context == NULL) {
         progress->state = SLOWHAND_FAILED;
         progress->code = -1;
-        snprintf(progress->text, sizeof progress->text, "no memory for a context");
+        slowhand_describe(progress, "no memory for a context");
         free(session);
         return NULL;
     }
@@ -246,10 +261,9 @@ static void *create(const struct slowhand_options *options, struct slowhand_prog
 
 static void destroy(void *context)
 {
-    struct session *session = context;
-    running = session; /* the library sends an alert, and sets a timer for it */
+    struct session *session = enter(context); /* the library sends an alert, and sets a timer for it */
     dtls_free_context(session->context);
-    running = NULL;
+    leave(session);
     free(session);
 }
 
@@ -264,6 +278,22 @@ static uint64_t deadline_ns(const struct session *session)
     uint64_t now = ticks_now(session);
     int32_t distance = (int32_t) (next->t - (clock_time_t) now);
     return ns_at(session, (uint64_t) ((int64_t) now + distance));
+}
+
+/* The library has no descriptions. */
+static void describe(const struct session *session, struct slowhand_progress *progress)
+{
+    int error = session->error;
+    if (session->state == SLOWHAND_TIMED_OUT) {
+        slowhand_describe(progress, "no answer to the last retransmission");
+    } else if (session->state == SLOWHAND_ALERT_RECEIVED) {
+        slowhand_describe(progress, "received the alert %s (%d)", slowhand_alert_name(error), error);
+    } else if (session->state == SLOWHAND_FAILED && dtls_is_alert(error)) {
+        /* An error is the alert that the library sends: -(level * 256 + description), alert.h. */
+        slowhand_describe(progress, "sent the alert %s (%d)", slowhand_alert_name(-error % 256), -error % 256);
+    } else if (session->state == SLOWHAND_FAILED) {
+        slowhand_describe(progress, "the library refused a message (%d)", error);
+    }
 }
 
 /* Reports the end of a library call that returned `result`. Error codes are negative. After a fatal error, the library removes
@@ -282,22 +312,19 @@ static void report(struct session *session, int result, struct slowhand_progress
     progress->deadline_ns = deadline_ns(session);
     progress->state = session->state;
     progress->code = session->error;
-    if (session->state == SLOWHAND_FAILED) {
-        /* The library's error codes are the alerts that it sends: -(level * 256 + description), alert.h. */
-        snprintf(progress->text, sizeof progress->text, "sent alert, description %d", -session->error % 256);
-    }
-    running = NULL;
+    describe(session, progress);
+    leave(session);
 }
 
 static void start(void *context, struct slowhand_progress *progress)
 {
-    struct session *session = running = context;
+    struct session *session = enter(context);
     report(session, dtls_connect(session->context, &session->peer), progress);
 }
 
 static void handle_input(void *context, const uint8_t *datagram, size_t length, struct slowhand_progress *progress)
 {
-    struct session *session = running = context;
+    struct session *session = enter(context);
     unsigned char buffer[RECEIVE_BUFFER]; /* the library decrypts in place */
     if (length > sizeof buffer)
         length = sizeof buffer; /* recv() truncates too */
@@ -320,7 +347,7 @@ static int is_exhausted(struct session *session)
 
 static void handle_timeout(void *context, struct slowhand_progress *progress)
 {
-    struct session *session = running = context;
+    struct session *session = enter(context);
     int exhausted = is_exhausted(session);
     dtls_check_retransmit(session->context, NULL);
     /* The library reports nothing. It has nothing left to send, so the handshake cannot complete. */
@@ -345,7 +372,7 @@ static size_t max_data(const void *context)
 
 static void write_data(void *context, const uint8_t *data, size_t length, struct slowhand_progress *progress)
 {
-    struct session *session = running = context;
+    struct session *session = enter(context);
     const dtls_peer_t *peer = dtls_get_peer(session->context, &session->peer);
     int result = -1;
     /* Without a peer, the library would begin a new session. The cast is safe: the library only reads the data. */
@@ -355,13 +382,13 @@ static void write_data(void *context, const uint8_t *data, size_t length, struct
     if (result < 0) {
         progress->state = SLOWHAND_FAILED;
         progress->code = result;
-        snprintf(progress->text, sizeof progress->text, "the record could not be sent");
+        slowhand_describe(progress, "the record could not be sent (%d)", result);
     }
 }
 
 static void close_session(void *context, struct slowhand_progress *progress)
 {
-    struct session *session = running = context;
+    struct session *session = enter(context);
     report(session, dtls_close(session->context, &session->peer), progress);
 }
 

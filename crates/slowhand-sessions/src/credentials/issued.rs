@@ -107,7 +107,7 @@ fn issue_of_length(like: &End, role: Role, issuer: &Issuer, length: usize) -> Re
         }
     }
     // About one of three attempts has the right length, so 63 attempts are enough in practice.
-    Err(Failure::Library { code: 0, text: format!("the library did not issue a certificate of {length} octets") })
+    Err(Failure::library(0, format!("the library did not issue a certificate of {length} octets")))
 }
 
 /// The first octets of serial numbers. They differ from those of the other end, and make no negative number.

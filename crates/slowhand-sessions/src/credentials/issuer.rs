@@ -2,10 +2,8 @@
 
 use std::ffi::{CStr, c_char};
 use std::ptr;
-use std::sync::Arc;
 
-use crate::device::Device;
-use crate::operation::Weightless;
+use crate::device::{Device, WORLD_BEGAN};
 use crate::session::Failure;
 
 /// The certificate to issue.
@@ -43,7 +41,7 @@ pub(crate) fn issue(request: &Request<'_>) -> Result<Vec<u8>, Failure> {
         comment: request.comment.map_or(ptr::null(), <[u8]>::as_ptr),
         comment_len: request.comment.map_or(0, <[u8]>::len),
     };
-    let mut device = Device::new(Arc::new(Weightless), [0; 32]);
+    let mut device = Device::new([0; 32], WORLD_BEGAN);
     // SAFETY: `wanted` has pointers to the slices of `request`, with their lengths. The buffer is writable and has the given
     // size. The function keeps no pointer.
     let outcome = device.run(|| unsafe { slowhand_mbedtls_issue(&wanted, buffer.as_mut_ptr(), buffer.len()) });
@@ -58,7 +56,7 @@ fn library_failure(code: i32) -> Failure {
         slowhand_mbedtls_error_text(code, text.as_mut_ptr(), text.len());
         CStr::from_ptr(text.as_ptr())
     };
-    Failure::Library { code, text: text.to_string_lossy().into_owned() }
+    Failure::library(code, text.to_string_lossy())
 }
 
 #[allow(non_camel_case_types)]

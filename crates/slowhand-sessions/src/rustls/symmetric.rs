@@ -342,17 +342,14 @@ impl<K: GcmCipher> MessageDecrypter for Tls12<K> {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use rustls::crypto::hmac::Hmac;
 
     use super::*;
-    use crate::device::Device;
-    use crate::operation::Weightless;
+    use crate::device::{Device, WORLD_BEGAN};
 
     /// The tag in hexadecimal, and the number of compressions.
     fn tag(hmac: &dyn Hmac, key: &[u8], data: &[u8]) -> (String, u32) {
-        let mut device = Device::new(Arc::new(Weightless), [0; 32]);
+        let mut device = Device::new([0; 32], WORLD_BEGAN);
         let tag = device.run(|| hmac.with_key(key).sign(&[data]));
         let mut compressions = 0;
         device.drain_operations(&mut |performed| match performed.operation {

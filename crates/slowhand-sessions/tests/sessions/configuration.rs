@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use slowhand_sessions::memory::{End, Path};
 use slowhand_sessions::{
     Auth, BuildError, Credential, CredentialKind, Curve, Protocol, Resumption, Role, SessionConfig, Stack, Suite,
     Version, Weightless, best_common_suite, build,
@@ -57,6 +58,7 @@ fn each_field_is_checked() {
         ("suite", refused(Stack::Mbedtls, RSA, |config| tls(config).version = Version::Tls13)),
         ("psk_identity", refused(Stack::Mbedtls, PSK, |config| config.credential = psk(""))),
         ("psk_identity", refused(Stack::Tinydtls, PSK, |config| config.credential = psk(&"x".repeat(33)))),
+        ("psk_identity", refused(Stack::Openssl, PSK, |config| config.credential = psk("a\0b"))),
         ("mtu", refused(Stack::Mbedtls, ECDHE, |config| config.mtu = Some(100))),
         ("mtu", refused(Stack::Tinydtls, PSK, |config| config.mtu = Some(64))),
         ("mtu", refused(Stack::Tinydtls, ECDHE, |config| config.mtu = Some(128))),
@@ -103,6 +105,22 @@ fn a_message_says_what_is_allowed() {
     });
     let allowed = "1152 s (fixed: the first timeout, doubled at each retransmission)";
     assert_eq!(message, format!("maximum_timeout: found 60 s, allowed: {allowed}"));
+}
+
+/// The libraries that take the length of an identity carry any text. OpenSSL would cut it at the NUL.
+#[test]
+fn an_identity_with_a_nul_is_carried_or_refused() {
+    for stack in [Stack::Mbedtls, Stack::Tinydtls] {
+        for (at_server, is_known) in [("a\0b", true), ("a\0c", false)] {
+            let mut pair = pair::Pair::new(stack, PSK);
+            (pair.client.credential, pair.server.credential) = (psk("a\0b"), psk(at_server));
+            let transcript = pair.run(&Path::default());
+            assert_eq!(transcript.end == End::Completed, is_known, "{stack}: {transcript:?}");
+        }
+    }
+    let (_, message) = refused(Stack::Openssl, PSK, |config| config.credential = psk("a\0b"));
+    let allowed = "text without NUL (the library takes a C string)";
+    assert_eq!(message, format!("psk_identity: found a\\0b, allowed: {allowed}"));
 }
 
 #[test]

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use slowhand_sessions::memory::{Path, Transcript};
 use slowhand_sessions::{
-    Credential, Dtls12, Family, Negotiated, Processor, Protocol, Role, Session, SessionConfig, Stack, Suite, Tls,
-    Version, Weightless, build_pair,
+    Credential, Dtls12, Failure, Family, Negotiated, Processor, Protocol, Role, Session, SessionConfig, Stack, Status,
+    Suite, Tls, Version, Weightless, build_pair,
 };
 
 /// One end of a session.
@@ -51,6 +51,14 @@ pub fn negotiated(session: &dyn Session) -> (Protocol, Suite, Option<u8>) {
     match session.negotiated().unwrap() {
         Negotiated::Tls { protocol, suite, connection_id } => (protocol, suite, connection_id),
         other => panic!("{other:?}"),
+    }
+}
+
+/// Why a session has failed.
+pub fn failure(status: &Status) -> &Failure {
+    match status {
+        Status::Failed(failure) => failure,
+        status => panic!("{status:?}"),
     }
 }
 

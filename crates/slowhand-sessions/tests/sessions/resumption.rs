@@ -1,11 +1,14 @@
 //! Sessions that resume one of before.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use slowhand_sessions::memory::{Direction, End, Path, Transcript};
-use slowhand_sessions::{Auth, Operation, Protocol, Resumption, Session, Stack, Status, Suite};
+use slowhand_sessions::{
+    Auth, BuildError, Operation, Protocol, Resumption, Session, Stack, Status, Suite, Weightless, build, build_pair,
+};
 
-use crate::pair::{Pair, negotiated, tls};
+use crate::pair::{Pair, dtls, failure, negotiated, tls};
 
 const ECDHE: Suite = Suite::TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8;
 const GCM: Suite = Suite::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256;
@@ -138,15 +141,14 @@ fn an_abbreviated_handshake_over_a_stream() {
     assert_eq!(transcript.datagrams.len(), 3);
 }
 
-/// A client that comes with a ticket or an identifier that the server does not know gets a full handshake.
+/// A client that comes with a ticket or an identifier that the server does not know gets a full handshake. This server begins
+/// alone, so it has no session of before.
 #[test]
 fn a_server_that_does_not_know_the_session_begins_anew() {
     for kind in KINDS {
         let resuming = pair(kind);
-        let mut stranger = resuming.clone();
-        stranger.server.seed[0] ^= 1;
         let (mut client, _) = resuming.build();
-        let (_, mut server) = stranger.build();
+        let mut server = build(&resuming.server, Arc::new(Weightless)).unwrap();
         let transcript = Path::default().run(&mut *client, &mut *server);
         assert_eq!(transcript.end, End::Completed, "{kind:?}: {transcript:?}");
         if kind.2 != PSK {
@@ -185,4 +187,83 @@ fn libraries_resume_with_each_other() {
             assert_eq!(counts[1], 0, "{client} {server} {protocol}");
         }
     }
+}
+
+/// In small datagrams, the first session completes only after a timeout: when mbedTLS has put a message together from its
+/// fragments, it drops the records that follow in the same datagram if these have a connection ID. How long the fragments are
+/// follows from the length of a signature, which differs from seed to seed.
+#[test]
+fn a_first_session_that_needs_its_timers_is_resumed() {
+    let suites = [GCM, ECDHE, PSK, Suite::TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA];
+    let mut built = 0;
+    for (suite, connection_id, mtu) in suites.into_iter().flat_map(|suite| {
+        [None, Some(0), Some(29)]
+            .into_iter()
+            .flat_map(move |id| [192, 300, 554, 1280].into_iter().map(move |mtu| (suite, id, mtu)))
+    }) {
+        for (fragment, resumption) in [(None, Resumption::Id), (Some(512), Resumption::Id), (None, Resumption::Ticket)]
+        {
+            let kind = (Stack::Mbedtls, Protocol::Dtls12, suite, resumption);
+            let mut pair = pair(&kind).both(|config| {
+                (config.mtu, tls(config).max_fragment_length) = (Some(mtu), fragment);
+                dtls(config).connection_id = connection_id;
+            });
+            for seed in [1, 77] {
+                pair.client.seed = [seed; 32];
+                let (mut client, mut server) = pair.build();
+                let transcript = Path::default().run(&mut *client, &mut *server);
+                let name = format!("{kind:?}, {connection_id:?}, {mtu}, {fragment:?}, {seed}");
+                assert_eq!(transcript.end, End::Completed, "{name}: {transcript:?}");
+                assert_eq!(asymmetric(&mut *client), [0, 0], "{name}");
+                built += 1;
+            }
+        }
+    }
+    assert_eq!(built, 4 * 3 * 4 * 3 * 2);
+}
+
+/// A ticket with a certificate in it makes the ClientHello longer than a fragment of 512 octets. mbedTLS 3.6 does not put a
+/// ClientHello together (`ssl_tls12_server.c`).
+#[test]
+fn a_ticket_that_a_fragment_cannot_hold_fails_in_the_words_of_the_library() {
+    let kind = (Stack::Mbedtls, Protocol::Dtls12, GCM, Resumption::Ticket);
+    let transcript = pair(&kind).both(|config| tls(config).max_fragment_length = Some(512)).run(&Path::default());
+    assert_eq!(failure(&transcript.server).words, "SSL - The requested feature is not available (-0x7080)");
+}
+
+/// The seeds of a session do not change the one that it resumes: with these values, the seeds of the first session decided
+/// whether it needed a timer.
+#[test]
+fn the_first_session_does_not_depend_on_the_seeds() {
+    let kind = (Stack::Mbedtls, Protocol::Dtls12, GCM, Resumption::Id);
+    let mut pair = pair(&kind).both(|config| {
+        config.mtu = Some(554);
+        dtls(config).connection_id = Some(29);
+    });
+    let identifier = |pair: &Pair| {
+        let (mut client, _) = pair.build();
+        client.start(Duration::ZERO);
+        // RFC 6347 section 4.2.2: record header, handshake header, version, random, the length of the identifier.
+        let hello = client.poll_transmit().map(|transmit| transmit.bytes.to_vec()).unwrap();
+        (hello[13 + 12 + 2..][..32].to_vec(), hello[13 + 12 + 2 + 32..][..1 + 32].to_vec())
+    };
+    let (random, first) = identifier(&pair);
+    for seed in 2..27 {
+        (pair.client.seed, pair.server.seed) = ([2 * seed; 32], [2 * seed + 1; 32]);
+        let (other, again) = identifier(&pair);
+        assert_ne!(other, random, "{seed}");
+        assert_eq!(again, first, "{seed}");
+    }
+}
+
+#[test]
+fn a_first_session_has_a_limit_in_time() {
+    let kind = (Stack::Mbedtls, Protocol::Dtls12, GCM, Resumption::Id);
+    let pair = pair(&kind).both(|config| {
+        (config.mtu, config.timers.first) = (Some(192), Some(Duration::from_secs(3601)));
+        dtls(config).connection_id = Some(29);
+    });
+    let refused = build_pair([&pair.client, &pair.server], [Arc::new(Weightless), Arc::new(Weightless)]);
+    let Err(BuildError::FirstSession(why)) = refused.map(|_| ()) else { panic!("it was built") };
+    assert_eq!(why, "it takes longer than 3600 s (first_timeout may be too long)");
 }

@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use slowhand_net::clock::Duration;
+use slowhand_net::drop_reason::DropReason;
 use slowhand_net::radio::Mac;
 use slowhand_net::radio::beacon::{self, BeaconConfig, BeaconConfigError, Superframe};
 use slowhand_net::random::Streams;
@@ -121,6 +122,16 @@ impl LinkLayer for Beacon {
         self.beacon_interval_ms.duration()
     }
 
+    fn key_for_loss(&self, reason: DropReason) -> Option<&'static str> {
+        match reason {
+            DropReason::QueueFull => Some("mac.queue"),
+            DropReason::RetriesExhausted => Some("mac.max_retries"),
+            DropReason::ChannelAccessFailure => Some("mac.max_csma_backoffs"),
+            DropReason::TransactionExpired => Some("mac.transaction_persistence"),
+            _ => None,
+        }
+    }
+
     fn describe(&self) -> String {
         format!("beacons every {} ms, active for {} ms", self.beacon_interval_ms.get(), self.cap_ms.get())
     }
@@ -168,5 +179,32 @@ impl Beacon {
             queue: self.queue.get() as usize,
             ..BeaconConfig::standard(superframe)
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_key_reaches_the_link_layer() {
+        let keys = Beacon {
+            channel: Integer::constant(15),
+            min_be: Integer::constant(2),
+            max_be: Integer::constant(7),
+            max_csma_backoffs: Integer::constant(3),
+            max_retries: Integer::constant(6),
+            transaction_persistence: Integer::constant(9),
+            downward: Downward::Direct,
+            rx_on_when_idle: true,
+            late_frames: false,
+            queue: Integer::constant(11),
+            ..Beacon::default()
+        };
+        let config = keys.config();
+        assert_eq!((config.channel, config.queue), (15, 11));
+        assert_eq!((config.backoff_exponents, config.max_csma_backoffs, config.max_retries), ((2, 7), 3, 6));
+        assert_eq!((config.transaction_persistence, config.downward), (9, beacon::Downward::Direct));
+        assert!(config.rx_on_when_idle && !config.late_frames);
     }
 }

@@ -5,7 +5,7 @@ mod tsch;
 mod xmac;
 
 pub use beacon::{Beacon, Downward};
-pub use tsch::{Cell, CellKind, Cells, Scheduling, SlotTiming, Tsch};
+pub use tsch::{Cell, CellKind, Cells, Scheduling, SlotTiming, StartOfFrame, Tsch};
 pub use xmac::{Generation, XMac};
 
 use std::error::Error;
@@ -14,6 +14,7 @@ use std::fmt::Debug;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use slowhand_net::clock::Duration;
+use slowhand_net::drop_reason::DropReason;
 use slowhand_net::random::Streams;
 
 use super::network::Mesh;
@@ -69,6 +70,9 @@ pub(crate) trait LinkLayer {
     fn is_acknowledged(&self) -> bool {
         true
     }
+
+    /// The key that changes how many frames this link layer loses for a reason. `None` where no single key does.
+    fn key_for_loss(&self, reason: DropReason) -> Option<&'static str>;
 
     /// The link layer in a few words.
     fn describe(&self) -> String;

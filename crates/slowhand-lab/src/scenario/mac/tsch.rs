@@ -1,14 +1,17 @@
 //! `[mac] kind = "tsch"`.
 
+use std::collections::{HashMap, HashSet};
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use slowhand_net::address::NodeId;
 use slowhand_net::clock::Duration;
+use slowhand_net::drop_reason::DropReason;
 use slowhand_net::radio::Mac;
 use slowhand_net::radio::tsch::layout::{Crowded, Layout};
 use slowhand_net::radio::tsch::schedule::{self, CellOptions, handle};
 use slowhand_net::radio::tsch::scheduling::{Msf, Pid, SchedulingFunction, Tunnel, msf, pid, tunnel};
-use slowhand_net::radio::tsch::timing::Timing;
+use slowhand_net::radio::tsch::timing::{self, Timing};
 use slowhand_net::radio::tsch::{self, TschConfig};
 use slowhand_net::random::Streams;
 use slowhand_net::route::Routes;
@@ -26,6 +29,8 @@ pub struct Tsch {
     pub slot_ms: PositiveMilliseconds,
     /// The offsets and guard times within a slot. Default: OpenWSN's timing of a slot of 10 or 20 ms.
     pub timing: Option<SlotTiming>,
+    /// Which moment of a frame the offsets name: those of `timing`, and those of OpenWSN. Default: `first-symbol`.
+    pub start_of_frame: StartOfFrame,
     /// The length of the slotframe in slots. Default: 101 (OpenWSN, schedule.h SLOTFRAME_LENGTH).
     pub slotframe: Integer<1, 65_535>,
     /// How many cells of each kind the schedule gets.
@@ -70,6 +75,19 @@ pub enum Scheduling {
     Pid,
     /// MSF, and for each handshake a tunnel of cells to the root (Claeys et al., 2021, section 4.3).
     Tunnel,
+}
+
+/// Which moment of a frame the offsets of a slot name.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum StartOfFrame {
+    /// The first symbol of the preamble (the default). In the standard, macTsTxOffset ends at the start of the transmission,
+    /// and the longest transmission from there (macTsMaxTx, 4256 us) includes the preamble.
+    #[default]
+    FirstSymbol,
+    /// The end of the start-of-frame delimiter, 160 us after the first symbol, as in OpenWSN (board_info.h delayTx) and
+    /// Contiki-NG (tsch-timeslot-timing.c). So the receiver of each frame listens 160 us less.
+    Sfd,
 }
 
 /// The offsets and guard times within a slot, in microseconds. The names are OpenWSN's (IEEE802154E.h).
@@ -138,6 +156,7 @@ impl Default for Tsch {
         Self {
             slot_ms: PositiveMilliseconds::of(timing.slot),
             timing: None,
+            start_of_frame: StartOfFrame::default(),
             slotframe,
             cells: Cells::default(),
             autonomous: true,
@@ -164,15 +183,20 @@ impl Tsch {
     /// which the loader refuses.
     pub fn slot_timing(&self) -> Option<Timing> {
         let slot = self.slot_ms.duration();
+        let start_of_frame = match self.start_of_frame {
+            StartOfFrame::FirstSymbol => timing::StartOfFrame::FirstSymbol,
+            StartOfFrame::Sfd => timing::StartOfFrame::Sfd,
+        };
         let given = |timing: SlotTiming| Timing {
             slot,
             transmit_offset: micros(timing.tx_offset_us),
             guard: micros(timing.long_guard_us),
             ack_delay: micros(timing.tx_ack_delay_us),
             ack_guard: micros(timing.short_guard_us),
+            start_of_frame,
         };
         let template = [Timing::SLOT_10_MS, Timing::SLOT_20_MS].into_iter().find(|template| template.slot == slot);
-        self.timing.map(given).or(template)
+        self.timing.map(given).or(template.map(|template| Timing { start_of_frame, ..template }))
     }
 
     /// How many managed cells each node and its parent begin with.
@@ -252,6 +276,15 @@ impl LinkLayer for Tsch {
         }
     }
 
+    fn key_for_loss(&self, reason: DropReason) -> Option<&'static str> {
+        match reason {
+            DropReason::QueueFull => Some("mac.queue"),
+            DropReason::RetriesExhausted => Some("mac.max_retries"),
+            DropReason::NoCell => Some("mac.cells"),
+            _ => None,
+        }
+    }
+
     fn describe(&self) -> String {
         format!("TSCH with {} slots of {} ms", self.slotframe.get(), self.slot_ms.get())
     }
@@ -318,6 +351,12 @@ fn check_slot(tsch: &Tsch, document: &Document) -> Result<(), InputError> {
         let allowed =
             format!("at least {millis}: the frame's offset, 127 octets, the acknowledgement's delay and itself");
         return Err(document.blame("mac.slot_ms", found(tsch.slot_ms.get()), allowed));
+    }
+    for (key, offset) in [("tx_offset_us", timing.transmit_offset), ("tx_ack_delay_us", timing.ack_delay)] {
+        if offset < timing.lead() {
+            let allowed = format!("at least {}, the preamble and SFD before that moment", timing.lead().as_micros());
+            return Err(document.blame(&format!("mac.timing.{key}"), offset.as_micros().to_string(), allowed));
+        }
     }
     if timing.guard > timing.transmit_offset {
         let allowed = format!("at most mac.timing.tx_offset_us, {}", timing.transmit_offset.as_micros());
@@ -386,19 +425,40 @@ fn check_cells(tsch: &Tsch, routes: &Routes, document: &Document) -> Result<(), 
 
 /// Checks that no node has two dedicated cells in one slot.
 fn check_dedicated_cells(tsch: &Tsch, document: &Document) -> Result<(), InputError> {
-    let busy = |cell: &Cell| [cell.sender(), cell.receiver()];
-    for (index, cell) in tsch.schedule.iter().enumerate() {
-        let clash = tsch.schedule[..index].iter().position(|other| {
-            let shared = cell.kind == CellKind::Shared && other.kind == CellKind::Shared;
-            other.slot == cell.slot && !shared && busy(other).iter().any(|node| busy(cell).contains(node))
-        });
+    let Some((index, other)) = first_clash(&tsch.schedule) else { return Ok(()) };
+    let found = format!("slot {}, in which schedule[{other}] has the same node busy", tsch.schedule[index].slot.get());
+    let key = format!("mac.schedule[{index}].slot");
+    Err(document.blame(&key, found, "one dedicated cell of a node in a slot"))
+}
+
+/// The first cell that shares a slot and a node with an earlier one, where one of the two is dedicated; and the first
+/// such earlier cell.
+fn first_clash(cells: &[Cell]) -> Option<(usize, usize)> {
+    /// The first cell of a node in a slot, and the first dedicated one.
+    #[derive(Default)]
+    struct Busy {
+        cell: Option<usize>,
+        dedicated: Option<usize>,
+    }
+
+    let mut busy: HashMap<(u32, NodeId), Busy> = HashMap::new();
+    for (index, cell) in cells.iter().enumerate() {
+        let is_dedicated = cell.kind == CellKind::Dedicated;
+        let places = [cell.sender(), cell.receiver()].map(|node| (cell.slot.get(), node));
+        let before = places.iter().filter_map(|place| busy.get(place));
+        let clash = before.filter_map(|busy| if is_dedicated { busy.cell } else { busy.dedicated }).min();
         if let Some(other) = clash {
-            let found = format!("slot {}, in which schedule[{other}] has the same node busy", cell.slot.get());
-            let key = format!("mac.schedule[{index}].slot");
-            return Err(document.blame(&key, found, "one dedicated cell of a node in a slot"));
+            return Some((index, other));
+        }
+        for place in places {
+            let busy = busy.entry(place).or_default();
+            busy.cell.get_or_insert(index);
+            if is_dedicated {
+                busy.dedicated.get_or_insert(index);
+            }
         }
     }
-    Ok(())
+    None
 }
 
 /// Checks that each node can send to its parent and its children.
@@ -411,12 +471,15 @@ fn check_schedule(tsch: &Tsch, routes: &Routes, document: &Document) -> Result<(
         );
         document.blame("mac.slotframe", found, "a slotframe with room for all cells, or fewer mac.cells")
     })?;
-    let schedules: Vec<schedule::Schedule> =
-        cells.into_iter().map(|cells| schedule::Schedule::new(slotframe as u16, cells)).collect();
+    // Sender and receiver of each cell; no receiver: every neighbour.
+    let mut sends: HashSet<(NodeId, Option<NodeId>)> = HashSet::new();
+    for (node, cells) in (0..).map(NodeId).zip(&cells) {
+        sends.extend(cells.iter().filter(|cell| cell.options.transmit).map(|cell| (node, cell.neighbor)));
+    }
     for child in (1..routes.nodes()).map(|node| NodeId(node as u16)) {
         let Some(parent) = routes.parent(child) else { continue };
         for (from, to) in [(child, parent), (parent, child)] {
-            if schedules[from.index()].cells_to(to).is_empty() {
+            if !sends.contains(&(from, None)) && !sends.contains(&(from, Some(to))) {
                 let found = format!("no cell in which node {from} can send to node {to}");
                 let allowed = "shared or autonomous cells, at least 2 managed ones, or a schedule with a cell each way";
                 let key = if tsch.schedule.is_empty() { "mac.cells" } else { "mac.schedule" };
@@ -430,3 +493,6 @@ fn check_schedule(tsch: &Tsch, routes: &Routes, document: &Document) -> Result<(
 fn micros<const MIN: u32, const MAX: u32>(number: Integer<MIN, MAX>) -> Duration {
     Duration::from_micros(u64::from(number.get()))
 }
+
+#[cfg(test)]
+mod tests;

@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use slowhand_net::clock::Duration;
+use slowhand_net::drop_reason::DropReason;
 use slowhand_net::radio::Mac;
 use slowhand_net::radio::xmac::{self, Retry, XmacConfig};
 use slowhand_net::random::Streams;
@@ -89,6 +90,15 @@ impl LinkLayer for XMac {
 
     fn is_acknowledged(&self) -> bool {
         self.data_ack
+    }
+
+    fn key_for_loss(&self, reason: DropReason) -> Option<&'static str> {
+        match reason {
+            DropReason::QueueFull => Some("mac.queue"),
+            DropReason::RetriesExhausted => Some("mac.retry"),
+            DropReason::FrameLost => Some("mac.data_ack"),
+            _ => None,
+        }
     }
 
     fn describe(&self) -> String {

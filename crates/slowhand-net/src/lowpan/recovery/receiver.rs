@@ -4,9 +4,8 @@ use std::collections::VecDeque;
 use std::mem;
 use std::ops::Range;
 
-use super::super::fragment::MAX_DATAGRAM;
-use super::super::reassembly::{Discard, Expired, Limits, MAX_TIMEOUT, Occupancy, Outcome, decompress_packet};
-use super::super::{Contexts, Error, Link, iphc};
+use super::super::reassembly::{Discard, Expired, Limits, Occupancy, Outcome, decompress_packet};
+use super::super::{Contexts, Error, Link};
 use super::{MAX_FRAGMENTS, Rfrag, RfragAck, bit};
 use crate::address::Eui64;
 use crate::clock::{Duration, Instant};
@@ -31,16 +30,17 @@ pub struct Reception<'a> {
 #[derive(Clone, Debug)]
 pub struct Receiver {
     contexts: Contexts,
-    timeout: Duration,
+    limits: Limits,
     linger: Duration,
+    /// The buffers that have been in use so far.
     buffers: Vec<Buffer>,
     /// The buffers in use, the oldest first.
     taken: Vec<usize>,
     free: Vec<usize>,
     /// The packets that were delivered recently, the oldest first.
     delivered: VecDeque<(Instant, Key)>,
-    /// The buffer for the decompressed packet.
-    whole: Box<[u8]>,
+    /// The buffer for the decompressed packet; empty before the first.
+    whole: Vec<u8>,
     peak: Occupancy,
 }
 
@@ -53,16 +53,15 @@ impl Receiver {
     /// ([`RecoveryConfig::persistence`](super::RecoveryConfig::persistence)), and shorter than the time after which the
     /// sender uses the same tag again.
     pub fn new(limits: Limits, linger: Duration, contexts: Contexts) -> Self {
-        let longest = limits.datagram.clamp(iphc::MAX_DECOMPRESSED, MAX_DATAGRAM);
         Self {
             contexts,
-            timeout: limits.timeout.min(MAX_TIMEOUT),
+            limits: limits.within_standard(),
             linger,
-            buffers: (0..limits.buffers).map(|_| Buffer::new(longest)).collect(),
-            taken: Vec::with_capacity(limits.buffers),
-            free: (0..limits.buffers).rev().collect(),
-            delivered: VecDeque::with_capacity(DELIVERED),
-            whole: vec![0; longest].into(),
+            buffers: Vec::new(),
+            taken: Vec::new(),
+            free: Vec::new(),
+            delivered: VecDeque::new(),
+            whole: Vec::new(),
             peak: Occupancy::default(),
         }
     }
@@ -95,7 +94,7 @@ impl Receiver {
         if header.fragment_offset == 0 {
             return self.give_up(key, datagram);
         }
-        let extent = match extent_of(&header, fragment, self.whole.len()) {
+        let extent = match extent_of(&header, fragment, self.limits.datagram) {
             Ok(extent) => extent,
             Err(reason) => return Reception::discarded(reason, Some(header.answer(RfragAck::NULL))),
         };
@@ -116,6 +115,7 @@ impl Receiver {
         self.release(index);
         let buffer = &self.buffers[index];
         let (compressed, datagram) = (&buffer.octets[..buffer.received], buffer.datagram);
+        self.whole.resize(self.limits.datagram, 0);
         match decompress_packet(compressed, key.link, &self.contexts, &mut self.whole) {
             Ok(size) => {
                 remember(&mut self.delivered, now, key);
@@ -128,7 +128,7 @@ impl Receiver {
 
     /// The time of the next timeout.
     pub fn deadline(&self) -> Option<Instant> {
-        self.taken.first().map(|&oldest| self.buffers[oldest].started + self.timeout)
+        self.taken.first().map(|&oldest| self.buffers[oldest].started + self.limits.timeout)
     }
 
     /// Discards one packet whose timeout has come. Call it until it returns `None`. [`Expired::size`] is that of the
@@ -193,10 +193,19 @@ impl Receiver {
         if let Some(index) = self.position(key) {
             return Some(index);
         }
-        let index = self.free.pop()?;
+        let index = self.free_buffer()?;
         self.taken.push(index);
         self.buffers[index].open(now, key, datagram);
         Some(index)
+    }
+
+    /// A buffer that was in use before, or a new one if there may be more.
+    fn free_buffer(&mut self) -> Option<usize> {
+        if self.free.is_empty() && self.buffers.len() < self.limits.buffers {
+            self.free.push(self.buffers.len());
+            self.buffers.push(Buffer::new(self.limits.datagram));
+        }
+        self.free.pop()
     }
 
     fn release(&mut self, index: usize) {

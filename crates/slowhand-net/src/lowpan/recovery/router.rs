@@ -62,7 +62,7 @@ impl Router {
     /// A router without paths, for the node `own`. A path is deleted when it was not used for the timeout.
     pub fn new(own: Eui64, limits: Limits, contexts: Contexts) -> Self {
         let limits = Limits { timeout: limits.timeout.min(MAX_TIMEOUT), ..limits };
-        Self { own, contexts, limits, paths: Vec::with_capacity(limits.entries), peak: 0 }
+        Self { own, contexts, limits, paths: Vec::new(), peak: 0 }
     }
 
     /// Handles the payload of a frame from the neighbour `from`. Writes the payload to forward into `out`, whose length

@@ -331,3 +331,21 @@ fn what_was_never_sent_goes_before_what_is_missing() {
     sender.handle_acknowledgment(&RfragAck { congestion: false, tag: 0x42, bitmap: 0b011111 << 26 });
     assert_eq!(sequences(&flight(&mut sender, at(3), &packet)), [(0, true)]);
 }
+
+/// The buffer holds the compressed packet, whose size is in the offset field of the first fragment (RFC 8931 section 5.1).
+#[test]
+fn a_compressed_packet_may_be_as_long_as_a_buffer() {
+    let packet = packet(300);
+    let frames = flight(&mut sender(&packet, all_at_once()), at(0), &packet);
+    let size = usize::from(Rfrag::parse(&frames[0]).unwrap().0.fragment_offset);
+    let outcome = |datagram| {
+        let limits = Limits { buffers: 1, datagram, ..Limits::default() };
+        let mut receiver = Receiver::new(limits, Duration::ZERO, Contexts::mesh());
+        let refused = matches!(
+            deliver(&mut receiver, at(0), &frames[0]).outcome,
+            reassembly::Outcome::Discarded(Discard::TooLong(_))
+        );
+        (refused, receiver.occupancy().buffers)
+    };
+    assert_eq!((outcome(size), outcome(size - 1)), ((false, 1), (true, 0)));
+}

@@ -55,3 +55,24 @@ impl Tracking {
         self.counted = beacons;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::link::LinkQuality;
+
+    /// 100,000 beacons: the standard deviation of their number is 158 at most, and 1,000 is more than six of them.
+    #[test]
+    fn as_many_beacons_arrive_as_the_link_delivers() {
+        for pdr in [0.1, 0.5, 0.9] {
+            let link = LinkQuality { from: NodeId(0), to: NodeId(1), data: pdr, ack: pdr, channels: vec![(15, 0.3)] };
+            let streams = Streams::new(1);
+            let links = Links::new(2, &[link], &streams);
+            for (channel, pdr) in [(26, pdr), (15, 0.3)] {
+                let tracking = Tracking::new(NodeId(0), NodeId(1), channel, &links, &streams);
+                let received = tracking.received_before(100_000);
+                assert!(received.abs_diff((pdr * 100_000.0) as u64) < 1_000, "{received} of a share of {pdr}");
+            }
+        }
+    }
+}

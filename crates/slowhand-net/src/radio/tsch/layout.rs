@@ -4,6 +4,7 @@ use super::autonomous;
 use super::schedule::{Cell, CellOptions, handle};
 use crate::address::NodeId;
 use crate::route::Routes;
+use std::collections::HashSet;
 
 /// The number of cells of each kind in the schedule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,11 +58,12 @@ impl Layout {
                 }
             }
         }
+        let mut managed = HashSet::new();
         for child in (1..routes.nodes()).map(|child| NodeId(child as u16)) {
             if let Some(parent) = routes.parent(child) {
                 for number in 0..self.managed {
                     let (from, to) = if number % 2 == 0 { (child, parent) } else { (parent, child) };
-                    let slot = self.free_slot(&cells, child, from, to, number).ok_or(Crowded {
+                    let slot = self.free_slot(&managed, child, from, to, number).ok_or(Crowded {
                         slotframe: self.slotframe,
                         cell: number + 1,
                         node: child,
@@ -73,6 +75,7 @@ impl Layout {
                         let neighbor = Some(other);
                         let cell = Cell { slot, channel_offset, options, neighbor, handle: handle::NEGOTIATED };
                         cells[node.index()].push(cell);
+                        managed.insert((node, slot));
                     }
                 }
             }
@@ -92,22 +95,28 @@ impl Layout {
         (0..self.shared).map(shared).chain(autonomous).collect()
     }
 
-    /// The first free slot from the place on where this cell would be if all were spread evenly.
-    fn free_slot(&self, cells: &[Vec<Cell>], child: NodeId, from: NodeId, to: NodeId, number: u16) -> Option<u16> {
+    /// The first free slot from the place on where this cell would be if all were spread evenly. `managed` has the
+    /// managed cells so far: node and slot.
+    fn free_slot(
+        &self,
+        managed: &HashSet<(NodeId, u16)>,
+        child: NodeId,
+        from: NodeId,
+        to: NodeId,
+        number: u16,
+    ) -> Option<u16> {
         let slots = u64::from(self.slotframe.checked_sub(self.shared).filter(|&slots| slots > 0)?);
         // Steps of the golden ratio: pairs with consecutive numbers start far apart.
         let start = u64::from(child.0) * slots * 618 / 1000 + u64::from(number) * slots / u64::from(self.managed);
         let candidates = (0..slots).map(|step| self.shared + ((start + step) % slots) as u16);
-        let managed = |node: NodeId, slot| {
-            cells[node.index()].iter().any(|cell| cell.slot == slot && cell.handle == handle::NEGOTIATED)
-        };
-        let autonomous =
-            |node: NodeId, slot| self.autonomous && autonomous::receive_cell(node, self.slotframe).slot == slot;
-        let usable = |slot: &u16| !managed(from, *slot) && !managed(to, *slot) && !autonomous(to, *slot);
+        let [listens_from, listens_to] =
+            [from, to].map(|node| self.autonomous.then(|| autonomous::receive_cell(node, self.slotframe).slot));
+        let is_managed = |node: NodeId, slot: u16| managed.contains(&(node, slot));
+        let usable = |slot: &u16| !is_managed(from, *slot) && !is_managed(to, *slot) && Some(*slot) != listens_to;
         candidates
             .clone()
             .filter(usable)
-            .find(|&slot| !autonomous(from, slot))
+            .find(|&slot| Some(slot) != listens_from)
             .or_else(|| candidates.clone().find(usable))
     }
 }

@@ -64,10 +64,10 @@ pub struct CellsUsed {
 impl TschNode {
     pub(super) fn new(id: NodeId, schedule: Schedule, links: &Links, config: &TschConfig, streams: &Streams) -> Self {
         let own = Eui64::of_node(id);
-        let neighbor = |id| Neighbor {
+        let neighbor = |(id, cells)| Neighbor {
             id,
             data: frame::data(own, Eui64::of_node(id)),
-            cells: schedule.cells_to(id),
+            cells,
             queue: FrameQueue::default(),
             waiting: 0,
             on_air: false,
@@ -77,7 +77,8 @@ impl TschNode {
             backed_off: 0,
             used: CellsUsed::default(),
         };
-        let neighbors: Vec<Neighbor> = links.audience(id).map(neighbor).collect();
+        let neighbors: Vec<Neighbor> =
+            links.audience(id).zip(schedule.cells_to_each(links.audience(id))).map(neighbor).collect();
         Self {
             next: vec![NEVER; neighbors.len()],
             neighbors,

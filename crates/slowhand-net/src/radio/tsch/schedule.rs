@@ -2,6 +2,9 @@
 
 use crate::address::NodeId;
 use crate::radio::sixtop::CellId;
+use std::collections::HashMap;
+use std::iter;
+use std::sync::Arc;
 
 pub use crate::radio::sixtop::CellOptions;
 
@@ -36,6 +39,11 @@ impl Cell {
     /// Its position in the slotframe.
     pub fn id(&self) -> CellId {
         CellId { slot: self.slot, channel_offset: u16::from(self.channel_offset) }
+    }
+
+    /// How specific it is: cells of a tunnel count as negotiated.
+    fn kind(&self) -> u8 {
+        self.handle.min(handle::NEGOTIATED)
     }
 }
 
@@ -127,14 +135,29 @@ impl Schedule {
     /// cell. If there is none, it is the minimal shared cell (RFC 9033, sections 2 and 3).
     pub fn cells_to(&self, neighbor: NodeId) -> TransmitCells {
         let to_neighbor = |cell: &&Cell| cell.options.transmit && cell.neighbor.is_none_or(|n| n == neighbor);
-        let kind = |cell: &Cell| cell.handle.min(handle::NEGOTIATED);
-        let best = self.cells.iter().filter(to_neighbor).map(kind).max();
-        let mut cells: Vec<Cell> =
-            self.cells.iter().filter(to_neighbor).filter(|cell| Some(kind(cell)) == best).copied().collect();
-        cells.sort_by_key(|cell| (cell.slot, cell.channel_offset));
-        cells.dedup_by_key(|cell| cell.slot);
-        let uses = vec![CellUse::default(); cells.len()];
-        TransmitCells { slotframe: self.slotframe, cells, uses }
+        TransmitCells::new(self.slotframe, self.cells.iter().filter(to_neighbor))
+    }
+
+    /// The same for each of these neighbours, in one pass.
+    pub fn cells_to_each(&self, neighbors: impl Iterator<Item = NodeId>) -> impl Iterator<Item = TransmitCells> {
+        let (mut to_any, mut to_one) = (Vec::new(), HashMap::<NodeId, Vec<(usize, &Cell)>>::new());
+        for (position, cell) in self.cells.iter().enumerate().filter(|(_, cell)| cell.options.transmit) {
+            match cell.neighbor {
+                None => to_any.push((position, cell)),
+                Some(neighbor) => to_one.entry(neighbor).or_default().push((position, cell)),
+            }
+        }
+        // All neighbours without cells of their own share one list.
+        let shared = TransmitCells::new(self.slotframe, to_any.iter().map(|&(_, cell)| cell));
+        neighbors.map(move |neighbor| {
+            let Some(mut own) = to_one.remove(&neighbor) else { return shared.clone() };
+            let kind = |&(_, cell): &(usize, &Cell)| cell.kind();
+            if to_any.iter().map(kind).max() >= own.iter().map(kind).max() {
+                own.extend(&to_any);
+                own.sort_by_key(|&(position, _)| position);
+            }
+            TransmitCells::new(self.slotframe, own.into_iter().map(|(_, cell)| cell))
+        })
     }
 }
 
@@ -142,7 +165,8 @@ impl Schedule {
 #[derive(Clone, Debug)]
 pub struct TransmitCells {
     slotframe: u16,
-    cells: Vec<Cell>,
+    cells: Arc<[Cell]>,
+    /// One for each cell; empty before the first use is counted.
     uses: Vec<CellUse>,
 }
 
@@ -159,6 +183,15 @@ pub struct CellUse {
 const MAX_TRANSMITTED: u16 = 256;
 
 impl TransmitCells {
+    /// Of these cells to one neighbour, all of the most specific kind.
+    fn new<'a>(slotframe: u16, cells: impl Iterator<Item = &'a Cell> + Clone) -> Self {
+        let best = cells.clone().map(Cell::kind).max();
+        let mut cells: Vec<Cell> = cells.filter(|cell| Some(cell.kind()) == best).copied().collect();
+        cells.sort_by_key(|cell| (cell.slot, cell.channel_offset));
+        cells.dedup_by_key(|cell| cell.slot);
+        Self { slotframe, cells: cells.into(), uses: Vec::new() }
+    }
+
     /// The number of cells in a slotframe.
     pub fn len(&self) -> usize {
         self.cells.len()
@@ -204,6 +237,7 @@ impl TransmitCells {
     /// Counts a frame sent in this slot of the slotframe.
     pub fn count_use(&mut self, slot: u16, acknowledged: bool) {
         if let Some(position) = self.position(slot) {
+            self.uses.resize(self.cells.len(), CellUse::default());
             let CellUse { transmitted, acknowledged: successes } = &mut self.uses[position];
             *transmitted += 1;
             *successes += u16::from(acknowledged);
@@ -216,17 +250,16 @@ impl TransmitCells {
 
     /// The cells and how often they were used.
     pub fn uses(&self) -> impl Iterator<Item = (&Cell, CellUse)> {
-        self.cells.iter().zip(self.uses.iter().copied())
+        self.cells.iter().zip(self.uses.iter().copied().chain(iter::repeat(CellUse::default())))
     }
 
     /// Copies the uses of the cells that `earlier` has too.
-    pub fn with_uses_of(mut self, earlier: &Self) -> Self {
-        for (cell, cell_use) in self.cells.iter().zip(&mut self.uses) {
-            if let Some((_, known)) = earlier.uses().find(|(known, _)| *known == cell) {
-                *cell_use = known;
-            }
-        }
-        self
+    pub fn with_uses_of(self, earlier: &Self) -> Self {
+        let use_of = |cell: &Cell| {
+            let position = earlier.position(cell.slot).filter(|&position| earlier.cells[position] == *cell);
+            position.and_then(|position| earlier.uses.get(position)).copied().unwrap_or_default()
+        };
+        Self { uses: self.cells.iter().map(use_of).collect(), ..self }
     }
 
     fn position(&self, slot: u16) -> Option<usize> {
@@ -284,6 +317,19 @@ mod tests {
         assert_eq!((schedule.listens(3), schedule.listens(2)), (Some(0), None));
     }
 
+    /// Cells to and from any of these neighbours, or to all.
+    fn any_cells_to(neighbors: u16) -> impl Strategy<Value = Vec<Cell>> {
+        let options = prop::sample::select(vec![CellOptions::TRANSMIT, CellOptions::RECEIVE, CellOptions::SHARED]);
+        let neighbor = prop::option::of(0..neighbors);
+        let any_cell = (0..13u16, 0..16u8, options, neighbor, 0..=handle::TUNNEL).prop_map(
+            |(slot, channel_offset, options, neighbor, handle)| Cell {
+                channel_offset,
+                ..cell(slot, options, neighbor, handle)
+            },
+        );
+        proptest::collection::vec(any_cell, 0..12)
+    }
+
     fn any_cells() -> impl Strategy<Value = Vec<Cell>> {
         let options = prop_oneof![
             Just(CellOptions::TRANSMIT),
@@ -296,6 +342,15 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn one_pass_finds_the_cells_to_each_neighbor(cells in any_cells_to(4)) {
+            let schedule = Schedule::new(13, cells);
+            let neighbors = || (0..5).map(NodeId);
+            let each: Vec<_> = schedule.cells_to_each(neighbors()).map(|cells| cells.cells).collect();
+            let one_by_one: Vec<_> = neighbors().map(|neighbor| schedule.cells_to(neighbor).cells).collect();
+            prop_assert_eq!(each, one_by_one);
+        }
+
         /// The computed result is the same as that of stepping from slot to slot.
         #[test]
         fn computing_finds_what_stepping_finds(cells in any_cells(), asn in 0..100u64, wait in 0..40u64, skip in 0..9u32) {

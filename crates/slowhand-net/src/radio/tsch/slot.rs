@@ -40,7 +40,9 @@ impl TschState {
                 self.overhear(&attempt, asn);
             }
             let Attempt { from: node, neighbor, handle, shared, received, acknowledged, .. } = attempt;
-            let over = if received { attempt.ack_end } else { attempt.ack_start + self.config.timing.ack_guard };
+            let timing = &self.config.timing;
+            let not_acknowledged = || timing.awaited_until(attempt.ack_start, timing.ack_guard);
+            let over = if received { attempt.ack_end } else { not_acknowledged() };
             let exchange = Exchange { node, neighbor, handle, shared, received, acknowledged };
             self.events.push(over, Event::Finish(exchange));
         }
@@ -52,9 +54,9 @@ impl TschState {
         for attempt in attempts {
             let air = air_time(self.pool.get(attempt.frame).octets().len() + FCS);
             attempt.channel = hopping::channel(&self.config.hopping, asn, attempt.channel_offset);
-            attempt.start = start + self.config.timing.transmit_offset;
+            attempt.start = self.config.timing.first_symbol(start);
             attempt.end = attempt.start + air;
-            attempt.ack_start = attempt.end + self.config.timing.ack_delay;
+            attempt.ack_start = self.config.timing.first_symbol_of_ack(attempt.end);
             attempt.ack_end = attempt.ack_start + ACK_AIR;
             self.nodes[attempt.from.index()].busy = Some(asn);
         }
@@ -129,18 +131,19 @@ impl TschState {
     fn account(&mut self, attempt: &Attempt, asn: u64) {
         use RadioState::{Listen, Receive, Transmit};
         let Attempt { start, end, ack_start, ack_end, .. } = *attempt;
-        let (guard, ack_guard) = (self.config.timing.guard, self.config.timing.ack_guard);
+        let timing = self.config.timing;
+        let ack_from = timing.awaited_from(ack_start, timing.ack_guard);
         let sent = span(Transmit, start, end);
         let listens = self.nodes[attempt.from.index()].schedule.listens_at(asn).is_some();
         if attempt.acknowledged {
-            let waited = span(Listen, ack_start - ack_guard, ack_start);
+            let waited = span(Listen, ack_from, ack_start);
             self.use_slot(attempt.from, asn, listens, &[sent, waited, span(Receive, ack_start, ack_end)]);
         } else {
-            let waited = span(Listen, ack_start - ack_guard, ack_start + ack_guard);
+            let waited = span(Listen, ack_from, timing.awaited_until(ack_start, timing.ack_guard));
             self.use_slot(attempt.from, asn, listens, &[sent, waited]);
         }
         if attempt.received {
-            let waited = span(Listen, start - guard, start);
+            let waited = span(Listen, timing.awaited_from(start, timing.guard), start);
             let spans = [waited, span(Receive, start, end), span(Transmit, ack_start, ack_end)];
             self.use_slot(attempt.to, asn, true, &spans);
         }
@@ -151,11 +154,11 @@ impl TschState {
     /// a dedicated cell of others is accounted as idle.
     fn overhear(&mut self, attempt: &Attempt, asn: u64) {
         let Attempt { from, to, channel, start, end, .. } = *attempt;
-        let guard = self.config.timing.guard;
+        let awaited_from = self.config.timing.awaited_from(start, self.config.timing.guard);
         for position in 0..self.nodes[from.index()].neighbors.len() {
             let listener = self.nodes[from.index()].neighbors[position].id;
             if listener != to && self.listens(listener, asn) == Some(channel) {
-                let waited = span(RadioState::Listen, start - guard, start);
+                let waited = span(RadioState::Listen, awaited_from, start);
                 self.use_slot(listener, asn, true, &[waited, span(RadioState::Receive, start, end)]);
             }
         }

@@ -135,6 +135,13 @@ mod tests {
         assert_eq!(in_time.next_edge(at(129)), Edge::Start(at(130)));
     }
 
+    #[test]
+    fn a_wake_up_at_the_end_counts_and_one_at_the_beginning_does_not() {
+        assert_eq!(cycle().starts(at(0), at(29)), 0);
+        assert_eq!(cycle().starts(at(0), at(30)), 1);
+        assert_eq!(cycle().starts(at(30), at(130)), 1);
+    }
+
     proptest! {
         #[test]
         fn what_is_computed_is_what_stepping_would_give(

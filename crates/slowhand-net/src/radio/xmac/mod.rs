@@ -75,7 +75,7 @@ impl XMac {
         let node = |(index, &phase): (usize, &Duration)| {
             let neighbors = links.audience(NodeId(index as u16)).map(Neighbor::new).collect();
             let cycle = Cycle::new(Instant::ZERO + phase, config.check_interval, config.awake);
-            XmacNode::new(neighbors, cycle, config.encounters, streams.stream("back-off", index as u64))
+            XmacNode::new(neighbors, cycle, streams.stream("back-off", index as u64))
         };
         let nodes = phases.iter().enumerate().map(node).collect();
         Self {

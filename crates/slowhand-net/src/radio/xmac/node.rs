@@ -190,7 +190,7 @@ pub enum Event {
 }
 
 impl XmacNode {
-    pub fn new(neighbors: Vec<Neighbor>, cycle: Cycle, encounters: usize, backoff: Stream) -> Self {
+    pub fn new(neighbors: Vec<Neighbor>, cycle: Cycle, backoff: Stream) -> Self {
         Self {
             neighbors,
             queued: 0,
@@ -201,7 +201,7 @@ impl XmacNode {
             quiet_until: Instant::ZERO,
             attentive_until: Instant::ZERO,
             yielding: (0, Instant::ZERO),
-            encounters: Vec::with_capacity(encounters),
+            encounters: Vec::new(),
             control: [0; MAX_FRAME],
             control_length: 0,
             backoff,

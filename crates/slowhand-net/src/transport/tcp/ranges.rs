@@ -38,8 +38,8 @@ impl SeqRange {
     }
 }
 
-/// Disjoint ranges in ascending order, with gaps between them. The memory is allocated once. The set
-/// refuses a range that does not fit: this only costs a retransmission.
+/// Disjoint ranges in ascending order, with gaps between them. The set refuses a range that does not
+/// fit: this only costs a retransmission.
 #[derive(Debug)]
 pub struct RangeSet {
     ranges: Vec<SeqRange>,
@@ -49,7 +49,7 @@ pub struct RangeSet {
 impl RangeSet {
     /// An empty set with room for `limit` ranges.
     pub fn with_limit(limit: usize) -> Self {
-        Self { ranges: Vec::with_capacity(limit), limit }
+        Self { ranges: Vec::new(), limit }
     }
 
     /// The ranges, in ascending order.

@@ -78,8 +78,10 @@ impl ReceiveBuffer {
         let segment = SeqRange::new(seq, seq + payload.len() as u32);
         let mut stored =
             Stored { duplicate: self.known_part(segment), out_of_order: self.has_gap(), ..Stored::default() };
-        let window = SeqRange::new(self.next, self.next + self.window());
-        let new = SeqRange::new(segment.start.latest(window.start), segment.end.earliest(window.end));
+        let window_end = self.next + self.window();
+        // No octet follows the FIN: a peer that sends one contradicts itself.
+        let end = self.fin.map_or(window_end, |fin| window_end.earliest(fin));
+        let new = SeqRange::new(segment.start.latest(self.next), segment.end.earliest(end));
         if new.is_empty() {
             return stored;
         }
@@ -121,8 +123,13 @@ impl ReceiveBuffer {
         octets
     }
 
-    /// Stores the FIN. It occupies one sequence number (RFC 9293 section 3.4), but no memory.
+    /// Stores the FIN. It occupies one sequence number (RFC 9293 section 3.4), but no memory. Ignores a
+    /// FIN that lies before octets that have arrived.
     pub(super) fn store_fin(&mut self, at: SeqNumber) {
+        let arrived = self.out_of_order.end().unwrap_or(self.next);
+        if self.fin.is_none() && at.before(arrived) {
+            return;
+        }
         let fin = *self.fin.get_or_insert(at);
         if self.is_finished() {
             return;

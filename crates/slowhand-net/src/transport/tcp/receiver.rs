@@ -212,11 +212,13 @@ impl Receiver {
         }
     }
 
-    /// Handles a segment that lies wholly before the window: its sender missed an acknowledgment.
+    /// Handles a segment with payload or FIN outside of the window. If it lies before the window, its
+    /// sender missed an acknowledgment.
     pub(super) fn on_old_segment(&mut self, segment: &Segment<'_>, statistics: &mut Statistics) {
+        let next = self.buffer.next();
         let end = segment.seq + segment.payload.len() as u32;
-        let old = SeqRange::new(segment.seq, end.earliest(self.buffer.next()));
-        if !old.is_empty() {
+        let old = SeqRange::new(segment.seq, end.earliest(next));
+        if segment.seq.before(next) && !old.is_empty() {
             statistics.duplicates_received += 1;
             self.report_duplicate(Some(old));
             self.be_quick();

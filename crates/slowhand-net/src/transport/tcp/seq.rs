@@ -3,20 +3,22 @@
 use std::fmt;
 use std::ops::{Add, AddAssign, Sub};
 
-/// A TCP sequence number. Two numbers can be compared if they are less than 2^31 apart. There is no
-/// `Ord`, because this order is not transitive.
+/// A TCP sequence number. Two numbers can be compared if they are less than 2^31 apart. Of two numbers
+/// that are exactly 2^31 apart, neither lies before the other (RFC 1982 section 3.2: the order is not
+/// defined). There is no `Ord`, because this order is not total and not transitive.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct SeqNumber(pub u32);
 
 impl SeqNumber {
     /// True if `self` lies before `other`.
     pub const fn before(self, other: Self) -> bool {
-        (self.0.wrapping_sub(other.0) as i32) < 0
+        // The distance as a signed number: -2^31, the one that has no positive counterpart, is no order.
+        other.0.wrapping_sub(self.0) as i32 > 0
     }
 
     /// True if `self` is `other` or lies before it.
     pub const fn at_or_before(self, other: Self) -> bool {
-        !other.before(self)
+        self.0 == other.0 || self.before(other)
     }
 
     /// True if `self` lies after `other`.
@@ -82,6 +84,16 @@ mod tests {
             prop_assert_eq!(a.latest(b), b);
             prop_assert_eq!(b.earliest(a), a);
             prop_assert_eq!(b - step, a);
+        }
+
+        /// RFC 1982 section 3.2: the order of such a pair is not defined. Here it has none.
+        #[test]
+        fn half_of_the_space_apart_there_is_no_order(start: u32) {
+            let (a, b) = (SeqNumber(start), SeqNumber(start) + 0x8000_0000);
+            for (one, other) in [(a, b), (b, a)] {
+                prop_assert!(!one.before(other) && !one.after(other) && !one.at_or_before(other));
+                prop_assert_eq!(one.since(other), 0);
+            }
         }
     }
 }

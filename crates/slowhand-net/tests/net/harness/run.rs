@@ -3,6 +3,7 @@
 use slowhand_net::address::{Host, NodeId};
 use slowhand_net::clock::Instant;
 use slowhand_net::datagram::DatagramId;
+use slowhand_net::drop_reason::DropReason;
 use slowhand_net::ip::Endpoint;
 use slowhand_net::network::{Event, Events, Network};
 use slowhand_net::observer::Observer;
@@ -50,6 +51,36 @@ pub struct Fates {
     pub delivered: BTreeMap<DatagramId, (Instant, Vec<u8>)>,
     /// Why a datagram was lost: the reason of the first part that was.
     pub lost: BTreeMap<DatagramId, &'static str>,
+}
+
+/// A part of a datagram that was lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Loss {
+    pub datagram: DatagramId,
+    /// Where it was lost.
+    pub host: Host,
+    pub reason: DropReason,
+}
+
+/// Sends datagrams, numbered from 0 in their order, and does what is due before `end`. Returns every loss, in the order of
+/// time.
+pub fn losses(network: &mut Network, sends: &[Send], end: Instant) -> Vec<Loss> {
+    let (mut losses, mut events) = (Vec::new(), Events::default());
+    let mut note = |events: &mut Events| {
+        losses.extend(events.iter().filter_map(|event| match event {
+            Event::Lost { datagram, host, reason, .. } => Some(Loss { datagram, host, reason }),
+            _ => None,
+        }));
+        events.clear();
+    };
+    for (number, &(at, from, to, octets)) in (0..).zip(sends) {
+        network.handle_deadline(at, &mut events, &mut ());
+        network.send(at, endpoint(from), endpoint(to), &payload(number, octets), number, &mut events).unwrap();
+        note(&mut events);
+    }
+    network.handle_deadline(end, &mut events, &mut ());
+    note(&mut events);
+    losses
 }
 
 /// A moment at which a test may look at the network.

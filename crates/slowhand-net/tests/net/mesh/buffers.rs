@@ -3,8 +3,9 @@
 use super::*;
 use slowhand_net::address::{Host, NodeId};
 use slowhand_net::clock::{Duration, Instant};
+use slowhand_net::drop_reason::DropReason;
 use slowhand_net::lowpan::{forwarding, reassembly};
-use slowhand_net::network::{Fragments, Network, NetworkConfig};
+use slowhand_net::network::{BufferCounts, Fragments, Network, NetworkConfig};
 use slowhand_net::observer::BufferLevel;
 use slowhand_net::random::Probability;
 
@@ -84,5 +85,39 @@ fn levels_agree_with_peaks() {
         for link_layer in LINK_LAYERS {
             check(network(link_layer, 3, 0.9, config(), 1));
         }
+    }
+}
+
+/// Datagrams of 3 fragments, each without its second one, go up to the root and down from it. Each end holds as many of
+/// them as it has buffers, and loses the others because its buffers are full.
+#[test]
+fn the_border_router_has_buffers_of_its_own() {
+    let lost = |fragments, border_router, up: bool| {
+        let config = NetworkConfig {
+            fragments,
+            border_router,
+            reassembly: reassembly::Limits { buffers: 2, ..Default::default() },
+            dropped_frames: (0..5).map(|datagram| 3 * datagram + 2).collect(),
+            ..NetworkConfig::default()
+        };
+        let (root, leaf) = (Host::Node(NodeId::ROOT), Host::Node(NodeId(1)));
+        let (from, to) = if up { (leaf, root) } else { (root, leaf) };
+        let sends: Vec<Send> = (0..5).map(|n| (seconds(3 * n), from, to, 200)).collect();
+        let mut full = losses(&mut network(tsch, 1, 1.0, config, 1), &sends, seconds(50));
+        full.retain(|loss| matches!(loss.reason, DropReason::ReassemblyFull | DropReason::ForwardingFull));
+        full.dedup_by_key(|loss| loss.datagram);
+        assert!(full.iter().all(|loss| loss.host == to), "{full:?}");
+        full.len()
+    };
+    let counts = |reassembly, forwarding| BufferCounts { reassembly, forwarding };
+    let one = Fragments::Forwarded(forwarding::Limits { entries: 1, ..Default::default() });
+    for (fragments, border_router, at_root, at_leaf) in [
+        (Fragments::Reassembled, counts(None, None), 3, 3),
+        (Fragments::Reassembled, counts(Some(4), None), 1, 3),
+        (forwarded(), counts(Some(1), None), 4, 3),
+        (one, counts(Some(5), Some(5)), 0, 4),
+    ] {
+        assert_eq!(lost(fragments, border_router, true), at_root, "{fragments:?}, {border_router:?}");
+        assert_eq!(lost(fragments, border_router, false), at_leaf, "{fragments:?}, {border_router:?}");
     }
 }

@@ -6,6 +6,7 @@ mod capture;
 mod flights;
 mod fragments;
 mod late;
+mod losses;
 mod marks;
 mod packets;
 mod timing;

@@ -2,6 +2,7 @@
 
 mod functions;
 mod messages;
+mod negotiation;
 
 use crate::harness::*;
 use slowhand_net::address::{Host, NodeId};

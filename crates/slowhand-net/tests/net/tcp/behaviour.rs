@@ -2,8 +2,8 @@
 
 use slowhand_net::clock::{Duration, Instant};
 use slowhand_net::transport::tcp::{
-    CongestionControl, Connection, ConnectionError, DelayedAck, Ecn, EcnMark, Flags, KeepAlive, Nagle, Recovery, Rto,
-    Segment, State, TcpConfig,
+    CongestionControl, Connection, ConnectionError, DelayedAck, Ecn, EcnMark, Endpoint, Flags, KeepAlive, Nagle,
+    Options, Recovery, Rto, Segment, SegmentError, State, TcpConfig,
 };
 
 use super::harness::{Pair, Path, Sent, Side, endpoint, initial_seq, message};
@@ -466,6 +466,71 @@ fn both_sides_may_open_at_once() {
     pair.transfer(&message(3_000), &message(2_000));
 }
 
+/// RFC 9293 section 3.8.6.2.2, with Linux's factor of two: a window of 424 is announced again when it is at least 848, and
+/// not for less.
+#[test]
+fn the_reader_announces_a_window_that_has_doubled() {
+    let receiver = TcpConfig { receive_buffer: 1_024, window_scale: None, ..plain() };
+    let mut pair = established(&plain(), &receiver, Path::default());
+    pair.a.write(&message(600)).unwrap();
+    let until = pair.now + Duration::from_secs(1);
+    while pair.next_event().is_some_and(|at| at <= until) {
+        pair.step(); // the reader does not read
+    }
+    let mut into = [0; 300];
+    for (unread, updates) in [(300, 0), (0, 1)] {
+        pair.log.clear();
+        assert_eq!(pair.b.read(&mut into), Ok(300));
+        pair.flush();
+        assert_eq!((pair.b.readable(), pure_acks(&pair, Side::B)), (unread, updates));
+    }
+    // More than half of the buffer is still announced: 724 octets. So no update, although all of it is free again.
+    let mut pair = established(&plain(), &receiver, Path::default());
+    pair.a.write(&message(300)).unwrap();
+    let until = pair.now + Duration::from_secs(1);
+    while pair.next_event().is_some_and(|at| at <= until) {
+        pair.step();
+    }
+    pair.log.clear();
+    assert_eq!(pair.b.read(&mut into), Ok(300));
+    pair.flush();
+    assert_eq!(pure_acks(&pair, Side::B), 0);
+}
+
+/// Port, address and port of the peer: each of them makes a segment one of another connection (RFC 9293 section 3.4.1).
+#[test]
+fn a_segment_of_another_connection_has_no_effect() {
+    let mut pair = established(&plain(), &plain(), Path::default());
+    let (mine, peer) = (endpoint(Side::A), endpoint(Side::B));
+    let reset = |from: Endpoint, to: u16| {
+        let segment = Segment {
+            source_port: from.port,
+            destination_port: to,
+            seq: initial_seq(Side::B) + 1,
+            ack: initial_seq(Side::A) + 1,
+            flags: Flags::RST | Flags::ACK,
+            window: 0,
+            urgent: 0,
+            options: Options::default(),
+            payload: &[],
+        };
+        let mut octets = [0; 64];
+        let length = segment.emit(from.address, mine.address, &mut octets).unwrap();
+        octets[..length].to_vec()
+    };
+    let other_address = Endpoint { address: "fd00::99".parse().unwrap(), ..peer };
+    let other_port = Endpoint { port: peer.port + 1, ..peer };
+    for (from, to) in [(other_address, mine.port), (other_port, mine.port), (peer, mine.port + 1)] {
+        let octets = reset(from, to);
+        let handled = pair.a.handle_segment(pair.now, from.address, EcnMark::NotCapable, &octets);
+        assert_eq!(handled, Err(SegmentError::OtherConnection), "from {from:?} to port {to}");
+        assert_eq!(pair.a.state(), State::Established);
+    }
+    let octets = reset(peer, mine.port);
+    pair.a.handle_segment(pair.now, peer.address, EcnMark::NotCapable, &octets).unwrap();
+    assert_eq!(pair.a.error(), Some(ConnectionError::Reset));
+}
+
 #[test]
 fn bad_configurations_name_the_field() {
     let refused = |change: fn(&mut TcpConfig)| {
@@ -479,4 +544,12 @@ fn bad_configurations_name_the_field() {
     assert_eq!(refused(|c| c.send_buffer = 100), "send_buffer");
     assert_eq!(refused(|c| c.window_scale = Some(15)), "window_scale");
     assert_eq!(refused(|c| c.rto.min = Duration::from_secs(500)), "rto.min (us)");
+    let days = |days: u64| Duration::from_secs(86_400 * days);
+    let keep = |idle, interval| Some(KeepAlive { idle, interval, probes: 1 });
+    TcpConfig { keep_alive: keep(days(30), days(30)), ..TcpConfig::linux() }.validate().unwrap();
+    for (keep_alive, field) in
+        [(keep(days(31), days(30)), "keep_alive.idle (us)"), (keep(days(30), days(31)), "keep_alive.interval (us)")]
+    {
+        assert_eq!(TcpConfig { keep_alive, ..TcpConfig::linux() }.validate().unwrap_err().field, field);
+    }
 }

@@ -124,6 +124,12 @@ fn impossible_lengths_are_refused() {
         bytes[21] = length;
         assert_eq!(Segment::parse(&bytes), Err(SegmentError::Option(2)), "MSS of {length}");
     }
+    // SACK without a block, and with half of one (RFC 2018 section 3: 8n + 2 octets).
+    bytes[20] = 5;
+    for length in [2, 6] {
+        bytes[21] = length;
+        assert_eq!(Segment::parse(&bytes), Err(SegmentError::Option(5)), "SACK of {length}");
+    }
 }
 
 fn any_options() -> impl Strategy<Value = Options> {

@@ -6,9 +6,11 @@ use slowhand_net::clock::{Duration, Instant};
 use slowhand_net::link::Links;
 use slowhand_net::network::{Network, NetworkConfig};
 use slowhand_net::observer::{FrameKind, Observer};
+use slowhand_net::radio::tsch::timing::{StartOfFrame, Timing};
 use slowhand_net::radio::tsch::{self, Tsch};
 use slowhand_net::radio::{Indication, Mac, frame};
 use slowhand_net::random::Streams;
+use slowhand_net::route::Routes;
 
 const CLIENT: NodeId = NodeId(1);
 
@@ -102,4 +104,32 @@ fn a_frame_is_sent_sixteen_times_and_given_up() {
     let expected: Vec<u64> = (0..16).map(|frame| frame * 100_000 + 25_215).collect();
     assert_eq!(air.frames.iter().map(|frame| frame.at).collect::<Vec<_>>(), expected);
     assert!(matches!(indications[..], [(_, Indication::Dropped { datagram: 9, .. })]));
+}
+
+/// The datagram of 60 octets again, where the offsets name the end of the SFD: 4 octets of preamble and 1 of SFD, 160 us,
+/// are on the air before. Data from 25,215 - 160 = 25,055 us, for 3,136 us, until 28,191. The SFD of the acknowledgement
+/// ends 5,521 us later, so it begins at 33,552 us and ends at 34,352 us.
+#[test]
+fn offsets_to_the_sfd_take_160_us_from_the_listener() {
+    let cells = vec![vec![cell(1, LISTEN, 1)], vec![cell(1, SEND, 0)]];
+    let (links, streams) = (line(1, 1.0), Streams::new(1));
+    let timing = Timing { start_of_frame: StartOfFrame::Sfd, ..Timing::SLOT_20_MS };
+    let config = tsch::TschConfig { timing, ..tsch::TschConfig::openwsn(5) };
+    let mac = Tsch::new(config, Links::new(2, &links, &streams), cells, &streams);
+    let routes = Routes::shortest(2, &links).unwrap();
+    let mut network = Network::new(Box::new(mac), routes, NetworkConfig::default(), &streams);
+    let mut air = Recorder::default();
+    let delivered = delivery(&mut network, Instant::from_micros(7_000), 60, &mut air);
+    assert_eq!(frames(&air), [(25_055, FrameKind::Data, 92, true), (33_552, FrameKind::Ack, 19, true)]);
+    assert_eq!(delivered, Instant::from_micros(34_352));
+    let us = Duration::from_micros;
+    let times = |node| {
+        let times = network.radio_times(node, Instant::from_micros(100_000));
+        (times.transmit, times.receive, times.listen)
+    };
+    // The guard times begin where they begin without the difference: 1,311 and 700 us before the offsets.
+    assert_eq!(times(CLIENT), (us(3_136), us(800), us(700 - 160)));
+    assert_eq!(times(NodeId::ROOT), (us(800), us(3_136), us(1_311 - 160)));
+    let shorter = Timing::SLOT_20_MS.shortest_slot().as_micros() - timing.shortest_slot().as_micros();
+    assert_eq!(shorter, 2 * 160);
 }

@@ -171,3 +171,15 @@ fn a_strobe_that_outlasts_the_wake_up_is_received_where_reception_is_finished() 
     assert_eq!(first_answer(true), 45_768);
     assert!(first_answer(false) > 163_345, "the next wake-up");
 }
+
+/// The radio acknowledges a data frame by itself, after a turnaround of 12 symbols: 192 us (IEEE 802.15.4-2015, 6.7.4.2).
+#[test]
+fn a_data_frame_is_acknowledged_after_the_turnaround() {
+    let mut world = World::new(config().with_data_ack(), &[100_000, 40_000], &pair(1.0), 1);
+    world.send(0, A, B, 60, 1);
+    world.run_until(60_000);
+    assert_eq!(world.air.begins(FrameKind::Data, A), [47_760]);
+    assert_eq!(world.air.begins(FrameKind::Ack, B), [50_608 + 192]);
+    // Frame control 2, sequence 1, PAN 2, address of the sender 8, FCS 2; with 6 of synchronisation 21 octets, 672 us.
+    assert_eq!(world.sent(), [(50_608 + 192 + 672, 1)]);
+}

@@ -174,3 +174,24 @@ impl SchedulingFunction for Pid {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Errors of 3, 3 and -1. Their sum stops at 4. The output is 2 * error + sum / 2 + 3 * change, by hand.
+    #[test]
+    fn the_output_has_three_terms() {
+        let config = PidConfig {
+            setpoint: 1.0,
+            proportional: 2.0,
+            integral: 0.5,
+            derivative: 3.0,
+            windup: 4.0,
+            ..PidConfig::default()
+        };
+        let mut controller = Controller::new(NodeId(1));
+        let outputs = [4.0, 4.0, 0.0].map(|waiting| controller.output(waiting, &config));
+        assert_eq!(outputs, [6.0 + 1.5 + 9.0, 6.0 + 2.0, -2.0 + 1.5 - 12.0]);
+    }
+}

@@ -215,6 +215,26 @@ mod tests {
         }
     }
 
+    /// RFC 9438 section 4.7: a loss at 70 segments, below the last maximum of 100, leaves a maximum of 70 * 1.7 / 2 = 59.5.
+    /// From 49 segments, K = cbrt(10.5 / 0.4) = 2.972 s; without fast convergence it would be 3.744 s.
+    #[test]
+    fn a_loss_below_the_last_maximum_leaves_room_for_others() {
+        let mut cubic = cubic(100);
+        cubic.on_congestion(Instant::ZERO, 100 * MSS);
+        assert_eq!((cubic.max, cubic.window()), (100 * MSS, 70 * MSS));
+        cubic.on_acked(Acked { now: Instant::ZERO, octets: MSS, smoothed_rtt: None });
+        assert!(cubic.epoch.is_some());
+        cubic.window = 70 * MSS;
+        cubic.on_congestion(Instant::ZERO, 70 * MSS);
+        assert!(cubic.epoch.is_none(), "a decrease begins a new epoch");
+        assert_eq!((cubic.max, cubic.window(), cubic.credit), (59_500, 49 * MSS, 0));
+        assert_eq!(cubic.begin_epoch(Instant::ZERO).k_ms, 2_971);
+        // At the last maximum the whole window counts.
+        cubic.window = 59_500;
+        cubic.on_congestion(Instant::ZERO, 59_500);
+        assert_eq!(cubic.max, 59_500);
+    }
+
     /// On a short path CUBIC is as fast as Reno: about 9/17 of a segment a window at first.
     #[test]
     fn is_reno_friendly_on_short_paths() {

@@ -143,14 +143,14 @@ impl Connection {
             return;
         }
         if self.state == State::SynReceived {
-            if segment.ack != self.initial_seq + 1 && !self.acknowledges_flight(segment) {
+            if segment.ack != self.initial_seq + 1 {
                 self.reset = Some((segment.ack, None));
                 return;
             }
             self.establish(now, segment);
         }
         self.remember_peer_clock(segment);
-        if segment.ack.after(self.sender.next_new()) {
+        if !segment.ack.at_or_before(self.sender.next_new()) {
             // It acknowledges data that was never sent (RFC 9293 section 3.10.7.4, fifth check).
             return self.challenge(now);
         }
@@ -163,10 +163,6 @@ impl Connection {
         }
         self.on_text(now, segment);
         self.advance_state(now);
-    }
-
-    fn acknowledges_flight(&self, segment: &Segment<'_>) -> bool {
-        self.sender.una().at_or_before(segment.ack) && segment.ack.at_or_before(self.sender.next_new())
     }
 
     /// Protection against wrapped sequence numbers (RFC 7323 section 5.3).

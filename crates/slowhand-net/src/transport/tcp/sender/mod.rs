@@ -436,3 +436,6 @@ impl Sender {
 pub(super) fn ranges_for(buffer: u32, mss: u32) -> usize {
     (buffer / mss.max(1)) as usize / 2 + 4
 }
+
+#[cfg(test)]
+mod tests;

@@ -61,9 +61,19 @@ impl Sender {
 
         if advanced > 0 {
             self.restart_timer(now, timers);
+            self.move_marks();
         }
         if advanced > 0 || news > 0 {
             self.schedule_probe(now, timers);
+        }
+    }
+
+    /// Moves the marks of what is over along with the acknowledgments. A mark that stayed behind would lie
+    /// ahead after 2^31 octets.
+    fn move_marks(&mut self) {
+        let over = self.board.una() - 1;
+        for mark in [&mut self.recover, &mut self.congestion_until, &mut self.small_end] {
+            *mark = mark.latest(over);
         }
     }
 

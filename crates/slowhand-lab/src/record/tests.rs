@@ -1,0 +1,109 @@
+use super::*;
+use slowhand_net::address::NodeId;
+
+fn record() -> Record {
+    let loss = |reason, host, count| Loss { reason, host, count };
+    Record {
+        seed: 7,
+        client: 3,
+        outcome: Outcome::Alert,
+        failure: Some(Failure { end: Role::Server, reason: "no shared cipher".to_owned() }),
+        duration_s: None,
+        bytes_phy: 11,
+        bytes_ack: 12,
+        bytes_control: 13,
+        frames: 14,
+        frames_ack: 15,
+        frames_control: 16,
+        datagrams: 17,
+        bytes_payload: 18,
+        retransmissions_needed: 19,
+        retransmissions_spurious: 20,
+        retransmissions_spurious_server: 21,
+        datagrams_lost: 22,
+        losses: vec![
+            loss(DropReason::QueueFull, Host::Node(NodeId(3)), 1),
+            loss(DropReason::InjectedLoss, Host::Node(NodeId(0)), 2),
+            loss(DropReason::InjectedLoss, Host::Node(NodeId(3)), 3),
+            loss(DropReason::Internet, Host::Internet, 4),
+        ],
+        compute_client_s: 0.5,
+        compute_server_s: 0.25,
+        energy_client: Energy { cpu_mj: 1.0, tpm_mj: 2.0, tx_mj: 4.0, rx_mj: 8.0, listen_mj: 16.0, sleep_mj: 32.0 },
+        queue_peak: [1, 5].into(),
+        reassembly_peak_bytes: [306, 0].into(),
+    }
+}
+
+#[test]
+fn each_column_has_its_value() {
+    let columns = columns(&[record()]);
+    let names: Vec<&str> = columns.iter().map(|(name, _)| *name).collect();
+    let of = |name: &str| &columns[names.iter().position(|other| *other == name).unwrap_or_else(|| panic!("{name}"))].1;
+    let whole = [
+        ("seed", 7),
+        ("client", 3),
+        ("bytes_phy", 11),
+        ("bytes_ack", 12),
+        ("bytes_control", 13),
+        ("frames", 14),
+        ("frames_ack", 15),
+        ("frames_control", 16),
+        ("datagrams", 17),
+        ("bytes_payload", 18),
+        ("retransmissions_needed", 19),
+        ("retransmissions_spurious", 20),
+        ("retransmissions_spurious_server", 21),
+        ("datagrams_lost", 22),
+    ];
+    for (name, value) in whole {
+        assert_eq!(of(name), &Column::U64(vec![value]), "{name}");
+    }
+    let numbers = [
+        ("compute_client_s", 0.5),
+        ("compute_server_s", 0.25),
+        ("energy_client_mj", 63.0),
+        ("energy_client_cpu_mj", 1.0),
+        ("energy_client_tpm_mj", 2.0),
+        ("energy_client_tx_mj", 4.0),
+        ("energy_client_rx_mj", 8.0),
+        ("energy_client_listen_mj", 16.0),
+        ("energy_client_sleep_mj", 32.0),
+    ];
+    for (name, value) in numbers {
+        assert_eq!(of(name), &Column::F64(vec![value]), "{name}");
+    }
+    assert_eq!(of("outcome"), &Column::Text(vec!["alert".to_owned()]));
+    assert_eq!(of("duration_s"), &Column::OptF64(vec![None]));
+    assert_eq!(of("lost_because"), &Column::Text(vec!["injected_loss:5 internet:4 queue_full:1".to_owned()]));
+    assert_eq!(of("failure_end"), &Column::OptText(vec![Some("server".to_owned())]));
+    assert_eq!(of("failure_reason"), &Column::OptText(vec![Some("no shared cipher".to_owned())]));
+    assert_eq!(of("queue_peak"), &Column::Lists(vec![[1, 5].into()]));
+    assert_eq!(of("reassembly_peak_bytes"), &Column::Lists(vec![[306, 0].into()]));
+    assert_eq!(of("losses"), &Column::Losses(vec![record().losses]));
+    assert_eq!(names.len(), whole.len() + numbers.len() + 8, "a column without a test: {names:?}");
+}
+
+#[test]
+fn a_quantity_of_a_list_is_its_greatest_element() {
+    let of = |name| quantities().find(|quantity| quantity.name == name).unwrap();
+    assert_eq!(of("queue_peak").of(&record()), Some(5.0));
+    assert_eq!(of("queue_peak").of(&Record { queue_peak: [].into(), ..record() }), Some(0.0));
+    assert_eq!(of("duration_s").of(&record()), None);
+    assert_eq!(of("duration_s").of(&Record { duration_s: Some(1.5), ..record() }), Some(1.5));
+    assert!(of("queue_peak").is_whole() && of("frames").is_whole() && !of("duration_s").is_whole());
+    assert!(!of("energy_client_mj").is_whole());
+    assert!(quantities().all(|quantity| !["seed", "client", "outcome", "losses"].contains(&quantity.name)));
+}
+
+#[test]
+fn names_are_those_of_json_and_tables() {
+    use Outcome::*;
+    let outcomes = [Completed, GaveUp, TimedOut, Reset, Alert, Error].map(Outcome::name);
+    assert_eq!(outcomes, ["completed", "gave_up", "timed_out", "reset", "alert", "error"]);
+    assert_eq!(Phase::ALL.map(Phase::name), ["handshake", "data", "closing"]);
+    let ends = [Role::Client, Role::Server].map(|end| Failure { end, reason: String::new() }.end_name());
+    assert_eq!(ends, ["client", "server"]);
+    let nodes: Vec<Option<u16>> = record().losses.iter().map(Loss::node).collect();
+    assert_eq!(nodes, [Some(3), Some(0), Some(3), None]);
+}

@@ -1,0 +1,507 @@
+"""The commands: their options, and what they do."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shlex
+import warnings
+from collections.abc import Callable, Mapping
+from functools import cache
+from io import BytesIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from slowhand import output, signals
+from slowhand._native import ScenarioError
+from slowhand.arguments import MAX_SEED, Complaint, Parser, integer, number
+from slowhand.output import Output, OutputError
+from slowhand.terminal import Terminal, say
+
+if TYPE_CHECKING:
+    import polars
+
+    from slowhand.api import Inspection, Run, Scenario
+    from slowhand.papers import Reproduction
+
+DONE, NO = 0, 1
+"""Exit codes: done; the answer is no, or a file could not be written."""
+
+
+class Command(NamedTuple):
+    """A command. `run` returns the exit code."""
+
+    about: str
+    example: str
+    options: Callable[[Parser], None]
+    run: Callable[[argparse.Namespace, Terminal], int]
+
+
+def _run_options(parser: Parser) -> None:
+    from slowhand.api import COUNT, SEED
+
+    parser.option(
+        "scenario",
+        metavar="SCENARIO",
+        help="A .toml file, a name that `slowhand scenarios` lists, or a result to repeat.",
+    )
+    parser.option(
+        "--count",
+        metavar="N",
+        type=integer(1),
+        help=f"How many worlds, one for each seed. [default: {COUNT}]",
+    )
+    parser.option(
+        "--seed",
+        metavar="N",
+        type=integer(0),
+        help=f"The first seed. [default: {SEED}]",
+    )
+    parser.option(
+        "--threads",
+        metavar="N",
+        type=integer(1, 1024),
+        help="Threads; the records do not depend on it. [default: all processors]",
+    )
+    parser.option(
+        "--set",
+        metavar="KEY=VALUE",
+        action="append",
+        default=[],
+        help="Replace a key, as in network.link_pdr=0.9.",
+    )
+    for name, what in OUTPUTS.items():
+        parser.option(f"--{name}", metavar="FILE", help=what)
+    parser.json()
+
+
+OUTPUTS = {
+    "records": "Write one row for each handshake to this .parquet file.",
+    "nodes": "Write time and energy of the first seed's nodes to .parquet or .csv.",
+    "timeline": "Write when each radio of the first seed was on, to .parquet or .csv.",
+    "buffers": "Write the first seed's buffers over time to .parquet or .csv.",
+    "pcap": "Write the first seed's frames to this pcapng file.",
+}
+"""The files that `run` can write, in this order."""
+
+TABLE = (".parquet", ".csv")
+SUFFIXES = {"records": (".parquet",), "nodes": TABLE, "timeline": TABLE, "buffers": TABLE}
+
+
+def _run(arguments: argparse.Namespace, out: Terminal) -> int:
+    from slowhand.api import Run, Scenario
+
+    outputs = _outputs(arguments)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        scenario = Scenario.with_overrides(arguments.scenario, arguments.set)
+    for warning in told:
+        say(str(warning.message))
+    count = scenario.count if arguments.count is None else arguments.count
+    seed = scenario.seed if arguments.seed is None else arguments.seed
+    if seed + count - 1 > MAX_SEED:
+        raise Complaint(f"--seed {seed} --count {count}: the last seed must be at most {MAX_SEED}")
+    output.check(outputs.values(), _inputs(scenario))
+    keep = "records" in outputs
+    handshakes = Run(scenario, count=count, seed=seed, threads=arguments.threads, records=keep)
+    stopped = _watch(handshakes)
+    panicked = _panicked(handshakes)
+    summary = handshakes.summary()
+    if arguments.json:
+        _print_json(_run_json(handshakes, summary, stopped is not None), out)
+    else:
+        from slowhand import report
+
+        report.show(handshakes, stopped is not None, out)
+    written = _write(outputs, handshakes, stopped is not None)
+    if written and "pcap" in outputs and not arguments.json:
+        _show_wireshark(scenario, outputs["pcap"], out)
+    if stopped:
+        return signals.exit_code(stopped)
+    return DONE if written and summary["completed"] and not panicked else NO
+
+
+def _show_wireshark(scenario: Scenario, capture: Output, out: Terminal) -> None:
+    """Prints the command that shows a capture as it is."""
+    from slowhand import report
+
+    words = ["wireshark", "-r", capture.path, *scenario.native.wireshark_arguments()]
+    out.print("Wireshark shows the capture as it is with:", "dim")
+    report.show_command([shlex.quote(word) for word in words], out)
+
+
+def _outputs(arguments: argparse.Namespace) -> dict[str, Output]:
+    """The files to write, by the names of their options. Each can probably be written."""
+    given = {name: getattr(arguments, name) for name in OUTPUTS}
+    outputs = {name: Output(f"--{name}", path) for name, path in given.items() if path is not None}
+    for name, file in outputs.items():
+        allowed = SUFFIXES.get(name)
+        if allowed and Path(file.path).suffix not in allowed:
+            raise file.error(f"the name must end in {' or '.join(allowed)}")
+    for file in outputs.values():
+        file.check()
+    return outputs
+
+
+def _inputs(scenario: Scenario) -> list[Path]:
+    """The files that a scenario was read from: its own, and those of its devices."""
+    path = Path(scenario.path)
+    return [Path(scenario.read_from), *(path.parent / name for name in scenario.files)]
+
+
+def _watch(handshakes: Run) -> KeyboardInterrupt | None:
+    """Waits for the end and shows progress. Returns the signal that stopped it, if one did."""
+    from slowhand.progress import Progress
+
+    try:
+        with Progress(handshakes.count, "worlds") as progress:
+            finished = False
+            while not finished:
+                done, finished = handshakes.wait(0.1)
+                progress.update(done)
+    except KeyboardInterrupt as stopped:
+        handshakes.cancel()
+        return stopped
+    return None
+
+
+def _panicked(handshakes: Run) -> bool:
+    """Says which worlds ended by an error of the program. The others are kept."""
+    from slowhand.api import WorldError
+
+    try:
+        handshakes.finish()
+    except WorldError as error:
+        say(str(error))
+        return True
+    return False
+
+
+def _run_json(handshakes: Run, summary: dict[str, Any], interrupted: bool) -> dict[str, object]:
+    return {
+        **handshakes.about(),
+        "interrupted": interrupted,
+        **summary,
+        "wall_s": handshakes.wall_s,
+        "assumed": handshakes.scenario.about()["assumed"],
+    }
+
+
+def _write(outputs: Mapping[str, Output], handshakes: Run, interrupted: bool) -> bool:
+    """Writes the files. Returns False, after a message for each, if one could not be written."""
+    scenario, seed = handshakes.scenario, handshakes.seed
+
+    @cache
+    def inspection() -> Inspection:
+        return scenario.inspect(seed=seed)
+
+    writers: dict[str, Callable[[Path], object]] = {
+        "records": lambda path: _write_records(handshakes, path),
+        "nodes": lambda path: _write_table(inspection().nodes, outputs["nodes"], path),
+        "timeline": lambda path: _write_table(inspection().timeline, outputs["timeline"], path),
+        "buffers": lambda path: _write_table(inspection().buffers, outputs["buffers"], path),
+        "pcap": lambda path: scenario.capture(path, seed=seed),
+    }
+    failures = []
+    for name, file in outputs.items():
+        try:
+            if interrupted and name != "records":  # they need a run of their own
+                raise file.error("not written: interrupted")
+            file.write(writers[name])
+        except (OutputError, ScenarioError) as error:
+            failures.append(str(error))
+    for failure in failures:
+        say(failure)
+    return not failures
+
+
+def _write_records(handshakes: Run, path: Path) -> None:
+    from slowhand import results
+
+    octets = BytesIO()
+    results.write(handshakes.frame(), octets, handshakes.about())
+    path.write_bytes(octets.getvalue())
+
+
+def _write_table(frame: polars.DataFrame, file: Output, path: Path) -> None:
+    # By way of memory, because polars does not say why it could not write to a disk.
+    octets = BytesIO()
+    if file.path.endswith(".csv"):
+        frame.write_csv(octets)
+    else:
+        frame.write_parquet(octets)
+    path.write_bytes(octets.getbuffer())
+
+
+def _stacks(arguments: argparse.Namespace, out: Terminal) -> int:
+    from slowhand.api import stacks
+
+    if arguments.json:
+        _print_json(stacks(), out)
+    else:
+        from slowhand import report
+
+        report.show_stacks(stacks(), out)
+    return DONE
+
+
+def _name_option(parser: Parser) -> None:
+    parser.option("name", metavar="NAME", nargs="?", help="Which to print. [default: list them]")
+    parser.json()
+
+
+def _scenarios(arguments: argparse.Namespace, out: Terminal) -> int:
+    from slowhand import data
+
+    return _bundled("scenario", data.files(data.SCENARIOS), arguments, out)
+
+
+def _devices(arguments: argparse.Namespace, out: Terminal) -> int:
+    from slowhand import data
+
+    return _bundled("device", data.files(data.DEVICES), arguments, out)
+
+
+def _bundled(
+    kind: str, files: Mapping[str, Path], arguments: argparse.Namespace, out: Terminal
+) -> int:
+    """Lists files by name, or prints the one with this name. As JSON: its keys and values."""
+    from slowhand import data
+
+    name = arguments.name
+    if name is not None and name not in files:
+        raise Complaint(f"{kind}: found {name!r:.80}, allowed: {', '.join(files)}")
+    if name is not None:
+        text = files[name].read_text(encoding="utf-8")
+        if arguments.json:
+            import tomllib
+
+            _print_json(tomllib.loads(text), out)
+        else:
+            out.write(text)
+        return DONE
+    about = {name: data.introduction(file) for name, file in files.items()}
+    if arguments.json:
+        listed = [{kind: n, "introduction": about[n], "file": str(files[n])} for n in files]
+        _print_json(listed, out)
+    else:
+        from slowhand import report
+
+        report.show_bundled(about, out)
+    return DONE
+
+
+def _schema_options(parser: Parser) -> None:
+    parser.option("kind", metavar="KIND", nargs="?", default="scenario", help="scenario or device")
+    parser.option("--json", action="store_true", help="Without effect: the schema is always JSON.")
+
+
+def _schema(arguments: argparse.Namespace, out: Terminal) -> int:
+    from slowhand.api import schema
+
+    try:
+        _print_json(schema(arguments.kind), out)
+    except ValueError as error:
+        raise Complaint(str(error)) from error
+    return DONE
+
+
+def _capacity_options(parser: Parser) -> None:
+    from slowhand.api import SEED
+    from slowhand.capacity import HANDSHAKE_SHARE, MOST_CLIENTS, MOST_SLOTS
+
+    parser.option("--slots", metavar="N", type=integer(1, MOST_SLOTS), help="Session slots (R).")
+    parser.option("--clients", metavar="N", type=integer(1, MOST_CLIENTS), help="Clients (N).")
+    parser.option(
+        "--rho",
+        metavar="ERLANG",
+        type=number,
+        help="Erlang that a client without a session offers: rate x mean session.",
+    )
+    parser.option(
+        "--policy",
+        metavar="NAME",
+        help="What to do when all slots are taken. [default: compare all]",
+    )
+    parser.option(
+        "--handshake-share",
+        metavar="SHARE",
+        type=number,
+        default=HANDSHAKE_SHARE,
+        help="How long a handshake takes, as a share of the mean session."
+        f" [default: {HANDSHAKE_SHARE:g}]",
+    )
+    parser.option(
+        "--seed",
+        metavar="N",
+        type=integer(0),
+        default=SEED,
+        help=f"The seed of the simulation. [default: {SEED}]",
+    )
+    parser.option(
+        "--device", metavar="DEVICE", help="Instead of --slots: as many as fit into this device."
+    )
+    parser.option(
+        "--bytes-per-session",
+        metavar="N",
+        type=integer(1),
+        help="RAM that a session takes, with --device.",
+    )
+    parser.option(
+        "--reserved-bytes",
+        metavar="N",
+        type=integer(0),
+        help="RAM that everything else takes, with --device.",
+    )
+    parser.json()
+
+
+def _capacity(arguments: argparse.Namespace, out: Terminal) -> int:
+    from slowhand import capacity
+
+    slots, clients, rho = arguments.slots, arguments.clients, arguments.rho
+    device = arguments.device
+    if (slots is None) == (device is None):
+        raise Complaint("give either --slots or --device, for the number of session slots")
+    if (clients is None) != (rho is None) or (device is None and clients is None):
+        raise Complaint("give --clients and --rho together")
+    memory = result = None
+    try:
+        if device is not None:
+            if arguments.bytes_per_session is None or arguments.reserved_bytes is None:
+                raise Complaint("--device needs --bytes-per-session and --reserved-bytes")
+            memory = capacity.memory(
+                device,
+                bytes_per_session=arguments.bytes_per_session,
+                reserved_bytes=arguments.reserved_bytes,
+            )
+        if clients is not None:
+            result = capacity.compute(
+                slots=memory.slots if memory else slots,
+                clients=clients,
+                rho=rho,
+                policy=arguments.policy,
+                handshake_share=arguments.handshake_share,
+                seed=arguments.seed,
+            )
+    except ValueError as error:
+        raise Complaint(str(error)) from error
+    if arguments.json:
+        _print_json({**(result or {}), **({"memory": memory.about()} if memory else {})}, out)
+    else:
+        capacity.show(result, memory, out)
+    return DONE
+
+
+def _papers_options(parser: Parser) -> None:
+    from slowhand.papers import COUNT
+
+    parser.option("paper", metavar="PAPER", nargs="?", help="Which paper. [default: list them]")
+    parser.option("part", metavar="PART", nargs="?", help="A table or figure. [default: all]")
+    parser.option(
+        "--count",
+        metavar="N",
+        type=integer(1),
+        default=COUNT,
+        help=f"Handshakes for each point. [default: {COUNT}]",
+    )
+    parser.option(
+        "--out", metavar="FOLDER", help="Draw the figures, as PNG and SVG, into this folder."
+    )
+    parser.json()
+
+
+def _papers(arguments: argparse.Namespace, out: Terminal) -> int:
+    from slowhand import papers
+    from slowhand.papers import report
+    from slowhand.progress import Progress
+
+    if arguments.paper is None:
+        if arguments.json:
+            _print_json([paper.about() for paper in papers.papers()], out)
+        else:
+            report.show_list(papers.papers(), out)
+        return DONE
+    try:
+        plan = papers.Plan.of(arguments.paper, arguments.part, count=arguments.count)
+    except papers.UnknownPaper as error:
+        raise Complaint(str(error)) from error
+    if arguments.out is not None:
+        output.check_folder("--out", arguments.out)
+    folder = None if arguments.out is None else Path(arguments.out)
+    with Progress(plan.handshakes, "handshakes") as progress:
+        found = plan.run(progress.update)
+    if arguments.json:
+        files, written = _draw(found, folder)  # first: their names are in the report
+        _print_json({**found.json(), "figures": files}, out)
+    else:
+        report.show(found, out)
+        _, written = _draw(found, folder)
+    if found.stopped:
+        return signals.exit_code(found.stopped)
+    return DONE if written and found.succeeded else NO
+
+
+def _draw(found: Reproduction, folder: Path | None) -> tuple[list[str], bool]:
+    """Draws the figures. Returns the files, and False after a message if that failed."""
+    if folder is None:
+        return [], True
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        return [str(file) for file in found.draw(folder)], True
+    except OSError as error:
+        say(f"--out {folder}: cannot be written: {error.strerror or error}")
+    except OutputError as error:
+        say(str(error))
+    return [], False
+
+
+def _print_json(value: object, out: Terminal) -> None:
+    out.print(json.dumps(value, indent=2))
+
+
+COMMANDS = {
+    "run": Command(
+        "Run a scenario many times and print the results.",
+        "quickstart --count 1000 --json",
+        _run_options,
+        _run,
+    ),
+    "stacks": Command(
+        "List the TLS libraries that are built in, and what each can do.",
+        "--json",
+        Parser.json,
+        _stacks,
+    ),
+    "scenarios": Command(
+        "List the scenarios that come with slowhand, or print one to start from.",
+        "quickstart > mine.toml",
+        _name_option,
+        _scenarios,
+    ),
+    "devices": Command(
+        "List the devices that come with slowhand, or print one with its sources.",
+        "openmote-cc2538",
+        _name_option,
+        _devices,
+    ),
+    "schema": Command(
+        "Print the JSON Schema of a scenario or a device, for editors that check.",
+        "> scenario.schema.json",
+        _schema_options,
+        _schema,
+    ),
+    "capacity": Command(
+        "Compute how many requests a server with few session slots refuses (Engset).",
+        "--slots 3 --clients 5 --rho 0.5 --json",
+        _capacity_options,
+        _capacity,
+    ),
+    "papers": Command(
+        "Reproduce a published paper: its numbers beside ours.",
+        "vucinic2015 table1 --json",
+        _papers_options,
+        _papers,
+    ),
+}
+"""Every command, in the order of the help."""

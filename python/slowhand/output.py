@@ -1,0 +1,158 @@
+"""Files that a command writes: refused before the work if possible, and complete or not there.
+
+A file is written under a temporary name beside it, and moved when it is complete. So a full disk,
+Ctrl-C or a power cut never leaves half a file, and an old file stays until the new one is there.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from slowhand.terminal import printable
+
+LONGEST = 120
+"""How much of a path a message repeats."""
+
+Write = Callable[[Path], object]
+"""Writes a whole file, under the name that it is given."""
+
+
+class OutputError(Exception):
+    """A file that cannot be written. The message names the option, the path and the reason."""
+
+
+class Output:
+    """A file that a command was asked to write."""
+
+    def __init__(self, option: str, path: str):
+        self.option = option
+        self.path = path
+
+    def error(self, reason: str) -> OutputError:
+        """The error for this file."""
+        return OutputError(
+            f"{self.option} {printable(self.path, LONGEST) or ascii(self.path)}: {reason}"
+        )
+
+    def check(self) -> None:
+        """Raises an error if the file can surely not be written. Leaves no file behind."""
+        with self._errors():
+            if "\0" in self.path:
+                raise self.error("cannot be written: a path has no NUL")
+            if self.path.endswith("/") or Path(self.path).is_dir():
+                raise self.error("cannot be written: this is a folder")
+            found = _status(self.path)
+            if found and _same(found, 1) and stat.S_ISREG(found.st_mode):
+                raise self.error("cannot be written: the report goes to this file")
+            if found and not os.access(self.path, os.W_OK):
+                raise PermissionError(0, "Permission denied")
+            if _is_moved(self.path):
+                _make_temporary(self.path).unlink()
+
+    def write(self, write: Write) -> None:
+        """Writes the file. Raises an error if that fails; then the old file is as it was."""
+        with self._errors(), replacing(self.path) as temporary:
+            write(temporary)
+
+    @contextmanager
+    def _errors(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise self.error(f"cannot be written: {_reason(error)}") from error
+
+
+def check(outputs: Iterable[Output], inputs: Iterable[str | os.PathLike[str]]) -> None:
+    """Raises an error for an output that is one of the inputs, or another output."""
+    taken = {_identity(os.fspath(path)): "this file is read" for path in inputs}
+    for output in outputs:
+        identity = _identity(output.path)
+        if identity in taken:
+            raise output.error(f"cannot be written: {taken[identity]}")
+        taken[identity] = f"{output.option} writes the same file"
+
+
+def check_folder(option: str, path: str) -> None:
+    """Raises an error if a folder cannot be made, or no file in it. Leaves nothing behind."""
+    output = Output(option, path)
+    if "\0" in path:
+        raise output.error("cannot be made: a path has no NUL")
+    try:
+        existing = Path(path)
+        while not (found := _status(existing)):
+            existing = existing.parent
+        if not stat.S_ISDIR(found.st_mode):
+            raise output.error("cannot be made: a file has this name")
+        _make_temporary(existing / "x").unlink()
+    except OSError as error:
+        raise output.error(f"cannot be made: {_reason(error)}") from error
+
+
+@contextmanager
+def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """A temporary name to write a file under, which is then moved to `path`.
+
+    Devices and pipes are written directly, and so is a file in a folder without permission to make
+    another one.
+    """
+    if not _is_moved(path):
+        yield Path(path)
+        return
+    target = os.path.realpath(path)  # a link stays, and what it points to is replaced
+    temporary = _make_temporary(path)
+    try:
+        yield temporary
+        if existing := _status(target):
+            temporary.chmod(stat.S_IMODE(existing.st_mode))
+        temporary.replace(target)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+def _reason(error: OSError) -> str:
+    """What the system said, without a path: the message names the path that was asked for."""
+    text = error.strerror or str(error).rpartition(": ")[2]
+    return text.partition(" (os error")[0]
+
+
+def _make_temporary(path: str | os.PathLike[str]) -> Path:
+    """Makes an empty file in the folder of `path`, with the permissions that new files have."""
+    folder = Path(os.path.realpath(path)).parent
+    temporary = folder / f".slowhand-{os.urandom(8).hex()}"
+    os.close(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666))
+    return temporary
+
+
+def _is_moved(path: str | os.PathLike[str]) -> bool:
+    found = _status(path)
+    if not found:
+        return True
+    return stat.S_ISREG(found.st_mode) and os.access(Path(os.path.realpath(path)).parent, os.W_OK)
+
+
+def _status(path: str | os.PathLike[str]) -> os.stat_result | None:
+    try:
+        return Path(path).stat()
+    except FileNotFoundError:
+        return None
+
+
+def _same(found: os.stat_result, descriptor: int) -> bool:
+    try:
+        return os.path.samestat(found, os.fstat(descriptor))
+    except OSError:  # it is closed
+        return False
+
+
+def _identity(path: str) -> tuple[object, ...]:
+    """The same for all names of a file: relative, absolute, through links."""
+    if found := _status(path):
+        return (found.st_dev, found.st_ino)
+    target = Path(os.path.realpath(path))
+    folder = _status(target.parent)
+    return (folder and (folder.st_dev, folder.st_ino), target.name)

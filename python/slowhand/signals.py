@@ -1,0 +1,42 @@
+"""Signals that stop the work: Ctrl-C, SIGTERM and SIGHUP. What is complete is kept and printed."""
+
+from __future__ import annotations
+
+import signal
+from types import FrameType
+from typing import NoReturn
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+class Stopped(KeyboardInterrupt):
+    """A signal came. Code that handles Ctrl-C handles all of them."""
+
+    def __init__(self, number: int):
+        super().__init__()
+        self.number = number
+
+
+def stop_work() -> None:
+    """From now on, each of the signals raises `Stopped`, unless it is ignored (as by nohup)."""
+    _handle(_stop)
+
+
+def finish() -> None:
+    """From now on, none has an effect: the exit code is known."""
+    _handle(signal.SIG_IGN)
+
+
+def exit_code(stopped: KeyboardInterrupt) -> int:
+    """The exit code that shells use for a program that a signal ended."""
+    return 128 + getattr(stopped, "number", signal.SIGINT)
+
+
+def _handle(handler: signal._HANDLER) -> None:
+    for number in SIGNALS:
+        if signal.getsignal(number) != signal.SIG_IGN:
+            signal.signal(number, handler)
+
+
+def _stop(number: int, frame: FrameType | None) -> NoReturn:
+    raise Stopped(number)

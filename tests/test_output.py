@@ -1,0 +1,250 @@
+"""The files of `slowhand run`: refused before the work, or complete, or absent."""
+
+import json
+import os
+import resource
+import stat
+import subprocess
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import polars
+import pytest
+
+from conftest import COMMAND, QUICKSTART, ROOT, Cli, the_message
+
+RUN = ("run", str(QUICKSTART), "--count", "2")
+
+# More than the fixture's time allows: an answer comes before the work.
+MANY = ("run", QUICKSTART, "--count", 10_000_000)
+
+
+def with_files_of_at_most(octets: int) -> Callable[[], None]:
+    """A disk that is full, without a disk: writing more is an error (EFBIG)."""
+    return lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (octets, octets))
+
+
+def files(folder: Path) -> set[str]:
+    return {entry.name for entry in folder.iterdir()}
+
+
+@pytest.mark.parametrize("option", ["--records", "--nodes", "--timeline", "--buffers", "--pcap"])
+@pytest.mark.parametrize("ending", ["parquet", "csv"])
+def test_a_disk_that_fills_costs_the_file_but_not_the_report(
+    option: str, ending: str, tmp_path: Path
+) -> None:
+    if option == "--records" and ending == "csv":
+        return
+    path = tmp_path / f"x.{ending}"
+    path.write_text("old")
+    done = subprocess.run(
+        [*COMMAND, *RUN, option, str(path), "--json"],
+        capture_output=True,
+        text=True,
+        preexec_fn=with_files_of_at_most(64),
+    )
+    assert done.returncode == 1
+    assert json.loads(done.stdout)["completed"] == 2
+    (message,) = done.stderr.splitlines()
+    assert message.startswith(f"slowhand: {option} {path}: cannot be written: ")
+    assert "File too large" in message
+    assert (files(tmp_path), path.read_text()) == ({path.name}, "old")
+
+
+def test_every_file_that_can_be_written_is_written(cli: Cli, tmp_path: Path) -> None:
+    done = cli(*RUN, "--pcap", "/dev/full", "--records", "r.parquet", code=1)
+    assert done.stdout.startswith("2 of 2 handshakes completed")
+    assert done.stderr == (
+        "slowhand: --pcap /dev/full: cannot be written: No space left on device\n"
+    )
+    assert len(polars.read_parquet(tmp_path / "r.parquet")) == 2
+    assert files(tmp_path) == {"r.parquet"}
+
+
+@pytest.mark.parametrize("arguments", [RUN, (*RUN, "--json"), ("schema",), ("--help",)])
+def test_a_reader_that_has_enough_is_no_error(arguments: tuple[str, ...], tmp_path: Path) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    output = ("--records", str(tmp_path / "r.parquet")) if "run" in arguments else ()
+    done = subprocess.run(
+        [*COMMAND, *arguments, *output], stdout=writing, stderr=subprocess.PIPE, text=True
+    )
+    os.close(writing)
+    assert (done.returncode, done.stderr) == (141, "")
+    assert files(tmp_path) == ({"r.parquet"} if output else set()), "files do not need a reader"
+
+
+@pytest.mark.parametrize("arguments", [RUN, (*RUN, "--json"), ("stacks",), ("--help",)])
+def test_a_full_disk_under_stdout_is_one_message(
+    arguments: tuple[str, ...], tmp_path: Path
+) -> None:
+    output = ("--records", str(tmp_path / "r.parquet")) if "run" in arguments else ()
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [*COMMAND, *arguments, *output], stdout=full, stderr=subprocess.PIPE, text=True
+        )
+    message = "slowhand: stdout: cannot be written: No space left on device\n"
+    assert (done.returncode, done.stderr) == (1, message)
+    assert files(tmp_path) == ({"r.parquet"} if output else set())
+
+
+def test_without_stdout_and_stderr_there_are_still_files(tmp_path: Path) -> None:
+    command = f"exec \"$@\" --records '{tmp_path}/r.parquet' >&- 2>&-"
+    done = subprocess.run(["sh", "-c", command, "sh", *COMMAND, *RUN])
+    assert done.returncode == 0
+    assert len(polars.read_parquet(tmp_path / "r.parquet")) == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("", "'': cannot be written: this is a folder"),
+        ("there", "cannot be written: this is a folder"),
+        ("there/", "cannot be written: this is a folder"),
+        ("new/", "cannot be written: this is a folder"),
+        ("file/x", "cannot be written: Not a directory"),
+        ("gone/x", "cannot be written: No such file or directory"),
+        ("x" * 256, "cannot be written: File name too long"),
+        ("x/" * 3000 + "x", "cannot be written: File name too long"),
+        ("around/x", "cannot be written: Too many levels of symbolic links"),
+        ("gone\udcff/x", "gone\\udcff/x: cannot be written: No such file or directory"),
+        ("gone\n/x", "gone\\n/x: cannot be written: No such file or directory"),
+    ],
+)
+def test_what_cannot_be_a_file_is_refused_before_the_work(
+    cli: Cli, tmp_path: Path, name: str, said: str
+) -> None:
+    (tmp_path / "there").mkdir()
+    (tmp_path / "file").touch()
+    (tmp_path / "around").symlink_to("around")
+    before = files(tmp_path)
+    message = the_message(cli(*MANY, "--pcap", name, code=2))
+    assert message.startswith("slowhand: --pcap ")
+    assert message.endswith(said)
+    assert len(message) < 250
+    assert files(tmp_path) == before
+
+
+@pytest.mark.parametrize("second", ["a.csv", "./a.csv", "../{}/a.csv", "soft.csv", "hard.csv"])
+@pytest.mark.parametrize("exists", [True, False])
+def test_two_outputs_are_two_files(cli: Cli, tmp_path: Path, second: str, exists: bool) -> None:
+    (tmp_path / "soft.csv").symlink_to(tmp_path / "a.csv")
+    if exists:
+        (tmp_path / "a.csv").write_text("old")
+        os.link(tmp_path / "a.csv", tmp_path / "hard.csv")
+    elif second == "hard.csv":
+        return
+    second = second.format(tmp_path.name)
+    outputs = ("--nodes", "a.csv", "--timeline", second)
+    message = the_message(cli(*MANY, *outputs, code=2))
+    assert message == (
+        f"slowhand: --timeline {second}: cannot be written: --nodes writes the same file"
+    )
+    assert (tmp_path / "a.csv").exists() == exists
+
+
+@pytest.mark.parametrize("name", ["mine.toml", "./mine.toml", "link", "device.toml"])
+def test_what_is_read_is_not_written(cli: Cli, tmp_path: Path, name: str) -> None:
+    device = (ROOT / "devices" / "openmote-cc2538.toml").read_text()
+    scenario = QUICKSTART.read_text().replace('"openmote-cc2538"', '"device.toml"')
+    (tmp_path / "device.toml").write_text(device)
+    (tmp_path / "mine.toml").write_text(scenario)
+    (tmp_path / "link").symlink_to("mine.toml")
+    message = the_message(cli("run", "mine.toml", "--pcap", name, code=2))
+    assert message == f"slowhand: --pcap {name}: cannot be written: this file is read"
+    assert (tmp_path / "mine.toml").read_text() == scenario
+    assert (tmp_path / "device.toml").read_text() == device
+
+
+def test_the_report_and_a_file_do_not_share_a_name(tmp_path: Path) -> None:
+    path = tmp_path / "both.pcapng"
+    for name in (path, "/dev/stdout"):
+        with path.open("w") as stdout:
+            done = subprocess.run(
+                [*COMMAND, *RUN, "--pcap", str(name)],
+                stdout=stdout,
+                stderr=subprocess.PIPE,
+                text=True,
+            )
+        assert done.returncode == 2
+        assert done.stderr == (
+            f"slowhand: --pcap {name}: cannot be written: the report goes to this file\n"
+        )
+
+
+def test_a_path_that_is_not_utf_8_is_a_path(cli: Cli, tmp_path: Path) -> None:
+    scenario = tmp_path / "sc\udcffn.toml"
+    scenario.write_text(QUICKSTART.read_text())
+    done = subprocess.run(
+        [*COMMAND, "run", scenario, "--count", "1", "--pcap", tmp_path / "p\udcff.pcapng"],
+        capture_output=True,
+    )
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert b"sc\xffn.toml" in done.stdout, "the report has the path's own octets"
+    assert (tmp_path / "p\udcff.pcapng").stat().st_size > 0
+    assert json.loads(cli("run", scenario, "--count", "1", "--json").stdout)["scenario"] == str(
+        scenario
+    )
+    message = the_message(cli("run", QUICKSTART, "--set", "client.device=\udcff", code=2))
+    assert "UTF-8" in message
+
+
+def test_files_have_the_permissions_that_files_have(tmp_path: Path) -> None:
+    (tmp_path / "old.csv").touch()
+    (tmp_path / "old.csv").chmod(0o604)
+    (tmp_path / "link.csv").symlink_to("old.csv")
+    outputs = ("--nodes", "new.csv", "--timeline", "link.csv")
+    subprocess.run(
+        [*COMMAND, *RUN, *outputs], cwd=tmp_path, check=True, capture_output=True, umask=0o027
+    )
+    modes = {name: stat.S_IMODE((tmp_path / name).stat().st_mode) for name in files(tmp_path)}
+    assert modes == {"new.csv": 0o640, "old.csv": 0o604, "link.csv": 0o604}
+    assert (tmp_path / "link.csv").is_symlink()
+    assert (tmp_path / "old.csv").read_text().startswith("node,state,")
+
+
+def test_a_pipe_is_written_directly(cli: Cli, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    read: list[bytes] = []
+    reader = threading.Thread(target=lambda: read.append((tmp_path / "pipe").read_bytes()))
+    reader.start()
+    cli(*RUN, "--pcap", "pipe")
+    reader.join(timeout=60)
+    # pcapng: the type of a section header block.
+    assert read[0].startswith(b"\x0a\x0d\x0d\x0a")
+    assert files(tmp_path) == {"pipe"}
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("file", "cannot be made: a file has this name"),
+        ("file/figures", "cannot be made: Not a directory"),
+        ("x" * 300, "cannot be made: File name too long"),
+    ],
+)
+def test_a_folder_that_cannot_be_made_is_refused_before_the_work(
+    cli: Cli, tmp_path: Path, name: str, said: str
+) -> None:
+    (tmp_path / "file").touch()
+    arguments = ("papers", "vucinic2015", "--count", 10_000_000, "--out", name)
+    message = the_message(cli(*arguments, code=2))
+    assert message.startswith("slowhand: --out ") and message.endswith(said)
+    assert files(tmp_path) == {"file"}
+
+
+def test_a_figure_that_cannot_be_written_costs_no_report(tmp_path: Path) -> None:
+    arguments = ("papers", "vucinic2015", "memory", "--out", str(tmp_path / "new"))
+    done = subprocess.run(
+        [*COMMAND, *arguments],
+        capture_output=True,
+        text=True,
+        preexec_fn=with_files_of_at_most(64),
+        env={**os.environ, "MPLCONFIGDIR": str(tmp_path / "matplotlib")},
+    )
+    assert done.returncode == 1
+    assert "agree" in done.stdout
+    assert f"slowhand: --out {tmp_path}/new/capacity.png: cannot be written: " in done.stderr
+    assert "Traceback" not in done.stderr
+    assert files(tmp_path / "new") == set()

@@ -1,0 +1,277 @@
+"""The report of a run as text: it fits, it cuts no number, and it says why handshakes fail."""
+
+import io
+import os
+import pty
+import re
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import slowhand
+from conftest import COMMAND, QUICKSTART, Cli
+from slowhand import report
+from slowhand.table import Column, Table
+from slowhand.terminal import Terminal
+
+
+def statistics(
+    mean: float, *, half: float | None = None, most: float | None = None
+) -> dict[str, Any]:
+    """A metric of which all values but the greatest are alike."""
+    observed = dict.fromkeys(("mean", "min", "p50", "p95", "p99"), mean)
+    interval = None if half is None else [max(0.0, mean - half), mean + half]
+    return {**observed, "max": mean if most is None else most, "ci95": interval}
+
+
+def summary(**changes: Any) -> dict[str, Any]:
+    """What the laboratory says of 100 handshakes that all completed."""
+    names = [name for rows in report.METRICS.values() for name in rows]
+    return {
+        "completed": 100,
+        "failed": {},
+        "failures": [],
+        "losses": [],
+        "metrics": {name: statistics(4.31, half=0.025, most=4.9) for name in names},
+        "metrics_failed": {},
+        **changes,
+    }
+
+
+def lines_of(found: dict[str, Any], width: int = 80) -> list[str]:
+    printed = io.StringIO()
+    report.show_summary(found, False, Terminal(printed, width=width, styled=False))
+    return printed.getvalue().splitlines()
+
+
+def row(lines: list[str], label: str) -> list[str]:
+    """The cells of the first row with this label."""
+    return next(line for line in lines if line.strip().startswith(label)).split()
+
+
+@pytest.mark.parametrize("width", [40, 80, 100, 120])
+@pytest.mark.parametrize("scale", [1e-6, 1e-3, 1, 1e5, 1e9])
+def test_a_table_fits_and_cuts_no_number(width: int, scale: float) -> None:
+    metric = statistics(1.234 * scale, half=0.56 * scale, most=8.765 * scale)
+    found = summary(metrics=dict.fromkeys(summary()["metrics"], metric))
+    lines = lines_of(found, width)
+    assert max(map(len, lines)) <= width
+    cells = row(lines, "duration")[2:]
+    shown = [float(cell.replace(",", "")) for cell in cells]
+    assert shown[0] == pytest.approx(1.234 * scale, rel=0.001)
+    if width >= 80:
+        assert shown[1] == pytest.approx(0.56 * scale, rel=0.05)
+        assert shown[-1] == pytest.approx(8.765 * scale, rel=0.001)
+    assert lines == [line.rstrip() for line in lines]
+
+
+def test_a_wide_terminal_shows_more_columns() -> None:
+    metric = statistics(4.31e5, half=0.025e5, most=4.9e5)
+    found = summary(metrics=dict.fromkeys(summary()["metrics"], metric))
+    headings = {width: lines_of(found, width)[2].split() for width in (40, 80, 120)}
+    assert headings[80] == ["mean", "±", "95", "%", "p50", "p95", "max"]
+    assert headings[120] == ["mean", "±", "95", "%", "min", "p50", "p95", "p99", "max"]
+    assert headings[40][0] == "mean"
+
+
+def test_words_are_wrapped_where_there_is_no_room_for_them() -> None:
+    table = Table([Column(right=False, wraps=True), Column("number")])
+    table.add("  a label of many words", "1,234,567,890")
+    table.add("  short", "1")
+    printed = io.StringIO()
+    table.print(Terminal(printed, width=30, styled=False))
+    assert printed.getvalue().splitlines() == [
+        "                        number",
+        "  a label of     1,234,567,890",
+        "    many words",
+        "  short                      1",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("mean", "half", "shown"),
+    [
+        (0.03, 0.06, ["0.03", "0.060"]),
+        (39.72, 0.41, ["39.72", "0.41"]),
+        (8.0, 0.0, ["8", "8"]),
+        (12_345_678.0, 1234.0, ["1.235e7", "1,234"]),
+    ],
+)
+def test_no_interval_of_a_count_is_negative(mean: float, half: float, shown: list[str]) -> None:
+    metrics = {"datagrams_lost": statistics(mean, half=half, most=mean)}
+    cells = row(lines_of(summary(metrics=metrics)), "lost")[2:4]
+    assert [float(c.replace(",", "")) for c in cells] == [float(s.replace(",", "")) for s in shown]
+
+
+def test_one_handshake_has_values_and_one_world_no_interval() -> None:
+    alone = {"duration_s": statistics(4.267), "frames": statistics(40.0)}
+    lines = lines_of(summary(completed=1, metrics=alone))
+    assert lines[0] == "1 of 1 handshakes completed"
+    assert row(lines, "duration") == ["duration", "s", "4.267"]
+    assert row(lines, "data") == ["data", "frames", "40"]
+    assert "mean" not in "".join(lines)
+    lines = lines_of(summary(completed=5, metrics=alone))
+    assert "±" not in "".join(lines)
+    assert row(lines, "duration") == ["duration", "s", *["4.267"] * 6]
+
+
+FAILURES = [
+    {
+        "outcome": "alert",
+        "end": "server",
+        "reason": "mbedTLS -0x7780: SSL - A fatal alert message was received from our peer",
+        "count": 60,
+    },
+    {"outcome": "gave_up", "end": None, "reason": "", "count": 40},
+]
+LOSSES = [
+    {
+        "reason": "reassembly_full",
+        "node": 0,
+        "count": 311,
+        "key": "lowpan.reassembly_buffers",
+    },
+    {"reason": "queue_full", "node": 7, "count": 20, "key": "mac.queue_frames"},
+    {"reason": "queue_full", "node": 8, "count": 10, "key": "mac.queue_frames"},
+    {"reason": "queue_full", "node": 9, "count": 10, "key": "mac.queue_frames"},
+    {"reason": "internet", "node": "internet", "count": 5, "key": "server.internet_loss"},
+    {"reason": "no_cell", "node": 2, "count": 3, "key": "mac.cells"},
+    {"reason": "no_route", "node": 3, "count": 1, "key": None},
+]
+
+
+def test_nothing_completed_says_why() -> None:
+    failed = {"energy_client_mj": statistics(120.5, half=1.0), "frames": statistics(75.0, half=0.0)}
+    found = summary(
+        completed=0,
+        failed={"alert": 60, "gave_up": 40},
+        failures=FAILURES,
+        losses=LOSSES,
+        metrics={},
+        metrics_failed=failed,
+    )
+    lines = lines_of(found)
+    assert max(map(len, lines)) <= 80
+    assert lines[0] == "0 of 100 handshakes completed, 60 alert, 40 gave up"
+    assert lines[1:4] == [
+        "  60 alert at the server: mbedTLS -0x7780: SSL - A fatal alert message was",
+        "    received from our peer",
+        "",
+    ]
+    assert "Energy of the client (failed handshakes)" in lines
+    assert row(lines, "total")[2] == "120.5"
+    place = lines.index("Datagrams lost")
+    assert " ".join(" ".join(lines[place + 1 :]).split()) == (
+        "reassembly full at the border router, 311 times: raise lowpan.reassembly_buffers"
+        " queue full at node 7 and 2 other nodes, 40 times: raise mac.queue_frames"
+        " lost on the Internet, 5 times: server.internet_loss asks for it"
+        " no cell at node 2, 3 times: see mac.cells"
+        " no route at node 3, once"
+    )
+
+
+def test_some_that_failed_are_told_beside_those_that_completed() -> None:
+    failed = dict.fromkeys(report.FAILED, statistics(75.5, half=1.0))
+    found = summary(
+        completed=98, failed={"gave_up": 2}, failures=FAILURES[1:], metrics_failed=failed
+    )
+    lines = lines_of(found)
+    assert lines[0] == "98 of 100 handshakes completed, 2 gave up"
+    after = lines[lines.index("Failed handshakes") :]
+    assert row(after, "client's energy")[2:4] == ["mJ", "75.50"]
+
+
+def test_styles_are_for_terminals_that_have_them(cli: Cli) -> None:
+    def shown(**environment: str) -> str:
+        terminal, stdout = pty.openpty()
+        subprocess.run(
+            [*COMMAND, "run", QUICKSTART, "--count", "2"],
+            stdout=stdout,
+            check=True,
+            env={**os.environ, "TERM": "xterm", "COLUMNS": "100", **environment},
+        )
+        os.close(stdout)
+        octets = b""
+        try:
+            while piece := os.read(terminal, 4096):
+                octets += piece
+        except OSError:  # Linux: nobody has the other side open any more
+            pass
+        os.close(terminal)
+        return octets.decode()
+
+    styled = shown()
+    assert "\x1b[1m2 of 2 handshakes completed\x1b[0m" in styled
+    for environment in ({"NO_COLOR": "1"}, {"TERM": "dumb"}, {"TERM": ""}):
+        plain = shown(**environment)
+        assert "\x1b" not in plain
+        assert without_time(plain) == without_time(re.sub(r"\x1b\[[\d;]*m", "", styled))
+
+
+def without_time(text: str) -> str:
+    return re.sub(r"[\d.]+ s of wall time", "", text).replace("\r", "")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("--help",),
+        ("run", "--help"),
+        ("papers", "--help"),
+        ("run", str(QUICKSTART), "--count", "2"),
+        ("capacity", "--slots", "3", "--clients", "5", "--rho", "0.5"),
+        ("papers", "vucinic2015", "table1"),
+        ("papers", "claeys2021", "table3", "--count", "2"),
+        ("papers",),
+        ("stacks",),
+        ("scenarios",),
+        ("devices",),
+    ],
+)
+def test_every_command_fits_eighty_columns_of_ascii(arguments: tuple[str, ...]) -> None:
+    environment = {k: v for k, v in os.environ.items() if k != "COLUMNS"}
+    done = subprocess.run(
+        [*COMMAND, *arguments],
+        capture_output=True,
+        env={**environment, "PYTHONIOENCODING": "ascii", "LC_ALL": "C"},
+    )
+    assert done.returncode in (0, 1)
+    assert done.stderr == b""
+    lines = done.stdout.decode("ascii").splitlines()
+    assert lines
+    # A path is not cut, so a long one has a line of its own.
+    assert [line for line in lines if len(line) > 80 and "/" not in line] == []
+
+
+def test_the_footer_has_the_command_that_repeats_the_run(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "my scenario.toml").write_text(QUICKSTART.read_text())
+    arguments = (
+        *("run", "my scenario.toml", "--set", "network.link_pdr=0.8", "--set", "mac.max_retries=3"),
+        *("--set", 'session.psk_identity="it is"', "--seed", 7, "--count", 3),
+    )
+    first = cli(*arguments).stdout
+    about, _, command = first.partition(f"slowhand {slowhand.__version__}, repeat with:\n")
+    assert "seeds 7 to 9" in about
+    assert max(map(len, command.splitlines())) <= 80
+    command = command.strip().removeprefix("slowhand ")
+    again = subprocess.run(
+        ["sh", "-c", f'"$@" {command}', "sh", *COMMAND],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert without_time(again.stdout) == without_time(first)
+    assert (
+        " slowhand run quickstart --seed 5 --count 1\n"
+        in cli(*("run", "quickstart", "--seed", 5, "--count", 1)).stdout
+    )
+
+
+def test_a_run_of_which_nothing_completes_says_no(cli: Cli) -> None:
+    hopeless = ("--set", "network.link_pdr=0.01", "--set", "session.give_up_s=30")
+    done = cli("run", QUICKSTART, "--count", 2, *hopeless, code=1)
+    assert done.stdout.startswith("0 of 2 handshakes completed, 2 ")
+    cli("run", QUICKSTART, "--count", 2, *hopeless, "--json", code=1)

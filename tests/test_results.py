@@ -1,0 +1,259 @@
+"""A result says why handshakes fail, and how its run is repeated. No result is lost."""
+
+import json
+import math
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import polars
+import pytest
+from polars.testing import assert_frame_equal
+
+import slowhand
+from conftest import QUICKSTART, Cli, the_message, without_time
+
+POWER_CUT = QUICKSTART.with_name("power-cut.toml")
+"""A thousand handshakes in one world: longer than any test waits."""
+
+LOSSY = ("--set", "network.link_pdr=0.8", "--set", "lowpan.fragment_loss=0.05")
+NEVER: dict[str, slowhand.Setting] = {"session.give_up_s": 0.01}
+
+
+def test_columns_keep_their_types_if_nothing_completes(tmp_path: Path) -> None:
+    completed = slowhand.run(QUICKSTART, count=3)
+    run = slowhand.Run(slowhand.Scenario(QUICKSTART, NEVER), count=3)
+    assert run.summary()["metrics"] == {}
+    assert run.summary()["metrics_failed"]["energy_client_mj"]["mean"] >= 0
+    frame = run.frame()
+    assert frame["duration_s"].null_count() == 3
+    assert frame.schema == completed.schema
+    assert frame.schema["duration_s"] == polars.Float64
+    assert frame.schema["queue_peak"] == polars.List(polars.Int64)
+    frame.write_parquet(tmp_path / "r.parquet")
+    assert polars.read_parquet_schema(tmp_path / "r.parquet") == completed.schema
+
+
+def test_the_largest_seed_is_a_seed() -> None:
+    frame = slowhand.run(QUICKSTART, count=1, seed=2**64 - 1)
+    assert frame["seed"].to_list() == [2**64 - 1]
+    assert frame.schema == slowhand.run(QUICKSTART, count=1).schema
+
+
+def test_json_says_why_handshakes_fail_and_where_datagrams_are_lost(cli: Cli) -> None:
+    # Nothing ever reaches the network.
+    drop = f"lowpan.dropped_frames={list(range(1, 200))}"
+    stack = ("--set", "session.stack=mbedtls", "--set", "session.server_stack=mbedtls")
+    done = cli("run", QUICKSTART, "--count", 2, *stack, "--set", drop, "--json", code=1)
+    result = json.loads(done.stdout)
+    (failure,) = result["failures"]
+    assert (failure["end"], failure["count"]) == ("client", 2)
+    assert failure["reason"].strip()
+    assert result["failed"] == {failure["outcome"]: 2}
+    loss = result["losses"][0]
+    assert (loss["reason"], loss["key"]) == ("injected_loss", "lowpan.dropped_frames")
+    assert loss["count"] > 0
+    assert isinstance(loss["node"], int)
+    assert result["metrics"] == {}
+    assert result["metrics_failed"]["frames"]["mean"] == 0
+    assert result["quantiles"] == {"relative_error": 0.0}
+
+
+def test_records_say_it_too() -> None:
+    scenario = slowhand.Scenario(QUICKSTART, {"lowpan.fragment_loss": 0.1})
+    frame = slowhand.run(scenario, count=20)
+    losses = frame.explode("losses").unnest("losses")
+    assert losses["count"].sum() == frame["datagrams_lost"].sum()
+    by_reason = losses.filter(polars.col("reason") == "injected_loss")["count"].sum()
+    assert by_reason > 0
+    assert frame.filter(outcome="completed")["failure_reason"].null_count() == len(
+        frame.filter(outcome="completed")
+    )
+
+
+@pytest.mark.parametrize("name", ["r.parquet", "r.json"])
+def test_a_result_repeats_itself(cli: Cli, tmp_path: Path, name: str) -> None:
+    (tmp_path / "mine.toml").write_text(QUICKSTART.read_text())
+    options = ("--count", 6, "--seed", 7, *LOSSY, "--json")
+    first = cli("run", "mine.toml", *options, "--records", "r.parquet").stdout
+    (tmp_path / "r.json").write_text(first)
+    (tmp_path / "mine.toml").unlink()  # the result has it
+
+    again = cli("run", name, "--json", "--records", "again.parquet").stdout
+    assert without_time(again) == without_time(first)
+    frame = polars.read_parquet(tmp_path / "r.parquet")
+    assert_frame_equal(polars.read_parquet(tmp_path / "again.parquet"), frame)
+    assert_frame_equal(slowhand.run(tmp_path / name), frame)
+
+    # The report names the file that is there.
+    assert f"slowhand run {name} " in cli("run", name).stdout
+
+    # Options of the command line win. Overrides come on top, and are kept.
+    more = ("--count", 2, "--seed", 8, "--set", "session.mtu=200", "--records", "more.parquet")
+    result = json.loads(cli("run", name, *more, "--json").stdout)
+    assert (result["seed"], result["count"]) == (8, 2)
+    assert result["overrides"] == [*LOSSY[1::2], "session.mtu=200"]
+    frame = polars.read_parquet(tmp_path / "more.parquet")
+    assert frame["seed"].to_list() == [8, 9]
+    assert_frame_equal(slowhand.run(tmp_path / "more.parquet"), frame)
+
+
+def test_a_result_of_another_version_says_so(cli: Cli, tmp_path: Path) -> None:
+    result = json.loads(cli("run", QUICKSTART, "--count", 1, "--json").stdout)
+    assert result["slowhand"] == slowhand.__version__
+    (tmp_path / "r.json").write_text(json.dumps({**result, "slowhand": "0.0.1"}))
+    with pytest.warns(UserWarning, match=r"r\.json: slowhand 0\.0\.1 made it, and this is "):
+        slowhand.Scenario(tmp_path / "r.json")
+    done = cli("run", "r.json", "--json")
+    assert done.stderr.startswith("slowhand: r.json: slowhand 0.0.1 made it")
+    assert without_time(done.stdout) == without_time(json.dumps(result))
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("r.json", "nonsense", "r.json: "),
+        ("r.json", "[]", "does not say how its run is repeated"),
+        ("r.json", '{"slowhand": "0.1.0", "files": {}}', "does not say how its run is repeated"),
+        ("r.parquet", "nonsense", "r.parquet: is no Parquet file"),
+        ("r.json", None, "r.json"),
+    ],
+)
+def test_what_is_no_result_is_refused(
+    cli: Cli, tmp_path: Path, name: str, content: str | None, said: str
+) -> None:
+    if content is not None:
+        (tmp_path / name).write_text(content)
+    assert said in the_message(cli("run", name, code=2))
+
+
+def test_parquet_of_others_is_no_result(cli: Cli, tmp_path: Path) -> None:
+    polars.DataFrame({"seed": [1]}).write_parquet(tmp_path / "r.parquet")
+    message = the_message(cli("run", "r.parquet", code=2))
+    assert "allowed: a file that `slowhand run --records` or `--json` wrote" in message
+
+
+def test_a_run_without_records_has_a_summary_and_no_frame() -> None:
+    scenario = slowhand.Scenario(QUICKSTART, {"network.link_pdr": 0.8})
+    run = slowhand.Run(scenario, count=10, records=False)
+    assert run.summary() == slowhand.Run(scenario, count=10).summary()
+    with pytest.raises(RuntimeError, match=r"keeps no records.*records=False"):
+        run.frame()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ({"seed": 2**64 - 1, "count": 3}, "count: found 3, allowed: at most 1"),
+        ({"seed": -1}, "seed: found -1, allowed: from 0 to 18446744073709551615"),
+        ({"seed": 2**64}, "seed: found 18446744073709551616"),
+        ({"count": 0}, "count: found 0, allowed: 1 or more"),
+        ({"count": -5}, "count: found -5"),
+        ({"threads": 0}, "threads: found 0, allowed: from 1 to 1024"),
+        ({"threads": 1025}, "threads: found 1025"),
+    ],
+)
+def test_impossible_runs_are_refused(arguments: dict[str, int], said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        slowhand.run(QUICKSTART, **arguments)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("timeout_s", [-1.0, -math.inf, math.nan])
+def test_a_wait_needs_a_time(timeout_s: float) -> None:
+    run = slowhand.Run(slowhand.Scenario(QUICKSTART), count=1)
+    with pytest.raises(ValueError, match=r"timeout_s: found .*, allowed: 0 or more"):
+        run.wait(timeout_s)
+
+
+@pytest.mark.parametrize("timeout_s", [1e19, 1e300, math.inf])
+def test_a_wait_may_be_without_end(timeout_s: float) -> None:
+    run = slowhand.Run(slowhand.Scenario(QUICKSTART), count=2)
+    assert run.wait(timeout_s) == (2, True)
+    assert run.wall_s
+
+
+def test_a_run_may_be_used_again_and_from_several_threads() -> None:
+    run = slowhand.Run(slowhand.Scenario(QUICKSTART), count=20)
+    lengths: list[int] = []
+    threads = [threading.Thread(target=lambda: lengths.append(len(run.frame()))) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert lengths == [20] * 4
+    run.finish()
+    run.cancel()
+    assert run.wait(0) == (20, True)
+    assert run.summary()["completed"] == 20
+
+
+def test_cancel_waits_neither_for_a_world_nor_for_another_thread() -> None:
+    run = slowhand.Run(slowhand.Scenario(POWER_CUT), count=4)
+    waiting = threading.Thread(target=lambda: run.wait(60))
+    waiting.start()
+    time.sleep(0.5)
+    began = time.monotonic()
+    run.cancel()
+    assert time.monotonic() - began < 0.1
+    waiting.join(10)
+    assert not waiting.is_alive()
+    assert run.wait(10)[1], "the worlds have stopped"
+    assert len(run.frame()) == 0
+
+
+class Signalled(Exception):
+    """What a handler raises."""
+
+
+@contextmanager
+def signal_soon(after_s: float = 0.4) -> Iterator[None]:
+    """A signal comes, and its handler raises. What it interrupts must end soon."""
+
+    def handle(number: int, frame: Any) -> None:
+        raise Signalled
+
+    before = signal.signal(signal.SIGUSR1, handle)
+    timer = threading.Timer(after_s, lambda: os.kill(os.getpid(), signal.SIGUSR1))
+    began = time.monotonic()
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+        signal.signal(signal.SIGUSR1, before)
+    # 0.1 s at most, on a machine that does nothing else.
+    assert time.monotonic() - began < after_s + 1
+
+
+@pytest.mark.parametrize(
+    "work",
+    [
+        lambda scenario, path: scenario.capture(path),
+        lambda scenario, path: scenario.inspect(),
+        lambda scenario, path: slowhand.Run(scenario, count=2).finish(),
+        lambda scenario, path: slowhand.Run(scenario, count=2).frame(),
+        lambda scenario, path: slowhand.Run(scenario, count=2).summary(),
+        lambda scenario, path: slowhand.Run(scenario, count=2).wait(60),
+        lambda scenario, path: slowhand.run(scenario, count=2),
+    ],
+    ids=["capture", "inspect", "finish", "frame", "summary", "wait", "run"],
+)
+def test_a_signal_ends_every_wait(
+    tmp_path: Path, work: Callable[[slowhand.Scenario, Path], object]
+) -> None:
+    scenario = slowhand.Scenario(POWER_CUT)
+    with pytest.raises(Signalled), signal_soon():
+        work(scenario, tmp_path / "x.pcapng")
+
+
+def test_a_signal_ends_the_reading_of_a_pipe(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.toml")
+    with pytest.raises(Signalled), signal_soon():
+        slowhand.Scenario(tmp_path / "pipe.toml")
+    # The thread that reads it can end.
+    os.close(os.open(tmp_path / "pipe.toml", os.O_WRONLY))
