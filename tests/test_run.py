@@ -59,7 +59,8 @@ def test_the_statistics_are_those_of_the_records(cli: Cli, tmp_path: Path) -> No
         # The 95 % interval of the mean by the t distribution with about 49 degrees of freedom.
         deviation = frame[name].std()
         assert isinstance(deviation, float)
-        assert statistics["half"] == pytest.approx(2.01 * deviation / len(frame) ** 0.5, rel=0.01), name
+        half = 2.01 * deviation / len(frame) ** 0.5
+        assert statistics["half"] == pytest.approx(half, rel=0.01), name
 
 
 LOSSY = ("--set", "network.link_pdr=0.8")
