@@ -17,6 +17,7 @@ from polars.testing import assert_frame_equal
 
 import slowhand
 from conftest import QUICKSTART, Cli, the_message, without_time
+from slowhand import capacity
 
 POWER_CUT = QUICKSTART.with_name("power-cut.toml")
 """A thousand handshakes in one world: longer than any test waits."""
@@ -240,8 +241,11 @@ def signal_soon(after_s: float = 0.4) -> Iterator[None]:
         lambda scenario, path: slowhand.Run(scenario, count=2).summary(),
         lambda scenario, path: slowhand.Run(scenario, count=2).wait(60),
         lambda scenario, path: slowhand.run(scenario, count=2),
+        lambda scenario, path: slowhand.capacity.compute(
+            slots=capacity.MOST_SLOTS, clients=capacity.MOST_CLIENTS, rho=capacity.MOST_RHO
+        ),
     ],
-    ids=["capture", "inspect", "finish", "frame", "summary", "wait", "run"],
+    ids=["capture", "inspect", "finish", "frame", "summary", "wait", "run", "capacity"],
 )
 def test_a_signal_ends_every_wait(
     tmp_path: Path, work: Callable[[slowhand.Scenario, Path], object]
@@ -249,6 +253,10 @@ def test_a_signal_ends_every_wait(
     scenario = slowhand.Scenario(POWER_CUT)
     with pytest.raises(Signalled), signal_soon():
         work(scenario, tmp_path / "x.pcapng")
+    # What was interrupted has ended: nothing appears any more.
+    left = sorted(tmp_path.iterdir())
+    time.sleep(0.2)
+    assert sorted(tmp_path.iterdir()) == left
 
 
 def test_a_signal_ends_the_reading_of_a_pipe(tmp_path: Path) -> None:

@@ -179,10 +179,10 @@ class Run:
         the error, `frame` and `summary` give them.
         """
         self.wait(math.inf)
-        panicked = self._native.panicked()
+        panicked, count = self._native.panicked()
         if panicked and not self._has_raised:
             self._has_raised = True
-            more = f" (and {len(panicked) - 1:,} others)" if len(panicked) > 1 else ""
+            more = f" (and {count - 1:,} others)" if count > 1 else ""
             raise WorldError(f"{panicked[0]}{more}")
 
     def columns(self) -> dict[str, list[Any]]:

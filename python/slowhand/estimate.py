@@ -17,8 +17,7 @@ __all__ = ["Estimate", "least", "median", "most", "of_metric", "percentile", "r_
 
 def of_metric(metric: Mapping[str, Any], scale: float = 1.0) -> Estimate:
     """The mean and the interval of a metric of `slowhand run` or `capacity`, times `scale`."""
-    low, high = metric["ci95"] or (0.0, 0.0)
-    return Estimate(scale * metric["mean"], scale * (high - low) / 2)
+    return Estimate(scale * metric["mean"], scale * (metric["half"] or 0.0))
 
 
 def least(estimates: Iterable[Estimate]) -> Estimate:
