@@ -265,6 +265,7 @@ fn new_devices_have_their_published_times() {
     assert_eq!(micros("nrf52840", Operation::EcdsaSign(curve)), 20_080);
     assert_eq!(micros("stm32wb55", Operation::EcdsaVerify(curve)), 160_250);
     assert_eq!(micros("stm32wb55", Operation::RsaSign(2048)), 4_714_000);
+    assert_eq!(micros("esp32-c6", Operation::EcdsaVerify(curve)), 27_000);
     assert!(device("nrf52840").duration(Operation::RsaSign(3072)).is_err());
 }
 
