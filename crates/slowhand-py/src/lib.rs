@@ -9,6 +9,7 @@ mod about;
 mod capacity;
 mod estimate;
 mod interruptible;
+mod number;
 mod run;
 mod scenario;
 

@@ -12,6 +12,7 @@ use slowhand_lab::record::{self, Column, Loss};
 use slowhand_lab::runner::{RunConfig, RunError, Runner};
 
 use crate::interruptible::{SLICE, abandonable, interruptible};
+use crate::number::natural;
 use crate::scenario::{Scenario, refused};
 use crate::to_json;
 
@@ -94,12 +95,6 @@ impl Run {
             py.check_signals()?;
         }
     }
-}
-
-/// A number that is not negative, and not too large for its type.
-pub fn natural<T: TryFrom<i128>>(name: &str, number: i128) -> PyResult<T> {
-    let refuse = |_| PyValueError::new_err(format!("{name}: found {number}, allowed: from 0 to {}", u64::MAX));
-    T::try_from(number).map_err(refuse)
 }
 
 /// Runs the world of `seed` and reports it in detail: a table of the nodes, one of the radios' timelines, and one of what

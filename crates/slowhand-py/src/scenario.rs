@@ -11,7 +11,7 @@ use slowhand_lab::scenario::{self as lab, Override};
 
 use crate::about::about;
 use crate::interruptible::{abandonable, interruptible};
-use crate::run::natural;
+use crate::number::natural;
 use crate::to_json;
 
 create_exception!(
