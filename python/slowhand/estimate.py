@@ -17,8 +17,13 @@ __all__ = ["Estimate", "least", "median", "most", "of_metric", "percentile", "r_
 
 def of_metric(metric: Mapping[str, Any], scale: float = 1.0) -> Estimate:
     """The mean and the interval of a metric of `slowhand run` or `capacity`, times `scale`."""
+    return Estimate(scale * metric["mean"], scale * half(metric))
+
+
+def half(metric: Mapping[str, Any]) -> float:
+    """Half of the interval of a metric; 0 where there is none."""
     low, high = metric["ci95"] or (0.0, 0.0)
-    return Estimate(scale * metric["mean"], scale * (high - low) / 2)
+    return float(metric.get("half", (high - low) / 2) or 0.0)
 
 
 def least(estimates: Iterable[Estimate]) -> Estimate:
