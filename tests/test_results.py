@@ -17,7 +17,7 @@ from polars.testing import assert_frame_equal
 
 import slowhand
 from conftest import QUICKSTART, Cli, the_message, without_time
-from slowhand import _native, commands, papers, signals
+from slowhand import _native, capacity, commands, papers, signals
 from slowhand import cli as cli_module
 
 POWER_CUT = QUICKSTART.with_name("power-cut.toml")
@@ -226,8 +226,8 @@ def with_a_panic(monkeypatch: pytest.MonkeyPatch) -> None:
         def __getattr__(self, name: str) -> Any:
             return getattr(self._run, name)
 
-        def panicked(self) -> list[str]:
-            return ["the world of seed 1 panicked: it is bad"]
+        def panicked(self) -> tuple[list[str], int]:
+            return ["the world of seed 1 panicked: it is bad"], 1
 
     monkeypatch.setattr(_native, "Run", Run)
 
@@ -388,8 +388,11 @@ def signal_soon(after_s: float = 0.4) -> Iterator[None]:
         lambda scenario, path: slowhand.Run(scenario, count=2).summary(),
         lambda scenario, path: slowhand.Run(scenario, count=2).wait(60),
         lambda scenario, path: slowhand.run(scenario, count=2),
+        lambda scenario, path: slowhand.capacity.compute(
+            slots=capacity.MAX_SLOTS, clients=capacity.MAX_CLIENTS, rho=capacity.MAX_RHO
+        ),
     ],
-    ids=["capture", "inspect", "finish", "frame", "summary", "wait", "run"],
+    ids=["capture", "inspect", "finish", "frame", "summary", "wait", "run", "capacity"],
 )
 def test_a_signal_ends_every_wait(
     tmp_path: Path, work: Callable[[slowhand.Scenario, Path], object]
@@ -397,6 +400,10 @@ def test_a_signal_ends_every_wait(
     scenario = slowhand.Scenario(POWER_CUT, LONG)
     with pytest.raises(Signalled), signal_soon():
         work(scenario, tmp_path / "x.pcapng")
+    # What was interrupted has ended: nothing appears any more.
+    left = sorted(tmp_path.iterdir())
+    time.sleep(0.2)
+    assert sorted(tmp_path.iterdir()) == left
 
 
 def test_a_signal_ends_the_reading_of_a_pipe(tmp_path: Path) -> None:

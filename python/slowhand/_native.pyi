@@ -53,7 +53,7 @@ class Run:
     def cancel(self) -> None:
         """Ends the run without waiting: worlds in progress are dropped."""
 
-    def panicked(self) -> list[str]:
+    def panicked(self) -> tuple[list[str], int]:
         """Waits for the end. Returns which worlds panicked, and how."""
 
     def columns(self) -> Table:

@@ -237,9 +237,15 @@ class Run:
 
     @property
     def panicked(self) -> list[str]:
-        """Which worlds panicked, and how: a message for each. Waits for the end of the run."""
+        """Which worlds panicked, and how: a message for each of the first 100, by seed."""
         self.finish()
-        return self._native.panicked()
+        return self._native.panicked()[0]
+
+    @property
+    def panicked_count(self) -> int:
+        """The number of worlds that panicked."""
+        self.finish()
+        return self._native.panicked()[1]
 
     @property
     def complete(self) -> int:
@@ -257,8 +263,8 @@ class Run:
         Worlds that panicked have no rows: then there is a warning.
         """
         frame = results.frame(self._table())
-        if panicked := self.panicked:
-            warnings.warn(told(panicked), stacklevel=2)
+        if self.panicked:
+            warnings.warn(told(self), stacklevel=2)
         return frame
 
     def write_parquet(self, path: str | os.PathLike[str]) -> None:
@@ -334,10 +340,10 @@ def run(
         handshakes.cancel()  # what a signal has left
 
 
-def told(panicked: Sequence[str]) -> str:
-    """One message about all worlds that panicked."""
-    more = f" (and {len(panicked) - 1:,} others)" if len(panicked) > 1 else ""
-    return f"{panicked[0]}{more}"
+def told(run: Run) -> str:
+    """One message about all worlds that panicked, of which there is one."""
+    others = run.panicked_count - 1
+    return run.panicked[0] + (f" (and {others:,} others)" if others else "")
 
 
 def stacks() -> list[dict[str, Any]]:

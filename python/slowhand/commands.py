@@ -96,10 +96,10 @@ def _run(arguments: argparse.Namespace, out: Terminal) -> int:
     from slowhand.api import Run, Scenario, told
 
     outputs = _outputs(arguments)
-    with warnings.catch_warnings(record=True) as told:
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         scenario = Scenario.with_overrides(arguments.scenario, arguments.set)
-    for warning in told:
+    for warning in caught:
         say(str(warning.message))
     count = scenario.count if arguments.count is None else arguments.count
     seed = scenario.seed if arguments.seed is None else arguments.seed
@@ -110,8 +110,8 @@ def _run(arguments: argparse.Namespace, out: Terminal) -> int:
     handshakes = Run(scenario, count=count, seed=seed, threads=arguments.threads, records=keep)
     stopped = _watch(handshakes)
     with signals.held() as late:  # they cost no report
-        if panicked := handshakes.panicked:
-            say(printable(told(panicked), LONGEST_PANIC))
+        if handshakes.panicked:
+            say(printable(told(handshakes), LONGEST_PANIC))
         if arguments.json:
             _print_json(_run_json(handshakes), out)
         else:
@@ -175,6 +175,7 @@ def _run_json(handshakes: Run) -> dict[str, object]:
         **handshakes.about(),
         **handshakes.summary(),
         "panicked": handshakes.panicked,
+        "panicked_count": handshakes.panicked_count,
         "wall_s": handshakes.wall_s,
         "assumed": handshakes.scenario.about()["assumed"],
     }

@@ -22,8 +22,7 @@ def of_metric(metric: Mapping[str, Any], scale: float = 1.0) -> Estimate:
 
 def half(metric: Mapping[str, Any]) -> float:
     """Half of the interval of a metric; 0 where there is none."""
-    low, high = metric["ci95"] or (0.0, 0.0)
-    return float(metric.get("half", (high - low) / 2) or 0.0)
+    return float(metric["half"] or 0.0)
 
 
 def least(estimates: Iterable[Estimate]) -> Estimate:

@@ -140,7 +140,7 @@ def _losses(losses: Sequence[dict[str, Any]]) -> Iterator[tuple[str, bool]]:
     """A line for each reason, the most frequent first, and True if another value helps."""
     reasons: dict[tuple[str, str | None, str | None], list[dict[str, Any]]] = {}
     for loss in losses:
-        reasons.setdefault((loss["reason"], loss["key"], loss.get("advice")), []).append(loss)
+        reasons.setdefault((loss["reason"], loss["key"], loss["advice"]), []).append(loss)
     counts = {reason: sum(loss["count"] for loss in found) for reason, found in reasons.items()}
     for (reason, key, advice), found in sorted(reasons.items(), key=lambda item: -counts[item[0]]):
         text = "lost" if reason == "internet" else reason.replace("_", " ")

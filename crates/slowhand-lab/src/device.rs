@@ -234,8 +234,18 @@ impl Device {
 
     /// True if the device has a time for every operation.
     pub(crate) fn is_complete(&self) -> bool {
-        let CryptoTimes { sha1_block_us, sha256_block_us, aes_block_us, ghash_block_us, .. } = &self.crypto;
-        let CryptoTimes { secp192r1, secp256r1, rsa1024, rsa2048, rsa3072, .. } = &self.crypto;
+        // A new key is added here, or this does not compile.
+        let CryptoTimes {
+            sha1_block_us,
+            sha256_block_us,
+            aes_block_us,
+            ghash_block_us,
+            secp192r1,
+            secp256r1,
+            rsa1024,
+            rsa2048,
+            rsa3072,
+        } = &self.crypto;
         [sha1_block_us, sha256_block_us, aes_block_us, ghash_block_us].into_iter().all(Option::is_some)
             && [secp192r1, secp256r1].into_iter().all(|curve| {
                 let CurveTimes { ecdh_generate_ms, ecdh_agree_ms, ecdsa_sign_ms, ecdsa_verify_ms } = curve;
@@ -398,13 +408,6 @@ fn rounds(key_bits: u16) -> f64 {
     if key_bits == 256 { 1.4 } else { 1.0 }
 }
 
-impl Processor for Device {
-    /// A time that the device lacks is 0. [`Plan::new`](crate::plan::Plan::new) refuses a scenario that needs it.
-    fn time(&self, operation: Operation) -> Duration {
-        self.duration(operation).unwrap_or_default()
-    }
-}
-
 /// A device that computes this many times as long as its constants say.
 pub(crate) struct Paced {
     pub(crate) device: Arc<Device>,
@@ -415,10 +418,42 @@ pub(crate) struct Paced {
 /// is a time that every clock can show.
 const LONGEST_OPERATION_S: f64 = 1e6;
 
+impl Paced {
+    /// True if nothing takes time on it. Then it needs no constant of the device.
+    pub(crate) fn takes_no_time(&self) -> bool {
+        self.factor == 0.0
+    }
+
+    /// How long an operation takes.
+    ///
+    /// # Errors
+    /// The device has no time for it.
+    pub(crate) fn duration(&self, operation: Operation) -> Result<Duration, Missing> {
+        if self.takes_no_time() {
+            return Ok(Duration::ZERO);
+        }
+        let seconds = self.factor * self.device.duration(operation)?.as_secs_f64();
+        Ok(Duration::from_secs_f64(seconds.min(LONGEST_OPERATION_S)))
+    }
+}
+
 impl Processor for Paced {
     fn time(&self, operation: Operation) -> Duration {
-        let seconds = self.factor * self.device.time(operation).as_secs_f64();
-        Duration::from_secs_f64(seconds.min(LONGEST_OPERATION_S))
+        self.duration(operation).unwrap_or_else(|missing| self.device.lacks(operation, &missing))
+    }
+}
+
+impl Processor for Device {
+    fn time(&self, operation: Operation) -> Duration {
+        self.duration(operation).unwrap_or_else(|missing| self.lacks(operation, &missing))
+    }
+}
+
+impl Device {
+    /// Says what is missing, in a panic: [`Plan::new`](crate::plan::Plan::new) should have refused the scenario. A run reports
+    /// that the world panicked; with a time of 0 its results would be wrong.
+    fn lacks(&self, operation: Operation, Missing(key): &Missing) -> ! {
+        panic!("{}: {key}: found nothing, but {operation:?} needs it", self.file.display())
     }
 }
 

@@ -28,6 +28,8 @@ pub struct Metric {
     pub mean: f64,
     /// The 95 % confidence interval of the mean (Student's t, over worlds). There is none if there is one world only.
     pub ci95: Option<[f64; 2]>,
+    /// Half of the width of this interval, as Student's t has it.
+    pub half: Option<f64>,
     /// The smallest value.
     pub min: f64,
     /// The median.
@@ -41,6 +43,16 @@ pub struct Metric {
 }
 
 impl Metric {
+    fn new(mean: f64, interval: Option<Estimate>, [min, p50, p95, p99, max]: [f64; 5]) -> Self {
+        let (ci95, half) = (interval.map(|estimate| estimate.ci95()), interval.map(|estimate| estimate.half));
+        Self { mean, ci95, half, min, p50, p95, p99, max }
+    }
+
+    /// The same of a quantity that is never negative: its interval ends at 0. `half` stays.
+    pub(crate) fn not_negative(self) -> Self {
+        Self { ci95: self.ci95.map(|[low, high]| [low.max(0.0), high]), ..self }
+    }
+
     /// The distribution of these independent values. `None` if there are no values.
     pub fn of(values: Vec<f64>) -> Option<Self> {
         let estimate = Estimate::of(&values)?;
@@ -60,8 +72,8 @@ impl Metric {
         values.sort_by(f64::total_cmp);
         let [p50, p95, p99] = [0.50, 0.95, 0.99].map(|share| percentile(&values, share));
         let (&min, &max) = (values.first()?, values.last()?);
-        let ci95 = has_interval.then(|| estimate.ci95());
-        Some(Self { mean: estimate.mean, ci95, min, p50: p50?, p95: p95?, p99: p99?, max })
+        let interval = has_interval.then_some(estimate);
+        Some(Self::new(estimate.mean, interval, [min, p50?, p95?, p99?, max]))
     }
 }
 
@@ -102,9 +114,7 @@ impl Distribution {
     /// Keeps the values no longer.
     pub(crate) fn sketch(&mut self) {
         let Values::Kept { values, worlds } = &self.values else { return };
-        // Deviations from a number near the mean lose no digits.
-        let near = Estimate::of(values).map_or(0.0, |estimate| estimate.mean);
-        let mut moments = Moments::new(near);
+        let mut moments = Moments::default();
         let mut sketch = DDSketch::new(Config::new(SKETCH_ERROR, SKETCH_BINS, SKETCH_LEAST));
         for (&value, &world) in values.iter().zip(worlds) {
             moments.add(value, world);
@@ -122,8 +132,8 @@ impl Distribution {
         let (min, max) = (sketch.min()?, sketch.max()?);
         let estimate = if min == max { Estimate::exact(min) } else { moments.estimate()? };
         let [p50, p95, p99] = [0.50, 0.95, 0.99].map(|share| self.quantile(sketch, share));
-        let ci95 = (moments.clusters() > 1).then(|| estimate.ci95());
-        Some(Metric { mean: estimate.mean, ci95, min, p50, p95, p99, max })
+        let interval = (moments.clusters() > 1).then_some(estimate);
+        Some(Metric::new(estimate.mean, interval, [min, p50, p95, p99, max]))
     }
 
     /// The value below which a share of the values lies, interpolated between the same neighbours as [`percentile`].

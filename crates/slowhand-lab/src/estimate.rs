@@ -95,10 +95,10 @@ pub fn percentile(sorted: &[f64], share: f64) -> Option<f64> {
 /// The estimate of [`Estimate::of_clusters`] from values that are not kept.
 ///
 /// The sum of the squares of the deviations follows from three sums over the clusters, once the mean is known. They are sums
-/// of deviations from a number near the mean, so that no digits are lost where the values differ little.
-#[derive(Clone, Debug)]
+/// of deviations from the first value, so that no digits are lost where the values differ little.
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Moments {
-    near: f64,
+    first: f64,
     count: u64,
     sum: Sum,
     open: Cluster,
@@ -117,12 +117,6 @@ struct Cluster {
 }
 
 impl Moments {
-    /// Moments of no values, which will be near this number.
-    pub(crate) fn new(near: f64) -> Self {
-        let (sum, open, squares) = (Sum::default(), Cluster::default(), [Sum::default(); 3]);
-        Self { near, count: 0, sum, open, clusters: 0, squares }
-    }
-
     /// Adds a value of a cluster. The values of a cluster come one after the other.
     pub(crate) fn add(&mut self, value: f64, cluster: u64) {
         if self.open.count == 0 || self.open.name != cluster {
@@ -130,10 +124,13 @@ impl Moments {
             self.clusters += 1;
             self.open = Cluster { name: cluster, ..Cluster::default() };
         }
+        if self.count == 0 {
+            self.first = value;
+        }
         self.count += 1;
         self.sum.add(value);
         self.open.count += 1;
-        self.open.deviation.add(value - self.near);
+        self.open.deviation.add(value - self.first);
     }
 
     /// How many clusters there are.
@@ -144,7 +141,7 @@ impl Moments {
     /// The estimate. `None` if there are no values.
     pub(crate) fn estimate(&self) -> Option<Estimate> {
         let mean = self.sum.mean(self.count)?;
-        let off = mean - self.near;
+        let off = mean - self.first;
         let [deviations, products, sizes] = self.squares_with_open().map(Sum::value);
         let squares = (deviations - 2.0 * off * products + off * off * sizes).max(0.0);
         let half = if self.clusters < 2 { 0.0 } else { half_width(squares, self.count, self.clusters) };

@@ -11,7 +11,7 @@ use slowhand_net::network::{Network, NetworkConfig};
 use slowhand_net::random::Streams;
 use slowhand_net::transport::tcp;
 use slowhand_sessions::{
-    BuildError, Family, Operation, Processor, Role, Session, SessionConfig, Stack, Version, memory,
+    BuildError, Family, Operation, Processor, Role, Session, SessionConfig, Stack, Status, Version, memory,
 };
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -74,6 +74,18 @@ pub enum PlanError {
         /// The library of that end.
         stack: Stack,
     },
+    /// A device lacks times, and nothing shows whether this scenario needs them.
+    #[error(
+        "{}: found a device that lacks the time of some operations, allowed: a device that has all of them, as long as the \
+         handshake of this scenario does not even complete without a network: {why}",
+        file.display()
+    )]
+    UnknownNeeds {
+        /// The file of the device.
+        file: PathBuf,
+        /// Why the handshake does not complete.
+        why: String,
+    },
 }
 
 impl Plan {
@@ -111,27 +123,32 @@ impl Plan {
         Ok(plan)
     }
 
-    /// Checks that each device has a time for all that its end computes. Only the libraries know what they compute, so a
-    /// device that lacks a time has to run the handshake once, without a network.
+    /// Checks that each device has a time for all that its end computes. Only the libraries know what they compute, so an end
+    /// whose device lacks a time runs the handshake once, without a network.
     fn check_devices(&self) -> Result<(), PlanError> {
-        if self.devices.iter().all(|device| device.is_complete()) {
-            return Ok(());
-        }
-        let watched =
-            [0, 1].map(|side| Arc::new(Watched { device: self.devices[side].clone(), missing: Mutex::default() }));
+        let watched = [0, 1].map(|side| Arc::new(Watched { device: self.paced(side), missing: Mutex::default() }));
+        let lacking = |watched: &&Arc<Watched>| !watched.device.takes_no_time() && !watched.device.device.is_complete();
+        let Some(incomplete) = watched.iter().find(lacking) else { return Ok(()) };
         let processors = [0, 1].map(|side| watched[side].clone() as Arc<dyn Processor>);
         let [client, server] = &self.sessions;
         let [mut client_end, mut server_end] = slowhand_sessions::build_pair([client, server], processors)?;
         let path = memory::Path { delay: std::time::Duration::ZERO, ..memory::Path::default() };
-        path.run(&mut *client_end, &mut *server_end);
+        let transcript = path.run(&mut *client_end, &mut *server_end);
         for (watched, config) in watched.iter().zip([client, server]) {
             let missing = watched.missing.lock().unwrap_or_else(PoisonError::into_inner).take();
             if let Some(Missing(key)) = missing {
-                let file = watched.device.file.clone();
+                let file = watched.device.device.file.clone();
                 return Err(PlanError::Device { file, key, role: config.role, stack: config.stack });
             }
         }
-        Ok(())
+        let why = match (transcript.end, transcript.client, transcript.server) {
+            (memory::End::Completed, ..) => return Ok(()),
+            (_, Status::Failed(failure), _) => format!("client: {failure}"),
+            (_, _, Status::Failed(failure)) => format!("server: {failure}"),
+            (memory::End::Stalled, ..) => "both ends wait for each other".to_owned(),
+            _ => "it has no end".to_owned(),
+        };
+        Err(PlanError::UnknownNeeds { file: incomplete.device.device.file.clone(), why })
     }
 
     /// How many nodes the mesh has, the root included.
@@ -250,17 +267,18 @@ impl Plan {
 
     fn build_sessions(&self, seeds: [[u8; 32]; 2]) -> Result<[Box<dyn Session>; 2], BuildError> {
         let [client, server] = [0, 1].map(|side| SessionConfig { seed: seeds[side], ..self.sessions[side].clone() });
-        let processors = [0, 1].map(|side| {
-            let processor = Paced { device: self.devices[side].clone(), factor: self.compute_factors[side] };
-            Arc::new(processor) as Arc<dyn Processor>
-        });
+        let processors = [0, 1].map(|side| Arc::new(self.paced(side)) as Arc<dyn Processor>);
         slowhand_sessions::build_pair([&client, &server], processors)
+    }
+
+    fn paced(&self, side: usize) -> Paced {
+        Paced { device: self.devices[side].clone(), factor: self.compute_factors[side] }
     }
 }
 
 /// A device that remembers the first time that it was asked for and does not have.
 struct Watched {
-    device: Arc<Device>,
+    device: Paced,
     missing: Mutex<Option<Missing>>,
 }
 

@@ -17,8 +17,13 @@ use std::time::{Duration, Instant};
 /// The most threads of a run.
 pub const MAX_THREADS: usize = 1024;
 
-/// How many records may wait for a world with an earlier seed. Until it is done, no further world begins. (Assumed: 9 MB.)
+/// No further world begins while so many worlds, or so many records, wait for a world with an earlier seed. Worlds that have
+/// begun go on: so at most this number of worlds and one for each thread wait, and at most this number of records and those of
+/// one world for each thread. (Assumed: 9 MB.)
 const MOST_WAITING: usize = 10_000;
+
+/// The most panics of a run whose messages are kept. (Assumed: more than a reader reads.)
+const MOST_PANICS: usize = 100;
 
 /// What a run does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,8 +94,10 @@ pub struct Finished {
     pub records: Vec<Record>,
     /// The summary of all records.
     pub summary: Summary,
-    /// The worlds that panicked. They have no records.
+    /// The first worlds that panicked, by seed, 100 at most. They have no records.
     pub panicked: Vec<Panicked>,
+    /// How many worlds panicked.
+    pub panicked_count: u64,
 }
 
 /// A world that panicked: an error in slowhand or in a library.
@@ -127,13 +134,14 @@ struct State {
     done: u64,
     /// How many worlds have handed over their records.
     handed_over: u64,
-    /// The records of worlds that are done, by the number of the world, while a world with an earlier seed is not.
-    waiting: BTreeMap<u64, Vec<Record>>,
+    /// The results of worlds that are done, by the number of the world, while a world with an earlier seed is not.
+    waiting: BTreeMap<u64, Result<Vec<Record>, Panicked>>,
     /// How many records wait.
     waiting_records: usize,
     summariser: Summariser,
     records: Vec<Record>,
     panicked: Vec<Panicked>,
+    panicked_count: u64,
     idle_threads: usize,
 }
 
@@ -201,14 +209,14 @@ impl Runner {
         self.finished.get_or_init(|| {
             let mut state = self.shared.lock();
             // What waits for worlds that were interrupted.
-            while let Some((_, records)) = state.waiting.pop_first() {
-                state.take(records, &self.shared.config);
+            while let Some((_, result)) = state.waiting.pop_first() {
+                state.take(result, &self.shared.config);
             }
-            state.panicked.sort_by_key(|panicked| panicked.seed);
             Finished {
                 summary: state.summariser.summary(&self.shared.scenario),
                 records: std::mem::take(&mut state.records),
                 panicked: std::mem::take(&mut state.panicked),
+                panicked_count: state.panicked_count,
             }
         })
     }
@@ -234,12 +242,9 @@ impl Shared {
             let seed = self.config.first_seed + number;
             // A world that panicked is not used again.
             match catch_unwind(AssertUnwindSafe(|| run(seed, &self.interrupt))) {
-                Ok(Some(records)) => self.hand_over(number, records, None),
+                Ok(Some(records)) => self.hand_over(number, Ok(records)),
                 Ok(None) => return,
-                Err(panic) => {
-                    let panicked = Panicked { seed, message: message(&*panic) };
-                    self.hand_over(number, Vec::new(), Some(panicked));
-                }
+                Err(panic) => self.hand_over(number, Err(Panicked { seed, message: message(&*panic) })),
             }
         }
     }
@@ -251,7 +256,7 @@ impl Shared {
             if self.interrupt.is_set() || state.begun == self.config.count {
                 return None;
             }
-            if state.waiting_records < MOST_WAITING {
+            if !state.is_full() {
                 state.begun += 1;
                 return Some(state.begun - 1);
             }
@@ -259,20 +264,19 @@ impl Shared {
         }
     }
 
-    /// A world is done. Takes its records and those that waited for them.
-    fn hand_over(&self, number: u64, records: Vec<Record>, panicked: Option<Panicked>) {
+    /// A world is done. Takes its result and those that waited for it.
+    fn hand_over(&self, number: u64, result: Result<Vec<Record>, Panicked>) {
         let mut state = self.lock();
         state.done += 1;
-        state.panicked.extend(panicked);
-        state.waiting_records += records.len();
-        state.waiting.insert(number, records);
-        let was_full = state.waiting_records >= MOST_WAITING;
+        state.waiting_records += result.as_ref().map_or(0, Vec::len);
+        state.waiting.insert(number, result);
+        let was_full = state.is_full();
         loop {
             let next = state.handed_over;
-            let Some(records) = state.waiting.remove(&next) else { break };
+            let Some(result) = state.waiting.remove(&next) else { break };
             state.handed_over += 1;
-            state.waiting_records -= records.len();
-            state.take(records, &self.config);
+            state.waiting_records -= result.as_ref().map_or(0, Vec::len);
+            state.take(result, &self.config);
         }
         if was_full {
             self.changed.notify_all();
@@ -286,8 +290,23 @@ impl Shared {
 }
 
 impl State {
-    /// Takes the records of the next world.
-    fn take(&mut self, records: Vec<Record>, config: &RunConfig) {
+    /// True if no further world may begin.
+    fn is_full(&self) -> bool {
+        self.waiting.len() >= MOST_WAITING || self.waiting_records >= MOST_WAITING
+    }
+
+    /// Takes the result of the next world.
+    fn take(&mut self, result: Result<Vec<Record>, Panicked>, config: &RunConfig) {
+        let records = match result {
+            Ok(records) => records,
+            Err(panicked) => {
+                self.panicked_count += 1;
+                if self.panicked.len() < MOST_PANICS {
+                    self.panicked.push(panicked);
+                }
+                return;
+            }
+        };
         records.iter().for_each(|record| self.summariser.add(record));
         if config.keeps_records {
             self.records.extend(records);

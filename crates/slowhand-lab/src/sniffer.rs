@@ -23,7 +23,7 @@ pub enum CaptureRunError {
 }
 
 /// Runs the world of one seed and writes every frame on the air to `path` as pcapng, with the secrets of
-/// the sessions in front. `None` if it is interrupted.
+/// the sessions in front. `None` if it is interrupted; then the file is not complete, or not there.
 ///
 /// # Errors
 /// The scenario cannot be run, or the file cannot be written; the file is created before the work starts.
@@ -34,6 +34,9 @@ pub fn capture_run(
     interrupt: &Interrupt,
 ) -> Result<Option<Vec<Record>>, CaptureRunError> {
     let plan = Plan::new(scenario)?;
+    if interrupt.is_set() {
+        return Ok(None);
+    }
     let mut writer = CaptureWriter::create(path)?;
     let mut sniffer = Sniffer::default();
     let Some(finished) = plan.run_world(seed, &open_and_stop, interrupt, &mut sniffer) else { return Ok(None) };
@@ -41,6 +44,9 @@ pub fn capture_run(
     sniffer.heard.sort_by_key(|heard| heard.time_us);
     writer.secrets(finished.key_log.iter().map(String::as_str))?;
     for heard in &sniffer.heard {
+        if interrupt.is_set() {
+            return Ok(None);
+        }
         writer.frame(heard.time_us, heard.channel, heard.asn, &sniffer.octets[heard.octets.clone()])?;
     }
     writer.finish()?;

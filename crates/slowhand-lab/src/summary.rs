@@ -2,7 +2,7 @@
 
 use crate::distribution::{Distribution, RELATIVE_ERROR};
 use crate::record::{Outcome, Quantity, Record, quantities};
-use crate::scenario::Scenario;
+use crate::scenario::{Advice, Scenario};
 use serde::{Serialize, Serializer};
 use slowhand_net::address::Host;
 use slowhand_net::drop_reason::DropReason;
@@ -15,6 +15,13 @@ pub use crate::distribution::Metric;
 /// all metrics take 5 MB then.)
 pub const MOST_EXACT: u64 = 10_000;
 
+/// The most reasons of failures that a summary tells apart. Those that come later are counted together, by outcome and end, as
+/// [`OTHER_REASONS`]. (Assumed: more than a reader reads. A library may write numbers into its texts.)
+pub const MOST_REASONS: usize = 100;
+
+/// The reason of failures whose own is one too many.
+pub const OTHER_REASONS: &str = "other reasons";
+
 /// The summary of a run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Summary {
@@ -23,10 +30,10 @@ pub struct Summary {
     /// How many handshakes failed, by outcome.
     pub failed: BTreeMap<&'static str, u64>,
     /// Why they failed. The most frequent reason comes first.
-    pub failures: Vec<Failures>,
+    pub failures: Vec<FailureCount>,
     /// The datagrams that the network lost, of all handshakes. The most frequent loss comes first. Those that the border
     /// router held back are not lost.
-    pub losses: Vec<Losses>,
+    pub losses: Vec<LossCount>,
     /// Every measured quantity over the completed handshakes, in the order of the record's columns.
     #[serde(serialize_with = "as_map")]
     pub metrics: Vec<(&'static str, Metric)>,
@@ -39,7 +46,7 @@ pub struct Summary {
 
 /// Handshakes that failed for one reason.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Failures {
+pub struct FailureCount {
     /// How they ended: the [name](Outcome::name) of the outcome.
     pub outcome: &'static str,
     /// Which end failed first: `client` or `server`. `None` if neither failed: the handshake took too long.
@@ -52,7 +59,7 @@ pub struct Failures {
 
 /// Datagrams that were lost at one place for one reason.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Losses {
+pub struct LossCount {
     /// Why: the [name](DropReason::name) of the reason.
     pub reason: &'static str,
     /// Where: the number of the node, of which 0 is the border router, or `internet`.
@@ -62,6 +69,8 @@ pub struct Losses {
     pub count: u64,
     /// The key of the scenario that changes it, where there is one.
     pub key: Option<&'static str>,
+    /// What to do with that key so that fewer are lost. `None` if there is no key, or if it asks for the loss.
+    pub advice: Option<Advice>,
 }
 
 /// How exact the quantiles of a summary are.
@@ -83,14 +92,14 @@ pub fn summarise<'a>(scenario: &Scenario, records: impl IntoIterator<Item = &'a 
 #[derive(Clone, Default)]
 pub struct Summariser {
     handshakes: u64,
-    failures: BTreeMap<Reason, u64>,
+    failures: BTreeMap<Why, u64>,
     losses: BTreeMap<(DropReason, Host), u64>,
     completed: Metrics,
     failed: Metrics,
 }
 
-/// Outcome, end, and words.
-type Reason = (Outcome, Option<&'static str>, String);
+/// Outcome, end, and reason.
+type Why = (Outcome, Option<&'static str>, String);
 
 impl Summariser {
     /// Adds a record. The records of a world come one after the other.
@@ -107,11 +116,15 @@ impl Summariser {
             return self.completed.add(record);
         }
         self.failed.add(record);
-        let (end, words) = match &record.failure {
+        let (end, reason) = match &record.failure {
             Some(failure) => (Some(failure.end_name()), failure.reason.clone()),
             None => (None, String::new()),
         };
-        *self.failures.entry((record.outcome, end, words)).or_default() += 1;
+        let mut why = (record.outcome, end, reason);
+        if self.failures.len() >= MOST_REASONS && !self.failures.contains_key(&why) {
+            why.2 = OTHER_REASONS.to_owned();
+        }
+        *self.failures.entry(why).or_default() += 1;
     }
 
     /// The summary of the records of this scenario that were added.
@@ -132,27 +145,26 @@ impl Summariser {
         }
     }
 
-    fn failures(&self) -> Vec<Failures> {
-        let of = |((outcome, end, reason), &count): (&Reason, &u64)| Failures {
+    fn failures(&self) -> Vec<FailureCount> {
+        let of = |((outcome, end, reason), &count): (&Why, &u64)| FailureCount {
             outcome: outcome.name(),
             end: *end,
             reason: reason.clone(),
             count,
         };
-        let mut failures: Vec<Failures> = self.failures.iter().map(of).collect();
+        let mut failures: Vec<FailureCount> = self.failures.iter().map(of).collect();
         failures.sort_by(|a, b| (Reverse(a.count), &a.reason).cmp(&(Reverse(b.count), &b.reason)));
         failures
     }
 
-    fn losses(&self, scenario: &Scenario) -> Vec<Losses> {
-        let of = |(&(reason, host), &count): (&(DropReason, Host), &u64)| Losses {
-            reason: reason.name(),
-            host,
-            count,
-            key: scenario.key_for_loss(reason, host),
+    fn losses(&self, scenario: &Scenario) -> Vec<LossCount> {
+        let of = |(&(reason, host), &count): (&(DropReason, Host), &u64)| {
+            let remedy = scenario.remedy(reason, host);
+            let (key, advice) = (remedy.map(|remedy| remedy.key), remedy.and_then(|remedy| remedy.advice));
+            LossCount { reason: reason.name(), host, count, key, advice }
         };
-        let mut losses: Vec<Losses> = self.losses.iter().map(of).collect();
-        losses.sort_by_key(|losses| Reverse(losses.count));
+        let mut losses: Vec<LossCount> = self.losses.iter().map(of).collect();
+        losses.sort_by_key(|loss| Reverse(loss.count));
         losses
     }
 }
@@ -191,9 +203,11 @@ impl Metrics {
         self.distributions.iter_mut().for_each(|(_, distribution)| distribution.sketch());
     }
 
-    /// All metrics that have values.
+    /// All metrics that have values. Nothing that a record measures is negative, so no interval is.
     fn all(&self) -> Vec<(&'static str, Metric)> {
-        let of = |(quantity, distribution): &(Quantity, Distribution)| Some((quantity.name, distribution.metric()?));
+        let of = |(quantity, distribution): &(Quantity, Distribution)| {
+            Some((quantity.name, distribution.metric()?.not_negative()))
+        };
         self.distributions.iter().filter_map(of).collect()
     }
 }

@@ -8,6 +8,7 @@ use serde_json::{Map, json};
 use slowhand_lab::capacity::{Engset, Policy, Simulation};
 use slowhand_lab::device::{Device, Origin};
 
+use crate::interruptible::{abandonable, interruptible};
 use crate::scenario::refused;
 use crate::to_json;
 
@@ -28,7 +29,8 @@ pub fn capacity(
     for name in policies {
         let policy = Policy::named(&name).ok_or_else(|| PyValueError::new_err(format!("no policy {name:?}")))?;
         let simulation = Simulation { slots, clients, rho, policy, handshake, seed, ..Simulation::default() };
-        simulated.insert(name, json!(py.detach(|| simulation.run())));
+        let result = interruptible(py, move |interrupt| simulation.run_until(interrupt))?;
+        simulated.insert(name, json!(result));
     }
     to_json(&json!({
         "time_congestion": engset.time_congestion(),
@@ -45,8 +47,8 @@ pub fn policies() -> Vec<&'static str> {
 
 /// The RAM of a device in octets, and where the number comes from.
 #[pyfunction]
-pub fn ram(device: &str) -> PyResult<(u64, String)> {
-    let device = Device::load(device, Path::new("")).map_err(refused)?;
+pub fn ram(py: Python<'_>, device: String) -> PyResult<(u64, String)> {
+    let device = abandonable(py, move || Device::load(&device, Path::new("")))?.map_err(refused)?;
     let Some(ram) = device.processor.ram_kib else {
         let file = device.file.display();
         return Err(refused(format!("{file}: processor.ram_kib: found nothing, allowed: a number and its source")));

@@ -8,7 +8,7 @@
 mod about;
 mod capacity;
 mod estimate;
-mod patience;
+mod interruptible;
 mod run;
 mod scenario;
 

@@ -11,13 +11,13 @@ use slowhand_lab::interrupt::Interrupt;
 use slowhand_lab::record::{self, Column, Loss};
 use slowhand_lab::runner::{RunConfig, RunError, Runner};
 
-use crate::patience::{SLICE, patiently};
+use crate::interruptible::{SLICE, abandonable, interruptible};
 use crate::scenario::{Scenario, refused};
 use crate::to_json;
 
 /// Handshakes that run on their own threads.
 #[pyclass(frozen, module = "slowhand._native")]
-pub struct Run(Arc<Runner>);
+pub struct Run(Runner);
 
 #[pymethods]
 impl Run {
@@ -37,9 +37,9 @@ impl Run {
             keeps_records: records,
         };
         let scenario = Arc::clone(&scenario.0);
-        let runner = patiently(py, &Interrupt::default(), move || Runner::start(&scenario, config))?;
+        let runner = abandonable(py, move || Runner::start(&scenario, config))?;
         match runner {
-            Ok(runner) => Ok(Self(Arc::new(runner))),
+            Ok(runner) => Ok(Self(runner)),
             Err(RunError::Plan(error)) => Err(refused(error)),
             Err(error) => Err(PyValueError::new_err(error.to_string())),
         }
@@ -58,10 +58,13 @@ impl Run {
         py.detach(|| self.0.cancel());
     }
 
-    /// The worlds that panicked, after the end of the run.
-    fn panicked(&self, py: Python<'_>) -> PyResult<Vec<String>> {
+    /// The first worlds that panicked, and how many did in all, after the end of the run.
+    fn panicked(&self, py: Python<'_>) -> PyResult<(Vec<String>, u64)> {
         self.wait_in_slices(py, Duration::MAX)?;
-        Ok(py.detach(|| self.0.finish().panicked.iter().map(ToString::to_string).collect()))
+        Ok(py.detach(|| {
+            let finished = self.0.finish();
+            (finished.panicked.iter().map(ToString::to_string).collect(), finished.panicked_count)
+        }))
     }
 
     /// The records, after the end of the run.
@@ -103,11 +106,9 @@ pub fn natural<T: TryFrom<i128>>(name: &str, number: i128) -> PyResult<T> {
 /// the nodes' buffers held.
 #[pyfunction]
 pub fn inspect<'py>(py: Python<'py>, scenario: &Scenario, seed: i128) -> PyResult<[Table<'py>; 3]> {
-    let (seed, scenario, interrupt) = (natural("seed", seed)?, Arc::clone(&scenario.0), Interrupt::default());
-    let watched = interrupt.clone();
-    let inspect = move || slowhand_lab::inspect::inspect(&scenario, seed, &watched);
-    // Who interrupts it gets another error first.
-    let inspection = patiently(py, &interrupt, inspect)?.map_err(refused)?.ok_or_else(|| refused("interrupted"))?;
+    let (seed, scenario) = (natural("seed", seed)?, Arc::clone(&scenario.0));
+    let inspect = move |interrupt: &Interrupt| slowhand_lab::inspect::inspect(&scenario, seed, interrupt);
+    let inspection = interruptible(py, inspect)?.map_err(refused)?.expect("what is interrupted has returned an error");
     Ok([
         table(py, inspection.node_columns())?,
         table(py, inspection.timeline_columns())?,

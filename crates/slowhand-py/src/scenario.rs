@@ -7,11 +7,10 @@ use pyo3::create_exception;
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use slowhand_lab::CaptureRunError;
-use slowhand_lab::interrupt::Interrupt;
 use slowhand_lab::scenario::{self as lab, Override};
 
 use crate::about::about;
-use crate::patience::patiently;
+use crate::interruptible::{abandonable, interruptible};
 use crate::run::natural;
 use crate::to_json;
 
@@ -33,15 +32,18 @@ impl Scenario {
         let overrides: Result<Vec<Override>, _> = overrides.iter().map(|text| text.parse()).collect();
         let overrides = overrides.map_err(refused)?;
         // The path may be a pipe into which nobody writes.
-        let scenario = patiently(py, &Interrupt::default(), move || lab::Scenario::load(&path, &overrides))?;
+        let scenario = abandonable(py, move || lab::Scenario::load(&path, &overrides))?;
         Ok(Self(Arc::new(scenario.map_err(refused)?)))
     }
 
     #[staticmethod]
-    fn from_sources(sources: &str) -> PyResult<Self> {
-        let sources: lab::Sources = serde_json::from_str(sources)
-            .map_err(|error| refused(format!("sources: not such a JSON object: {error}")))?;
-        Ok(Self(Arc::new(lab::Scenario::from_sources(&sources).map_err(refused)?)))
+    fn from_sources(py: Python<'_>, sources: String) -> PyResult<Self> {
+        let read = move || {
+            let sources: lab::Sources =
+                serde_json::from_str(&sources).map_err(|error| format!("sources: not such a JSON object: {error}"))?;
+            lab::Scenario::from_sources(&sources).map_err(|error| error.to_string())
+        };
+        Ok(Self(Arc::new(abandonable(py, read)?.map_err(refused)?)))
     }
 
     fn sources(&self) -> PyResult<String> {
@@ -60,9 +62,8 @@ impl Scenario {
 /// Runs the handshake of `seed` and writes its frames to `path` as pcapng.
 #[pyfunction]
 pub fn capture(py: Python<'_>, scenario: &Scenario, seed: i128, path: PathBuf) -> PyResult<()> {
-    let (seed, scenario, interrupt) = (natural("seed", seed)?, Arc::clone(&scenario.0), Interrupt::default());
-    let watched = interrupt.clone();
-    match patiently(py, &interrupt, move || slowhand_lab::capture_run(&scenario, seed, &path, &watched))? {
+    let (seed, scenario) = (natural("seed", seed)?, Arc::clone(&scenario.0));
+    match interruptible(py, move |interrupt| slowhand_lab::capture_run(&scenario, seed, &path, interrupt))? {
         Ok(_) => Ok(()),
         Err(CaptureRunError::Plan(error)) => Err(refused(error)),
         Err(CaptureRunError::Capture(error)) => Err(PyOSError::new_err(error.to_string())),

@@ -89,10 +89,13 @@ fn first_session(configs: [&SessionConfig; 2]) -> Result<[Option<Resumable>; 2],
         (End::Completed, ..) => Ok([client.resumable(), server.resumable()]),
         (_, Status::Failed(failure), _) => Err(BuildError::FirstSession(format!("client: {failure}"))),
         (_, _, Status::Failed(failure)) => Err(BuildError::FirstSession(format!("server: {failure}"))),
-        (End::LimitReached, ..) => Err(BuildError::FirstSession(format!(
+        (End::TimeLimitReached, ..) => Err(BuildError::FirstSession(format!(
             "it takes longer than {} s (first_timeout may be too long)",
             BEFORE.as_secs()
         ))),
+        (End::DatagramLimitReached, ..) => {
+            Err(BuildError::FirstSession(format!("the two ends have sent more than {DATAGRAM_LIMIT} datagrams")))
+        }
         _ => Err(BuildError::FirstSession("both ends wait for each other".to_owned())),
     }
 }

@@ -322,7 +322,7 @@ impl slowhand_progress {
             _ => FailureKind::Library { code: self.code },
         };
         let octets: Vec<u8> = self.words.iter().map(|octet| *octet as u8).take_while(|octet| *octet != 0).collect();
-        Failure { kind, words: String::from_utf8_lossy(&octets).into_owned() }
+        Failure { kind, reason: String::from_utf8_lossy(&octets).into_owned() }
     }
 }
 

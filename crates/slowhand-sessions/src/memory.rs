@@ -77,8 +77,10 @@ pub enum End {
     Failed,
     /// No datagram is on its way and no timer runs.
     Stalled,
-    /// A limit of the [`Path`] was reached.
-    LimitReached,
+    /// The next event is after [`Path::time_limit`].
+    TimeLimitReached,
+    /// The ends have sent more than [`Path::datagram_limit`] datagrams.
+    DatagramLimitReached,
 }
 
 /// The result of a run.
@@ -179,18 +181,20 @@ impl World<'_, '_> {
         match (self.ends[CLIENT].status(), self.ends[SERVER].status()) {
             (Status::Failed(_), _) | (_, Status::Failed(_)) => Some(End::Failed),
             (Status::Established { .. }, Status::Established { .. }) => Some(End::Completed),
-            _ if self.datagrams.len() > self.path.datagram_limit => Some(End::LimitReached),
             _ => None,
         }
     }
 
-    /// Processes the next event. Returns the end of the run if there is none.
+    /// Processes the next event. Returns the end of the run if there is none, or a limit is reached.
     fn step(&mut self) -> Option<End> {
+        if self.datagrams.len() > self.path.datagram_limit {
+            return Some(End::DatagramLimitReached);
+        }
         let Some((at, event, index)) = [CLIENT, SERVER].into_iter().filter_map(|index| self.next(index)).min() else {
             return Some(End::Stalled);
         };
         if at > self.path.time_limit {
-            return Some(End::LimitReached);
+            return Some(End::TimeLimitReached);
         }
         self.now = at;
         match event {
@@ -232,6 +236,95 @@ impl World<'_, '_> {
             if self.path.duplicated.contains(&number) {
                 self.arriving[receiver].push(Reverse((arrival + self.path.delay, number)));
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Negotiated;
+    use crate::operation::Performed;
+    use crate::session::{Received, Resumable, Transmit, WriteError};
+
+    /// An end that is established from the beginning, and answers each datagram at once.
+    #[derive(Default)]
+    struct Talkative {
+        to_send: usize,
+        starts: bool,
+        now: Duration,
+    }
+
+    impl Session for Talkative {
+        fn start(&mut self, now: Duration) {
+            if self.starts {
+                self.handle_input(now, &[]);
+            }
+        }
+
+        fn handle_input(&mut self, now: Duration, _input: &[u8]) {
+            self.now = now;
+            self.to_send += 1;
+        }
+
+        fn poll_transmit(&mut self) -> Option<Transmit<'_>> {
+            self.to_send = self.to_send.checked_sub(1)?;
+            Some(Transmit { at: self.now, bytes: b"again" })
+        }
+
+        fn status(&self) -> Status {
+            Status::Established { at: Duration::ZERO }
+        }
+
+        fn handle_timeout(&mut self, _now: Duration) {}
+
+        fn write(&mut self, _now: Duration, _data: &[u8]) -> Result<(), WriteError> {
+            Ok(())
+        }
+
+        fn close(&mut self, _now: Duration) {}
+
+        fn poll_received(&mut self) -> Option<Received<'_>> {
+            None
+        }
+
+        fn deadline(&self) -> Option<Duration> {
+            None
+        }
+
+        fn busy_until(&self) -> Duration {
+            Duration::ZERO
+        }
+
+        fn drain_operations(&mut self, _receive: &mut dyn FnMut(Performed)) {}
+
+        fn key_log(&self) -> Vec<String> {
+            Vec::new()
+        }
+
+        fn resumable(&mut self) -> Option<Resumable> {
+            None
+        }
+
+        fn negotiated(&self) -> Option<Negotiated> {
+            None
+        }
+    }
+
+    /// Without a limit that holds after the handshake too, the first of these runs has no end: no time passes in it.
+    #[test]
+    fn ends_that_answer_each_other_forever_reach_the_limit_that_is_named() {
+        for (delay_ms, expected, datagrams) in [(0, End::DatagramLimitReached, 101), (1_000, End::TimeLimitReached, 11)]
+        {
+            let path = Path {
+                delay: Duration::from_millis(delay_ms),
+                time_limit: Duration::from_secs(10),
+                datagram_limit: 100,
+                ..Path::default()
+            };
+            let [mut client, mut server] = [true, false].map(|starts| Talkative { starts, ..Talkative::default() });
+            let transcript = path.run_until_quiet(&mut client, &mut server);
+            assert_eq!((transcript.end, transcript.datagrams.len()), (expected, datagrams));
         }
     }
 }

@@ -383,5 +383,5 @@ fn failure(error: &Error) -> Failure {
         Error::AlertReceived(description) => FailureKind::AlertReceived { description: (*description).into() },
         _ => FailureKind::Library { code: 0 },
     };
-    Failure { kind, words: error.to_string() }
+    Failure { kind, reason: error.to_string() }
 }

@@ -62,7 +62,7 @@ pub trait Session: Send {
     /// The time until which the device computes.
     fn busy_until(&self) -> Duration;
 
-    /// The state of the session. If it has failed, [`Failure::words`] says why, as its library says it.
+    /// The state of the session. If it has failed, [`Failure::reason`] says why, as its library says it.
     fn status(&self) -> Status;
 
     /// Passes the operations since the last call to `receive`, in time order, and forgets them.
@@ -116,19 +116,19 @@ pub enum Status {
 
 /// Why a session failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{words}")]
+#[error("{reason}")]
 pub struct Failure {
     /// The kind of the failure, the same for all libraries.
     pub kind: FailureKind,
-    /// The library's own description. Sessions that fail in the same way have the same words: these contain no times and no
+    /// The library's own description. Sessions that fail in the same way have the same reason: it contains no times and no
     /// addresses. tinyDTLS has no descriptions, so its adapter gives them.
-    pub words: String,
+    pub reason: String,
 }
 
 impl Failure {
     /// An error of the library itself.
-    pub(crate) fn library(code: i32, words: impl Into<String>) -> Self {
-        Self { kind: FailureKind::Library { code }, words: words.into() }
+    pub(crate) fn library(code: i32, reason: impl Into<String>) -> Self {
+        Self { kind: FailureKind::Library { code }, reason: reason.into() }
     }
 }
 

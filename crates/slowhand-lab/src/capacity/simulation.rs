@@ -1,5 +1,6 @@
 //! Simulates a server with few session slots.
 
+use crate::interrupt::Interrupt;
 use crate::summary::Metric;
 use serde::Serialize;
 use slowhand_net::random::{Stream, Streams};
@@ -103,15 +104,20 @@ pub struct Simulated {
 impl Simulation {
     /// Runs all replications.
     pub fn run(&self) -> Simulated {
+        // No one else has this interrupt, so no one sets it.
+        self.run_until(&Interrupt::default()).expect("no interrupt")
+    }
+
+    /// The same, unless it is interrupted first: then there is no result.
+    pub fn run_until(&self, interrupt: &Interrupt) -> Option<Simulated> {
         let streams = Streams::new(self.seed);
-        let results: Vec<Replication> = (0..self.replications.max(1))
-            .map(|number| Server::new(self, streams.stream("capacity", number)).run())
-            .collect();
+        let replication = |number| Server::new(self, streams.stream("capacity", number)).run(interrupt);
+        let results: Vec<Replication> = (0..self.replications.max(1)).map(replication).collect::<Option<_>>()?;
         let metric = |value: fn(&Replication) -> f64| {
             // There is at least one replication.
             Metric::of(results.iter().map(value).collect()).expect("at least one value")
         };
-        Simulated {
+        Some(Simulated {
             time_congestion: metric(|r| r.time_congestion),
             call_congestion: metric(|r| r.call_congestion),
             evicted: metric(|r| r.evicted),
@@ -119,7 +125,7 @@ impl Simulation {
             handshakes_per_session: metric(|r| r.handshakes_per_session),
             occupied: metric(|r| r.occupied),
             half_open: metric(|r| r.half_open),
-        }
+        })
     }
 }
 
@@ -219,10 +225,13 @@ impl<'a> Server<'a> {
     }
 
     /// The first tenth of the requests brings the server into its steady state and is not counted.
-    fn run(mut self) -> Replication {
+    fn run(mut self, interrupt: &Interrupt) -> Option<Replication> {
         let warm_up = self.simulation.requests / 10;
         let mut warm = false;
         while let Some(Reverse(due)) = self.agenda.pop() {
+            if interrupt.is_set() {
+                return None;
+            }
             self.pass_time(due.at);
             match due.what {
                 What::Request => self.request(due.client),
@@ -236,7 +245,7 @@ impl<'a> Server<'a> {
                 break;
             }
         }
-        self.counts.result()
+        Some(self.counts.result())
     }
 
     fn pass_time(&mut self, to: f64) {
@@ -361,6 +370,14 @@ mod tests {
     fn within(metric: Metric, expected: f64) -> bool {
         // Three times the half-width of the 95 % interval: a chance of about 4 in a million to fail rightly.
         (metric.mean - expected).abs() <= 3.0 * (metric.ci95.unwrap()[1] - metric.mean)
+    }
+
+    #[test]
+    fn an_interrupt_ends_it() {
+        let interrupt = Interrupt::default();
+        assert_eq!(Simulation::default().run_until(&interrupt), Some(Simulation::default().run()));
+        interrupt.set();
+        assert_eq!(Simulation::default().run_until(&interrupt), None);
     }
 
     #[test]

@@ -62,6 +62,19 @@ fn whole_numbers_stay_whole() {
     }
 }
 
+/// The deviations are a part in 10^12 of the values: their squares have no digit in common with those of the values.
+#[test]
+fn large_numbers_that_differ_little_keep_their_interval_also_if_none_came_before_the_sketch() {
+    let values = values(1_000, |x| 1e9 + x / 1e3);
+    let mut sketched = Distribution::new(false);
+    sketched.sketch();
+    values.iter().for_each(|&(value, world)| sketched.add(value, world));
+    let (numbers, worlds): (Vec<f64>, Vec<u64>) = values.iter().copied().unzip();
+    let [ours, expected] =
+        [sketched.metric().unwrap(), Metric::of_worlds(numbers, &worlds).unwrap()].map(|metric| metric.half.unwrap());
+    assert!(close(ours, expected, 1e-4), "{ours}, expected {expected}");
+}
+
 #[test]
 fn few_values_and_equal_ones() {
     let mut none = Distribution::new(false);

@@ -1,10 +1,16 @@
 //! The files that a scenario is made from: on the disk, or as texts.
 
 use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use super::document::Document;
 use super::error::{InputError, Place};
+
+/// The longest file, in octets: 64 MiB. (Assumed: many times the length of a scenario that names every link of the largest mesh.
+/// Without a limit, a device such as `/dev/zero` would fill the memory.)
+const LONGEST_FILE: u64 = 64 << 20;
 
 /// Reads files by their names, and remembers the text of each file that it has read.
 #[derive(Debug)]
@@ -56,18 +62,22 @@ impl<'a> Files<'a> {
     /// Reads and parses a file.
     pub(crate) fn read(&mut self, name: &Path) -> Result<Document, InputError> {
         let path = self.path(name);
+        let error = |found: String, allowed: &str| InputError {
+            place: Place::File(path.clone()),
+            key: String::new(),
+            found,
+            allowed: allowed.to_owned(),
+        };
         let text = match self.store {
-            Store::Directory(_) => std::fs::read_to_string(&path).map_err(|error| error.to_string()),
+            Store::Directory(_) => read_to_limit(&path).map_err(|error| error.to_string()),
             Store::Texts(texts) => {
                 texts.get(&*name.to_string_lossy()).cloned().ok_or_else(|| "no text with this name".to_owned())
             }
         };
-        let text = text.map_err(|found| InputError {
-            place: Place::File(path),
-            key: String::new(),
-            found,
-            allowed: "a TOML file that can be read".to_owned(),
-        })?;
+        let text = text.map_err(|found| error(found, "a TOML file that can be read"))?;
+        if text.len() as u64 > LONGEST_FILE {
+            return Err(error("a longer file".to_owned(), "a TOML file of 64 MiB at most"));
+        }
         self.parse(name, text)
     }
 
@@ -77,4 +87,11 @@ impl<'a> Files<'a> {
         self.read.insert(name.to_string_lossy().into_owned(), text);
         Ok(document)
     }
+}
+
+/// The text of a file; if it is too long, one octet more than is allowed.
+fn read_to_limit(path: &Path) -> io::Result<String> {
+    let mut text = String::new();
+    File::open(path)?.take(LONGEST_FILE + 1).read_to_string(&mut text)?;
+    Ok(text)
 }

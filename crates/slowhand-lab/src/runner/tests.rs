@@ -64,14 +64,65 @@ fn few_records_wait_for_a_slow_world() {
     };
     let runner = Runner::start_worlds(&scenario(), RunConfig { count: 100, ..CONFIG }, run).unwrap();
     // The first world waits; the others stop when 10,000 records wait for it.
-    let mut before = u64::MAX;
-    while std::mem::replace(&mut before, begun.load(Ordering::Relaxed)) != before {
-        runner.wait(Duration::from_millis(200));
+    let least = (MOST_WAITING / EACH + 1) as u64;
+    while begun.load(Ordering::Relaxed) < least {
+        runner.wait(Duration::from_millis(1));
     }
+    runner.wait(Duration::from_millis(50));
     let most = (MOST_WAITING / EACH + CONFIG.threads) as u64;
-    assert!((3..=most).contains(&before), "{before} worlds have begun");
+    assert!((least..=most).contains(&begun.load(Ordering::Relaxed)), "{begun:?} worlds have begun");
     proceed.send(()).unwrap();
     assert_eq!(runner.finish().summary.completed, 100 * EACH as u64);
+}
+
+/// Worlds without records: all but the first panic at once, and the first panics as well while the others wait for it.
+#[test]
+fn few_worlds_wait_for_a_slow_world_and_go_on_if_it_panics() {
+    let begun = Arc::new(AtomicU64::new(0));
+    let (proceed, slow) = mpsc::channel::<()>();
+    let slow = Mutex::new(slow);
+    let counted = Arc::clone(&begun);
+    let run = move |seed: u64, _: &Interrupt| {
+        counted.fetch_add(1, Ordering::Relaxed);
+        if seed == 1 {
+            slow.lock().unwrap().recv().unwrap();
+        }
+        std::panic::resume_unwind(Box::new("bad")) // a panic that prints nothing
+    };
+    let count = 3 * MOST_WAITING as u64;
+    let runner = Runner::start_worlds(&scenario(), RunConfig { count, ..CONFIG }, run).unwrap();
+    while begun.load(Ordering::Relaxed) <= MOST_WAITING as u64 {
+        runner.wait(Duration::from_millis(1));
+    }
+    runner.wait(Duration::from_millis(50));
+    assert!(begun.load(Ordering::Relaxed) <= (MOST_WAITING + CONFIG.threads) as u64, "{begun:?} worlds have begun");
+    proceed.send(()).unwrap();
+    let finished = runner.finish();
+    assert_eq!((finished.panicked_count, finished.panicked.len()), (count, MOST_PANICS));
+    // The first ones, whatever thread was first.
+    assert_eq!(
+        finished.panicked.iter().map(|panicked| panicked.seed).collect::<Vec<_>>(),
+        (1..=100).collect::<Vec<_>>()
+    );
+}
+
+/// The threads that wait because too much waits for the first world.
+#[test]
+fn an_interrupt_ends_threads_that_may_not_begin_a_world() {
+    let (record, begun) = (record(), Arc::new(AtomicU64::new(0)));
+    let counted = Arc::clone(&begun);
+    let run = move |seed: u64, interrupt: &Interrupt| {
+        counted.fetch_add(1, Ordering::Relaxed);
+        while seed == 1 && !interrupt.is_set() {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        (seed != 1).then(|| vec![Record { seed, ..record.clone() }; MOST_WAITING])
+    };
+    let runner = Runner::start_worlds(&scenario(), RunConfig { count: 1_000, ..CONFIG }, run).unwrap();
+    while runner.wait(Duration::from_millis(1)).done == 0 {}
+    runner.cancel();
+    assert!(runner.wait(Duration::MAX).finished);
+    assert!(begun.load(Ordering::Relaxed) <= CONFIG.threads as u64 + 1, "{begun:?} worlds have begun");
 }
 
 #[test]
@@ -89,23 +140,26 @@ fn a_world_that_panics_is_named_and_the_others_are_kept() {
     assert_eq!(finished.summary.completed, 18);
 }
 
+/// The third world lasts until `cancel` has returned.
 #[test]
 fn cancelling_neither_waits_for_worlds_nor_for_those_who_wait() {
     let record = record();
+    let (proceed, returned) = mpsc::channel::<()>();
+    let returned = Mutex::new(returned);
     let run = move |seed: u64, interrupt: &Interrupt| {
-        // The third world lasts until it is interrupted.
-        while seed == 3 && !interrupt.is_set() {
-            std::thread::sleep(Duration::from_millis(1));
+        if seed == 3 {
+            returned.lock().unwrap().recv().unwrap();
+            assert!(interrupt.is_set());
+            return None;
         }
-        (seed != 3).then(|| vec![Record { seed, ..record.clone() }])
+        Some(vec![Record { seed, ..record.clone() }])
     };
     let runner = Runner::start_worlds(&scenario(), CONFIG, run).unwrap();
     std::thread::scope(|scope| {
         let waiting = scope.spawn(|| runner.wait(Duration::MAX));
         while runner.wait(Duration::from_millis(1)).done < 19 {}
-        let begin = Instant::now();
         runner.cancel();
-        assert!(begin.elapsed() < Duration::from_millis(100));
+        proceed.send(()).unwrap();
         assert_eq!(waiting.join().unwrap(), Progress { done: 19, total: 20, finished: true });
     });
     // Those that had to wait for the third are kept.

@@ -1,27 +1,87 @@
-//! Which key of a scenario changes why datagrams are lost.
+//! What to change in a scenario so that fewer datagrams are lost.
 
+use serde::Serialize;
 use slowhand_net::address::{Host, NodeId};
 use slowhand_net::drop_reason::DropReason;
 
 use super::Scenario;
 
+/// The key of a scenario that changes how many datagrams are lost for a reason.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Remedy {
+    /// The key, as a dotted path.
+    pub key: &'static str,
+    /// What to do with it. `None` if the key asks for the loss.
+    pub advice: Option<Advice>,
+}
+
+/// What to do with a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Advice {
+    /// To set it to a larger number.
+    Raise,
+    /// To set it to a smaller number.
+    Lower,
+    /// To set it to something else: it is not a number.
+    Change,
+}
+
+impl Remedy {
+    pub(super) const fn raise(key: &'static str) -> Self {
+        Self { key, advice: Some(Advice::Raise) }
+    }
+
+    pub(super) const fn lower(key: &'static str) -> Self {
+        Self { key, advice: Some(Advice::Lower) }
+    }
+
+    pub(super) const fn change(key: &'static str) -> Self {
+        Self { key, advice: Some(Advice::Change) }
+    }
+
+    /// A key that asks for the loss.
+    const fn asked(key: &'static str) -> Self {
+        Self { key, advice: None }
+    }
+
+    /// The one of two keys that asks for a loss. `None` if both do: no single key changes it.
+    fn asked_by(share: (&'static str, bool), numbers: (&'static str, bool)) -> Option<Self> {
+        match (share.1, numbers.1) {
+            (true, true) => None,
+            (_, false) => Some(Self::asked(share.0)),
+            (false, true) => Some(Self::asked(numbers.0)),
+        }
+    }
+}
+
 impl Scenario {
-    /// The key that changes how many datagrams are lost at this host for this reason. `None` where no single key does.
-    pub fn key_for_loss(&self, reason: DropReason, host: Host) -> Option<&'static str> {
+    /// What changes how many datagrams are lost at this host for this reason. `None` where no single key does.
+    pub fn remedy(&self, reason: DropReason, host: Host) -> Option<Remedy> {
         let is_border_router = host == Host::Node(NodeId::ROOT);
-        self.mac.link_layer().key_for_loss(reason).or(match reason {
-            DropReason::InjectedLoss if self.lowpan.dropped_frames.is_empty() => Some("lowpan.fragment_loss"),
-            DropReason::InjectedLoss => Some("lowpan.dropped_frames"),
-            DropReason::ReassemblyFull if is_border_router => Some("lowpan.border_router_reassembly_buffers"),
-            DropReason::ReassemblyFull => Some("lowpan.reassembly_buffers"),
-            DropReason::ReassemblyTimeout => Some("lowpan.reassembly_timeout_s"),
-            DropReason::ForwardingFull if is_border_router => Some("lowpan.forwarding.border_router_entries"),
-            DropReason::ForwardingFull => Some("lowpan.forwarding.entries"),
-            DropReason::ForwardingTimeout => Some("lowpan.forwarding.timeout_s"),
-            DropReason::RecoveryFailed => Some("lowpan.recovery.retries"),
-            DropReason::Internet if self.server.internet_dropped.is_empty() => Some("server.internet_loss"),
-            DropReason::Internet => Some("server.internet_dropped"),
-            DropReason::Suppressed => Some("gateway.suppress_spurious_flights"),
+        self.mac.link_layer().remedy(reason).or(match reason {
+            DropReason::InjectedLoss => Remedy::asked_by(
+                ("lowpan.fragment_loss", self.lowpan.fragment_loss.get() > 0.0),
+                ("lowpan.dropped_frames", !self.lowpan.dropped_frames.is_empty()),
+            ),
+            DropReason::ReassemblyFull if is_border_router => {
+                Some(Remedy::raise("lowpan.border_router_reassembly_buffers"))
+            }
+            DropReason::ReassemblyFull => Some(Remedy::raise("lowpan.reassembly_buffers")),
+            // Over TCP, the segments are short.
+            DropReason::ReassemblyTooLong if !self.session.protocol.is_stream() => Some(Remedy::lower("session.mtu")),
+            DropReason::ReassemblyTimeout => Some(Remedy::raise("lowpan.reassembly_timeout_s")),
+            DropReason::ForwardingFull if is_border_router => {
+                Some(Remedy::raise("lowpan.forwarding.border_router_entries"))
+            }
+            DropReason::ForwardingFull => Some(Remedy::raise("lowpan.forwarding.entries")),
+            DropReason::ForwardingTimeout => Some(Remedy::raise("lowpan.forwarding.timeout_s")),
+            DropReason::RecoveryFailed => Some(Remedy::raise("lowpan.recovery.retries")),
+            DropReason::Internet => Remedy::asked_by(
+                ("server.internet_loss", self.server.internet_loss.get() > 0.0),
+                ("server.internet_dropped", !self.server.internet_dropped.is_empty()),
+            ),
+            DropReason::Suppressed => Some(Remedy::asked("gateway.suppress_spurious_flights")),
             _ => None,
         })
     }

@@ -24,6 +24,7 @@ use slowhand_net::address::NodeId;
 pub use endpoint::{Client, Server, ServerAt};
 pub use gateway::Gateway;
 pub use limits::Limits;
+pub use losses::{Advice, Remedy};
 pub use lowpan::{Forwarding, LossSpread, Lowpan, Reassembly, Recovery};
 pub(crate) use mac::PreparedMac;
 pub use mac::{

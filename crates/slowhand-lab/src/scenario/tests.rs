@@ -345,7 +345,7 @@ fn the_key_against_a_loss_is_a_key_of_the_scenario() {
         (Reason::FrameLost, 1),
         (Reason::InjectedLoss, 3),
         (Reason::ReassemblyFull, 3),
-        (Reason::ReassemblyTooLong, 0),
+        (Reason::ReassemblyTooLong, 3),
         (Reason::ReassemblyTimeout, 3),
         (Reason::ForwardingFull, 3),
         (Reason::ForwardingTimeout, 3),
@@ -361,7 +361,7 @@ fn the_key_against_a_loss_is_a_key_of_the_scenario() {
     for (reason, expected) in reasons {
         let keys = kinds.map(|mac| {
             let scenario = with(&format!("mac={mac}"));
-            let keys = hosts.map(|host| scenario.key_for_loss(reason, host));
+            let keys = hosts.map(|host| scenario.remedy(reason, host).map(|remedy| remedy.key));
             for key in keys.into_iter().flatten() {
                 assert!(exists(&scenario, key), "{key} under {mac}");
             }
@@ -369,8 +369,36 @@ fn the_key_against_a_loss_is_a_key_of_the_scenario() {
         });
         assert_eq!(keys.into_iter().flatten().count(), expected, "{}: {keys:?}", reason.name());
     }
-    let dropped = with("lowpan.dropped_frames=[1]").key_for_loss(Reason::InjectedLoss, hosts[1]);
-    assert_eq!(dropped, Some("lowpan.dropped_frames"));
+}
+
+#[test]
+fn the_advice_fits_the_key() {
+    use slowhand_net::address::Host;
+    use slowhand_net::drop_reason::DropReason as Reason;
+    let of = |changes: &[&str], reason| {
+        let files = BTreeMap::from([("scenario.toml".to_owned(), SMALLEST.to_owned())]);
+        let overrides = changes.iter().map(|change| (*change).to_owned()).collect();
+        let scenario = Scenario::from_sources(&Sources { scenario: "scenario.toml".into(), files, overrides }).unwrap();
+        scenario.remedy(reason, Host::Node(NodeId(1))).map(|remedy| (remedy.key, remedy.advice))
+    };
+    let (raise, lower, change) = (Some(Advice::Raise), Some(Advice::Lower), Some(Advice::Change));
+    assert_eq!(of(&[], Reason::ReassemblyFull), Some(("lowpan.reassembly_buffers", raise)));
+    assert_eq!(of(&[], Reason::ReassemblyTooLong), Some(("session.mtu", lower)));
+    assert_eq!(of(&["session.protocol=tls1.2", "session.stack=mbedtls"], Reason::ReassemblyTooLong), None);
+    assert_eq!(of(&["mac={ kind = \"xmac\" }"], Reason::FrameLost), Some(("mac.data_ack", change)));
+    assert_eq!(of(&["mac={ kind = \"xmac\" }"], Reason::RetriesExhausted), Some(("mac.retry", change)));
+    assert_eq!(of(&[], Reason::NoCell), Some(("mac.cells", change)));
+    let written = "mac.schedule=[{ slot = 3, from = 1, to = 0 }, { slot = 4, from = 0, to = 1 }]";
+    assert_eq!(of(&[written], Reason::NoCell), Some(("mac.schedule", change)));
+    // A loss that the scenario asks for has the key that asks. Where two keys ask, none is named.
+    let (share, numbers) = ("lowpan.fragment_loss=0.1", "lowpan.dropped_frames=[1]");
+    assert_eq!(of(&[share], Reason::InjectedLoss), Some(("lowpan.fragment_loss", None)));
+    assert_eq!(of(&[numbers], Reason::InjectedLoss), Some(("lowpan.dropped_frames", None)));
+    assert_eq!(of(&[share, numbers], Reason::InjectedLoss), None);
+    let (share, numbers) = ("server={ internet_loss = 0.1 }", "server.internet_dropped=[1]");
+    assert_eq!(of(&[share], Reason::Internet), Some(("server.internet_loss", None)));
+    assert_eq!(of(&[numbers], Reason::Internet), Some(("server.internet_dropped", None)));
+    assert_eq!(of(&[share, numbers], Reason::Internet), None);
 }
 
 /// True if a scenario of this kind of link layer knows the key: it finds fault with the value, not with the key.

@@ -63,6 +63,49 @@ fn failures_are_counted_by_end_and_words() {
 }
 
 #[test]
+fn the_reasons_that_are_told_apart_have_a_bound() {
+    let scenario = scenario();
+    let record = completed(&scenario);
+    let record = |number: u64| {
+        let reason = format!("{number} octets");
+        failed(&record, number, Outcome::Error, Some((Role::Client, &reason)))
+    };
+    // Each reason twice: what was counted goes on to be counted.
+    let records: Vec<Record> = (0..150).chain(0..150).map(record).collect();
+    let summary = summarise(&scenario, &records);
+    assert_eq!(summary.failures.len(), MOST_REASONS + 1);
+    assert_eq!((summary.failures[0].reason.as_str(), summary.failures[0].count), (OTHER_REASONS, 100));
+    assert!(summary.failures[1..].iter().all(|failure| failure.count == 2));
+    assert_eq!(summary.failed["error"], 300);
+}
+
+/// A loss that is rare: the interval of Student's t would begin below 0.
+#[test]
+fn no_interval_of_a_run_is_negative() {
+    let scenario: Scenario = r#"
+        network = { topology = { kind = "line", hops = 1 } }
+        mac = { kind = "tsch", slotframe = 11 }
+        lowpan.fragment_loss = 0.02
+        client.device = "openmote-cc2538"
+        session = { stack = "tinydtls", suite = "TLS_PSK_WITH_AES_128_CCM_8" }
+    "#
+    .parse()
+    .unwrap();
+    let plan = Plan::new(&scenario).unwrap();
+    let records: Vec<Record> = (1..=20).flat_map(|seed| plan.run(seed, &mut ())).collect();
+    let summary = summarise(&scenario, &records);
+    let of = |name| summary.metrics.iter().find(|(metric, _)| *metric == name).unwrap().1;
+    let lost = of("datagrams_lost");
+    let [low, high] = lost.ci95.unwrap();
+    assert!(lost.mean > 0.0 && lost.half.unwrap() > lost.mean, "{lost:?}");
+    assert_eq!((low, high), (0.0, lost.mean + lost.half.unwrap()));
+    for (name, metric) in summary.metrics {
+        let (half, [low, high]) = (metric.half.unwrap(), metric.ci95.unwrap());
+        assert_eq!([low, high], [(metric.mean - half).max(0.0), metric.mean + half], "{name}");
+    }
+}
+
+#[test]
 fn losses_are_counted_by_reason_and_place() {
     let scenario = scenario();
     let at = |host, reason, count| Loss { host, reason, count };
@@ -79,9 +122,11 @@ fn losses_are_counted_by_reason_and_place() {
     let summary = summarise(&scenario, &[record.clone(), failed(&record, 2, Outcome::GaveUp, None)]);
     let json = serde_json::to_value(&summary.losses).unwrap();
     let expected = serde_json::json!([
-        {"reason": "reassembly_full", "node": 0, "count": 4, "key": "lowpan.border_router_reassembly_buffers"},
-        {"reason": "reassembly_full", "node": 1, "count": 2, "key": "lowpan.reassembly_buffers"},
-        {"reason": "internet", "node": "internet", "count": 2, "key": "server.internet_loss"},
+        {"reason": "reassembly_full", "node": 0, "count": 4, "key": "lowpan.border_router_reassembly_buffers",
+         "advice": "raise"},
+        {"reason": "reassembly_full", "node": 1, "count": 2, "key": "lowpan.reassembly_buffers", "advice": "raise"},
+        {"reason": "internet", "node": "internet", "count": 2, "key": "server.internet_loss",
+         "advice": null},
     ]);
     assert_eq!(json, expected);
 }

@@ -253,14 +253,14 @@ impl World<'_> {
             return;
         }
         let ends = super::ends_of(conversation);
-        let status = ends.map(|end| self.ends[end].session.status());
-        let failed = ends.iter().zip(&status).find_map(|(&end, status)| match status {
+        let mut status = ends.map(|end| self.ends[end].session.status());
+        let failed = ends.into_iter().zip(&mut status).find_map(|(end, status)| match status {
             Status::Failed(failure) => Some((end, failure)),
             _ => None,
         });
         if let Some((end, failure)) = failed {
             let outcome = outcome_of(failure.kind);
-            let failure = Failure { end: role_of(end), reason: failure.words.clone() };
+            let failure = Failure { end: role_of(end), reason: std::mem::take(&mut failure.reason) };
             self.events.push(now, Event::Failed { conversation, outcome, failure });
         } else if let [Some(client), Some(server)] = status.map(established_at)
             && !self.conversations[conversation].is_established()

@@ -17,6 +17,8 @@ pub(super) struct Stream {
     pub(super) timer: Option<Instant>,
     /// True if the session knows that the connection is open.
     is_open: bool,
+    /// True if the conversation knows that the connection has failed.
+    pub(super) has_failed: bool,
     /// True if the session is to read as soon as its computer is free.
     pub(super) is_read_waiting: bool,
 }
@@ -36,6 +38,7 @@ impl Stream {
             unwritten: VecDeque::new(),
             timer: None,
             is_open: false,
+            has_failed: false,
             is_read_waiting: false,
         }
     }

@@ -136,7 +136,9 @@ impl World<'_> {
                 self.events.push(at, Event::StreamTimeout { end });
             }
         }
-        if let Some(error) = stream.connection.error() {
+        if let Some(error) = stream.connection.error()
+            && !std::mem::replace(&mut stream.has_failed, true)
+        {
             let outcome = match error {
                 ConnectionError::TimedOut => Outcome::TimedOut,
                 _ => Outcome::Reset,

@@ -93,6 +93,36 @@ fn a_plan_asks_for_the_times_that_its_handshakes_need() {
     }
 }
 
+/// Nothing takes time on it, so it needs no times.
+#[test]
+fn a_client_without_computing_time_needs_no_device_times() {
+    let record = Plan::new(&scenario(&["client.compute_factor=0"], BARE)).unwrap().run(1, &mut ()).remove(0);
+    assert_eq!(record.outcome, slowhand_lab::record::Outcome::Completed);
+    let error = Plan::new(&scenario(&["client.compute_factor=0.001"], BARE)).unwrap_err().to_string();
+    assert!(error.starts_with("own.toml: crypto."), "{error}");
+}
+
+/// A ticket with a certificate in it does not fit into a fragment of 512 octets, and mbedTLS does not put a ClientHello
+/// together (`ssl_tls12_server.c`): the handshake ends before it shows what it needs.
+#[test]
+fn a_handshake_that_fails_does_not_show_what_it_needs() {
+    let changes = [
+        "session.stack=mbedtls",
+        "session.suite=TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256",
+        "session.auth=mutual",
+        "session.resumption=ticket",
+        "session.max_fragment_length=512",
+    ];
+    let times = ["sha256_block_us", "aes_block_us", "ghash_block_us"];
+    let device = times.iter().fold(BARE.to_owned(), |text, key| text + &constant(&format!("crypto.{key}")));
+    let error = Plan::new(&scenario(&changes, &device)).unwrap_err().to_string();
+    assert!(
+        error.starts_with("own.toml: found a device that lacks the time of some operations, allowed: ")
+            && error.ends_with("without a network: server: SSL - The requested feature is not available (-0x7080)"),
+        "{error}"
+    );
+}
+
 /// Each device that is built in computes the handshakes of constrained devices (RFC 7925).
 #[test]
 fn every_device_computes_the_handshakes_of_rfc_7925() {

@@ -382,6 +382,7 @@ static void write_data(void *context, const uint8_t *data, size_t length, struct
     if (result < 0) {
         progress->state = SLOWHAND_FAILED;
         progress->code = result;
+        progress->words[0] = '\0'; /* in place of what `report` may have said */
         slowhand_describe(progress, "the record could not be sent (%d)", result);
     }
 }

@@ -228,7 +228,7 @@ fn a_first_session_that_needs_its_timers_is_resumed() {
 fn a_ticket_that_a_fragment_cannot_hold_fails_in_the_words_of_the_library() {
     let kind = (Stack::Mbedtls, Protocol::Dtls12, GCM, Resumption::Ticket);
     let transcript = pair(&kind).both(|config| tls(config).max_fragment_length = Some(512)).run(&Path::default());
-    assert_eq!(failure(&transcript.server).words, "SSL - The requested feature is not available (-0x7080)");
+    assert_eq!(failure(&transcript.server).reason, "SSL - The requested feature is not available (-0x7080)");
 }
 
 /// The seeds of a session do not change the one that it resumes: with these values, the seeds of the first session decided

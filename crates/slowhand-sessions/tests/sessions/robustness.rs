@@ -90,7 +90,7 @@ fn run(pair: &Pair, damages: &[(usize, Damage)]) {
         let complete = matches!(end.status(), Status::Established { .. });
         assert_eq!(end.negotiated().is_some(), complete);
         if let Status::Failed(failure) = end.status() {
-            assert!(!failure.words.is_empty(), "{failure:?}");
+            assert!(!failure.reason.is_empty(), "{failure:?}");
         }
     }
 }

@@ -10,6 +10,7 @@ use slowhand_net::random::Streams;
 
 use super::{LinkLayer, MacError, PreparedMac};
 use crate::input::{Document, InputError, Integer, PositiveMilliseconds};
+use crate::scenario::losses::Remedy;
 use crate::scenario::network::Mesh;
 
 /// Beacon-enabled IEEE 802.15.4: each coordinator opens a contention access period with a beacon, and its children
@@ -122,12 +123,12 @@ impl LinkLayer for Beacon {
         self.beacon_interval_ms.duration()
     }
 
-    fn key_for_loss(&self, reason: DropReason) -> Option<&'static str> {
+    fn remedy(&self, reason: DropReason) -> Option<Remedy> {
         match reason {
-            DropReason::QueueFull => Some("mac.queue"),
-            DropReason::RetriesExhausted => Some("mac.max_retries"),
-            DropReason::ChannelAccessFailure => Some("mac.max_csma_backoffs"),
-            DropReason::TransactionExpired => Some("mac.transaction_persistence"),
+            DropReason::QueueFull => Some(Remedy::raise("mac.queue")),
+            DropReason::RetriesExhausted => Some(Remedy::raise("mac.max_retries")),
+            DropReason::ChannelAccessFailure => Some(Remedy::raise("mac.max_csma_backoffs")),
+            DropReason::TransactionExpired => Some(Remedy::raise("mac.transaction_persistence")),
             _ => None,
         }
     }

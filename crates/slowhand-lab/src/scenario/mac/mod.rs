@@ -17,6 +17,7 @@ use slowhand_net::clock::Duration;
 use slowhand_net::drop_reason::DropReason;
 use slowhand_net::random::Streams;
 
+use super::losses::Remedy;
 use super::network::Mesh;
 use crate::input::{Document, InputError};
 
@@ -71,8 +72,8 @@ pub(crate) trait LinkLayer {
         true
     }
 
-    /// The key that changes how many frames this link layer loses for a reason. `None` where no single key does.
-    fn key_for_loss(&self, reason: DropReason) -> Option<&'static str>;
+    /// What changes how many frames this link layer loses for a reason. `None` where no single key does.
+    fn remedy(&self, reason: DropReason) -> Option<Remedy>;
 
     /// The link layer in a few words.
     fn describe(&self) -> String;

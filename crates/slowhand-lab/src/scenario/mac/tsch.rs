@@ -18,6 +18,7 @@ use slowhand_net::route::Routes;
 
 use super::{LinkLayer, MacError, PreparedMac};
 use crate::input::{Document, InputError, Integer, PositiveMilliseconds};
+use crate::scenario::losses::Remedy;
 use crate::scenario::network::{MAX_NODE, Mesh};
 
 /// Time-slotted channel hopping with a given schedule.
@@ -276,11 +277,12 @@ impl LinkLayer for Tsch {
         }
     }
 
-    fn key_for_loss(&self, reason: DropReason) -> Option<&'static str> {
+    fn remedy(&self, reason: DropReason) -> Option<Remedy> {
         match reason {
-            DropReason::QueueFull => Some("mac.queue"),
-            DropReason::RetriesExhausted => Some("mac.max_retries"),
-            DropReason::NoCell => Some("mac.cells"),
+            DropReason::QueueFull => Some(Remedy::raise("mac.queue")),
+            DropReason::RetriesExhausted => Some(Remedy::raise("mac.max_retries")),
+            DropReason::NoCell if self.schedule.is_empty() => Some(Remedy::change("mac.cells")),
+            DropReason::NoCell => Some(Remedy::change("mac.schedule")),
             _ => None,
         }
     }

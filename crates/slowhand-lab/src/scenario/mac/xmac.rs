@@ -10,6 +10,7 @@ use slowhand_net::random::Streams;
 
 use super::{LinkLayer, MacError, PreparedMac};
 use crate::input::{Document, InputError, Integer, PositiveMilliseconds};
+use crate::scenario::losses::Remedy;
 use crate::scenario::network::Mesh;
 
 /// Preamble sampling: a node wakes up once in every check interval. A node that has a frame for it sends strobes until then.
@@ -92,11 +93,11 @@ impl LinkLayer for XMac {
         self.data_ack
     }
 
-    fn key_for_loss(&self, reason: DropReason) -> Option<&'static str> {
+    fn remedy(&self, reason: DropReason) -> Option<Remedy> {
         match reason {
-            DropReason::QueueFull => Some("mac.queue"),
-            DropReason::RetriesExhausted => Some("mac.retry"),
-            DropReason::FrameLost => Some("mac.data_ack"),
+            DropReason::QueueFull => Some(Remedy::raise("mac.queue")),
+            DropReason::RetriesExhausted => Some(Remedy::change("mac.retry")),
+            DropReason::FrameLost => Some(Remedy::change("mac.data_ack")),
             _ => None,
         }
     }
