@@ -25,7 +25,7 @@ def main(folder: Path) -> None:
     os.chdir(ROOT)
     printed = io.StringIO()
     out = Terminal(printed, width=WIDTH, styled=True)
-    report.show(Run(Scenario(SCENARIO), count=100, seed=1), interrupted=False, out=out)
+    report.show(Run(Scenario(SCENARIO), count=100, seed=1), out)
     drawing = Console(record=True, width=WIDTH, file=io.StringIO(), force_terminal=True)
     drawing.print(Text.from_ansi(printed.getvalue().rstrip()))
     lines = drawing.export_text(clear=False).splitlines()

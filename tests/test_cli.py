@@ -190,7 +190,8 @@ def test_the_package_starts_without_what_is_not_used() -> None:
     program = (
         "import slowhand, sys; assert 'slowhand._native' not in sys.modules;"
         "assert not {'Run', '__version__', 'capacity'} - set(dir(slowhand));"
-        "from slowhand import capacity, Run; assert capacity.policies() and slowhand.ScenarioError"
+        "from slowhand import capacity, Run; assert capacity.policies() and slowhand.ScenarioError;"
+        "assert slowhand.papers.reproduce and slowhand.estimate.median"
     )
     subprocess.run([sys.executable, "-P", "-c", program], check=True)
     with pytest.raises(AttributeError, match="module 'slowhand' has no attribute 'runn'"):

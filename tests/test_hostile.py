@@ -145,6 +145,36 @@ def test_options_stand_anywhere(cli: Cli) -> None:
     )
 
 
+def test_what_follows_two_dashes_is_no_option(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "-x.toml").write_text(QUICKSTART.read_text())
+    for arguments in (("--", "-x.toml"), ("--count", 1, "--", "-x.toml")):
+        assert cli("run", *arguments).stdout.startswith(("100 of 100", "1 of 1"))
+    message = the_message(cli("run", "--", "-x.toml", "--count", code=2))
+    assert message == "slowhand: unrecognized arguments: --count"
+
+
+def test_a_negative_number_is_a_value(cli: Cli) -> None:
+    arguments = ("--slots", 3, "--clients", 5, "--rho", "-1e-3")
+    message = the_message(cli("capacity", *arguments, code=2))
+    assert message == "slowhand: rho: found -0.001, allowed: 1e-09 to 1e+09"
+    assert "expected one argument" in the_message(cli("run", "quickstart", "--seed", code=2))
+    assert "expected one argument" in the_message(
+        cli("run", "quickstart", "--seed", "--json", code=2)
+    )
+
+
+@pytest.mark.parametrize("name", ["x" * 300, "x/" * 3000, "x" * 300 + ".toml", "\x1b[31m\n.json"])
+def test_any_path_gets_one_short_message(cli: Cli, name: str) -> None:
+    message = the_message(cli("run", name, code=2))
+    assert message.isprintable() and "Errno" not in message
+    assert len(message) < 400
+
+
+def test_a_name_that_is_unknown_hears_of_results(cli: Cli) -> None:
+    message = the_message(cli("run", "r.txt", code=2))
+    assert "allowed: the path of a .toml file or of a result (.parquet, .json), or one" in message
+
+
 def test_a_folder_that_is_gone_is_no_error(tmp_path: Path) -> None:
     gone = tmp_path / "gone"
     gone.mkdir()

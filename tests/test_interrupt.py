@@ -10,6 +10,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import polars
 import pytest
@@ -17,7 +18,9 @@ from polars.testing import assert_frame_equal
 
 import slowhand
 from conftest import COMMAND, QUICKSTART, ROOT
+from slowhand import cli
 from slowhand.output import replacing
+from slowhand.progress import BAR, Progress
 
 # More than a run can do before the signal arrives.
 MANY = 10_000_000
@@ -53,7 +56,7 @@ def interrupt_when_it_speaks(
     """Sends a signal after the first line of progress, and returns what is printed afterwards."""
     assert process.stderr
     progress = process.stderr.readline()
-    assert re.fullmatch(r"slowhand: \d+ of \d+ (worlds|handshakes) done\n", progress)
+    assert re.fullmatch(r"slowhand: \d+ of \d+ worlds done\n", progress)
     process.send_signal(number)
     output, errors = process.communicate(timeout=60)
     assert errors == ""
@@ -203,7 +206,60 @@ def test_ctrl_c_at_any_time_after_the_start_leaves_no_traceback(command: list[st
         time.sleep(after_ms / 1000)
         process.send_signal(signal.SIGINT)
         _, errors = process.communicate(timeout=60)
-        assert "slowhand/" not in errors, after_ms
+        assert "/slowhand/" not in errors, after_ms
         if "Traceback" not in errors:
             codes.add(process.returncode)
-    assert codes <= {130, -signal.SIGINT}
+    assert codes and codes <= {130, -signal.SIGINT}
+
+
+def test_a_signal_after_the_work_costs_no_report(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = {number: signal.getsignal(number) for number in SIGNALS}
+    real = slowhand.Run.summary
+
+    def summary(run: slowhand.Run) -> dict[str, Any]:
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGINT):
+            os.kill(os.getpid(), number)
+        return real(run)
+
+    monkeypatch.setattr(slowhand.Run, "summary", summary)
+    try:
+        code = cli.execute(["run", str(QUICKSTART), "--count", "2"])
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    output, errors = capsys.readouterr()
+    assert code == 128 + signal.SIGTERM
+    assert output.startswith("2 of 2 handshakes completed")
+    assert "repeat with" in output
+    assert errors == ""
+
+
+def test_an_error_is_said_before_the_next_file(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")  # nobody reads it: to open it takes forever
+    outputs = ("--records", "/dev/full", "--pcap", str(tmp_path / "pipe"))
+    (tmp_path / "full.parquet").symlink_to("/dev/full")
+    outputs = ("--records", str(tmp_path / "full.parquet"), *outputs[2:])
+    with running("run", str(QUICKSTART), "--count", "1", *outputs) as process:
+        assert process.stderr
+        first = process.stderr.readline()
+        time.sleep(0.2)
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=60)
+    assert first.endswith("cannot be written: No space left on device\n")
+    assert (process.returncode, errors) == (130, "slowhand: interrupted\n")
+
+
+def test_progress_has_no_escape_codes_where_there_is_no_terminal() -> None:
+    with running(*RUN) as process:
+        assert process.stderr
+        line = process.stderr.readline()
+    assert line.rstrip("\n").isprintable()
+
+
+@pytest.mark.parametrize(("done", "total"), [(0, 10), (5, 10), (200, 10), (1, 0)])
+def test_a_bar_ends_at_its_end(done: int, total: int) -> None:
+    line = Progress(total, "worlds")._bar(done, time.monotonic() + 60)
+    assert line.index("]") == BAR + 1
+    assert "-" not in line

@@ -12,7 +12,9 @@ from pathlib import Path
 import polars
 import pytest
 
+import slowhand
 from conftest import COMMAND, QUICKSTART, ROOT, Cli, the_message
+from slowhand.output import Output
 
 RUN = ("run", str(QUICKSTART), "--count", "2")
 
@@ -29,13 +31,18 @@ def files(folder: Path) -> set[str]:
     return {entry.name for entry in folder.iterdir()}
 
 
-@pytest.mark.parametrize("option", ["--records", "--nodes", "--timeline", "--buffers", "--pcap"])
-@pytest.mark.parametrize("ending", ["parquet", "csv"])
+@pytest.mark.parametrize(
+    ("option", "ending"),
+    [
+        ("--records", "parquet"),
+        *((option, "csv") for option in ("--nodes", "--timeline", "--buffers")),
+        *((option, "parquet") for option in ("--nodes", "--timeline", "--buffers")),
+        ("--pcap", "pcapng"),
+    ],
+)
 def test_a_disk_that_fills_costs_the_file_but_not_the_report(
     option: str, ending: str, tmp_path: Path
 ) -> None:
-    if option == "--records" and ending == "csv":
-        return
     path = tmp_path / f"x.{ending}"
     path.write_text("old")
     done = subprocess.run(
@@ -126,15 +133,18 @@ def test_what_cannot_be_a_file_is_refused_before_the_work(
     assert files(tmp_path) == before
 
 
-@pytest.mark.parametrize("second", ["a.csv", "./a.csv", "../{}/a.csv", "soft.csv", "hard.csv"])
-@pytest.mark.parametrize("exists", [True, False])
+@pytest.mark.parametrize(
+    ("second", "exists"),
+    [
+        *((name, True) for name in ("a.csv", "./a.csv", "../{}/a.csv", "soft.csv", "hard.csv")),
+        *((name, False) for name in ("a.csv", "./a.csv", "../{}/a.csv", "soft.csv")),
+    ],
+)
 def test_two_outputs_are_two_files(cli: Cli, tmp_path: Path, second: str, exists: bool) -> None:
     (tmp_path / "soft.csv").symlink_to(tmp_path / "a.csv")
     if exists:
         (tmp_path / "a.csv").write_text("old")
         os.link(tmp_path / "a.csv", tmp_path / "hard.csv")
-    elif second == "hard.csv":
-        return
     second = second.format(tmp_path.name)
     outputs = ("--nodes", "a.csv", "--timeline", second)
     message = the_message(cli(*MANY, *outputs, code=2))
@@ -155,6 +165,27 @@ def test_what_is_read_is_not_written(cli: Cli, tmp_path: Path, name: str) -> Non
     assert message == f"slowhand: --pcap {name}: cannot be written: this file is read"
     assert (tmp_path / "mine.toml").read_text() == scenario
     assert (tmp_path / "device.toml").read_text() == device
+
+
+@pytest.mark.parametrize("path", ["file/mine.toml", "gone/mine.toml", "mine.toml"])
+def test_the_scenario_of_a_result_is_not_read(cli: Cli, tmp_path: Path, path: str) -> None:
+    result = json.loads(cli("run", QUICKSTART, "--count", 1, "--json").stdout)
+    (tmp_path / "file").touch()
+    (tmp_path / "mine.toml").write_text("nonsense")
+    (tmp_path / "r.json").write_text(json.dumps({**result, "scenario": path}))
+    cli("run", "r.json", "--pcap", "mine.toml")
+    assert (tmp_path / "mine.toml").read_bytes().startswith(b"\x0a\x0d\x0d\x0a")
+    message = the_message(cli("run", "r.json", "--pcap", "r.json", code=2))
+    assert message == "slowhand: --pcap r.json: cannot be written: this file is read"
+
+
+def test_an_error_of_the_writer_keeps_its_words(tmp_path: Path) -> None:
+    def refuse(path: Path) -> None:
+        raise slowhand.ScenarioError("x: found 2, allowed: 0 to 1")
+
+    with pytest.raises(slowhand.ScenarioError, match=r"^x: found 2, allowed: 0 to 1$"):
+        Output("--pcap", str(tmp_path / "x")).write(refuse)
+    assert files(tmp_path) == set()
 
 
 def test_the_report_and_a_file_do_not_share_a_name(tmp_path: Path) -> None:
@@ -222,16 +253,19 @@ def test_a_pipe_is_written_directly(cli: Cli, tmp_path: Path) -> None:
         ("file", "cannot be made: a file has this name"),
         ("file/figures", "cannot be made: Not a directory"),
         ("x" * 300, "cannot be made: File name too long"),
+        ("link", "cannot be made: a link that leads nowhere has this name"),
+        ("link/x", "cannot be made: a link that leads nowhere has this name"),
     ],
 )
 def test_a_folder_that_cannot_be_made_is_refused_before_the_work(
     cli: Cli, tmp_path: Path, name: str, said: str
 ) -> None:
     (tmp_path / "file").touch()
+    (tmp_path / "link").symlink_to("gone")
     arguments = ("papers", "vucinic2015", "--count", 10_000_000, "--out", name)
     message = the_message(cli(*arguments, code=2))
     assert message.startswith("slowhand: --out ") and message.endswith(said)
-    assert files(tmp_path) == {"file"}
+    assert files(tmp_path) == {"file", "link"}
 
 
 def test_a_figure_that_cannot_be_written_costs_no_report(tmp_path: Path) -> None:

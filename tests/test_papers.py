@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+import slowhand
 from conftest import ROOT, Cli, the_message
 from slowhand import papers, plot
 from slowhand.estimate import Estimate, median, percentile, r_squared
@@ -308,6 +309,31 @@ def test_the_tls_paper_misses_what_its_readme_explains() -> None:
     assert all(row.reported.remark for row in found.rows if row.verdict == "no")
 
 
+@pytest.mark.parametrize("paper", papers.papers(), ids=lambda paper: paper.id)
+@pytest.mark.parametrize("half", [0.0, 1234.5])
+def test_the_table_of_a_whole_paper_fits(paper: Paper, half: float) -> None:
+    rows = tuple(row.judge(Estimate(12345.678, half)) for row in paper.rows)
+    laboratory = Laboratory(paper.folder, count=1, update=lambda done: None)
+    found = papers.Reproduction(paper, tuple(paper.parts), rows, laboratory)
+    printed = io.StringIO()
+    report.show(found, Terminal(printed, width=80, styled=False))
+    assert max(map(len, printed.getvalue().splitlines())) <= 80
+
+
+def test_the_plan_of_a_paper_counts_the_worlds_that_are_run() -> None:
+    done: list[int] = []
+    for count in (1, 7):
+        plan = papers.Plan.of("vucinic2015", "tsch", count=count)
+        plan.run(done.append)
+        assert done[-1] == plan.worlds
+    assert papers.Plan.of("vucinic2015", "fig2", count=3).worlds % 3 == 0
+
+
+def test_the_json_of_a_paper_says_what_repeats_it(cli: Cli) -> None:
+    result = json.loads(cli("papers", "vucinic2015", "table1", "--count", 3, "--json").stdout)
+    assert (result["slowhand"], result["seed"], result["count"]) == (slowhand.__version__, 1, 3)
+
+
 def test_there_is_a_letter_for_every_remark() -> None:
     assert report._letters(3) == ["a", "b", "c"]
     assert report._letters(53)[25:28] == ["z", "aa", "ab"]
@@ -360,7 +386,7 @@ def test_a_part_without_completed_handshakes_is_a_message(
     for part, message in found.failures.items():
         assert part in found.parts
         assert message.startswith("no handshake completed (5 gave up) of ")
-    assert "none completed" in printed.getvalue()
+    assert " none " in printed.getvalue()
     assert not found.succeeded
     ours = {row.ours for row in found.rows if row.reported.part in found.failures}
     assert ours == {None}

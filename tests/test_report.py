@@ -1,6 +1,7 @@
 """The report of a run as text: it fits, it cuts no number, and it says why handshakes fail."""
 
 import io
+import json
 import os
 import pty
 import re
@@ -11,7 +12,7 @@ from typing import Any
 import pytest
 
 import slowhand
-from conftest import COMMAND, QUICKSTART, Cli
+from conftest import COMMAND, QUICKSTART, ROOT, Cli
 from slowhand import report
 from slowhand.table import Column, Table
 from slowhand.terminal import Terminal
@@ -22,8 +23,9 @@ def statistics(
 ) -> dict[str, Any]:
     """A metric of which all values but the greatest are alike."""
     observed = dict.fromkeys(("mean", "min", "p50", "p95", "p99"), mean)
+    # The laboratory's interval of what cannot be negative ends at 0.
     interval = None if half is None else [max(0.0, mean - half), mean + half]
-    return {**observed, "max": mean if most is None else most, "ci95": interval}
+    return {**observed, "max": mean if most is None else most, "ci95": interval, "half": half}
 
 
 def summary(**changes: Any) -> dict[str, Any]:
@@ -93,7 +95,8 @@ def test_words_are_wrapped_where_there_is_no_room_for_them() -> None:
 @pytest.mark.parametrize(
     ("mean", "half", "shown"),
     [
-        (0.03, 0.06, ["0.03", "0.060"]),
+        (0.03, 0.06, ["0.03000", "0..0.090"]),
+        (0.03, 0.03, ["0.03000", "0.030"]),
         (39.72, 0.41, ["39.72", "0.41"]),
         (8.0, 0.0, ["8", "8"]),
         (12_345_678.0, 1234.0, ["1.235e7", "1,234"]),
@@ -102,7 +105,26 @@ def test_words_are_wrapped_where_there_is_no_room_for_them() -> None:
 def test_no_interval_of_a_count_is_negative(mean: float, half: float, shown: list[str]) -> None:
     metrics = {"datagrams_lost": statistics(mean, half=half, most=mean)}
     cells = row(lines_of(summary(metrics=metrics)), "lost")[2:4]
-    assert [float(c.replace(",", "")) for c in cells] == [float(s.replace(",", "")) for s in shown]
+    assert cells == shown
+
+
+def test_the_laboratory_has_no_negative_interval_of_a_count(cli: Cli) -> None:
+    rare = ("--set", "lowpan.fragment_loss=0.005")
+    metric = json.loads(cli("run", QUICKSTART, "--count", 10, *rare, "--json").stdout)["metrics"]
+    lost = metric["datagrams_lost"]
+    assert 0 < lost["mean"] < lost["half"], "else this shows nothing"
+    assert lost["ci95"][0] == 0
+    shown = row(cli("run", QUICKSTART, "--count", 10, *rare).stdout.splitlines(), "lost")[3]
+    assert shown.startswith("0..")
+
+
+def test_one_that_completed_among_many_has_the_headings_of_the_others() -> None:
+    failed = dict.fromkeys(report.FAILED, statistics(75.5, half=1.0, most=80.0))
+    alone = {"duration_s": statistics(4.267)}
+    found = summary(completed=1, failed={"gave_up": 99}, metrics=alone, metrics_failed=failed)
+    lines = lines_of(found)
+    assert lines[2].split() == ["mean", "±", "95", "%", "min", "p50", "p95", "p99", "max"]
+    assert row(lines, "client's energy")[3:] == ["75.50", "1.0", *["75.50"] * 4, "80.00"]
 
 
 def test_one_handshake_has_values_and_one_world_no_interval() -> None:
@@ -132,13 +154,20 @@ LOSSES = [
         "node": 0,
         "count": 311,
         "key": "lowpan.reassembly_buffers",
+        "advice": "raise",
     },
-    {"reason": "queue_full", "node": 7, "count": 20, "key": "mac.queue_frames"},
-    {"reason": "queue_full", "node": 8, "count": 10, "key": "mac.queue_frames"},
-    {"reason": "queue_full", "node": 9, "count": 10, "key": "mac.queue_frames"},
-    {"reason": "internet", "node": "internet", "count": 5, "key": "server.internet_loss"},
-    {"reason": "no_cell", "node": 2, "count": 3, "key": "mac.cells"},
-    {"reason": "no_route", "node": 3, "count": 1, "key": None},
+    {"reason": "queue_full", "node": 7, "count": 20, "key": "mac.queue", "advice": "raise"},
+    {"reason": "queue_full", "node": 8, "count": 10, "key": "mac.queue", "advice": "raise"},
+    {"reason": "queue_full", "node": 9, "count": 10, "key": "mac.queue", "advice": "raise"},
+    {
+        "reason": "internet",
+        "node": "internet",
+        "count": 5,
+        "key": "server.internet_loss",
+        "advice": None,
+    },
+    {"reason": "no_cell", "node": 2, "count": 3, "key": "mac.cells", "advice": "change"},
+    {"reason": "no_route", "node": 3, "count": 1, "key": None, "advice": None},
 ]
 
 
@@ -165,9 +194,9 @@ def test_nothing_completed_says_why() -> None:
     place = lines.index("Datagrams lost")
     assert " ".join(" ".join(lines[place + 1 :]).split()) == (
         "reassembly full at the border router, 311 times: raise lowpan.reassembly_buffers"
-        " queue full at node 7 and 2 other nodes, 40 times: raise mac.queue_frames"
+        " queue full at node 7 and 2 other nodes, 40 times: raise mac.queue"
         " lost on the Internet, 5 times: server.internet_loss asks for it"
-        " no cell at node 2, 3 times: see mac.cells"
+        " no cell at node 2, 3 times: change mac.cells"
         " no route at node 3, once"
     )
 
@@ -242,7 +271,23 @@ def test_every_command_fits_eighty_columns_of_ascii(arguments: tuple[str, ...]) 
     lines = done.stdout.decode("ascii").splitlines()
     assert lines
     # A path is not cut, so a long one has a line of its own.
-    assert [line for line in lines if len(line) > 80 and "/" not in line] == []
+    assert [line for line in lines if len(line) > 80 and str(ROOT) not in line] == []
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "utf-8"])
+def test_columns_stand_below_each_other_in_every_encoding(encoding: str) -> None:
+    octets = io.BytesIO()
+    file = io.TextIOWrapper(octets, encoding=encoding, errors="slowhand")
+    out = Terminal(file, width=34, styled=False)
+    table = Table([Column("± 95 %", right=False), Column("Vučinić", right=False), Column("end")])
+    table.add("1.0 ± 0.1", "µ", "1")
+    table.add("2", "x", "2")
+    table.print(out)
+    out.paragraph("± " * 30)
+    lines = octets.getvalue().decode(encoding).splitlines()
+    ends = [line.rindex(last) for line, last in zip(lines, ("d", "1", "2"), strict=False)]
+    assert len(set(ends)) == 1
+    assert max(map(len, lines)) <= 34
 
 
 def test_the_footer_has_the_command_that_repeats_the_run(cli: Cli, tmp_path: Path) -> None:
@@ -268,6 +313,23 @@ def test_the_footer_has_the_command_that_repeats_the_run(cli: Cli, tmp_path: Pat
         " slowhand run quickstart --seed 5 --count 1\n"
         in cli(*("run", "quickstart", "--seed", 5, "--count", 1)).stdout
     )
+
+
+@pytest.mark.parametrize("name", ["-x.toml", "a\x1b[31m\n'\\é.toml"])
+def test_any_path_is_printed_harmlessly_and_repeats(cli: Cli, tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_text(QUICKSTART.read_text())
+    first = cli("run", "--count", 1, "--", name).stdout
+    assert "\x1b" not in first
+    assert all(line.isprintable() for line in first.splitlines())
+    command = first.partition("repeat with:\n")[2].strip().removeprefix("slowhand ")
+    again = subprocess.run(
+        ["bash", "-c", f'"$@" {command}', "sh", *COMMAND],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert again.stdout.splitlines()[0] == first.splitlines()[0]
 
 
 def test_a_run_of_which_nothing_completes_says_no(cli: Cli) -> None:

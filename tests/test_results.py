@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import polars
 import pytest
@@ -17,10 +17,14 @@ from polars.testing import assert_frame_equal
 
 import slowhand
 from conftest import QUICKSTART, Cli, the_message, without_time
-from slowhand import capacity
+from slowhand import _native, capacity, commands, papers, signals
+from slowhand import cli as cli_module
 
 POWER_CUT = QUICKSTART.with_name("power-cut.toml")
-"""A thousand handshakes in one world: longer than any test waits."""
+"""A thousand handshakes in one world."""
+
+LONG: dict[str, slowhand.Setting] = {"session.suite": "TLS_ECDHE_ECDSA_WITH_AES_128_CCM"}
+"""With these settings that world takes seconds: longer than any test waits."""
 
 LOSSY = ("--set", "network.link_pdr=0.8", "--set", "lowpan.fragment_loss=0.05")
 NEVER: dict[str, slowhand.Setting] = {"session.give_up_s": 0.01}
@@ -123,6 +127,7 @@ def test_a_result_of_another_version_says_so(cli: Cli, tmp_path: Path) -> None:
         ("r.json", '{"slowhand": "0.1.0", "files": {}}', "does not say how its run is repeated"),
         ("r.parquet", "nonsense", "r.parquet: is no Parquet file"),
         ("r.json", None, "r.json"),
+        ("r.json", "[" * 200_000, "r.json: is nested too deeply"),
     ],
 )
 def test_what_is_no_result_is_refused(
@@ -131,6 +136,146 @@ def test_what_is_no_result_is_refused(
     if content is not None:
         (tmp_path / name).write_text(content)
     assert said in the_message(cli("run", name, code=2))
+
+
+@pytest.mark.parametrize(
+    ("key", "found", "said"),
+    [
+        ("seed", -1, "seed: found -1"),
+        ("seed", -(10**40), "seed: found -10000"),
+        ("seed", 2**64, "seed: found 18446744073709551616"),
+        ("seed", True, "seed: found bool"),
+        ("seed", 1.0, "seed: found float"),
+        ("count", 0, "count: found 0"),
+        ("count", True, "count: found bool"),
+        ("count", 2**64, "count: found 18446744073709551616"),
+        ("overrides", [1], "overrides, files: found what is no text"),
+        ("files", {"quickstart.toml": None}, "overrides, files: found what is no text"),
+        ("files", [], "files: found list"),
+        ("file", "../other.toml", "file: found ../other.toml, which is not in files"),
+        ("scenario", None, "scenario: found NoneType"),
+        ("interrupted", 1, "interrupted: found int"),
+    ],
+)
+def test_a_result_that_was_edited_wrongly_is_refused(
+    cli: Cli, tmp_path: Path, key: str, found: object, said: str
+) -> None:
+    result = json.loads(cli("run", QUICKSTART, "--count", 1, "--json").stdout)
+    (tmp_path / "r.json").write_text(json.dumps({**result, key: found}))
+    message = the_message(cli("run", "r.json", code=2))
+    assert message.startswith(f"slowhand: r.json: does not say how its run is repeated: {said}")
+
+
+@pytest.mark.parametrize("name", ["r.parquet", "r.json"])
+def test_a_scenario_whose_name_is_not_utf_8_repeats(cli: Cli, tmp_path: Path, name: str) -> None:
+    scenario = tmp_path / "sc\udcffn.toml"
+    scenario.write_text(QUICKSTART.read_text())
+    first = cli("run", scenario, "--count", 2, "--json", "--records", "r.parquet").stdout
+    (tmp_path / "r.json").write_text(first)
+    scenario.unlink()
+    assert without_time(cli("run", name, "--json").stdout) == without_time(first)
+
+
+def test_python_writes_a_result_that_repeats_itself(tmp_path: Path) -> None:
+    run = slowhand.Run(slowhand.Scenario(QUICKSTART, {"network.link_pdr": 0.8}), count=3, seed=7)
+    run.write_parquet(tmp_path / "r.parquet")
+    frame = polars.read_parquet(tmp_path / "r.parquet")
+    assert frame["seed"].to_list() == [7, 8, 9]
+    assert_frame_equal(slowhand.run(tmp_path / "r.parquet"), frame)
+
+
+@pytest.mark.parametrize("option", ["--nodes", "--timeline", "--buffers"])
+def test_a_table_says_how_its_world_is_repeated(cli: Cli, tmp_path: Path, option: str) -> None:
+    cli("run", QUICKSTART, *LOSSY, "--seed", 7, "--count", 3, option, "t.parquet")
+    cli("run", "t.parquet", option, "again.parquet")
+    frame = polars.read_parquet(tmp_path / "t.parquet")
+    assert_frame_equal(polars.read_parquet(tmp_path / "again.parquet"), frame)
+    about = json.loads(polars.read_parquet_metadata(tmp_path / "t.parquet")["slowhand"])
+    assert (about["seed"], about["count"], about["table"]) == (7, 1, option.strip("-"))
+
+
+def test_an_interrupted_result_repeats_the_worlds_that_it_has(tmp_path: Path) -> None:
+    # One thread: the worlds that are done are the first ones.
+    run = slowhand.Run(slowhand.Scenario(QUICKSTART), count=1_000_000, threads=1)
+    while not run.wait(0.05)[0]:
+        pass
+    run.cancel()
+    frame = run.frame()
+    assert 0 < run.complete == len(frame) < 1_000_000
+    assert (run.about()["count"], run.about()["interrupted"]) == (len(frame), True)
+    run.write_parquet(tmp_path / "r.parquet")
+    with pytest.warns(UserWarning, match=r"r\.parquet: its run was interrupted after "):
+        again = slowhand.run(tmp_path / "r.parquet")
+    assert_frame_equal(again, frame)
+
+
+@pytest.fixture
+def with_a_panic(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No input makes a world panic. So what the native module says then is put in its place."""
+
+    def panic(*arguments: object) -> NoReturn:
+        raise RuntimeError("slowhand panicked; stderr has the details")
+
+    monkeypatch.setattr(_native, "inspect", panic)
+    monkeypatch.setattr(_native, "capture", panic)
+
+    class Run:
+        def __init__(self, *arguments: Any):
+            self._run = REAL_RUN(*arguments)
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(self._run, name)
+
+        def panicked(self) -> tuple[list[str], int]:
+            return ["the world of seed 1 panicked: it is bad"], 1
+
+    monkeypatch.setattr(_native, "Run", Run)
+
+
+REAL_RUN = _native.Run
+
+
+def test_a_world_that_panics_costs_no_other_file_and_no_message(
+    with_a_panic: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = {number: signal.getsignal(number) for number in signals.SIGNALS}
+    options = {f"--{name}": str(tmp_path / f"{name}.parquet") for name in commands.OUTPUTS}
+    words = [word for pair in options.items() for word in pair]
+    try:
+        assert cli_module.execute(["run", str(QUICKSTART), "--count", "2", *words]) == 1
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    output, errors = capsys.readouterr()
+    assert output.startswith("2 of 2 handshakes completed")
+    panicked = "the world of seed 1 panicked: "
+    assert errors.splitlines() == [
+        f"slowhand: {panicked}it is bad",
+        *(
+            f"slowhand: {option} {path}: not written: {panicked}slowhand panicked; stderr has the"
+            " details"
+            for option, path in options.items()
+            if option != "--records"
+        ),
+    ]
+    assert [file.name for file in tmp_path.iterdir()] == ["records.parquet"]
+
+
+def test_a_world_that_panics_costs_no_rows(with_a_panic: None) -> None:
+    with pytest.warns(UserWarning, match="the world of seed 1 panicked: it is bad"):
+        assert len(slowhand.run(QUICKSTART, count=2)) == 2
+    run = slowhand.Run(slowhand.Scenario(QUICKSTART), count=2)
+    assert run.panicked == ["the world of seed 1 panicked: it is bad"]
+    assert run.summary()["completed"] == 2
+    with pytest.raises(slowhand.WorldError, match="the world of seed 5 panicked"):
+        run.scenario.inspect(seed=5)
+
+
+def test_a_world_that_panics_costs_a_part_of_a_paper_only(with_a_panic: None) -> None:
+    found = papers.Plan.of("vucinic2015", count=1).run()
+    assert {"table1", "table2", "memory"} <= set(found.parts) - set(found.failures)
+    assert "it is bad" in found.failures["fig2"]
+    assert not found.succeeded
 
 
 def test_parquet_of_others_is_no_result(cli: Cli, tmp_path: Path) -> None:
@@ -155,6 +300,8 @@ def test_a_run_without_records_has_a_summary_and_no_frame() -> None:
         ({"seed": 2**64}, "seed: found 18446744073709551616"),
         ({"count": 0}, "count: found 0, allowed: 1 or more"),
         ({"count": -5}, "count: found -5"),
+        ({"count": 2**200}, "count: found 16069380442589902755"),
+        ({"seed": 10**5000}, "seed: found a number of more than 300 digits, allowed: "),
         ({"threads": 0}, "threads: found 0, allowed: from 1 to 1024"),
         ({"threads": 1025}, "threads: found 1025"),
     ],
@@ -194,7 +341,7 @@ def test_a_run_may_be_used_again_and_from_several_threads() -> None:
 
 
 def test_cancel_waits_neither_for_a_world_nor_for_another_thread() -> None:
-    run = slowhand.Run(slowhand.Scenario(POWER_CUT), count=100)
+    run = slowhand.Run(slowhand.Scenario(POWER_CUT, LONG), count=4)
     waiting = threading.Thread(target=lambda: run.wait(60))
     waiting.start()
     time.sleep(0.5)
@@ -244,7 +391,7 @@ def signal_soon(after_s: float = 0.4) -> Iterator[None]:
         lambda scenario, path: slowhand.Run(scenario, count=2).wait(60),
         lambda scenario, path: slowhand.run(scenario, count=2),
         lambda scenario, path: slowhand.capacity.compute(
-            slots=capacity.MOST_SLOTS, clients=capacity.MOST_CLIENTS, rho=capacity.MOST_RHO
+            slots=capacity.MAX_SLOTS, clients=capacity.MAX_CLIENTS, rho=capacity.MAX_RHO
         ),
     ],
     ids=["capture", "inspect", "finish", "frame", "summary", "wait", "run", "capacity"],
@@ -252,7 +399,7 @@ def signal_soon(after_s: float = 0.4) -> Iterator[None]:
 def test_a_signal_ends_every_wait(
     tmp_path: Path, work: Callable[[slowhand.Scenario, Path], object]
 ) -> None:
-    scenario = slowhand.Scenario(POWER_CUT)
+    scenario = slowhand.Scenario(POWER_CUT, LONG)
     with pytest.raises(Signalled), signal_soon():
         work(scenario, tmp_path / "x.pcapng")
     # What was interrupted has ended: nothing appears any more.

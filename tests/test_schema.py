@@ -121,18 +121,17 @@ def test_every_file_that_comes_along_is_right(kind: str) -> None:
 
 @pytest.mark.parametrize(("kind", "folder"), [("scenario", "bad"), ("device", "bad_device")])
 def test_every_wrong_file_is_wrong(kind: str, folder: str) -> None:
-    checks, passed, failed = validator(kind), set(), 0
+    checks, passed, found = validator(kind), set(), set()
     for file in sorted((WRONG / folder).glob("*.toml")):
         try:
             content = tomllib.loads(file.read_text())
         except tomllib.TOMLDecodeError:
             continue
+        found.add(file.stem)
         if checks.is_valid(content):
             passed.add(file.stem)
-        else:
-            failed += 1
     assert passed == BETWEEN_KEYS[kind]
-    assert failed >= 7
+    assert len(found - passed) > len(found) / 3, "the schema finds too few"
 
 
 def test_every_default_of_a_schema_is_right_by_it() -> None:

@@ -9,7 +9,7 @@ import importlib
 
 TYPE_CHECKING = False  # that of `typing`, without its import
 if TYPE_CHECKING:
-    from slowhand import capacity
+    from slowhand import capacity, estimate, papers
     from slowhand._native import ScenarioError, __version__
     from slowhand.api import (
         Inspection,
@@ -31,12 +31,15 @@ __all__ = [
     "WorldError",
     "__version__",
     "capacity",
+    "estimate",
+    "papers",
     "run",
     "schema",
     "stacks",
 ]
 
 _MODULES = {"ScenarioError": "slowhand._native", "__version__": "slowhand._native"}
+_SUBMODULES = {"capacity", "estimate", "papers"}
 
 
 if not TYPE_CHECKING:  # so that a type checker knows every name
@@ -45,8 +48,8 @@ if not TYPE_CHECKING:  # so that a type checker knows every name
         """Imports a name when it is used first, so that the command line starts at once."""
         if name not in __all__:
             raise AttributeError(f"module 'slowhand' has no attribute {name!r}")
-        if name == "capacity":
-            return importlib.import_module("slowhand.capacity")
+        if name in _SUBMODULES:
+            return importlib.import_module(f"slowhand.{name}")
         found: object = getattr(importlib.import_module(_MODULES.get(name, "slowhand.api")), name)
         globals()[name] = found
         return found

@@ -7,21 +7,31 @@ import math
 import os
 import time
 import warnings
-from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, SupportsFloat, TypeAlias
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
 from slowhand import _native, data, results
+from slowhand.bounds import natural
+from slowhand.output import replacing
+from slowhand.terminal import printable
 
 if TYPE_CHECKING:
     import polars
+
+
+class _Array(Protocol):
+    """What becomes a number or a list of Python."""
+
+    def tolist(self) -> Any: ...
+
 
 Setting: TypeAlias = (
     str
     | int
     | float
     | bool
-    | SupportsFloat  # as the numbers of numpy
+    | _Array  # as the numbers and arrays of numpy
     | os.PathLike[str]
     | Sequence["Setting"]
     | Mapping[str, "Setting"]
@@ -66,15 +76,20 @@ class Scenario:
         """The number of worlds and the first seed of a run, if not given."""
         self.read_from = self.path
         """The file that was read: the scenario's, or that of a result."""
+        self.is_result = results.is_result(self.path)
+        """True if that is a result: then the scenario's own file and its devices are not read."""
         for override in overrides:
             if not override.isascii() and any("\ud800" <= c <= "\udfff" for c in override):
                 found = override.encode("utf-8", "backslashreplace").decode()
-                raise _native.ScenarioError(f"--set {found:.80}: found octets that are not UTF-8")
-        if results.is_result(self.path):
+                found = printable(found)
+                raise _native.ScenarioError(f"--set {found}: found octets that are not UTF-8")
+        if self.is_result:
             self.native = self._load_result(self.path, overrides)
         else:
             self.native = _native.Scenario(self.path, overrides)
         sources = json.loads(self.native.sources())
+        self.file: str = sources["scenario"]
+        """The name of the scenario's file in `files`."""
         self.overrides: list[str] = sources["overrides"]
         """What replaces keys of the file, each as `key=value`."""
         self.files: dict[str, str] = sources["files"]
@@ -84,10 +99,17 @@ class Scenario:
         about = results.about(path)
         self.path, self.count, self.seed = about["scenario"], about["count"], about["seed"]
         if about["slowhand"] != _native.__version__:
-            versions = f"slowhand {about['slowhand']} made it, and this is {_native.__version__}"
-            warnings.warn(f"{path}: {versions}: the rows may differ", stacklevel=4)
+            version = printable(about["slowhand"])
+            versions = f"slowhand {version} made it, and this is {_native.__version__}"
+            warnings.warn(f"{printable(path)}: {versions}: the rows may differ", stacklevel=4)
+        if about["interrupted"]:
+            warnings.warn(
+                f"{printable(path)}: its run was interrupted after {self.count:,} worlds: so many"
+                " are repeated, and the last seeds may differ",
+                stacklevel=4,
+            )
         sources = {
-            "scenario": Path(about["scenario"]).name,
+            "scenario": about["file"],
             "files": about["files"],
             "overrides": [*about["overrides"], *overrides],
         }
@@ -102,13 +124,34 @@ class Scenario:
         return about
 
     def capture(self, path: str | os.PathLike[str], *, seed: int | None = None) -> None:
-        """Runs the handshake of `seed` (1) and writes all its frames to `path`, as pcapng."""
-        _native.capture(self.native, self.seed if seed is None else seed, path)
+        """Runs the world of `seed` and writes all its frames to `path`, as pcapng.
+
+        `seed` defaults to the scenario's: 1, or the first one of a result. Raises `WorldError` if
+        the world panics.
+        """
+        seed = natural("seed", self.seed if seed is None else seed)
+        with _naming(seed):
+            _native.capture(self.native, seed, path)
 
     def inspect(self, *, seed: int | None = None) -> Inspection:
-        """Runs the handshake of `seed` (1) and returns the details of every node."""
-        seed = self.seed if seed is None else seed
-        return Inspection(*map(results.frame, _native.inspect(self.native, seed)))
+        """Runs the world of `seed` and returns the details of every node.
+
+        `seed` defaults to the scenario's: 1, or the first one of a result. Raises `WorldError` if
+        the world panics.
+        """
+        seed = natural("seed", self.seed if seed is None else seed)
+        with _naming(seed):
+            tables = _native.inspect(self.native, seed)
+        return Inspection(*map(results.frame, tables))
+
+
+@contextmanager
+def _naming(seed: int) -> Iterator[None]:
+    """Names the world whose panic the native module reports."""
+    try:
+        yield
+    except RuntimeError as error:
+        raise WorldError(f"the world of seed {seed} panicked: {error}") from error
 
 
 class Inspection(NamedTuple):
@@ -138,6 +181,9 @@ class Run:
     `records=False` they are not kept, and a long run needs no more memory than a short one. There
     is a summary in both cases.
 
+    A world that panics, by an error in slowhand or in a library, has no record. The others are
+    kept: `panicked` names such worlds, and `frame` warns of them.
+
     Ctrl-C, and every signal whose handler raises, ends the wait of a method, not the run.
     """
 
@@ -151,13 +197,12 @@ class Run:
         records: bool = True,
     ):
         self.scenario = scenario
-        self.count = scenario.count if count is None else count
-        self.seed = scenario.seed if seed is None else seed
+        self.count = natural("count", scenario.count if count is None else count)
+        self.seed = natural("seed", scenario.seed if seed is None else seed)
         self.wall_s: float | None = None
         """The wall time of the run in seconds, after it has finished."""
         self._began = time.monotonic()
         self._keeps_records = records
-        self._has_raised = False
         threads = min(processors(), _native.MAX_THREADS) if threads is None else threads
         self._native = _native.Run(scenario.native, self.seed, self.count, threads, records)
 
@@ -173,25 +218,66 @@ class Run:
         self._native.cancel()
 
     def finish(self) -> None:
-        """Waits for the end of the run.
-
-        Raises `WorldError` if worlds panicked, once. The records of the others are kept: after
-        the error, `frame` and `summary` give them.
-        """
+        """Waits for the end of the run."""
         self.wait(math.inf)
-        panicked, count = self._native.panicked()
-        if panicked and not self._has_raised:
-            self._has_raised = True
-            more = f" (and {count - 1:,} others)" if count > 1 else ""
-            raise WorldError(f"{panicked[0]}{more}")
+
+    def watch(self, update: Callable[[int], None]) -> None:
+        """The same, and calls `update` with the number of worlds that are done, again and again.
+
+        What ends the wait, as Ctrl-C does, ends the run too.
+        """
+        try:
+            finished = False
+            while not finished:
+                done, finished = self.wait(0.1)
+                update(done)
+        except BaseException:
+            self.cancel()
+            raise
+
+    @property
+    def panicked(self) -> list[str]:
+        """Which worlds panicked, and how: a message for each of the first 100, by seed."""
+        self.finish()
+        return self._native.panicked()[0]
+
+    @property
+    def panicked_count(self) -> int:
+        """The number of worlds that panicked."""
+        self.finish()
+        return self._native.panicked()[1]
+
+    @property
+    def complete(self) -> int:
+        """The number of worlds that are done: `count`, or less if the run was cancelled."""
+        self.finish()
+        return self.wait(0)[0]
 
     def columns(self) -> dict[str, list[Any]]:
         """The columns of `frame`, without polars."""
         return {name: values for name, _, values in self._table()}
 
     def frame(self) -> polars.DataFrame:
-        """One row for each handshake, ordered by seed, then client. Column names contain units."""
-        return results.frame(self._table())
+        """One row for each handshake, ordered by seed, then client. Column names contain units.
+
+        Worlds that panicked have no rows: then there is a warning.
+        """
+        frame = results.frame(self._table())
+        if self.panicked:
+            warnings.warn(told(self), stacklevel=2)
+        return frame
+
+    def write_parquet(self, path: str | os.PathLike[str]) -> None:
+        """Writes `frame` as a Parquet file that repeats its run, as `slowhand run --records` does.
+
+        `slowhand.Scenario(path)` is the scenario of such a file, with its count and first seed.
+        """
+        with replacing(path) as temporary:
+            temporary.write_bytes(self.encoded())
+
+    def encoded(self) -> memoryview:
+        """The octets of that file."""
+        return results.encoded(results.frame(self._table()), self.about())
 
     def _table(self) -> _native.Table:
         if not self._keeps_records:
@@ -209,14 +295,20 @@ class Run:
         return summary
 
     def about(self) -> dict[str, Any]:
-        """What repeats the run: version, scenario, overrides, the text of all files, seeds."""
+        """What repeats the run: version, scenario, overrides, the text of all files, seeds.
+
+        `count` is the number of worlds that are done, where the run was interrupted.
+        """
+        complete = self.complete
         return {
             "slowhand": _native.__version__,
             "scenario": self.scenario.path,
+            "file": self.scenario.file,
             "overrides": self.scenario.overrides,
             "files": self.scenario.files,
             "seed": self.seed,
-            "count": self.count,
+            "count": complete,
+            "interrupted": complete < self.count,
         }
 
 
@@ -231,7 +323,8 @@ def run(
     """Runs `count` worlds (100), with the seeds from `seed` (1) on: one row for each handshake.
 
     The same scenario and seed give the same rows for any `count` and `threads`. `set` replaces
-    keys of a scenario that is given by its path or name.
+    keys of a scenario that is given by its path or name. Worlds that panicked, by an error in
+    slowhand or in a library, have no rows: then there is a warning.
 
     >>> slowhand.run("quickstart", set={"network.link_pdr": 0.9})  # doctest: +SKIP
     """
@@ -247,6 +340,12 @@ def run(
         handshakes.cancel()  # what a signal has left
 
 
+def told(run: Run) -> str:
+    """One message about all worlds that panicked, of which there is one."""
+    others = run.panicked_count - 1
+    return run.panicked[0] + (f" (and {others:,} others)" if others else "")
+
+
 def stacks() -> list[dict[str, Any]]:
     """The TLS libraries that are built in: name, version, licence, and what each can do."""
     stacks: list[dict[str, Any]] = json.loads(_native.stacks())
@@ -257,7 +356,7 @@ def schema(kind: str = "scenario") -> dict[str, Any]:
     """The JSON Schema of a file: of a scenario, or of a device (`kind="device"`)."""
     schemas = {"scenario": _native.schema, "device": _native.device_schema}
     if kind not in schemas:
-        raise ValueError(f"schema: found {kind!r}, allowed: {', '.join(schemas)}")
+        raise ValueError(f"schema: found '{printable(kind)}', allowed: {', '.join(schemas)}")
     schema: dict[str, Any] = json.loads(schemas[kind]())
     return schema
 
@@ -290,9 +389,8 @@ def toml(value: object) -> str:
     if isinstance(value, float):
         return repr(float(value))  # also nan and inf, which TOML has and JSON has not
     allowed = "a number, a string, a path, True or False, a list or a dictionary of these"
-    raise TypeError(
-        f"setting: found {value!r:.80} of type {type(value).__name__}, allowed: {allowed}"
-    )
+    found = f"{printable(repr(value))} of type {type(value).__name__}"
+    raise TypeError(f"setting: found {found}, allowed: {allowed}")
 
 
 def _key(key: object) -> str:

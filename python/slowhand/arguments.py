@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
-from typing import Any, NoReturn
+from collections.abc import Callable, Sequence
+from typing import NoReturn
 
-from slowhand.terminal import printable
+from slowhand.bounds import MAX_SEED
+from slowhand.terminal import printable, width
 
-MAX_SEED = 2**64 - 1
-"""The largest seed."""
+LONGEST_ERROR = 300
+"""How much is shown of a message of argparse, in characters."""
+
+LONGEST_WORD = 40
+"""How much is shown of a word that was found."""
+
+LITERAL = "\0"
+"""Stands before a word that is no option, whatever it begins with. No argument contains it."""
 
 
 class Complaint(Exception):
@@ -26,20 +33,45 @@ class Parser(argparse.ArgumentParser):
             epilog=f"Example: slowhand {command} {example}".strip(),
             allow_abbrev=False,
             add_help=False,
+            formatter_class=lambda prog: argparse.HelpFormatter(prog, width=width()),
         )
-        self.option("--help", action="store_true", help="Show this message and exit.")
+        self.add_argument("--help", action="store_true", help="Show this message and exit.")
 
     def error(self, message: str) -> NoReturn:
         """Called by argparse for wrong arguments."""
-        raise Complaint(printable(message.removeprefix("argument "), 300))
+        message = message.removeprefix("argument ").replace(LITERAL, "")
+        raise Complaint(printable(message, LONGEST_ERROR))
 
-    def option(self, name: str, **arguments: Any) -> None:
-        """Adds an option or, without dashes, an argument."""
-        self.add_argument(name, **arguments)
+    def read(self, words: Sequence[str]) -> argparse.Namespace:
+        """Reads arguments as GNU's getopt_long does.
+
+        Options stand anywhere before `--`. After it stand none. What follows an option with a
+        value is its value (as -1e-3), unless it is the name of an option too.
+        """
+        end = words.index("--") if "--" in words else len(words)
+        marked: list[str] = []
+        for word in words[:end]:
+            if marked and self._wants_value(marked[-1]) and word not in self._option_string_actions:
+                marked[-1] += f"={word}"
+            else:
+                marked.append(word)
+        # argparse does not know "--" where options may stand anywhere.
+        marked += [LITERAL + word for word in words[end + 1 :]]
+        found = self.parse_intermixed_args(marked)
+        for name, value in vars(found).items():
+            if isinstance(value, str):
+                setattr(found, name, value.removeprefix(LITERAL))
+        return found
+
+    def _wants_value(self, word: str) -> bool:
+        action = self._option_string_actions.get(word)
+        return action is not None and action.nargs is None
 
     def json(self) -> None:
         """Adds `--json`, which every command has."""
-        self.option("--json", action="store_true", help="Print JSON, and nothing else, on stdout.")
+        self.add_argument(
+            "--json", action="store_true", help="Print JSON, and nothing else, on stdout."
+        )
 
 
 def integer(least: int, most: int = MAX_SEED) -> Callable[[str], int]:
@@ -67,4 +99,4 @@ def number(text: str) -> float:
 
 
 def _found(text: str) -> str:
-    return printable(text, 40) or "nothing"
+    return printable(text, LONGEST_WORD) or "nothing"

@@ -13,18 +13,20 @@ from typing import TYPE_CHECKING, Any
 
 from slowhand import _native
 from slowhand.api import SEED
+from slowhand.bounds import natural
 from slowhand.estimate import of_metric
+from slowhand.terminal import printable
 
 if TYPE_CHECKING:
     from slowhand.terminal import Terminal
 
-MOST_SLOTS = 1_000
-MOST_CLIENTS = 100_000
+MAX_SLOTS = 1_000
+MAX_CLIENTS = 100_000
 
-LEAST_RHO, MOST_RHO = 1e-9, 1e9
+MIN_RHO, MAX_RHO = 1e-9, 1e9
 """Erlang that a client offers. Beyond, a simulation sees no session, or no request is served."""
 
-MOST_HANDSHAKE_SHARE = 1e6
+MAX_HANDSHAKE_SHARE = 1e6
 """Beyond, no handshake of a simulation ends."""
 
 HANDSHAKE_SHARE = 0.0
@@ -106,20 +108,19 @@ def compute(
     for `policy` (default: refuse). `policies` has the same for `policy`, or for all policies if
     none is given.
     """
-    if not 0 <= slots <= MOST_SLOTS:
-        raise ValueError(f"slots: found {slots}, allowed: 0 to {MOST_SLOTS}")
-    if not 1 <= clients <= MOST_CLIENTS:
-        raise ValueError(f"clients: found {clients}, allowed: 1 to {MOST_CLIENTS}")
-    if not LEAST_RHO <= rho <= MOST_RHO:  # not true of nan
-        raise ValueError(f"rho: found {rho}, allowed: {LEAST_RHO:g} to {MOST_RHO:g}")
-    if not 0 <= handshake_share <= MOST_HANDSHAKE_SHARE:
-        allowed = f"0 to {MOST_HANDSHAKE_SHARE:g}"
+    if not 0 <= slots <= MAX_SLOTS:
+        raise ValueError(f"slots: found {slots}, allowed: 0 to {MAX_SLOTS}")
+    if not 1 <= clients <= MAX_CLIENTS:
+        raise ValueError(f"clients: found {clients}, allowed: 1 to {MAX_CLIENTS}")
+    if not MIN_RHO <= rho <= MAX_RHO:  # not true of nan
+        raise ValueError(f"rho: found {rho}, allowed: {MIN_RHO:g} to {MAX_RHO:g}")
+    if not 0 <= handshake_share <= MAX_HANDSHAKE_SHARE:
+        allowed = f"0 to {MAX_HANDSHAKE_SHARE:g}"
         raise ValueError(f"handshake share: found {handshake_share}, allowed: {allowed}")
-    if not 0 <= seed < 2**64:
-        raise ValueError(f"seed: found {seed}, allowed: 0 to {2**64 - 1}")
+    natural("seed", seed)
     known = policies()
     if policy is not None and policy not in known:
-        raise ValueError(f"policy: found {policy!r}, allowed: {', '.join(known)}")
+        raise ValueError(f"policy: found '{printable(policy)}', allowed: {', '.join(known)}")
     wanted = known if policy is None else [policy]
     found = json.loads(_native.capacity(slots, clients, rho, handshake_share, wanted, seed))
     without = json.loads(_native.capacity(slots, clients, rho, 0.0, [], seed))
@@ -161,7 +162,7 @@ def show(result: dict[str, Any] | None, memory: Memory | None, out: Terminal) ->
 def _show_congestion(result: dict[str, Any], out: Terminal) -> None:
     from slowhand.table import Column, Table
 
-    labels = [Column(right=False, wraps=True), Column(right=False, style="dim")]
+    labels = [Column(right=False), Column(right=False, style="dim")]
     table = Table(
         [*labels, Column("\nEngset"), *(Column(HEADINGS[name]) for name in result["policies"])],
         repeated=len(labels),

@@ -1,7 +1,8 @@
 """The command line.
 
-Exit codes: 0 done; 1 the answer is no, no handshake completed, or a file could not be written after
-the report; 2 bad input (one message on stderr); 128 + n ended by signal n, as shells have it.
+Exit codes: 0 done; 1 the answer is no, no handshake completed, a world panicked, or a file could
+not be written after the report; 2 bad input (one message on stderr); 141 the reader of stdout had
+enough; 128 + n ended by signal n, as shells have it.
 """
 
 from __future__ import annotations
@@ -13,14 +14,9 @@ from typing import NoReturn
 from slowhand import signals
 from slowhand._native import ScenarioError, __version__
 from slowhand.arguments import Complaint, Parser
-from slowhand.commands import COMMANDS, DONE, NO
+from slowhand.commands import BAD_INPUT, CLOSED_PIPE, COMMANDS, DONE, NO
 from slowhand.output import OutputError
-from slowhand.terminal import Terminal, say
-
-BAD_INPUT = 2
-
-CLOSED_PIPE = 141
-"""128 + SIGPIPE: what shells see of a program whose reader has enough, as in `... | head -1`."""
+from slowhand.terminal import Terminal, printable, say
 
 ABOUT = "Runs real TLS and DTLS libraries over emulated low-power networks, in virtual time."
 
@@ -34,15 +30,15 @@ def execute(arguments: Sequence[str]) -> int:
     """Runs a command and returns the exit code. It may have one message on stderr."""
     out = Terminal.stdout()
     try:
-        signals.stop_work()
-        code = _dispatch(arguments, out)
-        signals.finish()  # the exit code is known
+        try:
+            signals.stop_work()
+            code = _dispatch(arguments, out)
+        finally:
+            signals.finish()  # the exit code is known, and impatient users send several
     except KeyboardInterrupt as stopped:
-        signals.finish()  # impatient users send several
         say("interrupted")
         return signals.exit_code(stopped)
     except (Complaint, OutputError, ScenarioError, OSError) as error:
-        signals.finish()
         say(str(error))
         return BAD_INPUT
     if isinstance(out.failure, BrokenPipeError):
@@ -63,16 +59,14 @@ def _dispatch(arguments: Sequence[str], out: Terminal) -> int:
         return DONE if arguments else BAD_INPUT
     command = COMMANDS.get(name)
     if not command:
-        raise Complaint(f"command: found {name!r:.80}, allowed: {', '.join(COMMANDS)}")
+        raise Complaint(f"command: found '{printable(name)}', allowed: {', '.join(COMMANDS)}")
     parser = Parser(name, command.about, command.example)
     command.options(parser)
     ends = rest.index("--") if "--" in rest else len(rest)
     if "--help" in rest[:ends]:
         out.write(parser.format_help())
         return DONE
-    # argparse does not know "--" where options may stand anywhere.
-    parse = parser.parse_args if "--" in rest else parser.parse_intermixed_args
-    return command.run(parse(rest), out)
+    return command.run(parser.read(rest), out)
 
 
 def _show_help(out: Terminal) -> None:

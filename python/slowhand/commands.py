@@ -4,28 +4,32 @@ from __future__ import annotations
 
 import argparse
 import json
-import shlex
 import warnings
 from collections.abc import Callable, Mapping
-from functools import cache
-from io import BytesIO
+from functools import cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from slowhand import output, signals
-from slowhand._native import ScenarioError
-from slowhand.arguments import MAX_SEED, Complaint, Parser, integer, number
+from slowhand._native import MAX_THREADS, ScenarioError
+from slowhand.arguments import Complaint, Parser, integer, number
+from slowhand.bounds import MAX_SEED
 from slowhand.output import Output, OutputError
-from slowhand.terminal import Terminal, say
+from slowhand.terminal import Terminal, printable, say
 
 if TYPE_CHECKING:
-    import polars
-
     from slowhand.api import Inspection, Run, Scenario
     from slowhand.papers import Reproduction
 
-DONE, NO = 0, 1
-"""Exit codes: done; the answer is no, or a file could not be written."""
+DONE, NO, BAD_INPUT = 0, 1, 2
+"""Exit codes. NO: the answer is no, or something is missing; messages say what."""
+
+CLOSED_PIPE = 141
+"""128 + SIGPIPE: what shells see of a program whose reader has enough, as in `... | head -1`."""
+
+
+LONGEST_PANIC = 300
+"""How much is shown of the words of a panic, in characters."""
 
 
 class Command(NamedTuple):
@@ -40,30 +44,30 @@ class Command(NamedTuple):
 def _run_options(parser: Parser) -> None:
     from slowhand.api import COUNT, SEED
 
-    parser.option(
+    parser.add_argument(
         "scenario",
         metavar="SCENARIO",
         help="A .toml file, a name that `slowhand scenarios` lists, or a result to repeat.",
     )
-    parser.option(
+    parser.add_argument(
         "--count",
         metavar="N",
         type=integer(1),
         help=f"How many worlds, one for each seed. [default: {COUNT}]",
     )
-    parser.option(
+    parser.add_argument(
         "--seed",
         metavar="N",
         type=integer(0),
         help=f"The first seed. [default: {SEED}]",
     )
-    parser.option(
+    parser.add_argument(
         "--threads",
         metavar="N",
-        type=integer(1, 1024),
+        type=integer(1, MAX_THREADS),
         help="Threads; the records do not depend on it. [default: all processors]",
     )
-    parser.option(
+    parser.add_argument(
         "--set",
         metavar="KEY=VALUE",
         action="append",
@@ -71,7 +75,7 @@ def _run_options(parser: Parser) -> None:
         help="Replace a key, as in network.link_pdr=0.9.",
     )
     for name, what in OUTPUTS.items():
-        parser.option(f"--{name}", metavar="FILE", help=what)
+        parser.add_argument(f"--{name}", metavar="FILE", help=what)
     parser.json()
 
 
@@ -89,13 +93,13 @@ SUFFIXES = {"records": (".parquet",), "nodes": TABLE, "timeline": TABLE, "buffer
 
 
 def _run(arguments: argparse.Namespace, out: Terminal) -> int:
-    from slowhand.api import Run, Scenario
+    from slowhand.api import Run, Scenario, told
 
     outputs = _outputs(arguments)
-    with warnings.catch_warnings(record=True) as told:
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         scenario = Scenario.with_overrides(arguments.scenario, arguments.set)
-    for warning in told:
+    for warning in caught:
         say(str(warning.message))
     count = scenario.count if arguments.count is None else arguments.count
     seed = scenario.seed if arguments.seed is None else arguments.seed
@@ -105,20 +109,23 @@ def _run(arguments: argparse.Namespace, out: Terminal) -> int:
     keep = "records" in outputs
     handshakes = Run(scenario, count=count, seed=seed, threads=arguments.threads, records=keep)
     stopped = _watch(handshakes)
-    panicked = _panicked(handshakes)
-    summary = handshakes.summary()
-    if arguments.json:
-        _print_json(_run_json(handshakes, summary, stopped is not None), out)
-    else:
-        from slowhand import report
+    with signals.held() as late:  # they cost no report
+        if handshakes.panicked:
+            say(printable(told(handshakes), LONGEST_PANIC))
+        if arguments.json:
+            _print_json(_run_json(handshakes), out)
+        else:
+            from slowhand import report
 
-        report.show(handshakes, stopped is not None, out)
+            report.show(handshakes, out)
+    stopped = stopped or next(iter(late), None)
     written = _write(outputs, handshakes, stopped is not None)
     if written and "pcap" in outputs and not arguments.json:
         _show_wireshark(scenario, outputs["pcap"], out)
     if stopped:
         return signals.exit_code(stopped)
-    return DONE if written and summary["completed"] and not panicked else NO
+    whole = written and not handshakes.panicked
+    return DONE if whole and handshakes.summary()["completed"] else NO
 
 
 def _show_wireshark(scenario: Scenario, capture: Output, out: Terminal) -> None:
@@ -127,7 +134,7 @@ def _show_wireshark(scenario: Scenario, capture: Output, out: Terminal) -> None:
 
     words = ["wireshark", "-r", capture.path, *scenario.native.wireshark_arguments()]
     out.print("Wireshark shows the capture as it is with:", "dim")
-    report.show_command([shlex.quote(word) for word in words], out)
+    report.show_command([report.quoted(word) for word in words], out)
 
 
 def _outputs(arguments: argparse.Namespace) -> dict[str, Output]:
@@ -144,44 +151,31 @@ def _outputs(arguments: argparse.Namespace) -> dict[str, Output]:
 
 
 def _inputs(scenario: Scenario) -> list[Path]:
-    """The files that a scenario was read from: its own, and those of its devices."""
-    path = Path(scenario.path)
-    return [Path(scenario.read_from), *(path.parent / name for name in scenario.files)]
+    """The files that were read: a result, or a scenario and its devices."""
+    path = Path(scenario.read_from)
+    if scenario.is_result:
+        return [path]
+    return [path, *(path.parent / name for name in scenario.files if name != scenario.file)]
 
 
 def _watch(handshakes: Run) -> KeyboardInterrupt | None:
     """Waits for the end and shows progress. Returns the signal that stopped it, if one did."""
     from slowhand.progress import Progress
 
-    try:
-        with Progress(handshakes.count, "worlds") as progress:
-            finished = False
-            while not finished:
-                done, finished = handshakes.wait(0.1)
-                progress.update(done)
-    except KeyboardInterrupt as stopped:
-        handshakes.cancel()
-        return stopped
+    with Progress(handshakes.count, "worlds") as progress:
+        try:
+            handshakes.watch(progress.update)
+        except KeyboardInterrupt as stopped:
+            return stopped
     return None
 
 
-def _panicked(handshakes: Run) -> bool:
-    """Says which worlds ended by an error of the program. The others are kept."""
-    from slowhand.api import WorldError
-
-    try:
-        handshakes.finish()
-    except WorldError as error:
-        say(str(error))
-        return True
-    return False
-
-
-def _run_json(handshakes: Run, summary: dict[str, Any], interrupted: bool) -> dict[str, object]:
+def _run_json(handshakes: Run) -> dict[str, object]:
     return {
         **handshakes.about(),
-        "interrupted": interrupted,
-        **summary,
+        **handshakes.summary(),
+        "panicked": handshakes.panicked,
+        "panicked_count": handshakes.panicked_count,
         "wall_s": handshakes.wall_s,
         "assumed": handshakes.scenario.about()["assumed"],
     }
@@ -189,48 +183,38 @@ def _run_json(handshakes: Run, summary: dict[str, Any], interrupted: bool) -> di
 
 def _write(outputs: Mapping[str, Output], handshakes: Run, interrupted: bool) -> bool:
     """Writes the files. Returns False, after a message for each, if one could not be written."""
+    from slowhand import results
+    from slowhand.api import WorldError
+
     scenario, seed = handshakes.scenario, handshakes.seed
 
     @cache
     def inspection() -> Inspection:
         return scenario.inspect(seed=seed)
 
+    def write_table(name: str, path: Path) -> None:
+        table = getattr(inspection(), name)
+        about = {**handshakes.about(), "count": 1, "table": name}
+        csv = outputs[name].path.endswith(".csv")
+        path.write_bytes(results.encoded(table, about, csv=csv))
+
     writers: dict[str, Callable[[Path], object]] = {
-        "records": lambda path: _write_records(handshakes, path),
-        "nodes": lambda path: _write_table(inspection().nodes, outputs["nodes"], path),
-        "timeline": lambda path: _write_table(inspection().timeline, outputs["timeline"], path),
-        "buffers": lambda path: _write_table(inspection().buffers, outputs["buffers"], path),
+        "records": lambda path: path.write_bytes(handshakes.encoded()),
         "pcap": lambda path: scenario.capture(path, seed=seed),
     }
-    failures = []
+    written = True
     for name, file in outputs.items():
         try:
             if interrupted and name != "records":  # they need a run of their own
                 raise file.error("not written: interrupted")
-            file.write(writers[name])
-        except (OutputError, ScenarioError) as error:
-            failures.append(str(error))
-    for failure in failures:
-        say(failure)
-    return not failures
-
-
-def _write_records(handshakes: Run, path: Path) -> None:
-    from slowhand import results
-
-    octets = BytesIO()
-    results.write(handshakes.frame(), octets, handshakes.about())
-    path.write_bytes(octets.getvalue())
-
-
-def _write_table(frame: polars.DataFrame, file: Output, path: Path) -> None:
-    # By way of memory, because polars does not say why it could not write to a disk.
-    octets = BytesIO()
-    if file.path.endswith(".csv"):
-        frame.write_csv(octets)
-    else:
-        frame.write_parquet(octets)
-    path.write_bytes(octets.getbuffer())
+            file.write(writers.get(name, partial(write_table, name)))
+        except OutputError as error:
+            written = False
+            say(str(error))
+        except (ScenarioError, WorldError) as error:
+            written = False
+            say(str(file.error(f"not written: {printable(str(error), LONGEST_PANIC)}")))
+    return written
 
 
 def _stacks(arguments: argparse.Namespace, out: Terminal) -> int:
@@ -246,7 +230,9 @@ def _stacks(arguments: argparse.Namespace, out: Terminal) -> int:
 
 
 def _name_option(parser: Parser) -> None:
-    parser.option("name", metavar="NAME", nargs="?", help="Which to print. [default: list them]")
+    parser.add_argument(
+        "name", metavar="NAME", nargs="?", help="Which to print. [default: list them]"
+    )
     parser.json()
 
 
@@ -270,7 +256,7 @@ def _bundled(
 
     name = arguments.name
     if name is not None and name not in files:
-        raise Complaint(f"{kind}: found {name!r:.80}, allowed: {', '.join(files)}")
+        raise Complaint(f"{kind}: found '{printable(name)}', allowed: {', '.join(files)}")
     if name is not None:
         text = files[name].read_text(encoding="utf-8")
         if arguments.json:
@@ -292,8 +278,12 @@ def _bundled(
 
 
 def _schema_options(parser: Parser) -> None:
-    parser.option("kind", metavar="KIND", nargs="?", default="scenario", help="scenario or device")
-    parser.option("--json", action="store_true", help="Without effect: the schema is always JSON.")
+    parser.add_argument(
+        "kind", metavar="KIND", nargs="?", default="scenario", help="scenario or device"
+    )
+    parser.add_argument(
+        "--json", action="store_true", help="Without effect: the schema is always JSON."
+    )
 
 
 def _schema(arguments: argparse.Namespace, out: Terminal) -> int:
@@ -308,22 +298,24 @@ def _schema(arguments: argparse.Namespace, out: Terminal) -> int:
 
 def _capacity_options(parser: Parser) -> None:
     from slowhand.api import SEED
-    from slowhand.capacity import HANDSHAKE_SHARE, MOST_CLIENTS, MOST_SLOTS
+    from slowhand.capacity import HANDSHAKE_SHARE, MAX_CLIENTS, MAX_SLOTS
 
-    parser.option("--slots", metavar="N", type=integer(1, MOST_SLOTS), help="Session slots (R).")
-    parser.option("--clients", metavar="N", type=integer(1, MOST_CLIENTS), help="Clients (N).")
-    parser.option(
+    parser.add_argument(
+        "--slots", metavar="N", type=integer(1, MAX_SLOTS), help="Session slots (R)."
+    )
+    parser.add_argument("--clients", metavar="N", type=integer(1, MAX_CLIENTS), help="Clients (N).")
+    parser.add_argument(
         "--rho",
         metavar="ERLANG",
         type=number,
         help="Erlang that a client without a session offers: rate x mean session.",
     )
-    parser.option(
+    parser.add_argument(
         "--policy",
         metavar="NAME",
         help="What to do when all slots are taken. [default: compare all]",
     )
-    parser.option(
+    parser.add_argument(
         "--handshake-share",
         metavar="SHARE",
         type=number,
@@ -331,23 +323,23 @@ def _capacity_options(parser: Parser) -> None:
         help="How long a handshake takes, as a share of the mean session."
         f" [default: {HANDSHAKE_SHARE:g}]",
     )
-    parser.option(
+    parser.add_argument(
         "--seed",
         metavar="N",
         type=integer(0),
         default=SEED,
         help=f"The seed of the simulation. [default: {SEED}]",
     )
-    parser.option(
+    parser.add_argument(
         "--device", metavar="DEVICE", help="Instead of --slots: as many as fit into this device."
     )
-    parser.option(
+    parser.add_argument(
         "--bytes-per-session",
         metavar="N",
         type=integer(1),
         help="RAM that a session takes, with --device.",
     )
-    parser.option(
+    parser.add_argument(
         "--reserved-bytes",
         metavar="N",
         type=integer(0),
@@ -396,16 +388,18 @@ def _capacity(arguments: argparse.Namespace, out: Terminal) -> int:
 def _papers_options(parser: Parser) -> None:
     from slowhand.papers import COUNT
 
-    parser.option("paper", metavar="PAPER", nargs="?", help="Which paper. [default: list them]")
-    parser.option("part", metavar="PART", nargs="?", help="A table or figure. [default: all]")
-    parser.option(
+    parser.add_argument(
+        "paper", metavar="PAPER", nargs="?", help="Which paper. [default: list them]"
+    )
+    parser.add_argument("part", metavar="PART", nargs="?", help="A table or figure. [default: all]")
+    parser.add_argument(
         "--count",
         metavar="N",
         type=integer(1),
         default=COUNT,
         help=f"Handshakes for each point. [default: {COUNT}]",
     )
-    parser.option(
+    parser.add_argument(
         "--out", metavar="FOLDER", help="Draw the figures, as PNG and SVG, into this folder."
     )
     parser.json()
@@ -429,16 +423,23 @@ def _papers(arguments: argparse.Namespace, out: Terminal) -> int:
     if arguments.out is not None:
         output.check_folder("--out", arguments.out)
     folder = None if arguments.out is None else Path(arguments.out)
-    with Progress(plan.handshakes, "handshakes") as progress:
+    with Progress(plan.worlds, "worlds") as progress:
         found = plan.run(progress.update)
-    if arguments.json:
-        files, written = _draw(found, folder)  # first: their names are in the report
-        _print_json({**found.json(), "figures": files}, out)
-    else:
-        report.show(found, out)
-        _, written = _draw(found, folder)
-    if found.stopped:
-        return signals.exit_code(found.stopped)
+    with signals.held() as late:  # they cost no report
+        if not arguments.json:
+            report.show(found, out)
+    stopped = found.stopped or next(iter(late), None)
+    files: list[str] = []
+    written = True
+    try:
+        files, written = _draw(found, folder)
+    except KeyboardInterrupt as signalled:
+        stopped = signalled
+    with signals.held():
+        if arguments.json:  # last: the names of the figures are in it
+            _print_json({**found.json(), "figures": files}, out)
+    if stopped:
+        return signals.exit_code(stopped)
     return DONE if written and found.succeeded else NO
 
 

@@ -17,7 +17,12 @@ __all__ = ["Estimate", "least", "median", "most", "of_metric", "percentile", "r_
 
 def of_metric(metric: Mapping[str, Any], scale: float = 1.0) -> Estimate:
     """The mean and the interval of a metric of `slowhand run` or `capacity`, times `scale`."""
-    return Estimate(scale * metric["mean"], scale * (metric["half"] or 0.0))
+    return Estimate(scale * metric["mean"], scale * half(metric))
+
+
+def half(metric: Mapping[str, Any]) -> float:
+    """Half of the interval of a metric; 0 where there is none."""
+    return float(metric["half"] or 0.0)
 
 
 def least(estimates: Iterable[Estimate]) -> Estimate:

@@ -1,7 +1,8 @@
 """Files that a command writes: refused before the work if possible, and complete or not there.
 
-A file is written under a temporary name beside it, and moved when it is complete. So a full disk,
-Ctrl-C or a power cut never leaves half a file, and an old file stays until the new one is there.
+A file is written under a temporary name beside it, and moved when it is complete and on the disk.
+So a full disk, Ctrl-C or a power cut never leaves half a file, and an old file stays until the new
+one is there.
 """
 
 from __future__ import annotations
@@ -9,13 +10,10 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from slowhand.terminal import printable
-
-LONGEST = 120
-"""How much of a path a message repeats."""
 
 Write = Callable[[Path], object]
 """Writes a whole file, under the name that it is given."""
@@ -34,9 +32,7 @@ class Output:
 
     def error(self, reason: str) -> OutputError:
         """The error for this file."""
-        return OutputError(
-            f"{self.option} {printable(self.path, LONGEST) or ascii(self.path)}: {reason}"
-        )
+        return OutputError(f"{self.option} {printable(self.path) or ascii(self.path)}: {reason}")
 
     def check(self) -> None:
         """Raises an error if the file can surely not be written. Leaves no file behind."""
@@ -84,6 +80,8 @@ def check_folder(option: str, path: str) -> None:
     try:
         existing = Path(path)
         while not (found := _status(existing)):
+            if existing.is_symlink():
+                raise output.error("cannot be made: a link that leads nowhere has this name")
             existing = existing.parent
         if not stat.S_ISDIR(found.st_mode):
             raise output.error("cannot be made: a file has this name")
@@ -106,9 +104,12 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     temporary = _make_temporary(path)
     try:
         yield temporary
+        _synchronise(temporary)
         if existing := _status(target):
             temporary.chmod(stat.S_IMODE(existing.st_mode))
         temporary.replace(target)
+        with suppress(OSError):  # not every file system can do this with a folder
+            _synchronise(Path(target).parent)
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
@@ -126,6 +127,15 @@ def _make_temporary(path: str | os.PathLike[str]) -> Path:
     temporary = folder / f".slowhand-{os.urandom(8).hex()}"
     os.close(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666))
     return temporary
+
+
+def _synchronise(path: Path) -> None:
+    """Waits until a file, or the names in a folder, are on the disk (POSIX: fsync)."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def _is_moved(path: str | os.PathLike[str]) -> bool:

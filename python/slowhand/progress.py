@@ -53,7 +53,8 @@ class Progress:
             say(f"{done} of {self._total} {self._what} done")
 
     def _bar(self, done: int, now: float) -> str:
-        filled = BAR * done // self._total
+        done = min(done, self._total)
+        filled = BAR * done // self._total if self._total else 0
         line = f"[{'#' * filled}{' ' * (BAR - filled)}] {done:,} of {self._total:,} {self._what}"
         if done:
             left = round((now - self._began) * (self._total - done) / done)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -11,8 +12,9 @@ from typing import Any
 import slowhand
 from slowhand import data
 from slowhand.api import Run
+from slowhand.estimate import half
 from slowhand.table import Cell, Column, Table
-from slowhand.terminal import Terminal
+from slowhand.terminal import Terminal, escaped
 
 METRICS = {
     "The handshake": {
@@ -68,12 +70,6 @@ COLUMNS = {
 }
 """A column for each statistic. A narrow terminal has no room for all."""
 
-ASKED_FOR = {"injected_loss", "internet", "suppressed"}
-"""Reasons of losses that the scenario asks for."""
-
-NO_LIMIT = {"mac.cells", "mac.data_ack", "mac.retry"}
-"""Keys that are not a number to raise. All others are those of limits."""
-
 LARGEST = 1e7
 SMALLEST = 1e-4
 """Numbers from the one on or below the other are written with an exponent."""
@@ -81,11 +77,11 @@ SMALLEST = 1e-4
 Statistics = dict[str, Any]
 
 
-def show(handshakes: Run, interrupted: bool, out: Terminal) -> None:
+def show(handshakes: Run, out: Terminal) -> None:
     """Prints the report of a run."""
-    show_summary(handshakes.summary(), interrupted, out)
+    show_summary(handshakes.summary(), handshakes.complete < handshakes.count, out)
     out.print()
-    for line in _about(handshakes, interrupted):
+    for line in map(escaped, _about(handshakes)):
         out.paragraph(line, "dim", indent="  ")
     out.print(f"slowhand {slowhand.__version__}, repeat with:", "dim")
     show_command(_command(handshakes), out)
@@ -106,7 +102,7 @@ def show_summary(summary: dict[str, Any], interrupted: bool, out: Terminal) -> N
         out.paragraph(_failure(failure), "red", first="  ", indent="    ")
     if groups := _groups(summary):
         out.print()
-        _table(groups, completed or total).print(out)
+        _table(groups, total).print(out)
     if summary["losses"]:
         out.print()
         out.print("Datagrams lost", "bold cyan")
@@ -141,24 +137,21 @@ def _failure(failure: dict[str, Any]) -> str:
 
 
 def _losses(losses: Sequence[dict[str, Any]]) -> Iterator[tuple[str, bool]]:
-    """A line for each reason, the most frequent first, and True if a limit is reached."""
-    reasons: dict[tuple[str, str | None], list[dict[str, Any]]] = {}
+    """A line for each reason, the most frequent first, and True if another value helps."""
+    reasons: dict[tuple[str, str | None, str | None], list[dict[str, Any]]] = {}
     for loss in losses:
-        reasons.setdefault((loss["reason"], loss["key"]), []).append(loss)
+        reasons.setdefault((loss["reason"], loss["key"], loss["advice"]), []).append(loss)
     counts = {reason: sum(loss["count"] for loss in found) for reason, found in reasons.items()}
-    for (reason, key), found in sorted(reasons.items(), key=lambda item: -counts[item[0]]):
+    for (reason, key, advice), found in sorted(reasons.items(), key=lambda item: -counts[item[0]]):
         text = "lost" if reason == "internet" else reason.replace("_", " ")
         text += f" {_place(found[0]['node'])}"
         if len(found) > 1:
             text += f" and {len(found) - 1:,} other node{'s' if len(found) > 2 else ''}"
-        times = counts[reason, key]
+        times = counts[reason, key, advice]
         text += ", once" if times == 1 else f", {times:,} times"
-        is_limit = bool(key) and reason not in ASKED_FOR and key not in NO_LIMIT
-        if is_limit:
-            text += f": raise {key}"
-        elif key:
-            text += f": {key} asks for it" if reason in ASKED_FOR else f": see {key}"
-        yield text, is_limit
+        if key:
+            text += f": {advice} {key}" if advice else f": {key} asks for it"
+        yield text, bool(advice)
 
 
 def _place(node: int | str) -> str:
@@ -226,14 +219,14 @@ def _cells(row: Statistics, unit: str, statistics: Mapping[str, Column]) -> Iter
         elif row["ci95"] is None:
             yield ""
         else:
-            # The upper half: the lower one may end at 0, because no metric is negative.
-            yield _half(row["ci95"][1] - row["mean"])
+            yield _interval(row)
 
 
 def number(value: float, largest: float, *, whole: bool = False) -> str:
-    """A number with as many decimals as give the largest of its row four digits.
+    """A number with as many decimals as give the largest of its row four digits, at most six.
 
-    `whole`: without decimals if it has none, as a count.
+    `whole`: without decimals if it has none, as a count. Very large and very small numbers have an
+    exponent.
 
     >>> number(4.31, 4.899), number(39.72, 46, whole=True), number(38, 46, whole=True)
     ('4.310', '39.72', '38')
@@ -254,23 +247,27 @@ def _exponent(value: float, decimals: int) -> str:
     return f"{mantissa}e{int(exponent)}"
 
 
-def _half(half: float) -> str:
-    """Half of an interval in two digits; nothing if all values are alike."""
-    if not half:
-        return ""
-    if not SMALLEST < half < LARGEST:
-        return _exponent(half, 1)
-    return f"{half:,.{max(0, 1 - math.floor(math.log10(half)))}f}"
+def _interval(row: Statistics) -> str:
+    """Half of an interval, or the interval itself if it ends at 0: no metric is negative."""
+    width = half(row)
+    if width <= row["mean"]:
+        return _two_digits(width) if width else ""
+    low, high = row["ci95"]
+    return f"{_two_digits(max(0.0, low)) if low > 0 else '0'}..{_two_digits(high)}"
 
 
-def _about(handshakes: Run, interrupted: bool) -> Iterator[str]:
+def _two_digits(value: float) -> str:
+    if not SMALLEST < value < LARGEST:
+        return _exponent(value, 1)
+    return f"{value:,.{max(0, 1 - math.floor(math.log10(value)))}f}"
+
+
+def _about(handshakes: Run) -> Iterator[str]:
     about = handshakes.scenario.about()
     first, last = handshakes.seed, handshakes.seed + handshakes.count - 1
     seeds = f"seed {first}" if first == last else f"seeds {first} to {last}"
-    if interrupted:
-        summary = handshakes.summary()
-        done = summary["completed"] + sum(summary["failed"].values())
-        seeds = f"{done:,} handshakes of {seeds}"
+    if handshakes.complete < handshakes.count:
+        seeds = f"{handshakes.complete:,} worlds of {seeds}"
     yield f"{handshakes.scenario.path}, {seeds}, {handshakes.wall_s:.1f} s of wall time"
     yield about["session"]
     yield f"{about['devices']}: {about['network']}"
@@ -287,9 +284,19 @@ def _command(handshakes: Run) -> list[str]:
     name = path.stem if bundled else scenario.read_from
     if name.startswith("-"):
         name = f"./{name}"
-    overrides = [f"--set {shlex.quote(override)}" for override in scenario.overrides]
-    seeds = [f"--seed {handshakes.seed}", f"--count {handshakes.count}"]
-    return ["slowhand run", shlex.quote(name), *overrides, *seeds]
+    overrides = [f"--set {quoted(override)}" for override in scenario.overrides]
+    # Of a run that was interrupted, as many worlds as it has.
+    seeds = [f"--seed {handshakes.seed}", f"--count {handshakes.complete or handshakes.count}"]
+    return ["slowhand run", quoted(name), *overrides, *seeds]
+
+
+def quoted(word: str) -> str:
+    """A word for a shell. What cannot be printed is escaped (POSIX 2024: dollar-single-quotes)."""
+    if all(c.isprintable() or "\udc80" <= c <= "\udcff" for c in word):
+        return shlex.quote(word)
+    octets = os.fsencode(word)
+    plain = (chr(o) if 32 <= o < 127 and o not in b"\\'" else f"\\{o:03o}" for o in octets)
+    return f"$'{''.join(plain)}'"
 
 
 def show_command(words: Sequence[str], out: Terminal) -> None:

@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
+from io import BytesIO
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
 
 from slowhand import _native
+from slowhand.bounds import MAX_SEED
+from slowhand.terminal import printable
 
 if TYPE_CHECKING:
     import polars
@@ -18,6 +21,18 @@ KEY = "slowhand"
 
 SUFFIXES = (".parquet", ".json")
 """How the names of result files end."""
+
+KEYS = {
+    "slowhand": str,
+    "scenario": str,
+    "file": str,
+    "overrides": list,
+    "files": dict,
+    "seed": int,
+    "count": int,
+    "interrupted": bool,
+}
+"""What a result says about its run, and the types."""
 
 
 def frame(table: _native.Table) -> polars.DataFrame:
@@ -40,9 +55,17 @@ def frame(table: _native.Table) -> polars.DataFrame:
     return polars.DataFrame({name: values for name, _, values in table}, schema=schema)
 
 
-def write(frame: polars.DataFrame, file: IO[bytes], about: Mapping[str, Any]) -> None:
-    """Writes records as Parquet, with what repeats their run (`Run.about`)."""
-    frame.write_parquet(file, metadata={KEY: json.dumps(about)})
+def encoded(frame: polars.DataFrame, about: Mapping[str, Any], *, csv: bool = False) -> memoryview:
+    """A table as the octets of a Parquet file, with what repeats its run (`Run.about`), or of CSV.
+
+    By way of memory, because polars does not say why it could not write to a disk.
+    """
+    octets = BytesIO()
+    if csv:
+        frame.write_csv(octets)
+    else:
+        frame.write_parquet(octets, metadata={KEY: json.dumps(about)})
+    return octets.getbuffer()
 
 
 def is_result(path: str | os.PathLike[str]) -> bool:
@@ -55,13 +78,23 @@ def about(path: str | os.PathLike[str]) -> dict[str, Any]:
 
     Raises `ScenarioError` if it cannot be read, or is not the file of a result.
     """
+    name = printable(os.fspath(path))
     try:
         found = _about_parquet(path) if os.fspath(path).endswith(".parquet") else _about_json(path)
     except OSError as error:
-        raise _native.ScenarioError(f"{path}: cannot be read: {error.strerror or error}") from error
+        reason = error.strerror or printable(str(error))
+        raise _native.ScenarioError(f"{name}: cannot be read: {reason}") from error
+    except RecursionError as error:
+        raise _native.ScenarioError(f"{name}: is nested too deeply for a result") from error
     except ValueError as error:
-        raise _native.ScenarioError(f"{path}: {error}") from error
-    return _checked(path, found)
+        raise _native.ScenarioError(f"{name}: {printable(str(error))}") from error
+    wrong = _wrong(found)
+    if wrong:
+        allowed = "a file that `slowhand run --records` or `--json` wrote"
+        raise _native.ScenarioError(
+            f"{name}: does not say how its run is repeated: {wrong}, allowed: {allowed}"
+        )
+    return {key: found[key] for key in KEYS}
 
 
 def _about_json(path: str | os.PathLike[str]) -> Any:
@@ -79,20 +112,24 @@ def _about_parquet(path: str | os.PathLike[str]) -> Any:
     return json.loads(metadata.get(KEY, "null"))
 
 
-def _checked(path: str | os.PathLike[str], found: Any) -> dict[str, Any]:
-    """What was found, if a run can be repeated from it."""
-    types = {"slowhand": str, "scenario": str, "overrides": list, "files": dict}
-    numbers = {"seed": int, "count": int}
-    is_result = isinstance(found, dict) and all(
-        isinstance(found.get(key), kind) for key, kind in {**types, **numbers}.items()
-    )
-    if (
-        not is_result
-        or not all(isinstance(text, str) for text in found["files"].values())
-        or not all(isinstance(override, str) for override in found["overrides"])
-    ):
-        allowed = "a file that `slowhand run --records` or `--json` wrote"
-        raise _native.ScenarioError(
-            f"{path}: does not say how its run is repeated, allowed: {allowed}"
-        )
-    return {key: found[key] for key in (*types, *numbers)}
+def _wrong(found: Any) -> str:
+    """What is wrong with what was found, if no run can be repeated from it."""
+    if not isinstance(found, dict):
+        return "it has no keys"
+    for key, kind in KEYS.items():
+        if type(found.get(key)) is not kind:  # True is an int too, but no seed
+            return f"{key}: found {type(found[key]).__name__ if key in found else 'nothing'}"
+    texts = [*found["overrides"], *found["files"].values()]
+    if not all(isinstance(text, str) for text in texts):
+        return "overrides, files: found what is no text"
+    if found["file"] not in found["files"]:
+        return f"file: found {printable(found['file'])}, which is not in files"
+    if not 0 <= found["seed"] <= MAX_SEED:
+        return f"seed: found {_digits(found['seed'])}"
+    if not 1 <= found["count"] <= MAX_SEED - found["seed"] + 1:
+        return f"count: found {_digits(found['count'])}"
+    return ""
+
+
+def _digits(number: int) -> str:
+    return printable(str(number))  # JSON has no number of more digits than Python prints

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import FrameType
 from typing import NoReturn
 
@@ -20,6 +22,17 @@ class Stopped(KeyboardInterrupt):
 def stop_work() -> None:
     """From now on, each of the signals raises `Stopped`, unless it is ignored (as by nohup)."""
     _handle(_stop)
+
+
+@contextmanager
+def held() -> Iterator[list[Stopped]]:
+    """Meanwhile signals are kept in a list, and raise nothing: what has been done is told first."""
+    came: list[Stopped] = []
+    _handle(lambda number, frame: came.append(Stopped(number)))
+    try:
+        yield came
+    finally:
+        _handle(_stop)
 
 
 def finish() -> None:

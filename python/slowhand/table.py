@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from slowhand.terminal import Terminal
 
-NARROWEST = 12
+NARROWEST_COLUMN = 12
 """The least width of a column whose words are wrapped."""
 
 
@@ -45,12 +45,16 @@ class Table:
         self.rows.append(list(cells))
 
     def print(self, out: Terminal) -> None:
-        """Prints the table. Only a table whose numbers need more is wider than the terminal."""
-        headings = [column.heading.splitlines() or [""] for column in self.columns]
+        """Prints the table.
+
+        It is wider than the terminal only if the columns that are never left out need more.
+        """
+        rows = [[_plain(cell, out) for cell in row] for row in self.rows]
+        headings = [out.plain(column.heading).splitlines() or [""] for column in self.columns]
         tallest = max(map(len, headings))
         heads = [[""] * (tallest - len(lines)) + lines for lines in headings]
         widths = [
-            max([len(line) for line in head] + [len(_text(row[i])) for row in self._cells()])
+            max([len(line) for line in head] + [len(_text(row[i])) for row in rows if len(row) > 1])
             for i, head in enumerate(heads)
         ]
         for part, shown in enumerate(self._parts(widths, out.width)):
@@ -60,14 +64,11 @@ class Table:
                 cells: list[Cell] = [(heads[i][number], "dim") for i in shown]
                 if any(map(_text, cells)):
                     self._print_line(cells, shown, widths, out)
-            for row in self.rows:
+            for row in rows:
                 if len(row) == 1:
                     out.print(_text(row[0]), _style(row[0]))
                 else:
                     self._print_row([row[i] for i in shown], shown, widths, out)
-
-    def _cells(self) -> list[list[Cell]]:
-        return [row for row in self.rows if len(row) > 1]
 
     def _parts(self, widths: list[int], width: int) -> list[list[int]]:
         """The columns of each table to print."""
@@ -98,7 +99,7 @@ class Table:
             shown.remove(last)
         for i in shown:
             if self.columns[i].wraps and excess() > 0:
-                widths[i] = min(widths[i], max(NARROWEST, widths[i] - excess()))
+                widths[i] = min(widths[i], max(NARROWEST_COLUMN, widths[i] - excess()))
         return shown
 
     def _print_row(
@@ -129,6 +130,10 @@ class Table:
             else:
                 owed += widths[i] + self.gap
         out.print(line)
+
+
+def _plain(cell: Cell, out: Terminal) -> Cell:
+    return out.plain(cell) if isinstance(cell, str) else (out.plain(cell[0]), cell[1])
 
 
 def _text(cell: Cell) -> str:

@@ -16,6 +16,9 @@ from typing import TextIO
 WIDTH = 80
 """The width in columns, where it is not known."""
 
+LONGEST = 120
+"""How much of a path or a word a message repeats, in characters."""
+
 NARROWEST = 20
 """The least width that text is wrapped to."""
 
@@ -40,12 +43,28 @@ class Terminal:
         self.failure: OSError | None = None
         """Why the file takes nothing more, if so."""
         self._file = file
+        self._encoding = getattr(file, "encoding", None) or "utf-8"
 
     @classmethod
     def stdout(cls) -> Terminal:
         """The process's stdout."""
         prepare()
-        return cls(sys.stdout, width=_width(), styled=_is_styled())
+        return cls(sys.stdout, width=width(), styled=_is_styled())
+
+    def plain(self, text: str) -> str:
+        """The text in characters that the file has: so wide is it there."""
+        try:
+            text.encode(self._encoding, "surrogateescape")
+        except UnicodeEncodeError:
+            return "".join(map(self._plain, text))
+        return text
+
+    def _plain(self, character: str) -> str:
+        try:
+            character.encode(self._encoding, "surrogateescape")
+        except UnicodeEncodeError:
+            return _replacement(character)
+        return character
 
     def print(self, text: str = "", style: str = "") -> None:
         """Prints a line as it is."""
@@ -54,9 +73,9 @@ class Terminal:
     def paragraph(self, text: str, style: str = "", *, first: str = "", indent: str = "") -> None:
         """Prints text in lines of the terminal's width, the first after `first`."""
         lines = textwrap.wrap(
-            text,
+            self.plain(text),
             max(NARROWEST, self.width),
-            initial_indent=first,
+            initial_indent=self.plain(first),
             subsequent_indent=indent,
             break_long_words=False,
             break_on_hyphens=False,
@@ -99,11 +118,27 @@ def say(message: str) -> None:
         _discard(sys.stderr)
 
 
-def printable(text: str, longest: int) -> str:
+def printable(text: str, longest: int = LONGEST) -> str:
     """Text for a message: what is too long is cut, what cannot be printed is escaped."""
     if len(text) > longest:
         text = f"{text[: longest - 20]}...{text[-17:]}"
+    return escaped(text)
+
+
+def escaped(text: str) -> str:
+    """Text whose characters can all be printed: the others are escaped, as in Python."""
     return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
+
+
+def width() -> int:
+    """The width of stdout, as POSIX has it: COLUMNS, or what the terminal says."""
+    columns = os.environ.get("COLUMNS", "")
+    if columns.isdecimal() and int(columns[:6]) > 0:
+        return int(columns[:6])
+    try:
+        return os.get_terminal_size(1).columns or WIDTH
+    except OSError:
+        return WIDTH
 
 
 def _null() -> TextIO:
@@ -116,8 +151,12 @@ def _replace(error: UnicodeError) -> tuple[str | bytes, int]:
     character, end = error.object[error.start], error.start + 1
     if "\udc80" <= character <= "\udcff":  # an octet of a path that is not UTF-8 (PEP 383)
         return bytes([ord(character) - 0xDC00]), end
+    return _replacement(character), end
+
+
+def _replacement(character: str) -> str:
     plain = unicodedata.normalize("NFKD", character).encode("ascii", "ignore").decode()
-    return {"±": "+/-", "µ": "u"}.get(character, plain or "?"), end
+    return {"±": "+/-", "µ": "u"}.get(character, plain or "?")
 
 
 def _discard(stream: TextIO) -> None:
@@ -128,17 +167,6 @@ def _discard(stream: TextIO) -> None:
         os.close(null)
     except (OSError, ValueError):  # a stream without a descriptor
         pass
-
-
-def _width() -> int:
-    """As POSIX has it: COLUMNS, or what the terminal says."""
-    columns = os.environ.get("COLUMNS", "")
-    if columns.isdecimal() and int(columns[:6]) > 0:
-        return int(columns[:6])
-    try:
-        return os.get_terminal_size(1).columns or WIDTH
-    except OSError:
-        return WIDTH
 
 
 def _is_styled() -> bool:

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from slowhand._native import ScenarioError
+from slowhand.terminal import printable
 
 _HERE = Path(__file__).resolve().parent
 
@@ -41,9 +42,10 @@ def scenario_path(scenario: str | os.PathLike[str]) -> str:
     bundled = files(SCENARIOS)
     if path in bundled:
         return str(bundled[path])
-    if not path.endswith(".toml") and not Path(path).exists():
-        allowed = f"the path of a .toml file, or one of {', '.join(bundled)}"
-        raise ScenarioError(f"scenario: found {path!r}, allowed: {allowed}")
+    if not path.endswith(".toml") and not os.path.exists(path):  # noqa: PTH110 (it never raises)
+        files_allowed = "the path of a .toml file or of a result (.parquet, .json)"
+        allowed = f"{files_allowed}, or one of {', '.join(bundled)}"
+        raise ScenarioError(f"scenario: found '{printable(path)}', allowed: {allowed}")
     return path
 
 

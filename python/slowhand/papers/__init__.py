@@ -13,13 +13,15 @@ from pathlib import Path
 from typing import Any
 
 from slowhand import data
+from slowhand._native import __version__
+from slowhand.api import WorldError
 from slowhand.estimate import Estimate
 from slowhand.papers.comparison import Paper, Row
 from slowhand.papers.part import Part
-from slowhand.papers.points import Laboratory, NoneCompleted
+from slowhand.papers.points import FIRST_SEED, Laboratory, NoMeasurement
 
 COUNT = 1000
-"""The number of handshakes for each point, if not given."""
+"""The number of worlds for each point, if not given."""
 
 
 class UnknownPaper(ValueError):
@@ -50,9 +52,11 @@ class Reproduction:
         """The comparison, for JSON."""
         used = {name for row in self.rows for name in row.reported.assumed}
         return {
+            "slowhand": __version__,
             "paper": self.paper.id,
             "title": self.paper.title,
             "parts": list(self.parts),
+            "seed": FIRST_SEED,
             "count": self.laboratory.count,
             "interrupted": self.stopped is not None,
             "missing": list(self.missing),
@@ -83,7 +87,7 @@ class Plan:
 
     @classmethod
     def of(cls, name: str, part: str | None = None, *, count: int = COUNT) -> Plan:
-        """The plan to run `count` handshakes for each point of a paper, or of one of its parts."""
+        """The plan to run `count` worlds for each point of a paper, or of one of its parts."""
         paper = find(name)
         if part is not None and part not in paper.parts:
             known = ", ".join(paper.parts)
@@ -91,13 +95,14 @@ class Plan:
         return cls(paper, tuple(paper.parts) if part is None else (part,), count)
 
     @property
-    def handshakes(self) -> int:
-        """The number of handshakes to run."""
+    def worlds(self) -> int:
+        """The number of worlds to run."""
         parts = _parts(self.paper.id)
-        return self.count * len({point for part in self.parts for point in parts[part].points()})
+        points = {point for part in self.parts for point in parts[part].points()}
+        return sum(point.worlds(self.count) for point in points)
 
     def run(self, update: Callable[[int], None] = lambda done: None) -> Reproduction:
-        """Runs all points. Calls `update` with the number of handshakes that are done.
+        """Runs all points. Calls `update` with the number of worlds that are done.
 
         Ctrl-C and other signals end the run: the parts before it are kept.
         """
@@ -113,10 +118,15 @@ class Plan:
                 rows += [row.judge(values[row.id]) for row in self.paper.rows if row.part == part]
                 complete.append(part)
         except KeyboardInterrupt as stopped:
-            done, missing = tuple(complete), self.parts[len(complete) :]
-            rows = [row for row in rows if row.reported.part in done]
-            found = (self.paper, done, tuple(rows), laboratory, failures, stopped, missing)
-            return Reproduction(*found)
+            return Reproduction(
+                self.paper,
+                tuple(complete),
+                tuple(row for row in rows if row.reported.part in complete),
+                laboratory,
+                {part: failure for part, failure in failures.items() if part in complete},
+                stopped=stopped,
+                missing=self.parts[len(complete) :],
+            )
         return Reproduction(self.paper, self.parts, tuple(rows), laboratory, failures)
 
     def _measure(
@@ -127,7 +137,7 @@ class Plan:
         module = _parts(self.paper.id)[part]
         try:
             values = {f"{part}.{id}": value for id, value in module.measure(laboratory).items()}
-        except NoneCompleted as error:
+        except (NoMeasurement, WorldError) as error:
             return dict.fromkeys(wanted), str(error)
         assert set(wanted) == set(values), "reported.toml differs from the module"
         return values, ""

@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from slowhand.api import Run, Scenario, Setting, toml
 from slowhand.estimate import Estimate
@@ -32,6 +31,14 @@ class Point:
         overrides = (tuple(f"{key}={toml(value)}" for key, value in m.items()) for m in merged)
         return cls(scenario, tuple(overrides))
 
+    def each(self, count: int) -> int:
+        """The worlds of each variant, if the point has `count` worlds."""
+        return max(1, count // len(self.variants))
+
+    def worlds(self, count: int) -> int:
+        """The worlds of all variants: `count`, or less if it cannot be divided."""
+        return self.each(count) * len(self.variants)
+
 
 @dataclass(frozen=True)
 class Measured:
@@ -56,6 +63,9 @@ class Measured:
         return Estimate.of(values, self.clusters) if values else None
 
 
+FIRST_SEED = 1
+"""The seed of a point's first world."""
+
 COLUMNS = (
     "duration_s",
     "energy_client_mj",
@@ -76,8 +86,16 @@ COLUMNS = (
 """The columns of a record that are kept."""
 
 
-class NoneCompleted(Exception):
-    """No handshake of a point completed, so that it has no mean. The message names the point."""
+class NoMeasurement(Exception):
+    """A point has no mean. The message names the point and says why."""
+
+
+class NoneCompleted(NoMeasurement):
+    """No handshake of a point completed."""
+
+
+class WorldsPanicked(NoMeasurement):
+    """Worlds of a point panicked. The others alone are not the sample that was asked for."""
 
 
 class Laboratory:
@@ -107,8 +125,7 @@ class Laboratory:
         """What came out where no handshake of a point completed."""
         outcomes = self.measured[point].outcomes.items()
         words = ", ".join(f"{count:,} {outcome.replace('_', ' ')}" for outcome, count in outcomes)
-        variant = " ".join(point.variants[0]) or "as it is"
-        return f"no handshake completed ({words}) of {point.scenario}, {variant}"
+        return f"no handshake completed ({words}) of {point.scenario}, {_words(point.variants[0])}"
 
     def completed(self, point: Point) -> Estimate:
         """The share of handshakes that complete, in per cent."""
@@ -118,10 +135,15 @@ class Laboratory:
         outcomes: Counter[str] = Counter()
         samples: dict[str, list[float]] = {column: [] for column in COLUMNS}
         clusters: list[int] = []
-        each = max(1, self.count // len(point.variants))
+        each = point.each(self.count)
         for number, overrides in enumerate(point.variants):
             scenario = Scenario.with_overrides(self.folder / point.scenario, list(overrides))
-            columns = self._columns(Run(scenario, count=each, seed=1 + number * each))
+            run = Run(scenario, count=each, seed=FIRST_SEED + number * each)
+            run.watch(lambda done: self._update(self._done + done))
+            self._done += each
+            if run.panicked:
+                raise WorldsPanicked(f"{point.scenario}, {_words(overrides)}: {run.panicked[0]}")
+            columns = run.columns()
             outcomes.update(columns["outcome"])
             completed = [i for i, o in enumerate(columns["outcome"]) if o == "completed"]
             for column, values in samples.items():
@@ -130,15 +152,6 @@ class Laboratory:
             clusters += [number if several else columns["seed"][i] for i in completed]
         return Measured(outcomes, samples, clusters)
 
-    def _columns(self, run: Run) -> dict[str, Any]:
-        try:
-            finished = False
-            while not finished:
-                # With short timeouts, so that Python can handle Ctrl-C between them.
-                done, finished = run.wait(0.1)
-                self._update(self._done + done)
-        except KeyboardInterrupt:
-            run.cancel()
-            raise
-        self._done += run.count
-        return run.columns()
+
+def _words(overrides: Sequence[str]) -> str:
+    return " ".join(overrides) or "as it is"

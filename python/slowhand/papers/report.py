@@ -39,9 +39,10 @@ def show(reproduction: Reproduction, out: Terminal) -> None:
         [
             Column("quantity", right=False, wraps=True),
             Column("unit", right=False, style="dim"),
-            *(Column(name) for name in ("reported", "ours ± 95 %", "ratio", "within")),
+            *(Column(name) for name in ("reported", "ours ± 95 %", "ratio")),
+            Column("within", optional=1),
             Column("verdict", right=False),
-            Column("assumed", right=False, style="dim"),
+            Column("assumed", right=False, style="dim", optional=2),
         ],
         gap=1,
     )
@@ -101,7 +102,7 @@ def _reported(value: float | tuple[float, float] | None) -> str:
 
 def _ours(row: Row) -> str:
     if row.ours is None:
-        return "none completed"
+        return "none"
     mean, half = row.ours.mean, row.ours.half
     if not half:
         return f"{mean:.5g}"

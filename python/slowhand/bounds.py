@@ -1,0 +1,17 @@
+"""The seeds and counts that there are."""
+
+from __future__ import annotations
+
+from slowhand.terminal import printable
+
+MAX_SEED = 2**64 - 1
+"""The largest seed, and the largest of all counts."""
+
+
+def natural(name: str, value: int) -> int:
+    """The value, if it is not negative and needs no more than 64 bits."""
+    if not 0 <= value <= MAX_SEED:
+        # Python does not print a number of thousands of digits (PEP 682).
+        found = str(value) if abs(value) < 2**1000 else "a number of more than 300 digits"
+        raise ValueError(f"{name}: found {printable(found)}, allowed: from 0 to {MAX_SEED}")
+    return value
