@@ -1,3 +1,5 @@
+use super::super::config::CongestionControl;
+use super::super::ranges::SeqRange;
 use super::*;
 
 const MSS: u32 = 65_535;
@@ -71,3 +73,143 @@ fn two_gigabytes_without_a_loss_leave_the_window_growing_and_fast_retransmit_wor
 
 /// RFC 5681 section 3.2.
 const DUPLICATES: u32 = 3;
+
+/// Octets of a segment in the tests of recovery by SACK.
+const SEGMENT: u32 = 1_000;
+
+/// Ten segments of Reno in flight, and nothing else to send. Sequence numbers are counted in segments.
+struct Flight {
+    sender: Sender,
+    timers: Timers,
+    statistics: Statistics,
+}
+
+fn at(segment: u32) -> SeqNumber {
+    SeqNumber(1) + segment * SEGMENT
+}
+
+impl Flight {
+    fn new(config: TcpConfig) -> Self {
+        let config = TcpConfig {
+            mss: SEGMENT as u16,
+            congestion: CongestionControl::Reno,
+            early_retransmit: false,
+            tail_loss_probe: false,
+            ..config
+        };
+        let mut sender = Sender::new(&config, at(0));
+        sender.open(SEGMENT, true, 50_000, SeqNumber(0));
+        let mut flight = Self { sender, timers: Timers::default(), statistics: Statistics::default() };
+        flight.write(10);
+        assert_eq!(flight.send().len(), 10);
+        flight
+    }
+
+    fn write(&mut self, segments: u32) {
+        self.sender.buffer_mut().write(&vec![0; (segments * SEGMENT) as usize]);
+    }
+
+    /// Sends what may be sent: the first octet of each segment, and true if it is a retransmission.
+    fn send(&mut self) -> Vec<(SeqNumber, bool)> {
+        let now = Instant::from_micros(50_000);
+        let next = || self.sender.next(now, SEGMENT, &mut self.timers, &mut self.statistics);
+        std::iter::from_fn(next).map(|sent| (sent.seq, sent.kind == Kind::Retransmission)).collect()
+    }
+
+    /// Acknowledges everything before a segment, and a range after it.
+    fn acknowledge(&mut self, ack: u32, arrived: std::ops::Range<u32>) {
+        let mut sack = SackBlocks::default();
+        if !arrived.is_empty() {
+            sack.push(SeqRange::new(at(arrived.start), at(arrived.end)));
+        }
+        let ack = Ack {
+            seq: SeqNumber(0),
+            ack: at(ack),
+            window: 50_000,
+            sack,
+            occupies_sequence: false,
+            reports_duplicate: false,
+            timestamp_rtt: None,
+            congestion: false,
+        };
+        self.sender.on_ack(Instant::from_micros(50_000), &ack, &mut self.timers, &mut self.statistics);
+    }
+
+    fn window(&self) -> u32 {
+        self.sender.congestion().window() / SEGMENT
+    }
+
+    /// The first segment is lost; the window becomes five segments.
+    fn lose_first(config: TcpConfig) -> Self {
+        let mut flight = Self::new(config);
+        flight.acknowledge(0, 1..4);
+        assert_eq!(flight.send(), [(at(0), true)]);
+        assert_eq!(flight.window(), 5);
+        flight
+    }
+}
+
+/// RFC 6675 section 5: after three segments above a hole, threshold and window are half of the flight (step 4.2), the hole
+/// is sent whatever the window allows (step 4.3), and then as many segments as the window has room for (step C).
+#[test]
+fn a_loss_by_sack_halves_the_window_once_for_each_flight() {
+    let mut flight = Flight::new(TcpConfig::linux());
+    flight.write(20);
+    // An acknowledgement without news. Two segments above are not a loss.
+    flight.acknowledge(0, 0..0);
+    flight.acknowledge(0, 1..3);
+    assert_eq!((flight.window(), flight.statistics.fast_retransmits), (10, 0));
+    // The window of ten segments has room for two more, in place of those that have arrived.
+    assert_eq!(flight.send(), [(at(10), false), (at(11), false)]);
+
+    flight.acknowledge(0, 1..4);
+    assert_eq!((flight.window(), flight.statistics.fast_retransmits), (6, 1));
+    // In the network: 12 without 3 that arrived and 1 lost, and the retransmission: 9 of 6.
+    assert_eq!(flight.send(), [(at(0), true)]);
+    flight.acknowledge(0, 1..7);
+    assert_eq!(flight.send(), []);
+    flight.acknowledge(0, 1..8);
+    assert_eq!(flight.send(), [(at(12), false)]);
+
+    // Segment 8 of the same flight is lost as well: sent again, but no second reduction.
+    flight.acknowledge(8, 9..12);
+    let sent = flight.send();
+    assert_eq!(sent[0], (at(8), true));
+    assert_eq!((flight.window(), flight.statistics.fast_retransmits), (6, 1));
+    assert_eq!(flight.statistics.retransmissions, 2);
+
+    // Everything of that flight has arrived: the recovery is over. A loss right behind it is one of a new flight.
+    flight.acknowledge(12, 0..0);
+    flight.send();
+    let in_flight = flight.sender.in_flight() / SEGMENT;
+    flight.acknowledge(12, 13..16);
+    assert_eq!((flight.window(), flight.statistics.fast_retransmits), (in_flight / 2, 2));
+    assert_eq!(flight.send()[0], (at(12), true));
+}
+
+/// RFC 6675 section 4, `NextSeg` rule 3, and section 5 step C: the window has room if one segment fits exactly.
+#[test]
+fn without_new_data_a_hole_is_sent_that_may_be_lost() {
+    let mut flight = Flight::lose_first(TcpConfig::linux());
+    // The retransmission has arrived. 4, 7, 8 and 9 are in the network; 4 may be lost.
+    flight.acknowledge(4, 5..7);
+    assert_eq!(flight.send(), [(at(4), true)]);
+    // With one segment more in the network, the window has no room.
+    let mut flight = Flight::lose_first(TcpConfig::linux());
+    flight.acknowledge(4, 5..6);
+    assert_eq!(flight.send(), []);
+}
+
+/// `NextSeg` rule 4: the end of the flight, once for each recovery.
+#[test]
+fn without_a_hole_the_end_of_the_flight_is_sent_once() {
+    for (rescue_retransmission, expected) in [(true, vec![(at(9), true)]), (false, vec![])] {
+        let mut flight = Flight::lose_first(TcpConfig { rescue_retransmission, ..TcpConfig::linux() });
+        flight.acknowledge(5, 0..0);
+        assert_eq!(flight.send(), [], "five segments are in the network");
+        flight.acknowledge(6, 0..0);
+        assert_eq!(flight.send(), expected);
+        flight.acknowledge(8, 0..0);
+        assert_eq!(flight.send(), []);
+    }
+}
