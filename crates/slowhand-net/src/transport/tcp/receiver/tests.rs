@@ -41,19 +41,23 @@ impl Reader {
     }
 }
 
-fn accepts(receiver: &Receiver, distance: i32, len: u32) -> bool {
-    let payload = vec![0; len as usize];
-    receiver.accepts(&Segment {
+/// A segment at a distance from the next octet.
+fn segment<'a>(receiver: &Receiver, distance: i32, payload: &'a [u8], flags: Flags) -> Segment<'a> {
+    Segment {
         source_port: 1,
         destination_port: 2,
         seq: SeqNumber(receiver.next().0.wrapping_add_signed(distance)),
         ack: SeqNumber(0),
-        flags: Flags::ACK,
+        flags,
         window: 0,
         urgent: 0,
         options: Options::default(),
-        payload: &payload,
-    })
+        payload,
+    }
+}
+
+fn accepts(receiver: &Receiver, distance: i32, len: u32) -> bool {
+    receiver.accepts(&segment(receiver, distance, &vec![0; len as usize], Flags::ACK))
 }
 
 /// RFC 9293 section 3.10.7.4, table 6. Distances are from the next octet; the window has 2,000 octets.
@@ -145,5 +149,39 @@ fn the_window_field_is_scaled() {
         reader.receiver.scale_windows(shift);
         assert_eq!(reader.acknowledge(), field);
         assert_eq!(reader.receiver.window(), window);
+    }
+}
+
+/// RFC 2883 section 4: the first SACK block reports the octets that arrived again. An old FIN, and what lies after the
+/// window, are no such octets. Each is acknowledged (RFC 9293 section 3.10.7.4, first check).
+#[test]
+fn octets_that_arrived_before_are_reported_as_duplicates() {
+    let fin = Flags::ACK | Flags::FIN;
+    // The window is closed. Distance from the next octet, octets, flags, the block as distances.
+    let rows = [
+        (-100, 100, Flags::ACK, Some((-100, 0))),
+        (-100, 60, Flags::ACK, Some((-100, -40))),
+        (-50, 80, Flags::ACK, Some((-50, 0))),
+        (-1, 1, fin, Some((-1, 0))),
+        (-1, 0, fin, None),
+        (0, 10, Flags::ACK, None),
+        (500, 10, Flags::ACK, None),
+        (500, 0, fin, None),
+    ];
+    for (distance, octets, flags, block) in rows {
+        let mut reader = Reader::new(2_000, 536);
+        assert_eq!(reader.arrive(2_000), 0);
+        let (payload, next) = (vec![0; octets], reader.receiver.next());
+        let segment = segment(&reader.receiver, distance, &payload, flags);
+        reader.receiver.on_old_segment(&segment, &mut reader.statistics);
+        assert!(reader.receiver.ack_is_due());
+        let at = |distance| SeqNumber(next.0.wrapping_add_signed(distance));
+        let expected: Vec<_> = block.map(|(start, end)| SeqRange::new(at(start), at(end))).into_iter().collect();
+        assert_eq!(
+            reader.receiver.sack_blocks(3).iter().collect::<Vec<_>>(),
+            expected,
+            "{octets} octets at {distance}"
+        );
+        assert_eq!(reader.statistics.duplicates_received, expected.len() as u64);
     }
 }

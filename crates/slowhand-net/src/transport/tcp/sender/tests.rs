@@ -82,6 +82,8 @@ struct Flight {
     sender: Sender,
     timers: Timers,
     statistics: Statistics,
+    /// True if the peer's segments have ECN-Echo.
+    marked: bool,
 }
 
 fn at(segment: u32) -> SeqNumber {
@@ -99,7 +101,8 @@ impl Flight {
         };
         let mut sender = Sender::new(&config, at(0));
         sender.open(SEGMENT, true, 50_000, SeqNumber(0));
-        let mut flight = Self { sender, timers: Timers::default(), statistics: Statistics::default() };
+        let (timers, statistics) = (Timers::default(), Statistics::default());
+        let mut flight = Self { sender, timers, statistics, marked: false };
         flight.write(10);
         assert_eq!(flight.send().len(), 10);
         flight
@@ -130,7 +133,7 @@ impl Flight {
             occupies_sequence: false,
             reports_duplicate: false,
             timestamp_rtt: None,
-            congestion: false,
+            congestion: self.marked,
         };
         self.sender.on_ack(Instant::from_micros(50_000), &ack, &mut self.timers, &mut self.statistics);
     }
@@ -212,4 +215,25 @@ fn without_a_hole_the_end_of_the_flight_is_sent_once() {
         flight.acknowledge(8, 0..0);
         assert_eq!(flight.send(), []);
     }
+}
+
+/// RFC 3168 section 6.1.2: one reaction for each window of data. The peer repeats ECN-Echo until it sees CWR, also in
+/// segments that acknowledge nothing new.
+#[test]
+fn ecn_echo_halves_the_window_once_for_each_flight() {
+    let mut flight = Flight::new(TcpConfig::linux());
+    flight.marked = true;
+    flight.acknowledge(2, 0..0);
+    assert_eq!((flight.window(), flight.statistics.congestion_echoes), (5, 1));
+    assert!(flight.sender.take_reduced_window());
+    for ack in [2, 3, 9, 10, 10, 10] {
+        flight.acknowledge(ack, 0..0);
+        assert_eq!((flight.window(), flight.statistics.congestion_echoes), (5, 1), "{ack}");
+    }
+    assert!(!flight.sender.take_reduced_window(), "nothing to tell the peer");
+    // The next flight: five segments.
+    flight.write(5);
+    assert_eq!(flight.send().len(), 5);
+    flight.acknowledge(12, 0..0);
+    assert_eq!((flight.window(), flight.statistics.congestion_echoes), (2, 2));
 }
