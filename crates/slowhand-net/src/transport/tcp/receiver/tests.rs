@@ -185,3 +185,28 @@ fn octets_that_arrived_before_are_reported_as_duplicates() {
         assert_eq!(reader.statistics.duplicates_received, expected.len() as u64);
     }
 }
+
+/// The same for segments in the window, of which a part is new, and for octets after a gap.
+#[test]
+fn duplicates_in_acceptable_segments_are_reported() {
+    let mut reader = Reader::new(2_000, 536);
+    reader.arrive(100);
+    let next = reader.receiver.next();
+    let rows = [
+        (next + 200, 100, None, 0),
+        (next + 200, 100, Some((next + 200, next + 300)), 1),
+        (next - 50, 100, Some((next - 50, next)), 2),
+        (next + 50, 100, None, 2),
+    ];
+    for (seq, octets, duplicate, count) in rows {
+        let Reader { receiver, timers, statistics } = &mut reader;
+        receiver.on_segment(Instant::ZERO, seq, &vec![0; octets], false, timers, statistics);
+        let first = receiver.sack_blocks(3).iter().next();
+        let reported = duplicate.map(|(start, end)| SeqRange::new(start, end));
+        // Without a duplicate, the first block is that of the segment that arrived last after a gap.
+        assert_eq!(first, reported.or(Some(SeqRange::new(next + 200, next + 300))));
+        assert_eq!(statistics.duplicates_received, count);
+        reader.acknowledge();
+    }
+    assert_eq!(reader.receiver.next(), next + 150);
+}
