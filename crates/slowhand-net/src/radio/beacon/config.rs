@@ -291,3 +291,6 @@ pub enum BeaconConfigError {
         room: u64,
     },
 }
+
+#[cfg(test)]
+mod tests;

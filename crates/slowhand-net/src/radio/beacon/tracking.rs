@@ -75,4 +75,45 @@ mod tests {
             }
         }
     }
+
+    fn with_key(key: u64, delivered: u64) -> Tracking {
+        Tracking { key, delivered, counted: 0, received: 0 }
+    }
+
+    /// The outputs of SplitMix64 with the seed 1234567, as they are published for the reference implementation
+    /// (`splitmix64.c` of Vigna). A beacon arrives if the upper 32 bits are less than the limit.
+    #[test]
+    fn the_loss_of_a_beacon_is_an_output_of_splitmix64() {
+        let outputs: [u64; 5] = [
+            6_457_827_717_110_365_317,
+            3_203_168_211_198_807_973,
+            9_817_491_932_198_370_423,
+            4_593_380_528_125_082_431,
+            16_408_922_859_458_223_821,
+        ];
+        for (number, output) in (0..).zip(outputs) {
+            assert!(!with_key(1_234_567, output >> 32).receives(number), "beacon {number}");
+            assert!(with_key(1_234_567, (output >> 32) + 1).receives(number), "beacon {number}");
+        }
+    }
+
+    #[test]
+    fn what_was_counted_is_not_forgotten() {
+        for delivered in [0, 1, 1 << 30, 1 << 31, (1 << 32) - 1, 1 << 32] {
+            let fresh = with_key(7, delivered);
+            let expected = |beacons: u64| (0..beacons).filter(|&number| fresh.receives(number)).count() as u64;
+            let mut tracking = fresh;
+            for counted in [0, 1, 10, 10, 50] {
+                tracking.count(counted);
+                for beacons in [0, 1, 9, 10, 11, 49, 50, 51, 200] {
+                    assert_eq!(
+                        tracking.received_before(beacons),
+                        expected(beacons),
+                        "{delivered}: {counted} {beacons}"
+                    );
+                }
+            }
+        }
+        assert_eq!((with_key(7, 0).received_before(100), with_key(7, 1 << 32).received_before(100)), (0, 100));
+    }
 }

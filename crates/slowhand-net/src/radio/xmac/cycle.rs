@@ -135,6 +135,23 @@ mod tests {
         assert_eq!(in_time.next_edge(at(129)), Edge::Start(at(130)));
     }
 
+    /// An edge that is due at the instant itself is handled then.
+    #[test]
+    fn an_edge_at_the_very_instant_is_handled() {
+        for (missed, now, handled, next) in [
+            (Edge::Start(at(130)), 129, false, Edge::Start(at(130))),
+            (Edge::Start(at(130)), 130, true, Edge::End(at(138))),
+            (Edge::Start(at(130)), 131, true, Edge::End(at(139))),
+            (Edge::End(at(138)), 137, false, Edge::End(at(138))),
+            (Edge::End(at(138)), 138, false, Edge::Start(at(230))),
+            (Edge::End(at(138)), 139, false, Edge::Start(at(231))),
+        ] {
+            let mut cycle = cycle();
+            assert_eq!(cycle.catch_up(missed, at(now)), handled, "{missed:?} at {now}");
+            assert_eq!(cycle.next_edge(at(now)), next, "{missed:?} at {now}");
+        }
+    }
+
     #[test]
     fn a_wake_up_at_the_end_counts_and_one_at_the_beginning_does_not() {
         assert_eq!(cycle().starts(at(0), at(29)), 0);

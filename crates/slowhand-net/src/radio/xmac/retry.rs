@@ -88,3 +88,72 @@ impl Attempts {
         interval * least + Duration::from_micros(random)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::Streams;
+
+    const INTERVAL: Duration = Duration::from_micros(125_000);
+
+    fn after(endings: &[Ending], retry: Retry) -> Attempts {
+        let mut attempts = Attempts::default();
+        for &ending in endings {
+            assert!(!attempts.count(ending, retry), "{endings:?}");
+        }
+        attempts
+    }
+
+    /// The least and the greatest of many delays, in check intervals, rounded up.
+    fn range(attempts: Attempts, done: bool, retry: Retry) -> (u64, u64) {
+        let mut stream = Streams::new(1).stream("delays", 0);
+        let delays: Vec<u64> =
+            (0..5_000).map(|_| attempts.delay(done, retry, INTERVAL, &mut stream).as_micros()).collect();
+        let (least, most) = (delays.iter().min().unwrap(), delays.iter().max().unwrap());
+        (least / INTERVAL.as_micros(), most.div_ceil(INTERVAL.as_micros()))
+    }
+
+    /// `csma.c` of Contiki 32b5b17f6: `backoff_period() * ((1 << BE) - 1)`, with BE = collisions, 4 at most; none after
+    /// a transmission.
+    #[test]
+    fn an_exponential_delay_follows_the_collisions() {
+        for (collisions, most) in [(0, 0), (1, 1), (2, 3), (3, 7), (4, 15), (5, 15)] {
+            let attempts = after(&vec![Ending::Collision; collisions], Retry::EXPONENTIAL);
+            assert_eq!(range(attempts, false, Retry::EXPONENTIAL), (0, most), "{collisions}");
+            assert_eq!(range(attempts, true, Retry::EXPONENTIAL), (0, 0), "{collisions}");
+        }
+        let unanswered = after(&[Ending::Collision, Ending::Collision, Ending::NoAck], Retry::EXPONENTIAL);
+        assert_eq!(range(unanswered, false, Retry::EXPONENTIAL), (0, 0));
+    }
+
+    /// `csma.c` of Contiki 2.7: a check interval, and a random part of `transmissions + 1` check intervals, 3 at most.
+    #[test]
+    fn a_linear_delay_follows_the_transmissions() {
+        for (endings, most) in [
+            (&[][..], 2),
+            (&[Ending::Collision; 20], 2),
+            (&[Ending::NoAck], 3),
+            (&[Ending::NoAck, Ending::Collision, Ending::NoAck], 4),
+        ] {
+            let attempts = after(endings, Retry::LINEAR);
+            assert_eq!(range(attempts, false, Retry::LINEAR), (1, most), "{endings:?}");
+            assert_eq!(range(attempts, true, Retry::LINEAR), (1, 1), "{endings:?}");
+        }
+        // The window does not grow beyond its limit.
+        let patient = Retry::Linear { max_retries: 9, max_window: 3 };
+        assert_eq!(range(after(&[Ending::NoAck; 8], patient), false, patient), (1, 4));
+    }
+
+    /// Seven retransmissions: the eighth transmission is the last. The sixth collision in a row counts as one of them.
+    #[test]
+    fn a_frame_has_a_number_of_attempts() {
+        assert!(Attempts::default().count(Ending::Sent, Retry::EXPONENTIAL));
+        let mut attempts = after(&[Ending::NoAck; 7], Retry::EXPONENTIAL);
+        assert!(attempts.count(Ending::NoAck, Retry::EXPONENTIAL));
+        let mut attempts = after(&[Ending::Collision; 7 * 6 + 5], Retry::EXPONENTIAL);
+        assert!(attempts.count(Ending::Collision, Retry::EXPONENTIAL));
+        let mut attempts = after(&[Ending::NoAck, Ending::NoAck, Ending::Collision], Retry::LINEAR);
+        assert!(attempts.count(Ending::NoAck, Retry::LINEAR));
+        let _endless = after(&[Ending::Collision; 1_000], Retry::LINEAR);
+    }
+}

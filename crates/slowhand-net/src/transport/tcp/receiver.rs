@@ -146,10 +146,7 @@ impl Receiver {
         if len == 0 {
             return next.at_or_before(segment.seq) && segment.seq.at_or_before(edge);
         }
-        let first_inside = next.at_or_before(segment.seq) && segment.seq.before(edge);
-        let last = segment.seq + len - 1;
-        let last_inside = next.at_or_before(last) && last.before(edge);
-        first_inside || last_inside || (segment.seq.before(next) && last.after(next))
+        next.before(edge) && segment.seq.before(edge) && next.before(segment.seq + len)
     }
 
     /// Handles payload and FIN of an acceptable segment.
@@ -290,3 +287,6 @@ impl Receiver {
         self.echo_congestion
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -215,4 +215,33 @@ mod tests {
             assert_eq!(board.sack(&blocks), 0, "{start} {end}");
         }
     }
+
+    /// There is no last segment, and no empty one, if the end of the flight has arrived.
+    #[test]
+    fn the_last_segment_lies_after_all_that_arrived() {
+        let rows = [
+            (10, &[][..], 1, Some((9, 10))),
+            (10, &[(2, 8)][..], 3, Some((8, 10))),
+            (10, &[(2, 9)], 1, Some((9, 10))),
+            (10, &[(2, 10)], 1, None),
+            (2, &[], 3, Some((0, 2))),
+            (0, &[], 1, None),
+        ];
+        for (segments, sacked, longest, last) in rows {
+            let expected = last.map(|(start, end)| SeqRange::new(at(start), at(end)));
+            assert_eq!(board(segments, sacked).last_segment(longest * MSS), expected, "{segments} {sacked:?}");
+        }
+    }
+
+    /// RFC 6675 section 4, `IsLost`: more octets than two segments have. Exactly two segments are not enough.
+    #[test]
+    fn an_octet_more_than_two_segments_above_makes_a_loss() {
+        for (octets, lost) in [(2 * MSS - 1, false), (2 * MSS, false), (2 * MSS + 1, true)] {
+            let mut board = board(10, &[]);
+            let mut blocks = SackBlocks::default();
+            blocks.push(SeqRange::new(at(1), at(1) + octets));
+            board.sack(&blocks);
+            assert_eq!(board.find_lost(3, MSS), lost, "{octets} octets");
+        }
+    }
 }

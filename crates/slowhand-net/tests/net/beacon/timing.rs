@@ -179,3 +179,13 @@ fn a_frame_given_in_an_active_period_may_be_late() {
         assert_eq!(air.of(FrameKind::Data)[0].at, begin + (first_backoff(1) + 2) * 320);
     }
 }
+
+/// Six frames fit into an active period of 61.44 ms: each takes 10,016 us (the longest frame, requested, with back-offs of
+/// mean length). The present interval may be too short.
+#[test]
+fn the_time_for_a_number_of_frames_is_in_whole_intervals() {
+    let mac = of_tree(BeaconConfig::standard(superframe()), &[None, Some(0)], 1.0);
+    for (frames, intervals) in [(0, 1), (1, 2), (6, 2), (7, 3), (12, 3), (13, 4)] {
+        assert_eq!(mac.sending_time(node(0), node(1), frames), us(intervals * 983_040), "{frames} frames");
+    }
+}

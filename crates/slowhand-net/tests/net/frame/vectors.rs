@@ -40,6 +40,42 @@ fn security() {
     }
 }
 
+/// Table 9-6: the level's lower two bits give the message integrity code, its third bit encryption.
+#[test]
+fn security_levels() {
+    let rows = SecurityLevel::ALL.map(|level| (level as u8, level.is_encrypted(), level.mic_length()));
+    let (plain, encrypted) = ([(0, false, 0), (1, false, 4), (2, false, 8), (3, false, 16)], [4, 5, 6, 7]);
+    assert_eq!(rows[..4], plain);
+    assert_eq!(rows[4..], [0, 1, 2, 3].map(|row| (encrypted[row], true, plain[row].2)));
+    let header = Header::new(FrameType::Data, Version::V2);
+    assert!(!header.is_encrypted() && header.mic_length() == 0);
+    let secured = |level| {
+        let security = Security { level, frame_counter: None, asn_in_nonce: false, key: KeyIdentifier::Implicit };
+        Header { security: Some(security), ..header }
+    };
+    let of_headers = SecurityLevel::ALL.map(|level| (secured(level).is_encrypted(), secured(level).mic_length()));
+    assert_eq!(of_headers, rows.map(|(_, is_encrypted, mic)| (is_encrypted, mic)));
+}
+
+/// The same octets after the header with and without encryption: header termination 1, then an IE of the IETF (length 3,
+/// group 5) and four octets.
+#[test]
+fn the_payload_ies_of_an_encrypted_frame_are_part_of_its_payload() {
+    let read = |level: &str| octets(&format!("0922 01 {level} 00000000 003f 03a8 c90102 00f8 61626364"));
+    let encrypted = read("04");
+    let view = FrameView::parse(&encrypted).unwrap();
+    assert_eq!((view.payload_ies().count(), view.payload()), (0, &octets("03a8 c90102 00f8 61626364")[..]));
+    assert!(view.mic().is_empty());
+    let encrypted = read("05");
+    let view = FrameView::parse(&encrypted).unwrap();
+    assert_eq!((view.payload_ies().count(), view.payload()), (0, &octets("03a8 c90102 00f8")[..]));
+    assert_eq!(view.mic(), b"abcd");
+    let clear = read("01");
+    let view = FrameView::parse(&clear).unwrap();
+    assert_eq!(view.payload_ies().collect::<Vec<_>>(), [PayloadIe::Ietf { subtype: SIXTOP, content: &[1, 2] }]);
+    assert_eq!((view.payload(), view.mic()), (&[][..], &b"abcd"[..]));
+}
+
 #[test]
 fn all_bits_of_the_frame_control_field() {
     // Type 3, frame pending 0x10, AR 0x20, PAN ID compression 0x40, version 2, both addresses short: 0xa873. Without

@@ -260,6 +260,94 @@ fn conversations_do_not_concern_each_other() {
     assert_eq!(router.suppression.handle_downward(at(4), &udp, &other, 3, &Slow), Verdict::Pass);
 }
 
+/// A second for each octet, into the mesh and out of it.
+struct ByLength;
+
+impl Path for ByLength {
+    fn downward(&self, node: NodeId, packets: u64, octets: usize) -> Duration {
+        assert_eq!(node, NodeId(1));
+        Duration::from_secs(packets * octets as u64)
+    }
+
+    fn upward(&self, node: NodeId, octets: usize) -> Duration {
+        assert_eq!(node, NodeId(1));
+        Duration::from_secs(octets as u64)
+    }
+}
+
+/// An octet of a Certificate, in the clear: RFC 6347 sections 4.1 and 4.2.2. The message has 1,000 octets.
+fn octet_of_message(offset: u16) -> Vec<u8> {
+    let [high, low] = offset.to_be_bytes();
+    let record = [22, 0xfe, 0xfd, 0, 0, 0, 0, 0, 0, 0, low, 0, 13];
+    [&record[..], &[11, 0, 3, 232, 0, 1, 0, high, low, 0, 0, 1, 0xab]].concat()
+}
+
+#[test]
+fn the_answer_is_as_long_as_the_flight() {
+    let mut suppression = Suppression::new(SuppressionConfig { answer_time: Duration::from_secs(5) });
+    let mut down = |seconds, offset, datagram| {
+        let packet = packet(Host::Internet, Host::Node(NodeId(1)), &octet_of_message(offset));
+        assert_eq!(packet.len(), 74, "headers of IPv6 and UDP: 48; record 13, message 12, and an octet");
+        let udp = UdpDatagram::parse(&packet).unwrap();
+        let verdict = suppression.handle_downward(at(seconds), &udp, &packet, datagram, &ByLength);
+        (verdict, suppression.deadline())
+    };
+    // The first datagram arrives after 74 s. An answer as long as the flight is due 5 s and as many seconds as the flight
+    // has octets later: at 74 + 5 + 74, and with the second datagram, at 10 + 74 + 5 + 148.
+    assert_eq!(down(0, 0, 1), (Verdict::Pass, None));
+    assert_eq!(down(10, 1, 2), (Verdict::Pass, None));
+    assert_eq!(down(11, 0, 3), (Verdict::Hold, Some(at(237))));
+    // One that repeats the first datagram after its answer was due is held as well: the flight is not over.
+    assert_eq!(down(236, 1, 4), (Verdict::Hold, Some(at(237))));
+    assert_eq!(down(237, 2, 5), (Verdict::Pass, Some(at(237))), "new");
+}
+
+#[test]
+fn a_copy_that_comes_when_the_answer_is_due_passes() {
+    for (seconds, verdict) in [(3 + DUE - 1, Verdict::Hold), (3 + DUE, Verdict::Pass)] {
+        assert_eq!(BorderRouter::in_flight_4().down(seconds, FLIGHT_4, 3), verdict, "{seconds} s");
+    }
+}
+
+/// 256 parts are remembered, and 256 copies held. All others pass.
+#[test]
+fn memory_is_bounded() {
+    let mut router = BorderRouter::new();
+    let single = octet_of_message;
+    for offset in 0..257 {
+        assert_eq!(router.down_octets(0, &single(offset), offset.into()), Verdict::Pass);
+    }
+    for offset in 0..256 {
+        let number = 1_000 + u32::from(offset);
+        assert_eq!(router.suppression.held(), usize::from(offset));
+        // The last one that is remembered, and the first one that is not.
+        if offset == 255 {
+            assert_eq!(router.down_octets(1, &single(256), number), Verdict::Pass);
+        }
+        assert_eq!(router.down_octets(1, &single(offset), number), Verdict::Hold, "{offset}");
+    }
+    // Two octets in a datagram: another copy of known parts, but there is no room for it.
+    let pair = [single(0), single(1)].concat();
+    assert_eq!(router.down_octets(2, &pair, 2_000), Verdict::Pass);
+    assert_eq!(router.suppression.held(), 256);
+}
+
+/// After more than 300 s of silence, when another conversation begins; not before, and not while a copy is held.
+#[test]
+fn a_silent_conversation_is_forgotten() {
+    let other = packet(Host::Internet, Host::Node(NodeId(2)), &octet_of_message(0));
+    let begin_another = |router: &mut BorderRouter, seconds| {
+        let udp = UdpDatagram::parse(&other).unwrap();
+        router.suppression.handle_downward(at(seconds), &udp, &other, 9, &Slow);
+        router.suppression.conversations.len()
+    };
+    assert_eq!(begin_another(&mut BorderRouter::in_flight_4(), 303), 2);
+    assert_eq!(begin_another(&mut BorderRouter::in_flight_4(), 304), 1);
+    let mut router = BorderRouter::in_flight_4();
+    assert_eq!(router.down(4, FLIGHT_4, 3), Verdict::Hold);
+    assert_eq!(begin_another(&mut router, 400), 2);
+}
+
 proptest! {
     /// For any script, every held copy is decided on once, before its deadline.
     #[test]

@@ -100,3 +100,84 @@ fn an_invalid_message_has_its_error() {
         assert_eq!(Message::parse(octets), Err(error));
     }
 }
+
+/// RFC 8480, table 4 (6.2.4): the numbers of the return codes, and those that say success.
+#[test]
+fn the_return_codes_by_number() {
+    for (number, code) in (0..).zip(ReturnCode::ALL) {
+        let content = Content::Response(Reply { code, body: Vec::new() });
+        assert_eq!(Message::parse(&[0x10, number, 0, 0]), Ok(Message { function: 0, sequence: 0, content }));
+        assert_eq!(code.is_success(), number <= 1, "{code:?}");
+    }
+    assert_eq!(ReturnCode::Busy as u8, 8);
+}
+
+/// The bits of the cell options: TX 1, RX 2, SHARED 4 (RFC 8480, 6.2.6).
+#[test]
+fn each_bit_of_the_cell_options() {
+    for bits in 0..8_u8 {
+        let options = CellOptions { transmit: bits % 2 == 1, receive: bits / 2 % 2 == 1, shared: bits / 4 == 1 };
+        let octets = [0x00, 4, 9, 1, 0x34, 0x12, bits];
+        let content = Content::Request(Request::Count { metadata: 0x1234, options });
+        let message = Message { function: 9, sequence: 1, content };
+        assert_eq!(Message::parse(&octets), Ok(message.clone()));
+        let mut written = Vec::new();
+        message.emit(&mut written);
+        assert_eq!(written, octets);
+    }
+}
+
+/// Each request by hand from the figures of RFC 8480, section 3.3, and every shorter string of octets. `shortest` has the
+/// fields that are not a list.
+#[test]
+fn each_request_by_hand() {
+    let (a, b) = (CellId { slot: 3, channel_offset: 4 }, CellId { slot: 0x0102, channel_offset: 5 });
+    let options = CellOptions::RECEIVE;
+    let request = |count, cells| CellRequest { metadata: 0x0201, options, count, cells };
+    let relocate = |cells, candidates| Request::Relocate { metadata: 0x0201, options, cells, candidates };
+    let of_cells = [3, 0, 4, 0, 2, 1, 5, 0];
+    // The fields of the request, whether the responder proposes cells, the candidates, code, octets, shortest.
+    let rows = [
+        (Request::Add(request(1, vec![a, b])), false, vec![a, b], 1, [&[1, 2, 2, 1], &of_cells[..]].concat(), 4),
+        (Request::Add(request(2, vec![])), true, vec![], 1, vec![1, 2, 2, 2], 4),
+        (Request::Delete(request(1, vec![a])), false, vec![], 2, [&[1, 2, 2, 1], &of_cells[..4]].concat(), 4),
+        (Request::Delete(request(1, vec![])), true, vec![], 2, vec![1, 2, 2, 1], 4),
+        (relocate(vec![a], vec![b]), false, vec![b], 3, [&[1, 2, 2, 1], &of_cells[..]].concat(), 8),
+        (relocate(vec![a, b], vec![]), true, vec![], 3, [&[1, 2, 2, 2], &of_cells[..]].concat(), 12),
+        (Request::Count { metadata: 0x0201, options }, false, vec![], 4, vec![1, 2, 2], 3),
+        (
+            Request::List { metadata: 0x0201, options, offset: 0x0403, limit: 0x0605 },
+            false,
+            vec![],
+            5,
+            vec![1, 2, 2, 0, 3, 4, 5, 6],
+            8,
+        ),
+        (Request::Signal { metadata: 0x0201, payload: vec![9, 8] }, false, vec![], 6, vec![1, 2, 9, 8], 2),
+        (Request::Clear { metadata: 0x0201 }, false, vec![], 7, vec![1, 2], 2),
+    ];
+    for (request, three_steps, candidates, code, fields, shortest) in rows {
+        assert_eq!(request.takes_three_steps(), three_steps, "{request:?}");
+        assert_eq!((request.candidates(), request.metadata()), (&candidates[..], 0x0201), "{request:?}");
+        let octets = [&[0x00, code, 3, 7], &fields[..]].concat();
+        let mut written = Vec::new();
+        let message = Message { function: 3, sequence: 7, content: Content::Request(request) };
+        message.emit(&mut written);
+        assert_eq!(written, octets);
+        assert_eq!(Message::parse(&octets), Ok(message));
+        for length in 0..HEADER + shortest {
+            assert!(Message::parse(&octets[..length]).is_err(), "{length} octets of {octets:02x?}");
+        }
+    }
+}
+
+#[test]
+fn the_body_of_a_reply() {
+    let reply = |body: &[u8]| Reply { code: ReturnCode::Success, body: body.to_vec() };
+    assert_eq!(reply(&[0x34, 0x12]).count(), Ok(0x1234));
+    assert_eq!(reply(&[0x34, 0x12, 1]).count(), Ok(0x1234));
+    assert_eq!((reply(&[0x34]).count(), reply(&[]).count()), (Err(Error::Truncated), Err(Error::Truncated)));
+    assert_eq!(reply(&[]).cells(), Ok(vec![]));
+    assert_eq!(reply(&[2, 1, 5, 0]).cells(), Ok(vec![CellId { slot: 0x0102, channel_offset: 5 }]));
+    assert_eq!(reply(&[2, 1, 5, 0, 9]).cells(), Err(Error::CellList(5)));
+}

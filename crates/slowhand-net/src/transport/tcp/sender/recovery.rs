@@ -198,10 +198,10 @@ impl Sender {
         }
     }
 
+    /// Begins fast recovery if a segment is lost. Outside of a recovery, everything before `recover` is acknowledged: each
+    /// loss is new.
     fn recover_from_loss(&mut self, now: Instant, threshold: u32, statistics: &mut Statistics) {
-        let lost = self.board.find_lost(threshold, self.mss);
-        let new_loss = self.recover.at_or_before(self.board.una());
-        if self.phase == Phase::Open && lost && new_loss {
+        if self.board.find_lost(threshold, self.mss) {
             self.begin_fast_recovery(now, statistics);
             self.board.begin_recovery();
             self.retransmit_now = true;
