@@ -102,7 +102,7 @@ def test_a_bundled_scenario_runs_by_name_and_as_a_copy(
         file = Path(output["scenario"]).name
         assert file in ("quickstart.toml", "mine.toml")
         (text,) = expected["files"].values()
-        changed = {"scenario": output["scenario"], "files": {file: text}}
+        changed = {"scenario": output["scenario"], "file": file, "files": {file: text}}
         assert output == {**expected, **changed}
 
 

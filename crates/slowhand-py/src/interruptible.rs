@@ -10,8 +10,12 @@ use slowhand_lab::interrupt::Interrupt;
 /// How long a signal may wait for its handler.
 pub const SLICE: Duration = Duration::from_millis(50);
 
+/// How long interrupted work may take to end. What needs longer waits for someone else, as a pipe that nobody reads.
+const PATIENCE: Duration = Duration::from_secs(1);
+
 /// Does `work` on a thread of its own, and Python handles signals meanwhile. If a handler raises, as that of Ctrl-C does, the
-/// work is interrupted. The error is returned when the work has ended: then it writes no file any more.
+/// work is interrupted. The error is returned when the work has ended, so that it writes no file any more. Work that waits for
+/// someone else is left alone after a second.
 pub fn interruptible<T: Send + 'static>(
     py: Python<'_>,
     work: impl FnOnce(&Interrupt) -> T + Send + 'static,
@@ -22,7 +26,7 @@ pub fn interruptible<T: Send + 'static>(
     receive(py, &mut receiver).inspect_err(|_| {
         interrupt.set();
         let receiver = &mut receiver; // a shared one may not leave this thread
-        let _ = py.detach(move || receiver.recv());
+        let _ = py.detach(move || receiver.recv_timeout(PATIENCE));
     })
 }
 
