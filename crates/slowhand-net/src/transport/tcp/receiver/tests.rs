@@ -1,6 +1,7 @@
 use super::super::options::Options;
 use super::super::segment::Flags;
 use super::*;
+use crate::clock::Duration;
 
 /// The first octet of data: near the wrap, so that each window crosses it.
 const START: SeqNumber = SeqNumber(u32::MAX - 1_500);
@@ -209,4 +210,54 @@ fn duplicates_in_acceptable_segments_are_reported() {
         reader.acknowledge();
     }
     assert_eq!(reader.receiver.next(), next + 150);
+}
+
+const DELAY: Duration = Duration::from_millis(40);
+
+/// A receiver that may delay its acknowledgments by 40 ms.
+fn delaying(quick: u8) -> Reader {
+    let delayed_ack = Some(DelayedAck { quick, ..DelayedAck::new(DELAY) });
+    let mut receiver = Receiver::new(&TcpConfig { delayed_ack, mss: 1_000, ..TcpConfig::linux() });
+    receiver.synchronise(START, true);
+    Reader { receiver, timers: Timers::default(), statistics: Statistics::default() }
+}
+
+/// The next octets arrive at a time. Returns true if an acknowledgment is due, and the time of the timer.
+fn arrive_at(reader: &mut Reader, us: u64, octets: usize) -> (bool, Option<u64>) {
+    let Reader { receiver, timers, statistics } = reader;
+    receiver.on_segment(Instant::from_micros(us), receiver.next(), &vec![0; octets], false, timers, statistics);
+    (receiver.ack_is_due(), timers.get(Timer::DelayedAck).map(|at| at.as_micros()))
+}
+
+/// RFC 9293 section 3.8.6.3 and RFC 5681 section 4.2: at least every second full-sized segment, and the delay counts from the
+/// first octet.
+#[test]
+fn an_acknowledgment_is_delayed_until_the_second_full_segment_or_the_timer() {
+    let mut reader = delaying(0);
+    assert_eq!(arrive_at(&mut reader, 0, 1_000), (false, Some(40_000)));
+    assert!(arrive_at(&mut reader, 10_000, 1_000).0);
+    reader.acknowledge();
+    assert!(!reader.timers.is_set(Timer::DelayedAck));
+    assert_eq!(arrive_at(&mut reader, 50_000, 100), (false, Some(90_000)));
+    assert_eq!(arrive_at(&mut reader, 60_000, 100), (false, Some(90_000)));
+    reader.receiver.on_delayed_ack_timer();
+    assert!(reader.receiver.ack_is_due());
+}
+
+/// Quick acknowledgments are suspended while this side answers data with data before the timer expires.
+#[test]
+fn an_answer_before_the_timer_ends_quick_acknowledgments() {
+    for (answer, quick) in [(39_999, false), (40_000, true), (60_000, true)] {
+        let mut reader = delaying(16);
+        assert!(arrive_at(&mut reader, 0, 100).0);
+        reader.acknowledge();
+        reader.receiver.on_data_sent(Instant::from_micros(answer));
+        assert_eq!(arrive_at(&mut reader, 70_000, 100).0, quick, "answered after {answer} us");
+    }
+    // Two of them, then the delay.
+    let mut reader = delaying(2);
+    for due in [true, true, false] {
+        assert_eq!(arrive_at(&mut reader, 0, 100).0, due);
+        reader.acknowledge();
+    }
 }

@@ -84,6 +84,8 @@ struct Flight {
     statistics: Statistics,
     /// True if the peer's segments have ECN-Echo.
     marked: bool,
+    /// True if they report a duplicate.
+    reports_duplicate: bool,
     now: Instant,
 }
 
@@ -101,7 +103,8 @@ impl Flight {
         let mut sender = Sender::new(&config, at(0));
         sender.open(SEGMENT, true, 50_000, SeqNumber(0));
         let (timers, statistics) = (Timers::default(), Statistics::default());
-        let mut flight = Self { sender, timers, statistics, marked: false, now: Instant::ZERO };
+        let (marked, reports_duplicate, now) = (false, false, Instant::ZERO);
+        let mut flight = Self { sender, timers, statistics, marked, reports_duplicate, now };
         flight.write(10);
         assert_eq!(flight.send().len(), 10);
         flight.now = Instant::from_micros(40_000);
@@ -131,7 +134,7 @@ impl Flight {
             window: 50_000,
             sack,
             occupies_sequence: false,
-            reports_duplicate: false,
+            reports_duplicate: self.reports_duplicate,
             timestamp_rtt: None,
             congestion: self.marked,
         };
@@ -299,4 +302,69 @@ fn a_tail_loss_probe_is_due_two_round_trips_after_the_last_news() {
     }
     flight.acknowledge(10, 0..0);
     assert_eq!(due(&flight), None, "nothing is in flight");
+}
+
+/// RFC 8985 section 7.4: the last segment was sent again as a probe. If one acknowledgement comes of the two copies, the
+/// probe has repaired a loss, and the window is reduced. If two come, or a report of a duplicate, nothing was lost.
+#[test]
+fn a_probe_that_repaired_a_loss_reduces_the_window() {
+    let probed = || {
+        let mut flight = Flight::new(TcpConfig { tail_loss_probe: true, ..plain() });
+        flight.sender.on_probe_timer(flight.now, &mut flight.timers);
+        assert_eq!(flight.send(), [(at(9), true)]);
+        assert_eq!(flight.statistics.tail_loss_probes, 1);
+        flight
+    };
+    let go_on = |mut flight: Flight| {
+        flight.write(4);
+        assert_eq!(flight.send().len(), 4);
+        flight.acknowledge(14, 0..0);
+        (flight.window(), flight.statistics.losses_repaired_by_probe)
+    };
+    // Slow start: the window of ten becomes twenty. Four segments in flight do not fill it, so it stays.
+    let mut one = probed();
+    one.acknowledge(10, 0..0);
+    assert_eq!(one.window(), 20);
+    // Half of the four segments in flight.
+    assert_eq!(go_on(one), (2, 1));
+
+    let mut two = probed();
+    two.acknowledge(10, 0..0);
+    two.acknowledge(10, 0..0);
+    assert_eq!(go_on(two), (20, 0));
+
+    let mut reported = probed();
+    reported.reports_duplicate = true;
+    reported.acknowledge(10, 0..0);
+    reported.reports_duplicate = false;
+    assert_eq!(go_on(reported), (20, 0));
+}
+
+/// RFC 7661 section 4.1: a window that does not limit the sender does not grow. In slow start it limits if half of it is in
+/// use, and later, if there is no room for one more segment.
+#[test]
+fn a_window_grows_only_if_it_is_used() {
+    // Sends so many segments, and gets all of them acknowledged, several times. Returns the window.
+    let rounds = |flight: &mut Flight, segments: u32, times: u32| {
+        for _ in 0..times {
+            let all = flight.sender.next_new().since(at(0)) / SEGMENT + segments;
+            flight.write(segments);
+            assert_eq!(flight.send().len(), segments as usize);
+            flight.acknowledge(all, 0..0);
+        }
+        flight.window()
+    };
+    let mut flight = Flight::new(plain());
+    flight.acknowledge(10, 0..0);
+    assert_eq!(flight.window(), 20, "slow start");
+    assert_eq!(rounds(&mut flight, 9, 5), 20);
+    assert_eq!(rounds(&mut flight, 10, 1), 30);
+
+    // After a loss, window and threshold are five segments: a segment more for each five that are acknowledged.
+    let mut flight = Flight::lose_first(plain());
+    flight.acknowledge(10, 0..0);
+    assert_eq!(flight.window(), 5);
+    assert_eq!(rounds(&mut flight, 3, 10), 5);
+    assert_eq!(rounds(&mut flight, 4, 1), 5);
+    assert_eq!(rounds(&mut flight, 4, 1), 6);
 }
