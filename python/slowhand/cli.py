@@ -11,7 +11,7 @@ import sys
 from collections.abc import Sequence
 from typing import NoReturn
 
-from slowhand import signals
+from slowhand import output, signals
 from slowhand._native import ScenarioError, __version__
 from slowhand.arguments import Complaint, Parser
 from slowhand.commands import BAD_INPUT, CLOSED_PIPE, COMMANDS, DONE, NO
@@ -35,6 +35,7 @@ def execute(arguments: Sequence[str]) -> int:
             code = _dispatch(arguments, out)
         finally:
             signals.finish()  # the exit code is known, and impatient users send several
+            output.remove_unfinished()
     except KeyboardInterrupt as stopped:
         say("interrupted")
         return signals.exit_code(stopped)

@@ -18,6 +18,9 @@ from slowhand.terminal import printable
 Write = Callable[[Path], object]
 """Writes a whole file, under the name that it is given."""
 
+_temporaries: list[Path] = []
+"""Every temporary name that was given, before its file is made."""
+
 
 class OutputError(Exception):
     """A file that cannot be written. The message names the option, the path and the reason."""
@@ -110,9 +113,14 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
         temporary.replace(target)
         with suppress(OSError):  # not every file system can do this with a folder
             _synchronise(Path(target).parent)
-    except BaseException:
+    finally:
         temporary.unlink(missing_ok=True)
-        raise
+
+
+def remove_unfinished() -> None:
+    """Removes temporary files that are left, because a signal came at a bad time."""
+    for temporary in _temporaries:
+        temporary.unlink(missing_ok=True)
 
 
 def _reason(error: OSError) -> str:
@@ -125,6 +133,7 @@ def _make_temporary(path: str | os.PathLike[str]) -> Path:
     """Makes an empty file in the folder of `path`, with the permissions that new files have."""
     folder = Path(os.path.realpath(path)).parent
     temporary = folder / f".slowhand-{os.urandom(8).hex()}"
+    _temporaries.append(temporary)
     os.close(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666))
     return temporary
 
