@@ -277,3 +277,14 @@ fn duplicates_are_reported_only_where_both_options_are_on() {
         assert_eq!(statistics.duplicates_received, 1);
     }
 }
+
+/// The FIN has the sequence number after the last octet of its segment, also if it comes before octets that are missing.
+#[test]
+fn the_end_is_reached_when_everything_before_the_fin_has_arrived() {
+    let mut reader = Reader::new(2_000, 536);
+    let Reader { receiver, timers, statistics } = &mut reader;
+    receiver.on_segment(Instant::ZERO, START + 100, &[0; 50], true, timers, statistics);
+    assert_eq!((receiver.is_finished(), receiver.next()), (false, START));
+    receiver.on_segment(Instant::ZERO, START, &[0; 100], false, timers, statistics);
+    assert_eq!((receiver.is_finished(), receiver.next()), (true, START + 151));
+}
