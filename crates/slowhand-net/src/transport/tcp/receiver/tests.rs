@@ -261,3 +261,30 @@ fn an_answer_before_the_timer_ends_quick_acknowledgments() {
         reader.acknowledge();
     }
 }
+
+/// RFC 2883 is an extension of SACK: no report without either.
+#[test]
+fn duplicates_are_reported_only_where_both_options_are_on() {
+    for (duplicate_sack, sack) in [(true, true), (true, false), (false, true), (false, false)] {
+        let config = TcpConfig { duplicate_sack, delayed_ack: None, ..TcpConfig::linux() };
+        let mut receiver = Receiver::new(&config);
+        receiver.synchronise(START, sack);
+        let mut reader = Reader { receiver, timers: Timers::default(), statistics: Statistics::default() };
+        reader.arrive(100);
+        let Reader { receiver, timers, statistics } = &mut reader;
+        receiver.on_segment(Instant::ZERO, START, &[0; 100], false, timers, statistics);
+        assert_eq!(receiver.sack_blocks(3).iter().count(), usize::from(duplicate_sack && sack));
+        assert_eq!(statistics.duplicates_received, 1);
+    }
+}
+
+/// The FIN has the sequence number after the last octet of its segment, also if it comes before octets that are missing.
+#[test]
+fn the_end_is_reached_when_everything_before_the_fin_has_arrived() {
+    let mut reader = Reader::new(2_000, 536);
+    let Reader { receiver, timers, statistics } = &mut reader;
+    receiver.on_segment(Instant::ZERO, START + 100, &[0; 50], true, timers, statistics);
+    assert_eq!((receiver.is_finished(), receiver.next()), (false, START));
+    receiver.on_segment(Instant::ZERO, START, &[0; 100], false, timers, statistics);
+    assert_eq!((receiver.is_finished(), receiver.next()), (true, START + 151));
+}
