@@ -10,6 +10,7 @@
 use crate::address::Eui64;
 use crate::ip;
 
+mod buffers;
 pub mod context;
 mod cursor;
 pub mod forwarding;

@@ -5,6 +5,7 @@
 
 use std::ops::Range;
 
+use super::buffers::Buffers;
 use super::fragment::{FragmentHeader, MAX_DATAGRAM, UNIT};
 use super::{Contexts, Decompressed, Error, Link, decompress, iphc};
 use crate::address::Eui64;
@@ -146,11 +147,7 @@ impl std::ops::Add for Occupancy {
 pub struct Reassembler {
     contexts: Contexts,
     limits: Limits,
-    /// The buffers that have been in use so far.
-    buffers: Vec<Buffer>,
-    /// The buffers in use, the oldest first.
-    taken: Vec<usize>,
-    free: Vec<usize>,
+    buffers: Buffers<Buffer>,
     /// The buffer for packets that arrive in one frame; empty before the first of them.
     whole: Vec<u8>,
     occupancy: Occupancy,
@@ -163,9 +160,7 @@ impl Reassembler {
         Self {
             contexts,
             limits: limits.within_standard(),
-            buffers: Vec::new(),
-            taken: Vec::new(),
-            free: Vec::new(),
+            buffers: Buffers::with_limit(limits.buffers),
             whole: Vec::new(),
             occupancy: Occupancy::default(),
             peak: Occupancy::default(),
@@ -193,7 +188,7 @@ impl Reassembler {
 
     /// The time of the next timeout.
     pub fn deadline(&self) -> Option<Instant> {
-        self.taken.first().map(|&oldest| self.buffers[oldest].started + self.limits.timeout)
+        self.buffers.oldest().map(|oldest| self.buffers[oldest].started + self.limits.timeout)
     }
 
     /// Discards one packet whose timeout has come. Call it until it returns `None`.
@@ -201,7 +196,7 @@ impl Reassembler {
         if self.deadline()? > now {
             return None;
         }
-        let index = self.taken[0];
+        let index = self.buffers.oldest()?;
         self.release(index);
         let buffer = &self.buffers[index];
         Some(Expired {
@@ -225,7 +220,7 @@ impl Reassembler {
 
     /// Resets the reassembler, and keeps the allocated buffers.
     pub fn clear(&mut self) {
-        self.free.append(&mut self.taken);
+        self.buffers.release_all();
         self.occupancy = Occupancy::default();
         self.peak = Occupancy::default();
     }
@@ -275,32 +270,21 @@ impl Reassembler {
 
     /// The buffer of a fragment's packet, or a new one.
     fn buffer_for(&mut self, now: Instant, key: Key, datagram: u32) -> Result<usize, Discard> {
-        if let Some(&index) = self.taken.iter().find(|&&index| self.buffers[index].key == key) {
+        if let Some(index) = self.buffers.find(|buffer| buffer.key == key) {
             return Ok(index);
         }
         if key.size > self.limits.datagram {
             return Err(Discard::TooLong(key.size));
         }
-        let index = self.free_buffer().ok_or(Discard::Full)?;
-        self.taken.push(index);
+        let index = self.buffers.take(|| Buffer::new(self.limits.datagram)).ok_or(Discard::Full)?;
         self.buffers[index].open(now, key, datagram);
         self.occupancy.buffers += 1;
         self.occupancy.reserved += key.size;
         Ok(index)
     }
 
-    /// A buffer that was in use before, or a new one if there may be more.
-    fn free_buffer(&mut self) -> Option<usize> {
-        if self.free.is_empty() && self.buffers.len() < self.limits.buffers {
-            self.free.push(self.buffers.len());
-            self.buffers.push(Buffer::new(self.limits.datagram));
-        }
-        self.free.pop()
-    }
-
     fn release(&mut self, index: usize) {
-        self.taken.retain(|&taken| taken != index);
-        self.free.push(index);
+        self.buffers.release(index);
         self.occupancy.buffers -= 1;
         self.occupancy.fragments -= self.buffers[index].fragments;
         self.occupancy.received -= self.buffers[index].received;

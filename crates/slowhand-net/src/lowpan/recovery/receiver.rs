@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::mem;
 use std::ops::Range;
 
+use super::super::buffers::Buffers;
 use super::super::reassembly::{Discard, Expired, Limits, Occupancy, Outcome, decompress_packet};
 use super::super::{Contexts, Error, Link};
 use super::{MAX_FRAGMENTS, Rfrag, RfragAck, bit};
@@ -32,11 +33,7 @@ pub struct Receiver {
     contexts: Contexts,
     limits: Limits,
     linger: Duration,
-    /// The buffers that have been in use so far.
-    buffers: Vec<Buffer>,
-    /// The buffers in use, the oldest first.
-    taken: Vec<usize>,
-    free: Vec<usize>,
+    buffers: Buffers<Buffer>,
     /// The packets that were delivered recently, the oldest first.
     delivered: VecDeque<(Instant, Key)>,
     /// The buffer for the decompressed packet; empty before the first.
@@ -57,9 +54,7 @@ impl Receiver {
             contexts,
             limits: limits.within_standard(),
             linger,
-            buffers: Vec::new(),
-            taken: Vec::new(),
-            free: Vec::new(),
+            buffers: Buffers::with_limit(limits.buffers),
             delivered: VecDeque::new(),
             whole: Vec::new(),
             peak: Occupancy::default(),
@@ -103,7 +98,7 @@ impl Receiver {
         };
         let buffer = &mut self.buffers[index];
         if let Err(reason) = buffer.take(&header, fragment, extent) {
-            self.release(index);
+            self.buffers.release(index);
             return Reception::discarded(reason, Some(header.answer(RfragAck::NULL)));
         }
         let acknowledgment = buffer.acknowledge(&header);
@@ -112,7 +107,7 @@ impl Receiver {
         if !is_complete {
             return Reception { outcome: Outcome::Incomplete, acknowledgment };
         }
-        self.release(index);
+        self.buffers.release(index);
         let buffer = &self.buffers[index];
         let (compressed, datagram) = (&buffer.octets[..buffer.received], buffer.datagram);
         self.whole.resize(self.limits.datagram, 0);
@@ -128,7 +123,7 @@ impl Receiver {
 
     /// The time of the next timeout.
     pub fn deadline(&self) -> Option<Instant> {
-        self.taken.first().map(|&oldest| self.buffers[oldest].started + self.limits.timeout)
+        self.buffers.oldest().map(|oldest| self.buffers[oldest].started + self.limits.timeout)
     }
 
     /// Discards one packet whose timeout has come. Call it until it returns `None`. [`Expired::size`] is that of the
@@ -137,8 +132,8 @@ impl Receiver {
         if self.deadline()? > now {
             return None;
         }
-        let index = self.taken[0];
-        self.release(index);
+        let index = self.buffers.oldest()?;
+        self.buffers.release(index);
         let buffer = &self.buffers[index];
         Some(Expired {
             link: buffer.key.link,
@@ -152,12 +147,12 @@ impl Receiver {
     /// The amount in reassembly now. [`Occupancy::reserved`] counts the octets of compressed packets whose first
     /// fragment has arrived.
     pub fn occupancy(&self) -> Occupancy {
-        let taken = || self.taken.iter().map(|&index| &self.buffers[index]);
+        let in_use = || self.buffers.in_use();
         Occupancy {
-            buffers: self.taken.len(),
-            fragments: taken().map(|buffer| buffer.bitmap.count_ones() as usize).sum(),
-            received: taken().map(|buffer| buffer.received).sum(),
-            reserved: taken().filter_map(|buffer| buffer.size).sum(),
+            buffers: in_use().len(),
+            fragments: in_use().map(|buffer| buffer.bitmap.count_ones() as usize).sum(),
+            received: in_use().map(|buffer| buffer.received).sum(),
+            reserved: in_use().filter_map(|buffer| buffer.size).sum(),
         }
     }
 
@@ -177,7 +172,7 @@ impl Receiver {
     fn give_up(&mut self, key: Key, datagram: u32) -> Reception<'_> {
         let datagram = match self.position(key) {
             Some(index) => {
-                self.release(index);
+                self.buffers.release(index);
                 self.buffers[index].datagram
             }
             None => datagram,
@@ -186,31 +181,16 @@ impl Receiver {
     }
 
     fn position(&self, key: Key) -> Option<usize> {
-        self.taken.iter().copied().find(|&index| self.buffers[index].key == key)
+        self.buffers.find(|buffer| buffer.key == key)
     }
 
     fn buffer_for(&mut self, now: Instant, key: Key, datagram: u32) -> Option<usize> {
         if let Some(index) = self.position(key) {
             return Some(index);
         }
-        let index = self.free_buffer()?;
-        self.taken.push(index);
+        let index = self.buffers.take(|| Buffer::new(self.limits.datagram))?;
         self.buffers[index].open(now, key, datagram);
         Some(index)
-    }
-
-    /// A buffer that was in use before, or a new one if there may be more.
-    fn free_buffer(&mut self) -> Option<usize> {
-        if self.free.is_empty() && self.buffers.len() < self.limits.buffers {
-            self.free.push(self.buffers.len());
-            self.buffers.push(Buffer::new(self.limits.datagram));
-        }
-        self.free.pop()
-    }
-
-    fn release(&mut self, index: usize) {
-        self.taken.retain(|&taken| taken != index);
-        self.free.push(index);
     }
 }
 
