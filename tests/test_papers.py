@@ -16,7 +16,7 @@ from slowhand import papers, plot
 from slowhand.estimate import Estimate, median, percentile, r_squared
 from slowhand.papers import report
 from slowhand.papers.claeys2021 import loss as fragment_loss
-from slowhand.papers.comparison import Paper, Reported
+from slowhand.papers.comparison import Paper, Reported, Tally
 from slowhand.papers.kothmayr2013 import finished, fragments, keys
 from slowhand.papers.points import COLUMNS, Laboratory, Measured
 from slowhand.papers.vucinic2015 import beacon, tables, tsch, xmac
@@ -25,11 +25,22 @@ from slowhand.terminal import Terminal
 FOLDER = ROOT / "papers" / "vucinic2015"
 CLAEYS = ROOT / "papers" / "claeys2021"
 KOTHMAYR = ROOT / "papers" / "kothmayr2013"
-ROW = {"id", "quantity", "unit", "reported", "ours", "ci95", "ratio", "tolerance", "verdict"}
+ROW = {
+    "id", "quantity", "unit", "reported", "ours", "ci95", "ratio", "tolerance", "verdict",
+    "evidence",
+}  # fmt: skip
 
 
-def reported(kind: str, number: object, tolerance: float | None = None) -> Reported:
-    return Reported("x", "x", "x", "s", number, kind, "x", tolerance)  # type: ignore[arg-type]
+def reported(
+    kind: str, number: object, tolerance: float | None = None, evidence: str | None = "independent"
+) -> Reported:
+    proves = None if kind == "note" else "sign" if kind == "positive" else evidence
+    return Reported("x", "x", "x", "s", number, kind, "x", proves, tolerance)  # type: ignore[arg-type]
+
+
+def difference(first: Reported, second: Reported, evidence: str = "independent") -> Reported:
+    row = Reported("d", "x", "x", "s", None, "difference", "x", evidence, terms=("a", "b"))  # type: ignore[arg-type]
+    return row.of_terms(first, second)
 
 
 @pytest.mark.parametrize(
@@ -46,12 +57,85 @@ def reported(kind: str, number: object, tolerance: float | None = None) -> Repor
         (reported("least", 0.99), Estimate(0.989), "no"),
         (reported("interval", 10.0), Estimate(10.2, 0.3), "yes"),
         (reported("interval", 10.0), Estimate(10.2, 0.1), "no"),
+        (reported("word", 3.0), Estimate(3.44), "yes"),
+        (reported("word", 3.0), Estimate(3.46), "no"),
+        (reported("positive", None), Estimate(0.2, 0.1), "yes"),
+        (reported("positive", None), Estimate(0.2, 0.3), "no"),
         (reported("note", 5.5), Estimate(1.0), "note"),
         (reported("ratio", 29.05, 0.25), None, "no"),
     ],
 )
 def test_verdicts(row: Reported, ours: Estimate | None, verdict: str) -> None:
     assert row.judge(ours).verdict == verdict
+
+
+def test_the_tolerance_of_a_difference_follows_from_its_terms() -> None:
+    ten, five = reported("ratio", 10.0, 0.3), reported("ratio", 5.0, 0.8)
+    # By hand: 10 +- 3 less 5 +- 4 is 5 +- 5, which may be nothing: no more than a sign.
+    row = difference(ten, five, "sign")
+    assert (row.reported, row.margin) == (5.0, 5.0)
+    verdicts = {ours: row.judge(Estimate(ours)).verdict for ours in (-1.0, 0.5, 10.0, 10.1)}
+    assert verdicts == {-1.0: "no", 0.5: "yes", 10.0: "yes", 10.1: "no"}
+    assert row.judge(Estimate(5.0)).json()["tolerance"] == "± 5"
+    with pytest.raises(ValueError, match="evidence: found independent, allowed: sign"):
+        difference(ten, five)
+    # A fitted term is met: what is left is the tolerance of the other.
+    fitted = Reported("f", "x", "x", "s", 5.0, "note", "x", "fitted")
+    row = difference(ten, fitted)
+    assert (row.reported, row.margin) == (5.0, 3.0)
+
+
+@pytest.mark.parametrize(
+    ("kind", "number", "evidence", "said"),
+    [
+        ("exact", 1.0, None, "evidence: found None"),
+        ("exact", 1.0, "fitted", "evidence: found fitted"),
+        ("note", 1.0, "independent", "evidence: found independent, allowed: none, fitted"),
+        ("positive", None, "independent", "evidence: found independent"),
+        ("positive", 1.0, "sign", "reported: found 1.0"),
+        ("word", None, "independent", "reported: found None"),
+        ("about", 1.0, "independent", "kind: found about"),
+        ("ratio", 1.0, "independent", "tolerance"),
+        ("difference", None, "sign", "terms"),
+    ],
+)
+def test_a_row_that_cannot_be_judged_is_refused(
+    kind: str, number: object, evidence: str, said: str
+) -> None:
+    with pytest.raises(ValueError, match=f"^x: .*{said}"):
+        Reported("x", "x", "x", "s", number, kind, "x", evidence)  # type: ignore[arg-type]
+
+
+def test_a_difference_of_rows_that_do_not_exist_is_refused(tmp_path: Path) -> None:
+    paper = '[paper]\ntitle = ""\nauthors = ""\npublished = ""\nparts = { x = "" }\n'
+    row = '[[row]]\nid = "x.d"\npart = "x"\nquantity = ""\nunit = ""\nwhere = "x"\n'
+    kind = 'kind = "difference"\nevidence = "sign"\nterms = ["x.a", "x.d"]\n'
+    (tmp_path / "assumptions.toml").write_text("")
+    (tmp_path / "reported.toml").write_text(paper + row + kind)
+    with pytest.raises(ValueError, match=r"x\.d: terms: no such row: x\.a"):
+        Paper.load(tmp_path)
+    (tmp_path / "reported.toml").write_text(paper + row + kind + row + kind)
+    with pytest.raises(ValueError, match=r"x\.d: two rows have this id"):
+        Paper.load(tmp_path)
+
+
+def test_rows_are_counted_by_what_they_prove() -> None:
+    tally = Tally.of(
+        [
+            ("yes", "independent"),
+            ("no", "independent"),
+            ("no", "independent"),
+            ("yes", "sign"),
+            ("no", "sign"),
+            ("yes", "construction"),
+            ("note", "fitted"),
+            ("note", None),
+            ("note", None),
+        ]
+    )
+    others = "signs 1 of 2, by construction 1 of 1, fitted 1, not judged 2"
+    assert tally.words == f"1 of 3 independent rows agree; {others}"
+    assert Tally.read(json.loads(json.dumps(tally.json()))) == tally
 
 
 def test_estimates_by_hand() -> None:
@@ -115,7 +199,9 @@ def test_a_no_ends_with_1_and_says_what_was_assumed(cli: Cli) -> None:
     lines = done.stdout.splitlines()
     assert max(map(len, lines)) <= 80
     (row,) = (line for line in lines if line.strip().startswith("longest at BI 3.93 s"))
-    assert " 35 " in row and row.split()[-1] == "no"
+    assert " 35 " in row and row.split()[-2:] == ["no", "independent"]
+    assert lines[-2].endswith(" independent rows agree")
+    assert lines[-1].startswith("others: signs ")
     assert any("next active period" in line for line in lines)
 
 
@@ -349,7 +435,11 @@ def test_papers_are_listed(cli: Cli) -> None:
     listed = {paper["paper"]: paper for paper in json.loads(cli("papers", "--json").stdout)}
     assert listed.keys() >= {"claeys2021", "kothmayr2013", "vucinic2015"}
     assert "fig2" in listed["vucinic2015"]["parts"]
-    assert "vucinic2015" in cli("papers").stdout
+    shown = cli("papers").stdout.splitlines()
+    for name, paper in listed.items():
+        after = shown[shown.index(name) + 1].strip()
+        recorded = paper["recorded"] and Tally.read(paper["recorded"]["rows"]).words
+        assert after and (recorded or "not recorded").startswith(after)
 
 
 @pytest.mark.parametrize(

@@ -231,7 +231,10 @@ def _stacks(arguments: argparse.Namespace, out: Terminal) -> int:
 
 def _name_option(parser: Parser) -> None:
     parser.add_argument(
-        "name", metavar="NAME", nargs="?", help="Which to print. [default: list them]"
+        "name",
+        metavar="NAME",
+        nargs="?",
+        help="Which to print. [default: list all, with what they gave]",
     )
     parser.json()
 
@@ -389,7 +392,10 @@ def _papers_options(parser: Parser) -> None:
     from slowhand.papers import COUNT
 
     parser.add_argument(
-        "paper", metavar="PAPER", nargs="?", help="Which paper. [default: list them]"
+        "paper",
+        metavar="PAPER",
+        nargs="?",
+        help="Which paper. [default: list all, with what they gave]",
     )
     parser.add_argument("part", metavar="PART", nargs="?", help="A table or figure. [default: all]")
     parser.add_argument(
@@ -397,7 +403,7 @@ def _papers_options(parser: Parser) -> None:
         metavar="N",
         type=integer(1),
         default=COUNT,
-        help=f"Handshakes for each point. [default: {COUNT}]",
+        help=f"Worlds for each point. [default: {COUNT}]",
     )
     parser.add_argument(
         "--out", metavar="FOLDER", help="Draw the figures, as PNG and SVG, into this folder."

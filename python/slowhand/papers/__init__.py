@@ -16,7 +16,7 @@ from slowhand import data
 from slowhand._native import __version__
 from slowhand.api import WorldError
 from slowhand.estimate import Estimate
-from slowhand.papers.comparison import Paper, Row
+from slowhand.papers.comparison import Paper, Row, Tally
 from slowhand.papers.part import Part
 from slowhand.papers.points import FIRST_SEED, Laboratory, NoMeasurement
 
@@ -48,6 +48,11 @@ class Reproduction:
         """True if no verdict is `no` and no part is missing."""
         return not self.missing and all(row.verdict != "no" for row in self.rows)
 
+    @property
+    def tally(self) -> Tally:
+        """How many rows agree, by what they prove."""
+        return Tally.of([(row.verdict, row.reported.evidence) for row in self.rows])
+
     def json(self) -> dict[str, Any]:
         """The comparison, for JSON."""
         used = {name for row in self.rows for name in row.reported.assumed}
@@ -61,6 +66,7 @@ class Reproduction:
             "interrupted": self.stopped is not None,
             "missing": list(self.missing),
             "failures": dict(self.failures),
+            "tally": self.tally.json(),
             "rows": [row.json() for row in self.rows],
             "assumptions": {k: v for k, v in self.paper.assumptions.items() if k in used},
         }

@@ -2,16 +2,31 @@
 
 from __future__ import annotations
 
+import json
+import math
 import tomllib
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, get_args
 
 from slowhand.estimate import Estimate
 
-Kind = Literal["exact", "ratio", "range", "least", "interval", "note"]
+Kind = Literal[
+    "exact", "ratio", "word", "difference", "range", "least", "interval", "positive", "note"
+]
 Verdict = Literal["yes", "no", "note"]
+Evidence = Literal["independent", "sign", "construction", "fitted"]
+PROVES: tuple[Evidence, ...] = ("independent", "sign", "construction")
+"""The evidence of a row that has a verdict."""
+
+WORD = 0.15
+"""How far ours may be from a number that the paper gives with a word only: "roughly", "almost",
+"similar". Assumed: as far as from a duration that it gives as a number. One rule for all papers."""
+
+
+RECORDED = "recorded.json"
+"""The file of a paper's folder with the output of `slowhand papers PAPER --json`."""
 
 
 @dataclass(frozen=True)
@@ -22,10 +37,25 @@ class Reported:
 
     - `exact`: both are equal in all digits that the paper prints
     - `ratio`: ours divided by the paper's is within `tolerance` of 1
+    - `word`: the same for a number with a word such as "roughly", within `WORD`
+    - `difference`: of the two rows `terms`. Ours has the same sign, and is within the root of the
+      sum of the squares of the tolerances of both: the tolerance of a difference follows from
+      those of its terms. A fitted term adds nothing to it
     - `range`: ours lies between the two reported numbers
     - `least`: ours is at least the reported number
     - `interval`: the reported number lies in our 95 % interval
+    - `positive`: our whole 95 % interval is above 0; the paper gives no number
     - `note`: shown without a verdict
+
+    What a row proves, its `evidence`:
+
+    - `independent`: a number of the paper, which nothing in the model was chosen to meet
+    - `sign`: a direction or a shape only. So does a difference whose tolerance is above it
+    - `construction`: its truth follows from how the scenario was set, or it compares a formula
+      of ours with a simulation of ours
+    - `fitted`: a constant of the model was chosen to meet it. It is a note
+
+    Other notes prove nothing.
     """
 
     id: str
@@ -35,18 +65,49 @@ class Reported:
     reported: float | tuple[float, float] | None
     kind: Kind
     where: str
+    evidence: Evidence | None = None
     tolerance: float | None = None
+    terms: tuple[str, str] | None = None
     assumed: tuple[str, ...] = ()
     remark: str = ""
+    margin: float | None = None
+    """Of a difference: how far ours may be from it. In the unit of the row."""
 
     def __post_init__(self) -> None:
-        if self.kind not in get_args(Kind):
-            raise ValueError(f"{self.id}: kind: found {self.kind}, allowed: {get_args(Kind)}")
+        self._check("kind", self.kind, get_args(Kind))
+        proves: tuple[Evidence | None, ...] = PROVES
+        if self.kind == "note":
+            proves = (None, "fitted")
+        elif self.kind == "positive":
+            proves = ("sign", "construction")
+        self._check("evidence", self.evidence, proves)
         if (self.kind == "ratio") != (self.tolerance is not None):
             raise ValueError(f"{self.id}: a ratio, and nothing else, has a tolerance")
-        number = {"range": tuple, "note": object}.get(self.kind, float)
-        if not isinstance(self.reported, number):
+        if (self.kind == "difference") != (self.terms is not None):
+            raise ValueError(f"{self.id}: a difference, and nothing else, has terms")
+        kinds: dict[str, type] = {"range": tuple, "note": object, "positive": type(None)}
+        if self.kind == "difference" and self.margin is None:
+            kinds["difference"] = type(None)  # until `of_terms`
+        if not isinstance(self.reported, kinds.get(self.kind, float)):
             raise ValueError(f"{self.id}: reported: found {self.reported} for kind {self.kind}")
+
+    def _check(self, name: str, found: object, allowed: Sequence[object]) -> None:
+        if found not in allowed:
+            words = ", ".join("none" if one is None else str(one) for one in allowed)
+            raise ValueError(f"{self.id}: {name}: found {found}, allowed: {words}")
+
+    def of_terms(self, first: Reported, second: Reported) -> Reported:
+        """The difference of two rows, with what follows from them."""
+        terms = (first, second)
+        if not all(isinstance(term.reported, float) for term in terms):
+            raise ValueError(f"{self.id}: terms: each has to be one number")
+        numbers = [float(term.reported) for term in terms]  # type: ignore[arg-type]
+        difference = numbers[0] - numbers[1]
+        margin = math.hypot(
+            *((term.tolerance or 0.0) * n for term, n in zip(terms, numbers, strict=True))
+        )
+        self._check("evidence", self.evidence, _proven(difference, margin))
+        return replace(self, reported=difference, margin=margin)
 
     def judge(self, ours: Estimate | None) -> Row:
         """The row with our number. The verdict is `no` if there is none."""
@@ -58,6 +119,8 @@ class Reported:
         if isinstance(self.reported, tuple):
             low, high = self.reported
             return low <= ours.mean <= high
+        if self.kind == "positive":
+            return ours.mean - ours.half > 0
         assert self.reported is not None  # as __post_init__ has seen
         if self.kind == "exact":
             return round(ours.mean, _decimals(self.reported)) == self.reported
@@ -65,8 +128,11 @@ class Reported:
             return ours.mean >= self.reported
         if self.kind == "interval":
             return abs(ours.mean - self.reported) <= ours.half
-        assert self.tolerance is not None  # as __post_init__ has seen
-        return abs(ours.mean / self.reported - 1) <= self.tolerance
+        if self.margin is not None:
+            near = abs(ours.mean - self.reported) <= self.margin
+            return near and ours.mean * self.reported > 0
+        tolerance = WORD if self.tolerance is None else self.tolerance
+        return abs(ours.mean / self.reported - 1) <= tolerance
 
 
 @dataclass(frozen=True)
@@ -90,8 +156,12 @@ class Row:
     @property
     def tolerance(self) -> str:
         """The kind or the tolerance, in a word."""
-        kind, tolerance = self.reported.kind, self.reported.tolerance
-        words = {"least": "at least", "interval": "interval", "range": "range", "note": ""}
+        kind, tolerance, margin = self.reported.kind, self.reported.tolerance, self.reported.margin
+        if margin is not None:
+            return f"± {margin:.3g}"
+        if kind == "word":
+            tolerance = WORD
+        words = {"least": "at least", "positive": "above 0", "note": ""}
         return f"{tolerance:.0%}" if tolerance is not None else words.get(kind, kind)
 
     def json(self) -> dict[str, Any]:
@@ -108,10 +178,77 @@ class Row:
             "ratio": self.ratio,
             "tolerance": self.tolerance,
             "verdict": self.verdict,
+            "evidence": reported.evidence,
             "assumed": list(reported.assumed),
             "where": reported.where,
             "remark": reported.remark,
         }
+
+
+@dataclass(frozen=True)
+class Tally:
+    """How many rows agree, by what they prove."""
+
+    agree: Mapping[Evidence, int]
+    """The number of rows with the verdict `yes`: independent, sign, construction."""
+    judged: Mapping[Evidence, int]
+    """The number of rows with a verdict, by the same words."""
+    fitted: int
+    notes: int
+    """Rows without a verdict that are not fitted."""
+
+    @classmethod
+    def of(cls, verdicts: Sequence[tuple[Verdict, Evidence | None]]) -> Tally:
+        """The tally of rows, each by its verdict and its evidence."""
+        agree = dict.fromkeys(PROVES, 0)
+        judged = dict.fromkeys(PROVES, 0)
+        fitted = notes = 0
+        for verdict, evidence in verdicts:
+            if evidence in PROVES:
+                judged[evidence] += 1
+                agree[evidence] += verdict == "yes"
+            elif evidence == "fitted":
+                fitted += 1
+            else:
+                notes += 1
+        return cls(agree, judged, fitted, notes)
+
+    @property
+    def independent(self) -> str:
+        """The independent rows in words."""
+        return f"{self.agree['independent']} of {self.judged['independent']} independent rows agree"
+
+    @property
+    def others(self) -> str:
+        """The other rows in words, if there are any."""
+        names: dict[Evidence, str] = {"sign": "signs", "construction": "by construction"}
+        words = [
+            f"{name} {self.agree[word]} of {self.judged[word]}"
+            for word, name in names.items()
+            if self.judged[word]
+        ]
+        words += [f"fitted {self.fitted}"] if self.fitted else []
+        words += [f"not judged {self.notes}"] if self.notes else []
+        return ", ".join(words)
+
+    @property
+    def words(self) -> str:
+        """All rows in words."""
+        return "; ".join(filter(None, (self.independent, self.others)))
+
+    def json(self) -> dict[str, Any]:
+        """The tally, for JSON."""
+        judged: dict[str, Any] = {
+            word: {"agree": self.agree[word], "of": self.judged[word]} for word in PROVES
+        }
+        return {**judged, "fitted": self.fitted, "not_judged": self.notes}
+
+    @classmethod
+    def read(cls, tally: Mapping[str, Any]) -> Tally:
+        """The tally that `json` has written."""
+        agree = {word: tally[word]["agree"] for word in PROVES}
+        judged = {word: tally[word]["of"] for word in PROVES}
+        return cls(agree, judged, tally["fitted"], tally["not_judged"])
 
 
 @dataclass(frozen=True)
@@ -135,13 +272,28 @@ class Paper:
 
     def about(self) -> dict[str, Any]:
         """The paper, for a list in JSON."""
+        recorded = self.recorded()
         return {
             "paper": self.id,
             "title": self.title,
             "authors": self.authors,
             "published": self.published,
             "parts": dict(self.parts),
+            "recorded": recorded
+            and {
+                "slowhand": recorded["slowhand"],
+                "count": recorded["count"],
+                "rows": recorded["tally"],
+            },
         }
+
+    def recorded(self) -> dict[str, Any] | None:
+        """What the whole paper gave when it was last run, as `json` of a reproduction gives it.
+
+        It is in `recorded.json`; `./test --full` runs the paper and compares.
+        """
+        file = self.folder / RECORDED
+        return json.loads(file.read_text()) if file.exists() else None
 
     @classmethod
     def load(cls, folder: Path) -> Paper:
@@ -151,7 +303,7 @@ class Paper:
         paper = cls(
             id=folder.name,
             folder=folder,
-            rows=tuple(Reported(**_typed(row)) for row in reported["row"]),
+            rows=_rows(reported["row"]),
             assumptions=assumptions,
             **reported["paper"],
         )
@@ -163,6 +315,25 @@ class Paper:
         return paper
 
 
+def _proven(difference: float, margin: float) -> tuple[Evidence, ...]:
+    return ("sign", "construction") if margin >= abs(difference) else PROVES
+
+
+def _rows(tables: Sequence[dict[str, Any]]) -> tuple[Reported, ...]:
+    rows: dict[str, Reported] = {}
+    for table in tables:
+        if table["id"] in rows:
+            raise ValueError(f"{table['id']}: two rows have this id")
+        rows[table["id"]] = Reported(**_typed(table))
+    for id, row in rows.items():
+        if row.terms is None:
+            continue
+        if unknown := set(row.terms) - set(rows):
+            raise ValueError(f"{id}: terms: no such row: {', '.join(sorted(unknown))}")
+        rows[id] = row.of_terms(rows[row.terms[0]], rows[row.terms[1]])
+    return tuple(rows.values())
+
+
 def _typed(row: dict[str, Any]) -> dict[str, Any]:
     reported = row.get("reported")
     if isinstance(reported, list):
@@ -171,7 +342,8 @@ def _typed(row: dict[str, Any]) -> dict[str, Any]:
         row["reported"] = float(reported)
     else:
         row["reported"] = None
-    return {**row, "assumed": tuple(row.get("assumed", ()))}
+    terms = {"terms": tuple(row["terms"])} if "terms" in row else {}
+    return {**row, **terms, "assumed": tuple(row.get("assumed", ()))}
 
 
 def _decimals(number: float) -> int:

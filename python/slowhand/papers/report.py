@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from string import ascii_lowercase
 from typing import TYPE_CHECKING
 
-from slowhand.papers.comparison import Paper, Row
+from slowhand.papers.comparison import Paper, Row, Tally
 from slowhand.table import Cell, Column, Table
 
 if TYPE_CHECKING:
@@ -18,13 +18,19 @@ VERDICTS = {"yes": "green", "no": "bold red", "note": "dim"}
 
 
 def show_list(papers: Sequence[Paper], out: Terminal) -> None:
-    """Prints the papers and their parts."""
+    """Prints for each paper how many rows agreed when it was last recorded, and what it is."""
     for paper in papers:
+        recorded = paper.recorded()
         out.print(paper.id, "bold")
-        out.paragraph(paper.title, first="  ", indent="  ")
-        out.paragraph(f"{paper.authors}: {paper.published}", "dim", first="  ", indent="  ")
-        for part, what in paper.parts.items():
-            out.paragraph(what, first=f"  {part:8}  ", indent=" " * 12)
+        found = Tally.read(recorded["tally"]).words if recorded else "not recorded"
+        out.paragraph(found, first="  ", indent="  ")
+        about = f"{paper.title}. {paper.authors}: {paper.published}"
+        out.paragraph(about, "dim", first="  ", indent="  ")
+        out.paragraph(f"parts: {', '.join(paper.parts)}", "dim", first="  ", indent="  ")
+    out.print()
+    out.paragraph(
+        "As recorded with this version. `slowhand papers PAPER [PART]` runs a paper again."
+    )
 
 
 def show(reproduction: Reproduction, out: Terminal) -> None:
@@ -39,10 +45,13 @@ def show(reproduction: Reproduction, out: Terminal) -> None:
         [
             Column("quantity", right=False, wraps=True),
             Column("unit", right=False, style="dim"),
-            *(Column(name) for name in ("reported", "ours ± 95 %", "ratio")),
-            Column("within", optional=1),
+            Column("reported"),
+            Column("ours ± 95 %"),
+            Column("ratio", optional=1),
+            Column("within", optional=2),
             Column("verdict", right=False),
-            Column("assumed", right=False, style="dim", optional=2),
+            Column("evidence", right=False, style="dim"),
+            Column("assumed", right=False, style="dim", optional=3),
         ],
         gap=1,
     )
@@ -72,7 +81,9 @@ def show(reproduction: Reproduction, out: Terminal) -> None:
     if reproduction.stopped:
         missing = ", ".join(reproduction.missing)
         out.paragraph(f"Interrupted. Not complete, and not shown: {missing}.", "yellow")
-    _tally(reproduction.rows, out)
+    out.print(reproduction.tally.independent, "bold")
+    if reproduction.tally.others:
+        out.paragraph(reproduction.tally.others, "dim", first="others: ", indent=" " * 8)
 
 
 def _cells(row: Row, numbers: dict[str, int], remarks: list[str]) -> list[Cell]:
@@ -90,6 +101,7 @@ def _cells(row: Row, numbers: dict[str, int], remarks: list[str]) -> list[Cell]:
         "" if row.ratio is None else f"{row.ratio:.2f}",
         row.tolerance,
         (row.verdict, VERDICTS[row.verdict]),
+        reported.evidence or "",
         _ranges(sorted(numbers[id] for id in reported.assumed)),
     ]
 
@@ -130,9 +142,3 @@ def _letters(count: int) -> list[str]:
     """
     names = [*ascii_lowercase, *(a + b for a in ascii_lowercase for b in ascii_lowercase)]
     return names[:count]
-
-
-def _tally(rows: Sequence[Row], out: Terminal) -> None:
-    counts = {verdict: sum(row.verdict == verdict for row in rows) for verdict in VERDICTS}
-    line = out.style(f"{counts['yes']} of {counts['yes'] + counts['no']} agree", "bold")
-    out.print(line + out.style(f", {counts['note']} without a verdict", "dim"))
