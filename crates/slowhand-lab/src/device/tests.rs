@@ -269,6 +269,18 @@ fn new_devices_have_their_published_times() {
     assert!(device("nrf52840").duration(Operation::RsaSign(3072)).is_err());
 }
 
+/// A text of spaces is no source: `\\S` is a character that is none.
+#[test]
+fn the_schema_asks_for_a_source_with_text() {
+    let schema = schema();
+    for kind in ["Constant from 0 to 1000", "Time from 0 to 1000000000"] {
+        let properties = &schema.get("$defs").unwrap()[kind]["properties"];
+        for key in ["source", "assumed"] {
+            assert_eq!((&properties[key]["type"], &properties[key]["pattern"]), (&json!("string"), &json!("\\S")));
+        }
+    }
+}
+
 #[test]
 fn an_unknown_device_is_told_which_there_are() {
     let error = Device::load("openmote", Path::new("")).unwrap_err().to_string();

@@ -35,7 +35,8 @@ fn the_defaults_are_those_that_the_keys_document() {
     assert_eq!(tsch.slot_timing().unwrap().slot.as_micros(), 20_000);
     assert_eq!((tsch.slotframe.get(), tsch.max_retries.get(), tsch.queue.get()), (101, 15, 20));
     assert_eq!((tsch.min_be.get(), tsch.max_be.get(), tsch.autonomous), (2, 5, true));
-    assert_eq!((tsch.cells.shared.get(), tsch.cells.managed.map(|cells| cells.get())), (1, None));
+    let up_and_down = [tsch.cells.up, tsch.cells.down].map(|cells| cells.map(|cells| cells.get()));
+    assert_eq!((tsch.cells.shared.get(), up_and_down), (1, [None, None]));
     assert_eq!(tsch.hopping().len(), 16);
     assert_eq!(scenario.network.link_pdr.get(), 1.0);
     assert_eq!(scenario.lowpan.max_frame_payload.get() as usize, slowhand_net::lowpan::FRAME_CAPACITY);
@@ -88,12 +89,13 @@ fn a_session_without_options_has_the_defaults_of_the_sessions_crate() {
 #[test]
 fn a_section_becomes_the_configuration_of_its_layer() {
     let lowpan = with(
-        "lowpan={ fragment_loss = 0.25, loss_spread = \"flight\", dropped_frames = [7, 3], max_frame_payload = 80, \
+        "lowpan={ fragment_loss = 0.25, frame_loss = 0.125, loss_spread = \"flight\", dropped_frames = [7, 3], max_frame_payload = 80, \
          reassembly_buffers = 3, border_router_reassembly_buffers = 300, reassembly_timeout_s = 1.5, ecn_threshold = 0.75, reassembly = \"forwarding\", \
          forwarding = { entries = 2, border_router_entries = 200, timeout_s = 5 } }",
     );
     let config = lowpan.lowpan.config(1, Duration::from_secs(1));
-    assert_eq!((config.fragment_loss.get(), config.dropped_frames), (0.25, vec![3, 7]));
+    assert_eq!((config.fragment_loss.get(), config.frame_loss.get()), (0.25, 0.125));
+    assert_eq!(config.dropped_frames, [3, 7]);
     assert_eq!((config.loss_spread, config.ecn_threshold), (network::LossSpread::Flight, Some(0.75)));
     assert_eq!((config.frame_capacity, config.reassembly.buffers), (80, 3));
     assert_eq!(config.reassembly.timeout, Duration::from_millis(1_500));
@@ -216,7 +218,7 @@ fn links_have_the_ratios_that_are_given() {
 }
 
 #[test]
-fn a_written_schedule_stands_in_for_the_managed_cells() {
+fn a_written_schedule_stands_in_for_the_dedicated_cells() {
     let schedule = "mac.schedule=[{slot=3,from=2,to=1},{slot=4,from=1,to=2,channel_offset=5,kind=\"shared\"}]";
     let scenario = with(schedule);
     let Mac::Tsch(tsch) = &scenario.mac else { panic!("not TSCH") };
@@ -395,6 +397,10 @@ fn the_advice_fits_the_key() {
     assert_eq!(of(&[share], Reason::InjectedLoss), Some(("lowpan.fragment_loss", None)));
     assert_eq!(of(&[numbers], Reason::InjectedLoss), Some(("lowpan.dropped_frames", None)));
     assert_eq!(of(&[share, numbers], Reason::InjectedLoss), None);
+    let every_frame = "lowpan.frame_loss=0.1";
+    assert_eq!(of(&[every_frame], Reason::InjectedLoss), Some(("lowpan.frame_loss", None)));
+    assert_eq!(of(&[every_frame, share], Reason::InjectedLoss), None);
+    assert_eq!(of(&[every_frame, numbers], Reason::InjectedLoss), None);
     let (share, numbers) = ("server={ internet_loss = 0.1 }", "server.internet_dropped=[1]");
     assert_eq!(of(&[share], Reason::Internet), Some(("server.internet_loss", None)));
     assert_eq!(of(&[numbers], Reason::Internet), Some(("server.internet_dropped", None)));

@@ -260,3 +260,6 @@ impl Ledger {
         self.in_name_of[end].iter().filter_map(|&id| self.datagram(id))
     }
 }
+
+#[cfg(test)]
+mod tests;
