@@ -191,6 +191,7 @@ fn a_base_that_cannot_be_is_blamed_where_it_is_named() {
     ] {
         let error = read(&[("own.toml", text)]).unwrap_err().to_string();
         assert!(error.starts_with(message), "{error}\nnot {message}");
+        assert_eq!(error.ends_with("the path of a device's .toml file from this file on"), error.contains("one of"));
     }
 }
 
@@ -234,8 +235,8 @@ fn a_time_that_is_missing_is_not_zero() {
     paced.time(Operation::Sha256 { blocks: 1 });
 }
 
-/// By hand, from the constants in the file: the TPM has room for 2048 bits, and 255 octets are five blocks of SHA-1 and 16
-/// of AES.
+/// By hand, from the constants in the file: the TPM has room for 2048 bits, and 255 octets are five blocks of SHA-1 and
+/// 16 of AES.
 #[test]
 fn a_tpm_does_rsa_as_far_as_its_keys_reach() {
     let opal = device("opal-tpm");

@@ -301,8 +301,8 @@ impl<K: GcmCipher> Tls12AeadAlgorithm for Gcm<K> {
     }
 }
 
-/// Records of TLS 1.2 (RFC 5288). The sender chooses the explicit part of a nonce. Here, as in rustls's own providers, it counts
-/// up from a value in the key block.
+/// Records of TLS 1.2 (RFC 5288). The sender chooses the explicit part of a nonce. Here, as in rustls's own providers,
+/// it counts up from a value in the key block.
 struct Tls12<K>(GcmKey<K>);
 
 impl<K: GcmCipher> MessageEncrypter for Tls12<K> {
@@ -365,8 +365,8 @@ mod tests {
         (tag.as_ref().iter().map(|octet| format!("{octet:02x}")).collect(), compressions)
     }
 
-    /// A message is padded by one octet at least and by its length, of an eighth of a block, to whole blocks (FIPS 180-4
-    /// section 5.1).
+    /// A message is padded by one octet at least and by its length, of an eighth of a block, to whole blocks (FIPS
+    /// 180-4 section 5.1).
     #[test]
     fn a_hash_takes_a_compression_for_each_block() {
         for length in 0_usize..600 {
