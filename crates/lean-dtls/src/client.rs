@@ -1,6 +1,6 @@
 //! The client.
 
-use crate::config::Config;
+use crate::config::{Config, Keys, is_key};
 use crate::connection::{Connection, Expects, Failure, SendError, Status, alert};
 use crate::crypto::Crypto;
 use crate::handshake::Kind;
@@ -11,22 +11,22 @@ use crate::time::Instant;
 ///
 /// `BUFFER` octets hold a flight that is sent, and as many one that arrives: 192 are enough for identities of up to
 /// 32 octets.
-pub struct Client<'c, C: Crypto, const BUFFER: usize> {
-    config: &'c Config<'c>,
+pub struct Client<K, C: Crypto, const BUFFER: usize> {
+    config: Config<K>,
     crypto: C,
     connection: Connection<C, BUFFER>,
     has_started: bool,
 }
 
-impl<'c, C: Crypto, const BUFFER: usize> Client<'c, C, BUFFER> {
+impl<K: Keys, C: Crypto, const BUFFER: usize> Client<K, C, BUFFER> {
     /// A client that has not started.
-    pub fn new(config: &'c Config<'c>, mut crypto: C) -> Self {
+    pub fn new(config: Config<K>, mut crypto: C) -> Self {
         let connection = Connection::new(&mut crypto, Expects::Hello, config.timeouts);
         Self { config, crypto, connection, has_started: false }
     }
 
     /// Begins the handshake. Does nothing if it has begun.
-    pub fn connect(&mut self, now: Instant) {
+    pub fn connect(&mut self) {
         if self.has_started {
             return;
         }
@@ -36,27 +36,27 @@ impl<'c, C: Crypto, const BUFFER: usize> Client<'c, C, BUFFER> {
         self.connection.randoms[0] = random;
         let sent = self.connection.sender.send(Kind::ClientHello, |writer| ClientHello::write(writer, &random, &[]));
         match sent {
-            Ok(()) => self.connection.wait(now),
+            Ok(()) => self.connection.wait(None),
             Err(_) => self.connection.end(Status::Failed(Failure::BufferTooSmall)),
         }
     }
 
     /// Processes a datagram of the server, which is decrypted in place. `deliver` gets the application data in it.
-    pub fn receive(&mut self, now: Instant, datagram: &mut [u8], mut deliver: impl FnMut(&[u8])) {
+    pub fn receive(&mut self, datagram: &mut [u8], mut deliver: impl FnMut(&[u8])) {
         if !self.has_started {
             return;
         }
-        let config = self.config;
+        let keys = &self.config.keys;
         self.connection.receive(&mut self.crypto, datagram, &mut deliver, &mut |connection, crypto| {
-            handle(connection, crypto, config, now)
+            handle(connection, crypto, keys)
         });
     }
 
     /// Writes the next datagram for the server into `output`, and returns its length. Call it after each other call, until
-    /// it returns 0: there is no more to send.
-    pub fn poll_transmit(&mut self, output: &mut [u8]) -> usize {
+    /// it returns 0: there is no more to send. The wait for an answer begins with the last datagram of a flight.
+    pub fn poll_transmit(&mut self, now: Instant, output: &mut [u8]) -> usize {
         let room = output.len().min(self.config.mtu.into());
-        self.connection.poll_transmit(&mut self.crypto, &mut output[..room])
+        self.connection.poll_transmit(&mut self.crypto, now, &mut output[..room])
     }
 
     /// When to call [`handle_timeout`](Self::handle_timeout).
@@ -92,8 +92,7 @@ impl<'c, C: Crypto, const BUFFER: usize> Client<'c, C, BUFFER> {
 fn handle<C: Crypto, const BUFFER: usize>(
     connection: &mut Connection<C, BUFFER>,
     crypto: &mut C,
-    config: &Config<'_>,
-    now: Instant,
+    keys: &impl Keys,
 ) -> bool {
     if connection.expects == Expects::Finished {
         let is_right = connection.verify_finished(crypto, true);
@@ -106,18 +105,24 @@ fn handle<C: Crypto, const BUFFER: usize>(
     let Connection { sender, incoming, .. } = connection;
     let Some((header, body)) = incoming.whole(connection.next) else { return false };
     match (connection.expects, header.kind) {
-        (Expects::Hello, Kind::HelloVerifyRequest) => {
+        // A second one: the server does not know its cookie any more, or the first was not the server's.
+        (Expects::Hello | Expects::ServerHello, Kind::HelloVerifyRequest) => {
             let Some(cookie) = hello::read_cookie(body) else { return false };
+            if connection.expects == Expects::ServerHello && sender.flight.holds(cookie) {
+                return false;
+            }
             let random = &connection.randoms[0];
             sender.transcript = crypto.hash();
             sender.flight.clear();
+            sender.next = 1;
             let sent = sender.send(Kind::ClientHello, |writer| ClientHello::write(writer, random, cookie));
             if sent.is_err() {
                 connection.end(Status::Failed(Failure::BufferTooSmall));
                 return false;
             }
             connection.expects = Expects::ServerHello;
-            connection.wait(now);
+            // A HelloVerifyRequest that comes again says nothing: its server keeps no state.
+            connection.wait(None);
         }
         (Expects::Hello | Expects::ServerHello, Kind::ServerHello) => {
             let Some(hello) = ServerHello::read(body) else { return false };
@@ -135,12 +140,13 @@ fn handle<C: Crypto, const BUFFER: usize>(
         (Expects::ServerHelloDone, Kind::ServerHelloDone) if body.is_empty() => {
             sender.note(&header, body);
             sender.flight.clear();
-            if key_exchange(connection, crypto, config).is_none() {
-                connection.end(Status::Failed(Failure::BufferTooSmall));
+            if let Err(failure) = key_exchange(connection, crypto, keys) {
+                connection.end(Status::Failed(failure));
                 return false;
             }
+            let answered = header.sequence;
             connection.expect_finished();
-            connection.wait(now);
+            connection.wait(Some(answered));
         }
         _ => return false,
     }
@@ -151,11 +157,13 @@ fn handle<C: Crypto, const BUFFER: usize>(
 fn key_exchange<C: Crypto, const BUFFER: usize>(
     connection: &mut Connection<C, BUFFER>,
     crypto: &mut C,
-    config: &Config<'_>,
-) -> Option<()> {
-    let psk = config.own()?;
-    let identity = psk.identity;
-    connection.sender.send(Kind::ClientKeyExchange, |writer| writer.vector(2, |writer| writer.put(identity))).ok()?;
+    keys: &impl Keys,
+) -> Result<(), Failure> {
+    let psk = keys.own().filter(|psk| is_key(psk.key)).ok_or(Failure::NoKey)?;
+    connection
+        .sender
+        .send(Kind::ClientKeyExchange, |writer| writer.vector(2, |writer| writer.put(psk.identity)))
+        .map_err(|_| Failure::BufferTooSmall)?;
     connection.derive(crypto, psk.key, true);
-    connection.finish(crypto, true).ok()
+    connection.finish(crypto, true).map_err(|_| Failure::BufferTooSmall)
 }

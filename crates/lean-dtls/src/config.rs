@@ -6,10 +6,10 @@ use crate::time::Timeouts;
 /// Octets of the smallest datagram that the engine can use.
 pub const MIN_MTU: u16 = 64;
 
-/// The configuration of a client or a server.
+/// The configuration of a client or a server. `K` has its keys.
 #[derive(Clone, Copy, Debug)]
-pub struct Config<'c> {
-    keys: &'c [Psk<'c>],
+pub struct Config<K> {
+    pub(crate) keys: K,
     pub(crate) mtu: u16,
     pub(crate) timeouts: Timeouts,
     pub(crate) admission: Admission,
@@ -17,11 +17,40 @@ pub struct Config<'c> {
 
 /// A pre-shared key and its name (RFC 4279).
 #[derive(Clone, Copy)]
-pub struct Psk<'c> {
+pub struct Psk<'k> {
     /// The name, which is sent in clear.
-    pub identity: &'c [u8],
+    pub identity: &'k [u8],
     /// The key: 1 to [`MAX_PSK`] octets.
-    pub key: &'c [u8],
+    pub key: &'k [u8],
+}
+
+/// The keys of a client or a server: a list ([`Psk`] in an array or a slice), or whatever else finds them.
+pub trait Keys {
+    /// The key that a client uses.
+    fn own(&self) -> Option<Psk<'_>>;
+
+    /// The key that a server knows under this name: 1 to [`MAX_PSK`] octets.
+    fn find(&self, identity: &[u8]) -> Option<&[u8]>;
+}
+
+impl Keys for &[Psk<'_>] {
+    fn own(&self) -> Option<Psk<'_>> {
+        self.first().copied()
+    }
+
+    fn find(&self, identity: &[u8]) -> Option<&[u8]> {
+        self.iter().find(|psk| psk.identity == identity).map(|psk| psk.key)
+    }
+}
+
+impl<const N: usize> Keys for [Psk<'_>; N] {
+    fn own(&self) -> Option<Psk<'_>> {
+        self.first().copied()
+    }
+
+    fn find(&self, identity: &[u8]) -> Option<&[u8]> {
+        self.iter().find(|psk| psk.identity == identity).map(|psk| psk.key)
+    }
 }
 
 impl core::fmt::Debug for Psk<'_> {
@@ -43,7 +72,7 @@ pub enum Admission {
 /// A configuration that cannot work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ConfigError {
-    /// There is no key; or one of no octets, or of more than [`MAX_PSK`].
+    /// The client's key has no octets, or more than [`MAX_PSK`].
     Key,
     /// The datagrams are shorter than [`MIN_MTU`].
     Mtu,
@@ -51,14 +80,13 @@ pub enum ConfigError {
     Timeout,
 }
 
-impl<'c> Config<'c> {
-    /// A configuration with these keys: a client uses the first, a server the one that the client names. `mtu` is the most
-    /// octets of a datagram, without the headers of UDP and IP.
+impl<K: Keys> Config<K> {
+    /// A configuration with these keys. `mtu` is the most octets of a datagram, without the headers of UDP and IP.
     ///
     /// # Errors
     /// See [`ConfigError`].
-    pub fn new(keys: &'c [Psk<'c>], mtu: u16, timeouts: Timeouts) -> Result<Self, ConfigError> {
-        if keys.is_empty() || keys.iter().any(|psk| psk.key.is_empty() || psk.key.len() > MAX_PSK) {
+    pub fn new(keys: K, mtu: u16, timeouts: Timeouts) -> Result<Self, ConfigError> {
+        if keys.own().is_some_and(|psk| !is_key(psk.key)) {
             return Err(ConfigError::Key);
         }
         if mtu < MIN_MTU {
@@ -72,17 +100,12 @@ impl<'c> Config<'c> {
 
     /// The same with another policy for clients beyond the slots of a server.
     #[must_use]
-    pub const fn with_admission(self, admission: Admission) -> Self {
+    pub fn with_admission(self, admission: Admission) -> Self {
         Self { admission, ..self }
     }
+}
 
-    /// The key that a client uses.
-    pub(crate) fn own(&self) -> Option<&Psk<'c>> {
-        self.keys.first()
-    }
-
-    /// The key that a server knows under this name.
-    pub(crate) fn find(&self, identity: &[u8]) -> Option<&Psk<'c>> {
-        self.keys.iter().find(|psk| psk.identity == identity)
-    }
+/// True if a pre-shared key has a length that the engine can use.
+pub(crate) fn is_key(key: &[u8]) -> bool {
+    (1..=MAX_PSK).contains(&key.len())
 }

@@ -6,8 +6,8 @@ use crate::codec::{Full, Reader, Writer};
 use crate::crypto::{Crypto, Hash};
 use crate::flight::Flight;
 use crate::handshake::{self, Kind};
-use crate::record::{self, ContentType, Inbound, Outbound};
 use crate::reassembly::Reassembly;
+use crate::record::{self, ContentType, Inbound, Outbound};
 use crate::schedule::{Context, Master};
 use crate::time::{Expired, Instant, Timeouts, Timer};
 
@@ -36,6 +36,8 @@ pub enum Failure {
     AlertSent(u8),
     /// A flight has no room in the connection's buffer.
     BufferTooSmall,
+    /// The client has no key.
+    NoKey,
 }
 
 /// Why application data was not sent.
@@ -84,6 +86,8 @@ pub(crate) struct Connection<C: Crypto, const BUFFER: usize> {
     inbound: Inbound,
     /// The number of the peer's next message.
     pub(crate) next: u16,
+    /// The number of the peer's message that this end's flight answers: the last of the peer's flight before it.
+    answered: Option<u16>,
     timer: Timer,
     /// The random numbers of the client's and of the server's hello.
     pub(crate) randoms: [[u8; 32]; 2],
@@ -130,15 +134,11 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         Self {
             status: Status::Handshaking,
             expects,
-            sender: Sender {
-                flight: Flight::new(),
-                outbound: Outbound::default(),
-                transcript: crypto.hash(),
-                next: 0,
-            },
+            sender: Sender { flight: Flight::new(), outbound: Outbound::default(), transcript: crypto.hash(), next: 0 },
             incoming: Reassembly::new(),
             inbound: Inbound::default(),
             next: 0,
+            answered: None,
             timer: Timer::new(timeouts),
             randoms: [[0; 32]; 2],
             extended_master_secret: false,
@@ -152,9 +152,10 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         self.timer.deadline()
     }
 
-    /// Begins to wait for the answer to the flight.
-    pub(crate) fn wait(&mut self, now: Instant) {
-        self.timer.start(now);
+    /// Begins to wait for the answer to a new flight, which answers the peer's message `answered`.
+    pub(crate) const fn wait(&mut self, answered: Option<u16>) {
+        self.answered = answered;
+        self.timer.start();
     }
 
     pub(crate) fn handle_timeout(&mut self, now: Instant) {
@@ -166,12 +167,16 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
     }
 
     /// Writes the next datagram. Returns 0 if there is nothing to send.
-    pub(crate) fn poll_transmit(&mut self, crypto: &mut C, output: &mut [u8]) -> usize {
+    pub(crate) fn poll_transmit(&mut self, crypto: &mut C, now: Instant, output: &mut [u8]) -> usize {
         if let Some(alert) = self.alert.take() {
             let epoch = u16::from(self.expects == Expects::Nothing);
             return self.sender.outbound.write(crypto, (ContentType::Alert, epoch), &[&alert], output).unwrap_or(0);
         }
-        self.sender.flight.write(crypto, &mut self.sender.outbound, output)
+        let written = self.sender.flight.write(crypto, &mut self.sender.outbound, output);
+        if self.sender.flight.is_sent() {
+            self.timer.sent(now);
+        }
+        written
     }
 
     /// Encrypts application data into a datagram.
@@ -284,6 +289,12 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
             if epoch != expected && self.expects != Expects::Finished {
                 continue;
             }
+            let is_verify_request =
+                header.kind == Kind::HelloVerifyRequest && header.is_whole() && self.expects == Expects::ServerHello;
+            if is_verify_request && header.sequence < self.next {
+                self.next = header.sequence; // it takes the place of the one before
+                self.incoming.remove(self.next);
+            }
             if header.sequence < self.next {
                 self.receive_again(&header);
             } else if epoch == expected && self.status == Status::Handshaking {
@@ -291,7 +302,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
                 while self.status == Status::Handshaking && self.incoming.whole(self.next).is_some() {
                     let (sequence, is_used) = (self.next, handle(self, crypto));
                     self.incoming.remove(sequence);
-                    if !is_used {
+                    if !is_used && !is_verify_request {
                         break;
                     }
                     self.next = sequence.wrapping_add(1);
@@ -300,11 +311,12 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         }
     }
 
-    /// The peer repeats its last flight: it does not have this end's. The end of its last message says so
-    /// (RFC 6347, section 4.2.4).
+    /// The peer repeats the flight before this end's, so it does not have this end's: the end of its last message says so
+    /// (RFC 6347, section 4.2.4). Other old messages say nothing. If they were answered too, two ends could answer each
+    /// other for ever.
     fn receive_again(&mut self, header: &handshake::Header) {
-        let is_end = header.sequence + 1 == self.next && header.offset + header.fragment == header.length;
-        if is_end && header.kind != Kind::HelloVerifyRequest {
+        let is_end = header.offset + header.fragment == header.length;
+        if is_end && self.answered == Some(header.sequence) {
             self.repeat();
         }
     }
@@ -362,8 +374,9 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         is_right
     }
 
-    /// The handshake is complete.
+    /// The handshake is complete. A server's last flight answers the client's Finished.
     pub(crate) fn establish(&mut self) {
+        self.answered = Some(self.next);
         self.status = Status::Established;
         self.expects = Expects::Nothing;
         self.timer.stop();

@@ -80,6 +80,11 @@ impl<const BUFFER: usize> Flight<BUFFER> {
         self.length == 0
     }
 
+    /// True if these octets are somewhere in it.
+    pub(crate) fn holds(&self, octets: &[u8]) -> bool {
+        octets.is_empty() || self.octets[..self.length].windows(octets.len()).any(|window| window == octets)
+    }
+
     /// Sends all of it again.
     pub(crate) fn restart(&mut self) {
         self.cursor = Cursor::default();

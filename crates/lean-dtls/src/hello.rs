@@ -83,8 +83,7 @@ impl ServerHello {
         reader.vector(1).filter(|session| session.len() <= 32)?;
         let (suite, compression) = (reader.u16()?, reader.u8()?);
         let extensions = read_extensions(reader)?;
-        let is_acceptable =
-            version == record::VERSION && suite == SUITE && compression == 0 && !extensions.has_unknown;
+        let is_acceptable = version == record::VERSION && suite == SUITE && compression == 0 && !extensions.has_unknown;
         Some(Self { random, extended_master_secret: extensions.extended_master_secret, is_acceptable })
     }
 

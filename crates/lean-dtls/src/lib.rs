@@ -7,28 +7,28 @@
 //! use lean_dtls::{Client, Config, Instant, Psk, RustCrypto, Server, Status, Timeouts};
 //!
 //! let keys = [Psk { identity: b"sensor-17", key: b"0123456789abcdef" }];
-//! let config = Config::new(&keys, 256, Timeouts::default()).expect("a key, and room for a record");
+//! let config = Config::new(keys, 256, Timeouts::default()).expect("a key, and room for a record");
 //! // A device has a source of random numbers that nobody can predict. This is none.
 //! let random = |seed: u8| move |octets: &mut [u8]| octets.fill(seed);
 //!
-//! let mut client = Client::<_, 192>::new(&config, RustCrypto::new(random(1)));
-//! let mut server = Server::<_, [u8; 6], 3, 192>::new(&config, RustCrypto::new(random(2)));
+//! let mut client = Client::<_, _, 192>::new(config, RustCrypto::new(random(1)));
+//! let mut server = Server::<_, _, [u8; 6], 3, 192>::new(config, RustCrypto::new(random(2)));
 //! let (address, now) = ([192, 0, 2, 1, 0, 42], Instant::from_millis(0));
 //!
-//! client.connect(now);
+//! client.connect();
 //! let mut datagram = [0; 256];
 //! while client.status() == Status::Handshaking {
-//!     while let length @ 1.. = client.poll_transmit(&mut datagram) {
-//!         server.receive(now, address, &mut datagram[..length], |_| {});
+//!     while let length @ 1.. = client.poll_transmit(now, &mut datagram) {
+//!         server.receive(address, &mut datagram[..length], |_| {});
 //!     }
-//!     while let Some((_, length)) = server.poll_transmit(&mut datagram) {
-//!         client.receive(now, &mut datagram[..length], |_| {});
+//!     while let Some((_, length)) = server.poll_transmit(now, &mut datagram) {
+//!         client.receive(&mut datagram[..length], |_| {});
 //!     }
 //! }
 //! assert_eq!(client.status(), Status::Established);
 //!
 //! let length = client.send(b"22.5 C", &mut datagram).expect("the connection is established");
-//! server.receive(now, address, &mut datagram[..length], |data| assert_eq!(data, b"22.5 C"));
+//! server.receive(address, &mut datagram[..length], |data| assert_eq!(data, b"22.5 C"));
 //! ```
 //!
 //! # What it speaks
@@ -62,19 +62,22 @@ pub mod crypto;
 mod flight;
 mod handshake;
 mod hello;
-mod record;
 mod reassembly;
+mod record;
 mod replay;
 mod schedule;
 mod server;
 mod time;
 
+/// The version of this crate.
+pub const VERSION: &str = env!("CARGO_PKG_VERSION");
+
 pub use client::Client;
-pub use config::{Admission, Config, ConfigError, MIN_MTU, Psk};
+pub use config::{Admission, Config, ConfigError, Keys, MIN_MTU, Psk};
 pub use connection::{Failure, SendError, Status};
+pub use crypto::Crypto;
 #[cfg(feature = "rustcrypto")]
 pub use crypto::RustCrypto;
-pub use crypto::Crypto;
 pub use schedule::MAX_PSK;
 pub use server::Server;
 pub use time::{Instant, Timeouts};

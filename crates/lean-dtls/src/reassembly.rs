@@ -71,7 +71,8 @@ impl<const BUFFER: usize> Reassembly<BUFFER> {
             return Some(index);
         }
         let has_room = |used: usize| header.length <= BUFFER - used;
-        if header.sequence == next && has_room(0) && (!has_room(self.used) || self.messages.iter().all(Option::is_some)) {
+        if header.sequence == next && has_room(0) && (!has_room(self.used) || self.messages.iter().all(Option::is_some))
+        {
             self.messages = [None; MESSAGES];
             self.used = 0;
         }

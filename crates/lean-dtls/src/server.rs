@@ -4,14 +4,14 @@ use subtle::ConstantTimeEq;
 use zeroize::Zeroize;
 
 use crate::codec::{Reader, Writer};
-use crate::config::{Admission, Config};
+use crate::config::{Admission, Config, Keys, is_key};
 use crate::connection::{Connection, Expects, Failure, SendError, Status, alert};
 use crate::crypto::{Crypto, DIGEST};
 use crate::handshake::{self, Kind};
 use crate::hello::{self, ClientHello, ServerHello};
 use crate::reassembly::Reassembly;
 use crate::record::{self, ContentType, Outbound};
-use crate::time::Instant;
+use crate::time::{Instant, Timeouts};
 
 /// Octets of a cookie. (Assumed: half of a digest is enough for a value that lives for a round trip.)
 const COOKIE: usize = 16;
@@ -22,8 +22,8 @@ const REPLY: usize = record::HEADER + handshake::HEADER + 3 + COOKIE;
 /// A DTLS server with at most `SLOTS` connections.
 ///
 /// `P` is the address of a peer. `BUFFER` is as for [`Client`](crate::Client).
-pub struct Server<'c, C: Crypto, P, const SLOTS: usize, const BUFFER: usize> {
-    config: &'c Config<'c>,
+pub struct Server<K, C: Crypto, P, const SLOTS: usize, const BUFFER: usize> {
+    config: Config<K>,
     crypto: C,
     slots: [Option<Slot<C, P, BUFFER>>; SLOTS],
     /// The number of connections so far.
@@ -50,44 +50,43 @@ struct Arrived<'a> {
     record: u64,
 }
 
-impl<'c, C, P, const SLOTS: usize, const BUFFER: usize> Server<'c, C, P, SLOTS, BUFFER>
+impl<K, C, P, const SLOTS: usize, const BUFFER: usize> Server<K, C, P, SLOTS, BUFFER>
 where
+    K: Keys,
     C: Crypto,
     P: Copy + PartialEq + AsRef<[u8]>,
 {
     /// A server without connections.
-    pub fn new(config: &'c Config<'c>, mut crypto: C) -> Self {
+    pub fn new(config: Config<K>, mut crypto: C) -> Self {
         let mut secret = [0; DIGEST];
         crypto.random(&mut secret);
         Self { config, crypto, slots: [const { None }; SLOTS], opened: 0, secret, hello: None, reply: None }
     }
 
     /// Processes a datagram of `peer`, which is decrypted in place. `deliver` gets the application data in it.
-    pub fn receive(&mut self, now: Instant, peer: P, datagram: &mut [u8], mut deliver: impl FnMut(&[u8])) {
-        if self.receive_hello(now, peer, datagram) {
+    pub fn receive(&mut self, peer: P, datagram: &mut [u8], mut deliver: impl FnMut(&[u8])) {
+        if self.receive_hello(peer, datagram) {
             return;
         }
-        let config = self.config;
+        let keys = &self.config.keys;
         let Some(slot) = self.slots.iter_mut().flatten().find(|slot| slot.peer == peer) else { return };
         slot.connection.receive(&mut self.crypto, datagram, &mut deliver, &mut |connection, crypto| {
-            handle(connection, crypto, config, now)
+            handle(connection, crypto, keys)
         });
-        self.free_slots();
     }
 
     /// Writes the next datagram into `output`, and returns its peer and its length. Call it after each other call, until it
-    /// returns `None`: there is no more to send.
-    pub fn poll_transmit(&mut self, output: &mut [u8]) -> Option<(P, usize)> {
+    /// returns `None`: there is no more to send. The wait for an answer begins with the last datagram of a flight.
+    pub fn poll_transmit(&mut self, now: Instant, output: &mut [u8]) -> Option<(P, usize)> {
         if let Some((peer, reply, length)) = self.reply.take() {
             output.get_mut(..length)?.copy_from_slice(&reply[..length]);
             return Some((peer, length));
         }
         let room = output.len().min(self.config.mtu.into());
         for slot in self.slots.iter_mut().flatten() {
-            let length = slot.connection.poll_transmit(&mut self.crypto, &mut output[..room]);
+            let length = slot.connection.poll_transmit(&mut self.crypto, now, &mut output[..room]);
             if length > 0 {
                 let peer = slot.peer;
-                self.free_slots();
                 return Some((peer, length));
             }
         }
@@ -102,7 +101,6 @@ where
     /// Does what is due at `now`.
     pub fn handle_timeout(&mut self, now: Instant) {
         self.slots.iter_mut().flatten().for_each(|slot| slot.connection.handle_timeout(now));
-        self.free_slots();
     }
 
     /// Encrypts application data for `peer` into `output`, and returns the length of the datagram.
@@ -119,22 +117,14 @@ where
         self.slots.iter_mut().flatten().filter(|slot| slot.peer == peer).for_each(|slot| slot.connection.close());
     }
 
-    /// The state of the connection with a peer. `None` if it has no slot.
+    /// The state of the connection with a peer. `None` if it has no slot. A connection that has ended keeps its slot until
+    /// another one needs it.
     pub fn status(&self, peer: P) -> Option<Status> {
         self.slots.iter().flatten().find(|slot| slot.peer == peer).map(|slot| slot.connection.status)
     }
 
-    /// Slots of connections that have ended, and have nothing more to say, are free again.
-    fn free_slots(&mut self) {
-        for slot in &mut self.slots {
-            if slot.as_ref().is_some_and(|slot| slot.connection.is_over()) {
-                *slot = None;
-            }
-        }
-    }
-
     /// Processes a datagram that begins with a ClientHello. Returns false if it does not.
-    fn receive_hello(&mut self, now: Instant, peer: P, datagram: &[u8]) -> bool {
+    fn receive_hello(&mut self, peer: P, datagram: &[u8]) -> bool {
         let mut reader = Reader::new(datagram);
         let Some(record) = record::Header::read(&mut reader) else { return false };
         if record.epoch != 0 || record.content_type != ContentType::Handshake {
@@ -146,7 +136,7 @@ where
             return false;
         }
         if header.is_whole() {
-            self.answer(now, peer, Arrived { header, body: fragment, record: record.sequence });
+            self.answer(peer, Arrived { header, body: fragment, record: record.sequence });
             return true;
         }
         let (waiting, mut reassembly) = match self.hello.take() {
@@ -155,14 +145,14 @@ where
         };
         reassembly.insert(header.sequence, &header, fragment);
         match reassembly.whole(header.sequence) {
-            Some((header, body)) => self.answer(now, peer, Arrived { header, body, record: record.sequence }),
+            Some((header, body)) => self.answer(peer, Arrived { header, body, record: record.sequence }),
             None => self.hello = Some((waiting, reassembly)),
         }
         true
     }
 
     /// Answers a ClientHello: with a cookie, or with a connection if it has one.
-    fn answer(&mut self, now: Instant, peer: P, arrived: Arrived<'_>) {
+    fn answer(&mut self, peer: P, arrived: Arrived<'_>) {
         let Some(hello) = ClientHello::read(arrived.body) else { return };
         let cookie = self.cookie(&peer, &hello);
         if !bool::from(hello.cookie.ct_eq(&cookie)) {
@@ -177,7 +167,7 @@ where
             return;
         }
         let Some(place) = self.place(peer) else { return };
-        let connection = open(&mut self.crypto, self.config, now, arrived, &hello);
+        let connection = open(&mut self.crypto, self.config.timeouts, arrived, &hello);
         self.opened = self.opened.wrapping_add(1);
         self.slots[place] = Some(Slot { peer, opened: self.opened, connection });
     }
@@ -191,12 +181,14 @@ where
         *digest.first_chunk().unwrap_or(&[0; COOKIE])
     }
 
-    /// The slot for a new connection with a peer: the one it has, a free one, or what the policy gives.
+    /// The slot for a new connection with a peer: the one it has, a free one, one whose connection has ended, or what the
+    /// policy gives.
     fn place(&self, peer: P) -> Option<usize> {
         let taken = |slot: &Option<Slot<C, P, BUFFER>>| slot.as_ref().map(|slot| (slot.peer, slot.opened));
         let own = self.slots.iter().position(|slot| taken(slot).is_some_and(|(other, _)| other == peer));
         let free = || self.slots.iter().position(Option::is_none);
-        own.or_else(free).or_else(|| match self.config.admission {
+        let is_over = |slot: &Option<Slot<C, P, BUFFER>>| slot.as_ref().is_some_and(|slot| slot.connection.is_over());
+        own.or_else(free).or_else(|| self.slots.iter().position(is_over)).or_else(|| match self.config.admission {
             Admission::Refuse => None,
             Admission::EvictOldest => {
                 let ages = self.slots.iter().enumerate().filter_map(|(place, slot)| {
@@ -208,18 +200,14 @@ where
     }
 }
 
-impl<C: Crypto, P, const SLOTS: usize, const BUFFER: usize> Drop for Server<'_, C, P, SLOTS, BUFFER> {
+impl<K, C: Crypto, P, const SLOTS: usize, const BUFFER: usize> Drop for Server<K, C, P, SLOTS, BUFFER> {
     fn drop(&mut self) {
         self.secret.zeroize();
     }
 }
 
 /// A HelloVerifyRequest, in a record with the number of the client's (RFC 6347, section 4.2.1).
-fn write_verify_request<C: Crypto>(
-    crypto: &mut C,
-    record: u64,
-    cookie: &[u8; COOKIE],
-) -> Option<([u8; REPLY], usize)> {
+fn write_verify_request<C: Crypto>(crypto: &mut C, record: u64, cookie: &[u8; COOKIE]) -> Option<([u8; REPLY], usize)> {
     let mut body = [0; 3 + COOKIE];
     hello::write_cookie(&mut Writer::new(&mut body), cookie).ok()?;
     let header = handshake::Header::whole(Kind::HelloVerifyRequest, 0, body.len()).octets();
@@ -233,12 +221,11 @@ fn write_verify_request<C: Crypto>(
 /// A connection with a client whose cookie has returned, with the flight of ServerHello and ServerHelloDone.
 fn open<C: Crypto, const BUFFER: usize>(
     crypto: &mut C,
-    config: &Config<'_>,
-    now: Instant,
+    timeouts: Timeouts,
     arrived: Arrived<'_>,
     hello: &ClientHello<'_>,
 ) -> Connection<C, BUFFER> {
-    let mut connection = Connection::new(crypto, Expects::ClientKeyExchange, config.timeouts);
+    let mut connection = Connection::new(crypto, Expects::ClientKeyExchange, timeouts);
     let Arrived { header, body, record } = arrived;
     connection.sender.outbound.start_at(record);
     if !hello.offers_suite {
@@ -257,7 +244,7 @@ fn open<C: Crypto, const BUFFER: usize>(
         .send(Kind::ServerHello, |writer| ServerHello::write(writer, &random, hello))
         .and_then(|()| sender.send(Kind::ServerHelloDone, |_| Ok(())));
     match sent {
-        Ok(()) => connection.wait(now),
+        Ok(()) => connection.wait(Some(header.sequence)),
         Err(_) => connection.end(Status::Failed(Failure::BufferTooSmall)),
     }
     connection
@@ -267,8 +254,7 @@ fn open<C: Crypto, const BUFFER: usize>(
 fn handle<C: Crypto, const BUFFER: usize>(
     connection: &mut Connection<C, BUFFER>,
     crypto: &mut C,
-    config: &Config<'_>,
-    now: Instant,
+    keys: &impl Keys,
 ) -> bool {
     if connection.expects == Expects::Finished {
         if !connection.verify_finished(crypto, false) {
@@ -289,13 +275,12 @@ fn handle<C: Crypto, const BUFFER: usize>(
     }
     let mut reader = Reader::new(body);
     let Some(identity) = reader.vector(2).filter(|_| reader.is_empty()) else { return false };
-    let Some(psk) = config.find(identity) else {
+    let Some(key) = keys.find(identity).filter(|key| is_key(key)) else {
         connection.refuse(alert::UNKNOWN_PSK_IDENTITY);
         return false;
     };
     sender.note(&header, body);
-    connection.derive(crypto, psk.key, false);
+    connection.derive(crypto, key, false);
     connection.expect_finished();
-    connection.wait(now);
     true
 }

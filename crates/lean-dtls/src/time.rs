@@ -43,7 +43,15 @@ pub(crate) struct Timer {
     timeouts: Timeouts,
     current_ms: u32,
     left: u8,
-    deadline: Option<Instant>,
+    state: State,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Stopped,
+    /// The wait begins when the flight has been sent.
+    Sending,
+    Until(Instant),
 }
 
 /// What an expired timer asks for.
@@ -55,35 +63,47 @@ pub(crate) enum Expired {
 
 impl Timer {
     pub(crate) const fn new(timeouts: Timeouts) -> Self {
-        Self { timeouts, current_ms: timeouts.initial_ms, left: timeouts.retransmissions, deadline: None }
+        let Timeouts { initial_ms, retransmissions, .. } = timeouts;
+        Self { timeouts, current_ms: initial_ms, left: retransmissions, state: State::Stopped }
     }
 
     pub(crate) const fn deadline(&self) -> Option<Instant> {
-        self.deadline
+        match self.state {
+            State::Until(deadline) => Some(deadline),
+            State::Stopped | State::Sending => None,
+        }
     }
 
-    /// Begins to wait for the answer to a new flight.
-    pub(crate) fn start(&mut self, now: Instant) {
+    /// A new flight will be sent, and waits for an answer.
+    pub(crate) const fn start(&mut self) {
         *self = Self::new(self.timeouts);
-        self.deadline = Some(now.after(self.current_ms));
+        self.state = State::Sending;
+    }
+
+    /// The last datagram of the flight has been sent.
+    pub(crate) fn sent(&mut self, now: Instant) {
+        if self.state == State::Sending {
+            self.state = State::Until(now.after(self.current_ms));
+        }
     }
 
     pub(crate) const fn stop(&mut self) {
-        self.deadline = None;
+        self.state = State::Stopped;
     }
 
     /// What to do if the time has come.
     pub(crate) fn expire(&mut self, now: Instant) -> Option<Expired> {
-        if self.deadline? > now {
+        if self.deadline()? > now {
             return None;
         }
         let Some(left) = self.left.checked_sub(1) else {
-            self.deadline = None;
+            self.state = State::Stopped;
             return Some(Expired::GiveUp);
         };
+        let maximum = self.timeouts.maximum_ms.max(self.timeouts.initial_ms);
         self.left = left;
-        self.current_ms = self.current_ms.saturating_mul(2).min(self.timeouts.maximum_ms.max(self.timeouts.initial_ms));
-        self.deadline = Some(now.after(self.current_ms));
+        self.current_ms = self.current_ms.saturating_mul(2).min(maximum);
+        self.state = State::Sending;
         Some(Expired::SendAgain)
     }
 }
@@ -97,14 +117,16 @@ mod tests {
     #[test]
     fn waits_double_up_to_the_maximum_and_end() {
         let mut timer = Timer::new(Timeouts { initial_ms: 2_000, maximum_ms: 7_000, retransmissions: 3 });
-        timer.start(Instant::from_millis(100));
+        timer.start();
+        assert_eq!(timer.deadline(), None);
+        timer.sent(Instant::from_millis(100));
         let mut at = Vec::new();
         let last = loop {
             let Some(deadline) = timer.deadline() else { panic!("it has to give up first") };
             assert_eq!(timer.expire(Instant::from_millis(deadline.as_millis() - 1)), None);
             at.push(deadline.as_millis());
             match timer.expire(deadline) {
-                Some(Expired::SendAgain) => {}
+                Some(Expired::SendAgain) => timer.sent(deadline),
                 last => break last,
             }
         };
