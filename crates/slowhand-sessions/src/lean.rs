@@ -51,8 +51,9 @@ pub(crate) const CAPABILITIES: Capabilities = Capabilities {
 /// Octets of each of an end's two buffers for flights: enough for the longest identity that a configuration can have.
 const BUFFER: usize = 256;
 
-/// The longest datagram if the configuration sets no limit: what fits into a packet of IPv6's least MTU, which is 1,280.
-const MTU: u16 = 1232;
+/// The longest datagram if the configuration sets no limit: a record of 2^14 octets (RFC 5246, section 6.2.1) with its
+/// header, nonce and tag.
+const MTU: u16 = (1 << 14) + OVERHEAD as u16;
 
 /// Octets that a record has beside its data: header, explicit nonce, tag.
 const OVERHEAD: usize = 13 + 8 + TAG;
@@ -63,7 +64,8 @@ const PEER: [u8; 1] = [0];
 /// One end of a session of lean-dtls.
 pub(crate) struct LeanDtls {
     end: End,
-    mtu: u16,
+    /// The place for a datagram that is sent. It is as long as the longest.
+    datagram: Vec<u8>,
 }
 
 enum End {
@@ -110,21 +112,21 @@ impl LeanDtls {
             Role::Client => End::Client(Box::new(Client::new(config, crypto))),
             Role::Server => End::Server(Box::new(Server::new(config, crypto))),
         };
-        Ok(Self { end, mtu })
+        Ok(Self { end, datagram: vec![0; mtu.into()] })
     }
 
     /// Sends what the library has to send, and says how it is.
     fn progress(&mut self) -> Progress {
-        let mut datagram = vec![0; self.mtu.into()];
+        let datagram = &mut self.datagram[..];
         let (status, deadline) = match &mut self.end {
             End::Client(client) => {
-                while let length @ 1.. = client.poll_transmit(now(), &mut datagram) {
+                while let length @ 1.. = client.poll_transmit(now(), datagram) {
                     device::transmit(&datagram[..length]);
                 }
                 (client.status(), client.deadline())
             }
             End::Server(server) => {
-                while let Some((_, length)) = server.poll_transmit(now(), &mut datagram) {
+                while let Some((_, length)) = server.poll_transmit(now(), datagram) {
                     device::transmit(&datagram[..length]);
                 }
                 (server.status(PEER).unwrap_or(lean_dtls::Status::Handshaking), server.deadline())
@@ -182,19 +184,18 @@ impl Library for LeanDtls {
     }
 
     fn write(&mut self, data: &[u8]) -> Progress {
-        let mut datagram = vec![0; self.mtu.into()];
         let sent = match &mut self.end {
-            End::Client(client) => client.send(data, &mut datagram),
-            End::Server(server) => server.send(PEER, data, &mut datagram),
+            End::Client(client) => client.send(data, &mut self.datagram),
+            End::Server(server) => server.send(PEER, data, &mut self.datagram),
         };
         if let Ok(length) = sent {
-            device::transmit(&datagram[..length]);
+            device::transmit(&self.datagram[..length]);
         }
         self.progress()
     }
 
     fn max_data(&self) -> Option<usize> {
-        Some(usize::from(self.mtu) - OVERHEAD)
+        Some(self.datagram.len() - OVERHEAD)
     }
 
     fn close(&mut self) -> Progress {
