@@ -139,7 +139,7 @@ fn read_extensions(mut reader: Reader<'_>) -> Option<Extensions> {
     while !extensions.is_empty() {
         let (number, content) = (extensions.u16()?, extensions.vector(2)?);
         let known = match number {
-            EXTENDED_MASTER_SECRET => (content == []).then_some(&mut found.extended_master_secret)?,
+            EXTENDED_MASTER_SECRET => content.is_empty().then_some(&mut found.extended_master_secret)?,
             // Nothing but a first handshake, in which the content is empty, is possible.
             RENEGOTIATION_INFO => (content == [0]).then_some(&mut found.renegotiation_info)?,
             _ => {

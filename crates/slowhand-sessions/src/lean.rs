@@ -216,13 +216,16 @@ impl Library for LeanDtls {
     }
 }
 
-/// The library's cryptography. It reports its operations to the device.
-struct Counting(RustCrypto<fn(&mut [u8])>);
+/// The library's cryptography, with the device's randomness.
+type Software = RustCrypto<fn(&mut [u8])>;
+
+/// The same. It reports its operations to the device.
+struct Counting(Software);
 
 /// A SHA-256 computation under way. It counts its octets.
 #[derive(Clone)]
 struct CountingHash {
-    hash: <RustCrypto<fn(&mut [u8])> as Crypto>::Hash,
+    hash: <Software as Crypto>::Hash,
     length: usize,
 }
 

@@ -222,10 +222,7 @@ fn the_words_of_a_library_follow_from_what_it_can_do() {
     let words = |stack: Stack| stack.capabilities().features().join("; ");
     let keys = "secp192r1; secp256r1; RSA-1024, RSA-2048 and RSA-3072; server or mutual authentication";
     let datagrams = "cookie on or off; mtu; first and maximum timeout";
-    assert_eq!(
-        words(Stack::LeanDtls),
-        "mtu; first and maximum timeout; application data; ignores alerts in clear"
-    );
+    assert_eq!(words(Stack::LeanDtls), "mtu; first and maximum timeout; application data; ignores alerts in clear");
     assert_eq!(
         words(Stack::Mbedtls),
         format!(
