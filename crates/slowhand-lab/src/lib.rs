@@ -119,6 +119,8 @@ pub mod device;
 mod distribution;
 mod energy;
 pub mod estimate;
+#[cfg(test)]
+mod fixtures;
 pub mod input;
 pub mod inspect;
 pub mod interrupt;

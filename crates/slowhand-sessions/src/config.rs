@@ -24,6 +24,9 @@ pub enum Role {
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum Stack {
+    /// lean-dtls.
+    #[serde(rename = "lean-dtls")]
+    LeanDtls,
     /// Mbed TLS.
     Mbedtls,
     /// OpenSSL.
@@ -36,7 +39,7 @@ pub enum Stack {
 
 impl Stack {
     /// Every library.
-    pub const ALL: &[Self] = &[Self::Mbedtls, Self::Openssl, Self::Rustls, Self::Tinydtls];
+    pub const ALL: &[Self] = &[Self::LeanDtls, Self::Mbedtls, Self::Openssl, Self::Rustls, Self::Tinydtls];
 }
 
 /// The name of a protocol, of any family.

@@ -205,6 +205,11 @@ pub(crate) fn unix_time() -> Duration {
     with_current(|device| device.began + device.clock)
 }
 
+/// The device's clock.
+pub(crate) fn clock() -> Duration {
+    with_current(|device| device.clock)
+}
+
 /// The device's randomness.
 pub(crate) fn fill_random(output: &mut [u8]) {
     with_current(|device| device.random.fill_bytes(output));
@@ -261,7 +266,7 @@ extern "C" fn slowhand_unix_time_ms() -> u64 {
 #[unsafe(no_mangle)]
 extern "C" fn slowhand_now_ns() -> u64 {
     // The clock has a limit of 64 bits: `CLOCK_LIMIT`.
-    with_current(|device| device.clock.as_nanos() as u64)
+    clock().as_nanos() as u64
 }
 
 #[unsafe(no_mangle)]

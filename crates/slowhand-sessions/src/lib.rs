@@ -90,6 +90,7 @@ mod config;
 pub mod credentials;
 mod device;
 mod features;
+mod lean;
 mod library;
 mod mbedtls;
 pub mod memory;

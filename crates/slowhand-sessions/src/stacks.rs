@@ -9,12 +9,13 @@ use crate::c_library::{CLibrary, slowhand_library};
 use crate::capabilities::Capabilities;
 use crate::check::Checked;
 use crate::config::{ConfigError, CredentialKind, Protocol, SessionConfig, Stack};
+use crate::lean::LeanDtls;
 use crate::library::LibrarySession;
 use crate::operation::Processor;
 use crate::rustls::Rustls;
 use crate::session::{Failure, Resumable, Session};
 use crate::tls::Suite;
-use crate::{mbedtls, openssl, rustls, tinydtls};
+use crate::{lean, mbedtls, openssl, rustls, tinydtls};
 
 /// A library: its capabilities and its adapter.
 struct Entry {
@@ -24,9 +25,11 @@ struct Entry {
 
 enum Adapter {
     C(fn() -> &'static slowhand_library),
+    LeanDtls,
     Rustls,
 }
 
+static LEAN_DTLS: Entry = Entry { capabilities: &lean::CAPABILITIES, adapter: Adapter::LeanDtls };
 static MBEDTLS: Entry = Entry { capabilities: &mbedtls::CAPABILITIES, adapter: Adapter::C(mbedtls::functions) };
 static OPENSSL: Entry = Entry { capabilities: &openssl::CAPABILITIES, adapter: Adapter::C(openssl::functions) };
 static RUSTLS: Entry = Entry { capabilities: &rustls::CAPABILITIES, adapter: Adapter::Rustls };
@@ -34,6 +37,7 @@ static TINYDTLS: Entry = Entry { capabilities: &tinydtls::CAPABILITIES, adapter:
 
 fn entry(stack: Stack) -> &'static Entry {
     match stack {
+        Stack::LeanDtls => &LEAN_DTLS,
         Stack::Mbedtls => &MBEDTLS,
         Stack::Openssl => &OPENSSL,
         Stack::Rustls => &RUSTLS,
@@ -84,6 +88,7 @@ pub(crate) fn session(
         Adapter::C(functions) => Box::new(LibrarySession::new(role, seed, processor, began, || {
             CLibrary::new(functions(), checked, previous)
         })?),
+        Adapter::LeanDtls => Box::new(LibrarySession::new(role, seed, processor, began, || LeanDtls::new(checked))?),
         Adapter::Rustls => {
             Box::new(LibrarySession::new(role, seed, processor, began, || Rustls::new(checked, previous))?)
         }

@@ -26,7 +26,7 @@ WORD = 0.20
 2021 call durations "quite similar" (section 3.2.2) of which Table 2 has 4.495 and 3.795 s."""
 
 RECORDED = "recorded.json"
-"""The file of a paper's folder with the output of `slowhand papers PAPER --json`."""
+"""The file of a paper's folder with what the whole paper gave. `record` writes it."""
 
 
 @dataclass(frozen=True)
@@ -288,10 +288,7 @@ class Paper:
         }
 
     def recorded(self) -> dict[str, Any] | None:
-        """What the whole paper gave when it was last run, as `json` of a reproduction gives it.
-
-        It is in `recorded.json`; `./test --full` runs the paper and compares.
-        """
+        """What the whole paper gave when it was last recorded; `record` writes it."""
         file = self.folder / RECORDED
         return json.loads(file.read_text()) if file.exists() else None
 

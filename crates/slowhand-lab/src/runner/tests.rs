@@ -1,24 +1,9 @@
 use super::*;
+use crate::fixtures::{record, scenario};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc;
 
-fn scenario() -> Scenario {
-    r#"
-        network.topology = { kind = "line", hops = 1 }
-        mac = { kind = "tsch", slotframe = 11 }
-        client.device = "openmote-cc2538"
-        session = { stack = "tinydtls", suite = "TLS_PSK_WITH_AES_128_CCM_8" }
-    "#
-    .parse()
-    .unwrap()
-}
-
 const CONFIG: RunConfig = RunConfig { first_seed: 1, count: 20, threads: 3, keeps_records: true };
-
-/// A real record, to copy.
-fn record() -> Record {
-    Plan::new(&scenario()).unwrap().run(1, &mut ()).remove(0)
-}
 
 fn seeds(records: &[Record]) -> Vec<u64> {
     records.iter().map(|record| record.seed).collect()

@@ -1,24 +1,9 @@
 use super::*;
+use crate::fixtures::{record, scenario};
 use crate::plan::Plan;
 use crate::record::{Failure, Loss};
 use slowhand_net::address::NodeId;
 use slowhand_sessions::Role;
-
-fn scenario() -> Scenario {
-    r#"
-        network.topology = { kind = "line", hops = 1 }
-        mac = { kind = "tsch", slotframe = 11 }
-        client.device = "openmote-cc2538"
-        session = { stack = "tinydtls", suite = "TLS_PSK_WITH_AES_128_CCM_8" }
-    "#
-    .parse()
-    .unwrap()
-}
-
-/// A completed handshake.
-fn completed(scenario: &Scenario) -> Record {
-    Plan::new(scenario).unwrap().run(1, &mut ()).remove(0)
-}
 
 fn failed(record: &Record, seed: u64, outcome: Outcome, failure: Option<(Role, &str)>) -> Record {
     let failure = failure.map(|(end, reason)| Failure { end, reason: reason.to_owned() });
@@ -28,7 +13,7 @@ fn failed(record: &Record, seed: u64, outcome: Outcome, failure: Option<(Role, &
 #[test]
 fn failures_are_counted_by_end_and_words() {
     let scenario = scenario();
-    let record = completed(&scenario);
+    let record = record();
     let alert = |seed, words| failed(&record, seed, Outcome::Alert, Some((Role::Server, words)));
     let records = [
         record.clone(),
@@ -65,10 +50,10 @@ fn failures_are_counted_by_end_and_words() {
 #[test]
 fn the_reasons_that_are_told_apart_have_a_bound() {
     let scenario = scenario();
-    let record = completed(&scenario);
+    let completed = record();
     let record = |number: u64| {
         let reason = format!("{number} octets");
-        failed(&record, number, Outcome::Error, Some((Role::Client, &reason)))
+        failed(&completed, number, Outcome::Error, Some((Role::Client, &reason)))
     };
     // Each reason twice: what was counted goes on to be counted.
     let records: Vec<Record> = (0..150).chain(0..150).map(record).collect();
@@ -116,7 +101,7 @@ fn losses_are_counted_by_reason_and_place() {
         at(root, DropReason::Suppressed, 9),
         at(Host::Internet, DropReason::Internet, 1),
     ];
-    let record = Record { losses, ..completed(&scenario) };
+    let record = Record { losses, ..record() };
     assert_eq!(record.lost_because(), BTreeMap::from([("internet", 1), ("reassembly_full", 3), ("suppressed", 9)]));
     // Losses count whatever became of the handshake. What is held back is not lost.
     let summary = summarise(&scenario, &[record.clone(), failed(&record, 2, Outcome::GaveUp, None)]);
@@ -141,7 +126,7 @@ fn nothing_has_an_empty_summary() {
 #[test]
 fn many_handshakes_are_sketched_and_few_are_exact() {
     let scenario = scenario();
-    let record = completed(&scenario);
+    let record = record();
     let vary = |seed: u64| {
         let record = Record { seed, duration_s: Some(1.0 + (seed * 7919 % 1000) as f64 / 100.0), ..record.clone() };
         if seed.is_multiple_of(10) { failed(&record, seed, Outcome::GaveUp, None) } else { record }
@@ -167,8 +152,7 @@ fn many_handshakes_are_sketched_and_few_are_exact() {
 #[test]
 fn every_metric_of_a_record_is_in_the_summary() {
     let scenario = scenario();
-    let names: Vec<&str> =
-        summarise(&scenario, &[completed(&scenario)]).metrics.into_iter().map(|(name, _)| name).collect();
+    let names: Vec<&str> = summarise(&scenario, &[record()]).metrics.into_iter().map(|(name, _)| name).collect();
     let expected = [
         "duration_s",
         "bytes_phy",

@@ -155,7 +155,7 @@ fn names_are_those_of_a_scenario() {
     }
     let names: Names = toml::from_str(
         r#"
-        stacks = ["mbedtls", "openssl", "rustls", "tinydtls"]
+        stacks = ["lean-dtls", "mbedtls", "openssl", "rustls", "tinydtls"]
         protocols = ["dtls1.2", "tls1.2", "tls1.3"]
         suite = "TLS_PSK_WITH_AES_128_CCM_8"
         curve = "secp256r1"
@@ -165,7 +165,7 @@ fn names_are_those_of_a_scenario() {
         "#,
     )
     .unwrap();
-    assert_eq!(names.stacks, [Stack::Mbedtls, Stack::Openssl, Stack::Rustls, Stack::Tinydtls]);
+    assert_eq!(names.stacks, [Stack::LeanDtls, Stack::Mbedtls, Stack::Openssl, Stack::Rustls, Stack::Tinydtls]);
     assert_eq!(names.protocols, [Protocol::Dtls12, Protocol::Tls12, Protocol::Tls13]);
     assert_eq!(names.suite, PSK);
     assert_eq!((names.curve, names.role), (Curve::Secp256r1, Role::Client));
@@ -180,10 +180,11 @@ fn names_are_those_of_a_scenario() {
 fn the_libraries_tell_their_versions() {
     let stacks = slowhand_sessions::stacks();
     assert_eq!(stacks.len(), Stack::ALL.len());
-    assert_eq!(stacks[0].version, "3.6.5");
-    assert_eq!(stacks[1].version, "3.5.5");
-    assert!(stacks[2].version.starts_with("0.23."), "{}", stacks[2].version);
-    assert_eq!(stacks[3].version, "0.8.6");
+    assert_eq!(stacks[0].version, env!("CARGO_PKG_VERSION"), "of this workspace");
+    assert_eq!(stacks[1].version, "3.6.5");
+    assert_eq!(stacks[2].version, "3.5.5");
+    assert!(stacks[3].version.starts_with("0.23."), "{}", stacks[3].version);
+    assert_eq!(stacks[4].version, "0.8.6");
 }
 
 /// The first in the library's own list: `ciphersuite_preference` of mbedTLS, `openssl ciphers`, `cipher_suite_params` of
@@ -221,6 +222,7 @@ fn the_words_of_a_library_follow_from_what_it_can_do() {
     let words = |stack: Stack| stack.capabilities().features().join("; ");
     let keys = "secp192r1; secp256r1; RSA-1024, RSA-2048 and RSA-3072; server or mutual authentication";
     let datagrams = "cookie on or off; mtu; first and maximum timeout";
+    assert_eq!(words(Stack::LeanDtls), "mtu; first and maximum timeout; application data; ignores alerts in clear");
     assert_eq!(
         words(Stack::Mbedtls),
         format!(

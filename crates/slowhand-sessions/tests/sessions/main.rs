@@ -7,6 +7,7 @@ mod configuration;
 mod determinism;
 mod failures;
 mod interoperation;
+mod lean;
 mod losses;
 mod mirrors;
 mod openssl;

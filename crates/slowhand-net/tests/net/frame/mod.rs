@@ -7,7 +7,8 @@ mod vectors;
 
 use slowhand_net::address::Eui64;
 use slowhand_net::radio::frame::{
-    Address, Error, Frame, FrameType, Header, KeyIdentifier, MAX_FRAME, Security, SecurityLevel, Version,
+    Address, Error, Frame, FrameType, Gts, Header, KeyIdentifier, MAX_FRAME, Security, SecurityLevel,
+    SuperframeSpecification, Version,
 };
 use slowhand_testing::hex::octets;
 
@@ -17,6 +18,20 @@ const DESTINATION_16: Address = Address::Short(0x1234);
 const SOURCE_16: Address = Address::Short(0x5678);
 const DESTINATION_64: Address = Address::Extended(Eui64([0x02, 0x12, 0x74, 0x00, 0x00, 0x00, 0x00, 0x01]));
 const SOURCE_64: Address = Address::Extended(Eui64([0xac, 0xde, 0x48, 0x00, 0x00, 0x00, 0x00, 0x80]));
+
+/// What a beacon says, each field another number.
+const SUPERFRAME: SuperframeSpecification = SuperframeSpecification {
+    beacon_order: 6,
+    superframe_order: 2,
+    final_cap_slot: 13,
+    battery_life_extension: true,
+    pan_coordinator: true,
+    association_permit: true,
+};
+const GUARANTEED_SLOTS: [Gts; 2] = [
+    Gts { device: 0x1234, starting_slot: 14, slots: 1, receive_only: false },
+    Gts { device: 0x5678, starting_slot: 15, slots: 1, receive_only: true },
+];
 
 /// Writes a frame, and checks its length.
 fn emit(frame: &Frame<'_>) -> Result<Vec<u8>, Error> {

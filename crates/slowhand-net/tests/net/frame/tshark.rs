@@ -5,8 +5,8 @@ use crate::harness::DATA_PACKET;
 use slowhand_net::address::Eui64;
 use slowhand_net::radio::frame::ie::SIXTOP;
 use slowhand_net::radio::frame::{
-    Address, BeaconFields, Frame, FrameType, Gts, Header, HeaderIe, KeyIdentifier, NestedIe, NestedIes, PayloadIe,
-    SuperframeSpecification, TimeCorrection, Version, fcs,
+    Address, BeaconFields, Frame, FrameType, Header, HeaderIe, KeyIdentifier, NestedIe, NestedIes, PayloadIe,
+    TimeCorrection, Version, fcs,
 };
 use slowhand_testing::hex;
 use slowhand_testing::wireshark::{Pcap, Tshark};
@@ -192,21 +192,10 @@ fn information_elements() {
 
 #[test]
 fn the_fields_of_a_beacon() {
-    let superframe = SuperframeSpecification {
-        beacon_order: 6,
-        superframe_order: 2,
-        final_cap_slot: 13,
-        battery_life_extension: true,
-        pan_coordinator: true,
-        association_permit: true,
-    };
     let fields = BeaconFields {
-        superframe,
+        superframe: SUPERFRAME,
         gts_permit: true,
-        gts: &[
-            Gts { device: 0x1234, starting_slot: 14, slots: 1, receive_only: false },
-            Gts { device: 0x5678, starting_slot: 15, slots: 1, receive_only: true },
-        ],
+        gts: &GUARANTEED_SLOTS,
         pending_short: &[0x9abc, 0x0002],
         pending_extended: &[Eui64([0x02, 0x12, 0x74, 0, 0, 0, 0, 1])],
         payload: &[],

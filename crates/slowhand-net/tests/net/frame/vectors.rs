@@ -4,9 +4,8 @@ use super::*;
 use slowhand_net::address::Eui64;
 use slowhand_net::radio::frame::ie::SIXTOP;
 use slowhand_net::radio::frame::{
-    BeaconFields, BeaconView, DATA_REQUEST_COMMAND, Error, Frame, FrameType, FrameView, Gts, Header, HeaderIe,
-    MAX_FRAME, NestedIe, NestedIes, PayloadIe, SuperframeSpecification, Template, TimeCorrection, Version, fcs,
-    set_frame_pending,
+    BeaconFields, BeaconView, DATA_REQUEST_COMMAND, Error, Frame, FrameType, FrameView, Header, HeaderIe, MAX_FRAME,
+    NestedIe, NestedIes, PayloadIe, Template, TimeCorrection, Version, fcs, set_frame_pending,
 };
 
 /// Checks that the header is written as these octets and read from them, and that every shorter string of octets is
@@ -186,23 +185,11 @@ fn ies_of_the_mlme() {
 
 #[test]
 fn the_fields_of_a_beacon() {
-    let superframe = SuperframeSpecification {
-        beacon_order: 6,
-        superframe_order: 2,
-        final_cap_slot: 13,
-        battery_life_extension: true,
-        pan_coordinator: true,
-        association_permit: true,
-    };
-    let gts = [
-        Gts { device: 0x1234, starting_slot: 14, slots: 1, receive_only: false },
-        Gts { device: 0x5678, starting_slot: 15, slots: 1, receive_only: true },
-    ];
     let extended = [Eui64([0x02, 0x12, 0x74, 0, 0, 0, 0, 1])];
     let fields = BeaconFields {
-        superframe,
+        superframe: SUPERFRAME,
         gts_permit: true,
-        gts: &gts,
+        gts: &GUARANTEED_SLOTS,
         pending_short: &[0x9abc],
         pending_extended: &extended,
         payload: &[0x77],
@@ -214,8 +201,8 @@ fn the_fields_of_a_beacon() {
     let expected = octets("26dd 82 02 34121e 78561f 11 bc9a 0100000000741202 77");
     assert_eq!(out[..length], expected);
     let view = BeaconView::parse(&expected).unwrap();
-    assert_eq!(view.superframe(), superframe);
-    assert!(view.gts_permit() && view.gts().eq(gts));
+    assert_eq!(view.superframe(), SUPERFRAME);
+    assert!(view.gts_permit() && view.gts().eq(GUARANTEED_SLOTS));
     assert!(view.pending_short().eq([0x9abc]) && view.pending_extended().eq(extended));
     assert_eq!(view.payload(), [0x77]);
     for length in 0..expected.len() - 1 {

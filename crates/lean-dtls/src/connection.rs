@@ -1,0 +1,385 @@
+//! One connection: what client and server have in common.
+
+use subtle::ConstantTimeEq;
+
+use crate::codec::{Full, Reader, Writer};
+use crate::crypto::{Crypto, Hash};
+use crate::flight::Flight;
+use crate::handshake::{self, Kind};
+use crate::reassembly::Reassembly;
+use crate::record::{self, ContentType, Inbound, Outbound};
+use crate::schedule::{Context, Master};
+use crate::time::{Expired, Instant, Timeouts, Timer};
+
+/// The state of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Status {
+    /// The handshake has not begun, or is not complete.
+    Handshaking,
+    /// Both ends have verified each other. Application data can be sent.
+    Established,
+    /// It was established, and one end has closed it.
+    Closed,
+    /// It has ended, and cannot be used any more.
+    Failed(Failure),
+}
+
+/// Why a connection has failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Failure {
+    /// The peer did not answer the last retransmission. The description of the last alert in clear, if there was one:
+    /// anybody can have sent it.
+    TimedOut(Option<u8>),
+    /// The peer has sent a fatal alert, encrypted: AlertDescription of RFC 5246, section 7.2.
+    AlertReceived(u8),
+    /// This end has refused the peer with this alert.
+    AlertSent(u8),
+    /// A flight has no room in the connection's buffer.
+    BufferTooSmall,
+    /// The client has no key.
+    NoKey,
+}
+
+/// Why application data was not sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SendError {
+    /// The connection is not established.
+    NotEstablished,
+    /// The datagram has no room for the data.
+    TooLong,
+}
+
+/// Alerts that this engine sends (RFC 5246, section 7.2.2; RFC 4279, section 2).
+pub(crate) mod alert {
+    pub(crate) const CLOSE_NOTIFY: u8 = 0;
+    pub(crate) const HANDSHAKE_FAILURE: u8 = 40;
+    pub(crate) const DECRYPT_ERROR: u8 = 51;
+    pub(crate) const UNKNOWN_PSK_IDENTITY: u8 = 115;
+}
+
+const WARNING: u8 = 1;
+const FATAL: u8 = 2;
+
+/// What the handshake waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Expects {
+    /// The client: HelloVerifyRequest or ServerHello.
+    Hello,
+    /// The client: the ServerHello that answers its cookie.
+    ServerHello,
+    /// The client: ServerKeyExchange or ServerHelloDone.
+    ServerHelloDone,
+    /// The server.
+    ClientKeyExchange,
+    /// Both, of the peer.
+    Finished,
+    /// Nothing: the handshake is complete.
+    Nothing,
+}
+
+/// One end's half of a connection. `BUFFER` octets hold a flight that is sent, and as many one that arrives.
+pub(crate) struct Connection<C: Crypto, const BUFFER: usize> {
+    pub(crate) status: Status,
+    pub(crate) expects: Expects,
+    pub(crate) sender: Sender<C, BUFFER>,
+    pub(crate) incoming: Reassembly<BUFFER>,
+    inbound: Inbound,
+    /// The number of the peer's next message.
+    pub(crate) next: u16,
+    /// The number of the peer's message that this end's flight answers: the last of the peer's flight before it.
+    answered: Option<u16>,
+    timer: Timer,
+    /// The random numbers of the client's and of the server's hello.
+    pub(crate) randoms: [[u8; 32]; 2],
+    pub(crate) extended_master_secret: bool,
+    master: Option<Master>,
+    /// An alert that waits to be sent.
+    alert: Option<[u8; 2]>,
+    /// The last alert in clear.
+    heard: Option<u8>,
+}
+
+/// The flight of this end, and the transcript of the handshake.
+pub(crate) struct Sender<C: Crypto, const BUFFER: usize> {
+    pub(crate) flight: Flight<BUFFER>,
+    pub(crate) outbound: Outbound,
+    pub(crate) transcript: C::Hash,
+    /// The number of the next message.
+    pub(crate) next: u16,
+}
+
+impl<C: Crypto, const BUFFER: usize> Sender<C, BUFFER> {
+    /// Adds a message to the flight and to the transcript.
+    pub(crate) fn send(
+        &mut self,
+        kind: Kind,
+        body: impl FnOnce(&mut Writer<'_>) -> Result<(), Full>,
+    ) -> Result<(), Full> {
+        let sent = self.flight.push(kind, self.next, body)?;
+        self.transcript.update(&handshake::Header::whole(kind, self.next, sent.len()).octets());
+        self.transcript.update(sent);
+        self.next = self.next.wrapping_add(1);
+        Ok(())
+    }
+
+    /// Adds a message of the peer to the transcript.
+    pub(crate) fn note(&mut self, header: &handshake::Header, body: &[u8]) {
+        self.transcript.update(&header.octets());
+        self.transcript.update(body);
+    }
+}
+
+impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
+    pub(crate) fn new(crypto: &mut C, expects: Expects, timeouts: Timeouts) -> Self {
+        Self {
+            status: Status::Handshaking,
+            expects,
+            sender: Sender { flight: Flight::new(), outbound: Outbound::default(), transcript: crypto.hash(), next: 0 },
+            incoming: Reassembly::new(),
+            inbound: Inbound::default(),
+            next: 0,
+            answered: None,
+            timer: Timer::new(timeouts),
+            randoms: [[0; 32]; 2],
+            extended_master_secret: false,
+            master: None,
+            alert: None,
+            heard: None,
+        }
+    }
+
+    pub(crate) const fn deadline(&self) -> Option<Instant> {
+        self.timer.deadline()
+    }
+
+    /// Begins to wait for the answer to a new flight, which answers the peer's message `answered`.
+    pub(crate) const fn wait(&mut self, answered: Option<u16>) {
+        self.answered = answered;
+        self.timer.start();
+    }
+
+    pub(crate) fn handle_timeout(&mut self, now: Instant) {
+        match self.timer.expire(now) {
+            Some(Expired::SendAgain) => self.sender.flight.restart(),
+            Some(Expired::GiveUp) => self.end(Status::Failed(Failure::TimedOut(self.heard))),
+            None => {}
+        }
+    }
+
+    /// Writes the next datagram. Returns 0 if there is nothing to send.
+    pub(crate) fn poll_transmit(&mut self, crypto: &mut C, now: Instant, output: &mut [u8]) -> usize {
+        if let Some(alert) = self.alert.take() {
+            let epoch = u16::from(self.expects == Expects::Nothing);
+            return self.sender.outbound.write(crypto, (ContentType::Alert, epoch), &[&alert], output).unwrap_or(0);
+        }
+        let written = self.sender.flight.write(crypto, &mut self.sender.outbound, output);
+        if self.sender.flight.is_sent() {
+            self.timer.sent(now);
+        }
+        written
+    }
+
+    /// Encrypts application data into a datagram.
+    pub(crate) fn send(&mut self, crypto: &mut C, data: &[u8], output: &mut [u8]) -> Result<usize, SendError> {
+        if self.status != Status::Established {
+            return Err(SendError::NotEstablished);
+        }
+        let written = self.sender.outbound.write(crypto, (ContentType::ApplicationData, 1), &[data], output);
+        written.map_err(|Full| SendError::TooLong)
+    }
+
+    /// Ends an established connection, and tells the peer.
+    pub(crate) fn close(&mut self) {
+        if self.status == Status::Established {
+            self.end(Status::Closed);
+            self.alert = Some([WARNING, alert::CLOSE_NOTIFY]);
+        }
+    }
+
+    /// Refuses the peer, and tells it why.
+    pub(crate) fn refuse(&mut self, description: u8) {
+        self.end(Status::Failed(Failure::AlertSent(description)));
+        self.alert = Some([FATAL, description]);
+    }
+
+    pub(crate) fn end(&mut self, status: Status) {
+        self.status = status;
+        self.timer.stop();
+        self.sender.flight.clear();
+        self.master = None;
+    }
+
+    /// True if it has ended, and has nothing more to say.
+    pub(crate) const fn is_over(&self) -> bool {
+        matches!(self.status, Status::Closed | Status::Failed(_)) && self.alert.is_none()
+    }
+
+    /// Processes the records of a datagram. `deliver` gets application data, `handle` each handshake message whose turn it
+    /// is: it returns false if the message is not what the handshake expects, and was not used.
+    pub(crate) fn receive(
+        &mut self,
+        crypto: &mut C,
+        datagram: &mut [u8],
+        deliver: &mut dyn FnMut(&[u8]),
+        handle: &mut dyn FnMut(&mut Self, &mut C) -> bool,
+    ) {
+        let mut rest = datagram;
+        loop {
+            let mut reader = Reader::new(rest);
+            let Some(header) = record::Header::read(&mut reader) else { return };
+            let (record, more) = rest.split_at_mut(record::HEADER + header.length);
+            self.receive_record(crypto, &header, &mut record[record::HEADER..], deliver, handle);
+            rest = more;
+        }
+    }
+
+    fn receive_record(
+        &mut self,
+        crypto: &mut C,
+        header: &record::Header,
+        content: &mut [u8],
+        deliver: &mut dyn FnMut(&[u8]),
+        handle: &mut dyn FnMut(&mut Self, &mut C) -> bool,
+    ) {
+        let is_open = matches!(self.status, Status::Handshaking | Status::Established);
+        let content = match header.epoch {
+            0 => content,
+            _ if !is_open => return,
+            _ => match self.inbound.open(crypto, header, content) {
+                Ok(content) => content,
+                Err(_) => return,
+            },
+        };
+        match (header.content_type, header.epoch) {
+            (ContentType::Handshake, epoch) => self.receive_fragments(crypto, epoch, content, handle),
+            (ContentType::Alert, epoch) => self.receive_alert(epoch, content),
+            (ContentType::ApplicationData, 1) if self.status == Status::Established => {
+                // The peer has this end's last flight.
+                self.sender.flight.clear();
+                deliver(content);
+            }
+            // Records of epoch 1 say that the peer has changed. Application data in clear is discarded.
+            (ContentType::ChangeCipherSpec | ContentType::ApplicationData, _) => {}
+        }
+    }
+
+    fn receive_alert(&mut self, epoch: u16, content: &[u8]) {
+        let &[level, description] = content else { return };
+        if epoch == 0 {
+            self.heard = Some(description);
+        } else if description == alert::CLOSE_NOTIFY {
+            if self.status == Status::Established {
+                self.end(Status::Closed);
+            }
+        } else if level == FATAL {
+            self.end(Status::Failed(Failure::AlertReceived(description)));
+        }
+    }
+
+    fn receive_fragments(
+        &mut self,
+        crypto: &mut C,
+        epoch: u16,
+        content: &[u8],
+        handle: &mut dyn FnMut(&mut Self, &mut C) -> bool,
+    ) {
+        let mut reader = Reader::new(content);
+        while let Some((header, fragment)) = handshake::Header::read(&mut reader) {
+            let expected = u16::from(matches!(self.expects, Expects::Finished | Expects::Nothing));
+            if epoch != expected && self.expects != Expects::Finished {
+                continue;
+            }
+            let is_verify_request =
+                header.kind == Kind::HelloVerifyRequest && header.is_whole() && self.expects == Expects::ServerHello;
+            if is_verify_request && header.sequence < self.next {
+                self.next = header.sequence; // it takes the place of the one before
+                self.incoming.remove(self.next);
+            }
+            if header.sequence < self.next {
+                self.receive_again(&header);
+            } else if epoch == expected && self.status == Status::Handshaking {
+                self.incoming.insert(self.next, &header, fragment);
+                while self.status == Status::Handshaking && self.incoming.whole(self.next).is_some() {
+                    let (sequence, is_used) = (self.next, handle(self, crypto));
+                    self.incoming.remove(sequence);
+                    if !is_used && !is_verify_request {
+                        break;
+                    }
+                    self.next = sequence.wrapping_add(1);
+                }
+            }
+        }
+    }
+
+    /// The peer repeats the flight before this end's, so it does not have this end's: the end of its last message says so
+    /// (RFC 6347, section 4.2.4). Other old messages say nothing. If they were answered too, two ends could answer each
+    /// other for ever.
+    fn receive_again(&mut self, header: &handshake::Header) {
+        let is_end = header.offset + header.fragment == header.length;
+        if is_end && self.answered == Some(header.sequence) {
+            self.repeat();
+        }
+    }
+
+    /// Sends the flight again, if it is not just being sent.
+    pub(crate) fn repeat(&mut self) {
+        let is_open = matches!(self.status, Status::Handshaking | Status::Established);
+        if is_open && !self.sender.flight.is_empty() && self.sender.flight.is_sent() {
+            self.sender.flight.restart();
+        }
+    }
+
+    /// Derives all keys. The transcript ends with the ClientKeyExchange.
+    pub(crate) fn derive(&mut self, crypto: &mut C, psk: &[u8], is_client: bool) {
+        let digest = self.sender.transcript.digest();
+        let context = match self.extended_master_secret {
+            true => Context::Session(&digest),
+            false => Context::Randoms(&self.randoms),
+        };
+        let master = Master::from_psk(crypto, psk, &context);
+        crypto.log_secret(&self.randoms[0], master.secret());
+        let [client, server] = master.keys(crypto, &self.randoms);
+        let (own, peers) = if is_client { (client, server) } else { (server, client) };
+        self.sender.outbound.protect(own);
+        self.inbound.protect(peers);
+        self.master = Some(master);
+    }
+
+    /// Adds ChangeCipherSpec and Finished to the flight.
+    pub(crate) fn finish(&mut self, crypto: &mut C, is_client: bool) -> Result<(), Full> {
+        let digest = self.sender.transcript.digest();
+        let master = self.master.as_ref().ok_or(Full)?;
+        let verify_data = master.verify_data(crypto, is_client, &digest);
+        self.sender.flight.change_cipher_spec();
+        self.sender.send(Kind::Finished, |writer| writer.put(&verify_data))
+    }
+
+    /// From now on the peer's Finished is expected, which nobody else can send. What has arrived in clear is forgotten.
+    pub(crate) fn expect_finished(&mut self) {
+        self.expects = Expects::Finished;
+        self.incoming = Reassembly::new();
+    }
+
+    /// Verifies the peer's Finished. After a wrong one the connection has failed.
+    pub(crate) fn verify_finished(&mut self, crypto: &mut C, is_client: bool) -> bool {
+        let (Some((header, body)), Some(master)) = (self.incoming.whole(self.next), &self.master) else { return false };
+        let digest = self.sender.transcript.digest();
+        let expected = master.verify_data(crypto, !is_client, &digest);
+        let is_right = header.kind == Kind::Finished && bool::from(body.ct_eq(&expected));
+        if is_right {
+            self.sender.note(&header, body);
+        } else {
+            self.refuse(alert::DECRYPT_ERROR);
+        }
+        is_right
+    }
+
+    /// The handshake is complete. A server's last flight answers the client's Finished.
+    pub(crate) fn establish(&mut self) {
+        self.answered = Some(self.next);
+        self.status = Status::Established;
+        self.expects = Expects::Nothing;
+        self.timer.stop();
+        self.master = None;
+    }
+}

@@ -1,0 +1,84 @@
+//! The cryptography in software, by the RustCrypto crates.
+
+use ccm::aead::{AeadInOut, KeyInit};
+use ccm::consts::{U8, U12};
+use hmac::{Hmac, Mac};
+use sha2::{Digest, Sha256};
+
+use super::{Crypto, DIGEST, Failed, Hash, KEY, NONCE, TAG};
+
+type Ccm8 = ccm::Ccm<aes::Aes128, U8, U12>;
+
+/// [`Crypto`] in software. `R` fills its argument with random numbers that nobody can predict.
+#[derive(Clone, Debug)]
+pub struct RustCrypto<R> {
+    random: R,
+}
+
+impl<R: FnMut(&mut [u8])> RustCrypto<R> {
+    /// Software with this source of random numbers.
+    pub const fn new(random: R) -> Self {
+        Self { random }
+    }
+}
+
+impl<R: FnMut(&mut [u8])> Crypto for RustCrypto<R> {
+    type Hash = Sha256;
+
+    fn hash(&mut self) -> Sha256 {
+        Sha256::new()
+    }
+
+    fn hmac(&mut self, key: &[u8], parts: &[&[u8]]) -> [u8; DIGEST] {
+        let mut mac = <Hmac<Sha256> as KeyInit>::new(&block(key).into());
+        parts.iter().for_each(|part| mac.update(part));
+        mac.finalize().into_bytes().into()
+    }
+
+    fn seal(
+        &mut self,
+        key: &[u8; KEY],
+        nonce: &[u8; NONCE],
+        associated: &[u8],
+        content: &mut [u8],
+    ) -> Result<[u8; TAG], Failed> {
+        let cipher = Ccm8::new(key.into());
+        cipher.encrypt_inout_detached(nonce.into(), associated, content.into()).map(Into::into).map_err(|_| Failed)
+    }
+
+    fn open(
+        &mut self,
+        key: &[u8; KEY],
+        nonce: &[u8; NONCE],
+        associated: &[u8],
+        content: &mut [u8],
+        tag: &[u8; TAG],
+    ) -> Result<(), Failed> {
+        let cipher = Ccm8::new(key.into());
+        cipher.decrypt_inout_detached(nonce.into(), associated, content.into(), tag.into()).map_err(|_| Failed)
+    }
+
+    fn random(&mut self, octets: &mut [u8]) {
+        (self.random)(octets);
+    }
+}
+
+/// A key of HMAC as long as a block of SHA-256 (RFC 2104, section 2).
+fn block(key: &[u8]) -> [u8; 64] {
+    let mut block = [0; 64];
+    match block.get_mut(..key.len()) {
+        Some(start) => start.copy_from_slice(key),
+        None => block[..DIGEST].copy_from_slice(&<Sha256 as Digest>::digest(key)),
+    }
+    block
+}
+
+impl Hash for Sha256 {
+    fn update(&mut self, octets: &[u8]) {
+        Digest::update(self, octets);
+    }
+
+    fn digest(&self) -> [u8; DIGEST] {
+        self.clone().finalize().into()
+    }
+}

@@ -1,0 +1,286 @@
+//! The server: several connections in static slots, and no state for a client before its cookie has returned.
+
+use subtle::ConstantTimeEq;
+use zeroize::Zeroize;
+
+use crate::codec::{Reader, Writer};
+use crate::config::{Admission, Config, Keys, is_key};
+use crate::connection::{Connection, Expects, Failure, SendError, Status, alert};
+use crate::crypto::{Crypto, DIGEST};
+use crate::handshake::{self, Kind};
+use crate::hello::{self, ClientHello, ServerHello};
+use crate::reassembly::Reassembly;
+use crate::record::{self, ContentType, Outbound};
+use crate::time::{Instant, Timeouts};
+
+/// Octets of a cookie. (Assumed: half of a digest is enough for a value that lives for a round trip.)
+const COOKIE: usize = 16;
+
+/// Octets of the longest answer to a client without a slot: a HelloVerifyRequest.
+const REPLY: usize = record::HEADER + handshake::HEADER + 3 + COOKIE;
+
+/// A DTLS server with at most `SLOTS` connections.
+///
+/// `P` is the address of a peer. `BUFFER` is as for [`Client`](crate::Client).
+pub struct Server<K, C: Crypto, P, const SLOTS: usize, const BUFFER: usize> {
+    config: Config<K>,
+    crypto: C,
+    slots: [Option<Slot<C, P, BUFFER>>; SLOTS],
+    /// The number of connections so far.
+    opened: u32,
+    /// The key of the cookies.
+    secret: [u8; DIGEST],
+    /// A ClientHello in fragments. One at a time: all clients without a slot share it.
+    hello: Option<(P, Reassembly<BUFFER>)>,
+    /// The answer to a client without a slot.
+    reply: Option<(P, [u8; REPLY], usize)>,
+}
+
+struct Slot<C: Crypto, P, const BUFFER: usize> {
+    peer: P,
+    opened: u32,
+    connection: Connection<C, BUFFER>,
+}
+
+/// A ClientHello message that has arrived: its number, and that of its record.
+#[derive(Clone, Copy)]
+struct Arrived<'a> {
+    header: handshake::Header,
+    body: &'a [u8],
+    record: u64,
+}
+
+impl<K, C, P, const SLOTS: usize, const BUFFER: usize> Server<K, C, P, SLOTS, BUFFER>
+where
+    K: Keys,
+    C: Crypto,
+    P: Copy + PartialEq + AsRef<[u8]>,
+{
+    /// A server without connections.
+    pub fn new(config: Config<K>, mut crypto: C) -> Self {
+        let mut secret = [0; DIGEST];
+        crypto.random(&mut secret);
+        Self { config, crypto, slots: [const { None }; SLOTS], opened: 0, secret, hello: None, reply: None }
+    }
+
+    /// Processes a datagram of `peer`, which is decrypted in place. `deliver` gets the application data in it.
+    pub fn receive(&mut self, peer: P, datagram: &mut [u8], mut deliver: impl FnMut(&[u8])) {
+        if self.receive_hello(peer, datagram) {
+            return;
+        }
+        let keys = &self.config.keys;
+        let Some(slot) = self.slots.iter_mut().flatten().find(|slot| slot.peer == peer) else { return };
+        slot.connection.receive(&mut self.crypto, datagram, &mut deliver, &mut |connection, crypto| {
+            handle(connection, crypto, keys)
+        });
+    }
+
+    /// Writes the next datagram into `output`, and returns its peer and its length. Call it after each other call, until it
+    /// returns `None`: there is no more to send. The wait for an answer begins with the last datagram of a flight.
+    pub fn poll_transmit(&mut self, now: Instant, output: &mut [u8]) -> Option<(P, usize)> {
+        if let Some((peer, reply, length)) = self.reply.take() {
+            output.get_mut(..length)?.copy_from_slice(&reply[..length]);
+            return Some((peer, length));
+        }
+        let room = output.len().min(self.config.mtu.into());
+        for slot in self.slots.iter_mut().flatten() {
+            let length = slot.connection.poll_transmit(&mut self.crypto, now, &mut output[..room]);
+            if length > 0 {
+                let peer = slot.peer;
+                return Some((peer, length));
+            }
+        }
+        None
+    }
+
+    /// When to call [`handle_timeout`](Self::handle_timeout).
+    pub fn deadline(&self) -> Option<Instant> {
+        self.slots.iter().flatten().filter_map(|slot| slot.connection.deadline()).min()
+    }
+
+    /// Does what is due at `now`.
+    pub fn handle_timeout(&mut self, now: Instant) {
+        self.slots.iter_mut().flatten().for_each(|slot| slot.connection.handle_timeout(now));
+    }
+
+    /// Encrypts application data for `peer` into `output`, and returns the length of the datagram.
+    ///
+    /// # Errors
+    /// There is no connection with this peer that is established, or the data do not fit into `output`.
+    pub fn send(&mut self, peer: P, data: &[u8], output: &mut [u8]) -> Result<usize, SendError> {
+        let slot = self.slots.iter_mut().flatten().find(|slot| slot.peer == peer);
+        slot.ok_or(SendError::NotEstablished)?.connection.send(&mut self.crypto, data, output)
+    }
+
+    /// Closes the connection with a peer. [`poll_transmit`](Self::poll_transmit) then has the alert for it.
+    pub fn close(&mut self, peer: P) {
+        self.slots.iter_mut().flatten().filter(|slot| slot.peer == peer).for_each(|slot| slot.connection.close());
+    }
+
+    /// The state of the connection with a peer. `None` if it has no slot. A connection that has ended keeps its slot until
+    /// another one needs it.
+    pub fn status(&self, peer: P) -> Option<Status> {
+        self.slots.iter().flatten().find(|slot| slot.peer == peer).map(|slot| slot.connection.status)
+    }
+
+    /// Processes a datagram that begins with a ClientHello. Returns false if it does not.
+    fn receive_hello(&mut self, peer: P, datagram: &[u8]) -> bool {
+        let mut reader = Reader::new(datagram);
+        let Some(record) = record::Header::read(&mut reader) else { return false };
+        if record.epoch != 0 || record.content_type != ContentType::Handshake {
+            return false;
+        }
+        let Some(mut content) = reader.take(record.length).map(Reader::new) else { return false };
+        let Some((header, fragment)) = handshake::Header::read(&mut content) else { return false };
+        if header.kind != Kind::ClientHello {
+            return false;
+        }
+        if header.is_whole() {
+            self.answer(peer, Arrived { header, body: fragment, record: record.sequence });
+            return true;
+        }
+        let (waiting, mut reassembly) = match self.hello.take() {
+            Some((waiting, reassembly)) if waiting == peer => (waiting, reassembly),
+            _ => (peer, Reassembly::new()),
+        };
+        reassembly.insert(header.sequence, &header, fragment);
+        match reassembly.whole(header.sequence) {
+            Some((header, body)) => self.answer(peer, Arrived { header, body, record: record.sequence }),
+            None => self.hello = Some((waiting, reassembly)),
+        }
+        true
+    }
+
+    /// Answers a ClientHello: with a cookie, or with a connection if it has one.
+    fn answer(&mut self, peer: P, arrived: Arrived<'_>) {
+        let Some(hello) = ClientHello::read(arrived.body) else { return };
+        let cookie = self.cookie(&peer, &hello);
+        if !bool::from(hello.cookie.ct_eq(&cookie)) {
+            self.reply = write_verify_request(&mut self.crypto, arrived.record, &cookie).map(|(o, n)| (peer, o, n));
+            return;
+        }
+        let same = self.slots.iter_mut().flatten().find(|slot| slot.peer == peer);
+        if let Some(slot) = same.filter(|slot| slot.connection.randoms[0] == hello.random) {
+            if slot.connection.expects == Expects::ClientKeyExchange {
+                slot.connection.repeat();
+            }
+            return;
+        }
+        let Some(place) = self.place(peer) else { return };
+        let connection = open(&mut self.crypto, self.config.timeouts, arrived, &hello);
+        self.opened = self.opened.wrapping_add(1);
+        self.slots[place] = Some(Slot { peer, opened: self.opened, connection });
+    }
+
+    /// The cookie of a ClientHello: only this server can make it, and for no other peer or hello
+    /// (RFC 6347, section 4.2.1).
+    fn cookie(&mut self, peer: &P, hello: &ClientHello<'_>) -> [u8; COOKIE] {
+        let [before, after] = hello.around;
+        let address = peer.as_ref();
+        let digest = self.crypto.hmac(&self.secret, &[&[address.len() as u8], address, before, after]);
+        *digest.first_chunk().unwrap_or(&[0; COOKIE])
+    }
+
+    /// The slot for a new connection with a peer: the one it has, a free one, one whose connection has ended, or what the
+    /// policy gives.
+    fn place(&self, peer: P) -> Option<usize> {
+        let taken = |slot: &Option<Slot<C, P, BUFFER>>| slot.as_ref().map(|slot| (slot.peer, slot.opened));
+        let own = self.slots.iter().position(|slot| taken(slot).is_some_and(|(other, _)| other == peer));
+        let free = || self.slots.iter().position(Option::is_none);
+        let is_over = |slot: &Option<Slot<C, P, BUFFER>>| slot.as_ref().is_some_and(|slot| slot.connection.is_over());
+        own.or_else(free).or_else(|| self.slots.iter().position(is_over)).or_else(|| match self.config.admission {
+            Admission::Refuse => None,
+            Admission::EvictOldest => {
+                let ages = self.slots.iter().enumerate().filter_map(|(place, slot)| {
+                    taken(slot).map(|(_, opened)| (self.opened.wrapping_sub(opened), place))
+                });
+                ages.max().map(|(_, place)| place)
+            }
+        })
+    }
+}
+
+impl<K, C: Crypto, P, const SLOTS: usize, const BUFFER: usize> Drop for Server<K, C, P, SLOTS, BUFFER> {
+    fn drop(&mut self) {
+        self.secret.zeroize();
+    }
+}
+
+/// A HelloVerifyRequest, in a record with the number of the client's (RFC 6347, section 4.2.1).
+fn write_verify_request<C: Crypto>(crypto: &mut C, record: u64, cookie: &[u8; COOKIE]) -> Option<([u8; REPLY], usize)> {
+    let mut body = [0; 3 + COOKIE];
+    hello::write_cookie(&mut Writer::new(&mut body), cookie).ok()?;
+    let header = handshake::Header::whole(Kind::HelloVerifyRequest, 0, body.len()).octets();
+    let mut records = Outbound::default();
+    records.start_at(record);
+    let mut output = [0; REPLY];
+    let length = records.write(crypto, (ContentType::Handshake, 0), &[&header, &body], &mut output).ok()?;
+    Some((output, length))
+}
+
+/// A connection with a client whose cookie has returned, with the flight of ServerHello and ServerHelloDone.
+fn open<C: Crypto, const BUFFER: usize>(
+    crypto: &mut C,
+    timeouts: Timeouts,
+    arrived: Arrived<'_>,
+    hello: &ClientHello<'_>,
+) -> Connection<C, BUFFER> {
+    let mut connection = Connection::new(crypto, Expects::ClientKeyExchange, timeouts);
+    let Arrived { header, body, record } = arrived;
+    connection.sender.outbound.start_at(record);
+    if !hello.offers_suite {
+        connection.refuse(alert::HANDSHAKE_FAILURE);
+        return connection;
+    }
+    crypto.random(&mut connection.randoms[1]);
+    connection.randoms[0] = hello.random;
+    connection.extended_master_secret = hello.extended_master_secret;
+    connection.next = header.sequence.wrapping_add(1);
+    let random = connection.randoms[1];
+    let sender = &mut connection.sender;
+    sender.next = header.sequence;
+    sender.note(&header, body);
+    let sent = sender
+        .send(Kind::ServerHello, |writer| ServerHello::write(writer, &random, hello))
+        .and_then(|()| sender.send(Kind::ServerHelloDone, |_| Ok(())));
+    match sent {
+        Ok(()) => connection.wait(Some(header.sequence)),
+        Err(_) => connection.end(Status::Failed(Failure::BufferTooSmall)),
+    }
+    connection
+}
+
+/// Handles the message whose turn it is. Returns false if it was not used.
+fn handle<C: Crypto, const BUFFER: usize>(
+    connection: &mut Connection<C, BUFFER>,
+    crypto: &mut C,
+    keys: &impl Keys,
+) -> bool {
+    if connection.expects == Expects::Finished {
+        if !connection.verify_finished(crypto, false) {
+            return false;
+        }
+        connection.sender.flight.clear();
+        let sent = connection.finish(crypto, false);
+        connection.establish();
+        if sent.is_err() {
+            connection.end(Status::Failed(Failure::BufferTooSmall));
+        }
+        return true;
+    }
+    let Connection { sender, incoming, .. } = connection;
+    let Some((header, body)) = incoming.whole(connection.next) else { return false };
+    if header.kind != Kind::ClientKeyExchange {
+        return false;
+    }
+    let mut reader = Reader::new(body);
+    let Some(identity) = reader.vector(2).filter(|_| reader.is_empty()) else { return false };
+    let Some(key) = keys.find(identity).filter(|key| is_key(key)) else {
+        connection.refuse(alert::UNKNOWN_PSK_IDENTITY);
+        return false;
+    };
+    sender.note(&header, body);
+    connection.derive(crypto, key, false);
+    connection.expect_finished();
+    true
+}

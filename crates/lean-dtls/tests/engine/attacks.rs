@@ -1,0 +1,176 @@
+//! Nothing that is forged, replayed or too early is accepted, and nothing that arrives ends the process.
+
+use lean_dtls::{Admission, Client, Instant, RustCrypto, Server, Status};
+use proptest::prelude::*;
+
+use crate::world::{
+    KEYS, OTHER_KEYS, PEER, TestServer, client, config, established, from_client, from_server, random, run, server,
+};
+
+const NOW: Instant = Instant::from_millis(0);
+
+#[test]
+fn a_server_keeps_nothing_of_a_client_whose_cookie_has_not_returned() {
+    let mut server = server(256, Admission::Refuse);
+    for peer in 0..=255 {
+        let mut flooding = client(u64::from(peer) + 1, 256);
+        flooding.connect();
+        for mut datagram in from_client(&mut flooding, NOW) {
+            server.receive([1, peer], &mut datagram, |_| {});
+        }
+        let answers = from_server(&mut server, NOW);
+        assert_eq!(answers.len(), 1);
+        assert!(answers[0].1.len() < 75, "the answer is shorter than the ClientHello: nothing is amplified");
+        assert_eq!((server.status([1, peer]), server.deadline()), (None, None));
+    }
+}
+
+#[test]
+fn a_cookie_is_good_for_one_address_and_one_hello() {
+    let mut server = server(256, Admission::Refuse);
+    let mut honest = client(1, 256);
+    honest.connect();
+    for mut datagram in from_client(&mut honest, NOW) {
+        server.receive(PEER, &mut datagram, |_| {});
+    }
+    for (_, mut datagram) in from_server(&mut server, NOW) {
+        honest.receive(&mut datagram, |_| {});
+    }
+    let with_cookie = from_client(&mut honest, NOW).remove(0);
+    // From another address; with another random number; with another cookie.
+    for (peer, place) in [([7, 7], None), (PEER, Some(13 + 12 + 2)), (PEER, Some(13 + 12 + 2 + 32 + 2))] {
+        let mut datagram = with_cookie.clone();
+        place.into_iter().for_each(|place: usize| datagram[place] ^= 1);
+        server.receive(peer, &mut datagram, |_| {});
+        assert_eq!(server.status(peer), None, "{peer:?} {place:?}");
+        assert_eq!(from_server(&mut server, NOW).len(), 1, "a new cookie");
+    }
+    server.receive(PEER, &mut with_cookie.clone(), |_| {});
+    assert_eq!(server.status(PEER), Some(Status::Handshaking));
+}
+
+#[test]
+fn another_key_is_another_peer() {
+    let mut other = Client::new(config(OTHER_KEYS, 256), RustCrypto::new(random(1)));
+    let mut server = server(256, Admission::Refuse);
+    run(&mut other, &mut server, []);
+    assert!(matches!(other.status(), Status::Failed(_)), "{:?}", other.status());
+    assert_ne!(server.status(PEER), Some(Status::Established));
+}
+
+#[test]
+fn a_record_is_delivered_once() {
+    let (mut client, mut server) = established();
+    let mut records = Vec::new();
+    for number in 0..70_u8 {
+        let mut datagram = [0; 64];
+        let length = client.send(&[number], &mut datagram).unwrap();
+        records.push(datagram[..length].to_vec());
+    }
+    let mut received = Vec::new();
+    // The last first; then all, twice. Those 64 and more behind the last are too old (RFC 6347, section 4.1.2.6).
+    for record in [&records[69..], &records, &records].concat() {
+        server.receive(PEER, &mut record.clone(), |data| received.push(data[0]));
+    }
+    assert_eq!(received, [69].into_iter().chain(6..69).collect::<Vec<_>>());
+}
+
+#[test]
+fn application_data_in_clear_or_before_the_handshake_is_discarded() {
+    let (_, mut server) = established();
+    let clear = [&[23, 0xfe, 0xfd, 0, 0, 0, 0, 0, 0, 0, 9, 0, 3][..], b"abc"].concat();
+    server.receive(PEER, &mut clear.clone(), |_| panic!("delivered"));
+    let mut client = client(1, 256);
+    client.connect();
+    client.receive(&mut clear.clone(), |_| panic!("delivered"));
+}
+
+/// Every message of a whole handshake, before its turn and after it, in every state: none of them establishes anything, and
+/// the handshake goes on as if nothing had come.
+#[test]
+fn messages_out_of_turn_change_nothing() {
+    // What both ends send in a handshake of their own, which the attacker has recorded.
+    let mut recorded_client = client(5, 256);
+    let mut recorded_server: TestServer = Server::new(config(KEYS, 256), RustCrypto::new(random(98)));
+    let mut recorded = Vec::new();
+    recorded_client.connect();
+    for _ in 0..4 {
+        for mut datagram in from_client(&mut recorded_client, NOW) {
+            recorded.push(datagram.clone());
+            recorded_server.receive(PEER, &mut datagram, |_| {});
+        }
+        for (_, mut datagram) in from_server(&mut recorded_server, NOW) {
+            recorded.push(datagram.clone());
+            recorded_client.receive(&mut datagram, |_| {});
+        }
+    }
+    assert_eq!(recorded.len(), 6);
+    // Those that can poison a handshake in clear are the hello of the state: a HelloVerifyRequest and a ServerHello where
+    // the client waits for one, and what belongs to them. All others go in.
+    for rounds in 0..4 {
+        let (mut client, mut server) = (client(1, 256), server(256, Admission::Refuse));
+        client.connect();
+        for _ in 0..rounds {
+            for mut datagram in from_client(&mut client, NOW) {
+                server.receive(PEER, &mut datagram, |_| {});
+            }
+            for (_, mut datagram) in from_server(&mut server, NOW) {
+                client.receive(&mut datagram, |_| {});
+            }
+        }
+        let before = (client.status(), server.status(PEER));
+        for (number, datagram) in recorded.iter().enumerate() {
+            // A client before round 1 waits for datagram 1 or 3, before round 2 for 3; a server in round 2 for 4.
+            if !(rounds == 0 && matches!(number, 1 | 3) || rounds == 1 && number == 3) {
+                client.receive(&mut datagram.clone(), |_| panic!("delivered"));
+            }
+            server.receive(PEER, &mut datagram.clone(), |_| panic!("delivered"));
+            assert_eq!((client.status(), server.status(PEER)), before, "{rounds} {number}");
+        }
+        if rounds != 2 {
+            run(&mut client, &mut server, []);
+            assert_eq!(client.status(), Status::Established, "{rounds}");
+        }
+    }
+}
+
+proptest! {
+    /// Random octets, and datagrams of the handshake with octets changed, at any time: no panic, nothing established between
+    /// ends that do not share a key, nothing delivered.
+    #[test]
+    fn nothing_that_arrives_ends_the_process_or_opens_a_connection(
+        seed in 1_u64..1000,
+        attacks in proptest::collection::vec(
+            (any::<bool>(), 0_usize..40, proptest::collection::vec((any::<proptest::sample::Index>(), any::<u8>()), 0..4),
+             proptest::collection::vec(any::<u8>(), 0..80)), 1..40),
+    ) {
+        let mut client = Client::<_, _, 192>::new(config(OTHER_KEYS, 100), RustCrypto::new(random(seed)));
+        let mut server = server(100, Admission::EvictOldest);
+        let mut seen: Vec<Vec<u8>> = Vec::new();
+        client.connect();
+        for (is_to_server, chosen, changes, junk) in attacks {
+            let mut output = [0; 300];
+            while let length @ 1.. = client.poll_transmit(NOW, &mut output) {
+                seen.push(output[..length].to_vec());
+                server.receive(PEER, &mut output[..length].to_vec(), |_| panic!("delivered"));
+            }
+            for (_, datagram) in from_server(&mut server, NOW) {
+                seen.push(datagram.clone());
+                client.receive(&mut datagram.clone(), |_| panic!("delivered"));
+            }
+            let mut datagram = seen.get(chosen).cloned().unwrap_or(junk);
+            for (index, octet) in changes {
+                if !datagram.is_empty() {
+                    let place = index.index(datagram.len());
+                    datagram[place] = octet;
+                }
+            }
+            match is_to_server {
+                true => server.receive(PEER, &mut datagram, |_| panic!("delivered")),
+                false => client.receive(&mut datagram, |_| panic!("delivered")),
+            }
+            prop_assert_ne!(client.status(), Status::Established);
+            prop_assert_ne!(server.status(PEER), Some(Status::Established));
+        }
+    }
+}

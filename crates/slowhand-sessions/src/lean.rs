@@ -1,0 +1,310 @@
+//! lean-dtls, the engine of this project.
+//!
+//! Its cryptography is [`lean_dtls::RustCrypto`], whose operations advance the device's clock. Its time is that clock in whole
+//! milliseconds. It does nothing after its last retransmission but to say so.
+
+use std::time::Duration;
+
+use lean_dtls::crypto::{Crypto, DIGEST, Failed, Hash, KEY, NONCE, TAG};
+use lean_dtls::{Client, Config, Instant, Keys, Psk, RustCrypto, Server, Timeouts};
+
+use crate::capabilities::{Capabilities, Datagrams, MaximumTimeout, Timer, TlsCapabilities, TlsVersion};
+use crate::check::Checked;
+use crate::config::{Credential, CredentialKind, Negotiated, Protocol, Role, Stack};
+use crate::credentials;
+use crate::device;
+use crate::library::{Library, Progress, State};
+use crate::operation::{Aead, AeadMode, Operation};
+use crate::session::{Failure, FailureKind, Resumable};
+use crate::tls::Suite;
+
+/// What the library supports.
+pub(crate) const CAPABILITIES: Capabilities = Capabilities {
+    stack: Stack::LeanDtls,
+    version: || lean_dtls::VERSION.to_owned(),
+    licence: "MIT OR Apache-2.0",
+    credentials: &[CredentialKind::Psk],
+    datagrams: Some(Datagrams {
+        minimum_mtu: |_| lean_dtls::MIN_MTU,
+        minimum_mtu_reason: "the library's own limit",
+        fragments: true,
+        timer: Timer {
+            // `Timeouts::default`.
+            first: Duration::from_millis(9000),
+            maximum: MaximumTimeout::Chosen(Duration::from_millis(60_000)),
+            // Whole milliseconds in 32 bits.
+            least: Duration::from_millis(1),
+            most: Duration::from_millis(u32::MAX as u64),
+        },
+    }),
+    tls: TlsCapabilities {
+        suites: &[Suite::TLS_PSK_WITH_AES_128_CCM_8],
+        versions: &[TlsVersion { protocol: Protocol::Dtls12, curves: &[], fragment_lengths: &[], resumptions: &[] }],
+        rsa_bits: &[],
+        connection_id: false,
+        without_cookie: false,
+        identity_with_nul: true,
+    },
+    remarks: &["ignores alerts in clear"],
+};
+
+/// Octets of each of an end's two buffers for flights: enough for the longest identity that a configuration can have.
+const BUFFER: usize = 256;
+
+/// The longest datagram if the configuration sets no limit: a record of 2^14 octets (RFC 5246, section 6.2.1) with its
+/// header, nonce and tag.
+const MTU: u16 = (1 << 14) + OVERHEAD as u16;
+
+/// Octets that a record has beside its data: header, explicit nonce, tag.
+const OVERHEAD: usize = 13 + 8 + TAG;
+
+/// The server has one peer here. Its cookie needs an address.
+const PEER: [u8; 1] = [0];
+
+/// One end of a session of lean-dtls.
+pub(crate) struct LeanDtls {
+    end: End,
+    /// The place for a datagram that is sent. It is as long as the longest.
+    datagram: Vec<u8>,
+}
+
+enum End {
+    Client(Box<Client<Key, Counting, BUFFER>>),
+    Server(Box<Server<Key, Counting, [u8; 1], 1, BUFFER>>),
+}
+
+/// The pre-shared key, under the identity of the configuration.
+struct Key {
+    identity: Vec<u8>,
+}
+
+impl Keys for Key {
+    fn own(&self) -> Option<Psk<'_>> {
+        Some(Psk { identity: &self.identity, key: &credentials::PSK })
+    }
+
+    fn find(&self, identity: &[u8]) -> Option<&[u8]> {
+        (identity == self.identity).then_some(&credentials::PSK)
+    }
+}
+
+impl LeanDtls {
+    /// A session of a checked configuration.
+    ///
+    /// # Errors
+    /// The library's own error if it refuses the configuration.
+    pub(crate) fn new(checked: &Checked<'_>) -> Result<Self, Failure> {
+        let milliseconds = |time: Duration| u32::try_from(time.as_millis()).unwrap_or(u32::MAX);
+        let timeouts = Timeouts {
+            initial_ms: milliseconds(checked.first_timeout),
+            maximum_ms: milliseconds(checked.maximum_timeout),
+            ..Timeouts::default()
+        };
+        let identity = match &checked.config.credential {
+            Credential::Psk { identity } => identity.as_bytes().to_vec(),
+            Credential::RawPublicKey | Credential::Certificate { .. } => Vec::new(),
+        };
+        let mtu = checked.config.mtu.unwrap_or(MTU);
+        let config = Config::new(Key { identity }, mtu, timeouts)
+            .map_err(|error| Failure::library(0, format!("the configuration is refused: {error:?}")))?;
+        let crypto = Counting(RustCrypto::new(device::fill_random));
+        let end = match checked.config.role {
+            Role::Client => End::Client(Box::new(Client::new(config, crypto))),
+            Role::Server => End::Server(Box::new(Server::new(config, crypto))),
+        };
+        Ok(Self { end, datagram: vec![0; mtu.into()] })
+    }
+
+    /// Sends what the library has to send, and says how it is.
+    fn progress(&mut self) -> Progress {
+        let datagram = &mut self.datagram[..];
+        let (status, deadline) = match &mut self.end {
+            End::Client(client) => {
+                while let length @ 1.. = client.poll_transmit(now(), datagram) {
+                    device::transmit(&datagram[..length]);
+                }
+                (client.status(), client.deadline())
+            }
+            End::Server(server) => {
+                while let Some((_, length)) = server.poll_transmit(now(), datagram) {
+                    device::transmit(&datagram[..length]);
+                }
+                (server.status(PEER).unwrap_or(lean_dtls::Status::Handshaking), server.deadline())
+            }
+        };
+        Progress { state: state(status), deadline: deadline.map(|at| Duration::from_millis(at.as_millis())) }
+    }
+}
+
+/// The device's clock, as the library counts time.
+fn now() -> Instant {
+    Instant::from_millis(u64::try_from(device::clock().as_millis()).unwrap_or(u64::MAX))
+}
+
+fn state(status: lean_dtls::Status) -> State {
+    let (kind, reason) = match status {
+        lean_dtls::Status::Handshaking => return State::Handshaking,
+        lean_dtls::Status::Established => return State::Established,
+        lean_dtls::Status::Closed => return State::ClosedByPeer,
+        lean_dtls::Status::Failed(lean_dtls::Failure::TimedOut(heard)) => {
+            let heard = heard.map_or(String::new(), |alert| format!("; an alert in clear said {alert}"));
+            (FailureKind::TimedOut, format!("no answer to the last retransmission{heard}"))
+        }
+        lean_dtls::Status::Failed(lean_dtls::Failure::AlertReceived(description)) => {
+            (FailureKind::AlertReceived { description }, format!("the peer sent the fatal alert {description}"))
+        }
+        lean_dtls::Status::Failed(failure) => (FailureKind::Library { code: 0 }, format!("{failure:?}")),
+    };
+    State::Failed(Failure { kind, reason })
+}
+
+impl Library for LeanDtls {
+    fn start(&mut self) -> Progress {
+        if let End::Client(client) = &mut self.end {
+            client.connect();
+        }
+        self.progress()
+    }
+
+    fn handle_input(&mut self, input: &[u8]) -> Progress {
+        let mut datagram = input.to_vec();
+        match &mut self.end {
+            End::Client(client) => client.receive(&mut datagram, device::deliver),
+            End::Server(server) => server.receive(PEER, &mut datagram, device::deliver),
+        }
+        self.progress()
+    }
+
+    fn handle_timeout(&mut self) -> Progress {
+        match &mut self.end {
+            End::Client(client) => client.handle_timeout(now()),
+            End::Server(server) => server.handle_timeout(now()),
+        }
+        self.progress()
+    }
+
+    fn write(&mut self, data: &[u8]) -> Progress {
+        let sent = match &mut self.end {
+            End::Client(client) => client.send(data, &mut self.datagram),
+            End::Server(server) => server.send(PEER, data, &mut self.datagram),
+        };
+        if let Ok(length) = sent {
+            device::transmit(&self.datagram[..length]);
+        }
+        self.progress()
+    }
+
+    fn max_data(&self) -> Option<usize> {
+        Some(self.datagram.len() - OVERHEAD)
+    }
+
+    fn close(&mut self) -> Progress {
+        match &mut self.end {
+            End::Client(client) => client.close(),
+            End::Server(server) => server.close(PEER),
+        }
+        self.progress()
+    }
+
+    fn negotiated(&self) -> Option<Negotiated> {
+        let suite = Suite::TLS_PSK_WITH_AES_128_CCM_8;
+        Some(Negotiated::Tls { protocol: Protocol::Dtls12, suite, connection_id: None })
+    }
+
+    fn resumable(&mut self) -> Option<Resumable> {
+        None
+    }
+}
+
+/// The library's cryptography, with the device's randomness.
+type Software = RustCrypto<fn(&mut [u8])>;
+
+/// The same. It reports its operations to the device.
+struct Counting(Software);
+
+/// A SHA-256 computation under way. It counts its octets.
+#[derive(Clone)]
+struct CountingHash {
+    hash: <Software as Crypto>::Hash,
+    length: usize,
+}
+
+/// Octets of a block of SHA-256 (FIPS 180-4, section 1).
+const BLOCK: usize = 64;
+
+/// The compressions of SHA-256 that so many octets need in all. The padding has at least 9 (FIPS 180-4, section 5.1.1).
+const fn compressions(octets: usize) -> usize {
+    (octets + 9).div_ceil(BLOCK)
+}
+
+fn perform_hashing(blocks: usize) {
+    if blocks > 0 {
+        device::perform(Operation::Sha256 { blocks: blocks as u32 });
+    }
+}
+
+impl Hash for CountingHash {
+    fn update(&mut self, octets: &[u8]) {
+        let before = self.length / BLOCK;
+        self.length += octets.len();
+        self.hash.update(octets);
+        perform_hashing(self.length / BLOCK - before);
+    }
+
+    fn digest(&self) -> [u8; DIGEST] {
+        perform_hashing(compressions(self.length) - self.length / BLOCK);
+        self.hash.digest()
+    }
+}
+
+const fn aead(octets: usize, additional: usize) -> Aead {
+    let (octets, additional) = (octets as u32, additional as u32);
+    Aead { mode: AeadMode::Ccm, key_bits: 128, tag: TAG as u8, octets, additional }
+}
+
+impl Crypto for Counting {
+    type Hash = CountingHash;
+
+    fn hash(&mut self) -> CountingHash {
+        CountingHash { hash: self.0.hash(), length: 0 }
+    }
+
+    fn hmac(&mut self, key: &[u8], parts: &[&[u8]]) -> [u8; DIGEST] {
+        let octets: usize = parts.iter().map(|part| part.len()).sum();
+        // A key beyond a block is hashed; then the inner and the outer hash, each of a block and more (RFC 2104, section 2).
+        let key_blocks = if key.len() > BLOCK { compressions(key.len()) } else { 0 };
+        perform_hashing(key_blocks + compressions(BLOCK + octets) + compressions(BLOCK + DIGEST));
+        self.0.hmac(key, parts)
+    }
+
+    fn seal(
+        &mut self,
+        key: &[u8; KEY],
+        nonce: &[u8; NONCE],
+        associated: &[u8],
+        content: &mut [u8],
+    ) -> Result<[u8; TAG], Failed> {
+        device::perform(Operation::Seal(aead(content.len(), associated.len())));
+        self.0.seal(key, nonce, associated, content)
+    }
+
+    fn open(
+        &mut self,
+        key: &[u8; KEY],
+        nonce: &[u8; NONCE],
+        associated: &[u8],
+        content: &mut [u8],
+        tag: &[u8; TAG],
+    ) -> Result<(), Failed> {
+        device::perform(Operation::Open(aead(content.len(), associated.len())));
+        self.0.open(key, nonce, associated, content, tag)
+    }
+
+    fn random(&mut self, octets: &mut [u8]) {
+        device::fill_random(octets);
+    }
+
+    fn log_secret(&mut self, client_random: &[u8; 32], master_secret: &[u8; 48]) {
+        device::log_key("CLIENT_RANDOM", client_random, master_secret);
+    }
+}
