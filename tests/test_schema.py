@@ -57,7 +57,7 @@ BETWEEN_KEYS = {
         "psk-suite-with-certificates",
         "recovery-without",
         "rsa-suite-with-psk",
-        "schedule-beside-managed",
+        "schedule-beside-cells",
         "schedule-between-strangers",
         "schedule-in-shared-slot",
         "schedule-node-busy",

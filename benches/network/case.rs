@@ -43,7 +43,7 @@ impl Case {
     pub fn line(slotframe: u16, period: Duration) -> Self {
         Self {
             parents: (0..4).collect(),
-            link_layer: LinkLayer::Tsch(Layout { slotframe, shared: 0, managed: 1, autonomous: false }),
+            link_layer: LinkLayer::Tsch(Layout { slotframe, shared: 0, up: 1, down: 0, autonomous: false }),
             senders: vec![NodeId(4)],
             period,
         }
@@ -53,7 +53,7 @@ impl Case {
     pub fn tree(nodes: u16) -> Self {
         Self {
             parents: (1..nodes).map(|node| (node - 1) / 10).collect(),
-            link_layer: LinkLayer::Tsch(Layout { slotframe: 101, shared: 0, managed: 9, autonomous: false }),
+            link_layer: LinkLayer::Tsch(Layout { slotframe: 101, shared: 0, up: 5, down: 4, autonomous: false }),
             senders: (1..nodes).map(NodeId).collect(),
             period: Duration::from_secs(60),
         }

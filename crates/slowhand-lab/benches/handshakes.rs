@@ -18,7 +18,7 @@ topology = { kind = "line", hops = 1 }
 [mac]
 kind = "tsch"
 slotframe = 5
-cells = { shared = 1, managed = 3 }
+cells = { shared = 1, up = 2, down = 1 }
 [client]
 device = "openmote-cc2538"
 [session]

@@ -94,7 +94,7 @@ fn line(hops: u16, pdr: f64) -> Result<Network, Box<dyn Error>> {
     let streams = Streams::new(1);
     let links = Links::new(nodes, &qualities, &streams);
     let routes = Routes::shortest(nodes, &qualities)?;
-    let layout = Layout { slotframe: 11, shared: 1, managed: 2, autonomous: false };
+    let layout = Layout { slotframe: 11, shared: 1, up: 1, down: 1, autonomous: false };
     let mac = Tsch::new(TschConfig::openwsn(layout.slotframe), links, layout.cells(&routes)?, &streams);
     Ok(Network::new(Box::new(mac), routes, NetworkConfig::default(), &streams))
 }

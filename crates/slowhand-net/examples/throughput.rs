@@ -111,7 +111,7 @@ fn line(link_layer: &str, pdr: f64) -> Result<Network, Box<dyn Error>> {
     let routes = Routes::shortest(NODES, &qualities)?;
     let mac: Box<dyn Mac> = match link_layer {
         "TSCH" => {
-            let layout = Layout { slotframe: 11, shared: 1, managed: 2, autonomous: false };
+            let layout = Layout { slotframe: 11, shared: 1, up: 1, down: 1, autonomous: false };
             Box::new(Tsch::new(TschConfig::openwsn(layout.slotframe), links, layout.cells(&routes)?, &streams))
         }
         _ => Box::new(XMac::new(XmacConfig::cxmac(Duration::from_millis(125)).with_data_ack(), 26, links, &streams)),

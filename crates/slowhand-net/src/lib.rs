@@ -86,7 +86,7 @@
 //! let streams = Streams::new(1);
 //! let links = Links::new(3, &qualities, &streams);
 //! let routes = Routes::shortest(3, &qualities)?;
-//! let layout = Layout { slotframe: 11, shared: 1, managed: 2, autonomous: false };
+//! let layout = Layout { slotframe: 11, shared: 1, up: 1, down: 1, autonomous: false };
 //! let mac = Tsch::new(TschConfig::openwsn(11), links, layout.cells(&routes)?, &streams);
 //! let mut network = Network::new(Box::new(mac), routes, NetworkConfig::default(), &streams);
 //!

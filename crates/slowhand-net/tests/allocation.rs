@@ -56,7 +56,7 @@ fn check(fragments: Fragments) {
         (0..4).flat_map(|node| LinkQuality::symmetric(NodeId(node), NodeId(node + 1), 0.8)).collect();
     let streams = Streams::new(3);
     let routes = Routes::shortest(5, &links).unwrap();
-    let layout = Layout { slotframe: 31, shared: 1, managed: 4, autonomous: true };
+    let layout = Layout { slotframe: 31, shared: 1, up: 2, down: 2, autonomous: true };
     let cells = layout.cells(&routes).unwrap();
     let mac = Tsch::new(tsch::TschConfig::openwsn(31), Links::new(5, &links, &streams), cells, &streams);
     let mut network =
@@ -79,7 +79,7 @@ fn taken(limit: usize) -> Vec<u64> {
     let routes = Routes::shortest(5, &links).unwrap();
     let radio = || Links::new(5, &links, &streams);
     let tsch = || -> Box<dyn Mac> {
-        let layout = Layout { slotframe: 31, shared: 1, managed: 2, autonomous: true };
+        let layout = Layout { slotframe: 31, shared: 1, up: 1, down: 1, autonomous: true };
         let config = tsch::TschConfig { queue: limit, ..tsch::TschConfig::openwsn(31) };
         Box::new(Tsch::new(config, radio(), layout.cells(&routes).unwrap(), &streams))
     };

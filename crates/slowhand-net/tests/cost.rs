@@ -76,7 +76,7 @@ type LinkLayer = fn(Links, &Routes, &Streams) -> Box<dyn Mac>;
 /// Two dedicated cells for each link, all in different slots at the root.
 fn tsch(links: Links, routes: &Routes, streams: &Streams) -> Box<dyn Mac> {
     let slotframe = 4 * links.nodes() as u16;
-    let layout = Layout { slotframe, shared: 1, managed: 2, autonomous: true };
+    let layout = Layout { slotframe, shared: 1, up: 1, down: 1, autonomous: true };
     Box::new(Tsch::new(TschConfig::openwsn(slotframe), links, layout.cells(routes).unwrap(), streams))
 }
 

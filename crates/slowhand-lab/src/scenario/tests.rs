@@ -35,7 +35,8 @@ fn the_defaults_are_those_that_the_keys_document() {
     assert_eq!(tsch.slot_timing().unwrap().slot.as_micros(), 20_000);
     assert_eq!((tsch.slotframe.get(), tsch.max_retries.get(), tsch.queue.get()), (101, 15, 20));
     assert_eq!((tsch.min_be.get(), tsch.max_be.get(), tsch.autonomous), (2, 5, true));
-    assert_eq!((tsch.cells.shared.get(), tsch.cells.managed.map(|cells| cells.get())), (1, None));
+    let up_and_down = [tsch.cells.up, tsch.cells.down].map(|cells| cells.map(|cells| cells.get()));
+    assert_eq!((tsch.cells.shared.get(), up_and_down), (1, [None, None]));
     assert_eq!(tsch.hopping().len(), 16);
     assert_eq!(scenario.network.link_pdr.get(), 1.0);
     assert_eq!(scenario.lowpan.max_frame_payload.get() as usize, slowhand_net::lowpan::FRAME_CAPACITY);
@@ -216,7 +217,7 @@ fn links_have_the_ratios_that_are_given() {
 }
 
 #[test]
-fn a_written_schedule_stands_in_for_the_managed_cells() {
+fn a_written_schedule_stands_in_for_the_dedicated_cells() {
     let schedule = "mac.schedule=[{slot=3,from=2,to=1},{slot=4,from=1,to=2,channel_offset=5,kind=\"shared\"}]";
     let scenario = with(schedule);
     let Mac::Tsch(tsch) = &scenario.mac else { panic!("not TSCH") };

@@ -80,7 +80,7 @@ fn too_few_buffers_are_named_with_their_key() {
     // Six clients at once, whose certificates need many fragments each.
     let changes = [
         "network.topology={ kind = \"star\", leaves = 6 }",
-        "mac={ kind = \"tsch\", slotframe = 11, cells = { shared = 6, managed = 0 } }",
+        "mac={ kind = \"tsch\", slotframe = 11, cells = { shared = 6, up = 0, down = 0 } }",
         "lowpan.reassembly_buffers=1",
         "session={ stack = \"mbedtls\", suite = \"TLS_ECDHE_ECDSA_WITH_AES_128_CCM\", timeout_s = 9 }",
     ];

@@ -6,7 +6,7 @@ use slowhand_lab::record::{Outcome, Record};
 /// Two hops. The library repeats late, so that the effect of recovery shows.
 const FAR: &[&str] = &[
     "network.topology.hops=2",
-    "mac={ kind = \"tsch\", slotframe = 5, cells = { shared = 1, managed = 2 }, autonomous = false }",
+    "mac={ kind = \"tsch\", slotframe = 5, cells = { shared = 1, up = 1, down = 1 }, autonomous = false }",
     "session.timeout_s=20",
 ];
 
@@ -23,7 +23,7 @@ fn run(changes: &[&[&str]], seed: u64) -> Record {
 #[test]
 fn every_way_under_every_mac() {
     let macs = [
-        "mac={ kind = \"tsch\", slotframe = 5, cells = { shared = 1, managed = 2 }, autonomous = false }",
+        "mac={ kind = \"tsch\", slotframe = 5, cells = { shared = 1, up = 1, down = 1 }, autonomous = false }",
         "mac={ kind = \"xmac\", check_interval_ms = 125, queue = 20 }",
         "mac={ kind = \"beacon\", beacon_interval_ms = 245.76, cap_ms = 61.44, queue = 20 }",
     ];

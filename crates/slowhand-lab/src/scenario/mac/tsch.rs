@@ -39,7 +39,7 @@ pub struct Tsch {
     /// True if each node listens in an autonomous cell of its own, placed by the SAX hash of its
     /// address, in which any neighbour may send to it (MSF, RFC 9033 section 3). Default: true.
     pub autonomous: bool,
-    /// The cells one by one, instead of `cells.managed`. Default: none.
+    /// The cells one by one, instead of `cells.up` and `cells.down`. Default: none.
     pub schedule: Vec<Cell>,
     /// The scheduling function, which changes the schedule with 6P messages (RFC 8480) while the network runs. Default:
     /// `static`, none.
@@ -114,9 +114,11 @@ pub struct Cells {
     /// Cells shared by all nodes, for sending and receiving. Default: 1 (6TiSCH minimal
     /// configuration, RFC 8180 section 4.1).
     pub shared: Integer<0, 65_535>,
-    /// The number of dedicated cells between each node and its parent. The first cell is upward, the next downward, and so
-    /// on: with three cells, two are towards the root. Default: 2, one in each direction.
-    pub managed: Option<Integer<0, 65_535>>,
+    /// Dedicated cells from each node to its parent. They lie in turns with those of `down`: the first cell is upward.
+    /// Default: 1; with a scheduling function or a written `schedule`, none.
+    pub up: Option<Integer<0, 65_535>>,
+    /// Dedicated cells from the parent to each node. Default: as for `up`.
+    pub down: Option<Integer<0, 65_535>>,
 }
 
 /// One cell of a schedule written out.
@@ -175,7 +177,7 @@ impl Default for Tsch {
 
 impl Default for Cells {
     fn default() -> Self {
-        Self { shared: Integer::constant(1), managed: None }
+        Self { shared: Integer::constant(1), up: None, down: None }
     }
 }
 
@@ -200,10 +202,11 @@ impl Tsch {
         })
     }
 
-    /// How many managed cells each node and its parent begin with.
-    fn managed(&self) -> u16 {
-        let unless_given = if self.scheduling == Scheduling::Static && self.schedule.is_empty() { 2 } else { 0 };
-        self.cells.managed.map_or(unless_given, |cells| cells.get() as u16)
+    /// How many dedicated cells each node and its parent begin with: up, and down.
+    fn dedicated(&self) -> (u16, u16) {
+        let unless_given = u16::from(self.scheduling == Scheduling::Static && self.schedule.is_empty());
+        let number = |given: Option<Integer<0, 65_535>>| given.map_or(unless_given, |cells| cells.get() as u16);
+        (number(self.cells.up), number(self.cells.down))
     }
 
     /// The channels in hopping order.
@@ -219,10 +222,12 @@ impl Tsch {
     /// # Errors
     /// The slotframe is too short for the cells, which the loader refuses.
     pub fn schedule(&self, routes: &Routes) -> Result<Vec<Vec<schedule::Cell>>, Crowded> {
+        let (up, down) = self.dedicated();
         let layout = Layout {
             slotframe: self.slotframe.get() as u16,
             shared: self.cells.shared.get() as u16,
-            managed: self.managed(),
+            up,
+            down,
             autonomous: self.autonomous,
         };
         let mut cells = layout.cells(routes)?;
@@ -393,9 +398,10 @@ fn check_cells(tsch: &Tsch, routes: &Routes, document: &Document) -> Result<(), 
         let allowed = format!("at most mac.slotframe, {slotframe}");
         return Err(document.blame("mac.cells.shared", tsch.cells.shared.get().to_string(), allowed));
     }
-    if !tsch.schedule.is_empty() && document.has("mac.cells.managed") {
-        let allowed = "mac.cells.managed or mac.schedule, not both";
-        return Err(document.blame("mac.schedule", "a schedule beside mac.cells.managed", allowed));
+    let given = ["mac.cells.up", "mac.cells.down"].into_iter().find(|key| document.has(key));
+    if let Some(key) = given.filter(|_| !tsch.schedule.is_empty()) {
+        let allowed = "mac.cells.up and mac.cells.down, or mac.schedule, not both";
+        return Err(document.blame("mac.schedule", format!("a schedule beside {key}"), allowed));
     }
     for (index, cell) in tsch.schedule.iter().enumerate() {
         let key = |name: &str| format!("mac.schedule[{index}].{name}");
@@ -472,7 +478,7 @@ fn check_schedule(tsch: &Tsch, routes: &Routes, document: &Document) -> Result<(
     let slotframe = tsch.slotframe.get();
     let cells = tsch.schedule(routes).map_err(|crowded| {
         let found = format!(
-            "{slotframe}, with no slot left for managed cell {} between node {} and its parent {}",
+            "{slotframe}, with no slot left for dedicated cell {} between node {} and its parent {}",
             crowded.cell, crowded.node, crowded.parent
         );
         document.blame("mac.slotframe", found, "a slotframe with room for all cells, or fewer mac.cells")
@@ -487,7 +493,8 @@ fn check_schedule(tsch: &Tsch, routes: &Routes, document: &Document) -> Result<(
         for (from, to) in [(child, parent), (parent, child)] {
             if !sends.contains(&(from, None)) && !sends.contains(&(from, Some(to))) {
                 let found = format!("no cell in which node {from} can send to node {to}");
-                let allowed = "shared or autonomous cells, at least 2 managed ones, or a schedule with a cell each way";
+                let allowed = "shared or autonomous cells, mac.cells.up and mac.cells.down of at least 1, or a schedule \
+                               with a cell each way";
                 let key = if tsch.schedule.is_empty() { "mac.cells" } else { "mac.schedule" };
                 return Err(document.blame(key, found, allowed));
             }

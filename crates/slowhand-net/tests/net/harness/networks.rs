@@ -87,7 +87,7 @@ pub fn network(link_layer: LinkLayer, hops: u16, pdr: f64, config: NetworkConfig
 /// TSCH with shared and dedicated cells.
 pub fn tsch(hops: u16, pdr: f64, seed: u64) -> (Box<dyn Mac>, Routes) {
     let (links, routes, streams) = line_of(hops, pdr, seed);
-    let layout = Layout { slotframe: 17, shared: 1, managed: 2, autonomous: false };
+    let layout = Layout { slotframe: 17, shared: 1, up: 1, down: 1, autonomous: false };
     let cells = layout.cells(&routes).unwrap();
     let config = TschConfig { queue: 60, ..TschConfig::openwsn(17) };
     (Box::new(Tsch::new(config, links, cells, &streams)), routes)

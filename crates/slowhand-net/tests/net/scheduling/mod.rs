@@ -48,7 +48,7 @@ impl World {
     ) -> Self {
         let streams = Streams::new(1);
         let routes = Routes::shortest(nodes, links).unwrap();
-        let layout = Layout { slotframe: SLOTFRAME, shared: 1, managed: 0, autonomous: true };
+        let layout = Layout { slotframe: SLOTFRAME, shared: 1, up: 0, down: 0, autonomous: true };
         let mut cells = layout.cells(&routes).unwrap();
         given.iter().for_each(|&(node, cell)| cells[usize::from(node)].push(cell));
         let config = TschConfig { timing: Timing::SLOT_10_MS, ..TschConfig::openwsn(SLOTFRAME) };

@@ -31,7 +31,7 @@ struct World {
 
 #[derive(Clone, Copy, Debug)]
 enum Cells {
-    Given { shared: u16, managed: u16, autonomous: bool },
+    Given { shared: u16, up: u16, down: u16, autonomous: bool },
     Negotiated,
     Tunnelled,
 }
@@ -48,11 +48,8 @@ fn world() -> impl Strategy<Value = World> {
     (2..9u16).prop_flat_map(|nodes| {
         let parent = |child: u16| (0..child, 0.4..1.0f64);
         let tree: Vec<_> = (1..nodes).map(parent).collect();
-        let given = (1..3u16, 0..4u16, any::<bool>()).prop_map(|(shared, managed, autonomous)| Cells::Given {
-            shared,
-            managed,
-            autonomous,
-        });
+        let given = (1..3u16, 0..3u16, 0..3u16, any::<bool>())
+            .prop_map(|(shared, up, down, autonomous)| Cells::Given { shared, up, down, autonomous });
         let cells = prop_oneof![2 => given, 1 => Just(Cells::Negotiated), 1 => Just(Cells::Tunnelled)];
         let datagram = (0..60_000_000u64, 0..nodes, proptest::option::of(0..nodes), 0..500usize)
             .prop_map(|(at, from, to, octets)| Datagram { at, from, to, octets });
@@ -89,11 +86,11 @@ impl World {
         }
         let streams = Streams::new(self.seed);
         let routes = Routes::shortest(nodes, &links).unwrap();
-        let (shared, managed, autonomous) = match self.cells {
-            Cells::Given { shared, managed, autonomous } => (shared, managed, autonomous),
-            Cells::Negotiated | Cells::Tunnelled => (1, 0, true),
+        let (shared, up, down, autonomous) = match self.cells {
+            Cells::Given { shared, up, down, autonomous } => (shared, up, down, autonomous),
+            Cells::Negotiated | Cells::Tunnelled => (1, 0, 0, true),
         };
-        let layout = Layout { slotframe: 37, shared, managed, autonomous };
+        let layout = Layout { slotframe: 37, shared, up, down, autonomous };
         let cells = layout.cells(&routes).unwrap();
         let config = tsch::TschConfig { timing: Timing::SLOT_10_MS, queue: QUEUE, ..tsch::TschConfig::openwsn(37) };
         let air = Links::new(nodes, &links, &streams);

@@ -50,7 +50,7 @@ fn time_of_checks(cells: u32) -> Duration {
         schedule: star(cells),
         autonomous: false,
         slotframe: Integer::constant(65_535),
-        cells: Cells { shared: Integer::constant(0), managed: None },
+        cells: Cells { shared: Integer::constant(0), up: None, down: None },
         ..Tsch::default()
     };
     let check = || {
