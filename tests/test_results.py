@@ -51,7 +51,7 @@ def test_the_largest_seed_is_a_seed() -> None:
 
 
 def test_json_says_why_handshakes_fail_and_where_datagrams_are_lost(cli: Cli) -> None:
-    # Nothing ever reaches the network.
+    # Nothing ever arrives, but it is sent.
     drop = f"lowpan.dropped_frames={list(range(1, 200))}"
     stack = ("--set", "session.stack=mbedtls", "--set", "session.server_stack=mbedtls")
     done = cli("run", QUICKSTART, "--count", 2, *stack, "--set", drop, "--json", code=1)
@@ -65,7 +65,7 @@ def test_json_says_why_handshakes_fail_and_where_datagrams_are_lost(cli: Cli) ->
     assert loss["count"] > 0
     assert isinstance(loss["node"], int)
     assert result["metrics"] == {}
-    assert result["metrics_failed"]["frames"]["mean"] == 0
+    assert result["metrics_failed"]["frames"]["mean"] > 0
     assert result["quantiles"] == {"relative_error": 0.0}
 
 

@@ -16,7 +16,7 @@ pub enum DropReason {
     TransactionExpired,
     /// The link lost a data frame, and the link layer uses no acknowledgements: no node noticed.
     FrameLost,
-    /// The configuration of the network asked for the loss of the fragment.
+    /// The configuration of the network asked for the loss of the frame: its receiver discarded it.
     InjectedLoss,
     /// All reassembly buffers were taken.
     ReassemblyFull,

@@ -74,6 +74,12 @@ impl Probability {
         Self((p.clamp(0.0, 1.0) * (1u64 << 32) as f64).round() as u64)
     }
 
+    /// The probability that at least one of two independent things happens.
+    pub fn or(self, other: Self) -> Self {
+        let both = (u128::from(self.0) * u128::from(other.0)) >> 32;
+        Self(self.0 + other.0 - both as u64)
+    }
+
     /// The probability as a number from 0 to 1.
     pub fn get(self) -> f64 {
         self.0 as f64 / (1u64 << 32) as f64
@@ -101,6 +107,15 @@ mod tests {
         assert_ne!(streams.derive("link", 3), streams.derive("link", 4));
         assert_ne!(streams.derive("link", 3), streams.derive("node", 3));
         assert_ne!(streams.derive("link", 3), Streams::new(8).derive("link", 3));
+    }
+
+    #[test]
+    fn either_of_two_independent_things_happens() {
+        let [quarter, half] = [0.25, 0.5].map(Probability::new);
+        assert_eq!(quarter.or(half).get(), 0.625); // 1 - 3/4 * 1/2
+        assert_eq!(quarter.or(Probability::NEVER), quarter);
+        assert_eq!(quarter.or(Probability::ALWAYS), Probability::ALWAYS);
+        assert_eq!(Probability::ALWAYS.or(Probability::ALWAYS), Probability::ALWAYS);
     }
 
     #[test]

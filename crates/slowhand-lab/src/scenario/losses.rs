@@ -45,12 +45,13 @@ impl Remedy {
         Self { key, advice: None }
     }
 
-    /// The one of two keys that asks for a loss. `None` if both do: no single key changes it.
-    fn asked_by(share: (&'static str, bool), numbers: (&'static str, bool)) -> Option<Self> {
-        match (share.1, numbers.1) {
-            (true, true) => None,
-            (_, false) => Some(Self::asked(share.0)),
-            (false, true) => Some(Self::asked(numbers.0)),
+    /// The key that asks for a loss, of those that may; the first one if none does. `None` if several do: no single key
+    /// changes it.
+    fn asked_by(keys: &[(&'static str, bool)]) -> Option<Self> {
+        let mut asking = keys.iter().filter(|key| key.1);
+        match (asking.next().or(keys.first()), asking.next()) {
+            (Some(&(key, _)), None) => Some(Self::asked(key)),
+            _ => None,
         }
     }
 }
@@ -60,10 +61,11 @@ impl Scenario {
     pub fn remedy(&self, reason: DropReason, host: Host) -> Option<Remedy> {
         let is_border_router = host == Host::Node(NodeId::ROOT);
         self.mac.link_layer().remedy(reason).or(match reason {
-            DropReason::InjectedLoss => Remedy::asked_by(
+            DropReason::InjectedLoss => Remedy::asked_by(&[
                 ("lowpan.fragment_loss", self.lowpan.fragment_loss.get() > 0.0),
+                ("lowpan.frame_loss", self.lowpan.frame_loss.get() > 0.0),
                 ("lowpan.dropped_frames", !self.lowpan.dropped_frames.is_empty()),
-            ),
+            ]),
             DropReason::ReassemblyFull if is_border_router => {
                 Some(Remedy::raise("lowpan.border_router_reassembly_buffers"))
             }
@@ -77,10 +79,10 @@ impl Scenario {
             DropReason::ForwardingFull => Some(Remedy::raise("lowpan.forwarding.entries")),
             DropReason::ForwardingTimeout => Some(Remedy::raise("lowpan.forwarding.timeout_s")),
             DropReason::RecoveryFailed => Some(Remedy::raise("lowpan.recovery.retries")),
-            DropReason::Internet => Remedy::asked_by(
+            DropReason::Internet => Remedy::asked_by(&[
                 ("server.internet_loss", self.server.internet_loss.get() > 0.0),
                 ("server.internet_dropped", !self.server.internet_dropped.is_empty()),
-            ),
+            ]),
             DropReason::Suppressed => Some(Remedy::asked("gateway.suppress_spurious_flights")),
             _ => None,
         })

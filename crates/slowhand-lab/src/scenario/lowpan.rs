@@ -16,13 +16,20 @@ use crate::input::{Integer, PositiveSeconds, Probability};
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Lowpan {
-    /// The probability that a fragment of a datagram is dropped before it reaches the link layer
-    /// (the loss that Claeys et al. inject, Sensors 2021, section 3.3). Default: 0.
+    /// The probability that a fragment of a datagram is lost at a hop: FRAG1 and FRAGN (RFC 4944), RFRAG (RFC 8931). A
+    /// datagram that fits one frame has no fragments and is not lost, nor are acknowledgments of fragments (RFRAG-ACK). A
+    /// lost fragment has been sent: the receiver's link layer acknowledges it, its octets and its energy count at both
+    /// ends, then the receiver discards it. A fragment that the link layer itself loses is lost there. (Claeys et al.,
+    /// Sensors 2021, section 3.3: "6LoWPAN fragments have a 5% probability of being dropped when traversing the
+    /// network".) Default: 0.
     pub fragment_loss: Probability,
-    /// What else is dropped with a fragment. Default: `fragment`.
+    /// The same for every frame that 6LoWPAN gives to the link layer, fragment or not (Kothmayr et al. 2013, section 5.2: an
+    /// artificial drop rate on the link layer). A fragment is exposed to both. Default: 0.
+    pub frame_loss: Probability,
+    /// What else is lost with a frame. Default: `fragment`.
     pub loss_spread: LossSpread,
-    /// The numbers of frames that are dropped before they reach the link layer, for losses that you choose. Frames are
-    /// counted from 1, over all nodes, in the order in which the link layer gets them. Default: none.
+    /// The numbers of frames that are lost in the same way, for losses that you choose. Frames are counted from 1, over all
+    /// nodes, in the order in which the link layer gets them. Default: none.
     pub dropped_frames: Vec<Ordinal>,
     /// The most octets of a frame that 6LoWPAN uses. Default: 104. That is 127 octets without the MAC header (21 with 64-bit
     /// addresses and one PAN ID) and the FCS (2). OpenWSN uses 80 or 96.
@@ -46,14 +53,14 @@ pub struct Lowpan {
     pub recovery: Recovery,
 }
 
-/// What else is dropped with a fragment that `fragment_loss` or `dropped_frames` drops.
+/// What else is lost with a frame that `fragment_loss`, `frame_loss` or `dropped_frames` takes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum LossSpread {
     /// Nothing (the default).
     #[default]
     Fragment,
-    /// The rest of its flight: the later fragments of the datagram at this hop, and the later datagrams (the loss model of
+    /// The rest of its flight: the later frames of the datagram at this hop, and the later datagrams (the loss model of
     /// Kothmayr et al. 2013, section 5.2). A flight is what one end (or the border router's TCP proxy) sends to another
     /// without a pause of more than 50 ms.
     Flight,
@@ -162,6 +169,7 @@ impl Lowpan {
     pub fn config(&self, depth: u16, period: Duration) -> network::NetworkConfig {
         network::NetworkConfig {
             fragment_loss: random::Probability::new(self.fragment_loss.get()),
+            frame_loss: random::Probability::new(self.frame_loss.get()),
             dropped_frames: ascending(&self.dropped_frames),
             loss_spread: match self.loss_spread {
                 LossSpread::Fragment => network::LossSpread::Fragment,
@@ -199,6 +207,7 @@ impl Default for Lowpan {
         let (network, reassembly) = (network::NetworkConfig::default(), Limits::default());
         Self {
             fragment_loss: Probability::constant(network.fragment_loss.get()),
+            frame_loss: Probability::constant(network.frame_loss.get()),
             loss_spread: LossSpread::default(),
             dropped_frames: Vec::new(),
             max_frame_payload: Integer::constant(FRAME_CAPACITY as u32),

@@ -89,12 +89,13 @@ fn a_session_without_options_has_the_defaults_of_the_sessions_crate() {
 #[test]
 fn a_section_becomes_the_configuration_of_its_layer() {
     let lowpan = with(
-        "lowpan={ fragment_loss = 0.25, loss_spread = \"flight\", dropped_frames = [7, 3], max_frame_payload = 80, \
+        "lowpan={ fragment_loss = 0.25, frame_loss = 0.125, loss_spread = \"flight\", dropped_frames = [7, 3], max_frame_payload = 80, \
          reassembly_buffers = 3, border_router_reassembly_buffers = 300, reassembly_timeout_s = 1.5, ecn_threshold = 0.75, reassembly = \"forwarding\", \
          forwarding = { entries = 2, border_router_entries = 200, timeout_s = 5 } }",
     );
     let config = lowpan.lowpan.config(1, Duration::from_secs(1));
-    assert_eq!((config.fragment_loss.get(), config.dropped_frames), (0.25, vec![3, 7]));
+    assert_eq!((config.fragment_loss.get(), config.frame_loss.get()), (0.25, 0.125));
+    assert_eq!(config.dropped_frames, [3, 7]);
     assert_eq!((config.loss_spread, config.ecn_threshold), (network::LossSpread::Flight, Some(0.75)));
     assert_eq!((config.frame_capacity, config.reassembly.buffers), (80, 3));
     assert_eq!(config.reassembly.timeout, Duration::from_millis(1_500));
@@ -396,6 +397,10 @@ fn the_advice_fits_the_key() {
     assert_eq!(of(&[share], Reason::InjectedLoss), Some(("lowpan.fragment_loss", None)));
     assert_eq!(of(&[numbers], Reason::InjectedLoss), Some(("lowpan.dropped_frames", None)));
     assert_eq!(of(&[share, numbers], Reason::InjectedLoss), None);
+    let every_frame = "lowpan.frame_loss=0.1";
+    assert_eq!(of(&[every_frame], Reason::InjectedLoss), Some(("lowpan.frame_loss", None)));
+    assert_eq!(of(&[every_frame, share], Reason::InjectedLoss), None);
+    assert_eq!(of(&[every_frame, numbers], Reason::InjectedLoss), None);
     let (share, numbers) = ("server={ internet_loss = 0.1 }", "server.internet_dropped=[1]");
     assert_eq!(of(&[share], Reason::Internet), Some(("server.internet_loss", None)));
     assert_eq!(of(&[numbers], Reason::Internet), Some(("server.internet_dropped", None)));

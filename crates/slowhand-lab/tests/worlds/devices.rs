@@ -63,7 +63,7 @@ fn a_plan_asks_for_the_times_that_its_handshakes_need() {
              secp256r1.ecdsa_verify_ms sha256_block_us",
         ),
     ] {
-        let changes = [changes, &["network.link_pdr=0.9", "lowpan.fragment_loss=0.05"]].concat();
+        let changes = [changes, &["network.link_pdr=0.9", "lowpan.frame_loss=0.05"]].concat();
         let (mut device, mut keys) = (BARE.to_owned(), Vec::new());
         let plan = loop {
             match Plan::new(&scenario(&changes, &device)) {

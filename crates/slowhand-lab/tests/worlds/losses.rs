@@ -59,6 +59,18 @@ fn every_single_frame_may_be_lost() {
     }
 }
 
+/// The client repeats its first ClientHello, one frame. So there is one frame more on the air, acknowledged like the
+/// others.
+#[test]
+fn a_lost_frame_counts_as_sent() {
+    let (lossless, lossy) = (run(TINYDTLS_PSK, &[]), run(TINYDTLS_PSK, &[1]));
+    assert_eq!((lossless.datagrams, lossless.frames, lossless.frames_ack), (10, 10, 10));
+    assert_eq!((lossy.datagrams, lossy.frames, lossy.frames_ack), (11, 11, 11));
+    assert_eq!((lossy.outcome, lossy.datagrams_lost), (Outcome::Completed, 1));
+    let hello = lossy.bytes_phy - lossless.bytes_phy;
+    assert!((21 + 2..=127).contains(&hello), "a frame of {hello} octets: header and FCS are 23, at most 127");
+}
+
 #[test]
 fn tcp_repairs_every_single_loss_and_every_pair() {
     let lossless = run(MBEDTLS_PSK_TLS, &[]);

@@ -26,6 +26,8 @@ pub use fragment::Fragmenter;
 pub use reassembly::Reassembler;
 
 use cursor::{Reader, Writer};
+use fragment::FragmentHeader;
+use recovery::Rfrag;
 
 /// The dispatch octet of an IPv6 packet with an uncompressed header (RFC 4944 section 5.1).
 pub const DISPATCH_IPV6: u8 = 0x41;
@@ -111,6 +113,12 @@ pub enum Error {
     /// The octets end inside a header.
     #[error("the octets end inside a header")]
     Truncated,
+}
+
+/// True if a frame payload is a fragment of a packet (FRAG1 or FRAGN of RFC 4944, RFRAG of RFC 8931): not a whole packet,
+/// and not the acknowledgment of a fragment.
+pub fn is_fragment(payload: &[u8]) -> bool {
+    payload.first().is_some_and(|&octet| FragmentHeader::is_dispatch(octet) || Rfrag::is_dispatch(octet))
 }
 
 /// Decompresses the headers at the beginning of `payload` (RFC 6282), or copies them if they are not compressed (RFC

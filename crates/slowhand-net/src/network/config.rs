@@ -10,12 +10,15 @@ use crate::random::Probability;
 /// The configuration of a network, without its link layer.
 #[derive(Clone, Debug)]
 pub struct NetworkConfig {
-    /// The probability that a frame payload is dropped before it reaches the MAC, at every hop.
+    /// The probability that a fragment is lost, at every hop: the MAC sends it, and its receiver discards it. A packet in
+    /// one frame is not a fragment.
     pub fragment_loss: Probability,
-    /// The numbers of single frame payloads that are dropped before they reach the MAC, in ascending order. The
-    /// payloads of all nodes are counted together, from 1, in the order of time.
+    /// The same for every frame payload, fragment or not. A fragment is exposed to both.
+    pub frame_loss: Probability,
+    /// The numbers of single frame payloads that are lost in this way, in ascending order. The payloads of all nodes are
+    /// counted together, from 1, in the order in which the MAC gets them.
     pub dropped_frames: Vec<u64>,
-    /// What else is dropped with such a frame payload.
+    /// What else is lost with such a frame payload.
     pub loss_spread: LossSpread,
     /// A node marks ECN-capable packets (RFC 3168) while at least this share of its queue is in use. `None`: no node
     /// marks.
@@ -39,6 +42,7 @@ impl Default for NetworkConfig {
     fn default() -> Self {
         Self {
             fragment_loss: Probability::NEVER,
+            frame_loss: Probability::NEVER,
             dropped_frames: Vec::new(),
             loss_spread: LossSpread::default(),
             ecn_threshold: None,
@@ -93,14 +97,14 @@ pub enum Fragments {
     },
 }
 
-/// What else is lost when the scenario drops a fragment.
+/// What else is lost with a frame whose loss the scenario asks for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LossSpread {
     /// Nothing.
     #[default]
     Fragment,
-    /// The rest of its flight (the loss model of Kothmayr et al. 2013, section 5.2): the later fragments of its
-    /// datagram at this hop, and the later datagrams of the flight. A flight is a series of datagrams from one host to
+    /// The rest of its flight (the loss model of Kothmayr et al. 2013, section 5.2): the later frames of its datagram
+    /// at this hop, and the later datagrams of the flight. A flight is a series of datagrams from one host to
     /// one destination without a pause of more than 50 ms.
     Flight,
 }

@@ -20,14 +20,15 @@ use crate::radio::frame::MAX_FRAME;
 impl Network {
     pub(super) fn handle_indication(&mut self, now: Instant, indication: Indication, events: &mut Events) {
         let node = match indication {
-            Indication::Received { node, from, datagram, payload } => {
-                self.receive(now, node, from, &payload, datagram, events);
+            Indication::Received { node, from, datagram, payload, discard } => {
+                match discard {
+                    true => self.lose_frame(node, datagram, DropReason::InjectedLoss, events),
+                    false => self.receive(now, node, from, &payload, datagram, events),
+                }
                 node
             }
             Indication::Dropped { node, datagram, reason } => {
-                if !self.is_recovering(datagram) {
-                    events.lost(Host::Node(node), datagram, reason);
-                }
+                self.lose_frame(node, datagram, reason, events);
                 self.handle_departure(now, node, datagram);
                 node
             }
@@ -37,6 +38,13 @@ impl Network {
             }
         };
         self.note_level(now, node);
+    }
+
+    /// A frame of a datagram is lost at a node. That is no loss of the datagram if its source sends the frame again.
+    fn lose_frame(&self, node: NodeId, datagram: DatagramId, reason: DropReason, events: &mut Events) {
+        if !self.is_recovering(datagram) {
+            events.lost(Host::Node(node), datagram, reason);
+        }
     }
 
     /// Gives the MAC of `node` the frames of a packet. If the MAC refuses a frame, that is an event.
@@ -103,7 +111,7 @@ impl Network {
         }
     }
 
-    /// Gives the MAC of `node` a frame payload, unless the scenario drops it.
+    /// Gives the MAC of `node` a frame payload. Here the scenario decides if its receiver discards it.
     pub(super) fn enqueue(
         &mut self,
         now: Instant,
@@ -112,10 +120,8 @@ impl Network {
         frame: &[u8],
         datagram: DatagramId,
     ) -> Result<(), DropReason> {
-        match self.losses.drops(node, datagram) {
-            true => Err(DropReason::InjectedLoss),
-            false => self.mac.enqueue(now, node, next_hop, frame, datagram),
-        }
+        let discard = self.losses.takes(node, datagram, frame);
+        self.mac.enqueue(now, node, next_hop, frame, datagram, discard)
     }
 
     fn receive(

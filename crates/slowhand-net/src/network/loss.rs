@@ -1,19 +1,23 @@
-//! Frames that the scenario drops before they reach the MAC.
+//! Frames whose loss the scenario asks for. The decision falls when the MAC gets the frame. The MAC sends it like any
+//! other, and its receiver discards it.
 
 use super::config::{LossSpread, NetworkConfig};
 use crate::address::{Host, NodeId};
 use crate::clock::{Duration, Instant};
 use crate::datagram::DatagramId;
+use crate::lowpan::is_fragment;
 use crate::random::{Probability, Stream, Streams};
 use std::collections::VecDeque;
 use std::net::Ipv6Addr;
 
-/// Decides which frame payloads are dropped.
+/// Decides which frame payloads are lost.
 #[derive(Debug)]
 pub(super) struct Losses {
-    /// The probability that a frame payload is dropped, at every hop.
-    probability: Probability,
-    /// The numbers of single frame payloads that are dropped, in ascending order.
+    /// The probability that a fragment is lost, at every hop.
+    of_fragment: Probability,
+    /// The same for all other frame payloads.
+    of_other: Probability,
+    /// The numbers of single frame payloads that are lost, in ascending order.
     chosen: Vec<u64>,
     /// The random stream of each node.
     random: Vec<Stream>,
@@ -46,16 +50,17 @@ struct Member {
 enum Fate {
     /// Nothing is lost.
     Whole,
-    /// A fragment was dropped at a node. This node drops the later fragments too.
+    /// A frame of this node is lost. All its later ones are lost too.
     CutAt(NodeId),
-    /// An earlier datagram of the flight was cut. All frames of this one are dropped.
+    /// An earlier datagram of the flight was cut. All frames of this one are lost.
     Gone,
 }
 
 impl Losses {
     pub(super) fn new(config: &NetworkConfig, nodes: usize, streams: &Streams) -> Self {
         Self {
-            probability: config.fragment_loss,
+            of_fragment: config.frame_loss.or(config.fragment_loss),
+            of_other: config.frame_loss,
             chosen: config.dropped_frames.clone(),
             random: (0..nodes as u64).map(|node| streams.stream("fragment loss", node)).collect(),
             frames: 0,
@@ -78,19 +83,20 @@ impl Losses {
         flights.push_back(Member { datagram, ends, sent: now, flight, fate });
     }
 
-    /// True if the next frame payload, which `node` sends, is dropped.
-    pub(super) fn drops(&mut self, node: NodeId, datagram: DatagramId) -> bool {
+    /// True if the next frame payload, which `node` sends, is lost.
+    pub(super) fn takes(&mut self, node: NodeId, datagram: DatagramId, payload: &[u8]) -> bool {
         self.frames += 1;
         let chosen = self.chosen.binary_search(&self.frames).is_ok();
-        let dropped = self.random[node.index()].happens(self.probability) || chosen;
-        let Some(flights) = &mut self.flights else { return dropped };
-        let Some(index) = flights.iter().rposition(|member| member.datagram == datagram) else { return dropped };
+        let probability = if is_fragment(payload) { self.of_fragment } else { self.of_other };
+        let taken = self.random[node.index()].happens(probability) || chosen;
+        let Some(flights) = &mut self.flights else { return taken };
+        let Some(index) = flights.iter().rposition(|member| member.datagram == datagram) else { return taken };
         let Member { ends, flight, fate, .. } = flights[index];
-        if dropped && fate == Fate::Whole {
+        if taken && fate == Fate::Whole {
             flights[index].fate = Fate::CutAt(node);
             let later = flights.range_mut(index + 1..).filter(|member| (member.ends, member.flight) == (ends, flight));
             later.for_each(|member| member.fate = Fate::Gone);
         }
-        dropped || fate == Fate::CutAt(node) || fate == Fate::Gone
+        taken || fate == Fate::CutAt(node) || fate == Fate::Gone
     }
 }

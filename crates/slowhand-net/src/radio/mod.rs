@@ -23,7 +23,8 @@ use std::fmt::Debug;
 
 /// A medium access control, with the state of all nodes of its network.
 pub trait Mac: Any + Debug + Send {
-    /// Gives `node` the payload of a frame to send to a neighbour.
+    /// Gives `node` the payload of a frame to send to a neighbour. The MAC treats all frames alike, and gives `discard`
+    /// back with [`Indication::Received`].
     ///
     /// # Errors
     /// [`DropReason::QueueFull`]; [`DropReason::NoCell`] if the node cannot send to that neighbour;
@@ -35,6 +36,7 @@ pub trait Mac: Any + Debug + Send {
         next_hop: NodeId,
         payload: &[u8],
         datagram: DatagramId,
+        discard: bool,
     ) -> Result<(), DropReason>;
 
     /// The most octets of payload in one frame from a node to a neighbour.
@@ -93,6 +95,8 @@ pub enum Indication {
         datagram: DatagramId,
         /// The payload.
         payload: Payload,
+        /// True if the layer above discards the payload: the scenario asks for its loss.
+        discard: bool,
     },
     /// A frame was acknowledged, or sent if it asks for no acknowledgement.
     Sent {

@@ -19,6 +19,8 @@ pub struct QueuedFrame {
     pub attempts: u8,
     /// The datagram of which it carries a part.
     pub datagram: DatagramId,
+    /// True if its receiver discards it ([`Indication::Received`](super::Indication::Received)).
+    pub discard: bool,
     /// The number of frames that came to the pool before it. Of two frames, the one with the smaller number has waited
     /// longer.
     pub age: u64,
@@ -54,13 +56,21 @@ impl FramePool {
     pub fn allocate(
         &mut self,
         datagram: DatagramId,
+        discard: bool,
         sequence: u8,
         write: impl FnOnce(&mut [u8; MAX_FRAME]) -> Result<usize, Error>,
     ) -> Result<FrameIndex, Error> {
         if self.free == NONE {
-            let frame =
-                QueuedFrame { octets: [0; MAX_FRAME], length: 0, sequence, attempts: 0, datagram, age: 0, next: NONE };
-            self.frames.push(frame);
+            self.frames.push(QueuedFrame {
+                octets: [0; MAX_FRAME],
+                length: 0,
+                sequence,
+                attempts: 0,
+                datagram,
+                discard,
+                age: 0,
+                next: NONE,
+            });
             self.free = (self.frames.len() - 1) as FrameIndex;
         }
         let index = self.free;
@@ -70,6 +80,7 @@ impl FramePool {
         frame.sequence = sequence;
         frame.attempts = 0;
         frame.datagram = datagram;
+        frame.discard = discard;
         frame.age = self.allocated;
         frame.next = NONE;
         self.allocated += 1;

@@ -26,7 +26,7 @@ def lossy(loss: float, spread: str, /, **session: Setting) -> Point:
 
     With `spread` of "flight" a loss takes the rest of the flight with it, the paper's model.
     """
-    return _point(1, session, {"lowpan.fragment_loss": loss, "lowpan.loss_spread": spread})
+    return _point(1, session, {"lowpan.frame_loss": loss, "lowpan.loss_spread": spread})
 
 
 def dropping(frames: tuple[int, ...], /, **session: Setting) -> Point:

@@ -16,7 +16,7 @@ use crate::observer::FrameKind;
 use crate::radio::frame::{FCS, FrameView, MAX_FRAME};
 use crate::radio::medium::OnAir;
 use crate::radio::phy::air_time;
-use crate::radio::pool::FrameIndex;
+use crate::radio::pool::{FrameIndex, QueuedFrame};
 use crate::radio::{Indication, Payload};
 
 impl Beacon {
@@ -238,8 +238,8 @@ impl Beacon {
             return;
         };
         if let Ok(frame) = FrameView::parse(sent.octets()) {
-            let payload = Payload::new(frame.payload());
-            indications.push(Indication::Received { node, from: id.node, datagram: sent.datagram, payload });
+            let (payload, &QueuedFrame { datagram, discard, .. }) = (Payload::new(frame.payload()), sent);
+            indications.push(Indication::Received { node, from: id.node, datagram, payload, discard });
         }
     }
 

@@ -177,6 +177,7 @@ impl Mac for Beacon {
         next_hop: NodeId,
         payload: &[u8],
         datagram: DatagramId,
+        discard: bool,
     ) -> Result<(), DropReason> {
         let upwards = self.tree.parent(node) == Some(next_hop);
         let downwards = self.tree.parent(next_hop) == Some(node) && next_hop.index() < self.nodes.len();
@@ -190,7 +191,7 @@ impl Mac for Beacon {
         let direction = if upwards { &mut self.nodes[node.index()].up } else { &mut self.nodes[next_hop.index()].down };
         let frame = self
             .pool
-            .allocate(datagram, direction.sequence, |octets| {
+            .allocate(datagram, discard, direction.sequence, |octets| {
                 frame::write_data(octets, direction.sequence, from, to, payload)
             })
             .map_err(|_| DropReason::Malformed)?;

@@ -88,8 +88,9 @@ impl Mac for Tsch {
         next_hop: NodeId,
         payload: &[u8],
         datagram: DatagramId,
+        discard: bool,
     ) -> Result<(), DropReason> {
-        self.state.enqueue(now, node, next_hop, payload, datagram)
+        self.state.enqueue(now, node, next_hop, payload, datagram, discard)
     }
 
     fn payload_capacity(&self, _node: NodeId, _next_hop: NodeId) -> usize {

@@ -13,7 +13,7 @@ use crate::link::Links;
 use crate::observer::{Observer, RadioInterval};
 use crate::queue::EventQueue;
 use crate::radio::frame::FrameView;
-use crate::radio::pool::FramePool;
+use crate::radio::pool::{FramePool, QueuedFrame};
 use crate::radio::{Indication, Payload};
 use crate::random::Streams;
 
@@ -117,6 +117,7 @@ impl TschState {
         next_hop: NodeId,
         payload: &[u8],
         datagram: DatagramId,
+        discard: bool,
     ) -> Result<(), DropReason> {
         let after_now = self.config.timing.asn(now) + 1;
         let sender = &mut self.nodes[node.index()];
@@ -130,7 +131,9 @@ impl TschState {
         }
         let frame = self
             .pool
-            .allocate(datagram, neighbor.sequence, |octets| neighbor.data.emit(neighbor.sequence, payload, octets))
+            .allocate(datagram, discard, neighbor.sequence, |octets| {
+                neighbor.data.emit(neighbor.sequence, payload, octets)
+            })
             .map_err(|_| DropReason::Malformed)?;
         neighbor.sequence = neighbor.sequence.wrapping_add(1);
         neighbor.queue.push(&mut self.pool, frame);
@@ -197,7 +200,7 @@ impl TschState {
         let to = neighbor.id;
         // The frame is still there: only this event removes it from the queue.
         let index = neighbor.queue.head()?;
-        let datagram = self.pool.get(index).datagram;
+        let QueuedFrame { datagram, discard, .. } = *self.pool.get(index);
         let mut arrived = false;
         if received
             && let Ok(frame) = FrameView::parse(self.pool.get(index).octets())
@@ -206,7 +209,7 @@ impl TschState {
             arrived = self.nodes[to.index()].accepts(node, sequence);
             if arrived && datagram != NO_DATAGRAM {
                 let payload = Payload::new(frame.payload());
-                indications.push(Indication::Received { node: to, from: node, datagram, payload });
+                indications.push(Indication::Received { node: to, from: node, datagram, payload, discard });
             }
         }
         let message = (datagram == NO_DATAGRAM).then(|| Payload::new(self.pool.get(index).octets()));
@@ -298,7 +301,8 @@ impl TschState {
         }
         let (source, destination) = (Eui64::of_node(node), Eui64::of_node(to));
         let write = |octets: &mut _| frame::write_sixtop(octets, neighbor.sequence, source, destination, message);
-        let frame = self.pool.allocate(NO_DATAGRAM, neighbor.sequence, write).map_err(|_| DropReason::Malformed)?;
+        let frame =
+            self.pool.allocate(NO_DATAGRAM, false, neighbor.sequence, write).map_err(|_| DropReason::Malformed)?;
         self.pool.get_mut(frame).age = 0; // older than any data
         neighbor.sequence = neighbor.sequence.wrapping_add(1);
         neighbor.queue.push_urgent(&mut self.pool, frame, neighbor.on_air);

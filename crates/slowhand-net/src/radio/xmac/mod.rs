@@ -132,6 +132,7 @@ impl Mac for XMac {
         next_hop: NodeId,
         payload: &[u8],
         datagram: DatagramId,
+        discard: bool,
     ) -> Result<(), DropReason> {
         let sender = &mut self.nodes[node.index()];
         let position = sender.position(next_hop).ok_or(DropReason::NoCell)?;
@@ -145,7 +146,9 @@ impl Mac for XMac {
         let (sequence, acknowledged) = (neighbor.sequence, self.config.data_ack);
         let frame = self
             .pool
-            .allocate(datagram, sequence, |octets| frame::write_data(octets, sequence, from, to, payload, acknowledged))
+            .allocate(datagram, discard, sequence, |octets| {
+                frame::write_data(octets, sequence, from, to, payload, acknowledged)
+            })
             .map_err(|_| DropReason::Malformed)?;
         neighbor.sequence = neighbor.sequence.wrapping_add(1);
         neighbor.queue.push(&mut self.pool, frame);
@@ -227,6 +230,8 @@ struct Sent<'a> {
     kind: FrameKind,
     to: NodeId,
     datagram: DatagramId,
+    /// True if its receiver discards it.
+    discard: bool,
     attempt: u8,
     octets: &'a [u8],
 }
@@ -275,17 +280,20 @@ impl XMac {
                 kind: answering.kind,
                 to: answering.to,
                 datagram: answering.datagram,
+                discard: false,
                 attempt: answering.attempt,
                 octets: control,
             }),
             Activity::Sending(sending) if matches!(sending.stage, Stage::Strobe | Stage::Data) => {
                 let strobe = sending.stage == Stage::Strobe;
+                let frame = self.pool.get(sending.frame);
                 Some(Sent {
                     kind: if strobe { FrameKind::Strobe } else { FrameKind::Data },
                     to: sending.to,
                     datagram: sending.datagram,
+                    discard: frame.discard,
                     attempt: sending.attempt,
-                    octets: if strobe { control } else { self.pool.get(sending.frame).octets() },
+                    octets: if strobe { control } else { frame.octets() },
                 })
             }
             _ => None,

@@ -1,9 +1,9 @@
 //! Receiving: how a node handles the frames that it hears.
 
-use super::XMac;
 use super::config::TURNAROUND;
 use super::frame::{write_ack, write_strobe_ack};
 use super::node::{Activity, Answering};
+use super::{Sent, XMac};
 use crate::address::{Eui64, NodeId};
 use crate::clock::Instant;
 use crate::observer::FrameKind;
@@ -65,12 +65,12 @@ impl XMac {
         let Ok(frame) = FrameView::parse(sent.octets) else { return };
         let Some(sequence) = frame.sequence() else { return };
         let payload = Payload::new(frame.payload());
-        let (datagram, attempt) = (sent.datagram, sent.attempt);
+        let Sent { datagram, discard, attempt, .. } = sent;
         let listener = &mut self.nodes[node.index()];
         listener.yield_for(now, 0);
         listener.go_quiet(now);
         if listener.accepts(from, sequence) {
-            indications.push(Indication::Received { node, from, datagram, payload });
+            indications.push(Indication::Received { node, from, datagram, payload, discard });
         }
         if self.config.data_ack {
             let at = now + TURNAROUND;

@@ -103,7 +103,7 @@ fn outcome(case: &Case) -> Option<Outcome> {
         let child = to.filter(|_| !children.is_empty()).map(|pick| children[usize::from(pick) % children.len()]);
         let Some(to) = child.or(case.parents[usize::from(from)]) else { continue };
         let payload: Vec<u8> = (0..length).map(|octet| (octet as u32 * 7 + datagram) as u8).collect();
-        match mac.enqueue(at(time), node(from), node(to), &payload, datagram) {
+        match mac.enqueue(at(time), node(from), node(to), &payload, datagram, false) {
             Ok(()) => drop(outcome.accepted.insert(datagram, (from, to, payload))),
             Err(_) => outcome.refused += 1,
         }
@@ -149,7 +149,7 @@ proptest! {
         let (mut received, mut ended) = (BTreeSet::new(), BTreeSet::new());
         for (_, indication) in &outcome.indications {
             match indication {
-                Indication::Received { node, from, datagram, payload } => {
+                Indication::Received { node, from, datagram, payload, .. } => {
                     let (sender, to, sent) = &outcome.accepted[datagram];
                     prop_assert_eq!((from.0, node.0, &payload[..]), (*sender, *to, &sent[..]));
                     prop_assert!(received.insert(*datagram), "datagram {} was passed up twice", datagram);

@@ -17,14 +17,14 @@ fn relay(mac: &mut Beacon, period: Duration, packets: u32, air: &mut Recorder) -
             for indication in indications.drain(..) {
                 if let Indication::Received { node: at_node, datagram, payload, .. } = indication {
                     match at_node.0.checked_sub(1) {
-                        Some(next) => mac.enqueue(now, at_node, node(next), &payload, datagram).unwrap(),
+                        Some(next) => mac.enqueue(now, at_node, node(next), &payload, datagram, false).unwrap(),
                         None => arrived += 1,
                     }
                 }
             }
         }
         if packet < packets {
-            mac.enqueue(send_at, node(4), node(3), &[0x5a; 60], packet).unwrap();
+            mac.enqueue(send_at, node(4), node(3), &[0x5a; 60], packet, false).unwrap();
         }
     }
     arrived

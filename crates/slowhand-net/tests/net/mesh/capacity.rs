@@ -21,9 +21,9 @@ fn check(link_layer: LinkLayer) {
     let (mut mac, _) = link_layer(1, 1.0, 1);
     assert_eq!(mac.payload_capacity(from, to), CAPACITY);
     let payload = [0x3f; CAPACITY + 1];
-    assert_eq!(mac.enqueue(Instant::ZERO, from, to, &payload, 0), Err(DropReason::Malformed));
+    assert_eq!(mac.enqueue(Instant::ZERO, from, to, &payload, 0, false), Err(DropReason::Malformed));
     assert_eq!(mac.queued(from), 0);
-    assert_eq!(mac.enqueue(Instant::ZERO, from, to, &payload[..CAPACITY], 0), Ok(()));
+    assert_eq!(mac.enqueue(Instant::ZERO, from, to, &payload[..CAPACITY], 0, false), Ok(()));
     assert_eq!(mac.queued(from), 1);
 }
 
@@ -50,10 +50,11 @@ impl Mac for ShortAddresses {
         node: NodeId,
         payload: &[u8],
         datagram: DatagramId,
+        discard: bool,
     ) -> Result<(), DropReason> {
         assert!(payload.len() <= SHORT_ADDRESSES);
         self.lengths.lock().unwrap().push(payload.len());
-        let received = Indication::Received { node, from, datagram, payload: Payload::new(payload) };
+        let received = Indication::Received { node, from, datagram, payload: Payload::new(payload), discard };
         self.frames.push_back((now + Duration::from_millis(1), received));
         Ok(())
     }

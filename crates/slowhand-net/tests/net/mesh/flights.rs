@@ -20,17 +20,17 @@ fn delivered(loss_spread: LossSpread, fragments: Fragments, dropped: u64) -> (Ve
 fn what_follows_a_lost_fragment_is_lost() {
     // Fragment 5 of the 9 that node 2 gives to its MAC is the second of its second datagram.
     let alone = delivered(LossSpread::Fragment, Fragments::Reassembled, 5);
-    assert_eq!(alone, (vec![0, 2, 3], 9 - 1 + 6 + 6), "two of three fragments of the second stay behind at node 1");
+    assert_eq!(alone, (vec![0, 2, 3], 9 + 6 + 6), "two of three fragments of the second stay behind at node 1");
     let spread = delivered(LossSpread::Flight, Fragments::Reassembled, 5);
-    assert_eq!(spread, (vec![0, 3], 3 + 1 + 3 + 6), "the rest of the flight is not sent");
+    assert_eq!(spread, (vec![0, 3], 9 + 3 + 6), "node 1 discards the rest of the flight, and forwards nothing of it");
     // A loss in the first datagram: nothing of its flight arrives. The datagram a minute later is another flight.
-    assert_eq!(delivered(LossSpread::Flight, Fragments::Reassembled, 1), (vec![3], 6));
+    assert_eq!(delivered(LossSpread::Flight, Fragments::Reassembled, 1), (vec![3], 9 + 6));
     // After the last frame of a flight nothing else is lost.
     assert_eq!(delivered(LossSpread::Flight, Fragments::Reassembled, 9).0, [0, 1, 3]);
     assert_eq!(delivered(LossSpread::Flight, forwarded(), 5).0, [0, 3]);
 }
 
-/// Frame 10 is the first that node 1 forwards. What follows it is lost there, what went before it has arrived.
+/// Frame 10 is the first that node 1 forwards. What follows it is lost on the same hop, what went before it has arrived.
 #[test]
 fn a_loss_on_the_second_hop_spreads_too() {
     assert_eq!(delivered(LossSpread::Flight, Fragments::Reassembled, 10).0, [3]);

@@ -34,22 +34,22 @@ fn one_buffer() -> NetworkConfig {
 
 #[test]
 fn reassembly_names_the_node_that_reassembles() {
-    // Three fragments at each hop. The source does not send the second of datagram 0, so the relay keeps the buffer.
+    // Three fragments at each hop. The relay discards the second of datagram 0, and keeps the buffer.
     let config = NetworkConfig { dropped_frames: vec![2], ..one_buffer() };
     assert_eq!(
         places(with(config), ROOT, &[200, 200]),
         [
-            (0, SOURCE, DropReason::InjectedLoss),
+            (0, RELAY, DropReason::InjectedLoss),
             (0, RELAY, DropReason::ReassemblyTimeout),
             (1, RELAY, DropReason::ReassemblyFull),
         ]
     );
-    // The relay does not send the second. So the root keeps its buffer, and the relay has room for datagram 1.
+    // The root discards the second. So it keeps its buffer, and the relay has room for datagram 1.
     let config = NetworkConfig { dropped_frames: vec![5], ..one_buffer() };
     assert_eq!(
         places(with(config), ROOT, &[200, 200]),
         [
-            (0, RELAY, DropReason::InjectedLoss),
+            (0, ROOT, DropReason::InjectedLoss),
             (0, ROOT, DropReason::ReassemblyTimeout),
             (1, ROOT, DropReason::ReassemblyFull),
         ]
@@ -70,7 +70,7 @@ fn forwarding_names_the_node_that_forwards() {
     assert!(lost.contains(&(1, RELAY, DropReason::ForwardingFull)), "{lost:?}");
     assert!(!lost.contains(&(1, ROOT, DropReason::ForwardingFull)), "{lost:?}");
     let without_first = places(with(config(1)), ROOT, &[200]);
-    let expected = [(0, SOURCE, DropReason::InjectedLoss), (0, RELAY, DropReason::FirstFragmentMissing)];
+    let expected = [(0, RELAY, DropReason::InjectedLoss), (0, RELAY, DropReason::FirstFragmentMissing)];
     assert_eq!(without_first, expected);
 }
 

@@ -5,6 +5,7 @@ mod capacity;
 mod capture;
 mod flights;
 mod fragments;
+mod injected;
 mod late;
 mod losses;
 mod marks;

@@ -97,7 +97,7 @@ fn a_frame_is_sent_sixteen_times_and_given_up() {
         vec![vec![], vec![cell(1, SEND, 0)]],
         &streams,
     );
-    mac.enqueue(Instant::ZERO, CLIENT, NodeId::ROOT, &[1, 2, 3], 9).unwrap();
+    mac.enqueue(Instant::ZERO, CLIENT, NodeId::ROOT, &[1, 2, 3], 9, false).unwrap();
     let mut air = Recorder::default();
     let indications = run_mac(&mut mac, NEVER, &mut air);
     // OpenWSN's 15 retries after the first transmission, in slot 1 of 16 slotframes of 100,000 us.

@@ -43,7 +43,7 @@ impl World {
 
     fn send(&mut self, us: u64, from: NodeId, to: NodeId, octets: usize, datagram: DatagramId) {
         self.run_until(us);
-        self.mac.enqueue(at(us), from, to, &vec![0x5a; octets], datagram).unwrap();
+        self.mac.enqueue(at(us), from, to, &vec![0x5a; octets], datagram, false).unwrap();
     }
 
     /// Does what is due before this microsecond.

@@ -92,7 +92,7 @@ fn run_watched(scenario: &Scenario, watched: bool) -> (World, Accepted) {
         let neighbors: Vec<_> = scenario.links.iter().filter(|link| link.from == from).map(|link| link.to).collect();
         let Some(&to) = neighbors.get(choice % neighbors.len().max(1)) else { continue };
         let payload: Vec<u8> = (0..octets).map(|octet| (octet + accepted.len()) as u8).collect();
-        match world.mac.enqueue(at(us), from, to, &payload, accepted.len() as u32) {
+        match world.mac.enqueue(at(us), from, to, &payload, accepted.len() as u32, false) {
             Ok(()) => accepted.push((from, to, payload)),
             Err(reason) => assert_eq!(reason, DropReason::QueueFull),
         }
@@ -142,7 +142,7 @@ proptest! {
         let mut ended = vec![None; accepted.len()];
         for (_, indication) in &world.indications {
             match indication {
-                Indication::Received { node, from, datagram, payload } => {
+                Indication::Received { node, from, datagram, payload, .. } => {
                     let (sender, destination, sent) = &accepted[*datagram as usize];
                     prop_assert_eq!((from, node, &payload[..]), (sender, destination, &sent[..]));
                     received[*datagram as usize] += 1;
