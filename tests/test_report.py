@@ -109,7 +109,7 @@ def test_no_interval_of_a_count_is_negative(mean: float, half: float, shown: lis
 
 
 def test_the_laboratory_has_no_negative_interval_of_a_count(cli: Cli) -> None:
-    rare = ("--set", "lowpan.fragment_loss=0.005")
+    rare = ("--set", "lowpan.frame_loss=0.005")
     metric = json.loads(cli("run", QUICKSTART, "--count", 10, *rare, "--json").stdout)["metrics"]
     lost = metric["datagrams_lost"]
     assert 0 < lost["mean"] < lost["half"], "else this shows nothing"

@@ -54,6 +54,8 @@ BETWEEN_KEYS = {
         "memory-beyond-limit",
         "mtu-too-small",
         "node-without-links",
+        "openssl-server-timeout",
+        "openssl-timeout",
         "psk-suite-with-certificates",
         "recovery-without",
         "rsa-suite-with-psk",

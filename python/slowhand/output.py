@@ -18,8 +18,8 @@ from slowhand.terminal import printable
 Write = Callable[[Path], object]
 """Writes a whole file, under the name that it is given."""
 
-_temporaries: list[Path] = []
-"""Every temporary name that was given, before its file is made."""
+_temporaries: set[Path] = set()
+"""The temporary names in use. A name is here before its file is made."""
 
 
 class OutputError(Exception):
@@ -50,7 +50,8 @@ class Output:
             if found and not os.access(self.path, os.W_OK):
                 raise PermissionError(0, "Permission denied")
             if _is_moved(self.path):
-                _make_temporary(self.path).unlink()
+                with _temporary(self.path):
+                    pass
 
     def write(self, write: Write) -> None:
         """Writes the file. Raises an error if that fails; then the old file is as it was."""
@@ -88,7 +89,8 @@ def check_folder(option: str, path: str) -> None:
             existing = existing.parent
         if not stat.S_ISDIR(found.st_mode):
             raise output.error("cannot be made: a file has this name")
-        _make_temporary(existing / "x").unlink()
+        with _temporary(existing / "x"):
+            pass
     except OSError as error:
         raise output.error(f"cannot be made: {_reason(error)}") from error
 
@@ -104,8 +106,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
         yield Path(path)
         return
     target = os.path.realpath(path)  # a link stays, and what it points to is replaced
-    temporary = _make_temporary(path)
-    try:
+    with _temporary(path) as temporary:
         yield temporary
         _synchronise(temporary)
         if existing := _status(target):
@@ -113,8 +114,6 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
         temporary.replace(target)
         with suppress(OSError):  # not every file system can do this with a folder
             _synchronise(Path(target).parent)
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 def remove_unfinished() -> None:
@@ -129,13 +128,21 @@ def _reason(error: OSError) -> str:
     return text.partition(" (os error")[0]
 
 
-def _make_temporary(path: str | os.PathLike[str]) -> Path:
-    """Makes an empty file in the folder of `path`, with the permissions that new files have."""
+@contextmanager
+def _temporary(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """An empty file in the folder of `path`, with the permissions that new files have.
+
+    It is removed at the end, unless it has another name by then.
+    """
     folder = Path(os.path.realpath(path)).parent
     temporary = folder / f".slowhand-{os.urandom(8).hex()}"
-    _temporaries.append(temporary)
-    os.close(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666))
-    return temporary
+    _temporaries.add(temporary)
+    try:
+        os.close(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666))
+        yield temporary
+    finally:
+        temporary.unlink(missing_ok=True)
+        _temporaries.discard(temporary)
 
 
 def _synchronise(path: Path) -> None:

@@ -252,8 +252,7 @@ def _interval(row: Statistics) -> str:
     width = half(row)
     if width <= row["mean"]:
         return _two_digits(width) if width else ""
-    low, high = row["ci95"]
-    return f"{_two_digits(max(0.0, low)) if low > 0 else '0'}..{_two_digits(high)}"
+    return f"0..{_two_digits(row['ci95'][1])}"
 
 
 def _two_digits(value: float) -> str:

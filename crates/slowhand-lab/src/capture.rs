@@ -58,7 +58,10 @@ pub enum CaptureError {
         error: std::io::Error,
     },
     /// A frame came with an earlier time than the one before.
-    #[error("{}: a frame of {time_us} us behind one of {last_us} us: hand over frames in the order of their times", path.display())]
+    #[error(
+        "{}: a frame of {time_us} us behind one of {last_us} us: hand over frames in the order of their times",
+        path.display()
+    )]
     OutOfOrder {
         /// The file.
         path: PathBuf,

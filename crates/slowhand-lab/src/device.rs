@@ -41,7 +41,7 @@ pub struct Device {
     /// A description for the reader.
     pub description: String,
     /// Supply voltage, in volts.
-    pub supply_v: Constant<1_000>,
+    pub supply_v: Volts,
     /// The current in each state.
     pub current: Currents,
     /// Its processor and memory.
@@ -60,22 +60,27 @@ pub struct Device {
     pub assumed: Vec<String>,
 }
 
-/// A current in milliamperes: 100 A at most.
+// The bounds are assumed: no device reaches them, and all that is computed from them is finite. They are 1,000 V, 100 A,
+// 100 GHz, 1 TiB (rounded), and 1,000 s for an operation. The length of a key has 16 bits.
+type Volts = Constant<1_000>;
 type Milliamperes = Constant<100_000>;
-
-/// The time of an operation in microseconds or milliseconds: 1,000 s at most.
+type Megahertz = Constant<100_000>;
+type Kibibytes = Constant<1_000_000_000>;
+type KeyBits = Constant<65_535>;
 type Microseconds = Time<1_000_000_000>;
 type Milliseconds = Time<1_000_000>;
 
-/// A Trusted Platform Module. It holds the private keys, and computes all RSA operations with keys up to a maximum length.
-/// The [`CryptoTimes`] have the times of these operations. The processor stays active while it waits for the module.
+/// A Trusted Platform Module. It holds the private keys, and computes all RSA operations with keys up to a maximum
+/// length. The [`CryptoTimes`] have the times of these operations. The processor stays active while it waits for the
+/// module.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Tpm {
-    /// The module's current while it computes, in milliamperes, in addition to the processor's. At other times it sleeps.
+    /// The module's current while it computes, in milliamperes, in addition to the processor's. At other times it
+    /// sleeps.
     pub active_ma: Milliamperes,
     /// The longest RSA key that the module supports, in bits. The processor computes with longer keys.
-    pub max_rsa_bits: Constant<65_535>,
+    pub max_rsa_bits: KeyBits,
 }
 
 /// Currents in milliamperes. The charge is the time in each state times the current of that state, as in Energest. The
@@ -102,9 +107,9 @@ pub struct Currents {
 #[serde(default, deny_unknown_fields)]
 pub struct Machine {
     /// Clock frequency in megahertz. Times that are given in cycles follow from it.
-    pub clock_mhz: Option<Constant<100_000>>,
+    pub clock_mhz: Option<Megahertz>,
     /// RAM in kibibytes, for `slowhand capacity`.
-    pub ram_kib: Option<Constant<1_000_000_000>>,
+    pub ram_kib: Option<Kibibytes>,
 }
 
 /// How long cryptographic operations take.
@@ -367,7 +372,8 @@ const MAX_BASES: usize = 8;
 
 /// The document of a device, filled up with those of its bases.
 fn document(name: &str, files: &mut Files<'_>, bases: usize) -> Result<Document, DeviceError> {
-    let mut document = own_document(name, files)?;
+    let from = if bases == 0 { "the scenario" } else { "this file" };
+    let mut document = own_document(name, files, from)?;
     let Some(base) = document.text("base")? else { return Ok(document) };
     if bases == MAX_BASES {
         let found = format!("a base of a base, {MAX_BASES} times");
@@ -383,8 +389,8 @@ fn document(name: &str, files: &mut Files<'_>, bases: usize) -> Result<Document,
     Ok(document)
 }
 
-/// What the file of a device says, without its base.
-fn own_document(name: &str, files: &mut Files<'_>) -> Result<Document, DeviceError> {
+/// What the file of a device says, without its base. An error says from where on its path is.
+fn own_document(name: &str, files: &mut Files<'_>, from: &str) -> Result<Document, DeviceError> {
     if let Some((_, text)) = BUILT_IN.iter().find(|(built_in, _)| *built_in == name) {
         let file = format!("devices/{name}.toml");
         return Ok(Document::parse(Path::new(&file), text)?);
@@ -400,7 +406,7 @@ fn own_document(name: &str, files: &mut Files<'_>) -> Result<Document, DeviceErr
             true => format!("{name:?} (there is no file {})", files.path(file).display()),
             false => format!("{name:?}"),
         },
-        allowed: format!("one of {}, or the path of a device's .toml file from the scenario on", names.join(", ")),
+        allowed: format!("one of {}, or the path of a device's .toml file from {from} on", names.join(", ")),
     })
 }
 
@@ -415,8 +421,8 @@ pub(crate) struct Paced {
     pub(crate) factor: f64,
 }
 
-/// The longest time of an operation. No handshake is waited for so long (`session.give_up_s`), and the sum of millions of them
-/// is a time that every clock can show.
+/// The longest time of an operation, which is also the longest that is waited for a handshake (`session.give_up_s`). The
+/// clock of a device stops at 584 years, which is the sum of 18,000 of them.
 const LONGEST_OPERATION_S: f64 = 1e6;
 
 impl Paced {
@@ -451,8 +457,8 @@ impl Processor for Device {
 }
 
 impl Device {
-    /// Says what is missing, in a panic: [`Plan::new`](crate::plan::Plan::new) should have refused the scenario. A run reports
-    /// that the world panicked; with a time of 0 its results would be wrong.
+    /// Says what is missing, in a panic: [`Plan::new`](crate::plan::Plan::new) should have refused the scenario. A run
+    /// reports that the world panicked; with a time of 0 its results would be wrong.
     fn lacks(&self, operation: Operation, Missing(key): &Missing) -> ! {
         panic!("{}: {key}: found nothing, but {operation:?} needs it", self.file.display())
     }

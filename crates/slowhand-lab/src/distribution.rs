@@ -1,15 +1,15 @@
 //! The distribution of one quantity over many handshakes, in a bounded amount of memory.
 //!
-//! Up to a bound all values are kept, and the statistics are exact. After that the values are in a DDSketch (Masson, Rim and
-//! Lee, VLDB 2019), whose quantiles have a bounded relative error. The mean, its interval, the least and the greatest value
-//! stay exact.
+//! Up to a bound all values are kept, and the statistics are exact. After that the values are in a DDSketch (Masson,
+//! Rim and Lee, VLDB 2019), whose quantiles have a bounded relative error. The mean, its interval, the least and the
+//! greatest value stay exact.
 
 use crate::estimate::{Estimate, Moments, percentile};
 use serde::Serialize;
 use sketches_ddsketch::{Config, DDSketch};
 
-/// The bound of the relative error of a quantile, once values are not kept any more (assumed: a tenth of a percent is less
-/// than the interval of any mean).
+/// The bound of the relative error of a quantile, once values are not kept any more (assumed: a tenth of a percent is
+/// less than the interval of any mean).
 pub(crate) const RELATIVE_ERROR: f64 = 0.001;
 
 /// The relative error of the sketch itself. The nearest whole number of a quantile may be twice as far away.
@@ -18,7 +18,8 @@ const SKETCH_ERROR: f64 = RELATIVE_ERROR / 2.0;
 /// The least value that the sketch does not take for 0: in all units of our metrics it is nothing.
 const SKETCH_LEAST: f64 = 1e-12;
 
-/// The most bins of a sketch: with `SKETCH_ERROR` they span 56 orders of magnitude. It takes those that its values need.
+/// The most bins of a sketch: with `SKETCH_ERROR` they span 56 orders of magnitude. It takes those that its values
+/// need.
 const SKETCH_BINS: u32 = 1 << 17;
 
 /// The distribution of one quantity. All fields are in its unit.
@@ -60,8 +61,8 @@ impl Metric {
         Self::exact(values, estimate, has_interval)
     }
 
-    /// The distribution of values that come from these worlds; the values of a world stand together. Handshakes that share a
-    /// world wait for each other, so that only the worlds are independent.
+    /// The distribution of values that come from these worlds; the values of a world stand together. Handshakes that
+    /// share a world wait for each other, so that only the worlds are independent.
     pub fn of_worlds(values: Vec<f64>, worlds: &[u64]) -> Option<Self> {
         let estimate = Estimate::of_clusters(&values, worlds)?;
         let has_interval = worlds.first() != worlds.last();

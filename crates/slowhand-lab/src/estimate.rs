@@ -94,8 +94,8 @@ pub fn percentile(sorted: &[f64], share: f64) -> Option<f64> {
 
 /// The estimate of [`Estimate::of_clusters`] from values that are not kept.
 ///
-/// The sum of the squares of the deviations follows from three sums over the clusters, once the mean is known. They are sums
-/// of deviations from the first value, so that no digits are lost where the values differ little.
+/// The sum of the squares of the deviations follows from three sums over the clusters, once the mean is known. They are
+/// sums of deviations from the first value, so that no digits are lost where the values differ little.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Moments {
     first: f64,
@@ -103,8 +103,8 @@ pub(crate) struct Moments {
     sum: Sum,
     open: Cluster,
     clusters: u64,
-    /// Over the clusters that are not open: of d^2, of d n and of n^2, where d is the sum of the deviations in a cluster and n
-    /// its number of values.
+    /// Over the clusters that are not open: of d^2, of d n and of n^2, where d is the sum of the deviations in a
+    /// cluster and n its number of values.
     squares: [Sum; 3],
 }
 

@@ -26,9 +26,10 @@ pub(crate) struct CLibrary {
     _psk_identity: Box<[u8]>,
 }
 
-// SAFETY: the library's session points only to what it owns, to static credentials, and to `_psk_identity`, which moves with
-// it. It keeps nothing that belongs to one thread (each call leaves OpenSSL's error queue, which does, as it was before). Calls need
-// `&mut self`, or `&self` of a type that is not `Sync`, so no two threads use the session at the same time.
+// SAFETY: the library's session points only to what it owns, to static credentials, and to `_psk_identity`, which moves
+// with it. It keeps nothing that belongs to one thread (each call leaves OpenSSL's error queue, which does, as it was
+// before). Calls need `&mut self`, or `&self` of a type that is not `Sync`, so no two threads use the session at the
+// same time.
 unsafe impl Send for CLibrary {}
 
 impl CLibrary {
@@ -48,8 +49,8 @@ impl CLibrary {
         };
         let options = options(checked, &suite_name, &psk_identity, previous)?;
         let mut progress = slowhand_progress::new();
-        // SAFETY: `options` points to static credentials and to `psk_identity`, which live as long as the session. It also
-        // points to `suite_name` and `previous`, which live as long as the call and are not used after it.
+        // SAFETY: `options` points to static credentials and to `psk_identity`, which live as long as the session. It
+        // also points to `suite_name` and `previous`, which live as long as the call and are not used after it.
         let session = unsafe { (functions.create)(&options, &mut progress) };
         let Some(session) = NonNull::new(session) else { return Err(progress.failure()) };
         Ok(Self { functions, session, protocol: checked.config.protocol(), _psk_identity: psk_identity })

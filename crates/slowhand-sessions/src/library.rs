@@ -9,8 +9,8 @@ use crate::device::Device;
 use crate::operation::{Performed, Processor};
 use crate::session::{Failure, Received, Resumable, Session, Status, Transmit, WriteError};
 
-/// One end of a session inside a library. During each call with `&mut self`, the session's device is the current one of the
-/// thread. The library sends, delivers, draws random numbers and computes through the functions of
+/// One end of a session inside a library. During each call with `&mut self`, the session's device is the current one of
+/// the thread. The library sends, delivers, draws random numbers and computes through the functions of
 /// [`device`](crate::device).
 pub(crate) trait Library: Send {
     /// Sends a client's first flight.
@@ -68,7 +68,8 @@ pub(crate) struct LibrarySession<L: Library> {
 }
 
 impl<L: Library> LibrarySession<L> {
-    /// A session on a device of its own, whose clock is zero at the calendar time `began`. `set_up` runs on that device and takes no time, as a device does it when it boots.
+    /// A session on a device of its own, whose clock is zero at the calendar time `began`. `set_up` runs on that device
+    /// and takes no time, as a device does it when it boots.
     ///
     /// # Errors
     /// What `set_up` returns.

@@ -1,7 +1,6 @@
 //! The trait of a session: the same for every protocol and library.
 
 use std::any::Any;
-use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -171,7 +170,7 @@ pub enum WriteError {
 }
 
 /// What an end keeps to resume a session later, in a form of its library.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct Resumable(Arc<dyn Any + Send + Sync>);
 
 impl Resumable {
@@ -182,11 +181,5 @@ impl Resumable {
     /// What was kept, if it is a `T`: each library keeps a type of its own.
     pub(crate) fn get<T: Any>(&self) -> Option<&T> {
         self.0.downcast_ref()
-    }
-}
-
-impl fmt::Debug for Resumable {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Resumable").finish_non_exhaustive()
     }
 }

@@ -17,8 +17,8 @@ pub struct Constant<const MAX: u32> {
     pub origin: Origin,
 }
 
-/// A time from 0 to `MAX`, or a number of clock cycles, and where it comes from. The unit of the time is in the name of its
-/// key.
+/// A time from 0 to `MAX`, or a number of clock cycles, and where it comes from. The unit of the time is in the name of
+/// its key.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Time<const MAX: u32> {
     /// How long it is.
@@ -45,7 +45,7 @@ pub enum Origin {
     Assumed(String),
 }
 
-/// The most cycles of an operation: a million seconds at 1 MHz.
+/// The most cycles of an operation: 4,295 s at 1 MHz (assumed).
 const MAX_CYCLES: u32 = u32::MAX;
 
 impl Origin {
@@ -89,8 +89,8 @@ impl<'de, const MAX: u32> Deserialize<'de> for Time<MAX> {
         }
 
         let Written::<MAX> { value, cycles, source, assumed } = Written::deserialize(deserializer)?;
-        let allowed = "{ value, source }, { value, assumed } or the same with cycles: a number and either where it stands or \
-                       why it is assumed";
+        let allowed = "{ value, source }, { value, assumed } or the same with cycles: a number and either where it \
+                       stands or why it is assumed";
         let amount = match (value, cycles) {
             (Some(value), None) => Amount::Value(value.get()),
             (None, Some(cycles)) => Amount::Cycles(cycles.get()),

@@ -191,6 +191,7 @@ fn a_base_that_cannot_be_is_blamed_where_it_is_named() {
     ] {
         let error = read(&[("own.toml", text)]).unwrap_err().to_string();
         assert!(error.starts_with(message), "{error}\nnot {message}");
+        assert_eq!(error.ends_with("the path of a device's .toml file from this file on"), error.contains("one of"));
     }
 }
 
@@ -234,8 +235,8 @@ fn a_time_that_is_missing_is_not_zero() {
     paced.time(Operation::Sha256 { blocks: 1 });
 }
 
-/// By hand, from the constants in the file: the TPM has room for 2048 bits, and 255 octets are five blocks of SHA-1 and 16
-/// of AES.
+/// By hand, from the constants in the file: the TPM has room for 2048 bits, and 255 octets are five blocks of SHA-1 and
+/// 16 of AES.
 #[test]
 fn a_tpm_does_rsa_as_far_as_its_keys_reach() {
     let opal = device("opal-tpm");
@@ -267,6 +268,18 @@ fn new_devices_have_their_published_times() {
     assert_eq!(micros("stm32wb55", Operation::RsaSign(2048)), 4_714_000);
     assert_eq!(micros("esp32-c6", Operation::EcdsaVerify(curve)), 27_000);
     assert!(device("nrf52840").duration(Operation::RsaSign(3072)).is_err());
+}
+
+/// A text of spaces is no source: `\\S` is a character that is none.
+#[test]
+fn the_schema_asks_for_a_source_with_text() {
+    let schema = schema();
+    for kind in ["Constant from 0 to 1000", "Time from 0 to 1000000000"] {
+        let properties = &schema.get("$defs").unwrap()[kind]["properties"];
+        for key in ["source", "assumed"] {
+            assert_eq!((&properties[key]["type"], &properties[key]["pattern"]), (&json!("string"), &json!("\\S")));
+        }
+    }
 }
 
 #[test]

@@ -23,6 +23,12 @@ const QUANTILES: [(u64, f64); 16] = [
     (9_999, 1.960_201_263_62),
 ];
 
+fn moments_of(values: &[f64], clusters: &[u64]) -> Moments {
+    let mut moments = Moments::default();
+    values.iter().zip(clusters).for_each(|(&value, &cluster)| moments.add(value, cluster));
+    moments
+}
+
 fn close(ours: f64, expected: f64, relative: f64) {
     assert!((ours / expected - 1.0).abs() < relative, "{ours}, expected {expected}");
 }
@@ -71,8 +77,12 @@ fn the_mean_of_values_in_clusters() {
     let unequal = Estimate::of_clusters(&[1.0, 2.0, 6.0], &[1, 1, 2]).unwrap();
     assert_eq!(unequal.mean, 3.0);
     close(unequal.half, 2.0 * 12.706_204_736_17, 1e-11);
+    let moments = moments_of(&[1.0, 2.0, 6.0], &[1, 1, 2]).estimate().unwrap();
+    assert_eq!(moments.mean, 3.0);
+    close(moments.half, 2.0 * 12.706_204_736_17, 1e-11);
     // One cluster is one observation.
     assert_eq!(Estimate::of_clusters(&[1.0, 3.0], &[5, 5]), Some(Estimate::exact(2.0)));
+    assert_eq!(moments_of(&[1.0, 3.0], &[5, 5]).estimate(), Some(Estimate::exact(2.0)));
     assert_eq!(Estimate::of_clusters(&[], &[]), None);
 }
 
@@ -112,10 +122,7 @@ proptest! {
         let clusters: Vec<u64> =
             sizes.iter().enumerate().flat_map(|(cluster, &size)| vec![cluster as u64; size]).collect();
         let values: Vec<f64> = deviations[..clusters.len()].iter().map(|deviation| offset + deviation).collect();
-        let mut moments = Moments::default();
-        for (&value, &cluster) in values.iter().zip(&clusters) {
-            moments.add(value, cluster);
-        }
+        let moments = moments_of(&values, &clusters);
         let (ours, exact) = (moments.estimate().unwrap(), Estimate::of_clusters(&values, &clusters).unwrap());
         prop_assert_eq!(moments.clusters() as usize, sizes.len());
         prop_assert_eq!(ours.mean, exact.mean);

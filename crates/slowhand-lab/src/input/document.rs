@@ -231,12 +231,13 @@ impl Lines {
 
 /// A number that is not TOML, in the syntax of TOML: 0.9 for .9, 1.0 for 1. and 7 for 007.
 fn as_toml(written: &str) -> Option<String> {
-    let is_number = written.contains(|c: char| c.is_ascii_digit())
-        && written.chars().all(|c| c.is_ascii_digit() || matches!(c, '.' | '+' | '-' | 'e' | 'E'));
-    let whole = || written.parse::<i64>().ok().map(|number| number.to_string());
+    // "inf" and "nan" are numbers too, but a text that looks like them may be meant.
+    if !written.contains(|c: char| c.is_ascii_digit()) {
+        return None;
+    }
+    let whole = written.parse::<i64>().ok().map(|number| number.to_string());
     let real = || written.parse::<f64>().ok().map(|number| format!("{number:?}"));
-    let number = if is_number { whole().or_else(real) } else { None };
-    number.filter(|number| number != written)
+    whole.or_else(real).filter(|number| number != written)
 }
 
 /// The number around an offset.

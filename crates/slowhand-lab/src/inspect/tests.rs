@@ -70,6 +70,7 @@ proptest! {
             // The peaks go on until the last datagram has arrived.
             prop_assert!(own().all(|level| level.queued as u64 <= node.queue_peak));
             prop_assert!(own().all(|level| level.octets as u64 <= node.reassembly_peak_bytes));
+            prop_assert!(node.queue_peak == 0 || own().any(|level| level.queued > 0), "node {}", node.node);
         }
 
         // The client's record is about the last part of that time.

@@ -17,7 +17,8 @@ pub(super) struct Ledger {
     of_gateway: BTreeMap<DatagramId, Datagram>,
     /// What reads the datagrams, by end.
     readers: Vec<Reader>,
-    /// The numbers of the datagrams that were sent, by end: the client's end of conversation n is 2n, the server's 2n + 1.
+    /// The numbers of the datagrams that were sent, by end: the client's end of conversation n is 2n, the
+    /// server's 2n + 1.
     of_end: Vec<Vec<DatagramId>>,
     /// The numbers of the segments that the border router sent in the name of an end, by end.
     in_name_of: Vec<Vec<DatagramId>>,
@@ -218,8 +219,8 @@ impl Ledger {
         self.costs[conversation][phase as usize]
     }
 
-    /// How many datagrams of a handshake were lost, by the first reason and its place. Those that the border router held
-    /// back are included.
+    /// How many datagrams of a handshake were lost, by the first reason and its place. Those that the border router
+    /// held back are included.
     pub(super) fn losses(&self, conversation: usize) -> Vec<Loss> {
         let mut losses = BTreeMap::new();
         let ends = [2 * conversation, 2 * conversation + 1].into_iter();
@@ -234,8 +235,8 @@ impl Ledger {
         losses.into_iter().map(|((reason, host), count)| Loss { reason, host, count }).collect()
     }
 
-    /// The retransmissions of a handshake, by the client and by the server. Datagrams that the border router held back do
-    /// not count. What its proxy repeated counts for the end in whose name it was sent.
+    /// The retransmissions of a handshake, by the client and by the server. Datagrams that the border router held back
+    /// do not count. What its proxy repeated counts for the end in whose name it was sent.
     pub(super) fn retransmissions(&self, conversation: usize) -> [Retransmissions; 2] {
         let is_counted = |datagram: &&Datagram| {
             let is_held_back = matches!(datagram.fate, Fate::Lost { reason: DropReason::Suppressed, .. });
@@ -260,3 +261,6 @@ impl Ledger {
         self.in_name_of[end].iter().filter_map(|&id| self.datagram(id))
     }
 }
+
+#[cfg(test)]
+mod tests;

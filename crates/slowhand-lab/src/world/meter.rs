@@ -59,3 +59,6 @@ fn is_recovered(frame: &Transmission<'_>) -> bool {
     let dispatch = frame.ok().and_then(|frame| frame.payload().first());
     dispatch.is_some_and(|&octet| Rfrag::is_dispatch(octet) || RfragAck::is_dispatch(octet))
 }
+
+#[cfg(test)]
+mod tests;

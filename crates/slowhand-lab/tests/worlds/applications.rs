@@ -1,7 +1,7 @@
 //! Applications above the sessions: what they say arrives, and each phase of a conversation has its own account.
 
 use crate::{MBEDTLS_ECDHE, MBEDTLS_PSK, MBEDTLS_PSK_TLS, OPENSSL_ECDHE, TINYDTLS_PSK, plan};
-use slowhand_lab::application::{Action, Application};
+use slowhand_lab::application::{Action, Application, OpenAndStop};
 use slowhand_lab::record::{Conversation, Outcome, Phase};
 use slowhand_net::address::NodeId;
 use slowhand_net::clock::{Duration, Instant};
@@ -299,4 +299,52 @@ fn a_timer_that_is_not_cleared_does_not_stop_the_clock() {
         let ticks = ticks.lock().unwrap();
         assert!(ticks.len() >= 3 && ticks.is_sorted_by(|a, b| a < b), "{ticks:?}");
     }
+}
+
+/// A client that writes, with a timer that is due while its device encrypts. It notes when it wrote and when the timer came.
+#[derive(Clone, Default)]
+struct Writing {
+    times: Ticks,
+    action: Option<Action>,
+}
+
+impl Application for Writing {
+    fn handle_established(&mut self, now: Instant) {
+        self.times.lock().unwrap().push(now);
+        self.action = Some(Action::Write(octets(18)));
+    }
+
+    fn handle_timeout(&mut self, now: Instant) {
+        self.times.lock().unwrap().push(now);
+    }
+
+    fn deadline(&self) -> Option<Instant> {
+        let times = self.times.lock().unwrap();
+        (times.len() == 1).then(|| times[0] + Duration::from_micros(100))
+    }
+
+    fn poll_action(&mut self) -> Option<Action> {
+        self.action.take()
+    }
+
+    fn is_finished(&self) -> bool {
+        self.times.lock().unwrap().len() == 2
+    }
+}
+
+#[test]
+fn an_applications_timer_waits_while_the_device_computes() {
+    let writing = Writing::default();
+    let applications = |_: NodeId, role: Role| -> Box<dyn Application> {
+        match role {
+            Role::Client => Box::new(writing.clone()),
+            Role::Server => Box::new(OpenAndStop),
+        }
+    };
+    let changes = [MBEDTLS_PSK, &["client.device=openmote-cc2538"]].concat();
+    let conversation = plan(&changes).run_applications(1, &applications, &mut ()).remove(0);
+    assert_eq!(conversation.outcome, Outcome::Completed);
+    // CCM: B0, one block of additional data, two of plaintext twice, the tag's (RFC 3610): 7 blocks of 178.5 us.
+    let times = writing.times.lock().unwrap();
+    assert_eq!(times[1].since(times[0]), Duration::from_micros(1_250), "1,249.5 us, rounded up");
 }

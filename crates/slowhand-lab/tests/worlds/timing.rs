@@ -88,6 +88,24 @@ fn a_segment_is_acknowledged_while_the_device_computes() {
 }
 
 #[test]
+fn a_timer_that_is_due_while_the_computer_serves_another_session_waits_for_it() {
+    // Both clients begin at 0. The server computes for 0.57 s before its flight to one of them, and then as long before its
+    // flight to the other: the timer of the first flight, of 0.5 s, is due before that is done.
+    let records = plan(&[
+        "network.topology={ kind = \"star\", leaves = 2 }",
+        "mac={ kind = \"tsch\", slotframe = 11, cells = { shared = 0, managed = 2 } }",
+        "server.device=openmote-cc2538",
+        "session={ stack = \"mbedtls\", timeout_s = 9, suite = \"TLS_ECDHE_ECDSA_WITH_AES_128_CCM\" }",
+        "session.server_timeout_s=0.5",
+    ])
+    .run(1, &mut ());
+    for record in records {
+        assert_eq!(record.outcome, Outcome::Completed);
+        assert!(record.compute_server_s > 0.57 && record.retransmissions_spurious_server > 0, "{record:?}");
+    }
+}
+
+#[test]
 fn a_client_computes_as_many_times_as_long_as_the_scenario_says() {
     let computed = |factor: &str| {
         let changes = [MBEDTLS_PSK, &["client.device=openmote-cc2538", factor]].concat();

@@ -301,8 +301,8 @@ impl<K: GcmCipher> Tls12AeadAlgorithm for Gcm<K> {
     }
 }
 
-/// Records of TLS 1.2 (RFC 5288). The sender chooses the explicit part of a nonce. Here, as in rustls's own providers, it counts
-/// up from a value in the key block.
+/// Records of TLS 1.2 (RFC 5288). The sender chooses the explicit part of a nonce. Here, as in rustls's own providers,
+/// it counts up from a value in the key block.
 struct Tls12<K>(GcmKey<K>);
 
 impl<K: GcmCipher> MessageEncrypter for Tls12<K> {
@@ -347,16 +347,42 @@ mod tests {
     use super::*;
     use crate::device::{Device, WORLD_BEGAN};
 
-    /// The tag in hexadecimal, and the number of compressions.
-    fn tag(hmac: &dyn Hmac, key: &[u8], data: &[u8]) -> (String, u32) {
+    /// The result of a computation, and its number of compressions.
+    fn compressions<T>(compute: impl FnOnce() -> T) -> (T, u32) {
         let mut device = Device::new([0; 32], WORLD_BEGAN);
-        let tag = device.run(|| hmac.with_key(key).sign(&[data]));
+        let result = device.run(compute);
         let mut compressions = 0;
         device.drain_operations(&mut |performed| match performed.operation {
             Operation::Sha256 { blocks } | Operation::Sha512 { blocks } => compressions += blocks,
             other => panic!("{other:?}"),
         });
+        (result, compressions)
+    }
+
+    /// The tag in hexadecimal, and the number of compressions.
+    fn tag(hmac: &dyn Hmac, key: &[u8], data: &[u8]) -> (String, u32) {
+        let (tag, compressions) = compressions(|| hmac.with_key(key).sign(&[data]));
         (tag.as_ref().iter().map(|octet| format!("{octet:02x}")).collect(), compressions)
+    }
+
+    /// A message is padded by one octet at least and by its length, of an eighth of a block, to whole blocks (FIPS
+    /// 180-4 section 5.1).
+    #[test]
+    fn a_hash_takes_a_compression_for_each_block() {
+        for length in 0_usize..600 {
+            for (hash, block) in [(&SHA256 as &dyn Hash, 64), (&SHA384, 128)] {
+                let blocks = (length + 1 + block / 8).div_ceil(block) as u32;
+                let whole = compressions(|| hash.hash(&vec![7; length]));
+                assert_eq!(whole.1, blocks, "{length} octets in blocks of {block}");
+                // In pieces of 50 octets and a rest.
+                let pieces = compressions(|| {
+                    let mut context = hash.start();
+                    vec![7; length].chunks(50).for_each(|piece| context.update(piece));
+                    context.finish()
+                });
+                assert_eq!((pieces.0.as_ref(), pieces.1), (whole.0.as_ref(), blocks), "{length} octets in pieces");
+            }
+        }
     }
 
     /// RFC 4231 sections 4.3 and 4.7. Each of the two hashes needs two compressions: the pad and the rest. A key of 131

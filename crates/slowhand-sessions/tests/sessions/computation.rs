@@ -241,3 +241,20 @@ fn a_busy_device_does_not_go_back_in_time() {
     assert!(at >= slow * 6, "{at:?}");
     assert_eq!(client.busy_until(), all.last().map(|last| last.at + last.took).unwrap().max(at));
 }
+
+#[test]
+fn a_server_is_established_when_it_has_verified_not_when_it_has_answered() {
+    let slow = Duration::from_millis(100);
+    for stack in [Stack::Mbedtls, Stack::Openssl, Stack::Tinydtls] {
+        let mut pair = Pair::new(stack, PSK);
+        pair.server_processor =
+            Arc::new(Slow(slow, |operation| matches!(operation, Operation::Open(_) | Operation::Seal(_))));
+        let (mut client, mut server) = pair.build();
+        assert_eq!(Path::default().run(&mut *client, &mut *server).end, End::Completed, "{stack}");
+        // It opens the client's Finished for 100 ms, and then seals its own for as long (RFC 5246 section 7.3).
+        let all = operations(&mut *server);
+        let open = all.iter().find(|performed| matches!(performed.operation, Operation::Open(_))).unwrap();
+        assert_eq!(server.status(), Status::Established { at: open.at + slow }, "{stack}");
+        assert_eq!(server.busy_until(), open.at + 2 * slow, "{stack}");
+    }
+}

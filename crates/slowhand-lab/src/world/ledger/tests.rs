@@ -1,0 +1,93 @@
+use super::*;
+use slowhand_net::address::NodeId;
+use slowhand_net::datagram::{NO_DATAGRAM, ROUTER_DATAGRAMS};
+
+/// The ends of the first conversation and of the second.
+const CLIENT: usize = 0;
+const SERVER: usize = 1;
+const SECOND_CLIENT: usize = 2;
+
+const LOSS: DropReason = DropReason::FrameLost;
+const NODE: Host = Host::Node(NodeId(1));
+
+#[test]
+fn a_datagram_is_on_its_way_until_it_arrives_or_is_lost() {
+    let mut ledger = Ledger::new(2, 0);
+    assert!(!ledger.any_on_its_way());
+    let first = ledger.sent(CLIENT, Phase::Handshake, &[1; 10]);
+    let second = ledger.sent(SECOND_CLIENT, Phase::Handshake, &[2; 20]);
+    ledger.originated(ROUTER_DATAGRAMS, SERVER, Phase::Handshake, &[]);
+    ledger.arrived(first);
+    assert!(ledger.any_on_its_way());
+    ledger.lost(second, LOSS, NODE);
+    assert!(ledger.any_on_its_way());
+    ledger.arrived(ROUTER_DATAGRAMS);
+    assert!(!ledger.any_on_its_way());
+    // Of several copies the first that arrives counts, also after a loss, and nothing is lost after that.
+    ledger.arrived(first);
+    ledger.lost(first, LOSS, NODE);
+    assert_eq!((ledger.losses(0), ledger.any_on_its_way()), (Vec::new(), false));
+    assert_eq!(ledger.losses(1), [Loss { reason: LOSS, host: NODE, count: 1 }]);
+    ledger.lost(second, DropReason::QueueFull, Host::Internet);
+    assert_eq!(ledger.losses(1), [Loss { reason: LOSS, host: NODE, count: 1 }], "the first reason counts");
+    ledger.arrived(second);
+    assert_eq!((ledger.losses(1), ledger.any_on_its_way()), (Vec::new(), false));
+    // Frames that carry no datagram.
+    ledger.arrived(NO_DATAGRAM);
+    ledger.lost(NO_DATAGRAM, LOSS, NODE);
+    assert!(!ledger.any_on_its_way());
+}
+
+#[test]
+fn a_conversation_is_settled_when_its_last_data_has_arrived_or_was_lost() {
+    let mut ledger = Ledger::new(2, 0);
+    let handshake = ledger.sent(CLIENT, Phase::Handshake, &[0; 10]);
+    assert!(!ledger.has_data_on_its_way(0));
+    let data = ledger.sent(CLIENT, Phase::Data, &[0; 10]);
+    let closing = ledger.sent(SERVER, Phase::Closing, &[0; 10]);
+    ledger.originated(ROUTER_DATAGRAMS, SERVER, Phase::Data, &[]);
+    assert!(ledger.has_data_on_its_way(0) && !ledger.has_data_on_its_way(1));
+    ledger.arrived(data);
+    ledger.arrived(ROUTER_DATAGRAMS);
+    assert!(ledger.has_data_on_its_way(0));
+    assert_eq!(ledger.pop_settled(), None);
+    ledger.lost(closing, LOSS, NODE);
+    assert!(!ledger.has_data_on_its_way(0) && ledger.any_on_its_way(), "the handshake's is no data");
+    assert_eq!((ledger.pop_settled(), ledger.pop_settled()), (Some(0), None));
+    ledger.arrived(handshake);
+    assert_eq!((ledger.pop_settled(), ledger.any_on_its_way()), (None, false));
+    // The losses are those of the handshake.
+    assert_eq!(ledger.losses(0), []);
+}
+
+#[test]
+fn frames_are_on_the_account_of_their_datagram() {
+    let mut ledger = Ledger::new(2, 0);
+    let handshake = ledger.sent(SERVER, Phase::Handshake, &[0; 10]);
+    let data = ledger.sent(SECOND_CLIENT, Phase::Data, &[0; 20]);
+    ledger.carried(handshake, 40);
+    ledger.carried(handshake, 50);
+    ledger.carried(data, 60);
+    ledger.acknowledged(handshake, 5);
+    ledger.controlled(handshake, 7);
+    ledger.controlled(handshake, 8);
+    for none in [NO_DATAGRAM, ROUTER_DATAGRAMS, 2] {
+        ledger.carried(none, 99);
+        ledger.acknowledged(none, 99);
+        ledger.controlled(none, 99);
+    }
+    let expected = Costs {
+        datagrams: 1,
+        bytes_payload: 10,
+        frames: 2,
+        bytes_phy: 90,
+        frames_ack: 1,
+        bytes_ack: 5,
+        frames_control: 2,
+        bytes_control: 15,
+    };
+    assert_eq!(ledger.costs(0, Phase::Handshake), expected);
+    let expected = Costs { datagrams: 1, bytes_payload: 20, frames: 1, bytes_phy: 60, ..Costs::default() };
+    assert_eq!(ledger.costs(1, Phase::Data), expected);
+    assert_eq!((ledger.costs(0, Phase::Data), ledger.costs(1, Phase::Handshake)), Default::default());
+}
