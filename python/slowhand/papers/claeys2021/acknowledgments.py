@@ -8,7 +8,7 @@ from slowhand.estimate import Estimate
 from slowhand.papers.claeys2021 import loss
 from slowhand.papers.claeys2021.handshake import BY_MTU, SCENARIO, tls_settings
 from slowhand.papers.part import Values
-from slowhand.papers.points import Laboratory, Point, Settings
+from slowhand.papers.points import Laboratory, NoneCompleted, Point, Settings
 
 WITHOUT: Settings = {"transport.client.sack": False, "transport.server.sack": False}
 NO_PROBES: Settings = {"transport.server.tail_loss_probe": False}
@@ -21,13 +21,14 @@ IMPATIENT: dict[int, Settings] = {
 """The server begins with a timeout of 1 s, and repeats segments that are only slow."""
 
 
+SPURIOUS: dict[str, Settings] = {"": {}, ".no.probes": NO_PROBES}
+
+
 def points() -> list[Point]:
     """The points to run."""
     with_losses = [lossy(mtu, more) for mtu in LOSSY for more in ({}, WITHOUT)]
-    return [*with_losses, *(impatient(mss, more) for mss in IMPATIENT for more in VARIANTS)]
-
-
-VARIANTS: tuple[Settings, ...] = ({}, WITHOUT, NO_PROBES, {**WITHOUT, **NO_PROBES})
+    variants = [{**sack, **probes} for sack in ({}, WITHOUT) for probes in SPURIOUS.values()]
+    return [*with_losses, *(impatient(mss, more) for mss in IMPATIENT for more in variants)]
 
 
 def lossy(mtu: int, more: Settings) -> Point:
@@ -42,21 +43,29 @@ def impatient(mss: int, more: Settings) -> Point:
 
 def measure(laboratory: Laboratory) -> Values:
     """What handshakes without SACK have more than those with it."""
-
-    def saved(without: Point, sack: Point, column: str) -> Estimate:
-        return laboratory.mean(without, column) - laboratory.mean(sack, column)
-
     values: dict[str, Estimate | None] = {}
     for mtu in LOSSY:
         pair = lossy(mtu, WITHOUT), lossy(mtu, {})
-        values[f"{mtu}.bytes"] = saved(*pair, "bytes_phy")
-        values[f"{mtu}.duration"] = saved(*pair, "duration_s")
+        values[f"{mtu}.bytes"] = saved(laboratory, *pair, "bytes_phy")
+        values[f"{mtu}.duration"] = saved(laboratory, *pair, "duration_s")
     for mss in IMPATIENT:
-        values[f"spurious.{mss}"] = saved(impatient(mss, WITHOUT), impatient(mss, {}), "bytes_phy")
-        values[f"spurious.{mss}.no.probes"] = saved(
-            impatient(mss, {**WITHOUT, **NO_PROBES}), impatient(mss, NO_PROBES), "bytes_phy"
-        )
+        for name, probes in SPURIOUS.items():
+            pair = impatient(mss, {**WITHOUT, **probes}), impatient(mss, probes)
+            values[f"spurious.{mss}{name}"] = saved(laboratory, *pair, "bytes_phy")
     return values
+
+
+def saved(laboratory: Laboratory, without: Point, sack: Point, column: str) -> Estimate:
+    """What SACK saves: the mean over pairs of handshakes with the same seed.
+
+    Both of a pair begin with the same losses, and both completed.
+    """
+    each = [laboratory.measure(point) for point in (without, sack)]
+    by_seed = [dict(zip(m.clusters, m.samples[column], strict=True)) for m in each]
+    both = sorted(by_seed[0].keys() & by_seed[1].keys())
+    if not both:
+        raise NoneCompleted(laboratory.message(sack))
+    return Estimate.of([by_seed[0][seed] - by_seed[1][seed] for seed in both])
 
 
 def draw(laboratory: Laboratory, folder: Path) -> list[Path]:

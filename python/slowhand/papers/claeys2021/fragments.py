@@ -49,7 +49,8 @@ def frames(laboratory: Laboratory, mss: int, more: Settings | None = None) -> Es
     scenario = Scenario.with_overrides(laboratory.folder / point.scenario, list(point.variants[0]))
     buffers = scenario.inspect().buffers.iter_rows(named=True)
     queued = [row["queued_frames"] for row in buffers if row["node"] == CLIENT]
-    return Estimate(max(after - before for before, after in itertools.pairwise(queued)))
+    added = (after - before for before, after in itertools.pairwise(queued))
+    return Estimate(max(added, default=0))
 
 
 def draw(laboratory: Laboratory, folder: Path) -> list[Path]:
