@@ -5,11 +5,11 @@ from __future__ import annotations
 import itertools
 from pathlib import Path
 
-from slowhand.api import Scenario
 from slowhand.estimate import Estimate
 from slowhand.papers.claeys2021.handshake import SCENARIO, tls_settings
+from slowhand.papers.claeys2021.levels import check, levels
 from slowhand.papers.part import Values
-from slowhand.papers.points import Laboratory, Point, Settings
+from slowhand.papers.points import FIRST_SEED, Laboratory, Point, Settings
 
 CLIENT = 1
 FULL_MSS = 1220
@@ -46,11 +46,9 @@ def frames(laboratory: Laboratory, mss: int, more: Settings | None = None) -> Es
         **(more or {}),
     }
     point = Point.of(SCENARIO, settings)
-    scenario = Scenario.with_overrides(laboratory.folder / point.scenario, list(point.variants[0]))
-    buffers = scenario.inspect().buffers.iter_rows(named=True)
-    queued = [row["queued_frames"] for row in buffers if row["node"] == CLIENT]
-    added = (after - before for before, after in itertools.pairwise(queued))
-    return Estimate(max(added, default=0))
+    check(laboratory, point)
+    queued = [level.frames for level in levels(laboratory, point, node=CLIENT, seed=FIRST_SEED)]
+    return Estimate(max(after - before for before, after in itertools.pairwise(queued)))
 
 
 def draw(laboratory: Laboratory, folder: Path) -> list[Path]:
