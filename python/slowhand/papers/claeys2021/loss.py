@@ -61,16 +61,30 @@ class Boxes:
         return figures.boxes(self.name, measured, without, folder)
 
 
+BY_NAGLE = {
+    "nagle": (TLS["tls.864.nagle"], TLS["tls.356.nagle"]),
+    "plain": (TLS["tls.864"], TLS["tls.356"]),
+}
+"""A large MTU and a small one."""
+
+
 class Fig6(Boxes):
-    """TLS: also the worst case, and what two numbers of the paper would be if exchanged."""
+    """TLS: also the large MTU against the small one, and two numbers of the paper exchanged."""
 
     def measure(self, laboratory: Laboratory) -> Values:
-        """The boxes, the worst case by MTU, and the frames of a full segment."""
+        """The boxes, what a small MTU changes, and the frames of a full segment."""
         values = dict(super().measure(laboratory))
         return {
             **values,
-            "worst.nagle": later(laboratory, TLS["tls.864.nagle"], TLS["tls.356.nagle"]),
-            "worst.plain": later(laboratory, TLS["tls.864"], TLS["tls.356"]),
+            **{
+                f"{quantity}.{name}": compare(laboratory, *pair)
+                for name, pair in BY_NAGLE.items()
+                for quantity, compare in (
+                    ("worst", later),
+                    ("small.bytes", repeated_less),
+                    ("small.duration", sooner),
+                )
+            },
             "exchanged.864": values["tls.864.nagle.bytes"],
             "exchanged.356": values["tls.356.nagle.bytes"],
             "segment.864": fragments.frames(laboratory, LARGE_MSS),
@@ -121,6 +135,22 @@ def later(laboratory: Laboratory, settings: Settings, than: Settings) -> Estimat
         for each in (settings, than)
     ]
     return worst[0] - worst[1] if worst[0] and worst[1] else None
+
+
+def repeated_less(laboratory: Laboratory, settings: Settings, than: Settings) -> Estimate:
+    """How many octets less a second configuration sends again, on average."""
+    again = [
+        laboratory.mean(point(each, LOSS), "bytes_phy")
+        - laboratory.mean(point(each, 0.0), "bytes_phy")
+        for each in (settings, than)
+    ]
+    return again[0] - again[1]
+
+
+def sooner(laboratory: Laboratory, settings: Settings, than: Settings) -> Estimate:
+    """How much sooner a second configuration ends, on average."""
+    first, second = (laboratory.mean(point(each, LOSS), "duration_s") for each in (settings, than))
+    return first - second
 
 
 def worst_case(values: Sequence[float]) -> Estimate | None:
