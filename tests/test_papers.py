@@ -496,6 +496,8 @@ def test_the_tls_paper_misses_what_its_readme_explains() -> None:
         "text.deviation.latency",
         "text.deviation.bytes",
         "fig5.similar.most",
+        "fig6.worst.nagle",
+        "fig6.worst.plain",
         "fig7.dtls.1041.duration",
         "fig7.dtls.529.duration",
         "fig7.beyond.double",

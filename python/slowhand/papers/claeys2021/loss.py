@@ -74,17 +74,13 @@ class Fig6(Boxes):
     def measure(self, laboratory: Laboratory) -> Values:
         """The boxes, what a small MTU changes, and the frames of a full segment."""
         values = dict(super().measure(laboratory))
+        for name, pair in BY_NAGLE.items():
+            values[f"worst.{name}"] = worse(laboratory, *pair, "duration_s")
+            values[f"worst.bytes.{name}"] = worse(laboratory, *pair, "bytes_phy")
+            values[f"small.bytes.{name}"] = repeated_less(laboratory, *pair)
+            values[f"small.duration.{name}"] = sooner(laboratory, *pair)
         return {
             **values,
-            **{
-                f"{quantity}.{name}": compare(laboratory, *pair)
-                for name, pair in BY_NAGLE.items()
-                for quantity, compare in (
-                    ("worst", later),
-                    ("small.bytes", repeated_less),
-                    ("small.duration", sooner),
-                )
-            },
             "exchanged.864": values["tls.864.nagle.bytes"],
             "exchanged.356": values["tls.356.nagle.bytes"],
             "segment.864": fragments.frames(laboratory, LARGE_MSS),
@@ -128,10 +124,12 @@ def increase(laboratory: Laboratory, settings: Settings, column: str) -> Estimat
     return Estimate(100 * (median(lossy) / without.mean - 1))
 
 
-def later(laboratory: Laboratory, settings: Settings, than: Settings) -> Estimate | None:
-    """How much later the worst case of a configuration ends than that of another."""
+def worse(
+    laboratory: Laboratory, settings: Settings, than: Settings, column: str
+) -> Estimate | None:
+    """How much more the worst case of a configuration has than that of a second one."""
     worst = [
-        worst_case(laboratory.measure(point(each, LOSS)).samples["duration_s"])
+        worst_case(laboratory.measure(point(each, LOSS)).samples[column])
         for each in (settings, than)
     ]
     return worst[0] - worst[1] if worst[0] and worst[1] else None
