@@ -51,12 +51,17 @@ LONG: Settings = {"session.certificate_length": 4000, "transport.client.send_buf
 """A flight longer than the window: a congestion mark comes back before all of it is sent."""
 
 
-def scheduled(protocol: str, scheduling: str) -> Point:
+LARGE: Settings = {"session.certificate_length": 1500, "mac.queue": 100}
+"""Flights that last longer, and room for them."""
+
+
+def scheduled(protocol: str, scheduling: str, more: Settings | None = None) -> Point:
     """A handshake over several hops with OpenWSN's slotframe, whose cells are negotiated."""
     return Point.of(
         SCENARIO,
         {
             **PATIENT[protocol],
+            **(more or {}),
             "network.topology": {"kind": "line", "hops": HOPS},
             "mac.slotframe": 101,
             "mac.cells": {"shared": 1},
@@ -107,6 +112,7 @@ def points() -> list[Point]:
     both = (False, True)
     return [
         *(scheduled(protocol, function) for protocol in PATIENT for function in SCHEDULING),
+        *(scheduled("dtls", function, LARGE) for function in ("msf", "pid")),
         *(windowed(mss, window) for mss in (LARGE_MSS, SMALL_MSS) for window in WINDOWS),
         *(acknowledged(nagle=nagle, delayed=delayed) for nagle in both for delayed in both),
         *(congested(nagle=nagle) for nagle in both),
@@ -133,6 +139,9 @@ def measure(laboratory: Laboratory) -> Values:
     lost = "datagrams_lost"
     return {
         **values,
+        "dtls.pid.long": less(
+            scheduled("dtls", "pid", LARGE), scheduled("dtls", "msf", LARGE), "duration_s"
+        ),
         "window.336": less(windowed(SMALL_MSS, 10), windowed(SMALL_MSS, 1), "duration_s"),
         "window.336.4": less(windowed(SMALL_MSS, 10), windowed(SMALL_MSS, 4), "duration_s"),
         "window.844": less(windowed(LARGE_MSS, 10), windowed(LARGE_MSS, 1), "duration_s"),
