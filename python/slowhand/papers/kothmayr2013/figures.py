@@ -12,7 +12,8 @@ from slowhand.papers.points import Measured
 CONSUMERS = {
     "TPM": ("tpm",),
     "processor": ("cpu", "sleep"),
-    "radio": ("tx", "rx", "listen"),
+    "radio": ("tx", "rx"),
+    "idle listening": ("listen",),
 }
 """The consumers of energy in the figure, with their columns of a record."""
 

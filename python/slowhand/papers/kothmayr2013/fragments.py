@@ -44,8 +44,8 @@ def measure(laboratory: Laboratory) -> Values:
     measured = laboratory.measure(point("flight", 0.02, BEST))
     undisturbed = [100.0 * (lost == 0) for lost in measured.samples["datagrams_lost"]]
     return {
-        "best": _least(flight),
         "512": flight[BEST],
+        "best": _least(flight),
         "192": flight[MTUS[0]],
         "single.best": _least(single),
         "single.512": single[BEST],

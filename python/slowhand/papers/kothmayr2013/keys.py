@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 from pathlib import Path
 
 from slowhand.estimate import Estimate, least
@@ -18,6 +19,10 @@ AUTHENTICATIONS = ("mutual", "server")
 HOPS = (1, 2, 3, 4)
 CURVES = ("secp192r1", "secp256r1")
 LOSS = 0.02
+TIMER_S = 5.0
+
+FASTER = 0.75
+"""What software would take of the time in devices/opal-tpm.toml, in a note beside the energy."""
 
 FIGURE = list(itertools.product(BITS, AUTHENTICATIONS, HOPS))
 SINGLE_HOP = [(bits, auth, 1) for bits in (*BITS, TOO_LONG) for auth in AUTHENTICATIONS]
@@ -28,6 +33,7 @@ def points() -> list[Point]:
     return [
         *(rsa(*where) for where in FIGURE + SINGLE_HOP),
         *(ecc(curve) for curve in CURVES),
+        quick(),
         lossy(),
     ]
 
@@ -40,6 +46,11 @@ def rsa(bits: int, auth: str, hops: int) -> Point:
 def ecc(curve: str) -> Point:
     """A handshake with elliptic curves, all in software."""
     return opal.point(suite=opal.ECC, curve=curve)
+
+
+def quick() -> Point:
+    """The same with faster software."""
+    return opal.faster(FASTER, suite=opal.ECC, curve=CURVES[-1])
 
 
 def lossy() -> Point:
@@ -56,21 +67,26 @@ def measure(laboratory: Laboratory) -> Values:
     def saved(bits: int, hops: int) -> Estimate:
         return duration(bits, "mutual", hops) - duration(bits, "server", hops)
 
-    def grown(column: str) -> Estimate:
-        whole = laboratory.mean(rsa(2048, "mutual", 1), column)
-        return laboratory.mean(lossy(), column) / whole
-
     def energy(at: Point, of: str = "") -> Estimate:
         return laboratory.mean(at, f"energy_client_{of}mj")
 
-    def without_radio(at: Point) -> Estimate:
-        return energy(at) - energy(at, "tx_") - energy(at, "rx_") - energy(at, "listen_")
+    def used(at: Point) -> Estimate:
+        """The energy of computing, sending and receiving: all but idle listening and sleep."""
+        return energy(at) - energy(at, "listen_") - energy(at, "sleep_")
 
     full = rsa(2048, "mutual", 1)
     gains = [
         duration(2048, auth, hops) - duration(1024, auth, hops)
         for auth in AUTHENTICATIONS
         for hops in HOPS
+    ]
+    whole_s, lossy_s = (_of_all(laboratory, at) for at in (full, lossy()))
+    late = [
+        seconds - min(whole_s)
+        for seconds, lost in zip(
+            lossy_s, laboratory.measure(lossy()).samples["datagrams_lost"], strict=True
+        )
+        if lost
     ]
     return {
         "saved.1": saved(2048, 1),
@@ -81,16 +97,20 @@ def measure(laboratory: Laboratory) -> Values:
         "mutual.2048": duration(2048, "mutual"),
         "mutual.2048.4": duration(2048, "mutual", 4),
         "mutual.3072": duration(TOO_LONG, "mutual"),
-        "energy.rsa": energy(full),
-        "energy.ecc": energy(ecc("secp256r1")),
-        "energy.ecc.192": energy(ecc("secp192r1")),
-        "energy.rsa.no-radio": without_radio(full),
-        "energy.ecc.no-radio": without_radio(ecc("secp256r1")),
-        "energy.tpm": energy(full, "tpm_") / energy(full, "cpu_"),
+        "energy.rsa": used(full),
+        "energy.rsa.listening": energy(full),
+        "energy.ecc": used(ecc(CURVES[-1])),
+        "energy.ecc.listening": energy(ecc(CURVES[-1])),
+        "energy.ecc.192": used(ecc(CURVES[0])),
+        "energy.ecc.quick": used(quick()),
+        "energy.tpm": energy(full, "tpm_") - energy(full, "cpu_"),
         "loss.completed": laboratory.completed(lossy()),
-        "loss.duration": grown("duration_s"),
-        "loss.tpm": grown("energy_client_tpm_mj") / Estimate(0.01),
-        "loss.energy": grown("energy_client_mj"),
+        "loss.longer": laboratory.mean(lossy(), "duration_s") - laboratory.mean(full, "duration_s"),
+        "loss.deviation": _variance(laboratory, lossy()) - _variance(laboratory, full),
+        "loss.timer": Estimate(min(late)) if late else None,
+        "loss.tpm": energy(lossy(), "tpm_") / energy(full, "tpm_") / Estimate(0.01),
+        "loss.energy": used(lossy()) / used(full),
+        "loss.energy.listening": energy(lossy()) / energy(full),
     }
 
 
@@ -105,3 +125,16 @@ def draw(laboratory: Laboratory, folder: Path) -> list[Path]:
     } | {f"{curve}\nboth ends": ecc(curve) for curve in CURVES}
     energies = {name: laboratory.measure(at) for name, at in handshakes.items()}
     return figures.keys(durations, energies, folder)
+
+
+def _of_all(laboratory: Laboratory, at: Point) -> Sequence[float]:
+    laboratory.mean(at, "duration_s")  # raises if no handshake completed
+    return laboratory.measure(at).samples["duration_s"]
+
+
+def _variance(laboratory: Laboratory, at: Point) -> Estimate:
+    """The variance of the duration, in square seconds, with the interval of a mean of squares."""
+    mean = laboratory.mean(at, "duration_s").mean
+    measured = laboratory.measure(at)
+    squares = [(seconds - mean) ** 2 for seconds in measured.samples["duration_s"]]
+    return Estimate.of(squares, measured.clusters)

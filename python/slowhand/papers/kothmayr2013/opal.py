@@ -16,6 +16,11 @@ def point(hops: int = 1, /, **session: Setting) -> Point:
     return _point(hops, session, {})
 
 
+def faster(factor: float, /, **session: Setting) -> Point:
+    """A handshake over one hop with a client whose computations take `factor` of their time."""
+    return _point(1, session, {"client.compute_factor": factor})
+
+
 def unhurried(hops: int, /, **session: Setting) -> Point:
     """The same with a client that computes in no time."""
     return _point(hops, session, {"client.compute_factor": 0})

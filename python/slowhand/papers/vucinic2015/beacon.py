@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from slowhand.api import Setting
@@ -36,6 +36,17 @@ MULTI_HOP = [
     # Each coordinator has its own active period: the root, and the nodes down to the client.
     if cap * (hops - 1) <= bi
 ]
+SLOW = {"mac.min_be": 6, "mac.max_be": 6}
+"""Back-offs of 10 ms on average, which stand for the time that a node needs for a frame: a frame
+takes about 15 ms, where the standard's back-offs make it 6 ms upwards and 9 ms downwards."""
+
+SLOW_POINTS = [
+    *((bi, cap, 1) for bi, cap in EQUIVALENT.values()),
+    *((bi, cap, 1) for bi in (EQUIVALENT[3][0], INTERVALS_MS[-1]) for cap in CAPS_MS),
+    (MULTI_HOP_INTERVALS_MS[0], CAPS_MS[0], HOPS[0]),
+    (MULTI_HOP_INTERVALS_MS[-1], CAPS_MS[0], HOPS[-1]),
+]
+
 IMPATIENT = [(bi, CAPS_MS[0], hops) for hops in HOPS for bi in MULTI_HOP_INTERVALS_MS]
 
 
@@ -45,6 +56,7 @@ def points() -> list[Point]:
         *(point(*where) for where in SINGLE_HOP + MULTI_HOP),
         *(point(*where, timer_s=TIMER_S) for where in IMPATIENT),
         *(at_once(bi, cap) for bi, cap, _ in SINGLE_HOP),
+        *(slow(*where) for where in SLOW_POINTS),
     ]
 
 
@@ -57,6 +69,12 @@ def at_once(bi_ms: float, cap_ms: float) -> Point:
     """The single hop, with nodes that answer in the same active period."""
     settings = _settings(bi_ms, cap_ms, 1, NO_TIMER_S)
     return Point.of("beacon.toml", {**settings, "mac.late_frames": True})
+
+
+def slow(bi_ms: float, cap_ms: float, hops: int = 1) -> Point:
+    """The same, with nodes that need longer for each frame."""
+    settings = _settings(bi_ms, cap_ms, hops, NO_TIMER_S)
+    return Point.of("beacon.toml", {**settings, **SLOW})
 
 
 def measure(laboratory: Laboratory) -> Values:
@@ -72,20 +90,39 @@ def measure(laboratory: Laboratory) -> Values:
         hops = (1, *HOPS)
         return r_squared(hops, [duration(point(bi_ms, CAPS_MS[0], h)).mean for h in hops])
 
+    def gained(at: Callable[[float, float], Point]) -> Estimate:
+        """How much shorter the largest active period makes the handshake than the next one."""
+        bi_ms, (_, cap_ms, largest_cap_ms) = EQUIVALENT[3][0], CAPS_MS
+        return duration(at(bi_ms, cap_ms)) - duration(at(bi_ms, largest_cap_ms))
+
+    longer = [
+        duration(point(bi_ms, cap_ms, 1)) - duration(point(shorter_ms, cap_ms, 1))
+        for cap_ms in CAPS_MS
+        for shorter_ms, bi_ms in itertools.pairwise(bi for bi in INTERVALS_MS if cap_ms <= bi)
+    ]
     multi_hop = [duration(point(*where)) for where in MULTI_HOP]
     largest_ms = INTERVALS_MS[-1]
     found: dict[str, Estimate | None] = {
         "multihop.shortest": least(multi_hop),
         "multihop.longest": most(multi_hop),
+        "multihop.shortest.slow": duration(slow(*SLOW_POINTS[-2])),
+        "multihop.longest.slow": duration(slow(*SLOW_POINTS[-1])),
         "largest": most(duration(point(largest_ms, cap, 1)) for cap in CAPS_MS),
         "linear.hops": Estimate(min(line_over_hops(bi) for bi in MULTI_HOP_INTERVALS_MS)),
         "energy.rise": energy(largest_ms) / energy(INTERVALS_MS[0]),
+        "energy.more": energy(largest_ms) - energy(INTERVALS_MS[0]),
+        "bi.short": least(longer),
+        "cap.largest": gained(lambda bi, cap: point(bi, cap, 1)),
+        "cap.largest.at-once": gained(at_once),
+        "cap.largest.slow": gained(slow),
+        "largest.slow": most(duration(slow(largest_ms, cap)) for cap in CAPS_MS),
         "timer.limit": Estimate(max(_undisturbed(laboratory))),
         "timer.raised": Estimate(max(_spurious(laboratory, point(*at)) for at in MULTI_HOP)),
     }
     for cells, (bi_ms, cap_ms) in EQUIVALENT.items():
         found[f"tsch.C{cells}"] = duration(point(bi_ms, cap_ms, 1))
         found[f"tsch.C{cells}.at-once"] = duration(at_once(bi_ms, cap_ms))
+        found[f"tsch.C{cells}.slow"] = duration(slow(bi_ms, cap_ms))
     return found
 
 

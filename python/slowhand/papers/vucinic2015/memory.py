@@ -26,15 +26,20 @@ def measure(laboratory: Laboratory) -> Values:
     """Our values for the rows of this part."""
     found = capacity.compute(slots=SLOTS, clients=CLIENTS, rho=RHO, policy="refuse")
     simulated = found["simulated"]
-    wismote = capacity.memory(
-        "wismote", bytes_per_session=BYTES_PER_SESSION, reserved_bytes=RESERVED_BYTES
-    )
+
+    def slots(device: str) -> Estimate:
+        fit = capacity.memory(
+            device, bytes_per_session=BYTES_PER_SESSION, reserved_bytes=RESERVED_BYTES
+        )
+        return Estimate(fit.slots)
+
     return {
         "blocking": Estimate(100 * found["time_congestion"]),
         "refused": Estimate(100 * found["call_congestion"]),
         "blocking.simulated": of_metric(simulated["time_congestion"], 100),
         "refused.simulated": of_metric(simulated["call_congestion"], 100),
-        "slots.wismote": Estimate(wismote.slots),
+        "slots.wismote": slots("wismote"),
+        "slots.greennet": slots("greennet"),
     }
 
 

@@ -1,0 +1,55 @@
+"""The protected records of a real handshake, read from a capture of its frames."""
+
+from __future__ import annotations
+
+import re
+import struct
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from slowhand.api import Scenario
+from slowhand.papers.points import FIRST_SEED, Point
+
+FINISHED = 24
+"""Octets of plaintext in the record of a Finished of DTLS 1.2: 12 of header, 12 of verify_data."""
+
+HEADER = 13
+"""Octets of a record's header in DTLS 1.2 (RFC 6347 section 4.1)."""
+
+_ENHANCED_PACKET = 6
+"""The type of the blocks of a pcapng file that hold a frame."""
+
+_FIRST_OF_EPOCH_1 = re.compile(rb"\x16\xfe[\xfd\xff]\x00\x01\x00{6}(..)", re.DOTALL)
+"""A handshake record, DTLS 1.2 or 1.0, epoch 1, sequence number 0, and its length."""
+
+
+def finished_octets(folder: Path, point: Point) -> int:
+    """Octets of the record with a Finished, header included, in the world of the first seed.
+
+    Both ends send one. Raises `ValueError` if there is none, or if they differ.
+    """
+    scenario = Scenario.with_overrides(folder / point.scenario, list(point.variants[0]))
+    with tempfile.TemporaryDirectory() as temporary:
+        file = Path(temporary) / "frames.pcapng"
+        scenario.capture(file, seed=FIRST_SEED)
+        capture = file.read_bytes()
+    found = {
+        HEADER + int.from_bytes(length, "big")
+        for frame in _frames(capture)
+        for length in _FIRST_OF_EPOCH_1.findall(frame)
+    }
+    if len(found) != 1:
+        raise ValueError(f"records of a Finished: found lengths {sorted(found)}, allowed: one")
+    return found.pop()
+
+
+def _frames(capture: bytes) -> Iterator[bytes]:
+    """The frames of a pcapng file, in its octet order: that of this project's captures."""
+    at = 0
+    while at < len(capture):
+        kind, length = struct.unpack_from("<II", capture, at)
+        if kind == _ENHANCED_PACKET:
+            (octets,) = struct.unpack_from("<I", capture, at + 20)
+            yield capture[at + 28 : at + 28 + octets]
+        at += length
