@@ -245,9 +245,8 @@ impl Plan {
     /// The sessions of a client: its own and the server's for it. Their randomness follows from the client's node, so that
     /// another client beside it changes nothing.
     pub(crate) fn sessions(&self, client: NodeId, streams: &Streams) -> [Box<dyn Session>; 2] {
-        let seeds = [0, 1].map(|side| streams.derive("session", 2 * u64::from(client.0) + side));
         // `new` has built sessions of these configurations, and `build_pair` succeeds with all seeds or with none.
-        self.build_sessions(seeds).expect("sessions of checked configurations")
+        self.build_sessions(seeds(client, streams)).expect("sessions of checked configurations")
     }
 
     /// The energy that the client's device uses in this time.
@@ -291,6 +290,11 @@ impl Processor for Watched {
     }
 }
 
+/// The seed of a client's session, and that of the server's session for it.
+fn seeds(client: NodeId, streams: &Streams) -> [[u8; 32]; 2] {
+    [0, 1].map(|side| streams.derive("session", 2 * u64::from(client.0) + side))
+}
+
 /// The configuration of the network: each part is a section of the scenario.
 fn network_config(scenario: &Scenario) -> NetworkConfig {
     let routes = scenario.mesh().routes();
@@ -301,3 +305,6 @@ fn network_config(scenario: &Scenario) -> NetworkConfig {
         ..scenario.lowpan.config(depth, scenario.mac.link_layer().period())
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -144,6 +144,23 @@ fn the_bound_that_refused_is_the_bound_that_is_named() {
 }
 
 #[test]
+fn another_type_is_told_in_the_words_of_toml() {
+    for (change, message) in [
+        ("session.cookie=1", "found 1, allowed: true or false"),
+        ("client.nodes=1", "found 1, allowed: an array"),
+        ("network.channel_pdr=[1]", "found [1], allowed: a table"),
+        ("client.device=1", "found 1, allowed: a string"),
+        ("session.auth=1", "found 1, allowed: one of \"psk\", \"server\", \"mutual\""),
+        ("mac.kind=1", "found 1, allowed: one of \"tsch\", \"xmac\", \"beacon\""),
+        ("session=1", "found 1, allowed: a table with the keys stack, "),
+    ] {
+        let error = Scenario::load(&scenario("quickstart"), &[change.parse().unwrap()]).unwrap_err().to_string();
+        let (key, _) = change.split_once('=').unwrap();
+        assert!(error.starts_with(&format!("--set {key}: {message}")), "{error}\nnot {message}");
+    }
+}
+
+#[test]
 fn what_is_long_or_deep_is_refused_in_few_words() {
     let deep = |open: &str, close: &str| format!("mac.kind={}{}", open.repeat(100_000), close.repeat(100_000));
     for (text, beginning) in [

@@ -405,10 +405,10 @@ mod tests {
     #[test]
     fn an_operation_on_an_unknown_curve_is_not_counted() {
         let mut device = Device::new([0; 32], WORLD_BEGAN);
-        // RFC 8422 section 5.1.1: 24 is secp384r1. 0 is reserved.
-        device.run(|| [0, 24, 23].into_iter().for_each(|group| slowhand_ecdsa_verify(group)));
+        // RFC 8422 section 5.1.1: 19 is secp192r1, 23 secp256r1, 24 secp384r1. 0 is reserved.
+        device.run(|| [0, 19, 24, 23].into_iter().for_each(|group| slowhand_ecdsa_verify(group)));
         let mut operations = Vec::new();
         device.drain_operations(&mut |performed| operations.push(performed.operation));
-        assert_eq!(operations, [Operation::EcdsaVerify(Curve::Secp256r1)]);
+        assert_eq!(operations, [Curve::Secp192r1, Curve::Secp256r1].map(Operation::EcdsaVerify));
     }
 }

@@ -109,6 +109,41 @@ fn who_computes_is_who_is_charged() {
     assert!(inside.nodes[1].waited.as_secs_f64() > 0.0, "X-MAC waits actively");
 }
 
+/// Nothing that begins at the end or later is shown, and what lasts longer is cut there.
+#[test]
+fn what_is_shown_ends_with_the_last_handshake() {
+    let at = Instant::from_micros;
+    let interval =
+        |node, from, to| RadioInterval { node: NodeId(node), state: RadioState::Listen, from: at(from), to: at(to) };
+    let level =
+        |at_us, queued| BufferLevel { node: NodeId(1), at: at(at_us), queued, fragments: 0, octets: 0, forwarding: 0 };
+    let watch = Watch {
+        timeline: vec![interval(2, 10, 90), interval(1, 100, 110), interval(1, 90, 130), interval(1, 120, 140)],
+        buffers: vec![level(10, 1), level(50, 2), level(50, 3), level(100, 4), level(101, 5)],
+    };
+    let (timeline, buffers) = watch.until(at(100));
+    assert_eq!(timeline, [interval(1, 90, 100), interval(2, 10, 90)]);
+    // Of two changes at one instant the last counts.
+    assert_eq!(buffers, [level(10, 1), level(50, 3), level(100, 4)]);
+}
+
+#[test]
+fn the_time_and_the_energy_of_a_tpm_are_those_of_its_node() {
+    let changes = [
+        "client.device=opal-tpm",
+        "session={ stack = \"mbedtls\", suite = \"TLS_RSA_WITH_AES_128_CBC_SHA\", timeout_s = 9 }",
+    ];
+    let scenario = scenario("quickstart.toml", &changes.map(str::to_owned));
+    let inspection = inspect(&scenario, 1, &Interrupt::default()).unwrap().unwrap();
+    let record = &inspection.records[0];
+    for node in &inspection.nodes {
+        // The client's TPM computes only during the handshake.
+        let expected = if node.node == record.client { record.energy_client.tpm_mj } else { 0.0 };
+        assert_eq!(node.energy.tpm_mj, expected, "node {}", node.node);
+    }
+    assert!(record.energy_client.tpm_mj > 0.0);
+}
+
 #[test]
 fn each_column_has_its_value() {
     let radio = RadioTimes {

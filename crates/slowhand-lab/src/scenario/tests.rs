@@ -191,6 +191,31 @@ fn the_presets_that_a_key_documents_are_those_of_tcp() {
 }
 
 #[test]
+fn buffers_have_room_for_four_segments_of_any_length() {
+    let tcp = |keys: &str| with(&format!("transport.client={{ {keys} }}")).transport.client.config(Preset::Linux);
+    let small = tcp("preset = \"constrained\", mss = 1000");
+    assert_eq!((small.mss, small.send_buffer, small.receive_buffer), (1_000, 4_000, 4_000));
+    // The buffers of Linux have room. A window scale of 2^7 would be more than a segment of 100 octets.
+    let linux = tcp("mss = 100");
+    let preset = tcp::TcpConfig::linux();
+    assert_eq!((linux.send_buffer, linux.receive_buffer), (preset.send_buffer, preset.receive_buffer));
+    assert!(preset.window_scale > Some(6) && linux.window_scale == Some(6), "2^6 is 64: {:?}", preset.window_scale);
+    // A buffer that is given is taken as it is.
+    assert_eq!(tcp("preset = \"constrained\", mss = 100, send_buffer = 500").send_buffer, 500);
+}
+
+/// Linux adds its minimum to the round-trip time (`tcp_rto_min` in `tcp_set_rto`); RFC 6298 adds the granularity of the clock.
+#[test]
+fn the_least_timeout_of_linux_is_its_margin_too() {
+    let rto = |keys: &str| with(&format!("transport.client={{ {keys} }}")).transport.client.config(Preset::Linux).rto;
+    let half = Duration::from_millis(500);
+    let (linux, small) = (rto("min_rto_s = 0.5"), rto("preset = \"constrained\", min_rto_s = 0.5"));
+    assert_eq!((linux.min, linux.granularity), (half, half));
+    assert_eq!((small.min, small.granularity), (half, tcp::TcpConfig::constrained().rto.granularity));
+    assert!(small.granularity < half);
+}
+
+#[test]
 fn clients_are_the_leaves_unless_named() {
     assert_eq!(with("mac.queue=20").clients(), nodes(&[2]));
     assert_eq!(with("network.topology={ kind = \"star\", leaves = 3 }").clients(), nodes(&[1, 2, 3]));
@@ -383,6 +408,13 @@ fn the_advice_fits_the_key() {
         let scenario = Scenario::from_sources(&Sources { scenario: "scenario.toml".into(), files, overrides }).unwrap();
         scenario.remedy(reason, Host::Node(NodeId(1))).map(|remedy| (remedy.key, remedy.advice))
     };
+    // The border router has keys of its own.
+    let hosts = [NodeId::ROOT, NodeId(1)].map(Host::Node);
+    let of_hosts = |reason| hosts.map(|host| with("mac.queue=20").remedy(reason, host).unwrap().key);
+    let buffers = ["lowpan.border_router_reassembly_buffers", "lowpan.reassembly_buffers"];
+    assert_eq!(of_hosts(Reason::ReassemblyFull), buffers);
+    let entries = ["lowpan.forwarding.border_router_entries", "lowpan.forwarding.entries"];
+    assert_eq!(of_hosts(Reason::ForwardingFull), entries);
     let (raise, lower, change) = (Some(Advice::Raise), Some(Advice::Lower), Some(Advice::Change));
     assert_eq!(of(&[], Reason::ReassemblyFull), Some(("lowpan.reassembly_buffers", raise)));
     assert_eq!(of(&[], Reason::ReassemblyTooLong), Some(("session.mtu", lower)));

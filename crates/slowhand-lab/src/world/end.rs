@@ -271,10 +271,10 @@ impl World<'_> {
 
     /// Takes the data that the session decrypted. Makes sure that the application is called as soon as the device is done.
     fn wake_application(&mut self, now: Instant, end: usize) {
-        let End { session, is_open, knows_closed, received, application_waits, .. } = &mut self.ends[end];
+        let End { session, is_open, received, application_waits, .. } = &mut self.ends[end];
         let mut ready = match session.status() {
             Status::Established { at } if !*is_open => Some(from_std(at)),
-            Status::Closed if !*knows_closed => Some(now),
+            Status::Closed => Some(now),
             _ => None,
         };
         while let Some(data) = session.poll_received() {

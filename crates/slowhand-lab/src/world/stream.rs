@@ -81,3 +81,6 @@ impl Stream {
         self.is_newly_open() || self.connection.readable() > 0
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -162,6 +162,9 @@ fn a_lost_request_does_not_undo_the_handshake() {
     assert_eq!(conversation.outcome, Outcome::GaveUp);
     assert_eq!(conversation.handshake.outcome, Outcome::Completed);
     assert_eq!(heard, []);
+    // Nobody closed the session: there is no third phase.
+    let phases: Vec<Phase> = conversation.phases.iter().map(|report| report.phase).collect();
+    assert_eq!(phases, [Phase::Handshake, Phase::Data]);
 }
 
 /// What the applications of a conversation saw and when their sessions were closed, in order.

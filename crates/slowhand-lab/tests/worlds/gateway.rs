@@ -7,14 +7,19 @@ use slowhand_lab::scenario::{Override, Scenario};
 
 const SEEDS: u64 = 10;
 
-/// The example's handshakes with these changes.
+/// The example's handshakes with these changes, from all seeds.
 fn run(hops: u16, changes: &[&str]) -> Vec<Record> {
+    let plan = plan(hops, changes);
+    (1..=SEEDS).flat_map(|seed| plan.run(seed, &mut ())).collect()
+}
+
+/// The example with these changes.
+fn plan(hops: u16, changes: &[&str]) -> Plan {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/gateway.toml");
     let topology = format!("network.topology={{ kind = \"line\", hops = {hops} }}");
     let changes = [&[topology.as_str()], changes].concat();
     let changes: Vec<Override> = changes.iter().map(|change| change.parse().unwrap()).collect();
-    let plan = Plan::new(&Scenario::load(&file, &changes).unwrap_or_else(|error| panic!("{error}"))).unwrap();
-    (1..=SEEDS).flat_map(|seed| plan.run(seed, &mut ())).collect()
+    Plan::new(&Scenario::load(&file, &changes).unwrap_or_else(|error| panic!("{error}"))).unwrap()
 }
 
 fn sum(records: &[Record], value: impl Fn(&Record) -> u64) -> u64 {
@@ -63,6 +68,17 @@ fn the_proxy_spares_tls_the_servers_timer() {
         assert!(sum(&split, |r| r.bytes_phy) < sum(&plain, |r| r.bytes_phy), "{hops} hops");
         let seconds = |records: &[Record]| records.iter().filter_map(|r| r.duration_s).sum::<f64>();
         assert!(seconds(&split) < seconds(&plain), "{hops} hops");
+    }
+}
+
+/// Whoever sent it: an end, or the proxy in its name.
+#[test]
+fn every_loss_beside_a_proxy_is_on_the_account() {
+    let tls = ["session.protocol=tls1.2", "gateway.tcp_proxy=true"];
+    let run = |changes: &[&str]| plan(1, &[&tls, changes].concat()).run(1, &mut ()).remove(0);
+    for frame in 1..=run(&[]).frames {
+        let record = run(&[&format!("lowpan.dropped_frames=[{frame}]")]);
+        assert_eq!((record.outcome, record.datagrams_lost), (Outcome::Completed, 1), "frame {frame}");
     }
 }
 

@@ -2,6 +2,8 @@
 
 use crate::{MBEDTLS_PSK, MBEDTLS_PSK_TLS, plan};
 use slowhand_lab::record::{Outcome, Record};
+use slowhand_net::clock::Instant;
+use slowhand_net::observer::{Observer, Transmission};
 
 /// From the start of a slot of 20 ms to the end of the exchange of a frame that carries a datagram of `udp` octets in one
 /// piece: 5,215 us to the first symbol, 6 octets of synchronisation and a PSDU of 21 + 8 + `udp` + 2 at 32 us each,
@@ -103,6 +105,26 @@ fn a_timer_that_is_due_while_the_computer_serves_another_session_waits_for_it() 
         assert_eq!(record.outcome, Outcome::Completed);
         assert!(record.compute_server_s > 0.57 && record.retransmissions_spurious_server > 0, "{record:?}");
     }
+}
+
+/// When the last frame was sent.
+#[derive(Default)]
+struct Last(Instant);
+
+impl Observer for Last {
+    fn transmission(&mut self, frame: &Transmission<'_>) {
+        self.0 = self.0.max(frame.at);
+    }
+}
+
+#[test]
+fn a_world_ends_when_nothing_is_on_its_way() {
+    // Beacons would go on. The last datagram of the handshake is also the last one on its way.
+    let beacon = plan(&["mac={ kind = \"beacon\", beacon_interval_ms = 245.76, cap_ms = 61.44 }"]);
+    let mut last = Last::default();
+    let record = only(beacon.run(1, &mut last));
+    let end = Instant::from_micros((record.duration_s.unwrap() * 1e6) as u64);
+    assert!(last.0 <= end, "{:?} after the end at {end:?}", last.0);
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use slowhand_sessions::memory::{Direction, End, Path};
-use slowhand_sessions::{Aead, AeadMode, Operation, Performed, Processor, Session, Stack, Status, Suite};
+use slowhand_sessions::{Aead, AeadMode, Cbc, Operation, Performed, Processor, Session, Stack, Status, Suite};
 
 use crate::pair::{Pair, tls};
 
@@ -146,6 +146,22 @@ fn a_finished_costs_the_octets_that_it_has() {
         // RFC 3610: B0, one block of additional data, two blocks of plaintext twice, the tag's.
         assert!(mode == AeadMode::Gcm || finished.aes_blocks() == 1 + 1 + 4 + 1);
     }
+}
+
+/// CCM: B0, the additional data with two octets for its length, each block of plaintext twice, the tag's (RFC 3610 section
+/// 2). GCM: the hash key, each block of plaintext, the tag's (NIST SP 800-38D section 7.1). CBC: each block.
+#[test]
+fn the_blocks_of_records() {
+    let aead = |mode, octets, additional| Aead { mode, key_bits: 128, tag: 8, octets, additional }.aes_blocks();
+    for (octets, additional, blocks) in
+        [(0, 0, 2), (1, 0, 4), (16, 0, 4), (17, 0, 6), (0, 1, 3), (0, 14, 3), (0, 15, 4), (23, 8, 7), (33, 31, 11)]
+    {
+        assert_eq!(aead(AeadMode::Ccm, octets, additional), blocks, "{octets} octets, {additional} additional");
+    }
+    for (octets, blocks) in [(0, 2), (1, 3), (16, 3), (17, 4), (60, 6)] {
+        assert_eq!(aead(AeadMode::Gcm, octets, 13), blocks, "{octets} octets");
+    }
+    assert_eq!([16, 32, 48].map(|octets| Cbc { key_bits: 128, octets }.aes_blocks()), [1, 2, 3]);
 }
 
 #[test]

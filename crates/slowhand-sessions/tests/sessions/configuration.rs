@@ -95,6 +95,21 @@ fn each_field_is_checked() {
     }
 }
 
+/// mbedTLS and tinyDTLS count milliseconds in 32 bits, OpenSSL microseconds.
+#[test]
+fn a_timer_is_as_long_as_its_library_can_count() {
+    for (stack, seconds) in [(Stack::Mbedtls, 4_294_967), (Stack::Tinydtls, 4_294_967), (Stack::Openssl, 4_294)] {
+        let longest = Duration::from_secs(seconds);
+        let mut config = pair::config(Role::Client, stack, Protocol::Dtls12, PSK);
+        config.timers.first = Some(longest);
+        assert!(build(&config, Arc::new(Weightless)).is_ok(), "{stack}");
+        let (field, message) =
+            refused(stack, PSK, |config| config.timers.first = Some(longest + Duration::from_secs(1)));
+        assert_eq!(field, "first_timeout", "{stack}");
+        assert!(message.ends_with(&format!(" to {seconds} s")), "{message}");
+    }
+}
+
 #[test]
 fn a_message_says_what_is_allowed() {
     let (_, message) = refused(Stack::Mbedtls, ECDHE, |config| tls(config).max_fragment_length = Some(1000));

@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use slowhand_sessions::memory::{Direction, End, Path, Transcript};
 use slowhand_sessions::{
-    Auth, BuildError, Operation, Protocol, Resumption, Session, Stack, Status, Suite, Weightless, build, build_pair,
+    Auth, BuildError, Credential, Operation, Protocol, Resumption, Session, Stack, Status, Suite, Timers, Weightless,
+    build, build_pair,
 };
 
 use crate::pair::{Pair, dtls, failure, negotiated, tls};
@@ -256,14 +257,39 @@ fn the_first_session_does_not_depend_on_the_seeds() {
     }
 }
 
+/// Why the first session of these two ends fails.
+fn first_session_of(pair: &Pair) -> String {
+    let refused = build_pair([&pair.client, &pair.server], [Arc::new(Weightless), Arc::new(Weightless)]);
+    let Err(BuildError::FirstSession(why)) = refused.map(|_| ()) else { panic!("it was built") };
+    why
+}
+
+#[test]
+fn a_first_session_that_fails_says_why() {
+    // The server does not know the client's identity.
+    let mut strangers = pair(&(Stack::Mbedtls, Protocol::Dtls12, PSK, Resumption::Id));
+    strangers.client.credential = Credential::Psk { identity: "someone else".to_owned() };
+    let why = first_session_of(&strangers);
+    assert_eq!(why, "server: SSL - Unknown identity received (eg, PSK identity) (-0x6C80)");
+    // The client needs the server to send again (see above), and does not wait for that.
+    let mut hasty = pair(&(Stack::Mbedtls, Protocol::Dtls12, GCM, Resumption::Id)).both(|config| {
+        config.mtu = Some(192);
+        dtls(config).connection_id = Some(29);
+    });
+    let timers = |seconds| {
+        let time = Some(Duration::from_secs(seconds));
+        Timers { first: time, maximum: time }
+    };
+    (hasty.client.timers, hasty.server.timers) = (timers(1), timers(3000));
+    assert_eq!(first_session_of(&hasty), "client: SSL - The operation timed out (-0x6800)");
+}
+
 #[test]
 fn a_first_session_has_a_limit_in_time() {
     let kind = (Stack::Mbedtls, Protocol::Dtls12, GCM, Resumption::Id);
-    let pair = pair(&kind).both(|config| {
+    let slow = pair(&kind).both(|config| {
         (config.mtu, config.timers.first) = (Some(192), Some(Duration::from_secs(3601)));
         dtls(config).connection_id = Some(29);
     });
-    let refused = build_pair([&pair.client, &pair.server], [Arc::new(Weightless), Arc::new(Weightless)]);
-    let Err(BuildError::FirstSession(why)) = refused.map(|_| ()) else { panic!("it was built") };
-    assert_eq!(why, "it takes longer than 3600 s (first_timeout may be too long)");
+    assert_eq!(first_session_of(&slow), "it takes longer than 3600 s (first_timeout may be too long)");
 }

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from slowhand.api import Scenario
 from slowhand.estimate import Estimate
 from slowhand.papers.claeys2021.handshake import BY_MTU, SCENARIO
-from slowhand.papers.claeys2021.levels import Level
+from slowhand.papers.claeys2021.levels import Level, check, levels
 from slowhand.papers.part import Values
 from slowhand.papers.points import Laboratory, Point
 
@@ -27,8 +26,9 @@ def measure(laboratory: Laboratory) -> Values:
     """The peaks of incoming fragments (the figure's first) and outgoing frames (its second)."""
     first: dict[str, Estimate] = {}
     second: dict[str, Estimate] = {}
-    for name in CONFIGURATIONS:
-        runs = [levels(laboratory, name, seed) for seed in SEEDS]
+    for name, point in CONFIGURATIONS.items():
+        check(laboratory, point)
+        runs = [at_client(laboratory, name, seed) for seed in SEEDS]
         first[name] = Estimate.of([max(level.fragments for level in run) for run in runs])
         second[name] = Estimate.of([max(level.frames for level in run) for run in runs])
     return {
@@ -48,17 +48,10 @@ def draw(laboratory: Laboratory, folder: Path) -> list[Path]:
     from slowhand.papers.claeys2021 import figures
 
     return figures.buffers(
-        {name: levels(laboratory, name, SEEDS[0]) for name in CONFIGURATIONS}, folder
+        {name: at_client(laboratory, name, SEEDS[0]) for name in CONFIGURATIONS}, folder
     )
 
 
-def levels(laboratory: Laboratory, name: str, seed: int) -> list[Level]:
+def at_client(laboratory: Laboratory, name: str, seed: int) -> list[Level]:
     """The content of the client's buffers over time."""
-    point = CONFIGURATIONS[name]
-    scenario = Scenario.with_overrides(laboratory.folder / point.scenario, list(point.variants[0]))
-    rows = scenario.inspect(seed=seed).buffers.iter_rows(named=True)
-    return [
-        Level(row["from_s"], row["reassembly_fragments"], row["queued_frames"])
-        for row in rows
-        if row["node"] == CLIENT
-    ]
+    return levels(laboratory, CONFIGURATIONS[name], node=CLIENT, seed=seed)

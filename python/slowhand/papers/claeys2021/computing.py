@@ -30,21 +30,9 @@ PROTOCOLS = ("DTLS", "TLS")
 FIGURE = list(itertools.product(PROTOCOLS, TIMERS_S, FACTORS))
 
 
-NO_PROBES = Point.of(
-    SCENARIO,
-    {
-        **tls_settings(LARGE_MSS, nagle=False),
-        "server.internet_dropped": [],
-        "transport.server.min_rto_s": 1.0,
-        "transport.server.tail_loss_probe": False,
-    },
-)
-"""TLS with a server that waits 1 s, and sends none of Linux's tail loss probes."""
-
-
 def points() -> list[Point]:
     """The points to run."""
-    return [*(point(*where) for where in FIGURE), NO_PROBES]
+    return [point(*where) for where in FIGURE]
 
 
 def point(protocol: str, timer_s: float, factor: float) -> Point:
@@ -91,7 +79,6 @@ def measure(laboratory: Laboratory) -> Values:
         "dtls.9s": spurious("DTLS", 9.0, 1.0),
         "dtls.grows": spurious("DTLS", 1.0, 8.0) - spurious("DTLS", 1.0, 1.0),
         "tls.1s": spurious("TLS", 1.0, 1.0),
-        "tls.1s.no.probes": laboratory.measure(NO_PROBES).estimate("retransmissions_spurious"),
         "tls.grows": spurious("TLS", 1.0, 8.0) - spurious("TLS", 1.0, 0.0),
     }
 

@@ -133,7 +133,9 @@ def computing(measured: Mapping[Any, Measured], folder: Path) -> list[Path]:
             axes.set_title(f"{protocol}, by the server's first timeout")
             axes.set_xlabel("the client computes [s]")
             axes.set_ylabel("spurious retransmissions")
-            axes.set_ylim(0, None)
+        highest = max(axes.get_ylim()[1] for axes in sheet.axes)
+        for axes in sheet.axes:  # the same scale, with room below for the names of curves at 0
+            axes.set_ylim(-0.1 * highest, highest)
         return sheet.save(folder, "fig8")
 
 

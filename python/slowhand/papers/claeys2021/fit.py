@@ -1,78 +1,99 @@
-"""Fits the two constants that the paper does not give: `python -m slowhand.papers.claeys2021.fit`.
+"""Fits the constants that the paper does not give: `python -m slowhand.papers.claeys2021.fit`.
 
-On one row of Table 2 alone, DTLS with a maximum fragment length of 1024: the length of the
-certificates by the bytes, and how long the client computes by the latency. What it prints stands
-in `papers/claeys2021/handshake.toml`.
+On one row of Table 2, DTLS with a maximum fragment length of 1024: the length of the certificates
+by the bytes, and how long the client computes by the latency. On a second one, the latency of TLS
+with MSS 844 and Nagle: which of the managed cells carry frames up. What it prints stands in
+`papers/claeys2021/handshake.toml`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 from slowhand import data
-from slowhand.api import Setting
 from slowhand.papers import find
-from slowhand.papers.claeys2021.handshake import LARGE_MFL, dtls
-from slowhand.papers.points import Laboratory
+from slowhand.papers.claeys2021.handshake import (
+    LARGE_MFL,
+    LARGE_MSS,
+    SCENARIO,
+    dtls_settings,
+    tls_settings,
+)
+from slowhand.papers.points import Laboratory, Point, Settings
 
 ROW = "table2.dtls.1024"
-"""DTLS with MFL 1024."""
+"""DTLS with MFL 1024. The constants of the certificates and of the computing are fitted to it."""
 
-WAIT_S = 3.0
-"""Table 1: the timer."""
+SPLIT_ROW = "table2.tls.844.nagle"
+"""TLS with MSS 844 and Nagle: the split of the managed cells is the one that brings us nearest."""
 
-HANDSHAKES = 200
+SPLITS = ((1, 2), (2, 1))
+"""Table 1 has three managed cells. Cells up and down, at least one each."""
+
+HANDSHAKES = 50
+"""They differ in their place in the slotframe only."""
+
+
+class Fitted(NamedTuple):
+    """The constants that meet the row."""
+
+    certificate_length: int
+    compute_factor: float
+
+    @property
+    def settings(self) -> Settings:
+        """The same as keys of the scenario."""
+        return {
+            "session.certificate_length": self.certificate_length,
+            "client.compute_factor": self.compute_factor,
+        }
 
 
 def main() -> None:
-    """Prints both constants."""
+    """Prints the constants."""
+    wanted = find("claeys2021").number(f"{SPLIT_ROW}.latency")
+    here = laboratory()
+    found = []
+    for up, down in SPLITS:
+        cells: Settings = {"mac.cells": {"shared": 1, "up": up, "down": down}}
+        fitted = fit(here, cells)
+        point = Point.of(
+            SCENARIO, {**tls_settings(LARGE_MSS, nagle=True), **cells, **fitted.settings}
+        )
+        latency = here.mean(point, "duration_s").mean
+        found.append((abs(latency - wanted), up, down, fitted))
+    _, up, down, fitted = min(found)
+    print(f"cells: {up} up, {down} down")
+    print(f"certificate_length = {fitted.certificate_length}")
+    print(f"compute_factor = {fitted.compute_factor:.2f}")
+
+
+def laboratory() -> Laboratory:
+    """Runs the handshakes."""
+    return Laboratory(data.PAPERS / "claeys2021", count=HANDSHAKES, update=lambda done: None)
+
+
+def fit(laboratory: Laboratory, settings: Settings) -> Fitted:
+    """The constants that meet the row if the scenario has these settings too."""
     paper = find("claeys2021")
     latency, octets = (paper.number(f"{ROW}.{quantity}") for quantity in ("latency", "bytes"))
-    laboratory = Laboratory(data.PAPERS / "claeys2021", count=HANDSHAKES, update=lambda done: None)
 
-    def mean(column: str, **settings: Setting) -> float:
-        return laboratory.mean(dtls(LARGE_MFL, **settings), column).mean
+    def mean(column: str, fitted: Fitted) -> float:
+        point = Point.of(SCENARIO, {**dtls_settings(LARGE_MFL), **settings, **fitted.settings})
+        return laboratory.mean(point, column).mean
 
-    length = round(
-        root(
-            lambda x: mean("bytes_phy", session__certificate_length=round(x)), octets, 300, 900, 0.5
-        )
-    )
-    # The timer's 3 s must not fire while the client computes: it does not in the paper.
-    factor = root(
-        lambda x: mean(
-            "duration_s", session__certificate_length=length, client__compute_factor=round(x, 3)
-        ),
-        latency,
-        0.5,
-        8,
-        0.001,
-    )
-    # The factor if the server's timer is the same as the client's.
-    twice = root(
-        lambda x: mean(
-            "bytes_phy",
-            session__certificate_length=length,
-            session__server_timeout_s=WAIT_S,
-            client__compute_factor=round(x, 3),
-        ),
-        1.01 * octets,
-        0.5,
-        factor,
-        0.01,
-    )
-    print(f"certificate_length = {length}\ncompute_factor = {factor:.2f}")
-    print(f"with a server's timer of {WAIT_S:.0f} s, and no flight sent twice: up to {twice:.1f}")
+    length = nearest(lambda length: mean("bytes_phy", Fitted(length, 1.0)), octets, 250, 900)
+    hundredths = nearest(lambda x: mean("duration_s", Fitted(length, x / 100)), latency, 20, 800)
+    return Fitted(length, hundredths / 100)
 
 
-def root(
-    value: Callable[[float], float], wanted: float, low: float, high: float, step: float
-) -> float:
-    """The argument, to a step, for which a growing function has the wanted value."""
-    while high - low > step:
-        middle = (low + high) / 2
+def nearest(value: Callable[[int], float], wanted: float, low: int, high: int) -> int:
+    """The argument for which a function that grows, in steps, is nearest to the wanted value."""
+    while high - low > 1:
+        middle = (low + high) // 2
         low, high = (middle, high) if value(middle) < wanted else (low, middle)
-    return (low + high) / 2
+    return min(low, high, key=lambda x: abs(value(x) - wanted))
 
 
 if __name__ == "__main__":

@@ -47,6 +47,24 @@ def tls_settings(mss: int, *, nagle: bool, proxy: bool = False) -> Settings:
     }
 
 
+TABLE_2: dict[str, Settings] = {
+    "tls.844.nagle": tls_settings(LARGE_MSS, nagle=True),
+    "tls.844": tls_settings(LARGE_MSS, nagle=False),
+    "tls.336.nagle": tls_settings(SMALL_MSS, nagle=True),
+    "tls.336": tls_settings(SMALL_MSS, nagle=False),
+    "dtls.1024": dtls_settings(LARGE_MFL),
+    "dtls.512": dtls_settings(SMALL_MFL),
+}
+"""The rows of Table 2, by their names in `reported.toml`."""
+
+TABLE_3: dict[str, Settings] = {
+    "tls.844.nagle": tls_settings(LARGE_MSS, nagle=True, proxy=True),
+    "tls.844": tls_settings(LARGE_MSS, nagle=False, proxy=True),
+}
+"""The rows of Table 3."""
+
+TABLES = {"table2": TABLE_2, "table3": TABLE_3}
+
 BY_MTU: dict[str, Settings] = {
     "tls.864.nagle": tls_settings(LARGE_MSS, nagle=True),
     "tls.864": tls_settings(LARGE_MSS, nagle=False),

@@ -1,0 +1,95 @@
+"""What other assumptions would do: `python -m slowhand.papers.claeys2021.alternatives`.
+
+Each alternative is fitted to the same row of Table 2. The table that it prints is in
+`papers/claeys2021/README.md`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from slowhand.papers import find
+from slowhand.papers.claeys2021 import fit
+from slowhand.papers.claeys2021.handshake import SCENARIO, TABLES
+from slowhand.papers.points import Laboratory, Point, Settings
+
+
+def cells(up: int, down: int) -> Settings:
+    """Dedicated cells."""
+    return {"mac.cells": {"shared": 1, "up": up, "down": down}}
+
+
+ALTERNATIVES: dict[str, Settings] = {
+    "as assumed": {},
+    "cells: 2 up, 1 down": cells(2, 1),
+    "cells: 2 up, 2 down": cells(2, 2),
+    "cells: 3 up, 1 down, 6 slots": {**cells(3, 1), "mac.slotframe": 6},
+    "slots of 10 ms": {"mac.slot_ms": 10},
+    "client acknowledges at once": {"transport.client.delayed_ack_ms": 0},
+    "client's delayed ACK: 40 ms": {"transport.client.delayed_ack_ms": 40},
+    "client's delayed ACK: 100 ms": {"transport.client.delayed_ack_ms": 100},
+    "client's delayed ACK: 200 ms": {"transport.client.delayed_ack_ms": 200},
+    "client's delayed ACK: 500 ms": {"transport.client.delayed_ack_ms": 500},
+    "server's delayed ACK: 200 ms": {"transport.server.delayed_ack_ms": 200},
+    "client's SYN again after 3 s": {"transport.client.syn_timeout_s": 3},
+    "server's timer: 3 s": {"session.server_timeout_s": 3},
+    "frames of 96 octets": {"lowpan.max_frame_payload": 96},
+    "frames of 80 octets": {"lowpan.max_frame_payload": 80},
+}
+
+QUANTITIES = {"latency": "duration_s", "bytes": "bytes_phy"}
+
+
+def main() -> None:
+    """Prints the table."""
+    print("| assumed | certificates | computing | latencies | bytes | rows outside |")
+    print("| --- | ---: | ---: | ---: | ---: | --- |")
+    laboratory = fit.laboratory()
+    for name, settings in ALTERNATIVES.items():
+        fitted = fit.fit(laboratory, settings)
+        ratios = compare(laboratory, {**settings, **fitted.settings})
+        means = [f"{100 * spread(ratios, quantity):.1f} %" for quantity in QUANTITIES]
+        missed = ", ".join(outside(ratios)) or "none"
+        print(
+            f"| {name} | {fitted.certificate_length} B | {fitted.compute_factor:.2f} "
+            f"| {means[0]} | {means[1]} | {missed} |",
+            flush=True,
+        )
+
+
+def compare(laboratory: Laboratory, settings: Settings) -> dict[str, float]:
+    """Ours divided by the paper's, for the rows of Tables 2 and 3.
+
+    Without the one that certificates and computing are fitted to.
+    """
+    paper = find("claeys2021")
+    ratios: dict[str, float] = {}
+    for table, rows in TABLES.items():
+        for row, of_row in rows.items():
+            point = Point.of(SCENARIO, {**of_row, **settings})
+            for quantity, column in QUANTITIES.items():
+                id = f"{table}.{row}.{quantity}"
+                if not id.startswith(fit.ROW):
+                    ratios[id] = laboratory.mean(point, column).mean / paper.number(id)
+    return ratios
+
+
+def spread(ratios: dict[str, float], quantity: str) -> float:
+    """The root of the mean square of the deviations."""
+    deviations = [ratio - 1 for id, ratio in ratios.items() if id.endswith(quantity)]
+    return math.sqrt(sum(d * d for d in deviations) / len(deviations))
+
+
+def outside(ratios: dict[str, float]) -> Sequence[str]:
+    """The rows beyond the tolerance of latencies, and of bytes."""
+    tolerance = {"latency": 0.15, "bytes": 0.05}
+    return [
+        id.replace("table", "")
+        for id, ratio in ratios.items()
+        if abs(ratio - 1) > tolerance[id.rpartition(".")[2]]
+    ]
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,56 @@
+"""Section 4.2: how many frames a packet needs."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+
+from slowhand.estimate import Estimate
+from slowhand.papers.claeys2021.handshake import SCENARIO, tls_settings
+from slowhand.papers.claeys2021.levels import check, levels
+from slowhand.papers.part import Values
+from slowhand.papers.points import FIRST_SEED, Laboratory, Point, Settings
+
+CLIENT = 1
+FULL_MSS = 1220
+"""With headers of IPv6 (40 octets) and TCP (20) a packet of 1,280 octets, the least MTU of IPv6."""
+
+OPENWSN = (96, 80)
+"""What OpenWSN puts into a frame (`MAX_FRAGMENT_SIZE` of its frag.h): without and with security."""
+
+
+def points() -> list[Point]:
+    """None: the frames of one packet are in the buffers of a single run, not in records."""
+    return []
+
+
+def measure(laboratory: Laboratory) -> Values:
+    """The frames of a packet of 1,280 octets, by the room in a frame."""
+    return {
+        "1280": frames(laboratory, FULL_MSS),
+        **{
+            f"1280.{room}": frames(laboratory, FULL_MSS, {"lowpan.max_frame_payload": room})
+            for room in OPENWSN
+        },
+    }
+
+
+def frames(laboratory: Laboratory, mss: int, more: Settings | None = None) -> Estimate:
+    """The frames of a full segment: what it adds to the queue of a client, which has room."""
+    settings: Settings = {
+        **tls_settings(mss, nagle=False),
+        "transport.client.single_segment": True,
+        "transport.client.receive_buffer": 4 * mss,
+        "mac.queue": 100,
+        "session.certificate_length": 2000,  # more than a segment
+        **(more or {}),
+    }
+    point = Point.of(SCENARIO, settings)
+    check(laboratory, point)
+    queued = [level.frames for level in levels(laboratory, point, node=CLIENT, seed=FIRST_SEED)]
+    return Estimate(max(after - before for before, after in itertools.pairwise(queued)))
+
+
+def draw(laboratory: Laboratory, folder: Path) -> list[Path]:
+    """Draws nothing."""
+    return []
