@@ -402,6 +402,20 @@ include!(concat!(env!("OUT_DIR"), "/mirrors/device.rs"));
 mod tests {
     use super::*;
 
+    /// 2030-01-01T00:00:00Z is 21,915 days after the epoch: 60 years, 15 of them leap years.
+    #[test]
+    fn the_calendar_goes_on_with_the_clock() {
+        let mut device = Device::new([0; 32], WORLD_BEGAN);
+        let at = Duration::from_millis(90_500);
+        device.advance_clock(at);
+        assert_eq!(device.run(unix_time), Duration::from_secs((60 * 365 + 15) * 86_400) + at);
+        assert_eq!(device.run(|| slowhand_unix_time_ms()), 1_893_456_090_500);
+        assert_eq!(device.run(|| slowhand_now_ns()), 90_500_000_000);
+        // It does not go back.
+        device.advance_clock(Duration::ZERO);
+        assert_eq!(device.clock(), at);
+    }
+
     #[test]
     fn an_operation_on_an_unknown_curve_is_not_counted() {
         let mut device = Device::new([0; 32], WORLD_BEGAN);

@@ -1,10 +1,9 @@
 //! `[network]`: the nodes, and how well they hear each other.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::de::{self, Deserializer, Visitor};
 use slowhand_net::address::NodeId;
@@ -88,8 +87,9 @@ pub struct Mesh {
 }
 
 /// A channel of the 2.4 GHz band, 11 to 26 (IEEE 802.15.4 channel page 0).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Channel(u8);
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, JsonSchema)]
+#[schemars(extend("pattern" = "^(1[1-9]|2[0-6])$"))]
+pub struct Channel(#[schemars(with = "String")] u8);
 
 impl Channel {
     /// The channel's number, 11 to 26.
@@ -205,19 +205,5 @@ impl<'de> Deserialize<'de> for Channel {
         }
 
         deserializer.deserialize_str(Key)
-    }
-}
-
-impl JsonSchema for Channel {
-    fn schema_name() -> Cow<'static, str> {
-        "Channel".into()
-    }
-
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "type": "string", "pattern": "^(1[1-9]|2[0-6])$" })
     }
 }

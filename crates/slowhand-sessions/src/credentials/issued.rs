@@ -138,3 +138,28 @@ impl Filling {
         Self { serial: vec![first; 1 + more], comment }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn attempts_divide_the_padding_differently() {
+        for padding in [0, 1, LONGEST_SERIAL - 1, LONGEST_SERIAL, 100, 7_000] {
+            let fillings: Vec<Filling> =
+                (0..SERIALS_BESIDE_COMMENT).map(|attempt| Filling::of(padding, 2, attempt)).collect();
+            let mut serials = Vec::new();
+            for Filling { serial, comment } in fillings {
+                // The serial number has one octet without padding.
+                let in_comment = comment.map_or(0, |comment| EMPTY_COMMENT + comment.len());
+                assert_eq!(serial.len() - 1 + in_comment, padding);
+                assert!(serial.iter().all(|&octet| octet == 2) && serial.len() <= LONGEST_SERIAL);
+                serials.push(serial.len());
+            }
+            // Without a comment there is only one way.
+            serials.dedup();
+            let ways = if padding < LONGEST_SERIAL { 1 } else { SERIALS_BESIDE_COMMENT };
+            assert_eq!(serials.len(), ways, "{padding}");
+        }
+    }
+}
