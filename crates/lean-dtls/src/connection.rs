@@ -93,8 +93,8 @@ pub(crate) struct Connection<C: Crypto, const BUFFER: usize> {
     pub(crate) randoms: [[u8; 32]; 2],
     pub(crate) extended_master_secret: bool,
     master: Option<Master>,
-    /// An alert that waits to be sent.
-    alert: Option<[u8; 2]>,
+    /// An alert that waits to be sent, and its epoch.
+    alert: Option<([u8; 2], u16)>,
     /// The last alert in clear.
     heard: Option<u8>,
 }
@@ -168,8 +168,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
 
     /// Writes the next datagram. Returns 0 if there is nothing to send.
     pub(crate) fn poll_transmit(&mut self, crypto: &mut C, now: Instant, output: &mut [u8]) -> usize {
-        if let Some(alert) = self.alert.take() {
-            let epoch = u16::from(self.expects == Expects::Nothing);
+        if let Some((alert, epoch)) = self.alert.take() {
             return self.sender.outbound.write(crypto, (ContentType::Alert, epoch), &[&alert], output).unwrap_or(0);
         }
         let written = self.sender.flight.write(crypto, &mut self.sender.outbound, output);
@@ -192,14 +191,15 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
     pub(crate) fn close(&mut self) {
         if self.status == Status::Established {
             self.end(Status::Closed);
-            self.alert = Some([WARNING, alert::CLOSE_NOTIFY]);
+            self.alert = Some(([WARNING, alert::CLOSE_NOTIFY], 1));
         }
     }
 
     /// Refuses the peer, and tells it why.
     pub(crate) fn refuse(&mut self, description: u8) {
+        let epoch = u16::from(self.sender.flight.has_changed());
         self.end(Status::Failed(Failure::AlertSent(description)));
-        self.alert = Some([FATAL, description]);
+        self.alert = Some(([FATAL, description], epoch));
     }
 
     pub(crate) fn end(&mut self, status: Status) {

@@ -70,6 +70,11 @@ impl<const BUFFER: usize> Flight<BUFFER> {
         self.change = Some(self.length);
     }
 
+    /// True if the peer is told, or will be, that what follows is encrypted.
+    pub(crate) const fn has_changed(&self) -> bool {
+        self.change.is_some()
+    }
+
     /// True if no more of it is to be sent now.
     pub(crate) fn is_sent(&self) -> bool {
         let is_changed = self.change.is_none() || self.cursor.changed;

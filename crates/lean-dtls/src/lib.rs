@@ -46,7 +46,8 @@
 //!   A server keeps its last flight until application data arrives.
 //! - Records that are malformed, old, repeated or not the peer's are discarded in silence (RFC 6347, section 4.1.2.7). So are
 //!   alerts in clear, because anybody can send them; the last one is named if the handshake then times out.
-//! - Verify data, cookies and tags are compared in constant time. Secrets are wiped when they are no longer used.
+//! - Verify data, cookies and tags are compared in constant time. The engine wipes its secrets when they are no longer used;
+//!   what the implementation of [`Crypto`] keeps is its own.
 
 #![no_std]
 #![forbid(unsafe_code)]

@@ -1,6 +1,6 @@
 //! Nothing that is forged, replayed or too early is accepted, and nothing that arrives ends the process.
 
-use lean_dtls::{Admission, Client, Instant, RustCrypto, Server, Status};
+use lean_dtls::{Admission, Client, Failure, Instant, RustCrypto, Server, Status};
 use proptest::prelude::*;
 
 use crate::world::{
@@ -56,6 +56,28 @@ fn another_key_is_another_peer() {
     run(&mut other, &mut server, []);
     assert!(matches!(other.status(), Status::Failed(_)), "{:?}", other.status());
     assert_ne!(server.status(PEER), Some(Status::Established));
+}
+
+/// Somebody on the path takes the extended master secret out of the client's hellos (RFC 7627, section 6.1): the keys are then
+/// the same at both ends, and only the Finished can tell.
+#[test]
+fn a_stripped_extension_is_found_by_the_finished() {
+    let (mut client, mut server) = (client(1, 256), server(256, Admission::Refuse));
+    client.connect();
+    for _ in 0..3 {
+        for mut datagram in from_client(&mut client, NOW) {
+            if let Some(place) = datagram.windows(4).position(|window| window == [0, 0x17, 0, 0]) {
+                datagram[place + 1] = 0x99;
+            }
+            server.receive(PEER, &mut datagram, |_| {});
+        }
+        for (_, mut datagram) in from_server(&mut server, NOW) {
+            client.receive(&mut datagram, |_| {});
+        }
+    }
+    // decrypt_error is 51 (RFC 5246, section 7.2).
+    assert_eq!(server.status(PEER), Some(Status::Failed(Failure::AlertSent(51))));
+    assert_eq!(client.status(), Status::Handshaking, "the alert was in clear");
 }
 
 #[test]
