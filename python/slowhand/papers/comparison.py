@@ -232,9 +232,10 @@ class Tally:
         return ", ".join(words)
 
     @property
-    def words(self) -> str:
-        """All rows in words."""
-        return "; ".join(filter(None, (self.independent, self.others)))
+    def cells(self) -> list[str]:
+        """The same as cells of a line: by evidence, fitted, not judged."""
+        judged = [f"{self.agree[word]} of {self.judged[word]}" for word in PROVES]
+        return [*judged, str(self.fitted), str(self.notes)]
 
     def json(self) -> dict[str, Any]:
         """The tally, for JSON."""

@@ -18,19 +18,26 @@ VERDICTS = {"yes": "green", "no": "bold red", "note": "dim"}
 
 
 def show_list(papers: Sequence[Paper], out: Terminal) -> None:
-    """Prints for each paper how many rows agreed when it was last recorded, and what it is."""
+    """Prints a line for each paper, how many of its rows agree, and what the papers are."""
+    names = ("independent", "signs", "by construction", "fitted", "not judged")
+    table = Table([Column("paper", right=False), *map(Column, names)], gap=2)
     for paper in papers:
         recorded = paper.recorded()
-        out.print(paper.id, "bold")
-        found = Tally.read(recorded["tally"]).words if recorded else "not recorded"
-        out.paragraph(found, first="  ", indent="  ")
+        tally = Tally.read(recorded["tally"]) if recorded else None
+        table.add((paper.id, "bold"), *(tally.cells if tally else ["not recorded", "", "", "", ""]))
+    table.print(out)
+    out.print()
+    text = (
+        "Rows that agree, of how many, as recorded with this version. Independent rows are numbers"
+    )
+    out.paragraph(f"{text} of the paper that nothing here was chosen to meet.")
+    for paper in papers:
+        out.print()
         about = f"{paper.title}. {paper.authors}: {paper.published}"
-        out.paragraph(about, "dim", first="  ", indent="  ")
+        out.paragraph(f"{paper.id}: {about}", "dim", indent="  ")
         out.paragraph(f"parts: {', '.join(paper.parts)}", "dim", first="  ", indent="  ")
     out.print()
-    out.paragraph(
-        "As recorded with this version. `slowhand papers PAPER [PART]` runs a paper again."
-    )
+    out.print("slowhand papers PAPER [PART] runs a paper, or a part of it.", "dim")
 
 
 def show(reproduction: Reproduction, out: Terminal) -> None:
