@@ -95,7 +95,7 @@ fn a_timer_that_is_due_while_the_computer_serves_another_session_waits_for_it() 
     // flight to the other: the timer of the first flight, of 0.5 s, is due before that is done.
     let records = plan(&[
         "network.topology={ kind = \"star\", leaves = 2 }",
-        "mac={ kind = \"tsch\", slotframe = 11, cells = { shared = 0, managed = 2 } }",
+        "mac={ kind = \"tsch\", slotframe = 11, cells = { shared = 0, up = 1, down = 1 } }",
         "server.device=openmote-cc2538",
         "session={ stack = \"mbedtls\", timeout_s = 9, suite = \"TLS_ECDHE_ECDSA_WITH_AES_128_CCM\" }",
         "session.server_timeout_s=0.5",

@@ -4,7 +4,6 @@
 //! the header of a DER element grows with its content, and an ECDSA signature varies in length. So this module issues
 //! certificates with different serial numbers until one has the right length.
 
-use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 use std::sync::{Mutex, PoisonError};
@@ -100,11 +99,10 @@ fn issue_of_length(like: &End, role: Role, issuer: &Issuer, length: usize) -> Re
             serial: &serial,
             comment: comment.as_deref(),
         })?;
-        match certificate.len().cmp(&length) {
-            Ordering::Equal => return Ok(certificate),
-            Ordering::Less => padding += length - certificate.len(),
-            Ordering::Greater => padding = padding.saturating_sub(certificate.len() - length),
+        if certificate.len() == length {
+            return Ok(certificate);
         }
+        padding = (padding + length).saturating_sub(certificate.len());
     }
     // About one of three attempts has the right length, so 63 attempts are enough in practice.
     Err(Failure::library(0, format!("the library did not issue a certificate of {length} octets")))

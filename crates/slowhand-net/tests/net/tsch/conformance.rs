@@ -215,3 +215,15 @@ fn the_timeline_of_every_radio_adds_up_to_its_times() {
     }
     assert!(air.timeline.iter().any(|interval| interval.state == RadioState::Transmit));
 }
+
+/// Three cells in each slotframe of 10 slots of 10 ms, and the slot that has begun already.
+#[test]
+fn frames_take_whole_slotframes_until_there_are_enough_cells() {
+    let cells = [1, 3, 5].map(|slot| cell(slot, 0, SEND, 0)).to_vec();
+    let mac = tsch(&line(1, 1.0), vec![vec![], cells], 1);
+    for (frames, slots) in [(1, 11), (3, 11), (4, 21), (6, 21), (7, 31)] {
+        let time = mac.sending_time(NodeId(1), NodeId::ROOT, frames);
+        assert_eq!(time, Duration::from_millis(slots * 10), "{frames} frames");
+    }
+    assert_eq!(mac.sending_time(NodeId::ROOT, NodeId(1), 1), Duration::ZERO, "the root has no cell");
+}
