@@ -79,6 +79,22 @@ fn with_the_phase_known_strobing_begins_two_on_times_before_the_wake_up() {
 }
 
 #[test]
+fn who_begins_to_send_hears_nothing_more() {
+    let mut world = first_frame();
+    world.send(60_000, A, B, 60, 2);
+    // B is awake from 165,000 us on. A's strobe lasts from 165,062 to 166,054. In the middle of it B has a frame for A: from
+    // then on it listens before its own strobe, and A's is not received.
+    world.send(165_500, B, A, 60, 3);
+    world.run_until(166_000);
+    let [before, after] = [165_500, 166_000].map(|us| world.mac.radio_times(B, at(us)));
+    let listened = RadioTimes { listen: Duration::from_micros(500), ..RadioTimes::default() };
+    assert_eq!(after.since(before), listened);
+    world.run_until(170_000);
+    let strobe = world.air.frames.iter().find(|frame| frame.at == 165_062).unwrap();
+    assert_eq!((strobe.from, strobe.received), (A, false));
+}
+
+#[test]
 fn a_wake_up_that_fell_due_while_sending_happens_afterwards() {
     let mut world = first_frame();
     world.send(60_000, A, B, 60, 2);
