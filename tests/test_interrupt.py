@@ -181,7 +181,7 @@ def test_a_paper_keeps_its_complete_parts(number: signal.Signals) -> None:
     with running(*PAPER) as process:
         output = interrupt_when_it_speaks(process, number)
     # The first two tables are formulas; then comes the simulation.
-    assert "Interrupted. Not complete, and not shown: tsch, fig2, fig3, memory." in output
+    assert "Interrupted. Not complete, and not shown: tsch, fig2, fig3, memory, counts." in output
     assert "L = 1001, C = 1" in output
     assert "agree" in output
 
@@ -191,7 +191,7 @@ def test_the_json_of_a_paper_says_what_is_missing() -> None:
         result = json.loads(interrupt_when_it_speaks(process))
     assert result["interrupted"] is True
     assert result["parts"] == ["table1", "table2"]
-    assert result["missing"] == ["tsch", "fig2", "fig3", "memory"]
+    assert result["missing"] == ["tsch", "fig2", "fig3", "memory", "counts"]
     assert {row["part"] for row in result["rows"]} == {"table1", "table2"}
 
 

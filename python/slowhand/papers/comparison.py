@@ -216,6 +216,8 @@ class Tally:
     @property
     def independent(self) -> str:
         """The independent rows in words."""
+        if not self.judged["independent"]:
+            return "no independent rows"
         return f"{self.agree['independent']} of {self.judged['independent']} independent rows agree"
 
     @property
