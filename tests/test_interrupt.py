@@ -183,7 +183,7 @@ def test_a_paper_keeps_its_complete_parts(number: signal.Signals) -> None:
     # The first two tables are formulas; then comes the simulation.
     assert "Interrupted. Not complete, and not shown: tsch, fig2, fig3, memory, counts." in output
     assert "L = 1001, C = 1" in output
-    assert "agree" in output
+    assert "others: by construction 13 of 13" in output
 
 
 def test_the_json_of_a_paper_says_what_is_missing() -> None:
