@@ -21,7 +21,7 @@ pub struct Client<K, C: Crypto, const BUFFER: usize> {
 impl<K: Keys, C: Crypto, const BUFFER: usize> Client<K, C, BUFFER> {
     /// A client that has not started.
     pub fn new(config: Config<K>, mut crypto: C) -> Self {
-        let connection = Connection::new(&mut crypto, Expects::Hello, config.timeouts);
+        let connection = Connection::new(&mut crypto, true, config.timeouts);
         Self { config, crypto, connection, has_started: false }
     }
 
@@ -94,14 +94,6 @@ fn handle<C: Crypto, const BUFFER: usize>(
     crypto: &mut C,
     keys: &impl Keys,
 ) -> bool {
-    if connection.expects == Expects::Finished {
-        let is_right = connection.verify_finished(crypto, true);
-        if is_right {
-            connection.establish();
-            connection.sender.flight.clear();
-        }
-        return is_right;
-    }
     let Connection { sender, incoming, .. } = connection;
     let Some((header, body)) = incoming.whole(connection.next) else { return false };
     match (connection.expects, header.kind) {
@@ -164,6 +156,6 @@ fn key_exchange<C: Crypto, const BUFFER: usize>(
         .sender
         .send(Kind::ClientKeyExchange, |writer| writer.vector(2, |writer| writer.put(psk.identity)))
         .map_err(|_| Failure::BufferTooSmall)?;
-    connection.derive(crypto, psk.key, true);
-    connection.finish(crypto, true).map_err(|_| Failure::BufferTooSmall)
+    connection.derive(crypto, psk.key);
+    connection.finish(crypto).map_err(|_| Failure::BufferTooSmall)
 }

@@ -80,6 +80,7 @@ pub(crate) enum Expects {
 /// One end's half of a connection. `BUFFER` octets hold a flight that is sent, and as many one that arrives.
 pub(crate) struct Connection<C: Crypto, const BUFFER: usize> {
     pub(crate) status: Status,
+    is_client: bool,
     pub(crate) expects: Expects,
     pub(crate) sender: Sender<C, BUFFER>,
     pub(crate) incoming: Reassembly<BUFFER>,
@@ -130,10 +131,13 @@ impl<C: Crypto, const BUFFER: usize> Sender<C, BUFFER> {
 }
 
 impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
-    pub(crate) fn new(crypto: &mut C, expects: Expects, timeouts: Timeouts) -> Self {
+    /// A connection that expects its first message: a client a HelloVerifyRequest or ServerHello, a server a
+    /// ClientKeyExchange, because it has the ClientHello already.
+    pub(crate) fn new(crypto: &mut C, is_client: bool, timeouts: Timeouts) -> Self {
         Self {
             status: Status::Handshaking,
-            expects,
+            is_client,
+            expects: if is_client { Expects::Hello } else { Expects::ClientKeyExchange },
             sender: Sender { flight: Flight::new(), outbound: Outbound::default(), transcript: crypto.hash(), next: 0 },
             incoming: Reassembly::new(),
             inbound: Inbound::default(),
@@ -214,8 +218,8 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         matches!(self.status, Status::Closed | Status::Failed(_)) && self.alert.is_none()
     }
 
-    /// Processes the records of a datagram. `deliver` gets application data, `handle` each handshake message whose turn it
-    /// is: it returns false if the message is not what the handshake expects, and was not used.
+    /// Processes the records of a datagram. `deliver` gets application data, `handle` each handshake message before the
+    /// Finished whose turn it is: it returns false if the message is not what the handshake expects, and was not used.
     pub(crate) fn receive(
         &mut self,
         crypto: &mut C,
@@ -300,7 +304,11 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
             } else if epoch == expected && self.status == Status::Handshaking {
                 self.incoming.insert(self.next, &header, fragment);
                 while self.status == Status::Handshaking && self.incoming.whole(self.next).is_some() {
-                    let (sequence, is_used) = (self.next, handle(self, crypto));
+                    let sequence = self.next;
+                    let is_used = match self.expects {
+                        Expects::Finished => self.receive_finished(crypto),
+                        _ => handle(self, crypto),
+                    };
                     self.incoming.remove(sequence);
                     if !is_used && !is_verify_request {
                         break;
@@ -330,7 +338,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
     }
 
     /// Derives all keys. The transcript ends with the ClientKeyExchange.
-    pub(crate) fn derive(&mut self, crypto: &mut C, psk: &[u8], is_client: bool) {
+    pub(crate) fn derive(&mut self, crypto: &mut C, psk: &[u8]) {
         let digest = self.sender.transcript.digest();
         let context = match self.extended_master_secret {
             true => Context::Session(&digest),
@@ -339,17 +347,17 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         let master = Master::from_psk(crypto, psk, &context);
         crypto.log_secret(&self.randoms[0], master.secret());
         let [client, server] = master.keys(crypto, &self.randoms);
-        let (own, peers) = if is_client { (client, server) } else { (server, client) };
+        let (own, peers) = if self.is_client { (client, server) } else { (server, client) };
         self.sender.outbound.protect(own);
         self.inbound.protect(peers);
         self.master = Some(master);
     }
 
     /// Adds ChangeCipherSpec and Finished to the flight.
-    pub(crate) fn finish(&mut self, crypto: &mut C, is_client: bool) -> Result<(), Full> {
+    pub(crate) fn finish(&mut self, crypto: &mut C) -> Result<(), Full> {
         let digest = self.sender.transcript.digest();
         let master = self.master.as_ref().ok_or(Full)?;
-        let verify_data = master.verify_data(crypto, is_client, &digest);
+        let verify_data = master.verify_data(crypto, self.is_client, &digest);
         self.sender.flight.change_cipher_spec();
         self.sender.send(Kind::Finished, |writer| writer.put(&verify_data))
     }
@@ -360,22 +368,32 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         self.incoming = Reassembly::new();
     }
 
-    /// Verifies the peer's Finished. After a wrong one the connection has failed.
-    pub(crate) fn verify_finished(&mut self, crypto: &mut C, is_client: bool) -> bool {
+    /// Handles the peer's Finished, which a server answers with its own. Returns false after a wrong one: the connection
+    /// has failed.
+    fn receive_finished(&mut self, crypto: &mut C) -> bool {
+        if !self.verify_finished(crypto) {
+            self.refuse(alert::DECRYPT_ERROR);
+            return false;
+        }
+        self.sender.flight.clear();
+        let sent = if self.is_client { Ok(()) } else { self.finish(crypto) };
+        match sent {
+            Ok(()) => self.establish(),
+            Err(Full) => self.end(Status::Failed(Failure::BufferTooSmall)),
+        }
+        true
+    }
+
+    fn verify_finished(&mut self, crypto: &mut C) -> bool {
         let (Some((header, body)), Some(master)) = (self.incoming.whole(self.next), &self.master) else { return false };
         let digest = self.sender.transcript.digest();
-        let expected = master.verify_data(crypto, !is_client, &digest);
-        let is_right = header.kind == Kind::Finished && bool::from(body.ct_eq(&expected));
-        if is_right {
-            self.sender.note(&header, body);
-        } else {
-            self.refuse(alert::DECRYPT_ERROR);
-        }
-        is_right
+        let expected = master.verify_data(crypto, !self.is_client, &digest);
+        self.sender.note(&header, body);
+        header.kind == Kind::Finished && bool::from(body.ct_eq(&expected))
     }
 
     /// The handshake is complete. A server's last flight answers the client's Finished.
-    pub(crate) fn establish(&mut self) {
+    fn establish(&mut self) {
         self.answered = Some(self.next);
         self.status = Status::Established;
         self.expects = Expects::Nothing;

@@ -21,6 +21,17 @@ pub const NONCE: usize = 12;
 /// Octets of the tag of AES-CCM-8 (RFC 6655, section 4).
 pub const TAG: usize = 8;
 
+/// With what a record is encrypted.
+#[derive(Clone, Copy)]
+pub struct Protection<'a> {
+    /// The key of AES-128.
+    pub key: &'a [u8; KEY],
+    /// The nonce, which the engine uses once with this key.
+    pub nonce: &'a [u8; NONCE],
+    /// What the tag protects beside the content.
+    pub associated: &'a [u8],
+}
+
 /// A record could not be encrypted, or is not what the owner of the key has sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Failed;
@@ -40,26 +51,13 @@ pub trait Crypto {
     ///
     /// # Errors
     /// The content is too long. It is then undefined, and is not sent.
-    fn seal(
-        &mut self,
-        key: &[u8; KEY],
-        nonce: &[u8; NONCE],
-        associated: &[u8],
-        content: &mut [u8],
-    ) -> Result<[u8; TAG], Failed>;
+    fn seal(&mut self, with: &Protection<'_>, content: &mut [u8]) -> Result<[u8; TAG], Failed>;
 
     /// Decrypts `content` in place. The tag is compared in constant time.
     ///
     /// # Errors
     /// The tag does not belong to the content. The content is then undefined, and must not be used.
-    fn open(
-        &mut self,
-        key: &[u8; KEY],
-        nonce: &[u8; NONCE],
-        associated: &[u8],
-        content: &mut [u8],
-        tag: &[u8; TAG],
-    ) -> Result<(), Failed>;
+    fn open(&mut self, with: &Protection<'_>, content: &mut [u8], tag: &[u8; TAG]) -> Result<(), Failed>;
 
     /// Fills `octets` with random numbers that nobody can predict.
     fn random(&mut self, octets: &mut [u8]);

@@ -79,6 +79,7 @@ pub use connection::{Failure, SendError, Status};
 pub use crypto::Crypto;
 #[cfg(feature = "rustcrypto")]
 pub use crypto::RustCrypto;
+pub use record::OVERHEAD;
 pub use schedule::MAX_PSK;
 pub use server::Server;
 pub use time::{Instant, Timeouts};

@@ -1,7 +1,7 @@
 //! Records: headers, encryption, and the sequence numbers of both directions (RFC 6347, section 4.1).
 
 use crate::codec::{Full, Reader, Writer};
-use crate::crypto::{Crypto, Failed, NONCE, TAG};
+use crate::crypto::{Crypto, Failed, NONCE, Protection, TAG};
 use crate::replay::Window;
 use crate::schedule::{Keys, SALT};
 
@@ -18,7 +18,10 @@ pub(crate) const HEADER: usize = 13;
 const EXPLICIT_NONCE: usize = 8;
 
 /// Octets that encryption adds to a record.
-pub(crate) const EXPANSION: usize = EXPLICIT_NONCE + TAG;
+const EXPANSION: usize = EXPLICIT_NONCE + TAG;
+
+/// Octets that a record of application data has beside the data: header, explicit nonce and tag.
+pub const OVERHEAD: usize = HEADER + EXPANSION;
 
 /// The largest sequence number: 48 bits.
 const LAST_SEQUENCE: u64 = (1 << 48) - 1;
@@ -100,7 +103,7 @@ impl Outbound {
 
     /// Octets that a record of this epoch has beside its content.
     pub(crate) const fn overhead(epoch: u16) -> usize {
-        if epoch == 0 { HEADER } else { HEADER + EXPANSION }
+        if epoch == 0 { HEADER } else { OVERHEAD }
     }
 
     /// Writes a record of `content`.
@@ -135,8 +138,10 @@ impl Outbound {
             written
         } else {
             let keys = self.keys.as_ref().ok_or(Full)?;
+            let (nonce, associated) = (keys.nonce(&nonce), associated(&header));
+            let with = Protection { key: &keys.key, nonce: &nonce, associated: &associated };
             let content = &mut output[HEADER + EXPLICIT_NONCE..written];
-            let tag = crypto.seal(&keys.key, &keys.nonce(&nonce), &associated(&header), content).map_err(|_| Full)?;
+            let tag = crypto.seal(&with, content).map_err(|_| Full)?;
             output[written..written + TAG].copy_from_slice(&tag);
             written + TAG
         };
@@ -177,7 +182,9 @@ impl Inbound {
         let tag: &[u8; TAG] = (&*tag).try_into().map_err(|_| Failed)?;
         let plain = Header { length: content.len(), ..*header };
         let explicit: &[u8; EXPLICIT_NONCE] = (&*explicit).try_into().map_err(|_| Failed)?;
-        crypto.open(&keys.key, &keys.nonce(explicit), &associated(&plain), content, tag)?;
+        let (nonce, associated) = (keys.nonce(explicit), associated(&plain));
+        let with = Protection { key: &keys.key, nonce: &nonce, associated: &associated };
+        crypto.open(&with, content, tag)?;
         self.window.receive(header.sequence);
         Ok(content)
     }

@@ -225,7 +225,7 @@ fn open<C: Crypto, const BUFFER: usize>(
     arrived: Arrived<'_>,
     hello: &ClientHello<'_>,
 ) -> Connection<C, BUFFER> {
-    let mut connection = Connection::new(crypto, Expects::ClientKeyExchange, timeouts);
+    let mut connection = Connection::new(crypto, false, timeouts);
     let Arrived { header, body, record } = arrived;
     connection.sender.outbound.start_at(record);
     if !hello.offers_suite {
@@ -256,18 +256,6 @@ fn handle<C: Crypto, const BUFFER: usize>(
     crypto: &mut C,
     keys: &impl Keys,
 ) -> bool {
-    if connection.expects == Expects::Finished {
-        if !connection.verify_finished(crypto, false) {
-            return false;
-        }
-        connection.sender.flight.clear();
-        let sent = connection.finish(crypto, false);
-        connection.establish();
-        if sent.is_err() {
-            connection.end(Status::Failed(Failure::BufferTooSmall));
-        }
-        return true;
-    }
     let Connection { sender, incoming, .. } = connection;
     let Some((header, body)) = incoming.whole(connection.next) else { return false };
     if header.kind != Kind::ClientKeyExchange {
@@ -280,7 +268,7 @@ fn handle<C: Crypto, const BUFFER: usize>(
         return false;
     };
     sender.note(&header, body);
-    connection.derive(crypto, key, false);
+    connection.derive(crypto, key);
     connection.expect_finished();
     true
 }

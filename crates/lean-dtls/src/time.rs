@@ -31,9 +31,14 @@ pub struct Timeouts {
     pub retransmissions: u8,
 }
 
+impl Timeouts {
+    /// The default of each.
+    pub const DEFAULT: Self = Self { initial_ms: 9_000, maximum_ms: 60_000, retransmissions: 7 };
+}
+
 impl Default for Timeouts {
     fn default() -> Self {
-        Self { initial_ms: 9_000, maximum_ms: 60_000, retransmissions: 7 }
+        Self::DEFAULT
     }
 }
 

@@ -5,8 +5,8 @@
 
 use std::time::Duration;
 
-use lean_dtls::crypto::{Crypto, DIGEST, Failed, Hash, KEY, NONCE, TAG};
-use lean_dtls::{Client, Config, Instant, Keys, Psk, RustCrypto, Server, Timeouts};
+use lean_dtls::crypto::{Crypto, DIGEST, Failed, Hash, Protection, TAG};
+use lean_dtls::{Client, Config, Instant, Keys, OVERHEAD, Psk, RustCrypto, Server, Timeouts};
 
 use crate::capabilities::{Capabilities, Datagrams, MaximumTimeout, Timer, TlsCapabilities, TlsVersion};
 use crate::check::Checked;
@@ -14,7 +14,7 @@ use crate::config::{Credential, CredentialKind, Negotiated, Protocol, Role, Stac
 use crate::credentials;
 use crate::device;
 use crate::library::{Library, Progress, State};
-use crate::operation::{Aead, AeadMode, Operation};
+use crate::operation::{self, Aead, AeadMode, Operation};
 use crate::session::{Failure, FailureKind, Resumable};
 use crate::tls::Suite;
 
@@ -29,9 +29,8 @@ pub(crate) const CAPABILITIES: Capabilities = Capabilities {
         minimum_mtu_reason: "the library's own limit",
         fragments: true,
         timer: Timer {
-            // `Timeouts::default`.
-            first: Duration::from_millis(9000),
-            maximum: MaximumTimeout::Chosen(Duration::from_millis(60_000)),
+            first: Duration::from_millis(Timeouts::DEFAULT.initial_ms as u64),
+            maximum: MaximumTimeout::Chosen(Duration::from_millis(Timeouts::DEFAULT.maximum_ms as u64)),
             // Whole milliseconds in 32 bits.
             least: Duration::from_millis(1),
             most: Duration::from_millis(u32::MAX as u64),
@@ -54,9 +53,6 @@ const BUFFER: usize = 256;
 /// The longest datagram if the configuration sets no limit: a record of 2^14 octets (RFC 5246, section 6.2.1) with its
 /// header, nonce and tag.
 const MTU: u16 = (1 << 14) + OVERHEAD as u16;
-
-/// Octets that a record has beside its data: header, explicit nonce, tag.
-const OVERHEAD: usize = 13 + 8 + TAG;
 
 /// The server has one peer here. Its cookie needs an address.
 const PEER: [u8; 1] = [0];
@@ -232,9 +228,8 @@ struct CountingHash {
 /// Octets of a block of SHA-256 (FIPS 180-4, section 1).
 const BLOCK: usize = 64;
 
-/// The compressions of SHA-256 that so many octets need in all. The padding has at least 9 (FIPS 180-4, section 5.1.1).
-const fn compressions(octets: usize) -> usize {
-    (octets + 9).div_ceil(BLOCK)
+fn compressions(octets: usize) -> usize {
+    operation::compressions(octets, BLOCK)
 }
 
 fn perform_hashing(blocks: usize) {
@@ -257,8 +252,8 @@ impl Hash for CountingHash {
     }
 }
 
-const fn aead(octets: usize, additional: usize) -> Aead {
-    let (octets, additional) = (octets as u32, additional as u32);
+fn aead(with: &Protection<'_>, content: &[u8]) -> Aead {
+    let (octets, additional) = (content.len() as u32, with.associated.len() as u32);
     Aead { mode: AeadMode::Ccm, key_bits: 128, tag: TAG as u8, octets, additional }
 }
 
@@ -277,27 +272,14 @@ impl Crypto for Counting {
         self.0.hmac(key, parts)
     }
 
-    fn seal(
-        &mut self,
-        key: &[u8; KEY],
-        nonce: &[u8; NONCE],
-        associated: &[u8],
-        content: &mut [u8],
-    ) -> Result<[u8; TAG], Failed> {
-        device::perform(Operation::Seal(aead(content.len(), associated.len())));
-        self.0.seal(key, nonce, associated, content)
+    fn seal(&mut self, with: &Protection<'_>, content: &mut [u8]) -> Result<[u8; TAG], Failed> {
+        device::perform(Operation::Seal(aead(with, content)));
+        self.0.seal(with, content)
     }
 
-    fn open(
-        &mut self,
-        key: &[u8; KEY],
-        nonce: &[u8; NONCE],
-        associated: &[u8],
-        content: &mut [u8],
-        tag: &[u8; TAG],
-    ) -> Result<(), Failed> {
-        device::perform(Operation::Open(aead(content.len(), associated.len())));
-        self.0.open(key, nonce, associated, content, tag)
+    fn open(&mut self, with: &Protection<'_>, content: &mut [u8], tag: &[u8; TAG]) -> Result<(), Failed> {
+        device::perform(Operation::Open(aead(with, content)));
+        self.0.open(with, content, tag)
     }
 
     fn random(&mut self, octets: &mut [u8]) {

@@ -93,6 +93,12 @@ pub enum Operation {
     RsaDecrypt(u16),
 }
 
+/// The compressions that the hash of so many octets takes in all, with SHA-2 in blocks of `block` octets. The padding has
+/// one octet at least, and an eighth of a block for the length (FIPS 180-4 section 5.1).
+pub(crate) const fn compressions(octets: usize, block: usize) -> usize {
+    (octets + 1 + block / 8).div_ceil(block)
+}
+
 /// Size of an encryption or decryption with AES in CBC mode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cbc {

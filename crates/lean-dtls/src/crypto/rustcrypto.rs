@@ -5,7 +5,7 @@ use ccm::consts::{U8, U12};
 use hmac::{Hmac, Mac};
 use sha2::{Digest, Sha256};
 
-use super::{Crypto, DIGEST, Failed, Hash, KEY, NONCE, TAG};
+use super::{Crypto, DIGEST, Failed, Hash, Protection, TAG};
 
 type Ccm8 = ccm::Ccm<aes::Aes128, U8, U12>;
 
@@ -35,32 +35,24 @@ impl<R: FnMut(&mut [u8])> Crypto for RustCrypto<R> {
         mac.finalize().into_bytes().into()
     }
 
-    fn seal(
-        &mut self,
-        key: &[u8; KEY],
-        nonce: &[u8; NONCE],
-        associated: &[u8],
-        content: &mut [u8],
-    ) -> Result<[u8; TAG], Failed> {
-        let cipher = Ccm8::new(key.into());
-        cipher.encrypt_inout_detached(nonce.into(), associated, content.into()).map(Into::into).map_err(|_| Failed)
+    fn seal(&mut self, with: &Protection<'_>, content: &mut [u8]) -> Result<[u8; TAG], Failed> {
+        let sealed = cipher(with).encrypt_inout_detached(with.nonce.into(), with.associated, content.into());
+        sealed.map(Into::into).map_err(|_| Failed)
     }
 
-    fn open(
-        &mut self,
-        key: &[u8; KEY],
-        nonce: &[u8; NONCE],
-        associated: &[u8],
-        content: &mut [u8],
-        tag: &[u8; TAG],
-    ) -> Result<(), Failed> {
-        let cipher = Ccm8::new(key.into());
-        cipher.decrypt_inout_detached(nonce.into(), associated, content.into(), tag.into()).map_err(|_| Failed)
+    fn open(&mut self, with: &Protection<'_>, content: &mut [u8], tag: &[u8; TAG]) -> Result<(), Failed> {
+        let opened =
+            cipher(with).decrypt_inout_detached(with.nonce.into(), with.associated, content.into(), tag.into());
+        opened.map_err(|_| Failed)
     }
 
     fn random(&mut self, octets: &mut [u8]) {
         (self.random)(octets);
     }
+}
+
+fn cipher(with: &Protection<'_>) -> Ccm8 {
+    Ccm8::new(with.key.into())
 }
 
 /// A key of HMAC as long as a block of SHA-256 (RFC 2104, section 2).

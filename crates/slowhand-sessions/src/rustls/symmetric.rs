@@ -15,7 +15,7 @@ use rustls::{ConnectionTrafficSecrets, ContentType, Error, ProtocolVersion};
 use sha2::{Digest, Sha256, Sha384};
 
 use crate::device;
-use crate::operation::{Aead, AeadMode, Operation};
+use crate::operation::{Aead, AeadMode, Operation, compressions};
 
 /// SHA-256, and HMAC with it.
 pub(super) static SHA256: Hashing<Sha256> = Hashing(PhantomData);
@@ -68,9 +68,8 @@ impl<D: Sha2> Running<D> {
     }
 
     fn end(self) -> Output {
-        // The padding needs one octet, and an eighth of a block for the length (FIPS 180-4 section 5.1).
-        let fits = self.length % D::BLOCK < D::BLOCK - D::BLOCK / 8;
-        device::perform(D::compressions(if fits { 1 } else { 2 }));
+        let last = compressions(self.length, D::BLOCK) - self.length / D::BLOCK;
+        device::perform(D::compressions(last as u32));
         Output::new(&self.digest.finalize())
     }
 }
