@@ -1,10 +1,9 @@
 //! The client.
 
-use crate::config::{Config, Keys, is_key};
-use crate::connection::{Connection, Expects, Failure, SendError, Status, alert};
+use crate::config::{Config, Keys};
 use crate::crypto::Crypto;
-use crate::handshake::Kind;
-use crate::hello::{self, ClientHello, ServerHello};
+use crate::dtls12::{self, Connection};
+use crate::status::{SendError, Status};
 use crate::time::Instant;
 
 /// A DTLS client with one connection.
@@ -31,14 +30,7 @@ impl<K: Keys, C: Crypto, const BUFFER: usize> Client<K, C, BUFFER> {
             return;
         }
         self.has_started = true;
-        let mut random = [0; 32];
-        self.crypto.random(&mut random);
-        self.connection.randoms[0] = random;
-        let sent = self.connection.sender.send(Kind::ClientHello, |writer| ClientHello::write(writer, &random, &[]));
-        match sent {
-            Ok(()) => self.connection.wait(None),
-            Err(_) => self.connection.end(Status::Failed(Failure::BufferTooSmall)),
-        }
+        dtls12::client::start(&mut self.connection, &mut self.crypto);
     }
 
     /// Processes a datagram of the server, which is decrypted in place. `deliver` gets the application data in it.
@@ -48,7 +40,7 @@ impl<K: Keys, C: Crypto, const BUFFER: usize> Client<K, C, BUFFER> {
         }
         let keys = &self.config.keys;
         self.connection.receive(&mut self.crypto, datagram, &mut deliver, &mut |connection, crypto| {
-            handle(connection, crypto, keys)
+            dtls12::client::handle(connection, crypto, keys)
         });
     }
 
@@ -86,76 +78,4 @@ impl<K: Keys, C: Crypto, const BUFFER: usize> Client<K, C, BUFFER> {
     pub const fn status(&self) -> Status {
         self.connection.status
     }
-}
-
-/// Handles the message whose turn it is. Returns false if it was not used.
-fn handle<C: Crypto, const BUFFER: usize>(
-    connection: &mut Connection<C, BUFFER>,
-    crypto: &mut C,
-    keys: &impl Keys,
-) -> bool {
-    let Connection { sender, incoming, .. } = connection;
-    let Some((header, body)) = incoming.whole(connection.next) else { return false };
-    match (connection.expects, header.kind) {
-        // A second one: the server does not know its cookie any more, or the first was not the server's.
-        (Expects::Hello | Expects::ServerHello, Kind::HelloVerifyRequest) => {
-            let Some(cookie) = hello::read_cookie(body) else { return false };
-            if connection.expects == Expects::ServerHello && sender.flight.holds(cookie) {
-                return false;
-            }
-            let random = &connection.randoms[0];
-            sender.transcript = crypto.hash();
-            sender.flight.clear();
-            sender.next = 1;
-            let sent = sender.send(Kind::ClientHello, |writer| ClientHello::write(writer, random, cookie));
-            if sent.is_err() {
-                connection.end(Status::Failed(Failure::BufferTooSmall));
-                return false;
-            }
-            connection.expects = Expects::ServerHello;
-            // A HelloVerifyRequest that comes again says nothing: its server keeps no state.
-            connection.wait(None);
-        }
-        (Expects::Hello | Expects::ServerHello, Kind::ServerHello) => {
-            let Some(hello) = ServerHello::read(body) else { return false };
-            if !hello.is_acceptable {
-                connection.refuse(alert::HANDSHAKE_FAILURE);
-                return false;
-            }
-            sender.note(&header, body);
-            connection.randoms[1] = hello.random;
-            connection.extended_master_secret = hello.extended_master_secret;
-            connection.expects = Expects::ServerHelloDone;
-        }
-        // The hint does not matter: there is one identity (RFC 4279, section 5.2).
-        (Expects::ServerHelloDone, Kind::ServerKeyExchange) => sender.note(&header, body),
-        (Expects::ServerHelloDone, Kind::ServerHelloDone) if body.is_empty() => {
-            sender.note(&header, body);
-            sender.flight.clear();
-            if let Err(failure) = key_exchange(connection, crypto, keys) {
-                connection.end(Status::Failed(failure));
-                return false;
-            }
-            let answered = header.sequence;
-            connection.expect_finished();
-            connection.wait(Some(answered));
-        }
-        _ => return false,
-    }
-    true
-}
-
-/// The flight with ClientKeyExchange, ChangeCipherSpec and Finished.
-fn key_exchange<C: Crypto, const BUFFER: usize>(
-    connection: &mut Connection<C, BUFFER>,
-    crypto: &mut C,
-    keys: &impl Keys,
-) -> Result<(), Failure> {
-    let psk = keys.own().filter(|psk| is_key(psk.key)).ok_or(Failure::NoKey)?;
-    connection
-        .sender
-        .send(Kind::ClientKeyExchange, |writer| writer.vector(2, |writer| writer.put(psk.identity)))
-        .map_err(|_| Failure::BufferTooSmall)?;
-    connection.derive(crypto, psk.key);
-    connection.finish(crypto).map_err(|_| Failure::BufferTooSmall)
 }

@@ -1,6 +1,6 @@
 //! What an engine is told once.
 
-use crate::schedule::MAX_PSK;
+use crate::dtls12::MAX_PSK;
 use crate::time::Timeouts;
 
 /// Octets of the smallest datagram that the engine can use.

@@ -1,7 +1,7 @@
 //! The cryptography that the engine needs, as a trait.
 //!
-//! The engine itself computes nothing secret but the pseudo-random function, which is made of HMAC. A device with an
-//! accelerator implements this trait; [`RustCrypto`] implements it in software.
+//! The engine itself computes nothing secret but the pseudo-random function and HKDF, which are made of HMAC. A device with
+//! an accelerator implements this trait; [`RustCrypto`] implements it in software.
 
 #[cfg(feature = "rustcrypto")]
 mod rustcrypto;
@@ -15,15 +15,50 @@ pub const DIGEST: usize = 32;
 /// Octets of a key of AES-128.
 pub const KEY: usize = 16;
 
-/// Octets of a nonce of AES-CCM in TLS (RFC 6655, section 3).
+/// Octets of a block of AES.
+pub const BLOCK: usize = 16;
+
+/// Octets of the nonce of each [`Aead`] (RFC 5288, section 3; RFC 6655, section 3; RFC 8446, section 5.3).
 pub const NONCE: usize = 12;
 
-/// Octets of the tag of AES-CCM-8 (RFC 6655, section 4).
-pub const TAG: usize = 8;
+/// Octets of the longest tag of an [`Aead`].
+pub const MAX_TAG: usize = 16;
+
+/// Octets of a private key, of a shared secret, and of a coordinate, in each [`Group`].
+pub const SCALAR: usize = 32;
+
+/// Octets of the longest public key of a [`Group`].
+pub const MAX_PUBLIC: usize = 65;
+
+/// Octets of a signature of ECDSA on P-256: r and s.
+pub const SIGNATURE: usize = 64;
+
+/// Authenticated encryption with a key of AES-128.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Aead {
+    /// AES-128-CCM with a tag of 8 octets (RFC 6655, section 4).
+    Ccm8,
+    /// AES-128-CCM with a tag of 16 octets (RFC 6655, section 3).
+    Ccm,
+    /// AES-128-GCM, whose tag has 16 octets (RFC 5288).
+    Gcm,
+}
+
+impl Aead {
+    /// Octets of its tag.
+    pub const fn tag(self) -> usize {
+        match self {
+            Self::Ccm8 => 8,
+            Self::Ccm | Self::Gcm => MAX_TAG,
+        }
+    }
+}
 
 /// With what a record is encrypted.
 #[derive(Clone, Copy)]
 pub struct Protection<'a> {
+    /// The algorithm.
+    pub aead: Aead,
     /// The key of AES-128.
     pub key: &'a [u8; KEY],
     /// The nonce, which the engine uses once with this key.
@@ -32,11 +67,33 @@ pub struct Protection<'a> {
     pub associated: &'a [u8],
 }
 
-/// A record could not be encrypted, or is not what the owner of the key has sent.
+/// A group of elliptic-curve key agreement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Group {
+    /// NIST P-256. A public key has 65 octets: 4, x and y (RFC 8422, section 5.4.1).
+    P256,
+    /// X25519. A public key has 32 octets (RFC 7748).
+    X25519,
+}
+
+impl Group {
+    /// Octets of a public key.
+    pub const fn public(self) -> usize {
+        match self {
+            Self::P256 => MAX_PUBLIC,
+            Self::X25519 => SCALAR,
+        }
+    }
+}
+
+/// A record could not be encrypted or is not what the owner of the key has sent; a key or signature is not valid; or this
+/// implementation does not have the algorithm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Failed;
 
-/// SHA-256, HMAC-SHA-256, AES-128-CCM-8 and random numbers.
+/// SHA-256, HMAC-SHA-256, authenticated encryption and random numbers; and for public keys, key agreement and ECDSA.
+///
+/// The methods for public keys fail unless an implementation has them: pre-shared keys need none of them.
 pub trait Crypto {
     /// A SHA-256 computation under way.
     type Hash: Hash;
@@ -47,24 +104,73 @@ pub trait Crypto {
     /// HMAC-SHA-256 (RFC 2104) of the concatenation of `parts`.
     fn hmac(&mut self, key: &[u8], parts: &[&[u8]]) -> [u8; DIGEST];
 
-    /// Encrypts `content` in place and returns its tag.
+    /// Encrypts `content` in place and writes its tag, which has the length that the algorithm gives.
     ///
     /// # Errors
-    /// The content is too long. It is then undefined, and is not sent.
-    fn seal(&mut self, with: &Protection<'_>, content: &mut [u8]) -> Result<[u8; TAG], Failed>;
+    /// The content is too long, or the algorithm is not there. The content is then undefined, and is not sent.
+    fn seal(&mut self, with: &Protection<'_>, content: &mut [u8], tag: &mut [u8]) -> Result<(), Failed>;
 
     /// Decrypts `content` in place. The tag is compared in constant time.
     ///
     /// # Errors
-    /// The tag does not belong to the content. The content is then undefined, and must not be used.
-    fn open(&mut self, with: &Protection<'_>, content: &mut [u8], tag: &[u8; TAG]) -> Result<(), Failed>;
+    /// The tag does not belong to the content, or the algorithm is not there. The content is then undefined, and must not be
+    /// used.
+    fn open(&mut self, with: &Protection<'_>, content: &mut [u8], tag: &[u8]) -> Result<(), Failed>;
 
     /// Fills `octets` with random numbers that nobody can predict.
     fn random(&mut self, octets: &mut [u8]);
 
-    /// Gets the master secret of each connection, and the random number of its client. Does nothing unless an analyst asks
-    /// for it: whoever has the secret can read the connection.
-    fn log_secret(&mut self, _client_random: &[u8; 32], _master_secret: &[u8; 48]) {}
+    /// AES-128 of one block, which hides record numbers (RFC 9147, section 4.2.3).
+    ///
+    /// # Errors
+    /// This implementation does not have it.
+    fn encrypt_block(&mut self, _key: &[u8; KEY], _block: &mut [u8; BLOCK]) -> Result<(), Failed> {
+        Err(Failed)
+    }
+
+    /// An ephemeral key pair: writes the public key, whose length the group gives, and returns the private key.
+    ///
+    /// # Errors
+    /// This implementation does not have the group.
+    fn generate(&mut self, _group: Group, _public: &mut [u8]) -> Result<[u8; SCALAR], Failed> {
+        Err(Failed)
+    }
+
+    /// The secret that this private key and the peer's public key share: the coordinate x (RFC 8422, section 5.10), or the
+    /// output of X25519.
+    ///
+    /// # Errors
+    /// The public key is not a point of the group, the secret would be zeros, or this implementation does not have the group.
+    fn agree(&mut self, _group: Group, _private: &[u8; SCALAR], _public: &[u8]) -> Result<[u8; SCALAR], Failed> {
+        Err(Failed)
+    }
+
+    /// A signature of ECDSA on P-256 (FIPS 186-5) over a SHA-256 digest.
+    ///
+    /// # Errors
+    /// The key is not valid, or this implementation does not have ECDSA.
+    fn sign(&mut self, _private: &[u8; SCALAR], _digest: &[u8; DIGEST]) -> Result<[u8; SIGNATURE], Failed> {
+        Err(Failed)
+    }
+
+    /// Checks a signature of ECDSA on P-256 over a SHA-256 digest.
+    ///
+    /// # Errors
+    /// The signature is not that of the owner of the key, the key is not a point of P-256, or this implementation does not
+    /// have ECDSA.
+    fn verify(
+        &mut self,
+        _public: &[u8; MAX_PUBLIC],
+        _digest: &[u8; DIGEST],
+        _signature: &[u8; SIGNATURE],
+    ) -> Result<(), Failed> {
+        Err(Failed)
+    }
+
+    /// Gets the secrets of each connection, with their labels in a key log (RFC 9850: `CLIENT_RANDOM` is the master secret of
+    /// DTLS 1.2) and the random number of its client. Does nothing unless an analyst asks for it: whoever has a secret can
+    /// read the connection.
+    fn log_secret(&mut self, _label: &str, _client_random: &[u8; 32], _secret: &[u8]) {}
 }
 
 /// A SHA-256 computation under way: the transcript of a handshake.

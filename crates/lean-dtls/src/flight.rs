@@ -2,8 +2,8 @@
 
 use crate::codec::{Full, Writer};
 use crate::crypto::Crypto;
+use crate::dtls12::{ContentType, Outbound};
 use crate::handshake::{self, Kind};
-use crate::record::{ContentType, Outbound};
 
 /// Octets that are kept of a message's header: kind, length, number.
 const KEPT: usize = 6;

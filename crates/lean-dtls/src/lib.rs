@@ -58,16 +58,14 @@ extern crate std;
 mod client;
 mod codec;
 mod config;
-mod connection;
 pub mod crypto;
+mod dtls12;
 mod flight;
 mod handshake;
-mod hello;
 mod reassembly;
-mod record;
 mod replay;
-mod schedule;
 mod server;
+mod status;
 mod time;
 
 /// The version of this crate.
@@ -75,11 +73,11 @@ pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 pub use client::Client;
 pub use config::{Admission, Config, ConfigError, Keys, MIN_MTU, Psk};
-pub use connection::{Failure, SendError, Status};
 pub use crypto::Crypto;
 #[cfg(feature = "rustcrypto")]
 pub use crypto::RustCrypto;
-pub use record::OVERHEAD;
-pub use schedule::MAX_PSK;
+pub use dtls12::MAX_PSK;
+pub use dtls12::record::OVERHEAD;
 pub use server::Server;
+pub use status::{Failure, SendError, Status};
 pub use time::{Instant, Timeouts};

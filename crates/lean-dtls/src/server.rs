@@ -3,21 +3,14 @@
 use subtle::ConstantTimeEq;
 use zeroize::Zeroize;
 
-use crate::codec::{Reader, Writer};
-use crate::config::{Admission, Config, Keys, is_key};
-use crate::connection::{Connection, Expects, Failure, SendError, Status, alert};
+use crate::codec::Reader;
+use crate::config::{Admission, Config, Keys};
 use crate::crypto::{Crypto, DIGEST};
+use crate::dtls12::{self, Arrived, COOKIE, ClientHello, Connection, ContentType, REPLY, record};
 use crate::handshake::{self, Kind};
-use crate::hello::{self, ClientHello, ServerHello};
 use crate::reassembly::Reassembly;
-use crate::record::{self, ContentType, Outbound};
-use crate::time::{Instant, Timeouts};
-
-/// Octets of a cookie. (Assumed: half of a digest is enough for a value that lives for a round trip.)
-const COOKIE: usize = 16;
-
-/// Octets of the longest answer to a client without a slot: a HelloVerifyRequest.
-const REPLY: usize = record::HEADER + handshake::HEADER + 3 + COOKIE;
+use crate::status::{SendError, Status};
+use crate::time::Instant;
 
 /// A DTLS server with at most `SLOTS` connections.
 ///
@@ -42,14 +35,6 @@ struct Slot<C: Crypto, P, const BUFFER: usize> {
     connection: Connection<C, BUFFER>,
 }
 
-/// A ClientHello message that has arrived: its number, and that of its record.
-#[derive(Clone, Copy)]
-struct Arrived<'a> {
-    header: handshake::Header,
-    body: &'a [u8],
-    record: u64,
-}
-
 impl<K, C, P, const SLOTS: usize, const BUFFER: usize> Server<K, C, P, SLOTS, BUFFER>
 where
     K: Keys,
@@ -71,7 +56,7 @@ where
         let keys = &self.config.keys;
         let Some(slot) = self.slots.iter_mut().flatten().find(|slot| slot.peer == peer) else { return };
         slot.connection.receive(&mut self.crypto, datagram, &mut deliver, &mut |connection, crypto| {
-            handle(connection, crypto, keys)
+            dtls12::server::handle(connection, crypto, keys)
         });
     }
 
@@ -156,18 +141,17 @@ where
         let Some(hello) = ClientHello::read(arrived.body) else { return };
         let cookie = self.cookie(&peer, &hello);
         if !bool::from(hello.cookie.ct_eq(&cookie)) {
-            self.reply = write_verify_request(&mut self.crypto, arrived.record, &cookie).map(|(o, n)| (peer, o, n));
+            self.reply = dtls12::server::write_verify_request(&mut self.crypto, arrived.record, &cookie)
+                .map(|(o, n)| (peer, o, n));
             return;
         }
         let same = self.slots.iter_mut().flatten().find(|slot| slot.peer == peer);
         if let Some(slot) = same.filter(|slot| slot.connection.randoms[0] == hello.random) {
-            if slot.connection.expects == Expects::ClientKeyExchange {
-                slot.connection.repeat();
-            }
+            dtls12::server::hear_hello_again(&mut slot.connection);
             return;
         }
         let Some(place) = self.place(peer) else { return };
-        let connection = open(&mut self.crypto, self.config.timeouts, arrived, &hello);
+        let connection = dtls12::server::open(&mut self.crypto, self.config.timeouts, arrived, &hello);
         self.opened = self.opened.wrapping_add(1);
         self.slots[place] = Some(Slot { peer, opened: self.opened, connection });
     }
@@ -204,71 +188,4 @@ impl<K, C: Crypto, P, const SLOTS: usize, const BUFFER: usize> Drop for Server<K
     fn drop(&mut self) {
         self.secret.zeroize();
     }
-}
-
-/// A HelloVerifyRequest, in a record with the number of the client's (RFC 6347, section 4.2.1).
-fn write_verify_request<C: Crypto>(crypto: &mut C, record: u64, cookie: &[u8; COOKIE]) -> Option<([u8; REPLY], usize)> {
-    let mut body = [0; 3 + COOKIE];
-    hello::write_cookie(&mut Writer::new(&mut body), cookie).ok()?;
-    let header = handshake::Header::whole(Kind::HelloVerifyRequest, 0, body.len()).octets();
-    let mut records = Outbound::default();
-    records.start_at(record);
-    let mut output = [0; REPLY];
-    let length = records.write(crypto, (ContentType::Handshake, 0), &[&header, &body], &mut output).ok()?;
-    Some((output, length))
-}
-
-/// A connection with a client whose cookie has returned, with the flight of ServerHello and ServerHelloDone.
-fn open<C: Crypto, const BUFFER: usize>(
-    crypto: &mut C,
-    timeouts: Timeouts,
-    arrived: Arrived<'_>,
-    hello: &ClientHello<'_>,
-) -> Connection<C, BUFFER> {
-    let mut connection = Connection::new(crypto, false, timeouts);
-    let Arrived { header, body, record } = arrived;
-    connection.sender.outbound.start_at(record);
-    if !hello.offers_suite {
-        connection.refuse(alert::HANDSHAKE_FAILURE);
-        return connection;
-    }
-    crypto.random(&mut connection.randoms[1]);
-    connection.randoms[0] = hello.random;
-    connection.extended_master_secret = hello.extended_master_secret;
-    connection.next = header.sequence.wrapping_add(1);
-    let random = connection.randoms[1];
-    let sender = &mut connection.sender;
-    sender.next = header.sequence;
-    sender.note(&header, body);
-    let sent = sender
-        .send(Kind::ServerHello, |writer| ServerHello::write(writer, &random, hello))
-        .and_then(|()| sender.send(Kind::ServerHelloDone, |_| Ok(())));
-    match sent {
-        Ok(()) => connection.wait(Some(header.sequence)),
-        Err(_) => connection.end(Status::Failed(Failure::BufferTooSmall)),
-    }
-    connection
-}
-
-/// Handles the message whose turn it is. Returns false if it was not used.
-fn handle<C: Crypto, const BUFFER: usize>(
-    connection: &mut Connection<C, BUFFER>,
-    crypto: &mut C,
-    keys: &impl Keys,
-) -> bool {
-    let Connection { sender, incoming, .. } = connection;
-    let Some((header, body)) = incoming.whole(connection.next) else { return false };
-    if header.kind != Kind::ClientKeyExchange {
-        return false;
-    }
-    let mut reader = Reader::new(body);
-    let Some(identity) = reader.vector(2).filter(|_| reader.is_empty()) else { return false };
-    let Some(key) = keys.find(identity).filter(|key| is_key(key)) else {
-        connection.refuse(alert::UNKNOWN_PSK_IDENTITY);
-        return false;
-    };
-    sender.note(&header, body);
-    connection.derive(crypto, key);
-    connection.expect_finished();
-    true
 }

@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use lean_dtls::crypto::{Crypto, DIGEST, Failed, Hash, Protection, TAG};
+use lean_dtls::crypto::{self, Crypto, DIGEST, Failed, Hash, Protection};
 use lean_dtls::{Client, Config, Instant, Keys, OVERHEAD, Psk, RustCrypto, Server, Timeouts};
 
 use crate::capabilities::{Capabilities, Datagrams, MaximumTimeout, Timer, TlsCapabilities, TlsVersion};
@@ -254,7 +254,11 @@ impl Hash for CountingHash {
 
 fn aead(with: &Protection<'_>, content: &[u8]) -> Aead {
     let (octets, additional) = (content.len() as u32, with.associated.len() as u32);
-    Aead { mode: AeadMode::Ccm, key_bits: 128, tag: TAG as u8, octets, additional }
+    let mode = match with.aead {
+        crypto::Aead::Ccm8 | crypto::Aead::Ccm => AeadMode::Ccm,
+        crypto::Aead::Gcm => AeadMode::Gcm,
+    };
+    Aead { mode, key_bits: 128, tag: with.aead.tag() as u8, octets, additional }
 }
 
 impl Crypto for Counting {
@@ -272,12 +276,12 @@ impl Crypto for Counting {
         self.0.hmac(key, parts)
     }
 
-    fn seal(&mut self, with: &Protection<'_>, content: &mut [u8]) -> Result<[u8; TAG], Failed> {
+    fn seal(&mut self, with: &Protection<'_>, content: &mut [u8], tag: &mut [u8]) -> Result<(), Failed> {
         device::perform(Operation::Seal(aead(with, content)));
-        self.0.seal(with, content)
+        self.0.seal(with, content, tag)
     }
 
-    fn open(&mut self, with: &Protection<'_>, content: &mut [u8], tag: &[u8; TAG]) -> Result<(), Failed> {
+    fn open(&mut self, with: &Protection<'_>, content: &mut [u8], tag: &[u8]) -> Result<(), Failed> {
         device::perform(Operation::Open(aead(with, content)));
         self.0.open(with, content, tag)
     }
@@ -286,7 +290,7 @@ impl Crypto for Counting {
         device::fill_random(octets);
     }
 
-    fn log_secret(&mut self, client_random: &[u8; 32], master_secret: &[u8; 48]) {
-        device::log_key("CLIENT_RANDOM", client_random, master_secret);
+    fn log_secret(&mut self, label: &str, client_random: &[u8; 32], secret: &[u8]) {
+        device::log_key(label, client_random, secret);
     }
 }

@@ -1,11 +1,12 @@
 //! The cryptography in software, by the RustCrypto crates.
 
-use ccm::aead::{AeadInOut, KeyInit};
-use ccm::consts::{U8, U12};
+use ccm::KeySizeUser;
+use ccm::aead::{AeadCore, AeadInOut, KeyInit};
+use ccm::consts::{U8, U12, U16};
 use hmac::{Hmac, Mac};
 use sha2::{Digest, Sha256};
 
-use super::{Crypto, DIGEST, Failed, Hash, Protection, TAG};
+use super::{Aead, Crypto, DIGEST, Failed, Hash, Protection};
 
 type Ccm8 = ccm::Ccm<aes::Aes128, U8, U12>;
 
@@ -35,15 +36,18 @@ impl<R: FnMut(&mut [u8])> Crypto for RustCrypto<R> {
         mac.finalize().into_bytes().into()
     }
 
-    fn seal(&mut self, with: &Protection<'_>, content: &mut [u8]) -> Result<[u8; TAG], Failed> {
-        let sealed = cipher(with).encrypt_inout_detached(with.nonce.into(), with.associated, content.into());
-        sealed.map(Into::into).map_err(|_| Failed)
+    fn seal(&mut self, with: &Protection<'_>, content: &mut [u8], tag: &mut [u8]) -> Result<(), Failed> {
+        match with.aead {
+            Aead::Ccm8 => seal::<Ccm8>(with, content, tag),
+            Aead::Ccm | Aead::Gcm => Err(Failed),
+        }
     }
 
-    fn open(&mut self, with: &Protection<'_>, content: &mut [u8], tag: &[u8; TAG]) -> Result<(), Failed> {
-        let opened =
-            cipher(with).decrypt_inout_detached(with.nonce.into(), with.associated, content.into(), tag.into());
-        opened.map_err(|_| Failed)
+    fn open(&mut self, with: &Protection<'_>, content: &mut [u8], tag: &[u8]) -> Result<(), Failed> {
+        match with.aead {
+            Aead::Ccm8 => open::<Ccm8>(with, content, tag),
+            Aead::Ccm | Aead::Gcm => Err(Failed),
+        }
     }
 
     fn random(&mut self, octets: &mut [u8]) {
@@ -51,8 +55,22 @@ impl<R: FnMut(&mut [u8])> Crypto for RustCrypto<R> {
     }
 }
 
-fn cipher(with: &Protection<'_>) -> Ccm8 {
-    Ccm8::new(with.key.into())
+fn seal<A>(with: &Protection<'_>, content: &mut [u8], tag: &mut [u8]) -> Result<(), Failed>
+where
+    A: AeadInOut + KeyInit + KeySizeUser<KeySize = U16> + AeadCore<NonceSize = U12>,
+{
+    let sealed = A::new(with.key.into()).encrypt_inout_detached(with.nonce.into(), with.associated, content.into());
+    tag.copy_from_slice(&sealed.map_err(|_| Failed)?);
+    Ok(())
+}
+
+fn open<A>(with: &Protection<'_>, content: &mut [u8], tag: &[u8]) -> Result<(), Failed>
+where
+    A: AeadInOut + KeyInit + KeySizeUser<KeySize = U16> + AeadCore<NonceSize = U12>,
+{
+    let tag = tag.try_into().map_err(|_| Failed)?;
+    let cipher = A::new(with.key.into());
+    cipher.decrypt_inout_detached(with.nonce.into(), with.associated, content.into(), tag).map_err(|_| Failed)
 }
 
 /// A key of HMAC as long as a block of SHA-256 (RFC 2104, section 2).

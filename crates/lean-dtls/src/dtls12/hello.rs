@@ -1,7 +1,7 @@
 //! ClientHello, HelloVerifyRequest and ServerHello (RFC 5246, section 7.4.1; RFC 6347, section 4.2.1).
 
+use super::record;
 use crate::codec::{Full, Reader, Writer};
-use crate::record;
 
 /// TLS_PSK_WITH_AES_128_CCM_8 (RFC 6655).
 pub(crate) const SUITE: u16 = 0xc0a8;

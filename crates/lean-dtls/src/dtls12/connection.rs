@@ -2,52 +2,15 @@
 
 use subtle::ConstantTimeEq;
 
+use super::record::{self, ContentType, Inbound, Outbound};
+use super::schedule::{Context, Master};
 use crate::codec::{Full, Reader, Writer};
 use crate::crypto::{Crypto, Hash};
 use crate::flight::Flight;
 use crate::handshake::{self, Kind};
 use crate::reassembly::Reassembly;
-use crate::record::{self, ContentType, Inbound, Outbound};
-use crate::schedule::{Context, Master};
+use crate::status::{Failure, SendError, Status};
 use crate::time::{Expired, Instant, Timeouts, Timer};
-
-/// The state of a connection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Status {
-    /// The handshake has not begun, or is not complete.
-    Handshaking,
-    /// Both ends have verified each other. Application data can be sent.
-    Established,
-    /// It was established, and one end has closed it.
-    Closed,
-    /// It has ended, and cannot be used any more.
-    Failed(Failure),
-}
-
-/// Why a connection has failed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Failure {
-    /// The peer did not answer the last retransmission. The description of the last alert in clear, if there was one:
-    /// anybody can have sent it.
-    TimedOut(Option<u8>),
-    /// The peer has sent a fatal alert, encrypted: AlertDescription of RFC 5246, section 7.2.
-    AlertReceived(u8),
-    /// This end has refused the peer with this alert.
-    AlertSent(u8),
-    /// A flight has no room in the connection's buffer.
-    BufferTooSmall,
-    /// The client has no key.
-    NoKey,
-}
-
-/// Why application data was not sent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SendError {
-    /// The connection is not established.
-    NotEstablished,
-    /// The datagram has no room for the data.
-    TooLong,
-}
 
 /// Alerts that this engine sends (RFC 5246, section 7.2.2; RFC 4279, section 2).
 pub(crate) mod alert {
@@ -345,7 +308,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
             false => Context::Randoms(&self.randoms),
         };
         let master = Master::from_psk(crypto, psk, &context);
-        crypto.log_secret(&self.randoms[0], master.secret());
+        crypto.log_secret("CLIENT_RANDOM", &self.randoms[0], master.secret());
         let [client, server] = master.keys(crypto, &self.randoms);
         let (own, peers) = if self.is_client { (client, server) } else { (server, client) };
         self.sender.outbound.protect(own);

@@ -1,9 +1,9 @@
 //! Records: headers, encryption, and the sequence numbers of both directions (RFC 6347, section 4.1).
 
+use super::schedule::{Keys, SALT};
 use crate::codec::{Full, Reader, Writer};
-use crate::crypto::{Crypto, Failed, NONCE, Protection, TAG};
+use crate::crypto::{Aead, Crypto, Failed, NONCE, Protection};
 use crate::replay::Window;
-use crate::schedule::{Keys, SALT};
 
 /// DTLS 1.2 on the wire.
 pub(crate) const VERSION: u16 = 0xfefd;
@@ -16,6 +16,9 @@ pub(crate) const HEADER: usize = 13;
 
 /// Octets of the explicit part of a nonce: epoch and sequence number (RFC 6655, section 3).
 const EXPLICIT_NONCE: usize = 8;
+
+/// Octets of the tag.
+const TAG: usize = Aead::Ccm8.tag();
 
 /// Octets that encryption adds to a record.
 const EXPANSION: usize = EXPLICIT_NONCE + TAG;
@@ -139,10 +142,9 @@ impl Outbound {
         } else {
             let keys = self.keys.as_ref().ok_or(Full)?;
             let (nonce, associated) = (keys.nonce(&nonce), associated(&header));
-            let with = Protection { key: &keys.key, nonce: &nonce, associated: &associated };
-            let content = &mut output[HEADER + EXPLICIT_NONCE..written];
-            let tag = crypto.seal(&with, content).map_err(|_| Full)?;
-            output[written..written + TAG].copy_from_slice(&tag);
+            let with = Protection { aead: Aead::Ccm8, key: &keys.key, nonce: &nonce, associated: &associated };
+            let (content, rest) = output[HEADER + EXPLICIT_NONCE..].split_at_mut(length);
+            crypto.seal(&with, content, &mut rest[..TAG]).map_err(|_| Full)?;
             written + TAG
         };
         self.next[usize::from(epoch & 1)] += 1;
@@ -179,11 +181,10 @@ impl Inbound {
         }
         let (explicit, rest) = fragment.split_at_mut_checked(EXPLICIT_NONCE).ok_or(Failed)?;
         let (content, tag) = rest.split_at_mut_checked(rest.len().wrapping_sub(TAG)).ok_or(Failed)?;
-        let tag: &[u8; TAG] = (&*tag).try_into().map_err(|_| Failed)?;
         let plain = Header { length: content.len(), ..*header };
         let explicit: &[u8; EXPLICIT_NONCE] = (&*explicit).try_into().map_err(|_| Failed)?;
         let (nonce, associated) = (keys.nonce(explicit), associated(&plain));
-        let with = Protection { key: &keys.key, nonce: &nonce, associated: &associated };
+        let with = Protection { aead: Aead::Ccm8, key: &keys.key, nonce: &nonce, associated: &associated };
         crypto.open(&with, content, tag)?;
         self.window.receive(header.sequence);
         Ok(content)

@@ -1,0 +1,14 @@
+//! DTLS 1.2 (RFC 6347).
+
+pub(crate) mod client;
+mod connection;
+mod hello;
+pub(crate) mod record;
+mod schedule;
+pub(crate) mod server;
+
+pub(crate) use connection::Connection;
+pub(crate) use hello::ClientHello;
+pub(crate) use record::{ContentType, Outbound};
+pub use schedule::MAX_PSK;
+pub(crate) use server::{Arrived, COOKIE, REPLY};

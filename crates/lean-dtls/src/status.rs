@@ -1,0 +1,39 @@
+//! How a connection is, and what has become of it.
+
+/// The state of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Status {
+    /// The handshake has not begun, or is not complete.
+    Handshaking,
+    /// Both ends have verified each other. Application data can be sent.
+    Established,
+    /// It was established, and one end has closed it.
+    Closed,
+    /// It has ended, and cannot be used any more.
+    Failed(Failure),
+}
+
+/// Why a connection has failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Failure {
+    /// The peer did not answer the last retransmission. The description of the last alert in clear, if there was one:
+    /// anybody can have sent it.
+    TimedOut(Option<u8>),
+    /// The peer has sent a fatal alert, encrypted: AlertDescription of RFC 5246, section 7.2.
+    AlertReceived(u8),
+    /// This end has refused the peer with this alert.
+    AlertSent(u8),
+    /// A flight has no room in the connection's buffer.
+    BufferTooSmall,
+    /// The client has no key.
+    NoKey,
+}
+
+/// Why application data was not sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SendError {
+    /// The connection is not established.
+    NotEstablished,
+    /// The datagram has no room for the data.
+    TooLong,
+}
