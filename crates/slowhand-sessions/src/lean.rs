@@ -3,10 +3,11 @@
 //! Its cryptography is [`lean_dtls::RustCrypto`], whose operations advance the device's clock. Its time is that clock in whole
 //! milliseconds. It does nothing after its last retransmission but to say so.
 
+mod crypto;
+
 use std::time::Duration;
 
-use lean_dtls::crypto::{self, Crypto, DIGEST, Failed, Hash, Protection};
-use lean_dtls::{Client, Config, Instant, Keys, OVERHEAD, Psk, RustCrypto, Server, Timeouts};
+use lean_dtls::{Client, Config, Instant, Keys, OVERHEAD, Psk, Server, Timeouts};
 
 use crate::capabilities::{Capabilities, Datagrams, MaximumTimeout, Timer, TlsCapabilities, TlsVersion};
 use crate::check::Checked;
@@ -14,9 +15,9 @@ use crate::config::{Credential, CredentialKind, Negotiated, Protocol, Role, Stac
 use crate::credentials;
 use crate::device;
 use crate::library::{Library, Progress, State};
-use crate::operation::{self, Aead, AeadMode, Operation};
 use crate::session::{Failure, FailureKind, Resumable};
 use crate::tls::Suite;
+use crypto::Counting;
 
 /// What the library supports.
 pub(crate) const CAPABILITIES: Capabilities = Capabilities {
@@ -103,7 +104,7 @@ impl LeanDtls {
         let mtu = checked.config.mtu.unwrap_or(MTU);
         let config = Config::new(Key { identity }, mtu, timeouts)
             .map_err(|error| Failure::library(0, format!("the configuration is refused: {error:?}")))?;
-        let crypto = Counting(RustCrypto::new(device::fill_random));
+        let crypto = Counting::new();
         let end = match checked.config.role {
             Role::Client => End::Client(Box::new(Client::new(config, crypto))),
             Role::Server => End::Server(Box::new(Server::new(config, crypto))),
@@ -209,88 +210,5 @@ impl Library for LeanDtls {
 
     fn resumable(&mut self) -> Option<Resumable> {
         None
-    }
-}
-
-/// The library's cryptography, with the device's randomness.
-type Software = RustCrypto<fn(&mut [u8])>;
-
-/// The same. It reports its operations to the device.
-struct Counting(Software);
-
-/// A SHA-256 computation under way. It counts its octets.
-#[derive(Clone)]
-struct CountingHash {
-    hash: <Software as Crypto>::Hash,
-    length: usize,
-}
-
-/// Octets of a block of SHA-256 (FIPS 180-4, section 1).
-const BLOCK: usize = 64;
-
-fn compressions(octets: usize) -> usize {
-    operation::compressions(octets, BLOCK)
-}
-
-fn perform_hashing(blocks: usize) {
-    if blocks > 0 {
-        device::perform(Operation::Sha256 { blocks: blocks as u32 });
-    }
-}
-
-impl Hash for CountingHash {
-    fn update(&mut self, octets: &[u8]) {
-        let before = self.length / BLOCK;
-        self.length += octets.len();
-        self.hash.update(octets);
-        perform_hashing(self.length / BLOCK - before);
-    }
-
-    fn digest(&self) -> [u8; DIGEST] {
-        perform_hashing(compressions(self.length) - self.length / BLOCK);
-        self.hash.digest()
-    }
-}
-
-fn aead(with: &Protection<'_>, content: &[u8]) -> Aead {
-    let (octets, additional) = (content.len() as u32, with.associated.len() as u32);
-    let mode = match with.aead {
-        crypto::Aead::Ccm8 | crypto::Aead::Ccm => AeadMode::Ccm,
-        crypto::Aead::Gcm => AeadMode::Gcm,
-    };
-    Aead { mode, key_bits: 128, tag: with.aead.tag() as u8, octets, additional }
-}
-
-impl Crypto for Counting {
-    type Hash = CountingHash;
-
-    fn hash(&mut self) -> CountingHash {
-        CountingHash { hash: self.0.hash(), length: 0 }
-    }
-
-    fn hmac(&mut self, key: &[u8], parts: &[&[u8]]) -> [u8; DIGEST] {
-        let octets: usize = parts.iter().map(|part| part.len()).sum();
-        // A key beyond a block is hashed; then the inner and the outer hash, each of a block and more (RFC 2104, section 2).
-        let key_blocks = if key.len() > BLOCK { compressions(key.len()) } else { 0 };
-        perform_hashing(key_blocks + compressions(BLOCK + octets) + compressions(BLOCK + DIGEST));
-        self.0.hmac(key, parts)
-    }
-
-    fn seal(&mut self, with: &Protection<'_>, content: &mut [u8], tag: &mut [u8]) -> Result<(), Failed> {
-        device::perform(Operation::Seal(aead(with, content)));
-        self.0.seal(with, content, tag)
-    }
-
-    fn open(&mut self, with: &Protection<'_>, content: &mut [u8], tag: &[u8]) -> Result<(), Failed> {
-        device::perform(Operation::Open(aead(with, content)));
-        self.0.open(with, content, tag)
-    }
-
-    fn random(&mut self, octets: &mut [u8]) {
-        device::fill_random(octets);
-    }
-
-    fn log_secret(&mut self, label: &str, client_random: &[u8; 32], secret: &[u8]) {
-        device::log_key(label, client_random, secret);
     }
 }

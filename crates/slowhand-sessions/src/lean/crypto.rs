@@ -1,0 +1,97 @@
+//! The cryptography of lean-dtls, which advances the device's clock.
+
+use lean_dtls::RustCrypto;
+use lean_dtls::crypto::{self, Crypto, DIGEST, Failed, Hash, Protection};
+
+use crate::device;
+use crate::operation::{self, Aead, AeadMode, Operation};
+
+/// The library's cryptography, with the device's randomness.
+type Software = RustCrypto<fn(&mut [u8])>;
+
+/// The same. It reports its operations to the device.
+pub(super) struct Counting(Software);
+
+impl Counting {
+    /// With the randomness of the device.
+    pub(super) fn new() -> Self {
+        Self(RustCrypto::new(device::fill_random))
+    }
+}
+
+/// A SHA-256 computation under way. It counts its octets.
+#[derive(Clone)]
+pub(super) struct CountingHash {
+    hash: <Software as Crypto>::Hash,
+    length: usize,
+}
+
+/// Octets of a block of SHA-256 (FIPS 180-4, section 1).
+const BLOCK: usize = 64;
+
+fn compressions(octets: usize) -> usize {
+    operation::compressions(octets, BLOCK)
+}
+
+fn perform_hashing(blocks: usize) {
+    if blocks > 0 {
+        device::perform(Operation::Sha256 { blocks: blocks as u32 });
+    }
+}
+
+impl Hash for CountingHash {
+    fn update(&mut self, octets: &[u8]) {
+        let before = self.length / BLOCK;
+        self.length += octets.len();
+        self.hash.update(octets);
+        perform_hashing(self.length / BLOCK - before);
+    }
+
+    fn digest(&self) -> [u8; DIGEST] {
+        perform_hashing(compressions(self.length) - self.length / BLOCK);
+        self.hash.digest()
+    }
+}
+
+fn aead(with: &Protection<'_>, content: &[u8]) -> Aead {
+    let (octets, additional) = (content.len() as u32, with.associated.len() as u32);
+    let mode = match with.aead {
+        crypto::Aead::Ccm8 | crypto::Aead::Ccm => AeadMode::Ccm,
+        crypto::Aead::Gcm => AeadMode::Gcm,
+    };
+    Aead { mode, key_bits: 128, tag: with.aead.tag() as u8, octets, additional }
+}
+
+impl Crypto for Counting {
+    type Hash = CountingHash;
+
+    fn hash(&mut self) -> CountingHash {
+        CountingHash { hash: self.0.hash(), length: 0 }
+    }
+
+    fn hmac(&mut self, key: &[u8], parts: &[&[u8]]) -> [u8; DIGEST] {
+        let octets: usize = parts.iter().map(|part| part.len()).sum();
+        // A key beyond a block is hashed; then the inner and the outer hash, each of a block and more (RFC 2104, section 2).
+        let key_blocks = if key.len() > BLOCK { compressions(key.len()) } else { 0 };
+        perform_hashing(key_blocks + compressions(BLOCK + octets) + compressions(BLOCK + DIGEST));
+        self.0.hmac(key, parts)
+    }
+
+    fn seal(&mut self, with: &Protection<'_>, content: &mut [u8], tag: &mut [u8]) -> Result<(), Failed> {
+        device::perform(Operation::Seal(aead(with, content)));
+        self.0.seal(with, content, tag)
+    }
+
+    fn open(&mut self, with: &Protection<'_>, content: &mut [u8], tag: &[u8]) -> Result<(), Failed> {
+        device::perform(Operation::Open(aead(with, content)));
+        self.0.open(with, content, tag)
+    }
+
+    fn random(&mut self, octets: &mut [u8]) {
+        device::fill_random(octets);
+    }
+
+    fn log_secret(&mut self, label: &str, client_random: &[u8; 32], secret: &[u8]) {
+        device::log_key(label, client_random, secret);
+    }
+}
