@@ -2,7 +2,7 @@
 
 use super::connection::{Connection, Expects, alert};
 use super::hello::{self, ClientHello, ServerHello};
-use crate::config::{Keys, is_key};
+use crate::credentials::{Credentials, is_key};
 use crate::crypto::Crypto;
 use crate::handshake::Kind;
 use crate::status::{Failure, Status};
@@ -23,7 +23,7 @@ pub(crate) fn start<C: Crypto, const BUFFER: usize>(connection: &mut Connection<
 pub(crate) fn handle<C: Crypto, const BUFFER: usize>(
     connection: &mut Connection<C, BUFFER>,
     crypto: &mut C,
-    keys: &impl Keys,
+    credentials: &impl Credentials,
 ) -> bool {
     let Connection { sender, incoming, .. } = connection;
     let Some((header, body)) = incoming.whole(connection.next) else { return false };
@@ -63,7 +63,7 @@ pub(crate) fn handle<C: Crypto, const BUFFER: usize>(
         (Expects::ServerHelloDone, Kind::ServerHelloDone) if body.is_empty() => {
             sender.note(&header, body);
             sender.flight.clear();
-            if let Err(failure) = key_exchange(connection, crypto, keys) {
+            if let Err(failure) = key_exchange(connection, crypto, credentials) {
                 connection.end(Status::Failed(failure));
                 return false;
             }
@@ -80,9 +80,9 @@ pub(crate) fn handle<C: Crypto, const BUFFER: usize>(
 fn key_exchange<C: Crypto, const BUFFER: usize>(
     connection: &mut Connection<C, BUFFER>,
     crypto: &mut C,
-    keys: &impl Keys,
+    credentials: &impl Credentials,
 ) -> Result<(), Failure> {
-    let psk = keys.own().filter(|psk| is_key(psk.key)).ok_or(Failure::NoKey)?;
+    let psk = credentials.psk().filter(|psk| is_key(psk.key)).ok_or(Failure::NoKey)?;
     connection
         .sender
         .send(Kind::ClientKeyExchange, |writer| writer.vector(2, |writer| writer.put(psk.identity)))
