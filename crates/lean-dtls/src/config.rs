@@ -13,7 +13,12 @@ pub struct Config<K> {
     pub(crate) mtu: u16,
     pub(crate) timeouts: Timeouts,
     pub(crate) admission: Admission,
+    pub(crate) options: Options,
 }
+
+/// What a client asks for by extensions, and what a server grants.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Options {}
 
 /// A pre-shared key and its name (RFC 4279).
 #[derive(Clone, Copy)]
@@ -95,7 +100,7 @@ impl<K: Keys> Config<K> {
         if timeouts.initial_ms == 0 {
             return Err(ConfigError::Timeout);
         }
-        Ok(Self { keys, mtu, timeouts, admission: Admission::Refuse })
+        Ok(Self { keys, mtu, timeouts, admission: Admission::Refuse, options: Options::default() })
     }
 
     /// The same with another policy for clients beyond the slots of a server.

@@ -2,6 +2,7 @@
 
 pub(crate) mod client;
 mod connection;
+mod extensions;
 mod hello;
 pub(crate) mod record;
 mod schedule;
