@@ -3,7 +3,7 @@
 use subtle::ConstantTimeEq;
 
 use super::extensions::Agreed;
-use super::record::{self, ContentType, Inbound, Outbound};
+use super::record::{self, ContentType, Inbound, Outbound, Records};
 use super::schedule::{Context, Master};
 use crate::codec::{Full, Reader, Writer};
 use crate::crypto::{Crypto, Hash};
@@ -141,7 +141,8 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         if let Some((alert, epoch)) = self.alert.take() {
             return self.sender.outbound.write(crypto, (ContentType::Alert, epoch), &[&alert], output).unwrap_or(0);
         }
-        let written = self.sender.flight.write(crypto, &mut self.sender.outbound, output);
+        let Sender { flight, outbound, .. } = &mut self.sender;
+        let written = flight.write(&mut Records { crypto, outbound }, output);
         if self.sender.flight.is_sent() {
             self.timer.sent(now);
         }
@@ -324,7 +325,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         let digest = self.sender.transcript.digest();
         let master = self.master.as_ref().ok_or(Full)?;
         let verify_data = master.verify_data(crypto, self.is_client, &digest);
-        self.sender.flight.change_cipher_spec();
+        self.sender.flight.change();
         self.sender.send(Kind::Finished, |writer| writer.put(&verify_data))
     }
 
