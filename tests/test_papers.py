@@ -15,6 +15,7 @@ from conftest import ROOT, Cli, the_message
 from slowhand import papers, plot
 from slowhand.estimate import Estimate, median, percentile, r_squared
 from slowhand.papers import report
+from slowhand.papers.capture import FINISHED, finished_octets
 from slowhand.papers.claeys2021 import (
     acknowledgments,
     alternatives,
@@ -31,7 +32,6 @@ from slowhand.papers.claeys2021 import loss as fragment_loss
 from slowhand.papers.comparison import Paper, Reported, Tally
 from slowhand.papers.kothmayr2013 import finished, fragments, keys, round_trip
 from slowhand.papers.points import COLUMNS, Laboratory, Measured, Point
-from slowhand.papers.records import FINISHED, finished_octets
 from slowhand.papers.vucinic2015 import beacon, tables, tsch, xmac
 from slowhand.terminal import Terminal
 

@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from slowhand.estimate import Estimate
+from slowhand.papers.capture import FINISHED, HEADER, finished_octets
 from slowhand.papers.devices import constant
 from slowhand.papers.kothmayr2013 import finished, opal
 from slowhand.papers.part import Values
 from slowhand.papers.points import Laboratory, Point
-from slowhand.papers.records import FINISHED, HEADER, finished_octets
 
 FAR = 4
 """The most hops of the paper."""

@@ -6,10 +6,10 @@ import math
 from pathlib import Path
 
 from slowhand.estimate import Estimate
+from slowhand.papers.capture import FINISHED, finished_octets
 from slowhand.papers.devices import constant
 from slowhand.papers.part import Values
 from slowhand.papers.points import Laboratory, Point
-from slowhand.papers.records import FINISHED, finished_octets
 from slowhand.papers.vucinic2015 import xmac
 
 CHECK_MS = 500
