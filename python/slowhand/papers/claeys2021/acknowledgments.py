@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from slowhand.estimate import Estimate
 from slowhand.papers.claeys2021 import loss
 from slowhand.papers.claeys2021.handshake import BY_MTU, SCENARIO, tls_settings
-from slowhand.papers.part import Values
+from slowhand.papers.part import Values, no_figure
 from slowhand.papers.points import Laboratory, NoneCompleted, Point, Settings
 
 WITHOUT: Settings = {"transport.client.sack": False, "transport.server.sack": False}
@@ -68,6 +66,4 @@ def saved(laboratory: Laboratory, without: Point, sack: Point, column: str) -> E
     return Estimate.of([by_seed[0][seed] - by_seed[1][seed] for seed in both])
 
 
-def draw(laboratory: Laboratory, folder: Path) -> list[Path]:
-    """Draws nothing."""
-    return []
+draw = no_figure
