@@ -6,6 +6,7 @@ import os
 import random
 import tomllib
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -487,8 +488,12 @@ def test_the_fit_takes_the_nearest_step() -> None:
 
 
 def test_an_alternative_is_judged_by_the_tolerances_of_the_rows() -> None:
+    paper = papers.find("claeys2021")
     ratios = {"table2.tls.844.latency": 1.15, "table3.tls.844.bytes": 1.06, "x.latency": 0.84}
-    assert alternatives.outside(ratios) == ["3.tls.844.bytes", "x.latency"]
+    assert alternatives.outside(paper, ratios) == ["3.tls.844.bytes", "x.latency"]
+    # The same paper with twice the tolerances.
+    wider = tuple(replace(row, tolerance=row.tolerance and 2 * row.tolerance) for row in paper.rows)
+    assert alternatives.outside(replace(paper, rows=wider), ratios) == []
     assert alternatives.spread(ratios, "latency") == pytest.approx(((0.15**2 + 0.16**2) / 2) ** 0.5)
 
 
