@@ -7,9 +7,9 @@
 //!
 //! | module | reads | defined in |
 //! | --- | --- | --- |
-//! | [`dtls`] | records of DTLS 1.0 and 1.2, also with a connection ID; fragments of handshake messages | RFC 6347, RFC 9146 |
+//! | [`dtls`] | records of DTLS 1.0 and 1.2, also with a connection ID; fragments of messages | RFC 6347, RFC 9146 |
 //! | [`tls`] | records of TLS 1.0 to 1.3; handshake messages | RFC 5246, RFC 8446 |
-//! | [`flight`] | which parts of a DTLS flight a datagram carries, and which were carried before | RFC 6347 section 4.2.4 |
+//! | [`flight`] | which parts of a flight a datagram carries, and which were carried before | RFC 6347 section 4.2.4 |
 //!
 //! # Goals
 //!
