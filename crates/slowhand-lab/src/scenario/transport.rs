@@ -35,7 +35,7 @@ pub struct Tcp {
     /// When a segment that is smaller than the MSS waits for more data. Presets: `minshall`, `off`.
     pub nagle: Option<Nagle>,
     /// The longest delay of an acknowledgment; 0: each segment is acknowledged at once. Presets: 40 (with Linux's quick
-    /// acknowledgments at the beginning), 200.
+    /// acknowledgments at the beginning), 200 (assumed; the first author of Claeys et al. 2021 published 150).
     pub delayed_ack_ms: Option<AckDelay>,
     /// True to offer SACK (RFC 2018) and to use it for loss recovery (RFC 6675). Presets: true, true.
     pub sack: Option<bool>,
@@ -93,7 +93,7 @@ pub enum Preset {
     /// The defaults of Linux 6.
     Linux,
     /// A class-1 device (RFC 7228): the values of Claeys et al. (Sensors 2021), otherwise those that the RFCs
-    /// recommend.
+    /// recommend, or assumed ones.
     Constrained,
 }
 
