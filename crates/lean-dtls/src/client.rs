@@ -31,7 +31,7 @@ impl<K: Credentials, C: Crypto, const BUFFER: usize> Client<K, C, BUFFER> {
             return;
         }
         self.has_started = true;
-        dtls12::client::start(&mut self.connection, &mut self.crypto);
+        dtls12::client::start(&mut self.connection, &mut self.crypto, &self.config);
     }
 
     /// Processes a datagram of the server, which is decrypted in place. `deliver` gets the application data in it.
@@ -39,9 +39,9 @@ impl<K: Credentials, C: Crypto, const BUFFER: usize> Client<K, C, BUFFER> {
         if !self.has_started {
             return;
         }
-        let credentials = &self.config.credentials;
+        let config = &self.config;
         self.connection.receive(&mut self.crypto, datagram, &mut deliver, &mut |connection, crypto| {
-            dtls12::client::handle(connection, crypto, credentials)
+            dtls12::client::handle(connection, crypto, config)
         });
     }
 

@@ -15,7 +15,12 @@ pub struct Config<K> {
     pub(crate) mtu: u16,
     pub(crate) timeouts: Timeouts,
     pub(crate) admission: Admission,
+    pub(crate) options: Options,
 }
+
+/// What a client asks for by extensions, and what a server grants.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Options {}
 
 /// What a server does with a client for which it has no free slot.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -60,7 +65,7 @@ impl<K: Credentials> Config<K> {
         if timeouts.initial_ms == 0 {
             return Err(ConfigError::Timeout);
         }
-        Ok(Self { credentials, mtu, timeouts, admission: Admission::Refuse })
+        Ok(Self { credentials, mtu, timeouts, admission: Admission::Refuse, options: Options::default() })
     }
 
     /// The same with another policy for clients beyond the slots of a server.

@@ -65,6 +65,7 @@ mod der;
 mod dtls12;
 mod flight;
 mod handshake;
+mod ranges;
 mod reassembly;
 mod replay;
 mod server;

@@ -54,10 +54,10 @@ where
         if self.receive_hello(peer, datagram) {
             return;
         }
-        let credentials = &self.config.credentials;
+        let config = &self.config;
         let Some(slot) = self.slots.iter_mut().flatten().find(|slot| slot.peer == peer) else { return };
         slot.connection.receive(&mut self.crypto, datagram, &mut deliver, &mut |connection, crypto| {
-            dtls12::server::handle(connection, crypto, credentials)
+            dtls12::server::handle(connection, crypto, config)
         });
     }
 
@@ -152,7 +152,7 @@ where
             return;
         }
         let Some(place) = self.place(peer) else { return };
-        let connection = dtls12::server::open(&mut self.crypto, self.config.timeouts, arrived, &hello);
+        let connection = dtls12::server::open(&mut self.crypto, &self.config, arrived, &hello);
         self.opened = self.opened.wrapping_add(1);
         self.slots[place] = Some(Slot { peer, opened: self.opened, connection });
     }
