@@ -96,6 +96,7 @@ BETWEEN_KEYS = {
         "tinydtls-suite",
         "tinydtls-without-cookie",
         "tls13-resumption-by-id",
+        "weightless-mbedtls",
         "tree-too-large",
         "xmac-always-awake",
     },
