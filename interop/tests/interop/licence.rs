@@ -6,7 +6,15 @@ use std::process::Command;
 fn no_other_package_depends_on_this_one() {
     // Cargo's own answer: the packages that depend on this one, in any way and with all features.
     let output = Command::new(env!("CARGO"))
-        .args(["tree", "--offline", "--locked", "--workspace", "--all-features", "--target=all", "--edges=normal,build,dev"])
+        .args([
+            "tree",
+            "--offline",
+            "--locked",
+            "--workspace",
+            "--all-features",
+            "--target=all",
+            "--edges=normal,build,dev",
+        ])
         .args(["--invert=slowhand-interop", "--prefix=none", "--format={p}"])
         .current_dir(env!("CARGO_MANIFEST_DIR"))
         .output()
