@@ -4,7 +4,8 @@ use subtle::ConstantTimeEq;
 use zeroize::Zeroize;
 
 use crate::codec::Reader;
-use crate::config::{Admission, Config, Keys};
+use crate::config::{Admission, Config};
+use crate::credentials::Credentials;
 use crate::crypto::{Crypto, DIGEST};
 use crate::dtls12::{self, Arrived, COOKIE, ClientHello, Connection, ContentType, REPLY, record};
 use crate::handshake::{self, Kind};
@@ -37,7 +38,7 @@ struct Slot<C: Crypto, P, const BUFFER: usize> {
 
 impl<K, C, P, const SLOTS: usize, const BUFFER: usize> Server<K, C, P, SLOTS, BUFFER>
 where
-    K: Keys,
+    K: Credentials,
     C: Crypto,
     P: Copy + PartialEq + AsRef<[u8]>,
 {

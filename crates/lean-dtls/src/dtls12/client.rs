@@ -3,7 +3,8 @@
 use super::connection::{Connection, Expects, alert};
 use super::extensions;
 use super::hello::{self, ClientHello, ServerHello};
-use crate::config::{Config, Keys, is_key};
+use crate::config::Config;
+use crate::credentials::{Credentials, is_key};
 use crate::crypto::Crypto;
 use crate::handshake::Kind;
 use crate::status::{Failure, Status};
@@ -29,7 +30,7 @@ pub(crate) fn start<K, C: Crypto, const BUFFER: usize>(
 pub(crate) fn handle<C: Crypto, const BUFFER: usize>(
     connection: &mut Connection<C, BUFFER>,
     crypto: &mut C,
-    config: &Config<impl Keys>,
+    config: &Config<impl Credentials>,
 ) -> bool {
     let Connection { sender, incoming, .. } = connection;
     let Some((header, body)) = incoming.whole(connection.next) else { return false };
@@ -76,7 +77,7 @@ pub(crate) fn handle<C: Crypto, const BUFFER: usize>(
         (Expects::ServerHelloDone, Kind::ServerHelloDone) if body.is_empty() => {
             sender.note(&header, body);
             sender.flight.clear();
-            if let Err(failure) = key_exchange(connection, crypto, &config.keys) {
+            if let Err(failure) = key_exchange(connection, crypto, &config.credentials) {
                 connection.end(Status::Failed(failure));
                 return false;
             }
@@ -93,9 +94,9 @@ pub(crate) fn handle<C: Crypto, const BUFFER: usize>(
 fn key_exchange<C: Crypto, const BUFFER: usize>(
     connection: &mut Connection<C, BUFFER>,
     crypto: &mut C,
-    keys: &impl Keys,
+    credentials: &impl Credentials,
 ) -> Result<(), Failure> {
-    let psk = keys.own().filter(|psk| is_key(psk.key)).ok_or(Failure::NoKey)?;
+    let psk = credentials.psk().filter(|psk| is_key(psk.key)).ok_or(Failure::NoKey)?;
     connection
         .sender
         .send(Kind::ClientKeyExchange, |writer| writer.vector(2, |writer| writer.put(psk.identity)))

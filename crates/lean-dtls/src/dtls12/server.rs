@@ -5,7 +5,8 @@ use super::extensions;
 use super::hello::{self, ClientHello, ServerHello};
 use super::record::{self, ContentType, Outbound};
 use crate::codec::{Reader, Writer};
-use crate::config::{Config, Keys, is_key};
+use crate::config::Config;
+use crate::credentials::{Credentials, is_key};
 use crate::crypto::Crypto;
 use crate::handshake::{self, Kind};
 use crate::status::{Failure, Status};
@@ -90,7 +91,7 @@ pub(crate) fn hear_hello_again<C: Crypto, const BUFFER: usize>(connection: &mut 
 pub(crate) fn handle<C: Crypto, const BUFFER: usize>(
     connection: &mut Connection<C, BUFFER>,
     crypto: &mut C,
-    config: &Config<impl Keys>,
+    config: &Config<impl Credentials>,
 ) -> bool {
     let Connection { sender, incoming, .. } = connection;
     let Some((header, body)) = incoming.whole(connection.next) else { return false };
@@ -99,7 +100,7 @@ pub(crate) fn handle<C: Crypto, const BUFFER: usize>(
     }
     let mut reader = Reader::new(body);
     let Some(identity) = reader.vector(2).filter(|_| reader.is_empty()) else { return false };
-    let Some(key) = config.keys.find(identity).filter(|key| is_key(key)) else {
+    let Some(key) = config.credentials.find_psk(identity).filter(|key| is_key(key)) else {
         connection.refuse(alert::UNKNOWN_PSK_IDENTITY);
         return false;
     };
