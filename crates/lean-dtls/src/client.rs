@@ -1,6 +1,7 @@
 //! The client.
 
-use crate::config::{Config, Keys};
+use crate::config::Config;
+use crate::credentials::Credentials;
 use crate::crypto::Crypto;
 use crate::dtls12::{self, Connection};
 use crate::status::{SendError, Status};
@@ -17,7 +18,7 @@ pub struct Client<K, C: Crypto, const BUFFER: usize> {
     has_started: bool,
 }
 
-impl<K: Keys, C: Crypto, const BUFFER: usize> Client<K, C, BUFFER> {
+impl<K: Credentials, C: Crypto, const BUFFER: usize> Client<K, C, BUFFER> {
     /// A client that has not started.
     pub fn new(config: Config<K>, mut crypto: C) -> Self {
         let connection = Connection::new(&mut crypto, true, config.timeouts);
@@ -30,7 +31,7 @@ impl<K: Keys, C: Crypto, const BUFFER: usize> Client<K, C, BUFFER> {
             return;
         }
         self.has_started = true;
-        dtls12::client::start(&mut self.connection, &mut self.crypto);
+        dtls12::client::start(&mut self.connection, &mut self.crypto, &self.config);
     }
 
     /// Processes a datagram of the server, which is decrypted in place. `deliver` gets the application data in it.
@@ -38,9 +39,9 @@ impl<K: Keys, C: Crypto, const BUFFER: usize> Client<K, C, BUFFER> {
         if !self.has_started {
             return;
         }
-        let keys = &self.config.keys;
+        let config = &self.config;
         self.connection.receive(&mut self.crypto, datagram, &mut deliver, &mut |connection, crypto| {
-            dtls12::client::handle(connection, crypto, keys)
+            dtls12::client::handle(connection, crypto, config)
         });
     }
 

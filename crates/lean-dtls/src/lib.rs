@@ -58,10 +58,14 @@ extern crate std;
 mod client;
 mod codec;
 mod config;
+mod credentials;
 pub mod crypto;
+#[cfg(feature = "certificates")]
+mod der;
 mod dtls12;
 mod flight;
 mod handshake;
+mod ranges;
 mod reassembly;
 mod replay;
 mod server;
@@ -72,7 +76,8 @@ mod time;
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 pub use client::Client;
-pub use config::{Admission, Config, ConfigError, Keys, MIN_MTU, Psk};
+pub use config::{Admission, Config, ConfigError, MIN_MTU};
+pub use credentials::*;
 pub use crypto::Crypto;
 #[cfg(feature = "rustcrypto")]
 pub use crypto::RustCrypto;

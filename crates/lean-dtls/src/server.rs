@@ -4,7 +4,8 @@ use subtle::ConstantTimeEq;
 use zeroize::Zeroize;
 
 use crate::codec::Reader;
-use crate::config::{Admission, Config, Keys};
+use crate::config::{Admission, Config};
+use crate::credentials::Credentials;
 use crate::crypto::{Crypto, DIGEST};
 use crate::dtls12::{self, Arrived, COOKIE, ClientHello, Connection, ContentType, REPLY, record};
 use crate::handshake::{self, Kind};
@@ -37,7 +38,7 @@ struct Slot<C: Crypto, P, const BUFFER: usize> {
 
 impl<K, C, P, const SLOTS: usize, const BUFFER: usize> Server<K, C, P, SLOTS, BUFFER>
 where
-    K: Keys,
+    K: Credentials,
     C: Crypto,
     P: Copy + PartialEq + AsRef<[u8]>,
 {
@@ -53,10 +54,10 @@ where
         if self.receive_hello(peer, datagram) {
             return;
         }
-        let keys = &self.config.keys;
+        let config = &self.config;
         let Some(slot) = self.slots.iter_mut().flatten().find(|slot| slot.peer == peer) else { return };
         slot.connection.receive(&mut self.crypto, datagram, &mut deliver, &mut |connection, crypto| {
-            dtls12::server::handle(connection, crypto, keys)
+            dtls12::server::handle(connection, crypto, config)
         });
     }
 
@@ -151,7 +152,7 @@ where
             return;
         }
         let Some(place) = self.place(peer) else { return };
-        let connection = dtls12::server::open(&mut self.crypto, self.config.timeouts, arrived, &hello);
+        let connection = dtls12::server::open(&mut self.crypto, &self.config, arrived, &hello);
         self.opened = self.opened.wrapping_add(1);
         self.slots[place] = Some(Slot { peer, opened: self.opened, connection });
     }

@@ -9,7 +9,7 @@ mod weightless;
 
 use std::time::Duration;
 
-use lean_dtls::{Client, Config, Instant, Keys, OVERHEAD, Psk, Server, Timeouts};
+use lean_dtls::{Client, Config, Credentials, Instant, OVERHEAD, Psk, Server, Timeouts};
 
 use crate::capabilities::{Capabilities, Datagrams, MaximumTimeout, Timer, TlsCapabilities, TlsVersion};
 use crate::check::Checked;
@@ -85,12 +85,12 @@ struct Key {
     identity: Vec<u8>,
 }
 
-impl Keys for Key {
-    fn own(&self) -> Option<Psk<'_>> {
+impl Credentials for Key {
+    fn psk(&self) -> Option<Psk<'_>> {
         Some(Psk { identity: &self.identity, key: &credentials::PSK })
     }
 
-    fn find(&self, identity: &[u8]) -> Option<&[u8]> {
+    fn find_psk(&self, identity: &[u8]) -> Option<&[u8]> {
         (identity == self.identity).then_some(&credentials::PSK)
     }
 }

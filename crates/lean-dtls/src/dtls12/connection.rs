@@ -2,7 +2,8 @@
 
 use subtle::ConstantTimeEq;
 
-use super::record::{self, ContentType, Inbound, Outbound};
+use super::extensions::Agreed;
+use super::record::{self, ContentType, Inbound, Outbound, Records};
 use super::schedule::{Context, Master};
 use crate::codec::{Full, Reader, Writer};
 use crate::crypto::{Crypto, Hash};
@@ -16,7 +17,9 @@ use crate::time::{Expired, Instant, Timeouts, Timer};
 pub(crate) mod alert {
     pub(crate) const CLOSE_NOTIFY: u8 = 0;
     pub(crate) const HANDSHAKE_FAILURE: u8 = 40;
+    pub(crate) const DECODE_ERROR: u8 = 50;
     pub(crate) const DECRYPT_ERROR: u8 = 51;
+    pub(crate) const UNSUPPORTED_EXTENSION: u8 = 110;
     pub(crate) const UNKNOWN_PSK_IDENTITY: u8 = 115;
 }
 
@@ -55,7 +58,7 @@ pub(crate) struct Connection<C: Crypto, const BUFFER: usize> {
     timer: Timer,
     /// The random numbers of the client's and of the server's hello.
     pub(crate) randoms: [[u8; 32]; 2],
-    pub(crate) extended_master_secret: bool,
+    pub(crate) agreed: Agreed,
     master: Option<Master>,
     /// An alert that waits to be sent, and its epoch.
     alert: Option<([u8; 2], u16)>,
@@ -108,7 +111,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
             answered: None,
             timer: Timer::new(timeouts),
             randoms: [[0; 32]; 2],
-            extended_master_secret: false,
+            agreed: Agreed::default(),
             master: None,
             alert: None,
             heard: None,
@@ -138,7 +141,8 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         if let Some((alert, epoch)) = self.alert.take() {
             return self.sender.outbound.write(crypto, (ContentType::Alert, epoch), &[&alert], output).unwrap_or(0);
         }
-        let written = self.sender.flight.write(crypto, &mut self.sender.outbound, output);
+        let Sender { flight, outbound, .. } = &mut self.sender;
+        let written = flight.write(&mut Records { crypto, outbound }, output);
         if self.sender.flight.is_sent() {
             self.timer.sent(now);
         }
@@ -303,7 +307,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
     /// Derives all keys. The transcript ends with the ClientKeyExchange.
     pub(crate) fn derive(&mut self, crypto: &mut C, psk: &[u8]) {
         let digest = self.sender.transcript.digest();
-        let context = match self.extended_master_secret {
+        let context = match self.agreed.extended_master_secret {
             true => Context::Session(&digest),
             false => Context::Randoms(&self.randoms),
         };
@@ -321,7 +325,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         let digest = self.sender.transcript.digest();
         let master = self.master.as_ref().ok_or(Full)?;
         let verify_data = master.verify_data(crypto, self.is_client, &digest);
-        self.sender.flight.change_cipher_spec();
+        self.sender.flight.change();
         self.sender.send(Kind::Finished, |writer| writer.put(&verify_data))
     }
 
