@@ -102,7 +102,7 @@ mod stacks;
 mod tinydtls;
 mod tls;
 
-pub use building::{BuildError, build, build_pair};
+pub use building::{BuildError, build, build_pair, build_resuming};
 pub use capabilities::{Capabilities, Datagrams, MaximumTimeout, Timer, TlsCapabilities, TlsVersion};
 pub use config::{
     ConfigError, Credential, CredentialKind, Family, Negotiated, Protocol, Role, SessionConfig, Stack, Timers,

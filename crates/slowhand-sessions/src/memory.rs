@@ -113,7 +113,7 @@ impl Path {
 
     /// The same, but after the handshake it goes on until no datagram is on its way and no timer runs: a server may send
     /// tickets then.
-    pub(crate) fn run_until_quiet(&self, client: &mut dyn Session, server: &mut dyn Session) -> Transcript {
+    pub fn run_until_quiet(&self, client: &mut dyn Session, server: &mut dyn Session) -> Transcript {
         let transcript =
             self.run_until(client, server, |world| world.handshake_end().filter(|end| *end != End::Completed));
         let is_established = |status: &Status| matches!(status, Status::Established { .. });

@@ -174,12 +174,13 @@ pub enum WriteError {
 pub struct Resumable(Arc<dyn Any + Send + Sync>);
 
 impl Resumable {
-    pub(crate) fn new<T: Any + Send + Sync>(kept: T) -> Self {
+    /// What a library keeps, in a type of its own.
+    pub fn new<T: Any + Send + Sync>(kept: T) -> Self {
         Self(Arc::new(kept))
     }
 
     /// What was kept, if it is a `T`: each library keeps a type of its own.
-    pub(crate) fn get<T: Any>(&self) -> Option<&T> {
+    pub fn get<T: Any>(&self) -> Option<&T> {
         self.0.downcast_ref()
     }
 }
