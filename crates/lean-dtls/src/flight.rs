@@ -122,7 +122,7 @@ impl<const BUFFER: usize> Flight<BUFFER> {
         let length = u32::from_be_bytes([0, l0, l1, l2]) as usize;
         let rest = message.get(KEPT + self.cursor.offset..KEPT + length)?;
         let epoch = u16::from(self.cursor.changed);
-        let room = output.len().checked_sub(Outbound::overhead(epoch) + handshake::HEADER)?;
+        let room = records.room(epoch, output.len())?.checked_sub(handshake::HEADER)?;
         if room < rest.len() && (room == 0 || room < LEAST_FRAGMENT && !is_first) {
             return None;
         }
