@@ -21,8 +21,8 @@ pub(crate) use extensions::Offer;
 pub(crate) use hello::ClientHello;
 #[cfg(feature = "record-limits")]
 pub(crate) use limits::LEAST_RECORD_SIZE;
+pub(crate) use record::ContentType;
 #[cfg(feature = "record-limits")]
 pub(crate) use record::MAX_CONTENT;
-pub(crate) use record::{ContentType, Outbound};
 pub use schedule::MAX_PSK;
 pub(crate) use server::{Arrived, COOKIE, REPLY};

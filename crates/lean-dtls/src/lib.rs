@@ -62,6 +62,7 @@ pub mod crypto;
 mod dtls12;
 mod flight;
 mod handshake;
+mod ranges;
 mod reassembly;
 mod replay;
 mod server;

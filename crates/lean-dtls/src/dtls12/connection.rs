@@ -4,7 +4,7 @@ use subtle::ConstantTimeEq;
 
 use super::connection_id::ConnectionId;
 use super::extensions::{Agreed, Offer};
-use super::record::{self, ContentType, Inbound, Outbound};
+use super::record::{self, ContentType, Inbound, Outbound, Records};
 use super::schedule::{Context, Master};
 use crate::codec::{Full, Reader, Writer};
 use crate::config::Options;
@@ -182,7 +182,8 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         if let Some((alert, epoch)) = self.alert.take() {
             return self.sender.outbound.write(crypto, (ContentType::Alert, epoch), &[&alert], output).unwrap_or(0);
         }
-        let written = self.sender.flight.write(crypto, &mut self.sender.outbound, output);
+        let Sender { flight, outbound, .. } = &mut self.sender;
+        let written = flight.write(&mut Records { crypto, outbound }, output);
         if self.sender.flight.is_sent() {
             self.timer.sent(now);
         }
@@ -377,7 +378,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         let digest = self.sender.transcript.digest();
         let master = self.master.as_ref().ok_or(Full)?;
         let verify_data = master.verify_data(crypto, self.is_client, &digest);
-        self.sender.flight.change_cipher_spec();
+        self.sender.flight.change();
         self.sender.send(Kind::Finished, |writer| writer.put(&verify_data))
     }
 
