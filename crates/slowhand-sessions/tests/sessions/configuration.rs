@@ -70,6 +70,7 @@ fn each_field_is_checked() {
         ("maximum_timeout", refused(Stack::Mbedtls, PSK, |config| config.timers.maximum = ms(500))),
         ("connection_id", refused(Stack::Tinydtls, PSK, |config| dtls(config).connection_id = Some(4))),
         ("connection_id", refused(Stack::Mbedtls, PSK, |config| dtls(config).connection_id = Some(33))),
+        ("connection_id", refused(Stack::LeanDtls, PSK, |config| dtls(config).connection_id = Some(9))),
         ("resumption", refused(Stack::Tinydtls, PSK, |config| tls(config).resumption = Some(Resumption::Id))),
         ("resumption", tls13(|config| tls(config).resumption = Some(Resumption::Id))),
         ("protocol", refused(Stack::Tinydtls, PSK, |config| tls(config).version = Version::Tls12)),
@@ -237,7 +238,10 @@ fn the_words_of_a_library_follow_from_what_it_can_do() {
     let words = |stack: Stack| stack.capabilities().features().join("; ");
     let keys = "secp192r1; secp256r1; RSA-1024, RSA-2048 and RSA-3072; server or mutual authentication";
     let datagrams = "cookie on or off; mtu; first and maximum timeout";
-    assert_eq!(words(Stack::LeanDtls), "mtu; first and maximum timeout; application data; ignores alerts in clear");
+    assert_eq!(
+        words(Stack::LeanDtls),
+        "mtu; first and maximum timeout; connection_id; max_fragment_length; application data; ignores alerts in clear"
+    );
     assert_eq!(
         words(Stack::Mbedtls),
         format!(
