@@ -1,7 +1,7 @@
 //! The cryptography of lean-dtls, real or weightless.
 
 use lean_dtls::RustCrypto;
-use lean_dtls::crypto::{Crypto, DIGEST, Failed, Hash, Protection};
+use lean_dtls::crypto::{Crypto, DIGEST, Failed, Group, Hash, MAX_PUBLIC, Protection, SCALAR, SIGNATURE};
 
 use super::weightless::{Digest, Weightless};
 use crate::config::Cryptography;
@@ -81,6 +81,40 @@ impl Crypto for Software {
 
     fn random(&mut self, octets: &mut [u8]) {
         device::fill_random(octets);
+    }
+
+    fn generate(&mut self, group: Group, public: &mut [u8]) -> Result<[u8; SCALAR], Failed> {
+        match self {
+            Self::Real(real) => real.generate(group, public),
+            Self::Weightless(weightless) => weightless.generate(group, public),
+        }
+    }
+
+    fn agree(&mut self, group: Group, private: &[u8; SCALAR], public: &[u8]) -> Result<[u8; SCALAR], Failed> {
+        match self {
+            Self::Real(real) => real.agree(group, private, public),
+            Self::Weightless(weightless) => weightless.agree(group, private, public),
+        }
+    }
+
+    // Signatures are real always: their length depends on their value.
+    fn sign(&mut self, private: &[u8; SCALAR], digest: &[u8; DIGEST]) -> Result<[u8; SIGNATURE], Failed> {
+        match self {
+            Self::Real(real) => real.sign(private, digest),
+            Self::Weightless(_) => Err(Failed),
+        }
+    }
+
+    fn verify(
+        &mut self,
+        public: &[u8; MAX_PUBLIC],
+        digest: &[u8; DIGEST],
+        signature: &[u8; SIGNATURE],
+    ) -> Result<(), Failed> {
+        match self {
+            Self::Real(real) => real.verify(public, digest, signature),
+            Self::Weightless(_) => Err(Failed),
+        }
     }
 
     fn log_secret(&mut self, label: &str, client_random: &[u8; 32], secret: &[u8]) {

@@ -3,7 +3,7 @@
 //! Two ends that share a key and have seen the same messages agree; two that do not, do not. Everything is made of one
 //! function that mixes octets into 64 bits.
 
-use lean_dtls::crypto::{Crypto, DIGEST, Failed, Hash, Protection};
+use lean_dtls::crypto::{Crypto, DIGEST, Failed, Group, Hash, Protection, SCALAR};
 
 use crate::device;
 
@@ -138,6 +138,28 @@ impl Crypto for Weightless {
     fn random(&mut self, octets: &mut [u8]) {
         device::fill_random(octets);
     }
+
+    /// The first word of the private key, multiplied by a constant, stands for the public key.
+    fn generate(&mut self, group: Group, public: &mut [u8]) -> Result<[u8; SCALAR], Failed> {
+        let mut private = [0; SCALAR];
+        device::fill_random(&mut private);
+        let place = public.get_mut(..group.public()).ok_or(Failed)?;
+        place.fill(0);
+        place[..WORD].copy_from_slice(&first_word(&private)?.wrapping_mul(GOLDEN).to_be_bytes());
+        Ok(private)
+    }
+
+    /// Both ends get the product of both private keys and the constant.
+    fn agree(&mut self, _: Group, private: &[u8; SCALAR], public: &[u8]) -> Result<[u8; SCALAR], Failed> {
+        let product = first_word(private)?.wrapping_mul(first_word(public)?);
+        let mut secret = [0; SCALAR];
+        secret[..WORD].copy_from_slice(&product.to_be_bytes());
+        Ok(secret)
+    }
+}
+
+fn first_word(octets: &[u8]) -> Result<u64, Failed> {
+    octets.first_chunk().map(|word| u64::from_be_bytes(*word)).ok_or(Failed)
 }
 
 #[cfg(test)]
