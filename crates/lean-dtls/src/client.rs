@@ -30,7 +30,8 @@ impl<K: Keys, C: Crypto, const BUFFER: usize> Client<K, C, BUFFER> {
             return;
         }
         self.has_started = true;
-        dtls12::client::start(&mut self.connection, &mut self.crypto);
+        let Config { keys, lean, .. } = &self.config;
+        dtls12::client::start(&mut self.connection, &mut self.crypto, keys, *lean);
     }
 
     /// Processes a datagram of the server, which is decrypted in place. `deliver` gets the application data in it.
@@ -67,6 +68,11 @@ impl<K: Keys, C: Crypto, const BUFFER: usize> Client<K, C, BUFFER> {
     /// The connection is not established, or the data do not fit into `output`.
     pub fn send(&mut self, data: &[u8], output: &mut [u8]) -> Result<usize, SendError> {
         self.connection.send(&mut self.crypto, data, output)
+    }
+
+    /// Octets that [`send`](Self::send) adds to the data: [`OVERHEAD`](crate::OVERHEAD), or less once a lean profile is agreed.
+    pub const fn overhead(&self) -> usize {
+        self.connection.overhead()
     }
 
     /// Closes an established connection. [`poll_transmit`](Self::poll_transmit) then has the alert for the server.

@@ -1,6 +1,7 @@
 //! What an engine is told once.
 
 use crate::dtls12::MAX_PSK;
+use crate::lean::Lean;
 use crate::time::Timeouts;
 
 /// Octets of the smallest datagram that the engine can use.
@@ -13,6 +14,7 @@ pub struct Config<K> {
     pub(crate) mtu: u16,
     pub(crate) timeouts: Timeouts,
     pub(crate) admission: Admission,
+    pub(crate) lean: Lean,
 }
 
 /// A pre-shared key and its name (RFC 4279).
@@ -31,6 +33,13 @@ pub trait Keys {
 
     /// The key that a server knows under this name: 1 to [`MAX_PSK`] octets.
     fn find(&self, identity: &[u8]) -> Option<&[u8]>;
+
+    /// The key that a server knows for the client at this address, which does not send its identity: 1 to [`MAX_PSK`]
+    /// octets. Asked for clients with [`Lean::KNOWN_ADDRESS`](crate::Lean::KNOWN_ADDRESS).
+    #[cfg(feature = "lean")]
+    fn find_by_address(&self, _address: &[u8]) -> Option<&[u8]> {
+        None
+    }
 }
 
 impl Keys for &[Psk<'_>] {
@@ -95,13 +104,20 @@ impl<K: Keys> Config<K> {
         if timeouts.initial_ms == 0 {
             return Err(ConfigError::Timeout);
         }
-        Ok(Self { keys, mtu, timeouts, admission: Admission::Refuse })
+        Ok(Self { keys, mtu, timeouts, admission: Admission::Refuse, lean: Lean::NONE })
     }
 
     /// The same with another policy for clients beyond the slots of a server.
     #[must_use]
     pub fn with_admission(self, admission: Admission) -> Self {
         Self { admission, ..self }
+    }
+
+    /// The same with these switches of the lean profile: a client offers them, a server takes those of them that are offered.
+    #[cfg(feature = "lean")]
+    #[must_use]
+    pub fn with_lean(self, lean: Lean) -> Self {
+        Self { lean, ..self }
     }
 }
 

@@ -18,6 +18,8 @@ pub(crate) struct Flight<const BUFFER: usize> {
     length: usize,
     /// Where the ChangeCipherSpec is, if there is one: what follows is in epoch 1.
     change: Option<usize>,
+    /// A ChangeCipherSpec is sent before what is in epoch 1.
+    is_announced: bool,
     /// What has been sent.
     cursor: Cursor,
 }
@@ -35,7 +37,7 @@ struct Cursor {
 impl<const BUFFER: usize> Flight<BUFFER> {
     pub(crate) const fn new() -> Self {
         let cursor = Cursor { message: 0, offset: 0, changed: false };
-        Self { octets: [0; BUFFER], length: 0, change: None, cursor }
+        Self { octets: [0; BUFFER], length: 0, change: None, is_announced: true, cursor }
     }
 
     /// Begins a new flight.
@@ -65,9 +67,9 @@ impl<const BUFFER: usize> Flight<BUFFER> {
         Ok(&self.octets[start + KEPT..self.length])
     }
 
-    /// Adds a ChangeCipherSpec.
-    pub(crate) const fn change_cipher_spec(&mut self) {
-        self.change = Some(self.length);
+    /// Adds a ChangeCipherSpec, or a change that is not announced.
+    pub(crate) const fn change_cipher_spec(&mut self, is_announced: bool) {
+        (self.change, self.is_announced) = (Some(self.length), is_announced);
     }
 
     /// True if the peer is told, or will be, that what follows is encrypted.
@@ -113,16 +115,19 @@ impl<const BUFFER: usize> Flight<BUFFER> {
         is_first: bool,
     ) -> Option<usize> {
         if self.change == Some(self.cursor.message) && !self.cursor.changed && self.cursor.offset == 0 {
-            let written = records.write(crypto, (ContentType::ChangeCipherSpec, 0), &[&[1]], output).ok()?;
+            if self.is_announced {
+                let written = records.write(crypto, (ContentType::ChangeCipherSpec, 0), &[&[1]], output).ok()?;
+                self.cursor.changed = true;
+                return Some(written);
+            }
             self.cursor.changed = true;
-            return Some(written);
         }
         let message = self.octets.get(self.cursor.message..self.length).filter(|rest| rest.len() >= KEPT)?;
         let [kind, l0, l1, l2, s0, s1] = *message.first_chunk::<KEPT>()?;
         let length = u32::from_be_bytes([0, l0, l1, l2]) as usize;
         let rest = message.get(KEPT + self.cursor.offset..KEPT + length)?;
         let epoch = u16::from(self.cursor.changed);
-        let room = output.len().checked_sub(Outbound::overhead(epoch) + handshake::HEADER)?;
+        let room = output.len().checked_sub(records.overhead(epoch) + handshake::HEADER)?;
         if room < rest.len() && (room == 0 || room < LEAST_FRAGMENT && !is_first) {
             return None;
         }

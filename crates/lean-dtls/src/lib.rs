@@ -62,6 +62,7 @@ pub mod crypto;
 mod dtls12;
 mod flight;
 mod handshake;
+mod lean;
 mod reassembly;
 mod replay;
 mod server;
@@ -78,6 +79,8 @@ pub use crypto::Crypto;
 pub use crypto::RustCrypto;
 pub use dtls12::MAX_PSK;
 pub use dtls12::record::OVERHEAD;
+#[cfg(feature = "lean")]
+pub use lean::Lean;
 pub use server::Server;
 pub use status::{Failure, SendError, Status};
 pub use time::{Instant, Timeouts};

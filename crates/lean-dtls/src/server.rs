@@ -97,6 +97,13 @@ where
         slot.ok_or(SendError::NotEstablished)?.connection.send(&mut self.crypto, data, output)
     }
 
+    /// Octets that [`send`](Self::send) adds to the data for a peer: [`OVERHEAD`](crate::OVERHEAD), or less once a lean profile
+    /// is agreed.
+    pub fn overhead(&self, peer: P) -> usize {
+        let slot = self.slots.iter().flatten().find(|slot| slot.peer == peer);
+        slot.map_or(record::OVERHEAD, |slot| slot.connection.overhead())
+    }
+
     /// Closes the connection with a peer. [`poll_transmit`](Self::poll_transmit) then has the alert for it.
     pub fn close(&mut self, peer: P) {
         self.slots.iter_mut().flatten().filter(|slot| slot.peer == peer).for_each(|slot| slot.connection.close());
@@ -151,7 +158,7 @@ where
             return;
         }
         let Some(place) = self.place(peer) else { return };
-        let connection = dtls12::server::open(&mut self.crypto, self.config.timeouts, arrived, &hello);
+        let connection = dtls12::server::open(&mut self.crypto, &self.config, arrived, (peer.as_ref(), &hello));
         self.opened = self.opened.wrapping_add(1);
         self.slots[place] = Some(Slot { peer, opened: self.opened, connection });
     }

@@ -5,14 +5,22 @@ use super::hello::{self, ClientHello, ServerHello};
 use crate::config::{Keys, is_key};
 use crate::crypto::Crypto;
 use crate::handshake::Kind;
+use crate::lean::{Lean, Offer};
 use crate::status::{Failure, Status};
 
 /// Begins the handshake.
-pub(crate) fn start<C: Crypto, const BUFFER: usize>(connection: &mut Connection<C, BUFFER>, crypto: &mut C) {
+pub(crate) fn start<C: Crypto, const BUFFER: usize>(
+    connection: &mut Connection<C, BUFFER>,
+    crypto: &mut C,
+    keys: &impl Keys,
+    lean: Lean,
+) {
     let mut random = [0; 32];
     crypto.random(&mut random);
     connection.randoms[0] = random;
-    let sent = connection.sender.send(Kind::ClientHello, |writer| ClientHello::write(writer, &random, &[]));
+    connection.lean = lean.consistent();
+    let offer = offer(connection.lean, keys);
+    let sent = connection.sender.send(Kind::ClientHello, |writer| ClientHello::write(writer, &random, &[], offer));
     match sent {
         Ok(()) => connection.wait(None),
         Err(_) => connection.end(Status::Failed(Failure::BufferTooSmall)),
@@ -38,7 +46,8 @@ pub(crate) fn handle<C: Crypto, const BUFFER: usize>(
             sender.transcript = crypto.hash();
             sender.flight.clear();
             sender.next = 1;
-            let sent = sender.send(Kind::ClientHello, |writer| ClientHello::write(writer, random, cookie));
+            let offer = offer(connection.lean, keys);
+            let sent = sender.send(Kind::ClientHello, |writer| ClientHello::write(writer, random, cookie, offer));
             if sent.is_err() {
                 connection.end(Status::Failed(Failure::BufferTooSmall));
                 return false;
@@ -49,44 +58,78 @@ pub(crate) fn handle<C: Crypto, const BUFFER: usize>(
         }
         (Expects::Hello | Expects::ServerHello, Kind::ServerHello) => {
             let Some(hello) = ServerHello::read(body) else { return false };
-            if !hello.is_acceptable {
+            if !hello.is_acceptable || !connection.lean.has(hello.lean) {
                 connection.refuse(alert::HANDSHAKE_FAILURE);
                 return false;
             }
             sender.note(&header, body);
             connection.randoms[1] = hello.random;
             connection.extended_master_secret = hello.extended_master_secret;
+            connection.lean = hello.lean;
             connection.expects = Expects::ServerHelloDone;
+            if hello.lean.has(Lean::OMIT_MESSAGES) {
+                let answered = header.sequence;
+                return answer_flight(connection, crypto, keys, answered);
+            }
         }
         // The hint does not matter: there is one identity (RFC 4279, section 5.2).
         (Expects::ServerHelloDone, Kind::ServerKeyExchange) => sender.note(&header, body),
         (Expects::ServerHelloDone, Kind::ServerHelloDone) if body.is_empty() => {
             sender.note(&header, body);
-            sender.flight.clear();
-            if let Err(failure) = key_exchange(connection, crypto, keys) {
-                connection.end(Status::Failed(failure));
-                return false;
-            }
             let answered = header.sequence;
-            connection.expect_finished();
-            connection.wait(Some(answered));
+            return answer_flight(connection, crypto, keys, answered);
         }
         _ => return false,
     }
     true
 }
 
-/// The flight with ClientKeyExchange, ChangeCipherSpec and Finished.
+/// What the client offers to leave out.
+fn offer(switches: Lean, keys: &impl Keys) -> Offer<'_> {
+    let psk = keys.own().filter(|_| switches.has_identity());
+    Offer { switches, identity: psk.map_or(&[], |psk| psk.identity) }
+}
+
+/// Answers the server's flight, whose last message is `answered`, and expects its Finished. Returns false if there is no
+/// answer: the connection has failed.
+fn answer_flight<C: Crypto, const BUFFER: usize>(
+    connection: &mut Connection<C, BUFFER>,
+    crypto: &mut C,
+    keys: &impl Keys,
+    answered: u16,
+) -> bool {
+    if let Err(failure) = key_exchange(connection, crypto, keys) {
+        connection.end(Status::Failed(failure));
+        return false;
+    }
+    connection.expect_finished();
+    if !connection.lean.has(Lean::SERVER_FINISHED_FIRST) {
+        connection.wait(Some(answered));
+    }
+    true
+}
+
+/// The keys, and the flight with ClientKeyExchange, ChangeCipherSpec and Finished: with those that are not left out. If the
+/// server's Finished comes first, the ClientHello is repeated until it is there.
 fn key_exchange<C: Crypto, const BUFFER: usize>(
     connection: &mut Connection<C, BUFFER>,
     crypto: &mut C,
     keys: &impl Keys,
 ) -> Result<(), Failure> {
     let psk = keys.own().filter(|psk| is_key(psk.key)).ok_or(Failure::NoKey)?;
-    connection
-        .sender
-        .send(Kind::ClientKeyExchange, |writer| writer.vector(2, |writer| writer.put(psk.identity)))
-        .map_err(|_| Failure::BufferTooSmall)?;
+    let lean = connection.lean;
+    if !lean.has(Lean::SERVER_FINISHED_FIRST) {
+        connection.sender.flight.clear();
+    }
+    if !lean.has(Lean::OMIT_MESSAGES) {
+        connection
+            .sender
+            .send(Kind::ClientKeyExchange, |writer| writer.vector(2, |writer| writer.put(psk.identity)))
+            .map_err(|_| Failure::BufferTooSmall)?;
+    }
     connection.derive(crypto, psk.key);
-    connection.finish(crypto).map_err(|_| Failure::BufferTooSmall)
+    match lean.has(Lean::SERVER_FINISHED_FIRST) {
+        true => Ok(()),
+        false => connection.finish(crypto).map_err(|_| Failure::BufferTooSmall),
+    }
 }

@@ -2,12 +2,13 @@
 
 use subtle::ConstantTimeEq;
 
-use super::record::{self, ContentType, Inbound, Outbound};
+use super::record::{self, ContentType, Format, Inbound, Outbound};
 use super::schedule::{Context, Master};
 use crate::codec::{Full, Reader, Writer};
 use crate::crypto::{Crypto, Hash};
 use crate::flight::Flight;
 use crate::handshake::{self, Kind};
+use crate::lean::Lean;
 use crate::reassembly::Reassembly;
 use crate::status::{Failure, SendError, Status};
 use crate::time::{Expired, Instant, Timeouts, Timer};
@@ -56,6 +57,8 @@ pub(crate) struct Connection<C: Crypto, const BUFFER: usize> {
     /// The random numbers of the client's and of the server's hello.
     pub(crate) randoms: [[u8; 32]; 2],
     pub(crate) extended_master_secret: bool,
+    /// The switches that a client offers; from the ServerHello onwards those that both ends use.
+    pub(crate) lean: Lean,
     master: Option<Master>,
     /// An alert that waits to be sent, and its epoch.
     alert: Option<([u8; 2], u16)>,
@@ -109,6 +112,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
             timer: Timer::new(timeouts),
             randoms: [[0; 32]; 2],
             extended_master_secret: false,
+            lean: Lean::NONE,
             master: None,
             alert: None,
             heard: None,
@@ -154,6 +158,11 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         written.map_err(|Full| SendError::TooLong)
     }
 
+    /// Octets that a datagram of application data has beside the data.
+    pub(crate) const fn overhead(&self) -> usize {
+        self.sender.outbound.overhead(1)
+    }
+
     /// Ends an established connection, and tells the peer.
     pub(crate) fn close(&mut self) {
         if self.status == Status::Established {
@@ -193,9 +202,10 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         let mut rest = datagram;
         loop {
             let mut reader = Reader::new(rest);
-            let Some(header) = record::Header::read(&mut reader) else { return };
-            let (record, more) = rest.split_at_mut(record::HEADER + header.length);
-            self.receive_record(crypto, &header, &mut record[record::HEADER..], deliver, handle);
+            let Some(header) = self.inbound.read_header(&mut reader) else { return };
+            let start = rest.len() - reader.rest().len();
+            let (content, more) = rest[start..].split_at_mut(header.length);
+            self.receive_record(crypto, &header, content, deliver, handle);
             rest = more;
         }
     }
@@ -225,6 +235,8 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
                 self.sender.flight.clear();
                 deliver(content);
             }
+            // The client would not send data if it did not have this end's Finished, and had not sent its own. That is lost.
+            (ContentType::ApplicationData, 1) if self.lean.has(Lean::SERVER_FINISHED_FIRST) => self.repeat(),
             // Records of epoch 1 say that the peer has changed. Application data in clear is discarded.
             (ContentType::ChangeCipherSpec | ContentType::ApplicationData, _) => {}
         }
@@ -300,7 +312,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         }
     }
 
-    /// Derives all keys. The transcript ends with the ClientKeyExchange.
+    /// Derives all keys. The transcript ends with the ClientKeyExchange, or with the ServerHello if there is none.
     pub(crate) fn derive(&mut self, crypto: &mut C, psk: &[u8]) {
         let digest = self.sender.transcript.digest();
         let context = match self.extended_master_secret {
@@ -311,17 +323,18 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         crypto.log_secret("CLIENT_RANDOM", &self.randoms[0], master.secret());
         let [client, server] = master.keys(crypto, &self.randoms);
         let (own, peers) = if self.is_client { (client, server) } else { (server, client) };
-        self.sender.outbound.protect(own);
-        self.inbound.protect(peers);
+        let format = Format::new(self.lean);
+        self.sender.outbound.protect(own, format);
+        self.inbound.protect(peers, format);
         self.master = Some(master);
     }
 
-    /// Adds ChangeCipherSpec and Finished to the flight.
+    /// Adds ChangeCipherSpec, if it is not left out, and Finished to the flight.
     pub(crate) fn finish(&mut self, crypto: &mut C) -> Result<(), Full> {
         let digest = self.sender.transcript.digest();
         let master = self.master.as_ref().ok_or(Full)?;
         let verify_data = master.verify_data(crypto, self.is_client, &digest);
-        self.sender.flight.change_cipher_spec();
+        self.sender.flight.change_cipher_spec(!self.lean.has(Lean::OMIT_MESSAGES));
         self.sender.send(Kind::Finished, |writer| writer.put(&verify_data))
     }
 
@@ -331,7 +344,8 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         self.incoming = Reassembly::new();
     }
 
-    /// Handles the peer's Finished, which a server answers with its own. Returns false after a wrong one: the connection
+    /// Handles the peer's Finished. The end that has not sent its own answers with it: the server, unless its Finished was
+    /// the first. Returns false after a wrong one: the connection
     /// has failed.
     fn receive_finished(&mut self, crypto: &mut C) -> bool {
         if !self.verify_finished(crypto) {
@@ -339,7 +353,8 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
             return false;
         }
         self.sender.flight.clear();
-        let sent = if self.is_client { Ok(()) } else { self.finish(crypto) };
+        let is_answered = self.is_client == self.lean.has(Lean::SERVER_FINISHED_FIRST);
+        let sent = if is_answered { self.finish(crypto) } else { Ok(()) };
         match sent {
             Ok(()) => self.establish(),
             Err(Full) => self.end(Status::Failed(Failure::BufferTooSmall)),
@@ -355,7 +370,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         header.kind == Kind::Finished && bool::from(body.ct_eq(&expected))
     }
 
-    /// The handshake is complete. A server's last flight answers the client's Finished.
+    /// The handshake is complete. The last flight answers the Finished of the other end.
     fn establish(&mut self) {
         self.answered = Some(self.next);
         self.status = Status::Established;

@@ -2,6 +2,7 @@
 
 use super::record;
 use crate::codec::{Full, Reader, Writer};
+use crate::lean::{self, Lean, Offer};
 
 /// TLS_PSK_WITH_AES_128_CCM_8 (RFC 6655).
 pub(crate) const SUITE: u16 = 0xc0a8;
@@ -23,6 +24,8 @@ pub(crate) struct ClientHello<'a> {
     pub(crate) extended_master_secret: bool,
     /// The client knows RFC 5746, and gets the extension back.
     pub(crate) secure_renegotiation: bool,
+    /// What the client can leave out.
+    pub(crate) lean: Option<Offer<'a>>,
 }
 
 impl<'a> ClientHello<'a> {
@@ -47,11 +50,17 @@ impl<'a> ClientHello<'a> {
             offers_suite: offers(SUITE),
             extended_master_secret: extensions.extended_master_secret,
             secure_renegotiation: extensions.renegotiation_info || offers(RENEGOTIATION_SCSV),
+            lean: extensions.lean.map(Offer::read).map_or(Some(None), |offer| offer.map(Some))?,
         })
     }
 
     /// Writes the body of a message.
-    pub(crate) fn write(writer: &mut Writer<'_>, random: &[u8; 32], cookie: &[u8]) -> Result<(), Full> {
+    pub(crate) fn write(
+        writer: &mut Writer<'_>,
+        random: &[u8; 32],
+        cookie: &[u8],
+        lean: Offer<'_>,
+    ) -> Result<(), Full> {
         writer.number(record::VERSION.into(), 2)?;
         writer.put(random)?;
         writer.vector(1, |_| Ok(()))?; // no session to resume
@@ -61,7 +70,13 @@ impl<'a> ClientHello<'a> {
             writer.number(RENEGOTIATION_SCSV.into(), 2)
         })?;
         writer.vector(1, |writer| writer.number(0, 1))?;
-        writer.vector(2, |writer| extension(writer, EXTENDED_MASTER_SECRET, &[]))
+        writer.vector(2, |writer| {
+            extension(writer, EXTENDED_MASTER_SECRET, &[])?;
+            if lean.switches.is_empty() {
+                return Ok(());
+            }
+            extension(writer, lean::EXTENSION, &[&[lean.switches.octet()], lean.identity])
+        })
     }
 }
 
@@ -70,6 +85,8 @@ impl<'a> ClientHello<'a> {
 pub(crate) struct ServerHello {
     pub(crate) random: [u8; 32],
     pub(crate) extended_master_secret: bool,
+    /// What the server leaves out.
+    pub(crate) lean: Lean,
     /// The server has chosen what the client has offered, and nothing else.
     pub(crate) is_acceptable: bool,
 }
@@ -83,17 +100,28 @@ impl ServerHello {
         reader.vector(1).filter(|session| session.len() <= 32)?;
         let (suite, compression) = (reader.u16()?, reader.u8()?);
         let extensions = read_extensions(reader)?;
+        let lean = extensions.lean.map_or(Some(Lean::NONE), lean::read_answer)?;
+        let extended_master_secret = extensions.extended_master_secret || !lean.is_empty();
         let is_acceptable = version == record::VERSION && suite == SUITE && compression == 0 && !extensions.has_unknown;
-        Some(Self { random, extended_master_secret: extensions.extended_master_secret, is_acceptable })
+        Some(Self { random, extended_master_secret, lean, is_acceptable })
     }
 
-    /// Writes the body of the answer to `hello`.
-    pub(crate) fn write(writer: &mut Writer<'_>, random: &[u8; 32], hello: &ClientHello<'_>) -> Result<(), Full> {
+    /// Writes the body of the answer to `hello`. An answer with switches of the lean profile has no other extension: it says
+    /// that the master secret is the extended one, and that there is no renegotiation.
+    pub(crate) fn write(
+        writer: &mut Writer<'_>,
+        random: &[u8; 32],
+        hello: &ClientHello<'_>,
+        lean: Lean,
+    ) -> Result<(), Full> {
         writer.number(record::VERSION.into(), 2)?;
         writer.put(random)?;
         writer.vector(1, |_| Ok(()))?; // the session cannot be resumed
         writer.number(SUITE.into(), 2)?;
         writer.number(0, 1)?;
+        if !lean.is_empty() {
+            return writer.vector(2, |writer| extension(writer, lean::EXTENSION, &[&[lean.octet()]]));
+        }
         if !hello.extended_master_secret && !hello.secure_renegotiation {
             return Ok(());
         }
@@ -102,7 +130,7 @@ impl ServerHello {
                 extension(writer, EXTENDED_MASTER_SECRET, &[])?;
             }
             if hello.secure_renegotiation {
-                extension(writer, RENEGOTIATION_INFO, &[0])?;
+                extension(writer, RENEGOTIATION_INFO, &[&[0]])?;
             }
             Ok(())
         })
@@ -123,14 +151,15 @@ pub(crate) fn write_cookie(writer: &mut Writer<'_>, cookie: &[u8]) -> Result<(),
 }
 
 #[derive(Default)]
-struct Extensions {
+struct Extensions<'a> {
     extended_master_secret: bool,
     renegotiation_info: bool,
+    lean: Option<&'a [u8]>,
     has_unknown: bool,
 }
 
 /// Reads the extensions, which end the message. `None` if they are malformed, or if one is there twice.
-fn read_extensions(mut reader: Reader<'_>) -> Option<Extensions> {
+fn read_extensions(mut reader: Reader<'_>) -> Option<Extensions<'_>> {
     let mut found = Extensions::default();
     if reader.is_empty() {
         return Some(found);
@@ -142,6 +171,12 @@ fn read_extensions(mut reader: Reader<'_>) -> Option<Extensions> {
             EXTENDED_MASTER_SECRET => content.is_empty().then_some(&mut found.extended_master_secret)?,
             // Nothing but a first handshake, in which the content is empty, is possible.
             RENEGOTIATION_INFO => (content == [0]).then_some(&mut found.renegotiation_info)?,
+            lean::EXTENSION if cfg!(feature = "lean") => {
+                if found.lean.replace(content).is_some() {
+                    return None;
+                }
+                continue;
+            }
             _ => {
                 found.has_unknown = true;
                 continue;
@@ -154,7 +189,7 @@ fn read_extensions(mut reader: Reader<'_>) -> Option<Extensions> {
     reader.is_empty().then_some(found)
 }
 
-fn extension(writer: &mut Writer<'_>, number: u16, content: &[u8]) -> Result<(), Full> {
+fn extension(writer: &mut Writer<'_>, number: u16, content: &[&[u8]]) -> Result<(), Full> {
     writer.number(number.into(), 2)?;
-    writer.vector(2, |writer| writer.put(content))
+    writer.vector(2, |writer| content.iter().try_for_each(|part| writer.put(part)))
 }

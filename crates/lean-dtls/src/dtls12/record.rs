@@ -3,6 +3,7 @@
 use super::schedule::{Keys, SALT};
 use crate::codec::{Full, Reader, Writer};
 use crate::crypto::{Aead, Crypto, Failed, NONCE, Protection};
+use crate::lean::Lean;
 use crate::replay::Window;
 
 /// DTLS 1.2 on the wire.
@@ -20,11 +21,8 @@ const EXPLICIT_NONCE: usize = 8;
 /// Octets of the tag.
 const TAG: usize = Aead::Ccm8.tag();
 
-/// Octets that encryption adds to a record.
-const EXPANSION: usize = EXPLICIT_NONCE + TAG;
-
-/// Octets that a record of application data has beside the data: header, explicit nonce and tag.
-pub const OVERHEAD: usize = HEADER + EXPANSION;
+/// Octets that a record of application data has beside the data: header, explicit nonce and tag. The lean profile has fewer.
+pub const OVERHEAD: usize = Format(Lean::NONE).overhead();
 
 /// The largest sequence number: 48 bits.
 const LAST_SEQUENCE: u64 = (1 << 48) - 1;
@@ -81,8 +79,74 @@ impl Header {
         Some(Self { content_type: content_type?, epoch, sequence, length })
     }
 
+    /// Writes the header of a record whose content gets so many octets more.
+    fn write(&self, writer: &mut Writer<'_>, expansion: usize) -> Result<(), Full> {
+        writer.number(self.content_type.number().into(), 1)?;
+        writer.number(VERSION.into(), 2)?;
+        writer.put(&self.epoch_and_sequence())?;
+        writer.number((self.length + expansion) as u64, 2)
+    }
+
     fn epoch_and_sequence(&self) -> [u8; EXPLICIT_NONCE] {
         (u64::from(self.epoch) << 48 | self.sequence).to_be_bytes()
+    }
+}
+
+/// How encrypted records look: what the lean profile leaves out of them.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Format(Lean);
+
+/// Octets of the short header: the content type, and the lower 16 bits of the sequence number.
+const SHORT_HEADER: usize = 3;
+
+/// What the short header adds to the content types 21 to 23. Its first octets, 28 to 30, are neither content types of DTLS
+/// 1.2 (20 to 27) nor unified headers of DTLS 1.3 (32 to 63), and stay in the range of DTLS (20 to 63: RFC 9443, section 3).
+const SHORT_TYPE: u8 = 7;
+
+impl Format {
+    pub(crate) const fn new(lean: Lean) -> Self {
+        Self(lean)
+    }
+
+    const fn header(self) -> usize {
+        if self.0.has(Lean::SHORT_HEADER) { SHORT_HEADER } else { HEADER }
+    }
+
+    const fn explicit_nonce(self) -> usize {
+        if self.0.has(Lean::SHORT_NONCE) { 0 } else { EXPLICIT_NONCE }
+    }
+
+    /// Octets that a record has beside its content.
+    pub(crate) const fn overhead(self) -> usize {
+        self.header() + self.explicit_nonce() + TAG
+    }
+
+    fn write(self, header: &Header, writer: &mut Writer<'_>) -> Result<(), Full> {
+        let number = header.epoch_and_sequence();
+        if self.0.has(Lean::SHORT_HEADER) {
+            writer.number((header.content_type.number() + SHORT_TYPE).into(), 1)?;
+            writer.put(&number[6..])?;
+        } else {
+            header.write(writer, self.explicit_nonce() + TAG)?;
+        }
+        writer.put(&number[..self.explicit_nonce()])
+    }
+
+    /// Reads a header, short or not. A record with a short one reaches to the end of its datagram.
+    fn read(self, window: &Window, reader: &mut Reader<'_>) -> Option<Header> {
+        if !self.0.has(Lean::SHORT_HEADER) {
+            return Header::read(reader);
+        }
+        let mut short = *reader;
+        let first = short.u8()?;
+        match first.checked_sub(SHORT_TYPE).and_then(ContentType::of) {
+            None | Some(ContentType::ChangeCipherSpec) => Header::read(reader),
+            Some(content_type) => {
+                let sequence = window.nearest(short.u16()?)?;
+                *reader = short;
+                Some(Header { content_type, epoch: 1, sequence, length: reader.rest().len() })
+            }
+        }
     }
 }
 
@@ -92,6 +156,7 @@ pub(crate) struct Outbound {
     /// The next sequence number of each epoch.
     next: [u64; 2],
     keys: Option<Keys>,
+    format: Format,
 }
 
 impl Outbound {
@@ -100,13 +165,13 @@ impl Outbound {
         self.next[0] = sequence;
     }
 
-    pub(crate) fn protect(&mut self, keys: Keys) {
-        self.keys = Some(keys);
+    pub(crate) fn protect(&mut self, keys: Keys, format: Format) {
+        (self.keys, self.format) = (Some(keys), format);
     }
 
     /// Octets that a record of this epoch has beside its content.
-    pub(crate) const fn overhead(epoch: u16) -> usize {
-        if epoch == 0 { HEADER } else { OVERHEAD }
+    pub(crate) const fn overhead(&self, epoch: u16) -> usize {
+        if epoch == 0 { HEADER } else { self.format.overhead() }
     }
 
     /// Writes a record of `content`.
@@ -122,28 +187,25 @@ impl Outbound {
     ) -> Result<usize, Full> {
         let sequence = self.next[usize::from(epoch & 1)];
         let length: usize = content.iter().map(|part| part.len()).sum();
-        if sequence > LAST_SEQUENCE || output.len() < Self::overhead(epoch) + length {
+        if sequence > LAST_SEQUENCE || output.len() < self.overhead(epoch) + length {
             return Err(Full);
         }
         let header = Header { content_type, epoch, sequence, length };
-        let nonce = header.epoch_and_sequence();
         let mut writer = Writer::new(output);
-        writer.number(content_type.number().into(), 1)?;
-        writer.number(VERSION.into(), 2)?;
-        writer.put(&nonce)?;
-        writer.number((length + Self::overhead(epoch) - HEADER) as u64, 2)?;
-        if epoch > 0 {
-            writer.put(&nonce)?;
+        match epoch {
+            0 => header.write(&mut writer, 0)?,
+            _ => self.format.write(&header, &mut writer)?,
         }
+        let start = writer.len();
         content.iter().try_for_each(|part| writer.put(part))?;
         let written = writer.len();
         let end = if epoch == 0 {
             written
         } else {
             let keys = self.keys.as_ref().ok_or(Full)?;
-            let (nonce, associated) = (keys.nonce(&nonce), associated(&header));
+            let (nonce, associated) = (keys.nonce(&header.epoch_and_sequence()), associated(&header));
             let with = Protection { aead: Aead::Ccm8, key: &keys.key, nonce: &nonce, associated: &associated };
-            let (content, rest) = output[HEADER + EXPLICIT_NONCE..].split_at_mut(length);
+            let (content, rest) = output[start..].split_at_mut(length);
             crypto.seal(&with, content, &mut rest[..TAG]).map_err(|_| Full)?;
             written + TAG
         };
@@ -156,12 +218,18 @@ impl Outbound {
 #[derive(Default)]
 pub(crate) struct Inbound {
     keys: Option<Keys>,
+    format: Format,
     window: Window,
 }
 
 impl Inbound {
-    pub(crate) fn protect(&mut self, keys: Keys) {
-        self.keys = Some(keys);
+    pub(crate) fn protect(&mut self, keys: Keys, format: Format) {
+        (self.keys, self.format) = (Some(keys), format);
+    }
+
+    /// Reads the header of the next record in a datagram. `None` if it is malformed, or not whole.
+    pub(crate) fn read_header(&self, reader: &mut Reader<'_>) -> Option<Header> {
+        self.format.read(&self.window, reader)
     }
 
     /// Decrypts the content of a record of epoch 1 in place, and returns it.
@@ -179,11 +247,14 @@ impl Inbound {
         if header.epoch != 1 || !self.window.is_new(header.sequence) {
             return Err(Failed);
         }
-        let (explicit, rest) = fragment.split_at_mut_checked(EXPLICIT_NONCE).ok_or(Failed)?;
+        let (explicit, rest) = fragment.split_at_mut_checked(self.format.explicit_nonce()).ok_or(Failed)?;
         let (content, tag) = rest.split_at_mut_checked(rest.len().wrapping_sub(TAG)).ok_or(Failed)?;
         let plain = Header { length: content.len(), ..*header };
-        let explicit: &[u8; EXPLICIT_NONCE] = (&*explicit).try_into().map_err(|_| Failed)?;
-        let (nonce, associated) = (keys.nonce(explicit), associated(&plain));
+        let explicit = match explicit.is_empty() {
+            true => header.epoch_and_sequence(),
+            false => (&*explicit).try_into().map_err(|_| Failed)?,
+        };
+        let (nonce, associated) = (keys.nonce(&explicit), associated(&plain));
         let with = Protection { aead: Aead::Ccm8, key: &keys.key, nonce: &nonce, associated: &associated };
         crypto.open(&with, content, tag)?;
         self.window.receive(header.sequence);

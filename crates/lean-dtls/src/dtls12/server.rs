@@ -4,11 +4,11 @@ use super::connection::{Connection, Expects, alert};
 use super::hello::{self, ClientHello, ServerHello};
 use super::record::{self, ContentType, Outbound};
 use crate::codec::{Reader, Writer};
-use crate::config::{Keys, is_key};
+use crate::config::{Config, Keys, is_key};
 use crate::crypto::Crypto;
 use crate::handshake::{self, Kind};
+use crate::lean::Lean;
 use crate::status::{Failure, Status};
-use crate::time::Timeouts;
 
 /// Octets of a cookie. (Assumed: half of a digest is enough for a value that lives for a round trip.)
 pub(crate) const COOKIE: usize = 16;
@@ -40,14 +40,15 @@ pub(crate) fn write_verify_request<C: Crypto>(
     Some((output, length))
 }
 
-/// A connection with a client whose cookie has returned, with the flight of ServerHello and ServerHelloDone.
-pub(crate) fn open<C: Crypto, const BUFFER: usize>(
+/// A connection with the client at `address` whose cookie has returned, with the flight of ServerHello and ServerHelloDone,
+/// or of ServerHello and Finished.
+pub(crate) fn open<K: Keys, C: Crypto, const BUFFER: usize>(
     crypto: &mut C,
-    timeouts: Timeouts,
+    config: &Config<K>,
     arrived: Arrived<'_>,
-    hello: &ClientHello<'_>,
+    (address, hello): (&[u8], &ClientHello<'_>),
 ) -> Connection<C, BUFFER> {
-    let mut connection = Connection::new(crypto, false, timeouts);
+    let mut connection = Connection::new(crypto, false, config.timeouts);
     let Arrived { header, body, record } = arrived;
     connection.sender.outbound.start_at(record);
     if !hello.offers_suite {
@@ -58,13 +59,21 @@ pub(crate) fn open<C: Crypto, const BUFFER: usize>(
     connection.randoms[0] = hello.random;
     connection.extended_master_secret = hello.extended_master_secret;
     connection.next = header.sequence.wrapping_add(1);
+    let (lean, key) = agree(config, address, hello);
+    connection.lean = lean;
     let random = connection.randoms[1];
     let sender = &mut connection.sender;
     sender.next = header.sequence;
     sender.note(&header, body);
-    let sent = sender
-        .send(Kind::ServerHello, |writer| ServerHello::write(writer, &random, hello))
-        .and_then(|()| sender.send(Kind::ServerHelloDone, |_| Ok(())));
+    let sent = sender.send(Kind::ServerHello, |writer| ServerHello::write(writer, &random, hello, lean));
+    let sent = sent.and_then(|()| match key {
+        None => connection.sender.send(Kind::ServerHelloDone, |_| Ok(())),
+        Some(key) => {
+            connection.derive(crypto, key);
+            connection.expect_finished();
+            if lean.has(Lean::SERVER_FINISHED_FIRST) { connection.finish(crypto) } else { Ok(()) }
+        }
+    });
     match sent {
         Ok(()) => connection.wait(Some(header.sequence)),
         Err(_) => connection.end(Status::Failed(Failure::BufferTooSmall)),
@@ -72,9 +81,46 @@ pub(crate) fn open<C: Crypto, const BUFFER: usize>(
     connection
 }
 
+/// What of the client's offer this server takes; and the key, if the client sends no ClientKeyExchange. A server that finds no
+/// key waits for the identity in one, and refuses it then.
+fn agree<'k, K: Keys>(config: &'k Config<K>, address: &[u8], hello: &ClientHello<'_>) -> (Lean, Option<&'k [u8]>) {
+    let Some(offer) = hello.lean.filter(|_| cfg!(feature = "lean") && hello.extended_master_secret) else {
+        return (Lean::NONE, None);
+    };
+    let lean = offer.switches.and(config.lean);
+    let key = if !lean.has(Lean::OMIT_MESSAGES) {
+        None
+    } else if offer.switches.has_identity() {
+        config.keys.find(offer.identity)
+    } else if lean.has(Lean::KNOWN_ADDRESS) {
+        find_by_address(&config.keys, address)
+    } else {
+        None
+    };
+    match key.filter(|key| is_key(key)) {
+        Some(key) => (lean, Some(key)),
+        None => (lean.without(Lean::OMIT_MESSAGES).consistent(), None),
+    }
+}
+
+/// Without the lean profile nobody leaves out the identity.
+fn find_by_address<'k>(keys: &'k impl Keys, address: &[u8]) -> Option<&'k [u8]> {
+    #[cfg(feature = "lean")]
+    return keys.find_by_address(address);
+    #[cfg(not(feature = "lean"))]
+    return {
+        let _ = (keys, address);
+        None
+    };
+}
+
 /// The ClientHello that opened the connection came again. The client does not have the answer, unless it has gone on.
 pub(crate) fn hear_hello_again<C: Crypto, const BUFFER: usize>(connection: &mut Connection<C, BUFFER>) {
-    if connection.expects == Expects::ClientKeyExchange {
+    let is_first_answer = match connection.lean.has(Lean::OMIT_MESSAGES) {
+        true => connection.expects == Expects::Finished,
+        false => connection.expects == Expects::ClientKeyExchange,
+    };
+    if is_first_answer {
         connection.repeat();
     }
 }

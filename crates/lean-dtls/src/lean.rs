@@ -1,0 +1,105 @@
+//! The lean profile: what two ends leave out of DTLS 1.2 if both agree. `docs/lean-profile.md` has its wire format, and why
+//! nothing is lost.
+
+/// Switches of the lean profile, as a set.
+///
+/// A client offers its switches in an extension of its ClientHello, a server answers with those that it takes, and both
+/// Finished messages cover offer and answer. A peer that does not know the extension gets plain DTLS 1.2.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Lean(u8);
+
+/// The number of the extension: one of those for private use (RFC 8446, section 11), which nobody registers.
+pub(crate) const EXTENSION: u16 = 0xff4c;
+
+impl Lean {
+    /// Plain DTLS 1.2: the default.
+    pub const NONE: Self = Self(0);
+    /// No ServerHelloDone, ClientKeyExchange and ChangeCipherSpec. The client's identity is in its extension.
+    pub const OMIT_MESSAGES: Self = Self(1);
+    /// No copy of epoch and sequence number in an encrypted record: 8 octets less.
+    pub const SHORT_NONCE: Self = Self(2);
+    /// The server's Finished travels with its ServerHello. Only with [`OMIT_MESSAGES`](Self::OMIT_MESSAGES).
+    pub const SERVER_FINISHED_FIRST: Self = Self(4);
+    /// Encrypted records have a header of 3 octets instead of 13.
+    pub const SHORT_HEADER: Self = Self(8);
+    /// The identity is not sent: the server finds the key by the client's address. Only with
+    /// [`OMIT_MESSAGES`](Self::OMIT_MESSAGES); a server that does not know the address takes neither.
+    pub const KNOWN_ADDRESS: Self = Self(0x20);
+
+    /// The messages and the nonce of Pittoli, David and Noël, "DTLS improvements for constrained networks" (2016). Their
+    /// identities are known, too: add [`KNOWN_ADDRESS`](Self::KNOWN_ADDRESS) if the server finds keys by address.
+    #[cfg(feature = "lean")]
+    pub const SLIDES: Self = Self::OMIT_MESSAGES.with(Self::SHORT_NONCE);
+    /// Every switch that a server can take without knowing the client's address.
+    #[cfg(feature = "lean")]
+    pub const ALL: Self = Self::SLIDES.with(Self::SERVER_FINISHED_FIRST).with(Self::SHORT_HEADER);
+
+    /// Both sets together.
+    #[cfg(feature = "lean")]
+    #[must_use]
+    pub const fn with(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    /// This set without the other.
+    #[must_use]
+    pub const fn without(self, other: Self) -> Self {
+        Self(self.0 & !other.0)
+    }
+
+    /// True if it has all switches of the other set. Without the feature `lean` it has none, and the compiler leaves out
+    /// what asks for them.
+    pub const fn has(self, other: Self) -> bool {
+        cfg!(feature = "lean") && self.0 & other.0 == other.0
+    }
+
+    /// True if there is no switch in it.
+    pub const fn is_empty(self) -> bool {
+        !cfg!(feature = "lean") || self.0 == 0
+    }
+
+    /// What both sets have.
+    pub(crate) const fn and(self, other: Self) -> Self {
+        Self(self.0 & other.0)
+    }
+
+    /// Without the switches that need another one that is not there.
+    pub(crate) const fn consistent(self) -> Self {
+        match self.has(Self::OMIT_MESSAGES) {
+            true => self,
+            false => self.without(Self::SERVER_FINISHED_FIRST).without(Self::KNOWN_ADDRESS),
+        }
+    }
+
+    /// True if the client's extension has its identity after the switches.
+    pub(crate) const fn has_identity(self) -> bool {
+        self.has(Self::OMIT_MESSAGES) && !self.has(Self::KNOWN_ADDRESS)
+    }
+
+    pub(crate) const fn octet(self) -> u8 {
+        self.0
+    }
+}
+
+/// The content of a client's extension.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Offer<'a> {
+    /// Those that the server does not know are among them.
+    pub(crate) switches: Lean,
+    pub(crate) identity: &'a [u8],
+}
+
+impl<'a> Offer<'a> {
+    /// Reads the extension of a ClientHello. `None` if it is malformed.
+    pub(crate) fn read(content: &'a [u8]) -> Option<Self> {
+        let (&switches, identity) = content.split_first()?;
+        let switches = Lean(switches);
+        (switches.has_identity() || identity.is_empty()).then_some(Self { switches, identity })
+    }
+}
+
+/// Reads the extension of a ServerHello. `None` if it is malformed.
+pub(crate) fn read_answer(content: &[u8]) -> Option<Lean> {
+    let &[switches] = content else { return None };
+    Some(Lean(switches)).filter(|answer| !answer.is_empty() && answer.consistent() == *answer)
+}
