@@ -30,8 +30,7 @@ impl<K: Keys, C: Crypto, const BUFFER: usize> Client<K, C, BUFFER> {
             return;
         }
         self.has_started = true;
-        let Config { keys, lean, .. } = &self.config;
-        dtls12::client::start(&mut self.connection, &mut self.crypto, keys, *lean);
+        dtls12::client::start(&mut self.connection, &mut self.crypto, &self.config);
     }
 
     /// Processes a datagram of the server, which is decrypted in place. `deliver` gets the application data in it.
@@ -39,9 +38,9 @@ impl<K: Keys, C: Crypto, const BUFFER: usize> Client<K, C, BUFFER> {
         if !self.has_started {
             return;
         }
-        let keys = &self.config.keys;
+        let config = &self.config;
         self.connection.receive(&mut self.crypto, datagram, &mut deliver, &mut |connection, crypto| {
-            dtls12::client::handle(connection, crypto, keys)
+            dtls12::client::handle(connection, crypto, config)
         });
     }
 

@@ -14,6 +14,12 @@ pub struct Config<K> {
     pub(crate) mtu: u16,
     pub(crate) timeouts: Timeouts,
     pub(crate) admission: Admission,
+    pub(crate) options: Options,
+}
+
+/// What a client asks for by extensions, and what a server grants.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Options {
     pub(crate) lean: Lean,
 }
 
@@ -35,8 +41,7 @@ pub trait Keys {
     fn find(&self, identity: &[u8]) -> Option<&[u8]>;
 
     /// The key that a server knows for the client at this address, which does not send its identity: 1 to [`MAX_PSK`]
-    /// octets. Asked for clients with [`Lean::KNOWN_ADDRESS`](crate::Lean::KNOWN_ADDRESS).
-    #[cfg(feature = "lean")]
+    /// octets. Only clients of the lean profile leave it out.
     fn find_by_address(&self, _address: &[u8]) -> Option<&[u8]> {
         None
     }
@@ -104,7 +109,7 @@ impl<K: Keys> Config<K> {
         if timeouts.initial_ms == 0 {
             return Err(ConfigError::Timeout);
         }
-        Ok(Self { keys, mtu, timeouts, admission: Admission::Refuse, lean: Lean::NONE })
+        Ok(Self { keys, mtu, timeouts, admission: Admission::Refuse, options: Options::default() })
     }
 
     /// The same with another policy for clients beyond the slots of a server.
@@ -117,7 +122,7 @@ impl<K: Keys> Config<K> {
     #[cfg(feature = "lean")]
     #[must_use]
     pub fn with_lean(self, lean: Lean) -> Self {
-        Self { lean, ..self }
+        Self { options: Options { lean: lean.consistent() }, ..self }
     }
 }
 

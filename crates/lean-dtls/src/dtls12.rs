@@ -2,6 +2,7 @@
 
 pub(crate) mod client;
 mod connection;
+mod extensions;
 mod hello;
 pub(crate) mod record;
 mod schedule;
@@ -9,6 +10,6 @@ pub(crate) mod server;
 
 pub(crate) use connection::Connection;
 pub(crate) use hello::ClientHello;
-pub(crate) use record::{ContentType, Outbound};
+pub(crate) use record::ContentType;
 pub use schedule::MAX_PSK;
 pub(crate) use server::{Arrived, COOKIE, REPLY};

@@ -1,6 +1,8 @@
 //! The lean profile: what two ends leave out of DTLS 1.2 if both agree. `docs/lean-profile.md` has its wire format, and why
 //! nothing is lost.
 
+use crate::codec::{Full, Writer};
+
 /// Switches of the lean profile, as a set.
 ///
 /// A client offers its switches in an extension of its ClientHello, a server answers with those that it takes, and both
@@ -96,10 +98,16 @@ impl<'a> Offer<'a> {
         let switches = Lean(switches);
         (switches.has_identity() || identity.is_empty()).then_some(Self { switches, identity })
     }
+
+    pub(crate) fn write(&self, writer: &mut Writer<'_>) -> Result<(), Full> {
+        writer.put(&[self.switches.0])?;
+        writer.put(self.identity)
+    }
 }
 
-/// Reads the extension of a ServerHello. `None` if it is malformed.
-pub(crate) fn read_answer(content: &[u8]) -> Option<Lean> {
+/// Reads the extension of a ServerHello. `None` if it is malformed, empty, or not of what was offered.
+pub(crate) fn read_answer(content: &[u8], offered: Lean) -> Option<Lean> {
     let &[switches] = content else { return None };
-    Some(Lean(switches)).filter(|answer| !answer.is_empty() && answer.consistent() == *answer)
+    let is_possible = |answer: &Lean| !answer.is_empty() && offered.has(*answer) && answer.consistent() == *answer;
+    Some(Lean(switches)).filter(is_possible)
 }

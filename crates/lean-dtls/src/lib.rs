@@ -63,6 +63,7 @@ mod dtls12;
 mod flight;
 mod handshake;
 mod lean;
+mod ranges;
 mod reassembly;
 mod replay;
 mod server;

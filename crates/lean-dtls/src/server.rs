@@ -53,10 +53,10 @@ where
         if self.receive_hello(peer, datagram) {
             return;
         }
-        let keys = &self.config.keys;
+        let config = &self.config;
         let Some(slot) = self.slots.iter_mut().flatten().find(|slot| slot.peer == peer) else { return };
         slot.connection.receive(&mut self.crypto, datagram, &mut deliver, &mut |connection, crypto| {
-            dtls12::server::handle(connection, crypto, keys)
+            dtls12::server::handle(connection, crypto, config)
         });
     }
 

@@ -1,14 +1,19 @@
 //! The cryptography in software, by the RustCrypto crates.
 
-use ccm::KeySizeUser;
+use aes::cipher::inout::InOut;
+use aes::cipher::{
+    BlockCipherEncBackend, BlockCipherEncClosure, BlockCipherEncrypt, BlockSizeUser, Key, KeySizeUser,
+    ParBlocksSizeUser,
+};
+use aes::{Aes128Enc, Block};
 use ccm::aead::{AeadCore, AeadInOut, KeyInit};
-use ccm::consts::{U8, U12, U16};
+use ccm::consts::{U1, U8, U12, U16};
 use hmac::{Hmac, Mac};
 use sha2::{Digest, Sha256};
 
 use super::{Aead, Crypto, DIGEST, Failed, Hash, Protection};
 
-type Ccm8 = ccm::Ccm<aes::Aes128, U8, U12>;
+type Ccm8 = ccm::Ccm<Aes128, U8, U12>;
 
 /// [`Crypto`] in software. `R` fills its argument with random numbers that nobody can predict.
 #[derive(Clone, Debug)]
@@ -71,6 +76,41 @@ where
     let tag = tag.try_into().map_err(|_| Failed)?;
     let cipher = A::new(with.key.into());
     cipher.decrypt_inout_detached(with.nonce.into(), with.associated, content.into(), tag).map_err(|_| Failed)
+}
+
+/// AES-128, one block after the other. In software, the crate `aes` computes four blocks at once where a mode asks for it: on
+/// a 32-bit processor this is larger by 5,000 octets, needs four times the stack, and is slower for short records.
+struct Aes128(Aes128Enc);
+
+impl KeySizeUser for Aes128 {
+    type KeySize = U16;
+}
+
+impl KeyInit for Aes128 {
+    fn new(key: &Key<Self>) -> Self {
+        Self(Aes128Enc::new(key))
+    }
+}
+
+impl BlockSizeUser for Aes128 {
+    type BlockSize = U16;
+}
+
+impl ParBlocksSizeUser for Aes128 {
+    type ParBlocksSize = U1;
+}
+
+impl BlockCipherEncrypt for Aes128 {
+    fn encrypt_with_backend(&self, mode: impl BlockCipherEncClosure<BlockSize = U16>) {
+        mode.call(self);
+    }
+}
+
+impl BlockCipherEncBackend for Aes128 {
+    #[inline(never)] // otherwise each user of a mode has its own AES
+    fn encrypt_block(&self, block: InOut<'_, '_, Block>) {
+        self.0.encrypt_block_inout(block);
+    }
 }
 
 /// A key of HMAC as long as a block of SHA-256 (RFC 2104, section 2).

@@ -1,26 +1,24 @@
 //! The client's side of a handshake.
 
 use super::connection::{Connection, Expects, alert};
+use super::extensions;
 use super::hello::{self, ClientHello, ServerHello};
-use crate::config::{Keys, is_key};
+use crate::config::{Config, Keys, is_key};
 use crate::crypto::Crypto;
 use crate::handshake::Kind;
-use crate::lean::{Lean, Offer};
+use crate::lean::Lean;
 use crate::status::{Failure, Status};
 
 /// Begins the handshake.
-pub(crate) fn start<C: Crypto, const BUFFER: usize>(
+pub(crate) fn start<K: Keys, C: Crypto, const BUFFER: usize>(
     connection: &mut Connection<C, BUFFER>,
     crypto: &mut C,
-    keys: &impl Keys,
-    lean: Lean,
+    config: &Config<K>,
 ) {
     let mut random = [0; 32];
     crypto.random(&mut random);
     connection.randoms[0] = random;
-    connection.lean = lean.consistent();
-    let offer = offer(connection.lean, keys);
-    let sent = connection.sender.send(Kind::ClientHello, |writer| ClientHello::write(writer, &random, &[], offer));
+    let sent = connection.sender.send(Kind::ClientHello, |writer| ClientHello::write(writer, &random, &[], config));
     match sent {
         Ok(()) => connection.wait(None),
         Err(_) => connection.end(Status::Failed(Failure::BufferTooSmall)),
@@ -31,7 +29,7 @@ pub(crate) fn start<C: Crypto, const BUFFER: usize>(
 pub(crate) fn handle<C: Crypto, const BUFFER: usize>(
     connection: &mut Connection<C, BUFFER>,
     crypto: &mut C,
-    keys: &impl Keys,
+    config: &Config<impl Keys>,
 ) -> bool {
     let Connection { sender, incoming, .. } = connection;
     let Some((header, body)) = incoming.whole(connection.next) else { return false };
@@ -46,8 +44,7 @@ pub(crate) fn handle<C: Crypto, const BUFFER: usize>(
             sender.transcript = crypto.hash();
             sender.flight.clear();
             sender.next = 1;
-            let offer = offer(connection.lean, keys);
-            let sent = sender.send(Kind::ClientHello, |writer| ClientHello::write(writer, random, cookie, offer));
+            let sent = sender.send(Kind::ClientHello, |writer| ClientHello::write(writer, random, cookie, config));
             if sent.is_err() {
                 connection.end(Status::Failed(Failure::BufferTooSmall));
                 return false;
@@ -58,18 +55,23 @@ pub(crate) fn handle<C: Crypto, const BUFFER: usize>(
         }
         (Expects::Hello | Expects::ServerHello, Kind::ServerHello) => {
             let Some(hello) = ServerHello::read(body) else { return false };
-            if !hello.is_acceptable || !connection.lean.has(hello.lean) {
+            if !hello.is_acceptable {
                 connection.refuse(alert::HANDSHAKE_FAILURE);
                 return false;
             }
+            connection.agreed = match extensions::confirm(hello.extensions, &config.options) {
+                Ok(agreed) => agreed,
+                Err(alert) => {
+                    connection.refuse(alert);
+                    return false;
+                }
+            };
             sender.note(&header, body);
             connection.randoms[1] = hello.random;
-            connection.extended_master_secret = hello.extended_master_secret;
-            connection.lean = hello.lean;
             connection.expects = Expects::ServerHelloDone;
-            if hello.lean.has(Lean::OMIT_MESSAGES) {
+            if connection.agreed.lean.has(Lean::OMIT_MESSAGES) {
                 let answered = header.sequence;
-                return answer_flight(connection, crypto, keys, answered);
+                return answer_flight(connection, crypto, &config.keys, answered);
             }
         }
         // The hint does not matter: there is one identity (RFC 4279, section 5.2).
@@ -77,17 +79,11 @@ pub(crate) fn handle<C: Crypto, const BUFFER: usize>(
         (Expects::ServerHelloDone, Kind::ServerHelloDone) if body.is_empty() => {
             sender.note(&header, body);
             let answered = header.sequence;
-            return answer_flight(connection, crypto, keys, answered);
+            return answer_flight(connection, crypto, &config.keys, answered);
         }
         _ => return false,
     }
     true
-}
-
-/// What the client offers to leave out.
-fn offer(switches: Lean, keys: &impl Keys) -> Offer<'_> {
-    let psk = keys.own().filter(|_| switches.has_identity());
-    Offer { switches, identity: psk.map_or(&[], |psk| psk.identity) }
 }
 
 /// Answers the server's flight, whose last message is `answered`, and expects its Finished. Returns false if there is no
@@ -103,7 +99,7 @@ fn answer_flight<C: Crypto, const BUFFER: usize>(
         return false;
     }
     connection.expect_finished();
-    if !connection.lean.has(Lean::SERVER_FINISHED_FIRST) {
+    if !connection.agreed.lean.has(Lean::SERVER_FINISHED_FIRST) {
         connection.wait(Some(answered));
     }
     true
@@ -117,7 +113,7 @@ fn key_exchange<C: Crypto, const BUFFER: usize>(
     keys: &impl Keys,
 ) -> Result<(), Failure> {
     let psk = keys.own().filter(|psk| is_key(psk.key)).ok_or(Failure::NoKey)?;
-    let lean = connection.lean;
+    let lean = connection.agreed.lean;
     if !lean.has(Lean::SERVER_FINISHED_FIRST) {
         connection.sender.flight.clear();
     }

@@ -2,7 +2,8 @@
 
 use subtle::ConstantTimeEq;
 
-use super::record::{self, ContentType, Format, Inbound, Outbound};
+use super::extensions::Agreed;
+use super::record::{self, ContentType, Format, Inbound, Outbound, Records};
 use super::schedule::{Context, Master};
 use crate::codec::{Full, Reader, Writer};
 use crate::crypto::{Crypto, Hash};
@@ -17,7 +18,10 @@ use crate::time::{Expired, Instant, Timeouts, Timer};
 pub(crate) mod alert {
     pub(crate) const CLOSE_NOTIFY: u8 = 0;
     pub(crate) const HANDSHAKE_FAILURE: u8 = 40;
+    pub(crate) const ILLEGAL_PARAMETER: u8 = 47;
+    pub(crate) const DECODE_ERROR: u8 = 50;
     pub(crate) const DECRYPT_ERROR: u8 = 51;
+    pub(crate) const UNSUPPORTED_EXTENSION: u8 = 110;
     pub(crate) const UNKNOWN_PSK_IDENTITY: u8 = 115;
 }
 
@@ -56,9 +60,7 @@ pub(crate) struct Connection<C: Crypto, const BUFFER: usize> {
     timer: Timer,
     /// The random numbers of the client's and of the server's hello.
     pub(crate) randoms: [[u8; 32]; 2],
-    pub(crate) extended_master_secret: bool,
-    /// The switches that a client offers; from the ServerHello onwards those that both ends use.
-    pub(crate) lean: Lean,
+    pub(crate) agreed: Agreed,
     master: Option<Master>,
     /// An alert that waits to be sent, and its epoch.
     alert: Option<([u8; 2], u16)>,
@@ -111,8 +113,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
             answered: None,
             timer: Timer::new(timeouts),
             randoms: [[0; 32]; 2],
-            extended_master_secret: false,
-            lean: Lean::NONE,
+            agreed: Agreed::default(),
             master: None,
             alert: None,
             heard: None,
@@ -142,7 +143,8 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         if let Some((alert, epoch)) = self.alert.take() {
             return self.sender.outbound.write(crypto, (ContentType::Alert, epoch), &[&alert], output).unwrap_or(0);
         }
-        let written = self.sender.flight.write(crypto, &mut self.sender.outbound, output);
+        let Sender { flight, outbound, .. } = &mut self.sender;
+        let written = flight.write(&mut Records { crypto, outbound }, output);
         if self.sender.flight.is_sent() {
             self.timer.sent(now);
         }
@@ -236,7 +238,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
                 deliver(content);
             }
             // The client would not send data if it did not have this end's Finished, and had not sent its own. That is lost.
-            (ContentType::ApplicationData, 1) if self.lean.has(Lean::SERVER_FINISHED_FIRST) => self.repeat(),
+            (ContentType::ApplicationData, 1) if self.agreed.lean.has(Lean::SERVER_FINISHED_FIRST) => self.repeat(),
             // Records of epoch 1 say that the peer has changed. Application data in clear is discarded.
             (ContentType::ChangeCipherSpec | ContentType::ApplicationData, _) => {}
         }
@@ -315,7 +317,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
     /// Derives all keys. The transcript ends with the ClientKeyExchange, or with the ServerHello if there is none.
     pub(crate) fn derive(&mut self, crypto: &mut C, psk: &[u8]) {
         let digest = self.sender.transcript.digest();
-        let context = match self.extended_master_secret {
+        let context = match self.agreed.extended_master_secret {
             true => Context::Session(&digest),
             false => Context::Randoms(&self.randoms),
         };
@@ -323,7 +325,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         crypto.log_secret("CLIENT_RANDOM", &self.randoms[0], master.secret());
         let [client, server] = master.keys(crypto, &self.randoms);
         let (own, peers) = if self.is_client { (client, server) } else { (server, client) };
-        let format = Format::new(self.lean);
+        let format = Format::new(self.agreed.lean);
         self.sender.outbound.protect(own, format);
         self.inbound.protect(peers, format);
         self.master = Some(master);
@@ -334,7 +336,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         let digest = self.sender.transcript.digest();
         let master = self.master.as_ref().ok_or(Full)?;
         let verify_data = master.verify_data(crypto, self.is_client, &digest);
-        self.sender.flight.change_cipher_spec(!self.lean.has(Lean::OMIT_MESSAGES));
+        self.sender.flight.change();
         self.sender.send(Kind::Finished, |writer| writer.put(&verify_data))
     }
 
@@ -353,7 +355,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
             return false;
         }
         self.sender.flight.clear();
-        let is_answered = self.is_client == self.lean.has(Lean::SERVER_FINISHED_FIRST);
+        let is_answered = self.is_client == self.agreed.lean.has(Lean::SERVER_FINISHED_FIRST);
         let sent = if is_answered { self.finish(crypto) } else { Ok(()) };
         match sent {
             Ok(()) => self.establish(),

@@ -3,6 +3,7 @@
 use super::schedule::{Keys, SALT};
 use crate::codec::{Full, Reader, Writer};
 use crate::crypto::{Aead, Crypto, Failed, NONCE, Protection};
+use crate::flight::{self, Part};
 use crate::lean::Lean;
 use crate::replay::Window;
 
@@ -211,6 +212,40 @@ impl Outbound {
         };
         self.next[usize::from(epoch & 1)] += 1;
         Ok(end)
+    }
+}
+
+/// The records of a flight, which changes from epoch 0 to epoch 1.
+pub(crate) struct Records<'a, C> {
+    pub(crate) crypto: &'a mut C,
+    pub(crate) outbound: &'a mut Outbound,
+}
+
+const fn epoch(part: Part) -> u16 {
+    match part {
+        Part::BeforeChange => 0,
+        Part::AfterChange => 1,
+    }
+}
+
+impl<C: Crypto> flight::Records for Records<'_, C> {
+    const LAST_IS_SHORTER: bool = false;
+
+    fn overhead(&self, part: Part, _: bool) -> usize {
+        self.outbound.overhead(epoch(part))
+    }
+
+    fn write(&mut self, part: Part, _: bool, fragment: [&[u8]; 2], output: &mut [u8]) -> Result<(usize, u64), Full> {
+        let sequence = self.outbound.next[usize::from(epoch(part))];
+        let of = (ContentType::Handshake, epoch(part));
+        self.outbound.write(self.crypto, of, &fragment, output).map(|written| (written, sequence))
+    }
+
+    fn change(&mut self, output: &mut [u8]) -> Result<usize, Full> {
+        if self.outbound.format.0.has(Lean::OMIT_MESSAGES) {
+            return Ok(0);
+        }
+        self.outbound.write(self.crypto, (ContentType::ChangeCipherSpec, 0), &[&[1]], output)
     }
 }
 

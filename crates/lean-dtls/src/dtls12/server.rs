@@ -1,6 +1,7 @@
 //! The server's side of a handshake.
 
 use super::connection::{Connection, Expects, alert};
+use super::extensions;
 use super::hello::{self, ClientHello, ServerHello};
 use super::record::{self, ContentType, Outbound};
 use crate::codec::{Reader, Writer};
@@ -41,7 +42,7 @@ pub(crate) fn write_verify_request<C: Crypto>(
 }
 
 /// A connection with the client at `address` whose cookie has returned, with the flight of ServerHello and ServerHelloDone,
-/// or of ServerHello and Finished.
+/// or of what the lean profile leaves of it.
 pub(crate) fn open<K: Keys, C: Crypto, const BUFFER: usize>(
     crypto: &mut C,
     config: &Config<K>,
@@ -55,23 +56,32 @@ pub(crate) fn open<K: Keys, C: Crypto, const BUFFER: usize>(
         connection.refuse(alert::HANDSHAKE_FAILURE);
         return connection;
     }
+    let mut agreed = match extensions::accept(hello, &config.options) {
+        Ok(agreed) => agreed,
+        Err(alert) => {
+            connection.refuse(alert);
+            return connection;
+        }
+    };
+    let key = key_in_advance(config, address, hello).filter(|_| agreed.lean.has(Lean::OMIT_MESSAGES));
+    if key.is_none() {
+        agreed.lean = agreed.lean.without(Lean::OMIT_MESSAGES).consistent();
+    }
+    connection.agreed = agreed;
     crypto.random(&mut connection.randoms[1]);
     connection.randoms[0] = hello.random;
-    connection.extended_master_secret = hello.extended_master_secret;
     connection.next = header.sequence.wrapping_add(1);
-    let (lean, key) = agree(config, address, hello);
-    connection.lean = lean;
     let random = connection.randoms[1];
     let sender = &mut connection.sender;
     sender.next = header.sequence;
     sender.note(&header, body);
-    let sent = sender.send(Kind::ServerHello, |writer| ServerHello::write(writer, &random, hello, lean));
+    let sent = sender.send(Kind::ServerHello, |writer| ServerHello::write(writer, &random, &agreed));
     let sent = sent.and_then(|()| match key {
         None => connection.sender.send(Kind::ServerHelloDone, |_| Ok(())),
         Some(key) => {
             connection.derive(crypto, key);
             connection.expect_finished();
-            if lean.has(Lean::SERVER_FINISHED_FIRST) { connection.finish(crypto) } else { Ok(()) }
+            if agreed.lean.has(Lean::SERVER_FINISHED_FIRST) { connection.finish(crypto) } else { Ok(()) }
         }
     });
     match sent {
@@ -81,42 +91,20 @@ pub(crate) fn open<K: Keys, C: Crypto, const BUFFER: usize>(
     connection
 }
 
-/// What of the client's offer this server takes; and the key, if the client sends no ClientKeyExchange. A server that finds no
-/// key waits for the identity in one, and refuses it then.
-fn agree<'k, K: Keys>(config: &'k Config<K>, address: &[u8], hello: &ClientHello<'_>) -> (Lean, Option<&'k [u8]>) {
-    let Some(offer) = hello.lean.filter(|_| cfg!(feature = "lean") && hello.extended_master_secret) else {
-        return (Lean::NONE, None);
+/// The key of a client that leaves out its ClientKeyExchange. Without one, the server asks for that message.
+fn key_in_advance<'k>(config: &'k Config<impl Keys>, address: &[u8], hello: &ClientHello<'_>) -> Option<&'k [u8]> {
+    let offer = extensions::lean_offer(hello).ok()??;
+    let key = match offer.switches.has_identity() {
+        true => config.keys.find(offer.identity),
+        false if config.options.lean.has(Lean::KNOWN_ADDRESS) => config.keys.find_by_address(address),
+        false => None,
     };
-    let lean = offer.switches.and(config.lean);
-    let key = if !lean.has(Lean::OMIT_MESSAGES) {
-        None
-    } else if offer.switches.has_identity() {
-        config.keys.find(offer.identity)
-    } else if lean.has(Lean::KNOWN_ADDRESS) {
-        find_by_address(&config.keys, address)
-    } else {
-        None
-    };
-    match key.filter(|key| is_key(key)) {
-        Some(key) => (lean, Some(key)),
-        None => (lean.without(Lean::OMIT_MESSAGES).consistent(), None),
-    }
-}
-
-/// Without the lean profile nobody leaves out the identity.
-fn find_by_address<'k>(keys: &'k impl Keys, address: &[u8]) -> Option<&'k [u8]> {
-    #[cfg(feature = "lean")]
-    return keys.find_by_address(address);
-    #[cfg(not(feature = "lean"))]
-    return {
-        let _ = (keys, address);
-        None
-    };
+    key.filter(|key| is_key(key))
 }
 
 /// The ClientHello that opened the connection came again. The client does not have the answer, unless it has gone on.
 pub(crate) fn hear_hello_again<C: Crypto, const BUFFER: usize>(connection: &mut Connection<C, BUFFER>) {
-    let is_first_answer = match connection.lean.has(Lean::OMIT_MESSAGES) {
+    let is_first_answer = match connection.agreed.lean.has(Lean::OMIT_MESSAGES) {
         true => connection.expects == Expects::Finished,
         false => connection.expects == Expects::ClientKeyExchange,
     };
@@ -129,7 +117,7 @@ pub(crate) fn hear_hello_again<C: Crypto, const BUFFER: usize>(connection: &mut 
 pub(crate) fn handle<C: Crypto, const BUFFER: usize>(
     connection: &mut Connection<C, BUFFER>,
     crypto: &mut C,
-    keys: &impl Keys,
+    config: &Config<impl Keys>,
 ) -> bool {
     let Connection { sender, incoming, .. } = connection;
     let Some((header, body)) = incoming.whole(connection.next) else { return false };
@@ -138,7 +126,7 @@ pub(crate) fn handle<C: Crypto, const BUFFER: usize>(
     }
     let mut reader = Reader::new(body);
     let Some(identity) = reader.vector(2).filter(|_| reader.is_empty()) else { return false };
-    let Some(key) = keys.find(identity).filter(|key| is_key(key)) else {
+    let Some(key) = config.keys.find(identity).filter(|key| is_key(key)) else {
         connection.refuse(alert::UNKNOWN_PSK_IDENTITY);
         return false;
     };

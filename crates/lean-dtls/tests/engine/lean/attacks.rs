@@ -103,7 +103,7 @@ fn an_altered_identity_ends_the_handshake() {
     }
 }
 
-/// handshake_failure is 40 (RFC 5246, section 7.2).
+/// illegal_parameter is 47 (RFC 5246, section 7.2).
 #[test]
 fn a_server_that_takes_what_was_not_offered_is_refused() {
     let mut client = client(1, 256, Lean::SHORT_NONCE);
@@ -113,7 +113,7 @@ fn a_server_that_takes_what_was_not_offered_is_refused() {
             datagram[place + 4] |= 8;
         }
     });
-    assert_eq!(client.status(), Status::Failed(Failure::AlertSent(40)));
+    assert_eq!(client.status(), Status::Failed(Failure::AlertSent(47)));
 }
 
 /// A client that does not offer the extended master secret (here: it was altered, so that the handshake fails) gets nothing

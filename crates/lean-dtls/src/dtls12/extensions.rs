@@ -1,0 +1,171 @@
+//! Extensions of ClientHello and ServerHello (RFC 5246, section 7.4.1.4).
+//!
+//! To add one: its number and a line in `KNOWN`; its reading in [`accept`] (the server) and in [`confirm`] (the client); its
+//! writing in [`write_offer`] (the client) and in [`write_answer`] (the server).
+
+use super::connection::alert;
+use super::hello::ClientHello;
+use crate::codec::{Full, Reader, Writer};
+use crate::config::{Config, Keys, Options};
+use crate::lean::{self, Lean, Offer};
+
+const EXTENDED_MASTER_SECRET: u16 = 0x0017;
+const RENEGOTIATION_INFO: u16 = 0xff01;
+
+/// The extensions that this engine reads. None of them may be there twice.
+const KNOWN: &[u16] = &[EXTENDED_MASTER_SECRET, RENEGOTIATION_INFO, lean::EXTENSION];
+
+/// The extensions of a hello, as they are on the wire.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Extensions<'a>(&'a [u8]);
+
+impl<'a> Extensions<'a> {
+    /// Reads the end of a hello. `None` if it is malformed, or if a known extension is there twice.
+    pub(crate) fn read(mut reader: Reader<'a>) -> Option<Self> {
+        if reader.is_empty() {
+            return Some(Self(&[]));
+        }
+        let extensions = Self(reader.vector(2).filter(|_| reader.is_empty())?);
+        let (mut rest, mut seen) = (Reader::new(extensions.0), 0_u32);
+        while !rest.is_empty() {
+            let (number, _) = next(&mut rest)?;
+            let Some(place) = KNOWN.iter().position(|known| *known == number) else { continue };
+            if seen >> place & 1 == 1 {
+                return None;
+            }
+            seen |= 1 << place;
+        }
+        Some(extensions)
+    }
+
+    /// The content of an extension, if it is there.
+    pub(crate) fn find(self, number: u16) -> Option<&'a [u8]> {
+        self.iter().find(|(found, _)| *found == number).map(|(_, content)| content)
+    }
+
+    fn iter(self) -> impl Iterator<Item = (u16, &'a [u8])> {
+        let mut rest = Reader::new(self.0);
+        core::iter::from_fn(move || next(&mut rest))
+    }
+
+    /// True if an extension is there that has one content only. `None` if it has another.
+    fn is_there(self, number: u16, content: &[u8]) -> Option<bool> {
+        match self.find(number) {
+            None => Some(false),
+            Some(found) => (found == content).then_some(true),
+        }
+    }
+}
+
+fn next<'a>(reader: &mut Reader<'a>) -> Option<(u16, &'a [u8])> {
+    Some((reader.u16()?, reader.vector(2)?))
+}
+
+/// Writes an extension.
+pub(crate) fn write(
+    writer: &mut Writer<'_>,
+    number: u16,
+    content: impl FnOnce(&mut Writer<'_>) -> Result<(), Full>,
+) -> Result<(), Full> {
+    writer.number(number.into(), 2)?;
+    writer.vector(2, content)
+}
+
+/// What both ends have agreed on by extensions.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Agreed {
+    /// RFC 7627.
+    pub(crate) extended_master_secret: bool,
+    /// The client knows RFC 5746. Nothing follows from it here but the server's answer: nobody renegotiates.
+    secure_renegotiation: bool,
+    /// What both ends leave out.
+    pub(crate) lean: Lean,
+}
+
+/// The client's extensions.
+pub(crate) fn write_offer(writer: &mut Writer<'_>, config: &Config<impl Keys>) -> Result<(), Full> {
+    let Options { lean } = config.options;
+    writer.vector(2, |writer| {
+        write(writer, EXTENDED_MASTER_SECRET, |_| Ok(()))?;
+        if lean.is_empty() {
+            return Ok(());
+        }
+        let psk = config.keys.own().filter(|_| lean.has_identity());
+        let offer = Offer { switches: lean, identity: psk.map_or(&[], |psk| psk.identity) };
+        write(writer, lean::EXTENSION, |writer| offer.write(writer))
+    })
+}
+
+/// The server: what it takes of the client's offer.
+///
+/// # Errors
+/// The alert with which it refuses the client.
+pub(crate) fn accept(hello: &ClientHello<'_>, options: &Options) -> Result<Agreed, u8> {
+    let is_there = |number, content| hello.extensions.is_there(number, content).ok_or(alert::DECODE_ERROR);
+    let extended_master_secret = is_there(EXTENDED_MASTER_SECRET, &[])?;
+    let offered = lean_offer(hello)?.filter(|_| extended_master_secret).map_or(Lean::NONE, |offer| offer.switches);
+    Ok(Agreed {
+        extended_master_secret,
+        lean: offered.and(options.lean).consistent(),
+        // Nothing but a first handshake, in which the content is empty, is possible.
+        secure_renegotiation: is_there(RENEGOTIATION_INFO, &[0])? || hello.has_renegotiation_scsv,
+    })
+}
+
+/// The client's offer of the lean profile.
+///
+/// # Errors
+/// The alert with which the server refuses it: it is malformed.
+pub(crate) fn lean_offer<'a>(hello: &ClientHello<'a>) -> Result<Option<Offer<'a>>, u8> {
+    let content = hello.extensions.find(lean::EXTENSION).filter(|_| cfg!(feature = "lean"));
+    content.map(|content| Offer::read(content).ok_or(alert::DECODE_ERROR)).transpose()
+}
+
+/// The server's extensions. Without any, their length is left out too. An answer with the lean profile says that the master
+/// secret is the extended one, and that nobody renegotiates: their extensions are left out.
+pub(crate) fn write_answer(writer: &mut Writer<'_>, agreed: &Agreed) -> Result<(), Full> {
+    if *agreed == Agreed::default() {
+        return Ok(());
+    }
+    writer.vector(2, |writer| {
+        if !agreed.lean.is_empty() {
+            return write(writer, lean::EXTENSION, |writer| writer.put(&[agreed.lean.octet()]));
+        }
+        if agreed.extended_master_secret {
+            write(writer, EXTENDED_MASTER_SECRET, |_| Ok(()))?;
+        }
+        if agreed.secure_renegotiation {
+            write(writer, RENEGOTIATION_INFO, |writer| writer.put(&[0]))?;
+        }
+        Ok(())
+    })
+}
+
+/// The client: what the server has taken of its offer.
+///
+/// # Errors
+/// The alert with which it refuses the server: for what it has not offered, unsupported_extension.
+pub(crate) fn confirm(extensions: Extensions<'_>, options: &Options) -> Result<Agreed, u8> {
+    if !extensions.iter().all(|(number, _)| is_offered(number, options)) {
+        return Err(alert::UNSUPPORTED_EXTENSION);
+    }
+    let is_there = |number, content| extensions.is_there(number, content).ok_or(alert::DECODE_ERROR);
+    let lean = match extensions.find(lean::EXTENSION) {
+        Some(content) => lean::read_answer(content, options.lean).ok_or(alert::ILLEGAL_PARAMETER)?,
+        None => Lean::NONE,
+    };
+    Ok(Agreed {
+        extended_master_secret: is_there(EXTENDED_MASTER_SECRET, &[])? || !lean.is_empty(),
+        secure_renegotiation: is_there(RENEGOTIATION_INFO, &[0])? || !lean.is_empty(),
+        lean,
+    })
+}
+
+/// True if the client has asked for this extension.
+const fn is_offered(number: u16, options: &Options) -> bool {
+    match number {
+        EXTENDED_MASTER_SECRET | RENEGOTIATION_INFO => true,
+        lean::EXTENSION => !options.lean.is_empty(),
+        _ => false,
+    }
+}
