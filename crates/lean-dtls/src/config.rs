@@ -40,6 +40,13 @@ pub trait Keys {
     /// The key that a server knows under this name: 1 to [`MAX_PSK`] octets.
     fn find(&self, identity: &[u8]) -> Option<&[u8]>;
 
+    /// True if a server answers a client at this address without asking for a cookie: it trusts that nobody else can send from
+    /// there, or can bear that somebody does. Until the client has proved that it is there, it gets at most three times the
+    /// octets that it has sent.
+    fn is_known(&self, _address: &[u8]) -> bool {
+        false
+    }
+
     /// The key that a server knows for the client at this address, which does not send its identity: 1 to [`MAX_PSK`]
     /// octets. Only clients of the lean profile leave it out.
     fn find_by_address(&self, _address: &[u8]) -> Option<&[u8]> {

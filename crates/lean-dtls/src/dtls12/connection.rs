@@ -9,7 +9,7 @@ use crate::codec::{Full, Reader, Writer};
 use crate::crypto::{Crypto, Hash};
 use crate::flight::Flight;
 use crate::handshake::{self, Kind};
-use crate::lean::Lean;
+use crate::lean::{Lean, Received};
 use crate::reassembly::Reassembly;
 use crate::status::{Failure, SendError, Status};
 use crate::time::{Expired, Instant, Timeouts, Timer};
@@ -24,6 +24,9 @@ pub(crate) mod alert {
     pub(crate) const UNSUPPORTED_EXTENSION: u8 = 110;
     pub(crate) const UNKNOWN_PSK_IDENTITY: u8 = 115;
 }
+
+/// How many times the octets from an address that nobody has verified are sent to it at most (RFC 9000, section 8.1).
+const AMPLIFICATION: usize = 3;
 
 const WARNING: u8 = 1;
 const FATAL: u8 = 2;
@@ -66,6 +69,11 @@ pub(crate) struct Connection<C: Crypto, const BUFFER: usize> {
     alert: Option<([u8; 2], u16)>,
     /// The last alert in clear.
     heard: Option<u8>,
+    /// The records of the peer's flight, and whether they are to be acknowledged now.
+    received: Received,
+    is_acknowledgement_due: bool,
+    /// How many octets may still be sent to an address that nobody has verified.
+    allowance: Option<usize>,
 }
 
 /// The flight of this end, and the transcript of the handshake.
@@ -117,6 +125,9 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
             master: None,
             alert: None,
             heard: None,
+            received: Received::NONE,
+            is_acknowledgement_due: false,
+            allowance: None,
         }
     }
 
@@ -127,11 +138,14 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
     /// Begins to wait for the answer to a new flight, which answers the peer's message `answered`.
     pub(crate) const fn wait(&mut self, answered: Option<u16>) {
         self.answered = answered;
+        self.received = Received::NONE;
         self.timer.start();
     }
 
     pub(crate) fn handle_timeout(&mut self, now: Instant) {
         match self.timer.expire(now) {
+            Some(Expired::SendAgain) if self.owes_acknowledgement() => self.is_acknowledgement_due = true,
+            Some(Expired::SendAgain) if !self.is_client && self.leaves_losses_to_the_client() => {}
             Some(Expired::SendAgain) => self.sender.flight.restart(),
             Some(Expired::GiveUp) => self.end(Status::Failed(Failure::TimedOut(self.heard))),
             None => {}
@@ -144,7 +158,18 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
             return self.sender.outbound.write(crypto, (ContentType::Alert, epoch), &[&alert], output).unwrap_or(0);
         }
         let Sender { flight, outbound, .. } = &mut self.sender;
-        let written = flight.write(&mut Records { crypto, outbound }, output);
+        if core::mem::take(&mut self.is_acknowledgement_due) {
+            let content = &[self.received.names()];
+            return outbound.write(crypto, (ContentType::Acknowledgement, 1), content, output).unwrap_or(0);
+        }
+        let mut written = flight.write(&mut Records { crypto, outbound }, output);
+        while let Some(allowance) = self.allowance.as_mut().filter(|_| written > 0) {
+            if let Some(left) = allowance.checked_sub(written) {
+                *allowance = left;
+                break;
+            }
+            written = flight.write(&mut Records { crypto, outbound }, output);
+        }
         if self.sender.flight.is_sent() {
             self.timer.sent(now);
         }
@@ -225,22 +250,28 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
             0 => content,
             _ if !is_open => return,
             _ => match self.inbound.open(crypto, header, content) {
-                Ok(content) => content,
+                Ok(content) => {
+                    self.allowance = None; // the keys are made of what was sent to its address
+                    content
+                }
                 Err(_) => return,
             },
         };
         match (header.content_type, header.epoch) {
-            (ContentType::Handshake, epoch) => self.receive_fragments(crypto, epoch, content, handle),
+            (ContentType::Handshake, _) => self.receive_fragments(crypto, header, content, handle),
+            #[cfg(feature = "lean")]
+            (ContentType::Acknowledgement, 1) => self.receive_acknowledgement(content),
             (ContentType::Alert, epoch) => self.receive_alert(epoch, content),
             (ContentType::ApplicationData, 1) if self.status == Status::Established => {
                 // The peer has this end's last flight.
                 self.sender.flight.clear();
+                self.timer.stop();
                 deliver(content);
             }
             // The client would not send data if it did not have this end's Finished, and had not sent its own. That is lost.
             (ContentType::ApplicationData, 1) if self.agreed.lean.has(Lean::SERVER_FINISHED_FIRST) => self.repeat(),
-            // Records of epoch 1 say that the peer has changed. Application data in clear is discarded.
-            (ContentType::ChangeCipherSpec | ContentType::ApplicationData, _) => {}
+            // Records of epoch 1 say that the peer has changed. Anybody can send data and acknowledgements in clear.
+            (ContentType::ChangeCipherSpec | ContentType::ApplicationData | ContentType::Acknowledgement, _) => {}
         }
     }
 
@@ -260,10 +291,11 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
     fn receive_fragments(
         &mut self,
         crypto: &mut C,
-        epoch: u16,
+        record: &record::Header,
         content: &[u8],
         handle: &mut dyn FnMut(&mut Self, &mut C) -> bool,
     ) {
+        let epoch = record.epoch;
         let mut reader = Reader::new(content);
         while let Some((header, fragment)) = handshake::Header::read(&mut reader) {
             let expected = u16::from(matches!(self.expects, Expects::Finished | Expects::Nothing));
@@ -280,6 +312,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
                 self.receive_again(&header);
             } else if epoch == expected && self.status == Status::Handshaking {
                 self.incoming.insert(self.next, &header, fragment);
+                self.received.note(epoch, record.sequence);
                 while self.status == Status::Handshaking && self.incoming.whole(self.next).is_some() {
                     let sequence = self.next;
                     let is_used = match self.expects {
@@ -294,6 +327,45 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
                 }
             }
         }
+        // The client repeats its Finished until it knows that it has arrived.
+        let is_over = !self.is_client && self.status == Status::Established;
+        if is_over && epoch == 1 && self.leaves_losses_to_the_client() {
+            self.received = Received::of(epoch, record.sequence);
+            self.is_acknowledgement_due = true;
+        }
+    }
+
+    /// True if the client repeats what was lost of both ends' flights, and the server only answers: with the server's
+    /// Finished first and acknowledgements, each of the server's messages answers one of the client's.
+    const fn leaves_losses_to_the_client(&self) -> bool {
+        self.agreed.lean.has(Lean::SERVER_FINISHED_FIRST.with(Lean::ACKNOWLEDGE))
+    }
+
+    /// True if a part of the peer's flight has arrived, up to the keys: the peer has all of this end's flight.
+    fn owes_acknowledgement(&self) -> bool {
+        let has_part = self.expects == Expects::Finished && !self.received.names().is_empty();
+        has_part && self.agreed.lean.has(Lean::ACKNOWLEDGE)
+    }
+
+    #[cfg(feature = "lean")]
+    /// The peer has these records, and the rest is sent again. Only the peer can send an acknowledgement: it is encrypted.
+    fn receive_acknowledgement(&mut self, content: &[u8]) {
+        if !self.agreed.lean.has(Lean::ACKNOWLEDGE) {
+            return;
+        }
+        let Sender { flight, outbound, .. } = &mut self.sender;
+        for name in content.chunks_exact(crate::lean::RECORD_NAME) {
+            let &[epoch, upper, lower] = name else { continue };
+            if let Some(sequence) = outbound.latest(epoch.into(), u16::from_be_bytes([upper, lower])) {
+                flight.acknowledge(record::part(epoch.into()), sequence);
+            }
+        }
+        if !flight.is_acknowledged() {
+            self.repeat();
+        } else if self.status == Status::Established {
+            flight.clear();
+            self.timer.stop();
+        }
     }
 
     /// The peer repeats the flight before this end's, so it does not have this end's: the end of its last message says so
@@ -304,6 +376,16 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         if is_end && self.answered == Some(header.sequence) {
             self.repeat();
         }
+    }
+
+    /// True if the peer's address may be another's: neither a cookie nor an encrypted record has come from there.
+    pub(crate) const fn is_unverified(&self) -> bool {
+        self.allowance.is_some()
+    }
+
+    /// Lets this end send to an address that nobody has verified, because so many octets have come from it.
+    pub(crate) fn allow(&mut self, octets: usize) {
+        self.allowance = Some(self.allowance.unwrap_or(0).saturating_add(AMPLIFICATION * octets));
     }
 
     /// Sends the flight again, if it is not just being sent.
@@ -374,10 +456,12 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
 
     /// The handshake is complete. The last flight answers the Finished of the other end.
     fn establish(&mut self) {
-        self.answered = Some(self.next);
+        self.wait(Some(self.next));
         self.status = Status::Established;
         self.expects = Expects::Nothing;
-        self.timer.stop();
+        if !self.is_client || !self.leaves_losses_to_the_client() {
+            self.timer.stop();
+        }
         self.master = None;
     }
 }

@@ -35,6 +35,8 @@ pub(crate) enum ContentType {
     Alert,
     Handshake,
     ApplicationData,
+    /// Of the lean profile, with the number of RFC 9147, section 7. It is always encrypted.
+    Acknowledgement,
 }
 
 impl ContentType {
@@ -44,6 +46,7 @@ impl ContentType {
             21 => Some(Self::Alert),
             22 => Some(Self::Handshake),
             23 => Some(Self::ApplicationData),
+            26 if cfg!(feature = "lean") => Some(Self::Acknowledgement),
             _ => None,
         }
     }
@@ -54,6 +57,7 @@ impl ContentType {
             Self::Alert => 21,
             Self::Handshake => 22,
             Self::ApplicationData => 23,
+            Self::Acknowledgement => 26,
         }
     }
 }
@@ -100,9 +104,14 @@ pub(crate) struct Format(Lean);
 /// Octets of the short header: the content type, and the lower 16 bits of the sequence number.
 const SHORT_HEADER: usize = 3;
 
-/// What the short header adds to the content types 21 to 23. Its first octets, 28 to 30, are neither content types of DTLS
-/// 1.2 (20 to 27) nor unified headers of DTLS 1.3 (32 to 63), and stay in the range of DTLS (20 to 63: RFC 9443, section 3).
-const SHORT_TYPE: u8 = 7;
+/// The first octets of the short header, by content type. They are neither content types of DTLS (20 to 27) nor unified
+/// headers of DTLS 1.3 (32 to 63), and stay in the range of DTLS (20 to 63: RFC 9443, section 3).
+const SHORT_TYPES: [(u8, ContentType); 4] = [
+    (28, ContentType::Alert),
+    (29, ContentType::Handshake),
+    (30, ContentType::ApplicationData),
+    (31, ContentType::Acknowledgement),
+];
 
 impl Format {
     pub(crate) const fn new(lean: Lean) -> Self {
@@ -124,11 +133,13 @@ impl Format {
 
     fn write(self, header: &Header, writer: &mut Writer<'_>) -> Result<(), Full> {
         let number = header.epoch_and_sequence();
-        if self.0.has(Lean::SHORT_HEADER) {
-            writer.number((header.content_type.number() + SHORT_TYPE).into(), 1)?;
-            writer.put(&number[6..])?;
-        } else {
-            header.write(writer, self.explicit_nonce() + TAG)?;
+        let short = SHORT_TYPES.iter().find(|(_, of)| *of == header.content_type);
+        match short.filter(|_| self.0.has(Lean::SHORT_HEADER)) {
+            Some((first, _)) => {
+                writer.number((*first).into(), 1)?;
+                writer.put(&number[6..])?;
+            }
+            None => header.write(writer, self.explicit_nonce() + TAG)?,
         }
         writer.put(&number[..self.explicit_nonce()])
     }
@@ -140,9 +151,9 @@ impl Format {
         }
         let mut short = *reader;
         let first = short.u8()?;
-        match first.checked_sub(SHORT_TYPE).and_then(ContentType::of) {
-            None | Some(ContentType::ChangeCipherSpec) => Header::read(reader),
-            Some(content_type) => {
+        match SHORT_TYPES.iter().find(|(of, _)| *of == first) {
+            None => Header::read(reader),
+            Some(&(_, content_type)) => {
                 let sequence = window.nearest(short.u16()?)?;
                 *reader = short;
                 Some(Header { content_type, epoch: 1, sequence, length: reader.rest().len() })
@@ -168,6 +179,13 @@ impl Outbound {
 
     pub(crate) fn protect(&mut self, keys: Keys, format: Format) {
         (self.keys, self.format) = (Some(keys), format);
+    }
+
+    #[cfg(feature = "lean")]
+    /// The latest sequence number of an epoch, of those that were sent, with these lower 16 bits.
+    pub(crate) const fn latest(&self, epoch: u16, lower: u16) -> Option<u64> {
+        let Some(latest) = self.next[(epoch & 1) as usize].checked_sub(1) else { return None };
+        latest.checked_sub((latest as u16).wrapping_sub(lower) as u64)
     }
 
     /// Octets that a record of this epoch has beside its content.
@@ -226,6 +244,11 @@ const fn epoch(part: Part) -> u16 {
         Part::BeforeChange => 0,
         Part::AfterChange => 1,
     }
+}
+
+#[cfg(feature = "lean")]
+pub(crate) const fn part(epoch: u16) -> Part {
+    if epoch == 0 { Part::BeforeChange } else { Part::AfterChange }
 }
 
 impl<C: Crypto> flight::Records for Records<'_, C> {

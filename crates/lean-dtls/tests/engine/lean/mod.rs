@@ -2,7 +2,9 @@
 //! altered or left out is accepted.
 
 mod attacks;
+mod losses;
 mod octets;
+mod policy;
 mod sets;
 
 use lean_dtls::{Admission, Config, Keys, Lean, Psk, RustCrypto, Server, Status, Timeouts};
@@ -14,12 +16,15 @@ use crate::world::{PEER, TestClient, TestServer, random, run};
 pub struct Known {
     pub psk: Psk<'static>,
     pub is_by_address: bool,
+    /// A server asks the client at [`PEER`] for no cookie.
+    pub is_known: bool,
 }
 
 /// As long as the laboratory's.
 pub const IDENTITY: &[u8] = b"client-identity";
 
-pub const KNOWN: Known = Known { psk: Psk { identity: IDENTITY, key: b"0123456789abcdef" }, is_by_address: true };
+pub const KNOWN: Known =
+    Known { psk: Psk { identity: IDENTITY, key: b"0123456789abcdef" }, is_by_address: true, is_known: false };
 
 impl Keys for Known {
     fn own(&self) -> Option<Psk<'_>> {
@@ -30,13 +35,23 @@ impl Keys for Known {
         (identity == self.psk.identity).then_some(self.psk.key)
     }
 
+    fn is_known(&self, address: &[u8]) -> bool {
+        self.is_known && address == PEER
+    }
+
     fn find_by_address(&self, address: &[u8]) -> Option<&[u8]> {
         (self.is_by_address && address == PEER).then_some(self.psk.key)
     }
 }
 
-const SWITCHES: [Lean; 5] =
-    [Lean::OMIT_MESSAGES, Lean::SHORT_NONCE, Lean::SERVER_FINISHED_FIRST, Lean::SHORT_HEADER, Lean::KNOWN_ADDRESS];
+const SWITCHES: [Lean; 6] = [
+    Lean::OMIT_MESSAGES,
+    Lean::SHORT_NONCE,
+    Lean::SERVER_FINISHED_FIRST,
+    Lean::SHORT_HEADER,
+    Lean::ACKNOWLEDGE,
+    Lean::KNOWN_ADDRESS,
+];
 
 /// The set of the switches whose bits are set.
 pub fn set(bits: u8) -> Lean {
