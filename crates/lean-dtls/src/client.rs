@@ -1,6 +1,7 @@
 //! The client.
 
-use crate::config::{Config, Keys};
+use crate::config::Config;
+use crate::credentials::Credentials;
 use crate::crypto::Crypto;
 use crate::dtls12::{self, Connection};
 use crate::status::{SendError, Status};
@@ -17,7 +18,7 @@ pub struct Client<K, C: Crypto, const BUFFER: usize> {
     has_started: bool,
 }
 
-impl<K: Keys, C: Crypto, const BUFFER: usize> Client<K, C, BUFFER> {
+impl<K: Credentials, C: Crypto, const BUFFER: usize> Client<K, C, BUFFER> {
     /// A client that has not started.
     pub fn new(config: Config<K>, mut crypto: C) -> Self {
         let connection = Connection::new(&mut crypto, true, config.timeouts);
@@ -69,9 +70,16 @@ impl<K: Keys, C: Crypto, const BUFFER: usize> Client<K, C, BUFFER> {
         self.connection.send(&mut self.crypto, data, output)
     }
 
-    /// Octets that [`send`](Self::send) adds to the data: [`OVERHEAD`](crate::OVERHEAD), or less once a lean profile is agreed.
-    pub const fn overhead(&self) -> usize {
-        self.connection.overhead()
+    /// The most octets of application data that [`send`](Self::send) puts into a datagram of `room` octets.
+    pub fn max_data(&self, room: usize) -> usize {
+        self.connection.max_data(room)
+    }
+
+    /// Octets of the connection IDs in the encrypted records that this end receives and sends. `None` if both ends have agreed
+    /// on none.
+    #[cfg(feature = "connection-id")]
+    pub fn connection_ids(&self) -> Option<[usize; 2]> {
+        self.connection.agreed.connection_ids.map(|ids| ids.map(|id| id.octets().len()))
     }
 
     /// Closes an established connection. [`poll_transmit`](Self::poll_transmit) then has the alert for the server.

@@ -1,16 +1,19 @@
 //! The client's side of a handshake.
 
 use super::connection::{Connection, Expects, alert};
+#[cfg(feature = "connection-id")]
+use super::connection_id::ConnectionId;
 use super::extensions;
 use super::hello::{self, ClientHello, ServerHello};
-use crate::config::{Config, Keys, is_key};
+use crate::config::Config;
+use crate::credentials::{Credentials, is_key};
 use crate::crypto::Crypto;
 use crate::handshake::Kind;
 use crate::lean::Lean;
 use crate::status::{Failure, Status};
 
 /// Begins the handshake.
-pub(crate) fn start<K: Keys, C: Crypto, const BUFFER: usize>(
+pub(crate) fn start<K: Credentials, C: Crypto, const BUFFER: usize>(
     connection: &mut Connection<C, BUFFER>,
     crypto: &mut C,
     config: &Config<K>,
@@ -18,7 +21,12 @@ pub(crate) fn start<K: Keys, C: Crypto, const BUFFER: usize>(
     let mut random = [0; 32];
     crypto.random(&mut random);
     connection.randoms[0] = random;
-    let sent = connection.sender.send(Kind::ClientHello, |writer| ClientHello::write(writer, &random, &[], config));
+    #[cfg(feature = "connection-id")]
+    {
+        connection.own_id = config.options.connection_id.and_then(|length| ConnectionId::draw(crypto, length));
+    }
+    let offer = connection.offer(config);
+    let sent = connection.sender.send(Kind::ClientHello, |writer| ClientHello::write(writer, &random, &[], &offer));
     match sent {
         Ok(()) => connection.wait(None),
         Err(_) => connection.end(Status::Failed(Failure::BufferTooSmall)),
@@ -29,8 +37,9 @@ pub(crate) fn start<K: Keys, C: Crypto, const BUFFER: usize>(
 pub(crate) fn handle<C: Crypto, const BUFFER: usize>(
     connection: &mut Connection<C, BUFFER>,
     crypto: &mut C,
-    config: &Config<impl Keys>,
+    config: &Config<impl Credentials>,
 ) -> bool {
+    let offer = connection.offer(config);
     let Connection { sender, incoming, .. } = connection;
     let Some((header, body)) = incoming.whole(connection.next) else { return false };
     match (connection.expects, header.kind) {
@@ -44,7 +53,7 @@ pub(crate) fn handle<C: Crypto, const BUFFER: usize>(
             sender.transcript = crypto.hash();
             sender.flight.clear();
             sender.next = 1;
-            let sent = sender.send(Kind::ClientHello, |writer| ClientHello::write(writer, random, cookie, config));
+            let sent = sender.send(Kind::ClientHello, |writer| ClientHello::write(writer, random, cookie, &offer));
             if sent.is_err() {
                 connection.end(Status::Failed(Failure::BufferTooSmall));
                 return false;
@@ -59,7 +68,7 @@ pub(crate) fn handle<C: Crypto, const BUFFER: usize>(
                 connection.refuse(alert::HANDSHAKE_FAILURE);
                 return false;
             }
-            connection.agreed = match extensions::confirm(hello.extensions, &config.options) {
+            let agreed = match extensions::confirm(hello.extensions, &offer) {
                 Ok(agreed) => agreed,
                 Err(alert) => {
                     connection.refuse(alert);
@@ -68,10 +77,11 @@ pub(crate) fn handle<C: Crypto, const BUFFER: usize>(
             };
             sender.note(&header, body);
             connection.randoms[1] = hello.random;
+            connection.agree(agreed);
             connection.expects = Expects::ServerHelloDone;
             if connection.agreed.lean.has(Lean::OMIT_MESSAGES) {
                 let answered = header.sequence;
-                return answer_flight(connection, crypto, &config.keys, answered);
+                return answer_flight(connection, crypto, &config.credentials, answered);
             }
         }
         // The hint does not matter: there is one identity (RFC 4279, section 5.2).
@@ -79,7 +89,7 @@ pub(crate) fn handle<C: Crypto, const BUFFER: usize>(
         (Expects::ServerHelloDone, Kind::ServerHelloDone) if body.is_empty() => {
             sender.note(&header, body);
             let answered = header.sequence;
-            return answer_flight(connection, crypto, &config.keys, answered);
+            return answer_flight(connection, crypto, &config.credentials, answered);
         }
         _ => return false,
     }
@@ -91,10 +101,10 @@ pub(crate) fn handle<C: Crypto, const BUFFER: usize>(
 fn answer_flight<C: Crypto, const BUFFER: usize>(
     connection: &mut Connection<C, BUFFER>,
     crypto: &mut C,
-    keys: &impl Keys,
+    credentials: &impl Credentials,
     answered: u16,
 ) -> bool {
-    if let Err(failure) = key_exchange(connection, crypto, keys) {
+    if let Err(failure) = key_exchange(connection, crypto, credentials) {
         connection.end(Status::Failed(failure));
         return false;
     }
@@ -110,9 +120,9 @@ fn answer_flight<C: Crypto, const BUFFER: usize>(
 fn key_exchange<C: Crypto, const BUFFER: usize>(
     connection: &mut Connection<C, BUFFER>,
     crypto: &mut C,
-    keys: &impl Keys,
+    credentials: &impl Credentials,
 ) -> Result<(), Failure> {
-    let psk = keys.own().filter(|psk| is_key(psk.key)).ok_or(Failure::NoKey)?;
+    let psk = credentials.psk().filter(|psk| is_key(psk.key)).ok_or(Failure::NoKey)?;
     let lean = connection.agreed.lean;
     if !lean.has(Lean::SERVER_FINISHED_FIRST) {
         connection.sender.flight.clear();

@@ -2,10 +2,13 @@
 
 use subtle::ConstantTimeEq;
 
-use super::extensions::Agreed;
+use super::connection_id::ConnectionId;
+use super::extensions::{Agreed, Offer};
 use super::record::{self, ContentType, Format, Inbound, Outbound, Records};
 use super::schedule::{Context, Master};
 use crate::codec::{Full, Reader, Writer};
+use crate::config::Config;
+use crate::credentials::Credentials;
 use crate::crypto::{Crypto, Hash};
 use crate::flight::Flight;
 use crate::handshake::{self, Kind};
@@ -48,6 +51,16 @@ pub(crate) enum Expects {
     Nothing,
 }
 
+/// What a datagram had that only the peer can have sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Heard {
+    Nothing,
+    /// A record that others have overtaken.
+    Earlier,
+    /// A record later than all before.
+    Latest,
+}
+
 /// One end's half of a connection. `BUFFER` octets hold a flight that is sent, and as many one that arrives.
 pub(crate) struct Connection<C: Crypto, const BUFFER: usize> {
     pub(crate) status: Status,
@@ -64,6 +77,9 @@ pub(crate) struct Connection<C: Crypto, const BUFFER: usize> {
     /// The random numbers of the client's and of the server's hello.
     pub(crate) randoms: [[u8; 32]; 2],
     pub(crate) agreed: Agreed,
+    /// The connection ID that this end offers.
+    #[cfg(feature = "connection-id")]
+    pub(crate) own_id: Option<ConnectionId>,
     master: Option<Master>,
     /// An alert that waits to be sent, and its epoch.
     alert: Option<([u8; 2], u16)>,
@@ -122,12 +138,37 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
             timer: Timer::new(timeouts),
             randoms: [[0; 32]; 2],
             agreed: Agreed::default(),
+            #[cfg(feature = "connection-id")]
+            own_id: None,
             master: None,
             alert: None,
             heard: None,
             received: Received::NONE,
             is_acknowledgement_due: false,
             allowance: None,
+        }
+    }
+
+    /// What a client says in its hellos: the same in each.
+    pub(crate) fn offer<'a>(&self, config: &'a Config<impl Credentials>) -> Offer<'a> {
+        #[cfg(feature = "connection-id")]
+        let connection_id = self.own_id;
+        #[cfg(not(feature = "connection-id"))]
+        let connection_id: Option<ConnectionId> = None;
+        let psk = config.credentials.psk().filter(|_| config.options.lean.has_identity());
+        Offer { options: &config.options, connection_id, identity: psk.map_or(&[], |psk| psk.identity) }
+    }
+
+    /// From now on what the hellos say holds.
+    pub(crate) fn agree(&mut self, agreed: Agreed) {
+        self.agreed = agreed;
+        #[cfg(feature = "record-limits")]
+        {
+            [self.inbound.limits, self.sender.outbound.limits] = agreed.limits.octets();
+        }
+        #[cfg(feature = "connection-id")]
+        if let Some([own, peers]) = agreed.connection_ids {
+            (self.inbound.id, self.sender.outbound.id) = (own, peers);
         }
     }
 
@@ -185,9 +226,9 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         written.map_err(|Full| SendError::TooLong)
     }
 
-    /// Octets that a datagram of application data has beside the data.
-    pub(crate) const fn overhead(&self) -> usize {
-        self.sender.outbound.overhead(1)
+    /// The most octets of application data in a datagram of `room` octets.
+    pub(crate) fn max_data(&self, room: usize) -> usize {
+        self.sender.outbound.room(1, room).unwrap_or(0)
     }
 
     /// Ends an established connection, and tells the peer.
@@ -219,20 +260,22 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
 
     /// Processes the records of a datagram. `deliver` gets application data, `handle` each handshake message before the
     /// Finished whose turn it is: it returns false if the message is not what the handshake expects, and was not used.
+    /// Returns what has come that only the peer can have sent.
     pub(crate) fn receive(
         &mut self,
         crypto: &mut C,
         datagram: &mut [u8],
         deliver: &mut dyn FnMut(&[u8]),
         handle: &mut dyn FnMut(&mut Self, &mut C) -> bool,
-    ) {
+    ) -> Heard {
         let mut rest = datagram;
+        let mut heard = Heard::Nothing;
         loop {
             let mut reader = Reader::new(rest);
-            let Some(header) = self.inbound.read_header(&mut reader) else { return };
+            let Some(header) = self.inbound.read_header(&mut reader) else { return heard };
             let start = rest.len() - reader.rest().len();
             let (content, more) = rest[start..].split_at_mut(header.length);
-            self.receive_record(crypto, &header, content, deliver, handle);
+            heard = heard.max(self.receive_record(crypto, &header, content, deliver, handle));
             rest = more;
         }
     }
@@ -244,20 +287,19 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         content: &mut [u8],
         deliver: &mut dyn FnMut(&[u8]),
         handle: &mut dyn FnMut(&mut Self, &mut C) -> bool,
-    ) {
+    ) -> Heard {
         let is_open = matches!(self.status, Status::Handshaking | Status::Established);
-        let content = match header.epoch {
-            0 => content,
-            _ if !is_open => return,
-            _ => match self.inbound.open(crypto, header, content) {
-                Ok(content) => {
-                    self.allowance = None; // the keys are made of what was sent to its address
-                    content
-                }
-                Err(_) => return,
-            },
+        let is_latest = self.inbound.is_latest(header);
+        let opened = match header.epoch {
+            0 => self.inbound.take(header, content),
+            _ if !is_open => return Heard::Nothing,
+            _ => self.inbound.open(crypto, header, content),
         };
-        match (header.content_type, header.epoch) {
+        let Ok((content_type, content)) = opened else { return Heard::Nothing };
+        if header.epoch > 0 {
+            self.allowance = None; // the keys are made of what was sent to its address
+        }
+        match (content_type, header.epoch) {
             (ContentType::Handshake, _) => self.receive_fragments(crypto, header, content, handle),
             #[cfg(feature = "lean")]
             (ContentType::Acknowledgement, 1) => self.receive_acknowledgement(content),
@@ -271,7 +313,12 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
             // The client would not send data if it did not have this end's Finished, and had not sent its own. That is lost.
             (ContentType::ApplicationData, 1) if self.agreed.lean.has(Lean::SERVER_FINISHED_FIRST) => self.repeat(),
             // Records of epoch 1 say that the peer has changed. Anybody can send data and acknowledgements in clear.
-            (ContentType::ChangeCipherSpec | ContentType::ApplicationData | ContentType::Acknowledgement, _) => {}
+            _ => {}
+        }
+        match header.epoch {
+            0 => Heard::Nothing,
+            _ if is_latest => Heard::Latest,
+            _ => Heard::Earlier,
         }
     }
 

@@ -1,11 +1,12 @@
 //! The server's side of a handshake.
 
 use super::connection::{Connection, Expects, alert};
-use super::extensions;
+use super::extensions::{self, Offer};
 use super::hello::{self, ClientHello, ServerHello};
 use super::record::{self, ContentType, Outbound};
 use crate::codec::{Reader, Writer};
-use crate::config::{Config, Keys, is_key};
+use crate::config::Config;
+use crate::credentials::{Credentials, is_key};
 use crate::crypto::Crypto;
 use crate::handshake::{self, Kind};
 use crate::lean::Lean;
@@ -51,9 +52,10 @@ pub(crate) struct From<'a> {
 
 /// A connection with a client whose cookie has returned, or is not asked for, with the flight of ServerHello and ServerHelloDone,
 /// or of what the lean profile leaves of it.
-pub(crate) fn open<K: Keys, C: Crypto, const BUFFER: usize>(
+pub(crate) fn open<K: Credentials, C: Crypto, const BUFFER: usize>(
     crypto: &mut C,
     config: &Config<K>,
+    offer: &Offer<'_>,
     arrived: Arrived<'_>,
     (from, hello): (From<'_>, &ClientHello<'_>),
 ) -> Connection<C, BUFFER> {
@@ -64,7 +66,7 @@ pub(crate) fn open<K: Keys, C: Crypto, const BUFFER: usize>(
         connection.refuse(alert::HANDSHAKE_FAILURE);
         return connection;
     }
-    let mut agreed = match extensions::accept(hello, &config.options) {
+    let mut agreed = match extensions::accept(hello, offer) {
         Ok(agreed) => agreed,
         Err(alert) => {
             connection.refuse(alert);
@@ -82,7 +84,11 @@ pub(crate) fn open<K: Keys, C: Crypto, const BUFFER: usize>(
     if key.is_none() {
         agreed.lean = agreed.lean.without(Lean::OMIT_MESSAGES).consistent();
     }
-    connection.agreed = agreed;
+    connection.agree(agreed);
+    #[cfg(feature = "connection-id")]
+    {
+        connection.own_id = agreed.connection_ids.map(|[own, _]| own);
+    }
     crypto.random(&mut connection.randoms[1]);
     connection.randoms[0] = hello.random;
     connection.next = header.sequence.wrapping_add(1);
@@ -107,11 +113,15 @@ pub(crate) fn open<K: Keys, C: Crypto, const BUFFER: usize>(
 }
 
 /// The key of a client that leaves out its ClientKeyExchange. Without one, the server asks for that message.
-fn key_in_advance<'k>(config: &'k Config<impl Keys>, address: &[u8], hello: &ClientHello<'_>) -> Option<&'k [u8]> {
+fn key_in_advance<'k>(
+    config: &'k Config<impl Credentials>,
+    address: &[u8],
+    hello: &ClientHello<'_>,
+) -> Option<&'k [u8]> {
     let offer = extensions::lean_offer(hello).ok()??;
     let key = match offer.switches.has_identity() {
-        true => config.keys.find(offer.identity),
-        false if config.options.lean.has(Lean::KNOWN_ADDRESS) => config.keys.find_by_address(address),
+        true => config.credentials.find_psk(offer.identity),
+        false if config.options.lean.has(Lean::KNOWN_ADDRESS) => config.credentials.find_psk_by_address(address),
         false => None,
     };
     key.filter(|key| is_key(key))
@@ -132,7 +142,7 @@ pub(crate) fn hear_hello_again<C: Crypto, const BUFFER: usize>(connection: &mut 
 pub(crate) fn handle<C: Crypto, const BUFFER: usize>(
     connection: &mut Connection<C, BUFFER>,
     crypto: &mut C,
-    config: &Config<impl Keys>,
+    config: &Config<impl Credentials>,
 ) -> bool {
     let Connection { sender, incoming, .. } = connection;
     let Some((header, body)) = incoming.whole(connection.next) else { return false };
@@ -141,7 +151,7 @@ pub(crate) fn handle<C: Crypto, const BUFFER: usize>(
     }
     let mut reader = Reader::new(body);
     let Some(identity) = reader.vector(2).filter(|_| reader.is_empty()) else { return false };
-    let Some(key) = config.keys.find(identity).filter(|key| is_key(key)) else {
+    let Some(key) = config.credentials.find_psk(identity).filter(|key| is_key(key)) else {
         connection.refuse(alert::UNKNOWN_PSK_IDENTITY);
         return false;
     };

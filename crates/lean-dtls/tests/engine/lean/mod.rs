@@ -7,7 +7,7 @@ mod octets;
 mod policy;
 mod sets;
 
-use lean_dtls::{Admission, Config, Keys, Lean, Psk, RustCrypto, Server, Status, Timeouts};
+use lean_dtls::{Admission, Config, Credentials, Lean, Psk, RustCrypto, Server, Status, Timeouts};
 
 use crate::world::{PEER, TestClient, TestServer, random, run};
 
@@ -26,12 +26,12 @@ pub const IDENTITY: &[u8] = b"client-identity";
 pub const KNOWN: Known =
     Known { psk: Psk { identity: IDENTITY, key: b"0123456789abcdef" }, is_by_address: true, is_known: false };
 
-impl Keys for Known {
-    fn own(&self) -> Option<Psk<'_>> {
+impl Credentials for Known {
+    fn psk(&self) -> Option<Psk<'_>> {
         Some(self.psk)
     }
 
-    fn find(&self, identity: &[u8]) -> Option<&[u8]> {
+    fn find_psk(&self, identity: &[u8]) -> Option<&[u8]> {
         (identity == self.psk.identity).then_some(self.psk.key)
     }
 
@@ -39,7 +39,7 @@ impl Keys for Known {
         self.is_known && address == PEER
     }
 
-    fn find_by_address(&self, address: &[u8]) -> Option<&[u8]> {
+    fn find_psk_by_address(&self, address: &[u8]) -> Option<&[u8]> {
         (self.is_by_address && address == PEER).then_some(self.psk.key)
     }
 }

@@ -79,7 +79,11 @@ fn octets_of_a_record_beside_its_data() {
         let mut datagram = [0; 100];
         assert_eq!(client.send(&[7; 40], &mut datagram), Ok(expected + 40), "{lean:?}");
         assert_eq!(server.send(PEER, &[7; 40], &mut datagram), Ok(expected + 40), "{lean:?}");
-        assert_eq!((client.overhead(), server.overhead(PEER)), (expected, expected), "{lean:?}");
+        assert_eq!(
+            (client.max_data(100), server.max_data(PEER, 100)),
+            (100 - expected, Some(100 - expected)),
+            "{lean:?}"
+        );
     }
 }
 

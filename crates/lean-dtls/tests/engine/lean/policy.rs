@@ -85,11 +85,11 @@ fn a_forged_hello_does_not_end_a_connection() {
 fn a_slot_of_an_unverified_peer_is_free_for_a_verified_one() {
     #[derive(Clone, Copy)]
     struct Everybody;
-    impl lean_dtls::Keys for Everybody {
-        fn own(&self) -> Option<lean_dtls::Psk<'_>> {
-            KNOWN.own()
+    impl lean_dtls::Credentials for Everybody {
+        fn psk(&self) -> Option<lean_dtls::Psk<'_>> {
+            KNOWN.psk()
         }
-        fn find(&self, identity: &[u8]) -> Option<&[u8]> {
+        fn find_psk(&self, identity: &[u8]) -> Option<&[u8]> {
             (identity == KNOWN.psk.identity).then_some(KNOWN.psk.key)
         }
         fn is_known(&self, address: &[u8]) -> bool {

@@ -38,7 +38,7 @@ fn a_server_that_finds_no_key_asks_for_the_identity() {
     assert_eq!(run(&mut client, &mut server, []), 0);
     assert_carries(&mut client, &mut server, "by its identity");
     // 3 of header and 8 of tag: the records are lean nevertheless.
-    assert_eq!((client.overhead(), server.overhead(PEER)), (11, 11));
+    assert_eq!((client.max_data(100), server.max_data(PEER, 100)), (89, Some(89)));
 }
 
 #[test]
@@ -47,7 +47,7 @@ fn a_peer_without_the_profile_gets_plain_records() {
         let (mut client, mut server) = (client(1, 256, offered), server(256, taken));
         run(&mut client, &mut server, []);
         assert_carries(&mut client, &mut server, "plain");
-        assert_eq!((client.overhead(), server.overhead(PEER)), (29, 29));
+        assert_eq!((client.max_data(100), server.max_data(PEER, 100)), (71, Some(71)));
     }
 }
 
@@ -107,5 +107,21 @@ fn slots_are_for_clients_with_every_set() {
         let mut again = client(seed, 256, Lean::ALL);
         run(&mut again, &mut server, []);
         assert_eq!((again.status(), server.status(PEER)), (Status::Established, Some(Status::Established)), "{seed}");
+    }
+}
+
+/// A short header has no room for a connection ID: with one, records keep the long header, and all else is left out.
+#[cfg(feature = "connection-id")]
+#[test]
+fn connection_ids_and_short_headers_exclude_each_other() {
+    for lean in sets() {
+        let config = config(KNOWN, 256, lean).with_connection_id(4).unwrap();
+        let mut client = TestClient::new(config, RustCrypto::new(random(1)));
+        let mut server: TestServer<Known> = Server::new(config, RustCrypto::new(random(99)));
+        run(&mut client, &mut server, []);
+        assert_carries(&mut client, &mut server, "with connection IDs");
+        // 13 of header, 4 of ID, 8 of nonce unless it is left out, 1 of content type, 8 of tag.
+        let nonce = if lean.has(Lean::SHORT_NONCE) { 0 } else { 8 };
+        assert_eq!(client.max_data(100), 100 - (13 + 4 + nonce + 1 + 8), "{lean:?}");
     }
 }
