@@ -11,8 +11,7 @@ const RANGES: usize = 4;
 /// The messages of a flight that are not whole yet, or whole but not their turn. All share `BUFFER` octets.
 pub(crate) struct Reassembly<const BUFFER: usize> {
     octets: [u8; BUFFER],
-    used: usize,
-    /// In the order of their octets.
+    used: u16,
     messages: [Option<Message>; MESSAGES],
 }
 
@@ -20,15 +19,17 @@ pub(crate) struct Reassembly<const BUFFER: usize> {
 struct Message {
     kind: Kind,
     sequence: u16,
-    start: usize,
-    length: usize,
-    /// What has arrived: beginnings and ends, in ascending order, that neither touch nor overlap.
-    ranges: [(usize, usize); RANGES],
-    count: usize,
+    /// Where its octets begin.
+    start: u16,
+    length: u16,
+    /// What has arrived: beginnings and ends that neither touch nor overlap.
+    ranges: [(u16, u16); RANGES],
+    count: u8,
 }
 
 impl<const BUFFER: usize> Reassembly<BUFFER> {
     pub(crate) const fn new() -> Self {
+        const { assert!(BUFFER <= u16::MAX as usize, "places in the buffer have 16 bits") };
         Self { octets: [0; BUFFER], used: 0, messages: [None; MESSAGES] }
     }
 
@@ -36,12 +37,14 @@ impl<const BUFFER: usize> Reassembly<BUFFER> {
     ///
     /// The fragment is dropped if there is no room, or if it contradicts an earlier one.
     pub(crate) fn insert(&mut self, next: u16, header: &Header, fragment: &[u8]) {
-        let Some(index) = self.place(next, header) else { return };
-        let Some(message) = &mut self.messages[index] else { return };
-        let agrees = message.kind == header.kind && message.length == header.length;
-        if agrees && message.cover(header.offset, header.offset + header.fragment) {
-            let start = message.start + header.offset;
-            self.octets[start..start + header.fragment].copy_from_slice(fragment);
+        let Some(message) = self.place(next, header) else { return };
+        let agrees = message.kind == header.kind && usize::from(message.length) == header.length;
+        // What fits into a message has 16 bits.
+        if agrees && message.cover(header.offset as u16, (header.offset + header.fragment) as u16) {
+            let start = usize::from(message.start) + header.offset;
+            if let Some(octets) = self.octets.get_mut(start..start + fragment.len()) {
+                octets.copy_from_slice(fragment);
+            }
         }
     }
 
@@ -49,35 +52,50 @@ impl<const BUFFER: usize> Reassembly<BUFFER> {
     pub(crate) fn whole(&self, sequence: u16) -> Option<(Header, &[u8])> {
         let message = self.messages.iter().flatten().find(|message| message.sequence == sequence)?;
         let is_whole = message.count == 1 && message.ranges[0] == (0, message.length);
-        let octets = &self.octets[message.start..message.start + message.length];
-        is_whole.then_some((Header::whole(message.kind, sequence, message.length), octets))
+        let length = usize::from(message.length);
+        let octets = self.octets.get(usize::from(message.start)..)?.get(..length)?;
+        is_whole.then_some((Header::whole(message.kind, sequence, length), octets))
     }
 
-    /// Forgets a message, and moves the others to the front.
+    /// Forgets a message, and moves the octets of the others to the front.
     pub(crate) fn remove(&mut self, sequence: u16) {
-        let is_it = |message: &Option<Message>| message.is_some_and(|message| message.sequence == sequence);
-        let Some(index) = self.messages.iter().position(is_it) else { return };
-        let Some(removed) = self.messages[index].take() else { return };
-        self.octets.copy_within(removed.start + removed.length..self.used, removed.start);
+        let is_it = |message: &&mut Option<Message>| message.is_some_and(|message| message.sequence == sequence);
+        let Some(removed) = self.messages.iter_mut().find(is_it).and_then(Option::take) else { return };
+        // A loop: `copy_within` needs memmove, which nothing else needs, and which has 700 octets.
+        for place in usize::from(removed.start + removed.length)..usize::from(self.used) {
+            let Some(octet) = self.octets.get(place).copied() else { break };
+            self.octets[place - usize::from(removed.length)] = octet;
+        }
         self.used -= removed.length;
-        self.messages[index..].rotate_left(1);
-        self.messages[index..].iter_mut().flatten().for_each(|message| message.start -= removed.length);
+        for message in self.messages.iter_mut().flatten().filter(|message| message.start > removed.start) {
+            message.start -= removed.length;
+        }
     }
 
-    /// The place of the fragment's message, a new one if there is room. The message whose turn it is has priority.
-    fn place(&mut self, next: u16, header: &Header) -> Option<usize> {
+    /// Forgets all messages.
+    pub(crate) fn clear(&mut self) {
+        self.messages = [None; MESSAGES];
+        self.used = 0;
+    }
+
+    /// The fragment's message, a new one if there is room. The message whose turn it is has priority.
+    fn place(&mut self, next: u16, header: &Header) -> Option<&mut Message> {
         let is_it = |message: &Option<Message>| message.is_some_and(|message| message.sequence == header.sequence);
-        if let Some(index) = self.messages.iter().position(is_it) {
-            return Some(index);
-        }
-        let has_room = |used: usize| header.length <= BUFFER - used;
-        if header.sequence == next && has_room(0) && (!has_room(self.used) || self.messages.iter().all(Option::is_some))
-        {
-            self.messages = [None; MESSAGES];
-            self.used = 0;
+        let index = match self.messages.iter().position(is_it) {
+            Some(index) => index,
+            None => self.open(next, header)?,
+        };
+        self.messages.get_mut(index)?.as_mut()
+    }
+
+    fn open(&mut self, next: u16, header: &Header) -> Option<usize> {
+        let has_room = |used: u16| header.length <= BUFFER - usize::from(used);
+        let is_full = !has_room(self.used) || self.messages.iter().all(Option::is_some);
+        if header.sequence == next && is_full && has_room(0) {
+            self.clear();
         }
         let index = self.messages.iter().position(Option::is_none).filter(|_| has_room(self.used))?;
-        let (kind, sequence, length) = (header.kind, header.sequence, header.length);
+        let (kind, sequence, length) = (header.kind, header.sequence, header.length as u16);
         let start = self.used;
         self.messages[index] = Some(Message { kind, sequence, start, length, ranges: [(0, 0); RANGES], count: 0 });
         self.used += length;
@@ -87,37 +105,22 @@ impl<const BUFFER: usize> Reassembly<BUFFER> {
 
 impl Message {
     /// Notes that a range has arrived. False if that would make too many gaps.
-    fn cover(&mut self, mut begin: usize, mut end: usize) -> bool {
-        let (mut ranges, mut count) = ([(0, 0); RANGES], 0);
-        let mut placed = false;
-        for &(first, last) in &self.ranges[..self.count] {
+    fn cover(&mut self, mut begin: u16, mut end: u16) -> bool {
+        let mut kept = 0;
+        for index in 0..usize::from(self.count).min(RANGES) {
+            let (first, last) = self.ranges[index];
             if last >= begin && first <= end {
                 (begin, end) = (begin.min(first), end.max(last));
-                continue;
-            }
-            if !placed && end < first {
-                if !push(&mut ranges, &mut count, (begin, end)) {
-                    return false;
-                }
-                placed = true;
-            }
-            if !push(&mut ranges, &mut count, (first, last)) {
-                return false;
+            } else if let Some(place) = self.ranges.get_mut(kept) {
+                *place = (first, last);
+                kept += 1;
             }
         }
-        if !placed && !push(&mut ranges, &mut count, (begin, end)) {
-            return false;
-        }
-        (self.ranges, self.count) = (ranges, count);
+        let Some(place) = self.ranges.get_mut(kept) else { return false };
+        *place = (begin, end);
+        self.count = kept as u8 + 1;
         true
     }
-}
-
-fn push(ranges: &mut [(usize, usize); RANGES], count: &mut usize, range: (usize, usize)) -> bool {
-    let Some(free) = ranges.get_mut(*count) else { return false };
-    *free = range;
-    *count += 1;
-    true
 }
 
 #[cfg(test)]

@@ -328,7 +328,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
     /// From now on the peer's Finished is expected, which nobody else can send. What has arrived in clear is forgotten.
     pub(crate) fn expect_finished(&mut self) {
         self.expects = Expects::Finished;
-        self.incoming = Reassembly::new();
+        self.incoming.clear();
     }
 
     /// Handles the peer's Finished, which a server answers with its own. Returns false after a wrong one: the connection

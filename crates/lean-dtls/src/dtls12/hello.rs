@@ -38,7 +38,7 @@ impl<'a> ClientHello<'a> {
         let after = reader.rest();
         let suites = reader.vector(2).filter(|suites| suites.len() >= 2 && suites.len() % 2 == 0)?;
         let offers = |suite: u16| suites.chunks_exact(2).any(|offered| offered == suite.to_be_bytes());
-        reader.vector(1)?.contains(&0).then_some(())?;
+        reader.vector(1)?.iter().any(|method| *method == 0).then_some(())?;
         let extensions = read_extensions(reader)?;
         (version <= record::VERSION && version >> 8 == 0xfe).then_some(Self {
             random,

@@ -73,11 +73,12 @@ impl Header {
     pub(crate) fn read(reader: &mut Reader<'_>) -> Option<Self> {
         let content_type = ContentType::of(reader.u8()?);
         let version = reader.u16()?;
-        let (epoch, sequence) = (reader.u16()?, reader.number(6)?);
+        let epoch_and_sequence = u64::from_be_bytes(reader.array()?);
         let length = usize::from(reader.u16()?);
         if !matches!(version, VERSION | VERSION_10) || length > reader.rest().len() {
             return None;
         }
+        let (epoch, sequence) = ((epoch_and_sequence >> 48) as u16, epoch_and_sequence & LAST_SEQUENCE);
         Some(Self { content_type: content_type?, epoch, sequence, length })
     }
 
@@ -131,7 +132,7 @@ impl Outbound {
         writer.number(content_type.number().into(), 1)?;
         writer.number(VERSION.into(), 2)?;
         writer.put(&nonce)?;
-        writer.number((length + Self::overhead(epoch) - HEADER) as u64, 2)?;
+        writer.number((length + Self::overhead(epoch) - HEADER) as u32, 2)?;
         if epoch > 0 {
             writer.put(&nonce)?;
         }
