@@ -5,6 +5,8 @@
 
 use zeroize::Zeroize;
 
+#[cfg(all(feature = "rustcrypto", feature = "ecdhe"))]
+mod ecdh;
 #[cfg(feature = "rustcrypto")]
 mod rustcrypto;
 

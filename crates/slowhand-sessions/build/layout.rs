@@ -147,7 +147,8 @@ fn declared(declaration: &str, pointer: usize) -> Vec<(String, usize, usize)> {
     let words = declaration.trim_start_matches("const ");
     let (base, fields) = words.split_once(' ').unwrap_or_else(|| panic!("no field: {declaration}"));
     let base = match base {
-        "char" | "uint8_t" => 1,
+        // Only pointers are of type void.
+        "char" | "uint8_t" | "void" => 1,
         "uint16_t" => 2,
         "int" | "uint32_t" => 4,
         "uint64_t" => 8,

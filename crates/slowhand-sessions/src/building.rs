@@ -25,8 +25,8 @@ pub enum BuildError {
     FirstSession(String),
 }
 
-/// The time before the world in which the first session of [`build_pair`] runs. *Assumed*: longer than any handshake here
-/// takes, and shorter than the lifetime of a ticket (mbedTLS and rustls: a day).
+/// The time before the world in which the first session of [`build_pair`] runs. *Assumed*: longer than any handshake
+/// here takes, and shorter than the lifetime of a ticket (mbedTLS and rustls: a day).
 const BEFORE: Duration = Duration::from_secs(3600);
 
 /// The most datagrams of that session. *Assumed*: a limit for two ends that answer each other forever.
@@ -43,6 +43,18 @@ pub fn build(config: &SessionConfig, processor: Arc<dyn Processor>) -> Result<Bo
     build_with(config, processor, WORLD_BEGAN, None)
 }
 
+/// Like [`build`], but the end resumes an earlier session, of which it has kept `previous`.
+///
+/// # Errors
+/// Those of [`build`].
+pub fn build_resuming(
+    config: &SessionConfig,
+    processor: Arc<dyn Processor>,
+    previous: Option<&Resumable>,
+) -> Result<Box<dyn Session>, BuildError> {
+    build_with(config, processor, WORLD_BEGAN, previous)
+}
+
 /// Like [`build`], but the device's clock is zero at the calendar time `began`, and the end resumes an earlier session.
 fn build_with(
     config: &SessionConfig,
@@ -56,11 +68,11 @@ fn build_with(
 
 /// Builds both ends of a session. The client is first in each array.
 ///
-/// If the client resumes a session ([`Tls::resumption`](crate::Tls::resumption)), this function first runs a session with the
-/// same configurations, in memory. It runs before the world begins, on devices that take no time. No result of it is
-/// reported, but each end has what it keeps of that session. Its randomness is always the same: for the same configurations,
-/// this function succeeds with all seeds or with none. The server's library decides if it accepts the resumption. If not, the
-/// handshake is a full one.
+/// If the client resumes a session ([`Tls::resumption`](crate::Tls::resumption)), this function first runs a session
+/// with the same configurations, in memory. It runs before the world begins, on devices that take no time. No result of
+/// it is reported, but each end has what it keeps of that session. Its randomness is always the same: for the same
+/// configurations, this function succeeds with all seeds or with none. The server's library decides if it accepts the
+/// resumption. If not, the handshake is a full one.
 ///
 /// # Errors
 /// The errors of [`build`] for either end, or [`BuildError::FirstSession`].

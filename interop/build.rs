@@ -1,0 +1,90 @@
+//! Compiles the C libraries that are only peers in tests, from the sources in their carrier crates.
+
+#[path = "../crates/slowhand-sessions/build/carriers.rs"]
+mod carriers;
+#[path = "../crates/slowhand-sessions/build/isolate.rs"]
+mod isolate;
+#[path = "../crates/slowhand-sessions/build/layout.rs"]
+mod layout;
+
+use std::path::{Path, PathBuf};
+use std::{env, fs};
+
+use carriers::Carriers;
+
+/// As for the libraries of slowhand-sessions.
+const OPT_LEVEL: u32 = 2;
+
+fn main() {
+    println!("cargo::rerun-if-changed=build.rs");
+    println!("cargo::rerun-if-changed=../crates/slowhand-sessions/build");
+    println!("cargo::rerun-if-changed=Cargo.toml");
+    println!("cargo::rerun-if-changed=csrc");
+    let carriers = Carriers::locate();
+    let checks = mirrors();
+    wolfssl(&carriers.directory("wolfssl-sys").join("wolfssl-src"), &checks);
+}
+
+/// Generates what keeps the header and Rust the same. Returns the directory of the checks for C.
+fn mirrors() -> PathBuf {
+    const STRUCTS: &[&str] = &["interop_options", "interop_progress", "interop_library"];
+    const ENUMS: &[&str] = &["interop_credential", "interop_resumption", "interop_state"];
+    let width = env::var("CARGO_CFG_TARGET_POINTER_WIDTH").expect("cargo sets it");
+    let pointer = width.parse::<usize>().expect("a number of bits") / 8;
+    let directory = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets it")).join("mirrors");
+    fs::create_dir_all(&directory).expect("the build directory can be written");
+    let read = |header| fs::read_to_string(header).expect("the header is in the package");
+    let write = |file, text: String| fs::write(directory.join(file), text).expect("the build directory can be written");
+
+    let header = read("csrc/peer.h");
+    let structs = STRUCTS.iter().map(|name| layout::Struct::read(&header, name, pointer)).collect::<Vec<_>>();
+    let enums = ENUMS.iter().map(|name| layout::Enum::read(&header, name)).collect::<Vec<_>>();
+    let constants = enums.iter().map(layout::Enum::rust).chain([layout::limit(&header, "INTEROP_NO_TIMER")]);
+    write("peer.rs", structs.iter().map(layout::Struct::rust).chain(constants).collect());
+    write("peer_checks.h", structs.iter().map(layout::Struct::c).chain(enums.iter().map(layout::Enum::c)).collect());
+    write("host.rs", layout::functions(&read("csrc/host.h")));
+    directory
+}
+
+fn wolfssl(root: &Path, checks: &Path) {
+    const PROTOCOL: &[&str] = &["bio", "crl", "dtls", "dtls13", "internal", "keys", "ssl", "tls", "tls13", "wolfio"];
+    const CRYPTOGRAPHY: &[&str] = &[
+        "aes",
+        "asn",
+        "coding",
+        "curve25519",
+        "ecc",
+        "error",
+        "evp",
+        "fe_operations",
+        "hash",
+        "hmac",
+        "kdf",
+        "logging",
+        "memory",
+        "misc",
+        "random",
+        "sha",
+        "sha256",
+        "sha512",
+        "signature",
+        "sp_int",
+        "wc_encrypt",
+        "wc_port",
+        "wolfmath",
+    ];
+    let protocol = PROTOCOL.iter().map(|name| root.join(format!("src/{name}.c")));
+    let cryptography = CRYPTOGRAPHY.iter().map(|name| root.join(format!("wolfcrypt/src/{name}.c")));
+    let mut build = cc::Build::new();
+    build
+        .include("csrc/wolfssl")
+        .include("csrc")
+        .include(checks)
+        .include(root)
+        .define("WOLFSSL_USER_SETTINGS", None)
+        .warnings(false)
+        .opt_level(OPT_LEVEL)
+        .files(protocol.chain(cryptography))
+        .file("csrc/wolfssl/peer.c");
+    isolate::compile(&build, Vec::new(), "interop_wolfssl", &["interop_wolfssl"]);
+}

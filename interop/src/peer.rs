@@ -1,0 +1,59 @@
+//! The list of libraries.
+
+use std::fmt;
+
+use slowhand_sessions::{Resumable, Role, Session, Stack};
+
+use crate::c_peer::{self, CPeer};
+use crate::end::{End, Engine};
+use crate::laboratory;
+use crate::setup::Setup;
+
+/// A library.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Peer {
+    /// A library of the laboratory, by its adapter in slowhand-sessions.
+    Laboratory(Stack),
+    /// wolfSSL 5.9.4.
+    Wolfssl,
+}
+
+impl Peer {
+    /// Every library.
+    pub const ALL: &[Self] = &[
+        Self::Laboratory(Stack::Mbedtls),
+        Self::Laboratory(Stack::Openssl),
+        Self::Laboratory(Stack::Tinydtls),
+        Self::Wolfssl,
+    ];
+
+    /// Makes one end of a session, which resumes an earlier one.
+    ///
+    /// # Errors
+    /// Why the library refuses this.
+    pub fn build(self, setup: &Setup, previous: Option<&Resumable>) -> Result<Box<dyn Session>, String> {
+        match self {
+            Self::Laboratory(stack) => laboratory::build(stack, setup, previous),
+            Self::Wolfssl => end(setup, || CPeer::new(c_peer::wolfssl(), setup, previous)),
+        }
+    }
+}
+
+fn end<E: Engine + 'static>(
+    setup: &Setup,
+    make: impl FnOnce() -> Result<E, String>,
+) -> Result<Box<dyn Session>, String> {
+    Ok(Box::new(End::new(setup.seed, setup.role == Role::Client, make)?))
+}
+
+impl fmt::Display for Peer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Laboratory(Stack::Mbedtls) => "mbedTLS",
+            Self::Laboratory(Stack::Openssl) => "OpenSSL",
+            Self::Laboratory(Stack::Tinydtls) => "tinyDTLS",
+            Self::Laboratory(stack) => return stack.fmt(f),
+            Self::Wolfssl => "wolfSSL",
+        })
+    }
+}

@@ -1,0 +1,69 @@
+//! The peers speak with each other: so their ends are right, before lean-dtls is one of the two.
+
+use slowhand_interop::{Group, Peer, Suite, Version};
+use slowhand_sessions::memory::Path;
+use slowhand_sessions::{CredentialKind, Resumption};
+
+use crate::case::{Beside, Case};
+use crate::run::{Pair, run, run_without_faults};
+
+const PSK: CredentialKind = CredentialKind::Psk;
+const RAW: CredentialKind = CredentialKind::RawPublicKey;
+const X509: CredentialKind = CredentialKind::Certificate;
+const P256: Option<Group> = Some(Group::P256);
+const X25519: Option<Group> = Some(Group::X25519);
+
+const fn dtls12(suite: Suite, credential: CredentialKind, group: Option<Group>) -> Case {
+    Case::new(Version::Dtls12, suite, credential, group)
+}
+
+const fn dtls13(suite: Suite, credential: CredentialKind, group: Option<Group>) -> Case {
+    Case::new(Version::Dtls13, suite, credential, group)
+}
+
+/// What wolfSSL has.
+const WOLFSSL: &[Case] = &[
+    dtls12(Suite::TLS_PSK_WITH_AES_128_CCM_8, PSK, None),
+    dtls12(Suite::TLS_PSK_WITH_AES_128_CCM_8, PSK, None).with(Beside::ConnectionId),
+    dtls12(Suite::TLS_PSK_WITH_AES_128_CCM_8, PSK, None).with(Beside::Resumption(Resumption::Id)),
+    dtls12(Suite::TLS_PSK_WITH_AES_128_CCM_8, PSK, None).with(Beside::Resumption(Resumption::Ticket)),
+    dtls12(Suite::TLS_ECDHE_PSK_WITH_AES_128_GCM_SHA256, PSK, P256),
+    dtls12(Suite::TLS_ECDHE_PSK_WITH_AES_128_CBC_SHA256, PSK, X25519),
+    dtls12(Suite::TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8, RAW, P256),
+    dtls12(Suite::TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8, X509, P256),
+    dtls12(Suite::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256, X509, P256),
+    dtls12(Suite::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256, X509, X25519),
+    dtls13(Suite::TLS_AES_128_CCM_8_SHA256, PSK, None),
+    dtls13(Suite::TLS_AES_128_CCM_8_SHA256, PSK, None).with(Beside::ConnectionId),
+    dtls13(Suite::TLS_AES_128_CCM_SHA256, PSK, P256),
+    dtls13(Suite::TLS_AES_128_GCM_SHA256, PSK, X25519),
+    dtls13(Suite::TLS_AES_128_CCM_8_SHA256, RAW, P256),
+    dtls13(Suite::TLS_AES_128_CCM_8_SHA256, X509, P256),
+    dtls13(Suite::TLS_AES_128_GCM_SHA256, X509, X25519),
+    dtls13(Suite::TLS_AES_128_CCM_8_SHA256, X509, P256).with(Beside::Resumption(Resumption::Ticket)),
+];
+
+fn pair(client: Peer, server: Peer) -> Pair {
+    Pair { peers: [client, server], mtus: [None, None] }
+}
+
+#[test]
+fn wolfssl_speaks_with_itself_also_when_a_datagram_is_lost() {
+    let mut wrong = Vec::new();
+    for case in WOLFSSL {
+        let pair = pair(Peer::Wolfssl, Peer::Wolfssl);
+        let datagrams = match run_without_faults(case, &pair) {
+            Ok(transcript) => transcript.datagrams.len(),
+            Err(why) => {
+                wrong.push(format!("{case}: {why}"));
+                continue;
+            }
+        };
+        for lost in 0..datagrams {
+            if let Err(why) = run(case, &pair, &Path { dropped: vec![lost], ..Path::default() }) {
+                wrong.push(format!("{case}, {lost} lost: {why}"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}

@@ -1,0 +1,89 @@
+//! One handshake with data in both directions.
+
+use std::time::Duration;
+
+use slowhand_interop::Peer;
+use slowhand_sessions::memory::{End, Path, Transcript};
+use slowhand_sessions::{Resumable, Role, Session, Status};
+
+use crate::case::{Beside, Case};
+use crate::wire;
+
+/// The two ends of a session, client first.
+#[derive(Clone, Copy, Debug)]
+pub struct Pair {
+    pub peers: [Peer; 2],
+    /// The size of the datagrams of each.
+    pub mtus: [Option<u16>; 2],
+}
+
+/// A session must be established within this time, even if datagrams are lost. *Assumed*: longer than three retransmissions of a
+/// peer whose first timeout is 2 s.
+const LIMIT: Duration = Duration::from_secs(20);
+
+/// Runs a session: the handshake over `path`, then data from either end.
+///
+/// # Errors
+/// Why it did not work.
+pub fn run(case: &Case, pair: &Pair, path: &Path) -> Result<Transcript, String> {
+    let kept = match case.beside {
+        Some(Beside::Resumption(_)) => earlier(case, pair)?,
+        _ => [None, None],
+    };
+    let [mut client, mut server] = build(case, pair, &kept, 0)?;
+    let path = Path { time_limit: LIMIT, ..path.clone() };
+    let transcript = path.run(&mut *client, &mut *server);
+    completed(&transcript)?;
+    carry(&mut *client, &mut *server, &transcript, b"22.5 C").map_err(|why| format!("data to the server: {why}"))?;
+    carry(&mut *server, &mut *client, &transcript, &[7; 60]).map_err(|why| format!("data to the client: {why}"))?;
+    Ok(transcript)
+}
+
+/// The same without faults. The two ends must have agreed on what the case asks for.
+pub fn run_without_faults(case: &Case, pair: &Pair) -> Result<Transcript, String> {
+    let transcript = run(case, pair, &Path::default())?;
+    wire::disagreement(case, &transcript.datagrams).map_or(Ok(transcript), Err)
+}
+
+fn build(case: &Case, pair: &Pair, kept: &[Option<Resumable>; 2], seed: u64) -> Result<[Box<dyn Session>; 2], String> {
+    let end = |role: Role, index: usize| {
+        let mut setup = case.setup(role, pair.mtus[index]);
+        setup.seed += seed;
+        pair.peers[index].build(&setup, kept[index].as_ref()).map_err(|why| format!("{}: {why}", pair.peers[index]))
+    };
+    Ok([end(Role::Client, 0)?, end(Role::Server, 1)?])
+}
+
+/// Runs the session that another one resumes. Returns what each end keeps of it.
+fn earlier(case: &Case, pair: &Pair) -> Result<[Option<Resumable>; 2], String> {
+    let [mut client, mut server] = build(case, pair, &[None, None], 100)?;
+    let transcript = Path { time_limit: LIMIT, ..Path::default() }.run_until_quiet(&mut *client, &mut *server);
+    completed(&transcript).map_err(|why| format!("the earlier session: {why}"))?;
+    Ok([client.resumable(), server.resumable()])
+}
+
+fn completed(transcript: &Transcript) -> Result<(), String> {
+    let Transcript { end, client, server, at, .. } = transcript;
+    let words = |status: &Status| match status {
+        Status::Failed(failure) => format!("failed ({failure})"),
+        Status::Handshaking => "waits".to_owned(),
+        Status::Established { .. } => "is ready".to_owned(),
+        Status::Closed => "is closed".to_owned(),
+    };
+    match end {
+        End::Completed => Ok(()),
+        _ => Err(format!("{end:?} at {at:?}: the client {}, the server {}", words(client), words(server))),
+    }
+}
+
+fn carry(from: &mut dyn Session, to: &mut dyn Session, after: &Transcript, data: &[u8]) -> Result<(), String> {
+    from.write(after.at, data).map_err(|error| error.to_string())?;
+    while let Some(sent) = from.poll_transmit().map(|sent| sent.bytes.to_vec()) {
+        to.handle_input(after.at, &sent);
+    }
+    match to.poll_received() {
+        Some(received) if received.bytes == data => Ok(()),
+        Some(_) => Err("other data arrived".to_owned()),
+        None => Err(format!("nothing arrived, {:?}", to.status())),
+    }
+}
