@@ -6,6 +6,8 @@ use zeroize::Zeroize;
 use crate::codec::Reader;
 use crate::config::{Admission, Config};
 use crate::credentials::Credentials;
+#[cfg(feature = "certificates")]
+use crate::crypto::MAX_PUBLIC;
 use crate::crypto::{Crypto, DIGEST};
 #[cfg(feature = "connection-id")]
 use crate::dtls12::Heard;
@@ -149,6 +151,14 @@ where
     #[cfg(feature = "connection-id")]
     pub fn connection_ids(&self, peer: P) -> Option<[usize; 2]> {
         self.slot(peer)?.connection.agreed.connection_ids.map(|ids| ids.map(|id| id.octets().len()))
+    }
+
+    /// The public key in the certificate of a client: 4, x and y. The credentials have accepted it, and the client has proved
+    /// that it has the private key. `None` if no such client has a connection.
+    #[cfg(feature = "certificates")]
+    pub fn peer_public_key(&self, peer: P) -> Option<&[u8; MAX_PUBLIC]> {
+        let connection = &self.slot(peer)?.connection;
+        connection.keys.certified.as_ref().filter(|_| connection.status == Status::Established)
     }
 
     fn slot(&self, peer: P) -> Option<&Slot<C, P, BUFFER>> {
