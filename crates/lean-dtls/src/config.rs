@@ -32,6 +32,8 @@ pub(crate) struct Options {
     pub(crate) connection_id: Option<u8>,
     #[cfg(feature = "connection-id")]
     pub(crate) follows_addresses: bool,
+    #[cfg(feature = "heartbeat")]
+    pub(crate) heartbeat: bool,
 }
 
 /// A length of RFC 6066, section 4. Its number is the one on the wire.
@@ -103,14 +105,22 @@ impl core::fmt::Debug for Psk<'_> {
     }
 }
 
-/// What a server does with a client for which it has no free slot.
+/// What a server does with a client for which it has no free slot. The names are those of `slowhand capacity`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Admission {
     /// The client is ignored until a slot is free.
     #[default]
     Refuse,
+    /// The session that was used longest ago ends, without an alert.
+    EvictLeastRecentlyUsed,
     /// The session that was opened first ends, without an alert.
     EvictOldest,
+    /// Of the established sessions that have not been used for `idle_after_ms`, that which was used longest ago ends, without
+    /// an alert. If there is none, the client is ignored.
+    EvictIdleLongest {
+        /// After how many milliseconds without a record from the peer or to it a session is idle.
+        idle_after_ms: u32,
+    },
 }
 
 /// A configuration that cannot work.
@@ -189,6 +199,14 @@ impl<K: Keys> Config<K> {
         }
         self.options.connection_id = Some(octets);
         Ok(self)
+    }
+
+    /// The same with heartbeats (RFC 6520): this end answers requests, and may ask if the peer does so too.
+    #[cfg(feature = "heartbeat")]
+    #[must_use]
+    pub fn with_heartbeats(mut self) -> Self {
+        self.options.heartbeat = true;
+        self
     }
 
     /// The same for a server that sends to a client's new address as soon as a record came from there that is the client's and

@@ -4,6 +4,8 @@ pub(crate) mod client;
 mod connection;
 mod connection_id;
 mod extensions;
+#[cfg(feature = "heartbeat")]
+mod heartbeat;
 mod hello;
 #[cfg(feature = "record-limits")]
 mod limits;
@@ -12,7 +14,6 @@ mod schedule;
 pub(crate) mod server;
 
 pub(crate) use connection::Connection;
-#[cfg(feature = "connection-id")]
 pub(crate) use connection::Heard;
 pub(crate) use connection_id::ConnectionId;
 #[cfg(feature = "connection-id")]

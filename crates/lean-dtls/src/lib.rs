@@ -85,4 +85,6 @@ pub use dtls12::MAX_PSK;
 pub use dtls12::record::OVERHEAD;
 pub use server::Server;
 pub use status::{Failure, SendError, Status};
+#[cfg(feature = "heartbeat")]
+pub use status::{HeartbeatError, Liveness};
 pub use time::{Instant, Timeouts};

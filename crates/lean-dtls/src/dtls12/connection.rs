@@ -4,6 +4,8 @@ use subtle::ConstantTimeEq;
 
 use super::connection_id::ConnectionId;
 use super::extensions::{Agreed, Offer};
+#[cfg(feature = "heartbeat")]
+use super::heartbeat::{self, Heartbeat, Message};
 use super::record::{self, ContentType, Inbound, Outbound, Records};
 use super::schedule::{Context, Master};
 use crate::codec::{Full, Reader, Writer};
@@ -13,13 +15,15 @@ use crate::flight::Flight;
 use crate::handshake::{self, Kind};
 use crate::reassembly::Reassembly;
 use crate::status::{Failure, SendError, Status};
+#[cfg(feature = "heartbeat")]
+use crate::status::{HeartbeatError, Liveness};
 use crate::time::{Expired, Instant, Timeouts, Timer};
 
 /// Alerts that this engine sends (RFC 5246, section 7.2.2; RFC 4279, section 2).
 pub(crate) mod alert {
     pub(crate) const CLOSE_NOTIFY: u8 = 0;
     pub(crate) const HANDSHAKE_FAILURE: u8 = 40;
-    #[cfg(feature = "record-limits")]
+    #[cfg(any(feature = "record-limits", feature = "heartbeat"))]
     pub(crate) const ILLEGAL_PARAMETER: u8 = 47;
     pub(crate) const DECODE_ERROR: u8 = 50;
     pub(crate) const DECRYPT_ERROR: u8 = 51;
@@ -77,6 +81,8 @@ pub(crate) struct Connection<C: Crypto, const BUFFER: usize> {
     #[cfg(feature = "connection-id")]
     pub(crate) own_id: Option<ConnectionId>,
     master: Option<Master>,
+    #[cfg(feature = "heartbeat")]
+    heartbeat: Heartbeat,
     /// An alert that waits to be sent, and its epoch.
     alert: Option<([u8; 2], u16)>,
     /// The last alert in clear.
@@ -132,6 +138,8 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
             #[cfg(feature = "connection-id")]
             own_id: None,
             master: None,
+            #[cfg(feature = "heartbeat")]
+            heartbeat: Heartbeat::default(),
             alert: None,
             heard: None,
         }
@@ -164,13 +172,15 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
     }
 
     /// Begins to wait for the answer to a new flight, which answers the peer's message `answered`.
-    pub(crate) const fn wait(&mut self, answered: Option<u16>) {
+    pub(crate) fn wait(&mut self, answered: Option<u16>) {
         self.answered = answered;
         self.timer.start();
     }
 
     pub(crate) fn handle_timeout(&mut self, now: Instant) {
         match self.timer.expire(now) {
+            #[cfg(feature = "heartbeat")]
+            Some(Expired::SendAgain) if self.status == Status::Established => self.heartbeat.is_due = true,
             Some(Expired::SendAgain) => self.sender.flight.restart(),
             Some(Expired::GiveUp) => self.end(Status::Failed(Failure::TimedOut(self.heard))),
             None => {}
@@ -179,11 +189,14 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
 
     /// Writes the next datagram. Returns 0 if there is nothing to send.
     pub(crate) fn poll_transmit(&mut self, crypto: &mut C, now: Instant, output: &mut [u8]) -> usize {
+        self.timer.note(now);
         if let Some((alert, epoch)) = self.alert.take() {
             return self.sender.outbound.write(crypto, (ContentType::Alert, epoch), &[&alert], output).unwrap_or(0);
         }
         let Sender { flight, outbound, .. } = &mut self.sender;
         let written = flight.write(&mut Records { crypto, outbound }, output);
+        #[cfg(feature = "heartbeat")]
+        let written = if written > 0 { written } else { self.write_heartbeat(crypto, output) };
         if self.sender.flight.is_sent() {
             self.timer.sent(now);
         }
@@ -204,10 +217,10 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         self.sender.outbound.room(1, room).unwrap_or(0)
     }
 
-    /// Ends an established connection, and tells the peer.
+    /// Ends an established connection, and tells the peer. What the peer has sent before it hears of that is still received.
     pub(crate) fn close(&mut self) {
         if self.status == Status::Established {
-            self.end(Status::Closed);
+            self.end(Status::Closing);
             self.alert = Some(([WARNING, alert::CLOSE_NOTIFY], 1));
         }
     }
@@ -228,7 +241,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
 
     /// True if it has ended, and has nothing more to say.
     pub(crate) const fn is_over(&self) -> bool {
-        matches!(self.status, Status::Closed | Status::Failed(_)) && self.alert.is_none()
+        matches!(self.status, Status::Closing | Status::Closed | Status::Failed(_)) && self.alert.is_none()
     }
 
     /// Processes the records of a datagram. `deliver` gets application data, `handle` each handshake message before the
@@ -261,7 +274,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         deliver: &mut dyn FnMut(&[u8]),
         handle: &mut dyn FnMut(&mut Self, &mut C) -> bool,
     ) -> Heard {
-        let is_open = matches!(self.status, Status::Handshaking | Status::Established);
+        let is_open = matches!(self.status, Status::Handshaking | Status::Established | Status::Closing);
         let is_latest = self.inbound.is_latest(header);
         let opened = match header.epoch {
             0 => self.inbound.take(header, content),
@@ -272,11 +285,13 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         match (content_type, header.epoch) {
             (ContentType::Handshake, epoch) => self.receive_fragments(crypto, epoch, content, handle),
             (ContentType::Alert, epoch) => self.receive_alert(epoch, content),
-            (ContentType::ApplicationData, 1) if self.status == Status::Established => {
+            (ContentType::ApplicationData, 1) if matches!(self.status, Status::Established | Status::Closing) => {
                 // The peer has this end's last flight.
                 self.sender.flight.clear();
                 deliver(content);
             }
+            #[cfg(feature = "heartbeat")]
+            (ContentType::Heartbeat, 1) if self.status == Status::Established => self.receive_heartbeat(content),
             // Records of epoch 1 say that the peer has changed. Application data in clear is discarded.
             _ => {}
         }
@@ -291,13 +306,75 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         let &[level, description] = content else { return };
         if epoch == 0 {
             self.heard = Some(description);
-        } else if description == alert::CLOSE_NOTIFY {
-            if self.status == Status::Established {
-                self.end(Status::Closed);
-            }
         } else if level == FATAL {
             self.end(Status::Failed(Failure::AlertReceived(description)));
+        } else if description == alert::CLOSE_NOTIFY {
+            // Whoever hears it first answers it (RFC 5246, section 7.2.1).
+            match self.status {
+                Status::Established => {
+                    self.end(Status::Closed);
+                    self.alert = Some(([WARNING, alert::CLOSE_NOTIFY], 1));
+                }
+                Status::Handshaking => self.end(Status::Failed(Failure::AlertReceived(description))),
+                _ => self.end(Status::Closed),
+            }
         }
+    }
+
+    /// Asks the peer whether it is there.
+    #[cfg(feature = "heartbeat")]
+    pub(crate) fn start_heartbeat(&mut self, crypto: &mut C) -> Result<(), HeartbeatError> {
+        if self.status != Status::Established {
+            return Err(HeartbeatError::NotEstablished);
+        }
+        if self.agreed.heartbeat != Some(true) {
+            return Err(HeartbeatError::NotAgreed);
+        }
+        if self.heartbeat.request.is_some() {
+            return Err(HeartbeatError::InFlight);
+        }
+        let mut payload = [0; heartbeat::PAYLOAD];
+        crypto.random(&mut payload);
+        let Heartbeat { request, is_due, is_answered, .. } = &mut self.heartbeat;
+        (*request, *is_due, *is_answered) = (Some(payload), true, false);
+        self.timer.start();
+        Ok(())
+    }
+
+    #[cfg(feature = "heartbeat")]
+    pub(crate) fn liveness(&self) -> Liveness {
+        match (self.heartbeat.request, self.heartbeat.is_answered) {
+            (Some(_), _) => Liveness::Waiting,
+            (None, true) => Liveness::Alive { round_trip_ms: self.timer.round_trip().map(|measured| measured.last) },
+            (None, false) => Liveness::Unknown,
+        }
+    }
+
+    #[cfg(feature = "heartbeat")]
+    fn receive_heartbeat(&mut self, content: &[u8]) {
+        match self.agreed.heartbeat.and_then(|_| heartbeat::read(content)) {
+            None => {}
+            Some(Message::Request(payload)) => {
+                // The peer has this end's last flight.
+                self.sender.flight.clear();
+                self.heartbeat.receive_request(payload);
+            }
+            Some(Message::Response(payload)) if self.heartbeat.receive_response(payload) => self.timer.stop(),
+            Some(Message::Response(_)) => {}
+        }
+    }
+
+    /// Writes the next answer or request. Returns 0 if there is none.
+    #[cfg(feature = "heartbeat")]
+    fn write_heartbeat(&mut self, crypto: &mut C, output: &mut [u8]) -> usize {
+        if self.status != Status::Established {
+            return 0;
+        }
+        let Some((message, length)) = self.heartbeat.next() else { return 0 };
+        let mut padding = [0; heartbeat::PADDING];
+        crypto.random(&mut padding);
+        let content = [&message[..length], &padding];
+        self.sender.outbound.write(crypto, (ContentType::Heartbeat, 1), &content, output).unwrap_or(0)
     }
 
     fn receive_fragments(
@@ -353,6 +430,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
     pub(crate) fn repeat(&mut self) {
         let is_open = matches!(self.status, Status::Handshaking | Status::Established);
         if is_open && !self.sender.flight.is_empty() && self.sender.flight.is_sent() {
+            self.timer.repeat();
             self.sender.flight.restart();
         }
     }

@@ -7,6 +7,8 @@ use super::connection::alert;
 use super::connection_id::ConnectionId;
 #[cfg(feature = "connection-id")]
 use super::connection_id::{self, CONNECTION_ID};
+#[cfg(feature = "heartbeat")]
+use super::heartbeat::{self, HEARTBEAT};
 use super::hello::ClientHello;
 #[cfg(feature = "record-limits")]
 use super::limits::{self, Limits, MAX_FRAGMENT_LENGTH, RECORD_SIZE_LIMIT};
@@ -26,6 +28,8 @@ const KNOWN: &[u16] = &[
     RECORD_SIZE_LIMIT,
     #[cfg(feature = "connection-id")]
     CONNECTION_ID,
+    #[cfg(feature = "heartbeat")]
+    HEARTBEAT,
 ];
 
 /// The extensions of a hello, as they are on the wire.
@@ -96,6 +100,9 @@ pub(crate) struct Agreed {
     /// Of this end, and of its peer.
     #[cfg(feature = "connection-id")]
     pub(crate) connection_ids: Option<[ConnectionId; 2]>,
+    /// Whether the peer answers heartbeats. `None` if the two have agreed on none.
+    #[cfg(feature = "heartbeat")]
+    pub(crate) heartbeat: Option<bool>,
 }
 
 /// What an end says of one connection.
@@ -117,6 +124,10 @@ pub(crate) fn write_offer(writer: &mut Writer<'_>, offer: &Offer<'_>) -> Result<
         if let Some(own) = _connection_id {
             connection_id::write(writer, own)?;
         }
+        #[cfg(feature = "heartbeat")]
+        if _options.heartbeat {
+            heartbeat::write(writer)?;
+        }
         Ok(())
     })
 }
@@ -135,6 +146,8 @@ pub(crate) fn accept(hello: &ClientHello<'_>, _offer: &Offer<'_>) -> Result<Agre
         limits: limits::accept(hello.extensions, _offer.options)?,
         #[cfg(feature = "connection-id")]
         connection_ids: connection_id::accept(hello.extensions, _offer.connection_id)?,
+        #[cfg(feature = "heartbeat")]
+        heartbeat: if _offer.options.heartbeat { heartbeat::accept(hello.extensions)? } else { None },
     })
 }
 
@@ -156,6 +169,10 @@ pub(crate) fn write_answer(writer: &mut Writer<'_>, agreed: &Agreed) -> Result<(
         if let Some([own, _]) = &agreed.connection_ids {
             connection_id::write(writer, own)?;
         }
+        #[cfg(feature = "heartbeat")]
+        if agreed.heartbeat.is_some() {
+            heartbeat::write(writer)?;
+        }
         Ok(())
     })
 }
@@ -176,6 +193,8 @@ pub(crate) fn confirm(extensions: Extensions<'_>, offer: &Offer<'_>) -> Result<A
         limits: limits::confirm(extensions, offer.options)?,
         #[cfg(feature = "connection-id")]
         connection_ids: connection_id::confirm(extensions, offer.connection_id)?,
+        #[cfg(feature = "heartbeat")]
+        heartbeat: heartbeat::accept(extensions)?,
     })
 }
 
@@ -189,6 +208,8 @@ const fn is_offered(number: u16, _offer: &Offer<'_>) -> bool {
         RECORD_SIZE_LIMIT => _offer.options.record_size_limit.is_some(),
         #[cfg(feature = "connection-id")]
         CONNECTION_ID => _offer.connection_id.is_some(),
+        #[cfg(feature = "heartbeat")]
+        HEARTBEAT => _offer.options.heartbeat,
         _ => false,
     }
 }

@@ -45,6 +45,8 @@ pub(crate) enum ContentType {
     Alert,
     Handshake,
     ApplicationData,
+    /// RFC 6520.
+    Heartbeat,
     /// tls12_cid: the content type is encrypted (RFC 9146, section 3).
     ConnectionId,
 }
@@ -56,6 +58,7 @@ impl ContentType {
             21 => Some(Self::Alert),
             22 => Some(Self::Handshake),
             23 => Some(Self::ApplicationData),
+            24 => Some(Self::Heartbeat),
             25 => Some(Self::ConnectionId),
             _ => None,
         }
@@ -67,6 +70,7 @@ impl ContentType {
             Self::Alert => 21,
             Self::Handshake => 22,
             Self::ApplicationData => 23,
+            Self::Heartbeat => 24,
             Self::ConnectionId => 25,
         }
     }
