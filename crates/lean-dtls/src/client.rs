@@ -1,6 +1,7 @@
 //! The client.
 
-use crate::config::{Config, Keys};
+use crate::config::Config;
+use crate::credentials::Credentials;
 use crate::crypto::Crypto;
 use crate::dtls12::{self, Connection};
 use crate::status::{SendError, Status};
@@ -17,7 +18,7 @@ pub struct Client<K, C: Crypto, const BUFFER: usize> {
     has_started: bool,
 }
 
-impl<K: Keys, C: Crypto, const BUFFER: usize> Client<K, C, BUFFER> {
+impl<K: Credentials, C: Crypto, const BUFFER: usize> Client<K, C, BUFFER> {
     /// A client that has not started.
     pub fn new(config: Config<K>, mut crypto: C) -> Self {
         let connection = Connection::new(&mut crypto, true, config.timeouts);

@@ -1,8 +1,13 @@
 //! What an engine is told once.
 
+use crate::credentials::{Credentials, is_key};
+#[cfg(feature = "ecdhe")]
+use crate::crypto::Group;
 #[cfg(feature = "connection-id")]
 use crate::dtls12::MAX_CONNECTION_ID;
+#[cfg(doc)]
 use crate::dtls12::MAX_PSK;
+use crate::dtls12::{Abilities, Suite};
 #[cfg(feature = "record-limits")]
 use crate::dtls12::{LEAST_RECORD_SIZE, MAX_CONTENT};
 use crate::time::Timeouts;
@@ -10,14 +15,18 @@ use crate::time::Timeouts;
 /// Octets of the smallest datagram that the engine can use.
 pub const MIN_MTU: u16 = 64;
 
-/// The configuration of a client or a server. `K` has its keys.
+/// The configuration of a client or a server. `K` has its credentials.
 #[derive(Clone, Copy, Debug)]
 pub struct Config<K> {
-    pub(crate) keys: K,
+    pub(crate) credentials: K,
     pub(crate) mtu: u16,
     pub(crate) timeouts: Timeouts,
     pub(crate) admission: Admission,
     pub(crate) options: Options,
+    #[cfg(any(feature = "ecdhe", feature = "gcm"))]
+    suites: &'static [Suite],
+    #[cfg(feature = "ecdhe")]
+    groups: &'static [Group],
 }
 
 /// What a client asks for by extensions, and what a server grants.
@@ -61,50 +70,6 @@ impl MaxFragmentLength {
     }
 }
 
-/// A pre-shared key and its name (RFC 4279).
-#[derive(Clone, Copy)]
-pub struct Psk<'k> {
-    /// The name, which is sent in clear.
-    pub identity: &'k [u8],
-    /// The key: 1 to [`MAX_PSK`] octets.
-    pub key: &'k [u8],
-}
-
-/// The keys of a client or a server: a list ([`Psk`] in an array or a slice), or whatever else finds them.
-pub trait Keys {
-    /// The key that a client uses.
-    fn own(&self) -> Option<Psk<'_>>;
-
-    /// The key that a server knows under this name: 1 to [`MAX_PSK`] octets.
-    fn find(&self, identity: &[u8]) -> Option<&[u8]>;
-}
-
-impl Keys for &[Psk<'_>] {
-    fn own(&self) -> Option<Psk<'_>> {
-        self.first().copied()
-    }
-
-    fn find(&self, identity: &[u8]) -> Option<&[u8]> {
-        self.iter().find(|psk| psk.identity == identity).map(|psk| psk.key)
-    }
-}
-
-impl<const N: usize> Keys for [Psk<'_>; N] {
-    fn own(&self) -> Option<Psk<'_>> {
-        self.first().copied()
-    }
-
-    fn find(&self, identity: &[u8]) -> Option<&[u8]> {
-        self.iter().find(|psk| psk.identity == identity).map(|psk| psk.key)
-    }
-}
-
-impl core::fmt::Debug for Psk<'_> {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.debug_struct("Psk").field("identity", &self.identity).finish_non_exhaustive()
-    }
-}
-
 /// What a server does with a client for which it has no free slot. The names are those of `slowhand capacity`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Admission {
@@ -128,6 +93,9 @@ pub enum Admission {
 pub enum ConfigError {
     /// The client's key has no octets, or more than [`MAX_PSK`].
     Key,
+    /// This end has an empty chain of certificates, or one of more than [`MAX_CHAIN`](crate::MAX_CHAIN).
+    #[cfg(feature = "certificates")]
+    Chain,
     /// The datagrams are shorter than [`MIN_MTU`].
     Mtu,
     /// The first timeout is 0.
@@ -140,14 +108,18 @@ pub enum ConfigError {
     ConnectionId,
 }
 
-impl<K: Keys> Config<K> {
-    /// A configuration with these keys. `mtu` is the most octets of a datagram, without the headers of UDP and IP.
+impl<K: Credentials> Config<K> {
+    /// A configuration with these credentials. `mtu` is the most octets of a datagram, without the headers of UDP and IP.
     ///
     /// # Errors
     /// See [`ConfigError`].
-    pub fn new(keys: K, mtu: u16, timeouts: Timeouts) -> Result<Self, ConfigError> {
-        if keys.own().is_some_and(|psk| !is_key(psk.key)) {
+    pub fn new(credentials: K, mtu: u16, timeouts: Timeouts) -> Result<Self, ConfigError> {
+        if credentials.psk().is_some_and(|psk| !is_key(psk.key)) {
             return Err(ConfigError::Key);
+        }
+        #[cfg(feature = "certificates")]
+        if credentials.certificate().is_some_and(|own| !own.certificate.is_sendable()) {
+            return Err(ConfigError::Chain);
         }
         if mtu < MIN_MTU {
             return Err(ConfigError::Mtu);
@@ -155,7 +127,49 @@ impl<K: Keys> Config<K> {
         if timeouts.initial_ms == 0 {
             return Err(ConfigError::Timeout);
         }
-        Ok(Self { keys, mtu, timeouts, admission: Admission::Refuse, options: Options::default() })
+        Ok(Self {
+            credentials,
+            mtu,
+            timeouts,
+            admission: Admission::Refuse,
+            options: Options::default(),
+            #[cfg(any(feature = "ecdhe", feature = "gcm"))]
+            suites: Suite::DEFAULT,
+            #[cfg(feature = "ecdhe")]
+            groups: Group::ALL,
+        })
+    }
+
+    /// The same with these suites, the preferred one first, in place of [`Suite::DEFAULT`]. An end uses those of them for which
+    /// it has credentials.
+    #[cfg(any(feature = "ecdhe", feature = "gcm"))]
+    #[must_use]
+    pub fn with_suites(self, suites: &'static [Suite]) -> Self {
+        Self { suites, ..self }
+    }
+
+    /// The same with these groups for key agreement, the preferred one first, in place of [`Group::ALL`].
+    #[cfg(feature = "ecdhe")]
+    #[must_use]
+    pub fn with_groups(self, groups: &'static [Group]) -> Self {
+        Self { groups, ..self }
+    }
+
+    /// What this end can do.
+    pub(crate) fn abilities(&self) -> Abilities<'_> {
+        Abilities {
+            #[cfg(any(feature = "ecdhe", feature = "gcm"))]
+            suites: self.suites,
+            #[cfg(not(any(feature = "ecdhe", feature = "gcm")))]
+            suites: Suite::DEFAULT,
+            has_psk: self.credentials.psk().is_some(),
+            #[cfg(feature = "ecdhe")]
+            groups: self.groups,
+            #[cfg(feature = "certificates")]
+            own: self.credentials.certificate().map(|own| own.certificate.kind()),
+            #[cfg(feature = "certificates")]
+            accepted: self.credentials.accepted(),
+        }
     }
 
     /// The same with another policy for clients beyond the slots of a server.
@@ -218,9 +232,4 @@ impl<K: Keys> Config<K> {
         self.options.follows_addresses = true;
         self
     }
-}
-
-/// True if a pre-shared key has a length that the engine can use.
-pub(crate) fn is_key(key: &[u8]) -> bool {
-    (1..=MAX_PSK).contains(&key.len())
 }

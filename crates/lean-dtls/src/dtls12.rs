@@ -1,5 +1,7 @@
 //! DTLS 1.2 (RFC 6347).
 
+#[cfg(feature = "certificates")]
+mod certificates;
 pub(crate) mod client;
 mod connection;
 mod connection_id;
@@ -7,11 +9,16 @@ mod extensions;
 #[cfg(feature = "heartbeat")]
 mod heartbeat;
 mod hello;
+#[cfg(feature = "ecdhe")]
+mod key_agreement;
 #[cfg(feature = "record-limits")]
 mod limits;
+#[cfg(feature = "ecdhe")]
+mod public_keys;
 pub(crate) mod record;
 mod schedule;
 pub(crate) mod server;
+mod suite;
 
 pub(crate) use connection::Connection;
 pub(crate) use connection::Heard;
@@ -27,3 +34,5 @@ pub(crate) use record::ContentType;
 pub(crate) use record::MAX_CONTENT;
 pub use schedule::MAX_PSK;
 pub(crate) use server::{Arrived, COOKIE, REPLY};
+pub(crate) use suite::Abilities;
+pub use suite::Suite;

@@ -4,7 +4,8 @@ use subtle::ConstantTimeEq;
 use zeroize::Zeroize;
 
 use crate::codec::Reader;
-use crate::config::{Admission, Config, Keys};
+use crate::config::{Admission, Config};
+use crate::credentials::Credentials;
 use crate::crypto::{Crypto, DIGEST};
 use crate::dtls12::Heard;
 use crate::dtls12::{self, Arrived, COOKIE, ClientHello, Connection, ConnectionId, ContentType, Offer, REPLY, record};
@@ -45,7 +46,7 @@ struct Slot<C: Crypto, P, const BUFFER: usize> {
 
 impl<K, C, P, const SLOTS: usize, const BUFFER: usize> Server<K, C, P, SLOTS, BUFFER>
 where
-    K: Keys,
+    K: Credentials,
     C: Crypto,
     P: Copy + PartialEq + AsRef<[u8]>,
 {
@@ -258,7 +259,7 @@ where
         let connection_id = self.draw_id();
         #[cfg(not(feature = "connection-id"))]
         let connection_id = None;
-        let offer = Offer { options: &self.config.options, connection_id };
+        let offer = Offer { options: &self.config.options, connection_id, abilities: self.config.abilities() };
         let connection = dtls12::server::open(&mut self.crypto, &self.config, &offer, arrived, &hello);
         self.count = self.count.wrapping_add(1);
         let (opened, used) = (self.count, self.count);

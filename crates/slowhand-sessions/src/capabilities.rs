@@ -3,6 +3,8 @@
 
 use std::time::Duration;
 
+#[cfg(doc)]
+use crate::config::Cryptography;
 use crate::config::{CredentialKind, Protocol, Stack};
 use crate::operation::Curve;
 use crate::tls::{KeyExchange, Resumption, Suite};
@@ -18,6 +20,8 @@ pub struct Capabilities {
     pub credentials: &'static [CredentialKind],
     /// What it supports over datagrams. `None` if it runs over streams only.
     pub datagrams: Option<Datagrams>,
+    /// The credentials with which it can run without real cryptography ([`Cryptography::Weightless`]).
+    pub weightless: &'static [CredentialKind],
     /// What it supports of TLS and DTLS.
     pub tls: TlsCapabilities,
     /// Other behaviour that a user has to know, in words.

@@ -24,6 +24,10 @@ impl Capabilities {
         }
         features.extend(self.resumption());
         features.push("application data".to_owned());
+        if !self.weightless.is_empty() {
+            let credentials: Vec<_> = self.weightless.iter().map(ToString::to_string).collect();
+            features.push(format!("weightless cryptography with {}", credentials.join(" or ")));
+        }
         features.extend(self.remarks.iter().copied().map(str::to_owned));
         features
     }

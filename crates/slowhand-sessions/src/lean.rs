@@ -4,10 +4,14 @@
 //! milliseconds. It does nothing after its last retransmission but to say so.
 
 mod crypto;
+mod software;
+mod weightless;
 
 use std::time::Duration;
 
-use lean_dtls::{Client, Config, ConfigError, Instant, Keys, MaxFragmentLength, OVERHEAD, Psk, Server, Timeouts};
+use lean_dtls::{
+    Client, Config, ConfigError, Credentials, Instant, MaxFragmentLength, OVERHEAD, Psk, Server, Timeouts,
+};
 
 use crate::capabilities::{Capabilities, Datagrams, MaximumTimeout, Timer, TlsCapabilities, TlsVersion};
 use crate::check::Checked;
@@ -37,6 +41,8 @@ pub(crate) const CAPABILITIES: Capabilities = Capabilities {
             most: Duration::from_millis(u32::MAX as u64),
         },
     }),
+    // The length of a signature of ECDSA in DER depends on its value, which only the arithmetic can give.
+    weightless: &[CredentialKind::Psk],
     tls: TlsCapabilities {
         suites: &[Suite::TLS_PSK_WITH_AES_128_CCM_8],
         versions: &[TlsVersion {
@@ -56,6 +62,10 @@ pub(crate) const CAPABILITIES: Capabilities = Capabilities {
 /// Octets of each of an end's two buffers for flights: enough for the longest identity that a configuration can have.
 const BUFFER: usize = 256;
 
+/// Octets of the longest flight in one datagram: its messages, and less than as much again for the headers of the records
+/// and messages.
+const FLIGHT: usize = 2 * BUFFER;
+
 /// The longest datagram if the configuration sets no limit: a record of 2^14 octets (RFC 5246, section 6.2.1) with its
 /// header, nonce and tag.
 const MTU: u16 = (1 << 14) + OVERHEAD as u16;
@@ -66,7 +76,9 @@ const PEER: [u8; 1] = [0];
 /// One end of a session of lean-dtls.
 pub(crate) struct LeanDtls {
     end: End,
-    /// The place for a datagram that is sent. It is as long as the longest.
+    /// The most octets of a datagram.
+    mtu: u16,
+    /// The place for a datagram that is sent. Application data may make it longer.
     datagram: Vec<u8>,
 }
 
@@ -80,12 +92,12 @@ struct Key {
     identity: Vec<u8>,
 }
 
-impl Keys for Key {
-    fn own(&self) -> Option<Psk<'_>> {
+impl Credentials for Key {
+    fn psk(&self) -> Option<Psk<'_>> {
         Some(Psk { identity: &self.identity, key: &credentials::PSK })
     }
 
-    fn find(&self, identity: &[u8]) -> Option<&[u8]> {
+    fn find_psk(&self, identity: &[u8]) -> Option<&[u8]> {
         (identity == self.identity).then_some(&credentials::PSK)
     }
 }
@@ -110,12 +122,12 @@ impl LeanDtls {
         let config = Config::new(Key { identity }, mtu, timeouts)
             .and_then(|config| with_extensions(config, checked.tls))
             .map_err(|error| Failure::library(0, format!("the configuration is refused: {error:?}")))?;
-        let crypto = Counting::new();
+        let crypto = Counting::new(checked.config.cryptography);
         let end = match checked.config.role {
             Role::Client => End::Client(Box::new(Client::new(config, crypto))),
             Role::Server => End::Server(Box::new(Server::new(config, crypto))),
         };
-        Ok(Self { end, datagram: vec![0; mtu.into()] })
+        Ok(Self { end, mtu, datagram: vec![0; FLIGHT.min(mtu.into())] })
     }
 
     /// Sends what the library has to send, and says how it is.
@@ -202,6 +214,8 @@ impl Library for LeanDtls {
     }
 
     fn write(&mut self, data: &[u8]) -> Progress {
+        // The length is checked: see `max_data`.
+        self.datagram.resize(self.datagram.len().max(data.len() + OVERHEAD), 0);
         let sent = match &mut self.end {
             End::Client(client) => client.send(data, &mut self.datagram),
             End::Server(server) => server.send(PEER, data, &mut self.datagram),
@@ -214,8 +228,8 @@ impl Library for LeanDtls {
 
     fn max_data(&self) -> Option<usize> {
         match &self.end {
-            End::Client(client) => Some(client.max_data(self.datagram.len())),
-            End::Server(server) => server.max_data(PEER, self.datagram.len()),
+            End::Client(client) => Some(client.max_data(self.mtu.into())),
+            End::Server(server) => server.max_data(PEER, self.mtu.into()),
         }
     }
 

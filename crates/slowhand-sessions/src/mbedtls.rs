@@ -45,6 +45,7 @@ pub(crate) const CAPABILITIES: Capabilities = Capabilities {
             most: Duration::from_secs(u32::MAX as u64 / 1000),
         },
     }),
+    weightless: &[],
     tls: TlsCapabilities {
         // `ciphersuite_preference` of `ssl_ciphersuites.c`.
         suites: &[

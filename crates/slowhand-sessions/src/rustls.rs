@@ -45,6 +45,7 @@ pub(crate) const CAPABILITIES: Capabilities = Capabilities {
     licence: "Apache-2.0 OR ISC OR MIT",
     credentials: &[CredentialKind::Certificate],
     datagrams: None,
+    weightless: &[],
     tls: TlsCapabilities {
         suites: provider::SUITES,
         versions: &[

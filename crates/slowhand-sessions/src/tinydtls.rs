@@ -55,6 +55,7 @@ pub(crate) const CAPABILITIES: Capabilities = Capabilities {
             most: Duration::from_secs(u32::MAX as u64 / 1000),
         },
     }),
+    weightless: &[],
     tls: TlsCapabilities {
         // `cipher_suite_params` in `dtls.c`.
         suites: &[

@@ -62,8 +62,8 @@ fn connection_ids_of_every_length_at_either_end() {
             let transcript = Path::default().run(&mut *client, &mut *server);
             assert_eq!(transcript.end, End::Completed, "{name}: {transcript:?}");
             for (direction, length) in [(Direction::ToClient, lengths[0]), (Direction::ToServer, lengths[1])] {
-                let sent = transcript.datagrams.iter().filter(|sent| sent.direction == direction);
-                let last = sent.last().unwrap();
+                let mut sent = transcript.datagrams.iter().rev().filter(|sent| sent.direction == direction);
+                let last = sent.next().unwrap();
                 let finished = records(&last.bytes, Some(length)).last().unwrap().unwrap();
                 assert_eq!(finished.content_type == ContentType::Tls12Cid, length > 0, "{name}");
                 assert_eq!(finished.connection_id.len(), usize::from(length), "{name}");
