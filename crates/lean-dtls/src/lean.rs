@@ -7,7 +7,7 @@ use crate::codec::{Full, Writer};
 ///
 /// A client offers its switches in an extension of its ClientHello, a server answers with those that it takes, and both
 /// Finished messages cover offer and answer. A peer that does not know the extension gets plain DTLS 1.2.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Lean(u8);
 
 /// The number of the extension: one of those for private use (RFC 8446, section 11), which nobody registers.
