@@ -12,7 +12,9 @@ import sys
 KEY = b"0123456789abcdef"
 IDENTITY = b"client-identity"
 
-OMIT_MESSAGES, SHORT_NONCE, SERVER_FINISHED_FIRST, SHORT_HEADER, ACKNOWLEDGE, KNOWN_ADDRESS = (1 << n for n in range(6))
+OMIT_MESSAGES, SHORT_NONCE, SERVER_FINISHED_FIRST, SHORT_HEADER, ACKNOWLEDGE, KNOWN_ADDRESS, SHORT_FINISHED = (
+    1 << n for n in range(7)
+)
 EXTENSION = 0xFF4C
 ALERT, HANDSHAKE, DATA, ACK, CHANGE_CIPHER_SPEC = 21, 22, 23, 26, 20
 SHORT_TYPES = {ALERT: 28, HANDSHAKE: 29, DATA: 30, ACK: 31}
@@ -201,7 +203,7 @@ class Client:
         self.message += 1
         octets = bytes([kind]) + length + number + bytes(3) + length + body
         self.transcript += octets
-        return self.record(epoch, HANDSHAKE, octets)
+        return self.record(epoch, HANDSHAKE, body if epoch and self.lean & SHORT_FINISHED else octets)
 
     def hello(self, cookie: bytes) -> bytes:
         lean = bytes([self.offered])
@@ -254,6 +256,9 @@ class Client:
         return []
 
     def receive_message(self, epoch: int, octets: bytes) -> list[bytes]:
+        if epoch and self.lean & SHORT_FINISHED:
+            length = len(octets).to_bytes(3, "big")
+            octets = b"\x14" + length + self.expected.to_bytes(2, "big") + bytes(3) + length + octets
         kind, body = octets[0], octets[12:]
         require(int.from_bytes(octets[1:4], "big") == len(body), "a fragment")
         require(int.from_bytes(octets[4:6], "big") == self.expected, "a message out of turn")

@@ -22,6 +22,8 @@ pub enum LeanSwitch {
     Acknowledge,
     /// The client does not send its identity: the server knows it by its address.
     KnownAddress,
+    /// A Finished message without its header.
+    ShortFinished,
     /// What Pittoli et al. 2016 leave out: messages, copies in records, and the identity.
     Slides,
     /// All of them.
@@ -30,13 +32,14 @@ pub enum LeanSwitch {
 
 impl LeanSwitch {
     /// The switches, one by one.
-    pub const EACH: [Self; 6] = [
+    pub const EACH: [Self; 7] = [
         Self::OmitMessages,
         Self::ShortNonce,
         Self::ServerFinishedFirst,
         Self::ShortHeader,
         Self::Acknowledge,
         Self::KnownAddress,
+        Self::ShortFinished,
     ];
 
     const fn switches(self) -> Lean {
@@ -47,6 +50,7 @@ impl LeanSwitch {
             Self::ShortHeader => Lean::SHORT_HEADER,
             Self::Acknowledge => Lean::ACKNOWLEDGE,
             Self::KnownAddress => Lean::KNOWN_ADDRESS,
+            Self::ShortFinished => Lean::SHORT_FINISHED,
             Self::Slides => Lean::SLIDES.with(Lean::KNOWN_ADDRESS),
             Self::All => Lean::ALL.with(Lean::KNOWN_ADDRESS),
         }

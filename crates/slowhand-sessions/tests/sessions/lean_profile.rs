@@ -23,8 +23,8 @@ fn the_datagrams_of_lean_handshakes() {
         (&[][..], true, &[75, 44, 91, 99, 109, 67][..]),
         (&[], false, &[75, 99, 109, 67]),
         (&[LeanSwitch::Slides], true, &[80, 44, 96, 70, 45, 45]),
-        (&[LeanSwitch::All], true, &[80, 44, 96, 105, 35, 14]),
-        (&[LeanSwitch::All], false, &[80, 105, 35, 14]),
+        (&[LeanSwitch::All], true, &[80, 44, 96, 93, 23, 14]),
+        (&[LeanSwitch::All], false, &[80, 93, 23, 14]),
         (&[LeanSwitch::OmitMessages], true, &[95, 44, 111, 70, 53, 53]),
     ] {
         let transcript = with(switches, cookie).run(&Path::default());
