@@ -479,35 +479,15 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         handle: &mut dyn FnMut(&mut Self, &mut C) -> bool,
     ) {
         let epoch = record.epoch;
-        let mut reader = Reader::new(content);
-        while let Some((header, fragment)) = handshake::Header::read(&mut reader) {
-            let expected = u16::from(matches!(self.expects, Expects::Finished | Expects::Nothing));
-            if epoch != expected && self.expects != Expects::Finished {
-                continue;
-            }
-            let is_verify_request =
-                header.kind == Kind::HelloVerifyRequest && header.is_whole() && self.expects == Expects::ServerHello;
-            if is_verify_request && header.sequence < self.next {
-                self.next = header.sequence; // it takes the place of the one before
-                self.incoming.remove(self.next);
-            }
-            if header.sequence < self.next {
-                self.receive_again(&header);
-            } else if epoch == expected && self.status == Status::Handshaking {
-                self.incoming.insert(self.next, &header, fragment);
-                self.received.note(epoch, record.sequence);
-                while self.status == Status::Handshaking && self.incoming.whole(self.next).is_some() {
-                    let sequence = self.next;
-                    let is_used = match self.expects {
-                        Expects::Finished => self.receive_finished(crypto),
-                        _ => handle(self, crypto),
-                    };
-                    self.incoming.remove(sequence);
-                    if !is_used && !is_verify_request {
-                        break;
-                    }
-                    self.next = sequence.wrapping_add(1);
-                }
+        if epoch == 1 && self.agreed.lean.has(Lean::SHORT_FINISHED) {
+            // The next message, or the one before if it comes again: there is no other.
+            let number = self.next.wrapping_sub(u16::from(self.expects == Expects::Nothing));
+            let header = handshake::Header::whole(Kind::Finished, number, content.len());
+            self.receive_fragment(crypto, record, (&header, content), handle);
+        } else {
+            let mut reader = Reader::new(content);
+            while let Some((header, fragment)) = handshake::Header::read(&mut reader) {
+                self.receive_fragment(crypto, record, (&header, fragment), handle);
             }
         }
         // The client repeats its Finished until it knows that it has arrived.
@@ -515,6 +495,44 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         if is_over && epoch == 1 && self.leaves_losses_to_the_client() {
             self.received = Received::of(epoch, record.sequence);
             self.is_acknowledgement_due = true;
+        }
+    }
+
+    fn receive_fragment(
+        &mut self,
+        crypto: &mut C,
+        record: &record::Header,
+        (header, fragment): (&handshake::Header, &[u8]),
+        handle: &mut dyn FnMut(&mut Self, &mut C) -> bool,
+    ) {
+        let epoch = record.epoch;
+        let expected = u16::from(matches!(self.expects, Expects::Finished | Expects::Nothing));
+        if epoch != expected && self.expects != Expects::Finished {
+            return;
+        }
+        let is_verify_request =
+            header.kind == Kind::HelloVerifyRequest && header.is_whole() && self.expects == Expects::ServerHello;
+        if is_verify_request && header.sequence < self.next {
+            self.next = header.sequence; // it takes the place of the one before
+            self.incoming.remove(self.next);
+        }
+        if header.sequence < self.next {
+            self.receive_again(header);
+        } else if epoch == expected && self.status == Status::Handshaking {
+            self.incoming.insert(self.next, header, fragment);
+            self.received.note(epoch, record.sequence);
+            while self.status == Status::Handshaking && self.incoming.whole(self.next).is_some() {
+                let sequence = self.next;
+                let is_used = match self.expects {
+                    Expects::Finished => self.receive_finished(crypto),
+                    _ => handle(self, crypto),
+                };
+                self.incoming.remove(sequence);
+                if !is_used && !is_verify_request {
+                    break;
+                }
+                self.next = sequence.wrapping_add(1);
+            }
         }
     }
 
