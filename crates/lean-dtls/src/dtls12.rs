@@ -6,6 +6,8 @@ pub(crate) mod client;
 mod connection;
 mod connection_id;
 mod extensions;
+#[cfg(feature = "heartbeat")]
+mod heartbeat;
 mod hello;
 #[cfg(feature = "ecdhe")]
 mod key_agreement;
@@ -19,7 +21,6 @@ pub(crate) mod server;
 mod suite;
 
 pub(crate) use connection::Connection;
-#[cfg(feature = "connection-id")]
 pub(crate) use connection::Heard;
 pub(crate) use connection_id::ConnectionId;
 #[cfg(feature = "connection-id")]

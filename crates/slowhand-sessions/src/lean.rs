@@ -62,10 +62,11 @@ pub(crate) const CAPABILITIES: Capabilities = Capabilities {
         }],
         rsa_bits: &[],
         connection_id: Some(lean_dtls::MAX_CONNECTION_ID as u8),
-        without_cookie: false,
+        lean: true,
+        without_cookie: true,
         identity_with_nul: true,
     },
-    remarks: &["ignores alerts in clear"],
+    remarks: &["ignores alerts in clear", "a cookie always with key agreement"],
 };
 
 /// Octets of each of an end's two buffers for flights: enough for the longest identity that a configuration can have.
@@ -158,10 +159,11 @@ fn with_extensions(mut config: Config<Credentials>, tls: &Tls) -> Result<Config<
     if let Some(length) = MaxFragmentLength::ALL.into_iter().find(asked) {
         config = config.with_max_fragment_length(length);
     }
-    if let Version::Dtls12(dtls) = tls.version
-        && let Some(octets) = dtls.connection_id
-    {
-        config = config.with_connection_id(octets)?;
+    if let Version::Dtls12(dtls) = tls.version {
+        config = config.with_lean(dtls.lean.switches());
+        if let Some(octets) = dtls.connection_id {
+            config = config.with_connection_id(octets)?;
+        }
     }
     Ok(config)
 }
@@ -174,7 +176,8 @@ fn now() -> Instant {
 fn state(status: lean_dtls::Status) -> State {
     let (kind, reason) = match status {
         lean_dtls::Status::Handshaking => return State::Handshaking,
-        lean_dtls::Status::Established => return State::Established,
+        // This end's own close, after which it still receives.
+        lean_dtls::Status::Established | lean_dtls::Status::Closing => return State::Established,
         lean_dtls::Status::Closed => return State::ClosedByPeer,
         lean_dtls::Status::Failed(lean_dtls::Failure::TimedOut(heard)) => {
             let heard = heard.map_or(String::new(), |alert| format!("; an alert in clear said {alert}"));

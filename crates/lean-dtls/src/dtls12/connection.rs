@@ -4,6 +4,8 @@ use subtle::ConstantTimeEq;
 
 use super::connection_id::ConnectionId;
 use super::extensions::{Agreed, Offer};
+#[cfg(feature = "heartbeat")]
+use super::heartbeat::{self, Heartbeat, Message};
 #[cfg(feature = "ecdhe")]
 use super::key_agreement;
 use super::record::{self, ContentType, Format, Inbound, Outbound, Records};
@@ -18,6 +20,8 @@ use crate::handshake::{self, Kind};
 use crate::lean::{Lean, Received};
 use crate::reassembly::Reassembly;
 use crate::status::{Failure, SendError, Status};
+#[cfg(feature = "heartbeat")]
+use crate::status::{HeartbeatError, Liveness};
 use crate::time::{Expired, Instant, Timeouts, Timer};
 
 /// Alerts that this engine sends (RFC 5246, section 7.2.2; RFC 4279, section 2).
@@ -123,6 +127,8 @@ pub(crate) struct Connection<C: Crypto, const BUFFER: usize> {
     #[cfg(feature = "connection-id")]
     pub(crate) own_id: Option<ConnectionId>,
     master: Option<Master>,
+    #[cfg(feature = "heartbeat")]
+    heartbeat: Heartbeat,
     /// An alert that waits to be sent, and its epoch.
     alert: Option<([u8; 2], u16)>,
     /// The last alert in clear.
@@ -188,6 +194,8 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
             #[cfg(feature = "connection-id")]
             own_id: None,
             master: None,
+            #[cfg(feature = "heartbeat")]
+            heartbeat: Heartbeat::default(),
             alert: None,
             heard: None,
             has_no_room: false,
@@ -204,12 +212,8 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         #[cfg(not(feature = "connection-id"))]
         let connection_id: Option<ConnectionId> = None;
         let psk = config.credentials.psk().filter(|_| config.options.lean.has_identity());
-        Offer {
-            options: &config.options,
-            connection_id,
-            identity: psk.map_or(&[], |psk| psk.identity),
-            abilities: config.abilities(),
-        }
+        let identity = psk.map_or(&[][..], |psk| psk.identity);
+        Offer { options: &config.options, connection_id, abilities: config.abilities(), identity }
     }
 
     /// From now on what the hellos say holds.
@@ -230,7 +234,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
     }
 
     /// Begins to wait for the answer to a new flight, which answers the peer's message `answered`.
-    pub(crate) const fn wait(&mut self, answered: Option<u16>) {
+    pub(crate) fn wait(&mut self, answered: Option<u16>) {
         self.answered = answered;
         self.received = Received::NONE;
         self.timer.start();
@@ -240,6 +244,8 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         match self.timer.expire(now) {
             Some(Expired::SendAgain) if self.owes_acknowledgement() => self.is_acknowledgement_due = true,
             Some(Expired::SendAgain) if !self.is_client && self.leaves_losses_to_the_client() => {}
+            #[cfg(feature = "heartbeat")]
+            Some(Expired::SendAgain) if self.heartbeat.request.is_some() => self.heartbeat.is_due = true,
             Some(Expired::SendAgain) => self.sender.flight.restart(),
             Some(Expired::GiveUp) => self.end(Status::Failed(match self.has_no_room {
                 true => Failure::BufferTooSmall,
@@ -251,6 +257,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
 
     /// Writes the next datagram. Returns 0 if there is nothing to send.
     pub(crate) fn poll_transmit(&mut self, crypto: &mut C, now: Instant, output: &mut [u8]) -> usize {
+        self.timer.note(now);
         if let Some((alert, epoch)) = self.alert.take() {
             return self.sender.outbound.write(crypto, (ContentType::Alert, epoch), &[&alert], output).unwrap_or(0);
         }
@@ -267,6 +274,8 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
             }
             written = flight.write(&mut Records { crypto, outbound }, output);
         }
+        #[cfg(feature = "heartbeat")]
+        let written = if written > 0 { written } else { self.write_heartbeat(crypto, output) };
         if self.sender.flight.is_sent() {
             self.timer.sent(now);
         }
@@ -287,10 +296,10 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         self.sender.outbound.room(1, room).unwrap_or(0)
     }
 
-    /// Ends an established connection, and tells the peer.
+    /// Ends an established connection, and tells the peer. What the peer has sent before it hears of that is still received.
     pub(crate) fn close(&mut self) {
         if self.status == Status::Established {
-            self.end(Status::Closed);
+            self.end(Status::Closing);
             self.alert = Some(([WARNING, alert::CLOSE_NOTIFY], 1));
         }
     }
@@ -326,7 +335,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
 
     /// True if it has ended, and has nothing more to say.
     pub(crate) const fn is_over(&self) -> bool {
-        matches!(self.status, Status::Closed | Status::Failed(_)) && self.alert.is_none()
+        matches!(self.status, Status::Closing | Status::Closed | Status::Failed(_)) && self.alert.is_none()
     }
 
     /// Processes the records of a datagram. `deliver` gets application data, `handle` each handshake message before the
@@ -359,7 +368,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         deliver: &mut dyn FnMut(&[u8]),
         handle: &mut dyn FnMut(&mut Self, &mut C) -> bool,
     ) -> Heard {
-        let is_open = matches!(self.status, Status::Handshaking | Status::Established);
+        let is_open = matches!(self.status, Status::Handshaking | Status::Established | Status::Closing);
         let is_latest = self.inbound.is_latest(header);
         let opened = match header.epoch {
             0 => self.inbound.take(header, content),
@@ -375,7 +384,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
             #[cfg(feature = "lean")]
             (ContentType::Acknowledgement, 1) => self.receive_acknowledgement(content),
             (ContentType::Alert, epoch) => self.receive_alert(epoch, content),
-            (ContentType::ApplicationData, 1) if self.status == Status::Established => {
+            (ContentType::ApplicationData, 1) if matches!(self.status, Status::Established | Status::Closing) => {
                 // The peer has this end's last flight.
                 self.sender.flight.clear();
                 self.timer.stop();
@@ -383,6 +392,8 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
             }
             // The client would not send data if it did not have this end's Finished, and had not sent its own. That is lost.
             (ContentType::ApplicationData, 1) if self.agreed.lean.has(Lean::SERVER_FINISHED_FIRST) => self.repeat(),
+            #[cfg(feature = "heartbeat")]
+            (ContentType::Heartbeat, 1) if self.status == Status::Established => self.receive_heartbeat(content),
             // Records of epoch 1 say that the peer has changed. Anybody can send data and acknowledgements in clear.
             _ => {}
         }
@@ -397,13 +408,75 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         let &[level, description] = content else { return };
         if epoch == 0 {
             self.heard = Some(description);
-        } else if description == alert::CLOSE_NOTIFY {
-            if self.status == Status::Established {
-                self.end(Status::Closed);
-            }
         } else if level == FATAL {
             self.end(Status::Failed(Failure::AlertReceived(description)));
+        } else if description == alert::CLOSE_NOTIFY {
+            // Whoever hears it first answers it (RFC 5246, section 7.2.1).
+            match self.status {
+                Status::Established => {
+                    self.end(Status::Closed);
+                    self.alert = Some(([WARNING, alert::CLOSE_NOTIFY], 1));
+                }
+                Status::Handshaking => self.end(Status::Failed(Failure::AlertReceived(description))),
+                _ => self.end(Status::Closed),
+            }
         }
+    }
+
+    /// Asks the peer whether it is there.
+    #[cfg(feature = "heartbeat")]
+    pub(crate) fn start_heartbeat(&mut self, crypto: &mut C) -> Result<(), HeartbeatError> {
+        if self.status != Status::Established {
+            return Err(HeartbeatError::NotEstablished);
+        }
+        if self.agreed.heartbeat != Some(true) {
+            return Err(HeartbeatError::NotAgreed);
+        }
+        if self.heartbeat.request.is_some() {
+            return Err(HeartbeatError::InFlight);
+        }
+        let mut payload = [0; heartbeat::PAYLOAD];
+        crypto.random(&mut payload);
+        let Heartbeat { request, is_due, is_answered, .. } = &mut self.heartbeat;
+        (*request, *is_due, *is_answered) = (Some(payload), true, false);
+        self.timer.start();
+        Ok(())
+    }
+
+    #[cfg(feature = "heartbeat")]
+    pub(crate) fn liveness(&self) -> Liveness {
+        match (self.heartbeat.request, self.heartbeat.is_answered) {
+            (Some(_), _) => Liveness::Waiting,
+            (None, true) => Liveness::Alive { round_trip_ms: self.timer.round_trip().map(|measured| measured.last) },
+            (None, false) => Liveness::Unknown,
+        }
+    }
+
+    #[cfg(feature = "heartbeat")]
+    fn receive_heartbeat(&mut self, content: &[u8]) {
+        match self.agreed.heartbeat.and_then(|_| heartbeat::read(content)) {
+            None => {}
+            Some(Message::Request(payload)) => {
+                // The peer has this end's last flight.
+                self.sender.flight.clear();
+                self.heartbeat.receive_request(payload);
+            }
+            Some(Message::Response(payload)) if self.heartbeat.receive_response(payload) => self.timer.stop(),
+            Some(Message::Response(_)) => {}
+        }
+    }
+
+    /// Writes the next answer or request. Returns 0 if there is none.
+    #[cfg(feature = "heartbeat")]
+    fn write_heartbeat(&mut self, crypto: &mut C, output: &mut [u8]) -> usize {
+        if self.status != Status::Established {
+            return 0;
+        }
+        let Some((message, length)) = self.heartbeat.next() else { return 0 };
+        let mut padding = [0; heartbeat::PADDING];
+        crypto.random(&mut padding);
+        let content = [&message[..length], &padding];
+        self.sender.outbound.write(crypto, (ContentType::Heartbeat, 1), &content, output).unwrap_or(0)
     }
 
     fn receive_fragments(
@@ -414,36 +487,15 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         handle: &mut dyn FnMut(&mut Self, &mut C) -> bool,
     ) {
         let epoch = record.epoch;
-        let mut reader = Reader::new(content);
-        while let Some((header, fragment)) = handshake::Header::read(&mut reader) {
-            let expected = u16::from(matches!(self.expects, Expects::Finished | Expects::Nothing));
-            if epoch != expected && self.expects != Expects::Finished {
-                continue;
-            }
-            let is_verify_request =
-                header.kind == Kind::HelloVerifyRequest && header.is_whole() && self.expects == Expects::ServerHello;
-            if is_verify_request && header.sequence < self.next {
-                self.next = header.sequence; // it takes the place of the one before
-                self.incoming.remove(self.next);
-            }
-            if header.sequence < self.next {
-                self.receive_again(&header);
-            } else if epoch == expected && self.status == Status::Handshaking {
-                self.has_no_room |= header.sequence == self.next && header.length > BUFFER;
-                self.incoming.insert(self.next, &header, fragment);
-                self.received.note(epoch, record.sequence);
-                while self.status == Status::Handshaking && self.incoming.whole(self.next).is_some() {
-                    let sequence = self.next;
-                    let is_used = match self.expects {
-                        Expects::Finished => self.receive_finished(crypto),
-                        _ => handle(self, crypto),
-                    };
-                    self.incoming.remove(sequence);
-                    if !is_used && !is_verify_request {
-                        break;
-                    }
-                    self.next = sequence.wrapping_add(1);
-                }
+        if epoch == 1 && self.agreed.lean.has(Lean::SHORT_FINISHED) {
+            // The next message, or the one before if it comes again: there is no other.
+            let number = self.next.wrapping_sub(u16::from(self.expects == Expects::Nothing));
+            let header = handshake::Header::whole(Kind::Finished, number, content.len());
+            self.receive_fragment(crypto, record, (&header, content), handle);
+        } else {
+            let mut reader = Reader::new(content);
+            while let Some((header, fragment)) = handshake::Header::read(&mut reader) {
+                self.receive_fragment(crypto, record, (&header, fragment), handle);
             }
         }
         // The client repeats its Finished until it knows that it has arrived.
@@ -451,6 +503,45 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         if is_over && epoch == 1 && self.leaves_losses_to_the_client() {
             self.received = Received::of(epoch, record.sequence);
             self.is_acknowledgement_due = true;
+        }
+    }
+
+    fn receive_fragment(
+        &mut self,
+        crypto: &mut C,
+        record: &record::Header,
+        (header, fragment): (&handshake::Header, &[u8]),
+        handle: &mut dyn FnMut(&mut Self, &mut C) -> bool,
+    ) {
+        let epoch = record.epoch;
+        let expected = u16::from(matches!(self.expects, Expects::Finished | Expects::Nothing));
+        if epoch != expected && self.expects != Expects::Finished {
+            return;
+        }
+        let is_verify_request =
+            header.kind == Kind::HelloVerifyRequest && header.is_whole() && self.expects == Expects::ServerHello;
+        if is_verify_request && header.sequence < self.next {
+            self.next = header.sequence; // it takes the place of the one before
+            self.incoming.remove(self.next);
+        }
+        if header.sequence < self.next {
+            self.receive_again(header);
+        } else if epoch == expected && self.status == Status::Handshaking {
+            self.has_no_room |= header.sequence == self.next && header.length > BUFFER;
+            self.incoming.insert(self.next, header, fragment);
+            self.received.note(epoch, record.sequence);
+            while self.status == Status::Handshaking && self.incoming.whole(self.next).is_some() {
+                let sequence = self.next;
+                let is_used = match self.expects {
+                    Expects::Finished => self.receive_finished(crypto),
+                    _ => handle(self, crypto),
+                };
+                self.incoming.remove(sequence);
+                if !is_used && !is_verify_request {
+                    break;
+                }
+                self.next = sequence.wrapping_add(1);
+            }
         }
     }
 
@@ -511,6 +602,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
     pub(crate) fn repeat(&mut self) {
         let is_open = matches!(self.status, Status::Handshaking | Status::Established);
         if is_open && !self.sender.flight.is_empty() && self.sender.flight.is_sent() {
+            self.timer.repeat();
             self.sender.flight.restart();
         }
     }
@@ -526,7 +618,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         crypto.log_secret("CLIENT_RANDOM", &self.randoms[0], master.secret());
         let [client, server] = master.keys(crypto, &self.randoms);
         let (own, peers) = if self.is_client { (client, server) } else { (server, client) };
-        let format = Format::new(self.agreed.lean, self.suite);
+        let format = Format::new(self.agreed.lean, self.suite.aead());
         self.sender.outbound.protect(own, format);
         self.inbound.protect(peers, format);
         self.master = Some(master);

@@ -7,6 +7,8 @@ use super::connection::alert;
 use super::connection_id::ConnectionId;
 #[cfg(feature = "connection-id")]
 use super::connection_id::{self, CONNECTION_ID};
+#[cfg(feature = "heartbeat")]
+use super::heartbeat::{self, HEARTBEAT};
 use super::hello::ClientHello;
 #[cfg(feature = "record-limits")]
 use super::limits::{self, Limits, MAX_FRAGMENT_LENGTH, RECORD_SIZE_LIMIT};
@@ -31,6 +33,8 @@ const KNOWN: &[u16] = &[
     RECORD_SIZE_LIMIT,
     #[cfg(feature = "connection-id")]
     CONNECTION_ID,
+    #[cfg(feature = "heartbeat")]
+    HEARTBEAT,
     #[cfg(feature = "ecdhe")]
     public_keys::SUPPORTED_GROUPS,
     #[cfg(feature = "ecdhe")]
@@ -113,6 +117,9 @@ pub(crate) struct Agreed {
     /// Of this end, and of its peer.
     #[cfg(feature = "connection-id")]
     pub(crate) connection_ids: Option<[ConnectionId; 2]>,
+    /// Whether the peer answers heartbeats. `None` if the two have agreed on none.
+    #[cfg(feature = "heartbeat")]
+    pub(crate) heartbeat: Option<bool>,
     #[cfg(feature = "ecdhe")]
     pub(crate) public_keys: public_keys::Agreed,
 }
@@ -123,14 +130,14 @@ pub(crate) struct Offer<'a> {
     pub(crate) options: &'a Options,
     /// The connection ID of this end, if its configuration asks for one.
     pub(crate) connection_id: Option<ConnectionId>,
+    pub(crate) abilities: Abilities<'a>,
     /// The identity that a client sends in its hellos, if the lean profile has it there.
     pub(crate) identity: &'a [u8],
-    pub(crate) abilities: Abilities<'a>,
 }
 
 /// The client's extensions.
 pub(crate) fn write_offer(writer: &mut Writer<'_>, offer: &Offer<'_>) -> Result<(), Full> {
-    let Offer { options, connection_id: _connection_id, identity, abilities: _abilities } = offer;
+    let Offer { options, connection_id: _connection_id, abilities: _abilities, identity } = offer;
     writer.vector(2, |writer| {
         write(writer, EXTENDED_MASTER_SECRET, |_| Ok(()))?;
         #[cfg(feature = "record-limits")]
@@ -138,6 +145,10 @@ pub(crate) fn write_offer(writer: &mut Writer<'_>, offer: &Offer<'_>) -> Result<
         #[cfg(feature = "connection-id")]
         if let Some(own) = _connection_id {
             connection_id::write(writer, own)?;
+        }
+        #[cfg(feature = "heartbeat")]
+        if options.heartbeat {
+            heartbeat::write(writer)?;
         }
         #[cfg(feature = "ecdhe")]
         public_keys::write_offer(writer, _abilities)?;
@@ -165,6 +176,8 @@ pub(crate) fn accept(hello: &ClientHello<'_>, offer: &Offer<'_>, suite: Suite) -
         limits: limits::accept(hello.extensions, offer.options)?,
         #[cfg(feature = "connection-id")]
         connection_ids: connection_id::accept(hello.extensions, offer.connection_id)?,
+        #[cfg(feature = "heartbeat")]
+        heartbeat: if offer.options.heartbeat { heartbeat::accept(hello.extensions)? } else { None },
         #[cfg(feature = "ecdhe")]
         public_keys: public_keys::accept(hello.extensions, suite, &offer.abilities)?,
     };
@@ -172,18 +185,15 @@ pub(crate) fn accept(hello: &ClientHello<'_>, offer: &Offer<'_>, suite: Suite) -
 }
 
 impl Agreed {
-    /// What cannot be left out together with what else was agreed: a short header has no room for a connection ID, and key
-    /// agreement needs its messages.
+    /// What cannot be left out together with what else was agreed. A key agreement needs its messages. A short header has no
+    /// room for a connection ID.
     fn excluded(&self, suite: Suite) -> Lean {
-        let mut excluded = Lean::NONE;
+        let messages = if suite.key_exchange() == KeyExchange::Psk { Lean::NONE } else { Lean::OMIT_MESSAGES };
         #[cfg(feature = "connection-id")]
         if self.connection_ids.is_some() {
-            excluded = excluded.with(Lean::SHORT_HEADER);
+            return messages.with(Lean::SHORT_HEADER);
         }
-        if suite.key_exchange() != KeyExchange::Psk {
-            excluded = excluded.with(Lean::OMIT_MESSAGES);
-        }
-        excluded
+        messages
     }
 }
 
@@ -219,6 +229,10 @@ pub(crate) fn write_answer(writer: &mut Writer<'_>, agreed: &Agreed) -> Result<(
         if let Some([own, _]) = &agreed.connection_ids {
             connection_id::write(writer, own)?;
         }
+        #[cfg(feature = "heartbeat")]
+        if agreed.heartbeat.is_some() {
+            heartbeat::write(writer)?;
+        }
         #[cfg(feature = "ecdhe")]
         public_keys::write_answer(writer, &agreed.public_keys)?;
         Ok(())
@@ -246,6 +260,8 @@ pub(crate) fn confirm(extensions: Extensions<'_>, offer: &Offer<'_>, suite: Suit
         limits: limits::confirm(extensions, offer.options)?,
         #[cfg(feature = "connection-id")]
         connection_ids: connection_id::confirm(extensions, offer.connection_id)?,
+        #[cfg(feature = "heartbeat")]
+        heartbeat: heartbeat::accept(extensions)?,
         #[cfg(feature = "ecdhe")]
         public_keys: public_keys::confirm(extensions, suite, &offer.abilities)?,
     };
@@ -263,6 +279,8 @@ fn is_offered(number: u16, offer: &Offer<'_>) -> bool {
         RECORD_SIZE_LIMIT => offer.options.record_size_limit.is_some(),
         #[cfg(feature = "connection-id")]
         CONNECTION_ID => offer.connection_id.is_some(),
+        #[cfg(feature = "heartbeat")]
+        HEARTBEAT => offer.options.heartbeat,
         #[cfg(feature = "ecdhe")]
         number => public_keys::is_offered(number, &offer.abilities),
         #[cfg(not(feature = "ecdhe"))]

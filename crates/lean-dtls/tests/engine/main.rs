@@ -1,8 +1,11 @@
 //! The engine against itself, over a network that loses, repeats, reorders and forges.
 
 mod attacks;
+mod closure;
 #[cfg(feature = "connection-id")]
 mod connection_id;
+#[cfg(feature = "heartbeat")]
+mod heartbeat;
 #[cfg(feature = "lean")]
 mod lean;
 #[cfg(feature = "record-limits")]
@@ -10,4 +13,5 @@ mod limits;
 mod liveness;
 #[cfg(all(feature = "webpki", feature = "x25519"))]
 mod public_keys;
+mod slots;
 mod world;

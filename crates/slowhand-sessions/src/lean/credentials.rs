@@ -5,18 +5,23 @@ use lean_dtls::{
     Certificate, CertificateError, CertificateType, CertifiedKey, Psk, RawPublicKey, Role as Peer, SPKI, X509, spki,
 };
 
+use super::PEER;
 use crate::check::Checked;
 use crate::config::{Credential, Role};
 use crate::credentials::{self, RawKey};
 use crate::device;
 use crate::rustls::provider::ECDSA_SECP256R1_SHA256;
 use crate::session::Failure;
-use crate::tls::Auth;
+use crate::tls::{Auth, Version};
 
 /// What an end has, and what it knows of its peer.
 pub(super) enum Credentials {
     /// The pre-shared key, under the identity of the configuration.
-    Psk { identity: Vec<u8> },
+    Psk {
+        identity: Vec<u8>,
+        /// A server asks its client for no cookie.
+        is_known: bool,
+    },
     RawPublicKey {
         spki: [u8; SPKI],
         private_key: &'static [u8; SCALAR],
@@ -41,7 +46,10 @@ impl Credentials {
         };
         let asks = role == Role::Client || checked.tls.auth == Auth::Mutual;
         Ok(match (&checked.config.credential, checked.certificate()) {
-            (Credential::Psk { identity }, _) => Self::Psk { identity: identity.as_bytes().to_vec() },
+            (Credential::Psk { identity }, _) => {
+                let is_known = matches!(checked.tls.version, Version::Dtls12(dtls) if !dtls.cookie);
+                Self::Psk { identity: identity.as_bytes().to_vec(), is_known }
+            }
             (Credential::Certificate { .. }, Some((key, length))) => {
                 let chain = credentials::chain(key, role, length)?;
                 let private_key = chain.own.private_scalar();
@@ -68,13 +76,21 @@ fn public(key: &RawKey) -> [u8; MAX_PUBLIC] {
 impl lean_dtls::Credentials for Credentials {
     fn psk(&self) -> Option<Psk<'_>> {
         match self {
-            Self::Psk { identity } => Some(Psk { identity, key: &credentials::PSK }),
+            Self::Psk { identity, .. } => Some(Psk { identity, key: &credentials::PSK }),
             _ => None,
         }
     }
 
     fn find_psk(&self, identity: &[u8]) -> Option<&[u8]> {
         self.psk().filter(|psk| psk.identity == identity).map(|psk| psk.key)
+    }
+
+    fn find_psk_by_address(&self, address: &[u8]) -> Option<&[u8]> {
+        self.psk().filter(|_| address == PEER).map(|psk| psk.key)
+    }
+
+    fn is_known(&self, address: &[u8]) -> bool {
+        matches!(self, Self::Psk { is_known: true, .. }) && address == PEER
     }
 
     fn certificate(&self) -> Option<CertifiedKey<'_>> {
