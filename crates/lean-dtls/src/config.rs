@@ -176,6 +176,7 @@ impl<K: Credentials> Config<K> {
             suites: self.suites,
             #[cfg(not(any(feature = "ecdhe", feature = "gcm")))]
             suites: Suite::DEFAULT,
+            #[cfg(any(feature = "ecdhe", feature = "gcm"))]
             has_psk: self.credentials.psk().is_some(),
             #[cfg(feature = "ecdhe")]
             groups: self.groups,

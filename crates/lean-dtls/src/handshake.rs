@@ -11,10 +11,13 @@ pub(crate) enum Kind {
     ClientHello,
     ServerHello,
     HelloVerifyRequest,
+    #[cfg(feature = "certificates")]
     Certificate,
     ServerKeyExchange,
+    #[cfg(feature = "certificates")]
     CertificateRequest,
     ServerHelloDone,
+    #[cfg(feature = "certificates")]
     CertificateVerify,
     ClientKeyExchange,
     Finished,
@@ -28,10 +31,13 @@ impl Kind {
             1 => Self::ClientHello,
             2 => Self::ServerHello,
             3 => Self::HelloVerifyRequest,
+            #[cfg(feature = "certificates")]
             11 => Self::Certificate,
             12 => Self::ServerKeyExchange,
+            #[cfg(feature = "certificates")]
             13 => Self::CertificateRequest,
             14 => Self::ServerHelloDone,
+            #[cfg(feature = "certificates")]
             15 => Self::CertificateVerify,
             16 => Self::ClientKeyExchange,
             20 => Self::Finished,
@@ -44,10 +50,13 @@ impl Kind {
             Self::ClientHello => 1,
             Self::ServerHello => 2,
             Self::HelloVerifyRequest => 3,
+            #[cfg(feature = "certificates")]
             Self::Certificate => 11,
             Self::ServerKeyExchange => 12,
+            #[cfg(feature = "certificates")]
             Self::CertificateRequest => 13,
             Self::ServerHelloDone => 14,
+            #[cfg(feature = "certificates")]
             Self::CertificateVerify => 15,
             Self::ClientKeyExchange => 16,
             Self::Finished => 20,
