@@ -1,7 +1,7 @@
 //! lean-dtls, the engine of this project.
 //!
-//! Its cryptography is [`lean_dtls::RustCrypto`], whose operations advance the device's clock. Its time is that clock in whole
-//! milliseconds. It does nothing after its last retransmission but to say so.
+//! Its cryptography is [`lean_dtls::RustCrypto`], whose operations advance the device's clock. Its time is the device's calendar in
+//! whole milliseconds. It does nothing after its last retransmission but to say so.
 
 mod crypto;
 mod software;
@@ -10,8 +10,11 @@ mod weightless;
 use std::time::Duration;
 
 use lean_dtls::{
-    Client, Config, ConfigError, Credentials, Instant, MaxFragmentLength, OVERHEAD, Psk, Server, Timeouts,
+    Client, Config, ConfigError, Credentials, Instant, MAX_CONNECTION_ID, MaxFragmentLength, OVERHEAD, Psk, Server,
+    Session, SessionState, Sessions, Timeouts,
 };
+
+use lean_dtls::crypto::KEY;
 
 use crate::capabilities::{Capabilities, Datagrams, MaximumTimeout, Timer, TlsCapabilities, TlsVersion};
 use crate::check::Checked;
@@ -20,7 +23,7 @@ use crate::credentials;
 use crate::device;
 use crate::library::{Library, Progress, State};
 use crate::session::{Failure, FailureKind, Resumable};
-use crate::tls::{FRAGMENT_LENGTHS, Suite, Tls, Version};
+use crate::tls::{FRAGMENT_LENGTHS, Resumption, Suite, Tls, Version};
 use crypto::Counting;
 
 /// What the library supports.
@@ -49,7 +52,7 @@ pub(crate) const CAPABILITIES: Capabilities = Capabilities {
             protocol: Protocol::Dtls12,
             curves: &[],
             fragment_lengths: FRAGMENT_LENGTHS,
-            resumptions: &[],
+            resumptions: &[Resumption::Id, Resumption::Ticket],
         }],
         rsa_bits: &[],
         connection_id: Some(lean_dtls::MAX_CONNECTION_ID as u8),
@@ -73,6 +76,34 @@ const MTU: u16 = (1 << 14) + OVERHEAD as u16;
 /// The server has one peer here. Its cookie needs an address.
 const PEER: [u8; 1] = [0];
 
+/// The session that a server keeps for the next one, if its configuration asks for that by its ID.
+struct Cache {
+    is_asked_for: bool,
+    kept: Option<SessionState>,
+}
+
+impl Sessions for Cache {
+    fn keeps(&self) -> bool {
+        self.is_asked_for
+    }
+
+    fn keep(&mut self, session: SessionState) {
+        self.kept = Some(session);
+    }
+
+    fn find(&self, id: &[u8]) -> Option<&SessionState> {
+        self.kept.as_ref().filter(|session| session.id() == id)
+    }
+
+    fn forget(&mut self, _: &[u8]) {
+        self.kept = None;
+    }
+}
+
+/// The key of a server's tickets.
+#[derive(Clone, Copy)]
+struct TicketKey([u8; KEY]);
+
 /// One end of a session of lean-dtls.
 pub(crate) struct LeanDtls {
     end: End,
@@ -80,11 +111,14 @@ pub(crate) struct LeanDtls {
     mtu: u16,
     /// The place for a datagram that is sent. Application data may make it longer.
     datagram: Vec<u8>,
+    resumption: Option<Resumption>,
+    /// What this end keeps for the next session: once, the client's session has to be taken out of the library.
+    resumable: Option<Resumable>,
 }
 
 enum End {
     Client(Box<Client<Key, Counting, BUFFER>>),
-    Server(Box<Server<Key, Counting, [u8; 1], 1, BUFFER>>),
+    Server(Box<Server<Key, Counting, [u8; 1], 1, BUFFER, Cache>>),
 }
 
 /// The pre-shared key, under the identity of the configuration.
@@ -103,11 +137,11 @@ impl Credentials for Key {
 }
 
 impl LeanDtls {
-    /// A session of a checked configuration.
+    /// A session of a checked configuration. It resumes `previous`.
     ///
     /// # Errors
     /// The library's own error if it refuses the configuration.
-    pub(crate) fn new(checked: &Checked<'_>) -> Result<Self, Failure> {
+    pub(crate) fn new(checked: &Checked<'_>, previous: Option<&Resumable>) -> Result<Self, Failure> {
         let milliseconds = |time: Duration| u32::try_from(time.as_millis()).unwrap_or(u32::MAX);
         let timeouts = Timeouts {
             initial_ms: milliseconds(checked.first_timeout),
@@ -123,11 +157,23 @@ impl LeanDtls {
             .and_then(|config| with_extensions(config, checked.tls))
             .map_err(|error| Failure::library(0, format!("the configuration is refused: {error:?}")))?;
         let crypto = Counting::new(checked.config.cryptography);
-        let end = match checked.config.role {
-            Role::Client => End::Client(Box::new(Client::new(config, crypto))),
-            Role::Server => End::Server(Box::new(Server::new(config, crypto))),
+        let resumption = checked.tls.resumption;
+        let mut end = match checked.config.role {
+            Role::Client => End::Client(Box::new(client(config, crypto, previous))),
+            Role::Server => End::Server(Box::new(Server::with_sessions(config, crypto, cache(resumption, previous)))),
         };
-        Ok(Self { end, mtu, datagram: vec![0; FLIGHT.min(mtu.into())] })
+        let mut resumable = None;
+        if let (End::Server(server), Some(Resumption::Ticket)) = (&mut end, resumption) {
+            let key = previous.and_then(Resumable::get::<TicketKey>).copied().unwrap_or_else(|| {
+                let mut key = [0; KEY];
+                device::fill_random(&mut key);
+                TicketKey(key)
+            });
+            server.rotate_ticket_key(&key.0);
+            resumable = Some(Resumable::new(key));
+        }
+        let datagram = vec![0; FLIGHT.min(mtu.into())];
+        Ok(Self { end, mtu, datagram, resumption, resumable })
     }
 
     /// Sends what the library has to send, and says how it is.
@@ -147,8 +193,23 @@ impl LeanDtls {
                 (server.status(PEER).unwrap_or(lean_dtls::Status::Handshaking), server.deadline())
             }
         };
-        Progress { state: state(status), deadline: deadline.map(|at| Duration::from_millis(at.as_millis())) }
+        let began = device::unix_time() - device::clock();
+        let deadline = deadline.map(|at| Duration::from_millis(at.as_millis()).saturating_sub(began));
+        Progress { state: state(status), deadline }
     }
+}
+
+fn client(config: Config<Key>, crypto: Counting, previous: Option<&Resumable>) -> Client<Key, Counting, BUFFER> {
+    let mut client = Client::new(config, crypto);
+    if let Some(session) = previous.and_then(Resumable::get::<Session>) {
+        client.resume(session.clone());
+    }
+    client
+}
+
+fn cache(resumption: Option<Resumption>, previous: Option<&Resumable>) -> Cache {
+    let kept = previous.and_then(Resumable::get::<SessionState>).cloned();
+    Cache { is_asked_for: resumption == Some(Resumption::Id), kept }
 }
 
 /// The same configuration with the extensions of the session.
@@ -162,12 +223,15 @@ fn with_extensions(mut config: Config<Key>, tls: &Tls) -> Result<Config<Key>, Co
     {
         config = config.with_connection_id(octets)?;
     }
+    if tls.resumption == Some(Resumption::Ticket) {
+        config = config.with_tickets();
+    }
     Ok(config)
 }
 
-/// The device's clock, as the library counts time.
+/// The device's calendar, as the library counts time: the age of a session reaches back before the world.
 fn now() -> Instant {
-    Instant::from_millis(u64::try_from(device::clock().as_millis()).unwrap_or(u64::MAX))
+    Instant::from_millis(u64::try_from(device::unix_time().as_millis()).unwrap_or(u64::MAX))
 }
 
 fn state(status: lean_dtls::Status) -> State {
@@ -215,7 +279,7 @@ impl Library for LeanDtls {
 
     fn write(&mut self, data: &[u8]) -> Progress {
         // The length is checked: see `max_data`.
-        self.datagram.resize(self.datagram.len().max(data.len() + OVERHEAD), 0);
+        self.datagram.resize(self.datagram.len().max(data.len() + OVERHEAD + 1 + MAX_CONNECTION_ID), 0);
         let sent = match &mut self.end {
             End::Client(client) => client.send(data, &mut self.datagram),
             End::Server(server) => server.send(PEER, data, &mut self.datagram),
@@ -253,6 +317,13 @@ impl Library for LeanDtls {
     }
 
     fn resumable(&mut self) -> Option<Resumable> {
-        None
+        let resumption = self.resumption?;
+        let taken = match (&mut self.end, resumption) {
+            (End::Client(client), _) => client.take_session().map(Resumable::new),
+            (End::Server(server), Resumption::Id) => server.sessions().kept.clone().map(Resumable::new),
+            (End::Server(_), Resumption::Ticket) => None,
+        };
+        self.resumable = taken.or(self.resumable.take());
+        self.resumable.clone()
     }
 }

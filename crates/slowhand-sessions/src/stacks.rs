@@ -88,7 +88,9 @@ pub(crate) fn session(
         Adapter::C(functions) => Box::new(LibrarySession::new(role, seed, processor, began, || {
             CLibrary::new(functions(), checked, previous)
         })?),
-        Adapter::LeanDtls => Box::new(LibrarySession::new(role, seed, processor, began, || LeanDtls::new(checked))?),
+        Adapter::LeanDtls => {
+            Box::new(LibrarySession::new(role, seed, processor, began, || LeanDtls::new(checked, previous))?)
+        }
         Adapter::Rustls => {
             Box::new(LibrarySession::new(role, seed, processor, began, || Rustls::new(checked, previous))?)
         }

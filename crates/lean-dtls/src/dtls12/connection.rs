@@ -9,12 +9,15 @@ use super::heartbeat::{self, Heartbeat, Message};
 #[cfg(feature = "ecdhe")]
 use super::key_agreement;
 use super::record::{self, ContentType, Inbound, Outbound, Records};
+#[cfg(feature = "resumption")]
+use super::resumption::Resumption;
 use super::schedule::{Context, Master, Premaster};
 use super::suite::Suite;
 use crate::codec::{Full, Reader, Writer};
 use crate::config::Config;
 use crate::credentials::Credentials;
 use crate::crypto::{Crypto, Hash};
+use crate::dtls12::Kept;
 use crate::flight::Flight;
 use crate::handshake::{self, Kind};
 use crate::reassembly::Reassembly;
@@ -65,6 +68,9 @@ pub(crate) enum Expects {
     CertificateVerify,
     /// Both, of the peer.
     Finished,
+    /// The client.
+    #[cfg(feature = "resumption")]
+    NewSessionTicket,
     /// Nothing: the handshake is complete.
     Nothing,
 }
@@ -122,7 +128,9 @@ pub(crate) struct Connection<C: Crypto, const BUFFER: usize> {
     /// The connection ID that this end offers.
     #[cfg(feature = "connection-id")]
     pub(crate) own_id: Option<ConnectionId>,
-    master: Option<Master>,
+    #[cfg(feature = "resumption")]
+    pub(crate) resumption: Resumption,
+    pub(super) master: Option<Master>,
     #[cfg(feature = "heartbeat")]
     heartbeat: Heartbeat,
     /// An alert that waits to be sent, and its epoch.
@@ -182,6 +190,8 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
             keys: key_agreement::Keys::new(),
             #[cfg(feature = "connection-id")]
             own_id: None,
+            #[cfg(feature = "resumption")]
+            resumption: Resumption::default(),
             master: None,
             #[cfg(feature = "heartbeat")]
             heartbeat: Heartbeat::default(),
@@ -191,12 +201,18 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
     }
 
     /// What a client says in its hellos: the same in each.
-    pub(crate) fn offer<'a>(&self, config: &'a Config<impl Credentials>) -> Offer<'a> {
+    pub(crate) fn offer<'a>(&self, config: &'a Config<impl Credentials>, _kept: &'a Kept) -> Offer<'a> {
         #[cfg(feature = "connection-id")]
         let connection_id = self.own_id;
         #[cfg(not(feature = "connection-id"))]
         let connection_id: Option<ConnectionId> = None;
-        Offer { options: &config.options, connection_id, abilities: config.abilities() }
+        Offer {
+            options: &config.options,
+            connection_id,
+            abilities: config.abilities(),
+            #[cfg(feature = "resumption")]
+            session: _kept.as_ref(),
+        }
     }
 
     /// From now on what the hellos say holds.
@@ -461,7 +477,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
                 while self.status == Status::Handshaking && self.incoming.whole(self.next).is_some() {
                     let sequence = self.next;
                     let is_used = match self.expects {
-                        Expects::Finished => self.receive_finished(crypto),
+                        Expects::Finished => self.receive_finished(crypto, handle),
                         _ => handle(self, crypto),
                     };
                     self.incoming.remove(sequence);
@@ -501,6 +517,11 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
             false => Context::Randoms(&self.randoms),
         };
         let master = Master::new(crypto, premaster, &context);
+        self.protect(crypto, master);
+    }
+
+    /// Derives the keys of records from the master secret.
+    pub(super) fn protect(&mut self, crypto: &mut C, master: Master) {
         crypto.log_secret("CLIENT_RANDOM", &self.randoms[0], master.secret());
         let [client, server] = master.keys(crypto, &self.randoms, self.suite);
         let (own, peers) = if self.is_client { (client, server) } else { (server, client) };
@@ -524,15 +545,16 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         self.incoming = Reassembly::new();
     }
 
-    /// Handles the peer's Finished, which a server answers with its own. Returns false after a wrong one: the connection
-    /// has failed.
-    fn receive_finished(&mut self, crypto: &mut C) -> bool {
+    /// Handles the peer's Finished, which a server answers with its own; in the handshake that resumes a session, a client.
+    /// `handle` adds what comes before that. Returns false after a wrong one: the connection has failed.
+    fn receive_finished(&mut self, crypto: &mut C, handle: &mut dyn FnMut(&mut Self, &mut C) -> bool) -> bool {
         if !self.verify_finished(crypto) {
             self.refuse(alert::DECRYPT_ERROR);
             return false;
         }
         self.sender.flight.clear();
-        let sent = if self.is_client { Ok(()) } else { self.finish(crypto) };
+        handle(self, crypto);
+        let sent = if self.is_client == self.is_resumed() { self.finish(crypto) } else { Ok(()) };
         match sent {
             Ok(()) => self.establish(),
             Err(Full) => self.end(Status::Failed(Failure::BufferTooSmall)),
@@ -548,12 +570,23 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         header.kind == Kind::Finished && bool::from(body.ct_eq(&expected))
     }
 
-    /// The handshake is complete. A server's last flight answers the client's Finished.
+    const fn is_resumed(&self) -> bool {
+        #[cfg(feature = "resumption")]
+        return self.resumption.is_resumed;
+        #[cfg(not(feature = "resumption"))]
+        false
+    }
+
+    /// The handshake is complete. The last flight answers the other end's Finished.
     fn establish(&mut self) {
         self.answered = Some(self.next);
         self.status = Status::Established;
         self.expects = Expects::Nothing;
         self.timer.stop();
+        #[cfg(feature = "resumption")]
+        if self.resumption.is_to_keep {
+            return; // `take_state` takes it
+        }
         self.master = None;
     }
 }

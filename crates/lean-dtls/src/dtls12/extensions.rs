@@ -14,9 +14,13 @@ use super::hello::ClientHello;
 use super::limits::{self, Limits, MAX_FRAGMENT_LENGTH, RECORD_SIZE_LIMIT};
 #[cfg(feature = "ecdhe")]
 use super::public_keys;
+#[cfg(feature = "resumption")]
+use super::resumption::SESSION_TICKET;
 use super::suite::{Abilities, Suite};
 use crate::codec::{Full, Reader, Writer};
 use crate::config::Options;
+#[cfg(feature = "resumption")]
+use crate::session::Session;
 
 const EXTENDED_MASTER_SECRET: u16 = 0x0017;
 const RENEGOTIATION_INFO: u16 = 0xff01;
@@ -33,6 +37,8 @@ const KNOWN: &[u16] = &[
     CONNECTION_ID,
     #[cfg(feature = "heartbeat")]
     HEARTBEAT,
+    #[cfg(feature = "resumption")]
+    SESSION_TICKET,
     #[cfg(feature = "ecdhe")]
     public_keys::SUPPORTED_GROUPS,
     #[cfg(feature = "ecdhe")]
@@ -116,6 +122,9 @@ pub(crate) struct Agreed {
     /// Whether the peer answers heartbeats. `None` if the two have agreed on none.
     #[cfg(feature = "heartbeat")]
     pub(crate) heartbeat: Option<bool>,
+    /// The server sends a ticket.
+    #[cfg(feature = "resumption")]
+    pub(crate) session_ticket: bool,
     #[cfg(feature = "ecdhe")]
     pub(crate) public_keys: public_keys::Agreed,
 }
@@ -127,11 +136,35 @@ pub(crate) struct Offer<'a> {
     /// The connection ID of this end, if its configuration asks for one.
     pub(crate) connection_id: Option<ConnectionId>,
     pub(crate) abilities: Abilities<'a>,
+    /// The session that a client asks for.
+    #[cfg(feature = "resumption")]
+    pub(crate) session: Option<&'a Session>,
+}
+
+impl Offer<'_> {
+    /// The name of the session that a client asks for.
+    pub(crate) fn session_id(&self) -> &[u8] {
+        #[cfg(feature = "resumption")]
+        return self.session.map_or(&[], |session| session.state.id());
+        #[cfg(not(feature = "resumption"))]
+        &[]
+    }
+}
+
+impl Agreed {
+    /// The code of the maximum fragment length, or 0.
+    #[cfg(feature = "resumption")]
+    pub(crate) fn fragment_length(&self) -> u8 {
+        #[cfg(feature = "record-limits")]
+        return self.limits.fragment_length.map_or(0, |length| length as u8);
+        #[cfg(not(feature = "record-limits"))]
+        0
+    }
 }
 
 /// The client's extensions.
 pub(crate) fn write_offer(writer: &mut Writer<'_>, offer: &Offer<'_>) -> Result<(), Full> {
-    let Offer { options: _options, connection_id: _connection_id, abilities: _abilities } = offer;
+    let Offer { options: _options, connection_id: _connection_id, abilities: _abilities, .. } = offer;
     writer.vector(2, |writer| {
         write(writer, EXTENDED_MASTER_SECRET, |_| Ok(()))?;
         #[cfg(feature = "record-limits")]
@@ -144,17 +177,22 @@ pub(crate) fn write_offer(writer: &mut Writer<'_>, offer: &Offer<'_>) -> Result<
         if _options.heartbeat {
             heartbeat::write(writer)?;
         }
+        #[cfg(feature = "resumption")]
+        if _options.tickets {
+            let ticket = offer.session.map_or(&[][..], Session::ticket);
+            write(writer, SESSION_TICKET, |writer| writer.put(ticket))?;
+        }
         #[cfg(feature = "ecdhe")]
         public_keys::write_offer(writer, _abilities)?;
         Ok(())
     })
 }
 
-/// The server: what it takes of the client's offer.
+/// The server: what it takes of the client's offer, in a handshake with this suite, or in one that resumes a session.
 ///
 /// # Errors
 /// The alert with which it refuses the client.
-pub(crate) fn accept(hello: &ClientHello<'_>, _offer: &Offer<'_>, _suite: Suite) -> Result<Agreed, u8> {
+pub(crate) fn accept(hello: &ClientHello<'_>, _offer: &Offer<'_>, _suite: Option<Suite>) -> Result<Agreed, u8> {
     let is_there = |number, content| hello.extensions.is_there(number, content).ok_or(alert::DECODE_ERROR);
     Ok(Agreed {
         extended_master_secret: is_there(EXTENDED_MASTER_SECRET, &[])?,
@@ -166,8 +204,16 @@ pub(crate) fn accept(hello: &ClientHello<'_>, _offer: &Offer<'_>, _suite: Suite)
         connection_ids: connection_id::accept(hello.extensions, _offer.connection_id)?,
         #[cfg(feature = "heartbeat")]
         heartbeat: if _offer.options.heartbeat { heartbeat::accept(hello.extensions)? } else { None },
+        // Only for a session with extended master secret.
+        #[cfg(feature = "resumption")]
+        session_ticket: _offer.options.tickets
+            && hello.extensions.find(SESSION_TICKET).is_some()
+            && is_there(EXTENDED_MASTER_SECRET, &[])?,
         #[cfg(feature = "ecdhe")]
-        public_keys: public_keys::accept(hello.extensions, _suite, &_offer.abilities)?,
+        public_keys: match _suite {
+            Some(suite) => public_keys::accept(hello.extensions, suite, &_offer.abilities)?,
+            None => public_keys::Agreed::default(),
+        },
     })
 }
 
@@ -193,17 +239,21 @@ pub(crate) fn write_answer(writer: &mut Writer<'_>, agreed: &Agreed) -> Result<(
         if agreed.heartbeat.is_some() {
             heartbeat::write(writer)?;
         }
+        #[cfg(feature = "resumption")]
+        if agreed.session_ticket {
+            write(writer, SESSION_TICKET, |_| Ok(()))?;
+        }
         #[cfg(feature = "ecdhe")]
         public_keys::write_answer(writer, &agreed.public_keys)?;
         Ok(())
     })
 }
 
-/// The client: what the server has taken of its offer.
+/// The client: what the server has taken of its offer, in a handshake with this suite, or in one that resumes a session.
 ///
 /// # Errors
 /// The alert with which it refuses the server: for what it has not offered, unsupported_extension.
-pub(crate) fn confirm(extensions: Extensions<'_>, offer: &Offer<'_>, _suite: Suite) -> Result<Agreed, u8> {
+pub(crate) fn confirm(extensions: Extensions<'_>, offer: &Offer<'_>, _suite: Option<Suite>) -> Result<Agreed, u8> {
     if !extensions.iter().all(|(number, _)| is_offered(number, offer)) {
         return Err(alert::UNSUPPORTED_EXTENSION);
     }
@@ -217,8 +267,13 @@ pub(crate) fn confirm(extensions: Extensions<'_>, offer: &Offer<'_>, _suite: Sui
         connection_ids: connection_id::confirm(extensions, offer.connection_id)?,
         #[cfg(feature = "heartbeat")]
         heartbeat: heartbeat::accept(extensions)?,
+        #[cfg(feature = "resumption")]
+        session_ticket: is_there(SESSION_TICKET, &[])?,
         #[cfg(feature = "ecdhe")]
-        public_keys: public_keys::confirm(extensions, _suite, &offer.abilities)?,
+        public_keys: match _suite {
+            Some(suite) => public_keys::confirm(extensions, suite, &offer.abilities)?,
+            None => public_keys::Agreed::default(),
+        },
     })
 }
 
@@ -234,6 +289,8 @@ fn is_offered(number: u16, _offer: &Offer<'_>) -> bool {
         CONNECTION_ID => _offer.connection_id.is_some(),
         #[cfg(feature = "heartbeat")]
         HEARTBEAT => _offer.options.heartbeat,
+        #[cfg(feature = "resumption")]
+        SESSION_TICKET => _offer.options.tickets,
         #[cfg(feature = "ecdhe")]
         number => public_keys::is_offered(number, &_offer.abilities),
         #[cfg(not(feature = "ecdhe"))]

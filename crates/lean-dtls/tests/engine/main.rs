@@ -9,5 +9,7 @@ mod heartbeat;
 #[cfg(feature = "record-limits")]
 mod limits;
 mod liveness;
+#[cfg(feature = "resumption")]
+mod resumption;
 mod slots;
 mod world;
