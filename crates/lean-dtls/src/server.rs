@@ -8,6 +8,8 @@ use crate::config::{Admission, Config};
 use crate::credentials::Credentials;
 #[cfg(feature = "resumption")]
 use crate::crypto::KEY;
+#[cfg(feature = "certificates")]
+use crate::crypto::MAX_PUBLIC;
 use crate::crypto::{Crypto, DIGEST};
 use crate::dtls12::Heard;
 use crate::dtls12::Resuming;
@@ -90,7 +92,7 @@ where
         Self {
             config,
             crypto,
-            slots: [const { None }; SLOTS],
+            slots: core::array::from_fn(|_| None),
             count: 0,
             now: Instant::from_millis(0),
             sessions,
@@ -287,6 +289,14 @@ where
         self.slot(peer)?.connection.agreed.connection_ids.map(|ids| ids.map(|id| id.octets().len()))
     }
 
+    /// The public key in the certificate of a client: 4, x and y. The credentials have accepted it, and the client has proved
+    /// that it has the private key. `None` if no such client has a connection.
+    #[cfg(feature = "certificates")]
+    pub fn peer_public_key(&self, peer: P) -> Option<&[u8; MAX_PUBLIC]> {
+        let connection = &self.slot(peer)?.connection;
+        connection.keys.certified.as_ref().filter(|_| connection.status == Status::Established)
+    }
+
     fn slot(&self, peer: P) -> Option<&Slot<C, P, BUFFER>> {
         self.slots.iter().flatten().find(|slot| slot.peer == peer)
     }
@@ -334,17 +344,31 @@ where
     fn answer(&mut self, peer: P, arrived: Arrived<'_>) {
         let Some(hello) = ClientHello::read(arrived.body) else { return };
         let cookie = self.cookie(&peer, &hello);
-        if !bool::from(hello.cookie.ct_eq(&cookie)) {
-            self.reply = dtls12::server::write_verify_request(&mut self.crypto, arrived.record, &cookie)
-                .map(|(o, n)| (peer, o, n));
-            return;
+        let is_verified = bool::from(hello.cookie.ct_eq(&cookie));
+        let octets = record::HEADER + handshake::HEADER + arrived.body.len();
+        let own = self.slots.iter_mut().flatten().find(|slot| slot.peer == peer);
+        if let Some(slot) = own.filter(|slot| slot.connection.randoms[0] == hello.random) {
+            let is_unverified = slot.connection.is_unverified();
+            if is_unverified && !is_verified {
+                slot.connection.allow(octets);
+            }
+            if is_unverified || is_verified {
+                return dtls12::server::hear_hello_again(&mut slot.connection);
+            }
         }
-        let same = self.slots.iter_mut().flatten().find(|slot| slot.peer == peer);
-        if let Some(slot) = same.filter(|slot| slot.connection.randoms[0] == hello.random) {
-            dtls12::server::hear_hello_again(&mut slot.connection);
+        // Nobody loses a slot to a client without a cookie: a connection that it has, or says to have, stays.
+        let is_alone = !self.slots.iter().flatten().any(|slot| slot.peer == peer && !slot.connection.is_over());
+        let is_known = || self.config.credentials.is_known(peer.as_ref());
+        let is_trusted = hello.cookie.is_empty() && is_alone && self.config.abilities().is_cheap(&hello) && is_known();
+        let place = if is_verified { self.place(peer) } else { self.free_place(peer).filter(|_| is_trusted) };
+        let Some(place) = place else {
+            if !is_verified {
+                self.reply = dtls12::server::write_verify_request(&mut self.crypto, arrived.record, &cookie)
+                    .map(|(o, n)| (peer, o, n));
+            }
             return;
-        }
-        let Some(place) = self.place(peer) else { return };
+        };
+        let from = dtls12::server::From { address: peer.as_ref(), unverified: (!is_verified).then_some(octets) };
         #[cfg(feature = "connection-id")]
         let connection_id = self.draw_id();
         #[cfg(not(feature = "connection-id"))]
@@ -352,6 +376,7 @@ where
         let offer = Offer {
             options: &self.config.options,
             connection_id,
+            identity: &[],
             abilities: self.config.abilities(),
             #[cfg(feature = "resumption")]
             session: None,
@@ -365,7 +390,8 @@ where
             Resuming { tickets, session: session.as_ref(), gives_ids: self.sessions.keeps(), lifetime_s, now };
         #[cfg(not(feature = "resumption"))]
         let resuming = Resuming::default();
-        let connection = dtls12::server::open(&mut self.crypto, &self.config, &offer, &resuming, arrived, &hello);
+        let connection =
+            dtls12::server::open(&mut self.crypto, &self.config, &offer, &resuming, arrived, (from, &hello));
         self.count = self.count.wrapping_add(1);
         let (opened, used) = (self.count, self.count);
         self.slots[place] = Some(Slot { peer, opened, used, used_at: None, connection });
@@ -380,23 +406,29 @@ where
         *digest.first_chunk().unwrap_or(&[0; COOKIE])
     }
 
-    /// The slot for a new connection with a peer: the one it has, a free one, one whose connection has ended, or what the
-    /// policy gives.
+    /// The slot that a peer has, a free one, or one whose connection has ended.
+    fn free_place(&self, peer: P) -> Option<usize> {
+        let own = self.slots.iter().position(|slot| slot.as_ref().is_some_and(|slot| slot.peer == peer));
+        let free = || self.slots.iter().position(Option::is_none);
+        let is_over = |slot: &Option<Slot<C, P, BUFFER>>| slot.as_ref().is_some_and(|slot| slot.connection.is_over());
+        own.or_else(free).or_else(|| self.slots.iter().position(is_over))
+    }
+
+    /// The slot for a new connection with a peer whose cookie has returned: a free one, one whose client may not be where it
+    /// says, or what the policy gives.
     fn place(&self, peer: P) -> Option<usize> {
-        let is_its = |slot: &Slot<C, P, BUFFER>| slot.peer == peer;
-        let is_over = |slot: &Slot<C, P, BUFFER>| slot.connection.is_over();
-        let own = self.slots.iter().position(|slot| slot.as_ref().is_some_and(is_its));
-        own.or_else(|| self.slots.iter().position(Option::is_none))
-            .or_else(|| self.slots.iter().position(|slot| slot.as_ref().is_some_and(is_over)))
-            .or_else(|| match self.config.admission {
-                Admission::Refuse => None,
-                Admission::EvictOldest => self.longest(|slot| Some(slot.opened)),
-                Admission::EvictLeastRecentlyUsed => self.longest(|slot| Some(slot.used)),
-                Admission::EvictIdleLongest { idle_after_ms } => self.longest(|slot| {
-                    let is_idle = slot.used_at.is_some_and(|used| used.after(idle_after_ms) <= self.now);
-                    (slot.connection.status == Status::Established && is_idle).then_some(slot.used)
-                }),
-            })
+        let is_unverified =
+            |slot: &Option<Slot<C, P, BUFFER>>| slot.as_ref().is_some_and(|slot| slot.connection.is_unverified());
+        let free = self.free_place(peer).or_else(|| self.slots.iter().position(is_unverified));
+        free.or_else(|| match self.config.admission {
+            Admission::Refuse => None,
+            Admission::EvictOldest => self.longest(|slot| Some(slot.opened)),
+            Admission::EvictLeastRecentlyUsed => self.longest(|slot| Some(slot.used)),
+            Admission::EvictIdleLongest { idle_after_ms } => self.longest(|slot| {
+                let is_idle = slot.used_at.is_some_and(|used| used.after(idle_after_ms) <= self.now);
+                (slot.connection.status == Status::Established && is_idle).then_some(slot.used)
+            }),
+        })
     }
 
     /// The slot whose event is longest ago. `since` says at which count it was, or that the slot stays.

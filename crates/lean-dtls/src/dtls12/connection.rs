@@ -8,7 +8,7 @@ use super::extensions::{Agreed, Offer};
 use super::heartbeat::{self, Heartbeat, Message};
 #[cfg(feature = "ecdhe")]
 use super::key_agreement;
-use super::record::{self, ContentType, Inbound, Outbound, Records};
+use super::record::{self, ContentType, Format, Inbound, Outbound, Records};
 #[cfg(feature = "resumption")]
 use super::resumption::Resumption;
 use super::schedule::{Context, Master, Premaster};
@@ -20,6 +20,7 @@ use crate::crypto::{Crypto, Hash};
 use crate::dtls12::Kept;
 use crate::flight::Flight;
 use crate::handshake::{self, Kind};
+use crate::lean::{Lean, Received};
 use crate::reassembly::Reassembly;
 use crate::status::{Failure, SendError, Status};
 #[cfg(feature = "heartbeat")]
@@ -42,6 +43,9 @@ pub(crate) mod alert {
     pub(crate) const UNSUPPORTED_EXTENSION: u8 = 110;
     pub(crate) const UNKNOWN_PSK_IDENTITY: u8 = 115;
 }
+
+/// How many times the octets from an address that nobody has verified are sent to it at most (RFC 9000, section 8.1).
+const AMPLIFICATION: usize = 3;
 
 const WARNING: u8 = 1;
 const FATAL: u8 = 2;
@@ -137,6 +141,13 @@ pub(crate) struct Connection<C: Crypto, const BUFFER: usize> {
     alert: Option<([u8; 2], u16)>,
     /// The last alert in clear.
     heard: Option<u8>,
+    /// A message that was expected is longer than the buffer. Anybody can have sent it.
+    has_no_room: bool,
+    /// The records of the peer's flight, and whether they are to be acknowledged now.
+    received: Received,
+    is_acknowledgement_due: bool,
+    /// How many octets may still be sent to an address that nobody has verified.
+    allowance: Option<usize>,
 }
 
 /// The flight of this end, and the transcript of the handshake.
@@ -197,6 +208,10 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
             heartbeat: Heartbeat::default(),
             alert: None,
             heard: None,
+            has_no_room: false,
+            received: Received::NONE,
+            is_acknowledgement_due: false,
+            allowance: None,
         }
     }
 
@@ -206,9 +221,11 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         let connection_id = self.own_id;
         #[cfg(not(feature = "connection-id"))]
         let connection_id: Option<ConnectionId> = None;
+        let psk = config.credentials.psk().filter(|_| config.options.lean.has_identity());
         Offer {
             options: &config.options,
             connection_id,
+            identity: psk.map_or(&[], |psk| psk.identity),
             abilities: config.abilities(),
             #[cfg(feature = "resumption")]
             session: _kept.as_ref(),
@@ -235,15 +252,21 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
     /// Begins to wait for the answer to a new flight, which answers the peer's message `answered`.
     pub(crate) fn wait(&mut self, answered: Option<u16>) {
         self.answered = answered;
+        self.received = Received::NONE;
         self.timer.start();
     }
 
     pub(crate) fn handle_timeout(&mut self, now: Instant) {
         match self.timer.expire(now) {
             #[cfg(feature = "heartbeat")]
-            Some(Expired::SendAgain) if self.status == Status::Established => self.heartbeat.is_due = true,
+            Some(Expired::SendAgain) if self.heartbeat.request.is_some() => self.heartbeat.is_due = true,
+            Some(Expired::SendAgain) if self.owes_acknowledgement() => self.is_acknowledgement_due = true,
+            Some(Expired::SendAgain) if !self.is_client && self.leaves_losses_to_the_client() => {}
             Some(Expired::SendAgain) => self.sender.flight.restart(),
-            Some(Expired::GiveUp) => self.end(Status::Failed(Failure::TimedOut(self.heard))),
+            Some(Expired::GiveUp) => self.end(Status::Failed(match self.has_no_room {
+                true => Failure::BufferTooSmall,
+                false => Failure::TimedOut(self.heard),
+            })),
             None => {}
         }
     }
@@ -255,9 +278,22 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
             return self.sender.outbound.write(crypto, (ContentType::Alert, epoch), &[&alert], output).unwrap_or(0);
         }
         let Sender { flight, outbound, .. } = &mut self.sender;
-        let written = flight.write(&mut Records { crypto, outbound }, output);
+        if core::mem::take(&mut self.is_acknowledgement_due) {
+            let content = &[self.received.names()];
+            return outbound.write(crypto, (ContentType::Acknowledgement, 1), content, output).unwrap_or(0);
+        }
+        let mut written = flight.write(&mut Records { crypto, outbound }, output);
+        while let Some(allowance) = self.allowance.as_mut().filter(|_| written > 0) {
+            if let Some(left) = allowance.checked_sub(written) {
+                *allowance = left;
+                break;
+            }
+            written = flight.write(&mut Records { crypto, outbound }, output);
+        }
         #[cfg(feature = "heartbeat")]
-        let written = if written > 0 { written } else { self.write_heartbeat(crypto, output) };
+        if written == 0 {
+            written = self.write_heartbeat(crypto, output);
+        }
         if self.sender.flight.is_sent() {
             self.timer.sent(now);
         }
@@ -332,7 +368,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         let mut heard = Heard::Nothing;
         loop {
             let mut reader = Reader::new(rest);
-            let Some(header) = record::Header::read(&mut reader, &self.inbound.id) else { return heard };
+            let Some(header) = self.inbound.read_header(&mut reader) else { return heard };
             let start = rest.len() - reader.rest().len();
             let (content, more) = rest[start..].split_at_mut(header.length);
             heard = heard.max(self.receive_record(crypto, &header, content, deliver, handle));
@@ -356,17 +392,23 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
             _ => self.inbound.open(crypto, header, content),
         };
         let Ok((content_type, content)) = opened else { return Heard::Nothing };
+        if header.epoch > 0 {
+            self.allowance = None; // the keys are made of what was sent to its address
+        }
         match (content_type, header.epoch) {
-            (ContentType::Handshake, epoch) => self.receive_fragments(crypto, epoch, content, handle),
+            (ContentType::Handshake, _) => self.receive_fragments(crypto, header, content, handle),
+            #[cfg(feature = "lean")]
+            (ContentType::Acknowledgement, 1) => self.receive_acknowledgement(content),
             (ContentType::Alert, epoch) => self.receive_alert(epoch, content),
             (ContentType::ApplicationData, 1) if matches!(self.status, Status::Established | Status::Closing) => {
-                // The peer has this end's last flight.
-                self.sender.flight.clear();
+                self.hear_established();
                 deliver(content);
             }
             #[cfg(feature = "heartbeat")]
             (ContentType::Heartbeat, 1) if self.status == Status::Established => self.receive_heartbeat(content),
-            // Records of epoch 1 say that the peer has changed. Application data in clear is discarded.
+            // The client would not send data if it did not have this end's Finished, and had not sent its own. That is lost.
+            (ContentType::ApplicationData, 1) if self.agreed.lean.has(Lean::SERVER_FINISHED_FIRST) => self.repeat(),
+            // Records of epoch 1 say that the peer has changed. Anybody can send data and acknowledgements in clear.
             _ => {}
         }
         match header.epoch {
@@ -374,6 +416,16 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
             _ if is_latest => Heard::Latest,
             _ => Heard::Earlier,
         }
+    }
+
+    /// The peer has this end's last flight. A heartbeat waits on.
+    fn hear_established(&mut self) {
+        self.sender.flight.clear();
+        #[cfg(feature = "heartbeat")]
+        if self.heartbeat.request.is_some() {
+            return;
+        }
+        self.timer.stop();
     }
 
     fn receive_alert(&mut self, epoch: u16, content: &[u8]) {
@@ -429,8 +481,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         match self.agreed.heartbeat.and_then(|_| heartbeat::read(content)) {
             None => {}
             Some(Message::Request(payload)) => {
-                // The peer has this end's last flight.
-                self.sender.flight.clear();
+                self.hear_established();
                 self.heartbeat.receive_request(payload);
             }
             Some(Message::Response(payload)) if self.heartbeat.receive_response(payload) => self.timer.stop(),
@@ -454,10 +505,11 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
     fn receive_fragments(
         &mut self,
         crypto: &mut C,
-        epoch: u16,
+        record: &record::Header,
         content: &[u8],
         handle: &mut dyn FnMut(&mut Self, &mut C) -> bool,
     ) {
+        let epoch = record.epoch;
         let mut reader = Reader::new(content);
         while let Some((header, fragment)) = handshake::Header::read(&mut reader) {
             let expected = u16::from(matches!(self.expects, Expects::Finished | Expects::Nothing));
@@ -473,7 +525,9 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
             if header.sequence < self.next {
                 self.receive_again(&header);
             } else if epoch == expected && self.status == Status::Handshaking {
+                self.has_no_room |= header.sequence == self.next && header.length > BUFFER;
                 self.incoming.insert(self.next, &header, fragment);
+                self.received.note(epoch, record.sequence);
                 while self.status == Status::Handshaking && self.incoming.whole(self.next).is_some() {
                     let sequence = self.next;
                     let is_used = match self.expects {
@@ -488,6 +542,45 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
                 }
             }
         }
+        // The client repeats its Finished until it knows that it has arrived.
+        let is_over = !self.is_client && self.status == Status::Established;
+        if is_over && epoch == 1 && self.leaves_losses_to_the_client() {
+            self.received = Received::of(epoch, record.sequence);
+            self.is_acknowledgement_due = true;
+        }
+    }
+
+    /// True if the client repeats what was lost of both ends' flights, and the server only answers: with the server's
+    /// Finished first and acknowledgements, each of the server's messages answers one of the client's.
+    const fn leaves_losses_to_the_client(&self) -> bool {
+        self.agreed.lean.has(Lean::SERVER_FINISHED_FIRST.with(Lean::ACKNOWLEDGE))
+    }
+
+    /// True if a part of the peer's flight has arrived, up to the keys: the peer has all of this end's flight.
+    fn owes_acknowledgement(&self) -> bool {
+        let has_part = self.expects == Expects::Finished && !self.received.names().is_empty();
+        has_part && self.agreed.lean.has(Lean::ACKNOWLEDGE)
+    }
+
+    #[cfg(feature = "lean")]
+    /// The peer has these records, and the rest is sent again. Only the peer can send an acknowledgement: it is encrypted.
+    fn receive_acknowledgement(&mut self, content: &[u8]) {
+        if !self.agreed.lean.has(Lean::ACKNOWLEDGE) {
+            return;
+        }
+        let Sender { flight, outbound, .. } = &mut self.sender;
+        for name in content.chunks_exact(crate::lean::RECORD_NAME) {
+            let &[epoch, upper, lower] = name else { continue };
+            if let Some(sequence) = outbound.latest(epoch.into(), u16::from_be_bytes([upper, lower])) {
+                flight.acknowledge(record::part(epoch.into()), sequence);
+            }
+        }
+        if !flight.is_acknowledged() {
+            self.repeat();
+        } else if self.status == Status::Established {
+            flight.clear();
+            self.timer.stop();
+        }
     }
 
     /// The peer repeats the flight before this end's, so it does not have this end's: the end of its last message says so
@@ -500,6 +593,16 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         }
     }
 
+    /// True if the peer's address may be another's: neither a cookie nor an encrypted record has come from there.
+    pub(crate) const fn is_unverified(&self) -> bool {
+        self.allowance.is_some()
+    }
+
+    /// Lets this end send to an address that nobody has verified, because so many octets have come from it.
+    pub(crate) fn allow(&mut self, octets: usize) {
+        self.allowance = Some(self.allowance.unwrap_or(0).saturating_add(AMPLIFICATION * octets));
+    }
+
     /// Sends the flight again, if it is not just being sent.
     pub(crate) fn repeat(&mut self) {
         let is_open = matches!(self.status, Status::Handshaking | Status::Established);
@@ -509,7 +612,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         }
     }
 
-    /// Derives all keys. The transcript ends with the ClientKeyExchange.
+    /// Derives all keys. The transcript ends with the ClientKeyExchange, or with the ServerHello if there is none.
     pub(crate) fn derive(&mut self, crypto: &mut C, premaster: &Premaster) {
         let digest = self.sender.transcript.digest();
         let context = match self.agreed.extended_master_secret {
@@ -523,14 +626,15 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
     /// Derives the keys of records from the master secret.
     pub(super) fn protect(&mut self, crypto: &mut C, master: Master) {
         crypto.log_secret("CLIENT_RANDOM", &self.randoms[0], master.secret());
-        let [client, server] = master.keys(crypto, &self.randoms, self.suite);
+        let [client, server] = master.keys(crypto, &self.randoms);
         let (own, peers) = if self.is_client { (client, server) } else { (server, client) };
-        self.sender.outbound.protect(own);
-        self.inbound.protect(peers);
+        let format = Format::new(self.agreed.lean, self.suite);
+        self.sender.outbound.protect(own, format);
+        self.inbound.protect(peers, format);
         self.master = Some(master);
     }
 
-    /// Adds ChangeCipherSpec and Finished to the flight.
+    /// Adds ChangeCipherSpec, if it is not left out, and Finished to the flight.
     pub(crate) fn finish(&mut self, crypto: &mut C) -> Result<(), Full> {
         let digest = self.sender.transcript.digest();
         let master = self.master.as_ref().ok_or(Full)?;
@@ -542,11 +646,11 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
     /// From now on the peer's Finished is expected, which nobody else can send. What has arrived in clear is forgotten.
     pub(crate) fn expect_finished(&mut self) {
         self.expects = Expects::Finished;
-        self.incoming = Reassembly::new();
+        self.incoming.clear();
     }
 
-    /// Handles the peer's Finished, which a server answers with its own; in the handshake that resumes a session, a client.
-    /// `handle` adds what comes before that. Returns false after a wrong one: the connection has failed.
+    /// Handles the peer's Finished. The end that has not sent its own answers with it: the server, unless its Finished was
+    /// the first. `handle` adds what comes before that. Returns false after a wrong one: the connection has failed.
     fn receive_finished(&mut self, crypto: &mut C, handle: &mut dyn FnMut(&mut Self, &mut C) -> bool) -> bool {
         if !self.verify_finished(crypto) {
             self.refuse(alert::DECRYPT_ERROR);
@@ -554,7 +658,8 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         }
         self.sender.flight.clear();
         handle(self, crypto);
-        let sent = if self.is_client == self.is_resumed() { self.finish(crypto) } else { Ok(()) };
+        let is_server_first = self.is_resumed() || self.agreed.lean.has(Lean::SERVER_FINISHED_FIRST);
+        let sent = if self.is_client == is_server_first { self.finish(crypto) } else { Ok(()) };
         match sent {
             Ok(()) => self.establish(),
             Err(Full) => self.end(Status::Failed(Failure::BufferTooSmall)),
@@ -577,12 +682,14 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         false
     }
 
-    /// The handshake is complete. The last flight answers the other end's Finished.
+    /// The handshake is complete. The last flight answers the Finished of the other end.
     fn establish(&mut self) {
-        self.answered = Some(self.next);
+        self.wait(Some(self.next));
         self.status = Status::Established;
         self.expects = Expects::Nothing;
-        self.timer.stop();
+        if !self.is_client || !self.leaves_losses_to_the_client() {
+            self.timer.stop();
+        }
         #[cfg(feature = "resumption")]
         if self.resumption.is_to_keep {
             return; // `take_state` takes it

@@ -96,7 +96,7 @@ impl TicketKeys {
         writer.put(&nonce)?;
         writer.number(session.suite.iana().into(), 2)?;
         writer.number(session.fragment_length.into(), 1)?;
-        writer.number(session.kept_at.as_millis(), 8)?;
+        writer.put(&session.kept_at.as_millis().to_be_bytes())?;
         writer.put(session.master.secret())?;
         let (name, rest) = ticket.split_at_mut(KEY_NAME);
         let (state, tag) = rest[NONCE..].split_at_mut(STATE);
@@ -117,7 +117,7 @@ impl TicketKeys {
         crypto.open(&with, state, tag).ok()?;
         let mut reader = Reader::new(state);
         let (number, fragment_length) = (reader.u16()?, reader.u8()?);
-        let kept_at = Instant::from_millis(reader.number(8)?);
+        let kept_at = Instant::from_millis(u64::from_be_bytes(reader.array()?));
         let suite = Suite::ALL.iter().copied().find(|suite| suite.iana() == number)?;
         let master = Master::from_secret(&reader.array()?);
         ticket.zeroize();
@@ -237,7 +237,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
 /// The client: keeps the ticket in a NewSessionTicket. `None` if it is malformed.
 pub(super) fn read_ticket(body: &[u8], kept: &mut Option<Session>) -> Option<()> {
     let mut reader = Reader::new(body);
-    let lifetime_s = reader.number(4)? as u32;
+    let lifetime_s = reader.number(4)?;
     let ticket = reader.vector(2).filter(|_| reader.is_empty())?;
     // An empty one says that there is none after all (RFC 5077, section 3.3).
     if let Some(session) = kept.as_mut().filter(|_| !ticket.is_empty()) {

@@ -6,9 +6,13 @@ mod closure;
 mod connection_id;
 #[cfg(feature = "heartbeat")]
 mod heartbeat;
+#[cfg(feature = "lean")]
+mod lean;
 #[cfg(feature = "record-limits")]
 mod limits;
 mod liveness;
+#[cfg(all(feature = "webpki", feature = "x25519"))]
+mod public_keys;
 #[cfg(feature = "resumption")]
 mod resumption;
 mod slots;
