@@ -117,9 +117,9 @@ fn a_session_is_resumed_by_its_id() {
     assert!(session.ticket().is_empty());
     for seed in 2..4 {
         let mut again = client(seed, Some(session), plain);
-        // By hand: a ClientHello of 75 octets and 8 of ID; HelloVerifyRequest; 16 of cookie; ServerHello of 74 and 8 of ID with
+        // By hand: a ClientHello of 75 octets and 16 of ID; HelloVerifyRequest; 16 of cookie; ServerHello of 74 and 16 of ID with
         // ChangeCipherSpec 14 and Finished 53; the last two from the client.
-        assert_eq!(run(&mut again, &mut server), [83, 44, 99, 82 + 14 + 53, 14 + 53]);
+        assert_eq!(run(&mut again, &mut server), [91, 44, 107, 90 + 14 + 53, 14 + 53]);
         assert!(works(&mut again, &mut server));
         session = again.take_session().expect("it can be resumed again");
     }
@@ -388,4 +388,25 @@ fn a_failed_handshake_leaves_no_session() {
     run_from(0, &mut again, &mut server, |number, _, _| number < 3);
     assert!(matches!(again.status(), Status::Failed(Failure::TimedOut(_))));
     assert!(again.take_session().is_none());
+}
+
+/// A client of the lean profile that asks for a session: what is resumed leaves nothing out.
+#[test]
+#[cfg(feature = "lean")]
+fn a_session_of_the_lean_profile_is_resumed_without_it() {
+    use lean_dtls::Lean;
+    let lean = |config: Config<Keys>| config.with_lean(Lean::ALL);
+    let mut server: TestServer<SessionCache<2>> =
+        Server::with_sessions(lean(config(KEYS, 300)), RustCrypto::new(random(9)), SessionCache::new());
+    let session = first(&mut server, lean);
+    let mut again = client(2, Some(session), lean);
+    run(&mut again, &mut server);
+    assert!(works(&mut again, &mut server));
+    // It has no place for a ticket, so there is none.
+    let both = |config: Config<Keys>| config.with_lean(Lean::ALL).with_tickets();
+    let mut server: TestServer<()> = Server::new(both(config(KEYS, 300)), RustCrypto::new(random(9)));
+    let mut full = client(1, None, both);
+    run(&mut full, &mut server);
+    assert!(!works(&mut full, &mut server));
+    assert!(full.take_session().is_none());
 }
