@@ -9,12 +9,15 @@ use super::heartbeat::{self, Heartbeat, Message};
 #[cfg(feature = "ecdhe")]
 use super::key_agreement;
 use super::record::{self, ContentType, Format, Inbound, Outbound, Records};
+#[cfg(feature = "resumption")]
+use super::resumption::Resumption;
 use super::schedule::{Context, Master, Premaster};
 use super::suite::Suite;
 use crate::codec::{Full, Reader, Writer};
 use crate::config::Config;
 use crate::credentials::Credentials;
 use crate::crypto::{Crypto, Hash};
+use crate::dtls12::Kept;
 use crate::flight::Flight;
 use crate::handshake::{self, Kind};
 use crate::lean::{Lean, Received};
@@ -69,6 +72,9 @@ pub(crate) enum Expects {
     CertificateVerify,
     /// Both, of the peer.
     Finished,
+    /// The client.
+    #[cfg(feature = "resumption")]
+    NewSessionTicket,
     /// Nothing: the handshake is complete.
     Nothing,
 }
@@ -126,7 +132,9 @@ pub(crate) struct Connection<C: Crypto, const BUFFER: usize> {
     /// The connection ID that this end offers.
     #[cfg(feature = "connection-id")]
     pub(crate) own_id: Option<ConnectionId>,
-    master: Option<Master>,
+    #[cfg(feature = "resumption")]
+    pub(crate) resumption: Resumption,
+    pub(super) master: Option<Master>,
     #[cfg(feature = "heartbeat")]
     heartbeat: Heartbeat,
     /// An alert that waits to be sent, and its epoch.
@@ -193,6 +201,8 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
             keys: key_agreement::Keys::new(),
             #[cfg(feature = "connection-id")]
             own_id: None,
+            #[cfg(feature = "resumption")]
+            resumption: Resumption::default(),
             master: None,
             #[cfg(feature = "heartbeat")]
             heartbeat: Heartbeat::default(),
@@ -206,14 +216,20 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
     }
 
     /// What a client says in its hellos: the same in each.
-    pub(crate) fn offer<'a>(&self, config: &'a Config<impl Credentials>) -> Offer<'a> {
+    pub(crate) fn offer<'a>(&self, config: &'a Config<impl Credentials>, _kept: &'a Kept) -> Offer<'a> {
         #[cfg(feature = "connection-id")]
         let connection_id = self.own_id;
         #[cfg(not(feature = "connection-id"))]
         let connection_id: Option<ConnectionId> = None;
         let psk = config.credentials.psk().filter(|_| config.options.lean.has_identity());
-        let identity = psk.map_or(&[][..], |psk| psk.identity);
-        Offer { options: &config.options, connection_id, abilities: config.abilities(), identity }
+        Offer {
+            options: &config.options,
+            connection_id,
+            identity: psk.map_or(&[], |psk| psk.identity),
+            abilities: config.abilities(),
+            #[cfg(feature = "resumption")]
+            session: _kept.as_ref(),
+        }
     }
 
     /// From now on what the hellos say holds.
@@ -275,7 +291,9 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
             written = flight.write(&mut Records { crypto, outbound }, output);
         }
         #[cfg(feature = "heartbeat")]
-        let written = if written > 0 { written } else { self.write_heartbeat(crypto, output) };
+        if written == 0 {
+            written = self.write_heartbeat(crypto, output);
+        }
         if self.sender.flight.is_sent() {
             self.timer.sent(now);
         }
@@ -383,9 +401,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
             (ContentType::Acknowledgement, 1) => self.receive_acknowledgement(content),
             (ContentType::Alert, epoch) => self.receive_alert(epoch, content),
             (ContentType::ApplicationData, 1) if matches!(self.status, Status::Established | Status::Closing) => {
-                // The peer has this end's last flight.
-                self.sender.flight.clear();
-                self.timer.stop();
+                self.hear_established();
                 deliver(content);
             }
             // The client would not send data if it did not have this end's Finished, and had not sent its own. That is lost.
@@ -400,6 +416,16 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
             _ if is_latest => Heard::Latest,
             _ => Heard::Earlier,
         }
+    }
+
+    /// The peer has this end's last flight. A heartbeat waits on.
+    fn hear_established(&mut self) {
+        self.sender.flight.clear();
+        #[cfg(feature = "heartbeat")]
+        if self.heartbeat.request.is_some() {
+            return;
+        }
+        self.timer.stop();
     }
 
     fn receive_alert(&mut self, epoch: u16, content: &[u8]) {
@@ -455,8 +481,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         match self.agreed.heartbeat.and_then(|_| heartbeat::read(content)) {
             None => {}
             Some(Message::Request(payload)) => {
-                // The peer has this end's last flight.
-                self.sender.flight.clear();
+                self.hear_established();
                 self.heartbeat.receive_request(payload);
             }
             Some(Message::Response(payload)) if self.heartbeat.receive_response(payload) => self.timer.stop(),
@@ -531,7 +556,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
             while self.status == Status::Handshaking && self.incoming.whole(self.next).is_some() {
                 let sequence = self.next;
                 let is_used = match self.expects {
-                    Expects::Finished => self.receive_finished(crypto),
+                    Expects::Finished => self.receive_finished(crypto, handle),
                     _ => handle(self, crypto),
                 };
                 self.incoming.remove(sequence);
@@ -613,6 +638,11 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
             false => Context::Randoms(&self.randoms),
         };
         let master = Master::new(crypto, premaster, &context);
+        self.protect(crypto, master);
+    }
+
+    /// Derives the keys of records from the master secret.
+    pub(super) fn protect(&mut self, crypto: &mut C, master: Master) {
         crypto.log_secret("CLIENT_RANDOM", &self.randoms[0], master.secret());
         let [client, server] = master.keys(crypto, &self.randoms);
         let (own, peers) = if self.is_client { (client, server) } else { (server, client) };
@@ -638,16 +668,16 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
     }
 
     /// Handles the peer's Finished. The end that has not sent its own answers with it: the server, unless its Finished was
-    /// the first. Returns false after a wrong one: the connection
-    /// has failed.
-    fn receive_finished(&mut self, crypto: &mut C) -> bool {
+    /// the first. `handle` adds what comes before that. Returns false after a wrong one: the connection has failed.
+    fn receive_finished(&mut self, crypto: &mut C, handle: &mut dyn FnMut(&mut Self, &mut C) -> bool) -> bool {
         if !self.verify_finished(crypto) {
             self.refuse(alert::DECRYPT_ERROR);
             return false;
         }
         self.sender.flight.clear();
-        let is_answered = self.is_client == self.agreed.lean.has(Lean::SERVER_FINISHED_FIRST);
-        let sent = if is_answered { self.finish(crypto) } else { Ok(()) };
+        handle(self, crypto);
+        let is_server_first = self.is_resumed() || self.agreed.lean.has(Lean::SERVER_FINISHED_FIRST);
+        let sent = if self.is_client == is_server_first { self.finish(crypto) } else { Ok(()) };
         match sent {
             Ok(()) => self.establish(),
             Err(Full) => self.end(Status::Failed(Failure::BufferTooSmall)),
@@ -663,6 +693,13 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         header.kind == Kind::Finished && bool::from(body.ct_eq(&expected))
     }
 
+    const fn is_resumed(&self) -> bool {
+        #[cfg(feature = "resumption")]
+        return self.resumption.is_resumed;
+        #[cfg(not(feature = "resumption"))]
+        false
+    }
+
     /// The handshake is complete. The last flight answers the Finished of the other end.
     fn establish(&mut self) {
         self.wait(Some(self.next));
@@ -670,6 +707,10 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         self.expects = Expects::Nothing;
         if !self.is_client || !self.leaves_losses_to_the_client() {
             self.timer.stop();
+        }
+        #[cfg(feature = "resumption")]
+        if self.resumption.is_to_keep {
+            return; // `take_state` takes it
         }
         self.master = None;
     }
