@@ -333,7 +333,7 @@ pub(crate) fn confirm(extensions: Extensions<'_>, offer: &Offer<'_>, suite: Opti
     #[cfg(not(feature = "resumption"))]
     let leaves_all = false;
     let excluded = suite.map_or(Lean::NONE, |suite| agreed.excluded(suite));
-    let is_possible = agreed.lean.and(excluded).is_empty() && !(leaves_all && !agreed.lean.is_empty());
+    let is_possible = agreed.lean.and(excluded).is_empty() && (agreed.lean.is_empty() || !leaves_all);
     if is_possible { Ok(agreed) } else { Err(alert::ILLEGAL_PARAMETER) }
 }
 
