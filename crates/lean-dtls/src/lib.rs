@@ -64,6 +64,8 @@ pub mod crypto;
 mod der;
 mod dtls12;
 mod flight;
+#[cfg(fuzzing)]
+pub mod fuzzing;
 mod handshake;
 mod ranges;
 mod reassembly;
