@@ -7,7 +7,9 @@ use crate::codec::Reader;
 use crate::config::{Admission, Config};
 use crate::credentials::Credentials;
 use crate::crypto::{Crypto, DIGEST};
-use crate::dtls12::{self, Arrived, COOKIE, ClientHello, Connection, ContentType, REPLY, record};
+#[cfg(feature = "connection-id")]
+use crate::dtls12::Heard;
+use crate::dtls12::{self, Arrived, COOKIE, ClientHello, Connection, ConnectionId, ContentType, Offer, REPLY, record};
 use crate::handshake::{self, Kind};
 use crate::reassembly::Reassembly;
 use crate::status::{SendError, Status};
@@ -55,10 +57,48 @@ where
             return;
         }
         let config = &self.config;
-        let Some(slot) = self.slots.iter_mut().flatten().find(|slot| slot.peer == peer) else { return };
-        slot.connection.receive(&mut self.crypto, datagram, &mut deliver, &mut |connection, crypto| {
+        let Some(place) = self.find(peer, datagram) else { return };
+        let Some(slot) = &mut self.slots[place] else { return };
+        let _heard = slot.connection.receive(&mut self.crypto, datagram, &mut deliver, &mut |connection, crypto| {
             dtls12::server::handle(connection, crypto, config)
         });
+        #[cfg(feature = "connection-id")]
+        if _heard == Heard::Latest {
+            self.follow(place, peer);
+        }
+    }
+
+    /// The slot to which a datagram belongs: that of its connection ID, or that of its address.
+    fn find(&self, peer: P, _datagram: &[u8]) -> Option<usize> {
+        #[cfg(feature = "connection-id")]
+        if let Some(length @ 1..) = self.config.options.connection_id
+            && let Some(id) = record::connection_id_of(_datagram, length.into())
+        {
+            let is_its = |slot: &Slot<C, P, BUFFER>| slot.connection.own_id.is_some_and(|own| own.octets() == id);
+            return self.slots.iter().position(|slot| slot.as_ref().is_some_and(is_its));
+        }
+        self.slots.iter().position(|slot| slot.as_ref().is_some_and(|slot| slot.peer == peer))
+    }
+
+    /// The client in this slot has another address now, unless that is another client's.
+    #[cfg(feature = "connection-id")]
+    fn follow(&mut self, place: usize, peer: P) {
+        let is_taken = self.slots.iter().flatten().any(|slot| slot.peer == peer);
+        if let Some(slot) = self.slots[place].as_mut().filter(|_| self.config.options.follows_addresses && !is_taken) {
+            slot.peer = peer;
+        }
+    }
+
+    /// A connection ID that no slot has. `None` if the configuration asks for none, or if chance found none.
+    #[cfg(feature = "connection-id")]
+    fn draw_id(&mut self) -> Option<ConnectionId> {
+        let length = self.config.options.connection_id?;
+        // Assumed: so many tries find a free one, if the server has far fewer slots than there are IDs.
+        (0..16).find_map(|_| {
+            let id = ConnectionId::draw(&mut self.crypto, length)?;
+            let is_taken = |slot: &Slot<C, P, BUFFER>| slot.connection.own_id == Some(id);
+            (length == 0 || !self.slots.iter().flatten().any(is_taken)).then_some(id)
+        })
     }
 
     /// Writes the next datagram into `output`, and returns its peer and its length. Call it after each other call, until it
@@ -98,6 +138,23 @@ where
         slot.ok_or(SendError::NotEstablished)?.connection.send(&mut self.crypto, data, output)
     }
 
+    /// The most octets of application data that [`send`](Self::send) puts into a datagram of `room` octets for this peer.
+    /// `None` if it has no slot.
+    pub fn max_data(&self, peer: P, room: usize) -> Option<usize> {
+        self.slot(peer).map(|slot| slot.connection.max_data(room))
+    }
+
+    /// Octets of the connection IDs in the encrypted records that this end receives from a peer and sends to it. `None` if both
+    /// ends have agreed on none.
+    #[cfg(feature = "connection-id")]
+    pub fn connection_ids(&self, peer: P) -> Option<[usize; 2]> {
+        self.slot(peer)?.connection.agreed.connection_ids.map(|ids| ids.map(|id| id.octets().len()))
+    }
+
+    fn slot(&self, peer: P) -> Option<&Slot<C, P, BUFFER>> {
+        self.slots.iter().flatten().find(|slot| slot.peer == peer)
+    }
+
     /// Closes the connection with a peer. [`poll_transmit`](Self::poll_transmit) then has the alert for it.
     pub fn close(&mut self, peer: P) {
         self.slots.iter_mut().flatten().filter(|slot| slot.peer == peer).for_each(|slot| slot.connection.close());
@@ -106,13 +163,13 @@ where
     /// The state of the connection with a peer. `None` if it has no slot. A connection that has ended keeps its slot until
     /// another one needs it.
     pub fn status(&self, peer: P) -> Option<Status> {
-        self.slots.iter().flatten().find(|slot| slot.peer == peer).map(|slot| slot.connection.status)
+        self.slot(peer).map(|slot| slot.connection.status)
     }
 
     /// Processes a datagram that begins with a ClientHello. Returns false if it does not.
     fn receive_hello(&mut self, peer: P, datagram: &[u8]) -> bool {
         let mut reader = Reader::new(datagram);
-        let Some(record) = record::Header::read(&mut reader) else { return false };
+        let Some(record) = record::Header::read(&mut reader, &ConnectionId::default()) else { return false };
         if record.epoch != 0 || record.content_type != ContentType::Handshake {
             return false;
         }
@@ -141,18 +198,36 @@ where
     fn answer(&mut self, peer: P, arrived: Arrived<'_>) {
         let Some(hello) = ClientHello::read(arrived.body) else { return };
         let cookie = self.cookie(&peer, &hello);
-        if !bool::from(hello.cookie.ct_eq(&cookie)) {
-            self.reply = dtls12::server::write_verify_request(&mut self.crypto, arrived.record, &cookie)
-                .map(|(o, n)| (peer, o, n));
-            return;
+        let is_verified = bool::from(hello.cookie.ct_eq(&cookie));
+        let octets = record::HEADER + handshake::HEADER + arrived.body.len();
+        let own = self.slots.iter_mut().flatten().find(|slot| slot.peer == peer);
+        if let Some(slot) = own.filter(|slot| slot.connection.randoms[0] == hello.random) {
+            let is_unverified = slot.connection.is_unverified();
+            if is_unverified && !is_verified {
+                slot.connection.allow(octets);
+            }
+            if is_unverified || is_verified {
+                return dtls12::server::hear_hello_again(&mut slot.connection);
+            }
         }
-        let same = self.slots.iter_mut().flatten().find(|slot| slot.peer == peer);
-        if let Some(slot) = same.filter(|slot| slot.connection.randoms[0] == hello.random) {
-            dtls12::server::hear_hello_again(&mut slot.connection);
+        // Nobody loses a slot to a client without a cookie: a connection that it has, or says to have, stays.
+        let is_alone = !self.slots.iter().flatten().any(|slot| slot.peer == peer && !slot.connection.is_over());
+        let is_trusted = hello.cookie.is_empty() && is_alone && self.config.credentials.is_known(peer.as_ref());
+        let place = if is_verified { self.place(peer) } else { self.free_place(peer).filter(|_| is_trusted) };
+        let Some(place) = place else {
+            if !is_verified {
+                self.reply = dtls12::server::write_verify_request(&mut self.crypto, arrived.record, &cookie)
+                    .map(|(o, n)| (peer, o, n));
+            }
             return;
-        }
-        let Some(place) = self.place(peer) else { return };
-        let connection = dtls12::server::open(&mut self.crypto, &self.config, arrived, &hello);
+        };
+        let from = dtls12::server::From { address: peer.as_ref(), unverified: (!is_verified).then_some(octets) };
+        #[cfg(feature = "connection-id")]
+        let connection_id = self.draw_id();
+        #[cfg(not(feature = "connection-id"))]
+        let connection_id = None;
+        let offer = Offer { options: &self.config.options, connection_id, identity: &[] };
+        let connection = dtls12::server::open(&mut self.crypto, &self.config, &offer, arrived, (from, &hello));
         self.opened = self.opened.wrapping_add(1);
         self.slots[place] = Some(Slot { peer, opened: self.opened, connection });
     }
@@ -166,19 +241,28 @@ where
         *digest.first_chunk().unwrap_or(&[0; COOKIE])
     }
 
-    /// The slot for a new connection with a peer: the one it has, a free one, one whose connection has ended, or what the
-    /// policy gives.
-    fn place(&self, peer: P) -> Option<usize> {
-        let taken = |slot: &Option<Slot<C, P, BUFFER>>| slot.as_ref().map(|slot| (slot.peer, slot.opened));
-        let own = self.slots.iter().position(|slot| taken(slot).is_some_and(|(other, _)| other == peer));
+    /// The slot that a peer has, a free one, or one whose connection has ended.
+    fn free_place(&self, peer: P) -> Option<usize> {
+        let own = self.slots.iter().position(|slot| slot.as_ref().is_some_and(|slot| slot.peer == peer));
         let free = || self.slots.iter().position(Option::is_none);
         let is_over = |slot: &Option<Slot<C, P, BUFFER>>| slot.as_ref().is_some_and(|slot| slot.connection.is_over());
-        own.or_else(free).or_else(|| self.slots.iter().position(is_over)).or_else(|| match self.config.admission {
+        own.or_else(free).or_else(|| self.slots.iter().position(is_over))
+    }
+
+    /// The slot for a new connection with a peer whose cookie has returned: a free one, one whose client may not be where it
+    /// says, or what the policy gives.
+    fn place(&self, peer: P) -> Option<usize> {
+        let taken = |slot: &Option<Slot<C, P, BUFFER>>| slot.as_ref().map(|slot| slot.opened);
+        let is_unverified =
+            |slot: &Option<Slot<C, P, BUFFER>>| slot.as_ref().is_some_and(|slot| slot.connection.is_unverified());
+        let free = self.free_place(peer).or_else(|| self.slots.iter().position(is_unverified));
+        free.or_else(|| match self.config.admission {
             Admission::Refuse => None,
             Admission::EvictOldest => {
-                let ages = self.slots.iter().enumerate().filter_map(|(place, slot)| {
-                    taken(slot).map(|(_, opened)| (self.opened.wrapping_sub(opened), place))
-                });
+                let ages =
+                    self.slots.iter().enumerate().filter_map(|(place, slot)| {
+                        taken(slot).map(|opened| (self.opened.wrapping_sub(opened), place))
+                    });
                 ages.max().map(|(_, place)| place)
             }
         })
