@@ -2,9 +2,9 @@
 //! and others with any body, in clear and encrypted with the right keys.
 #![no_main]
 
-use lean_dtls::{Admission, Instant, Status};
+use lean_dtls::{Instant, Status};
 use libfuzzer_sys::fuzz_target;
-use slowhand_fuzz::ends::{KEY, PEER, TestClient, TestServer, client, exchange, from_client, from_server, server};
+use slowhand_fuzz::ends::{PEER, Setup, TestClient, TestServer, exchange, from_client, from_server};
 use slowhand_fuzz::input::{Input, seed};
 use slowhand_fuzz::provider::Window;
 use slowhand_fuzz::records;
@@ -19,9 +19,9 @@ const KINDS: [u8; 18] = [0, 1, 2, 3, 4, 8, 11, 12, 13, 14, 15, 16, 20, 21, 22, 2
 
 fuzz_target!(|octets: &[u8]| {
     let mut input = Input::new(octets);
-    let seed = seed(octets);
-    let (mut client, of_client) = client(seed, KEY, 256);
-    let (mut server, of_server) = server(seed, 256, Admission::Refuse);
+    let setup = Setup::new(&mut input, seed(octets));
+    let (mut client, of_client) = setup.client();
+    let (mut server, of_server) = setup.server();
     client.connect();
     for _ in 0..6 {
         for datagram in from_client(&mut client, NOW) {
@@ -54,19 +54,21 @@ fn finish(client: &mut TestClient, server: &mut TestServer) {
 /// Passes a datagram on: as it is, or with a handshake message in clear changed.
 fn pass(input: &mut Input<'_>, datagram: &[u8], receive: &mut dyn FnMut(&mut [u8])) {
     let is_message = datagram.len() > HEADERS && datagram[0] == 22 && datagram[3..5] == [0, 0];
+    let choice = input.below(4);
+    if choice == 0 || !is_message {
+        return receive(&mut datagram.to_vec());
+    }
     let length = usize::from(u16::from_be_bytes([datagram[11], datagram[12]]));
     let (first, rest) = datagram.split_at(13 + length);
-    let mut sent = match input.below(4) {
-        1 if is_message => [&changed(input, first), rest].concat(),
-        2 if is_message => changed(input, first),
-        3 if is_message => {
-            let message = [&first[..], rest].concat();
-            receive(&mut message.clone());
-            message
+    let changed = changed(input, first);
+    match choice {
+        1 => receive(&mut [&changed, rest].concat()),
+        2 => receive(&mut changed.clone()),
+        _ => {
+            receive(&mut changed.clone());
+            receive(&mut datagram.to_vec());
         }
-        _ => datagram.to_vec(),
-    };
-    receive(&mut sent);
+    }
 }
 
 /// A record of one whole message with another body, and the lengths that belong to it.
