@@ -8,4 +8,5 @@ mod lean;
 #[cfg(feature = "record-limits")]
 mod limits;
 mod liveness;
+mod states;
 mod world;
