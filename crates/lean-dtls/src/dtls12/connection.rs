@@ -20,6 +20,7 @@ use crate::time::{Expired, Instant, Timeouts, Timer};
 /// Alerts that this engine sends (RFC 5246, section 7.2.2; RFC 4279, section 2).
 pub(crate) mod alert {
     pub(crate) const CLOSE_NOTIFY: u8 = 0;
+    pub(crate) const UNEXPECTED_MESSAGE: u8 = 10;
     pub(crate) const HANDSHAKE_FAILURE: u8 = 40;
     pub(crate) const ILLEGAL_PARAMETER: u8 = 47;
     pub(crate) const DECODE_ERROR: u8 = 50;
@@ -326,11 +327,9 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         let &[level, description] = content else { return };
         if epoch == 0 {
             self.heard = Some(description);
-        } else if description == alert::CLOSE_NOTIFY {
-            if self.status == Status::Established {
-                self.end(Status::Closed);
-            }
-        } else if level == FATAL {
+        } else if description == alert::CLOSE_NOTIFY && self.status == Status::Established {
+            self.end(Status::Closed);
+        } else if description == alert::CLOSE_NOTIFY || level == FATAL {
             self.end(Status::Failed(Failure::AlertReceived(description)));
         }
     }
@@ -351,7 +350,8 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
             }
             let is_verify_request =
                 header.kind == Kind::HelloVerifyRequest && header.is_whole() && self.expects == Expects::ServerHello;
-            if is_verify_request && header.sequence < self.next {
+            let next = self.next;
+            if is_verify_request && header.sequence < next {
                 self.next = header.sequence; // it takes the place of the one before
                 self.incoming.remove(self.next);
             }
@@ -367,7 +367,10 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
                         _ => handle(self, crypto),
                     };
                     self.incoming.remove(sequence);
-                    if !is_used && !is_verify_request {
+                    if !is_used {
+                        if sequence == header.sequence {
+                            self.next = next; // it takes no place
+                        }
                         break;
                     }
                     self.next = sequence.wrapping_add(1);
@@ -479,8 +482,8 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
     /// the first. Returns false after a wrong one: the connection
     /// has failed.
     fn receive_finished(&mut self, crypto: &mut C) -> bool {
-        if !self.verify_finished(crypto) {
-            self.refuse(alert::DECRYPT_ERROR);
+        if let Err(description) = self.verify_finished(crypto) {
+            self.refuse(description);
             return false;
         }
         self.sender.flight.clear();
@@ -493,12 +496,21 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         true
     }
 
-    fn verify_finished(&mut self, crypto: &mut C) -> bool {
-        let (Some((header, body)), Some(master)) = (self.incoming.whole(self.next), &self.master) else { return false };
+    /// Checks the message of which only the peer can be the sender, because it was encrypted.
+    ///
+    /// # Errors
+    /// The alert for the peer.
+    fn verify_finished(&mut self, crypto: &mut C) -> Result<(), u8> {
+        let (Some((header, body)), Some(master)) = (self.incoming.whole(self.next), &self.master) else {
+            return Err(alert::DECRYPT_ERROR);
+        };
+        if header.kind != Kind::Finished {
+            return Err(alert::UNEXPECTED_MESSAGE);
+        }
         let digest = self.sender.transcript.digest();
         let expected = master.verify_data(crypto, !self.is_client, &digest);
         self.sender.note(&header, body);
-        header.kind == Kind::Finished && bool::from(body.ct_eq(&expected))
+        if bool::from(body.ct_eq(&expected)) { Ok(()) } else { Err(alert::DECRYPT_ERROR) }
     }
 
     /// The handshake is complete. The last flight answers the Finished of the other end.
