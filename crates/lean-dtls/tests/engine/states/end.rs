@@ -8,7 +8,7 @@ use crate::world::{Address, PEER};
 const NOW: Instant = Instant::from_millis(0);
 
 /// Octets of the buffers: enough for chains of certificates.
-const BUFFER: usize = 1024;
+const BUFFER: usize = 2048;
 
 /// One end.
 pub trait End {
@@ -42,7 +42,7 @@ impl<K: Credentials> End for Client<K, Spy, BUFFER> {
     }
 
     fn transmit(&mut self) -> Vec<Vec<u8>> {
-        let mut output = [0; 1500];
+        let mut output = [0; 3000];
         let mut sent = Vec::new();
         while let length @ 1.. = self.poll_transmit(NOW, &mut output) {
             sent.push(output[..length].to_vec());
@@ -69,7 +69,7 @@ impl<K: Credentials> End for Server<K, Spy, Address, 1, BUFFER> {
     }
 
     fn transmit(&mut self) -> Vec<Vec<u8>> {
-        let mut output = [0; 1500];
+        let mut output = [0; 3000];
         let mut sent = Vec::new();
         while let Some((_, length)) = self.poll_transmit(NOW, &mut output) {
             sent.push(output[..length].to_vec());

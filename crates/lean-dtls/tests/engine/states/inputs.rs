@@ -10,6 +10,9 @@ use super::spy::{Seen, Window};
 /// Octets of a record's header (RFC 6347, section 4.1).
 const HEADER: usize = 13;
 
+/// The first octets of the lean profile's short headers, and their content types (docs/lean-profile.md).
+const SHORT_HEADERS: [(u8, u8); 4] = [(28, 21), (29, 22), (30, 23), (31, 26)];
+
 /// The kinds of messages (RFC 5246, section 7.4; RFC 6347, section 4.3.2; RFC 5077; RFC 6066), and one that there is not.
 const KINDS: [(u8, &str); 15] = [
     (0, "HelloRequest"),
@@ -73,17 +76,23 @@ pub struct Peer {
     encrypted: Vec<(u8, u16, Vec<u8>)>,
     /// With what it encrypts.
     key: Seen,
+    /// True if its records have short headers and no explicit nonce, as those of the lean profile.
+    is_short: bool,
 }
 
 impl Peer {
     pub fn new(records: &[Vec<u8>], window: &Window) -> Self {
-        let is_clear = |record: &&Vec<u8>| record[0] == 22 && record[3..5] == [0, 0];
-        let clear = records.iter().filter(is_clear).map(|record| message(&record[HEADER..])).collect();
+        let is_short = records.iter().any(|record| SHORT_HEADERS.iter().any(|(first, _)| record[0] == *first));
+        let clear = records
+            .iter()
+            .filter(|record| kind_of(record) == (22, false))
+            .map(|record| message(&record[HEADER..]))
+            .collect();
         let seen = window.borrow();
         let encrypted =
             seen.iter().filter(|seen| seen.content.len() >= 12).map(|seen| message(&seen.content)).collect();
         let key = seen.last().expect("it has encrypted its Finished").clone();
-        Self { clear, encrypted, key }
+        Self { clear, encrypted, key, is_short }
     }
 
     /// The body that it gives a message of this kind, or one that the engine could read.
@@ -110,6 +119,12 @@ impl Peer {
         let with = Protection { aead: self.key.aead, key: &self.key.key, nonce: &nonce, associated: &associated };
         let (mut encrypted, mut tag) = (content.to_vec(), vec![0; self.key.aead.tag()]);
         crypto.seal(&with, &mut encrypted, &mut tag).unwrap();
+        if let Some((first, _)) = SHORT_HEADERS.iter().find(|(_, of)| self.is_short && *of == content_type) {
+            return [&[*first], &number[6..], &encrypted, &tag].concat();
+        }
+        if self.is_short {
+            return record(content_type, 1, sequence, &[encrypted, tag].concat());
+        }
         record(content_type, 1, sequence, &[&number[..], &encrypted, &tag].concat())
     }
 }
@@ -136,10 +151,8 @@ fn handshake(kind: u8, sequence: u16, body: &[u8]) -> Vec<u8> {
 pub fn all(peer: &Peer, received: &[Vec<u8>]) -> Vec<(String, Vec<Input>)> {
     // No record has this number, and it makes none of them too old (RFC 6347, section 4.1.2.6).
     const NEW: u64 = 40;
-    let in_clear = received.iter().filter(|record| record[0] == 22 && record[3..5] == [0, 0]).count();
-    let has_keys = received.iter().filter(|record| record[0] == 22).count() - in_clear;
-    // The number of the next message, as long as each record has had one message.
-    let next = (in_clear + has_keys.min(peer.encrypted.len())) as u16;
+    // The number of the next message: each record has had one.
+    let next = received.iter().filter(|record| kind_of(record).0 == 22).count() as u16;
     let mut all = Vec::new();
     for (kind, name) in KINDS {
         let (body, malformed) = (peer.body(kind), [0xff]);
@@ -189,7 +202,11 @@ pub fn all(peer: &Peer, received: &[Vec<u8>]) -> Vec<(String, Vec<Input>)> {
 pub fn split(datagram: &[u8]) -> Vec<Vec<u8>> {
     let mut records = Vec::new();
     let mut rest = datagram;
-    while rest.len() >= HEADER {
+    while !rest.is_empty() {
+        if SHORT_HEADERS.iter().any(|(first, _)| rest[0] == *first) {
+            records.push(rest.to_vec());
+            break;
+        }
         let length = HEADER + usize::from(u16::from_be_bytes([rest[11], rest[12]]));
         let (record, more) = rest.split_at(length.min(rest.len()));
         records.push(record.to_vec());
@@ -198,15 +215,24 @@ pub fn split(datagram: &[u8]) -> Vec<Vec<u8>> {
     records
 }
 
+/// The content type of a record, and whether it is encrypted.
+fn kind_of(record: &[u8]) -> (u8, bool) {
+    match SHORT_HEADERS.iter().find(|(first, _)| record[0] == *first) {
+        Some((_, content_type)) => (*content_type, true),
+        None => (record[0], record[3..5] != [0, 0]),
+    }
+}
+
 /// A record in short: what it carries, as far as somebody on the path sees it.
 pub fn name(record: &[u8]) -> String {
     let short = |kind: u8| SHORT.iter().find(|(number, _)| *number == kind).map_or("?", |(_, name)| *name);
-    match (record[0], record[3..5] == [0, 0]) {
+    match kind_of(record) {
         (20, _) => "CCS".to_owned(),
-        (21, true) => "AL".to_owned(),
-        (22, true) => short(record[HEADER]).to_owned(),
-        (21, false) => "AL*".to_owned(),
-        (22, false) => "FIN*".to_owned(),
+        (21, false) => "AL".to_owned(),
+        (22, false) => short(record[HEADER]).to_owned(),
+        (21, true) => "AL*".to_owned(),
+        (22, true) => "FIN*".to_owned(),
+        (26, true) => "ACK*".to_owned(),
         (content_type, _) => format!("{content_type}*"),
     }
 }

@@ -213,3 +213,32 @@ fn group<'a>(answers: impl Iterator<Item = (&'a str, String)>) -> Vec<String> {
 fn a_pre_shared_key() {
     walk("psk", &Pair::new(|| world::config(world::KEYS, 256)));
 }
+
+/// All switches: the server's Finished comes first.
+#[cfg(feature = "lean")]
+#[test]
+fn the_lean_profile() {
+    walk("lean", &Pair::new(|| world::config(world::KEYS, 256).with_lean(lean_dtls::Lean::ALL)));
+}
+
+#[cfg(all(feature = "webpki", feature = "x25519"))]
+mod public_keys {
+    use super::{Pair, walk};
+    use lean_dtls::{Config, Timeouts};
+
+    use crate::public_keys::{Any, ECDHE_PSK, ECDSA, client_x509, server_x509};
+    use crate::world;
+
+    #[test]
+    fn a_pre_shared_key_and_key_agreement() {
+        walk("ecdhe_psk", &Pair::new(|| world::config(world::KEYS, 256).with_suites(ECDHE_PSK)));
+    }
+
+    #[test]
+    fn certificates_at_both_ends() {
+        // Each message is in one piece.
+        let config = |credentials| Config::new(credentials, 3000, Timeouts::default()).unwrap().with_suites(ECDSA);
+        let [client, server] = [client_x509, server_x509].map(|end| move || config(Any::X509(end())));
+        walk("certificates", &Pair::of(client, server));
+    }
+}
