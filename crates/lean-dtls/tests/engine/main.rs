@@ -11,6 +11,8 @@ mod lean;
 #[cfg(feature = "record-limits")]
 mod limits;
 mod liveness;
+#[cfg(all(feature = "webpki", feature = "x25519"))]
+mod public_keys;
 mod slots;
 mod states;
 mod world;
