@@ -71,6 +71,8 @@ pub mod crypto;
 mod der;
 mod dtls12;
 mod flight;
+#[cfg(fuzzing)]
+pub mod fuzzing;
 mod handshake;
 mod lean;
 mod ranges;

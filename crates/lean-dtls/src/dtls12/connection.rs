@@ -30,6 +30,7 @@ use crate::time::{Expired, Instant, Timeouts, Timer};
 /// Alerts that this engine sends (RFC 5246, section 7.2.2; RFC 4279, section 2).
 pub(crate) mod alert {
     pub(crate) const CLOSE_NOTIFY: u8 = 0;
+    pub(crate) const UNEXPECTED_MESSAGE: u8 = 10;
     pub(crate) const HANDSHAKE_FAILURE: u8 = 40;
     #[cfg(feature = "certificates")]
     pub(crate) const BAD_CERTIFICATE: u8 = 42;
@@ -346,7 +347,8 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
 
     /// True if the peer has not answered this end's flight.
     pub(crate) fn is_unanswered(&self) -> bool {
-        self.answered.is_some_and(|answered| self.next == answered.wrapping_add(1))
+        let is_next = self.answered.is_some_and(|answered| self.next == answered.wrapping_add(1));
+        is_next && self.expects != Expects::Nothing
     }
 
     /// True if it has ended, and has nothing more to say.
@@ -543,7 +545,8 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         }
         let is_verify_request =
             header.kind == Kind::HelloVerifyRequest && header.is_whole() && self.expects == Expects::ServerHello;
-        if is_verify_request && header.sequence < self.next {
+        let next = self.next;
+        if is_verify_request && header.sequence < next {
             self.next = header.sequence; // it takes the place of the one before
             self.incoming.remove(self.next);
         }
@@ -560,7 +563,10 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
                     _ => handle(self, crypto),
                 };
                 self.incoming.remove(sequence);
-                if !is_used && !is_verify_request {
+                if !is_used {
+                    if sequence == header.sequence {
+                        self.next = next; // it takes no place
+                    }
                     break;
                 }
                 self.next = sequence.wrapping_add(1);
@@ -670,8 +676,8 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
     /// Handles the peer's Finished. The end that has not sent its own answers with it: the server, unless its Finished was
     /// the first. `handle` adds what comes before that. Returns false after a wrong one: the connection has failed.
     fn receive_finished(&mut self, crypto: &mut C, handle: &mut dyn FnMut(&mut Self, &mut C) -> bool) -> bool {
-        if !self.verify_finished(crypto) {
-            self.refuse(alert::DECRYPT_ERROR);
+        if let Err(description) = self.verify_finished(crypto) {
+            self.refuse(description);
             return false;
         }
         self.sender.flight.clear();
@@ -685,12 +691,21 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         true
     }
 
-    fn verify_finished(&mut self, crypto: &mut C) -> bool {
-        let (Some((header, body)), Some(master)) = (self.incoming.whole(self.next), &self.master) else { return false };
+    /// Checks the message whose turn it is: only the peer can have sent it, because it was encrypted.
+    ///
+    /// # Errors
+    /// The alert for the peer.
+    fn verify_finished(&mut self, crypto: &mut C) -> Result<(), u8> {
+        let (Some((header, body)), Some(master)) = (self.incoming.whole(self.next), &self.master) else {
+            return Err(alert::DECRYPT_ERROR);
+        };
+        if header.kind != Kind::Finished {
+            return Err(alert::UNEXPECTED_MESSAGE);
+        }
         let digest = self.sender.transcript.digest();
         let expected = master.verify_data(crypto, !self.is_client, &digest);
         self.sender.note(&header, body);
-        header.kind == Kind::Finished && bool::from(body.ct_eq(&expected))
+        if bool::from(body.ct_eq(&expected)) { Ok(()) } else { Err(alert::DECRYPT_ERROR) }
     }
 
     const fn is_resumed(&self) -> bool {
