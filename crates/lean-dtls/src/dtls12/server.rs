@@ -50,28 +50,24 @@ pub(crate) struct From<'a> {
     pub(crate) unverified: Option<usize>,
 }
 
-/// A connection with a client whose cookie has returned, or is not asked for, with the flight of ServerHello and ServerHelloDone,
+/// Opens a connection with a client whose cookie has returned, or is not asked for: its flight has ServerHello and ServerHelloDone,
 /// or of what the lean profile leaves of it.
 pub(crate) fn open<K: Credentials, C: Crypto, const BUFFER: usize>(
+    connection: &mut Connection<C, BUFFER>,
     crypto: &mut C,
     config: &Config<K>,
     offer: &Offer<'_>,
     arrived: Arrived<'_>,
     (from, hello): (From<'_>, &ClientHello<'_>),
-) -> Connection<C, BUFFER> {
-    let mut connection = Connection::new(crypto, false, config.timeouts);
+) {
     let Arrived { header, body, record } = arrived;
     connection.sender.outbound.start_at(record);
     if !hello.offers_suite {
-        connection.refuse(alert::HANDSHAKE_FAILURE);
-        return connection;
+        return connection.refuse(alert::HANDSHAKE_FAILURE);
     }
     let mut agreed = match extensions::accept(hello, offer) {
         Ok(agreed) => agreed,
-        Err(alert) => {
-            connection.refuse(alert);
-            return connection;
-        }
+        Err(alert) => return connection.refuse(alert),
     };
     if let Some(octets) = from.unverified {
         connection.allow(octets);
@@ -109,7 +105,6 @@ pub(crate) fn open<K: Credentials, C: Crypto, const BUFFER: usize>(
         Ok(()) => connection.wait(Some(header.sequence)),
         Err(_) => connection.end(Status::Failed(Failure::BufferTooSmall)),
     }
-    connection
 }
 
 /// The key of a client that leaves out its ClientKeyExchange. Without one, the server asks for that message.
