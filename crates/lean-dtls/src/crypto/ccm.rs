@@ -40,7 +40,7 @@ pub(super) fn open(with: &Protection<'_>, content: &mut [u8], tag: &[u8]) -> Res
 /// The tag before it is encrypted (section 2.2).
 fn authenticate(aes: &Aes128, with: &Protection<'_>, content: &[u8]) -> Result<[u8; BLOCK], Failed> {
     let associated = with.associated;
-    if associated.len() > MAX_ASSOCIATED || content.len() >> (8 * LENGTH) != 0 {
+    if associated.len() > MAX_ASSOCIATED || (content.len() as u64) >> (8 * LENGTH) != 0 {
         return Err(Failed);
     }
     let flags = ((with.aead.tag() as u8 - 2) / 2) << 3 | (LENGTH as u8 - 1);
