@@ -79,17 +79,19 @@ pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 pub use client::Client;
 #[cfg(feature = "record-limits")]
 pub use config::MaxFragmentLength;
-pub use config::{Admission, Config, ConfigError, MIN_MTU};
+pub use config::{Admission, Config, ConfigError, MIN_MTU, frame_mtu};
 pub use credentials::*;
 pub use crypto::Crypto;
 #[cfg(feature = "rustcrypto")]
 pub use crypto::RustCrypto;
 #[cfg(feature = "connection-id")]
 pub use dtls12::MAX_CONNECTION_ID;
-pub use dtls12::MAX_PSK;
 pub use dtls12::record::OVERHEAD;
+pub use dtls12::{MAX_PSK, Suite};
 #[cfg(feature = "lean")]
 pub use lean::Lean;
 pub use server::Server;
 pub use status::{Failure, SendError, Status};
+#[cfg(feature = "heartbeat")]
+pub use status::{HeartbeatError, Liveness};
 pub use time::{Instant, Timeouts};

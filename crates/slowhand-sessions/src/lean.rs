@@ -53,7 +53,8 @@ pub(crate) const CAPABILITIES: Capabilities = Capabilities {
         }],
         rsa_bits: &[],
         connection_id: Some(lean_dtls::MAX_CONNECTION_ID as u8),
-        without_cookie: false,
+        lean: true,
+        without_cookie: true,
         identity_with_nul: true,
     },
     remarks: &["ignores alerts in clear"],
@@ -90,6 +91,8 @@ enum End {
 /// The pre-shared key, under the identity of the configuration.
 struct Key {
     identity: Vec<u8>,
+    /// A server asks its client for no cookie.
+    is_known: bool,
 }
 
 impl Credentials for Key {
@@ -99,6 +102,14 @@ impl Credentials for Key {
 
     fn find_psk(&self, identity: &[u8]) -> Option<&[u8]> {
         (identity == self.identity).then_some(&credentials::PSK)
+    }
+
+    fn find_psk_by_address(&self, address: &[u8]) -> Option<&[u8]> {
+        (address == PEER).then_some(&credentials::PSK)
+    }
+
+    fn is_known(&self, address: &[u8]) -> bool {
+        self.is_known && address == PEER
     }
 }
 
@@ -119,7 +130,8 @@ impl LeanDtls {
             Credential::RawPublicKey | Credential::Certificate { .. } => Vec::new(),
         };
         let mtu = checked.config.mtu.unwrap_or(MTU);
-        let config = Config::new(Key { identity }, mtu, timeouts)
+        let is_known = matches!(checked.tls.version, Version::Dtls12(dtls) if !dtls.cookie);
+        let config = Config::new(Key { identity, is_known }, mtu, timeouts)
             .and_then(|config| with_extensions(config, checked.tls))
             .map_err(|error| Failure::library(0, format!("the configuration is refused: {error:?}")))?;
         let crypto = Counting::new(checked.config.cryptography);
@@ -157,10 +169,11 @@ fn with_extensions(mut config: Config<Key>, tls: &Tls) -> Result<Config<Key>, Co
     if let Some(length) = MaxFragmentLength::ALL.into_iter().find(asked) {
         config = config.with_max_fragment_length(length);
     }
-    if let Version::Dtls12(dtls) = tls.version
-        && let Some(octets) = dtls.connection_id
-    {
-        config = config.with_connection_id(octets)?;
+    if let Version::Dtls12(dtls) = tls.version {
+        config = config.with_lean(dtls.lean.switches());
+        if let Some(octets) = dtls.connection_id {
+            config = config.with_connection_id(octets)?;
+        }
     }
     Ok(config)
 }
@@ -173,7 +186,8 @@ fn now() -> Instant {
 fn state(status: lean_dtls::Status) -> State {
     let (kind, reason) = match status {
         lean_dtls::Status::Handshaking => return State::Handshaking,
-        lean_dtls::Status::Established => return State::Established,
+        // This end's own close, after which it still receives.
+        lean_dtls::Status::Established | lean_dtls::Status::Closing => return State::Established,
         lean_dtls::Status::Closed => return State::ClosedByPeer,
         lean_dtls::Status::Failed(lean_dtls::Failure::TimedOut(heard)) => {
             let heard = heard.map_or(String::new(), |alert| format!("; an alert in clear said {alert}"));
