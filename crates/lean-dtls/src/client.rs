@@ -82,6 +82,22 @@ impl<K: Credentials, C: Crypto, const BUFFER: usize> Client<K, C, BUFFER> {
         self.connection.agreed.connection_ids.map(|ids| ids.map(|id| id.octets().len()))
     }
 
+    /// Asks the server whether it is there (RFC 6520). [`poll_transmit`](Self::poll_transmit) then has the request, and
+    /// [`liveness`](Self::liveness) the answer.
+    ///
+    /// # Errors
+    /// See [`HeartbeatError`](crate::HeartbeatError).
+    #[cfg(feature = "heartbeat")]
+    pub fn heartbeat(&mut self) -> Result<(), crate::HeartbeatError> {
+        self.connection.start_heartbeat(&mut self.crypto)
+    }
+
+    /// What is known of the server since the last heartbeat.
+    #[cfg(feature = "heartbeat")]
+    pub fn liveness(&self) -> crate::Liveness {
+        self.connection.liveness()
+    }
+
     /// Closes an established connection. [`poll_transmit`](Self::poll_transmit) then has the alert for the server.
     pub fn close(&mut self) {
         self.connection.close();

@@ -1,10 +1,13 @@
 //! What an engine is told once.
 
 use crate::credentials::{Credentials, is_key};
+#[cfg(feature = "ecdhe")]
+use crate::crypto::Group;
 #[cfg(feature = "connection-id")]
 use crate::dtls12::MAX_CONNECTION_ID;
 #[cfg(doc)]
 use crate::dtls12::MAX_PSK;
+use crate::dtls12::{Abilities, Suite};
 #[cfg(feature = "record-limits")]
 use crate::dtls12::{LEAST_RECORD_SIZE, MAX_CONTENT};
 use crate::lean::Lean;
@@ -33,6 +36,10 @@ pub struct Config<K> {
     pub(crate) timeouts: Timeouts,
     pub(crate) admission: Admission,
     pub(crate) options: Options,
+    #[cfg(any(feature = "ecdhe", feature = "gcm"))]
+    suites: &'static [Suite],
+    #[cfg(feature = "ecdhe")]
+    groups: &'static [Group],
 }
 
 /// What a client asks for by extensions, and what a server grants.
@@ -48,6 +55,8 @@ pub(crate) struct Options {
     pub(crate) connection_id: Option<u8>,
     #[cfg(feature = "connection-id")]
     pub(crate) follows_addresses: bool,
+    #[cfg(feature = "heartbeat")]
+    pub(crate) heartbeat: bool,
 }
 
 /// A length of RFC 6066, section 4. Its number is the one on the wire.
@@ -75,14 +84,22 @@ impl MaxFragmentLength {
     }
 }
 
-/// What a server does with a client for which it has no free slot.
+/// What a server does with a client for which it has no free slot. The names are those of `slowhand capacity`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Admission {
     /// The client is ignored until a slot is free.
     #[default]
     Refuse,
+    /// The session that was used longest ago ends, without an alert.
+    EvictLeastRecentlyUsed,
     /// The session that was opened first ends, without an alert.
     EvictOldest,
+    /// Of the established sessions that have not been used for `idle_after_ms`, that which was used longest ago ends, without
+    /// an alert. If there is none, the client is ignored.
+    EvictIdleLongest {
+        /// After how many milliseconds without a record from the peer or to it a session is idle.
+        idle_after_ms: u32,
+    },
 }
 
 /// A configuration that cannot work.
@@ -124,7 +141,49 @@ impl<K: Credentials> Config<K> {
         if timeouts.initial_ms == 0 {
             return Err(ConfigError::Timeout);
         }
-        Ok(Self { credentials, mtu, timeouts, admission: Admission::Refuse, options: Options::default() })
+        Ok(Self {
+            credentials,
+            mtu,
+            timeouts,
+            admission: Admission::Refuse,
+            options: Options::default(),
+            #[cfg(any(feature = "ecdhe", feature = "gcm"))]
+            suites: Suite::DEFAULT,
+            #[cfg(feature = "ecdhe")]
+            groups: Group::ALL,
+        })
+    }
+
+    /// The same with these suites, the preferred one first, in place of [`Suite::DEFAULT`]. An end uses those of them for which
+    /// it has credentials.
+    #[cfg(any(feature = "ecdhe", feature = "gcm"))]
+    #[must_use]
+    pub fn with_suites(self, suites: &'static [Suite]) -> Self {
+        Self { suites, ..self }
+    }
+
+    /// The same with these groups for key agreement, the preferred one first, in place of [`Group::ALL`].
+    #[cfg(feature = "ecdhe")]
+    #[must_use]
+    pub fn with_groups(self, groups: &'static [Group]) -> Self {
+        Self { groups, ..self }
+    }
+
+    /// What this end can do.
+    pub(crate) fn abilities(&self) -> Abilities<'_> {
+        Abilities {
+            #[cfg(any(feature = "ecdhe", feature = "gcm"))]
+            suites: self.suites,
+            #[cfg(not(any(feature = "ecdhe", feature = "gcm")))]
+            suites: Suite::DEFAULT,
+            has_psk: self.credentials.psk().is_some(),
+            #[cfg(feature = "ecdhe")]
+            groups: self.groups,
+            #[cfg(feature = "certificates")]
+            own: self.credentials.certificate().map(|own| own.certificate.kind()),
+            #[cfg(feature = "certificates")]
+            accepted: self.credentials.accepted(),
+        }
     }
 
     /// The same with another policy for clients beyond the slots of a server.
@@ -176,6 +235,14 @@ impl<K: Credentials> Config<K> {
         }
         self.options.connection_id = Some(octets);
         Ok(self)
+    }
+
+    /// The same with heartbeats (RFC 6520): this end answers requests, and may ask if the peer does so too.
+    #[cfg(feature = "heartbeat")]
+    #[must_use]
+    pub fn with_heartbeats(mut self) -> Self {
+        self.options.heartbeat = true;
+        self
     }
 
     /// The same for a server that sends to a client's new address as soon as a record came from there that is the client's and

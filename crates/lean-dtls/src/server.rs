@@ -7,7 +7,6 @@ use crate::codec::Reader;
 use crate::config::{Admission, Config};
 use crate::credentials::Credentials;
 use crate::crypto::{Crypto, DIGEST};
-#[cfg(feature = "connection-id")]
 use crate::dtls12::Heard;
 use crate::dtls12::{self, Arrived, COOKIE, ClientHello, Connection, ConnectionId, ContentType, Offer, REPLY, record};
 use crate::handshake::{self, Kind};
@@ -22,8 +21,10 @@ pub struct Server<K, C: Crypto, P, const SLOTS: usize, const BUFFER: usize> {
     config: Config<K>,
     crypto: C,
     slots: [Option<Slot<C, P, BUFFER>>; SLOTS],
-    /// The number of connections so far.
-    opened: u32,
+    /// The number of connections so far, and of their uses.
+    count: u32,
+    /// The last time that the owner has told.
+    now: Instant,
     /// The key of the cookies.
     secret: [u8; DIGEST],
     /// A ClientHello in fragments. One at a time: all clients without a slot share it.
@@ -34,7 +35,12 @@ pub struct Server<K, C: Crypto, P, const SLOTS: usize, const BUFFER: usize> {
 
 struct Slot<C: Crypto, P, const BUFFER: usize> {
     peer: P,
+    /// The server's count when the connection was opened, and when it was used last: when a record of the peer's arrived, or
+    /// data were sent to it.
     opened: u32,
+    used: u32,
+    /// The time of the last use. `None`: the owner will tell it next.
+    used_at: Option<Instant>,
     connection: Connection<C, BUFFER>,
 }
 
@@ -48,7 +54,16 @@ where
     pub fn new(config: Config<K>, mut crypto: C) -> Self {
         let mut secret = [0; DIGEST];
         crypto.random(&mut secret);
-        Self { config, crypto, slots: core::array::from_fn(|_| None), opened: 0, secret, hello: None, reply: None }
+        Self {
+            config,
+            crypto,
+            slots: core::array::from_fn(|_| None),
+            count: 0,
+            now: Instant::from_millis(0),
+            secret,
+            hello: None,
+            reply: None,
+        }
     }
 
     /// Processes a datagram of `peer`, which is decrypted in place. `deliver` gets the application data in it.
@@ -59,11 +74,15 @@ where
         let config = &self.config;
         let Some(place) = self.find(peer, datagram) else { return };
         let Some(slot) = &mut self.slots[place] else { return };
-        let _heard = slot.connection.receive(&mut self.crypto, datagram, &mut deliver, &mut |connection, crypto| {
+        let heard = slot.connection.receive(&mut self.crypto, datagram, &mut deliver, &mut |connection, crypto| {
             dtls12::server::handle(connection, crypto, config)
         });
+        if heard != Heard::Nothing {
+            self.count = self.count.wrapping_add(1);
+            (slot.used, slot.used_at) = (self.count, None);
+        }
         #[cfg(feature = "connection-id")]
-        if _heard == Heard::Latest {
+        if heard == Heard::Latest {
             self.follow(place, peer);
         }
     }
@@ -104,6 +123,7 @@ where
     /// Writes the next datagram into `output`, and returns its peer and its length. Call it after each other call, until it
     /// returns `None`: there is no more to send. The wait for an answer begins with the last datagram of a flight.
     pub fn poll_transmit(&mut self, now: Instant, output: &mut [u8]) -> Option<(P, usize)> {
+        self.tell(now);
         if let Some((peer, reply, length)) = self.reply.take() {
             output.get_mut(..length)?.copy_from_slice(&reply[..length]);
             return Some((peer, length));
@@ -126,6 +146,7 @@ where
 
     /// Does what is due at `now`.
     pub fn handle_timeout(&mut self, now: Instant) {
+        self.tell(now);
         self.slots.iter_mut().flatten().for_each(|slot| slot.connection.handle_timeout(now));
     }
 
@@ -134,8 +155,33 @@ where
     /// # Errors
     /// There is no connection with this peer that is established, or the data do not fit into `output`.
     pub fn send(&mut self, peer: P, data: &[u8], output: &mut [u8]) -> Result<usize, SendError> {
+        let slot = self.slots.iter_mut().flatten().find(|slot| slot.peer == peer).ok_or(SendError::NotEstablished)?;
+        self.count = self.count.wrapping_add(1);
+        (slot.used, slot.used_at) = (self.count, Some(self.now));
+        slot.connection.send(&mut self.crypto, data, output)
+    }
+
+    /// Asks a client whether it is there (RFC 6520). [`poll_transmit`](Self::poll_transmit) then has the request, and
+    /// [`liveness`](Self::liveness) the answer.
+    ///
+    /// # Errors
+    /// See [`HeartbeatError`](crate::HeartbeatError).
+    #[cfg(feature = "heartbeat")]
+    pub fn heartbeat(&mut self, peer: P) -> Result<(), crate::HeartbeatError> {
         let slot = self.slots.iter_mut().flatten().find(|slot| slot.peer == peer);
-        slot.ok_or(SendError::NotEstablished)?.connection.send(&mut self.crypto, data, output)
+        slot.ok_or(crate::HeartbeatError::NotEstablished)?.connection.start_heartbeat(&mut self.crypto)
+    }
+
+    /// What is known of a client since the last heartbeat. `None` if it has no slot.
+    #[cfg(feature = "heartbeat")]
+    pub fn liveness(&self, peer: P) -> Option<crate::Liveness> {
+        self.slot(peer).map(|slot| slot.connection.liveness())
+    }
+
+    /// The present time: that of what has happened since the owner told it last.
+    fn tell(&mut self, now: Instant) {
+        self.now = now;
+        self.slots.iter_mut().flatten().for_each(|slot| slot.used_at = slot.used_at.or(Some(now)));
     }
 
     /// The most octets of application data that [`send`](Self::send) puts into a datagram of `room` octets for this peer.
@@ -226,10 +272,12 @@ where
         let connection_id = self.draw_id();
         #[cfg(not(feature = "connection-id"))]
         let connection_id = None;
-        let offer = Offer { options: &self.config.options, connection_id, identity: &[] };
+        let (options, abilities) = (&self.config.options, self.config.abilities());
+        let offer = Offer { options, connection_id, abilities, identity: &[] };
         let connection = dtls12::server::open(&mut self.crypto, &self.config, &offer, arrived, (from, &hello));
-        self.opened = self.opened.wrapping_add(1);
-        self.slots[place] = Some(Slot { peer, opened: self.opened, connection });
+        self.count = self.count.wrapping_add(1);
+        let (opened, used) = (self.count, self.count);
+        self.slots[place] = Some(Slot { peer, opened, used, used_at: None, connection });
     }
 
     /// The cookie of a ClientHello: only this server can make it, and for no other peer or hello
@@ -243,29 +291,38 @@ where
 
     /// The slot that a peer has, a free one, or one whose connection has ended.
     fn free_place(&self, peer: P) -> Option<usize> {
-        let own = self.slots.iter().position(|slot| slot.as_ref().is_some_and(|slot| slot.peer == peer));
-        let free = || self.slots.iter().position(Option::is_none);
-        let is_over = |slot: &Option<Slot<C, P, BUFFER>>| slot.as_ref().is_some_and(|slot| slot.connection.is_over());
-        own.or_else(free).or_else(|| self.slots.iter().position(is_over))
+        let is_its = |slot: &Slot<C, P, BUFFER>| slot.peer == peer;
+        let own = self.first(is_its).or_else(|| self.slots.iter().position(Option::is_none));
+        own.or_else(|| self.first(|slot| slot.connection.is_over()))
     }
 
     /// The slot for a new connection with a peer whose cookie has returned: a free one, one whose client may not be where it
     /// says, or what the policy gives.
     fn place(&self, peer: P) -> Option<usize> {
-        let taken = |slot: &Option<Slot<C, P, BUFFER>>| slot.as_ref().map(|slot| slot.opened);
-        let is_unverified =
-            |slot: &Option<Slot<C, P, BUFFER>>| slot.as_ref().is_some_and(|slot| slot.connection.is_unverified());
-        let free = self.free_place(peer).or_else(|| self.slots.iter().position(is_unverified));
+        let free = self.free_place(peer).or_else(|| self.first(|slot| slot.connection.is_unverified()));
         free.or_else(|| match self.config.admission {
             Admission::Refuse => None,
-            Admission::EvictOldest => {
-                let ages =
-                    self.slots.iter().enumerate().filter_map(|(place, slot)| {
-                        taken(slot).map(|opened| (self.opened.wrapping_sub(opened), place))
-                    });
-                ages.max().map(|(_, place)| place)
-            }
+            Admission::EvictOldest => self.longest(|slot| Some(slot.opened)),
+            Admission::EvictLeastRecentlyUsed => self.longest(|slot| Some(slot.used)),
+            Admission::EvictIdleLongest { idle_after_ms } => self.longest(|slot| {
+                let is_idle = slot.used_at.is_some_and(|used| used.after(idle_after_ms) <= self.now);
+                (slot.connection.status == Status::Established && is_idle).then_some(slot.used)
+            }),
         })
+    }
+
+    /// The first slot that is taken and for which this is true.
+    fn first(&self, is_it: impl Fn(&Slot<C, P, BUFFER>) -> bool) -> Option<usize> {
+        self.slots.iter().position(|slot| slot.as_ref().is_some_and(&is_it))
+    }
+
+    /// The slot whose event is longest ago. `since` says at which count it was, or that the slot stays.
+    fn longest(&self, since: impl Fn(&Slot<C, P, BUFFER>) -> Option<u32>) -> Option<usize> {
+        let ages = self.slots.iter().enumerate().filter_map(|(place, slot)| {
+            let count = slot.as_ref().and_then(&since)?;
+            Some((self.count.wrapping_sub(count), place))
+        });
+        ages.max().map(|(_, place)| place)
     }
 }
 

@@ -186,7 +186,8 @@ fn now() -> Instant {
 fn state(status: lean_dtls::Status) -> State {
     let (kind, reason) = match status {
         lean_dtls::Status::Handshaking => return State::Handshaking,
-        lean_dtls::Status::Established => return State::Established,
+        // This end's own close, after which it still receives.
+        lean_dtls::Status::Established | lean_dtls::Status::Closing => return State::Established,
         lean_dtls::Status::Closed => return State::ClosedByPeer,
         lean_dtls::Status::Failed(lean_dtls::Failure::TimedOut(heard)) => {
             let heard = heard.map_or(String::new(), |alert| format!("; an alert in clear said {alert}"));

@@ -4,8 +4,13 @@ use subtle::ConstantTimeEq;
 
 use super::connection_id::ConnectionId;
 use super::extensions::{Agreed, Offer};
+#[cfg(feature = "heartbeat")]
+use super::heartbeat::{self, Heartbeat, Message};
+#[cfg(feature = "ecdhe")]
+use super::key_agreement;
 use super::record::{self, ContentType, Format, Inbound, Outbound, Records};
-use super::schedule::{Context, Master};
+use super::schedule::{Context, Master, Premaster};
+use super::suite::Suite;
 use crate::codec::{Full, Reader, Writer};
 use crate::config::Config;
 use crate::credentials::Credentials;
@@ -15,15 +20,23 @@ use crate::handshake::{self, Kind};
 use crate::lean::{Lean, Received};
 use crate::reassembly::Reassembly;
 use crate::status::{Failure, SendError, Status};
+#[cfg(feature = "heartbeat")]
+use crate::status::{HeartbeatError, Liveness};
 use crate::time::{Expired, Instant, Timeouts, Timer};
 
 /// Alerts that this engine sends (RFC 5246, section 7.2.2; RFC 4279, section 2).
 pub(crate) mod alert {
     pub(crate) const CLOSE_NOTIFY: u8 = 0;
     pub(crate) const HANDSHAKE_FAILURE: u8 = 40;
+    #[cfg(feature = "certificates")]
+    pub(crate) const BAD_CERTIFICATE: u8 = 42;
+    #[cfg(feature = "certificates")]
+    pub(crate) const UNSUPPORTED_CERTIFICATE: u8 = 43;
     pub(crate) const ILLEGAL_PARAMETER: u8 = 47;
     pub(crate) const DECODE_ERROR: u8 = 50;
     pub(crate) const DECRYPT_ERROR: u8 = 51;
+    #[cfg(feature = "ecdhe")]
+    pub(crate) const INTERNAL_ERROR: u8 = 80;
     pub(crate) const UNSUPPORTED_EXTENSION: u8 = 110;
     pub(crate) const UNKNOWN_PSK_IDENTITY: u8 = 115;
 }
@@ -41,10 +54,19 @@ pub(crate) enum Expects {
     Hello,
     /// The client: the ServerHello that answers its cookie.
     ServerHello,
-    /// The client: ServerKeyExchange or ServerHelloDone.
+    /// Both, in a suite with certificates.
+    #[cfg(feature = "certificates")]
+    Certificate,
+    /// The client, in a suite with key agreement.
+    #[cfg(feature = "ecdhe")]
+    ServerKeyExchange,
+    /// The client: ServerHelloDone, or what may come before it.
     ServerHelloDone,
     /// The server.
     ClientKeyExchange,
+    /// The server, if the client has a certificate.
+    #[cfg(feature = "certificates")]
+    CertificateVerify,
     /// Both, of the peer.
     Finished,
     /// Nothing: the handshake is complete.
@@ -59,6 +81,27 @@ pub(crate) enum Heard {
     Earlier,
     /// A record later than all before.
     Latest,
+}
+
+/// Why a handshake cannot go on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Problem {
+    /// With the peer, who gets this alert.
+    Alert(u8),
+    /// With this end.
+    Failure(Failure),
+}
+
+impl From<u8> for Problem {
+    fn from(alert: u8) -> Self {
+        Self::Alert(alert)
+    }
+}
+
+impl From<Full> for Problem {
+    fn from(_: Full) -> Self {
+        Self::Failure(Failure::BufferTooSmall)
+    }
 }
 
 /// One end's half of a connection. `BUFFER` octets hold a flight that is sent, and as many one that arrives.
@@ -77,10 +120,15 @@ pub(crate) struct Connection<C: Crypto, const BUFFER: usize> {
     /// The random numbers of the client's and of the server's hello.
     pub(crate) randoms: [[u8; 32]; 2],
     pub(crate) agreed: Agreed,
+    pub(crate) suite: Suite,
+    #[cfg(feature = "ecdhe")]
+    pub(crate) keys: key_agreement::Keys,
     /// The connection ID that this end offers.
     #[cfg(feature = "connection-id")]
     pub(crate) own_id: Option<ConnectionId>,
     master: Option<Master>,
+    #[cfg(feature = "heartbeat")]
+    heartbeat: Heartbeat,
     /// An alert that waits to be sent, and its epoch.
     alert: Option<([u8; 2], u16)>,
     /// The last alert in clear.
@@ -138,9 +186,14 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
             timer: Timer::new(timeouts),
             randoms: [[0; 32]; 2],
             agreed: Agreed::default(),
+            suite: Suite::TLS_PSK_WITH_AES_128_CCM_8, // until the hellos have said another one
+            #[cfg(feature = "ecdhe")]
+            keys: key_agreement::Keys::new(),
             #[cfg(feature = "connection-id")]
             own_id: None,
             master: None,
+            #[cfg(feature = "heartbeat")]
+            heartbeat: Heartbeat::default(),
             alert: None,
             heard: None,
             received: Received::NONE,
@@ -156,7 +209,8 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         #[cfg(not(feature = "connection-id"))]
         let connection_id: Option<ConnectionId> = None;
         let psk = config.credentials.psk().filter(|_| config.options.lean.has_identity());
-        Offer { options: &config.options, connection_id, identity: psk.map_or(&[], |psk| psk.identity) }
+        let identity = psk.map_or(&[][..], |psk| psk.identity);
+        Offer { options: &config.options, connection_id, abilities: config.abilities(), identity }
     }
 
     /// From now on what the hellos say holds.
@@ -177,7 +231,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
     }
 
     /// Begins to wait for the answer to a new flight, which answers the peer's message `answered`.
-    pub(crate) const fn wait(&mut self, answered: Option<u16>) {
+    pub(crate) fn wait(&mut self, answered: Option<u16>) {
         self.answered = answered;
         self.received = Received::NONE;
         self.timer.start();
@@ -187,6 +241,8 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         match self.timer.expire(now) {
             Some(Expired::SendAgain) if self.owes_acknowledgement() => self.is_acknowledgement_due = true,
             Some(Expired::SendAgain) if !self.is_client && self.leaves_losses_to_the_client() => {}
+            #[cfg(feature = "heartbeat")]
+            Some(Expired::SendAgain) if self.heartbeat.request.is_some() => self.heartbeat.is_due = true,
             Some(Expired::SendAgain) => self.sender.flight.restart(),
             Some(Expired::GiveUp) => self.end(Status::Failed(Failure::TimedOut(self.heard))),
             None => {}
@@ -195,6 +251,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
 
     /// Writes the next datagram. Returns 0 if there is nothing to send.
     pub(crate) fn poll_transmit(&mut self, crypto: &mut C, now: Instant, output: &mut [u8]) -> usize {
+        self.timer.note(now);
         if let Some((alert, epoch)) = self.alert.take() {
             return self.sender.outbound.write(crypto, (ContentType::Alert, epoch), &[&alert], output).unwrap_or(0);
         }
@@ -211,6 +268,8 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
             }
             written = flight.write(&mut Records { crypto, outbound }, output);
         }
+        #[cfg(feature = "heartbeat")]
+        let written = if written > 0 { written } else { self.write_heartbeat(crypto, output) };
         if self.sender.flight.is_sent() {
             self.timer.sent(now);
         }
@@ -231,10 +290,10 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         self.sender.outbound.room(1, room).unwrap_or(0)
     }
 
-    /// Ends an established connection, and tells the peer.
+    /// Ends an established connection, and tells the peer. What the peer has sent before it hears of that is still received.
     pub(crate) fn close(&mut self) {
         if self.status == Status::Established {
-            self.end(Status::Closed);
+            self.end(Status::Closing);
             self.alert = Some(([WARNING, alert::CLOSE_NOTIFY], 1));
         }
     }
@@ -246,6 +305,14 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         self.alert = Some(([FATAL, description], epoch));
     }
 
+    /// Ends the handshake.
+    pub(crate) fn give_up(&mut self, problem: Problem) {
+        match problem {
+            Problem::Alert(description) => self.refuse(description),
+            Problem::Failure(failure) => self.end(Status::Failed(failure)),
+        }
+    }
+
     pub(crate) fn end(&mut self, status: Status) {
         self.status = status;
         self.timer.stop();
@@ -253,9 +320,14 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         self.master = None;
     }
 
+    /// True if the peer has not answered this end's flight.
+    pub(crate) fn is_unanswered(&self) -> bool {
+        self.answered.is_some_and(|answered| self.next == answered.wrapping_add(1))
+    }
+
     /// True if it has ended, and has nothing more to say.
     pub(crate) const fn is_over(&self) -> bool {
-        matches!(self.status, Status::Closed | Status::Failed(_)) && self.alert.is_none()
+        matches!(self.status, Status::Closing | Status::Closed | Status::Failed(_)) && self.alert.is_none()
     }
 
     /// Processes the records of a datagram. `deliver` gets application data, `handle` each handshake message before the
@@ -288,7 +360,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         deliver: &mut dyn FnMut(&[u8]),
         handle: &mut dyn FnMut(&mut Self, &mut C) -> bool,
     ) -> Heard {
-        let is_open = matches!(self.status, Status::Handshaking | Status::Established);
+        let is_open = matches!(self.status, Status::Handshaking | Status::Established | Status::Closing);
         let is_latest = self.inbound.is_latest(header);
         let opened = match header.epoch {
             0 => self.inbound.take(header, content),
@@ -304,7 +376,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
             #[cfg(feature = "lean")]
             (ContentType::Acknowledgement, 1) => self.receive_acknowledgement(content),
             (ContentType::Alert, epoch) => self.receive_alert(epoch, content),
-            (ContentType::ApplicationData, 1) if self.status == Status::Established => {
+            (ContentType::ApplicationData, 1) if matches!(self.status, Status::Established | Status::Closing) => {
                 // The peer has this end's last flight.
                 self.sender.flight.clear();
                 self.timer.stop();
@@ -312,6 +384,8 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
             }
             // The client would not send data if it did not have this end's Finished, and had not sent its own. That is lost.
             (ContentType::ApplicationData, 1) if self.agreed.lean.has(Lean::SERVER_FINISHED_FIRST) => self.repeat(),
+            #[cfg(feature = "heartbeat")]
+            (ContentType::Heartbeat, 1) if self.status == Status::Established => self.receive_heartbeat(content),
             // Records of epoch 1 say that the peer has changed. Anybody can send data and acknowledgements in clear.
             _ => {}
         }
@@ -326,13 +400,75 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         let &[level, description] = content else { return };
         if epoch == 0 {
             self.heard = Some(description);
-        } else if description == alert::CLOSE_NOTIFY {
-            if self.status == Status::Established {
-                self.end(Status::Closed);
-            }
         } else if level == FATAL {
             self.end(Status::Failed(Failure::AlertReceived(description)));
+        } else if description == alert::CLOSE_NOTIFY {
+            // Whoever hears it first answers it (RFC 5246, section 7.2.1).
+            match self.status {
+                Status::Established => {
+                    self.end(Status::Closed);
+                    self.alert = Some(([WARNING, alert::CLOSE_NOTIFY], 1));
+                }
+                Status::Handshaking => self.end(Status::Failed(Failure::AlertReceived(description))),
+                _ => self.end(Status::Closed),
+            }
         }
+    }
+
+    /// Asks the peer whether it is there.
+    #[cfg(feature = "heartbeat")]
+    pub(crate) fn start_heartbeat(&mut self, crypto: &mut C) -> Result<(), HeartbeatError> {
+        if self.status != Status::Established {
+            return Err(HeartbeatError::NotEstablished);
+        }
+        if self.agreed.heartbeat != Some(true) {
+            return Err(HeartbeatError::NotAgreed);
+        }
+        if self.heartbeat.request.is_some() {
+            return Err(HeartbeatError::InFlight);
+        }
+        let mut payload = [0; heartbeat::PAYLOAD];
+        crypto.random(&mut payload);
+        let Heartbeat { request, is_due, is_answered, .. } = &mut self.heartbeat;
+        (*request, *is_due, *is_answered) = (Some(payload), true, false);
+        self.timer.start();
+        Ok(())
+    }
+
+    #[cfg(feature = "heartbeat")]
+    pub(crate) fn liveness(&self) -> Liveness {
+        match (self.heartbeat.request, self.heartbeat.is_answered) {
+            (Some(_), _) => Liveness::Waiting,
+            (None, true) => Liveness::Alive { round_trip_ms: self.timer.round_trip().map(|measured| measured.last) },
+            (None, false) => Liveness::Unknown,
+        }
+    }
+
+    #[cfg(feature = "heartbeat")]
+    fn receive_heartbeat(&mut self, content: &[u8]) {
+        match self.agreed.heartbeat.and_then(|_| heartbeat::read(content)) {
+            None => {}
+            Some(Message::Request(payload)) => {
+                // The peer has this end's last flight.
+                self.sender.flight.clear();
+                self.heartbeat.receive_request(payload);
+            }
+            Some(Message::Response(payload)) if self.heartbeat.receive_response(payload) => self.timer.stop(),
+            Some(Message::Response(_)) => {}
+        }
+    }
+
+    /// Writes the next answer or request. Returns 0 if there is none.
+    #[cfg(feature = "heartbeat")]
+    fn write_heartbeat(&mut self, crypto: &mut C, output: &mut [u8]) -> usize {
+        if self.status != Status::Established {
+            return 0;
+        }
+        let Some((message, length)) = self.heartbeat.next() else { return 0 };
+        let mut padding = [0; heartbeat::PADDING];
+        crypto.random(&mut padding);
+        let content = [&message[..length], &padding];
+        self.sender.outbound.write(crypto, (ContentType::Heartbeat, 1), &content, output).unwrap_or(0)
     }
 
     fn receive_fragments(
@@ -457,22 +593,23 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
     pub(crate) fn repeat(&mut self) {
         let is_open = matches!(self.status, Status::Handshaking | Status::Established);
         if is_open && !self.sender.flight.is_empty() && self.sender.flight.is_sent() {
+            self.timer.repeat();
             self.sender.flight.restart();
         }
     }
 
     /// Derives all keys. The transcript ends with the ClientKeyExchange, or with the ServerHello if there is none.
-    pub(crate) fn derive(&mut self, crypto: &mut C, psk: &[u8]) {
+    pub(crate) fn derive(&mut self, crypto: &mut C, premaster: &Premaster) {
         let digest = self.sender.transcript.digest();
         let context = match self.agreed.extended_master_secret {
             true => Context::Session(&digest),
             false => Context::Randoms(&self.randoms),
         };
-        let master = Master::from_psk(crypto, psk, &context);
+        let master = Master::new(crypto, premaster, &context);
         crypto.log_secret("CLIENT_RANDOM", &self.randoms[0], master.secret());
         let [client, server] = master.keys(crypto, &self.randoms);
         let (own, peers) = if self.is_client { (client, server) } else { (server, client) };
-        let format = Format::new(self.agreed.lean);
+        let format = Format::new(self.agreed.lean, self.suite.aead());
         self.sender.outbound.protect(own, format);
         self.inbound.protect(peers, format);
         self.master = Some(master);

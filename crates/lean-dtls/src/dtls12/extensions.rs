@@ -7,9 +7,14 @@ use super::connection::alert;
 use super::connection_id::ConnectionId;
 #[cfg(feature = "connection-id")]
 use super::connection_id::{self, CONNECTION_ID};
+#[cfg(feature = "heartbeat")]
+use super::heartbeat::{self, HEARTBEAT};
 use super::hello::ClientHello;
 #[cfg(feature = "record-limits")]
 use super::limits::{self, Limits, MAX_FRAGMENT_LENGTH, RECORD_SIZE_LIMIT};
+#[cfg(feature = "ecdhe")]
+use super::public_keys;
+use super::suite::{Abilities, KeyExchange, Suite};
 use crate::codec::{Full, Reader, Writer};
 use crate::config::Options;
 use crate::lean::{self, Lean};
@@ -28,6 +33,18 @@ const KNOWN: &[u16] = &[
     RECORD_SIZE_LIMIT,
     #[cfg(feature = "connection-id")]
     CONNECTION_ID,
+    #[cfg(feature = "heartbeat")]
+    HEARTBEAT,
+    #[cfg(feature = "ecdhe")]
+    public_keys::SUPPORTED_GROUPS,
+    #[cfg(feature = "ecdhe")]
+    public_keys::EC_POINT_FORMATS,
+    #[cfg(feature = "certificates")]
+    public_keys::SIGNATURE_ALGORITHMS,
+    #[cfg(feature = "certificates")]
+    public_keys::CLIENT_CERTIFICATE_TYPE,
+    #[cfg(feature = "certificates")]
+    public_keys::SERVER_CERTIFICATE_TYPE,
 ];
 
 /// The extensions of a hello, as they are on the wire.
@@ -100,6 +117,11 @@ pub(crate) struct Agreed {
     /// Of this end, and of its peer.
     #[cfg(feature = "connection-id")]
     pub(crate) connection_ids: Option<[ConnectionId; 2]>,
+    /// Whether the peer answers heartbeats. `None` if the two have agreed on none.
+    #[cfg(feature = "heartbeat")]
+    pub(crate) heartbeat: Option<bool>,
+    #[cfg(feature = "ecdhe")]
+    pub(crate) public_keys: public_keys::Agreed,
 }
 
 /// What an end says of one connection.
@@ -108,13 +130,14 @@ pub(crate) struct Offer<'a> {
     pub(crate) options: &'a Options,
     /// The connection ID of this end, if its configuration asks for one.
     pub(crate) connection_id: Option<ConnectionId>,
+    pub(crate) abilities: Abilities<'a>,
     /// The identity that a client sends in its hellos, if the lean profile has it there.
     pub(crate) identity: &'a [u8],
 }
 
 /// The client's extensions.
 pub(crate) fn write_offer(writer: &mut Writer<'_>, offer: &Offer<'_>) -> Result<(), Full> {
-    let Offer { options, connection_id: _connection_id, identity } = offer;
+    let Offer { options, connection_id: _connection_id, abilities: _abilities, identity } = offer;
     writer.vector(2, |writer| {
         write(writer, EXTENDED_MASTER_SECRET, |_| Ok(()))?;
         #[cfg(feature = "record-limits")]
@@ -123,6 +146,12 @@ pub(crate) fn write_offer(writer: &mut Writer<'_>, offer: &Offer<'_>) -> Result<
         if let Some(own) = _connection_id {
             connection_id::write(writer, own)?;
         }
+        #[cfg(feature = "heartbeat")]
+        if options.heartbeat {
+            heartbeat::write(writer)?;
+        }
+        #[cfg(feature = "ecdhe")]
+        public_keys::write_offer(writer, _abilities)?;
         if options.lean.is_empty() {
             return Ok(());
         }
@@ -134,7 +163,7 @@ pub(crate) fn write_offer(writer: &mut Writer<'_>, offer: &Offer<'_>) -> Result<
 ///
 /// # Errors
 /// The alert with which it refuses the client.
-pub(crate) fn accept(hello: &ClientHello<'_>, offer: &Offer<'_>) -> Result<Agreed, u8> {
+pub(crate) fn accept(hello: &ClientHello<'_>, offer: &Offer<'_>, suite: Suite) -> Result<Agreed, u8> {
     let is_there = |number, content| hello.extensions.is_there(number, content).ok_or(alert::DECODE_ERROR);
     let extended_master_secret = is_there(EXTENDED_MASTER_SECRET, &[])?;
     let offered = lean_offer(hello)?.filter(|_| extended_master_secret).map_or(Lean::NONE, |offer| offer.switches);
@@ -147,18 +176,24 @@ pub(crate) fn accept(hello: &ClientHello<'_>, offer: &Offer<'_>) -> Result<Agree
         limits: limits::accept(hello.extensions, offer.options)?,
         #[cfg(feature = "connection-id")]
         connection_ids: connection_id::accept(hello.extensions, offer.connection_id)?,
+        #[cfg(feature = "heartbeat")]
+        heartbeat: if offer.options.heartbeat { heartbeat::accept(hello.extensions)? } else { None },
+        #[cfg(feature = "ecdhe")]
+        public_keys: public_keys::accept(hello.extensions, suite, &offer.abilities)?,
     };
-    Ok(Agreed { lean: agreed.lean.without(agreed.excluded()), ..agreed })
+    Ok(Agreed { lean: agreed.lean.without(agreed.excluded(suite)).consistent(), ..agreed })
 }
 
 impl Agreed {
-    /// What cannot be left out together with what else was agreed: a short header has no room for a connection ID.
-    const fn excluded(&self) -> Lean {
+    /// What cannot be left out together with what else was agreed. A key agreement needs its messages. A short header has no
+    /// room for a connection ID.
+    fn excluded(&self, suite: Suite) -> Lean {
+        let messages = if suite.key_exchange() == KeyExchange::Psk { Lean::NONE } else { Lean::OMIT_MESSAGES };
         #[cfg(feature = "connection-id")]
         if self.connection_ids.is_some() {
-            return Lean::SHORT_HEADER;
+            return messages.with(Lean::SHORT_HEADER);
         }
-        Lean::NONE
+        messages
     }
 }
 
@@ -194,6 +229,12 @@ pub(crate) fn write_answer(writer: &mut Writer<'_>, agreed: &Agreed) -> Result<(
         if let Some([own, _]) = &agreed.connection_ids {
             connection_id::write(writer, own)?;
         }
+        #[cfg(feature = "heartbeat")]
+        if agreed.heartbeat.is_some() {
+            heartbeat::write(writer)?;
+        }
+        #[cfg(feature = "ecdhe")]
+        public_keys::write_answer(writer, &agreed.public_keys)?;
         Ok(())
     })
 }
@@ -202,7 +243,7 @@ pub(crate) fn write_answer(writer: &mut Writer<'_>, agreed: &Agreed) -> Result<(
 ///
 /// # Errors
 /// The alert with which it refuses the server: for what it has not offered, unsupported_extension.
-pub(crate) fn confirm(extensions: Extensions<'_>, offer: &Offer<'_>) -> Result<Agreed, u8> {
+pub(crate) fn confirm(extensions: Extensions<'_>, offer: &Offer<'_>, suite: Suite) -> Result<Agreed, u8> {
     if !extensions.iter().all(|(number, _)| is_offered(number, offer)) {
         return Err(alert::UNSUPPORTED_EXTENSION);
     }
@@ -219,12 +260,16 @@ pub(crate) fn confirm(extensions: Extensions<'_>, offer: &Offer<'_>) -> Result<A
         limits: limits::confirm(extensions, offer.options)?,
         #[cfg(feature = "connection-id")]
         connection_ids: connection_id::confirm(extensions, offer.connection_id)?,
+        #[cfg(feature = "heartbeat")]
+        heartbeat: heartbeat::accept(extensions)?,
+        #[cfg(feature = "ecdhe")]
+        public_keys: public_keys::confirm(extensions, suite, &offer.abilities)?,
     };
-    if agreed.lean.and(agreed.excluded()).is_empty() { Ok(agreed) } else { Err(alert::ILLEGAL_PARAMETER) }
+    if agreed.lean.and(agreed.excluded(suite)).is_empty() { Ok(agreed) } else { Err(alert::ILLEGAL_PARAMETER) }
 }
 
 /// True if the client has asked for this extension.
-const fn is_offered(number: u16, offer: &Offer<'_>) -> bool {
+fn is_offered(number: u16, offer: &Offer<'_>) -> bool {
     match number {
         EXTENDED_MASTER_SECRET | RENEGOTIATION_INFO => true,
         lean::EXTENSION => !offer.options.lean.is_empty(),
@@ -234,6 +279,11 @@ const fn is_offered(number: u16, offer: &Offer<'_>) -> bool {
         RECORD_SIZE_LIMIT => offer.options.record_size_limit.is_some(),
         #[cfg(feature = "connection-id")]
         CONNECTION_ID => offer.connection_id.is_some(),
+        #[cfg(feature = "heartbeat")]
+        HEARTBEAT => offer.options.heartbeat,
+        #[cfg(feature = "ecdhe")]
+        number => public_keys::is_offered(number, &offer.abilities),
+        #[cfg(not(feature = "ecdhe"))]
         _ => false,
     }
 }
