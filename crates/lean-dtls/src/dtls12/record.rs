@@ -319,7 +319,7 @@ pub(crate) const fn part(epoch: u16) -> Part {
 impl<C> Records<'_, C> {
     /// True if the messages of a part, of which there is one, go without their header.
     const fn has_short_messages(&self, part: Part) -> bool {
-        epoch(part) > 0 && self.outbound.format.0.has(Lean::SHORT_FINISHED)
+        epoch(part) > 0 && self.outbound.format.lean.has(Lean::SHORT_FINISHED)
     }
 }
 
