@@ -8,7 +8,9 @@ use crate::config::{Admission, Config};
 use crate::credentials::Credentials;
 use crate::crypto::{Crypto, DIGEST};
 use crate::dtls12::Heard;
-use crate::dtls12::{self, Arrived, COOKIE, ClientHello, Connection, ConnectionId, ContentType, Offer, REPLY, record};
+use crate::dtls12::{
+    self, Arrived, COOKIE, ClientHello, Connection, ConnectionId, ContentType, KeyExchange, Offer, REPLY, record,
+};
 use crate::handshake::{self, Kind};
 use crate::reassembly::Reassembly;
 use crate::status::{SendError, Status};
@@ -259,6 +261,10 @@ where
         // Nobody loses a slot to a client without a cookie: a connection that it has, or says to have, stays.
         let is_alone = !self.slots.iter().flatten().any(|slot| slot.peer == peer && !slot.connection.is_over());
         let is_trusted = hello.cookie.is_empty() && is_alone && self.config.credentials.is_known(peer.as_ref());
+        // The answer is short only without certificates and key agreement.
+        let is_short =
+            || self.config.abilities().choose(&hello).is_some_and(|suite| suite.key_exchange() == KeyExchange::Psk);
+        let is_trusted = is_trusted && is_short();
         let place = if is_verified { self.place(peer) } else { self.free_place(peer).filter(|_| is_trusted) };
         let Some(place) = place else {
             if !is_verified {
