@@ -36,6 +36,9 @@
 //! DTLS 1.2 (RFC 6347), client and server, with TLS_PSK_WITH_AES_128_CCM_8 (RFC 6655, RFC 4279), extended master secret
 //! (RFC 7627) and the cookie exchange. It never renegotiates (RFC 5746), resumes no session, and offers no other extension.
 //!
+//! With the feature `lean` it has the lean profile (docs/lean-profile.md), an extension of its own for plain pre-shared keys: both
+//! ends leave out messages, copies in records and most of the record header, if both agree. See [`Lean`].
+//!
 //! # How it behaves
 //!
 //! - A server keeps nothing about a client before the client's cookie has returned. One buffer puts fragments of a
