@@ -41,7 +41,8 @@
 //!
 //! # How it behaves
 //!
-//! - A server keeps nothing about a client before the client's cookie has returned. One buffer puts fragments of a
+//! - A server keeps nothing about a client before the client's cookie has returned, unless its policy knows the address
+//!   ([`Credentials::is_known`]). One buffer puts fragments of a
 //!   ClientHello together, for one client at a time.
 //! - Messages longer than the MTU are sent in fragments, down to datagrams of 64 octets. Fragments may arrive in any order,
 //!   overlap, or arrive twice. Messages that overtake others wait, as far as the buffer has room.
