@@ -35,5 +35,4 @@ pub(crate) use record::MAX_CONTENT;
 pub use schedule::MAX_PSK;
 pub(crate) use server::{Arrived, COOKIE, REPLY};
 pub(crate) use suite::Abilities;
-pub(crate) use suite::KeyExchange;
 pub use suite::Suite;

@@ -6,11 +6,11 @@ use zeroize::Zeroize;
 use crate::codec::Reader;
 use crate::config::{Admission, Config};
 use crate::credentials::Credentials;
+#[cfg(feature = "certificates")]
+use crate::crypto::MAX_PUBLIC;
 use crate::crypto::{Crypto, DIGEST};
 use crate::dtls12::Heard;
-use crate::dtls12::{
-    self, Arrived, COOKIE, ClientHello, Connection, ConnectionId, ContentType, KeyExchange, Offer, REPLY, record,
-};
+use crate::dtls12::{self, Arrived, COOKIE, ClientHello, Connection, ConnectionId, ContentType, Offer, REPLY, record};
 use crate::handshake::{self, Kind};
 use crate::reassembly::Reassembly;
 use crate::status::{SendError, Status};
@@ -199,6 +199,14 @@ where
         self.slot(peer)?.connection.agreed.connection_ids.map(|ids| ids.map(|id| id.octets().len()))
     }
 
+    /// The public key in the certificate of a client: 4, x and y. The credentials have accepted it, and the client has proved
+    /// that it has the private key. `None` if no such client has a connection.
+    #[cfg(feature = "certificates")]
+    pub fn peer_public_key(&self, peer: P) -> Option<&[u8; MAX_PUBLIC]> {
+        let connection = &self.slot(peer)?.connection;
+        connection.keys.certified.as_ref().filter(|_| connection.status == Status::Established)
+    }
+
     fn slot(&self, peer: P) -> Option<&Slot<C, P, BUFFER>> {
         self.slots.iter().flatten().find(|slot| slot.peer == peer)
     }
@@ -260,11 +268,8 @@ where
         }
         // Nobody loses a slot to a client without a cookie: a connection that it has, or says to have, stays.
         let is_alone = !self.slots.iter().flatten().any(|slot| slot.peer == peer && !slot.connection.is_over());
-        let is_trusted = hello.cookie.is_empty() && is_alone && self.config.credentials.is_known(peer.as_ref());
-        // The answer is short only without certificates and key agreement.
-        let is_short =
-            || self.config.abilities().choose(&hello).is_some_and(|suite| suite.key_exchange() == KeyExchange::Psk);
-        let is_trusted = is_trusted && is_short();
+        let is_known = || self.config.credentials.is_known(peer.as_ref());
+        let is_trusted = hello.cookie.is_empty() && is_alone && self.config.abilities().is_cheap(&hello) && is_known();
         let place = if is_verified { self.place(peer) } else { self.free_place(peer).filter(|_| is_trusted) };
         let Some(place) = place else {
             if !is_verified {

@@ -220,7 +220,9 @@ fn send_key_exchange<C: Crypto, const BUFFER: usize>(
     match connection.suite.key_exchange() {
         KeyExchange::Psk => {
             let psk = psk?;
-            sender.send(Kind::ClientKeyExchange, |writer| writer.vector(2, |writer| writer.put(psk.identity)))?;
+            if !connection.agreed.lean.has(Lean::OMIT_MESSAGES) {
+                sender.send(Kind::ClientKeyExchange, |writer| writer.vector(2, |writer| writer.put(psk.identity)))?;
+            }
             Ok(Premaster::from_psk(psk.key))
         }
         #[cfg(feature = "ecdhe")]

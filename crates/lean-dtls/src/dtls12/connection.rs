@@ -133,6 +133,8 @@ pub(crate) struct Connection<C: Crypto, const BUFFER: usize> {
     alert: Option<([u8; 2], u16)>,
     /// The last alert in clear.
     heard: Option<u8>,
+    /// A message that was expected is longer than the buffer. Anybody can have sent it.
+    has_no_room: bool,
     /// The records of the peer's flight, and whether they are to be acknowledged now.
     received: Received,
     is_acknowledgement_due: bool,
@@ -196,6 +198,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
             heartbeat: Heartbeat::default(),
             alert: None,
             heard: None,
+            has_no_room: false,
             received: Received::NONE,
             is_acknowledgement_due: false,
             allowance: None,
@@ -244,7 +247,10 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
             #[cfg(feature = "heartbeat")]
             Some(Expired::SendAgain) if self.heartbeat.request.is_some() => self.heartbeat.is_due = true,
             Some(Expired::SendAgain) => self.sender.flight.restart(),
-            Some(Expired::GiveUp) => self.end(Status::Failed(Failure::TimedOut(self.heard))),
+            Some(Expired::GiveUp) => self.end(Status::Failed(match self.has_no_room {
+                true => Failure::BufferTooSmall,
+                false => Failure::TimedOut(self.heard),
+            })),
             None => {}
         }
     }
@@ -519,6 +525,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         if header.sequence < self.next {
             self.receive_again(header);
         } else if epoch == expected && self.status == Status::Handshaking {
+            self.has_no_room |= header.sequence == self.next && header.length > BUFFER;
             self.incoming.insert(self.next, header, fragment);
             self.received.note(epoch, record.sequence);
             while self.status == Status::Handshaking && self.incoming.whole(self.next).is_some() {

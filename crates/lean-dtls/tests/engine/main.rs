@@ -11,5 +11,7 @@ mod lean;
 #[cfg(feature = "record-limits")]
 mod limits;
 mod liveness;
+#[cfg(all(feature = "webpki", feature = "x25519"))]
+mod public_keys;
 mod slots;
 mod world;
