@@ -40,9 +40,13 @@
 //! (RFC 8449), `record-limits`; connection IDs (RFC 9146), `connection-id`; heartbeats (RFC 6520), `heartbeat`; resumption by
 //! session ID and by ticket (RFC 5077), `resumption`.
 //!
+//! With the feature `lean` it has the lean profile (docs/lean-profile.md), an extension of its own for plain pre-shared keys: both
+//! ends leave out messages, copies in records and most of the record header, if both agree. See [`Lean`].
+//!
 //! # How it behaves
 //!
-//! - A server keeps nothing about a client before the client's cookie has returned. One buffer puts fragments of a
+//! - A server keeps nothing about a client before the client's cookie has returned, unless its policy knows the address
+//!   ([`Credentials::is_known`]). One buffer puts fragments of a
 //!   ClientHello together, for one client at a time.
 //! - Messages longer than the MTU are sent in fragments, down to datagrams of 64 octets. Fragments may arrive in any order,
 //!   overlap, or arrive twice. Messages that overtake others wait, as far as the buffer has room.
