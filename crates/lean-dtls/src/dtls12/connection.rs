@@ -291,9 +291,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
             written = flight.write(&mut Records { crypto, outbound }, output);
         }
         #[cfg(feature = "heartbeat")]
-        if written == 0 {
-            written = self.write_heartbeat(crypto, output);
-        }
+        let written = if written > 0 { written } else { self.write_heartbeat(crypto, output) };
         if self.sender.flight.is_sent() {
             self.timer.sent(now);
         }
@@ -404,10 +402,10 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
                 self.hear_established();
                 deliver(content);
             }
-            #[cfg(feature = "heartbeat")]
-            (ContentType::Heartbeat, 1) if self.status == Status::Established => self.receive_heartbeat(content),
             // The client would not send data if it did not have this end's Finished, and had not sent its own. That is lost.
             (ContentType::ApplicationData, 1) if self.agreed.lean.has(Lean::SERVER_FINISHED_FIRST) => self.repeat(),
+            #[cfg(feature = "heartbeat")]
+            (ContentType::Heartbeat, 1) if self.status == Status::Established => self.receive_heartbeat(content),
             // Records of epoch 1 say that the peer has changed. Anybody can send data and acknowledgements in clear.
             _ => {}
         }
@@ -510,36 +508,15 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         handle: &mut dyn FnMut(&mut Self, &mut C) -> bool,
     ) {
         let epoch = record.epoch;
-        let mut reader = Reader::new(content);
-        while let Some((header, fragment)) = handshake::Header::read(&mut reader) {
-            let expected = u16::from(matches!(self.expects, Expects::Finished | Expects::Nothing));
-            if epoch != expected && self.expects != Expects::Finished {
-                continue;
-            }
-            let is_verify_request =
-                header.kind == Kind::HelloVerifyRequest && header.is_whole() && self.expects == Expects::ServerHello;
-            if is_verify_request && header.sequence < self.next {
-                self.next = header.sequence; // it takes the place of the one before
-                self.incoming.remove(self.next);
-            }
-            if header.sequence < self.next {
-                self.receive_again(&header);
-            } else if epoch == expected && self.status == Status::Handshaking {
-                self.has_no_room |= header.sequence == self.next && header.length > BUFFER;
-                self.incoming.insert(self.next, &header, fragment);
-                self.received.note(epoch, record.sequence);
-                while self.status == Status::Handshaking && self.incoming.whole(self.next).is_some() {
-                    let sequence = self.next;
-                    let is_used = match self.expects {
-                        Expects::Finished => self.receive_finished(crypto, handle),
-                        _ => handle(self, crypto),
-                    };
-                    self.incoming.remove(sequence);
-                    if !is_used && !is_verify_request {
-                        break;
-                    }
-                    self.next = sequence.wrapping_add(1);
-                }
+        if epoch == 1 && self.agreed.lean.has(Lean::SHORT_FINISHED) {
+            // The next message, or the one before if it comes again: there is no other.
+            let number = self.next.wrapping_sub(u16::from(self.expects == Expects::Nothing));
+            let header = handshake::Header::whole(Kind::Finished, number, content.len());
+            self.receive_fragment(crypto, record, (&header, content), handle);
+        } else {
+            let mut reader = Reader::new(content);
+            while let Some((header, fragment)) = handshake::Header::read(&mut reader) {
+                self.receive_fragment(crypto, record, (&header, fragment), handle);
             }
         }
         // The client repeats its Finished until it knows that it has arrived.
@@ -547,6 +524,45 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         if is_over && epoch == 1 && self.leaves_losses_to_the_client() {
             self.received = Received::of(epoch, record.sequence);
             self.is_acknowledgement_due = true;
+        }
+    }
+
+    fn receive_fragment(
+        &mut self,
+        crypto: &mut C,
+        record: &record::Header,
+        (header, fragment): (&handshake::Header, &[u8]),
+        handle: &mut dyn FnMut(&mut Self, &mut C) -> bool,
+    ) {
+        let epoch = record.epoch;
+        let expected = u16::from(matches!(self.expects, Expects::Finished | Expects::Nothing));
+        if epoch != expected && self.expects != Expects::Finished {
+            return;
+        }
+        let is_verify_request =
+            header.kind == Kind::HelloVerifyRequest && header.is_whole() && self.expects == Expects::ServerHello;
+        if is_verify_request && header.sequence < self.next {
+            self.next = header.sequence; // it takes the place of the one before
+            self.incoming.remove(self.next);
+        }
+        if header.sequence < self.next {
+            self.receive_again(header);
+        } else if epoch == expected && self.status == Status::Handshaking {
+            self.has_no_room |= header.sequence == self.next && header.length > BUFFER;
+            self.incoming.insert(self.next, header, fragment);
+            self.received.note(epoch, record.sequence);
+            while self.status == Status::Handshaking && self.incoming.whole(self.next).is_some() {
+                let sequence = self.next;
+                let is_used = match self.expects {
+                    Expects::Finished => self.receive_finished(crypto, handle),
+                    _ => handle(self, crypto),
+                };
+                self.incoming.remove(sequence);
+                if !is_used && !is_verify_request {
+                    break;
+                }
+                self.next = sequence.wrapping_add(1);
+            }
         }
     }
 
@@ -628,7 +644,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         crypto.log_secret("CLIENT_RANDOM", &self.randoms[0], master.secret());
         let [client, server] = master.keys(crypto, &self.randoms);
         let (own, peers) = if self.is_client { (client, server) } else { (server, client) };
-        let format = Format::new(self.agreed.lean, self.suite);
+        let format = Format::new(self.agreed.lean, self.suite.aead());
         self.sender.outbound.protect(own, format);
         self.inbound.protect(peers, format);
         self.master = Some(master);
