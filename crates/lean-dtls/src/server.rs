@@ -177,7 +177,6 @@ where
     }
 
     /// The sessions that it keeps.
-    #[cfg(feature = "resumption")]
     pub const fn sessions(&self) -> &S {
         &self.sessions
     }

@@ -216,7 +216,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         let state = self.state(resuming.now).ok_or(alert::INTERNAL_ERROR)?;
         let ticket = keys.seal(crypto, &state)?;
         let sent = self.sender.send(Kind::NewSessionTicket, |writer| {
-            writer.number(resuming.lifetime_s.into(), 4)?;
+            writer.number(resuming.lifetime_s, 4)?;
             writer.vector(2, |writer| writer.put(&ticket))
         });
         // Without room for it, there is none after all (RFC 5077, section 3.3).
