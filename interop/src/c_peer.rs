@@ -39,6 +39,12 @@ impl Drop for Kept {
     }
 }
 
+/// GnuTLS.
+pub(crate) fn gnutls() -> &'static interop_library {
+    // SAFETY: a constant that C defines.
+    unsafe { &interop_gnutls }
+}
+
 /// wolfSSL.
 pub(crate) fn wolfssl() -> &'static interop_library {
     // SAFETY: a constant that C defines.
@@ -239,6 +245,7 @@ pub(crate) struct interop_library {
 }
 
 unsafe extern "C" {
+    static interop_gnutls: interop_library;
     static interop_wolfssl: interop_library;
 }
 

@@ -14,6 +14,8 @@ use crate::setup::Setup;
 pub enum Peer {
     /// A library of the laboratory, by its adapter in slowhand-sessions.
     Laboratory(Stack),
+    /// The system's GnuTLS.
+    Gnutls,
     /// wolfSSL 5.9.4.
     Wolfssl,
 }
@@ -24,6 +26,7 @@ impl Peer {
         Self::Laboratory(Stack::Mbedtls),
         Self::Laboratory(Stack::Openssl),
         Self::Laboratory(Stack::Tinydtls),
+        Self::Gnutls,
         Self::Wolfssl,
     ];
 
@@ -34,6 +37,7 @@ impl Peer {
     pub fn build(self, setup: &Setup, previous: Option<&Resumable>) -> Result<Box<dyn Session>, String> {
         match self {
             Self::Laboratory(stack) => laboratory::build(stack, setup, previous),
+            Self::Gnutls => end(setup, || CPeer::new(c_peer::gnutls(), setup, previous)),
             Self::Wolfssl => end(setup, || CPeer::new(c_peer::wolfssl(), setup, previous)),
         }
     }
@@ -53,6 +57,7 @@ impl fmt::Display for Peer {
             Self::Laboratory(Stack::Openssl) => "OpenSSL",
             Self::Laboratory(Stack::Tinydtls) => "tinyDTLS",
             Self::Laboratory(stack) => return stack.fmt(f),
+            Self::Gnutls => "GnuTLS",
             Self::Wolfssl => "wolfSSL",
         })
     }
