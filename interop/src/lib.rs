@@ -7,6 +7,7 @@
 
 mod c_peer;
 mod credentials;
+mod dimpl;
 mod end;
 mod host;
 mod laboratory;

@@ -5,6 +5,7 @@ use std::fmt;
 use slowhand_sessions::{Resumable, Role, Session, Stack};
 
 use crate::c_peer::{self, CPeer};
+use crate::dimpl::Dimpl;
 use crate::end::{End, Engine};
 use crate::laboratory;
 use crate::setup::Setup;
@@ -14,6 +15,8 @@ use crate::setup::Setup;
 pub enum Peer {
     /// A library of the laboratory, by its adapter in slowhand-sessions.
     Laboratory(Stack),
+    /// dimpl 0.9.0.
+    Dimpl,
     /// The system's GnuTLS.
     Gnutls,
     /// wolfSSL 5.9.4.
@@ -26,6 +29,7 @@ impl Peer {
         Self::Laboratory(Stack::Mbedtls),
         Self::Laboratory(Stack::Openssl),
         Self::Laboratory(Stack::Tinydtls),
+        Self::Dimpl,
         Self::Gnutls,
         Self::Wolfssl,
     ];
@@ -37,6 +41,7 @@ impl Peer {
     pub fn build(self, setup: &Setup, previous: Option<&Resumable>) -> Result<Box<dyn Session>, String> {
         match self {
             Self::Laboratory(stack) => laboratory::build(stack, setup, previous),
+            Self::Dimpl => end(setup, || Dimpl::new(setup)),
             Self::Gnutls => end(setup, || CPeer::new(c_peer::gnutls(), setup, previous)),
             Self::Wolfssl => end(setup, || CPeer::new(c_peer::wolfssl(), setup, previous)),
         }
@@ -57,6 +62,7 @@ impl fmt::Display for Peer {
             Self::Laboratory(Stack::Openssl) => "OpenSSL",
             Self::Laboratory(Stack::Tinydtls) => "tinyDTLS",
             Self::Laboratory(stack) => return stack.fmt(f),
+            Self::Dimpl => "dimpl",
             Self::Gnutls => "GnuTLS",
             Self::Wolfssl => "wolfSSL",
         })

@@ -21,6 +21,15 @@ const fn dtls13(suite: Suite, credential: CredentialKind, group: Option<Group>) 
     Case::new(Version::Dtls13, suite, credential, group)
 }
 
+/// What dimpl has.
+const DIMPL: &[Case] = &[
+    dtls12(Suite::TLS_PSK_WITH_AES_128_CCM_8, PSK, None),
+    dtls12(Suite::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256, X509, P256),
+    dtls12(Suite::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256, X509, X25519),
+    dtls13(Suite::TLS_AES_128_GCM_SHA256, X509, P256),
+    dtls13(Suite::TLS_AES_128_GCM_SHA256, X509, X25519),
+];
+
 /// What GnuTLS has.
 const GNUTLS: &[Case] = &[
     dtls12(Suite::TLS_PSK_WITH_AES_128_CCM_8, PSK, None),
@@ -94,4 +103,11 @@ fn gnutls_speaks_with_itself_also_when_a_datagram_is_lost() {
 fn gnutls_and_wolfssl() {
     survives_every_loss(Peer::Gnutls, Peer::Wolfssl, GNUTLS);
     survives_every_loss(Peer::Wolfssl, Peer::Gnutls, GNUTLS);
+}
+
+#[test]
+fn dimpl_and_wolfssl() {
+    survives_every_loss(Peer::Dimpl, Peer::Dimpl, DIMPL);
+    survives_every_loss(Peer::Dimpl, Peer::Wolfssl, DIMPL);
+    survives_every_loss(Peer::Wolfssl, Peer::Dimpl, DIMPL);
 }
