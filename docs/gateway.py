@@ -7,15 +7,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from slowhand import Run, Scenario, plot
+from measured import ROOT, Measured, fill, measure, number
+
+from slowhand import plot
 from slowhand.api import Setting
-from slowhand.estimate import Estimate, median
 
-ROOT = Path(__file__).resolve().parent.parent
 SCENARIO = ROOT / "scenarios" / "gateway.toml"
 COUNT = 1000
 HOPS = (1, 2, 3, 4)
@@ -50,47 +48,41 @@ LOST = "failed, but not without"
 """Handshakes that complete only without the help of the border router."""
 
 
-@dataclass(frozen=True)
-class Measured:
-    """The results of a variant for a number of hops and a condition."""
-
-    values: dict[str, Estimate]
-    completed: frozenset[int]
-    """The seeds of the handshakes that completed."""
+KEPT = tuple(
+    dict.fromkeys(column for column in COLUMNS.values() if column not in ("completed", "median"))
+)
 
 
-def measure(variant: str, hops: int, condition: str, count: int = COUNT) -> Measured:
-    """Runs `count` handshakes."""
-    settings: dict[str, Setting] = {
-        **VARIANTS[variant],
-        **CONDITIONS[condition],
-        "network.topology": {"kind": "line", "hops": hops},
-    }
-    run = Run(Scenario(SCENARIO, settings), count=count, seed=1)
-    columns: Mapping[str, Any] = run.columns()
-    done = [i for i, outcome in enumerate(columns["outcome"]) if outcome == "completed"]
-    kept = {name: [columns[name][i] for i in done] for name in COLUMNS.values() if name in columns}
-    worlds = [columns["seed"][i] for i in done]
-    values = {name: Estimate.of(numbers, worlds) for name, numbers in kept.items()}
-    values["completed"] = Estimate(100 * len(done) / count)
-    values["median"] = Estimate(median(kept["duration_s"]))
-    return Measured(values, frozenset(worlds))
+def cell(measured: Measured, column: str) -> str:
+    """A cell of the table."""
+    match column:
+        case "completed":
+            return number(100 * measured.completed)
+        case "median":
+            return number(measured.percentile("duration_s", 0.5))
+        case _:
+            return number(measured.mean(column).mean)
+
+
+def settings(variant: str, hops: int, condition: str) -> dict[str, Setting]:
+    """The keys of a row of a table."""
+    topology: Setting = {"kind": "line", "hops": hops}
+    return {**VARIANTS[variant], **CONDITIONS[condition], "network.topology": topology}
 
 
 def main(folder: Path) -> None:
     """Writes the tables and the figure."""
     measured = {
-        (variant, hops, condition): measure(variant, hops, condition)
+        (variant, hops, condition): measure(
+            SCENARIO, settings(variant, hops, condition), KEPT, COUNT
+        )
         for condition in CONDITIONS
         for hops in HOPS
         for variant in VARIANTS
     }
     text = (ROOT / "docs" / "gateway.md").read_text()
     for condition in CONDITIONS:
-        begin, end = f"<!-- table: {condition} -->\n", "<!-- end -->"
-        before, found, after = text.partition(begin)
-        assert found, f"docs/gateway.md has lost its table: {condition}"
-        text = before + begin + table(measured, condition) + end + after.partition(end)[2]
+        text = fill(text, condition, table(measured, condition))
     (folder / "docs").mkdir(exist_ok=True)
     (folder / "docs" / "gateway.md").write_text(text)
     draw(measured, folder / "docs")
@@ -104,19 +96,13 @@ def table(measured: Mapping[tuple[str, int, str], Measured], condition: str) -> 
     ]
     for hops in HOPS:
         for variant in VARIANTS:
-            values = measured[variant, hops, condition].values
-            cells = [number(values[column]) for column in COLUMNS.values()]
+            ours = measured[variant, hops, condition]
+            cells = [cell(ours, column) for column in COLUMNS.values()]
             without = measured[variant.split(",")[0], hops, condition]
-            lost = without.completed - measured[variant, hops, condition].completed
+            lost = set(without.worlds) - set(ours.worlds)
             cells.append(str(len(lost)) if "," in variant else "")
             lines.append(f"| {hops} | {variant} | " + " | ".join(cells) + " |")
     return "\n".join(lines) + "\n"
-
-
-def number(estimate: Estimate) -> str:
-    """A number with three digits or more."""
-    digits = 0 if estimate.mean >= 1000 else 1 if estimate.mean >= 100 else 2
-    return f"{estimate.mean:,.{digits}f}"
 
 
 def draw(measured: Mapping[tuple[str, int, str], Measured], folder: Path) -> None:
@@ -130,7 +116,7 @@ def draw(measured: Mapping[tuple[str, int, str], Measured], folder: Path) -> Non
         ):
             for condition, dashed in (("no loss", False), ("5 % of frames", True)):
                 curves = {
-                    variant: [measured[variant, hops, condition].values[column] for hops in HOPS]
+                    variant: [measured[variant, hops, condition].mean(column) for hops in HOPS]
                     for variant in VARIANTS
                 }
                 sheet.curves(axes, HOPS, curves, dashed=dashed)

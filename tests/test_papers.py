@@ -2,10 +2,11 @@
 
 import io
 import json
-import os
 import random
+import re
 import tomllib
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from conftest import ROOT, Cli, the_message
 from slowhand import papers, plot
 from slowhand.estimate import Estimate, median, percentile, r_squared
 from slowhand.papers import report
+from slowhand.papers.capture import FINISHED, finished_octets
 from slowhand.papers.claeys2021 import (
     acknowledgments,
     alternatives,
@@ -31,7 +33,6 @@ from slowhand.papers.claeys2021 import loss as fragment_loss
 from slowhand.papers.comparison import Paper, Reported, Tally
 from slowhand.papers.kothmayr2013 import finished, fragments, keys, round_trip
 from slowhand.papers.points import COLUMNS, Laboratory, Measured, Point
-from slowhand.papers.records import FINISHED, finished_octets
 from slowhand.papers.vucinic2015 import beacon, tables, tsch, xmac
 from slowhand.terminal import Terminal
 
@@ -42,6 +43,10 @@ ROW = {
     "id", "quantity", "unit", "reported", "ours", "ci95", "ratio", "tolerance", "verdict",
     "evidence",
 }  # fmt: skip
+EXPLANATION = re.compile(r"^\| (`[^|]*) \|[^|]*\| ([^|]*) \| ([^|]*) \|$", re.MULTILINE)
+"""A row of a README that names rows of the paper: which, ours, and why it does not agree."""
+
+each = pytest.mark.parametrize("paper", papers.papers(), ids=lambda paper: paper.id)
 
 
 def reported(
@@ -236,26 +241,29 @@ def test_every_row_names_its_place_and_its_assumptions() -> None:
         assert used == paper.assumptions.keys(), "an assumption that nothing rests on"
 
 
-@pytest.mark.skipif("SLOWHAND_FULL" not in os.environ, reason="half a minute; ./test --full")
-def test_the_whole_paper_misses_what_its_readme_explains() -> None:
-    found = papers.reproduce("vucinic2015")
-    assert {row.reported.id for row in found.rows if row.verdict == "no"} == {
-        "fig2.linear.hops.duration",
-        "fig2.pdr90.duration",
-        "fig2.longest",
-        "fig3.tsch.C2",
-        "fig3.multihop.shortest",
-        "fig3.largest",
-        "fig3.cap.largest",
-        "counts.frames.4",
-        "counts.packets",
-        "counts.week",
+@each
+def test_the_readme_explains_each_row_that_does_not_agree(paper: Paper) -> None:
+    recorded = paper.recorded()
+    assert recorded
+    missed = {id: ours for id, (verdict, ours, _) in recorded["rows"].items() if verdict == "no"}
+    assert all(row.remark for row in paper.rows if row.id in missed)
+    explained = {
+        id: (number, cause)
+        for ids, number, cause in EXPLANATION.findall((paper.folder / "README.md").read_text())
+        for id in re.findall(r"`([^`]+)`", ids)
     }
-    explained = (FOLDER / "README.md").read_text()
-    for row in found.rows:
-        if row.verdict == "no":
-            assert row.reported.remark, row
-            assert row.ours and f"{row.ours.mean:.3g}" in explained, row
+    assert explained.keys() == missed.keys()
+    for id, (number, cause) in explained.items():
+        assert says(number, missed[id]), f"{id}: found {number}, recorded {missed[id]}"
+        assert cause, id
+
+
+def says(text: str, ours: float) -> bool:
+    """True if a number in the text is ours, to the decimals that it has."""
+    return any(
+        round(ours, len(decimals)) == float(number.replace(",", ""))
+        for number, decimals in re.findall(r"(-?\d[\d,]*(?:\.(\d+))?)", text)
+    )
 
 
 def test_figures_are_drawn(cli: Cli, tmp_path: Path) -> None:
@@ -450,26 +458,6 @@ def test_the_best_mtu_is_that_of_the_least_mean() -> None:
     assert found["single.1232"] and found["single.1232"].mean == pytest.approx(5.64)
 
 
-@pytest.mark.skipif("SLOWHAND_FULL" not in os.environ, reason="minutes; ./test --full")
-def test_the_tpm_paper_misses_what_its_readme_explains() -> None:
-    found = papers.reproduce("kothmayr2013")
-    assert {row.reported.id for row in found.rows if row.verdict == "no"} == {
-        "rtt.compute",
-        "rtt.record",
-        "rtt.overhead",
-        "rtt.aes.most",
-        "rtt.sha.most",
-        "rtt.aes.mean.far",
-        "rtt.sha.mean.far",
-        "fig6.energy.ecc",
-    }
-    explained = (KOTHMAYR / "README.md").read_text()
-    for row in found.rows:
-        if row.verdict == "no":
-            assert row.reported.remark, row
-            assert row.ours and f"{row.ours.mean:.4g}" in explained, row
-
-
 def test_tables_of_tls_and_dtls_are_the_papers(cli: Cli) -> None:
     for part, judged in (("table2", 9), ("table3", 4)):
         result = json.loads(cli("papers", "claeys2021", part, "--count", 10, "--json").stdout)
@@ -487,8 +475,12 @@ def test_the_fit_takes_the_nearest_step() -> None:
 
 
 def test_an_alternative_is_judged_by_the_tolerances_of_the_rows() -> None:
+    paper = papers.find("claeys2021")
     ratios = {"table2.tls.844.latency": 1.15, "table3.tls.844.bytes": 1.06, "x.latency": 0.84}
-    assert alternatives.outside(ratios) == ["3.tls.844.bytes", "x.latency"]
+    assert alternatives.outside(paper, ratios) == ["3.tls.844.bytes", "x.latency"]
+    # The same paper with twice the tolerances.
+    wider = tuple(replace(row, tolerance=row.tolerance and 2 * row.tolerance) for row in paper.rows)
+    assert alternatives.outside(replace(paper, rows=wider), ratios) == []
     assert alternatives.spread(ratios, "latency") == pytest.approx(((0.15**2 + 0.16**2) / 2) ** 0.5)
 
 
@@ -594,28 +586,7 @@ def test_an_increase_is_the_median_over_a_run_without_loss() -> None:
     assert found and found.mean == pytest.approx(50.0)
 
 
-@pytest.mark.skipif("SLOWHAND_FULL" not in os.environ, reason="minutes; ./test --full")
-def test_the_tls_paper_misses_what_its_readme_explains() -> None:
-    found = papers.reproduce("claeys2021")
-    assert {row.reported.id for row in found.rows if row.verdict == "no"} == {
-        "text.proxy.bytes.nagle",
-        "text.deviation.latency",
-        "text.deviation.bytes",
-        "fig5.similar.most",
-        "fig6.worst.nagle",
-        "fig6.worst.plain",
-        "fig7.dtls.1041.duration",
-        "fig7.dtls.529.duration",
-        "fig7.beyond.double",
-        "sack.spurious.844",
-        "fragments.1280",
-        "burst.dtls.pid",
-        "burst.ecn",
-    }
-    assert all(row.reported.remark for row in found.rows if row.verdict == "no")
-
-
-@pytest.mark.parametrize("paper", papers.papers(), ids=lambda paper: paper.id)
+@each
 @pytest.mark.parametrize("half", [0.0, 1234.5])
 def test_the_table_of_a_whole_paper_fits(paper: Paper, half: float) -> None:
     rows = tuple(row.judge(Estimate(12345.678, half)) for row in paper.rows)

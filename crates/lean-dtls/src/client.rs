@@ -1,6 +1,7 @@
 //! The client.
 
-use crate::config::{Config, Keys};
+use crate::config::Config;
+use crate::credentials::Credentials;
 use crate::crypto::Crypto;
 use crate::dtls12::{self, Connection};
 use crate::status::{SendError, Status};
@@ -17,7 +18,7 @@ pub struct Client<K, C: Crypto, const BUFFER: usize> {
     has_started: bool,
 }
 
-impl<K: Keys, C: Crypto, const BUFFER: usize> Client<K, C, BUFFER> {
+impl<K: Credentials, C: Crypto, const BUFFER: usize> Client<K, C, BUFFER> {
     /// A client that has not started.
     pub fn new(config: Config<K>, mut crypto: C) -> Self {
         let connection = Connection::new(&mut crypto, true, config.timeouts);
@@ -30,7 +31,7 @@ impl<K: Keys, C: Crypto, const BUFFER: usize> Client<K, C, BUFFER> {
             return;
         }
         self.has_started = true;
-        dtls12::client::start(&mut self.connection, &mut self.crypto);
+        dtls12::client::start(&mut self.connection, &mut self.crypto, &self.config);
     }
 
     /// Processes a datagram of the server, which is decrypted in place. `deliver` gets the application data in it.
@@ -38,9 +39,9 @@ impl<K: Keys, C: Crypto, const BUFFER: usize> Client<K, C, BUFFER> {
         if !self.has_started {
             return;
         }
-        let keys = &self.config.keys;
+        let config = &self.config;
         self.connection.receive(&mut self.crypto, datagram, &mut deliver, &mut |connection, crypto| {
-            dtls12::client::handle(connection, crypto, keys)
+            dtls12::client::handle(connection, crypto, config)
         });
     }
 
@@ -67,6 +68,18 @@ impl<K: Keys, C: Crypto, const BUFFER: usize> Client<K, C, BUFFER> {
     /// The connection is not established, or the data do not fit into `output`.
     pub fn send(&mut self, data: &[u8], output: &mut [u8]) -> Result<usize, SendError> {
         self.connection.send(&mut self.crypto, data, output)
+    }
+
+    /// The most octets of application data that [`send`](Self::send) puts into a datagram of `room` octets.
+    pub fn max_data(&self, room: usize) -> usize {
+        self.connection.max_data(room)
+    }
+
+    /// Octets of the connection IDs in the encrypted records that this end receives and sends. `None` if both ends have agreed
+    /// on none.
+    #[cfg(feature = "connection-id")]
+    pub fn connection_ids(&self) -> Option<[usize; 2]> {
+        self.connection.agreed.connection_ids.map(|ids| ids.map(|id| id.octets().len()))
     }
 
     /// Closes an established connection. [`poll_transmit`](Self::poll_transmit) then has the alert for the server.

@@ -1,61 +1,63 @@
 //! What an engine is told once.
 
+use crate::credentials::{Credentials, is_key};
+#[cfg(feature = "connection-id")]
+use crate::dtls12::MAX_CONNECTION_ID;
+#[cfg(doc)]
 use crate::dtls12::MAX_PSK;
+#[cfg(feature = "record-limits")]
+use crate::dtls12::{LEAST_RECORD_SIZE, MAX_CONTENT};
 use crate::time::Timeouts;
 
 /// Octets of the smallest datagram that the engine can use.
 pub const MIN_MTU: u16 = 64;
 
-/// The configuration of a client or a server. `K` has its keys.
+/// The configuration of a client or a server. `K` has its credentials.
 #[derive(Clone, Copy, Debug)]
 pub struct Config<K> {
-    pub(crate) keys: K,
+    pub(crate) credentials: K,
     pub(crate) mtu: u16,
     pub(crate) timeouts: Timeouts,
     pub(crate) admission: Admission,
+    pub(crate) options: Options,
 }
 
-/// A pre-shared key and its name (RFC 4279).
-#[derive(Clone, Copy)]
-pub struct Psk<'k> {
-    /// The name, which is sent in clear.
-    pub identity: &'k [u8],
-    /// The key: 1 to [`MAX_PSK`] octets.
-    pub key: &'k [u8],
+/// What a client asks for by extensions, and what a server grants.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Options {
+    #[cfg(feature = "record-limits")]
+    pub(crate) max_fragment_length: Option<MaxFragmentLength>,
+    #[cfg(feature = "record-limits")]
+    pub(crate) record_size_limit: Option<u16>,
+    /// Octets of this end's connection IDs.
+    #[cfg(feature = "connection-id")]
+    pub(crate) connection_id: Option<u8>,
+    #[cfg(feature = "connection-id")]
+    pub(crate) follows_addresses: bool,
 }
 
-/// The keys of a client or a server: a list ([`Psk`] in an array or a slice), or whatever else finds them.
-pub trait Keys {
-    /// The key that a client uses.
-    fn own(&self) -> Option<Psk<'_>>;
-
-    /// The key that a server knows under this name: 1 to [`MAX_PSK`] octets.
-    fn find(&self, identity: &[u8]) -> Option<&[u8]>;
+/// A length of RFC 6066, section 4. Its number is the one on the wire.
+#[cfg(feature = "record-limits")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MaxFragmentLength {
+    /// 512 octets.
+    Octets512 = 1,
+    /// 1,024 octets.
+    Octets1024 = 2,
+    /// 2,048 octets.
+    Octets2048 = 3,
+    /// 4,096 octets.
+    Octets4096 = 4,
 }
 
-impl Keys for &[Psk<'_>] {
-    fn own(&self) -> Option<Psk<'_>> {
-        self.first().copied()
-    }
+#[cfg(feature = "record-limits")]
+impl MaxFragmentLength {
+    /// All of them, the shortest first.
+    pub const ALL: [Self; 4] = [Self::Octets512, Self::Octets1024, Self::Octets2048, Self::Octets4096];
 
-    fn find(&self, identity: &[u8]) -> Option<&[u8]> {
-        self.iter().find(|psk| psk.identity == identity).map(|psk| psk.key)
-    }
-}
-
-impl<const N: usize> Keys for [Psk<'_>; N] {
-    fn own(&self) -> Option<Psk<'_>> {
-        self.first().copied()
-    }
-
-    fn find(&self, identity: &[u8]) -> Option<&[u8]> {
-        self.iter().find(|psk| psk.identity == identity).map(|psk| psk.key)
-    }
-}
-
-impl core::fmt::Debug for Psk<'_> {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.debug_struct("Psk").field("identity", &self.identity).finish_non_exhaustive()
+    /// The length in octets.
+    pub const fn octets(self) -> u16 {
+        256 << self as u16
     }
 }
 
@@ -74,20 +76,33 @@ pub enum Admission {
 pub enum ConfigError {
     /// The client's key has no octets, or more than [`MAX_PSK`].
     Key,
+    /// This end has an empty chain of certificates, or one of more than [`MAX_CHAIN`](crate::MAX_CHAIN).
+    #[cfg(feature = "certificates")]
+    Chain,
     /// The datagrams are shorter than [`MIN_MTU`].
     Mtu,
     /// The first timeout is 0.
     Timeout,
+    /// The record size limit is less than 64 octets or more than 2^14.
+    #[cfg(feature = "record-limits")]
+    RecordSizeLimit,
+    /// The connection IDs are longer than [`MAX_CONNECTION_ID`](crate::MAX_CONNECTION_ID).
+    #[cfg(feature = "connection-id")]
+    ConnectionId,
 }
 
-impl<K: Keys> Config<K> {
-    /// A configuration with these keys. `mtu` is the most octets of a datagram, without the headers of UDP and IP.
+impl<K: Credentials> Config<K> {
+    /// A configuration with these credentials. `mtu` is the most octets of a datagram, without the headers of UDP and IP.
     ///
     /// # Errors
     /// See [`ConfigError`].
-    pub fn new(keys: K, mtu: u16, timeouts: Timeouts) -> Result<Self, ConfigError> {
-        if keys.own().is_some_and(|psk| !is_key(psk.key)) {
+    pub fn new(credentials: K, mtu: u16, timeouts: Timeouts) -> Result<Self, ConfigError> {
+        if credentials.psk().is_some_and(|psk| !is_key(psk.key)) {
             return Err(ConfigError::Key);
+        }
+        #[cfg(feature = "certificates")]
+        if credentials.certificate().is_some_and(|own| !own.certificate.is_sendable()) {
+            return Err(ConfigError::Chain);
         }
         if mtu < MIN_MTU {
             return Err(ConfigError::Mtu);
@@ -95,7 +110,7 @@ impl<K: Keys> Config<K> {
         if timeouts.initial_ms == 0 {
             return Err(ConfigError::Timeout);
         }
-        Ok(Self { keys, mtu, timeouts, admission: Admission::Refuse })
+        Ok(Self { credentials, mtu, timeouts, admission: Admission::Refuse, options: Options::default() })
     }
 
     /// The same with another policy for clients beyond the slots of a server.
@@ -103,9 +118,51 @@ impl<K: Keys> Config<K> {
     pub fn with_admission(self, admission: Admission) -> Self {
         Self { admission, ..self }
     }
-}
 
-/// True if a pre-shared key has a length that the engine can use.
-pub(crate) fn is_key(key: &[u8]) -> bool {
-    (1..=MAX_PSK).contains(&key.len())
+    /// The same with shorter records in both directions (RFC 6066, section 4): a client asks for this length, a server grants
+    /// its clients whatever length they ask for.
+    #[cfg(feature = "record-limits")]
+    #[must_use]
+    pub fn with_max_fragment_length(mut self, length: MaxFragmentLength) -> Self {
+        self.options.max_fragment_length = Some(length);
+        self
+    }
+
+    /// The same, and the peer is told that it must not send records with more than so many octets of content (RFC 8449).
+    /// This end keeps to the peer's limit.
+    ///
+    /// # Errors
+    /// See [`ConfigError::RecordSizeLimit`].
+    #[cfg(feature = "record-limits")]
+    pub fn with_record_size_limit(mut self, octets: u16) -> Result<Self, ConfigError> {
+        if !(LEAST_RECORD_SIZE..=MAX_CONTENT).contains(&octets) {
+            return Err(ConfigError::RecordSizeLimit);
+        }
+        self.options.record_size_limit = Some(octets);
+        Ok(self)
+    }
+
+    /// The same with connection IDs (RFC 9146): encrypted records for this end carry one of so many octets. With 0, they carry
+    /// none, but those for the peer may.
+    ///
+    /// # Errors
+    /// See [`ConfigError::ConnectionId`].
+    #[cfg(feature = "connection-id")]
+    pub fn with_connection_id(mut self, octets: u8) -> Result<Self, ConfigError> {
+        if usize::from(octets) > MAX_CONNECTION_ID {
+            return Err(ConfigError::ConnectionId);
+        }
+        self.options.connection_id = Some(octets);
+        Ok(self)
+    }
+
+    /// The same for a server that sends to a client's new address as soon as a record came from there that is the client's and
+    /// later than all before (RFC 9146, section 6). The application has to make sure that the client is there, before it
+    /// sends much: somebody on the path can have sent the client's record from an address of another.
+    #[cfg(feature = "connection-id")]
+    #[must_use]
+    pub fn with_followed_addresses(mut self) -> Self {
+        self.options.follows_addresses = true;
+        self
+    }
 }

@@ -3,6 +3,8 @@
 //! The engine itself computes nothing secret but the pseudo-random function and HKDF, which are made of HMAC. A device with
 //! an accelerator implements this trait; [`RustCrypto`] implements it in software.
 
+#[cfg(all(feature = "rustcrypto", feature = "ecdhe"))]
+mod ecdh;
 #[cfg(feature = "rustcrypto")]
 mod rustcrypto;
 

@@ -1,8 +1,10 @@
-//! The messages of a flight: kept until the peer's answer, and cut into datagrams (RFC 6347, section 4.2.3).
+//! The messages of a flight: kept until the peer's answer, and cut into datagrams (RFC 6347, section 4.2.3; RFC 9147,
+//! section 5.5).
+
+#[cfg(feature = "acknowledgements")]
+mod sent;
 
 use crate::codec::{Full, Writer};
-use crate::crypto::Crypto;
-use crate::dtls12::{ContentType, Outbound};
 use crate::handshake::{self, Kind};
 
 /// Octets that are kept of a message's header: kind, length, number.
@@ -12,14 +14,57 @@ const KEPT: usize = 6;
 /// would be longer than itself.)
 const LEAST_FRAGMENT: usize = 16;
 
+/// What writes the records of a flight: the record layer of a version, with its keys.
+///
+/// A flight has two parts, which are encrypted with different keys: what comes before its change, and what follows.
+pub(crate) trait Records {
+    /// The last record of a datagram can be shorter, because its header leaves out its length.
+    const LAST_IS_SHORTER: bool;
+
+    /// Octets that a record of a part has beside its content. `is_last`: nothing follows in the datagram.
+    fn overhead(&self, part: Part, is_last: bool) -> usize;
+
+    /// The most octets of content that the peer takes in a record of a part.
+    fn limit(&self, _part: Part) -> usize {
+        usize::MAX
+    }
+
+    /// Writes a record with a fragment of a message. Returns its length and its sequence number.
+    ///
+    /// # Errors
+    /// There is no room for it, no key for it, or no sequence number left.
+    fn write(
+        &mut self,
+        part: Part,
+        is_last: bool,
+        fragment: [&[u8]; 2],
+        output: &mut [u8],
+    ) -> Result<(usize, u64), Full>;
+
+    /// Writes the record that says that the second part follows, if the version has one. Returns its length.
+    ///
+    /// # Errors
+    /// As for [`write`](Self::write).
+    fn change(&mut self, output: &mut [u8]) -> Result<usize, Full>;
+}
+
+/// A part of a flight.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Part {
+    BeforeChange,
+    AfterChange,
+}
+
 /// A flight. Its messages have `BUFFER` octets at most.
 pub(crate) struct Flight<const BUFFER: usize> {
     octets: [u8; BUFFER],
     length: usize,
-    /// Where the ChangeCipherSpec is, if there is one: what follows is in epoch 1.
+    /// Where the second part begins, if there is one.
     change: Option<usize>,
     /// What has been sent.
     cursor: Cursor,
+    #[cfg(feature = "acknowledgements")]
+    sent: sent::Sent,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -28,19 +73,43 @@ struct Cursor {
     message: usize,
     /// What has been sent of its body.
     offset: usize,
-    /// The ChangeCipherSpec has been sent.
+    /// The change has been sent.
     changed: bool,
+}
+
+/// A fragment that can be sent next.
+#[derive(Clone, Copy, Debug)]
+struct Piece {
+    /// Where its message begins.
+    message: usize,
+    /// Octets of the message's body.
+    length: usize,
+    /// Where the fragment begins and ends in the body.
+    begin: usize,
+    end: usize,
 }
 
 impl<const BUFFER: usize> Flight<BUFFER> {
     pub(crate) const fn new() -> Self {
-        let cursor = Cursor { message: 0, offset: 0, changed: false };
-        Self { octets: [0; BUFFER], length: 0, change: None, cursor }
+        const { assert!(BUFFER <= u16::MAX as usize, "places in the buffer are kept in 16 bits") };
+        Self {
+            octets: [0; BUFFER],
+            length: 0,
+            change: None,
+            cursor: Cursor { message: 0, offset: 0, changed: false },
+            #[cfg(feature = "acknowledgements")]
+            sent: sent::Sent::new(),
+        }
     }
 
     /// Begins a new flight.
-    pub(crate) fn clear(&mut self) {
-        (self.length, self.change, self.cursor) = (0, None, Cursor::default());
+    pub(crate) const fn clear(&mut self) {
+        (self.length, self.change) = (0, None);
+        self.restart();
+        #[cfg(feature = "acknowledgements")]
+        {
+            self.sent = sent::Sent::new();
+        }
     }
 
     /// Adds a message, and returns its body.
@@ -65,8 +134,8 @@ impl<const BUFFER: usize> Flight<BUFFER> {
         Ok(&self.octets[start + KEPT..self.length])
     }
 
-    /// Adds a ChangeCipherSpec.
-    pub(crate) const fn change_cipher_spec(&mut self) {
+    /// Ends the first part.
+    pub(crate) const fn change(&mut self) {
         self.change = Some(self.length);
     }
 
@@ -77,8 +146,7 @@ impl<const BUFFER: usize> Flight<BUFFER> {
 
     /// True if no more of it is to be sent now.
     pub(crate) fn is_sent(&self) -> bool {
-        let is_changed = self.change.is_none() || self.cursor.changed;
-        self.cursor.message == self.length && is_changed
+        self.piece(self.cursor).is_none()
     }
 
     pub(crate) const fn is_empty(&self) -> bool {
@@ -90,53 +158,204 @@ impl<const BUFFER: usize> Flight<BUFFER> {
         octets.is_empty() || self.octets[..self.length].windows(octets.len()).any(|window| window == octets)
     }
 
-    /// Sends all of it again.
-    pub(crate) fn restart(&mut self) {
-        self.cursor = Cursor::default();
+    /// Sends all of it again, but for what the peer has acknowledged.
+    pub(crate) const fn restart(&mut self) {
+        self.cursor = Cursor { message: 0, offset: 0, changed: false };
+    }
+
+    /// The peer has the record of a part with this sequence number. False if there was no such record, or if it was sent
+    /// too long ago.
+    #[cfg(feature = "acknowledgements")]
+    #[cfg_attr(not(test), allow(dead_code))] // used from the first protocol that acknowledges records
+    pub(crate) fn acknowledge(&mut self, part: Part, sequence: u64) -> bool {
+        let change = self.change.unwrap_or(self.length);
+        let (first, last) = match part {
+            Part::BeforeChange => (0, change),
+            Part::AfterChange => (change, self.length),
+        };
+        self.sent.acknowledge(first as u16, last as u16, sequence)
+    }
+
+    /// True if the peer has acknowledged all of it.
+    #[cfg(feature = "acknowledgements")]
+    #[cfg_attr(not(test), allow(dead_code))] // used from the first protocol that acknowledges records
+    pub(crate) fn is_acknowledged(&self) -> bool {
+        self.sent.is_acknowledged(self.length as u16)
     }
 
     /// Writes the next datagram: as many records as it has room for. Returns 0 if there is nothing to send.
-    pub(crate) fn write<C: Crypto>(&mut self, crypto: &mut C, records: &mut Outbound, output: &mut [u8]) -> usize {
+    pub(crate) fn write<R: Records>(&mut self, records: &mut R, output: &mut [u8]) -> usize {
         let mut written = 0;
-        while let Some(more) = self.write_record(crypto, records, &mut output[written..], written == 0) {
+        while let Some((more, is_last)) = self.write_record(records, &mut output[written..], written == 0) {
             written += more;
+            if is_last {
+                break;
+            }
         }
         written
     }
 
-    /// Writes the next record. `None` if there is none, or no room for it.
-    fn write_record<C: Crypto>(
+    /// Writes the next record, and says whether no other can follow it. `None` if there is none, or no room for it.
+    fn write_record<R: Records>(
         &mut self,
-        crypto: &mut C,
-        records: &mut Outbound,
+        records: &mut R,
         output: &mut [u8],
         is_first: bool,
-    ) -> Option<usize> {
-        if self.change == Some(self.cursor.message) && !self.cursor.changed && self.cursor.offset == 0 {
-            let written = records.write(crypto, (ContentType::ChangeCipherSpec, 0), &[&[1]], output).ok()?;
+    ) -> Option<(usize, bool)> {
+        let next = self.piece(self.cursor)?;
+        if self.part(next.message) == Part::AfterChange && !self.cursor.changed {
+            let written = records.change(output).ok()?;
             self.cursor.changed = true;
-            return Some(written);
+            if written > 0 {
+                return Some((written, false));
+            }
         }
-        let message = self.octets.get(self.cursor.message..self.length).filter(|rest| rest.len() >= KEPT)?;
-        let [kind, l0, l1, l2, s0, s1] = *message.first_chunk::<KEPT>()?;
-        let length = u32::from_be_bytes([0, l0, l1, l2]) as usize;
-        let rest = message.get(KEPT + self.cursor.offset..KEPT + length)?;
-        let epoch = u16::from(self.cursor.changed);
-        let room = output.len().checked_sub(Outbound::overhead(epoch) + handshake::HEADER)?;
-        if room < rest.len() && (room == 0 || room < LEAST_FRAGMENT && !is_first) {
+        let (piece, after) = self.fit(self.cursor, records, output.len(), is_first)?;
+        let part = self.part(piece.message);
+        let length = piece.end - piece.begin;
+        let is_last = R::LAST_IS_SHORTER && {
+            let used = handshake::HEADER + length + records.overhead(part, false);
+            output.len().checked_sub(used).and_then(|room| self.fit(after, records, room, false)).is_none()
+        };
+        let mut header = [0; handshake::HEADER];
+        header[..KEPT].copy_from_slice(self.octets.get(piece.message..piece.message + KEPT)?);
+        header[6..9].copy_from_slice(&(piece.begin as u32).to_be_bytes()[1..]);
+        header[9..].copy_from_slice(&(length as u32).to_be_bytes()[1..]);
+        let body = piece.message + KEPT;
+        let fragment = self.octets.get(body + piece.begin..body + piece.end)?;
+        let (written, sequence) = records.write(part, is_last, [&header, fragment], output).ok()?;
+        #[cfg(feature = "acknowledgements")]
+        self.sent.note(piece.first() as u16, (body + piece.end) as u16, sequence);
+        #[cfg(not(feature = "acknowledgements"))]
+        let _ = sequence;
+        self.cursor = after;
+        Some((written, is_last))
+    }
+
+    /// The next fragment if it has room, cut if it is the first in its datagram or long enough; and where the flight goes on
+    /// after it.
+    fn fit<R: Records>(&self, at: Cursor, records: &R, room: usize, is_first: bool) -> Option<(Piece, Cursor)> {
+        let mut piece = self.piece(at)?;
+        let part = self.part(piece.message);
+        let room = room.checked_sub(records.overhead(part, true))?.min(records.limit(part));
+        let room = room.checked_sub(handshake::HEADER)?;
+        let rest = piece.end - piece.begin;
+        if room < rest && (room == 0 || room < LEAST_FRAGMENT && !is_first) {
             return None;
         }
-        let fragment = &rest[..rest.len().min(room)];
-        let mut header = [0; handshake::HEADER];
-        header[..KEPT].copy_from_slice(&[kind, l0, l1, l2, s0, s1]);
-        header[6..9].copy_from_slice(&(self.cursor.offset as u32).to_be_bytes()[1..]);
-        header[9..].copy_from_slice(&(fragment.len() as u32).to_be_bytes()[1..]);
-        let written = records.write(crypto, (ContentType::Handshake, epoch), &[&header, fragment], output).ok()?;
-        self.cursor.offset += fragment.len();
-        if self.cursor.offset == length {
-            self.cursor.message += KEPT + length;
-            self.cursor.offset = 0;
+        piece.end = piece.begin + rest.min(room);
+        let after = match piece.end == piece.length {
+            true => Cursor { message: piece.message + KEPT + piece.length, offset: 0, ..at },
+            false => Cursor { message: piece.message, offset: piece.end, ..at },
+        };
+        Some((piece, after))
+    }
+
+    /// The first fragment from a place onwards that the peer does not have.
+    fn piece(&self, at: Cursor) -> Option<Piece> {
+        let Cursor { mut message, mut offset, .. } = at;
+        loop {
+            let octets = self.octets.get(message..self.length).filter(|rest| rest.len() >= KEPT)?;
+            let [_, l0, l1, l2, ..] = *octets.first_chunk::<KEPT>()?;
+            let length = u32::from_be_bytes([0, l0, l1, l2]) as usize;
+            let whole = Piece { message, length, begin: offset, end: length };
+            match self.missing(&whole) {
+                Some(piece) => return Some(piece),
+                None => (message, offset) = (message + KEPT + length, 0),
+            }
         }
-        Some(written)
+    }
+
+    /// The first part of a fragment that the peer does not have.
+    #[cfg(feature = "acknowledgements")]
+    fn missing(&self, piece: &Piece) -> Option<Piece> {
+        let body = piece.message + KEPT;
+        let (begin, end) = self.sent.gap(piece.first() as u16, (body + piece.end) as u16)?;
+        let place = |octet: u16| usize::from(octet).saturating_sub(body);
+        Some(Piece { begin: place(begin), end: place(end), ..*piece })
+    }
+
+    #[cfg(not(feature = "acknowledgements"))]
+    fn missing(&self, piece: &Piece) -> Option<Piece> {
+        (piece.begin == 0 || piece.begin < piece.end).then_some(*piece)
+    }
+
+    fn part(&self, message: usize) -> Part {
+        if self.change.is_some_and(|change| message >= change) { Part::AfterChange } else { Part::BeforeChange }
+    }
+}
+
+impl Piece {
+    /// Where it begins among the flight's octets. The header of the message belongs to its first fragment.
+    #[cfg(feature = "acknowledgements")]
+    const fn first(&self) -> usize {
+        if self.begin == 0 { self.message } else { self.message + KEPT + self.begin }
+    }
+}
+
+#[cfg(all(test, feature = "acknowledgements", feature = "rustcrypto"))]
+mod tests {
+    use std::collections::BTreeSet;
+    use std::{vec, vec::Vec};
+
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::codec::Reader;
+    use crate::crypto::RustCrypto;
+    use crate::dtls12::record::{HEADER, Outbound, Records};
+
+    /// Sends what is left of a flight, and returns the sequence number and the fragment of each record.
+    fn send(flight: &mut Flight<400>, outbound: &mut Outbound, mtu: usize) -> Vec<(u64, handshake::Header)> {
+        let mut crypto = RustCrypto::new(|_: &mut [u8]| {});
+        let mut records = Records { crypto: &mut crypto, outbound };
+        let (mut sent, mut output) = (Vec::new(), vec![0; mtu]);
+        while let length @ 1.. = flight.write(&mut records, &mut output) {
+            let mut rest = Reader::new(&output[..length]);
+            while !rest.is_empty() {
+                rest.take(HEADER - 8).unwrap();
+                let sequence = rest.number(6).unwrap();
+                let mut content = Reader::new(rest.vector(2).unwrap());
+                sent.push((sequence, handshake::Header::read(&mut content).unwrap().0));
+            }
+        }
+        sent
+    }
+
+    /// The octets of a message that a fragment has; one more stands for its header.
+    fn octets(header: &handshake::Header) -> impl Iterator<Item = (u16, usize)> {
+        let (sequence, begin) = (header.sequence, header.offset + usize::from(header.offset > 0));
+        (begin..=header.offset + header.fragment).map(move |place| (sequence, place))
+    }
+
+    proptest! {
+        /// What comes again is exactly what no acknowledged record has carried, until there is nothing left.
+        #[test]
+        fn only_what_was_not_acknowledged_is_sent_again(
+            lengths in proptest::collection::vec(0_usize..90, 1..4),
+            mtu in 64_usize..200,
+            rounds in proptest::collection::vec(proptest::collection::vec(any::<bool>(), 20), 0..6),
+        ) {
+            let (mut flight, mut outbound) = (Flight::<400>::new(), Outbound::default());
+            for (sequence, length) in (0..).zip(&lengths) {
+                flight.push(Kind::Other(99), sequence, |writer| writer.put(&vec![7; *length])).unwrap();
+            }
+            let mut missing: BTreeSet<_> =
+                (0..).zip(&lengths).flat_map(|(sequence, length)| (0..=*length).map(move |at| (sequence, at))).collect();
+            for arrives in rounds.into_iter().chain([vec![true; 20]]) {
+                let sent = send(&mut flight, &mut outbound, mtu);
+                let carried: Vec<_> = sent.iter().flat_map(|(_, header)| octets(header)).collect();
+                prop_assert_eq!(carried.iter().copied().collect::<BTreeSet<_>>(), missing.clone());
+                prop_assert_eq!(carried.len(), missing.len(), "nothing twice");
+                for ((sequence, header), _) in sent.iter().zip(arrives).filter(|(_, arrives)| *arrives) {
+                    prop_assert!(flight.acknowledge(Part::BeforeChange, *sequence));
+                    octets(header).for_each(|octet| assert!(missing.remove(&octet)));
+                }
+                prop_assert!(!flight.acknowledge(Part::BeforeChange, 1000), "it was never sent");
+                prop_assert!(!flight.acknowledge(Part::AfterChange, 0), "nor in another epoch");
+                flight.restart();
+            }
+            prop_assert!(missing.is_empty() && flight.is_acknowledged() && flight.is_sent());
+        }
     }
 }

@@ -1,6 +1,7 @@
 //! Messages from fragments that arrive in any order, twice, or overlapping (RFC 6347, section 4.2.3).
 
 use crate::handshake::{Header, Kind};
+use crate::ranges::Ranges;
 
 /// How many messages can be under way at once: the next one and what overtakes it.
 const MESSAGES: usize = 3;
@@ -22,13 +23,13 @@ struct Message {
     sequence: u16,
     start: usize,
     length: usize,
-    /// What has arrived: beginnings and ends, in ascending order, that neither touch nor overlap.
-    ranges: [(usize, usize); RANGES],
-    count: usize,
+    /// What has arrived.
+    arrived: Ranges<RANGES>,
 }
 
 impl<const BUFFER: usize> Reassembly<BUFFER> {
     pub(crate) const fn new() -> Self {
+        const { assert!(BUFFER <= u16::MAX as usize, "places in the buffer are kept in 16 bits") };
         Self { octets: [0; BUFFER], used: 0, messages: [None; MESSAGES] }
     }
 
@@ -36,27 +37,37 @@ impl<const BUFFER: usize> Reassembly<BUFFER> {
     ///
     /// The fragment is dropped if there is no room, or if it contradicts an earlier one.
     pub(crate) fn insert(&mut self, next: u16, header: &Header, fragment: &[u8]) {
-        let Some(index) = self.place(next, header) else { return };
-        let Some(message) = &mut self.messages[index] else { return };
-        let agrees = message.kind == header.kind && message.length == header.length;
-        if agrees && message.cover(header.offset, header.offset + header.fragment) {
-            let start = message.start + header.offset;
-            self.octets[start..start + header.fragment].copy_from_slice(fragment);
+        if self.find(header.sequence).is_none() {
+            let has_place = self.has_room(header) && self.messages.iter().any(Option::is_none);
+            if header.sequence == next && header.length <= BUFFER && !has_place {
+                self.messages = [None; MESSAGES];
+                self.used = 0;
+            }
         }
+        self.place(header, fragment);
+    }
+
+    /// The same for a fragment whose record will be acknowledged if the result is true. What was acknowledged does not come
+    /// again, so nothing is driven out, and the message whose turn it is can always have a place.
+    #[cfg(feature = "acknowledgements")]
+    #[cfg_attr(not(test), allow(dead_code))] // used from the first protocol that acknowledges records
+    pub(crate) fn keep(&mut self, next: u16, header: &Header, fragment: &[u8]) -> bool {
+        let free = self.messages.iter().filter(|message| message.is_none()).count();
+        let is_known = [next, header.sequence].into_iter().any(|sequence| self.find(sequence).is_some());
+        (is_known || header.sequence == next || free > 1) && self.place(header, fragment)
     }
 
     /// The message with this number, if it is whole.
     pub(crate) fn whole(&self, sequence: u16) -> Option<(Header, &[u8])> {
         let message = self.messages.iter().flatten().find(|message| message.sequence == sequence)?;
-        let is_whole = message.count == 1 && message.ranges[0] == (0, message.length);
+        let is_whole = message.arrived.reach(message.length as u16);
         let octets = &self.octets[message.start..message.start + message.length];
         is_whole.then_some((Header::whole(message.kind, sequence, message.length), octets))
     }
 
     /// Forgets a message, and moves the others to the front.
     pub(crate) fn remove(&mut self, sequence: u16) {
-        let is_it = |message: &Option<Message>| message.is_some_and(|message| message.sequence == sequence);
-        let Some(index) = self.messages.iter().position(is_it) else { return };
+        let Some(index) = self.find(sequence) else { return };
         let Some(removed) = self.messages[index].take() else { return };
         self.octets.copy_within(removed.start + removed.length..self.used, removed.start);
         self.used -= removed.length;
@@ -64,60 +75,43 @@ impl<const BUFFER: usize> Reassembly<BUFFER> {
         self.messages[index..].iter_mut().flatten().for_each(|message| message.start -= removed.length);
     }
 
-    /// The place of the fragment's message, a new one if there is room. The message whose turn it is has priority.
-    fn place(&mut self, next: u16, header: &Header) -> Option<usize> {
-        let is_it = |message: &Option<Message>| message.is_some_and(|message| message.sequence == header.sequence);
-        if let Some(index) = self.messages.iter().position(is_it) {
-            return Some(index);
+    /// Puts a fragment into its place. False if it has none, or if it contradicts an earlier one.
+    fn place(&mut self, header: &Header, fragment: &[u8]) -> bool {
+        let Some(index) = self.find(header.sequence).or_else(|| self.add(header)) else { return false };
+        let Some(message) = &mut self.messages[index] else { return false };
+        let agrees = message.kind == header.kind && message.length == header.length;
+        if !agrees || !message.cover(header) {
+            return false;
         }
-        let has_room = |used: usize| header.length <= BUFFER - used;
-        if header.sequence == next && has_room(0) && (!has_room(self.used) || self.messages.iter().all(Option::is_some))
-        {
-            self.messages = [None; MESSAGES];
-            self.used = 0;
-        }
-        let index = self.messages.iter().position(Option::is_none).filter(|_| has_room(self.used))?;
+        let start = message.start + header.offset;
+        self.octets[start..start + header.fragment].copy_from_slice(fragment);
+        true
+    }
+
+    /// A place for a new message.
+    fn add(&mut self, header: &Header) -> Option<usize> {
+        let index = self.messages.iter().position(Option::is_none).filter(|_| self.has_room(header))?;
         let (kind, sequence, length) = (header.kind, header.sequence, header.length);
         let start = self.used;
-        self.messages[index] = Some(Message { kind, sequence, start, length, ranges: [(0, 0); RANGES], count: 0 });
+        self.messages[index] = Some(Message { kind, sequence, start, length, arrived: Ranges::new() });
         self.used += length;
         Some(index)
+    }
+
+    fn find(&self, sequence: u16) -> Option<usize> {
+        self.messages.iter().position(|message| message.is_some_and(|message| message.sequence == sequence))
+    }
+
+    const fn has_room(&self, header: &Header) -> bool {
+        header.length <= BUFFER - self.used
     }
 }
 
 impl Message {
-    /// Notes that a range has arrived. False if that would make too many gaps.
-    fn cover(&mut self, mut begin: usize, mut end: usize) -> bool {
-        let (mut ranges, mut count) = ([(0, 0); RANGES], 0);
-        let mut placed = false;
-        for &(first, last) in &self.ranges[..self.count] {
-            if last >= begin && first <= end {
-                (begin, end) = (begin.min(first), end.max(last));
-                continue;
-            }
-            if !placed && end < first {
-                if !push(&mut ranges, &mut count, (begin, end)) {
-                    return false;
-                }
-                placed = true;
-            }
-            if !push(&mut ranges, &mut count, (first, last)) {
-                return false;
-            }
-        }
-        if !placed && !push(&mut ranges, &mut count, (begin, end)) {
-            return false;
-        }
-        (self.ranges, self.count) = (ranges, count);
-        true
+    /// Notes that a fragment has arrived, which is no longer than the buffer. False if that would make too many gaps.
+    fn cover(&mut self, fragment: &Header) -> bool {
+        self.arrived.cover(fragment.offset as u16, (fragment.offset + fragment.fragment) as u16)
     }
-}
-
-fn push(ranges: &mut [(usize, usize); RANGES], count: &mut usize, range: (usize, usize)) -> bool {
-    let Some(free) = ranges.get_mut(*count) else { return false };
-    *free = range;
-    *count += 1;
-    true
 }
 
 #[cfg(test)]
@@ -180,5 +174,21 @@ mod tests {
         let (long, octets) = fragment(4, 65, 0, 65);
         reassembly.insert(4, &long, &octets);
         assert_eq!(reassembly.whole(4).map(|(header, _)| header.length), Some(30), "it contradicts the earlier one");
+    }
+
+    /// What has been acknowledged stays, and leaves a place for the message whose turn it is.
+    #[cfg(feature = "acknowledgements")]
+    #[test]
+    fn what_is_kept_is_not_driven_out() {
+        let mut reassembly = Reassembly::<64>::new();
+        let mut keep = |sequence: u16, length: usize| {
+            let (header, octets) = fragment(sequence, length, 0, length);
+            reassembly.keep(4, &header, &octets)
+        };
+        assert_eq!([5, 6, 7].map(|sequence| keep(sequence, 20)), [true, true, false], "the third place is that of 4");
+        assert!(!keep(4, 30), "24 octets are left");
+        assert!(keep(5, 20), "it is there");
+        assert!(keep(4, 24));
+        assert!([4, 5, 6].into_iter().all(|sequence| reassembly.whole(sequence).is_some()));
     }
 }

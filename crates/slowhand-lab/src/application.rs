@@ -1,32 +1,35 @@
 //! What uses a secure session: the program above it, at the client's or the server's end.
 //!
-//! An application does no I/O itself. The world calls it when its session is established or closed, when data arrived and
-//! when its timer is due. Then the world asks it for [`Action`]s until there are none. It never sees a datagram, a record or
-//! a radio.
+//! An application does no I/O itself. The world calls it when its session is established or closed, when data arrived
+//! and when its timer is due. Then the world asks it for [`Action`]s until there are none. It never sees a datagram, a
+//! record or a radio.
 
 use slowhand_net::address::NodeId;
 use slowhand_net::clock::Instant;
 use slowhand_sessions::Role;
 
-/// One end of a conversation, above the session. An application may learn several things at the same instant. The order is
-/// `handle_established`, `handle_data`, `handle_closed`, and then [`poll_action`](Self::poll_action). So `handle_established`
-/// is called even if the peer has closed the session before; what the application then writes has no effect.
+/// One end of a conversation, above the session. An application may learn several things at the same instant. The order
+/// is `handle_established`, `handle_data`, `handle_closed`, and then [`poll_action`](Self::poll_action). So
+/// `handle_established` is called even if the peer has closed the session before; what the application then writes has
+/// no effect.
 pub trait Application: Send {
     /// This end has verified the peer's Finished: from now on data can be written. The other end may still wait for it.
     fn handle_established(&mut self, _now: Instant) {}
 
-    /// Data arrived. Over DTLS it is what the peer wrote in one call. Over TLS it is a part of the stream, of any length.
+    /// Data arrived. Over DTLS it is what the peer wrote in one call. Over TLS it is a part of the stream, of any
+    /// length.
     fn handle_data(&mut self, _now: Instant, _data: &[u8]) {}
 
-    /// The peer has closed the session: it sends no more data, and this end cannot write. Not called at the end that closes.
+    /// The peer has closed the session: it sends no more data, and this end cannot write. Not called at the end that
+    /// closes.
     fn handle_closed(&mut self, _now: Instant) {}
 
     /// The timer is due.
     fn handle_timeout(&mut self, _now: Instant) {}
 
-    /// When [`handle_timeout`](Self::handle_timeout) is called next; `None`: no timer runs. The timer starts when the session
-    /// is established. It waits while the device computes. `handle_timeout` has to clear it or set it to a later time. A time
-    /// that is not later than the present is taken as one microsecond from now.
+    /// When [`handle_timeout`](Self::handle_timeout) is called next; `None`: no timer runs. The timer starts when the
+    /// session is established. It waits while the device computes. `handle_timeout` has to clear it or set it to a
+    /// later time. A time that is not later than the present is taken as one microsecond from now.
     fn deadline(&self) -> Option<Instant> {
         None
     }
@@ -36,8 +39,8 @@ pub trait Application: Send {
         None
     }
 
-    /// True if this end needs nothing more. The conversation is over when both ends are finished, and what they sent has
-    /// arrived or was lost.
+    /// True if this end needs nothing more. The conversation is over when both ends are finished, and what they sent
+    /// has arrived or was lost.
     fn is_finished(&self) -> bool;
 }
 
@@ -46,8 +49,8 @@ pub trait Application: Send {
 pub enum Action {
     /// Writes data to the session: a record, and over DTLS a datagram. Without effect once the session is closed.
     Write(Vec<u8>),
-    /// Closes the session: a close_notify alert is sent (RFC 5246 section 7.2.1). The TCP connection below a session of TLS
-    /// stays open: no FIN is sent.
+    /// Closes the session: a close_notify alert is sent (RFC 5246 section 7.2.1). The TCP connection below a session of
+    /// TLS stays open: no FIN is sent.
     Close,
 }
 

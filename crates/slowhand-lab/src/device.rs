@@ -60,8 +60,8 @@ pub struct Device {
     pub assumed: Vec<String>,
 }
 
-// The bounds are assumed: no device reaches them, and all that is computed from them is finite. They are 1,000 V, 100 A,
-// 100 GHz, 1 TiB (rounded), and 1,000 s for an operation. The length of a key has 16 bits.
+// The bounds are assumed: no device reaches them, and all that is computed from them is finite. They are 1,000 V,
+// 100 A, 100 GHz, 1 TiB (rounded), and 1,000 s for an operation. The length of a key has 16 bits.
 type Volts = Constant<1_000>;
 type Milliamperes = Constant<100_000>;
 type Megahertz = Constant<100_000>;
@@ -421,8 +421,8 @@ pub(crate) struct Paced {
     pub(crate) factor: f64,
 }
 
-/// The longest time of an operation, which is also the longest that is waited for a handshake (`session.give_up_s`). The
-/// clock of a device stops at 584 years, which is the sum of 18,000 of them.
+/// The longest time of an operation, which is also the longest that is waited for a handshake (`session.give_up_s`).
+/// The clock of a device stops at 584 years, which is the sum of 18,000 of them.
 const LONGEST_OPERATION_S: f64 = 1e6;
 
 impl Paced {

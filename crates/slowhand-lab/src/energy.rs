@@ -1,5 +1,5 @@
-//! The energy a device uses: the time in each state of CPU and radio, times the state's current, times the supply voltage
-//! (the method of Contiki's Energest: Dunkels et al., EmNets 2007).
+//! The energy a device uses: the time in each state of CPU and radio, times the state's current, times the supply
+//! voltage (the method of Contiki's Energest: Dunkels et al., EmNets 2007).
 
 use crate::device::Device;
 use crate::record::Energy;

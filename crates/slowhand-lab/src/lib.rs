@@ -2,9 +2,10 @@
 //!
 //! # Goal
 //!
-//! A scenario names a network, the devices at the two ends, and a library of TLS or DTLS with its settings. The laboratory
-//! runs the real library over the emulated network in virtual time. It says how long each handshake took, what it cost in
-//! frames, octets and energy, and why it failed. The same scenario and seed give the same record on every machine.
+//! A scenario names a network, the devices at the two ends, and a library of TLS or DTLS with its settings. The
+//! laboratory runs the real library over the emulated network in virtual time. It says how long each handshake took,
+//! what it cost in frames, octets and energy, and why it failed. The same scenario and seed give the same record on
+//! every machine.
 //!
 //! # What it does not do
 //!
@@ -57,8 +58,8 @@
 //!
 //! # An application above the session
 //!
-//! [`Plan::run_applications`](plan::Plan::run_applications) runs a program of yours at each end of each session. Here the
-//! client sends one reading and stops. `examples/request.rs` has a server that answers.
+//! [`Plan::run_applications`](plan::Plan::run_applications) runs a program of yours at each end of each session. Here
+//! the client sends one reading and stops. `examples/request.rs` has a server that answers.
 //!
 //! ```
 //! use slowhand_lab::application::{Action, Application, OpenAndStop};

@@ -123,8 +123,8 @@ impl Plan {
         Ok(plan)
     }
 
-    /// Checks that each device has a time for all that its end computes. Only the libraries know what they compute, so an end
-    /// whose device lacks a time runs the handshake once, without a network.
+    /// Checks that each device has a time for all that its end computes. Only the libraries know what they compute, so
+    /// an end whose device lacks a time runs the handshake once, without a network.
     fn check_devices(&self) -> Result<(), PlanError> {
         let watched = [0, 1].map(|side| Arc::new(Watched { device: self.paced(side), missing: Mutex::default() }));
         let lacking = |watched: &&Arc<Watched>| !watched.device.takes_no_time() && !watched.device.device.is_complete();
@@ -161,8 +161,8 @@ impl Plan {
         &self.clients
     }
 
-    /// The network of a seed, in which nothing has happened yet: the nodes of the scenario under its link layer, and the
-    /// Internet behind the border router. It knows nothing of sessions. The caller may send any packet.
+    /// The network of a seed, in which nothing has happened yet: the nodes of the scenario under its link layer, and
+    /// the Internet behind the border router. It knows nothing of sessions. The caller may send any packet.
     ///
     /// ```
     /// use slowhand_lab::plan::Plan;
@@ -242,8 +242,8 @@ impl Plan {
         [Endpoint::new(Host::Node(client).address(), port), Endpoint::new(self.server.address(), self.ports.server)]
     }
 
-    /// The sessions of a client: its own and the server's for it. Their randomness follows from the client's node, so that
-    /// another client beside it changes nothing.
+    /// The sessions of a client: its own and the server's for it. Their randomness follows from the client's node, so
+    /// that another client beside it changes nothing.
     pub(crate) fn sessions(&self, client: NodeId, streams: &Streams) -> [Box<dyn Session>; 2] {
         // `new` has built sessions of these configurations, and `build_pair` succeeds with all seeds or with none.
         self.build_sessions(seeds(client, streams)).expect("sessions of checked configurations")

@@ -86,8 +86,8 @@ pub enum Phase {
     Handshake,
     /// From then until an end closes its session.
     Data,
-    /// From then until the conversation is over. Over TLS, this has the close_notify alert and its TCP acknowledgment. It
-    /// has no FIN: the model does not close the TCP connection.
+    /// From then until the conversation is over. Over TLS, this has the close_notify alert and its TCP acknowledgment.
+    /// It has no FIN: the model does not close the TCP connection.
     Closing,
 }
 
@@ -197,7 +197,8 @@ pub struct Record {
     /// From the client's first datagram (over TCP: its SYN) handed to the network until both ends have verified the
     /// peer's Finished, in seconds. `None` if that did not happen.
     pub duration_s: Option<f64>,
-    /// PSDU octets of all data frames that carried handshake data, in both directions, over all hops, repetitions included.
+    /// PSDU octets of all data frames that carried handshake data, in both directions, over all hops, repetitions
+    /// included.
     pub bytes_phy: u64,
     /// PSDU octets of their acknowledgements.
     pub bytes_ack: u64,
@@ -219,7 +220,8 @@ pub struct Record {
     pub retransmissions_spurious: u64,
     /// Those of them that the server sent, or a proxy in its name.
     pub retransmissions_spurious_server: u64,
-    /// Datagrams that the network lost, those of a proxy among them; not those that the border router held back for good.
+    /// Datagrams that the network lost, those of a proxy among them; not those that the border router held back for
+    /// good.
     pub datagrams_lost: u64,
     /// How many datagrams were lost or held back, by reason and place.
     pub losses: Vec<Loss>,

@@ -1,7 +1,7 @@
 //! Runs many worlds on several threads: one world for each seed.
 //!
-//! The threads hand over the records in the order of the seeds. So nothing that follows from the records depends on the number of
-//! threads, and a run that keeps no records needs no memory for those that are done.
+//! The threads hand over the records in the order of the seeds. So nothing that follows from the records depends on the
+//! number of threads, and a run that keeps no records needs no memory for those that are done.
 
 use crate::interrupt::Interrupt;
 use crate::plan::{Plan, PlanError};
@@ -17,9 +17,9 @@ use std::time::{Duration, Instant};
 /// The most threads of a run.
 pub const MAX_THREADS: usize = 1024;
 
-/// No further world begins while so many worlds, or so many records, wait for a world with an earlier seed. Worlds that have
-/// begun go on: so at most this number of worlds and one for each thread wait, and at most this number of records and those of
-/// one world for each thread. (Assumed: 9 MB.)
+/// No further world begins while so many worlds, or so many records, wait for a world with an earlier seed. Worlds that
+/// have begun go on: so at most this number of worlds and one for each thread wait, and at most this number of records
+/// and those of one world for each thread. (Assumed: 9 MB.)
 const MOST_WAITING: usize = 10_000;
 
 /// The most panics of a run whose messages are kept. (Assumed: more than a reader reads.)
@@ -196,7 +196,8 @@ impl Runner {
         }
     }
 
-    /// Ends the run: no further world begins, and the worlds in progress stop and have no records. Does not wait for them.
+    /// Ends the run: no further world begins, and the worlds in progress stop and have no records. Does not wait for
+    /// them.
     pub fn cancel(&self) {
         let _state = self.shared.lock(); // so that no thread misses the call between its check and its wait
         self.shared.interrupt.set();

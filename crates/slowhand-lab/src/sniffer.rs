@@ -53,9 +53,9 @@ pub fn capture_run(
     Ok(Some(Conversation::handshakes(finished.conversations)))
 }
 
-/// The arguments with which `wireshark` and `tshark` show a capture of this scenario as it is: the prefixes of compressed
-/// addresses, which are not on the air (RFC 6282 leaves their distribution to others), and the protocol at the server's port.
-/// Without the prefixes addresses look like `::1`, and no checksum fits.
+/// The arguments with which `wireshark` and `tshark` show a capture of this scenario as it is: the prefixes of
+/// compressed addresses, which are not on the air (RFC 6282 leaves their distribution to others), and the protocol at
+/// the server's port. Without the prefixes addresses look like `::1`, and no checksum fits.
 pub fn wireshark_arguments(scenario: &Scenario) -> Vec<String> {
     let contexts = Contexts::mesh();
     let mut prefixes: Vec<_> = contexts.iter().collect();

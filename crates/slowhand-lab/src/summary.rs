@@ -11,12 +11,12 @@ use std::collections::BTreeMap;
 
 pub use crate::distribution::Metric;
 
-/// The most handshakes of which a summary keeps every value. Beyond it, quantiles come from a sketch. (Assumed: the values of
-/// all metrics take 5 MB then.)
+/// The most handshakes of which a summary keeps every value. Beyond it, quantiles come from a sketch. (Assumed: the
+/// values of all metrics take 5 MB then.)
 pub const MOST_EXACT: u64 = 10_000;
 
-/// The most reasons of failures that a summary tells apart. Those that come later are counted together, by outcome and end, as
-/// [`OTHER_REASONS`]. (Assumed: more than a reader reads. A library may write numbers into its texts.)
+/// The most reasons of failures that a summary tells apart. Those that come later are counted together, by outcome and
+/// end, as [`OTHER_REASONS`]. (Assumed: more than a reader reads. A library may write numbers into its texts.)
 pub const MOST_REASONS: usize = 100;
 
 /// The reason of failures whose own is one too many.
@@ -31,8 +31,8 @@ pub struct Summary {
     pub failed: BTreeMap<&'static str, u64>,
     /// Why they failed. The most frequent reason comes first.
     pub failures: Vec<FailureCount>,
-    /// The datagrams that the network lost, of all handshakes. The most frequent loss comes first. Those that the border
-    /// router held back are not lost.
+    /// The datagrams that the network lost, of all handshakes. The most frequent loss comes first. Those that the
+    /// border router held back are not lost.
     pub losses: Vec<LossCount>,
     /// Every measured quantity over the completed handshakes, in the order of the record's columns.
     #[serde(serialize_with = "as_map")]
@@ -80,8 +80,8 @@ pub struct Quantiles {
     pub relative_error: f64,
 }
 
-/// Summarises records of a scenario; those of a world stand together. Metrics are over the completed handshakes. There are none
-/// if no handshake completed.
+/// Summarises records of a scenario; those of a world stand together. Metrics are over the completed handshakes. There
+/// are none if no handshake completed.
 pub fn summarise<'a>(scenario: &Scenario, records: impl IntoIterator<Item = &'a Record>) -> Summary {
     let mut summariser = Summariser::default();
     records.into_iter().for_each(|record| summariser.add(record));

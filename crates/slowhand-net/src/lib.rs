@@ -1,8 +1,8 @@
 //! An emulated low-power network in virtual time: IEEE 802.15.4, 6LoWPAN, IPv6, UDP and TCP.
 //!
 //! A [`Network`](network::Network) is a mesh of nodes under one link layer, its border router, and the Internet behind
-//! it. You give it IPv6 packets. It gives you the packets that arrive, the losses with their reasons, and every frame on
-//! the air. All octets are real: Wireshark can read each frame.
+//! it. You give it IPv6 packets. It gives you the packets that arrive, the losses with their reasons, and every frame
+//! on the air. All octets are real: Wireshark can read each frame.
 //!
 //! # Goals
 //!
@@ -16,8 +16,8 @@
 //!
 //! - The crate does not know what packets carry. TLS, DTLS and applications live above it. There is one exception: the
 //!   border router can hold back repeated DTLS flights ([`network::gateway::suppression`]).
-//! - There is no model of radio waves. Each direction of each link has a probability of delivery ([`link`]). Frames that
-//!   overlap at a receiver collide.
+//! - There is no model of radio waves. Each direction of each link has a probability of delivery ([`link`]). Frames
+//!   that overlap at a receiver collide.
 //! - Nodes do not move, and routes do not change. A [`Routes`](route::Routes) tree is made once from the links.
 //! - It is no stack for a device: one process holds the state of all nodes, and it allocates memory.
 //!
@@ -31,7 +31,7 @@
 //! | [`address`], [`link`], [`route`] | nodes and their addresses; links and their quality; the routing tree |
 //! | [`datagram`], [`drop_reason`] | the numbers of datagrams; why they are lost |
 //! | [`observer`] | what an observer sees |
-//! | [`radio`] | the codec of 802.15.4 frames; the link layers [`tsch`](radio::tsch), [`xmac`](radio::xmac) and [`beacon`](radio::beacon) |
+//! | [`radio`] | the codec of 802.15.4 frames; the link layers [`radio::tsch`], [`radio::xmac`] and [`radio::beacon`] |
 //! | [`ip`] | headers of IPv6 and UDP; ICMPv6 errors |
 //! | [`lowpan`] | 6LoWPAN: header compression, fragmentation, reassembly, forwarding and recovery of fragments |
 //! | [`transport`] | TCP, and a proxy that splits TCP connections |
@@ -41,8 +41,8 @@
 //!
 //! 1. [`Network::send`](network::Network::send) writes the IPv6 and UDP headers. The routes give the next hop.
 //! 2. [`lowpan::Fragmenter`] compresses the headers (RFC 6282) and cuts the packet into frame payloads (RFC 4944).
-//! 3. The link layer ([`radio::Mac`]) adds the 802.15.4 header, queues the frame, and sends it at its time. It sends the
-//!    frame again if no acknowledgement comes.
+//! 3. The link layer ([`radio::Mac`]) adds the 802.15.4 header, queues the frame, and sends it at its time. It sends
+//!    the frame again if no acknowledgement comes.
 //! 4. At the next hop, [`lowpan::Reassembler`] puts the packet together. The node forwards it with a hop limit that is
 //!    lower by one. A packet for the Internet leaves the mesh at node 0, the border router.
 //! 5. At the destination, the packet becomes an [`Event`](network::Event).
@@ -53,8 +53,8 @@
 //!
 //! - The `send*` methods give the network a packet. The caller numbers its datagrams, below
 //!   [`ROUTER_DATAGRAMS`](datagram::ROUTER_DATAGRAMS); events name a datagram by its number.
-//! - [`deadline`](network::Network::deadline) is the time at which the network has something to do next. Ask again after
-//!   each call.
+//! - [`deadline`](network::Network::deadline) is the time at which the network has something to do next. Ask again
+//!   after each call.
 //! - [`handle_deadline(now)`](network::Network::handle_deadline) does everything that is due at `now` or before. A late
 //!   call loses nothing: each thing still happens at its own time.
 //! - Before the driver sends at `now`, it handles every deadline before `now`. Else `send*` refuses with

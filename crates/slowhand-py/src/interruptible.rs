@@ -13,9 +13,9 @@ pub const SLICE: Duration = Duration::from_millis(50);
 /// How long interrupted work may take to end. What needs longer waits for someone else, as a pipe that nobody reads.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// Does `work` on a thread of its own, and Python handles signals meanwhile. If a handler raises, as that of Ctrl-C does, the
-/// work is interrupted. The error is returned when the work has ended, so that it writes no file any more. Work that waits for
-/// someone else is left alone after a second.
+/// Does `work` on a thread of its own, and Python handles signals meanwhile. If a handler raises, as that of Ctrl-C
+/// does, the work is interrupted. The error is returned when the work has ended, so that it writes no file any more.
+/// Work that waits for someone else is left alone after a second.
 pub fn interruptible<T: Send + 'static>(
     py: Python<'_>,
     work: impl FnOnce(&Interrupt) -> T + Send + 'static,
@@ -30,9 +30,9 @@ pub fn interruptible<T: Send + 'static>(
     })
 }
 
-/// Does `work` on a thread of its own, and Python handles signals meanwhile. If a handler raises, the error is returned at
-/// once, and the result of the work is dropped. This is for work that nothing can interrupt, such as the reading of a pipe into
-/// which nobody writes, and that changes nothing outside.
+/// Does `work` on a thread of its own, and Python handles signals meanwhile. If a handler raises, the error is returned
+/// at once, and the result of the work is dropped. This is for work that nothing can interrupt, such as the reading of
+/// a pipe into which nobody writes, and that changes nothing outside.
 pub fn abandonable<T: Send + 'static>(py: Python<'_>, work: impl FnOnce() -> T + Send + 'static) -> PyResult<T> {
     receive(py, &mut start(work)?)
 }

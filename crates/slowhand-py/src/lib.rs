@@ -1,7 +1,7 @@
 //! The module `slowhand._native`: the laboratory as Python sees it.
 //!
-//! Its types and functions are documented in `python/slowhand/_native.pyi`. Rust runs without the interpreter's lock. Rust
-//! and Python exchange scenarios, columns of records, and JSON.
+//! Its types and functions are documented in `python/slowhand/_native.pyi`. Rust runs without the interpreter's lock.
+//! Rust and Python exchange scenarios, columns of records, and JSON.
 
 #![forbid(unsafe_code)]
 

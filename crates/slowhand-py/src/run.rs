@@ -97,8 +97,8 @@ impl Run {
     }
 }
 
-/// Runs the world of `seed` and reports it in detail: a table of the nodes, one of the radios' timelines, and one of what
-/// the nodes' buffers held.
+/// Runs the world of `seed` and reports it in detail: a table of the nodes, one of the radios' timelines, and one of
+/// what the nodes' buffers held.
 #[pyfunction]
 pub fn inspect<'py>(py: Python<'py>, scenario: &Scenario, seed: i128) -> PyResult<[Table<'py>; 3]> {
     let (seed, scenario) = (natural("seed", seed)?, Arc::clone(&scenario.0));

@@ -25,8 +25,8 @@ pub enum BuildError {
     FirstSession(String),
 }
 
-/// The time before the world in which the first session of [`build_pair`] runs. *Assumed*: longer than any handshake here
-/// takes, and shorter than the lifetime of a ticket (mbedTLS and rustls: a day).
+/// The time before the world in which the first session of [`build_pair`] runs. *Assumed*: longer than any handshake
+/// here takes, and shorter than the lifetime of a ticket (mbedTLS and rustls: a day).
 const BEFORE: Duration = Duration::from_secs(3600);
 
 /// The most datagrams of that session. *Assumed*: a limit for two ends that answer each other forever.
@@ -68,11 +68,11 @@ fn build_with(
 
 /// Builds both ends of a session. The client is first in each array.
 ///
-/// If the client resumes a session ([`Tls::resumption`](crate::Tls::resumption)), this function first runs a session with the
-/// same configurations, in memory. It runs before the world begins, on devices that take no time. No result of it is
-/// reported, but each end has what it keeps of that session. Its randomness is always the same: for the same configurations,
-/// this function succeeds with all seeds or with none. The server's library decides if it accepts the resumption. If not, the
-/// handshake is a full one.
+/// If the client resumes a session ([`Tls::resumption`](crate::Tls::resumption)), this function first runs a session
+/// with the same configurations, in memory. It runs before the world begins, on devices that take no time. No result of
+/// it is reported, but each end has what it keeps of that session. Its randomness is always the same: for the same
+/// configurations, this function succeeds with all seeds or with none. The server's library decides if it accepts the
+/// resumption. If not, the handshake is a full one.
 ///
 /// # Errors
 /// The errors of [`build`] for either end, or [`BuildError::FirstSession`].

@@ -1,5 +1,5 @@
-//! The keys and certificates of all sessions. They are public: use them for tests and measurements, never for a real device.
-//! `credentials/README.md` says how they were made.
+//! The keys and certificates of all sessions. They are public: use them for tests and measurements, never for a real
+//! device. `credentials/README.md` says how they were made.
 
 mod files;
 mod issued;
@@ -16,8 +16,8 @@ pub(crate) use issued::{IMPOSSIBLE_LENGTH, lengths};
 /// The pre-shared key: 16 octets, the length of a key of AES-128 (assumed).
 pub const PSK: [u8; 16] = *b"slowhand-testkey";
 
-/// The certificates of an end. Its own certificate has this length, which must be one of [`lengths`]. `None`: the certificate in
-/// the file.
+/// The certificates of an end. Its own certificate has this length, which must be one of [`lengths`]. `None`: the
+/// certificate in the file.
 ///
 /// # Errors
 /// The certificate could not be issued.

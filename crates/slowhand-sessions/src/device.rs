@@ -1,12 +1,12 @@
 //! The device under a library: its clock, its randomness, and what the library sends and receives.
 //!
 //! The C libraries call the functions of `csrc/slowhand.h`. These have no argument that names the device. So
-//! [`Device::run`] makes each library call: during the call, the device is the current one of this thread. Threads share
-//! nothing, so worlds may run on any number of threads.
+//! [`Device::run`] makes each library call: during the call, the device is the current one of this thread. Threads
+//! share nothing, so worlds may run on any number of threads.
 //!
-//! A panic must not cross C. So `with_current`, through which all these functions go, catches it. The library continues, and
-//! [`Device::run`] resumes the panic when the library has returned. Only a [`Processor`] is not code of this crate. It may run
-//! a session of its own, so the library calls of one thread may be nested.
+//! A panic must not cross C. So `with_current`, through which all these functions go, catches it. The library
+//! continues, and [`Device::run`] resumes the panic when the library has returned. Only a [`Processor`] is not code of
+//! this crate. It may run a session of its own, so the library calls of one thread may be nested.
 
 use std::any::Any;
 use std::cell::Cell;
@@ -26,8 +26,8 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use crate::operation::{Aead, AeadMode, Cbc, Curve, Operation, Performed, Processor};
 use crate::session::{Received, Transmit};
 
-/// The latest time that a clock shows: libraries count nanoseconds in 64 bits, which is enough for 584 years. The clock stops
-/// there.
+/// The latest time that a clock shows: libraries count nanoseconds in 64 bits, which is enough for 584 years. The clock
+/// stops there.
 const CLOCK_LIMIT: Duration = Duration::from_nanos(u64::MAX);
 
 /// The state that the callbacks of a library use.
@@ -184,10 +184,10 @@ impl Drop for Current {
 /// [`Device::run`] and returns the default.
 fn with_current<T: Default>(act: impl FnOnce(&mut Device) -> T) -> T {
     let mut device = CURRENT.get().expect("only Device::run calls the libraries");
-    // SAFETY: the pointer comes from the `&mut Device` of `Device::run`, which does not use it before the library call returns
-    // and removes the pointer then. While `act` runs, no other function gets this device: those of this module are private,
-    // and if a `Processor` runs another session, that session's device is the current one until its call returns. So this is
-    // the only reference to the device while `act` runs.
+    // SAFETY: the pointer comes from the `&mut Device` of `Device::run`, which does not use it before the library call
+    // returns and removes the pointer then. While `act` runs, no other function gets this device: those of this module
+    // are private, and if a `Processor` runs another session, that session's device is the current one until its call
+    // returns. So this is the only reference to the device while `act` runs.
     let device = unsafe { device.as_mut() };
     // A panic leaves the device as it was before or after a step of `act`: each is a valid state.
     panic::catch_unwind(AssertUnwindSafe(|| act(device))).unwrap_or_else(|panic| {
@@ -196,8 +196,8 @@ fn with_current<T: Default>(act: impl FnOnce(&mut Device) -> T) -> T {
     })
 }
 
-/// The calendar time at which every world begins, since 1970: 2030-01-01T00:00:00Z. Assumed; it only has to be within the
-/// validity of the certificates.
+/// The calendar time at which every world begins, since 1970: 2030-01-01T00:00:00Z. Assumed; it only has to be within
+/// the validity of the certificates.
 pub(crate) const WORLD_BEGAN: Duration = Duration::from_secs(1_893_456_000);
 
 /// The device's clock as a calendar: the time since 1970.
@@ -249,8 +249,8 @@ impl fmt::Display for Hex<'_> {
     }
 }
 
-/// Performs an operation on the curve of a TLS NamedGroup (RFC 8422 section 5.1.1). Does nothing for any other group: no
-/// session here uses one, and the library refuses a peer's key on it.
+/// Performs an operation on the curve of a TLS NamedGroup (RFC 8422 section 5.1.1). Does nothing for any other group:
+/// no session here uses one, and the library refuses a peer's key on it.
 fn perform_on_curve(named_group: u16, operation: fn(Curve) -> Operation) {
     if let Some(curve) = Curve::from_named_group(named_group) {
         perform(operation(curve));

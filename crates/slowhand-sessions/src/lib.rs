@@ -2,9 +2,9 @@
 //!
 //! The libraries are the unmodified sources of [Mbed TLS](https://www.trustedfirmware.org/projects/mbed-tls/),
 //! [OpenSSL](https://www.openssl.org), [Eclipse tinyDTLS](https://github.com/eclipse/tinydtls) and
-//! [rustls](https://github.com/rustls/rustls): client and server, DTLS over datagrams and TLS over a stream. They send the
-//! same bytes as on a device. Only the platform below them is replaced: the world gives them clock, randomness and socket.
-//! This crate has no network. The owner of a network drives the sessions:
+//! [rustls](https://github.com/rustls/rustls): client and server, DTLS over datagrams and TLS over a stream. They send
+//! the same bytes as on a device. Only the platform below them is replaced: the world gives them clock, randomness and
+//! socket. This crate has no network. The owner of a network drives the sessions:
 //!
 //! ```
 //! use std::sync::Arc;
@@ -33,50 +33,50 @@
 //!
 //! # The path of a datagram
 //!
-//! [`Session::handle_input`] sets the device's clock to the time of the call, makes the device the current one of this thread,
-//! and calls the library. The library reads the datagram through its I/O callback. It reads the clock, draws random numbers,
-//! reports operations, delivers data and sends through the C functions of `csrc/slowhand.h`, which use the current device.
-//! [`Session::poll_transmit`] returns the datagrams that it sends, [`Session::poll_received`] the application data that it has
-//! received. [`Session::write`] sends application data.
+//! [`Session::handle_input`] sets the device's clock to the time of the call, makes the device the current one of this
+//! thread, and calls the library. The library reads the datagram through its I/O callback. It reads the clock, draws
+//! random numbers, reports operations, delivers data and sends through the C functions of `csrc/slowhand.h`, which use
+//! the current device. [`Session::poll_transmit`] returns the datagrams that it sends, [`Session::poll_received`] the
+//! application data that it has received. [`Session::write`] sends application data.
 //!
 //! # The device's clock advances while it computes
 //!
-//! A [`Processor`] says how long each [`Operation`] takes. When the library has performed one, the device's clock advances by
-//! that time before the library continues. So a flight after a signature is sent later, and its retransmission timer starts
-//! later. To count the operations without a change to the sources, `build.rs` compiles the files that *call* the
-//! cryptographic functions with other names for these functions, on the compiler's command line. The functions with these
-//! names, in `csrc/*/operations.c`, call the real function and then report it:
+//! A [`Processor`] says how long each [`Operation`] takes. When the library has performed one, the device's clock
+//! advances by that time before the library continues. So a flight after a signature is sent later, and its
+//! retransmission timer starts later. To count the operations without a change to the sources, `build.rs` compiles the
+//! files that *call* the cryptographic functions with other names for these functions, on the compiler's command line.
+//! The functions with these names, in `csrc/*/operations.c`, call the real function and then report it:
 //!
-//! - mbedTLS: the calls of hash functions in `md.c` (transcript, HMAC, PRF, certificates), of AEAD and AES-CBC in the record
-//!   layer, of ECDH in the handshake, of ECDSA and RSA in `pk_wrap.c`. TLS 1.3 computes through PSA: the calls of SHA-2 in
-//!   `psa_crypto_hash.c` and of ECDH in `psa_crypto_ecp.c`.
-//! - OpenSSL: the calls in the files of its default provider. They include SHA-1 for the fingerprint that the library keeps of
-//!   each certificate.
+//! - mbedTLS: the calls of hash functions in `md.c` (transcript, HMAC, PRF, certificates), of AEAD and AES-CBC in the
+//!   record layer, of ECDH in the handshake, of ECDSA and RSA in `pk_wrap.c`. TLS 1.3 computes through PSA: the calls
+//!   of SHA-2 in `psa_crypto_hash.c` and of ECDH in `psa_crypto_ecp.c`.
+//! - OpenSSL: the calls in the files of its default provider. They include SHA-1 for the fingerprint that the library
+//!   keeps of each certificate.
 //! - rustls: its cryptography is a parameter. The adapter's own provider (RustCrypto) reports its operations.
 //! - tinyDTLS: the calls of SHA-256 in `dtls.c`, `hmac.c` and `crypto.c`, of CCM, ECDH and ECDSA in `dtls.c`.
 //!
-//! [`Operation`] lists what is not counted. Computations before the handshake (the MAC key for cookies, the own certificate)
-//! are part of the device's boot and take no time.
+//! [`Operation`] lists what is not counted. Computations before the handshake (the MAC key for cookies, the own
+//! certificate) are part of the device's boot and take no time.
 //!
 //! # Many worlds at once
 //!
 //! One thread at a time uses a session, and sessions share nothing: the same seeds give the same bytes on any number of
-//! threads. The libraries write their global state once, before the first session. There are three exceptions, which have
-//! locks: tinyDTLS's cipher context, which keeps nothing between calls; the key store of mbedTLS's PSA, where each session of
-//! TLS 1.3 has its own keys; and OpenSSL's caches of algorithms.
+//! threads. The libraries write their global state once, before the first session. There are three exceptions, which
+//! have locks: tinyDTLS's cipher context, which keeps nothing between calls; the key store of mbedTLS's PSA, where each
+//! session of TLS 1.3 has its own keys; and OpenSSL's caches of algorithms.
 //!
 //! # Modules
 //!
 //! A [`SessionConfig`] has the protocol with the options of its family ([`Family`]: [`Tls`]), the [`Credential`], the
-//! [`Timers`] and sizes. [`SessionConfig::validate`] checks it against the [`Capabilities`] of the library, a constant in the
-//! module of its adapter. [`stacks`] lists the libraries. [`build`] makes a [`Session`]; [`build_pair`] makes both ends, which
-//! may resume an earlier session. [`memory`] runs two sessions without a network. [`credentials`] has the public test keys, and
-//! issues certificates of other lengths.
+//! [`Timers`] and sizes. [`SessionConfig::validate`] checks it against the [`Capabilities`] of the library, a constant
+//! in the module of its adapter. [`stacks`] lists the libraries. [`build`] makes a [`Session`]; [`build_pair`] makes
+//! both ends, which may resume an earlier session. [`memory`] runs two sessions without a network. [`credentials`] has
+//! the public test keys, and issues certificates of other lengths.
 //!
-//! The modules form layers, and imports run downwards only. From the lowest: operations, configurations and the trait; the
-//! device and the credentials; the capabilities and their check; the library that runs on a device; the adapters; the list of
-//! libraries; building and memory. All `unsafe` code is in the device, in the adapters, and in the module that issues
-//! certificates.
+//! The modules form layers, and imports run downwards only. From the lowest: operations, configurations and the trait;
+//! the device and the credentials; the capabilities and their check; the library that runs on a device; the adapters;
+//! the list of libraries; building and memory. All `unsafe` code is in the device, in the adapters, and in the module
+//! that issues certificates.
 //!
 //! # Add a library
 //!
@@ -105,7 +105,8 @@ mod tls;
 pub use building::{BuildError, build, build_pair, build_resuming};
 pub use capabilities::{Capabilities, Datagrams, MaximumTimeout, Timer, TlsCapabilities, TlsVersion};
 pub use config::{
-    ConfigError, Credential, CredentialKind, Family, Negotiated, Protocol, Role, SessionConfig, Stack, Timers,
+    ConfigError, Credential, CredentialKind, Cryptography, Family, Negotiated, Protocol, Role, SessionConfig, Stack,
+    Timers,
 };
 pub use operation::{Aead, AeadMode, Cbc, Curve, Operation, Performed, Processor, Weightless};
 pub use session::{Failure, FailureKind, Received, Resumable, Session, Status, Transmit, WriteError};

@@ -1,10 +1,10 @@
 //! Runs two sessions against each other in memory, with a delay and no network.
 //!
-//! What happens here comes from the libraries alone: the datagrams, their sizes, the end of a handshake after a loss. What
-//! differs in the laboratory comes from the network.
+//! What happens here comes from the libraries alone: the datagrams, their sizes, the end of a handshake after a loss.
+//! What differs in the laboratory comes from the network.
 //!
-//! A path without faults keeps the order and loses nothing, so it also carries streams: then a [`Datagram`] is one write,
-//! which arrives as a whole. Do not use faults with a stream.
+//! A path without faults keeps the order and loses nothing, so it also carries streams: then a [`Datagram`] is one
+//! write, which arrives as a whole. Do not use faults with a stream.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -14,8 +14,8 @@ use crate::session::{Session, Status};
 
 /// The path between the two ends, with its faults.
 ///
-/// The numbers of datagrams count from 0 in the order of sending, both directions together. A retransmission has a number of
-/// its own.
+/// The numbers of datagrams count from 0 in the order of sending, both directions together. A retransmission has a
+/// number of its own.
 #[derive(Clone, Debug)]
 pub struct Path {
     /// One-way delay.
@@ -111,8 +111,8 @@ impl Path {
         self.run_until(client, server, |world| world.handshake_end())
     }
 
-    /// The same, but after the handshake it goes on until no datagram is on its way and no timer runs: a server may send
-    /// tickets then.
+    /// The same, but after the handshake it goes on until no datagram is on its way and no timer runs: a server may
+    /// send tickets then.
     pub fn run_until_quiet(&self, client: &mut dyn Session, server: &mut dyn Session) -> Transcript {
         let transcript =
             self.run_until(client, server, |world| world.handshake_end().filter(|end| *end != End::Completed));

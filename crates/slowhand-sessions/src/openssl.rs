@@ -1,16 +1,16 @@
 //! OpenSSL.
 //!
-//! The library runs unmodified. Its public callbacks give it I/O (a BIO, one datagram or one write at a time), randomness (a
-//! `RAND_METHOD`) and the timeout of the handshake (`DTLS_set_timer_cb`). It has no callback for its clock, so `build.rs`
-//! compiles it with other names for `time` and `gettimeofday`.
+//! The library runs unmodified. Its public callbacks give it I/O (a BIO, one datagram or one write at a time),
+//! randomness (a `RAND_METHOD`) and the timeout of the handshake (`DTLS_set_timer_cb`). It has no callback for its
+//! clock, so `build.rs` compiles it with other names for `time` and `gettimeofday`.
 //!
-//! Its behaviour as a DTLS endpoint, which its applications see too: it sends a flight in one datagram the first time and in
-//! several datagrams when it retransmits. Its timer expires 15 ms early. The handshake fails after the twelfth
+//! Its behaviour as a DTLS endpoint, which its applications see too: it sends a flight in one datagram the first time
+//! and in several datagrams when it retransmits. Its timer expires 15 ms early. The handshake fails after the twelfth
 //! retransmission without an answer. Sessions do not share a configuration (`SSL_CTX`).
 //!
-//! Its configuration follows small devices and the other libraries here: one suite, one group and the signature algorithms for
-//! them; security level 0, because other levels refuse tags of 8 octets; no tickets and no session cache. It sends its own
-//! certificate and not that of the authority.
+//! Its configuration follows small devices and the other libraries here: one suite, one group and the signature
+//! algorithms for them; security level 0, because other levels refuse tags of 8 octets; no tickets and no session
+//! cache. It sends its own certificate and not that of the authority.
 
 use std::time::Duration;
 
@@ -51,9 +51,10 @@ pub(crate) const CAPABILITIES: Capabilities = Capabilities {
             most: Duration::from_secs(4294),
         },
     }),
+    weightless: &[],
     tls: TlsCapabilities {
-        // As `openssl ciphers ALL:@SECLEVEL=0` prints them. The CCM suites of TLS 1.3 come after the suites that it prints:
-        // the library uses them only if an application names them.
+        // As `openssl ciphers ALL:@SECLEVEL=0` prints them. The CCM suites of TLS 1.3 come after the suites that it
+        // prints: the library uses them only if an application names them.
         suites: &[
             Suite::TLS_AES_256_GCM_SHA384,
             Suite::TLS_AES_128_GCM_SHA256,
@@ -101,7 +102,7 @@ pub(crate) const CAPABILITIES: Capabilities = Capabilities {
             },
         ],
         rsa_bits: RSA_BITS,
-        connection_id: false,
+        connection_id: None,
         without_cookie: true,
         // Its callbacks for pre-shared keys take C strings.
         identity_with_nul: false,

@@ -1,12 +1,12 @@
 //! rustls.
 //!
-//! The library does no I/O. It takes the time from a [`TimeProvider`] and all its cryptography from a provider. The provider
-//! here ([`provider`]) takes randomness from the device, and its operations advance the device's clock. The library does not
-//! report when it verifies the peer's Finished, so the handshake is complete at the end of that call.
+//! The library does no I/O. It takes the time from a [`TimeProvider`] and all its cryptography from a provider. The
+//! provider here ([`provider`]) takes randomness from the device, and its operations advance the device's clock. The
+//! library does not report when it verifies the peer's Finished, so the handshake is complete at the end of that call.
 //!
-//! All that a call sends is one write. Without resumption, the server sends no tickets. With resumption, it sends one. This
-//! ticket is only the name of a session that the server keeps, because the library encrypts tickets only with its own
-//! cryptography.
+//! All that a call sends is one write. Without resumption, the server sends no tickets. With resumption, it sends one.
+//! This ticket is only the name of a session that the server keeps, because the library encrypts tickets only with its
+//! own cryptography.
 
 mod provider;
 mod symmetric;
@@ -45,6 +45,7 @@ pub(crate) const CAPABILITIES: Capabilities = Capabilities {
     licence: "Apache-2.0 OR ISC OR MIT",
     credentials: &[CredentialKind::Certificate],
     datagrams: None,
+    weightless: &[],
     tls: TlsCapabilities {
         suites: provider::SUITES,
         versions: &[
@@ -62,7 +63,7 @@ pub(crate) const CAPABILITIES: Capabilities = Capabilities {
             },
         ],
         rsa_bits: &[],
-        connection_id: false,
+        connection_id: None,
         without_cookie: false,
         identity_with_nul: false,
     },
@@ -97,8 +98,8 @@ impl Rustls {
         Ok(Self { end, resumable, protocol: checked.config.protocol() })
     }
 
-    /// Calls `act` with the connection, then writes what the library sends. `act` returns true if the peer has closed the
-    /// session.
+    /// Calls `act` with the connection, then writes what the library sends. `act` returns true if the peer has closed
+    /// the session.
     fn drive(&mut self, act: impl FnOnce(&mut Connection) -> Result<bool, Error>) -> Progress {
         let End::Connected(connection) = &mut self.end else { return progress(State::Handshaking) };
         let acted = act(connection);
@@ -216,7 +217,8 @@ impl Library for Rustls {
     }
 }
 
-/// The library keeps sessions in its configuration. So a session can resume only with the configuration of the first one.
+/// The library keeps sessions in its configuration. So a session can resume only with the configuration of the first
+/// one.
 fn end(checked: &Checked<'_>, previous: Option<&Resumable>) -> Result<(End, Resumable), Error> {
     let provider = Arc::new(provider::provider(checked.suite));
     let versions: &[&SupportedProtocolVersion] = match checked.tls.version {

@@ -9,24 +9,25 @@ use crate::operation::Performed;
 
 /// One end of a secure session, driven by the owner of the world's clock and network.
 ///
-/// It does no I/O. Give it a datagram (or bytes, if the session runs over a stream) or a time. Then take out all that it
-/// sends and all that it has received, and ask for its next deadline. All times count from the beginning of the world.
+/// It does no I/O. Give it a datagram (or bytes, if the session runs over a stream) or a time. Then take out all that
+/// it sends and all that it has received, and ask for its next deadline. All times count from the beginning of the
+/// world.
 ///
-/// A device takes time to compute, and its clock advances by that time. So what a call sends is ready later than the `now`
-/// of the call ([`Transmit::at`]), and the library's timers start at that later time. The device is busy until
-/// [`busy_until`](Self::busy_until): the owner keeps input and timeouts until then. An earlier call takes effect at that
-/// time.
+/// A device takes time to compute, and its clock advances by that time. So what a call sends is ready later than the
+/// `now` of the call ([`Transmit::at`]), and the library's timers start at that later time. The device is busy until
+/// [`busy_until`](Self::busy_until): the owner keeps input and timeouts until then. An earlier call takes effect at
+/// that time.
 ///
 /// The clock stops 2^64 - 1 ns (584 years) after the beginning of the world. Later times count as that time.
 ///
-/// Any order of calls is safe. A call that is not possible in the present state does nothing, or returns the error that its
-/// documentation names.
+/// Any order of calls is safe. A call that is not possible in the present state does nothing, or returns the error that
+/// its documentation names.
 pub trait Session: Send {
     /// Sends the client's first flight. Does nothing for a server, or if the client has already started.
     fn start(&mut self, now: Duration);
 
-    /// Processes one datagram that has arrived (or bytes of a stream, of any number). Does nothing if the client has not
-    /// started, if the session has failed, or if the peer has closed it.
+    /// Processes one datagram that has arrived (or bytes of a stream, of any number). Does nothing if the client has
+    /// not started, if the session has failed, or if the peer has closed it.
     ///
     /// If the library refuses a datagram, it drops the datagram or ends the session: see [`status`](Self::status).
     fn handle_input(&mut self, now: Duration, input: &[u8]);
@@ -34,16 +35,17 @@ pub trait Session: Send {
     /// Processes the timers that have expired at `now`.
     fn handle_timeout(&mut self, now: Duration);
 
-    /// Encrypts and sends application data: in one datagram, or over a stream in as many records as needed. Sends nothing
-    /// if `data` is empty.
+    /// Encrypts and sends application data: in one datagram, or over a stream in as many records as needed. Sends
+    /// nothing if `data` is empty.
     ///
     /// # Errors
     /// The session is not established, or the data do not fit into one datagram, or the library fails. In the last case
     /// the session has failed too.
     fn write(&mut self, now: Duration, data: &[u8]) -> Result<(), WriteError>;
 
-    /// Tells the peer that this end sends no more data (`close_notify`, RFC 5246 section 7.2.1). Does nothing before the
-    /// session is established, or if this end has closed it already. The session still receives what the peer sends.
+    /// Tells the peer that this end sends no more data (`close_notify`, RFC 5246 section 7.2.1). Does nothing before
+    /// the session is established, or if this end has closed it already. The session still receives what the peer
+    /// sends.
     fn close(&mut self, now: Duration);
 
     /// The next datagram for the network, or the next write to the stream, in the order of their times.
@@ -51,8 +53,8 @@ pub trait Session: Send {
     /// Each write of the library is one write here. The layer that carries the stream cuts it into segments.
     fn poll_transmit(&mut self) -> Option<Transmit<'_>>;
 
-    /// The next application data from the peer, in the order in which the device decrypted it. Usually the content of one
-    /// record, but a library may join or split records.
+    /// The next application data from the peer, in the order in which the device decrypted it. Usually the content of
+    /// one record, but a library may join or split records.
     fn poll_received(&mut self) -> Option<Received<'_>>;
 
     /// When to call [`handle_timeout`](Self::handle_timeout) next. `None` if no timer runs.
@@ -67,8 +69,9 @@ pub trait Session: Send {
     /// Passes the operations since the last call to `receive`, in time order, and forgets them.
     fn drain_operations(&mut self, receive: &mut dyn FnMut(Performed));
 
-    /// The secrets that Wireshark needs to decrypt the session, as lines of a key log (NSS format, `SSLKEYLOGFILE`) without
-    /// line ends. A session of version 1.2 has one line. TLS 1.3 has one line for each traffic secret that exists so far.
+    /// The secrets that Wireshark needs to decrypt the session, as lines of a key log (NSS format, `SSLKEYLOGFILE`)
+    /// without line ends. A session of version 1.2 has one line. TLS 1.3 has one line for each traffic secret that
+    /// exists so far.
     fn key_log(&self) -> Vec<String>;
 
     /// What this end keeps to resume its session later. `None` if its configuration does not ask for resumption,
@@ -119,8 +122,8 @@ pub enum Status {
 pub struct Failure {
     /// The kind of the failure, the same for all libraries.
     pub kind: FailureKind,
-    /// The library's own description. Sessions that fail in the same way have the same reason: it contains no times and no
-    /// addresses. tinyDTLS has no descriptions, so its adapter gives them.
+    /// The library's own description. Sessions that fail in the same way have the same reason: it contains no times and
+    /// no addresses. tinyDTLS has no descriptions, so its adapter gives them.
     pub reason: String,
 }
 

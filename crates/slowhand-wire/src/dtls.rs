@@ -50,8 +50,8 @@ const VERSIONS: [[u8; 2]; 2] = [[0xfe, 0xff], [0xfe, 0xfd]];
 
 /// The records of a datagram. The iterator ends after the first error.
 ///
-/// A record with a connection ID does not contain the length of the ID; the two ends have agreed on it. Give the length if
-/// you know it (0 if the ID is empty). With `None`, such a record gives [`WireError::ConnectionIdLengthUnknown`].
+/// A record with a connection ID does not contain the length of the ID; the two ends have agreed on it. Give the length
+/// if you know it (0 if the ID is empty). With `None`, such a record gives [`WireError::ConnectionIdLengthUnknown`].
 pub fn records(datagram: &[u8], connection_id_length: Option<u8>) -> Records<'_> {
     Records { rest: datagram, connection_id_length }
 }

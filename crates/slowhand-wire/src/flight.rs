@@ -1,16 +1,16 @@
 //! The parts of a flight that a DTLS datagram carries, and the set of parts that were sent before.
 //!
-//! A flight is what one end sends before it waits for the other end. After a timeout, it sends the whole flight again (RFC
-//! 6347 section 4.2.4). Then the records get new sequence numbers, the library may cut the messages into other fragments,
-//! and it encrypts again. This stays the same:
+//! A flight is what one end sends before it waits for the other end. After a timeout, it sends the whole flight again
+//! (RFC 6347 section 4.2.4). Then the records get new sequence numbers, the library may cut the messages into other
+//! fragments, and it encrypts again. This stays the same:
 //!
 //! - **A handshake message of epoch 0** keeps type, message_seq, length and octets. So message and offset identify each
 //!   octet ([`FlightPart::Fragment`]).
-//! - **ChangeCipherSpec, and an encrypted handshake message,** keep type, epoch and length ([`FlightPart::Record`]). That is
-//!   enough, because each end sends one ChangeCipherSpec and one Finished in an epoch of DTLS 1.2.
+//! - **ChangeCipherSpec, and an encrypted handshake message,** keep type, epoch and length ([`FlightPart::Record`]).
+//!   That is enough, because each end sends one ChangeCipherSpec and one Finished in an epoch of DTLS 1.2.
 //!
-//! Other records are not part of a flight. DTLS does not retransmit alerts (RFC 6347 section 4.2.7) or application data, so
-//! two such records of the same length are two different records.
+//! Other records are not part of a flight. DTLS does not retransmit alerts (RFC 6347 section 4.2.7) or application
+//! data, so two such records of the same length are two different records.
 
 use crate::dtls::{Fragment, Record};
 use crate::error::WireError;
@@ -115,8 +115,8 @@ impl Coverage {
         }
     }
 
-    /// True if all of `part` is in the set. How the earlier fragments were cut does not matter. A part of length 0, such as
-    /// a ServerHelloDone, is in the set if any part of its message is.
+    /// True if all of `part` is in the set. How the earlier fragments were cut does not matter. A part of length 0,
+    /// such as a ServerHelloDone, is in the set if any part of its message is.
     pub fn covers(&self, part: &FlightPart) -> bool {
         match part {
             FlightPart::Fragment { message, start, end } => {

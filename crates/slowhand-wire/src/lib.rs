@@ -1,19 +1,21 @@
 //! Reads what sessions send: records, handshake messages and fragments of DTLS and TLS.
 //!
 //! This crate is the only reader of these formats in the project. It copies nothing: a [`dtls::Record`] or a
-//! [`tls::Record`] is a view of the octets. It has no keys. So it reads the content of a record only if the record is not
-//! protected; of a protected record it reads the header. No input makes it panic. Malformed input gives a [`WireError`].
+//! [`tls::Record`] is a view of the octets. It has no keys. So it reads the content of a record only if the record is
+//! not protected; of a protected record it reads the header. No input makes it panic. Malformed input gives a
+//! [`WireError`].
 //!
 //! | module | reads | defined in |
 //! | --- | --- | --- |
-//! | [`dtls`] | records of DTLS 1.0 and 1.2, with and without a connection ID; fragments of handshake messages | RFC 6347, RFC 9146 |
+//! | [`dtls`] | records of DTLS 1.0 and 1.2, also with a connection ID; fragments of messages | RFC 6347, RFC 9146 |
 //! | [`tls`] | records of TLS 1.0 to 1.3; handshake messages | RFC 5246, RFC 8446 |
-//! | [`flight`] | which parts of a DTLS flight a datagram carries, and whether they were carried before | RFC 6347 section 4.2.4 |
+//! | [`flight`] | which parts of a flight a datagram carries, and which were carried before | RFC 6347 section 4.2.4 |
 //!
 //! # Goals
 //!
-//! - One answer to the question "was this sent before?". A DTLS library may cut a message into other fragments each time
-//!   it sends it (RFC 6347 section 4.2.3). So the comparison is octet by octet: [`Coverage`] is a set of octets of messages.
+//! - One answer to the question "was this sent before?". A DTLS library may cut a message into other fragments each
+//!   time it sends it (RFC 6347 section 4.2.3). So the comparison is octet by octet: [`Coverage`] is a set of octets of
+//!   messages.
 //! - No copies. Only [`Coverage`] and [`RangeSet`] allocate.
 //!
 //! # Non-goals

@@ -4,8 +4,8 @@
 //! record:    | type (8) | version (16) | length (16) |
 //! handshake: | type (8) | length (24) |
 //! ```
-//! A TLS record does not show if it is protected. Use [`messages`] only where you know that the records are not protected:
-//! before ChangeCipherSpec in TLS 1.2, and before the first record of type application_data in TLS 1.3.
+//! A TLS record does not show if it is protected. Use [`messages`] only where you know that the records are not
+//! protected: before ChangeCipherSpec in TLS 1.2, and before the first record of type application_data in TLS 1.3.
 
 use crate::error::WireError;
 use crate::octets::{next_item, take, take_array};
@@ -62,8 +62,8 @@ impl<'a> Record<'a> {
     }
 }
 
-/// The handshake messages in the content of a record. A message may continue in the next record; then give the content of
-/// both, one after the other. The iterator ends after the first error.
+/// The handshake messages in the content of a record. A message may continue in the next record; then give the content
+/// of both, one after the other. The iterator ends after the first error.
 ///
 /// If the last message is incomplete, it gives [`WireError::Truncated`].
 pub fn messages(octets: &[u8]) -> Messages<'_> {

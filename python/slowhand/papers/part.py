@@ -27,3 +27,8 @@ class Part(Protocol):
     def draw(self, laboratory: Laboratory, folder: Path) -> list[Path]:
         """Draws its figures from the measured points. Returns the files."""
         ...
+
+
+def no_figure(laboratory: Laboratory, folder: Path) -> list[Path]:
+    """The `draw` of a part without figures."""
+    return []

@@ -1,14 +1,30 @@
 //! The cryptography in software, by the RustCrypto crates.
 
-use ccm::KeySizeUser;
+use aes::cipher::inout::InOut;
+use aes::cipher::{
+    BlockCipherEncBackend, BlockCipherEncClosure, BlockCipherEncrypt, BlockSizeUser, Key, KeySizeUser,
+    ParBlocksSizeUser,
+};
+use aes::{Aes128Enc, Block};
 use ccm::aead::{AeadCore, AeadInOut, KeyInit};
-use ccm::consts::{U8, U12, U16};
+use ccm::consts::{U1, U8, U12, U16};
 use hmac::{Hmac, Mac};
+#[cfg(feature = "certificates")]
+use p256::ecdsa::{
+    Signature, SigningKey, VerifyingKey,
+    signature::hazmat::{PrehashSigner, PrehashVerifier},
+};
 use sha2::{Digest, Sha256};
 
 use super::{Aead, Crypto, DIGEST, Failed, Hash, Protection};
+#[cfg(feature = "ecdhe")]
+use super::{Group, SCALAR};
+#[cfg(feature = "certificates")]
+use super::{MAX_PUBLIC, SIGNATURE};
 
-type Ccm8 = ccm::Ccm<aes::Aes128, U8, U12>;
+type Ccm8 = ccm::Ccm<Aes128, U8, U12>;
+#[cfg(feature = "gcm")]
+type Gcm = aes_gcm::AesGcm<Aes128, U12>;
 
 /// [`Crypto`] in software. `R` fills its argument with random numbers that nobody can predict.
 #[derive(Clone, Debug)]
@@ -39,21 +55,67 @@ impl<R: FnMut(&mut [u8])> Crypto for RustCrypto<R> {
     fn seal(&mut self, with: &Protection<'_>, content: &mut [u8], tag: &mut [u8]) -> Result<(), Failed> {
         match with.aead {
             Aead::Ccm8 => seal::<Ccm8>(with, content, tag),
-            Aead::Ccm | Aead::Gcm => Err(Failed),
+            #[cfg(feature = "gcm")]
+            Aead::Gcm => seal::<Gcm>(with, content, tag),
+            _ => Err(Failed),
         }
     }
 
     fn open(&mut self, with: &Protection<'_>, content: &mut [u8], tag: &[u8]) -> Result<(), Failed> {
         match with.aead {
             Aead::Ccm8 => open::<Ccm8>(with, content, tag),
-            Aead::Ccm | Aead::Gcm => Err(Failed),
+            #[cfg(feature = "gcm")]
+            Aead::Gcm => open::<Gcm>(with, content, tag),
+            _ => Err(Failed),
         }
     }
 
     fn random(&mut self, octets: &mut [u8]) {
         (self.random)(octets);
     }
+
+    #[cfg(feature = "ecdhe")]
+    fn generate(&mut self, group: Group, public: &mut [u8]) -> Result<[u8; SCALAR], Failed> {
+        let mut private = [0; SCALAR];
+        // A scalar of P-256 must be below the order of the group, and not zero. One of 2^32 draws is not.
+        for _ in 0..DRAWS {
+            self.random(&mut private);
+            if super::ecdh::public(group, &private, public).is_ok() {
+                return Ok(private);
+            }
+        }
+        Err(Failed)
+    }
+
+    #[cfg(feature = "ecdhe")]
+    fn agree(&mut self, group: Group, private: &[u8; SCALAR], public: &[u8]) -> Result<[u8; SCALAR], Failed> {
+        super::ecdh::agree(group, private, public)
+    }
+
+    #[cfg(feature = "certificates")]
+    fn sign(&mut self, private: &[u8; SCALAR], digest: &[u8; DIGEST]) -> Result<[u8; SIGNATURE], Failed> {
+        let key = SigningKey::from_slice(private).map_err(|_| Failed)?;
+        // The nonce follows from the key and the digest (RFC 6979): no random number can give the key away.
+        let signature: Signature = key.sign_prehash(digest).map_err(|_| Failed)?;
+        Ok(signature.to_bytes().into())
+    }
+
+    #[cfg(feature = "certificates")]
+    fn verify(
+        &mut self,
+        public: &[u8; MAX_PUBLIC],
+        digest: &[u8; DIGEST],
+        signature: &[u8; SIGNATURE],
+    ) -> Result<(), Failed> {
+        let key = VerifyingKey::from_sec1_bytes(public).map_err(|_| Failed)?;
+        let signature = Signature::from_slice(signature).map_err(|_| Failed)?;
+        key.verify_prehash(digest, &signature).map_err(|_| Failed)
+    }
 }
+
+/// How often a private key is drawn before the source of random numbers must be broken. (Assumed.)
+#[cfg(feature = "ecdhe")]
+const DRAWS: usize = 4;
 
 fn seal<A>(with: &Protection<'_>, content: &mut [u8], tag: &mut [u8]) -> Result<(), Failed>
 where
@@ -71,6 +133,41 @@ where
     let tag = tag.try_into().map_err(|_| Failed)?;
     let cipher = A::new(with.key.into());
     cipher.decrypt_inout_detached(with.nonce.into(), with.associated, content.into(), tag).map_err(|_| Failed)
+}
+
+/// AES-128, one block after the other. In software, the crate `aes` computes four blocks at once where a mode asks for it: on
+/// a 32-bit processor this is larger by 5,000 octets, needs four times the stack, and is slower for short records.
+struct Aes128(Aes128Enc);
+
+impl KeySizeUser for Aes128 {
+    type KeySize = U16;
+}
+
+impl KeyInit for Aes128 {
+    fn new(key: &Key<Self>) -> Self {
+        Self(Aes128Enc::new(key))
+    }
+}
+
+impl BlockSizeUser for Aes128 {
+    type BlockSize = U16;
+}
+
+impl ParBlocksSizeUser for Aes128 {
+    type ParBlocksSize = U1;
+}
+
+impl BlockCipherEncrypt for Aes128 {
+    fn encrypt_with_backend(&self, mode: impl BlockCipherEncClosure<BlockSize = U16>) {
+        mode.call(self);
+    }
+}
+
+impl BlockCipherEncBackend for Aes128 {
+    #[inline(never)] // otherwise each user of a mode has its own AES
+    fn encrypt_block(&self, block: InOut<'_, '_, Block>) {
+        self.0.encrypt_block_inout(block);
+    }
 }
 
 /// A key of HMAC as long as a block of SHA-256 (RFC 2104, section 2).

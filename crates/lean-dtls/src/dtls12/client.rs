@@ -1,18 +1,31 @@
 //! The client's side of a handshake.
 
 use super::connection::{Connection, Expects, alert};
+#[cfg(feature = "connection-id")]
+use super::connection_id::ConnectionId;
+use super::extensions;
 use super::hello::{self, ClientHello, ServerHello};
-use crate::config::{Keys, is_key};
+use crate::config::Config;
+use crate::credentials::{Credentials, is_key};
 use crate::crypto::Crypto;
 use crate::handshake::Kind;
 use crate::status::{Failure, Status};
 
 /// Begins the handshake.
-pub(crate) fn start<C: Crypto, const BUFFER: usize>(connection: &mut Connection<C, BUFFER>, crypto: &mut C) {
+pub(crate) fn start<K, C: Crypto, const BUFFER: usize>(
+    connection: &mut Connection<C, BUFFER>,
+    crypto: &mut C,
+    config: &Config<K>,
+) {
     let mut random = [0; 32];
     crypto.random(&mut random);
     connection.randoms[0] = random;
-    let sent = connection.sender.send(Kind::ClientHello, |writer| ClientHello::write(writer, &random, &[]));
+    #[cfg(feature = "connection-id")]
+    {
+        connection.own_id = config.options.connection_id.and_then(|length| ConnectionId::draw(crypto, length));
+    }
+    let offer = connection.offer(&config.options);
+    let sent = connection.sender.send(Kind::ClientHello, |writer| ClientHello::write(writer, &random, &[], &offer));
     match sent {
         Ok(()) => connection.wait(None),
         Err(_) => connection.end(Status::Failed(Failure::BufferTooSmall)),
@@ -23,8 +36,9 @@ pub(crate) fn start<C: Crypto, const BUFFER: usize>(connection: &mut Connection<
 pub(crate) fn handle<C: Crypto, const BUFFER: usize>(
     connection: &mut Connection<C, BUFFER>,
     crypto: &mut C,
-    keys: &impl Keys,
+    config: &Config<impl Credentials>,
 ) -> bool {
+    let offer = connection.offer(&config.options);
     let Connection { sender, incoming, .. } = connection;
     let Some((header, body)) = incoming.whole(connection.next) else { return false };
     match (connection.expects, header.kind) {
@@ -38,7 +52,7 @@ pub(crate) fn handle<C: Crypto, const BUFFER: usize>(
             sender.transcript = crypto.hash();
             sender.flight.clear();
             sender.next = 1;
-            let sent = sender.send(Kind::ClientHello, |writer| ClientHello::write(writer, random, cookie));
+            let sent = sender.send(Kind::ClientHello, |writer| ClientHello::write(writer, random, cookie, &offer));
             if sent.is_err() {
                 connection.end(Status::Failed(Failure::BufferTooSmall));
                 return false;
@@ -53,9 +67,16 @@ pub(crate) fn handle<C: Crypto, const BUFFER: usize>(
                 connection.refuse(alert::HANDSHAKE_FAILURE);
                 return false;
             }
+            let agreed = match extensions::confirm(hello.extensions, &offer) {
+                Ok(agreed) => agreed,
+                Err(alert) => {
+                    connection.refuse(alert);
+                    return false;
+                }
+            };
             sender.note(&header, body);
             connection.randoms[1] = hello.random;
-            connection.extended_master_secret = hello.extended_master_secret;
+            connection.agree(agreed);
             connection.expects = Expects::ServerHelloDone;
         }
         // The hint does not matter: there is one identity (RFC 4279, section 5.2).
@@ -63,7 +84,7 @@ pub(crate) fn handle<C: Crypto, const BUFFER: usize>(
         (Expects::ServerHelloDone, Kind::ServerHelloDone) if body.is_empty() => {
             sender.note(&header, body);
             sender.flight.clear();
-            if let Err(failure) = key_exchange(connection, crypto, keys) {
+            if let Err(failure) = key_exchange(connection, crypto, &config.credentials) {
                 connection.end(Status::Failed(failure));
                 return false;
             }
@@ -80,9 +101,9 @@ pub(crate) fn handle<C: Crypto, const BUFFER: usize>(
 fn key_exchange<C: Crypto, const BUFFER: usize>(
     connection: &mut Connection<C, BUFFER>,
     crypto: &mut C,
-    keys: &impl Keys,
+    credentials: &impl Credentials,
 ) -> Result<(), Failure> {
-    let psk = keys.own().filter(|psk| is_key(psk.key)).ok_or(Failure::NoKey)?;
+    let psk = credentials.psk().filter(|psk| is_key(psk.key)).ok_or(Failure::NoKey)?;
     connection
         .sender
         .send(Kind::ClientKeyExchange, |writer| writer.vector(2, |writer| writer.put(psk.identity)))

@@ -1,14 +1,15 @@
 //! The server's side of a handshake.
 
 use super::connection::{Connection, Expects, alert};
+use super::extensions::{self, Offer};
 use super::hello::{self, ClientHello, ServerHello};
 use super::record::{self, ContentType, Outbound};
 use crate::codec::{Reader, Writer};
-use crate::config::{Keys, is_key};
+use crate::config::Config;
+use crate::credentials::{Credentials, is_key};
 use crate::crypto::Crypto;
 use crate::handshake::{self, Kind};
 use crate::status::{Failure, Status};
-use crate::time::Timeouts;
 
 /// Octets of a cookie. (Assumed: half of a digest is enough for a value that lives for a round trip.)
 pub(crate) const COOKIE: usize = 16;
@@ -41,29 +42,41 @@ pub(crate) fn write_verify_request<C: Crypto>(
 }
 
 /// A connection with a client whose cookie has returned, with the flight of ServerHello and ServerHelloDone.
-pub(crate) fn open<C: Crypto, const BUFFER: usize>(
+pub(crate) fn open<K, C: Crypto, const BUFFER: usize>(
     crypto: &mut C,
-    timeouts: Timeouts,
+    config: &Config<K>,
+    offer: &Offer<'_>,
     arrived: Arrived<'_>,
     hello: &ClientHello<'_>,
 ) -> Connection<C, BUFFER> {
-    let mut connection = Connection::new(crypto, false, timeouts);
+    let mut connection = Connection::new(crypto, false, config.timeouts);
     let Arrived { header, body, record } = arrived;
     connection.sender.outbound.start_at(record);
     if !hello.offers_suite {
         connection.refuse(alert::HANDSHAKE_FAILURE);
         return connection;
     }
+    let agreed = match extensions::accept(hello, offer) {
+        Ok(agreed) => agreed,
+        Err(alert) => {
+            connection.refuse(alert);
+            return connection;
+        }
+    };
+    connection.agree(agreed);
+    #[cfg(feature = "connection-id")]
+    {
+        connection.own_id = agreed.connection_ids.map(|[own, _]| own);
+    }
     crypto.random(&mut connection.randoms[1]);
     connection.randoms[0] = hello.random;
-    connection.extended_master_secret = hello.extended_master_secret;
     connection.next = header.sequence.wrapping_add(1);
     let random = connection.randoms[1];
     let sender = &mut connection.sender;
     sender.next = header.sequence;
     sender.note(&header, body);
     let sent = sender
-        .send(Kind::ServerHello, |writer| ServerHello::write(writer, &random, hello))
+        .send(Kind::ServerHello, |writer| ServerHello::write(writer, &random, &agreed))
         .and_then(|()| sender.send(Kind::ServerHelloDone, |_| Ok(())));
     match sent {
         Ok(()) => connection.wait(Some(header.sequence)),
@@ -83,7 +96,7 @@ pub(crate) fn hear_hello_again<C: Crypto, const BUFFER: usize>(connection: &mut 
 pub(crate) fn handle<C: Crypto, const BUFFER: usize>(
     connection: &mut Connection<C, BUFFER>,
     crypto: &mut C,
-    keys: &impl Keys,
+    config: &Config<impl Credentials>,
 ) -> bool {
     let Connection { sender, incoming, .. } = connection;
     let Some((header, body)) = incoming.whole(connection.next) else { return false };
@@ -92,7 +105,7 @@ pub(crate) fn handle<C: Crypto, const BUFFER: usize>(
     }
     let mut reader = Reader::new(body);
     let Some(identity) = reader.vector(2).filter(|_| reader.is_empty()) else { return false };
-    let Some(key) = keys.find(identity).filter(|key| is_key(key)) else {
+    let Some(key) = config.credentials.find_psk(identity).filter(|key| is_key(key)) else {
         connection.refuse(alert::UNKNOWN_PSK_IDENTITY);
         return false;
     };

@@ -2,8 +2,8 @@ use super::*;
 use proptest::prelude::*;
 
 /// The 97.5 % quantiles of Student's t, to 12 digits. The first four digits are those of published tables (NIST
-/// Engineering Statistics Handbook, section 1.3.6.7.2); the others come from SciPy (`scipy.stats.t.ppf(0.975, n)`) and from
-/// a bisection with 45 decimal digits.
+/// Engineering Statistics Handbook, section 1.3.6.7.2); the others come from SciPy (`scipy.stats.t.ppf(0.975, n)`) and
+/// from a bisection with 45 decimal digits.
 const QUANTILES: [(u64, f64); 16] = [
     (1, 12.706_204_736_17),
     (2, 4.302_652_729_75),

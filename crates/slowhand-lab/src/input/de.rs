@@ -1,8 +1,8 @@
-//! A serde deserializer for the items of a document. Serde's errors say what was wrong. This deserializer adds the place
-//! (the key and its line) and lists what is allowed.
+//! A serde deserializer for the items of a document. Serde's errors say what was wrong. This deserializer adds the
+//! place (the key and its line) and lists what is allowed.
 //!
-//! An enum whose variants have data is a table in TOML, `{ kind = "line", hops = 1 }`: its `kind` names the variant, and the
-//! other keys are those of the variant. An enum without data is a string.
+//! An enum whose variants have data is a table in TOML, `{ kind = "line", hops = 1 }`: its `kind` names the variant,
+//! and the other keys are those of the variant. An enum without data is a string.
 
 use std::fmt::{self, Display};
 use std::marker::PhantomData;
@@ -29,8 +29,8 @@ fn read<'de, T: DeserializeSeed<'de>>(seed: T, item: &Item, path: &Path<'_>) -> 
     seed.deserialize(ItemDeserializer { item, path }).map_err(|fault| fault.at(path, item))
 }
 
-/// What is wrong. First it says only what is allowed. Its place and what was found are added when it is returned through
-/// the item that it is about.
+/// What is wrong. First it says only what is allowed. Its place and what was found are added when it is returned
+/// through the item that it is about.
 #[derive(Debug)]
 pub(super) struct Fault {
     pub(super) key: String,

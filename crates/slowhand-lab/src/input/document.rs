@@ -125,8 +125,8 @@ impl Document {
         deserialize(&self.root).map_err(|fault| self.input_error(fault))
     }
 
-    /// An error at `key`, a dotted path with `[index]` for arrays: its value is allowed alone, but not together with the
-    /// rest.
+    /// An error at `key`, a dotted path with `[index]` for arrays: its value is allowed alone, but not together with
+    /// the rest.
     pub(crate) fn blame(&self, key: &str, found: impl Into<String>, allowed: impl Into<String>) -> InputError {
         InputError {
             place: place(self.nearest(key)),

@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use super::document::Document;
 use super::error::{InputError, Place};
 
-/// The longest file, in octets: 64 MiB. (Assumed: many times the length of a scenario that names every link of the largest mesh.
-/// Without a limit, a device such as `/dev/zero` would fill the memory.)
+/// The longest file, in octets: 64 MiB. (Assumed: many times the length of a scenario that names every link of the
+/// largest mesh. Without a limit, a device such as `/dev/zero` would fill the memory.)
 const LONGEST_FILE: u64 = 64 << 20;
 
 /// Reads files by their names, and remembers the text of each file that it has read.

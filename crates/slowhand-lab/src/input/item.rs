@@ -78,8 +78,9 @@ impl Item {
         item.set(rest, value, origin)
     }
 
-    /// Adds the keys that only `base` has, also in tables that both have. A number and its source are one value: a table
-    /// with a part of it takes nothing from `base`, so that no source stands beside a number that it does not have.
+    /// Adds the keys that only `base` has, also in tables that both have. A number and its source are one value: a
+    /// table with a part of it takes nothing from `base`, so that no source stands beside a number that it does not
+    /// have.
     pub(super) fn fill_up(&mut self, base: Self) {
         let is_one_value = ["value", "cycles", "source", "assumed"].iter().any(|key| self.child(key).is_some());
         let (Value::Table(entries), Value::Table(others)) = (&mut self.value, base.value) else { return };

@@ -1,8 +1,8 @@
 //! Reads TOML files and `key=value` overrides. Its errors say where, what was found and what is allowed.
 //!
 //! A scenario or a device is read in three steps. The text becomes a `document` of `item`s, which know their lines. A
-//! deserializer (`de`) makes Rust types of it; its errors name the key. Then the reader checks that the keys go together;
-//! such an error names the key that has to change.
+//! deserializer (`de`) makes Rust types of it; its errors name the key. Then the reader checks that the keys go
+//! together; such an error names the key that has to change.
 
 mod de;
 mod document;

@@ -1,4 +1,5 @@
-//! Numbers with a range and a unit. The loader refuses a number that is out of range, so that no later code has to check.
+//! Numbers with a range and a unit. The loader refuses a number that is out of range, so that no later code has to
+//! check.
 
 use std::borrow::Cow;
 use std::fmt;

@@ -11,7 +11,8 @@ pub(crate) fn schema_of<T: JsonSchema>() -> Schema {
     Schema::try_from(schema).unwrap_or_default()
 }
 
-/// TOML has no null: a key that is not there is left out. An editor that fills in a default of null would write a wrong file.
+/// TOML has no null: a key that is not there is left out. An editor that fills in a default of null would write a wrong
+/// file.
 fn remove_null(value: &mut Value) {
     if let Value::Array(items) = value {
         items.iter_mut().for_each(remove_null);

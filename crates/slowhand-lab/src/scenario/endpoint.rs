@@ -19,8 +19,8 @@ use crate::input::{Factor, Integer, Milliseconds, Probability, Seconds};
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Client {
-    /// The client's device: the name of a device that is built in (`slowhand devices` lists them), or the path of a device
-    /// file, relative to the scenario.
+    /// The client's device: the name of a device that is built in (`slowhand devices` lists them), or the path of a
+    /// device file, relative to the scenario.
     pub device: String,
     /// The client's computing time is multiplied by this factor: 0.1 for an accelerator that is ten times as fast, 0 if
     /// computing takes no time. Default: 1.
@@ -30,11 +30,11 @@ pub struct Client {
     /// tree or a list of links.
     #[schemars(extend("minItems" = 1, "uniqueItems" = true))]
     pub nodes: Option<Vec<Integer<1, MAX_NODE>>>,
-    /// The earliest start of a client. Default: 0; 60 if the nodes negotiate their cells (`mac.scheduling`), which takes
-    /// some time.
+    /// The earliest start of a client. Default: 0; 60 if the nodes negotiate their cells (`mac.scheduling`), which
+    /// takes some time.
     pub start_s: Option<Seconds>,
-    /// The start of each client is drawn uniformly from this span after `start_s`. Default: the period of the link layer
-    /// (slotframe, check interval, beacon interval), so that a client may start at any time within it.
+    /// The start of each client is drawn uniformly from this span after `start_s`. Default: the period of the link
+    /// layer (slotframe, check interval, beacon interval), so that a client may start at any time within it.
     pub start_spread_s: Option<Seconds>,
 }
 

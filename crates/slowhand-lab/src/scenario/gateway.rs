@@ -11,19 +11,20 @@ use crate::input::{Integer, PositiveSeconds};
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Gateway {
-    /// True if the border router is a TCP proxy (RFC 3135; Claeys et al., Sensors 2021, section 5). It acknowledges each
-    /// segment at once, in the name of the other end. It sends lost segments into the mesh again, after a timeout that
-    /// follows from the schedule. No effect on DTLS. Default: false.
+    /// True if the border router is a TCP proxy (RFC 3135; Claeys et al., Sensors 2021, section 5). It acknowledges
+    /// each segment at once, in the name of the other end. It sends lost segments into the mesh again, after a timeout
+    /// that follows from the schedule. No effect on DTLS. Default: false.
     pub tcp_proxy: bool,
-    /// The proxy's initial congestion window towards the mesh, in segments. Default: 2. Two segments of 844 octets (Claeys et
-    /// al. 2021, table 2) are 20 frames, which is the queue of OpenWSN. Two segments of 1,220 octets are 28 frames.
+    /// The proxy's initial congestion window towards the mesh, in segments. Default: 2. Two segments of 844 octets
+    /// (Claeys et al. 2021, table 2) are 20 frames, which is the queue of OpenWSN. Two segments of 1,220 octets are 28
+    /// frames.
     pub tcp_initial_window: Integer<1, 10>,
-    /// True if the border router holds back a DTLS 1.2 flight that the Internet side sends again, while the first copy or
-    /// its answer is still in the mesh. No effect on TLS. Default: false.
+    /// True if the border router holds back a DTLS 1.2 flight that the Internet side sends again, while the first copy
+    /// or its answer is still in the mesh. No effect on TLS. Default: false.
     pub suppress_spurious_flights: bool,
-    /// The time that the device may take to compute its answer. The border router holds back a flight for at most this time
-    /// plus the time in which the schedule carries the flight and its answer. Default: 9 (the timeout that RFC 7925
-    /// section 11 recommends for slow devices).
+    /// The time that the device may take to compute its answer. The border router holds back a flight for at most this
+    /// time plus the time in which the schedule carries the flight and its answer. Default: 9 (the timeout that
+    /// RFC 7925 section 11 recommends for slow devices).
     pub answer_time_s: PositiveSeconds,
 }
 

@@ -9,8 +9,8 @@ use crate::input::Integer;
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Limits {
-    /// The most memory of one world, in millions of octets. Each thread runs one world at a time. Default: 2000. That is enough
-    /// for 12,000 clients, or for a mesh of 65,535 nodes with a few thousand clients.
+    /// The most memory of one world, in millions of octets. Each thread runs one world at a time. Default: 2000. That
+    /// is enough for 12,000 clients, or for a mesh of 65,535 nodes with a few thousand clients.
     pub memory_mb: Integer<1, 1_000_000>,
 }
 

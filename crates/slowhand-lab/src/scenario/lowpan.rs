@@ -17,22 +17,22 @@ use crate::input::{Integer, PositiveSeconds, Probability};
 #[serde(default, deny_unknown_fields)]
 pub struct Lowpan {
     /// The probability that a fragment of a datagram is lost at a hop: FRAG1 and FRAGN (RFC 4944), RFRAG (RFC 8931). A
-    /// datagram that fits one frame has no fragments and is not lost, nor are acknowledgments of fragments (RFRAG-ACK). A
-    /// lost fragment has been sent: the receiver's link layer acknowledges it, its octets and its energy count at both
-    /// ends, then the receiver discards it. A fragment that the link layer itself loses is lost there. (Claeys et al.,
-    /// Sensors 2021, section 3.3: "6LoWPAN fragments have a 5% probability of being dropped when traversing the
+    /// datagram that fits one frame has no fragments and is not lost, nor are acknowledgments of fragments (RFRAG-ACK).
+    /// A lost fragment has been sent: the receiver's link layer acknowledges it, its octets and its energy count at
+    /// both ends, then the receiver discards it. A fragment that the link layer itself loses is lost there. (Claeys et
+    /// al., Sensors 2021, section 3.3: "6LoWPAN fragments have a 5% probability of being dropped when traversing the
     /// network".) Default: 0.
     pub fragment_loss: Probability,
-    /// The same for every frame that 6LoWPAN gives to the link layer, fragment or not (Kothmayr et al. 2013, section 5.2: an
-    /// artificial drop rate on the link layer). A fragment is exposed to both. Default: 0.
+    /// The same for every frame that 6LoWPAN gives to the link layer, fragment or not (Kothmayr et al. 2013,
+    /// section 5.2: an artificial drop rate on the link layer). A fragment is exposed to both. Default: 0.
     pub frame_loss: Probability,
     /// What else is lost with a frame. Default: `fragment`.
     pub loss_spread: LossSpread,
-    /// The numbers of frames that are lost in the same way, for losses that you choose. Frames are counted from 1, over all
-    /// nodes, in the order in which the link layer gets them. Default: none.
+    /// The numbers of frames that are lost in the same way, for losses that you choose. Frames are counted from 1, over
+    /// all nodes, in the order in which the link layer gets them. Default: none.
     pub dropped_frames: Vec<Ordinal>,
-    /// The most octets of a frame that 6LoWPAN uses. Default: 104. That is 127 octets without the MAC header (21 with 64-bit
-    /// addresses and one PAN ID) and the FCS (2). OpenWSN uses 80 or 96.
+    /// The most octets of a frame that 6LoWPAN uses. Default: 104. That is 127 octets without the MAC header (21 with
+    /// 64-bit addresses and one PAN ID) and the FCS (2). OpenWSN uses 80 or 96.
     pub max_frame_payload: Integer<40, 104>,
     /// How many datagrams a node can reassemble at the same time. Default: 2 (as in OpenWSN and Contiki-NG).
     pub reassembly_buffers: Integer<1, 65_535>,
@@ -41,9 +41,9 @@ pub struct Lowpan {
     /// How long a node waits for the missing fragments of a datagram. Default: 60 (as in OpenWSN; the
     /// longest time that RFC 4944 section 5.3 allows).
     pub reassembly_timeout_s: PositiveSeconds,
-    /// A node marks packets with Congestion Experienced (ECN, RFC 3168) when at least this share of its queue is full. It
-    /// marks only packets of a transport that uses ECN. Default: none, it marks no packet (Claeys et al. 2021, section 4.3:
-    /// 0.75).
+    /// A node marks packets with Congestion Experienced (ECN, RFC 3168) when at least this share of its queue is full.
+    /// It marks only packets of a transport that uses ECN. Default: none, it marks no packet (Claeys et al. 2021,
+    /// section 4.3: 0.75).
     pub ecn_threshold: Option<Probability>,
     /// What happens to the fragments of a datagram on their way through the mesh. Default: `per-hop`.
     pub reassembly: Reassembly,
@@ -75,7 +75,8 @@ pub enum Reassembly {
     PerHop,
     /// Each hop forwards every fragment at once. The node where the datagram leaves the mesh reassembles it (RFC 8930).
     Forwarding,
-    /// As `forwarding`. In addition, the node where the datagram entered the mesh sends lost fragments again (RFC 8931).
+    /// As `forwarding`. In addition, the node where the datagram entered the mesh sends lost fragments again
+    /// (RFC 8931).
     Recovery,
 }
 
@@ -83,7 +84,8 @@ pub enum Reassembly {
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Forwarding {
-    /// How many datagrams a node can forward at the same time. Default: 16 (RIOT, gnrc/sixlowpan/config.h; 2 in OpenWSN).
+    /// How many datagrams a node can forward at the same time. Default: 16 (RIOT, gnrc/sixlowpan/config.h; 2 in
+    /// OpenWSN).
     pub entries: Integer<1, 65_535>,
     /// The same at the border router. Default: `entries`.
     pub border_router_entries: Option<Integer<1, 65_535>>,
@@ -114,16 +116,16 @@ pub struct Recovery {
     /// The most octets of a fragment, without its header (OptFragmentSize). Default: 98, for which the longest frame
     /// payload has room (RIOT: 96 to 112). It is less if `max_frame_payload` is less.
     pub fragment_size: Integer<40, 98>,
-    /// How long the sender waits for an acknowledgment (OptARQTimeOut). The time starts when the fragment that requests the
-    /// acknowledgment has left the node. Default: four periods of the link layer (slotframe, check interval or beacon
-    /// interval) for each hop to the farthest node, at least 0.7. RIOT has 0.7. Two periods in each direction of a hop are
-    /// assumed.
+    /// How long the sender waits for an acknowledgment (OptARQTimeOut). The time starts when the fragment that requests
+    /// the acknowledgment has left the node. Default: four periods of the link layer (slotframe, check interval or
+    /// beacon interval) for each hop to the farthest node, at least 0.7. RIOT has 0.7. Two periods in each direction of
+    /// a hop are assumed.
     pub arq_timeout_s: Option<PositiveSeconds>,
     /// How often a fragment is sent again before the sender drops the datagram (MaxFragRetries). Default: 2 (RIOT).
     pub retries: Integer<0, 254>,
-    /// True if the sender waits for the acknowledgment of the first fragment, which sets up the path, before it sends the
-    /// others. Default: true (assumed; RIOT does not wait). If false and the first fragment is lost, the datagram is lost: a
-    /// router that gets another fragment first aborts the datagram (RFC 8931 section 6.1.2).
+    /// True if the sender waits for the acknowledgment of the first fragment, which sets up the path, before it sends
+    /// the others. Default: true (assumed; RIOT does not wait). If false and the first fragment is lost, the datagram
+    /// is lost: a router that gets another fragment first aborts the datagram (RFC 8931 section 6.1.2).
     pub first_alone: bool,
 }
 

@@ -5,15 +5,15 @@ use std::time::Duration;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use slowhand_sessions::{
-    Credential, CredentialKind, Curve, Dtls12, Family, KeyExchange, Protocol, Resumption, Role, SessionConfig, Stack,
-    Suite, Timers, Tls, Version, best_common_suite, stacks,
+    Credential, CredentialKind, Cryptography, Curve, Dtls12, Family, KeyExchange, Protocol, Resumption, Role,
+    SessionConfig, Stack, Suite, Timers, Tls, Version, best_common_suite, stacks,
 };
 
 use crate::input::{Integer, PositiveSeconds};
 
-/// The secure session, and the settings of the libraries that open it. The keys that only DTLS uses (cookie, timeouts, MTU,
-/// connection identifiers) have no effect on TLS over TCP. The `transport` section has no effect on DTLS over UDP. So the
-/// same scenario can be run with both: only `protocol` changes.
+/// The secure session, and the settings of the libraries that open it. The keys that only DTLS uses (cookie, timeouts,
+/// MTU, connection identifiers) have no effect on TLS over TCP. The `transport` section has no effect on DTLS over UDP.
+/// So the same scenario can be run with both: only `protocol` changes.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Session {
@@ -28,14 +28,15 @@ pub struct Session {
     #[serde(default = "default_protocol")]
     #[schemars(schema_with = "protocol_schema")]
     pub protocol: Protocol,
-    /// The cipher suite, by its IANA name. Default: the client library's first choice among the suites that fit `auth` and
-    /// that both libraries support (`slowhand stacks` lists them in order of preference).
+    /// The cipher suite, by its IANA name. Default: the client library's first choice among the suites that fit `auth`
+    /// and that both libraries support (`slowhand stacks` lists them in order of preference).
     #[serde(default)]
     #[schemars(schema_with = "suite_schema")]
     pub suite: Option<Suite>,
     /// The length in octets of the certificate of each end (DER): at least the default length, at most 8000. A comment
-    /// extension makes the certificate longer. Default: the length of a certificate with little more than the key. That is
-    /// 332 octets with secp256r1, 246 with secp192r1, and 467, 728 and 984 with RSA keys of 1024, 2048 and 3072 bits.
+    /// extension makes the certificate longer. Default: the length of a certificate with little more than the key. That
+    /// is 332 octets with secp256r1, 246 with secp192r1, and 467, 728 and 984 with RSA keys of 1024, 2048 and 3072
+    /// bits.
     pub certificate_length: Option<Integer<1, 8_000>>,
     /// Which ends authenticate themselves. Default: `psk` with a PSK suite. `mutual` with any other suite, or if no
     /// suite is given.
@@ -43,7 +44,8 @@ pub struct Session {
     /// The curve for key exchange and ECDSA signatures. Default: `secp256r1`.
     #[serde(default = "default_curve")]
     pub curve: Curve,
-    /// The length in bits of the RSA keys in the certificates: 1024, 2048 or 3072. No effect without RSA. Default: 2048.
+    /// The length in bits of the RSA keys in the certificates: 1024, 2048 or 3072. No effect without RSA.
+    /// Default: 2048.
     #[serde(default = "default_rsa_bits")]
     #[schemars(extend("enum" = [1_024, 2_048, 3_072]))]
     pub rsa_bits: Integer<1, 65_535>,
@@ -51,12 +53,12 @@ pub struct Session {
     /// section 4.2.1). Default: true.
     #[serde(default = "default_cookie")]
     pub cookie: bool,
-    /// The first retransmission timeout of both ends; `server_timeout_s` replaces it for the server. Default: the library's own
-    /// (1 for mbedTLS and OpenSSL, 2 for tinyDTLS).
+    /// The first retransmission timeout of both ends; `server_timeout_s` replaces it for the server. Default: the
+    /// library's own (1 for mbedTLS and OpenSSL, 2 for tinyDTLS).
     pub timeout_s: Option<PositiveSeconds>,
     /// The value at which the retransmission timeouts of both ends stop doubling. Default: the
-    /// library's own (60 for mbedTLS and OpenSSL, as in RFC 6347 section 4.2.4.1; always 128 times the first timeout for
-    /// tinyDTLS).
+    /// library's own (60 for mbedTLS and OpenSSL, as in RFC 6347 section 4.2.4.1; always 128 times the first timeout
+    /// for tinyDTLS).
     pub max_timeout_s: Option<PositiveSeconds>,
     /// The server's first retransmission timeout. Default: `timeout_s`.
     pub server_timeout_s: Option<PositiveSeconds>,
@@ -69,6 +71,11 @@ pub struct Session {
     /// The length in octets of the connection identifier that each end asks for (RFC 9146). Default:
     /// none, the extension is not sent.
     pub connection_id: Option<Integer<0, 32>>,
+    /// With what the sessions compute: `real` cryptography, or `weightless` stand-ins that protect nothing. Messages, times and
+    /// records are the same with both, but a run is faster with `weightless`, and Wireshark cannot decrypt its capture. Only
+    /// lean-dtls with a pre-shared key can do without. Default: `real`.
+    #[serde(default)]
+    pub cryptography: Cryptography,
     /// How the session resumes an earlier session of the two ends: by the session ID (`id`) or by a ticket. The earlier
     /// session is not part of the run. Default: none, the handshake is a full handshake.
     pub resumption: Option<Resumption>,
@@ -152,6 +159,7 @@ impl Session {
             *dtls = Dtls12 { cookie: self.cookie, connection_id };
         }
         let mut config = SessionConfig::new(role, stack, family, self.credential(stack));
+        config.cryptography = self.cryptography;
         if !self.protocol.is_stream() {
             let duration = |seconds: PositiveSeconds| Duration::from_micros(seconds.micros());
             config.mtu = self.mtu.map(|mtu| mtu.get() as u16);

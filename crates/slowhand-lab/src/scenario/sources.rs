@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-/// The texts that a scenario was made from. They are all that is needed to make it again, on another machine too: a result
-/// that carries them can be repeated.
+/// The texts that a scenario was made from. They are all that is needed to make it again, on another machine too: a
+/// result that carries them can be repeated.
 ///
 /// ```
 /// use slowhand_lab::scenario::Scenario;
@@ -26,8 +26,8 @@ use serde::{Deserialize, Serialize};
 pub struct Sources {
     /// The name of the scenario's file in `files`.
     pub scenario: String,
-    /// The text of the scenario's file, and of each device file that it names. The names of device files are relative to the
-    /// scenario's file. Devices that are built in are not among them.
+    /// The text of the scenario's file, and of each device file that it names. The names of device files are relative
+    /// to the scenario's file. Devices that are built in are not among them.
     pub files: BTreeMap<String, String>,
     /// What replaces values of the scenario's file, as `key=value`, in this order.
     pub overrides: Vec<String>,

@@ -204,7 +204,8 @@ fn buffers_have_room_for_four_segments_of_any_length() {
     assert_eq!(tcp("preset = \"constrained\", mss = 100, send_buffer = 500").send_buffer, 500);
 }
 
-/// Linux adds its minimum to the round-trip time (`tcp_rto_min` in `tcp_set_rto`); RFC 6298 adds the granularity of the clock.
+/// Linux adds its minimum to the round-trip time (`tcp_rto_min` in `tcp_set_rto`); RFC 6298 adds the granularity of the
+/// clock.
 #[test]
 fn the_least_timeout_of_linux_is_its_margin_too() {
     let rto = |keys: &str| with(&format!("transport.client={{ {keys} }}")).transport.client.config(Preset::Linux).rto;
@@ -275,8 +276,8 @@ fn each_end_gets_its_own_configuration() {
     }
 }
 
-/// The suite may be left out: the best that the client's library has for the way of authentication, and that the server's
-/// library has too.
+/// The suite may be left out: the best that the client's library has for the way of authentication, and that the
+/// server's library has too.
 #[test]
 fn without_a_suite_the_libraries_have_their_best() {
     let suite = |session: &str| {

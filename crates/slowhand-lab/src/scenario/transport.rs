@@ -29,12 +29,13 @@ pub struct Tcp {
     /// The size of the send buffer, in octets: data to send, and data without acknowledgment. Presets: 65536, 2144; at
     /// least four segments.
     pub send_buffer: Option<Integer<64, 1_073_741_824>>,
-    /// The size of the receive buffer, in octets, and so the largest window. Presets: 65536, 2144; at least four segments.
+    /// The size of the receive buffer, in octets, and so the largest window. Presets: 65536, 2144; at least four
+    /// segments.
     pub receive_buffer: Option<Integer<64, 1_073_741_824>>,
     /// When a segment that is smaller than the MSS waits for more data. Presets: `minshall`, `off`.
     pub nagle: Option<Nagle>,
     /// The longest delay of an acknowledgment; 0: each segment is acknowledged at once. Presets: 40 (with Linux's quick
-    /// acknowledgments at the beginning), 200.
+    /// acknowledgments at the beginning), 200 (assumed; the first author of Claeys et al. 2021 published 150).
     pub delayed_ack_ms: Option<AckDelay>,
     /// True to offer SACK (RFC 2018) and to use it for loss recovery (RFC 6675). Presets: true, true.
     pub sack: Option<bool>,
@@ -42,7 +43,8 @@ pub struct Tcp {
     pub timestamps: Option<bool>,
     /// The initial congestion window, in segments. Presets: 10 (RFC 6928), 1.
     pub initial_window: Option<Integer<1, 10>>,
-    /// True if the congestion window grows exponentially until the first loss (RFC 5681 section 3.1). Presets: true, true.
+    /// True if the congestion window grows exponentially until the first loss (RFC 5681 section 3.1). Presets: true,
+    /// true.
     pub slow_start: Option<bool>,
     /// The congestion control after slow start. Presets: `cubic`, `reno`.
     pub congestion: Option<Congestion>,
@@ -52,10 +54,11 @@ pub struct Tcp {
     pub ecn: Option<Ecn>,
     /// True if at most one segment is unacknowledged, as in uIP. Presets: false, false.
     pub single_segment: Option<bool>,
-    /// True if the last segment of a flight is sent again after two round trips without an acknowledgment (tail loss probe,
-    /// RFC 8985 section 7). Presets: true, false.
+    /// True if the last segment of a flight is sent again after two round trips without an acknowledgment (tail loss
+    /// probe, RFC 8985 section 7). Presets: true, false.
     pub tail_loss_probe: Option<bool>,
-    /// The retransmission timeout before the first measurement of the round-trip time. Presets: 1, 1 (RFC 6298 section 2.1).
+    /// The retransmission timeout before the first measurement of the round-trip time. Presets: 1, 1 (RFC 6298
+    /// section 2.1).
     pub initial_rto_s: Option<PositiveSeconds>,
     /// The first retransmission timeout of a SYN or SYN-ACK. Default: `initial_rto_s`.
     pub syn_timeout_s: Option<PositiveSeconds>,
@@ -70,8 +73,8 @@ pub struct Tcp {
     /// The maximum retransmission timeout. Presets: 120 (Linux), 60 (RFC 6298 section 2.5).
     pub max_rto_s: Option<PositiveSeconds>,
     /// True if segments and timers wait while the device computes. This models a scheduler that does not interrupt its
-    /// tasks, when the network stack and the cryptography are such tasks. Default: false (Claeys et al. 2021, Fig. 8b: the
-    /// device acknowledges the segment while it computes).
+    /// tasks, when the network stack and the cryptography are such tasks. Default: false (Claeys et al. 2021, Fig. 8b:
+    /// the device acknowledges the segment while it computes).
     pub waits_while_computing: bool,
 }
 
@@ -89,7 +92,8 @@ pub(crate) struct TcpEndpoint {
 pub enum Preset {
     /// The defaults of Linux 6.
     Linux,
-    /// A class-1 device (RFC 7228): the values of Claeys et al. (Sensors 2021), otherwise those that the RFCs recommend.
+    /// A class-1 device (RFC 7228): the values of Claeys et al. (Sensors 2021), otherwise those that the RFCs
+    /// recommend, or assumed ones.
     Constrained,
 }
 

@@ -14,8 +14,8 @@ use slowhand_sessions::{FailureKind, Session, Status};
 use std::collections::VecDeque;
 use std::net::Ipv6Addr;
 
-/// The least time until the next timeout of a session or an application. Without it, an application that does not clear a
-/// deadline in the past would stop the clock of the world.
+/// The least time until the next timeout of a session or an application. Without it, an application that does not clear
+/// a deadline in the past would stop the clock of the world.
 const MIN_TIMEOUT: Duration = Duration::from_micros(1);
 
 /// One end of a conversation.
@@ -147,8 +147,8 @@ impl World<'_> {
         self.network_events = events;
     }
 
-    /// The network has refused a datagram or a segment because it is longer than a packet can be. The other errors cannot
-    /// occur: each end has an address of the network, and the world runs the network before the ends.
+    /// The network has refused a datagram or a segment because it is longer than a packet can be. The other errors
+    /// cannot occur: each end has an address of the network, and the world runs the network before the ends.
     pub(super) fn refused(&mut self, id: DatagramId, end: usize, error: &SendError) {
         debug_assert!(matches!(error, SendError::Packet(_)), "{error}");
         self.ledger.lost(id, DropReason::Malformed, self.ends[end].host);
@@ -269,7 +269,8 @@ impl World<'_> {
         }
     }
 
-    /// Takes the data that the session decrypted. Makes sure that the application is called as soon as the device is done.
+    /// Takes the data that the session decrypted. Makes sure that the application is called as soon as the device is
+    /// done.
     fn wake_application(&mut self, now: Instant, end: usize) {
         let End { session, is_open, received, application_waits, .. } = &mut self.ends[end];
         let mut ready = match session.status() {
@@ -309,7 +310,8 @@ impl World<'_> {
         self.handle_application(now, end);
     }
 
-    /// The application learns what has happened to its session, and acts. After the end of its conversation it does nothing.
+    /// The application learns what has happened to its session, and acts. After the end of its conversation it does
+    /// nothing.
     fn run_application(&mut self, now: Instant, end: usize) {
         let is_over = self.conversations[end / 2].is_over();
         let End { session, application, is_open, knows_closed, received, application_waits, .. } = &mut self.ends[end];

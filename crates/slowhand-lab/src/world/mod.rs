@@ -1,8 +1,9 @@
 //! A world: one network in virtual time, the conversations across it, and what they cost.
 //!
-//! A session never sees a radio and a radio never sees a session: they meet here. An end of a conversation is a session, the
-//! application above it ([`Application`](crate::application::Application)), and the TCP connection below it where the
-//! session needs a stream. A device that computes does nothing else meanwhile: datagrams and timeouts wait for it.
+//! A session never sees a radio and a radio never sees a session: they meet here. An end of a conversation is a
+//! session, the application above it ([`Application`](crate::application::Application)), and the TCP connection below
+//! it where the session needs a stream. A device that computes does nothing else meanwhile: datagrams and timeouts wait
+//! for it.
 
 mod conversation;
 mod end;
@@ -73,7 +74,8 @@ pub(crate) struct Finished {
 enum Event {
     /// A client begins.
     Start { conversation: usize },
-    /// An end has a datagram ready, or writes to its stream. It belongs to this phase of the conversation or to a later one.
+    /// An end has a datagram ready, or writes to its stream. It belongs to this phase of the conversation or to a later
+    /// one.
     Send { end: usize, phase: Phase, octets: Vec<u8> },
     /// A session's timer is due.
     SessionTimeout { end: usize },
@@ -140,8 +142,8 @@ impl<'a> World<'a> {
         Some(world)
     }
 
-    /// Runs the world to its end. The observer sees the timelines of the radios to the end of the last conversation at least.
-    /// `None` if it is interrupted.
+    /// Runs the world to its end. The observer sees the timelines of the radios to the end of the last conversation at
+    /// least. `None` if it is interrupted.
     pub(crate) fn run(mut self, interrupt: &Interrupt, observer: &mut dyn Observer) -> Option<Finished> {
         while self.open > 0 {
             if interrupt.is_set() {

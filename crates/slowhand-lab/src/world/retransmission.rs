@@ -1,8 +1,8 @@
 //! Counts the datagrams of DTLS that were sent again, and how many of them were spurious.
 //!
 //! The laboratory sees everything: what each datagram carries, and whether it arrived. A datagram is a retransmission
-//! if the same end has sent all that it carries before, in whatever fragments. It is spurious if all that it carries was in
-//! datagrams that arrived, even if those were still on their way when it was sent.
+//! if the same end has sent all that it carries before, in whatever fragments. It is spurious if all that it carries
+//! was in datagrams that arrived, even if those were still on their way when it was sent.
 //!
 //! A datagram with anything new is no retransmission. Alerts and application data are always new ([`flight`]).
 

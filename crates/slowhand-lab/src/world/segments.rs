@@ -30,8 +30,8 @@ impl Span {
     }
 }
 
-/// Counts the retransmissions among the segments of one sender, in the order in which they were sent: what each occupies,
-/// and whether it arrived.
+/// Counts the retransmissions among the segments of one sender, in the order in which they were sent: what each
+/// occupies, and whether it arrived.
 pub(super) fn classify(segments: impl Iterator<Item = (Span, bool)>) -> Retransmissions {
     let mut counts = Retransmissions::default();
     let mut start = None;

@@ -1,8 +1,8 @@
 //! TCP below the sessions: segments and timers of each end's connection, and what its session reads and writes.
 //!
-//! TCP works independently of the session: it acknowledges a segment while the device computes, unless the scenario says that
-//! the network stack waits too. Data that arrived in order stays in the receive buffer until the session takes it. Until then
-//! it makes the announced window smaller.
+//! TCP works independently of the session: it acknowledges a segment while the device computes, unless the scenario
+//! says that the network stack waits too. Data that arrived in order stays in the receive buffer until the session
+//! takes it. Until then it makes the announced window smaller.
 
 use super::end::{End, Work};
 use super::{Event, World, client_end, role_of, to_std};
@@ -100,8 +100,9 @@ impl World<'_> {
         self.after_call(now, end);
     }
 
-    /// Hands the segments that the connection sends to the network. The clock of the handshake starts with the client's SYN.
-    /// Segments that are sent after the end of the conversation, such as the last acknowledgement, are not accounted.
+    /// Hands the segments that the connection sends to the network. The clock of the handshake starts with the client's
+    /// SYN. Segments that are sent after the end of the conversation, such as the last acknowledgement, are not
+    /// accounted.
     pub(super) fn transmit(&mut self, now: Instant, end: usize) {
         let is_over = self.conversations[end / 2].is_over();
         let mut events = std::mem::take(&mut self.network_events);

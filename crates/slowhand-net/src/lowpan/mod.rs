@@ -115,8 +115,8 @@ pub enum Error {
     Truncated,
 }
 
-/// True if a frame payload is a fragment of a packet (FRAG1 or FRAGN of RFC 4944, RFRAG of RFC 8931): not a whole packet,
-/// and not the acknowledgment of a fragment.
+/// True if a frame payload is a fragment of a packet (FRAG1 or FRAGN of RFC 4944, RFRAG of RFC 8931): not a whole
+/// packet, and not the acknowledgment of a fragment.
 pub fn is_fragment(payload: &[u8]) -> bool {
     payload.first().is_some_and(|&octet| FragmentHeader::is_dispatch(octet) || Rfrag::is_dispatch(octet))
 }

@@ -10,13 +10,13 @@ use crate::random::Probability;
 /// The configuration of a network, without its link layer.
 #[derive(Clone, Debug)]
 pub struct NetworkConfig {
-    /// The probability that a fragment is lost, at every hop: the MAC sends it, and its receiver discards it. A packet in
-    /// one frame is not a fragment.
+    /// The probability that a fragment is lost, at every hop: the MAC sends it, and its receiver discards it. A packet
+    /// in one frame is not a fragment.
     pub fragment_loss: Probability,
     /// The same for every frame payload, fragment or not. A fragment is exposed to both.
     pub frame_loss: Probability,
-    /// The numbers of single frame payloads that are lost in this way, in ascending order. The payloads of all nodes are
-    /// counted together, from 1, in the order in which the MAC gets them.
+    /// The numbers of single frame payloads that are lost in this way, in ascending order. The payloads of all nodes
+    /// are counted together, from 1, in the order in which the MAC gets them.
     pub dropped_frames: Vec<u64>,
     /// What else is lost with such a frame payload.
     pub loss_spread: LossSpread,

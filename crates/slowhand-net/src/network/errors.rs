@@ -38,8 +38,8 @@ impl Network {
         }
     }
 
-    /// True if the router at `node` must not send the packet into the mesh, because the nodes cannot reassemble it. Only
-    /// the border router checks this: the nodes behind it would lose fragments, and have no whole packet to quote.
+    /// True if the router at `node` must not send the packet into the mesh, because the nodes cannot reassemble it.
+    /// Only the border router checks this: the nodes behind it would lose fragments, and have no whole packet to quote.
     pub(super) fn is_too_big(&self, node: NodeId, packet: &[u8]) -> bool {
         node == NodeId::ROOT
             && packet.len() > self.mtu()

@@ -24,8 +24,8 @@ pub(crate) struct RawKey {
 impl End {
     /// The key pair in the file, which must be a key of secp256r1.
     ///
-    /// All fields have a fixed length (RFC 5915 section 3): the private key comes after 7 octets, and the uncompressed point
-    /// is the last 64 octets.
+    /// All fields have a fixed length (RFC 5915 section 3): the private key comes after 7 octets, and the uncompressed
+    /// point is the last 64 octets.
     fn raw(&self) -> RawKey {
         assert_eq!(self.key.len(), 121, "an ECPrivateKey of secp256r1 with its public key has 121 octets");
         RawKey { private: &self.key[7..39], public_x: &self.key[57..89], public_y: &self.key[89..121] }

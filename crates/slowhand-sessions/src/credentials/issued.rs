@@ -1,8 +1,8 @@
 //! Certificates of a chosen length, issued at run time. They are like those in the files.
 //!
-//! A longer serial number fills up to 19 octets. A comment extension fills more. The length of the result is not known before:
-//! the header of a DER element grows with its content, and an ECDSA signature varies in length. So this module issues
-//! certificates with different serial numbers until one has the right length.
+//! A longer serial number fills up to 19 octets. A comment extension fills more. The length of the result is not known
+//! before: the header of a DER element grows with its content, and an ECDSA signature varies in length. So this module
+//! issues certificates with different serial numbers until one has the right length.
 
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
@@ -14,22 +14,23 @@ use crate::config::Role;
 use crate::operation::Curve;
 use crate::session::Failure;
 
-/// The length of the longest certificate (assumed). With it, a Certificate message fits into one record (2^14 octets, RFC 5246
-/// section 6.2.1), and the comment fits into the buffer of the issuer.
+/// The length of the longest certificate (assumed). With it, a Certificate message fits into one record (2^14 octets,
+/// RFC 5246 section 6.2.1), and the comment fits into the buffer of the issuer.
 const LONGEST: u16 = 8_000;
 
-/// The only length in the range that no certificate can have: content of 255 octets has a header of 3 octets, content of 256
-/// octets has a header of 4 (ITU-T X.690 section 8.1.3).
+/// The only length in the range that no certificate can have: content of 255 octets has a header of 3 octets, content
+/// of 256 octets has a header of 4 (ITU-T X.690 section 8.1.3).
 pub(crate) const IMPOSSIBLE_LENGTH: u16 = 259;
 
-/// Octets of an extension with an empty comment: an OID of 11 octets, the headers of SEQUENCE, OCTET STRING and IA5String.
+/// Octets of an extension with an empty comment: an OID of 11 octets, the headers of SEQUENCE, OCTET STRING and
+/// IA5String.
 const EMPTY_COMMENT: usize = 17;
 
 /// The most octets of a serial number (RFC 5280 section 4.1.2.2).
 const LONGEST_SERIAL: usize = 20;
 
-/// The number of lengths of serial number to try with a comment. It is greater than the number of headers that can grow at the
-/// same time: those of the extension, of the list of extensions, and of the certificate.
+/// The number of lengths of serial number to try with a comment. It is greater than the number of headers that can grow
+/// at the same time: those of the extension, of the list of extensions, and of the certificate.
 const SERIALS_BESIDE_COMMENT: usize = 4;
 
 /// The text that comments repeat.

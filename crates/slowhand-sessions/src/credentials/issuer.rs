@@ -16,13 +16,14 @@ pub(crate) struct Request<'a> {
     pub(crate) issuer_key: &'a [u8],
     /// The serial number, a positive INTEGER without leading zeros: 1 to 20 octets (RFC 5280 section 4.1.2.2).
     pub(crate) serial: &'a [u8],
-    /// The text of an additional extension, the Netscape certificate comment (2.16.840.1.113730.1.13): ASCII, at most 8192
-    /// octets.
+    /// The text of an additional extension, the Netscape certificate comment (2.16.840.1.113730.1.13): ASCII, at most
+    /// 8192 octets.
     pub(crate) comment: Option<&'a [u8]>,
 }
 
 /// Issues a certificate, DER, signed with SHA-256. It uses a device of its own, so it takes no time of a session. The
-/// randomness of that device is always the same. (The library uses it only for blinding. The nonce of ECDSA follows RFC 6979.)
+/// randomness of that device is always the same. (The library uses it only for blinding. The nonce of ECDSA follows
+/// RFC 6979.)
 ///
 /// # Errors
 /// The library's own error.
@@ -42,8 +43,8 @@ pub(crate) fn issue(request: &Request<'_>) -> Result<Vec<u8>, Failure> {
         comment_len: request.comment.map_or(0, <[u8]>::len),
     };
     let mut device = Device::new([0; 32], WORLD_BEGAN);
-    // SAFETY: `wanted` has pointers to the slices of `request`, with their lengths. The buffer is writable and has the given
-    // size. The function keeps no pointer.
+    // SAFETY: `wanted` has pointers to the slices of `request`, with their lengths. The buffer is writable and has the
+    // given size. The function keeps no pointer.
     let outcome = device.run(|| unsafe { slowhand_mbedtls_issue(&wanted, buffer.as_mut_ptr(), buffer.len()) });
     let length = usize::try_from(outcome).map_err(|_| library_failure(outcome))?;
     Ok(buffer.split_off(buffer.len() - length))

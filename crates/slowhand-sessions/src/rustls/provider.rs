@@ -207,8 +207,8 @@ static VERIFICATION: WebPkiSupportedAlgorithms = WebPkiSupportedAlgorithms {
     mapping: &[(SignatureScheme::ECDSA_NISTP256_SHA256, &[&WITH_SHA256])],
 };
 
-/// For TLS 1.2 with a SHA-384 suite. There, an mbedTLS client signs with the hash of the suite, even if the server did not
-/// offer it. In TLS 1.2, a signature scheme does not fix the curve (RFC 8446 section 4.2.3).
+/// For TLS 1.2 with a SHA-384 suite. There, an mbedTLS client signs with the hash of the suite, even if the server did
+/// not offer it. In TLS 1.2, a signature scheme does not fix the curve (RFC 8446 section 4.2.3).
 static VERIFICATION_SHA384: WebPkiSupportedAlgorithms = WebPkiSupportedAlgorithms {
     all: &[&WITH_SHA256, &WITH_SHA384],
     mapping: &[

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from slowhand.estimate import Estimate
 from slowhand.papers.claeys2021 import loss
-from slowhand.papers.claeys2021.handshake import BY_MTU, SCENARIO, tls_settings
-from slowhand.papers.part import Values
+from slowhand.papers.claeys2021.handshake import (
+    BY_MTU,
+    LARGE_MSS,
+    NOTHING_DROPPED,
+    SCENARIO,
+    SMALL_MSS,
+    tls_settings,
+)
+from slowhand.papers.part import Values, no_figure
 from slowhand.papers.points import Laboratory, NoneCompleted, Point, Settings
 
 WITHOUT: Settings = {"transport.client.sack": False, "transport.server.sack": False}
@@ -16,7 +21,7 @@ LOSSY = {mtu: BY_MTU[f"tls.{mtu}"] for mtu in (864, 356)}
 """Without Nagle: then several segments are on the way."""
 
 IMPATIENT: dict[int, Settings] = {
-    mss: {**tls_settings(mss, nagle=False), "server.internet_dropped": []} for mss in (844, 336)
+    mss: {**tls_settings(mss, nagle=False), **NOTHING_DROPPED} for mss in (LARGE_MSS, SMALL_MSS)
 }
 """The server begins with a timeout of 1 s, and repeats segments that are only slow."""
 
@@ -68,6 +73,4 @@ def saved(laboratory: Laboratory, without: Point, sack: Point, column: str) -> E
     return Estimate.of([by_seed[0][seed] - by_seed[1][seed] for seed in both])
 
 
-def draw(laboratory: Laboratory, folder: Path) -> list[Path]:
-    """Draws nothing."""
-    return []
+draw = no_figure

@@ -2,35 +2,24 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from slowhand.estimate import Estimate
 from slowhand.papers.claeys2021.handshake import (
     LARGE_MFL,
     LARGE_MSS,
+    NOTHING_DROPPED,
     SCENARIO,
     SMALL_MSS,
     dtls_settings,
+    dtls_timers,
+    tcp_timers,
     tls_settings,
 )
-from slowhand.papers.part import Values
+from slowhand.papers.part import Values, no_figure
 from slowhand.papers.points import Laboratory, Point, Settings
 
 PATIENT: dict[str, Settings] = {
-    "dtls": {
-        **dtls_settings(LARGE_MFL),
-        "session.timeout_s": 120,
-        "session.server_timeout_s": 120,
-        "session.max_timeout_s": 240,
-    },
-    "tls": {
-        **tls_settings(LARGE_MSS, nagle=False),
-        "server.internet_dropped": [],
-        "transport.client.initial_rto_s": 10,
-        "transport.client.min_rto_s": 10,
-        "transport.server.initial_rto_s": 10,
-        "transport.server.min_rto_s": 10,
-    },
+    "dtls": {**dtls_settings(LARGE_MFL), **dtls_timers(120)},
+    "tls": {**tls_settings(LARGE_MSS, nagle=False), **NOTHING_DROPPED, **tcp_timers(10)},
 }
 """Handshakes whose timers do not fire because the schedule is sparse."""
 
@@ -93,7 +82,7 @@ def congested(*, nagle: bool = False, threshold: float | None = None, long: bool
         SCENARIO,
         {
             **tls_settings(SMALL_MSS, nagle=nagle),
-            "server.internet_dropped": [],
+            **NOTHING_DROPPED,
             "network.topology": {"kind": "explicit", "links": [{"from": 0, "to": 1}, *routed]},
             "mac.slotframe": 41,
             "lowpan.reassembly_buffers": 8,
@@ -166,6 +155,4 @@ def measure(laboratory: Laboratory) -> Values:
     }
 
 
-def draw(laboratory: Laboratory, folder: Path) -> list[Path]:
-    """Draws nothing."""
-    return []
+draw = no_figure

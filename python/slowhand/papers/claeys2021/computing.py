@@ -12,8 +12,11 @@ from slowhand.estimate import Estimate
 from slowhand.papers.claeys2021.handshake import (
     LARGE_MFL,
     LARGE_MSS,
+    NOTHING_DROPPED,
     SCENARIO,
     dtls_settings,
+    dtls_timers,
+    tcp_timers,
     tls_settings,
 )
 from slowhand.papers.part import Values
@@ -38,25 +41,14 @@ def points() -> list[Point]:
 def point(protocol: str, timer_s: float, factor: float) -> Point:
     """A handshake with this computing time of the client and this timer of the server."""
     computing = {"client.compute_factor": round(fitted_factor() * factor, 6)}
-    patience: Settings
+    timers: Settings
     if protocol == "DTLS":
-        patience = {"session.timeout_s": 120, "session.server_timeout_s": timer_s}
-        return Point.of(
-            SCENARIO,
-            {
-                **dtls_settings(LARGE_MFL),
-                **patience,
-                "session.max_timeout_s": 240,
-                **computing,
-            },
-        )
-    settings = tls_settings(LARGE_MSS, nagle=False)
-    patience = {
-        "server.internet_dropped": [],
-        "transport.server.initial_rto_s": timer_s,
-        "transport.server.min_rto_s": timer_s,
-    }
-    return Point.of(SCENARIO, {**settings, **patience, **computing})
+        settings = dtls_settings(LARGE_MFL)
+        timers = {**dtls_timers(120), "session.server_timeout_s": timer_s}
+    else:
+        settings = {**tls_settings(LARGE_MSS, nagle=False), **NOTHING_DROPPED}
+        timers = tcp_timers(timer_s, ["server"])
+    return Point.of(SCENARIO, {**settings, **timers, **computing})
 
 
 @functools.cache

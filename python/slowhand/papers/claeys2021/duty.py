@@ -11,6 +11,7 @@ from slowhand.papers.claeys2021.handshake import (
     LARGE_MSS,
     SCENARIO,
     dtls_settings,
+    dtls_timers,
     tls_settings,
 )
 from slowhand.papers.part import Values
@@ -41,9 +42,7 @@ def settings(protocol: str, hops: int, duty: int) -> Settings:
     """The largest messages, Nagle active, and timers of DTLS that do not fire."""
     return {
         **(dtls_settings(LARGE_MFL) if protocol == "DTLS" else tls_settings(LARGE_MSS, nagle=True)),
-        "session.timeout_s": 60,
-        "session.server_timeout_s": 60,
-        "session.max_timeout_s": 120,
+        **dtls_timers(60),
         "network.topology": {"kind": "line", "hops": hops},
         "mac.slotframe": round(100 * CELLS / duty),
         "lowpan.reassembly": "forwarding",  # section 4.2: routers do not reassemble

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import itertools
-from pathlib import Path
 
 from slowhand.estimate import Estimate
 from slowhand.papers.claeys2021.handshake import SCENARIO, tls_settings
 from slowhand.papers.claeys2021.levels import check, levels
-from slowhand.papers.part import Values
+from slowhand.papers.part import Values, no_figure
 from slowhand.papers.points import FIRST_SEED, Laboratory, Point, Settings
 
 CLIENT = 1
@@ -51,6 +50,4 @@ def frames(laboratory: Laboratory, mss: int, more: Settings | None = None) -> Es
     return Estimate(max(after - before for before, after in itertools.pairwise(queued)))
 
 
-def draw(laboratory: Laboratory, folder: Path) -> list[Path]:
-    """Draws nothing."""
-    return []
+draw = no_figure

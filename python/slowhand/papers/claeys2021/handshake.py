@@ -2,32 +2,30 @@
 
 from __future__ import annotations
 
-from slowhand.api import Setting
-from slowhand.papers.points import Point, Settings
+from collections.abc import Sequence
+
+from slowhand.papers.points import Settings
 
 SCENARIO = "handshake.toml"
 
 LARGE_MSS, SMALL_MSS = 844, 336
-"""In octets: MTU 864 and 356 of the paper, which counts 20 octets of TCP header and no more."""
+"""In octets."""
 
 LARGE_MFL, SMALL_MFL = 1024, 512
-"""In octets: MTU 1041 and 529 of the paper: 13 of record header, 4 of compressed UDP header."""
+"""In octets."""
+
+HEADERS = {"tls": 20, "dtls": 13 + 4}
+"""What the paper's MTU has beyond MSS and MFL, in octets: the header of TCP and no more; with DTLS
+the headers of the record and of compressed UDP."""
 
 DROPPED_SYN_ACK: Settings = {"server.internet_dropped": [1]}
 """Section 5: the first SYN-ACK is dropped; the server goes on with a timeout of 3 s, not 1 s."""
 
+NOTHING_DROPPED: Settings = {"server.internet_dropped": []}
+"""Without that remedy the server goes on with a timeout of 1 s, if the point has no other."""
+
 PROXY: Settings = {"gateway.tcp_proxy": True}
 """Section 5: the TCP proxy at the border router. With it no SYN-ACK has to be dropped."""
-
-
-def dtls(mfl: int = LARGE_MFL, **more: Setting) -> Point:
-    """A handshake of DTLS."""
-    return Point.of(SCENARIO, {**dtls_settings(mfl), **_keys(more)})
-
-
-def tls(mss: int = LARGE_MSS, *, nagle: bool, proxy: bool = False, **more: Setting) -> Point:
-    """A handshake of TLS, with Nagle's algorithm at both ends or at neither end."""
-    return Point.of(SCENARIO, {**tls_settings(mss, nagle=nagle, proxy=proxy), **_keys(more)})
 
 
 def dtls_settings(mfl: int) -> Settings:
@@ -36,7 +34,7 @@ def dtls_settings(mfl: int) -> Settings:
 
 
 def tls_settings(mss: int, *, nagle: bool, proxy: bool = False) -> Settings:
-    """The settings for a handshake of TLS."""
+    """The settings for a handshake of TLS, with Nagle's algorithm at both ends or at neither."""
     return {
         "session.protocol": "tls1.2",
         "transport.client.mss": mss,
@@ -44,6 +42,24 @@ def tls_settings(mss: int, *, nagle: bool, proxy: bool = False) -> Settings:
         "transport.client.nagle": "rfc896" if nagle else "off",
         "transport.server.nagle": "minshall" if nagle else "off",
         **(PROXY if proxy else DROPPED_SYN_ACK),
+    }
+
+
+def dtls_timers(timer_s: int) -> Settings:
+    """The first timeout of both ends of DTLS. It doubles once."""
+    return {
+        "session.timeout_s": timer_s,
+        "session.server_timeout_s": timer_s,
+        "session.max_timeout_s": 2 * timer_s,
+    }
+
+
+def tcp_timers(timer_s: float, ends: Sequence[str] = ("client", "server")) -> Settings:
+    """The first timeout of these ends of TCP, which is also the least."""
+    return {
+        f"transport.{end}.{timer}": timer_s
+        for end in ends
+        for timer in ("initial_rto_s", "min_rto_s")
     }
 
 
@@ -65,17 +81,12 @@ TABLE_3: dict[str, Settings] = {
 
 TABLES = {"table2": TABLE_2, "table3": TABLE_3}
 
-BY_MTU: dict[str, Settings] = {
-    "tls.864.nagle": tls_settings(LARGE_MSS, nagle=True),
-    "tls.864": tls_settings(LARGE_MSS, nagle=False),
-    "tls.356.nagle": tls_settings(SMALL_MSS, nagle=True),
-    "tls.356": tls_settings(SMALL_MSS, nagle=False),
-    "dtls.1041": dtls_settings(LARGE_MFL),
-    "dtls.529": dtls_settings(SMALL_MFL),
-}
-"""The configurations of Fig. 6, 7 and 10, by their names there, which contain the MTU."""
+
+def _with_mtu(row: str) -> str:
+    """The name of a row of Table 2, with the MTU instead of MSS or MFL."""
+    protocol, octets, *nagle = row.split(".")
+    return ".".join([protocol, str(int(octets) + HEADERS[protocol]), *nagle])
 
 
-def _keys(more: Settings) -> Settings:
-    """Keys of a scenario from names of arguments, with two underscores instead of the dot."""
-    return {name.replace("__", "."): value for name, value in more.items()}
+BY_MTU = {_with_mtu(row): settings for row, settings in TABLE_2.items()}
+"""The configurations of Fig. 6, 7 and 10: those of Table 2, named `tls.864.nagle` to `dtls.529`."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from slowhand.estimate import Estimate
 from slowhand.papers.claeys2021.handshake import (
     LARGE_MFL,
@@ -12,7 +10,7 @@ from slowhand.papers.claeys2021.handshake import (
     dtls_settings,
     tls_settings,
 )
-from slowhand.papers.part import Values
+from slowhand.papers.part import Values, no_figure
 from slowhand.papers.points import Laboratory, Point, Settings
 
 PROTOCOLS: dict[str, Settings] = {
@@ -55,6 +53,4 @@ def measure(laboratory: Laboratory) -> Values:
     return values
 
 
-def draw(laboratory: Laboratory, folder: Path) -> list[Path]:
-    """Draws nothing."""
-    return []
+draw = no_figure

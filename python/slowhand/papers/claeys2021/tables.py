@@ -10,28 +10,31 @@ from slowhand.estimate import Estimate, least, most
 from slowhand.papers.claeys2021.handshake import (
     LARGE_MFL,
     LARGE_MSS,
+    NOTHING_DROPPED,
     SCENARIO,
     TABLE_2,
     TABLE_3,
-    dtls,
-    tls,
+    dtls_settings,
+    tls_settings,
 )
-from slowhand.papers.part import Values
+from slowhand.papers.part import Values, no_figure
 from slowhand.papers.points import Laboratory, Point, Settings
 
 QUANTITIES = {"latency": "duration_s", "bytes": "bytes_phy"}
 
-IMPATIENT = tls(LARGE_MSS, nagle=False, server__internet_dropped=[])
+IMPATIENT = Point.of(SCENARIO, {**tls_settings(LARGE_MSS, nagle=False), **NOTHING_DROPPED})
 """Without the proxy, and without a dropped SYN-ACK. The authors avoided this case."""
 
-SERVER_3_S = dtls(LARGE_MFL, session__server_timeout_s=3)
+SERVER_3_S = Point.of(SCENARIO, {**dtls_settings(LARGE_MFL), "session.server_timeout_s": 3})
 """The fitted row, with the same timer at server and client."""
 
 RETRIES: Settings = {"network.link_pdr": 0.97}
 """Links that lose 3 % of the frames, which the link layer repeats: as much deviation as the paper
 has in its latencies."""
 
-UNMERGED = tls(LARGE_MSS, nagle=True, transport__server__nagle="off")
+UNMERGED = Point.of(
+    SCENARIO, {**tls_settings(LARGE_MSS, nagle=True), "transport.server.nagle": "off"}
+)
 """Without the proxy: Nagle's algorithm at the client only."""
 
 
@@ -60,9 +63,7 @@ class Table:
                 yield f"{row}.{quantity}", laboratory.measure(point).estimate(column)
                 yield f"{row}.{quantity}.deviation", deviation(laboratory, point, column)
 
-    def draw(self, laboratory: Laboratory, folder: Path) -> list[Path]:
-        """Draws nothing: the part `text` draws both tables."""
-        return []
+    draw = staticmethod(no_figure)  # the part `text` draws both tables
 
 
 def deviation(laboratory: Laboratory, point: Point, column: str) -> Estimate | None:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from slowhand.estimate import Estimate
-from slowhand.papers.claeys2021.handshake import LARGE_MSS, SCENARIO, tls_settings
-from slowhand.papers.part import Values
+from slowhand.papers.claeys2021.handshake import (
+    LARGE_MSS,
+    NOTHING_DROPPED,
+    SCENARIO,
+    tcp_timers,
+    tls_settings,
+)
+from slowhand.papers.part import Values, no_figure
 from slowhand.papers.points import Laboratory, Point
 
 SUITES = {
@@ -28,11 +32,6 @@ application data together with it. In TLS 1.2 it is the server's."""
 
 def point(protocol: str, delay_s: float) -> Point:
     """A handshake with a curve that both versions have, and timers that do not fire."""
-    timers = {
-        f"transport.{end}.{timer}": 10
-        for end in ("client", "server")
-        for timer in ("initial_rto_s", "min_rto_s")
-    }
     return Point.of(
         SCENARIO,
         {
@@ -40,10 +39,10 @@ def point(protocol: str, delay_s: float) -> Point:
             "session.protocol": protocol,
             "session.suite": SUITES[protocol],
             "session.curve": "secp256r1",
-            "server.internet_dropped": [],
+            **NOTHING_DROPPED,
             "server.internet_delay_ms": 1000 * delay_s,
             "transport.server.tail_loss_probe": False,
-            **timers,
+            **tcp_timers(10),
         },
     )
 
@@ -76,6 +75,4 @@ def measure(laboratory: Laboratory) -> Values:
     }
 
 
-def draw(laboratory: Laboratory, folder: Path) -> list[Path]:
-    """Draws nothing."""
-    return []
+draw = no_figure

@@ -10,15 +10,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from pathlib import Path
 from typing import NamedTuple
 
 from slowhand.estimate import Estimate
+from slowhand.papers.capture import FINISHED, HEADER, finished_octets
 from slowhand.papers.devices import constant
 from slowhand.papers.kothmayr2013 import finished, opal
-from slowhand.papers.part import Values
+from slowhand.papers.part import Values, no_figure
 from slowhand.papers.points import Laboratory, Point
-from slowhand.papers.records import FINISHED, HEADER, finished_octets
 
 FAR = 4
 """The most hops of the paper."""
@@ -190,9 +189,7 @@ def measure(laboratory: Laboratory) -> Values:
     return found
 
 
-def draw(laboratory: Laboratory, folder: Path) -> list[Path]:
-    """Draws nothing: there are no curves."""
-    return []
+draw = no_figure
 
 
 def _step(laboratory: Laboratory) -> float:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-from pathlib import Path
 
 from slowhand.estimate import Estimate
+from slowhand.papers.capture import FINISHED, finished_octets
 from slowhand.papers.devices import constant
-from slowhand.papers.part import Values
+from slowhand.papers.part import Values, no_figure
 from slowhand.papers.points import Laboratory, Point
-from slowhand.papers.records import FINISHED, finished_octets
 from slowhand.papers.vucinic2015 import xmac
 
 CHECK_MS = 500
@@ -61,9 +60,7 @@ def measure(laboratory: Laboratory) -> Values:
     }
 
 
-def draw(laboratory: Laboratory, folder: Path) -> list[Path]:
-    """Draws nothing: there are no curves."""
-    return []
+draw = no_figure
 
 
 def _battery_mj(milliampere_hours: float) -> float:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from slowhand.estimate import Estimate
-from slowhand.papers.part import Values
+from slowhand.papers.part import Values, no_figure
 from slowhand.papers.points import Laboratory, Point
 
 FRAMES = 10
@@ -49,9 +48,7 @@ class Table:
             for column, cells in self.cells.items()
         } | {id: Estimate(value) for id, value in self.others.items()}
 
-    def draw(self, laboratory: Laboratory, folder: Path) -> list[Path]:
-        """Draws nothing: there are no curves."""
-        return []
+    draw = staticmethod(no_figure)
 
 
 TABLE_1 = Table(

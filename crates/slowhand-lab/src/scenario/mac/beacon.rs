@@ -18,18 +18,18 @@ use crate::scenario::network::Mesh;
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Beacon {
-    /// The time from one beacon of a coordinator to its next. The standard allows 15.36 ms times 2^BO, BO from 0 to 14; other
-    /// lengths work too. Default: 491.52 (BO 5, assumed).
+    /// The time from one beacon of a coordinator to its next. The standard allows 15.36 ms times 2^BO, BO from 0 to 14;
+    /// other lengths work too. Default: 491.52 (BO 5, assumed).
     pub beacon_interval_ms: PositiveMilliseconds,
-    /// The time from the first symbol of the beacon to the end of the contention access period. The standard allows 15.36 ms
-    /// times 2^SO. Default: 61.44 (SO 2, assumed).
+    /// The time from the first symbol of the beacon to the end of the contention access period. The standard allows
+    /// 15.36 ms times 2^SO. Default: 61.44 (SO 2, assumed).
     pub cap_ms: PositiveMilliseconds,
     /// How frames go from a coordinator to its children. Default: `indirect`, as in the standard.
     pub downward: Downward,
     /// True if a child listens throughout the active period of its parent (macRxOnWhenIdle). Default: false.
     pub rx_on_when_idle: bool,
-    /// True if a station may send a frame in the active period that runs when the frame is queued. If false, it waits for the
-    /// next one. Default: true.
+    /// True if a station may send a frame in the active period that runs when the frame is queued. If false, it waits
+    /// for the next one. Default: true.
     pub late_frames: bool,
     /// The minimum backoff exponent (macMinBE). Default: 3 (IEEE 802.15.4-2006, table 86).
     pub min_be: Integer<0, 8>,
@@ -53,10 +53,12 @@ pub struct Beacon {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Downward {
-    /// The beacon lists the children for which frames wait, and the child requests its frame (IEEE 802.15.4-2006, 7.5.6.3).
+    /// The beacon lists the children for which frames wait, and the child requests its frame (IEEE 802.15.4-2006,
+    /// 7.5.6.3).
     #[default]
     Indirect,
-    /// The coordinator contends for the channel like its children. They must listen (`rx_on_when_idle`). Not in the standard.
+    /// The coordinator contends for the channel like its children. They must listen (`rx_on_when_idle`). Not in the
+    /// standard.
     Direct,
 }
 

@@ -44,7 +44,8 @@ pub struct Tsch {
     /// The scheduling function, which changes the schedule with 6P messages (RFC 8480) while the network runs. Default:
     /// `static`, none.
     pub scheduling: Scheduling,
-    /// The number of cells of a tunnel at each hop and in each direction, with `scheduling = "tunnel"`. Default: 4 (assumed).
+    /// The number of cells of a tunnel at each hop and in each direction, with `scheduling = "tunnel"`. Default: 4
+    /// (assumed).
     pub tunnel_cells: Integer<1, MAX_TUNNEL_CELLS>,
     /// How often a frame is sent again before it is dropped. Default: 15 (OpenWSN, IEEE802154E.h
     /// TXRETRIES).
@@ -82,8 +83,8 @@ pub enum Scheduling {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum StartOfFrame {
-    /// The first symbol of the preamble (the default). In the standard, macTsTxOffset ends at the start of the transmission,
-    /// and the longest transmission from there (macTsMaxTx, 4256 us) includes the preamble.
+    /// The first symbol of the preamble (the default). In the standard, macTsTxOffset ends at the start of the
+    /// transmission, and the longest transmission from there (macTsMaxTx, 4256 us) includes the preamble.
     #[default]
     FirstSymbol,
     /// The end of the start-of-frame delimiter, 160 us after the first symbol, as in OpenWSN (board_info.h delayTx) and
@@ -182,8 +183,8 @@ impl Default for Cells {
 }
 
 impl Tsch {
-    /// The offsets and guard times within a slot. `None` for a slot of another length than 10 or 20 ms without a `timing`,
-    /// which the loader refuses.
+    /// The offsets and guard times within a slot. `None` for a slot of another length than 10 or 20 ms without a
+    /// `timing`, which the loader refuses.
     pub fn slot_timing(&self) -> Option<Timing> {
         let slot = self.slot_ms.duration();
         let given = |timing: SlotTiming| Timing {

@@ -13,7 +13,8 @@ use crate::input::{Document, InputError, Integer, PositiveMilliseconds};
 use crate::scenario::losses::Remedy;
 use crate::scenario::network::Mesh;
 
-/// Preamble sampling: a node wakes up once in every check interval. A node that has a frame for it sends strobes until then.
+/// Preamble sampling: a node wakes up once in every check interval. A node that has a frame for it sends strobes until
+/// then.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct XMac {
@@ -21,11 +22,11 @@ pub struct XMac {
     pub check_interval_ms: PositiveMilliseconds,
     /// The version of X-MAC in Contiki. Default: `cxmac`.
     pub model: Generation,
-    /// The backoff with which the layer above (csma.c) sends a failed frame again. Default: `exponential` with `cxmac`, `linear` with
-    /// `xmac-2010`.
+    /// The backoff with which the layer above (csma.c) sends a failed frame again. Default: `exponential` with `cxmac`,
+    /// `linear` with `xmac-2010`.
     pub retry: Option<RetryKind>,
-    /// True if data frames are acknowledged, and sent again without an acknowledgement. Default: false. If false, no node
-    /// notices that a data frame is lost.
+    /// True if data frames are acknowledged, and sent again without an acknowledgement. Default: false. If false, no
+    /// node notices that a data frame is lost.
     pub data_ack: bool,
     /// The channel. Default: 26 (WiSMote, contiki-conf.h).
     pub channel: Integer<11, 26>,

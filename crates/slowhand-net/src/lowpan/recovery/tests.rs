@@ -332,7 +332,8 @@ fn what_was_never_sent_goes_before_what_is_missing() {
     assert_eq!(sequences(&flight(&mut sender, at(3), &packet)), [(0, true)]);
 }
 
-/// The buffer holds the compressed packet, whose size is in the offset field of the first fragment (RFC 8931 section 5.1).
+/// The buffer holds the compressed packet, whose size is in the offset field of the first fragment (RFC 8931
+/// section 5.1).
 #[test]
 fn a_compressed_packet_may_be_as_long_as_a_buffer() {
     let packet = packet(300);

@@ -275,8 +275,8 @@ mod tests {
                 assert_eq!(Header::plain_length(&octets[..length - 1]), None, "{control:04x}");
             }
         }
-        // Four types. Three bits that do not matter here: frame pending, acknowledgement request, and a reserved one. Of
-        // the 18 combinations of addresses and PAN ID compression, versions 0 and 1 allow 13, and version 2 all.
+        // Four types. Three bits that do not matter here: frame pending, acknowledgement request, and a reserved one.
+        // Of the 18 combinations of addresses and PAN ID compression, versions 0 and 1 allow 13, and version 2 all.
         assert_eq!(known, 4 * 8 * (13 + 13 + 18));
     }
 }

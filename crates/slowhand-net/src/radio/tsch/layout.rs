@@ -42,10 +42,10 @@ pub struct Crowded {
 impl Layout {
     /// The cells of every node.
     ///
-    /// Dedicated cells are spread evenly over the slotframe: the first goes up, the next down, and so on, until one kind
-    /// is used up. Each pair of nodes has its own channel offset as long as there are enough. A dedicated cell avoids the
-    /// slots of both ends' autonomous cells. If the slotframe is too short, it may share the slot of its sender's
-    /// autonomous cell; the sender then does not listen there while it has a frame.
+    /// Dedicated cells are spread evenly over the slotframe: the first goes up, the next down, and so on, until one
+    /// kind is used up. Each pair of nodes has its own channel offset as long as there are enough. A dedicated cell
+    /// avoids the slots of both ends' autonomous cells. If the slotframe is too short, it may share the slot of its
+    /// sender's autonomous cell; the sender then does not listen there while it has a frame.
     ///
     /// # Errors
     /// A cell for which no slot is free. It is the first one, unless a pair alone has more cells than there are slots.
@@ -167,9 +167,9 @@ mod tests {
         assert_eq!((crowded.node, crowded.parent), (NodeId(2), NodeId(1)));
     }
 
-    /// A line of one hop without autonomous cells, in a slotframe of 10 with one shared slot. Nine slots are left. Node 1
-    /// begins at 9 * 618 / 1000 = 5 of them. The three cells are 9 / 3 = 3 slots apart: 5, 8 and 11 - 9 = 2, or slots 6, 9
-    /// and 3 behind the shared one.
+    /// A line of one hop without autonomous cells, in a slotframe of 10 with one shared slot. Nine slots are left.
+    /// Node 1 begins at 9 * 618 / 1000 = 5 of them. The three cells are 9 / 3 = 3 slots apart: 5, 8 and 11 - 9 = 2, or
+    /// slots 6, 9 and 3 behind the shared one.
     #[test]
     fn cells_go_up_and_down_in_turns_until_one_kind_is_used_up() {
         let uplink_and_downlink = |up, down| {

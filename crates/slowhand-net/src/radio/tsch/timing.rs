@@ -52,13 +52,13 @@ impl Timing {
         Instant::from_micros(asn * self.slot.as_micros())
     }
 
-    /// The timeslot whose offsets have the same values but end with the start-of-frame delimiter (SFD) of each frame, as in
-    /// OpenWSN (`board_info.h`: `delayTx`, "between GO signal and SFD") and Contiki-NG (`tsch-timeslot-timing.c`: "start of
-    /// frame TX (end of SFD)"). There a radio reports this moment. So the preamble is on the air before the offset, and a
-    /// receiver waits for it 160 us less.
+    /// The timeslot whose offsets have the same values but end with the start-of-frame delimiter (SFD) of each frame,
+    /// as in OpenWSN (`board_info.h`: `delayTx`, "between GO signal and SFD") and Contiki-NG (`tsch-timeslot-timing.c`:
+    /// "start of frame TX (end of SFD)"). There a radio reports this moment. So the preamble is on the air before the
+    /// offset, and a receiver waits for it 160 us less.
     ///
-    /// In the standard macTsTxOffset ends at "the start of frame transmission", and macTsMaxTx, the longest transmission
-    /// from there, is 4256 us: 127 octets with preamble, SFD and length. So it ends before the preamble.
+    /// In the standard macTsTxOffset ends at "the start of frame transmission", and macTsMaxTx, the longest
+    /// transmission from there, is 4256 us: 127 octets with preamble, SFD and length. So it ends before the preamble.
     pub fn to_sfd(self) -> Self {
         let lead = SYNCHRONISATION_HEADER;
         Self {

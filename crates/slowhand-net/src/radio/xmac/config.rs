@@ -78,7 +78,7 @@ impl XmacConfig {
             // "2 * DEFAULT_ON_TIME".
             phase_lead: on * 2,
             encounters: 4,                 // `MAX_ENCOUNTERS`
-            sending_delays_wake_ups: true, // sending waits actively in a process, callback timers fire between processes
+            sending_delays_wake_ups: true, // sending busy-waits in a process, callback timers fire between processes
             finishes_reception: false,     // `cc2520_off` only waits for a frame that is being sent
             assess_channel: true,          // `WITH_SEND_CCA`
             data_ack: false,

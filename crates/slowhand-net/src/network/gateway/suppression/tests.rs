@@ -292,8 +292,8 @@ fn the_answer_is_as_long_as_the_flight() {
         let verdict = suppression.handle_downward(at(seconds), &udp, &packet, datagram, &ByLength);
         (verdict, suppression.deadline())
     };
-    // The first datagram arrives after 74 s. An answer as long as the flight is due 5 s and as many seconds as the flight
-    // has octets later: at 74 + 5 + 74, and with the second datagram, at 10 + 74 + 5 + 148.
+    // The first datagram arrives after 74 s. An answer as long as the flight is due 5 s and as many seconds as the
+    // flight has octets later: at 74 + 5 + 74, and with the second datagram, at 10 + 74 + 5 + 148.
     assert_eq!(down(0, 0, 1), (Verdict::Pass, None));
     assert_eq!(down(10, 1, 2), (Verdict::Pass, None));
     assert_eq!(down(11, 0, 3), (Verdict::Hold, Some(at(237))));

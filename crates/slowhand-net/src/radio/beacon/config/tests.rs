@@ -52,8 +52,8 @@ fn a_beacon_announces_the_next_order() {
 }
 
 /// macMaxFrameTotalWaitTime (7.4.2): with m the smaller of macMaxBE - macMinBE and macMaxCSMABackoffs, m windows that
-/// double from 2^macMinBE on, then windows of 2^macMaxBE - 1, in units of 20 symbols, and the longest frame: 133 octets,
-/// 266 symbols.
+/// double from 2^macMinBE on, then windows of 2^macMaxBE - 1, in units of 20 symbols, and the longest frame: 133
+/// octets, 266 symbols.
 #[test]
 fn the_wait_for_a_frame_after_its_request() {
     let rows = [
@@ -72,9 +72,9 @@ fn the_wait_for_a_frame_after_its_request() {
     }
 }
 
-/// Direct: half of 8 back-off periods and two assessments, 1,920 us; the longest frame 4,256 us, turnaround 192 us, at most
-/// 320 us to the next boundary, acknowledgement 352 us; space 640 us: 7,680 us. The request adds 960 us, turnaround,
-/// boundary and acknowledgement as above, and turnaround and boundary before the frame: 2,336 us.
+/// Direct: half of 8 back-off periods and two assessments, 1,920 us; the longest frame 4,256 us, turnaround 192 us, at
+/// most 320 us to the next boundary, acknowledgement 352 us; space 640 us: 7,680 us. The request adds 960 us,
+/// turnaround, boundary and acknowledgement as above, and turnaround and boundary before the frame: 2,336 us.
 #[test]
 fn frames_in_an_active_period() {
     for (cap, indirectly, directly) in
@@ -90,8 +90,9 @@ fn frames_in_an_active_period() {
     }
 }
 
-/// A beacon that lists seven addresses: 75 octets and 6 are 2,592 us, 640 us of space and at most 320 us to the boundary.
-/// Two assessments, 640 us. The request, 2,336 us. The longest frame with its acknowledgement, 5,120 us, and 640 us of space.
+/// A beacon that lists seven addresses: 75 octets and 6 are 2,592 us, 640 us of space and at most 320 us to the
+/// boundary. Two assessments, 640 us. The request, 2,336 us. The longest frame with its acknowledgement, 5,120 us, and
+/// 640 us of space.
 #[test]
 fn the_shortest_active_period_holds_one_frame() {
     for (of, shortest) in [(with_cap as fn(u64) -> BeaconConfig, 12_288), (|cap| direct(with_cap(cap)), 9_952)] {

@@ -127,8 +127,8 @@ fn each_bit_of_the_cell_options() {
     }
 }
 
-/// Each request by hand from the figures of RFC 8480, section 3.3, and every shorter string of octets. `shortest` has the
-/// fields that are not a list.
+/// Each request by hand from the figures of RFC 8480, section 3.3, and every shorter string of octets. `shortest` has
+/// the fields that are not a list.
 #[test]
 fn each_request_by_hand() {
     let (a, b) = (CellId { slot: 3, channel_offset: 4 }, CellId { slot: 0x0102, channel_offset: 5 });

@@ -215,8 +215,8 @@ mod tests {
         }
     }
 
-    /// RFC 9438 section 4.7: a loss at 70 segments, below the last maximum of 100, leaves a maximum of 70 * 1.7 / 2 = 59.5.
-    /// From 49 segments, K = cbrt(10.5 / 0.4) = 2.972 s; without fast convergence it would be 3.744 s.
+    /// RFC 9438 section 4.7: a loss at 70 segments, below the last maximum of 100, leaves a maximum of 70 * 1.7 /
+    /// 2 = 59.5. From 49 segments, K = cbrt(10.5 / 0.4) = 2.972 s; without fast convergence it would be 3.744 s.
     #[test]
     fn a_loss_below_the_last_maximum_leaves_room_for_others() {
         let mut cubic = cubic(100);

@@ -104,7 +104,8 @@ fn a_closed_window_accepts_the_next_number_alone() {
     }
 }
 
-/// RFC 9293 section 3.8.6.2.2: the right edge stays until it can move by a segment, or by half of the buffer if that is less.
+/// RFC 9293 section 3.8.6.2.2: the right edge stays until it can move by a segment, or by half of the buffer if that is
+/// less.
 #[test]
 fn a_closed_window_opens_by_a_segment_or_half_of_the_buffer() {
     for (buffer, mss, least) in [(4_000, 1_000, 1_000), (1_500, 1_000, 750), (2_000, 1_000, 1_000)] {
@@ -229,8 +230,8 @@ fn arrive_at(reader: &mut Reader, us: u64, octets: usize) -> (bool, Option<u64>)
     (receiver.ack_is_due(), timers.get(Timer::DelayedAck).map(|at| at.as_micros()))
 }
 
-/// RFC 9293 section 3.8.6.3 and RFC 5681 section 4.2: at least every second full-sized segment, and the delay counts from the
-/// first octet.
+/// RFC 9293 section 3.8.6.3 and RFC 5681 section 4.2: at least every second full-sized segment, and the delay counts
+/// from the first octet.
 #[test]
 fn an_acknowledgment_is_delayed_until_the_second_full_segment_or_the_timer() {
     let mut reader = delaying(0);
@@ -278,7 +279,8 @@ fn duplicates_are_reported_only_where_both_options_are_on() {
     }
 }
 
-/// The FIN has the sequence number after the last octet of its segment, also if it comes before octets that are missing.
+/// The FIN has the sequence number after the last octet of its segment, also if it comes before octets that are
+/// missing.
 #[test]
 fn the_end_is_reached_when_everything_before_the_fin_has_arrived() {
     let mut reader = Reader::new(2_000, 536);

@@ -18,8 +18,8 @@ use super::timers::{Timer, Timers};
 
 pub(super) use recovery::Ack;
 
-/// The time by which the receiver may delay the acknowledgment of a tail loss probe,
-/// `TLP.max_ack_delay` (RFC 8985 section 7.2: 200 ms).
+/// The time by which the receiver may delay the acknowledgment of a single segment, `TLP.max_ack_delay`.
+/// RFC 8985 section 7.2 leaves it to the implementation. Linux: its least timeout, 200 ms.
 const MAX_ACK_DELAY: Duration = Duration::from_millis(200);
 
 /// The delay of a tail loss probe before the first round-trip time is known (RFC 8985 section 7.2).

@@ -198,8 +198,8 @@ impl Sender {
         }
     }
 
-    /// Begins fast recovery if a segment is lost. Outside of a recovery, everything before `recover` is acknowledged: each
-    /// loss is new.
+    /// Begins fast recovery if a segment is lost. Outside of a recovery, everything before `recover` is acknowledged:
+    /// each loss is new.
     fn recover_from_loss(&mut self, now: Instant, threshold: u32, statistics: &mut Statistics) {
         if self.board.find_lost(threshold, self.mss) {
             self.begin_fast_recovery(now, statistics);

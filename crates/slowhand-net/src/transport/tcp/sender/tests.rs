@@ -155,8 +155,8 @@ impl Flight {
     }
 }
 
-/// RFC 6675 section 5: after three segments above a hole, threshold and window are half of the flight (step 4.2), the hole
-/// is sent whatever the window allows (step 4.3), and then as many segments as the window has room for (step C).
+/// RFC 6675 section 5: after three segments above a hole, threshold and window are half of the flight (step 4.2), the
+/// hole is sent whatever the window allows (step 4.3), and then as many segments as the window has room for (step C).
 #[test]
 fn a_loss_by_sack_halves_the_window_once_for_each_flight() {
     let mut flight = Flight::new(plain());
@@ -241,8 +241,8 @@ fn ecn_echo_halves_the_window_once_for_each_flight() {
     assert_eq!((flight.window(), flight.statistics.congestion_echoes), (2, 2));
 }
 
-/// RFC 5827 section 3.1 with SACK: with three segments in flight and nothing to send, two of them that have arrived after a
-/// hole make a loss, a quarter of a round trip of 40 ms after the first news of the hole.
+/// RFC 5827 section 3.1 with SACK: with three segments in flight and nothing to send, two of them that have arrived
+/// after a hole make a loss, a quarter of a round trip of 40 ms after the first news of the hole.
 #[test]
 fn early_retransmit_waits_from_the_first_news_of_a_hole() {
     let due = |flight: &Flight| flight.timers.get(Timer::EarlyRetransmit).map(|at| at.as_micros());
@@ -279,9 +279,9 @@ fn early_retransmit_waits_from_the_first_news_of_a_hole() {
     assert_eq!(due(&flight), None);
 }
 
-/// RFC 8985 section 7.2: two round trips of 40 ms after the last segment, or after the last acknowledgment of something new.
-/// With one segment in flight, the peer may delay its acknowledgment by 200 ms; but the retransmission timer, 240 ms, is not
-/// passed over.
+/// RFC 8985 section 7.2: two round trips of 40 ms after the last segment, or after the last acknowledgment of something
+/// new. With one segment in flight, the peer may delay its acknowledgment by 200 ms; but the retransmission timer,
+/// 240 ms, is not passed over.
 #[test]
 fn a_tail_loss_probe_is_due_two_round_trips_after_the_last_news() {
     let mut flight = Flight::new(TcpConfig { tail_loss_probe: true, ..plain() });
@@ -304,8 +304,8 @@ fn a_tail_loss_probe_is_due_two_round_trips_after_the_last_news() {
     assert_eq!(due(&flight), None, "nothing is in flight");
 }
 
-/// RFC 8985 section 7.4: the last segment was sent again as a probe. If one acknowledgement comes of the two copies, the
-/// probe has repaired a loss, and the window is reduced. If two come, or a report of a duplicate, nothing was lost.
+/// RFC 8985 section 7.4: the last segment was sent again as a probe. If one acknowledgement comes of the two copies,
+/// the probe has repaired a loss, and the window is reduced. If two come, or a report of a duplicate, nothing was lost.
 #[test]
 fn a_probe_that_repaired_a_loss_reduces_the_window() {
     let probed = || {
@@ -340,8 +340,8 @@ fn a_probe_that_repaired_a_loss_reduces_the_window() {
     assert_eq!(go_on(reported), (20, 0));
 }
 
-/// RFC 7661 section 4.1: a window that does not limit the sender does not grow. In slow start it limits if half of it is in
-/// use, and later, if there is no room for one more segment.
+/// RFC 7661 section 4.1: a window that does not limit the sender does not grow. In slow start it limits if half of it
+/// is in use, and later, if there is no room for one more segment.
 #[test]
 fn a_window_grows_only_if_it_is_used() {
     // Sends so many segments, and gets all of them acknowledged, several times. Returns the window.

@@ -1,0 +1,107 @@
+//! A UDP echo over DTLS for any computer: the trait [`Network`] is all that it needs. `no_std`, no allocation.
+
+pub use lean_dtls::Instant;
+use lean_dtls::{Client, Config, OVERHEAD, Psk, RustCrypto, Server, Status, Timeouts};
+
+/// Octets of the longest datagram: those of a UDP payload that fits into three frames of 6LoWPAN.
+pub const MTU: usize = 256;
+
+/// Octets of the buffers of a connection: enough for identities of up to 32 octets.
+pub const BUFFER: usize = 192;
+
+/// Connections that the server has room for.
+pub const SLOTS: usize = 1;
+
+/// The key that both ends know.
+pub const KEYS: [Psk<'static>; 1] = [Psk { identity: b"sensor-17", key: b"0123456789abcdef" }];
+
+/// A UDP socket, a clock, and a source of random numbers.
+pub trait Network {
+    /// Address and port of a peer. Its octets go into the server's cookies.
+    type Address: Copy + PartialEq + AsRef<[u8]>;
+
+    /// The time.
+    fn now(&self) -> Instant;
+
+    /// Fills `octets` with random numbers that nobody can predict.
+    fn random(octets: &mut [u8]);
+
+    /// Sends a datagram.
+    fn send(&mut self, to: Self::Address, datagram: &[u8]);
+
+    /// Waits for a datagram until `deadline`. Returns its sender and its length.
+    fn receive(&mut self, deadline: Option<Instant>, datagram: &mut [u8]) -> Option<(Self::Address, usize)>;
+}
+
+/// The configuration of both ends.
+pub fn config() -> Option<Config<[Psk<'static>; 1]>> {
+    Config::new(KEYS, MTU as u16, Timeouts::DEFAULT).ok()
+}
+
+/// Connects to `server`, sends `message`, gives the answer to `deliver`, and closes. Returns how the connection ended.
+pub fn client<N: Network>(
+    network: &mut N,
+    server: N::Address,
+    message: &[u8],
+    mut deliver: impl FnMut(&[u8]),
+) -> Option<Status> {
+    let mut client = Client::<_, _, BUFFER>::new(config()?, RustCrypto::new(N::random));
+    let mut datagram = [0; MTU];
+    let mut has_asked = false;
+    client.connect();
+    loop {
+        while let length @ 1.. = client.poll_transmit(network.now(), &mut datagram) {
+            network.send(server, &datagram[..length]);
+        }
+        match client.status() {
+            Status::Handshaking => {}
+            Status::Established if has_asked => {}
+            Status::Established => {
+                has_asked = true;
+                let length = client.send(message, &mut datagram).ok()?;
+                network.send(server, &datagram[..length]);
+            }
+            ended => return Some(ended),
+        }
+        let mut is_answered = false;
+        match network.receive(client.deadline(), &mut datagram) {
+            Some((peer, length)) if peer == server => client.receive(&mut datagram[..length], |data| {
+                deliver(data);
+                is_answered = true;
+            }),
+            Some(_) => {}
+            None => client.handle_timeout(network.now()),
+        }
+        if is_answered {
+            client.close();
+        }
+    }
+}
+
+/// Sends back to its client whatever arrives, for ever.
+pub fn serve<N: Network>(network: &mut N) -> Option<()> {
+    let mut server = Server::<_, _, N::Address, SLOTS, BUFFER>::new(config()?, RustCrypto::new(N::random));
+    let mut datagram = [0; MTU];
+    let mut message = [0; MTU - OVERHEAD];
+    loop {
+        while let Some((client, length)) = server.poll_transmit(network.now(), &mut datagram) {
+            network.send(client, &datagram[..length]);
+        }
+        let Some((client, length)) = network.receive(server.deadline(), &mut datagram) else {
+            server.handle_timeout(network.now());
+            continue;
+        };
+        let mut received = 0;
+        server.receive(client, &mut datagram[..length], |data| {
+            if let Some(place) = message.get_mut(..data.len()) {
+                place.copy_from_slice(data);
+                received = data.len();
+            }
+        });
+        if received > 0
+            && let Ok(length) = server.send(client, &message[..received], &mut datagram)
+        {
+            network.send(client, &datagram[..length]);
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! How an end proves its identity, and which peers it trusts.
+
+#[cfg(feature = "certificates")]
+mod certificate;
+#[cfg(feature = "webpki")]
+mod x509;
+
+use crate::dtls12::MAX_PSK;
+
+#[cfg(feature = "certificates")]
+pub use certificate::{
+    Certificate, CertificateError, CertificateType, CertifiedKey, MAX_CHAIN, RawPublicKey, Role, SPKI, spki,
+};
+#[cfg(feature = "webpki")]
+pub use x509::{EcdsaP256Sha256, X509};
+
+/// A pre-shared key and its name (RFC 4279).
+#[derive(Clone, Copy)]
+pub struct Psk<'k> {
+    /// The name, which is sent in clear.
+    pub identity: &'k [u8],
+    /// The key: 1 to [`MAX_PSK`] octets.
+    pub key: &'k [u8],
+}
+
+/// The credentials of a client or a server: its own, and what it knows of its peers.
+///
+/// An array or a slice of [`Psk`] are credentials. So are a `RawPublicKey` and an `X509` certificate (features `certificates`
+/// and `webpki`). Who has several kinds, or keeps keys elsewhere, implements the trait. Each method has a default that has
+/// nothing and trusts nobody.
+pub trait Credentials {
+    /// The pre-shared key that a client uses.
+    fn psk(&self) -> Option<Psk<'_>> {
+        None
+    }
+
+    /// The key that a server knows under this identity: 1 to [`MAX_PSK`] octets.
+    fn find_psk(&self, _identity: &[u8]) -> Option<&[u8]> {
+        None
+    }
+
+    /// True if a server has pre-shared keys at all, so that it may choose a suite with them.
+    fn has_psks(&self) -> bool {
+        self.psk().is_some()
+    }
+
+    /// The certificate of this end. A server needs one for the suites with certificates; a client, if the server asks.
+    #[cfg(feature = "certificates")]
+    fn certificate(&self) -> Option<CertifiedKey<'_>> {
+        None
+    }
+
+    /// The types of certificates that a peer may have, the preferred one first. A server asks its clients for a certificate,
+    /// and refuses clients without one, exactly if this is not empty. A client without any uses no suite with certificates.
+    #[cfg(feature = "certificates")]
+    fn accepted(&self) -> &[CertificateType] {
+        &[]
+    }
+
+    /// The hook that decides about a peer's certificate, which has one of the accepted types. It is called before the peer's
+    /// signature is checked: the engine does that, with the key in the certificate.
+    ///
+    /// # Errors
+    /// The certificate is refused. The peer gets the alert that the reason gives.
+    #[cfg(feature = "certificates")]
+    fn check_peer(&self, _peer: Role, _certificate: &Certificate<'_>) -> Result<(), CertificateError> {
+        Err(CertificateError::CertificateUnknown)
+    }
+}
+
+impl Credentials for [Psk<'_>] {
+    fn psk(&self) -> Option<Psk<'_>> {
+        self.first().copied()
+    }
+
+    fn find_psk(&self, identity: &[u8]) -> Option<&[u8]> {
+        self.iter().find(|psk| psk.identity == identity).map(|psk| psk.key)
+    }
+}
+
+impl<const N: usize> Credentials for [Psk<'_>; N] {
+    fn psk(&self) -> Option<Psk<'_>> {
+        self[..].psk()
+    }
+
+    fn find_psk(&self, identity: &[u8]) -> Option<&[u8]> {
+        self[..].find_psk(identity)
+    }
+}
+
+impl<T: Credentials + ?Sized> Credentials for &T {
+    fn psk(&self) -> Option<Psk<'_>> {
+        (**self).psk()
+    }
+
+    fn find_psk(&self, identity: &[u8]) -> Option<&[u8]> {
+        (**self).find_psk(identity)
+    }
+
+    fn has_psks(&self) -> bool {
+        (**self).has_psks()
+    }
+
+    #[cfg(feature = "certificates")]
+    fn certificate(&self) -> Option<CertifiedKey<'_>> {
+        (**self).certificate()
+    }
+
+    #[cfg(feature = "certificates")]
+    fn accepted(&self) -> &[CertificateType] {
+        (**self).accepted()
+    }
+
+    #[cfg(feature = "certificates")]
+    fn check_peer(&self, peer: Role, certificate: &Certificate<'_>) -> Result<(), CertificateError> {
+        (**self).check_peer(peer, certificate)
+    }
+}
+
+/// Without the name's key.
+impl core::fmt::Debug for Psk<'_> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Psk").field("identity", &self.identity).finish_non_exhaustive()
+    }
+}
+
+/// True if a pre-shared key has a length that the engine can use.
+pub(crate) fn is_key(key: &[u8]) -> bool {
+    (1..=MAX_PSK).contains(&key.len())
+}

@@ -1,0 +1,194 @@
+//! Extensions of ClientHello and ServerHello (RFC 5246, section 7.4.1.4).
+//!
+//! To add one: its number and a line in `KNOWN`; its reading in [`accept`] (the server) and in [`confirm`] (the client); its
+//! writing in [`write_offer`] (the client) and in [`write_answer`] (the server).
+
+use super::connection::alert;
+use super::connection_id::ConnectionId;
+#[cfg(feature = "connection-id")]
+use super::connection_id::{self, CONNECTION_ID};
+use super::hello::ClientHello;
+#[cfg(feature = "record-limits")]
+use super::limits::{self, Limits, MAX_FRAGMENT_LENGTH, RECORD_SIZE_LIMIT};
+use crate::codec::{Full, Reader, Writer};
+use crate::config::Options;
+
+const EXTENDED_MASTER_SECRET: u16 = 0x0017;
+const RENEGOTIATION_INFO: u16 = 0xff01;
+
+/// The extensions that this engine reads. None of them may be there twice.
+const KNOWN: &[u16] = &[
+    EXTENDED_MASTER_SECRET,
+    RENEGOTIATION_INFO,
+    #[cfg(feature = "record-limits")]
+    MAX_FRAGMENT_LENGTH,
+    #[cfg(feature = "record-limits")]
+    RECORD_SIZE_LIMIT,
+    #[cfg(feature = "connection-id")]
+    CONNECTION_ID,
+];
+
+/// The extensions of a hello, as they are on the wire.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Extensions<'a>(&'a [u8]);
+
+impl<'a> Extensions<'a> {
+    /// Reads the end of a hello. `None` if it is malformed, or if a known extension is there twice.
+    pub(crate) fn read(mut reader: Reader<'a>) -> Option<Self> {
+        if reader.is_empty() {
+            return Some(Self(&[]));
+        }
+        let extensions = Self(reader.vector(2).filter(|_| reader.is_empty())?);
+        let (mut rest, mut seen) = (Reader::new(extensions.0), 0_u32);
+        while !rest.is_empty() {
+            let (number, _) = next(&mut rest)?;
+            let Some(place) = KNOWN.iter().position(|known| *known == number) else { continue };
+            if seen >> place & 1 == 1 {
+                return None;
+            }
+            seen |= 1 << place;
+        }
+        Some(extensions)
+    }
+
+    /// The content of an extension, if it is there.
+    pub(crate) fn find(self, number: u16) -> Option<&'a [u8]> {
+        self.iter().find(|(found, _)| *found == number).map(|(_, content)| content)
+    }
+
+    fn iter(self) -> impl Iterator<Item = (u16, &'a [u8])> {
+        let mut rest = Reader::new(self.0);
+        core::iter::from_fn(move || next(&mut rest))
+    }
+
+    /// True if an extension is there that has one content only. `None` if it has another.
+    fn is_there(self, number: u16, content: &[u8]) -> Option<bool> {
+        match self.find(number) {
+            None => Some(false),
+            Some(found) => (found == content).then_some(true),
+        }
+    }
+}
+
+fn next<'a>(reader: &mut Reader<'a>) -> Option<(u16, &'a [u8])> {
+    Some((reader.u16()?, reader.vector(2)?))
+}
+
+/// Writes an extension.
+pub(crate) fn write(
+    writer: &mut Writer<'_>,
+    number: u16,
+    content: impl FnOnce(&mut Writer<'_>) -> Result<(), Full>,
+) -> Result<(), Full> {
+    writer.number(number.into(), 2)?;
+    writer.vector(2, content)
+}
+
+/// What both ends have agreed on by extensions.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Agreed {
+    /// RFC 7627.
+    pub(crate) extended_master_secret: bool,
+    /// The client knows RFC 5746. Nothing follows from it here but the server's answer: nobody renegotiates.
+    secure_renegotiation: bool,
+    #[cfg(feature = "record-limits")]
+    pub(crate) limits: Limits,
+    /// Of this end, and of its peer.
+    #[cfg(feature = "connection-id")]
+    pub(crate) connection_ids: Option<[ConnectionId; 2]>,
+}
+
+/// What an end says of one connection.
+#[derive(Clone, Copy)]
+pub(crate) struct Offer<'a> {
+    pub(crate) options: &'a Options,
+    /// The connection ID of this end, if its configuration asks for one.
+    pub(crate) connection_id: Option<ConnectionId>,
+}
+
+/// The client's extensions.
+pub(crate) fn write_offer(writer: &mut Writer<'_>, offer: &Offer<'_>) -> Result<(), Full> {
+    let Offer { options: _options, connection_id: _connection_id } = offer;
+    writer.vector(2, |writer| {
+        write(writer, EXTENDED_MASTER_SECRET, |_| Ok(()))?;
+        #[cfg(feature = "record-limits")]
+        limits::write_offer(writer, _options)?;
+        #[cfg(feature = "connection-id")]
+        if let Some(own) = _connection_id {
+            connection_id::write(writer, own)?;
+        }
+        Ok(())
+    })
+}
+
+/// The server: what it takes of the client's offer.
+///
+/// # Errors
+/// The alert with which it refuses the client.
+pub(crate) fn accept(hello: &ClientHello<'_>, _offer: &Offer<'_>) -> Result<Agreed, u8> {
+    let is_there = |number, content| hello.extensions.is_there(number, content).ok_or(alert::DECODE_ERROR);
+    Ok(Agreed {
+        extended_master_secret: is_there(EXTENDED_MASTER_SECRET, &[])?,
+        // Nothing but a first handshake, in which the content is empty, is possible.
+        secure_renegotiation: is_there(RENEGOTIATION_INFO, &[0])? || hello.has_renegotiation_scsv,
+        #[cfg(feature = "record-limits")]
+        limits: limits::accept(hello.extensions, _offer.options)?,
+        #[cfg(feature = "connection-id")]
+        connection_ids: connection_id::accept(hello.extensions, _offer.connection_id)?,
+    })
+}
+
+/// The server's extensions. Without any, their length is left out too.
+pub(crate) fn write_answer(writer: &mut Writer<'_>, agreed: &Agreed) -> Result<(), Full> {
+    if *agreed == Agreed::default() {
+        return Ok(());
+    }
+    writer.vector(2, |writer| {
+        if agreed.extended_master_secret {
+            write(writer, EXTENDED_MASTER_SECRET, |_| Ok(()))?;
+        }
+        if agreed.secure_renegotiation {
+            write(writer, RENEGOTIATION_INFO, |writer| writer.put(&[0]))?;
+        }
+        #[cfg(feature = "record-limits")]
+        limits::write_answer(writer, &agreed.limits)?;
+        #[cfg(feature = "connection-id")]
+        if let Some([own, _]) = &agreed.connection_ids {
+            connection_id::write(writer, own)?;
+        }
+        Ok(())
+    })
+}
+
+/// The client: what the server has taken of its offer.
+///
+/// # Errors
+/// The alert with which it refuses the server: for what it has not offered, unsupported_extension.
+pub(crate) fn confirm(extensions: Extensions<'_>, offer: &Offer<'_>) -> Result<Agreed, u8> {
+    if !extensions.iter().all(|(number, _)| is_offered(number, offer)) {
+        return Err(alert::UNSUPPORTED_EXTENSION);
+    }
+    let is_there = |number, content| extensions.is_there(number, content).ok_or(alert::DECODE_ERROR);
+    Ok(Agreed {
+        extended_master_secret: is_there(EXTENDED_MASTER_SECRET, &[])?,
+        secure_renegotiation: is_there(RENEGOTIATION_INFO, &[0])?,
+        #[cfg(feature = "record-limits")]
+        limits: limits::confirm(extensions, offer.options)?,
+        #[cfg(feature = "connection-id")]
+        connection_ids: connection_id::confirm(extensions, offer.connection_id)?,
+    })
+}
+
+/// True if the client has asked for this extension.
+const fn is_offered(number: u16, _offer: &Offer<'_>) -> bool {
+    match number {
+        EXTENDED_MASTER_SECRET | RENEGOTIATION_INFO => true,
+        #[cfg(feature = "record-limits")]
+        MAX_FRAGMENT_LENGTH => _offer.options.max_fragment_length.is_some(),
+        #[cfg(feature = "record-limits")]
+        RECORD_SIZE_LIMIT => _offer.options.record_size_limit.is_some(),
+        #[cfg(feature = "connection-id")]
+        CONNECTION_ID => _offer.connection_id.is_some(),
+        _ => false,
+    }
+}

@@ -1,0 +1,55 @@
+//! Which record carried which part of a flight, and which parts the peer has.
+//!
+//! Places are those of the flight's octets.
+
+use crate::ranges::Ranges;
+
+/// How many records are remembered. An acknowledgement of an older one says nothing: its content is sent again, in a record
+/// that is remembered. (Assumed: a flight of 1,000 octets in datagrams of 64 octets.)
+const RECORDS: usize = 20;
+
+/// How many separate parts the peer can have. An acknowledgement that would make more says nothing. (Assumed.)
+const RANGES: usize = 8;
+
+pub(super) struct Sent {
+    /// The latest records: where their part begins and ends, and the low bits of their sequence numbers.
+    records: [(u16, u16, u32); RECORDS],
+    /// How many records there were.
+    count: usize,
+    acknowledged: Ranges<RANGES>,
+}
+
+impl Sent {
+    pub(super) const fn new() -> Self {
+        Self { records: [(0, 0, 0); RECORDS], count: 0, acknowledged: Ranges::new() }
+    }
+
+    /// Notes that a record has carried the part from `begin` to `end`.
+    pub(super) const fn note(&mut self, begin: u16, end: u16, sequence: u64) {
+        self.records[self.count % RECORDS] = (begin, end, sequence as u32);
+        self.count += 1;
+    }
+
+    /// Notes that the peer has a record, which was one of those from `first` to `last`. False if no such record is
+    /// remembered.
+    pub(super) fn acknowledge(&mut self, first: u16, last: u16, sequence: u64) -> bool {
+        let mut found = false;
+        for &(begin, end, number) in &self.records[..self.count.min(RECORDS)] {
+            if u64::from(number) == sequence && first <= begin && end <= last {
+                found = true;
+                self.acknowledged.cover(begin, end);
+            }
+        }
+        found
+    }
+
+    /// True if the peer has all octets before `end`.
+    pub(super) fn is_acknowledged(&self, end: u16) -> bool {
+        self.acknowledged.reach(end)
+    }
+
+    /// The first part of a range that the peer does not have, as far as is known.
+    pub(super) fn gap(&self, begin: u16, end: u16) -> Option<(u16, u16)> {
+        self.acknowledged.gap(begin, end)
+    }
+}

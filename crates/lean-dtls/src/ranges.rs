@@ -1,0 +1,97 @@
+//! What has arrived of a sequence of octets.
+
+/// Beginnings and ends in ascending order, that neither touch nor overlap. There are at most `MOST`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ranges<const MOST: usize> {
+    ranges: [(u16, u16); MOST],
+    count: usize,
+}
+
+impl<const MOST: usize> Ranges<MOST> {
+    pub(crate) const fn new() -> Self {
+        Self { ranges: [(0, 0); MOST], count: 0 }
+    }
+
+    /// Notes that a range has arrived. False if that would make too many: nothing is noted then.
+    pub(crate) fn cover(&mut self, mut begin: u16, mut end: u16) -> bool {
+        let mut new = Self::new();
+        let mut placed = false;
+        for &(first, last) in &self.ranges[..self.count] {
+            if last >= begin && first <= end {
+                (begin, end) = (begin.min(first), end.max(last));
+                continue;
+            }
+            if !placed && end < first {
+                if !new.push((begin, end)) {
+                    return false;
+                }
+                placed = true;
+            }
+            if !new.push((first, last)) {
+                return false;
+            }
+        }
+        if !placed && !new.push((begin, end)) {
+            return false;
+        }
+        *self = new;
+        true
+    }
+
+    /// True if all octets before `end` have arrived.
+    pub(crate) fn reach(&self, end: u16) -> bool {
+        self.count == 1 && self.ranges[0] == (0, end)
+    }
+
+    /// The first part of a range that has not arrived. `None` if all of it has, or if it is empty.
+    #[cfg(feature = "acknowledgements")]
+    pub(crate) fn gap(&self, mut begin: u16, mut end: u16) -> Option<(u16, u16)> {
+        for &(first, last) in &self.ranges[..self.count] {
+            if first <= begin {
+                begin = begin.max(last);
+            } else {
+                end = end.min(first);
+                break;
+            }
+        }
+        (begin < end).then_some((begin, end))
+    }
+
+    fn push(&mut self, range: (u16, u16)) -> bool {
+        let Some(free) = self.ranges.get_mut(self.count) else { return false };
+        *free = range;
+        self.count += 1;
+        true
+    }
+}
+
+#[cfg(all(test, feature = "acknowledgements"))]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        /// Against a set of all octets.
+        #[test]
+        fn the_first_gap_is_that_of_a_set(
+            covered in proptest::collection::vec((0_u16..60, 1_u16..20), 0..12),
+            begin in 0_u16..60,
+            length in 0_u16..30,
+        ) {
+            let mut ranges = Ranges::<4>::new();
+            let mut set = BTreeSet::new();
+            for (begin, length) in covered {
+                if ranges.cover(begin, begin + length) {
+                    set.extend(begin..begin + length);
+                }
+            }
+            let end = begin + length;
+            let first = (begin..end).find(|place| !set.contains(place));
+            let gap = first.map(|first| (first, (first..end).find(|place| set.contains(place)).unwrap_or(end)));
+            prop_assert_eq!(ranges.gap(begin, end), gap);
+        }
+    }
+}

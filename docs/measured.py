@@ -1,0 +1,63 @@
+"""What the scripts of this folder share: runs whose results go into tables of a document."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from slowhand import Run, Scenario
+from slowhand.api import Setting
+from slowhand.estimate import Estimate, percentile
+
+ROOT = Path(__file__).resolve().parent.parent
+
+Settings = Mapping[str, Setting]
+
+
+@dataclass(frozen=True)
+class Measured:
+    """The results of a scenario with some keys replaced."""
+
+    count: int
+    samples: Mapping[str, list[float]]
+    """The values of the handshakes that completed, by column of the run's records."""
+    worlds: list[int]
+    """The seeds of the handshakes that completed."""
+
+    def mean(self, column: str) -> Estimate:
+        """The mean over the handshakes that completed. There has to be one."""
+        return Estimate.of(self.samples[column], self.worlds)
+
+    def percentile(self, column: str, share: float) -> float:
+        """A percentile over the handshakes that completed. There has to be one."""
+        return percentile(self.samples[column], share)
+
+    @property
+    def completed(self) -> float:
+        """The share of handshakes that completed."""
+        return len(self.worlds) / self.count
+
+
+def measure(scenario: Path, settings: Settings, columns: tuple[str, ...], count: int) -> Measured:
+    """Runs `count` handshakes, and keeps these columns."""
+    run = Run(Scenario(scenario, settings), count=count, seed=1)
+    records: Mapping[str, Any] = run.columns()
+    done = [i for i, outcome in enumerate(records["outcome"]) if outcome == "completed"]
+    samples = {name: [records[name][i] for i in done] for name in columns}
+    return Measured(count, samples, [records["seed"][i] for i in done])
+
+
+def fill(document: str, name: str, table: str) -> str:
+    """The document with this table in its place, which two comments mark."""
+    begin, end = f"<!-- table: {name} -->\n", "<!-- end -->"
+    before, found, after = document.partition(begin)
+    assert found, f"the document has lost its table: {name}"
+    return before + begin + table + end + after.partition(end)[2]
+
+
+def number(value: float) -> str:
+    """A number with three digits or more."""
+    digits = 0 if value >= 1000 else 1 if value >= 100 else 2
+    return f"{value:,.{digits}f}"

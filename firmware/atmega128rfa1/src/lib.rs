@@ -1,0 +1,157 @@
+//! The ATmega128RFA1: its clock, its console, and a radio that is only a register. `simavr` runs it, exact to the cycle.
+
+#![no_std]
+#![feature(asm_experimental_arch)]
+
+use core::arch::asm;
+use core::panic::PanicInfo;
+
+use firmware_session::Board;
+use firmware_session::echo::{Instant, Network};
+
+#[panic_handler]
+fn panic(_: &PanicInfo<'_>) -> ! {
+    stop()
+}
+
+/// Registers of the ATmega128RFA1 (its datasheet, section 33): the first serial port, and two timers of 16 bits.
+mod register {
+    pub(crate) const UCSR0A: *mut u8 = 0xc0 as *mut u8;
+    pub(crate) const UCSR0B: *mut u8 = 0xc1 as *mut u8;
+    pub(crate) const UDR0: *mut u8 = 0xc6 as *mut u8;
+    pub(crate) const TCCR1B: *mut u8 = 0x81 as *mut u8;
+    pub(crate) const TCNT1L: *mut u8 = 0x84 as *mut u8;
+    pub(crate) const TCNT1H: *mut u8 = 0x85 as *mut u8;
+    pub(crate) const TCCR3B: *mut u8 = 0x91 as *mut u8;
+    pub(crate) const TCNT3L: *mut u8 = 0x94 as *mut u8;
+    pub(crate) const TCNT3H: *mut u8 = 0x95 as *mut u8;
+}
+use register::*;
+
+/// What the stack is painted with.
+const PAINT: u8 = 0xa5;
+
+unsafe extern "C" {
+    /// Where the statics end.
+    static mut _end: u8;
+}
+
+/// The board.
+pub struct Atmega128Rfa1;
+
+impl Board for Atmega128Rfa1 {
+    fn start() {
+        /// The transmitter of the serial port is on.
+        const TXEN: u8 = 1 << 3;
+        /// A timer counts each cycle, or one of 1024.
+        const EACH: u8 = 1;
+        const OF_1024: u8 = 5;
+        // SAFETY: registers that nothing else uses.
+        unsafe {
+            UCSR0B.write_volatile(TXEN);
+            TCCR3B.write_volatile(OF_1024);
+            TCCR1B.write_volatile(EACH);
+        }
+    }
+
+    /// The low 16 bits are those of the first timer. The second one, which is slower, gives the others.
+    #[inline(never)]
+    fn now() -> u32 {
+        // SAFETY: registers of the timers. The low octet first: it latches the high one.
+        let (low, slow) = unsafe {
+            let low = u16::from_le_bytes([TCNT1L.read_volatile(), TCNT1H.read_volatile()]);
+            (low, u16::from_le_bytes([TCNT3L.read_volatile(), TCNT3H.read_volatile()]))
+        };
+        let rough = u32::from(slow) << 10;
+        let off = low.wrapping_sub(rough as u16) as i16;
+        rough.wrapping_add_signed(off.into())
+    }
+
+    fn print(octet: u8) {
+        /// The serial port has room for an octet.
+        const UDRE: u8 = 1 << 5;
+        // SAFETY: registers of the serial port.
+        unsafe {
+            while UCSR0A.read_volatile() & UDRE == 0 {}
+            UDR0.write_volatile(octet);
+        }
+    }
+
+    #[inline(never)]
+    fn paint() {
+        // SAFETY: between the statics and this function's frame nothing is in use.
+        unsafe {
+            let mut place = &raw mut _end;
+            // The frame of this function is small, but not empty.
+            let end = (stack_pointer() - 32) as *mut u8;
+            while place < end {
+                place.write_volatile(PAINT);
+                place = place.add(1);
+            }
+        }
+    }
+
+    #[inline(never)]
+    fn depth() -> usize {
+        // SAFETY: between the statics and the stack all is RAM.
+        unsafe {
+            let mut place = &raw const _end;
+            while place.read_volatile() == PAINT {
+                place = place.add(1);
+            }
+            stack_pointer() - place as usize
+        }
+    }
+
+    fn exit(_: bool) -> ! {
+        stop()
+    }
+}
+
+fn stack_pointer() -> usize {
+    let (low, high): (u8, u8);
+    // SAFETY: reads the registers SPL and SPH.
+    unsafe { asm!("in {}, 0x3d", "in {}, 0x3e", out(reg) low, out(reg) high) };
+    u16::from_le_bytes([low, high]).into()
+}
+
+/// Sleeps without interrupts, which ends `simavr`.
+fn stop() -> ! {
+    // SAFETY: nothing comes after it.
+    unsafe { asm!("cli", "sleep") };
+    loop {}
+}
+
+/// A radio whose only register takes and gives octets: code that no compiler can leave out, and as little as possible of it.
+pub struct Radio;
+
+/// TRXFBST, the first octet of the frame buffer.
+const REGISTER: *mut u8 = 0x180 as *mut u8;
+
+fn read() -> u8 {
+    // SAFETY: a register.
+    unsafe { REGISTER.read_volatile() }
+}
+
+impl Network for Radio {
+    type Address = [u8; 2];
+
+    fn now(&self) -> Instant {
+        Instant::from_millis(read().into())
+    }
+
+    fn random(octets: &mut [u8]) {
+        octets.iter_mut().for_each(|octet| *octet = read());
+    }
+
+    fn send(&mut self, _: [u8; 2], datagram: &[u8]) {
+        // SAFETY: a register.
+        datagram.iter().for_each(|octet| unsafe { REGISTER.write_volatile(*octet) });
+    }
+
+    fn receive(&mut self, _: Option<Instant>, datagram: &mut [u8]) -> Option<([u8; 2], usize)> {
+        let length = usize::from(read()).min(datagram.len());
+        datagram.iter_mut().take(length).for_each(|octet| *octet = read());
+        (length > 0).then_some(([read(), read()], length))
+    }
+}

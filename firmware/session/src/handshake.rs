@@ -1,0 +1,122 @@
+//! A handshake in memory. Each call of the engine is a line on the console: role, call, octets of the datagram, what it took
+//! (instructions or cycles), octets of stack.
+
+use core::hint::black_box;
+
+use lean_dtls::{Client, Instant, RustCrypto, Server, Status};
+
+use crate::Board;
+use crate::echo::{BUFFER, MTU, config};
+
+/// The client's address.
+const CLIENT: [u8; 2] = [0, 1];
+
+/// Application data of the size of a reading of a sensor. (Assumed.)
+const DATA: [u8; 32] = [0x20; 32];
+
+/// A handshake and one record of application data. Ends the emulator.
+pub fn run<B: Board>() -> ! {
+    B::start();
+    let is_well = session::<B>().is_some();
+    print::<B>(if is_well { "complete\n" } else { "incomplete\n" });
+    B::exit(is_well)
+}
+
+fn session<B: Board>() -> Option<()> {
+    let now = Instant::from_millis(0);
+    // Not random: the measurement is to be the same each time.
+    let random = |seed: u8| move |octets: &mut [u8]| octets.fill(seed);
+    let mut client = Client::<_, _, BUFFER>::new(config()?, RustCrypto::new(random(1)));
+    let mut server = Server::<_, _, [u8; 2], 1, BUFFER>::new(config()?, RustCrypto::new(random(2)));
+    let mut datagram = [0; MTU];
+    let meter = Meter::<B>::new();
+    line::<B>(&["size", "client"], &[size_of_val(&client) as u32]);
+    line::<B>(&["size", "server"], &[size_of_val(&server) as u32]);
+    meter.call("client", "connect", || (client.connect(), 0).1);
+    while client.status() == Status::Handshaking {
+        let mut is_quiet = true;
+        loop {
+            let length = meter.call("client", "poll_transmit", || client.poll_transmit(now, &mut datagram));
+            if length == 0 {
+                break;
+            }
+            is_quiet = false;
+            meter.call("server", "receive", || (server.receive(CLIENT, &mut datagram[..length], |_| {}), length).1);
+        }
+        loop {
+            let length = meter
+                .call("server", "poll_transmit", || server.poll_transmit(now, &mut datagram).map_or(0, |sent| sent.1));
+            if length == 0 {
+                break;
+            }
+            is_quiet = false;
+            meter.call("client", "receive", || (client.receive(&mut datagram[..length], |_| {}), length).1);
+        }
+        if is_quiet {
+            return None;
+        }
+    }
+    let is_established = client.status() == Status::Established && server.status(CLIENT) == Some(Status::Established);
+    is_established.then_some(())?;
+    let length = meter.call("client", "send", || client.send(&DATA, &mut datagram).unwrap_or(0));
+    let mut has_arrived = false;
+    meter.call("server", "receive", || {
+        server.receive(CLIENT, &mut datagram[..length], |data| has_arrived = data == DATA);
+        length
+    });
+    has_arrived.then_some(())
+}
+
+struct Meter<B> {
+    /// What the measurement itself takes.
+    empty: u32,
+    board: core::marker::PhantomData<B>,
+}
+
+impl<B: Board> Meter<B> {
+    fn new() -> Self {
+        let mut meter = Self { empty: 0, board: core::marker::PhantomData };
+        meter.empty = meter.measure(&mut || 0).1;
+        meter
+    }
+
+    /// Prints what a call takes. `call` returns the octets of its datagram.
+    fn call(&self, role: &str, name: &str, mut call: impl FnMut() -> usize) -> usize {
+        let (octets, taken, depth) = self.measure(&mut call);
+        line::<B>(&["call", role, name], &[octets as u32, taken, depth as u32]);
+        octets
+    }
+
+    #[inline(never)]
+    fn measure(&self, call: &mut dyn FnMut() -> usize) -> (usize, u32, usize) {
+        let call = black_box(call);
+        B::paint();
+        let before = B::now();
+        let octets = call();
+        let taken = B::now().wrapping_sub(before).wrapping_sub(self.empty);
+        (octets, taken, B::depth())
+    }
+}
+
+fn line<B: Board>(words: &[&str], numbers: &[u32]) {
+    for word in words {
+        print::<B>(word);
+        B::print(b' ');
+    }
+    for number in numbers {
+        print_number::<B>(*number);
+        B::print(b' ');
+    }
+    B::print(b'\n');
+}
+
+fn print<B: Board>(text: &str) {
+    text.bytes().for_each(B::print);
+}
+
+fn print_number<B: Board>(number: u32) {
+    if number >= 10 {
+        print_number::<B>(number / 10);
+    }
+    B::print(b'0' + (number % 10) as u8);
+}
