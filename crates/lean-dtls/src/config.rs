@@ -1,10 +1,13 @@
 //! What an engine is told once.
 
 use crate::credentials::{Credentials, is_key};
+#[cfg(feature = "ecdhe")]
+use crate::crypto::Group;
 #[cfg(feature = "connection-id")]
 use crate::dtls12::MAX_CONNECTION_ID;
 #[cfg(doc)]
 use crate::dtls12::MAX_PSK;
+use crate::dtls12::{Abilities, Suite};
 #[cfg(feature = "record-limits")]
 use crate::dtls12::{LEAST_RECORD_SIZE, MAX_CONTENT};
 use crate::time::Timeouts;
@@ -20,6 +23,10 @@ pub struct Config<K> {
     pub(crate) timeouts: Timeouts,
     pub(crate) admission: Admission,
     pub(crate) options: Options,
+    #[cfg(any(feature = "ecdhe", feature = "gcm"))]
+    suites: &'static [Suite],
+    #[cfg(feature = "ecdhe")]
+    groups: &'static [Group],
 }
 
 /// What a client asks for by extensions, and what a server grants.
@@ -110,7 +117,49 @@ impl<K: Credentials> Config<K> {
         if timeouts.initial_ms == 0 {
             return Err(ConfigError::Timeout);
         }
-        Ok(Self { credentials, mtu, timeouts, admission: Admission::Refuse, options: Options::default() })
+        Ok(Self {
+            credentials,
+            mtu,
+            timeouts,
+            admission: Admission::Refuse,
+            options: Options::default(),
+            #[cfg(any(feature = "ecdhe", feature = "gcm"))]
+            suites: Suite::DEFAULT,
+            #[cfg(feature = "ecdhe")]
+            groups: Group::ALL,
+        })
+    }
+
+    /// The same with these suites, the preferred one first, in place of [`Suite::DEFAULT`]. An end uses those of them for which
+    /// it has credentials.
+    #[cfg(any(feature = "ecdhe", feature = "gcm"))]
+    #[must_use]
+    pub fn with_suites(self, suites: &'static [Suite]) -> Self {
+        Self { suites, ..self }
+    }
+
+    /// The same with these groups for key agreement, the preferred one first, in place of [`Group::ALL`].
+    #[cfg(feature = "ecdhe")]
+    #[must_use]
+    pub fn with_groups(self, groups: &'static [Group]) -> Self {
+        Self { groups, ..self }
+    }
+
+    /// What this end can do.
+    pub(crate) fn abilities(&self) -> Abilities<'_> {
+        Abilities {
+            #[cfg(any(feature = "ecdhe", feature = "gcm"))]
+            suites: self.suites,
+            #[cfg(not(any(feature = "ecdhe", feature = "gcm")))]
+            suites: Suite::DEFAULT,
+            has_psk: self.credentials.psk().is_some(),
+            #[cfg(feature = "ecdhe")]
+            groups: self.groups,
+            #[cfg(feature = "certificates")]
+            own: self.credentials.certificate().map(|own| own.certificate.kind()),
+            #[cfg(feature = "certificates")]
+            accepted: self.credentials.accepted(),
+        }
     }
 
     /// The same with another policy for clients beyond the slots of a server.

@@ -39,11 +39,6 @@ pub trait Credentials {
         None
     }
 
-    /// True if a server has pre-shared keys at all, so that it may choose a suite with them.
-    fn has_psks(&self) -> bool {
-        self.psk().is_some()
-    }
-
     /// The certificate of this end. A server needs one for the suites with certificates; a client, if the server asks.
     #[cfg(feature = "certificates")]
     fn certificate(&self) -> Option<CertifiedKey<'_>> {
@@ -95,10 +90,6 @@ impl<T: Credentials + ?Sized> Credentials for &T {
 
     fn find_psk(&self, identity: &[u8]) -> Option<&[u8]> {
         (**self).find_psk(identity)
-    }
-
-    fn has_psks(&self) -> bool {
-        (**self).has_psks()
     }
 
     #[cfg(feature = "certificates")]

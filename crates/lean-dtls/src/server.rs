@@ -213,7 +213,7 @@ where
         let connection_id = self.draw_id();
         #[cfg(not(feature = "connection-id"))]
         let connection_id = None;
-        let offer = Offer { options: &self.config.options, connection_id };
+        let offer = Offer { options: &self.config.options, connection_id, abilities: self.config.abilities() };
         let connection = dtls12::server::open(&mut self.crypto, &self.config, &offer, arrived, &hello);
         self.opened = self.opened.wrapping_add(1);
         self.slots[place] = Some(Slot { peer, opened: self.opened, connection });

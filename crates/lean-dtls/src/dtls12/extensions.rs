@@ -10,6 +10,9 @@ use super::connection_id::{self, CONNECTION_ID};
 use super::hello::ClientHello;
 #[cfg(feature = "record-limits")]
 use super::limits::{self, Limits, MAX_FRAGMENT_LENGTH, RECORD_SIZE_LIMIT};
+#[cfg(feature = "ecdhe")]
+use super::public_keys;
+use super::suite::{Abilities, Suite};
 use crate::codec::{Full, Reader, Writer};
 use crate::config::Options;
 
@@ -26,6 +29,16 @@ const KNOWN: &[u16] = &[
     RECORD_SIZE_LIMIT,
     #[cfg(feature = "connection-id")]
     CONNECTION_ID,
+    #[cfg(feature = "ecdhe")]
+    public_keys::SUPPORTED_GROUPS,
+    #[cfg(feature = "ecdhe")]
+    public_keys::EC_POINT_FORMATS,
+    #[cfg(feature = "certificates")]
+    public_keys::SIGNATURE_ALGORITHMS,
+    #[cfg(feature = "certificates")]
+    public_keys::CLIENT_CERTIFICATE_TYPE,
+    #[cfg(feature = "certificates")]
+    public_keys::SERVER_CERTIFICATE_TYPE,
 ];
 
 /// The extensions of a hello, as they are on the wire.
@@ -96,6 +109,8 @@ pub(crate) struct Agreed {
     /// Of this end, and of its peer.
     #[cfg(feature = "connection-id")]
     pub(crate) connection_ids: Option<[ConnectionId; 2]>,
+    #[cfg(feature = "ecdhe")]
+    pub(crate) public_keys: public_keys::Agreed,
 }
 
 /// What an end says of one connection.
@@ -104,11 +119,12 @@ pub(crate) struct Offer<'a> {
     pub(crate) options: &'a Options,
     /// The connection ID of this end, if its configuration asks for one.
     pub(crate) connection_id: Option<ConnectionId>,
+    pub(crate) abilities: Abilities<'a>,
 }
 
 /// The client's extensions.
 pub(crate) fn write_offer(writer: &mut Writer<'_>, offer: &Offer<'_>) -> Result<(), Full> {
-    let Offer { options: _options, connection_id: _connection_id } = offer;
+    let Offer { options: _options, connection_id: _connection_id, abilities: _abilities } = offer;
     writer.vector(2, |writer| {
         write(writer, EXTENDED_MASTER_SECRET, |_| Ok(()))?;
         #[cfg(feature = "record-limits")]
@@ -117,6 +133,8 @@ pub(crate) fn write_offer(writer: &mut Writer<'_>, offer: &Offer<'_>) -> Result<
         if let Some(own) = _connection_id {
             connection_id::write(writer, own)?;
         }
+        #[cfg(feature = "ecdhe")]
+        public_keys::write_offer(writer, _abilities)?;
         Ok(())
     })
 }
@@ -125,7 +143,7 @@ pub(crate) fn write_offer(writer: &mut Writer<'_>, offer: &Offer<'_>) -> Result<
 ///
 /// # Errors
 /// The alert with which it refuses the client.
-pub(crate) fn accept(hello: &ClientHello<'_>, _offer: &Offer<'_>) -> Result<Agreed, u8> {
+pub(crate) fn accept(hello: &ClientHello<'_>, _offer: &Offer<'_>, _suite: Suite) -> Result<Agreed, u8> {
     let is_there = |number, content| hello.extensions.is_there(number, content).ok_or(alert::DECODE_ERROR);
     Ok(Agreed {
         extended_master_secret: is_there(EXTENDED_MASTER_SECRET, &[])?,
@@ -135,6 +153,8 @@ pub(crate) fn accept(hello: &ClientHello<'_>, _offer: &Offer<'_>) -> Result<Agre
         limits: limits::accept(hello.extensions, _offer.options)?,
         #[cfg(feature = "connection-id")]
         connection_ids: connection_id::accept(hello.extensions, _offer.connection_id)?,
+        #[cfg(feature = "ecdhe")]
+        public_keys: public_keys::accept(hello.extensions, _suite, &_offer.abilities)?,
     })
 }
 
@@ -156,6 +176,8 @@ pub(crate) fn write_answer(writer: &mut Writer<'_>, agreed: &Agreed) -> Result<(
         if let Some([own, _]) = &agreed.connection_ids {
             connection_id::write(writer, own)?;
         }
+        #[cfg(feature = "ecdhe")]
+        public_keys::write_answer(writer, &agreed.public_keys)?;
         Ok(())
     })
 }
@@ -164,7 +186,7 @@ pub(crate) fn write_answer(writer: &mut Writer<'_>, agreed: &Agreed) -> Result<(
 ///
 /// # Errors
 /// The alert with which it refuses the server: for what it has not offered, unsupported_extension.
-pub(crate) fn confirm(extensions: Extensions<'_>, offer: &Offer<'_>) -> Result<Agreed, u8> {
+pub(crate) fn confirm(extensions: Extensions<'_>, offer: &Offer<'_>, _suite: Suite) -> Result<Agreed, u8> {
     if !extensions.iter().all(|(number, _)| is_offered(number, offer)) {
         return Err(alert::UNSUPPORTED_EXTENSION);
     }
@@ -176,11 +198,13 @@ pub(crate) fn confirm(extensions: Extensions<'_>, offer: &Offer<'_>) -> Result<A
         limits: limits::confirm(extensions, offer.options)?,
         #[cfg(feature = "connection-id")]
         connection_ids: connection_id::confirm(extensions, offer.connection_id)?,
+        #[cfg(feature = "ecdhe")]
+        public_keys: public_keys::confirm(extensions, _suite, &offer.abilities)?,
     })
 }
 
 /// True if the client has asked for this extension.
-const fn is_offered(number: u16, _offer: &Offer<'_>) -> bool {
+fn is_offered(number: u16, _offer: &Offer<'_>) -> bool {
     match number {
         EXTENDED_MASTER_SECRET | RENEGOTIATION_INFO => true,
         #[cfg(feature = "record-limits")]
@@ -189,6 +213,9 @@ const fn is_offered(number: u16, _offer: &Offer<'_>) -> bool {
         RECORD_SIZE_LIMIT => _offer.options.record_size_limit.is_some(),
         #[cfg(feature = "connection-id")]
         CONNECTION_ID => _offer.connection_id.is_some(),
+        #[cfg(feature = "ecdhe")]
+        number => public_keys::is_offered(number, &_offer.abilities),
+        #[cfg(not(feature = "ecdhe"))]
         _ => false,
     }
 }

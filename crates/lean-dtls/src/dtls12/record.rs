@@ -19,15 +19,9 @@ pub(crate) const HEADER: usize = 13;
 /// Octets of the explicit part of a nonce: epoch and sequence number (RFC 6655, section 3).
 const EXPLICIT_NONCE: usize = 8;
 
-/// Octets of the tag.
-const TAG: usize = Aead::Ccm8.tag();
-
-/// Octets that encryption adds to a record.
-const EXPANSION: usize = EXPLICIT_NONCE + TAG;
-
-/// Octets that a record of application data has beside the data: header, explicit nonce and tag. One with a connection ID has
-/// more.
-pub const OVERHEAD: usize = HEADER + EXPANSION;
+/// Octets that a record of application data has beside the data in a suite with CCM_8: header, explicit nonce and tag. One with
+/// a connection ID has more; so has one of AES-GCM, whose tag is longer.
+pub const OVERHEAD: usize = HEADER + EXPLICIT_NONCE + Aead::Ccm8.tag();
 
 /// The largest sequence number: 48 bits.
 const LAST_SEQUENCE: u64 = (1 << 48) - 1;
@@ -141,7 +135,8 @@ impl Outbound {
 
     /// Octets that a record of this epoch has beside its content.
     fn overhead(&self, epoch: u16) -> usize {
-        if epoch == 0 { HEADER } else { OVERHEAD + self.id.overhead() }
+        let aead = self.keys.as_ref().map_or(Aead::Ccm8, |keys| keys.suite.aead());
+        if epoch == 0 { HEADER } else { HEADER + EXPLICIT_NONCE + aead.tag() + self.id.overhead() }
     }
 
     /// Octets of content for which a record of this epoch has room: in `octets` octets, and as the peer limits it.
@@ -185,7 +180,11 @@ impl Outbound {
         writer.number(VERSION.into(), 2)?;
         writer.put(&nonce)?;
         writer.put(id.octets())?;
-        writer.number((inner + if epoch > 0 { EXPANSION } else { 0 }) as u64, 2)?;
+        let tag = match &self.keys {
+            Some(keys) if epoch > 0 => keys.suite.aead().tag(),
+            _ => 0,
+        };
+        writer.number((inner + if epoch > 0 { EXPLICIT_NONCE + tag } else { 0 }) as u64, 2)?;
         if epoch > 0 {
             writer.put(&nonce)?;
         }
@@ -201,10 +200,11 @@ impl Outbound {
             let keys = self.keys.as_ref().ok_or(Full)?;
             let mut associated = [0; MAX_ASSOCIATED];
             let associated = header.write_associated(&id, &mut associated);
-            let with = Protection { aead: Aead::Ccm8, key: &keys.key, nonce: &keys.nonce(&nonce), associated };
+            let (aead, nonce) = (keys.suite.aead(), &keys.nonce(&nonce));
+            let with = Protection { aead, key: &keys.key, nonce, associated };
             let (content, rest) = output[start..].split_at_mut(inner);
-            crypto.seal(&with, content, &mut rest[..TAG]).map_err(|_| Full)?;
-            written + TAG
+            crypto.seal(&with, content, &mut rest[..tag]).map_err(|_| Full)?;
+            written + tag
         };
         self.next[usize::from(epoch & 1)] += 1;
         Ok(end)
@@ -308,13 +308,14 @@ impl Inbound {
         if header.epoch != 1 || !self.window.is_new(header.sequence) || has_id == self.id.octets().is_empty() {
             return Err(Failed);
         }
+        let aead = keys.suite.aead();
         let (explicit, rest) = fragment.split_at_mut_checked(EXPLICIT_NONCE).ok_or(Failed)?;
-        let (content, tag) = rest.split_at_mut_checked(rest.len().wrapping_sub(TAG)).ok_or(Failed)?;
+        let (content, tag) = rest.split_at_mut_checked(rest.len().wrapping_sub(aead.tag())).ok_or(Failed)?;
         let plain = Header { length: content.len(), ..*header };
         let explicit: &[u8; EXPLICIT_NONCE] = (&*explicit).try_into().map_err(|_| Failed)?;
         let mut associated = [0; MAX_ASSOCIATED];
         let associated = plain.write_associated(&self.id, &mut associated);
-        let with = Protection { aead: Aead::Ccm8, key: &keys.key, nonce: &keys.nonce(explicit), associated };
+        let with = Protection { aead, key: &keys.key, nonce: &keys.nonce(explicit), associated };
         crypto.open(&with, content, tag)?;
         self.window.receive(header.sequence);
         let (content_type, length) = if has_id { inner(content)? } else { (header.content_type, content.len()) };
@@ -392,9 +393,10 @@ mod tests {
 
     use super::*;
     use crate::crypto::{KEY, RustCrypto};
+    use crate::dtls12::Suite;
 
     fn keys() -> Keys {
-        Keys { key: [7; KEY], salt: [9; SALT] }
+        Keys { key: [7; KEY], salt: [9; SALT], suite: Suite::TLS_PSK_WITH_AES_128_CCM_8 }
     }
 
     /// A record of epoch 1, for a receiver with this connection ID.
