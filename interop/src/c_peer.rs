@@ -122,10 +122,7 @@ impl Drop for CPeer {
 
 fn options(setup: &Setup, previous: *mut c_void) -> interop_options {
     let own = credentials::of(setup.role);
-    let peer = credentials::of(match setup.role {
-        Role::Client => Role::Server,
-        Role::Server => Role::Client,
-    });
+    let peer = credentials::of(credentials::other(setup.role));
     interop_options {
         is_server: (setup.role == Role::Server).into(),
         version: setup.version.on_the_wire(),

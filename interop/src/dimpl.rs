@@ -83,10 +83,7 @@ impl Dimpl {
             _ => return Err(format!("it has no {} with this credential", setup.suite)),
         };
         dtls.set_active(setup.role == Role::Client);
-        let peer = credentials::of(match setup.role {
-            Role::Client => Role::Server,
-            Role::Server => Role::Client,
-        });
+        let peer = credentials::of(credentials::other(setup.role));
         Ok(Self { dtls, began, peer: peer.certificate, is_established: false })
     }
 

@@ -11,6 +11,7 @@ mod dimpl;
 mod end;
 mod host;
 mod laboratory;
+mod lean;
 mod peer;
 mod setup;
 

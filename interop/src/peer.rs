@@ -8,11 +8,14 @@ use crate::c_peer::{self, CPeer};
 use crate::dimpl::Dimpl;
 use crate::end::{End, Engine};
 use crate::laboratory;
+use crate::lean::LeanDtls;
 use crate::setup::Setup;
 
 /// A library.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Peer {
+    /// lean-dtls.
+    LeanDtls,
     /// A library of the laboratory, by its adapter in slowhand-sessions.
     Laboratory(Stack),
     /// dimpl 0.9.0.
@@ -24,8 +27,8 @@ pub enum Peer {
 }
 
 impl Peer {
-    /// Every library.
-    pub const ALL: &[Self] = &[
+    /// Every library but lean-dtls.
+    pub const OTHERS: &[Self] = &[
         Self::Laboratory(Stack::Mbedtls),
         Self::Laboratory(Stack::Openssl),
         Self::Laboratory(Stack::Tinydtls),
@@ -40,6 +43,7 @@ impl Peer {
     /// Why the library refuses this.
     pub fn build(self, setup: &Setup, previous: Option<&Resumable>) -> Result<Box<dyn Session>, String> {
         match self {
+            Self::LeanDtls => end(setup, || LeanDtls::new(setup)),
             Self::Laboratory(stack) => laboratory::build(stack, setup, previous),
             Self::Dimpl => end(setup, || Dimpl::new(setup)),
             Self::Gnutls => end(setup, || CPeer::new(c_peer::gnutls(), setup, previous)),
@@ -58,6 +62,7 @@ fn end<E: Engine + 'static>(
 impl fmt::Display for Peer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
+            Self::LeanDtls => "lean-dtls",
             Self::Laboratory(Stack::Mbedtls) => "mbedTLS",
             Self::Laboratory(Stack::Openssl) => "OpenSSL",
             Self::Laboratory(Stack::Tinydtls) => "tinyDTLS",

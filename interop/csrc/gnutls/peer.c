@@ -223,6 +223,8 @@ static const char *suite_priority(uint16_t suite)
     switch (suite) {
     case 0xC0A8:
         return "+PSK:+AES-128-CCM-8:+AEAD";
+    case 0x00A8:
+        return "+PSK:+AES-128-GCM:+AEAD";
     case 0xC037:
         return "+ECDHE-PSK:+AES-128-CBC:+SHA256";
     case 0xC0AE:

@@ -2,6 +2,8 @@
 
 mod case;
 mod licence;
+mod limits;
+mod matrix;
 mod peers;
 mod run;
 mod wire;

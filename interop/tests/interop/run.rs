@@ -17,6 +17,36 @@ pub struct Pair {
     pub mtus: [Option<u16>; 2],
 }
 
+/// A fault of the path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// The datagram with this number is lost.
+    Lost(usize),
+    /// It arrives twice.
+    Twice(usize),
+    /// Later ones overtake it.
+    Late(usize),
+}
+
+impl Fault {
+    /// Every fault of one datagram, for so many datagrams.
+    pub fn all(datagrams: usize) -> impl Iterator<Item = Self> {
+        (0..datagrams).flat_map(|number| [Self::Lost(number), Self::Twice(number), Self::Late(number)])
+    }
+
+    /// The path with this fault.
+    pub fn path(self) -> Path {
+        match self {
+            Self::Lost(number) => Path { dropped: vec![number], ..Path::default() },
+            Self::Twice(number) => Path { duplicated: vec![number], ..Path::default() },
+            Self::Late(number) => Path { held_back: vec![(number, LATE)], ..Path::default() },
+        }
+    }
+}
+
+/// By how much a datagram is late: more than a round trip of 100 ms, so that answers to later datagrams overtake it too.
+const LATE: Duration = Duration::from_millis(120);
+
 /// A session must be established within this time, even if datagrams are lost. *Assumed*: longer than three retransmissions of a
 /// peer whose first timeout is 2 s.
 const LIMIT: Duration = Duration::from_secs(20);
