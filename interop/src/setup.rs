@@ -77,6 +77,11 @@ macro_rules! suites {
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         pub enum Suite { $($name = $iana),* }
 
+        impl Suite {
+            /// Every suite.
+            pub const ALL: &[Self] = &[$(Self::$name),*];
+        }
+
         impl fmt::Display for Suite {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str(match self { $(Self::$name => stringify!($name)),* })

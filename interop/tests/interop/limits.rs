@@ -65,13 +65,41 @@ fn is_tinydtls(case: &Case) -> bool {
     case.suite == suite && case.group != Some(Group::X25519) && case.beside.is_none()
 }
 
-/// Why a session with a peer in this role does not survive a fault.
+/// Why a session with a peer in this role does not survive a fault, with this size of the datagrams of lean-dtls.
 pub fn does_not_survive(
-    _peer: Peer,
-    _role: Role,
-    _case: &Case,
-    _mtu: Option<u16>,
-    _fault: Option<Fault>,
+    peer: Peer,
+    role: Role,
+    case: &Case,
+    mtu: Option<u16>,
+    fault: Option<Fault>,
 ) -> Option<&'static str> {
-    None
+    let has_certificates = case.credential != CredentialKind::Psk;
+    let is_server_12 = role == Role::Server && case.version == Version::Dtls12;
+    // With the cookies of 32 octets of these servers, the ClientHello has more than 128 octets.
+    let has_long_hello = has_certificates && mtu.is_some_and(|mtu| mtu <= 128);
+    Some(match peer {
+        Peer::Laboratory(Stack::Mbedtls) if is_server_12 && has_long_hello => {
+            "Mbed TLS takes no ClientHello in fragments."
+        }
+        Peer::Wolfssl if is_server_12 && has_long_hello => "wolfSSL takes no ClientHello of DTLS 1.2 in fragments.",
+        Peer::Laboratory(Stack::Tinydtls) if role == Role::Client && has_certificates && mtu.is_some() => {
+            "tinyDTLS takes no fragments."
+        }
+        Peer::Laboratory(Stack::Tinydtls)
+            if role == Role::Server && is_end_of_tinydtls(has_certificates, mtu, fault?) =>
+        {
+            "tinyDTLS begins anew when a ClientHello comes again, and never sends its last flight again."
+        }
+        _ => return None,
+    })
+}
+
+/// The second ClientHello (2) comes twice, or the Finished of tinyDTLS is lost, which is the last datagram.
+fn is_end_of_tinydtls(has_certificates: bool, mtu: Option<u16>, fault: Fault) -> bool {
+    let finished = match (has_certificates, mtu) {
+        (false, _) => 7,
+        (true, None) => 10,
+        (true, Some(_)) => 13,
+    };
+    fault == Fault::Twice(2) || fault == Fault::Lost(finished)
 }

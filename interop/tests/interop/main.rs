@@ -5,5 +5,6 @@ mod licence;
 mod limits;
 mod matrix;
 mod peers;
+mod report;
 mod run;
 mod wire;

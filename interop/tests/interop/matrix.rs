@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 use std::{fs, thread};
 
 use slowhand_interop::{Group, Peer, Suite, Version};
@@ -12,21 +13,26 @@ use slowhand_sessions::{CredentialKind, Role};
 
 use crate::case::{Beside, Case};
 use crate::limits::{cannot, does_not_survive};
+use crate::report::document;
 use crate::run::{Fault, Pair, run, run_without_faults};
 
-/// The size of lean-dtls's datagrams in the runs with short ones: those of an 802.15.4 frame.
-const SHORT: u16 = 128;
+/// The size of lean-dtls's datagrams in the runs with short ones: about that of an IEEE 802.15.4 frame.
+pub const SHORT: u16 = 128;
 
-struct Section {
-    title: &'static str,
-    cases: &'static [Case],
+/// The same with a peer that takes no ClientHello in fragments: the hello fits into one datagram, a certificate does not.
+pub const LESS_SHORT: u16 = 192;
+
+/// A table of the matrix.
+pub struct Section {
+    pub title: &'static str,
+    pub cases: &'static [Case],
 }
 
 const fn case(version: Version, suite: Suite, credential: CredentialKind, group: Option<Group>) -> Case {
     Case::new(version, suite, credential, group)
 }
 
-const SECTIONS: &[Section] = {
+pub const SECTIONS: &[Section] = {
     use CredentialKind::{Certificate, Psk, RawPublicKey};
     use Suite::*;
     use Version::Dtls12;
@@ -66,7 +72,7 @@ const SECTIONS: &[Section] = {
 };
 
 /// A cell of the matrix.
-enum Cell {
+pub enum Cell {
     /// It works. Where it does not survive a fault, why.
     Yes(Vec<&'static str>),
     /// It cannot be.
@@ -88,7 +94,9 @@ fn cell(peer: Peer, role: Role, case: &Case) -> Cell {
         (Ok(_), None) => {}
     }
     let (mut reasons, mut wrong) = (Vec::new(), Vec::new());
-    for mtu in [None, Some(SHORT)] {
+    let takes_fragments = does_not_survive(peer, role, case, Some(SHORT), None).is_none();
+    let less_short = (!takes_fragments).then_some(LESS_SHORT);
+    for mtu in [None, Some(SHORT)].into_iter().chain(less_short.map(Some)) {
         let pair = pair(mtu);
         let mut check = |fault: Option<Fault>| {
             let path = fault.map(Fault::path).unwrap_or_default();
@@ -109,14 +117,19 @@ fn cell(peer: Peer, role: Role, case: &Case) -> Cell {
     if wrong.is_empty() { Cell::Yes(reasons) } else { Cell::Wrong(wrong) }
 }
 
-type Row = (Peer, Role);
+/// A row: a peer in a role.
+pub type Row = (Peer, Role);
 
-fn rows() -> Vec<Row> {
+/// All cells, by the numbers of their section, row and case.
+pub type Cells = BTreeMap<(usize, usize, usize), Cell>;
+
+/// All rows of each table.
+pub fn rows() -> Vec<Row> {
     Peer::OTHERS.iter().flat_map(|peer| [(*peer, Role::Client), (*peer, Role::Server)]).collect()
 }
 
 /// Fills all cells, on as many threads as there are cores.
-fn cells() -> BTreeMap<(usize, usize, usize), Cell> {
+fn cells() -> Cells {
     let rows = rows();
     let tasks: Vec<_> = SECTIONS
         .iter()
@@ -141,13 +154,33 @@ fn cells() -> BTreeMap<(usize, usize, usize), Cell> {
 }
 #[test]
 fn every_cell_is_as_the_matrix_has_it() {
-    let rows = rows();
+    let cells = cells();
     let mut wrong = String::new();
-    for ((section, row, case), cell) in cells() {
-        let (peer, role) = rows[row];
-        if let Cell::Wrong(what) = &cell {
-            let _ = writeln!(wrong, "{peer} {role}, {}:\n  {}", SECTIONS[section].cases[case], what.join("\n  "));
+    for ((section, row, case), cell) in &cells {
+        let (peer, role) = rows()[*row];
+        if let Cell::Wrong(what) = cell {
+            let _ = writeln!(wrong, "{peer} {role}, {}:\n  {}", SECTIONS[*section].cases[*case], what.join("\n  "));
         }
     }
     assert!(wrong.is_empty(), "{wrong}");
+
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../docs/interop.md");
+    let written = fs::read_to_string(&path).unwrap_or_default();
+    let document = document(&cells, &written);
+    println!("{document}");
+    if document != written {
+        fs::write(&path, &document).unwrap();
+        panic!("docs/interop.md was not what this test prints. It is now: look at the change, and run the test again.");
+    }
+}
+
+/// The longest flight of DTLS 1.2 has five messages. wolfSSL sends each in a datagram of its own, and sends them again after 2 s.
+#[test]
+fn a_message_that_others_overtake_costs_lean_dtls_no_timeout() {
+    let case = &SECTIONS[1].cases[0];
+    let pair = Pair { peers: [Peer::LeanDtls, Peer::Wolfssl], mtus: [None, None] };
+    for number in 3..8 {
+        let transcript = run(case, &pair, &Fault::Late(number).path()).unwrap();
+        assert!(transcript.at < Duration::from_secs(1), "{number}: {:?}", transcript.at);
+    }
 }
