@@ -19,6 +19,7 @@ use crate::crypto::Hash;
 #[cfg(feature = "ecdhe")]
 use crate::crypto::MAX_PUBLIC;
 use crate::handshake::Kind;
+use crate::lean::Lean;
 use crate::status::{Failure, Status};
 
 /// Begins the handshake.
@@ -102,6 +103,10 @@ pub(crate) fn handle<C: Crypto, const BUFFER: usize>(
                 #[cfg(feature = "certificates")]
                 KeyExchange::EcdheEcdsa => Expects::Certificate,
             };
+            if connection.agreed.lean.has(Lean::OMIT_MESSAGES) {
+                let answered = header.sequence;
+                return answer_flight(connection, crypto, &config.credentials, answered);
+            }
         }
         #[cfg(feature = "certificates")]
         (Expects::Certificate, Kind::Certificate) => {
@@ -144,26 +149,45 @@ pub(crate) fn handle<C: Crypto, const BUFFER: usize>(
         }
         (Expects::ServerHelloDone, Kind::ServerHelloDone) if body.is_empty() => {
             sender.note(&header, body);
-            sender.flight.clear();
-            if let Err(problem) = key_exchange(connection, crypto, &config.credentials) {
-                connection.give_up(problem);
-                return false;
-            }
             let answered = header.sequence;
-            connection.expect_finished();
-            connection.wait(Some(answered));
+            return answer_flight(connection, crypto, &config.credentials, answered);
         }
         _ => return false,
     }
     true
 }
 
-/// The flight with ClientKeyExchange, ChangeCipherSpec and Finished; with certificates also Certificate and CertificateVerify.
+/// Answers the server's flight, whose last message is `answered`, and expects its Finished. Returns false if there is no
+/// answer: the connection has failed.
+fn answer_flight<C: Crypto, const BUFFER: usize>(
+    connection: &mut Connection<C, BUFFER>,
+    crypto: &mut C,
+    credentials: &impl Credentials,
+    answered: u16,
+) -> bool {
+    if let Err(problem) = key_exchange(connection, crypto, credentials) {
+        connection.give_up(problem);
+        return false;
+    }
+    connection.expect_finished();
+    if !connection.agreed.lean.has(Lean::SERVER_FINISHED_FIRST) {
+        connection.wait(Some(answered));
+    }
+    true
+}
+
+/// The keys, and the flight with ClientKeyExchange, ChangeCipherSpec and Finished: with those that are not left out. With
+/// certificates there are also Certificate and CertificateVerify. If the server's Finished comes first, the ClientHello is
+/// repeated until it is there.
 fn key_exchange<C: Crypto, const BUFFER: usize>(
     connection: &mut Connection<C, BUFFER>,
     crypto: &mut C,
     credentials: &impl Credentials,
 ) -> Result<(), Problem> {
+    let lean = connection.agreed.lean;
+    if !lean.has(Lean::SERVER_FINISHED_FIRST) {
+        connection.sender.flight.clear();
+    }
     #[cfg(feature = "certificates")]
     let own = send_certificate(connection, credentials)?;
     let premaster = send_key_exchange(connection, crypto, credentials)?;
@@ -175,7 +199,10 @@ fn key_exchange<C: Crypto, const BUFFER: usize>(
         let signature = crypto.sign(own.private_key, &digest).map_err(|_| alert::INTERNAL_ERROR)?;
         sender.send(Kind::CertificateVerify, |writer| certificates::write_signature(writer, &signature))?;
     }
-    Ok(connection.finish(crypto)?)
+    match lean.has(Lean::SERVER_FINISHED_FIRST) {
+        true => Ok(()),
+        false => Ok(connection.finish(crypto)?),
+    }
 }
 
 /// The ClientKeyExchange. Returns the premaster secret.
@@ -189,7 +216,9 @@ fn send_key_exchange<C: Crypto, const BUFFER: usize>(
     match connection.suite.key_exchange() {
         KeyExchange::Psk => {
             let psk = psk?;
-            sender.send(Kind::ClientKeyExchange, |writer| writer.vector(2, |writer| writer.put(psk.identity)))?;
+            if !connection.agreed.lean.has(Lean::OMIT_MESSAGES) {
+                sender.send(Kind::ClientKeyExchange, |writer| writer.vector(2, |writer| writer.put(psk.identity)))?;
+            }
             Ok(Premaster::from_psk(psk.key))
         }
         #[cfg(feature = "ecdhe")]

@@ -2,7 +2,6 @@
 
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
-use super::suite::Suite;
 use crate::codec::Writer;
 #[cfg(feature = "certificates")]
 use crate::crypto::SCALAR;
@@ -26,8 +25,6 @@ pub(crate) struct Master([u8; 48]);
 pub(crate) struct Keys {
     pub(crate) key: [u8; KEY],
     pub(crate) salt: [u8; SALT],
-    #[zeroize(skip)]
-    pub(crate) suite: Suite,
 }
 
 /// The premaster secret.
@@ -87,11 +84,11 @@ impl Master {
     }
 
     /// The keys of the client's and of the server's records (RFC 5246, section 6.3). AEAD suites have no MAC keys.
-    pub(crate) fn keys<C: Crypto>(&self, crypto: &mut C, [client, server]: &[[u8; 32]; 2], suite: Suite) -> [Keys; 2] {
+    pub(crate) fn keys<C: Crypto>(&self, crypto: &mut C, [client, server]: &[[u8; 32]; 2]) -> [Keys; 2] {
         let mut block = [0; 2 * (KEY + SALT)];
         prf(crypto, &self.0, b"key expansion", &[server, client], &mut block);
         let keys = [0, 1].map(|end| {
-            let mut keys = Keys { key: [0; KEY], salt: [0; SALT], suite };
+            let mut keys = Keys { key: [0; KEY], salt: [0; SALT] };
             keys.key.copy_from_slice(&block[end * KEY..][..KEY]);
             keys.salt.copy_from_slice(&block[2 * KEY + end * SALT..][..SALT]);
             keys

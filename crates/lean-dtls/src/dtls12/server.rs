@@ -19,6 +19,7 @@ use crate::crypto::Crypto;
 #[cfg(feature = "certificates")]
 use crate::crypto::Hash;
 use crate::handshake::{self, Kind};
+use crate::lean::Lean;
 
 /// Octets of a cookie. (Assumed: half of a digest is enough for a value that lives for a round trip.)
 pub(crate) const COOKIE: usize = 16;
@@ -50,13 +51,22 @@ pub(crate) fn write_verify_request<C: Crypto>(
     Some((output, length))
 }
 
-/// A connection with a client whose cookie has returned, with the flight from ServerHello to ServerHelloDone.
+/// Where a ClientHello comes from.
+#[derive(Clone, Copy)]
+pub(crate) struct From<'a> {
+    pub(crate) address: &'a [u8],
+    /// The octets of the ClientHello, if its cookie has not returned.
+    pub(crate) unverified: Option<usize>,
+}
+
+/// A connection with a client whose cookie has returned, or is not asked for, with the flight from ServerHello to
+/// ServerHelloDone, or what the lean profile leaves of it.
 pub(crate) fn open<C: Crypto, const BUFFER: usize>(
     crypto: &mut C,
     config: &Config<impl Credentials>,
     offer: &Offer<'_>,
     arrived: Arrived<'_>,
-    hello: &ClientHello<'_>,
+    (from, hello): (From<'_>, &ClientHello<'_>),
 ) -> Connection<C, BUFFER> {
     let mut connection = Connection::new(crypto, false, config.timeouts);
     let Arrived { header, body, record } = arrived;
@@ -65,7 +75,7 @@ pub(crate) fn open<C: Crypto, const BUFFER: usize>(
     connection.next = header.sequence.wrapping_add(1);
     connection.sender.next = header.sequence;
     connection.sender.note(&header, body);
-    match answer(&mut connection, crypto, config, offer, hello) {
+    match answer(&mut connection, crypto, config, offer, (from, hello)) {
         Ok(()) => connection.wait(Some(header.sequence)),
         Err(problem) => connection.give_up(problem),
     }
@@ -76,12 +86,23 @@ pub(crate) fn open<C: Crypto, const BUFFER: usize>(
 fn answer<C: Crypto, const BUFFER: usize>(
     connection: &mut Connection<C, BUFFER>,
     crypto: &mut C,
-    _config: &Config<impl Credentials>,
+    config: &Config<impl Credentials>,
     offer: &Offer<'_>,
-    hello: &ClientHello<'_>,
+    (from, hello): (From<'_>, &ClientHello<'_>),
 ) -> Result<(), Problem> {
     let suite = offer.abilities.choose(hello).ok_or(alert::HANDSHAKE_FAILURE)?;
-    let agreed = extensions::accept(hello, offer, suite)?;
+    let mut agreed = extensions::accept(hello, offer, suite)?;
+    if let Some(octets) = from.unverified {
+        connection.allow(octets);
+        // Its client would wait for this server's timer, which may not send as often as it has to.
+        if !agreed.lean.has(Lean::ACKNOWLEDGE) {
+            agreed.lean = agreed.lean.without(Lean::SERVER_FINISHED_FIRST);
+        }
+    }
+    let key = key_in_advance(config, from.address, hello).filter(|_| agreed.lean.has(Lean::OMIT_MESSAGES));
+    if key.is_none() {
+        agreed.lean = agreed.lean.without(Lean::OMIT_MESSAGES).consistent();
+    }
     connection.agree(agreed);
     #[cfg(feature = "connection-id")]
     {
@@ -91,9 +112,14 @@ fn answer<C: Crypto, const BUFFER: usize>(
     crypto.random(&mut connection.randoms[1]);
     let random = connection.randoms[1];
     connection.sender.send(Kind::ServerHello, |writer| ServerHello::write(writer, &random, suite, &agreed))?;
+    if let Some(key) = key {
+        connection.derive(crypto, &Premaster::from_psk(key));
+        connection.expect_finished();
+        return if agreed.lean.has(Lean::SERVER_FINISHED_FIRST) { Ok(connection.finish(crypto)?) } else { Ok(()) };
+    }
     #[cfg(feature = "ecdhe")]
     if suite.key_exchange() != KeyExchange::Psk {
-        send_keys(connection, crypto, &_config.credentials, offer, hello)?;
+        send_keys(connection, crypto, &config.credentials, offer, hello)?;
     }
     Ok(connection.sender.send(Kind::ServerHelloDone, |_| Ok(()))?)
 }
@@ -132,6 +158,21 @@ fn send_keys<C: Crypto, const BUFFER: usize>(
         writer.put(parameters.octets())
     })?;
     Ok(())
+}
+
+/// The key of a client that leaves out its ClientKeyExchange. Without one, the server asks for that message.
+fn key_in_advance<'k>(
+    config: &'k Config<impl Credentials>,
+    address: &[u8],
+    hello: &ClientHello<'_>,
+) -> Option<&'k [u8]> {
+    let offer = extensions::lean_offer(hello).ok()??;
+    let key = match offer.switches.has_identity() {
+        true => config.credentials.find_psk(offer.identity),
+        false if config.options.lean.has(Lean::KNOWN_ADDRESS) => config.credentials.find_psk_by_address(address),
+        false => None,
+    };
+    key.filter(|key| is_key(key))
 }
 
 /// The ClientHello that opened the connection came again. The client does not have the answer, unless it has gone on.
