@@ -15,7 +15,7 @@ die() { say "$*"; exit 2; }
 
 # True if everything for the packages in $1 (run or test) is in place and no source is newer than the build.
 is_set_up() {
-    has_venv && have_packages "$1" && is_built && { [ "$1" = run ] || [ -x "$cargo_deny" ]; }
+    has_venv && have_packages "$1" && is_built && { [ "$1" = run ] || { [ -x "$cargo_deny" ] && can_compile_peers; }; }
 }
 
 # A virtual environment contains absolute paths: it does not work after a move.
@@ -45,6 +45,7 @@ set_up() {
         need "gcc libc6-dev" can_compile
         need perl can_configure
         [ "$1" = run ] || need tshark has command -v tshark
+        [ "$1" = run ] || need "libgnutls28-dev g++" can_compile_peers
         make_venv "$1"
         build
         [ "$1" = run ] || make_cargo_deny
@@ -55,6 +56,12 @@ set_up() {
 has() { "$@" >/dev/null 2>&1; }
 can_make_venv() { has python3 -c 'import ensurepip, venv'; }
 can_compile() { echo '#include <stdio.h>' | has cc -x c -c - -o /dev/null; }
+
+# GnuTLS, and the C++ of BoringSSL: peers of lean-dtls in tests.
+can_compile_peers() {
+    echo '#include <gnutls/gnutls.h>' | has cc -x c -c - -o /dev/null &&
+        { [ -z "${SLOWHAND_FULL-}" ] || echo '#include <utility>' | has c++ -x c++ -c - -o /dev/null; }
+}
 
 can_configure() { has perl -MIPC::Cmd -e 1; } # OpenSSL's sources
 

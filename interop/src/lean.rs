@@ -3,6 +3,7 @@
 use std::slice;
 use std::time::Duration;
 
+use lean_dtls::crypto::Group;
 use lean_dtls::{
     Certificate, CertificateError, CertificateType, CertifiedKey, Client, Config, ConfigError, Credentials,
     EcdsaP256Sha256, Instant, Psk, RawPublicKey, RustCrypto, Server, Timeouts, X509,
@@ -12,7 +13,7 @@ use slowhand_sessions::{CredentialKind, Failure, FailureKind, Role};
 use crate::credentials::{self, PSK, PSK_IDENTITY};
 use crate::end::{Engine, Progress, State};
 use crate::host;
-use crate::setup::{Setup, Version};
+use crate::setup::{self, Setup, Version};
 
 /// Octets of each of the two buffers for flights: enough for a flight with a certificate.
 const BUFFER: usize = 2048;
@@ -142,11 +143,11 @@ fn config(setup: &Setup) -> Result<Config<Keys>, ConfigError> {
     let initial_ms = u32::try_from(setup.first_timeout.as_millis()).unwrap_or(u32::MAX);
     let timeouts = Timeouts { initial_ms, ..Timeouts::default() };
     let config = Config::new(Keys::new(setup), setup.mtu.unwrap_or(MTU), timeouts)?;
-    let is_chosen =
-        |group: &&lean_dtls::crypto::Group| setup.group.is_some_and(|chosen| chosen.iana() == group.number());
-    let config = match lean_dtls::crypto::Group::ALL.iter().find(is_chosen) {
+    // The keys of the certificates must be on one of the groups too (RFC 8422, section 5.1).
+    let config = match setup.group {
         None => config,
-        Some(group) => config.with_groups(slice::from_ref(group)),
+        Some(setup::Group::P256) => config.with_groups(&[Group::P256]),
+        Some(setup::Group::X25519) => config.with_groups(&[Group::X25519, Group::P256]),
     };
     match setup.connection_id {
         None => Ok(config),

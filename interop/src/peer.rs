@@ -24,6 +24,9 @@ pub enum Peer {
     Gnutls,
     /// wolfSSL 5.9.4.
     Wolfssl,
+    /// BoringSSL.
+    #[cfg(feature = "boringssl")]
+    Boringssl,
 }
 
 impl Peer {
@@ -35,6 +38,8 @@ impl Peer {
         Self::Dimpl,
         Self::Gnutls,
         Self::Wolfssl,
+        #[cfg(feature = "boringssl")]
+        Self::Boringssl,
     ];
 
     /// Makes one end of a session, which resumes an earlier one.
@@ -48,6 +53,8 @@ impl Peer {
             Self::Dimpl => end(setup, || Dimpl::new(setup)),
             Self::Gnutls => end(setup, || CPeer::new(c_peer::gnutls(), setup, previous)),
             Self::Wolfssl => end(setup, || CPeer::new(c_peer::wolfssl(), setup, previous)),
+            #[cfg(feature = "boringssl")]
+            Self::Boringssl => end(setup, || CPeer::new(c_peer::boringssl(), setup, previous)),
         }
     }
 }
@@ -70,6 +77,8 @@ impl fmt::Display for Peer {
             Self::Dimpl => "dimpl",
             Self::Gnutls => "GnuTLS",
             Self::Wolfssl => "wolfSSL",
+            #[cfg(feature = "boringssl")]
+            Self::Boringssl => "BoringSSL",
         })
     }
 }

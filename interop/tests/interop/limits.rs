@@ -46,6 +46,18 @@ pub fn cannot(peer: Peer, _role: Role, case: &Case) -> Option<&'static str> {
         Peer::Wolfssl if case.suite == Suite::TLS_ECDHE_PSK_WITH_AES_128_CCM_8_SHA256 => {
             "wolfSSL has ECDHE_PSK with GCM, but not with CCM."
         }
+        #[cfg(feature = "boringssl")]
+        Peer::Boringssl if has_id => "BoringSSL has no connection IDs.",
+        #[cfg(feature = "boringssl")]
+        Peer::Boringssl if is_ccm(case.suite) => "BoringSSL has no CCM.",
+        #[cfg(feature = "boringssl")]
+        Peer::Boringssl if case.credential == CredentialKind::Psk && !is_13 => {
+            "BoringSSL has suites of DTLS 1.2 with a pre-shared key only with CBC and ChaCha20-Poly1305."
+        }
+        #[cfg(feature = "boringssl")]
+        Peer::Boringssl if case.credential == CredentialKind::Psk => {
+            "BoringSSL has no pre-shared keys of DTLS 1.3 but imported ones (RFC 9258), which lean-dtls does not have."
+        }
         _ => return None,
     })
 }
@@ -53,7 +65,11 @@ pub fn cannot(peer: Peer, _role: Role, case: &Case) -> Option<&'static str> {
 fn is_ccm(suite: Suite) -> bool {
     matches!(
         suite,
-        Suite::TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8 | Suite::TLS_AES_128_CCM_8_SHA256 | Suite::TLS_AES_128_CCM_SHA256
+        Suite::TLS_PSK_WITH_AES_128_CCM_8
+            | Suite::TLS_ECDHE_PSK_WITH_AES_128_CCM_8_SHA256
+            | Suite::TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8
+            | Suite::TLS_AES_128_CCM_8_SHA256
+            | Suite::TLS_AES_128_CCM_SHA256
     )
 }
 
