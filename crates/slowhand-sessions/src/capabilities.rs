@@ -114,8 +114,7 @@ impl Capabilities {
 
     /// How an end proves its identity in a suite by default.
     pub fn credential(&self, suite: Suite) -> CredentialKind {
-        // A library without such a credential has no such suite, so the default is never used.
-        self.credentials(suite).next().unwrap_or(CredentialKind::Certificate)
+        if suite.key_exchange().has_psk() { CredentialKind::Psk } else { self.asymmetric_credential() }
     }
 
     /// How an end can prove its identity without a pre-shared key, the default first.
@@ -125,6 +124,7 @@ impl Capabilities {
 
     /// How an end proves its identity without a pre-shared key by default.
     pub fn asymmetric_credential(&self) -> CredentialKind {
+        // A library without such a credential has no such suite, so this one is never used.
         self.asymmetric_credentials().next().unwrap_or(CredentialKind::Certificate)
     }
 

@@ -41,6 +41,8 @@ pub(crate) enum ContentType {
     Alert,
     Handshake,
     ApplicationData,
+    /// RFC 6520.
+    Heartbeat,
     /// tls12_cid: the content type is encrypted (RFC 9146, section 3).
     ConnectionId,
     /// Of the lean profile, with the number of RFC 9147, section 7. It is always encrypted.
@@ -54,6 +56,7 @@ impl ContentType {
             21 => Some(Self::Alert),
             22 => Some(Self::Handshake),
             23 => Some(Self::ApplicationData),
+            24 => Some(Self::Heartbeat),
             25 => Some(Self::ConnectionId),
             26 if cfg!(feature = "lean") => Some(Self::Acknowledgement),
             _ => None,
@@ -66,6 +69,7 @@ impl ContentType {
             Self::Alert => 21,
             Self::Handshake => 22,
             Self::ApplicationData => 23,
+            Self::Heartbeat => 24,
             Self::ConnectionId => 25,
             Self::Acknowledgement => 26,
         }
