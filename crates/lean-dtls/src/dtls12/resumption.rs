@@ -17,9 +17,12 @@ use crate::time::Instant;
 
 pub(super) const SESSION_TICKET: u16 = 35;
 
-/// Octets of the names that this engine gives to sessions, and of those by which a client sees that its ticket was taken.
-/// (Assumed: no two of a server's sessions have the same by chance.)
-const ID: usize = 8;
+/// Octets of the names that a server gives to sessions: as many as there can be, because clients of wolfSSL 5.9 resume no session
+/// with a shorter name, and those of Mbed TLS 3.6 none with less than 16.
+const ID: usize = 32;
+
+/// Octets of the names by which a client sees that its ticket was taken. (Assumed: no two have the same by chance.)
+const TICKET_ID: usize = 8;
 
 /// Octets of the name of a ticket key (RFC 5077, section 4, recommends 16; assumed: a server has two of them).
 const KEY_NAME: usize = 4;
@@ -263,7 +266,7 @@ pub(super) fn begin<C: Crypto>(crypto: &mut C, config: &Config<impl Credentials>
 /// The client: a name by which it sees whether its ticket was taken (RFC 5077, section 3.4).
 fn name_ticket<C: Crypto>(crypto: &mut C, session: &mut Session) {
     if !session.ticket().is_empty() {
-        let mut id = [0; ID];
+        let mut id = [0; TICKET_ID];
         crypto.random(&mut id);
         session.state.id = SessionId::new(&id).unwrap_or_default();
     }
