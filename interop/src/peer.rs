@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use slowhand_sessions::{Resumable, Role, Session, Stack};
+use slowhand_sessions::{Resumable, Session, Stack};
 
 use crate::c_peer::{self, CPeer};
 use crate::dimpl::Dimpl;
@@ -48,7 +48,7 @@ impl Peer {
     /// Why the library refuses this.
     pub fn build(self, setup: &Setup, previous: Option<&Resumable>) -> Result<Box<dyn Session>, String> {
         match self {
-            Self::LeanDtls => end(setup, || LeanDtls::new(setup)),
+            Self::LeanDtls => end(setup, || LeanDtls::new(setup, previous)),
             Self::Laboratory(stack) => laboratory::build(stack, setup, previous),
             Self::Dimpl => end(setup, || Dimpl::new(setup)),
             Self::Gnutls => end(setup, || CPeer::new(c_peer::gnutls(), setup, previous)),
@@ -63,7 +63,7 @@ fn end<E: Engine + 'static>(
     setup: &Setup,
     make: impl FnOnce() -> Result<E, String>,
 ) -> Result<Box<dyn Session>, String> {
-    Ok(Box::new(End::new(setup.seed, setup.role == Role::Client, make)?))
+    Ok(Box::new(End::new(setup, make)?))
 }
 
 impl fmt::Display for Peer {
