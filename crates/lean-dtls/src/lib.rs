@@ -71,6 +71,8 @@ pub mod crypto;
 mod der;
 mod dtls12;
 mod flight;
+#[cfg(fuzzing)]
+pub mod fuzzing;
 mod handshake;
 mod lean;
 mod ranges;
@@ -87,7 +89,7 @@ pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 pub use client::Client;
 #[cfg(feature = "record-limits")]
 pub use config::MaxFragmentLength;
-pub use config::{Admission, Config, ConfigError, MIN_MTU};
+pub use config::{Admission, Config, ConfigError, MIN_MTU, frame_mtu};
 pub use credentials::*;
 pub use crypto::Crypto;
 #[cfg(feature = "rustcrypto")]

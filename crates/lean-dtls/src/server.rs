@@ -408,18 +408,15 @@ where
 
     /// The slot that a peer has, a free one, or one whose connection has ended.
     fn free_place(&self, peer: P) -> Option<usize> {
-        let own = self.slots.iter().position(|slot| slot.as_ref().is_some_and(|slot| slot.peer == peer));
-        let free = || self.slots.iter().position(Option::is_none);
-        let is_over = |slot: &Option<Slot<C, P, BUFFER>>| slot.as_ref().is_some_and(|slot| slot.connection.is_over());
-        own.or_else(free).or_else(|| self.slots.iter().position(is_over))
+        let is_its = |slot: &Slot<C, P, BUFFER>| slot.peer == peer;
+        let own = self.first(is_its).or_else(|| self.slots.iter().position(Option::is_none));
+        own.or_else(|| self.first(|slot| slot.connection.is_over()))
     }
 
     /// The slot for a new connection with a peer whose cookie has returned: a free one, one whose client may not be where it
     /// says, or what the policy gives.
     fn place(&self, peer: P) -> Option<usize> {
-        let is_unverified =
-            |slot: &Option<Slot<C, P, BUFFER>>| slot.as_ref().is_some_and(|slot| slot.connection.is_unverified());
-        let free = self.free_place(peer).or_else(|| self.slots.iter().position(is_unverified));
+        let free = self.free_place(peer).or_else(|| self.first(|slot| slot.connection.is_unverified()));
         free.or_else(|| match self.config.admission {
             Admission::Refuse => None,
             Admission::EvictOldest => self.longest(|slot| Some(slot.opened)),
@@ -429,6 +426,11 @@ where
                 (slot.connection.status == Status::Established && is_idle).then_some(slot.used)
             }),
         })
+    }
+
+    /// The first slot that is taken and for which this is true.
+    fn first(&self, is_it: impl Fn(&Slot<C, P, BUFFER>) -> bool) -> Option<usize> {
+        self.slots.iter().position(|slot| slot.as_ref().is_some_and(&is_it))
     }
 
     /// The slot whose event is longest ago. `since` says at which count it was, or that the slot stays.

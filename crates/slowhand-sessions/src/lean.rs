@@ -65,7 +65,8 @@ pub(crate) const CAPABILITIES: Capabilities = Capabilities {
         }],
         rsa_bits: &[],
         connection_id: Some(lean_dtls::MAX_CONNECTION_ID as u8),
-        without_cookie: false,
+        lean: true,
+        without_cookie: true,
         identity_with_nul: true,
     },
     remarks: &["ignores alerts in clear"],
@@ -223,10 +224,11 @@ fn with_extensions(mut config: Config<Credentials>, tls: &Tls) -> Result<Config<
     if let Some(length) = MaxFragmentLength::ALL.into_iter().find(asked) {
         config = config.with_max_fragment_length(length);
     }
-    if let Version::Dtls12(dtls) = tls.version
-        && let Some(octets) = dtls.connection_id
-    {
-        config = config.with_connection_id(octets)?;
+    if let Version::Dtls12(dtls) = tls.version {
+        config = config.with_lean(dtls.lean.switches());
+        if let Some(octets) = dtls.connection_id {
+            config = config.with_connection_id(octets)?;
+        }
     }
     if tls.resumption == Some(Resumption::Ticket) {
         config = config.with_tickets();

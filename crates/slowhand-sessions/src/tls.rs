@@ -1,5 +1,6 @@
 //! The options of TLS and DTLS.
 
+mod lean;
 mod suite;
 
 use std::fmt;
@@ -9,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::operation::Curve;
 
+pub use lean::{LeanProfile, LeanSwitch};
 pub use suite::{KeyExchange, Suite};
 
 /// All curves. TLS 1.2 and DTLS 1.2 have both.
@@ -65,7 +67,7 @@ pub enum Version {
 
 impl Version {
     /// DTLS 1.2 with default options.
-    pub const DTLS12: Self = Self::Dtls12(Dtls12 { cookie: true, connection_id: None });
+    pub const DTLS12: Self = Self::Dtls12(Dtls12 { cookie: true, connection_id: None, lean: LeanProfile::NONE });
 
     /// The ProtocolVersion of TLS (RFC 8446 section 4.2.1); for DTLS 1.2, that of TLS 1.2.
     pub(crate) const fn number(self) -> u16 {
@@ -85,6 +87,9 @@ pub struct Dtls12 {
     /// The length of this end's connection ID (RFC 9146), 0 to 32 octets. With 0, the records that this end receives carry no
     /// ID. Default: this end neither offers nor accepts connection IDs.
     pub connection_id: Option<u8>,
+    /// What this end offers, or takes, of the lean profile. A server that is given `known_address` knows its client by its
+    /// address. Default: nothing.
+    pub lean: LeanProfile,
 }
 
 /// Which ends prove their identity in a handshake with certificates or raw public keys. With a pre-shared key, both always do.

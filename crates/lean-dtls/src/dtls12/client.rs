@@ -15,7 +15,7 @@ use crate::codec::Full;
 use crate::config::Config;
 #[cfg(feature = "certificates")]
 use crate::credentials::{CertifiedKey, Role};
-use crate::credentials::{Credentials, is_key};
+use crate::credentials::{Credentials, Psk, is_key};
 use crate::crypto::Crypto;
 #[cfg(feature = "certificates")]
 use crate::crypto::Hash;
@@ -243,9 +243,9 @@ fn answer_flight<C: Crypto, const BUFFER: usize>(
     true
 }
 
-/// The keys, and the flight with ClientKeyExchange, ChangeCipherSpec and Finished: with those that are not left out. With
-/// certificates there are also Certificate and CertificateVerify. If the server's Finished comes first, the ClientHello is
-/// repeated until it is there.
+/// The keys, and the flight with ClientKeyExchange, ChangeCipherSpec and Finished, with certificates also Certificate and
+/// CertificateVerify: with those that are not left out. If the server's Finished comes first, the ClientHello is repeated until
+/// it is there.
 fn key_exchange<C: Crypto, const BUFFER: usize>(
     connection: &mut Connection<C, BUFFER>,
     crypto: &mut C,
@@ -257,7 +257,10 @@ fn key_exchange<C: Crypto, const BUFFER: usize>(
     }
     #[cfg(feature = "certificates")]
     let own = send_certificate(connection, credentials)?;
-    let premaster = send_key_exchange(connection, crypto, credentials)?;
+    let premaster = match lean.has(Lean::OMIT_MESSAGES) {
+        true => Premaster::from_psk(own_psk(credentials)?.key),
+        false => send_key_exchange(connection, crypto, credentials)?,
+    };
     connection.derive(crypto, &premaster);
     #[cfg(feature = "certificates")]
     if let Some(own) = own {
@@ -266,10 +269,11 @@ fn key_exchange<C: Crypto, const BUFFER: usize>(
         let signature = crypto.sign(own.private_key, &digest).map_err(|_| alert::INTERNAL_ERROR)?;
         sender.send(Kind::CertificateVerify, |writer| certificates::write_signature(writer, &signature))?;
     }
-    match lean.has(Lean::SERVER_FINISHED_FIRST) {
-        true => Ok(()),
-        false => Ok(connection.finish(crypto)?),
-    }
+    if lean.has(Lean::SERVER_FINISHED_FIRST) { Ok(()) } else { Ok(connection.finish(crypto)?) }
+}
+
+fn own_psk(credentials: &impl Credentials) -> Result<Psk<'_>, Problem> {
+    credentials.psk().filter(|psk| is_key(psk.key)).ok_or(Problem::Failure(Failure::NoKey))
 }
 
 /// The ClientKeyExchange. Returns the premaster secret.
@@ -278,7 +282,7 @@ fn send_key_exchange<C: Crypto, const BUFFER: usize>(
     _crypto: &mut C,
     credentials: &impl Credentials,
 ) -> Result<Premaster, Problem> {
-    let psk = credentials.psk().filter(|psk| is_key(psk.key)).ok_or(Problem::Failure(Failure::NoKey));
+    let psk = own_psk(credentials);
     let sender = &mut connection.sender;
     match connection.suite.key_exchange() {
         KeyExchange::Psk => {

@@ -30,6 +30,7 @@ use crate::time::{Expired, Instant, Timeouts, Timer};
 /// Alerts that this engine sends (RFC 5246, section 7.2.2; RFC 4279, section 2).
 pub(crate) mod alert {
     pub(crate) const CLOSE_NOTIFY: u8 = 0;
+    pub(crate) const UNEXPECTED_MESSAGE: u8 = 10;
     pub(crate) const HANDSHAKE_FAILURE: u8 = 40;
     #[cfg(feature = "certificates")]
     pub(crate) const BAD_CERTIFICATE: u8 = 42;
@@ -258,10 +259,10 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
 
     pub(crate) fn handle_timeout(&mut self, now: Instant) {
         match self.timer.expire(now) {
-            #[cfg(feature = "heartbeat")]
-            Some(Expired::SendAgain) if self.heartbeat.request.is_some() => self.heartbeat.is_due = true,
             Some(Expired::SendAgain) if self.owes_acknowledgement() => self.is_acknowledgement_due = true,
             Some(Expired::SendAgain) if !self.is_client && self.leaves_losses_to_the_client() => {}
+            #[cfg(feature = "heartbeat")]
+            Some(Expired::SendAgain) if self.heartbeat.request.is_some() => self.heartbeat.is_due = true,
             Some(Expired::SendAgain) => self.sender.flight.restart(),
             Some(Expired::GiveUp) => self.end(Status::Failed(match self.has_no_room {
                 true => Failure::BufferTooSmall,
@@ -346,7 +347,8 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
 
     /// True if the peer has not answered this end's flight.
     pub(crate) fn is_unanswered(&self) -> bool {
-        self.answered.is_some_and(|answered| self.next == answered.wrapping_add(1))
+        let is_next = self.answered.is_some_and(|answered| self.next == answered.wrapping_add(1));
+        is_next && self.expects != Expects::Nothing
     }
 
     /// True if it has ended, and has nothing more to say.
@@ -404,10 +406,10 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
                 self.hear_established();
                 deliver(content);
             }
-            #[cfg(feature = "heartbeat")]
-            (ContentType::Heartbeat, 1) if self.status == Status::Established => self.receive_heartbeat(content),
             // The client would not send data if it did not have this end's Finished, and had not sent its own. That is lost.
             (ContentType::ApplicationData, 1) if self.agreed.lean.has(Lean::SERVER_FINISHED_FIRST) => self.repeat(),
+            #[cfg(feature = "heartbeat")]
+            (ContentType::Heartbeat, 1) if self.status == Status::Established => self.receive_heartbeat(content),
             // Records of epoch 1 say that the peer has changed. Anybody can send data and acknowledgements in clear.
             _ => {}
         }
@@ -510,36 +512,15 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         handle: &mut dyn FnMut(&mut Self, &mut C) -> bool,
     ) {
         let epoch = record.epoch;
-        let mut reader = Reader::new(content);
-        while let Some((header, fragment)) = handshake::Header::read(&mut reader) {
-            let expected = u16::from(matches!(self.expects, Expects::Finished | Expects::Nothing));
-            if epoch != expected && self.expects != Expects::Finished {
-                continue;
-            }
-            let is_verify_request =
-                header.kind == Kind::HelloVerifyRequest && header.is_whole() && self.expects == Expects::ServerHello;
-            if is_verify_request && header.sequence < self.next {
-                self.next = header.sequence; // it takes the place of the one before
-                self.incoming.remove(self.next);
-            }
-            if header.sequence < self.next {
-                self.receive_again(&header);
-            } else if epoch == expected && self.status == Status::Handshaking {
-                self.has_no_room |= header.sequence == self.next && header.length > BUFFER;
-                self.incoming.insert(self.next, &header, fragment);
-                self.received.note(epoch, record.sequence);
-                while self.status == Status::Handshaking && self.incoming.whole(self.next).is_some() {
-                    let sequence = self.next;
-                    let is_used = match self.expects {
-                        Expects::Finished => self.receive_finished(crypto, handle),
-                        _ => handle(self, crypto),
-                    };
-                    self.incoming.remove(sequence);
-                    if !is_used && !is_verify_request {
-                        break;
-                    }
-                    self.next = sequence.wrapping_add(1);
-                }
+        if epoch == 1 && self.agreed.lean.has(Lean::SHORT_FINISHED) {
+            // The next message, or the one before if it comes again: there is no other.
+            let number = self.next.wrapping_sub(u16::from(self.expects == Expects::Nothing));
+            let header = handshake::Header::whole(Kind::Finished, number, content.len());
+            self.receive_fragment(crypto, record, (&header, content), handle);
+        } else {
+            let mut reader = Reader::new(content);
+            while let Some((header, fragment)) = handshake::Header::read(&mut reader) {
+                self.receive_fragment(crypto, record, (&header, fragment), handle);
             }
         }
         // The client repeats its Finished until it knows that it has arrived.
@@ -547,6 +528,49 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         if is_over && epoch == 1 && self.leaves_losses_to_the_client() {
             self.received = Received::of(epoch, record.sequence);
             self.is_acknowledgement_due = true;
+        }
+    }
+
+    fn receive_fragment(
+        &mut self,
+        crypto: &mut C,
+        record: &record::Header,
+        (header, fragment): (&handshake::Header, &[u8]),
+        handle: &mut dyn FnMut(&mut Self, &mut C) -> bool,
+    ) {
+        let epoch = record.epoch;
+        let expected = u16::from(matches!(self.expects, Expects::Finished | Expects::Nothing));
+        if epoch != expected && self.expects != Expects::Finished {
+            return;
+        }
+        let is_verify_request =
+            header.kind == Kind::HelloVerifyRequest && header.is_whole() && self.expects == Expects::ServerHello;
+        let next = self.next;
+        if is_verify_request && header.sequence < next {
+            self.next = header.sequence; // it takes the place of the one before
+            self.incoming.remove(self.next);
+        }
+        if header.sequence < self.next {
+            self.receive_again(header);
+        } else if epoch == expected && self.status == Status::Handshaking {
+            self.has_no_room |= header.sequence == self.next && header.length > BUFFER;
+            self.incoming.insert(self.next, header, fragment);
+            self.received.note(epoch, record.sequence);
+            while self.status == Status::Handshaking && self.incoming.whole(self.next).is_some() {
+                let sequence = self.next;
+                let is_used = match self.expects {
+                    Expects::Finished => self.receive_finished(crypto, handle),
+                    _ => handle(self, crypto),
+                };
+                self.incoming.remove(sequence);
+                if !is_used {
+                    if sequence == header.sequence {
+                        self.next = next; // it takes no place
+                    }
+                    break;
+                }
+                self.next = sequence.wrapping_add(1);
+            }
         }
     }
 
@@ -628,7 +652,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         crypto.log_secret("CLIENT_RANDOM", &self.randoms[0], master.secret());
         let [client, server] = master.keys(crypto, &self.randoms);
         let (own, peers) = if self.is_client { (client, server) } else { (server, client) };
-        let format = Format::new(self.agreed.lean, self.suite);
+        let format = Format::new(self.agreed.lean, self.suite.aead());
         self.sender.outbound.protect(own, format);
         self.inbound.protect(peers, format);
         self.master = Some(master);
@@ -652,8 +676,8 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
     /// Handles the peer's Finished. The end that has not sent its own answers with it: the server, unless its Finished was
     /// the first. `handle` adds what comes before that. Returns false after a wrong one: the connection has failed.
     fn receive_finished(&mut self, crypto: &mut C, handle: &mut dyn FnMut(&mut Self, &mut C) -> bool) -> bool {
-        if !self.verify_finished(crypto) {
-            self.refuse(alert::DECRYPT_ERROR);
+        if let Err(description) = self.verify_finished(crypto) {
+            self.refuse(description);
             return false;
         }
         self.sender.flight.clear();
@@ -667,12 +691,21 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         true
     }
 
-    fn verify_finished(&mut self, crypto: &mut C) -> bool {
-        let (Some((header, body)), Some(master)) = (self.incoming.whole(self.next), &self.master) else { return false };
+    /// Checks the message whose turn it is: only the peer can have sent it, because it was encrypted.
+    ///
+    /// # Errors
+    /// The alert for the peer.
+    fn verify_finished(&mut self, crypto: &mut C) -> Result<(), u8> {
+        let (Some((header, body)), Some(master)) = (self.incoming.whole(self.next), &self.master) else {
+            return Err(alert::DECRYPT_ERROR);
+        };
+        if header.kind != Kind::Finished {
+            return Err(alert::UNEXPECTED_MESSAGE);
+        }
         let digest = self.sender.transcript.digest();
         let expected = master.verify_data(crypto, !self.is_client, &digest);
         self.sender.note(&header, body);
-        header.kind == Kind::Finished && bool::from(body.ct_eq(&expected))
+        if bool::from(body.ct_eq(&expected)) { Ok(()) } else { Err(alert::DECRYPT_ERROR) }
     }
 
     const fn is_resumed(&self) -> bool {

@@ -139,9 +139,9 @@ pub(crate) struct Offer<'a> {
     pub(crate) options: &'a Options,
     /// The connection ID of this end, if its configuration asks for one.
     pub(crate) connection_id: Option<ConnectionId>,
+    pub(crate) abilities: Abilities<'a>,
     /// The identity that a client sends in its hellos, if the lean profile has it there.
     pub(crate) identity: &'a [u8],
-    pub(crate) abilities: Abilities<'a>,
     /// The session that a client asks for.
     #[cfg(feature = "resumption")]
     pub(crate) session: Option<&'a Session>,
@@ -238,18 +238,15 @@ pub(crate) fn accept(hello: &ClientHello<'_>, offer: &Offer<'_>, suite: Option<S
 }
 
 impl Agreed {
-    /// What cannot be left out together with what else was agreed: a short header has no room for a connection ID, and key
-    /// agreement needs its messages.
+    /// What cannot be left out together with what else was agreed. A key agreement needs its messages. A short header has no
+    /// room for a connection ID.
     fn excluded(&self, suite: Suite) -> Lean {
-        let mut excluded = Lean::NONE;
+        let messages = if suite.key_exchange() == KeyExchange::Psk { Lean::NONE } else { Lean::OMIT_MESSAGES };
         #[cfg(feature = "connection-id")]
         if self.connection_ids.is_some() {
-            excluded = excluded.with(Lean::SHORT_HEADER);
+            return messages.with(Lean::SHORT_HEADER);
         }
-        if suite.key_exchange() != KeyExchange::Psk {
-            excluded = excluded.with(Lean::OMIT_MESSAGES);
-        }
-        excluded
+        messages
     }
 }
 
@@ -336,7 +333,7 @@ pub(crate) fn confirm(extensions: Extensions<'_>, offer: &Offer<'_>, suite: Opti
     #[cfg(not(feature = "resumption"))]
     let leaves_all = false;
     let excluded = suite.map_or(Lean::NONE, |suite| agreed.excluded(suite));
-    let is_possible = agreed.lean.and(excluded).is_empty() && !(leaves_all && !agreed.lean.is_empty());
+    let is_possible = agreed.lean.and(excluded).is_empty() && (agreed.lean.is_empty() || !leaves_all);
     if is_possible { Ok(agreed) } else { Err(alert::ILLEGAL_PARAMETER) }
 }
 

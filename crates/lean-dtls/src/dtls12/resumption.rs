@@ -21,7 +21,7 @@ pub(super) const SESSION_TICKET: u16 = 35;
 /// with a shorter name, and those of Mbed TLS 3.6 none with less than 16.
 const ID: usize = 32;
 
-/// Octets of the names by which a client sees that its ticket was taken. (Assumed: no two have the same by chance.)
+/// Octets of the names by which a client sees that its ticket was taken. (Assumed: a server does not choose the same by chance.)
 const TICKET_ID: usize = 8;
 
 /// Octets of the name of a ticket key (RFC 5077, section 4, recommends 16; assumed: a server has two of them).
@@ -216,7 +216,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         let state = self.state(resuming.now).ok_or(alert::INTERNAL_ERROR)?;
         let ticket = keys.seal(crypto, &state)?;
         let sent = self.sender.send(Kind::NewSessionTicket, |writer| {
-            writer.number(resuming.lifetime_s.into(), 4)?;
+            writer.number(resuming.lifetime_s, 4)?;
             writer.vector(2, |writer| writer.put(&ticket))
         });
         // Without room for it, there is none after all (RFC 5077, section 3.3).

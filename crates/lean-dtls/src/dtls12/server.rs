@@ -63,7 +63,7 @@ pub(crate) struct From<'a> {
 }
 
 /// A connection with a client whose cookie has returned, or is not asked for, with the flight from ServerHello to
-/// ServerHelloDone, or what the lean profile leaves of it.
+/// ServerHelloDone, or with what the lean profile leaves of it.
 pub(crate) fn open<C: Crypto, const BUFFER: usize>(
     crypto: &mut C,
     config: &Config<impl Credentials>,

@@ -389,3 +389,24 @@ fn a_failed_handshake_leaves_no_session() {
     assert!(matches!(again.status(), Status::Failed(Failure::TimedOut(_))));
     assert!(again.take_session().is_none());
 }
+
+/// A client of the lean profile that asks for a session: what is resumed leaves nothing out.
+#[test]
+#[cfg(feature = "lean")]
+fn a_session_of_the_lean_profile_is_resumed_without_it() {
+    use lean_dtls::Lean;
+    let lean = |config: Config<Keys>| config.with_lean(Lean::ALL);
+    let mut server: TestServer<SessionCache<2>> =
+        Server::with_sessions(lean(config(KEYS, 300)), RustCrypto::new(random(9)), SessionCache::new());
+    let session = first(&mut server, lean);
+    let mut again = client(2, Some(session), lean);
+    run(&mut again, &mut server);
+    assert!(works(&mut again, &mut server));
+    // It has no place for a ticket, so there is none.
+    let both = |config: Config<Keys>| config.with_lean(Lean::ALL).with_tickets();
+    let mut server: TestServer<()> = Server::new(both(config(KEYS, 300)), RustCrypto::new(random(9)));
+    let mut full = client(1, None, both);
+    run(&mut full, &mut server);
+    assert!(!works(&mut full, &mut server));
+    assert!(full.take_session().is_none());
+}

@@ -5,8 +5,8 @@ use std::time::Duration;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use slowhand_sessions::{
-    Credential, CredentialKind, Cryptography, Curve, Dtls12, Family, Protocol, Resumption, Role, SessionConfig, Stack,
-    Suite, Timers, Tls, Version, best_common_suite, stacks,
+    Credential, CredentialKind, Cryptography, Curve, Dtls12, Family, KeyExchange, LeanSwitch, Protocol, Resumption,
+    Role, SessionConfig, Stack, Suite, Timers, Tls, Version, best_common_suite, stacks,
 };
 
 use crate::input::{Integer, PositiveSeconds};
@@ -76,6 +76,11 @@ pub struct Session {
     /// lean-dtls with a pre-shared key can do without. Default: `real`.
     #[serde(default)]
     pub cryptography: Cryptography,
+    /// What both ends leave out of DTLS 1.2: switches of the lean profile of lean-dtls, or `slides` for those of Pittoli et
+    /// al. 2016, or `all`. Only with lean-dtls at both ends. Default: none.
+    #[serde(default)]
+    #[schemars(extend("uniqueItems" = true))]
+    pub lean: Vec<LeanSwitch>,
     /// How the session resumes an earlier session of the two ends: by the session ID (`id`) or by a ticket. The earlier
     /// session is not part of the run. Default: none, the handshake is a full handshake.
     pub resumption: Option<Resumption>,
@@ -161,7 +166,8 @@ impl Session {
         tls.max_fragment_length = self.max_fragment_length.map(|length| length.get() as u16);
         if let Version::Dtls12(dtls) = &mut tls.version {
             let connection_id = self.connection_id.map(|length| length.get() as u8);
-            *dtls = Dtls12 { cookie: self.cookie, connection_id };
+            let lean = self.lean.iter().copied().collect();
+            *dtls = Dtls12 { cookie: self.cookie, connection_id, lean };
         }
         let mut config = SessionConfig::new(role, stack, family, self.credential(stack));
         config.cryptography = self.cryptography;
