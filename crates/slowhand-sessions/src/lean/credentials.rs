@@ -15,13 +15,15 @@ use crate::session::Failure;
 use crate::tls::{Auth, Version};
 
 /// What an end has, and what it knows of its peer.
-pub(super) enum Credentials {
+pub(super) struct Credentials {
+    kind: Kind,
+    /// A server asks its client for no cookie.
+    is_known: bool,
+}
+
+enum Kind {
     /// The pre-shared key, under the identity of the configuration.
-    Psk {
-        identity: Vec<u8>,
-        /// A server asks its client for no cookie.
-        is_known: bool,
-    },
+    Psk { identity: Vec<u8> },
     RawPublicKey {
         spki: [u8; SPKI],
         private_key: &'static [u8; SCALAR],
@@ -45,23 +47,22 @@ impl Credentials {
             Role::Server => (Role::Server, Role::Client),
         };
         let asks = role == Role::Client || checked.tls.auth == Auth::Mutual;
-        Ok(match (&checked.config.credential, checked.certificate()) {
-            (Credential::Psk { identity }, _) => {
-                let is_known = matches!(checked.tls.version, Version::Dtls12(dtls) if !dtls.cookie);
-                Self::Psk { identity: identity.as_bytes().to_vec(), is_known }
-            }
+        let kind = match (&checked.config.credential, checked.certificate()) {
+            (Credential::Psk { identity }, _) => Kind::Psk { identity: identity.as_bytes().to_vec() },
             (Credential::Certificate { .. }, Some((key, length))) => {
                 let chain = credentials::chain(key, role, length)?;
                 let private_key = chain.own.private_scalar();
                 let authorities = if asks { vec![chain.authority] } else { Vec::new() };
-                Self::Certificate { chain: [chain.own.certificate], private_key, authorities }
+                Kind::Certificate { chain: [chain.own.certificate], private_key, authorities }
             }
             _ => {
                 let own = credentials::raw_key(role);
                 let trusted = if asks { vec![public(&credentials::raw_key(peer))] } else { Vec::new() };
-                Self::RawPublicKey { spki: spki(&public(&own)), private_key: own.private, trusted }
+                Kind::RawPublicKey { spki: spki(&public(&own)), private_key: own.private, trusted }
             }
-        })
+        };
+        let is_known = matches!(checked.tls.version, Version::Dtls12(dtls) if !dtls.cookie);
+        Ok(Self { kind, is_known })
     }
 }
 
@@ -75,8 +76,8 @@ fn public(key: &RawKey) -> [u8; MAX_PUBLIC] {
 
 impl lean_dtls::Credentials for Credentials {
     fn psk(&self) -> Option<Psk<'_>> {
-        match self {
-            Self::Psk { identity, .. } => Some(Psk { identity, key: &credentials::PSK }),
+        match &self.kind {
+            Kind::Psk { identity } => Some(Psk { identity, key: &credentials::PSK }),
             _ => None,
         }
     }
@@ -90,35 +91,35 @@ impl lean_dtls::Credentials for Credentials {
     }
 
     fn is_known(&self, address: &[u8]) -> bool {
-        matches!(self, Self::Psk { is_known: true, .. }) && address == PEER
+        self.is_known && address == PEER
     }
 
     fn certificate(&self) -> Option<CertifiedKey<'_>> {
-        match self {
-            Self::Psk { .. } => None,
-            Self::RawPublicKey { spki, private_key, .. } => {
+        match &self.kind {
+            Kind::Psk { .. } => None,
+            Kind::RawPublicKey { spki, private_key, .. } => {
                 Some(CertifiedKey { certificate: Certificate::RawPublicKey(spki), private_key })
             }
-            Self::Certificate { chain, private_key, .. } => {
+            Kind::Certificate { chain, private_key, .. } => {
                 Some(CertifiedKey { certificate: Certificate::X509(chain), private_key })
             }
         }
     }
 
     fn accepted(&self) -> &[CertificateType] {
-        match self {
-            Self::RawPublicKey { trusted, .. } if !trusted.is_empty() => &[CertificateType::RawPublicKey],
-            Self::Certificate { authorities, .. } if !authorities.is_empty() => &[CertificateType::X509],
+        match &self.kind {
+            Kind::RawPublicKey { trusted, .. } if !trusted.is_empty() => &[CertificateType::RawPublicKey],
+            Kind::Certificate { authorities, .. } if !authorities.is_empty() => &[CertificateType::X509],
             _ => &[],
         }
     }
 
     fn check_peer(&self, peer: Peer, certificate: &Certificate<'_>) -> Result<(), CertificateError> {
-        match self {
-            Self::Psk { .. } => Err(CertificateError::CertificateUnknown),
-            Self::RawPublicKey { trusted, .. } => RawPublicKey { own: None, trusted }.check_peer(peer, certificate),
+        match &self.kind {
+            Kind::Psk { .. } => Err(CertificateError::CertificateUnknown),
+            Kind::RawPublicKey { trusted, .. } => RawPublicKey { own: None, trusted }.check_peer(peer, certificate),
             // The server has no name to check.
-            Self::Certificate { authorities, .. } => X509 {
+            Kind::Certificate { authorities, .. } => X509 {
                 own: None,
                 authorities,
                 server_name: None,
