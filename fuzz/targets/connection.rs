@@ -5,9 +5,7 @@ use std::collections::VecDeque;
 
 use lean_dtls::{Failure, Instant, Status};
 use libfuzzer_sys::fuzz_target;
-use slowhand_fuzz::ends::{
-    Address, KEY, LONGEST, OTHER_KEY, PEER, STRANGER, Setup, TestClient, TestServer, from_client, from_server,
-};
+use slowhand_fuzz::ends::{Address, LONGEST, PEER, STRANGER, Setup, TestClient, TestServer, from_client, from_server};
 use slowhand_fuzz::input::{Input, seed};
 use slowhand_fuzz::records;
 
@@ -53,7 +51,7 @@ impl World {
     fn new(input: &mut Input<'_>, seed: u64) -> Self {
         let mut setup = Setup::new(input, seed);
         if input.octet() % 8 == 1 {
-            setup.key = OTHER_KEY;
+            setup.is_trusted = false;
         }
         let (mut client, _) = setup.client();
         let (server, _) = setup.server();
@@ -127,13 +125,17 @@ impl World {
                 }
             }
             14 => self.send(input.flag()),
-            _ => match input.below(4) {
+            _ => match input.below(5) {
                 0 => self.begin_again(),
                 1 => {
+                    let _ = self.client.heartbeat();
+                    let _ = self.server.heartbeat(PEER);
+                }
+                2 => {
                     self.client.close();
                     self.is_disturbed = true;
                 }
-                2 => {
+                3 => {
                     self.server.close(PEER);
                     self.is_disturbed = true;
                 }
@@ -233,7 +235,7 @@ impl World {
     fn check(&mut self) {
         let status = [Some(self.client.status()), self.server.status(PEER)];
         let now = status.map(|status| status == Some(Status::Established));
-        assert!(self.setup.key == KEY || now == [false, false], "established without a common key");
+        assert!(self.setup.is_trusted || now == [false, false], "established without a common key");
         assert_eq!(self.server.status(STRANGER), None, "a slot for an address that nobody has verified");
         assert!(self.strange[1] <= self.strange[0], "more octets to a stranger than from it: {:?}", self.strange);
         for (end, (was, is)) in self.established.iter_mut().zip(now).enumerate() {

@@ -168,17 +168,21 @@ impl<C: Crypto, const BUFFER: usize> Sender<C, BUFFER> {
         body: impl FnOnce(&mut Writer<'_>) -> Result<(), Full>,
     ) -> Result<(), Full> {
         let sent = self.flight.push(kind, self.next, body)?;
-        self.transcript.update(&handshake::Header::whole(kind, self.next, sent.len()).octets());
-        self.transcript.update(sent);
+        hash(&mut self.transcript, &handshake::Header::whole(kind, self.next, sent.len()), sent);
         self.next = self.next.wrapping_add(1);
         Ok(())
     }
 
     /// Adds a message of the peer to the transcript.
     pub(crate) fn note(&mut self, header: &handshake::Header, body: &[u8]) {
-        self.transcript.update(&header.octets());
-        self.transcript.update(body);
+        hash(&mut self.transcript, header, body);
     }
+}
+
+/// Adds a message to a transcript.
+fn hash(transcript: &mut impl Hash, header: &handshake::Header, body: &[u8]) {
+    transcript.update(&header.octets());
+    transcript.update(body);
 }
 
 impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
@@ -343,6 +347,8 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         self.timer.stop();
         self.sender.flight.clear();
         self.master = None;
+        #[cfg(feature = "ecdhe")]
+        self.keys.wipe();
     }
 
     /// True if the peer has not answered this end's flight.

@@ -241,12 +241,14 @@ impl Agreed {
     /// What cannot be left out together with what else was agreed. A key agreement needs its messages. A short header has no
     /// room for a connection ID.
     fn excluded(&self, suite: Suite) -> Lean {
-        let messages = if suite.key_exchange() == KeyExchange::Psk { Lean::NONE } else { Lean::OMIT_MESSAGES };
+        if suite.key_exchange() != KeyExchange::Psk {
+            return Lean::EVERY;
+        }
         #[cfg(feature = "connection-id")]
         if self.connection_ids.is_some() {
-            return messages.with(Lean::SHORT_HEADER);
+            return Lean::SHORT_HEADER;
         }
-        messages
+        Lean::NONE
     }
 }
 
@@ -329,11 +331,11 @@ pub(crate) fn confirm(extensions: Extensions<'_>, offer: &Offer<'_>, suite: Opti
     };
     // A handshake that resumes a session, or brings a ticket, leaves nothing out.
     #[cfg(feature = "resumption")]
-    let leaves_all = suite.is_none() || agreed.session_ticket;
+    let is_whole = suite.is_none() || agreed.session_ticket;
     #[cfg(not(feature = "resumption"))]
-    let leaves_all = false;
+    let is_whole = false;
     let excluded = suite.map_or(Lean::NONE, |suite| agreed.excluded(suite));
-    let is_possible = agreed.lean.and(excluded).is_empty() && (agreed.lean.is_empty() || !leaves_all);
+    let is_possible = agreed.lean.and(excluded).is_empty() && (agreed.lean.is_empty() || !is_whole);
     if is_possible { Ok(agreed) } else { Err(alert::ILLEGAL_PARAMETER) }
 }
 
