@@ -24,7 +24,7 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    const fn of(number: u8) -> Self {
+    pub(crate) const fn of(number: u8) -> Self {
         match number {
             1 => Self::ClientHello,
             2 => Self::ServerHello,

@@ -177,6 +177,7 @@ where
     }
 
     /// The sessions that it keeps.
+    #[cfg(feature = "resumption")]
     pub const fn sessions(&self) -> &S {
         &self.sessions
     }
@@ -325,18 +326,24 @@ where
         }
         if header.is_whole() {
             self.answer(peer, Arrived { header, body: fragment, record: record.sequence });
-            return true;
+        } else {
+            self.receive_part(peer, &header, fragment, record.sequence);
         }
+        true
+    }
+
+    /// Processes a fragment of a ClientHello.
+    #[inline(never)] // it needs more stack than the ClientHello in one piece, which is the usual one
+    fn receive_part(&mut self, peer: P, header: &handshake::Header, fragment: &[u8], record: u64) {
         let (waiting, mut reassembly) = match self.hello.take() {
             Some((waiting, reassembly)) if waiting == peer => (waiting, reassembly),
             _ => (peer, Reassembly::new()),
         };
-        reassembly.insert(header.sequence, &header, fragment);
+        reassembly.insert(header.sequence, header, fragment);
         match reassembly.whole(header.sequence) {
-            Some((header, body)) => self.answer(peer, Arrived { header, body, record: record.sequence }),
+            Some((header, body)) => self.answer(peer, Arrived { header, body, record }),
             None => self.hello = Some((waiting, reassembly)),
         }
-        true
     }
 
     /// Answers a ClientHello: with a cookie, or with a connection if it has one.
@@ -389,11 +396,13 @@ where
             Resuming { tickets, session: session.as_ref(), gives_ids: self.sessions.keeps(), lifetime_s, now };
         #[cfg(not(feature = "resumption"))]
         let resuming = Resuming::default();
-        let connection =
-            dtls12::server::open(&mut self.crypto, &self.config, &offer, &resuming, arrived, (from, &hello));
+        let connection = Connection::new(&mut self.crypto, false, self.config.timeouts);
         self.count = self.count.wrapping_add(1);
         let (opened, used) = (self.count, self.count);
-        self.slots[place] = Some(Slot { peer, opened, used, used_at: None, connection });
+        let Some(slot) = self.slots.get_mut(place) else { return };
+        let slot = slot.insert(Slot { peer, opened, used, used_at: None, connection });
+        let (connection, crypto) = (&mut slot.connection, &mut self.crypto);
+        dtls12::server::open(connection, crypto, &self.config, &offer, &resuming, arrived, (from, &hello));
     }
 
     /// The cookie of a ClientHello: only this server can make it, and for no other peer or hello

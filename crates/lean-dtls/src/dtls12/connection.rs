@@ -30,6 +30,7 @@ use crate::time::{Expired, Instant, Timeouts, Timer};
 /// Alerts that this engine sends (RFC 5246, section 7.2.2; RFC 4279, section 2).
 pub(crate) mod alert {
     pub(crate) const CLOSE_NOTIFY: u8 = 0;
+    pub(crate) const UNEXPECTED_MESSAGE: u8 = 10;
     pub(crate) const HANDSHAKE_FAILURE: u8 = 40;
     #[cfg(feature = "certificates")]
     pub(crate) const BAD_CERTIFICATE: u8 = 42;
@@ -38,7 +39,7 @@ pub(crate) mod alert {
     pub(crate) const ILLEGAL_PARAMETER: u8 = 47;
     pub(crate) const DECODE_ERROR: u8 = 50;
     pub(crate) const DECRYPT_ERROR: u8 = 51;
-    #[cfg(any(feature = "ecdhe", feature = "resumption"))]
+    #[cfg(feature = "ecdhe")]
     pub(crate) const INTERNAL_ERROR: u8 = 80;
     pub(crate) const UNSUPPORTED_EXTENSION: u8 = 110;
     pub(crate) const UNKNOWN_PSK_IDENTITY: u8 = 115;
@@ -167,17 +168,21 @@ impl<C: Crypto, const BUFFER: usize> Sender<C, BUFFER> {
         body: impl FnOnce(&mut Writer<'_>) -> Result<(), Full>,
     ) -> Result<(), Full> {
         let sent = self.flight.push(kind, self.next, body)?;
-        self.transcript.update(&handshake::Header::whole(kind, self.next, sent.len()).octets());
-        self.transcript.update(sent);
+        hash(&mut self.transcript, &handshake::Header::whole(kind, self.next, sent.len()), sent);
         self.next = self.next.wrapping_add(1);
         Ok(())
     }
 
     /// Adds a message of the peer to the transcript.
     pub(crate) fn note(&mut self, header: &handshake::Header, body: &[u8]) {
-        self.transcript.update(&header.octets());
-        self.transcript.update(body);
+        hash(&mut self.transcript, header, body);
     }
+}
+
+/// Adds a message to a transcript.
+fn hash(transcript: &mut impl Hash, header: &handshake::Header, body: &[u8]) {
+    transcript.update(&header.octets());
+    transcript.update(body);
 }
 
 impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
@@ -258,10 +263,10 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
 
     pub(crate) fn handle_timeout(&mut self, now: Instant) {
         match self.timer.expire(now) {
-            #[cfg(feature = "heartbeat")]
-            Some(Expired::SendAgain) if self.heartbeat.request.is_some() => self.heartbeat.is_due = true,
             Some(Expired::SendAgain) if self.owes_acknowledgement() => self.is_acknowledgement_due = true,
             Some(Expired::SendAgain) if !self.is_client && self.leaves_losses_to_the_client() => {}
+            #[cfg(feature = "heartbeat")]
+            Some(Expired::SendAgain) if self.heartbeat.request.is_some() => self.heartbeat.is_due = true,
             Some(Expired::SendAgain) => self.sender.flight.restart(),
             Some(Expired::GiveUp) => self.end(Status::Failed(match self.has_no_room {
                 true => Failure::BufferTooSmall,
@@ -291,7 +296,9 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
             written = flight.write(&mut Records { crypto, outbound }, output);
         }
         #[cfg(feature = "heartbeat")]
-        let written = if written > 0 { written } else { self.write_heartbeat(crypto, output) };
+        if written == 0 {
+            written = self.write_heartbeat(crypto, output);
+        }
         if self.sender.flight.is_sent() {
             self.timer.sent(now);
         }
@@ -340,11 +347,14 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         self.timer.stop();
         self.sender.flight.clear();
         self.master = None;
+        #[cfg(feature = "ecdhe")]
+        self.keys.wipe();
     }
 
     /// True if the peer has not answered this end's flight.
     pub(crate) fn is_unanswered(&self) -> bool {
-        self.answered.is_some_and(|answered| self.next == answered.wrapping_add(1))
+        let is_next = self.answered.is_some_and(|answered| self.next == answered.wrapping_add(1));
+        is_next && self.expects != Expects::Nothing
     }
 
     /// True if it has ended, and has nothing more to say.
@@ -541,7 +551,8 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         }
         let is_verify_request =
             header.kind == Kind::HelloVerifyRequest && header.is_whole() && self.expects == Expects::ServerHello;
-        if is_verify_request && header.sequence < self.next {
+        let next = self.next;
+        if is_verify_request && header.sequence < next {
             self.next = header.sequence; // it takes the place of the one before
             self.incoming.remove(self.next);
         }
@@ -558,7 +569,10 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
                     _ => handle(self, crypto),
                 };
                 self.incoming.remove(sequence);
-                if !is_used && !is_verify_request {
+                if !is_used {
+                    if sequence == header.sequence {
+                        self.next = next; // it takes no place
+                    }
                     break;
                 }
                 self.next = sequence.wrapping_add(1);
@@ -668,8 +682,8 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
     /// Handles the peer's Finished. The end that has not sent its own answers with it: the server, unless its Finished was
     /// the first. `handle` adds what comes before that. Returns false after a wrong one: the connection has failed.
     fn receive_finished(&mut self, crypto: &mut C, handle: &mut dyn FnMut(&mut Self, &mut C) -> bool) -> bool {
-        if !self.verify_finished(crypto) {
-            self.refuse(alert::DECRYPT_ERROR);
+        if let Err(description) = self.verify_finished(crypto) {
+            self.refuse(description);
             return false;
         }
         self.sender.flight.clear();
@@ -683,12 +697,21 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         true
     }
 
-    fn verify_finished(&mut self, crypto: &mut C) -> bool {
-        let (Some((header, body)), Some(master)) = (self.incoming.whole(self.next), &self.master) else { return false };
+    /// Checks the message whose turn it is: only the peer can have sent it, because it was encrypted.
+    ///
+    /// # Errors
+    /// The alert for the peer.
+    fn verify_finished(&mut self, crypto: &mut C) -> Result<(), u8> {
+        let (Some((header, body)), Some(master)) = (self.incoming.whole(self.next), &self.master) else {
+            return Err(alert::DECRYPT_ERROR);
+        };
+        if header.kind != Kind::Finished {
+            return Err(alert::UNEXPECTED_MESSAGE);
+        }
         let digest = self.sender.transcript.digest();
         let expected = master.verify_data(crypto, !self.is_client, &digest);
         self.sender.note(&header, body);
-        header.kind == Kind::Finished && bool::from(body.ct_eq(&expected))
+        if bool::from(body.ct_eq(&expected)) { Ok(()) } else { Err(alert::DECRYPT_ERROR) }
     }
 
     const fn is_resumed(&self) -> bool {

@@ -241,12 +241,14 @@ impl Agreed {
     /// What cannot be left out together with what else was agreed. A key agreement needs its messages. A short header has no
     /// room for a connection ID.
     fn excluded(&self, suite: Suite) -> Lean {
-        let messages = if suite.key_exchange() == KeyExchange::Psk { Lean::NONE } else { Lean::OMIT_MESSAGES };
+        if suite.key_exchange() != KeyExchange::Psk {
+            return Lean::EVERY;
+        }
         #[cfg(feature = "connection-id")]
         if self.connection_ids.is_some() {
-            return messages.with(Lean::SHORT_HEADER);
+            return Lean::SHORT_HEADER;
         }
-        messages
+        Lean::NONE
     }
 }
 

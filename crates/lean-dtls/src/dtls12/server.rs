@@ -62,28 +62,27 @@ pub(crate) struct From<'a> {
     pub(crate) unverified: Option<usize>,
 }
 
-/// A connection with a client whose cookie has returned, or is not asked for, with the flight from ServerHello to
-/// ServerHelloDone, or with what the lean profile leaves of it.
+/// Opens a connection with a client whose cookie has returned, or is not asked for: its flight is that from ServerHello to
+/// ServerHelloDone, or what the lean profile leaves of it.
 pub(crate) fn open<C: Crypto, const BUFFER: usize>(
+    connection: &mut Connection<C, BUFFER>,
     crypto: &mut C,
     config: &Config<impl Credentials>,
     offer: &Offer<'_>,
     resuming: &Resuming<'_>,
     arrived: Arrived<'_>,
     (from, hello): (From<'_>, &ClientHello<'_>),
-) -> Connection<C, BUFFER> {
-    let mut connection = Connection::new(crypto, false, config.timeouts);
+) {
     let Arrived { header, body, record } = arrived;
     connection.sender.outbound.start_at(record);
     connection.randoms[0] = hello.random;
     connection.next = header.sequence.wrapping_add(1);
     connection.sender.next = header.sequence;
     connection.sender.note(&header, body);
-    match answer(&mut connection, crypto, config, offer, resuming, (from, hello)) {
+    match answer(connection, crypto, config, offer, resuming, (from, hello)) {
         Ok(()) => connection.wait(Some(header.sequence)),
         Err(problem) => connection.give_up(problem),
     }
-    connection
 }
 
 /// The flight that answers a ClientHello.

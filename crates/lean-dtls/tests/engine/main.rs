@@ -16,4 +16,5 @@ mod public_keys;
 #[cfg(feature = "resumption")]
 mod resumption;
 mod slots;
+mod states;
 mod world;

@@ -19,8 +19,8 @@ const OTHER: &[u8] = file!("other.der");
 const SERVER: &[&[u8]] = &[file!("server.der"), file!("issuer.der")];
 const CLIENT: &[&[u8]] = &[file!("client.der"), file!("issuer.der")];
 
-const ECDSA: &[Suite] = &[Suite::TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8];
-const ECDHE_PSK: &[Suite] = &[Suite::TLS_ECDHE_PSK_WITH_AES_128_CCM_8_SHA256];
+pub const ECDSA: &[Suite] = &[Suite::TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8];
+pub const ECDHE_PSK: &[Suite] = &[Suite::TLS_ECDHE_PSK_WITH_AES_128_CCM_8_SHA256];
 
 /// Alerts of RFC 5246, section 7.2.
 const HANDSHAKE_FAILURE: u8 = 40;
@@ -43,7 +43,7 @@ const CLIENT_KEY_EXCHANGE: u8 = 16;
 
 /// Credentials of any kind.
 #[derive(Clone, Copy)]
-enum Any {
+pub enum Any {
     Psk,
     Raw(RawPublicKey<'static>),
     X509(X509<'static>),
@@ -98,11 +98,11 @@ fn trusting(own: Option<CertifiedKey<'static>>) -> X509<'static> {
     }
 }
 
-fn server_x509() -> X509<'static> {
+pub fn server_x509() -> X509<'static> {
     trusting(certified(SERVER, file!("server.key")))
 }
 
-fn client_x509() -> X509<'static> {
+pub fn client_x509() -> X509<'static> {
     trusting(certified(CLIENT, file!("client.key")))
 }
 
@@ -413,8 +413,11 @@ fn what_the_client_has_not_offered_is_refused() {
     assert_eq!(psk().run_with(SERVER_KEY_EXCHANGE, |body| body.push(0))[0], refused(DECODE_ERROR));
     assert_eq!(psk().run_with(CLIENT_KEY_EXCHANGE, |body| body.push(0))[1], refused(DECODE_ERROR));
     let only = |group| config(Any::Psk, ECDHE_PSK).with_groups(group);
-    let mut pair = Pair::<1400>::of(only(&[Group::P256]), only(&[Group::X25519]), 1);
-    assert_eq!(pair.run(|_, datagram| vec![datagram])[1], refused(HANDSHAKE_FAILURE));
+    let pair = || Pair::<1400>::of(only(&[Group::P256]), only(&[Group::X25519]), 1);
+    assert_eq!(pair().run(|_, datagram| vec![datagram])[1], refused(HANDSHAKE_FAILURE));
+    // A server that takes a group of its own all the same: somebody tells it that the client has X25519.
+    let offer = |body: &mut Vec<u8>| replace(body, &[0, 10, 0, 4, 0, 2, 0, 23], &[0, 10, 0, 4, 0, 2, 0, 29]);
+    assert_eq!(pair().run_with(CLIENT_HELLO, offer)[0], refused(ILLEGAL_PARAMETER));
 }
 
 /// Replaces octets in a message.

@@ -117,9 +117,9 @@ fn a_session_is_resumed_by_its_id() {
     assert!(session.ticket().is_empty());
     for seed in 2..4 {
         let mut again = client(seed, Some(session), plain);
-        // By hand: a ClientHello of 75 octets and 16 of ID; HelloVerifyRequest; 16 of cookie; ServerHello of 74 and 16 of ID with
+        // By hand: a ClientHello of 75 octets and 32 of ID; HelloVerifyRequest; 16 of cookie; ServerHello of 74 and 32 of ID with
         // ChangeCipherSpec 14 and Finished 53; the last two from the client.
-        assert_eq!(run(&mut again, &mut server), [91, 44, 107, 90 + 14 + 53, 14 + 53]);
+        assert_eq!(run(&mut again, &mut server), [107, 44, 123, 106 + 14 + 53, 14 + 53]);
         assert!(works(&mut again, &mut server));
         session = again.take_session().expect("it can be resumed again");
     }
