@@ -19,8 +19,8 @@ const OTHER: &[u8] = file!("other.der");
 const SERVER: &[&[u8]] = &[file!("server.der"), file!("issuer.der")];
 const CLIENT: &[&[u8]] = &[file!("client.der"), file!("issuer.der")];
 
-const ECDSA: &[Suite] = &[Suite::TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8];
-const ECDHE_PSK: &[Suite] = &[Suite::TLS_ECDHE_PSK_WITH_AES_128_CCM_8_SHA256];
+pub const ECDSA: &[Suite] = &[Suite::TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8];
+pub const ECDHE_PSK: &[Suite] = &[Suite::TLS_ECDHE_PSK_WITH_AES_128_CCM_8_SHA256];
 
 /// Alerts of RFC 5246, section 7.2.
 const HANDSHAKE_FAILURE: u8 = 40;
@@ -43,7 +43,7 @@ const CLIENT_KEY_EXCHANGE: u8 = 16;
 
 /// Credentials of any kind.
 #[derive(Clone, Copy)]
-enum Any {
+pub enum Any {
     Psk,
     Raw(RawPublicKey<'static>),
     X509(X509<'static>),
@@ -98,11 +98,11 @@ fn trusting(own: Option<CertifiedKey<'static>>) -> X509<'static> {
     }
 }
 
-fn server_x509() -> X509<'static> {
+pub fn server_x509() -> X509<'static> {
     trusting(certified(SERVER, file!("server.key")))
 }
 
-fn client_x509() -> X509<'static> {
+pub fn client_x509() -> X509<'static> {
     trusting(certified(CLIENT, file!("client.key")))
 }
 

@@ -254,6 +254,7 @@ impl fmt::Display for Answer {
         words.extend(self.change.map(|status| match status {
             Status::Handshaking => "a connection".to_owned(),
             Status::Established => "established".to_owned(),
+            Status::Closing => "closing".to_owned(),
             Status::Closed => "closed".to_owned(),
             Status::Failed(Failure::AlertSent(alert)) => format!("refuses {alert}"),
             Status::Failed(Failure::AlertReceived(alert)) => format!("fails {alert}"),
