@@ -9,12 +9,15 @@ use super::heartbeat::{self, Heartbeat, Message};
 #[cfg(feature = "ecdhe")]
 use super::key_agreement;
 use super::record::{self, ContentType, Format, Inbound, Outbound, Records};
+#[cfg(feature = "resumption")]
+use super::resumption::Resumption;
 use super::schedule::{Context, Master, Premaster};
 use super::suite::Suite;
 use crate::codec::{Full, Reader, Writer};
 use crate::config::Config;
 use crate::credentials::Credentials;
 use crate::crypto::{Crypto, Hash};
+use crate::dtls12::Kept;
 use crate::flight::Flight;
 use crate::handshake::{self, Kind};
 use crate::lean::{Lean, Received};
@@ -70,6 +73,9 @@ pub(crate) enum Expects {
     CertificateVerify,
     /// Both, of the peer.
     Finished,
+    /// The client.
+    #[cfg(feature = "resumption")]
+    NewSessionTicket,
     /// Nothing: the handshake is complete.
     Nothing,
 }
@@ -127,7 +133,9 @@ pub(crate) struct Connection<C: Crypto, const BUFFER: usize> {
     /// The connection ID that this end offers.
     #[cfg(feature = "connection-id")]
     pub(crate) own_id: Option<ConnectionId>,
-    master: Option<Master>,
+    #[cfg(feature = "resumption")]
+    pub(crate) resumption: Resumption,
+    pub(super) master: Option<Master>,
     #[cfg(feature = "heartbeat")]
     heartbeat: Heartbeat,
     /// An alert that waits to be sent, and its epoch.
@@ -160,17 +168,21 @@ impl<C: Crypto, const BUFFER: usize> Sender<C, BUFFER> {
         body: impl FnOnce(&mut Writer<'_>) -> Result<(), Full>,
     ) -> Result<(), Full> {
         let sent = self.flight.push(kind, self.next, body)?;
-        self.transcript.update(&handshake::Header::whole(kind, self.next, sent.len()).octets());
-        self.transcript.update(sent);
+        hash(&mut self.transcript, &handshake::Header::whole(kind, self.next, sent.len()), sent);
         self.next = self.next.wrapping_add(1);
         Ok(())
     }
 
     /// Adds a message of the peer to the transcript.
     pub(crate) fn note(&mut self, header: &handshake::Header, body: &[u8]) {
-        self.transcript.update(&header.octets());
-        self.transcript.update(body);
+        hash(&mut self.transcript, header, body);
     }
+}
+
+/// Adds a message to a transcript.
+fn hash(transcript: &mut impl Hash, header: &handshake::Header, body: &[u8]) {
+    transcript.update(&header.octets());
+    transcript.update(body);
 }
 
 impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
@@ -194,6 +206,8 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
             keys: key_agreement::Keys::new(),
             #[cfg(feature = "connection-id")]
             own_id: None,
+            #[cfg(feature = "resumption")]
+            resumption: Resumption::default(),
             master: None,
             #[cfg(feature = "heartbeat")]
             heartbeat: Heartbeat::default(),
@@ -207,14 +221,20 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
     }
 
     /// What a client says in its hellos: the same in each.
-    pub(crate) fn offer<'a>(&self, config: &'a Config<impl Credentials>) -> Offer<'a> {
+    pub(crate) fn offer<'a>(&self, config: &'a Config<impl Credentials>, _kept: &'a Kept) -> Offer<'a> {
         #[cfg(feature = "connection-id")]
         let connection_id = self.own_id;
         #[cfg(not(feature = "connection-id"))]
         let connection_id: Option<ConnectionId> = None;
         let psk = config.credentials.psk().filter(|_| config.options.lean.has_identity());
-        let identity = psk.map_or(&[][..], |psk| psk.identity);
-        Offer { options: &config.options, connection_id, abilities: config.abilities(), identity }
+        Offer {
+            options: &config.options,
+            connection_id,
+            identity: psk.map_or(&[], |psk| psk.identity),
+            abilities: config.abilities(),
+            #[cfg(feature = "resumption")]
+            session: _kept.as_ref(),
+        }
     }
 
     /// From now on what the hellos say holds.
@@ -276,7 +296,9 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
             written = flight.write(&mut Records { crypto, outbound }, output);
         }
         #[cfg(feature = "heartbeat")]
-        let written = if written > 0 { written } else { self.write_heartbeat(crypto, output) };
+        if written == 0 {
+            written = self.write_heartbeat(crypto, output);
+        }
         if self.sender.flight.is_sent() {
             self.timer.sent(now);
         }
@@ -385,9 +407,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
             (ContentType::Acknowledgement, 1) => self.receive_acknowledgement(content),
             (ContentType::Alert, epoch) => self.receive_alert(epoch, content),
             (ContentType::ApplicationData, 1) if matches!(self.status, Status::Established | Status::Closing) => {
-                // The peer has this end's last flight.
-                self.sender.flight.clear();
-                self.timer.stop();
+                self.hear_established();
                 deliver(content);
             }
             // The client would not send data if it did not have this end's Finished, and had not sent its own. That is lost.
@@ -402,6 +422,16 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
             _ if is_latest => Heard::Latest,
             _ => Heard::Earlier,
         }
+    }
+
+    /// The peer has this end's last flight. A heartbeat waits on.
+    fn hear_established(&mut self) {
+        self.sender.flight.clear();
+        #[cfg(feature = "heartbeat")]
+        if self.heartbeat.request.is_some() {
+            return;
+        }
+        self.timer.stop();
     }
 
     fn receive_alert(&mut self, epoch: u16, content: &[u8]) {
@@ -457,8 +487,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         match self.agreed.heartbeat.and_then(|_| heartbeat::read(content)) {
             None => {}
             Some(Message::Request(payload)) => {
-                // The peer has this end's last flight.
-                self.sender.flight.clear();
+                self.hear_established();
                 self.heartbeat.receive_request(payload);
             }
             Some(Message::Response(payload)) if self.heartbeat.receive_response(payload) => self.timer.stop(),
@@ -534,7 +563,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
             while self.status == Status::Handshaking && self.incoming.whole(self.next).is_some() {
                 let sequence = self.next;
                 let is_used = match self.expects {
-                    Expects::Finished => self.receive_finished(crypto),
+                    Expects::Finished => self.receive_finished(crypto, handle),
                     _ => handle(self, crypto),
                 };
                 self.incoming.remove(sequence);
@@ -619,6 +648,11 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
             false => Context::Randoms(&self.randoms),
         };
         let master = Master::new(crypto, premaster, &context);
+        self.protect(crypto, master);
+    }
+
+    /// Derives the keys of records from the master secret.
+    pub(super) fn protect(&mut self, crypto: &mut C, master: Master) {
         crypto.log_secret("CLIENT_RANDOM", &self.randoms[0], master.secret());
         let [client, server] = master.keys(crypto, &self.randoms);
         let (own, peers) = if self.is_client { (client, server) } else { (server, client) };
@@ -644,16 +678,16 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
     }
 
     /// Handles the peer's Finished. The end that has not sent its own answers with it: the server, unless its Finished was
-    /// the first. Returns false after a wrong one: the connection
-    /// has failed.
-    fn receive_finished(&mut self, crypto: &mut C) -> bool {
+    /// the first. `handle` adds what comes before that. Returns false after a wrong one: the connection has failed.
+    fn receive_finished(&mut self, crypto: &mut C, handle: &mut dyn FnMut(&mut Self, &mut C) -> bool) -> bool {
         if let Err(description) = self.verify_finished(crypto) {
             self.refuse(description);
             return false;
         }
         self.sender.flight.clear();
-        let is_answered = self.is_client == self.agreed.lean.has(Lean::SERVER_FINISHED_FIRST);
-        let sent = if is_answered { self.finish(crypto) } else { Ok(()) };
+        handle(self, crypto);
+        let is_server_first = self.is_resumed() || self.agreed.lean.has(Lean::SERVER_FINISHED_FIRST);
+        let sent = if self.is_client == is_server_first { self.finish(crypto) } else { Ok(()) };
         match sent {
             Ok(()) => self.establish(),
             Err(Full) => self.end(Status::Failed(Failure::BufferTooSmall)),
@@ -678,6 +712,13 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         if bool::from(body.ct_eq(&expected)) { Ok(()) } else { Err(alert::DECRYPT_ERROR) }
     }
 
+    const fn is_resumed(&self) -> bool {
+        #[cfg(feature = "resumption")]
+        return self.resumption.is_resumed;
+        #[cfg(not(feature = "resumption"))]
+        false
+    }
+
     /// The handshake is complete. The last flight answers the Finished of the other end.
     fn establish(&mut self) {
         self.wait(Some(self.next));
@@ -685,6 +726,10 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         self.expects = Expects::Nothing;
         if !self.is_client || !self.leaves_losses_to_the_client() {
             self.timer.stop();
+        }
+        #[cfg(feature = "resumption")]
+        if self.resumption.is_to_keep {
+            return; // `take_state` takes it
         }
         self.master = None;
     }

@@ -13,6 +13,8 @@ mod limits;
 mod liveness;
 #[cfg(all(feature = "webpki", feature = "x25519"))]
 mod public_keys;
+#[cfg(feature = "resumption")]
+mod resumption;
 mod slots;
 mod states;
 mod world;
