@@ -99,8 +99,6 @@ fn tshark_decrypts_a_session_with_the_embedded_secrets() {
         decrypts(Stack::LeanDtls, suite, CredentialKind::Certificate);
         decrypts(Stack::LeanDtls, suite, CredentialKind::RawPublicKey);
     }
-    // tshark 4.0 knows the name of the same suite with CCM_8, but does not decrypt it.
-    decrypts(Stack::LeanDtls, Suite::TLS_ECDHE_PSK_WITH_AES_128_GCM_SHA256, CredentialKind::Psk);
 }
 
 fn decrypts(stack: Stack, suite: Suite, credential: CredentialKind) {

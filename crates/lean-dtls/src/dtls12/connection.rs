@@ -39,7 +39,7 @@ pub(crate) mod alert {
     pub(crate) const ILLEGAL_PARAMETER: u8 = 47;
     pub(crate) const DECODE_ERROR: u8 = 50;
     pub(crate) const DECRYPT_ERROR: u8 = 51;
-    #[cfg(feature = "ecdhe")]
+    #[cfg(any(feature = "ecdhe", feature = "resumption"))]
     pub(crate) const INTERNAL_ERROR: u8 = 80;
     pub(crate) const UNSUPPORTED_EXTENSION: u8 = 110;
     pub(crate) const UNKNOWN_PSK_IDENTITY: u8 = 115;
