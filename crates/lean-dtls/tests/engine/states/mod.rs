@@ -129,12 +129,10 @@ impl Recorded {
         }
         match state.after {
             After::Nothing => {}
-            After::Closed => {
-                end.close();
-                end.transmit();
-            }
+            After::Closed => end.close(),
             After::ClosedByPeer => end.receive(&mut self.peers[side].protected(21, 20, &[1, 0])),
         }
+        end.transmit();
         end
     }
 
@@ -179,7 +177,8 @@ impl Recorded {
             }
             let expected = match state.after {
                 After::Nothing => Status::Established,
-                After::Closed | After::ClosedByPeer => Status::Closed,
+                After::Closed => Status::Closing,
+                After::ClosedByPeer => Status::Closed,
             };
             match (answer.as_str(), end.status() == Some(expected)) {
                 ("", true) => answer.push('.'),
@@ -214,11 +213,14 @@ fn a_pre_shared_key() {
     walk("psk", &Pair::new(|| world::config(world::KEYS, 256)));
 }
 
-/// All switches: the server's Finished comes first.
+/// All switches but that for a Finished without its header, to which every other message looks like a wrong Finished.
 #[cfg(feature = "lean")]
 #[test]
 fn the_lean_profile() {
-    walk("lean", &Pair::new(|| world::config(world::KEYS, 256).with_lean(lean_dtls::Lean::ALL)));
+    use lean_dtls::Lean;
+
+    let lean = Lean::ALL.without(Lean::SHORT_FINISHED);
+    walk("lean", &Pair::new(move || world::config(world::KEYS, 256).with_lean(lean)));
 }
 
 #[cfg(all(feature = "webpki", feature = "x25519"))]
