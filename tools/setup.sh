@@ -15,7 +15,7 @@ die() { say "$*"; exit 2; }
 
 # True if everything for the packages in $1 (run or test) is in place and no source is newer than the build.
 is_set_up() {
-    has_venv && have_packages "$1" && is_built && { [ "$1" = run ] || [ -x "$cargo_deny" ]; }
+    has_venv && have_packages "$1" && is_built && { [ "$1" = run ] || { [ -x "$cargo_deny" ] && can_compile_peers; }; }
 }
 
 # A virtual environment contains absolute paths: it does not work after a move.
@@ -46,6 +46,7 @@ set_up() {
         need perl can_configure
         [ "$1" = run ] || need tshark has command -v tshark
         [ "$1" = run ] || need "$firmware_packages" can_build_firmware
+        [ "$1" = run ] || need "libgnutls28-dev g++" can_compile_peers
         make_venv "$1"
         build
         [ "$1" = run ] || make_cargo_deny
@@ -63,6 +64,12 @@ can_build_firmware() {
     [ -e /usr/lib/rustlib/src/rust/library/core ] && has /usr/bin/cargo --version &&
         has command -v arm-none-eabi-ld && has command -v qemu-system-arm &&
         has command -v avr-gcc && has command -v simavr
+}
+
+# GnuTLS, and the C++ of BoringSSL: peers of lean-dtls in tests.
+can_compile_peers() {
+    echo '#include <gnutls/gnutls.h>' | has cc -x c -c - -o /dev/null &&
+        { [ -z "${SLOWHAND_FULL-}" ] || echo '#include <utility>' | has c++ -x c++ -c - -o /dev/null; }
 }
 
 can_configure() { has perl -MIPC::Cmd -e 1; } # OpenSSL's sources

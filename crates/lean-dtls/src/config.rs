@@ -57,6 +57,27 @@ pub(crate) struct Options {
     pub(crate) follows_addresses: bool,
     #[cfg(feature = "heartbeat")]
     pub(crate) heartbeat: bool,
+    #[cfg(feature = "resumption")]
+    pub(crate) tickets: bool,
+    /// For how many seconds a server resumes a session.
+    #[cfg(feature = "resumption")]
+    pub(crate) session_lifetime_s: Option<u32>,
+}
+
+#[cfg(feature = "resumption")]
+impl Options {
+    /// The default is the upper limit that RFC 5246, section F.1.4, suggests: a day.
+    pub(crate) fn session_lifetime_s(&self) -> u32 {
+        self.session_lifetime_s.unwrap_or(24 * 60 * 60)
+    }
+
+    /// The code of the maximum fragment length that a client asks for, or 0.
+    pub(crate) fn fragment_length(&self) -> u8 {
+        #[cfg(feature = "record-limits")]
+        return self.max_fragment_length.map_or(0, |length| length as u8);
+        #[cfg(not(feature = "record-limits"))]
+        0
+    }
 }
 
 /// A length of RFC 6066, section 4. Its number is the one on the wire.
@@ -235,6 +256,25 @@ impl<K: Credentials> Config<K> {
         }
         self.options.connection_id = Some(octets);
         Ok(self)
+    }
+
+    /// The same with tickets (RFC 5077): a server gives its clients what it would keep of their sessions, sealed with a key of
+    /// its own, and a client asks for that. Without tickets, a server resumes the sessions that it keeps by their IDs
+    /// ([`Server::with_sessions`](crate::Server::with_sessions)).
+    #[cfg(feature = "resumption")]
+    #[must_use]
+    pub fn with_tickets(mut self) -> Self {
+        self.options.tickets = true;
+        self
+    }
+
+    /// The same for a server that resumes a session for so many seconds after its first handshake. Default: 86,400 (RFC 5246,
+    /// section F.1.4: at most a day).
+    #[cfg(feature = "resumption")]
+    #[must_use]
+    pub fn with_session_lifetime(mut self, seconds: u32) -> Self {
+        self.options.session_lifetime_s = Some(seconds);
+        self
     }
 
     /// The same with heartbeats (RFC 6520): this end answers requests, and may ask if the peer does so too.

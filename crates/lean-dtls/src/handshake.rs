@@ -5,12 +5,13 @@ use crate::codec::{Full, Reader, Writer};
 /// Octets of the header of a message or of a fragment of it.
 pub(crate) const HEADER: usize = 12;
 
-/// The kinds of messages that this engine knows (RFC 5246, section 7.4; RFC 6347, section 4.3.2).
+/// The kinds of messages that this engine knows (RFC 5246, section 7.4; RFC 6347, section 4.3.2; RFC 5077, section 3.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     ClientHello,
     ServerHello,
     HelloVerifyRequest,
+    NewSessionTicket,
     Certificate,
     ServerKeyExchange,
     CertificateRequest,
@@ -23,11 +24,12 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    const fn of(number: u8) -> Self {
+    pub(crate) const fn of(number: u8) -> Self {
         match number {
             1 => Self::ClientHello,
             2 => Self::ServerHello,
             3 => Self::HelloVerifyRequest,
+            4 => Self::NewSessionTicket,
             11 => Self::Certificate,
             12 => Self::ServerKeyExchange,
             13 => Self::CertificateRequest,
@@ -44,6 +46,7 @@ impl Kind {
             Self::ClientHello => 1,
             Self::ServerHello => 2,
             Self::HelloVerifyRequest => 3,
+            Self::NewSessionTicket => 4,
             Self::Certificate => 11,
             Self::ServerKeyExchange => 12,
             Self::CertificateRequest => 13,

@@ -6,18 +6,29 @@ use zeroize::Zeroize;
 use crate::codec::Reader;
 use crate::config::{Admission, Config};
 use crate::credentials::Credentials;
+#[cfg(feature = "resumption")]
+use crate::crypto::KEY;
+#[cfg(feature = "certificates")]
+use crate::crypto::MAX_PUBLIC;
 use crate::crypto::{Crypto, DIGEST};
 use crate::dtls12::Heard;
+use crate::dtls12::Resuming;
 use crate::dtls12::{self, Arrived, COOKIE, ClientHello, Connection, ConnectionId, ContentType, Offer, REPLY, record};
+#[cfg(feature = "resumption")]
+use crate::dtls12::{TicketKeys, find_session};
 use crate::handshake::{self, Kind};
 use crate::reassembly::Reassembly;
+use crate::session::Sessions;
+#[cfg(feature = "resumption")]
+use crate::status::Failure;
 use crate::status::{SendError, Status};
 use crate::time::Instant;
 
 /// A DTLS server with at most `SLOTS` connections.
 ///
-/// `P` is the address of a peer. `BUFFER` is as for [`Client`](crate::Client).
-pub struct Server<K, C: Crypto, P, const SLOTS: usize, const BUFFER: usize> {
+/// `P` is the address of a peer. `BUFFER` is as for [`Client`](crate::Client). `S` keeps sessions that clients may resume by
+/// their IDs.
+pub struct Server<K, C: Crypto, P, const SLOTS: usize, const BUFFER: usize, S = ()> {
     config: Config<K>,
     crypto: C,
     slots: [Option<Slot<C, P, BUFFER>>; SLOTS],
@@ -25,6 +36,9 @@ pub struct Server<K, C: Crypto, P, const SLOTS: usize, const BUFFER: usize> {
     count: u32,
     /// The last time that the owner has told.
     now: Instant,
+    sessions: S,
+    #[cfg(feature = "resumption")]
+    tickets: Option<TicketKeys>,
     /// The key of the cookies.
     secret: [u8; DIGEST],
     /// A ClientHello in fragments. One at a time: all clients without a slot share it.
@@ -50,8 +64,29 @@ where
     C: Crypto,
     P: Copy + PartialEq + AsRef<[u8]>,
 {
-    /// A server without connections.
-    pub fn new(config: Config<K>, mut crypto: C) -> Self {
+    /// A server without connections, which keeps no sessions.
+    pub fn new(config: Config<K>, crypto: C) -> Self {
+        Self::with_sessions(config, crypto, ())
+    }
+}
+
+impl<K, C, P, const SLOTS: usize, const BUFFER: usize, S> Server<K, C, P, SLOTS, BUFFER, S>
+where
+    K: Credentials,
+    C: Crypto,
+    P: Copy + PartialEq + AsRef<[u8]>,
+    S: Sessions,
+{
+    /// A server without connections. Clients may resume the sessions that `sessions` keeps.
+    pub fn with_sessions(config: Config<K>, mut crypto: C, sessions: S) -> Self {
+        #[cfg(feature = "resumption")]
+        let tickets = config.options.tickets.then(|| {
+            let mut key = [0; KEY];
+            crypto.random(&mut key);
+            let keys = TicketKeys::new(&mut crypto, &key);
+            key.zeroize();
+            keys
+        });
         let mut secret = [0; DIGEST];
         crypto.random(&mut secret);
         Self {
@@ -60,6 +95,9 @@ where
             slots: core::array::from_fn(|_| None),
             count: 0,
             now: Instant::from_millis(0),
+            sessions,
+            #[cfg(feature = "resumption")]
+            tickets,
             secret,
             hello: None,
             reply: None,
@@ -73,14 +111,26 @@ where
         }
         let config = &self.config;
         let Some(place) = self.find(peer, datagram) else { return };
+        #[cfg(feature = "resumption")]
+        let resuming = Resuming {
+            tickets: self.tickets.as_ref(),
+            session: None,
+            gives_ids: self.sessions.keeps(),
+            lifetime_s: config.options.session_lifetime_s(),
+            now: self.now,
+        };
+        #[cfg(not(feature = "resumption"))]
+        let resuming = Resuming::default();
         let Some(slot) = &mut self.slots[place] else { return };
         let heard = slot.connection.receive(&mut self.crypto, datagram, &mut deliver, &mut |connection, crypto| {
-            dtls12::server::handle(connection, crypto, config)
+            dtls12::server::handle(connection, crypto, config, &resuming)
         });
         if heard != Heard::Nothing {
             self.count = self.count.wrapping_add(1);
             (slot.used, slot.used_at) = (self.count, None);
         }
+        #[cfg(feature = "resumption")]
+        self.keep(place);
         #[cfg(feature = "connection-id")]
         if heard == Heard::Latest {
             self.follow(place, peer);
@@ -106,6 +156,48 @@ where
         if let Some(slot) = self.slots[place].as_mut().filter(|_| self.config.options.follows_addresses && !is_taken) {
             slot.peer = peer;
         }
+    }
+
+    /// Keeps the session of a connection whose handshake is complete, and forgets that of one which has ended with a fatal alert
+    /// (RFC 5246, section 7.2.2).
+    #[cfg(feature = "resumption")]
+    fn keep(&mut self, place: usize) {
+        let Some(Slot { connection, .. }) = &mut self.slots[place] else { return };
+        match connection.status {
+            Status::Established => {
+                if let Some(session) = connection.take_state(self.now) {
+                    self.sessions.keep(session);
+                }
+            }
+            Status::Failed(Failure::AlertReceived(_) | Failure::AlertSent(_)) => {
+                self.sessions.forget(connection.resumption.id.octets());
+            }
+            _ => {}
+        }
+    }
+
+    /// The sessions that it keeps.
+    #[cfg(feature = "resumption")]
+    pub const fn sessions(&self) -> &S {
+        &self.sessions
+    }
+
+    /// Seals new tickets with this key. Those of the key before are still taken, older ones not.
+    ///
+    /// A server draws its first key itself. Several servers, or one that has lost its memory, may be given the same key: each then
+    /// takes the tickets of the others. A key is as secret as all sessions in its tickets, so change it often (RFC 5077,
+    /// section 5.5).
+    #[cfg(feature = "resumption")]
+    pub fn rotate_ticket_key(&mut self, key: &[u8; KEY]) {
+        if let Some(tickets) = &mut self.tickets {
+            tickets.rotate(&mut self.crypto, key);
+        }
+    }
+
+    /// True if the handshake with a peer resumes a session.
+    #[cfg(feature = "resumption")]
+    pub fn is_resumed(&self, peer: P) -> bool {
+        self.slot(peer).is_some_and(|slot| slot.connection.resumption.is_resumed)
     }
 
     /// A connection ID that no slot has. `None` if the configuration asks for none, or if chance found none.
@@ -197,6 +289,14 @@ where
         self.slot(peer)?.connection.agreed.connection_ids.map(|ids| ids.map(|id| id.octets().len()))
     }
 
+    /// The public key in the certificate of a client: 4, x and y. The credentials have accepted it, and the client has proved
+    /// that it has the private key. `None` if no such client has a connection.
+    #[cfg(feature = "certificates")]
+    pub fn peer_public_key(&self, peer: P) -> Option<&[u8; MAX_PUBLIC]> {
+        let connection = &self.slot(peer)?.connection;
+        connection.keys.certified.as_ref().filter(|_| connection.status == Status::Established)
+    }
+
     fn slot(&self, peer: P) -> Option<&Slot<C, P, BUFFER>> {
         self.slots.iter().flatten().find(|slot| slot.peer == peer)
     }
@@ -264,7 +364,8 @@ where
         }
         // Nobody loses a slot to a client without a cookie: a connection that it has, or says to have, stays.
         let is_alone = !self.slots.iter().flatten().any(|slot| slot.peer == peer && !slot.connection.is_over());
-        let is_trusted = hello.cookie.is_empty() && is_alone && self.config.credentials.is_known(peer.as_ref());
+        let is_known = || self.config.credentials.is_known(peer.as_ref());
+        let is_trusted = hello.cookie.is_empty() && is_alone && self.config.abilities().is_cheap(&hello) && is_known();
         let place = if is_verified { self.place(peer) } else { self.free_place(peer).filter(|_| is_trusted) };
         let Some(place) = place else {
             if !is_verified {
@@ -278,14 +379,30 @@ where
         let connection_id = self.draw_id();
         #[cfg(not(feature = "connection-id"))]
         let connection_id = None;
-        let (options, abilities) = (&self.config.options, self.config.abilities());
-        let offer = Offer { options, connection_id, abilities, identity: &[] };
+        let offer = Offer {
+            options: &self.config.options,
+            connection_id,
+            identity: &[],
+            abilities: self.config.abilities(),
+            #[cfg(feature = "resumption")]
+            session: None,
+        };
+        #[cfg(feature = "resumption")]
+        let (tickets, lifetime_s, now) = (self.tickets.as_ref(), offer.options.session_lifetime_s(), self.now);
+        #[cfg(feature = "resumption")]
+        let session = find_session(&mut self.crypto, &hello, tickets, &self.sessions, (now, lifetime_s));
+        #[cfg(feature = "resumption")]
+        let resuming =
+            Resuming { tickets, session: session.as_ref(), gives_ids: self.sessions.keeps(), lifetime_s, now };
+        #[cfg(not(feature = "resumption"))]
+        let resuming = Resuming::default();
         let connection = Connection::new(&mut self.crypto, false, self.config.timeouts);
         self.count = self.count.wrapping_add(1);
         let (opened, used) = (self.count, self.count);
         let Some(slot) = self.slots.get_mut(place) else { return };
         let slot = slot.insert(Slot { peer, opened, used, used_at: None, connection });
-        dtls12::server::open(&mut slot.connection, &mut self.crypto, &self.config, &offer, arrived, (from, &hello));
+        let (connection, crypto) = (&mut slot.connection, &mut self.crypto);
+        dtls12::server::open(connection, crypto, &self.config, &offer, &resuming, arrived, (from, &hello));
     }
 
     /// The cookie of a ClientHello: only this server can make it, and for no other peer or hello
@@ -334,7 +451,7 @@ where
     }
 }
 
-impl<K, C: Crypto, P, const SLOTS: usize, const BUFFER: usize> Drop for Server<K, C, P, SLOTS, BUFFER> {
+impl<K, C: Crypto, P, const SLOTS: usize, const BUFFER: usize, S> Drop for Server<K, C, P, SLOTS, BUFFER, S> {
     fn drop(&mut self) {
         self.secret.zeroize();
     }

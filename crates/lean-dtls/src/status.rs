@@ -25,7 +25,8 @@ pub enum Failure {
     AlertReceived(u8),
     /// This end has refused the peer with this alert.
     AlertSent(u8),
-    /// A flight has no room in the connection's buffer.
+    /// A flight has no room in the connection's buffer, or a message of the peer had none until the end of all
+    /// retransmissions.
     BufferTooSmall,
     /// The client has no key.
     NoKey,

@@ -9,12 +9,15 @@ use super::heartbeat::{self, Heartbeat, Message};
 #[cfg(feature = "ecdhe")]
 use super::key_agreement;
 use super::record::{self, ContentType, Format, Inbound, Outbound, Records};
+#[cfg(feature = "resumption")]
+use super::resumption::Resumption;
 use super::schedule::{Context, Master, Premaster};
 use super::suite::Suite;
 use crate::codec::{Full, Reader, Writer};
 use crate::config::Config;
 use crate::credentials::Credentials;
 use crate::crypto::{Crypto, Hash};
+use crate::dtls12::Kept;
 use crate::flight::Flight;
 use crate::handshake::{self, Kind};
 use crate::lean::{Lean, Received};
@@ -27,6 +30,7 @@ use crate::time::{Expired, Instant, Timeouts, Timer};
 /// Alerts that this engine sends (RFC 5246, section 7.2.2; RFC 4279, section 2).
 pub(crate) mod alert {
     pub(crate) const CLOSE_NOTIFY: u8 = 0;
+    pub(crate) const UNEXPECTED_MESSAGE: u8 = 10;
     pub(crate) const HANDSHAKE_FAILURE: u8 = 40;
     #[cfg(feature = "certificates")]
     pub(crate) const BAD_CERTIFICATE: u8 = 42;
@@ -69,6 +73,9 @@ pub(crate) enum Expects {
     CertificateVerify,
     /// Both, of the peer.
     Finished,
+    /// The client.
+    #[cfg(feature = "resumption")]
+    NewSessionTicket,
     /// Nothing: the handshake is complete.
     Nothing,
 }
@@ -126,13 +133,17 @@ pub(crate) struct Connection<C: Crypto, const BUFFER: usize> {
     /// The connection ID that this end offers.
     #[cfg(feature = "connection-id")]
     pub(crate) own_id: Option<ConnectionId>,
-    master: Option<Master>,
+    #[cfg(feature = "resumption")]
+    pub(crate) resumption: Resumption,
+    pub(super) master: Option<Master>,
     #[cfg(feature = "heartbeat")]
     heartbeat: Heartbeat,
     /// An alert that waits to be sent, and its epoch.
     alert: Option<([u8; 2], u16)>,
     /// The last alert in clear.
     heard: Option<u8>,
+    /// A message that was expected is longer than the buffer. Anybody can have sent it.
+    has_no_room: bool,
     /// The records of the peer's flight, and whether they are to be acknowledged now.
     received: Received,
     is_acknowledgement_due: bool,
@@ -195,11 +206,14 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
             keys: key_agreement::Keys::new(),
             #[cfg(feature = "connection-id")]
             own_id: None,
+            #[cfg(feature = "resumption")]
+            resumption: Resumption::default(),
             master: None,
             #[cfg(feature = "heartbeat")]
             heartbeat: Heartbeat::default(),
             alert: None,
             heard: None,
+            has_no_room: false,
             received: Received::NONE,
             is_acknowledgement_due: false,
             allowance: None,
@@ -207,14 +221,20 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
     }
 
     /// What a client says in its hellos: the same in each.
-    pub(crate) fn offer<'a>(&self, config: &'a Config<impl Credentials>) -> Offer<'a> {
+    pub(crate) fn offer<'a>(&self, config: &'a Config<impl Credentials>, _kept: &'a Kept) -> Offer<'a> {
         #[cfg(feature = "connection-id")]
         let connection_id = self.own_id;
         #[cfg(not(feature = "connection-id"))]
         let connection_id: Option<ConnectionId> = None;
         let psk = config.credentials.psk().filter(|_| config.options.lean.has_identity());
-        let identity = psk.map_or(&[][..], |psk| psk.identity);
-        Offer { options: &config.options, connection_id, abilities: config.abilities(), identity }
+        Offer {
+            options: &config.options,
+            connection_id,
+            identity: psk.map_or(&[], |psk| psk.identity),
+            abilities: config.abilities(),
+            #[cfg(feature = "resumption")]
+            session: _kept.as_ref(),
+        }
     }
 
     /// From now on what the hellos say holds.
@@ -248,7 +268,10 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
             #[cfg(feature = "heartbeat")]
             Some(Expired::SendAgain) if self.heartbeat.request.is_some() => self.heartbeat.is_due = true,
             Some(Expired::SendAgain) => self.sender.flight.restart(),
-            Some(Expired::GiveUp) => self.end(Status::Failed(Failure::TimedOut(self.heard))),
+            Some(Expired::GiveUp) => self.end(Status::Failed(match self.has_no_room {
+                true => Failure::BufferTooSmall,
+                false => Failure::TimedOut(self.heard),
+            })),
             None => {}
         }
     }
@@ -273,7 +296,9 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
             written = flight.write(&mut Records { crypto, outbound }, output);
         }
         #[cfg(feature = "heartbeat")]
-        let written = if written > 0 { written } else { self.write_heartbeat(crypto, output) };
+        if written == 0 {
+            written = self.write_heartbeat(crypto, output);
+        }
         if self.sender.flight.is_sent() {
             self.timer.sent(now);
         }
@@ -322,11 +347,14 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         self.timer.stop();
         self.sender.flight.clear();
         self.master = None;
+        #[cfg(feature = "ecdhe")]
+        self.keys.wipe();
     }
 
     /// True if the peer has not answered this end's flight.
     pub(crate) fn is_unanswered(&self) -> bool {
-        self.answered.is_some_and(|answered| self.next == answered.wrapping_add(1))
+        let is_next = self.answered.is_some_and(|answered| self.next == answered.wrapping_add(1));
+        is_next && self.expects != Expects::Nothing
     }
 
     /// True if it has ended, and has nothing more to say.
@@ -381,9 +409,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
             (ContentType::Acknowledgement, 1) => self.receive_acknowledgement(content),
             (ContentType::Alert, epoch) => self.receive_alert(epoch, content),
             (ContentType::ApplicationData, 1) if matches!(self.status, Status::Established | Status::Closing) => {
-                // The peer has this end's last flight.
-                self.sender.flight.clear();
-                self.timer.stop();
+                self.hear_established();
                 deliver(content);
             }
             // The client would not send data if it did not have this end's Finished, and had not sent its own. That is lost.
@@ -398,6 +424,16 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
             _ if is_latest => Heard::Latest,
             _ => Heard::Earlier,
         }
+    }
+
+    /// The peer has this end's last flight. A heartbeat waits on.
+    fn hear_established(&mut self) {
+        self.sender.flight.clear();
+        #[cfg(feature = "heartbeat")]
+        if self.heartbeat.request.is_some() {
+            return;
+        }
+        self.timer.stop();
     }
 
     fn receive_alert(&mut self, epoch: u16, content: &[u8]) {
@@ -453,8 +489,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         match self.agreed.heartbeat.and_then(|_| heartbeat::read(content)) {
             None => {}
             Some(Message::Request(payload)) => {
-                // The peer has this end's last flight.
-                self.sender.flight.clear();
+                self.hear_established();
                 self.heartbeat.receive_request(payload);
             }
             Some(Message::Response(payload)) if self.heartbeat.receive_response(payload) => self.timer.stop(),
@@ -516,23 +551,28 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         }
         let is_verify_request =
             header.kind == Kind::HelloVerifyRequest && header.is_whole() && self.expects == Expects::ServerHello;
-        if is_verify_request && header.sequence < self.next {
+        let next = self.next;
+        if is_verify_request && header.sequence < next {
             self.next = header.sequence; // it takes the place of the one before
             self.incoming.remove(self.next);
         }
         if header.sequence < self.next {
             self.receive_again(header);
         } else if epoch == expected && self.status == Status::Handshaking {
+            self.has_no_room |= header.sequence == self.next && header.length > BUFFER;
             self.incoming.insert(self.next, header, fragment);
             self.received.note(epoch, record.sequence);
             while self.status == Status::Handshaking && self.incoming.whole(self.next).is_some() {
                 let sequence = self.next;
                 let is_used = match self.expects {
-                    Expects::Finished => self.receive_finished(crypto),
+                    Expects::Finished => self.receive_finished(crypto, handle),
                     _ => handle(self, crypto),
                 };
                 self.incoming.remove(sequence);
-                if !is_used && !is_verify_request {
+                if !is_used {
+                    if sequence == header.sequence {
+                        self.next = next; // it takes no place
+                    }
                     break;
                 }
                 self.next = sequence.wrapping_add(1);
@@ -610,6 +650,11 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
             false => Context::Randoms(&self.randoms),
         };
         let master = Master::new(crypto, premaster, &context);
+        self.protect(crypto, master);
+    }
+
+    /// Derives the keys of records from the master secret.
+    pub(super) fn protect(&mut self, crypto: &mut C, master: Master) {
         crypto.log_secret("CLIENT_RANDOM", &self.randoms[0], master.secret());
         let [client, server] = master.keys(crypto, &self.randoms);
         let (own, peers) = if self.is_client { (client, server) } else { (server, client) };
@@ -635,16 +680,16 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
     }
 
     /// Handles the peer's Finished. The end that has not sent its own answers with it: the server, unless its Finished was
-    /// the first. Returns false after a wrong one: the connection
-    /// has failed.
-    fn receive_finished(&mut self, crypto: &mut C) -> bool {
-        if !self.verify_finished(crypto) {
-            self.refuse(alert::DECRYPT_ERROR);
+    /// the first. `handle` adds what comes before that. Returns false after a wrong one: the connection has failed.
+    fn receive_finished(&mut self, crypto: &mut C, handle: &mut dyn FnMut(&mut Self, &mut C) -> bool) -> bool {
+        if let Err(description) = self.verify_finished(crypto) {
+            self.refuse(description);
             return false;
         }
         self.sender.flight.clear();
-        let is_answered = self.is_client == self.agreed.lean.has(Lean::SERVER_FINISHED_FIRST);
-        let sent = if is_answered { self.finish(crypto) } else { Ok(()) };
+        handle(self, crypto);
+        let is_server_first = self.is_resumed() || self.agreed.lean.has(Lean::SERVER_FINISHED_FIRST);
+        let sent = if self.is_client == is_server_first { self.finish(crypto) } else { Ok(()) };
         match sent {
             Ok(()) => self.establish(),
             Err(Full) => self.end(Status::Failed(Failure::BufferTooSmall)),
@@ -652,12 +697,28 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         true
     }
 
-    fn verify_finished(&mut self, crypto: &mut C) -> bool {
-        let (Some((header, body)), Some(master)) = (self.incoming.whole(self.next), &self.master) else { return false };
+    /// Checks the message whose turn it is: only the peer can have sent it, because it was encrypted.
+    ///
+    /// # Errors
+    /// The alert for the peer.
+    fn verify_finished(&mut self, crypto: &mut C) -> Result<(), u8> {
+        let (Some((header, body)), Some(master)) = (self.incoming.whole(self.next), &self.master) else {
+            return Err(alert::DECRYPT_ERROR);
+        };
+        if header.kind != Kind::Finished {
+            return Err(alert::UNEXPECTED_MESSAGE);
+        }
         let digest = self.sender.transcript.digest();
         let expected = master.verify_data(crypto, !self.is_client, &digest);
         self.sender.note(&header, body);
-        header.kind == Kind::Finished && bool::from(body.ct_eq(&expected))
+        if bool::from(body.ct_eq(&expected)) { Ok(()) } else { Err(alert::DECRYPT_ERROR) }
+    }
+
+    const fn is_resumed(&self) -> bool {
+        #[cfg(feature = "resumption")]
+        return self.resumption.is_resumed;
+        #[cfg(not(feature = "resumption"))]
+        false
     }
 
     /// The handshake is complete. The last flight answers the Finished of the other end.
@@ -667,6 +728,10 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         self.expects = Expects::Nothing;
         if !self.is_client || !self.leaves_losses_to_the_client() {
             self.timer.stop();
+        }
+        #[cfg(feature = "resumption")]
+        if self.resumption.is_to_keep {
+            return; // `take_state` takes it
         }
         self.master = None;
     }

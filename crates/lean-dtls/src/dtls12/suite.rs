@@ -143,6 +143,11 @@ impl<'a> Abilities<'a> {
         self.suites.iter().copied().find(|suite| is_possible(*suite))
     }
 
+    /// The server: true if its answer takes no arithmetic with public keys.
+    pub(crate) fn is_cheap(&self, hello: &ClientHello<'_>) -> bool {
+        self.choose(hello).is_some_and(|suite| suite.key_exchange() == KeyExchange::Psk)
+    }
+
     /// The suites that a client offers, the preferred one first.
     pub(crate) fn offered(self) -> impl Iterator<Item = Suite> + use<'a> {
         self.suites.iter().copied().filter(move |suite| match suite.key_exchange() {

@@ -11,5 +11,10 @@ mod lean;
 #[cfg(feature = "record-limits")]
 mod limits;
 mod liveness;
+#[cfg(all(feature = "webpki", feature = "x25519"))]
+mod public_keys;
+#[cfg(feature = "resumption")]
+mod resumption;
 mod slots;
+mod states;
 mod world;

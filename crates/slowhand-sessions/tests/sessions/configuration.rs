@@ -242,8 +242,9 @@ fn the_words_of_a_library_follow_from_what_it_can_do() {
     assert_eq!(
         words(Stack::LeanDtls),
         format!(
-            "{datagrams}; connection_id; lean profile; max_fragment_length; application data; weightless cryptography with \
-             psk; ignores alerts in clear"
+            "secp256r1; server or mutual authentication; {datagrams}; connection_id; lean profile; max_fragment_length; \
+             resumption by identifier or ticket; application data; weightless cryptography with psk; ignores alerts in \
+             clear"
         )
     );
     assert_eq!(
