@@ -37,6 +37,8 @@ BETWEEN_KEYS = {
         "certificate-with-psk",
         "certificate-without-der",
         "client-not-in-topology",
+        "credential-not-with-library",
+        "credential-with-other-auth",
         "credentials-differ",
         "delivery-not-a-number",
         "delivery-zero",

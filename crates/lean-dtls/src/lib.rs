@@ -33,8 +33,18 @@
 //!
 //! # What it speaks
 //!
-//! DTLS 1.2 (RFC 6347), client and server, with TLS_PSK_WITH_AES_128_CCM_8 (RFC 6655, RFC 4279), extended master secret
-//! (RFC 7627) and the cookie exchange. It never renegotiates (RFC 5746).
+//! DTLS 1.2 (RFC 6347), client and server, with the cookie exchange and the extended master secret (RFC 7627). It never
+//! renegotiates (RFC 5746).
+//!
+//! | both ends prove themselves by | suites | feature |
+//! | --- | --- | --- |
+//! | a pre-shared key (RFC 4279) | [`Suite::TLS_PSK_WITH_AES_128_CCM_8`], the smallest | |
+//! | a pre-shared key with key agreement (RFC 5489, RFC 8442) | `TLS_ECDHE_PSK_WITH_AES_128_CCM_8_SHA256` | `ecdhe` |
+//! | raw public keys (RFC 7250) or X.509 chains of up to 3; the client only if the server asks | `TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8` (RFC 7251) | `certificates` |
+//!
+//! The feature `gcm` adds the same three with AES-128-GCM, `x25519` adds X25519 to P-256 (RFC 8422) for key agreement. Keys of
+//! certificates are keys of P-256. With the feature `webpki`, `X509` checks chains by rustls-webpki; otherwise
+//! [`Credentials`] has a hook that does.
 //!
 //! If the configuration asks for it, each with a cargo feature: max_fragment_length (RFC 6066) and record_size_limit
 //! (RFC 8449), `record-limits`; connection IDs (RFC 9146), `connection-id`; heartbeats (RFC 6520), `heartbeat`; resumption by
@@ -57,6 +67,8 @@
 //!   it for that, or seals it into a ticket. A session without extended master secret is not kept (RFC 7627, section 5.3).
 //! - Records that are malformed, old, repeated or not the peer's are discarded in silence (RFC 6347, section 4.1.2.7). So are
 //!   alerts in clear, because anybody can send them; the last one is named if the handshake then times out.
+//! - A server computes nothing with public keys before the client's cookie has returned. A client may have to prove that it has
+//!   its certificate's key, or the server refuses it: [`Credentials`] decide.
 //! - Verify data, cookies and tags are compared in constant time. The engine wipes its secrets when they are no longer used;
 //!   what the implementation of [`Crypto`] keeps is its own.
 

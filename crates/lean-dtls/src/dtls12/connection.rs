@@ -347,6 +347,8 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         self.timer.stop();
         self.sender.flight.clear();
         self.master = None;
+        #[cfg(feature = "ecdhe")]
+        self.keys.wipe();
     }
 
     /// True if the peer has not answered this end's flight.

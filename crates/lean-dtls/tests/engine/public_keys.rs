@@ -413,8 +413,11 @@ fn what_the_client_has_not_offered_is_refused() {
     assert_eq!(psk().run_with(SERVER_KEY_EXCHANGE, |body| body.push(0))[0], refused(DECODE_ERROR));
     assert_eq!(psk().run_with(CLIENT_KEY_EXCHANGE, |body| body.push(0))[1], refused(DECODE_ERROR));
     let only = |group| config(Any::Psk, ECDHE_PSK).with_groups(group);
-    let mut pair = Pair::<1400>::of(only(&[Group::P256]), only(&[Group::X25519]), 1);
-    assert_eq!(pair.run(|_, datagram| vec![datagram])[1], refused(HANDSHAKE_FAILURE));
+    let pair = || Pair::<1400>::of(only(&[Group::P256]), only(&[Group::X25519]), 1);
+    assert_eq!(pair().run(|_, datagram| vec![datagram])[1], refused(HANDSHAKE_FAILURE));
+    // A server that takes a group of its own all the same: somebody tells it that the client has X25519.
+    let offer = |body: &mut Vec<u8>| replace(body, &[0, 10, 0, 4, 0, 2, 0, 23], &[0, 10, 0, 4, 0, 2, 0, 29]);
+    assert_eq!(pair().run_with(CLIENT_HELLO, offer)[0], refused(ILLEGAL_PARAMETER));
 }
 
 /// Replaces octets in a message.
