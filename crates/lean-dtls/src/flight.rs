@@ -24,6 +24,11 @@ pub(crate) trait Records {
     /// Octets that a record of a part has beside its content. `is_last`: nothing follows in the datagram.
     fn overhead(&self, part: Part, is_last: bool) -> usize;
 
+    /// The most octets of content that the peer takes in a record of a part.
+    fn limit(&self, _part: Part) -> usize {
+        usize::MAX
+    }
+
     /// Writes a record with a fragment of a message. Returns its length and its sequence number.
     ///
     /// # Errors
@@ -231,7 +236,9 @@ impl<const BUFFER: usize> Flight<BUFFER> {
     /// after it.
     fn fit<R: Records>(&self, at: Cursor, records: &R, room: usize, is_first: bool) -> Option<(Piece, Cursor)> {
         let mut piece = self.piece(at)?;
-        let room = room.checked_sub(records.overhead(self.part(piece.message), true) + handshake::HEADER)?;
+        let part = self.part(piece.message);
+        let room = room.checked_sub(records.overhead(part, true))?.min(records.limit(part));
+        let room = room.checked_sub(handshake::HEADER)?;
         let rest = piece.end - piece.begin;
         if room < rest && (room == 0 || room < LEAST_FRAGMENT && !is_first) {
             return None;

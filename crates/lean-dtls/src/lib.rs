@@ -76,11 +76,15 @@ mod time;
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 pub use client::Client;
+#[cfg(feature = "record-limits")]
+pub use config::MaxFragmentLength;
 pub use config::{Admission, Config, ConfigError, MIN_MTU};
 pub use credentials::*;
 pub use crypto::Crypto;
 #[cfg(feature = "rustcrypto")]
 pub use crypto::RustCrypto;
+#[cfg(feature = "connection-id")]
+pub use dtls12::MAX_CONNECTION_ID;
 pub use dtls12::MAX_PSK;
 pub use dtls12::record::OVERHEAD;
 pub use server::Server;

@@ -19,6 +19,14 @@ impl Window {
         }
     }
 
+    /// True if a record with this sequence number is later than all that have been received.
+    pub(crate) const fn is_latest(&self, sequence: u64) -> bool {
+        match self.latest {
+            None => true,
+            Some(latest) => sequence > latest,
+        }
+    }
+
     /// Notes a record whose tag was right.
     pub(crate) fn receive(&mut self, sequence: u64) {
         match self.latest {

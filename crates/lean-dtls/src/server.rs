@@ -7,7 +7,9 @@ use crate::codec::Reader;
 use crate::config::{Admission, Config};
 use crate::credentials::Credentials;
 use crate::crypto::{Crypto, DIGEST};
-use crate::dtls12::{self, Arrived, COOKIE, ClientHello, Connection, ContentType, REPLY, record};
+#[cfg(feature = "connection-id")]
+use crate::dtls12::Heard;
+use crate::dtls12::{self, Arrived, COOKIE, ClientHello, Connection, ConnectionId, ContentType, Offer, REPLY, record};
 use crate::handshake::{self, Kind};
 use crate::reassembly::Reassembly;
 use crate::status::{SendError, Status};
@@ -55,10 +57,48 @@ where
             return;
         }
         let config = &self.config;
-        let Some(slot) = self.slots.iter_mut().flatten().find(|slot| slot.peer == peer) else { return };
-        slot.connection.receive(&mut self.crypto, datagram, &mut deliver, &mut |connection, crypto| {
+        let Some(place) = self.find(peer, datagram) else { return };
+        let Some(slot) = &mut self.slots[place] else { return };
+        let _heard = slot.connection.receive(&mut self.crypto, datagram, &mut deliver, &mut |connection, crypto| {
             dtls12::server::handle(connection, crypto, config)
         });
+        #[cfg(feature = "connection-id")]
+        if _heard == Heard::Latest {
+            self.follow(place, peer);
+        }
+    }
+
+    /// The slot to which a datagram belongs: that of its connection ID, or that of its address.
+    fn find(&self, peer: P, _datagram: &[u8]) -> Option<usize> {
+        #[cfg(feature = "connection-id")]
+        if let Some(length @ 1..) = self.config.options.connection_id
+            && let Some(id) = record::connection_id_of(_datagram, length.into())
+        {
+            let is_its = |slot: &Slot<C, P, BUFFER>| slot.connection.own_id.is_some_and(|own| own.octets() == id);
+            return self.slots.iter().position(|slot| slot.as_ref().is_some_and(is_its));
+        }
+        self.slots.iter().position(|slot| slot.as_ref().is_some_and(|slot| slot.peer == peer))
+    }
+
+    /// The client in this slot has another address now, unless that is another client's.
+    #[cfg(feature = "connection-id")]
+    fn follow(&mut self, place: usize, peer: P) {
+        let is_taken = self.slots.iter().flatten().any(|slot| slot.peer == peer);
+        if let Some(slot) = self.slots[place].as_mut().filter(|_| self.config.options.follows_addresses && !is_taken) {
+            slot.peer = peer;
+        }
+    }
+
+    /// A connection ID that no slot has. `None` if the configuration asks for none, or if chance found none.
+    #[cfg(feature = "connection-id")]
+    fn draw_id(&mut self) -> Option<ConnectionId> {
+        let length = self.config.options.connection_id?;
+        // Assumed: so many tries find a free one, if the server has far fewer slots than there are IDs.
+        (0..16).find_map(|_| {
+            let id = ConnectionId::draw(&mut self.crypto, length)?;
+            let is_taken = |slot: &Slot<C, P, BUFFER>| slot.connection.own_id == Some(id);
+            (length == 0 || !self.slots.iter().flatten().any(is_taken)).then_some(id)
+        })
     }
 
     /// Writes the next datagram into `output`, and returns its peer and its length. Call it after each other call, until it
@@ -98,6 +138,23 @@ where
         slot.ok_or(SendError::NotEstablished)?.connection.send(&mut self.crypto, data, output)
     }
 
+    /// The most octets of application data that [`send`](Self::send) puts into a datagram of `room` octets for this peer.
+    /// `None` if it has no slot.
+    pub fn max_data(&self, peer: P, room: usize) -> Option<usize> {
+        self.slot(peer).map(|slot| slot.connection.max_data(room))
+    }
+
+    /// Octets of the connection IDs in the encrypted records that this end receives from a peer and sends to it. `None` if both
+    /// ends have agreed on none.
+    #[cfg(feature = "connection-id")]
+    pub fn connection_ids(&self, peer: P) -> Option<[usize; 2]> {
+        self.slot(peer)?.connection.agreed.connection_ids.map(|ids| ids.map(|id| id.octets().len()))
+    }
+
+    fn slot(&self, peer: P) -> Option<&Slot<C, P, BUFFER>> {
+        self.slots.iter().flatten().find(|slot| slot.peer == peer)
+    }
+
     /// Closes the connection with a peer. [`poll_transmit`](Self::poll_transmit) then has the alert for it.
     pub fn close(&mut self, peer: P) {
         self.slots.iter_mut().flatten().filter(|slot| slot.peer == peer).for_each(|slot| slot.connection.close());
@@ -106,13 +163,13 @@ where
     /// The state of the connection with a peer. `None` if it has no slot. A connection that has ended keeps its slot until
     /// another one needs it.
     pub fn status(&self, peer: P) -> Option<Status> {
-        self.slots.iter().flatten().find(|slot| slot.peer == peer).map(|slot| slot.connection.status)
+        self.slot(peer).map(|slot| slot.connection.status)
     }
 
     /// Processes a datagram that begins with a ClientHello. Returns false if it does not.
     fn receive_hello(&mut self, peer: P, datagram: &[u8]) -> bool {
         let mut reader = Reader::new(datagram);
-        let Some(record) = record::Header::read(&mut reader) else { return false };
+        let Some(record) = record::Header::read(&mut reader, &ConnectionId::default()) else { return false };
         if record.epoch != 0 || record.content_type != ContentType::Handshake {
             return false;
         }
@@ -152,7 +209,12 @@ where
             return;
         }
         let Some(place) = self.place(peer) else { return };
-        let connection = dtls12::server::open(&mut self.crypto, &self.config, arrived, &hello);
+        #[cfg(feature = "connection-id")]
+        let connection_id = self.draw_id();
+        #[cfg(not(feature = "connection-id"))]
+        let connection_id = None;
+        let offer = Offer { options: &self.config.options, connection_id };
+        let connection = dtls12::server::open(&mut self.crypto, &self.config, &offer, arrived, &hello);
         self.opened = self.opened.wrapping_add(1);
         self.slots[place] = Some(Slot { peer, opened: self.opened, connection });
     }

@@ -112,9 +112,10 @@ impl Capabilities {
 
     fn check_dtls(&self, config: &SessionConfig, dtls: Dtls12) -> Result<(), ConfigError> {
         if let Some(length) = dtls.connection_id {
-            let can = self.tls.connection_id;
-            let allowed = if can { "0 to 32 octets" } else { "none (the library has no RFC 9146)" };
-            check("connection_id", &length, allowed, |length| can && *length <= 32)?;
+            let longest = self.tls.connection_id;
+            let none = "none (the library has no RFC 9146)".to_owned();
+            let allowed = longest.map_or(none, |longest| format!("0 to {longest} octets"));
+            check("connection_id", &length, &allowed, |length| longest.is_some_and(|longest| *length <= longest))?;
         }
         if config.role == Role::Server {
             let can = self.tls.without_cookie;

@@ -48,7 +48,7 @@ impl Capabilities {
             (self.tls.without_cookie, "cookie on or off"),
             (datagrams.fragments, "mtu"),
             (true, timeouts),
-            (self.tls.connection_id, "connection_id"),
+            (self.tls.connection_id.is_some(), "connection_id"),
         ]
         .into_iter()
         .filter(|(can, _)| *can)

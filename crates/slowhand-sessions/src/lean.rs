@@ -9,7 +9,9 @@ mod weightless;
 
 use std::time::Duration;
 
-use lean_dtls::{Client, Config, Credentials, Instant, OVERHEAD, Psk, Server, Timeouts};
+use lean_dtls::{
+    Client, Config, ConfigError, Credentials, Instant, MaxFragmentLength, OVERHEAD, Psk, Server, Timeouts,
+};
 
 use crate::capabilities::{Capabilities, Datagrams, MaximumTimeout, Timer, TlsCapabilities, TlsVersion};
 use crate::check::Checked;
@@ -18,7 +20,7 @@ use crate::credentials;
 use crate::device;
 use crate::library::{Library, Progress, State};
 use crate::session::{Failure, FailureKind, Resumable};
-use crate::tls::Suite;
+use crate::tls::{FRAGMENT_LENGTHS, Suite, Tls, Version};
 use crypto::Counting;
 
 /// What the library supports.
@@ -43,9 +45,14 @@ pub(crate) const CAPABILITIES: Capabilities = Capabilities {
     weightless: &[CredentialKind::Psk],
     tls: TlsCapabilities {
         suites: &[Suite::TLS_PSK_WITH_AES_128_CCM_8],
-        versions: &[TlsVersion { protocol: Protocol::Dtls12, curves: &[], fragment_lengths: &[], resumptions: &[] }],
+        versions: &[TlsVersion {
+            protocol: Protocol::Dtls12,
+            curves: &[],
+            fragment_lengths: FRAGMENT_LENGTHS,
+            resumptions: &[],
+        }],
         rsa_bits: &[],
-        connection_id: false,
+        connection_id: Some(lean_dtls::MAX_CONNECTION_ID as u8),
         without_cookie: false,
         identity_with_nul: true,
     },
@@ -113,6 +120,7 @@ impl LeanDtls {
         };
         let mtu = checked.config.mtu.unwrap_or(MTU);
         let config = Config::new(Key { identity }, mtu, timeouts)
+            .and_then(|config| with_extensions(config, checked.tls))
             .map_err(|error| Failure::library(0, format!("the configuration is refused: {error:?}")))?;
         let crypto = Counting::new(checked.config.cryptography);
         let end = match checked.config.role {
@@ -141,6 +149,20 @@ impl LeanDtls {
         };
         Progress { state: state(status), deadline: deadline.map(|at| Duration::from_millis(at.as_millis())) }
     }
+}
+
+/// The same configuration with the extensions of the session.
+fn with_extensions(mut config: Config<Key>, tls: &Tls) -> Result<Config<Key>, ConfigError> {
+    let asked = |length: &MaxFragmentLength| Some(length.octets()) == tls.max_fragment_length;
+    if let Some(length) = MaxFragmentLength::ALL.into_iter().find(asked) {
+        config = config.with_max_fragment_length(length);
+    }
+    if let Version::Dtls12(dtls) = tls.version
+        && let Some(octets) = dtls.connection_id
+    {
+        config = config.with_connection_id(octets)?;
+    }
+    Ok(config)
 }
 
 /// The device's clock, as the library counts time.
@@ -204,7 +226,10 @@ impl Library for LeanDtls {
     }
 
     fn max_data(&self) -> Option<usize> {
-        Some(usize::from(self.mtu) - OVERHEAD)
+        match &self.end {
+            End::Client(client) => Some(client.max_data(self.mtu.into())),
+            End::Server(server) => server.max_data(PEER, self.mtu.into()),
+        }
     }
 
     fn close(&mut self) -> Progress {
@@ -217,7 +242,13 @@ impl Library for LeanDtls {
 
     fn negotiated(&self) -> Option<Negotiated> {
         let suite = Suite::TLS_PSK_WITH_AES_128_CCM_8;
-        Some(Negotiated::Tls { protocol: Protocol::Dtls12, suite, connection_id: None })
+        let ids = match &self.end {
+            End::Client(client) => client.connection_ids(),
+            End::Server(server) => server.connection_ids(PEER),
+        };
+        // Those of the records that this end sends, which the laboratory counts.
+        let connection_id = ids.map(|[_, peers]| peers as u8);
+        Some(Negotiated::Tls { protocol: Protocol::Dtls12, suite, connection_id })
     }
 
     fn resumable(&mut self) -> Option<Resumable> {

@@ -102,7 +102,7 @@ pub(crate) const CAPABILITIES: Capabilities = Capabilities {
             },
         ],
         rsa_bits: RSA_BITS,
-        connection_id: false,
+        connection_id: None,
         without_cookie: true,
         // Its callbacks for pre-shared keys take C strings.
         identity_with_nul: false,

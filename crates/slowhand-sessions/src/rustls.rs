@@ -63,7 +63,7 @@ pub(crate) const CAPABILITIES: Capabilities = Capabilities {
             },
         ],
         rsa_bits: &[],
-        connection_id: false,
+        connection_id: None,
         without_cookie: false,
         identity_with_nul: false,
     },

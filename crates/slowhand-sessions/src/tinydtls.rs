@@ -71,7 +71,7 @@ pub(crate) const CAPABILITIES: Capabilities = Capabilities {
             resumptions: &[],
         }],
         rsa_bits: &[],
-        connection_id: false,
+        connection_id: None,
         without_cookie: false,
         identity_with_nul: true,
     },

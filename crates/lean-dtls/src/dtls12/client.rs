@@ -1,6 +1,8 @@
 //! The client's side of a handshake.
 
 use super::connection::{Connection, Expects, alert};
+#[cfg(feature = "connection-id")]
+use super::connection_id::ConnectionId;
 use super::extensions;
 use super::hello::{self, ClientHello, ServerHello};
 use crate::config::Config;
@@ -18,8 +20,12 @@ pub(crate) fn start<K, C: Crypto, const BUFFER: usize>(
     let mut random = [0; 32];
     crypto.random(&mut random);
     connection.randoms[0] = random;
-    let options = &config.options;
-    let sent = connection.sender.send(Kind::ClientHello, |writer| ClientHello::write(writer, &random, &[], options));
+    #[cfg(feature = "connection-id")]
+    {
+        connection.own_id = config.options.connection_id.and_then(|length| ConnectionId::draw(crypto, length));
+    }
+    let offer = connection.offer(&config.options);
+    let sent = connection.sender.send(Kind::ClientHello, |writer| ClientHello::write(writer, &random, &[], &offer));
     match sent {
         Ok(()) => connection.wait(None),
         Err(_) => connection.end(Status::Failed(Failure::BufferTooSmall)),
@@ -32,6 +38,7 @@ pub(crate) fn handle<C: Crypto, const BUFFER: usize>(
     crypto: &mut C,
     config: &Config<impl Credentials>,
 ) -> bool {
+    let offer = connection.offer(&config.options);
     let Connection { sender, incoming, .. } = connection;
     let Some((header, body)) = incoming.whole(connection.next) else { return false };
     match (connection.expects, header.kind) {
@@ -45,8 +52,7 @@ pub(crate) fn handle<C: Crypto, const BUFFER: usize>(
             sender.transcript = crypto.hash();
             sender.flight.clear();
             sender.next = 1;
-            let options = &config.options;
-            let sent = sender.send(Kind::ClientHello, |writer| ClientHello::write(writer, random, cookie, options));
+            let sent = sender.send(Kind::ClientHello, |writer| ClientHello::write(writer, random, cookie, &offer));
             if sent.is_err() {
                 connection.end(Status::Failed(Failure::BufferTooSmall));
                 return false;
@@ -61,7 +67,7 @@ pub(crate) fn handle<C: Crypto, const BUFFER: usize>(
                 connection.refuse(alert::HANDSHAKE_FAILURE);
                 return false;
             }
-            connection.agreed = match extensions::confirm(hello.extensions, &config.options) {
+            let agreed = match extensions::confirm(hello.extensions, &offer) {
                 Ok(agreed) => agreed,
                 Err(alert) => {
                     connection.refuse(alert);
@@ -70,6 +76,7 @@ pub(crate) fn handle<C: Crypto, const BUFFER: usize>(
             };
             sender.note(&header, body);
             connection.randoms[1] = hello.random;
+            connection.agree(agreed);
             connection.expects = Expects::ServerHelloDone;
         }
         // The hint does not matter: there is one identity (RFC 4279, section 5.2).

@@ -2,10 +2,12 @@
 
 use subtle::ConstantTimeEq;
 
-use super::extensions::Agreed;
+use super::connection_id::ConnectionId;
+use super::extensions::{Agreed, Offer};
 use super::record::{self, ContentType, Inbound, Outbound, Records};
 use super::schedule::{Context, Master};
 use crate::codec::{Full, Reader, Writer};
+use crate::config::Options;
 use crate::crypto::{Crypto, Hash};
 use crate::flight::Flight;
 use crate::handshake::{self, Kind};
@@ -17,6 +19,8 @@ use crate::time::{Expired, Instant, Timeouts, Timer};
 pub(crate) mod alert {
     pub(crate) const CLOSE_NOTIFY: u8 = 0;
     pub(crate) const HANDSHAKE_FAILURE: u8 = 40;
+    #[cfg(feature = "record-limits")]
+    pub(crate) const ILLEGAL_PARAMETER: u8 = 47;
     pub(crate) const DECODE_ERROR: u8 = 50;
     pub(crate) const DECRYPT_ERROR: u8 = 51;
     pub(crate) const UNSUPPORTED_EXTENSION: u8 = 110;
@@ -43,6 +47,16 @@ pub(crate) enum Expects {
     Nothing,
 }
 
+/// What a datagram had that only the peer can have sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Heard {
+    Nothing,
+    /// A record that others have overtaken.
+    Earlier,
+    /// A record later than all before.
+    Latest,
+}
+
 /// One end's half of a connection. `BUFFER` octets hold a flight that is sent, and as many one that arrives.
 pub(crate) struct Connection<C: Crypto, const BUFFER: usize> {
     pub(crate) status: Status,
@@ -59,6 +73,9 @@ pub(crate) struct Connection<C: Crypto, const BUFFER: usize> {
     /// The random numbers of the client's and of the server's hello.
     pub(crate) randoms: [[u8; 32]; 2],
     pub(crate) agreed: Agreed,
+    /// The connection ID that this end offers.
+    #[cfg(feature = "connection-id")]
+    pub(crate) own_id: Option<ConnectionId>,
     master: Option<Master>,
     /// An alert that waits to be sent, and its epoch.
     alert: Option<([u8; 2], u16)>,
@@ -112,9 +129,33 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
             timer: Timer::new(timeouts),
             randoms: [[0; 32]; 2],
             agreed: Agreed::default(),
+            #[cfg(feature = "connection-id")]
+            own_id: None,
             master: None,
             alert: None,
             heard: None,
+        }
+    }
+
+    /// What a client says in its hellos: the same in each.
+    pub(crate) const fn offer<'a>(&self, options: &'a Options) -> Offer<'a> {
+        #[cfg(feature = "connection-id")]
+        let connection_id = self.own_id;
+        #[cfg(not(feature = "connection-id"))]
+        let connection_id: Option<ConnectionId> = None;
+        Offer { options, connection_id }
+    }
+
+    /// From now on what the hellos say holds.
+    pub(crate) fn agree(&mut self, agreed: Agreed) {
+        self.agreed = agreed;
+        #[cfg(feature = "record-limits")]
+        {
+            [self.inbound.limits, self.sender.outbound.limits] = agreed.limits.octets();
+        }
+        #[cfg(feature = "connection-id")]
+        if let Some([own, peers]) = agreed.connection_ids {
+            (self.inbound.id, self.sender.outbound.id) = (own, peers);
         }
     }
 
@@ -158,6 +199,11 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         written.map_err(|Full| SendError::TooLong)
     }
 
+    /// The most octets of application data in a datagram of `room` octets.
+    pub(crate) fn max_data(&self, room: usize) -> usize {
+        self.sender.outbound.room(1, room).unwrap_or(0)
+    }
+
     /// Ends an established connection, and tells the peer.
     pub(crate) fn close(&mut self) {
         if self.status == Status::Established {
@@ -187,19 +233,22 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
 
     /// Processes the records of a datagram. `deliver` gets application data, `handle` each handshake message before the
     /// Finished whose turn it is: it returns false if the message is not what the handshake expects, and was not used.
+    /// Returns what has come that only the peer can have sent.
     pub(crate) fn receive(
         &mut self,
         crypto: &mut C,
         datagram: &mut [u8],
         deliver: &mut dyn FnMut(&[u8]),
         handle: &mut dyn FnMut(&mut Self, &mut C) -> bool,
-    ) {
+    ) -> Heard {
         let mut rest = datagram;
+        let mut heard = Heard::Nothing;
         loop {
             let mut reader = Reader::new(rest);
-            let Some(header) = record::Header::read(&mut reader) else { return };
-            let (record, more) = rest.split_at_mut(record::HEADER + header.length);
-            self.receive_record(crypto, &header, &mut record[record::HEADER..], deliver, handle);
+            let Some(header) = record::Header::read(&mut reader, &self.inbound.id) else { return heard };
+            let start = rest.len() - reader.rest().len();
+            let (content, more) = rest[start..].split_at_mut(header.length);
+            heard = heard.max(self.receive_record(crypto, &header, content, deliver, handle));
             rest = more;
         }
     }
@@ -211,17 +260,16 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         content: &mut [u8],
         deliver: &mut dyn FnMut(&[u8]),
         handle: &mut dyn FnMut(&mut Self, &mut C) -> bool,
-    ) {
+    ) -> Heard {
         let is_open = matches!(self.status, Status::Handshaking | Status::Established);
-        let content = match header.epoch {
-            0 => content,
-            _ if !is_open => return,
-            _ => match self.inbound.open(crypto, header, content) {
-                Ok(content) => content,
-                Err(_) => return,
-            },
+        let is_latest = self.inbound.is_latest(header);
+        let opened = match header.epoch {
+            0 => self.inbound.take(header, content),
+            _ if !is_open => return Heard::Nothing,
+            _ => self.inbound.open(crypto, header, content),
         };
-        match (header.content_type, header.epoch) {
+        let Ok((content_type, content)) = opened else { return Heard::Nothing };
+        match (content_type, header.epoch) {
             (ContentType::Handshake, epoch) => self.receive_fragments(crypto, epoch, content, handle),
             (ContentType::Alert, epoch) => self.receive_alert(epoch, content),
             (ContentType::ApplicationData, 1) if self.status == Status::Established => {
@@ -230,7 +278,12 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
                 deliver(content);
             }
             // Records of epoch 1 say that the peer has changed. Application data in clear is discarded.
-            (ContentType::ChangeCipherSpec | ContentType::ApplicationData, _) => {}
+            _ => {}
+        }
+        match header.epoch {
+            0 => Heard::Nothing,
+            _ if is_latest => Heard::Latest,
+            _ => Heard::Earlier,
         }
     }
 

@@ -4,7 +4,12 @@
 //! writing in [`write_offer`] (the client) and in [`write_answer`] (the server).
 
 use super::connection::alert;
+use super::connection_id::ConnectionId;
+#[cfg(feature = "connection-id")]
+use super::connection_id::{self, CONNECTION_ID};
 use super::hello::ClientHello;
+#[cfg(feature = "record-limits")]
+use super::limits::{self, Limits, MAX_FRAGMENT_LENGTH, RECORD_SIZE_LIMIT};
 use crate::codec::{Full, Reader, Writer};
 use crate::config::Options;
 
@@ -12,7 +17,16 @@ const EXTENDED_MASTER_SECRET: u16 = 0x0017;
 const RENEGOTIATION_INFO: u16 = 0xff01;
 
 /// The extensions that this engine reads. None of them may be there twice.
-const KNOWN: &[u16] = &[EXTENDED_MASTER_SECRET, RENEGOTIATION_INFO];
+const KNOWN: &[u16] = &[
+    EXTENDED_MASTER_SECRET,
+    RENEGOTIATION_INFO,
+    #[cfg(feature = "record-limits")]
+    MAX_FRAGMENT_LENGTH,
+    #[cfg(feature = "record-limits")]
+    RECORD_SIZE_LIMIT,
+    #[cfg(feature = "connection-id")]
+    CONNECTION_ID,
+];
 
 /// The extensions of a hello, as they are on the wire.
 #[derive(Clone, Copy, Debug)]
@@ -77,23 +91,50 @@ pub(crate) struct Agreed {
     pub(crate) extended_master_secret: bool,
     /// The client knows RFC 5746. Nothing follows from it here but the server's answer: nobody renegotiates.
     secure_renegotiation: bool,
+    #[cfg(feature = "record-limits")]
+    pub(crate) limits: Limits,
+    /// Of this end, and of its peer.
+    #[cfg(feature = "connection-id")]
+    pub(crate) connection_ids: Option<[ConnectionId; 2]>,
+}
+
+/// What an end says of one connection.
+#[derive(Clone, Copy)]
+pub(crate) struct Offer<'a> {
+    pub(crate) options: &'a Options,
+    /// The connection ID of this end, if its configuration asks for one.
+    pub(crate) connection_id: Option<ConnectionId>,
 }
 
 /// The client's extensions.
-pub(crate) fn write_offer(writer: &mut Writer<'_>, _options: &Options) -> Result<(), Full> {
-    writer.vector(2, |writer| write(writer, EXTENDED_MASTER_SECRET, |_| Ok(())))
+pub(crate) fn write_offer(writer: &mut Writer<'_>, offer: &Offer<'_>) -> Result<(), Full> {
+    let Offer { options: _options, connection_id: _connection_id } = offer;
+    writer.vector(2, |writer| {
+        write(writer, EXTENDED_MASTER_SECRET, |_| Ok(()))?;
+        #[cfg(feature = "record-limits")]
+        limits::write_offer(writer, _options)?;
+        #[cfg(feature = "connection-id")]
+        if let Some(own) = _connection_id {
+            connection_id::write(writer, own)?;
+        }
+        Ok(())
+    })
 }
 
 /// The server: what it takes of the client's offer.
 ///
 /// # Errors
 /// The alert with which it refuses the client.
-pub(crate) fn accept(hello: &ClientHello<'_>, _options: &Options) -> Result<Agreed, u8> {
+pub(crate) fn accept(hello: &ClientHello<'_>, _offer: &Offer<'_>) -> Result<Agreed, u8> {
     let is_there = |number, content| hello.extensions.is_there(number, content).ok_or(alert::DECODE_ERROR);
     Ok(Agreed {
         extended_master_secret: is_there(EXTENDED_MASTER_SECRET, &[])?,
         // Nothing but a first handshake, in which the content is empty, is possible.
         secure_renegotiation: is_there(RENEGOTIATION_INFO, &[0])? || hello.has_renegotiation_scsv,
+        #[cfg(feature = "record-limits")]
+        limits: limits::accept(hello.extensions, _offer.options)?,
+        #[cfg(feature = "connection-id")]
+        connection_ids: connection_id::accept(hello.extensions, _offer.connection_id)?,
     })
 }
 
@@ -109,6 +150,12 @@ pub(crate) fn write_answer(writer: &mut Writer<'_>, agreed: &Agreed) -> Result<(
         if agreed.secure_renegotiation {
             write(writer, RENEGOTIATION_INFO, |writer| writer.put(&[0]))?;
         }
+        #[cfg(feature = "record-limits")]
+        limits::write_answer(writer, &agreed.limits)?;
+        #[cfg(feature = "connection-id")]
+        if let Some([own, _]) = &agreed.connection_ids {
+            connection_id::write(writer, own)?;
+        }
         Ok(())
     })
 }
@@ -117,18 +164,31 @@ pub(crate) fn write_answer(writer: &mut Writer<'_>, agreed: &Agreed) -> Result<(
 ///
 /// # Errors
 /// The alert with which it refuses the server: for what it has not offered, unsupported_extension.
-pub(crate) fn confirm(extensions: Extensions<'_>, options: &Options) -> Result<Agreed, u8> {
-    if !extensions.iter().all(|(number, _)| is_offered(number, options)) {
+pub(crate) fn confirm(extensions: Extensions<'_>, offer: &Offer<'_>) -> Result<Agreed, u8> {
+    if !extensions.iter().all(|(number, _)| is_offered(number, offer)) {
         return Err(alert::UNSUPPORTED_EXTENSION);
     }
     let is_there = |number, content| extensions.is_there(number, content).ok_or(alert::DECODE_ERROR);
     Ok(Agreed {
         extended_master_secret: is_there(EXTENDED_MASTER_SECRET, &[])?,
         secure_renegotiation: is_there(RENEGOTIATION_INFO, &[0])?,
+        #[cfg(feature = "record-limits")]
+        limits: limits::confirm(extensions, offer.options)?,
+        #[cfg(feature = "connection-id")]
+        connection_ids: connection_id::confirm(extensions, offer.connection_id)?,
     })
 }
 
 /// True if the client has asked for this extension.
-const fn is_offered(number: u16, _options: &Options) -> bool {
-    matches!(number, EXTENDED_MASTER_SECRET | RENEGOTIATION_INFO)
+const fn is_offered(number: u16, _offer: &Offer<'_>) -> bool {
+    match number {
+        EXTENDED_MASTER_SECRET | RENEGOTIATION_INFO => true,
+        #[cfg(feature = "record-limits")]
+        MAX_FRAGMENT_LENGTH => _offer.options.max_fragment_length.is_some(),
+        #[cfg(feature = "record-limits")]
+        RECORD_SIZE_LIMIT => _offer.options.record_size_limit.is_some(),
+        #[cfg(feature = "connection-id")]
+        CONNECTION_ID => _offer.connection_id.is_some(),
+        _ => false,
+    }
 }

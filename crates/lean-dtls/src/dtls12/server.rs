@@ -1,7 +1,7 @@
 //! The server's side of a handshake.
 
 use super::connection::{Connection, Expects, alert};
-use super::extensions;
+use super::extensions::{self, Offer};
 use super::hello::{self, ClientHello, ServerHello};
 use super::record::{self, ContentType, Outbound};
 use crate::codec::{Reader, Writer};
@@ -45,6 +45,7 @@ pub(crate) fn write_verify_request<C: Crypto>(
 pub(crate) fn open<K, C: Crypto, const BUFFER: usize>(
     crypto: &mut C,
     config: &Config<K>,
+    offer: &Offer<'_>,
     arrived: Arrived<'_>,
     hello: &ClientHello<'_>,
 ) -> Connection<C, BUFFER> {
@@ -55,14 +56,18 @@ pub(crate) fn open<K, C: Crypto, const BUFFER: usize>(
         connection.refuse(alert::HANDSHAKE_FAILURE);
         return connection;
     }
-    let agreed = match extensions::accept(hello, &config.options) {
+    let agreed = match extensions::accept(hello, offer) {
         Ok(agreed) => agreed,
         Err(alert) => {
             connection.refuse(alert);
             return connection;
         }
     };
-    connection.agreed = agreed;
+    connection.agree(agreed);
+    #[cfg(feature = "connection-id")]
+    {
+        connection.own_id = agreed.connection_ids.map(|[own, _]| own);
+    }
     crypto.random(&mut connection.randoms[1]);
     connection.randoms[0] = hello.random;
     connection.next = header.sequence.wrapping_add(1);

@@ -1,5 +1,9 @@
 //! The engine against itself, over a network that loses, repeats, reorders and forges.
 
 mod attacks;
+#[cfg(feature = "connection-id")]
+mod connection_id;
+#[cfg(feature = "record-limits")]
+mod limits;
 mod liveness;
 mod world;

@@ -31,6 +31,49 @@ pub fn config(keys: Keys, mtu: u16) -> Config<Keys> {
     Config::new(keys, mtu, Timeouts { initial_ms: 1000, ..Timeouts::default() }).unwrap()
 }
 
+/// A client and a server with these changes to their configurations.
+pub fn pair(
+    client: impl FnOnce(Config<Keys>) -> Config<Keys>,
+    server: impl FnOnce(Config<Keys>) -> Config<Keys>,
+) -> (TestClient, TestServer) {
+    let client = Client::new(client(config(KEYS, 256)), RustCrypto::new(random(1)));
+    (client, Server::new(server(config(KEYS, 256)), RustCrypto::new(random(99))))
+}
+
+/// Runs a handshake without losses through somebody on the path, who changes each datagram: true if it goes to the server.
+/// Returns all datagrams as they were sent.
+pub fn run_through(
+    client: &mut TestClient,
+    server: &mut TestServer,
+    mut change: impl FnMut(bool, &mut Vec<u8>),
+) -> Vec<Vec<u8>> {
+    let now = Instant::from_millis(0);
+    let mut sent = Vec::new();
+    client.connect();
+    for _ in 0..5 {
+        for mut datagram in from_client(client, now) {
+            sent.push(datagram.clone());
+            change(true, &mut datagram);
+            server.receive(PEER, &mut datagram, |_| {});
+        }
+        for (_, mut datagram) in from_server(server, now) {
+            sent.push(datagram.clone());
+            change(false, &mut datagram);
+            client.receive(&mut datagram, |_| {});
+        }
+    }
+    sent
+}
+
+/// Replaces octets that are there once by others of the same length. Returns false if they are not there.
+pub fn replace(datagram: &mut [u8], old: &[u8], new: &[u8]) -> bool {
+    let place = datagram.windows(old.len()).position(|window| window == old);
+    place.is_some_and(|place| {
+        datagram[place..][..new.len()].copy_from_slice(new);
+        true
+    })
+}
+
 pub fn client(seed: u64, mtu: u16) -> TestClient {
     Client::new(config(KEYS, mtu), RustCrypto::new(random(seed)))
 }

@@ -70,6 +70,7 @@ fn each_field_is_checked() {
         ("maximum_timeout", refused(Stack::Mbedtls, PSK, |config| config.timers.maximum = ms(500))),
         ("connection_id", refused(Stack::Tinydtls, PSK, |config| dtls(config).connection_id = Some(4))),
         ("connection_id", refused(Stack::Mbedtls, PSK, |config| dtls(config).connection_id = Some(33))),
+        ("connection_id", refused(Stack::LeanDtls, PSK, |config| dtls(config).connection_id = Some(9))),
         ("resumption", refused(Stack::Tinydtls, PSK, |config| tls(config).resumption = Some(Resumption::Id))),
         ("resumption", tls13(|config| tls(config).resumption = Some(Resumption::Id))),
         ("protocol", refused(Stack::Tinydtls, PSK, |config| tls(config).version = Version::Tls12)),
@@ -239,7 +240,8 @@ fn the_words_of_a_library_follow_from_what_it_can_do() {
     let datagrams = "cookie on or off; mtu; first and maximum timeout";
     assert_eq!(
         words(Stack::LeanDtls),
-        "mtu; first and maximum timeout; application data; weightless cryptography with psk; ignores alerts in clear"
+        "mtu; first and maximum timeout; connection_id; max_fragment_length; application data; weightless cryptography with \
+         psk; ignores alerts in clear"
     );
     assert_eq!(
         words(Stack::Mbedtls),
