@@ -19,6 +19,7 @@ pub struct Config<K> {
     pub(crate) mtu: u16,
     pub(crate) timeouts: Timeouts,
     pub(crate) admission: Admission,
+    pub(crate) packing: Packing,
     pub(crate) options: Options,
 }
 
@@ -71,6 +72,16 @@ pub enum Admission {
     EvictOldest,
 }
 
+/// How many records of a flight share a datagram.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Packing {
+    /// As many as there is room for.
+    #[default]
+    Full,
+    /// One, as tinyDTLS has it: each message in a frame of its own, on links with short frames.
+    OneRecord,
+}
+
 /// A configuration that cannot work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ConfigError {
@@ -110,13 +121,26 @@ impl<K: Credentials> Config<K> {
         if timeouts.initial_ms == 0 {
             return Err(ConfigError::Timeout);
         }
-        Ok(Self { credentials, mtu, timeouts, admission: Admission::Refuse, options: Options::default() })
+        Ok(Self {
+            credentials,
+            mtu,
+            timeouts,
+            admission: Admission::Refuse,
+            packing: Packing::Full,
+            options: Options::default(),
+        })
     }
 
     /// The same with another policy for clients beyond the slots of a server.
     #[must_use]
     pub fn with_admission(self, admission: Admission) -> Self {
         Self { admission, ..self }
+    }
+
+    /// The same with another number of records in a datagram of a handshake. Either peer accepts both.
+    #[must_use]
+    pub fn with_packing(self, packing: Packing) -> Self {
+        Self { packing, ..self }
     }
 
     /// The same with shorter records in both directions (RFC 6066, section 4): a client asks for this length, a server grants

@@ -10,7 +10,7 @@ mod weightless;
 use std::time::Duration;
 
 use lean_dtls::{
-    Client, Config, ConfigError, Credentials, Instant, MaxFragmentLength, OVERHEAD, Psk, Server, Timeouts,
+    Client, Config, ConfigError, Credentials, Instant, MaxFragmentLength, OVERHEAD, Packing, Psk, Server, Timeouts,
 };
 
 use crate::capabilities::{Capabilities, Datagrams, MaximumTimeout, Timer, TlsCapabilities, TlsVersion};
@@ -33,6 +33,7 @@ pub(crate) const CAPABILITIES: Capabilities = Capabilities {
         minimum_mtu: |_| lean_dtls::MIN_MTU,
         minimum_mtu_reason: "the library's own limit",
         fragments: true,
+        without_packing: true,
         timer: Timer {
             first: Duration::from_millis(Timeouts::DEFAULT.initial_ms as u64),
             maximum: MaximumTimeout::Chosen(Duration::from_millis(Timeouts::DEFAULT.maximum_ms as u64)),
@@ -121,7 +122,8 @@ impl LeanDtls {
         let mtu = checked.config.mtu.unwrap_or(MTU);
         let config = Config::new(Key { identity }, mtu, timeouts)
             .and_then(|config| with_extensions(config, checked.tls))
-            .map_err(|error| Failure::library(0, format!("the configuration is refused: {error:?}")))?;
+            .map_err(|error| Failure::library(0, format!("the configuration is refused: {error:?}")))?
+            .with_packing(if checked.config.datagram_packing { Packing::Full } else { Packing::OneRecord });
         let crypto = Counting::new(checked.config.cryptography);
         let end = match checked.config.role {
             Role::Client => End::Client(Box::new(Client::new(config, crypto))),

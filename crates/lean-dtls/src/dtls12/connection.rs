@@ -7,7 +7,7 @@ use super::extensions::{Agreed, Offer};
 use super::record::{self, ContentType, Inbound, Outbound, Records};
 use super::schedule::{Context, Master};
 use crate::codec::{Full, Reader, Writer};
-use crate::config::Options;
+use crate::config::{Options, Packing};
 use crate::crypto::{Crypto, Hash};
 use crate::flight::Flight;
 use crate::handshake::{self, Kind};
@@ -178,12 +178,12 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
     }
 
     /// Writes the next datagram. Returns 0 if there is nothing to send.
-    pub(crate) fn poll_transmit(&mut self, crypto: &mut C, now: Instant, output: &mut [u8]) -> usize {
+    pub(crate) fn poll_transmit(&mut self, crypto: &mut C, now: Instant, packing: Packing, output: &mut [u8]) -> usize {
         if let Some((alert, epoch)) = self.alert.take() {
             return self.sender.outbound.write(crypto, (ContentType::Alert, epoch), &[&alert], output).unwrap_or(0);
         }
         let Sender { flight, outbound, .. } = &mut self.sender;
-        let written = flight.write(&mut Records { crypto, outbound }, output);
+        let written = flight.write(&mut Records { crypto, outbound }, packing, output);
         if self.sender.flight.is_sent() {
             self.timer.sent(now);
         }

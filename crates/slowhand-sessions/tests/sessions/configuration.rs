@@ -240,8 +240,8 @@ fn the_words_of_a_library_follow_from_what_it_can_do() {
     let datagrams = "cookie on or off; mtu; first and maximum timeout";
     assert_eq!(
         words(Stack::LeanDtls),
-        "mtu; first and maximum timeout; connection_id; max_fragment_length; application data; weightless cryptography with \
-         psk; ignores alerts in clear"
+        "mtu; datagram_packing; first and maximum timeout; connection_id; max_fragment_length; application data; \
+         weightless cryptography with psk; ignores alerts in clear"
     );
     assert_eq!(
         words(Stack::Mbedtls),
