@@ -7,6 +7,7 @@ use crate::dtls12::MAX_CONNECTION_ID;
 use crate::dtls12::MAX_PSK;
 #[cfg(feature = "record-limits")]
 use crate::dtls12::{LEAST_RECORD_SIZE, MAX_CONTENT};
+use crate::lean::Lean;
 use crate::time::Timeouts;
 
 /// Octets of the smallest datagram that the engine can use.
@@ -26,6 +27,7 @@ pub struct Config<K> {
 /// What a client asks for by extensions, and what a server grants.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Options {
+    pub(crate) lean: Lean,
     #[cfg(feature = "record-limits")]
     pub(crate) max_fragment_length: Option<MaxFragmentLength>,
     #[cfg(feature = "record-limits")]
@@ -141,6 +143,14 @@ impl<K: Credentials> Config<K> {
     #[must_use]
     pub fn with_packing(self, packing: Packing) -> Self {
         Self { packing, ..self }
+    }
+
+    /// The same with these switches of the lean profile: a client offers them, a server takes those of them that are offered.
+    #[cfg(feature = "lean")]
+    #[must_use]
+    pub fn with_lean(mut self, lean: Lean) -> Self {
+        self.options.lean = lean.consistent();
+        self
     }
 
     /// The same with shorter records in both directions (RFC 6066, section 4): a client asks for this length, a server grants

@@ -65,6 +65,7 @@ mod der;
 mod dtls12;
 mod flight;
 mod handshake;
+mod lean;
 mod ranges;
 mod reassembly;
 mod replay;
@@ -87,6 +88,8 @@ pub use crypto::RustCrypto;
 pub use dtls12::MAX_CONNECTION_ID;
 pub use dtls12::MAX_PSK;
 pub use dtls12::record::OVERHEAD;
+#[cfg(feature = "lean")]
+pub use lean::Lean;
 pub use server::Server;
 pub use status::{Failure, SendError, Status};
 pub use time::{Instant, Timeouts};

@@ -198,23 +198,36 @@ where
     fn answer(&mut self, peer: P, arrived: Arrived<'_>) {
         let Some(hello) = ClientHello::read(arrived.body) else { return };
         let cookie = self.cookie(&peer, &hello);
-        if !bool::from(hello.cookie.ct_eq(&cookie)) {
-            self.reply = dtls12::server::write_verify_request(&mut self.crypto, arrived.record, &cookie)
-                .map(|(o, n)| (peer, o, n));
-            return;
+        let is_verified = bool::from(hello.cookie.ct_eq(&cookie));
+        let octets = record::HEADER + handshake::HEADER + arrived.body.len();
+        let own = self.slots.iter_mut().flatten().find(|slot| slot.peer == peer);
+        if let Some(slot) = own.filter(|slot| slot.connection.randoms[0] == hello.random) {
+            let is_unverified = slot.connection.is_unverified();
+            if is_unverified && !is_verified {
+                slot.connection.allow(octets);
+            }
+            if is_unverified || is_verified {
+                return dtls12::server::hear_hello_again(&mut slot.connection);
+            }
         }
-        let same = self.slots.iter_mut().flatten().find(|slot| slot.peer == peer);
-        if let Some(slot) = same.filter(|slot| slot.connection.randoms[0] == hello.random) {
-            dtls12::server::hear_hello_again(&mut slot.connection);
+        // Nobody loses a slot to a client without a cookie: a connection that it has, or says to have, stays.
+        let is_alone = !self.slots.iter().flatten().any(|slot| slot.peer == peer && !slot.connection.is_over());
+        let is_trusted = hello.cookie.is_empty() && is_alone && self.config.credentials.is_known(peer.as_ref());
+        let place = if is_verified { self.place(peer) } else { self.free_place(peer).filter(|_| is_trusted) };
+        let Some(place) = place else {
+            if !is_verified {
+                self.reply = dtls12::server::write_verify_request(&mut self.crypto, arrived.record, &cookie)
+                    .map(|(o, n)| (peer, o, n));
+            }
             return;
-        }
-        let Some(place) = self.place(peer) else { return };
+        };
+        let from = dtls12::server::From { address: peer.as_ref(), unverified: (!is_verified).then_some(octets) };
         #[cfg(feature = "connection-id")]
         let connection_id = self.draw_id();
         #[cfg(not(feature = "connection-id"))]
         let connection_id = None;
-        let offer = Offer { options: &self.config.options, connection_id };
-        let connection = dtls12::server::open(&mut self.crypto, &self.config, &offer, arrived, &hello);
+        let offer = Offer { options: &self.config.options, connection_id, identity: &[] };
+        let connection = dtls12::server::open(&mut self.crypto, &self.config, &offer, arrived, (from, &hello));
         self.opened = self.opened.wrapping_add(1);
         self.slots[place] = Some(Slot { peer, opened: self.opened, connection });
     }
@@ -228,19 +241,28 @@ where
         *digest.first_chunk().unwrap_or(&[0; COOKIE])
     }
 
-    /// The slot for a new connection with a peer: the one it has, a free one, one whose connection has ended, or what the
-    /// policy gives.
-    fn place(&self, peer: P) -> Option<usize> {
-        let taken = |slot: &Option<Slot<C, P, BUFFER>>| slot.as_ref().map(|slot| (slot.peer, slot.opened));
-        let own = self.slots.iter().position(|slot| taken(slot).is_some_and(|(other, _)| other == peer));
+    /// The slot that a peer has, a free one, or one whose connection has ended.
+    fn free_place(&self, peer: P) -> Option<usize> {
+        let own = self.slots.iter().position(|slot| slot.as_ref().is_some_and(|slot| slot.peer == peer));
         let free = || self.slots.iter().position(Option::is_none);
         let is_over = |slot: &Option<Slot<C, P, BUFFER>>| slot.as_ref().is_some_and(|slot| slot.connection.is_over());
-        own.or_else(free).or_else(|| self.slots.iter().position(is_over)).or_else(|| match self.config.admission {
+        own.or_else(free).or_else(|| self.slots.iter().position(is_over))
+    }
+
+    /// The slot for a new connection with a peer whose cookie has returned: a free one, one whose client may not be where it
+    /// says, or what the policy gives.
+    fn place(&self, peer: P) -> Option<usize> {
+        let taken = |slot: &Option<Slot<C, P, BUFFER>>| slot.as_ref().map(|slot| slot.opened);
+        let is_unverified =
+            |slot: &Option<Slot<C, P, BUFFER>>| slot.as_ref().is_some_and(|slot| slot.connection.is_unverified());
+        let free = self.free_place(peer).or_else(|| self.slots.iter().position(is_unverified));
+        free.or_else(|| match self.config.admission {
             Admission::Refuse => None,
             Admission::EvictOldest => {
-                let ages = self.slots.iter().enumerate().filter_map(|(place, slot)| {
-                    taken(slot).map(|(_, opened)| (self.opened.wrapping_sub(opened), place))
-                });
+                let ages =
+                    self.slots.iter().enumerate().filter_map(|(place, slot)| {
+                        taken(slot).map(|opened| (self.opened.wrapping_sub(opened), place))
+                    });
                 ages.max().map(|(_, place)| place)
             }
         })

@@ -12,6 +12,7 @@ use super::hello::ClientHello;
 use super::limits::{self, Limits, MAX_FRAGMENT_LENGTH, RECORD_SIZE_LIMIT};
 use crate::codec::{Full, Reader, Writer};
 use crate::config::Options;
+use crate::lean::{self, Lean};
 
 const EXTENDED_MASTER_SECRET: u16 = 0x0017;
 const RENEGOTIATION_INFO: u16 = 0xff01;
@@ -20,6 +21,7 @@ const RENEGOTIATION_INFO: u16 = 0xff01;
 const KNOWN: &[u16] = &[
     EXTENDED_MASTER_SECRET,
     RENEGOTIATION_INFO,
+    lean::EXTENSION,
     #[cfg(feature = "record-limits")]
     MAX_FRAGMENT_LENGTH,
     #[cfg(feature = "record-limits")]
@@ -91,6 +93,8 @@ pub(crate) struct Agreed {
     pub(crate) extended_master_secret: bool,
     /// The client knows RFC 5746. Nothing follows from it here but the server's answer: nobody renegotiates.
     secure_renegotiation: bool,
+    /// What both ends leave out.
+    pub(crate) lean: Lean,
     #[cfg(feature = "record-limits")]
     pub(crate) limits: Limits,
     /// Of this end, and of its peer.
@@ -104,20 +108,25 @@ pub(crate) struct Offer<'a> {
     pub(crate) options: &'a Options,
     /// The connection ID of this end, if its configuration asks for one.
     pub(crate) connection_id: Option<ConnectionId>,
+    /// The identity that a client sends in its hellos, if the lean profile has it there.
+    pub(crate) identity: &'a [u8],
 }
 
 /// The client's extensions.
 pub(crate) fn write_offer(writer: &mut Writer<'_>, offer: &Offer<'_>) -> Result<(), Full> {
-    let Offer { options: _options, connection_id: _connection_id } = offer;
+    let Offer { options, connection_id: _connection_id, identity } = offer;
     writer.vector(2, |writer| {
         write(writer, EXTENDED_MASTER_SECRET, |_| Ok(()))?;
         #[cfg(feature = "record-limits")]
-        limits::write_offer(writer, _options)?;
+        limits::write_offer(writer, options)?;
         #[cfg(feature = "connection-id")]
         if let Some(own) = _connection_id {
             connection_id::write(writer, own)?;
         }
-        Ok(())
+        if options.lean.is_empty() {
+            return Ok(());
+        }
+        write(writer, lean::EXTENSION, |writer| lean::Offer { switches: options.lean, identity }.write(writer))
     })
 }
 
@@ -125,29 +134,58 @@ pub(crate) fn write_offer(writer: &mut Writer<'_>, offer: &Offer<'_>) -> Result<
 ///
 /// # Errors
 /// The alert with which it refuses the client.
-pub(crate) fn accept(hello: &ClientHello<'_>, _offer: &Offer<'_>) -> Result<Agreed, u8> {
+pub(crate) fn accept(hello: &ClientHello<'_>, offer: &Offer<'_>) -> Result<Agreed, u8> {
     let is_there = |number, content| hello.extensions.is_there(number, content).ok_or(alert::DECODE_ERROR);
-    Ok(Agreed {
-        extended_master_secret: is_there(EXTENDED_MASTER_SECRET, &[])?,
+    let extended_master_secret = is_there(EXTENDED_MASTER_SECRET, &[])?;
+    let offered = lean_offer(hello)?.filter(|_| extended_master_secret).map_or(Lean::NONE, |offer| offer.switches);
+    let agreed = Agreed {
+        extended_master_secret,
+        lean: offered.and(offer.options.lean).consistent(),
         // Nothing but a first handshake, in which the content is empty, is possible.
         secure_renegotiation: is_there(RENEGOTIATION_INFO, &[0])? || hello.has_renegotiation_scsv,
         #[cfg(feature = "record-limits")]
-        limits: limits::accept(hello.extensions, _offer.options)?,
+        limits: limits::accept(hello.extensions, offer.options)?,
         #[cfg(feature = "connection-id")]
-        connection_ids: connection_id::accept(hello.extensions, _offer.connection_id)?,
-    })
+        connection_ids: connection_id::accept(hello.extensions, offer.connection_id)?,
+    };
+    Ok(Agreed { lean: agreed.lean.without(agreed.excluded()), ..agreed })
 }
 
-/// The server's extensions. Without any, their length is left out too.
+impl Agreed {
+    /// What cannot be left out together with what else was agreed: a short header has no room for a connection ID.
+    const fn excluded(&self) -> Lean {
+        #[cfg(feature = "connection-id")]
+        if self.connection_ids.is_some() {
+            return Lean::SHORT_HEADER;
+        }
+        Lean::NONE
+    }
+}
+
+/// The client's offer of the lean profile.
+///
+/// # Errors
+/// The alert with which the server refuses it: it is malformed.
+pub(crate) fn lean_offer<'a>(hello: &ClientHello<'a>) -> Result<Option<lean::Offer<'a>>, u8> {
+    let content = hello.extensions.find(lean::EXTENSION).filter(|_| cfg!(feature = "lean"));
+    content.map(|content| lean::Offer::read(content).ok_or(alert::DECODE_ERROR)).transpose()
+}
+
+/// The server's extensions. Without any, their length is left out too. An answer with the lean profile says that the master
+/// secret is the extended one, and that nobody renegotiates: their extensions are left out.
 pub(crate) fn write_answer(writer: &mut Writer<'_>, agreed: &Agreed) -> Result<(), Full> {
     if *agreed == Agreed::default() {
         return Ok(());
     }
     writer.vector(2, |writer| {
-        if agreed.extended_master_secret {
+        let is_plain = agreed.lean.is_empty();
+        if !is_plain {
+            write(writer, lean::EXTENSION, |writer| writer.put(&[agreed.lean.octet()]))?;
+        }
+        if agreed.extended_master_secret && is_plain {
             write(writer, EXTENDED_MASTER_SECRET, |_| Ok(()))?;
         }
-        if agreed.secure_renegotiation {
+        if agreed.secure_renegotiation && is_plain {
             write(writer, RENEGOTIATION_INFO, |writer| writer.put(&[0]))?;
         }
         #[cfg(feature = "record-limits")]
@@ -169,26 +207,33 @@ pub(crate) fn confirm(extensions: Extensions<'_>, offer: &Offer<'_>) -> Result<A
         return Err(alert::UNSUPPORTED_EXTENSION);
     }
     let is_there = |number, content| extensions.is_there(number, content).ok_or(alert::DECODE_ERROR);
-    Ok(Agreed {
-        extended_master_secret: is_there(EXTENDED_MASTER_SECRET, &[])?,
-        secure_renegotiation: is_there(RENEGOTIATION_INFO, &[0])?,
+    let lean = match extensions.find(lean::EXTENSION) {
+        Some(content) => lean::read_answer(content, offer.options.lean).ok_or(alert::ILLEGAL_PARAMETER)?,
+        None => Lean::NONE,
+    };
+    let agreed = Agreed {
+        extended_master_secret: is_there(EXTENDED_MASTER_SECRET, &[])? || !lean.is_empty(),
+        secure_renegotiation: is_there(RENEGOTIATION_INFO, &[0])? || !lean.is_empty(),
+        lean,
         #[cfg(feature = "record-limits")]
         limits: limits::confirm(extensions, offer.options)?,
         #[cfg(feature = "connection-id")]
         connection_ids: connection_id::confirm(extensions, offer.connection_id)?,
-    })
+    };
+    if agreed.lean.and(agreed.excluded()).is_empty() { Ok(agreed) } else { Err(alert::ILLEGAL_PARAMETER) }
 }
 
 /// True if the client has asked for this extension.
-const fn is_offered(number: u16, _offer: &Offer<'_>) -> bool {
+const fn is_offered(number: u16, offer: &Offer<'_>) -> bool {
     match number {
         EXTENDED_MASTER_SECRET | RENEGOTIATION_INFO => true,
+        lean::EXTENSION => !offer.options.lean.is_empty(),
         #[cfg(feature = "record-limits")]
-        MAX_FRAGMENT_LENGTH => _offer.options.max_fragment_length.is_some(),
+        MAX_FRAGMENT_LENGTH => offer.options.max_fragment_length.is_some(),
         #[cfg(feature = "record-limits")]
-        RECORD_SIZE_LIMIT => _offer.options.record_size_limit.is_some(),
+        RECORD_SIZE_LIMIT => offer.options.record_size_limit.is_some(),
         #[cfg(feature = "connection-id")]
-        CONNECTION_ID => _offer.connection_id.is_some(),
+        CONNECTION_ID => offer.connection_id.is_some(),
         _ => false,
     }
 }

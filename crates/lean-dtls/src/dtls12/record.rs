@@ -5,6 +5,7 @@ use super::schedule::{Keys, SALT};
 use crate::codec::{Full, Reader, Writer};
 use crate::crypto::{Aead, Crypto, Failed, NONCE, Protection};
 use crate::flight::{self, Part};
+use crate::lean::Lean;
 use crate::replay::Window;
 
 /// DTLS 1.2 on the wire.
@@ -22,12 +23,9 @@ const EXPLICIT_NONCE: usize = 8;
 /// Octets of the tag.
 const TAG: usize = Aead::Ccm8.tag();
 
-/// Octets that encryption adds to a record.
-const EXPANSION: usize = EXPLICIT_NONCE + TAG;
-
 /// Octets that a record of application data has beside the data: header, explicit nonce and tag. One with a connection ID has
-/// more.
-pub const OVERHEAD: usize = HEADER + EXPANSION;
+/// more, one of the lean profile less.
+pub const OVERHEAD: usize = Format(Lean::NONE).overhead();
 
 /// The largest sequence number: 48 bits.
 const LAST_SEQUENCE: u64 = (1 << 48) - 1;
@@ -47,6 +45,8 @@ pub(crate) enum ContentType {
     ApplicationData,
     /// tls12_cid: the content type is encrypted (RFC 9146, section 3).
     ConnectionId,
+    /// Of the lean profile, with the number of RFC 9147, section 7. It is always encrypted.
+    Acknowledgement,
 }
 
 impl ContentType {
@@ -57,6 +57,7 @@ impl ContentType {
             22 => Some(Self::Handshake),
             23 => Some(Self::ApplicationData),
             25 => Some(Self::ConnectionId),
+            26 if cfg!(feature = "lean") => Some(Self::Acknowledgement),
             _ => None,
         }
     }
@@ -68,6 +69,7 @@ impl ContentType {
             Self::Handshake => 22,
             Self::ApplicationData => 23,
             Self::ConnectionId => 25,
+            Self::Acknowledgement => 26,
         }
     }
 }
@@ -100,8 +102,79 @@ impl Header {
         Some(Self { content_type: content_type?, epoch, sequence, length })
     }
 
+    /// Writes the header of a record whose content gets so many octets more.
+    fn write(&self, writer: &mut Writer<'_>, id: &ConnectionId, expansion: usize) -> Result<(), Full> {
+        writer.number(self.content_type.number().into(), 1)?;
+        writer.number(VERSION.into(), 2)?;
+        writer.put(&self.epoch_and_sequence())?;
+        writer.put(id.octets())?;
+        writer.number((self.length + expansion) as u64, 2)
+    }
+
     fn epoch_and_sequence(&self) -> [u8; EXPLICIT_NONCE] {
         (u64::from(self.epoch) << 48 | self.sequence).to_be_bytes()
+    }
+}
+
+/// How encrypted records look: what the lean profile leaves out of them.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Format(Lean);
+
+/// Octets of the short header: the content type, and the lower 16 bits of the sequence number.
+const SHORT_HEADER: usize = 3;
+
+/// The first octets of the short header, by content type. They are neither content types of DTLS (20 to 27) nor unified
+/// headers of DTLS 1.3 (32 to 63), and stay in the range of DTLS (20 to 63: RFC 9443, section 3).
+const SHORT_TYPES: [(u8, ContentType); 4] = [
+    (28, ContentType::Alert),
+    (29, ContentType::Handshake),
+    (30, ContentType::ApplicationData),
+    (31, ContentType::Acknowledgement),
+];
+
+impl Format {
+    pub(crate) const fn new(lean: Lean) -> Self {
+        Self(lean)
+    }
+
+    const fn header(self) -> usize {
+        if self.0.has(Lean::SHORT_HEADER) { SHORT_HEADER } else { HEADER }
+    }
+
+    const fn explicit_nonce(self) -> usize {
+        if self.0.has(Lean::SHORT_NONCE) { 0 } else { EXPLICIT_NONCE }
+    }
+
+    /// Octets that a record has beside its content.
+    const fn overhead(self) -> usize {
+        self.header() + self.explicit_nonce() + TAG
+    }
+
+    fn write(self, header: &Header, id: &ConnectionId, writer: &mut Writer<'_>) -> Result<(), Full> {
+        let number = header.epoch_and_sequence();
+        let short = SHORT_TYPES.iter().find(|(_, of)| *of == header.content_type);
+        match short.filter(|_| self.0.has(Lean::SHORT_HEADER)) {
+            Some((first, _)) => {
+                writer.number((*first).into(), 1)?;
+                writer.put(&number[6..])?;
+            }
+            None => header.write(writer, id, self.explicit_nonce() + TAG)?,
+        }
+        writer.put(&number[..self.explicit_nonce()])
+    }
+
+    /// Reads a header, short or not. A record with a short one reaches to the end of its datagram.
+    fn read(self, window: &Window, id: &ConnectionId, reader: &mut Reader<'_>) -> Option<Header> {
+        if self.0.has(Lean::SHORT_HEADER) {
+            let mut short = *reader;
+            let first = short.u8()?;
+            if let Some(&(_, content_type)) = SHORT_TYPES.iter().find(|(of, _)| *of == first) {
+                let sequence = window.nearest(short.u16()?)?;
+                *reader = short;
+                return Some(Header { content_type, epoch: 1, sequence, length: reader.rest().len() });
+            }
+        }
+        Header::read(reader, id)
     }
 }
 
@@ -110,6 +183,7 @@ pub(crate) struct Outbound {
     /// The next sequence number of each epoch.
     next: [u64; 2],
     keys: Option<Keys>,
+    format: Format,
     /// The peer's connection ID, which encrypted records carry.
     pub(crate) id: ConnectionId,
     /// The most octets of content in records of each epoch.
@@ -122,6 +196,7 @@ impl Default for Outbound {
         Self {
             next: [0; 2],
             keys: None,
+            format: Format::default(),
             id: ConnectionId::default(),
             #[cfg(feature = "record-limits")]
             limits: [MAX_CONTENT; 2],
@@ -135,13 +210,20 @@ impl Outbound {
         self.next[0] = sequence;
     }
 
-    pub(crate) fn protect(&mut self, keys: Keys) {
-        self.keys = Some(keys);
+    pub(crate) fn protect(&mut self, keys: Keys, format: Format) {
+        (self.keys, self.format) = (Some(keys), format);
+    }
+
+    #[cfg(feature = "lean")]
+    /// The latest sequence number of an epoch, of those that were sent, with these lower 16 bits.
+    pub(crate) const fn latest(&self, epoch: u16, lower: u16) -> Option<u64> {
+        let Some(latest) = self.next[(epoch & 1) as usize].checked_sub(1) else { return None };
+        latest.checked_sub((latest as u16).wrapping_sub(lower) as u64)
     }
 
     /// Octets that a record of this epoch has beside its content.
     fn overhead(&self, epoch: u16) -> usize {
-        if epoch == 0 { HEADER } else { OVERHEAD + self.id.overhead() }
+        if epoch == 0 { HEADER } else { self.format.overhead() + self.id.overhead() }
     }
 
     /// Octets of content for which a record of this epoch has room: in `octets` octets, and as the peer limits it.
@@ -179,15 +261,10 @@ impl Outbound {
         let outer = if id.octets().is_empty() { content_type } else { ContentType::ConnectionId };
         let inner = length + usize::from(outer != content_type);
         let header = Header { content_type: outer, epoch, sequence, length: inner };
-        let nonce = header.epoch_and_sequence();
         let mut writer = Writer::new(output);
-        writer.number(outer.number().into(), 1)?;
-        writer.number(VERSION.into(), 2)?;
-        writer.put(&nonce)?;
-        writer.put(id.octets())?;
-        writer.number((inner + if epoch > 0 { EXPANSION } else { 0 }) as u64, 2)?;
-        if epoch > 0 {
-            writer.put(&nonce)?;
+        match epoch {
+            0 => header.write(&mut writer, &id, 0)?,
+            _ => self.format.write(&header, &id, &mut writer)?,
         }
         let start = writer.len();
         content.iter().try_for_each(|part| writer.put(part))?;
@@ -201,7 +278,12 @@ impl Outbound {
             let keys = self.keys.as_ref().ok_or(Full)?;
             let mut associated = [0; MAX_ASSOCIATED];
             let associated = header.write_associated(&id, &mut associated);
-            let with = Protection { aead: Aead::Ccm8, key: &keys.key, nonce: &keys.nonce(&nonce), associated };
+            let with = Protection {
+                aead: Aead::Ccm8,
+                key: &keys.key,
+                nonce: &keys.nonce(&header.epoch_and_sequence()),
+                associated,
+            };
             let (content, rest) = output[start..].split_at_mut(inner);
             crypto.seal(&with, content, &mut rest[..TAG]).map_err(|_| Full)?;
             written + TAG
@@ -224,6 +306,11 @@ const fn epoch(part: Part) -> u16 {
     }
 }
 
+#[cfg(feature = "lean")]
+pub(crate) const fn part(epoch: u16) -> Part {
+    if epoch == 0 { Part::BeforeChange } else { Part::AfterChange }
+}
+
 impl<C: Crypto> flight::Records for Records<'_, C> {
     const LAST_IS_SHORTER: bool = false;
 
@@ -242,6 +329,9 @@ impl<C: Crypto> flight::Records for Records<'_, C> {
     }
 
     fn change(&mut self, output: &mut [u8]) -> Result<usize, Full> {
+        if self.outbound.format.0.has(Lean::OMIT_MESSAGES) {
+            return Ok(0);
+        }
         self.outbound.write(self.crypto, (ContentType::ChangeCipherSpec, 0), &[&[1]], output)
     }
 }
@@ -249,6 +339,7 @@ impl<C: Crypto> flight::Records for Records<'_, C> {
 /// The records that an end receives.
 pub(crate) struct Inbound {
     keys: Option<Keys>,
+    format: Format,
     window: Window,
     /// This end's connection ID, which encrypted records carry.
     pub(crate) id: ConnectionId,
@@ -261,6 +352,7 @@ impl Default for Inbound {
     fn default() -> Self {
         Self {
             keys: None,
+            format: Format::default(),
             window: Window::default(),
             id: ConnectionId::default(),
             #[cfg(feature = "record-limits")]
@@ -270,8 +362,13 @@ impl Default for Inbound {
 }
 
 impl Inbound {
-    pub(crate) fn protect(&mut self, keys: Keys) {
-        self.keys = Some(keys);
+    pub(crate) fn protect(&mut self, keys: Keys, format: Format) {
+        (self.keys, self.format) = (Some(keys), format);
+    }
+
+    /// Reads the header of the next record in a datagram. `None` if it is malformed, not whole, or for another receiver.
+    pub(crate) fn read_header(&self, reader: &mut Reader<'_>) -> Option<Header> {
+        self.format.read(&self.window, &self.id, reader)
     }
 
     /// True if a record is later than all that were the peer's.
@@ -308,13 +405,16 @@ impl Inbound {
         if header.epoch != 1 || !self.window.is_new(header.sequence) || has_id == self.id.octets().is_empty() {
             return Err(Failed);
         }
-        let (explicit, rest) = fragment.split_at_mut_checked(EXPLICIT_NONCE).ok_or(Failed)?;
+        let (explicit, rest) = fragment.split_at_mut_checked(self.format.explicit_nonce()).ok_or(Failed)?;
         let (content, tag) = rest.split_at_mut_checked(rest.len().wrapping_sub(TAG)).ok_or(Failed)?;
         let plain = Header { length: content.len(), ..*header };
-        let explicit: &[u8; EXPLICIT_NONCE] = (&*explicit).try_into().map_err(|_| Failed)?;
+        let explicit = match explicit.is_empty() {
+            true => header.epoch_and_sequence(),
+            false => (&*explicit).try_into().map_err(|_| Failed)?,
+        };
         let mut associated = [0; MAX_ASSOCIATED];
         let associated = plain.write_associated(&self.id, &mut associated);
-        let with = Protection { aead: Aead::Ccm8, key: &keys.key, nonce: &keys.nonce(explicit), associated };
+        let with = Protection { aead: Aead::Ccm8, key: &keys.key, nonce: &keys.nonce(&explicit), associated };
         crypto.open(&with, content, tag)?;
         self.window.receive(header.sequence);
         let (content_type, length) = if has_id { inner(content)? } else { (header.content_type, content.len()) };
@@ -400,7 +500,7 @@ mod tests {
     /// A record of epoch 1, for a receiver with this connection ID.
     fn sealed(content: &[u8], id: ConnectionId) -> Vec<u8> {
         let mut outbound = Outbound { id, ..Outbound::default() };
-        outbound.protect(keys());
+        outbound.protect(keys(), Format::default());
         let mut output = [0; 300];
         let mut crypto = RustCrypto::new(|_: &mut [u8]| {});
         let length = outbound.write(&mut crypto, (ContentType::ApplicationData, 1), &[content], &mut output).unwrap();
@@ -410,7 +510,7 @@ mod tests {
     /// What a receiver with this connection ID and limit reads.
     fn opened(mut datagram: Vec<u8>, id: ConnectionId, limit: u16) -> Option<(ContentType, Vec<u8>)> {
         let mut inbound = Inbound { id, limits: [limit; 2], ..Inbound::default() };
-        inbound.protect(keys());
+        inbound.protect(keys(), Format::default());
         let mut reader = Reader::new(&datagram);
         let header = Header::read(&mut reader, &id)?;
         let start = datagram.len() - reader.rest().len();

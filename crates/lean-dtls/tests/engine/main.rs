@@ -3,6 +3,8 @@
 mod attacks;
 #[cfg(feature = "connection-id")]
 mod connection_id;
+#[cfg(feature = "lean")]
+mod lean;
 #[cfg(feature = "record-limits")]
 mod limits;
 mod liveness;

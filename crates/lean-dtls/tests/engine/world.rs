@@ -7,8 +7,8 @@ use lean_dtls::{Admission, Client, Config, Instant, Psk, RustCrypto, Server, Sta
 pub type Address = [u8; 2];
 pub type Keys = [Psk<'static>; 1];
 pub type Random = Box<dyn FnMut(&mut [u8])>;
-pub type TestClient = Client<Keys, RustCrypto<Random>, 192>;
-pub type TestServer = Server<Keys, RustCrypto<Random>, Address, 2, 192>;
+pub type TestClient<K = Keys> = Client<K, RustCrypto<Random>, 192>;
+pub type TestServer<K = Keys> = Server<K, RustCrypto<Random>, Address, 2, 192>;
 
 pub const KEYS: Keys = [Psk { identity: b"sensor-17", key: b"0123456789abcdef" }];
 pub const OTHER_KEYS: Keys = [Psk { identity: b"sensor-17", key: b"0123456789abcdeF" }];
@@ -83,7 +83,7 @@ pub fn server(mtu: u16, admission: Admission) -> TestServer {
 }
 
 /// All that the client sends now.
-pub fn from_client(client: &mut TestClient, now: Instant) -> Vec<Vec<u8>> {
+pub fn from_client<K: lean_dtls::Credentials>(client: &mut TestClient<K>, now: Instant) -> Vec<Vec<u8>> {
     let mut output = [0; 300];
     let mut sent = Vec::new();
     while let length @ 1.. = client.poll_transmit(now, &mut output) {
@@ -93,7 +93,7 @@ pub fn from_client(client: &mut TestClient, now: Instant) -> Vec<Vec<u8>> {
 }
 
 /// All that the server sends now.
-pub fn from_server(server: &mut TestServer, now: Instant) -> Vec<(Address, Vec<u8>)> {
+pub fn from_server<K: lean_dtls::Credentials>(server: &mut TestServer<K>, now: Instant) -> Vec<(Address, Vec<u8>)> {
     let mut output = [0; 300];
     let mut sent = Vec::new();
     while let Some((peer, length)) = server.poll_transmit(now, &mut output) {
@@ -114,7 +114,11 @@ pub enum Fate {
 
 /// Runs a handshake through a network with these fates, then with none, until nothing more happens. Returns the time in
 /// milliseconds.
-pub fn run(client: &mut TestClient, server: &mut TestServer, fates: impl IntoIterator<Item = Fate>) -> u64 {
+pub fn run<K: lean_dtls::Credentials>(
+    client: &mut TestClient<K>,
+    server: &mut TestServer<K>,
+    fates: impl IntoIterator<Item = Fate>,
+) -> u64 {
     let mut fates = fates.into_iter();
     let mut now = Instant::from_millis(0);
     let mut flying: VecDeque<(bool, Vec<u8>)> = VecDeque::new();
