@@ -47,6 +47,7 @@ BETWEEN_KEYS = {
         "guard-before-slot",
         "hops-beyond-ports",
         "identity-with-nul",
+        "lean-mbedtls",
         "link-one-way",
         "link-to-itself",
         "link-twice",

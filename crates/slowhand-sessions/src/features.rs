@@ -50,6 +50,7 @@ impl Capabilities {
             (datagrams.without_packing, "datagram_packing"),
             (true, timeouts),
             (self.tls.connection_id.is_some(), "connection_id"),
+            (self.tls.lean, "lean profile"),
         ]
         .into_iter()
         .filter(|(can, _)| *can)

@@ -10,7 +10,8 @@ mod weightless;
 use std::time::Duration;
 
 use lean_dtls::{
-    Client, Config, ConfigError, Credentials, Instant, MaxFragmentLength, OVERHEAD, Packing, Psk, Server, Timeouts,
+    Client, Config, ConfigError, Credentials, Instant, Lean, MaxFragmentLength, OVERHEAD, Packing, Psk, Server,
+    Timeouts,
 };
 
 use crate::capabilities::{Capabilities, Datagrams, MaximumTimeout, Timer, TlsCapabilities, TlsVersion};
@@ -20,7 +21,7 @@ use crate::credentials;
 use crate::device;
 use crate::library::{Library, Progress, State};
 use crate::session::{Failure, FailureKind, Resumable};
-use crate::tls::{FRAGMENT_LENGTHS, Suite, Tls, Version};
+use crate::tls::{Dtls12, FRAGMENT_LENGTHS, LeanSwitch, Suite, Tls, Version};
 use crypto::Counting;
 
 /// What the library supports.
@@ -54,7 +55,8 @@ pub(crate) const CAPABILITIES: Capabilities = Capabilities {
         }],
         rsa_bits: &[],
         connection_id: Some(lean_dtls::MAX_CONNECTION_ID as u8),
-        without_cookie: false,
+        lean: true,
+        without_cookie: true,
         identity_with_nul: true,
     },
     remarks: &["ignores alerts in clear"],
@@ -88,9 +90,11 @@ enum End {
     Server(Box<Server<Key, Counting, [u8; 1], 1, BUFFER>>),
 }
 
-/// The pre-shared key, under the identity of the configuration.
+/// The pre-shared key, under the identity of the configuration and for the only address.
 struct Key {
     identity: Vec<u8>,
+    /// A server asks for a cookie.
+    cookie: bool,
 }
 
 impl Credentials for Key {
@@ -100,6 +104,14 @@ impl Credentials for Key {
 
     fn find_psk(&self, identity: &[u8]) -> Option<&[u8]> {
         (identity == self.identity).then_some(&credentials::PSK)
+    }
+
+    fn find_psk_by_address(&self, _: &[u8]) -> Option<&[u8]> {
+        Some(&credentials::PSK)
+    }
+
+    fn is_known(&self, _: &[u8]) -> bool {
+        !self.cookie
     }
 }
 
@@ -119,8 +131,9 @@ impl LeanDtls {
             Credential::Psk { identity } => identity.as_bytes().to_vec(),
             Credential::RawPublicKey | Credential::Certificate { .. } => Vec::new(),
         };
+        let cookie = !matches!(checked.tls.version, Version::Dtls12(Dtls12 { cookie: false, .. }));
         let mtu = checked.config.mtu.unwrap_or(MTU);
-        let config = Config::new(Key { identity }, mtu, timeouts)
+        let config = Config::new(Key { identity, cookie }, mtu, timeouts)
             .and_then(|config| with_extensions(config, checked.tls))
             .map_err(|error| Failure::library(0, format!("the configuration is refused: {error:?}")))?
             .with_packing(if checked.config.datagram_packing { Packing::Full } else { Packing::OneRecord });
@@ -164,7 +177,22 @@ fn with_extensions(mut config: Config<Key>, tls: &Tls) -> Result<Config<Key>, Co
     {
         config = config.with_connection_id(octets)?;
     }
+    if let Version::Dtls12(dtls) = tls.version {
+        let chosen = LeanSwitch::ALL.into_iter().filter(|switch| dtls.lean.has(*switch));
+        config = config.with_lean(chosen.fold(Lean::NONE, |set, switch| set.with(lean(switch))));
+    }
     Ok(config)
+}
+
+const fn lean(switch: LeanSwitch) -> Lean {
+    match switch {
+        LeanSwitch::OmitMessages => Lean::OMIT_MESSAGES,
+        LeanSwitch::ShortNonce => Lean::SHORT_NONCE,
+        LeanSwitch::ServerFinishedFirst => Lean::SERVER_FINISHED_FIRST,
+        LeanSwitch::ShortHeader => Lean::SHORT_HEADER,
+        LeanSwitch::Acknowledge => Lean::ACKNOWLEDGE,
+        LeanSwitch::KnownAddress => Lean::KNOWN_ADDRESS,
+    }
 }
 
 /// The device's clock, as the library counts time.

@@ -5,8 +5,8 @@ use std::time::Duration;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use slowhand_sessions::{
-    Credential, CredentialKind, Cryptography, Curve, Dtls12, Family, KeyExchange, Protocol, Resumption, Role,
-    SessionConfig, Stack, Suite, Timers, Tls, Version, best_common_suite, stacks,
+    Credential, CredentialKind, Cryptography, Curve, Dtls12, Family, KeyExchange, LeanSwitch, Protocol, Resumption,
+    Role, SessionConfig, Stack, Suite, Timers, Tls, Version, best_common_suite, stacks,
 };
 
 use crate::input::{Integer, PositiveSeconds};
@@ -75,6 +75,11 @@ pub struct Session {
     /// The length in octets of the connection identifier that each end asks for (RFC 9146). Default:
     /// none, the extension is not sent.
     pub connection_id: Option<Integer<0, 32>>,
+    /// What lean-dtls leaves out of DTLS 1.2, if both ends run it: switches of the lean profile. `omit_messages`,
+    /// `short_nonce`, `server_finished_first`, `short_header`, `acknowledge`, `known_address`. Default: none.
+    #[serde(default)]
+    #[schemars(extend("uniqueItems" = true))]
+    pub lean: Vec<LeanSwitch>,
     /// With what the sessions compute: `real` cryptography, or `weightless` stand-ins that protect nothing. Messages, times and
     /// records are the same with both, but a run is faster with `weightless`, and Wireshark cannot decrypt its capture. Only
     /// lean-dtls with a pre-shared key can do without. Default: `real`.
@@ -160,7 +165,8 @@ impl Session {
         tls.max_fragment_length = self.max_fragment_length.map(|length| length.get() as u16);
         if let Version::Dtls12(dtls) = &mut tls.version {
             let connection_id = self.connection_id.map(|length| length.get() as u8);
-            *dtls = Dtls12 { cookie: self.cookie, connection_id };
+            let lean = self.lean.iter().copied().collect();
+            *dtls = Dtls12 { cookie: self.cookie, connection_id, lean };
         }
         let mut config = SessionConfig::new(role, stack, family, self.credential(stack));
         config.cryptography = self.cryptography;

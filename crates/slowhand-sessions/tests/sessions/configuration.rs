@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use slowhand_sessions::memory::{End, Path};
 use slowhand_sessions::{
-    Auth, BuildError, Credential, CredentialKind, Cryptography, Curve, Protocol, Resumption, Role, SessionConfig,
-    Stack, Suite, Version, Weightless, best_common_suite, build,
+    Auth, BuildError, Credential, CredentialKind, Cryptography, Curve, LeanSwitch, Protocol, Resumption, Role,
+    SessionConfig, Stack, Suite, Version, Weightless, best_common_suite, build,
 };
 
 use crate::pair::{self, dtls, set_rsa_bits, tls};
@@ -88,6 +88,17 @@ fn each_field_is_checked() {
         ("connection_id", refused(Stack::Openssl, PSK, |config| dtls(config).connection_id = Some(0))),
         ("protocol", refused(Stack::Rustls, ECDHE, |_| ())),
         ("suite", refused(Stack::Rustls, ECDHE, |config| tls(config).version = Version::Tls12)),
+        (
+            "lean",
+            refused(Stack::Mbedtls, PSK, |config| dtls(config).lean = [LeanSwitch::ShortNonce].into_iter().collect()),
+        ),
+        (
+            "lean",
+            refused(Stack::LeanDtls, PSK, |config| {
+                dtls(config).lean = [LeanSwitch::KnownAddress].into_iter().collect();
+            }),
+        ),
+        ("datagram_packing", refused(Stack::Openssl, PSK, |config| config.datagram_packing = false)),
         ("cookie", refused(Stack::Tinydtls, PSK, |config| dtls(config).cookie = false)),
     ];
     for (field, (found, message)) in cases {
@@ -240,7 +251,7 @@ fn the_words_of_a_library_follow_from_what_it_can_do() {
     let datagrams = "cookie on or off; mtu; first and maximum timeout";
     assert_eq!(
         words(Stack::LeanDtls),
-        "mtu; datagram_packing; first and maximum timeout; connection_id; max_fragment_length; application data; \
+        "cookie on or off; mtu; datagram_packing; first and maximum timeout; connection_id; lean profile; max_fragment_length; application data; \
          weightless cryptography with psk; ignores alerts in clear"
     );
     assert_eq!(

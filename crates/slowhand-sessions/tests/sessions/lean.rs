@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use slowhand_sessions::memory::{Direction, End, Path, Transcript};
-use slowhand_sessions::{FailureKind, Session, Stack, Suite};
+use slowhand_sessions::{FailureKind, LeanSwitch, Session, Stack, Suite};
 
-use crate::pair::{Pair, failure};
+use crate::pair::{Pair, dtls, failure};
 
 const PSK: Suite = Suite::TLS_PSK_WITH_AES_128_CCM_8;
 
@@ -125,6 +125,32 @@ fn without_packing_each_record_is_a_datagram() {
             assert!(completed || server == Stack::Tinydtls, "{client} to {server}, {lost}: {transcript:?}");
         }
     }
+}
+
+/// The switches of the lean profile, by the octets of the engine's own tests (`crates/lean-dtls/tests/engine/lean/octets.rs`). A
+/// peer without the profile gets plain DTLS.
+#[test]
+fn the_lean_profile_is_what_both_ends_switch_on() {
+    use LeanSwitch::{Acknowledge, KnownAddress, OmitMessages, ServerFinishedFirst, ShortHeader, ShortNonce};
+    let sizes = |client: &[LeanSwitch], server: &[LeanSwitch], cookie| {
+        let mut pair = Pair::new(Stack::LeanDtls, PSK);
+        dtls(&mut pair.client).lean = client.iter().copied().collect();
+        dtls(&mut pair.server).lean = server.iter().copied().collect();
+        dtls(&mut pair.server).cookie = cookie;
+        let transcript = pair.run(&Path::default());
+        assert_eq!(transcript.end, End::Completed, "{client:?} to {server:?}: {transcript:?}");
+        transcript.sizes()
+    };
+    let slides = [OmitMessages, ShortNonce, KnownAddress];
+    let all = [OmitMessages, ShortNonce, ServerFinishedFirst, ShortHeader, KnownAddress];
+    assert_eq!(sizes(&slides, &slides, true), [80, 44, 96, 70, 45, 45]);
+    assert_eq!(sizes(&all, &all, true), [80, 44, 96, 105, 35]);
+    // Without a cookie the server's Finished goes first only if records are acknowledged.
+    assert_eq!(sizes(&all, &all, false), [80, 70, 35, 35]);
+    let acknowledging = [&all[..], &[Acknowledge]].concat();
+    assert_eq!(sizes(&acknowledging, &acknowledging, false)[..2], [80, 105]);
+    assert_eq!(sizes(&all, &[], true)[3..], [99, 109, 67]);
+    assert_eq!(sizes(&[], &all, true), [75, 44, 91, 99, 109, 67]);
 }
 
 #[test]
