@@ -314,8 +314,8 @@ mod tests {
         while let length @ 1.. = flight.write(&mut records, Packing::Full, &mut output) {
             let mut rest = Reader::new(&output[..length]);
             while !rest.is_empty() {
-                rest.take(HEADER - 8).unwrap();
-                let sequence = rest.number(6).unwrap();
+                rest.take(HEADER - 10).unwrap();
+                let sequence = u64::from_be_bytes(rest.array().unwrap()); // epoch 0
                 let mut content = Reader::new(rest.vector(2).unwrap());
                 sent.push((sequence, handshake::Header::read(&mut content).unwrap().0));
             }

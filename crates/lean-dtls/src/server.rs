@@ -48,7 +48,7 @@ where
     pub fn new(config: Config<K>, mut crypto: C) -> Self {
         let mut secret = [0; DIGEST];
         crypto.random(&mut secret);
-        Self { config, crypto, slots: [const { None }; SLOTS], opened: 0, secret, hello: None, reply: None }
+        Self { config, crypto, slots: core::array::from_fn(|_| None), opened: 0, secret, hello: None, reply: None }
     }
 
     /// Processes a datagram of `peer`, which is decrypted in place. `deliver` gets the application data in it.

@@ -472,7 +472,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
     /// From now on the peer's Finished is expected, which nobody else can send. What has arrived in clear is forgotten.
     pub(crate) fn expect_finished(&mut self) {
         self.expects = Expects::Finished;
-        self.incoming = Reassembly::new();
+        self.incoming.clear();
     }
 
     /// Handles the peer's Finished. The end that has not sent its own answers with it: the server, unless its Finished was

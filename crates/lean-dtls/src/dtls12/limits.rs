@@ -32,7 +32,7 @@ impl Limits {
 /// The client's extensions.
 pub(super) fn write_offer(writer: &mut Writer<'_>, options: &Options) -> Result<(), Full> {
     if let Some(length) = options.max_fragment_length {
-        extensions::write(writer, MAX_FRAGMENT_LENGTH, |writer| writer.number(length as u64, 1))?;
+        extensions::write(writer, MAX_FRAGMENT_LENGTH, |writer| writer.number(length as u32, 1))?;
     }
     write_record_size(writer, options.record_size_limit)
 }
@@ -40,7 +40,7 @@ pub(super) fn write_offer(writer: &mut Writer<'_>, options: &Options) -> Result<
 /// The server's extensions.
 pub(super) fn write_answer(writer: &mut Writer<'_>, limits: &Limits) -> Result<(), Full> {
     if let Some(length) = limits.fragment_length {
-        extensions::write(writer, MAX_FRAGMENT_LENGTH, |writer| writer.number(length as u64, 1))?;
+        extensions::write(writer, MAX_FRAGMENT_LENGTH, |writer| writer.number(length as u32, 1))?;
     }
     write_record_size(writer, limits.record_size.map(|[own, _]| own))
 }

@@ -89,7 +89,7 @@ impl Header {
     pub(crate) fn read(reader: &mut Reader<'_>, id: &ConnectionId) -> Option<Self> {
         let content_type = ContentType::of(reader.u8()?);
         let version = reader.u16()?;
-        let (epoch, sequence) = (reader.u16()?, reader.number(6)?);
+        let epoch_and_sequence = u64::from_be_bytes(reader.array()?);
         if content_type == Some(ContentType::ConnectionId)
             && (id.octets().is_empty() || reader.take(id.octets().len())? != id.octets())
         {
@@ -99,6 +99,7 @@ impl Header {
         if !matches!(version, VERSION | VERSION_10) || length > reader.rest().len() {
             return None;
         }
+        let (epoch, sequence) = ((epoch_and_sequence >> 48) as u16, epoch_and_sequence & LAST_SEQUENCE);
         Some(Self { content_type: content_type?, epoch, sequence, length })
     }
 
@@ -108,7 +109,7 @@ impl Header {
         writer.number(VERSION.into(), 2)?;
         writer.put(&self.epoch_and_sequence())?;
         writer.put(id.octets())?;
-        writer.number((self.length + expansion) as u64, 2)
+        writer.number((self.length + expansion) as u32, 2)
     }
 
     fn epoch_and_sequence(&self) -> [u8; EXPLICIT_NONCE] {

@@ -1,19 +1,22 @@
 //! The cryptography of lean-dtls, real or weightless.
 
 use lean_dtls::RustCrypto;
-use lean_dtls::crypto::{Crypto, DIGEST, Failed, Hash, Protection};
+use lean_dtls::crypto::{BLOCK, Crypto, DIGEST, Failed, Group, Hash, KEY, Protection, SCALAR};
 
 use super::weightless::{Digest, Weightless};
 use crate::config::Cryptography;
 use crate::device;
 
-/// The library's own, with the device's randomness.
-type Real = RustCrypto<fn(&mut [u8])>;
+/// The library's own.
+type Real = RustCrypto<Random>;
+
+/// The device's randomness.
+type Random = fn(&mut [u8]);
 
 /// What a session computes with.
 pub(super) enum Software {
     Real(Real),
-    Weightless(Weightless),
+    Weightless(Weightless<Random>),
 }
 
 /// A SHA-256 computation under way, or what stands in for it.
@@ -27,7 +30,7 @@ impl Software {
     pub(super) fn new(cryptography: Cryptography) -> Self {
         match cryptography {
             Cryptography::Real => Self::Real(RustCrypto::new(device::fill_random)),
-            Cryptography::Weightless => Self::Weightless(Weightless),
+            Cryptography::Weightless => Self::Weightless(Weightless::new(device::fill_random)),
         }
     }
 }
@@ -81,6 +84,27 @@ impl Crypto for Software {
 
     fn random(&mut self, octets: &mut [u8]) {
         device::fill_random(octets);
+    }
+
+    fn encrypt_block(&mut self, key: &[u8; KEY], block: &mut [u8; BLOCK]) -> Result<(), Failed> {
+        match self {
+            Self::Real(real) => real.encrypt_block(key, block),
+            Self::Weightless(weightless) => weightless.encrypt_block(key, block),
+        }
+    }
+
+    fn generate(&mut self, group: Group, public: &mut [u8]) -> Result<[u8; SCALAR], Failed> {
+        match self {
+            Self::Real(real) => real.generate(group, public),
+            Self::Weightless(weightless) => weightless.generate(group, public),
+        }
+    }
+
+    fn agree(&mut self, group: Group, private: &[u8; SCALAR], public: &[u8]) -> Result<[u8; SCALAR], Failed> {
+        match self {
+            Self::Real(real) => real.agree(group, private, public),
+            Self::Weightless(weightless) => weightless.agree(group, private, public),
+        }
     }
 
     fn log_secret(&mut self, label: &str, client_random: &[u8; 32], secret: &[u8]) {

@@ -1,14 +1,21 @@
 //! Stand-ins for cryptography: the right sizes, and values that agree and differ where real ones do, but no protection.
 //!
 //! Two ends that share a key and have seen the same messages agree; two that do not, do not. Everything is made of one
-//! function that mixes octets into 64 bits.
+//! function that mixes octets into 64 bits. The fuzz targets use this file too.
 
-use lean_dtls::crypto::{Crypto, DIGEST, Failed, Hash, Protection};
+use lean_dtls::crypto::{BLOCK, Crypto, DIGEST, Failed, Group, Hash, KEY, MAX_TAG, Protection, SCALAR};
 
-use crate::device;
+/// Computes nothing that protects. It draws the random numbers that real cryptography draws, from `R`.
+pub(super) struct Weightless<R> {
+    random: R,
+}
 
-/// Computes nothing that protects. It draws the random numbers that real cryptography draws.
-pub(super) struct Weightless;
+impl<R: FnMut(&mut [u8])> Weightless<R> {
+    /// With this source of random numbers.
+    pub(super) const fn new(random: R) -> Self {
+        Self { random }
+    }
+}
 
 /// Octets mixed into 64 bits. It does not matter into which parts the octets are cut.
 #[derive(Clone, Copy)]
@@ -37,8 +44,10 @@ impl Digest {
         Self { state: GOLDEN, word: 0, length: 0 }
     }
 
+    /// Both halves of a product: what a changed bit does depends on all that came before, and no other change undoes it.
     fn mix(&mut self, word: u64) {
-        self.state = (self.state.rotate_left(29) ^ word).wrapping_mul(GOLDEN);
+        let product = u128::from(self.state ^ word) * u128::from(GOLDEN);
+        self.state = (product as u64).rotate_left(29) ^ (product >> 64) as u64;
     }
 
     fn octet(&mut self, octet: u8) {
@@ -109,7 +118,7 @@ fn write_tag(with: &Protection<'_>, content: &[u8], tag: &mut [u8]) {
     keyed(with).with(with.associated).with(content).fill(tag);
 }
 
-impl Crypto for Weightless {
+impl<R: FnMut(&mut [u8])> Crypto for Weightless<R> {
     type Hash = Digest;
 
     fn hash(&mut self) -> Digest {
@@ -129,15 +138,47 @@ impl Crypto for Weightless {
 
     fn open(&mut self, with: &Protection<'_>, content: &mut [u8], tag: &[u8]) -> Result<(), Failed> {
         mask(with, content);
-        let mut expected = [0; lean_dtls::crypto::MAX_TAG];
+        let mut expected = [0; MAX_TAG];
         let expected = expected.get_mut(..tag.len()).ok_or(Failed)?;
         write_tag(with, content, expected);
         if expected == tag { Ok(()) } else { Err(Failed) }
     }
 
     fn random(&mut self, octets: &mut [u8]) {
-        device::fill_random(octets);
+        (self.random)(octets);
     }
+
+    fn encrypt_block(&mut self, key: &[u8; KEY], block: &mut [u8; BLOCK]) -> Result<(), Failed> {
+        Digest::new().with(key).with(block).fill(block);
+        Ok(())
+    }
+
+    fn generate(&mut self, group: Group, public: &mut [u8]) -> Result<[u8; SCALAR], Failed> {
+        let mut private = [0; SCALAR];
+        self.random(&mut private);
+        let public = public.get_mut(..group.public()).ok_or(Failed)?;
+        public.fill(0);
+        public[0] = UNCOMPRESSED;
+        *public.last_chunk_mut().ok_or(Failed)? = point(&private);
+        Ok(private)
+    }
+
+    /// What is in both public keys, so both ends get the same.
+    fn agree(&mut self, group: Group, private: &[u8; SCALAR], public: &[u8]) -> Result<[u8; SCALAR], Failed> {
+        let is_point = public.len() == group.public() && (group != Group::P256 || public[0] == UNCOMPRESSED);
+        let peer: &[u8; SCALAR] = public.last_chunk().filter(|_| is_point).ok_or(Failed)?;
+        let mut secret = point(private);
+        secret.iter_mut().zip(peer).for_each(|(own, peer)| *own ^= peer);
+        Ok(secret)
+    }
+}
+
+/// The first octet of a point of P-256 that is not compressed (RFC 8422, section 5.4.1).
+const UNCOMPRESSED: u8 = 4;
+
+/// What stands in for a coordinate of the public key.
+fn point(private: &[u8; SCALAR]) -> [u8; SCALAR] {
+    Digest::new().with(private).digest()
 }
 
 #[cfg(test)]
@@ -164,19 +205,32 @@ mod tests {
         }
 
         #[test]
+        fn two_ends_agree_on_a_secret(seeds in [any::<u8>(), any::<u8>()], is_x25519 in any::<bool>()) {
+            let group = if is_x25519 { Group::X25519 } else { Group::P256 };
+            let mut weightless = seeds.map(|seed| Weightless::new(move |octets: &mut [u8]| octets.fill(seed)));
+            let mut public = [[0; 65]; 2];
+            let private = [0, 1].map(|end| weightless[end].generate(group, &mut public[end]).unwrap());
+            let public = public.each_ref().map(|public| &public[..group.public()]);
+            let secret = weightless[0].agree(group, &private[0], public[1]);
+            prop_assert_eq!(secret, weightless[1].agree(group, &private[1], public[0]));
+            prop_assert_eq!(weightless[0].agree(group, &private[0], &public[1][1..]), Err(Failed));
+        }
+
+        #[test]
         fn a_record_opens_as_it_was_and_not_after_a_change(
             content in proptest::collection::vec(any::<u8>(), 1..60),
             place in any::<proptest::sample::Index>(),
         ) {
             let (key, nonce) = ([1; 16], [2; 12]);
+            let mut weightless = Weightless::new(|_: &mut [u8]| {});
             let with = |associated| Protection { aead: Aead::Ccm8, key: &key, nonce: &nonce, associated };
             let (mut sealed, mut tag) = (content.clone(), [0; 8]);
-            Weightless.seal(&with(b"header"), &mut sealed, &mut tag).unwrap();
+            weightless.seal(&with(b"header"), &mut sealed, &mut tag).unwrap();
             prop_assert_ne!(&sealed, &content);
             for (associated, is_changed, opens) in [(&b"header"[..], false, true), (b"Header", false, false), (b"header", true, false)] {
                 let mut opened = sealed.clone();
                 opened[place.index(content.len())] ^= u8::from(is_changed);
-                prop_assert_eq!(Weightless.open(&with(associated), &mut opened, &tag).is_ok(), opens);
+                prop_assert_eq!(weightless.open(&with(associated), &mut opened, &tag).is_ok(), opens);
                 prop_assert_eq!(opened == content, !is_changed);
             }
         }
