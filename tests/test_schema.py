@@ -47,7 +47,6 @@ BETWEEN_KEYS = {
         "guard-before-slot",
         "hops-beyond-ports",
         "identity-with-nul",
-        "lean-mbedtls",
         "link-one-way",
         "link-to-itself",
         "link-twice",

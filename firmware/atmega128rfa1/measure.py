@@ -21,7 +21,8 @@ IMAGES = FIRMWARE.parent / "target" / "firmware" / "avr-none" / "release"
 TARGET = "atmega128rfa1"
 CLOCK_HZ = 16_000_000
 
-LINE = re.compile(r"\b(call|size) (\w+)(?: (\w+))? ((?:\d+ )+)")
+LINE = re.compile(r"^(call|size) (\w+)(?: ([a-z_]+))? ((?:\d+ )+)", re.MULTILINE)
+COLOUR = re.compile(r"\x1b\[\d*m")
 
 
 def build(*options: str) -> None:
@@ -37,8 +38,8 @@ def run(image: str) -> dict[str, Any]:
     """Runs an image to its end. Each call has role, name, octets, cycles, octets of stack."""
     command = ["simavr", "-m", TARGET, "-f", str(CLOCK_HZ), str(IMAGES / f"{image}.elf")]
     lines = subprocess.run(command, capture_output=True, text=True, check=True, timeout=300)
-    console = lines.stdout + lines.stderr
-    if "\x1b[32mcomplete" not in console:
+    console = COLOUR.sub("", lines.stdout + lines.stderr)
+    if "complete" not in console.split("incomplete")[0]:
         raise SystemExit(f"{image}: found a run that is not complete:\n{console}")
     calls: list[list[str | int]] = []
     sizes: dict[str, int] = {}

@@ -13,6 +13,18 @@ use crate::time::Timeouts;
 /// Octets of the smallest datagram that the engine can use.
 pub const MIN_MTU: u16 = 64;
 
+/// Octets of the longest datagram that fits one frame of IEEE 802.15.4, so that 6LoWPAN does not cut it: 127 octets of a frame
+/// without 21 of its header (64-bit addresses, one PAN ID), 2 of its check sequence, and the IPv6 and UDP headers as 6LoWPAN
+/// compresses them (RFC 6282).
+///
+/// These are 8 octets between neighbours: 2 of IPHC with both addresses elided, 1 of NHC, 3 of ports of which one is
+/// compressed, and 2 of checksum. An address in full adds 16, one of 64 bits adds 8; so does link-layer security with its
+/// header and tag, by what they have. The result is at least [`MIN_MTU`], which may need two frames.
+pub const fn frame_mtu(compressed_headers: u16) -> u16 {
+    let room = (127_u16 - 21 - 2).saturating_sub(compressed_headers);
+    if room < MIN_MTU { MIN_MTU } else { room }
+}
+
 /// The configuration of a client or a server. `K` has its credentials.
 #[derive(Clone, Copy, Debug)]
 pub struct Config<K> {

@@ -78,7 +78,7 @@ pub struct TlsCapabilities {
     pub rsa_bits: &'static [u16],
     /// The octets of the longest DTLS connection ID that it can negotiate (RFC 9146). `None` if it has none.
     pub connection_id: Option<u8>,
-    /// True if it has the lean profile ([`Lean`](crate::Lean)).
+    /// True if it has the lean profile.
     pub lean: bool,
     /// True if a DTLS server can omit the cookie exchange.
     pub without_cookie: bool,

@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::capabilities::{Capabilities, Datagrams, MaximumTimeout, TlsVersion};
 use crate::config::{ConfigError, Credential, Cryptography, Family, Role, SessionConfig};
 use crate::credentials::{self, CertificateKey};
-use crate::tls::{Dtls12, Lean, LeanSwitch, Suite, Tls, Version};
+use crate::tls::{Dtls12, LeanProfile, Suite, Tls, Version};
 
 /// A configuration that its library supports, with the library's defaults.
 pub(crate) struct Checked<'a> {
@@ -117,16 +117,8 @@ impl Capabilities {
             let allowed = longest.map_or(none, |longest| format!("0 to {longest} octets"));
             check("connection_id", &length, &allowed, |length| longest.is_some_and(|longest| *length <= longest))?;
         }
-        if dtls.lean != Lean::NONE {
-            let can = self.tls.lean;
-            let allowed = "none (only lean-dtls has the lean profile)";
-            check("lean", &dtls.lean, allowed, |_| can)?;
-        }
-        if !dtls.lean.has(LeanSwitch::OmitMessages) {
-            let needing = [LeanSwitch::ServerFinishedFirst, LeanSwitch::KnownAddress];
-            let allowed = format!("{} and {} only with {}", needing[0], needing[1], LeanSwitch::OmitMessages);
-            check("lean", &dtls.lean, allowed, |lean| !needing.iter().any(|switch| lean.has(*switch)))?;
-        }
+        let none = "none (the library has no lean profile)";
+        check("lean", &dtls.lean, none, |lean| self.tls.lean || *lean == LeanProfile::NONE)?;
         if config.role == Role::Server {
             let can = self.tls.without_cookie;
             let allowed = if can { "true or false" } else { "true (the library always challenges)" };

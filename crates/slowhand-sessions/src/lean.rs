@@ -10,8 +10,7 @@ mod weightless;
 use std::time::Duration;
 
 use lean_dtls::{
-    Client, Config, ConfigError, Credentials, Instant, Lean, MaxFragmentLength, OVERHEAD, Packing, Psk, Server,
-    Timeouts,
+    Client, Config, ConfigError, Credentials, Instant, MaxFragmentLength, OVERHEAD, Packing, Psk, Server, Timeouts,
 };
 
 use crate::capabilities::{Capabilities, Datagrams, MaximumTimeout, Timer, TlsCapabilities, TlsVersion};
@@ -21,7 +20,7 @@ use crate::credentials;
 use crate::device;
 use crate::library::{Library, Progress, State};
 use crate::session::{Failure, FailureKind, Resumable};
-use crate::tls::{Dtls12, FRAGMENT_LENGTHS, LeanSwitch, Suite, Tls, Version};
+use crate::tls::{FRAGMENT_LENGTHS, Suite, Tls, Version};
 use crypto::Counting;
 
 /// What the library supports.
@@ -90,11 +89,11 @@ enum End {
     Server(Box<Server<Key, Counting, [u8; 1], 1, BUFFER>>),
 }
 
-/// The pre-shared key, under the identity of the configuration and for the only address.
+/// The pre-shared key, under the identity of the configuration.
 struct Key {
     identity: Vec<u8>,
-    /// A server asks for a cookie.
-    cookie: bool,
+    /// A server asks its client for no cookie.
+    is_known: bool,
 }
 
 impl Credentials for Key {
@@ -106,12 +105,12 @@ impl Credentials for Key {
         (identity == self.identity).then_some(&credentials::PSK)
     }
 
-    fn find_psk_by_address(&self, _: &[u8]) -> Option<&[u8]> {
-        Some(&credentials::PSK)
+    fn find_psk_by_address(&self, address: &[u8]) -> Option<&[u8]> {
+        (address == PEER).then_some(&credentials::PSK)
     }
 
-    fn is_known(&self, _: &[u8]) -> bool {
-        !self.cookie
+    fn is_known(&self, address: &[u8]) -> bool {
+        self.is_known && address == PEER
     }
 }
 
@@ -131,9 +130,9 @@ impl LeanDtls {
             Credential::Psk { identity } => identity.as_bytes().to_vec(),
             Credential::RawPublicKey | Credential::Certificate { .. } => Vec::new(),
         };
-        let cookie = !matches!(checked.tls.version, Version::Dtls12(Dtls12 { cookie: false, .. }));
         let mtu = checked.config.mtu.unwrap_or(MTU);
-        let config = Config::new(Key { identity, cookie }, mtu, timeouts)
+        let is_known = matches!(checked.tls.version, Version::Dtls12(dtls) if !dtls.cookie);
+        let config = Config::new(Key { identity, is_known }, mtu, timeouts)
             .and_then(|config| with_extensions(config, checked.tls))
             .map_err(|error| Failure::library(0, format!("the configuration is refused: {error:?}")))?
             .with_packing(if checked.config.datagram_packing { Packing::Full } else { Packing::OneRecord });
@@ -172,27 +171,13 @@ fn with_extensions(mut config: Config<Key>, tls: &Tls) -> Result<Config<Key>, Co
     if let Some(length) = MaxFragmentLength::ALL.into_iter().find(asked) {
         config = config.with_max_fragment_length(length);
     }
-    if let Version::Dtls12(dtls) = tls.version
-        && let Some(octets) = dtls.connection_id
-    {
-        config = config.with_connection_id(octets)?;
-    }
     if let Version::Dtls12(dtls) = tls.version {
-        let chosen = LeanSwitch::ALL.into_iter().filter(|switch| dtls.lean.has(*switch));
-        config = config.with_lean(chosen.fold(Lean::NONE, |set, switch| set.with(lean(switch))));
+        config = config.with_lean(dtls.lean.switches());
+        if let Some(octets) = dtls.connection_id {
+            config = config.with_connection_id(octets)?;
+        }
     }
     Ok(config)
-}
-
-const fn lean(switch: LeanSwitch) -> Lean {
-    match switch {
-        LeanSwitch::OmitMessages => Lean::OMIT_MESSAGES,
-        LeanSwitch::ShortNonce => Lean::SHORT_NONCE,
-        LeanSwitch::ServerFinishedFirst => Lean::SERVER_FINISHED_FIRST,
-        LeanSwitch::ShortHeader => Lean::SHORT_HEADER,
-        LeanSwitch::Acknowledge => Lean::ACKNOWLEDGE,
-        LeanSwitch::KnownAddress => Lean::KNOWN_ADDRESS,
-    }
 }
 
 /// The device's clock, as the library counts time.

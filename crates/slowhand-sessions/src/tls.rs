@@ -1,5 +1,6 @@
 //! The options of TLS and DTLS.
 
+mod lean;
 mod suite;
 
 use std::fmt;
@@ -9,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::operation::Curve;
 
+pub use lean::{LeanProfile, LeanSwitch};
 pub use suite::{KeyExchange, Suite};
 
 /// All curves. TLS 1.2 and DTLS 1.2 have both.
@@ -65,7 +67,7 @@ pub enum Version {
 
 impl Version {
     /// DTLS 1.2 with default options.
-    pub const DTLS12: Self = Self::Dtls12(Dtls12 { cookie: true, connection_id: None, lean: Lean::NONE });
+    pub const DTLS12: Self = Self::Dtls12(Dtls12 { cookie: true, connection_id: None, lean: LeanProfile::NONE });
 
     /// The ProtocolVersion of TLS (RFC 8446 section 4.2.1); for DTLS 1.2, that of TLS 1.2.
     pub(crate) const fn number(self) -> u16 {
@@ -85,71 +87,9 @@ pub struct Dtls12 {
     /// The length of this end's connection ID (RFC 9146), 0 to 32 octets. With 0, the records that this end receives carry no
     /// ID. Default: this end neither offers nor accepts connection IDs.
     pub connection_id: Option<u8>,
-    /// What a client offers of the lean profile of lean-dtls, and what a server takes of it. Default: nothing.
-    pub lean: Lean,
-}
-
-/// A switch of the lean profile: something of DTLS 1.2 that two ends of lean-dtls leave out ([`lean_dtls::Lean`]).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum LeanSwitch {
-    /// No ServerHelloDone, ClientKeyExchange and ChangeCipherSpec.
-    OmitMessages,
-    /// No second copy of epoch and sequence number in an encrypted record.
-    ShortNonce,
-    /// The server's Finished travels with its ServerHello. Only with `OmitMessages`.
-    ServerFinishedFirst,
-    /// Encrypted records have a header of 3 octets instead of 13.
-    ShortHeader,
-    /// Records are acknowledged, so that only what is lost is sent again.
-    Acknowledge,
-    /// The client's identity is not sent: the server knows its address. Only with `OmitMessages`.
-    KnownAddress,
-}
-
-impl LeanSwitch {
-    /// All of them.
-    pub const ALL: [Self; 6] = [
-        Self::OmitMessages,
-        Self::ShortNonce,
-        Self::ServerFinishedFirst,
-        Self::ShortHeader,
-        Self::Acknowledge,
-        Self::KnownAddress,
-    ];
-}
-
-/// A set of switches of the lean profile.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Lean(u8);
-
-impl Lean {
-    /// Plain DTLS 1.2.
-    pub const NONE: Self = Self(0);
-
-    /// True if this switch is among them.
-    pub const fn has(self, switch: LeanSwitch) -> bool {
-        self.0 >> switch as u8 & 1 == 1
-    }
-}
-
-impl FromIterator<LeanSwitch> for Lean {
-    fn from_iter<T: IntoIterator<Item = LeanSwitch>>(switches: T) -> Self {
-        Self(switches.into_iter().fold(0, |set, switch| set | 1 << switch as u8))
-    }
-}
-
-impl fmt::Display for Lean {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let chosen = LeanSwitch::ALL.into_iter().filter(|switch| self.has(*switch));
-        f.write_str(&chosen.map(|switch| switch.to_string()).collect::<Vec<_>>().join(", "))
-    }
-}
-
-impl fmt::Display for LeanSwitch {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.serialize(f)
-    }
+    /// What this end offers, or takes, of the lean profile. A server that is given `known_address` knows its client by its
+    /// address. Default: nothing.
+    pub lean: LeanProfile,
 }
 
 /// Which ends prove their identity in a handshake with certificates or raw public keys. With a pre-shared key, both always do.

@@ -5,6 +5,8 @@ use subtle::ConstantTimeEq;
 use super::connection_id::ConnectionId;
 use super::extensions::{Agreed, Offer};
 use super::record::{self, ContentType, Format, Inbound, Outbound, Records};
+#[cfg(feature = "lean")]
+use super::schedule::MAX_PSK;
 use super::schedule::{Context, Master};
 use crate::codec::{Full, Reader, Writer};
 use crate::config::{Config, Packing};
@@ -90,7 +92,15 @@ pub(crate) struct Connection<C: Crypto, const BUFFER: usize> {
     is_acknowledgement_due: bool,
     /// How many octets may still be sent to an address that nobody has verified.
     allowance: Option<usize>,
+    /// The key of which all others are derived once the ServerHello is out, while the client does the same.
+    #[cfg(feature = "lean")]
+    postponed: Option<PostponedKey>,
 }
+
+/// A pre-shared key, and its length.
+#[cfg(feature = "lean")]
+#[derive(zeroize::Zeroize, zeroize::ZeroizeOnDrop)]
+struct PostponedKey([u8; MAX_PSK], usize);
 
 /// The flight of this end, and the transcript of the handshake.
 pub(crate) struct Sender<C: Crypto, const BUFFER: usize> {
@@ -146,6 +156,8 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
             received: Received::NONE,
             is_acknowledgement_due: false,
             allowance: None,
+            #[cfg(feature = "lean")]
+            postponed: None,
         }
     }
 
@@ -213,6 +225,9 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         }
         if self.sender.flight.is_sent() {
             self.timer.sent(now);
+            if written == 0 {
+                self.derive_postponed(crypto);
+            }
         }
         written
     }
@@ -251,6 +266,10 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         self.timer.stop();
         self.sender.flight.clear();
         self.master = None;
+        #[cfg(feature = "lean")]
+        {
+            self.postponed = None;
+        }
     }
 
     /// True if it has ended, and has nothing more to say.
@@ -290,6 +309,9 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
     ) -> Heard {
         let is_open = matches!(self.status, Status::Handshaking | Status::Established);
         let is_latest = self.inbound.is_latest(header);
+        if is_open && header.epoch > 0 {
+            self.derive_postponed(crypto);
+        }
         let opened = match header.epoch {
             0 => self.inbound.take(header, content),
             _ if !is_open => return Heard::Nothing,
@@ -343,35 +365,15 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         handle: &mut dyn FnMut(&mut Self, &mut C) -> bool,
     ) {
         let epoch = record.epoch;
-        let mut reader = Reader::new(content);
-        while let Some((header, fragment)) = handshake::Header::read(&mut reader) {
-            let expected = u16::from(matches!(self.expects, Expects::Finished | Expects::Nothing));
-            if epoch != expected && self.expects != Expects::Finished {
-                continue;
-            }
-            let is_verify_request =
-                header.kind == Kind::HelloVerifyRequest && header.is_whole() && self.expects == Expects::ServerHello;
-            if is_verify_request && header.sequence < self.next {
-                self.next = header.sequence; // it takes the place of the one before
-                self.incoming.remove(self.next);
-            }
-            if header.sequence < self.next {
-                self.receive_again(&header);
-            } else if epoch == expected && self.status == Status::Handshaking {
-                self.incoming.insert(self.next, &header, fragment);
-                self.received.note(epoch, record.sequence);
-                while self.status == Status::Handshaking && self.incoming.whole(self.next).is_some() {
-                    let sequence = self.next;
-                    let is_used = match self.expects {
-                        Expects::Finished => self.receive_finished(crypto),
-                        _ => handle(self, crypto),
-                    };
-                    self.incoming.remove(sequence);
-                    if !is_used && !is_verify_request {
-                        break;
-                    }
-                    self.next = sequence.wrapping_add(1);
-                }
+        if epoch == 1 && self.agreed.lean.has(Lean::SHORT_FINISHED) {
+            // The next message, or the one before if it comes again: there is no other.
+            let number = self.next.wrapping_sub(u16::from(self.expects == Expects::Nothing));
+            let header = handshake::Header::whole(Kind::Finished, number, content.len());
+            self.receive_fragment(crypto, record, (&header, content), handle);
+        } else {
+            let mut reader = Reader::new(content);
+            while let Some((header, fragment)) = handshake::Header::read(&mut reader) {
+                self.receive_fragment(crypto, record, (&header, fragment), handle);
             }
         }
         // The client repeats its Finished until it knows that it has arrived.
@@ -379,6 +381,44 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         if is_over && epoch == 1 && self.leaves_losses_to_the_client() {
             self.received = Received::of(epoch, record.sequence);
             self.is_acknowledgement_due = true;
+        }
+    }
+
+    fn receive_fragment(
+        &mut self,
+        crypto: &mut C,
+        record: &record::Header,
+        (header, fragment): (&handshake::Header, &[u8]),
+        handle: &mut dyn FnMut(&mut Self, &mut C) -> bool,
+    ) {
+        let epoch = record.epoch;
+        let expected = u16::from(matches!(self.expects, Expects::Finished | Expects::Nothing));
+        if epoch != expected && self.expects != Expects::Finished {
+            return;
+        }
+        let is_verify_request =
+            header.kind == Kind::HelloVerifyRequest && header.is_whole() && self.expects == Expects::ServerHello;
+        if is_verify_request && header.sequence < self.next {
+            self.next = header.sequence; // it takes the place of the one before
+            self.incoming.remove(self.next);
+        }
+        if header.sequence < self.next {
+            self.receive_again(header);
+        } else if epoch == expected && self.status == Status::Handshaking {
+            self.incoming.insert(self.next, header, fragment);
+            self.received.note(epoch, record.sequence);
+            while self.status == Status::Handshaking && self.incoming.whole(self.next).is_some() {
+                let sequence = self.next;
+                let is_used = match self.expects {
+                    Expects::Finished => self.receive_finished(crypto),
+                    _ => handle(self, crypto),
+                };
+                self.incoming.remove(sequence);
+                if !is_used && !is_verify_request {
+                    break;
+                }
+                self.next = sequence.wrapping_add(1);
+            }
         }
     }
 
@@ -459,6 +499,24 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         self.inbound.protect(peers, format);
         self.master = Some(master);
     }
+
+    /// Derives all keys when nothing is left to send, or when a record arrives that needs them.
+    #[cfg(feature = "lean")]
+    pub(crate) fn postpone(&mut self, psk: &[u8]) {
+        let mut key = PostponedKey([0; MAX_PSK], psk.len().min(MAX_PSK));
+        key.0.iter_mut().zip(psk).for_each(|(octet, psk)| *octet = *psk);
+        self.postponed = Some(key);
+    }
+
+    #[cfg(feature = "lean")]
+    fn derive_postponed(&mut self, crypto: &mut C) {
+        if let Some(key) = self.postponed.take() {
+            self.derive(crypto, key.0.get(..key.1).unwrap_or_default());
+        }
+    }
+
+    #[cfg(not(feature = "lean"))]
+    fn derive_postponed(&mut self, _: &mut C) {}
 
     /// Adds ChangeCipherSpec, if it is not left out, and Finished to the flight.
     pub(crate) fn finish(&mut self, crypto: &mut C) -> Result<(), Full> {

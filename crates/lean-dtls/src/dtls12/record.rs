@@ -5,6 +5,7 @@ use super::schedule::{Keys, SALT};
 use crate::codec::{Full, Reader, Writer};
 use crate::crypto::{Aead, Crypto, Failed, NONCE, Protection};
 use crate::flight::{self, Part};
+use crate::handshake;
 use crate::lean::Lean;
 use crate::replay::Window;
 
@@ -312,11 +313,22 @@ pub(crate) const fn part(epoch: u16) -> Part {
     if epoch == 0 { Part::BeforeChange } else { Part::AfterChange }
 }
 
+impl<C> Records<'_, C> {
+    /// True if the messages of a part, of which there is one, go without their header.
+    const fn has_short_messages(&self, part: Part) -> bool {
+        epoch(part) > 0 && self.outbound.format.0.has(Lean::SHORT_FINISHED)
+    }
+}
+
 impl<C: Crypto> flight::Records for Records<'_, C> {
     const LAST_IS_SHORTER: bool = false;
 
     fn overhead(&self, part: Part, _: bool) -> usize {
-        self.outbound.overhead(epoch(part))
+        let overhead = self.outbound.overhead(epoch(part));
+        match self.has_short_messages(part) {
+            true => overhead.saturating_sub(handshake::HEADER),
+            false => overhead,
+        }
     }
 
     fn limit(&self, part: Part) -> usize {
@@ -326,7 +338,8 @@ impl<C: Crypto> flight::Records for Records<'_, C> {
     fn write(&mut self, part: Part, _: bool, fragment: [&[u8]; 2], output: &mut [u8]) -> Result<(usize, u64), Full> {
         let sequence = self.outbound.next[usize::from(epoch(part))];
         let of = (ContentType::Handshake, epoch(part));
-        self.outbound.write(self.crypto, of, &fragment, output).map(|written| (written, sequence))
+        let content = if self.has_short_messages(part) { &fragment[1..] } else { &fragment[..] };
+        self.outbound.write(self.crypto, of, content, output).map(|written| (written, sequence))
     }
 
     fn change(&mut self, output: &mut [u8]) -> Result<usize, Full> {

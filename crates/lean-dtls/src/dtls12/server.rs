@@ -100,9 +100,15 @@ pub(crate) fn open<K: Credentials, C: Crypto, const BUFFER: usize>(
     let sent = sent.and_then(|()| match key {
         None => connection.sender.send(Kind::ServerHelloDone, |_| Ok(())),
         Some(key) => {
-            connection.derive(crypto, key);
             connection.expect_finished();
-            if agreed.lean.has(Lean::SERVER_FINISHED_FIRST) { connection.finish(crypto) } else { Ok(()) }
+            if agreed.lean.has(Lean::SERVER_FINISHED_FIRST) {
+                connection.derive(crypto, key);
+                connection.finish(crypto)
+            } else {
+                #[cfg(feature = "lean")]
+                connection.postpone(key);
+                Ok(())
+            }
         }
     });
     match sent {

@@ -75,16 +75,16 @@ pub struct Session {
     /// The length in octets of the connection identifier that each end asks for (RFC 9146). Default:
     /// none, the extension is not sent.
     pub connection_id: Option<Integer<0, 32>>,
-    /// What lean-dtls leaves out of DTLS 1.2, if both ends run it: switches of the lean profile. `omit_messages`,
-    /// `short_nonce`, `server_finished_first`, `short_header`, `acknowledge`, `known_address`. Default: none.
-    #[serde(default)]
-    #[schemars(extend("uniqueItems" = true))]
-    pub lean: Vec<LeanSwitch>,
     /// With what the sessions compute: `real` cryptography, or `weightless` stand-ins that protect nothing. Messages, times and
     /// records are the same with both, but a run is faster with `weightless`, and Wireshark cannot decrypt its capture. Only
     /// lean-dtls with a pre-shared key can do without. Default: `real`.
     #[serde(default)]
     pub cryptography: Cryptography,
+    /// What both ends leave out of DTLS 1.2: switches of the lean profile of lean-dtls, or `slides` for those of Pittoli et
+    /// al. 2016, or `all`. Only with lean-dtls at both ends. Default: none.
+    #[serde(default)]
+    #[schemars(extend("uniqueItems" = true))]
+    pub lean: Vec<LeanSwitch>,
     /// How the session resumes an earlier session of the two ends: by the session ID (`id`) or by a ticket. The earlier
     /// session is not part of the run. Default: none, the handshake is a full handshake.
     pub resumption: Option<Resumption>,

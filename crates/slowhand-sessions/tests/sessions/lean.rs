@@ -1,9 +1,10 @@
 //! lean-dtls speaks with every library that has its suite, both ways, over a path with faults.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use slowhand_sessions::memory::{Direction, End, Path, Transcript};
-use slowhand_sessions::{FailureKind, LeanSwitch, Session, Stack, Suite};
+use slowhand_sessions::{FailureKind, LeanSwitch, Operation, Processor, Session, Stack, Suite};
 
 use crate::pair::{Pair, dtls, failure};
 
@@ -127,30 +128,29 @@ fn without_packing_each_record_is_a_datagram() {
     }
 }
 
-/// The switches of the lean profile, by the octets of the engine's own tests (`crates/lean-dtls/tests/engine/lean/octets.rs`). A
-/// peer without the profile gets plain DTLS.
+/// A compression takes a millisecond.
+struct Hashing;
+
+impl Processor for Hashing {
+    fn time(&self, operation: Operation) -> Duration {
+        if let Operation::Sha256 { blocks } = operation { Duration::from_millis(blocks.into()) } else { Duration::ZERO }
+    }
+}
+
+/// As the profile leaves out the ClientKeyExchange, both ends have all that the keys are made of when the ServerHello is there.
+/// The server sends it first, so that both compute at the same time: more than 30 compressions each.
 #[test]
-fn the_lean_profile_is_what_both_ends_switch_on() {
-    use LeanSwitch::{Acknowledge, KnownAddress, OmitMessages, ServerFinishedFirst, ShortHeader, ShortNonce};
-    let sizes = |client: &[LeanSwitch], server: &[LeanSwitch], cookie| {
-        let mut pair = Pair::new(Stack::LeanDtls, PSK);
-        dtls(&mut pair.client).lean = client.iter().copied().collect();
-        dtls(&mut pair.server).lean = server.iter().copied().collect();
-        dtls(&mut pair.server).cookie = cookie;
-        let transcript = pair.run(&Path::default());
-        assert_eq!(transcript.end, End::Completed, "{client:?} to {server:?}: {transcript:?}");
-        transcript.sizes()
-    };
-    let slides = [OmitMessages, ShortNonce, KnownAddress];
-    let all = [OmitMessages, ShortNonce, ServerFinishedFirst, ShortHeader, KnownAddress];
-    assert_eq!(sizes(&slides, &slides, true), [80, 44, 96, 70, 45, 45]);
-    assert_eq!(sizes(&all, &all, true), [80, 44, 96, 105, 35]);
-    // Without a cookie the server's Finished goes first only if records are acknowledged.
-    assert_eq!(sizes(&all, &all, false), [80, 70, 35, 35]);
-    let acknowledging = [&all[..], &[Acknowledge]].concat();
-    assert_eq!(sizes(&acknowledging, &acknowledging, false)[..2], [80, 105]);
-    assert_eq!(sizes(&all, &[], true)[3..], [99, 109, 67]);
-    assert_eq!(sizes(&[], &all, true), [75, 44, 91, 99, 109, 67]);
+fn a_server_of_the_lean_profile_derives_its_keys_while_the_client_does() {
+    let mut pair =
+        Pair::new(Stack::LeanDtls, PSK).both(|config| dtls(config).lean = [LeanSwitch::Slides].into_iter().collect());
+    pair.server_processor = Arc::new(Hashing);
+    let path = Path { delay: Duration::from_millis(1), ..Path::default() };
+    let transcript = pair.run(&path);
+    let at: Vec<_> = transcript.datagrams.iter().map(|datagram| datagram.at).collect();
+    assert_eq!((transcript.end, at.len()), (End::Completed, 6), "{at:?}");
+    let milliseconds = |from: usize, to: usize| (at[to] - at[from]).as_millis();
+    assert!(milliseconds(2, 3) < 15, "the ServerHello waited for the keys: {at:?}");
+    assert!(milliseconds(4, 5) > 40, "the server did not derive them meanwhile: {at:?}");
 }
 
 #[test]

@@ -9,6 +9,7 @@ mod failures;
 mod interoperation;
 mod lean;
 mod lean_extensions;
+mod lean_profile;
 mod losses;
 mod mirrors;
 mod openssl;
