@@ -1,8 +1,9 @@
 """Measures lean-dtls on the ATmega128RFA1: `python firmware/atmega128rfa1/measure.py FILE`.
 
-It builds the images (a Rust compiler with the sources of `core`, avr-gcc), runs them on simavr, and writes what each call of the
-engine takes, in cycles, and what each image needs, in octets. The paper "DTLS improvements for constrained networks" uses the
-file, so that nobody else needs these tools.
+It builds the images (a Rust compiler with the sources of `core`, avr-gcc), runs them on simavr, and
+writes what each call of the engine takes, in cycles, and what each image needs, in octets. The
+paper "DTLS improvements for constrained networks" uses the file, so that nobody else needs these
+tools.
 """
 
 from __future__ import annotations
