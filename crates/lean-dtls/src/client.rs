@@ -1,9 +1,9 @@
 //! The client.
 
 use crate::config::Config;
+use crate::connection::Connection;
 use crate::credentials::Credentials;
 use crate::crypto::Crypto;
-use crate::dtls12::{self, Connection};
 use crate::status::{SendError, Status};
 use crate::time::Instant;
 
@@ -21,7 +21,7 @@ pub struct Client<K, C: Crypto, const BUFFER: usize> {
 impl<K: Credentials, C: Crypto, const BUFFER: usize> Client<K, C, BUFFER> {
     /// A client that has not started.
     pub fn new(config: Config<K>, mut crypto: C) -> Self {
-        let connection = Connection::new(&mut crypto, true, config.timeouts);
+        let connection = Connection::of_client(&mut crypto, &config);
         Self { config, crypto, connection, has_started: false }
     }
 
@@ -31,7 +31,7 @@ impl<K: Credentials, C: Crypto, const BUFFER: usize> Client<K, C, BUFFER> {
             return;
         }
         self.has_started = true;
-        dtls12::client::start(&mut self.connection, &mut self.crypto, &self.config);
+        self.connection.start(&mut self.crypto, &self.config);
     }
 
     /// Processes a datagram of the server, which is decrypted in place. `deliver` gets the application data in it.
@@ -39,10 +39,7 @@ impl<K: Credentials, C: Crypto, const BUFFER: usize> Client<K, C, BUFFER> {
         if !self.has_started {
             return;
         }
-        let config = &self.config;
-        self.connection.receive(&mut self.crypto, datagram, &mut deliver, &mut |connection, crypto| {
-            dtls12::client::handle(connection, crypto, config)
-        });
+        self.connection.receive_from_server(&mut self.crypto, &self.config, datagram, &mut deliver);
     }
 
     /// Writes the next datagram for the server into `output`, and returns its length. Call it after each other call, until
@@ -53,7 +50,7 @@ impl<K: Credentials, C: Crypto, const BUFFER: usize> Client<K, C, BUFFER> {
     }
 
     /// When to call [`handle_timeout`](Self::handle_timeout).
-    pub const fn deadline(&self) -> Option<Instant> {
+    pub fn deadline(&self) -> Option<Instant> {
         self.connection.deadline()
     }
 
@@ -77,6 +74,6 @@ impl<K: Credentials, C: Crypto, const BUFFER: usize> Client<K, C, BUFFER> {
 
     /// The state of the connection.
     pub const fn status(&self) -> Status {
-        self.connection.status
+        self.connection.status()
     }
 }

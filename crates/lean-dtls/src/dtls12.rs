@@ -12,4 +12,6 @@ pub(crate) use connection::Connection;
 pub(crate) use hello::ClientHello;
 pub(crate) use record::ContentType;
 pub use schedule::MAX_PSK;
-pub(crate) use server::{Arrived, COOKIE, REPLY};
+#[cfg(not(feature = "dtls13"))]
+pub(crate) use server::REPLY;
+pub(crate) use server::{Arrived, COOKIE};

@@ -5,30 +5,43 @@ use crate::codec::{Full, Reader, Writer};
 /// Octets of the header of a message or of a fragment of it.
 pub(crate) const HEADER: usize = 12;
 
-/// The kinds of messages that this engine knows (RFC 5246, section 7.4; RFC 6347, section 4.3.2).
+/// The kinds of messages that this engine knows (RFC 5246, section 7.4; RFC 6347, section 4.3.2; RFC 9147, section 5.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     ClientHello,
     ServerHello,
     HelloVerifyRequest,
+    NewSessionTicket,
+    EncryptedExtensions,
+    RequestConnectionId,
+    NewConnectionId,
     ServerKeyExchange,
     ServerHelloDone,
     ClientKeyExchange,
     Finished,
+    KeyUpdate,
+    /// The digest of a ClientHello in the transcript of DTLS 1.3.
+    MessageHash,
     /// One that this engine has not asked for.
     Other(u8),
 }
 
 impl Kind {
-    const fn of(number: u8) -> Self {
+    pub(crate) const fn of(number: u8) -> Self {
         match number {
             1 => Self::ClientHello,
             2 => Self::ServerHello,
             3 => Self::HelloVerifyRequest,
+            4 => Self::NewSessionTicket,
+            8 => Self::EncryptedExtensions,
+            9 => Self::RequestConnectionId,
+            10 => Self::NewConnectionId,
             12 => Self::ServerKeyExchange,
             14 => Self::ServerHelloDone,
             16 => Self::ClientKeyExchange,
             20 => Self::Finished,
+            24 => Self::KeyUpdate,
+            254 => Self::MessageHash,
             number => Self::Other(number),
         }
     }
@@ -38,10 +51,16 @@ impl Kind {
             Self::ClientHello => 1,
             Self::ServerHello => 2,
             Self::HelloVerifyRequest => 3,
+            Self::NewSessionTicket => 4,
+            Self::EncryptedExtensions => 8,
+            Self::RequestConnectionId => 9,
+            Self::NewConnectionId => 10,
             Self::ServerKeyExchange => 12,
             Self::ServerHelloDone => 14,
             Self::ClientKeyExchange => 16,
             Self::Finished => 20,
+            Self::KeyUpdate => 24,
+            Self::MessageHash => 254,
             Self::Other(number) => number,
         }
     }

@@ -58,16 +58,20 @@ extern crate std;
 mod client;
 mod codec;
 mod config;
+mod connection;
 mod credentials;
 pub mod crypto;
 #[cfg(feature = "certificates")]
 mod der;
 mod dtls12;
+#[cfg(feature = "dtls13")]
+mod dtls13;
 mod flight;
 mod handshake;
 mod ranges;
 mod reassembly;
 mod replay;
+mod reply;
 mod server;
 mod status;
 mod time;
@@ -76,6 +80,8 @@ mod time;
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 pub use client::Client;
+#[cfg(feature = "dtls13")]
+pub use config::Versions;
 pub use config::{Admission, Config, ConfigError, MIN_MTU};
 pub use credentials::*;
 pub use crypto::Crypto;

@@ -4,12 +4,18 @@ use subtle::ConstantTimeEq;
 use zeroize::Zeroize;
 
 use crate::codec::Reader;
+#[cfg(feature = "dtls13")]
+use crate::config::Versions;
 use crate::config::{Admission, Config};
+use crate::connection::Connection;
 use crate::credentials::Credentials;
 use crate::crypto::{Crypto, DIGEST};
-use crate::dtls12::{self, Arrived, COOKIE, ClientHello, Connection, ContentType, REPLY, record};
+use crate::dtls12::{self, Arrived, COOKIE, ClientHello, ContentType, record};
+#[cfg(feature = "dtls13")]
+use crate::dtls13;
 use crate::handshake::{self, Kind};
 use crate::reassembly::Reassembly;
+use crate::reply::Reply;
 use crate::status::{SendError, Status};
 use crate::time::Instant;
 
@@ -27,7 +33,7 @@ pub struct Server<K, C: Crypto, P, const SLOTS: usize, const BUFFER: usize> {
     /// A ClientHello in fragments. One at a time: all clients without a slot share it.
     hello: Option<(P, Reassembly<BUFFER>)>,
     /// The answer to a client without a slot.
-    reply: Option<(P, [u8; REPLY], usize)>,
+    reply: Option<(P, Reply)>,
 }
 
 struct Slot<C: Crypto, P, const BUFFER: usize> {
@@ -54,21 +60,24 @@ where
         if self.receive_hello(peer, datagram) {
             return;
         }
-        let config = &self.config;
         let Some(slot) = self.slots.iter_mut().flatten().find(|slot| slot.peer == peer) else { return };
-        slot.connection.receive(&mut self.crypto, datagram, &mut deliver, &mut |connection, crypto| {
-            dtls12::server::handle(connection, crypto, config)
-        });
+        slot.connection.receive_from_client(&mut self.crypto, &self.config, datagram, &mut deliver);
     }
 
     /// Writes the next datagram into `output`, and returns its peer and its length. Call it after each other call, until it
     /// returns `None`: there is no more to send. The wait for an answer begins with the last datagram of a flight.
     pub fn poll_transmit(&mut self, now: Instant, output: &mut [u8]) -> Option<(P, usize)> {
-        if let Some((peer, reply, length)) = self.reply.take() {
-            output.get_mut(..length)?.copy_from_slice(&reply[..length]);
-            return Some((peer, length));
-        }
         let room = output.len().min(self.config.mtu.into());
+        if let Some((peer, reply)) = &mut self.reply {
+            let peer = *peer;
+            let (length, is_last) = reply.write(&mut output[..room]);
+            if is_last {
+                self.reply = None;
+            }
+            if length > 0 {
+                return Some((peer, length));
+            }
+        }
         for slot in self.slots.iter_mut().flatten() {
             let length = slot.connection.poll_transmit(&mut self.crypto, now, &mut output[..room]);
             if length > 0 {
@@ -106,7 +115,7 @@ where
     /// The state of the connection with a peer. `None` if it has no slot. A connection that has ended keeps its slot until
     /// another one needs it.
     pub fn status(&self, peer: P) -> Option<Status> {
-        self.slots.iter().flatten().find(|slot| slot.peer == peer).map(|slot| slot.connection.status)
+        self.slots.iter().flatten().find(|slot| slot.peer == peer).map(|slot| slot.connection.status())
     }
 
     /// Processes a datagram that begins with a ClientHello. Returns false if it does not.
@@ -139,20 +148,52 @@ where
 
     /// Answers a ClientHello: with a cookie, or with a connection if it has one.
     fn answer(&mut self, peer: P, arrived: Arrived<'_>) {
+        #[cfg(feature = "dtls13")]
+        if self.config.options.dtls13.versions == Versions::Dtls13 {
+            return self.answer_dtls13(peer, arrived);
+        }
         let Some(hello) = ClientHello::read(arrived.body) else { return };
         let cookie = self.cookie(&peer, &hello);
         if !bool::from(hello.cookie.ct_eq(&cookie)) {
-            self.reply = dtls12::server::write_verify_request(&mut self.crypto, arrived.record, &cookie)
-                .map(|(o, n)| (peer, o, n));
-            return;
+            let reply = dtls12::server::write_verify_request(&mut self.crypto, arrived.record, &cookie);
+            return self.reply(peer, reply);
         }
+        if let Some(place) = self.place_for(peer, &hello.random) {
+            let connection = dtls12::server::open(&mut self.crypto, &self.config, arrived, &hello);
+            self.open(place, peer, Connection::Dtls12(connection));
+        }
+    }
+
+    #[cfg(feature = "dtls13")]
+    fn answer_dtls13(&mut self, peer: P, arrived: Arrived<'_>) {
+        let Some(hello) = dtls13::ClientHello::read(arrived.body) else { return };
+        let from = dtls13::server::Sender { secret: &self.secret, address: peer.as_ref() };
+        let admitted = match dtls13::server::admit(&mut self.crypto, &self.config, from, &arrived, &hello) {
+            Ok(admitted) => admitted,
+            Err(reply) => return self.reply(peer, reply),
+        };
+        if let Some(place) = self.place_for(peer, &hello.random) {
+            let connection = dtls13::server::open(&mut self.crypto, &self.config, arrived, &hello, &admitted, None);
+            self.open(place, peer, Connection::Dtls13(connection));
+        }
+    }
+
+    /// Sends an answer to a client without a slot.
+    fn reply<const LENGTH: usize>(&mut self, peer: P, reply: Option<([u8; LENGTH], usize)>) {
+        self.reply = reply.map(|(octets, length)| (peer, Reply::new(&octets[..length])));
+    }
+
+    /// A slot for the client of a ClientHello whose cookie has returned. `None` if there is none, or if it has a connection
+    /// already that this ClientHello has opened.
+    fn place_for(&mut self, peer: P, random: &[u8; 32]) -> Option<usize> {
         let same = self.slots.iter_mut().flatten().find(|slot| slot.peer == peer);
-        if let Some(slot) = same.filter(|slot| slot.connection.randoms[0] == hello.random) {
-            dtls12::server::hear_hello_again(&mut slot.connection);
-            return;
+        if same.is_some_and(|slot| slot.connection.hear_hello_again(random)) {
+            return None;
         }
-        let Some(place) = self.place(peer) else { return };
-        let connection = dtls12::server::open(&mut self.crypto, &self.config, arrived, &hello);
+        self.place(peer)
+    }
+
+    fn open(&mut self, place: usize, peer: P, connection: Connection<C, BUFFER>) {
         self.opened = self.opened.wrapping_add(1);
         self.slots[place] = Some(Slot { peer, opened: self.opened, connection });
     }

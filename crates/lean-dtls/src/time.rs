@@ -79,6 +79,20 @@ impl Timer {
         }
     }
 
+    /// How long the current wait is, in milliseconds.
+    #[cfg(feature = "acknowledgements")]
+    pub(crate) const fn current(&self) -> u32 {
+        self.current_ms
+    }
+
+    /// Something of the flight will be sent again before the wait is over. The wait then begins again.
+    #[cfg(feature = "acknowledgements")]
+    pub(crate) const fn send_again(&mut self) {
+        if let State::Until(_) = self.state {
+            self.state = State::Sending;
+        }
+    }
+
     /// A new flight will be sent, and waits for an answer.
     pub(crate) const fn start(&mut self) {
         *self = Self::new(self.timeouts);

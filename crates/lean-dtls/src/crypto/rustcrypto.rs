@@ -17,12 +17,16 @@ use p256::ecdsa::{
 use sha2::{Digest, Sha256};
 
 use super::{Aead, Crypto, DIGEST, Failed, Hash, Protection};
+#[cfg(feature = "dtls13")]
+use super::{BLOCK, KEY};
 #[cfg(feature = "ecdhe")]
 use super::{Group, SCALAR};
 #[cfg(feature = "certificates")]
 use super::{MAX_PUBLIC, SIGNATURE};
 
 type Ccm8 = ccm::Ccm<Aes128, U8, U12>;
+#[cfg(feature = "dtls13")]
+type Ccm = ccm::Ccm<Aes128, U16, U12>;
 #[cfg(feature = "gcm")]
 type Gcm = aes_gcm::AesGcm<Aes128, U12>;
 
@@ -55,8 +59,11 @@ impl<R: FnMut(&mut [u8])> Crypto for RustCrypto<R> {
     fn seal(&mut self, with: &Protection<'_>, content: &mut [u8], tag: &mut [u8]) -> Result<(), Failed> {
         match with.aead {
             Aead::Ccm8 => seal::<Ccm8>(with, content, tag),
+            #[cfg(feature = "dtls13")]
+            Aead::Ccm => seal::<Ccm>(with, content, tag),
             #[cfg(feature = "gcm")]
             Aead::Gcm => seal::<Gcm>(with, content, tag),
+            #[cfg(not(all(feature = "dtls13", feature = "gcm")))]
             _ => Err(Failed),
         }
     }
@@ -64,14 +71,24 @@ impl<R: FnMut(&mut [u8])> Crypto for RustCrypto<R> {
     fn open(&mut self, with: &Protection<'_>, content: &mut [u8], tag: &[u8]) -> Result<(), Failed> {
         match with.aead {
             Aead::Ccm8 => open::<Ccm8>(with, content, tag),
+            #[cfg(feature = "dtls13")]
+            Aead::Ccm => open::<Ccm>(with, content, tag),
             #[cfg(feature = "gcm")]
             Aead::Gcm => open::<Gcm>(with, content, tag),
+            #[cfg(not(all(feature = "dtls13", feature = "gcm")))]
             _ => Err(Failed),
         }
     }
 
     fn random(&mut self, octets: &mut [u8]) {
         (self.random)(octets);
+    }
+
+    #[cfg(feature = "dtls13")]
+    fn encrypt_block(&mut self, key: &[u8; KEY], block: &mut [u8; BLOCK]) -> Result<(), Failed> {
+        let block: &mut Block = block.into();
+        BlockCipherEncBackend::encrypt_block(&Aes128::new(key.into()), block.into());
+        Ok(())
     }
 
     #[cfg(feature = "ecdhe")]

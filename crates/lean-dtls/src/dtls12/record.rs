@@ -168,15 +168,16 @@ const fn epoch(part: Part) -> u16 {
 
 impl<C: Crypto> flight::Records for Records<'_, C> {
     const LAST_IS_SHORTER: bool = false;
+    const HAS_SEVERAL_MESSAGES: bool = false;
 
     fn overhead(&self, part: Part, _: bool) -> usize {
         Outbound::overhead(epoch(part))
     }
 
-    fn write(&mut self, part: Part, _: bool, fragment: [&[u8]; 2], output: &mut [u8]) -> Result<(usize, u64), Full> {
+    fn write(&mut self, part: Part, _: bool, fragments: &[&[u8]], output: &mut [u8]) -> Result<(usize, u64), Full> {
         let sequence = self.outbound.next[usize::from(epoch(part))];
         let of = (ContentType::Handshake, epoch(part));
-        self.outbound.write(self.crypto, of, &fragment, output).map(|written| (written, sequence))
+        self.outbound.write(self.crypto, of, fragments, output).map(|written| (written, sequence))
     }
 
     fn change(&mut self, output: &mut [u8]) -> Result<usize, Full> {

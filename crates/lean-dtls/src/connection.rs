@@ -1,0 +1,137 @@
+//! One connection, of whichever version.
+
+use crate::config::Config;
+use crate::credentials::Credentials;
+use crate::crypto::Crypto;
+use crate::dtls12;
+#[cfg(feature = "dtls13")]
+use crate::dtls13;
+use crate::status::{SendError, Status};
+use crate::time::Instant;
+
+/// One end's half of a connection.
+#[cfg_attr(feature = "dtls13", allow(clippy::large_enum_variant))] // there is no heap to put the larger one on
+pub(crate) enum Connection<C: Crypto, const BUFFER: usize> {
+    Dtls12(dtls12::Connection<C, BUFFER>),
+    #[cfg(feature = "dtls13")]
+    Dtls13(dtls13::Connection<C, BUFFER>),
+}
+
+/// The same of whichever version.
+macro_rules! either {
+    ($connection:expr, $it:ident => $what:expr) => {
+        match $connection {
+            Connection::Dtls12($it) => $what,
+            #[cfg(feature = "dtls13")]
+            Connection::Dtls13($it) => $what,
+        }
+    };
+}
+
+impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
+    /// The connection of a client that has not started.
+    pub(crate) fn of_client<K>(crypto: &mut C, config: &Config<K>) -> Self {
+        #[cfg(feature = "dtls13")]
+        if config.options.dtls13.versions == crate::config::Versions::Dtls13 {
+            return Self::Dtls13(dtls13::Connection::new(crypto, true, config.timeouts));
+        }
+        Self::Dtls12(dtls12::Connection::new(crypto, true, config.timeouts))
+    }
+
+    /// Begins the handshake of a client.
+    pub(crate) fn start(&mut self, crypto: &mut C, config: &Config<impl Credentials>) {
+        match self {
+            Self::Dtls12(connection) => dtls12::client::start(connection, crypto, config),
+            #[cfg(feature = "dtls13")]
+            Self::Dtls13(connection) => dtls13::client::start(connection, crypto, config),
+        }
+    }
+
+    /// Processes a datagram of the server.
+    pub(crate) fn receive_from_server(
+        &mut self,
+        crypto: &mut C,
+        config: &Config<impl Credentials>,
+        datagram: &mut [u8],
+        deliver: &mut dyn FnMut(&[u8]),
+    ) {
+        match self {
+            Self::Dtls12(connection) => {
+                connection.receive(crypto, datagram, deliver, &mut |connection, crypto| {
+                    dtls12::client::handle(connection, crypto, config)
+                });
+            }
+            #[cfg(feature = "dtls13")]
+            Self::Dtls13(connection) => {
+                connection.receive(crypto, datagram, deliver, &mut |connection, crypto| {
+                    dtls13::client::handle(connection, crypto, config)
+                });
+            }
+        }
+    }
+
+    /// Processes a datagram of the client.
+    pub(crate) fn receive_from_client(
+        &mut self,
+        crypto: &mut C,
+        config: &Config<impl Credentials>,
+        datagram: &mut [u8],
+        deliver: &mut dyn FnMut(&[u8]),
+    ) {
+        match self {
+            Self::Dtls12(connection) => {
+                connection.receive(crypto, datagram, deliver, &mut |connection, crypto| {
+                    dtls12::server::handle(connection, crypto, config)
+                });
+            }
+            // Until the client's Finished there is no message that the server handles by itself.
+            #[cfg(feature = "dtls13")]
+            Self::Dtls13(connection) => connection.receive(crypto, datagram, deliver, &mut |_, _| false),
+        }
+    }
+
+    /// The ClientHello with this random number came again. False if the connection is another client's.
+    pub(crate) fn hear_hello_again(&mut self, random: &[u8; 32]) -> bool {
+        match self {
+            Self::Dtls12(connection) if connection.randoms[0] == *random => {
+                dtls12::server::hear_hello_again(connection);
+            }
+            #[cfg(feature = "dtls13")]
+            Self::Dtls13(connection) if connection.client_random == *random => connection.repeat(),
+            _ => return false,
+        }
+        true
+    }
+
+    pub(crate) fn deadline(&self) -> Option<Instant> {
+        either!(self, connection => connection.deadline())
+    }
+
+    pub(crate) fn handle_timeout(&mut self, now: Instant) {
+        either!(self, connection => connection.handle_timeout(now));
+    }
+
+    /// Writes the next datagram. Returns 0 if there is nothing to send.
+    pub(crate) fn poll_transmit(&mut self, crypto: &mut C, now: Instant, output: &mut [u8]) -> usize {
+        either!(self, connection => connection.poll_transmit(crypto, now, output))
+    }
+
+    /// Encrypts application data into a datagram.
+    pub(crate) fn send(&mut self, crypto: &mut C, data: &[u8], output: &mut [u8]) -> Result<usize, SendError> {
+        either!(self, connection => connection.send(crypto, data, output))
+    }
+
+    /// Ends an established connection, and tells the peer.
+    pub(crate) fn close(&mut self) {
+        either!(self, connection => connection.close());
+    }
+
+    pub(crate) const fn status(&self) -> Status {
+        either!(self, connection => connection.status)
+    }
+
+    /// True if it has ended, and has nothing more to say.
+    pub(crate) const fn is_over(&self) -> bool {
+        either!(self, connection => connection.is_over())
+    }
+}

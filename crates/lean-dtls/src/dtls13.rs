@@ -1,0 +1,13 @@
+//! DTLS 1.3 (RFC 9147).
+
+mod ack;
+mod agreement;
+pub(crate) mod client;
+mod connection;
+mod hello;
+pub(crate) mod record;
+mod schedule;
+pub(crate) mod server;
+
+pub(crate) use connection::Connection;
+pub(crate) use hello::ClientHello;

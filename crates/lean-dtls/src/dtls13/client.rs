@@ -1,0 +1,211 @@
+//! The client's side of a handshake.
+
+use zeroize::Zeroize;
+
+use super::agreement::Share;
+use super::connection::{Connection, Expects, alert};
+use super::hello::{self, BINDERS, Extensions, Offer, ServerHello, extension};
+use super::record::ConnectionId;
+use super::schedule::{Origin, Secret};
+use crate::config::Config;
+use crate::credentials::{Credentials, is_key};
+use crate::crypto::{Crypto, Hash};
+use crate::handshake::Kind;
+use crate::reassembly::Reassembly;
+use crate::status::{Failure, Status};
+
+/// Begins the handshake.
+pub(crate) fn start<C: Crypto, const BUFFER: usize>(
+    connection: &mut Connection<C, BUFFER>,
+    crypto: &mut C,
+    config: &Config<impl Credentials>,
+) {
+    crypto.random(&mut connection.client_random);
+    connection.own_id = config.options.dtls13.connection_id.and_then(|length| ConnectionId::draw(crypto, length));
+    connection.share = config.options.dtls13.groups.first().and_then(|group| Share::generate(crypto, *group));
+    send_hello(connection, crypto, config, None);
+}
+
+/// Sends a ClientHello: the first one, or with the cookie of the message whose turn it is. Returns false if that is not
+/// possible.
+fn send_hello<C: Crypto, const BUFFER: usize>(
+    connection: &mut Connection<C, BUFFER>,
+    crypto: &mut C,
+    config: &Config<impl Credentials>,
+    retry: Option<u16>,
+) -> bool {
+    let Connection { sender, incoming, client_random, own_id, share, .. } = connection;
+    let answered = retry.and_then(|sequence| incoming.whole(sequence)).and_then(|(_, body)| ServerHello::read(body));
+    let psk = config.credentials.psk().filter(|psk| is_key(psk.key));
+    let offer = Offer {
+        random: client_random,
+        aeads: config.options.dtls13.aeads,
+        groups: config.options.dtls13.groups,
+        share: share.as_ref().map(|share| (share.group(), share.public())),
+        connection_id: own_id.as_ref(),
+        cookie: answered.and_then(|hello| hello.cookie()).unwrap_or(&[]),
+        identity: psk.map(|psk| psk.identity),
+    };
+    let bind = |transcript: &C::Hash, header: &[u8; 4], body: &mut [u8]| {
+        let Some(psk) = psk else { return };
+        let covered = body.len() - BINDERS;
+        let mut transcript = transcript.clone();
+        transcript.update(header);
+        transcript.update(&body[..covered]);
+        let binder = Secret::early(crypto, Some(psk.key)).binder(crypto, Origin::External, &transcript.digest());
+        body[covered + BINDERS - binder.len()..].copy_from_slice(&binder);
+    };
+    sender.flight.clear();
+    if psk.is_none() {
+        connection.end(Status::Failed(Failure::NoKey));
+        return false;
+    }
+    match sender.send_bound(Kind::ClientHello, |writer| offer.write(writer), bind) {
+        Ok(()) => {
+            // A HelloRetryRequest that comes again says nothing: its server keeps no state.
+            connection.wait(None);
+            true
+        }
+        Err(_) => {
+            connection.end(Status::Failed(Failure::BufferTooSmall));
+            false
+        }
+    }
+}
+
+/// Handles the message whose turn it is, or after a Finished answers it. Returns false if it was not used.
+pub(crate) fn handle<C: Crypto, const BUFFER: usize>(
+    connection: &mut Connection<C, BUFFER>,
+    crypto: &mut C,
+    config: &Config<impl Credentials>,
+) -> bool {
+    let Some((header, body)) = connection.incoming.whole(connection.next) else { return false };
+    let handled = match (connection.expects, header.kind) {
+        (Expects::Hello | Expects::ServerHello, Kind::ServerHello) => match ServerHello::read(body) {
+            Some(hello) if hello.is_retry() => receive_retry(connection, crypto, config),
+            Some(_) => receive_hello(connection, crypto, config),
+            None => Err(alert::PROTOCOL_VERSION),
+        },
+        // Anybody can have sent what is in clear.
+        (Expects::Hello | Expects::ServerHello, _) => return false,
+        (Expects::EncryptedExtensions, Kind::EncryptedExtensions) => receive_extensions(connection),
+        (Expects::Finished, Kind::Finished) => finish(connection, crypto),
+        _ => Err(alert::UNEXPECTED_MESSAGE),
+    };
+    if let Err(description) = handled {
+        connection.refuse(description);
+    }
+    connection.is_open()
+}
+
+/// Answers a HelloRetryRequest (RFC 8446, section 4.1.4).
+fn receive_retry<C: Crypto, const BUFFER: usize>(
+    connection: &mut Connection<C, BUFFER>,
+    crypto: &mut C,
+    config: &Config<impl Credentials>,
+) -> Result<(), u8> {
+    if connection.expects == Expects::ServerHello {
+        return Err(alert::UNEXPECTED_MESSAGE);
+    }
+    let Connection { sender, incoming, share, .. } = connection;
+    let (header, body) = incoming.whole(connection.next).ok_or(alert::DECODE_ERROR)?;
+    let hello = ServerHello::read(body).filter(|hello| hello.is_legal).ok_or(alert::ILLEGAL_PARAMETER)?;
+    let options = &config.options.dtls13;
+    sender.outbound.aead = hello.aead(options.aeads).ok_or(alert::ILLEGAL_PARAMETER)?;
+    let is_cookie = !hello.cookie().ok_or(alert::DECODE_ERROR)?.is_empty();
+    let is_share = hello.extensions.find(extension::KEY_SHARE).is_some();
+    if is_share {
+        let group = hello.group(options.groups).ok_or(alert::ILLEGAL_PARAMETER)?;
+        if share.as_ref().is_none_or(|share| share.group() == group) {
+            return Err(alert::ILLEGAL_PARAMETER);
+        }
+        *share = Some(Share::generate(crypto, group).ok_or(alert::HANDSHAKE_FAILURE)?);
+    }
+    if !is_cookie && !is_share {
+        return Err(alert::ILLEGAL_PARAMETER);
+    }
+    let first_hello = sender.transcript.digest();
+    sender.begin_again(crypto, &first_hello);
+    sender.note(Kind::ServerHello, body);
+    connection.expects = Expects::ServerHello;
+    send_hello(connection, crypto, config, Some(header.sequence));
+    Ok(())
+}
+
+/// What the server has chosen in its ServerHello. From now on records are encrypted.
+fn receive_hello<C: Crypto, const BUFFER: usize>(
+    connection: &mut Connection<C, BUFFER>,
+    crypto: &mut C,
+    config: &Config<impl Credentials>,
+) -> Result<(), u8> {
+    let Connection { sender, incoming, inbound, share, own_id, .. } = connection;
+    let (_, body) = incoming.whole(connection.next).ok_or(alert::DECODE_ERROR)?;
+    let hello = ServerHello::read(body).filter(|hello| hello.is_legal).ok_or(alert::ILLEGAL_PARAMETER)?;
+    let aead = hello.aead(config.options.dtls13.aeads).ok_or(alert::ILLEGAL_PARAMETER)?;
+    if connection.expects == Expects::ServerHello && aead != sender.outbound.aead {
+        return Err(alert::ILLEGAL_PARAMETER);
+    }
+    let is_offered = |number: u16| match number {
+        extension::SUPPORTED_VERSIONS | extension::PRE_SHARED_KEY => true,
+        extension::KEY_SHARE => share.is_some(),
+        extension::CONNECTION_ID => own_id.is_some(),
+        _ => false,
+    };
+    if !hello.extensions.iter().all(|(number, _)| is_offered(number)) {
+        return Err(alert::UNSUPPORTED_EXTENSION);
+    }
+    let psk = match hello.extensions.find(extension::PRE_SHARED_KEY) {
+        Some([0, 0]) => config.credentials.psk().filter(|psk| is_key(psk.key)),
+        Some(_) => return Err(alert::ILLEGAL_PARAMETER),
+        None => None,
+    };
+    let psk = psk.ok_or(alert::HANDSHAKE_FAILURE)?;
+    let mut agreed = match share {
+        Some(share) => {
+            let public = hello.share(share.group()).ok_or(alert::MISSING_EXTENSION)?;
+            Some(share.agree(crypto, public).ok_or(alert::ILLEGAL_PARAMETER)?)
+        }
+        None => None,
+    };
+    if let (Some(content), Some(own)) = (hello.extensions.find(extension::CONNECTION_ID), &own_id) {
+        inbound.connection_id = *own;
+        sender.outbound.connection_id = hello::read_connection_id(content).ok_or(alert::HANDSHAKE_FAILURE)?;
+    }
+    sender.note(Kind::ServerHello, body);
+    let secret = Secret::early(crypto, Some(psk.key)).next_stage(crypto, agreed.as_ref());
+    agreed.zeroize();
+    connection.share = None;
+    connection.protect_handshake(crypto, aead, secret);
+    // The server has the ClientHello. What else has come in clear is forgotten.
+    connection.sender.flight.clear();
+    connection.incoming = Reassembly::new();
+    connection.expects = Expects::EncryptedExtensions;
+    Ok(())
+}
+
+/// This client asks for nothing that is answered here.
+fn receive_extensions<C: Crypto, const BUFFER: usize>(connection: &mut Connection<C, BUFFER>) -> Result<(), u8> {
+    let Connection { sender, incoming, .. } = connection;
+    let (header, body) = incoming.whole(connection.next).ok_or(alert::DECODE_ERROR)?;
+    let extensions = Extensions::read(crate::codec::Reader::new(body)).ok_or(alert::DECODE_ERROR)?;
+    // A server may tell which groups it would have liked (RFC 8446, section 4.2.7).
+    if !extensions.iter().all(|(number, _)| number == extension::SUPPORTED_GROUPS) {
+        return Err(alert::UNSUPPORTED_EXTENSION);
+    }
+    sender.note(header.kind, body);
+    connection.expects = Expects::Finished;
+    Ok(())
+}
+
+/// Answers the server's Finished, which was verified.
+fn finish<C: Crypto, const BUFFER: usize>(connection: &mut Connection<C, BUFFER>, crypto: &mut C) -> Result<(), u8> {
+    let answered = connection.next;
+    connection.derive_application(crypto).ok_or(alert::UNEXPECTED_MESSAGE)?;
+    connection.begin_flight();
+    if connection.finish(crypto).is_err() {
+        connection.end(Status::Failed(Failure::BufferTooSmall));
+        return Ok(());
+    }
+    connection.wait(Some(answered));
+    Ok(())
+}

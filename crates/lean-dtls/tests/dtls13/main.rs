@@ -1,0 +1,5 @@
+//! DTLS 1.3: the engine against itself, over a network that loses, repeats, reorders and forges.
+
+mod bytes;
+mod liveness;
+mod world;
