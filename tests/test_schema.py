@@ -97,6 +97,7 @@ BETWEEN_KEYS = {
         "tinydtls-without-cookie",
         "tls13-resumption-by-id",
         "tree-too-large",
+        "weightless-mbedtls",
         "xmac-always-awake",
     },
     "device": {"base-circular", "base-unknown", "clock-stands-still"},

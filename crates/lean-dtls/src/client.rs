@@ -67,6 +67,18 @@ impl<K: Credentials, C: Crypto, const BUFFER: usize> Client<K, C, BUFFER> {
         self.connection.send(&mut self.crypto, data, output)
     }
 
+    /// The most octets of application data that [`send`](Self::send) puts into a datagram of `room` octets.
+    pub fn max_data(&self, room: usize) -> usize {
+        self.connection.max_data(room)
+    }
+
+    /// Octets of the connection IDs in the encrypted records that this end receives and sends. `None` if both ends have agreed
+    /// on none.
+    #[cfg(feature = "connection-id")]
+    pub fn connection_ids(&self) -> Option<[usize; 2]> {
+        self.connection.connection_ids()
+    }
+
     /// Closes an established connection. [`poll_transmit`](Self::poll_transmit) then has the alert for the server.
     pub fn close(&mut self) {
         self.connection.close();

@@ -31,9 +31,9 @@ impl<'a> Reader<'a> {
         self.take(N)?.try_into().ok()
     }
 
-    /// A number of 1 to 8 octets, the most significant first.
-    pub(crate) fn number(&mut self, octets: usize) -> Option<u64> {
-        self.take(octets).map(|taken| taken.iter().fold(0, |number, octet| number << 8 | u64::from(*octet)))
+    /// A number of 1 to 4 octets, the most significant first.
+    pub(crate) fn number(&mut self, octets: usize) -> Option<u32> {
+        self.take(octets).map(|taken| taken.iter().fold(0, |number, octet| number << 8 | u32::from(*octet)))
     }
 
     pub(crate) fn u8(&mut self) -> Option<u8> {
@@ -47,7 +47,7 @@ impl<'a> Reader<'a> {
     /// A vector whose length is in the first `prefix` octets.
     pub(crate) fn vector(&mut self, prefix: usize) -> Option<&'a [u8]> {
         let length = self.number(prefix)?;
-        self.take(usize::try_from(length).ok()?)
+        self.take(length as usize)
     }
 }
 
@@ -79,9 +79,9 @@ impl<'a> Writer<'a> {
         Ok(())
     }
 
-    /// A number in `octets` octets, the most significant first.
-    pub(crate) fn number(&mut self, number: u64, octets: usize) -> Result<(), Full> {
-        self.put(&number.to_be_bytes()[8 - octets..])
+    /// A number in `octets` octets, 4 at most, the most significant first.
+    pub(crate) fn number(&mut self, number: u32, octets: usize) -> Result<(), Full> {
+        self.put(&number.to_be_bytes()[4 - octets..])
     }
 
     /// A vector with its length in the first `prefix` octets.
@@ -93,8 +93,8 @@ impl<'a> Writer<'a> {
         let start = self.length;
         self.number(0, prefix)?;
         content(self)?;
-        let length = (self.length - start - prefix) as u64;
-        self.octets[start..start + prefix].copy_from_slice(&length.to_be_bytes()[8 - prefix..]);
+        let length = (self.length - start - prefix) as u32;
+        self.octets[start..start + prefix].copy_from_slice(&length.to_be_bytes()[4 - prefix..]);
         Ok(())
     }
 }

@@ -3,8 +3,13 @@
 use crate::credentials::{Credentials, is_key};
 #[cfg(feature = "dtls13")]
 use crate::crypto::{Aead, Group};
+#[cfg(feature = "connection-id")]
+use crate::dtls12::MAX_CONNECTION_ID;
 #[cfg(doc)]
 use crate::dtls12::MAX_PSK;
+#[cfg(feature = "record-limits")]
+use crate::dtls12::{LEAST_RECORD_SIZE, MAX_CONTENT};
+use crate::lean::Lean;
 use crate::time::Timeouts;
 
 /// Octets of the smallest datagram that the engine can use.
@@ -25,6 +30,16 @@ pub struct Config<K> {
 pub(crate) struct Options {
     #[cfg(feature = "dtls13")]
     pub(crate) dtls13: Dtls13,
+    pub(crate) lean: Lean,
+    #[cfg(feature = "record-limits")]
+    pub(crate) max_fragment_length: Option<MaxFragmentLength>,
+    #[cfg(feature = "record-limits")]
+    pub(crate) record_size_limit: Option<u16>,
+    /// Octets of this end's connection IDs.
+    #[cfg(feature = "connection-id")]
+    pub(crate) connection_id: Option<u8>,
+    #[cfg(feature = "connection-id")]
+    pub(crate) follows_addresses: bool,
 }
 
 /// The settings of DTLS 1.3.
@@ -38,14 +53,12 @@ pub(crate) struct Dtls13 {
     pub(crate) groups: &'static [Group],
     /// A server asks for a cookie.
     pub(crate) has_cookie: bool,
-    /// Octets of this end's connection IDs.
-    pub(crate) connection_id: Option<u8>,
 }
 
 #[cfg(feature = "dtls13")]
 impl Default for Dtls13 {
     fn default() -> Self {
-        Self { versions: Versions::default(), aeads: &[Aead::Ccm8], groups: &[], has_cookie: true, connection_id: None }
+        Self { versions: Versions::default(), aeads: &[Aead::Ccm8], groups: &[], has_cookie: true }
     }
 }
 
@@ -58,6 +71,31 @@ pub enum Versions {
     Dtls12,
     /// DTLS 1.3 (RFC 9147).
     Dtls13,
+}
+
+/// A length of RFC 6066, section 4. Its number is the one on the wire.
+#[cfg(feature = "record-limits")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MaxFragmentLength {
+    /// 512 octets.
+    Octets512 = 1,
+    /// 1,024 octets.
+    Octets1024 = 2,
+    /// 2,048 octets.
+    Octets2048 = 3,
+    /// 4,096 octets.
+    Octets4096 = 4,
+}
+
+#[cfg(feature = "record-limits")]
+impl MaxFragmentLength {
+    /// All of them, the shortest first.
+    pub const ALL: [Self; 4] = [Self::Octets512, Self::Octets1024, Self::Octets2048, Self::Octets4096];
+
+    /// The length in octets.
+    pub const fn octets(self) -> u16 {
+        256 << self as u16
+    }
 }
 
 /// What a server does with a client for which it has no free slot.
@@ -82,6 +120,12 @@ pub enum ConfigError {
     Mtu,
     /// The first timeout is 0.
     Timeout,
+    /// The record size limit is less than 64 octets or more than 2^14.
+    #[cfg(feature = "record-limits")]
+    RecordSizeLimit,
+    /// The connection IDs are longer than [`MAX_CONNECTION_ID`](crate::MAX_CONNECTION_ID).
+    #[cfg(feature = "connection-id")]
+    ConnectionId,
 }
 
 impl<K: Credentials> Config<K> {
@@ -144,5 +188,60 @@ impl<K: Credentials> Config<K> {
     #[must_use]
     pub fn with_admission(self, admission: Admission) -> Self {
         Self { admission, ..self }
+    }
+
+    /// The same with these switches of the lean profile: a client offers them, a server takes those of them that are offered.
+    #[cfg(feature = "lean")]
+    #[must_use]
+    pub fn with_lean(mut self, lean: Lean) -> Self {
+        self.options.lean = lean.consistent();
+        self
+    }
+
+    /// The same with shorter records in both directions (RFC 6066, section 4): a client asks for this length, a server grants
+    /// its clients whatever length they ask for.
+    #[cfg(feature = "record-limits")]
+    #[must_use]
+    pub fn with_max_fragment_length(mut self, length: MaxFragmentLength) -> Self {
+        self.options.max_fragment_length = Some(length);
+        self
+    }
+
+    /// The same, and the peer is told that it must not send records with more than so many octets of content (RFC 8449).
+    /// This end keeps to the peer's limit.
+    ///
+    /// # Errors
+    /// See [`ConfigError::RecordSizeLimit`].
+    #[cfg(feature = "record-limits")]
+    pub fn with_record_size_limit(mut self, octets: u16) -> Result<Self, ConfigError> {
+        if !(LEAST_RECORD_SIZE..=MAX_CONTENT).contains(&octets) {
+            return Err(ConfigError::RecordSizeLimit);
+        }
+        self.options.record_size_limit = Some(octets);
+        Ok(self)
+    }
+
+    /// The same with connection IDs (RFC 9146): encrypted records for this end carry one of so many octets. With 0, they carry
+    /// none, but those for the peer may.
+    ///
+    /// # Errors
+    /// See [`ConfigError::ConnectionId`].
+    #[cfg(feature = "connection-id")]
+    pub fn with_connection_id(mut self, octets: u8) -> Result<Self, ConfigError> {
+        if usize::from(octets) > MAX_CONNECTION_ID {
+            return Err(ConfigError::ConnectionId);
+        }
+        self.options.connection_id = Some(octets);
+        Ok(self)
+    }
+
+    /// The same for a server that sends to a client's new address as soon as a record came from there that is the client's and
+    /// later than all before (RFC 9146, section 6). The application has to make sure that the client is there, before it
+    /// sends much: somebody on the path can have sent the client's record from an address of another.
+    #[cfg(feature = "connection-id")]
+    #[must_use]
+    pub fn with_followed_addresses(mut self) -> Self {
+        self.options.follows_addresses = true;
+        self
     }
 }

@@ -3,7 +3,9 @@
 use crate::config::Config;
 use crate::credentials::Credentials;
 use crate::crypto::Crypto;
-use crate::dtls12;
+use crate::dtls12::{self, Heard};
+#[cfg(feature = "connection-id")]
+use crate::dtls12::{ConnectionId, record};
 #[cfg(feature = "dtls13")]
 use crate::dtls13;
 use crate::status::{SendError, Status};
@@ -70,37 +72,60 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         }
     }
 
-    /// Processes a datagram of the client.
+    /// Processes a datagram of the client. Says what it was to the connection.
     pub(crate) fn receive_from_client(
         &mut self,
         crypto: &mut C,
         config: &Config<impl Credentials>,
         datagram: &mut [u8],
         deliver: &mut dyn FnMut(&[u8]),
-    ) {
+    ) -> Heard {
         match self {
-            Self::Dtls12(connection) => {
-                connection.receive(crypto, datagram, deliver, &mut |connection, crypto| {
-                    dtls12::server::handle(connection, crypto, config)
-                });
-            }
+            Self::Dtls12(connection) => connection.receive(crypto, datagram, deliver, &mut |connection, crypto| {
+                dtls12::server::handle(connection, crypto, config)
+            }),
             // Until the client's Finished there is no message that the server handles by itself.
             #[cfg(feature = "dtls13")]
-            Self::Dtls13(connection) => connection.receive(crypto, datagram, deliver, &mut |_, _| false),
+            Self::Dtls13(connection) => {
+                connection.receive(crypto, datagram, deliver, &mut |_, _| false);
+                #[cfg(feature = "connection-id")]
+                if connection.has_heard_latest() {
+                    return Heard::Latest;
+                }
+                Heard::Nothing
+            }
         }
     }
 
-    /// The ClientHello with this random number came again. False if the connection is another client's.
-    pub(crate) fn hear_hello_again(&mut self, random: &[u8; 32]) -> bool {
-        match self {
-            Self::Dtls12(connection) if connection.randoms[0] == *random => {
-                dtls12::server::hear_hello_again(connection);
-            }
+    /// The ID of this end, which it has offered.
+    #[cfg(feature = "connection-id")]
+    pub(crate) const fn own_id(&self) -> Option<ConnectionId> {
+        either!(self, connection => connection.own_id)
+    }
+
+    /// Octets of the IDs of this end and of the peer, if both have agreed on any.
+    #[cfg(feature = "connection-id")]
+    pub(crate) fn connection_ids(&self) -> Option<[usize; 2]> {
+        let ids = match self {
+            Self::Dtls12(connection) => connection.agreed.connection_ids,
             #[cfg(feature = "dtls13")]
-            Self::Dtls13(connection) if connection.client_random == *random => connection.repeat(),
-            _ => return false,
+            Self::Dtls13(connection) => connection.connection_ids(),
+        };
+        ids.map(|ids| ids.map(|id| id.octets().len()))
+    }
+
+    /// True if the client may not be where it says.
+    pub(crate) const fn is_unverified(&self) -> bool {
+        match self {
+            Self::Dtls12(connection) => connection.is_unverified(),
+            #[cfg(feature = "dtls13")]
+            Self::Dtls13(_) => false,
         }
-        true
+    }
+
+    /// The most octets of application data in a datagram of `room` octets.
+    pub(crate) fn max_data(&self, room: usize) -> usize {
+        either!(self, connection => connection.max_data(room))
     }
 
     pub(crate) fn deadline(&self) -> Option<Instant> {
@@ -134,4 +159,13 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
     pub(crate) const fn is_over(&self) -> bool {
         either!(self, connection => connection.is_over())
     }
+}
+
+/// The ID in the first record of a datagram, if it is encrypted and has one.
+#[cfg(feature = "connection-id")]
+pub(crate) fn connection_id_of(datagram: &[u8], length: usize) -> Option<&[u8]> {
+    let id = record::connection_id_of(datagram, length);
+    #[cfg(feature = "dtls13")]
+    let id = id.or_else(|| dtls13::record::connection_id_of(datagram, length));
+    id
 }

@@ -39,6 +39,19 @@ pub trait Credentials {
         None
     }
 
+    /// The key that a server knows for the client at this address, which does not send its identity: 1 to [`MAX_PSK`]
+    /// octets. Only clients of the lean profile leave it out.
+    fn find_psk_by_address(&self, _address: &[u8]) -> Option<&[u8]> {
+        None
+    }
+
+    /// True if a server answers a client at this address without asking for a cookie: it trusts that nobody else can send from
+    /// there, or can bear that somebody does. Until the client has proved that it is there, it gets at most three times the
+    /// octets that it has sent.
+    fn is_known(&self, _address: &[u8]) -> bool {
+        false
+    }
+
     /// True if a server has pre-shared keys at all, so that it may choose a suite with them.
     fn has_psks(&self) -> bool {
         self.psk().is_some()
@@ -95,6 +108,14 @@ impl<T: Credentials + ?Sized> Credentials for &T {
 
     fn find_psk(&self, identity: &[u8]) -> Option<&[u8]> {
         (**self).find_psk(identity)
+    }
+
+    fn find_psk_by_address(&self, address: &[u8]) -> Option<&[u8]> {
+        (**self).find_psk_by_address(address)
+    }
+
+    fn is_known(&self, address: &[u8]) -> bool {
+        (**self).is_known(address)
     }
 
     fn has_psks(&self) -> bool {

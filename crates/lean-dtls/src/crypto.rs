@@ -3,6 +3,8 @@
 //! The engine itself computes nothing secret but the pseudo-random function and HKDF, which are made of HMAC. A device with
 //! an accelerator implements this trait; [`RustCrypto`] implements it in software.
 
+use zeroize::Zeroize;
+
 #[cfg(all(feature = "rustcrypto", feature = "ecdhe"))]
 mod ecdh;
 #[cfg(feature = "rustcrypto")]
@@ -13,6 +15,13 @@ pub use rustcrypto::RustCrypto;
 
 /// Octets of a SHA-256 digest.
 pub const DIGEST: usize = 32;
+
+/// Octets of a block of SHA-256 (FIPS 180-4).
+const HASH_BLOCK: usize = 64;
+
+/// With what HMAC masks its key (RFC 2104, section 2).
+const INNER_PAD: u8 = 0x36;
+const OUTER_PAD: u8 = 0x5c;
 
 /// Octets of a key of AES-128.
 pub const KEY: usize = 16;
@@ -103,8 +112,28 @@ pub trait Crypto {
     /// A SHA-256 computation of no octets.
     fn hash(&mut self) -> Self::Hash;
 
-    /// HMAC-SHA-256 (RFC 2104) of the concatenation of `parts`.
-    fn hmac(&mut self, key: &[u8], parts: &[&[u8]]) -> [u8; DIGEST];
+    /// HMAC-SHA-256 (RFC 2104) of the concatenation of `parts`. Made of [`hash`](Self::hash), unless an accelerator has more.
+    fn hmac(&mut self, key: &[u8], parts: &[&[u8]]) -> [u8; DIGEST] {
+        let mut pad = [0; HASH_BLOCK];
+        match pad.get_mut(..key.len()) {
+            Some(start) => start.copy_from_slice(key),
+            None => {
+                let mut hash = self.hash();
+                hash.update(key);
+                pad[..DIGEST].copy_from_slice(&hash.digest());
+            }
+        }
+        pad.iter_mut().for_each(|octet| *octet ^= INNER_PAD);
+        let mut inner = self.hash();
+        inner.update(&pad);
+        parts.iter().for_each(|part| inner.update(part));
+        pad.iter_mut().for_each(|octet| *octet ^= INNER_PAD ^ OUTER_PAD);
+        let mut outer = self.hash();
+        outer.update(&pad);
+        outer.update(&inner.digest());
+        pad.zeroize();
+        outer.digest()
+    }
 
     /// Encrypts `content` in place and writes its tag, which has the length that the algorithm gives.
     ///

@@ -2,15 +2,26 @@
 
 pub(crate) mod client;
 mod connection;
+mod connection_id;
 mod extensions;
 mod hello;
+#[cfg(feature = "record-limits")]
+mod limits;
 pub(crate) mod record;
 mod schedule;
 pub(crate) mod server;
 
-pub(crate) use connection::Connection;
+pub(crate) use connection::{Connection, Heard};
+pub(crate) use connection_id::ConnectionId;
+#[cfg(feature = "connection-id")]
+pub use connection_id::MAX_CONNECTION_ID;
+pub(crate) use extensions::Offer;
 pub(crate) use hello::ClientHello;
+#[cfg(feature = "record-limits")]
+pub(crate) use limits::LEAST_RECORD_SIZE;
 pub(crate) use record::ContentType;
+#[cfg(feature = "record-limits")]
+pub(crate) use record::MAX_CONTENT;
 pub use schedule::MAX_PSK;
 #[cfg(not(feature = "dtls13"))]
 pub(crate) use server::REPLY;

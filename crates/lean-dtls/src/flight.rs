@@ -30,6 +30,11 @@ pub(crate) trait Records {
     /// Octets that a record of a part has beside its content. `is_last`: nothing follows in the datagram.
     fn overhead(&self, part: Part, is_last: bool) -> usize;
 
+    /// The most octets of content that the peer takes in a record of a part.
+    fn limit(&self, _part: Part) -> usize {
+        usize::MAX
+    }
+
     /// Writes a record with fragments of messages: the header of each, and its octets. Returns its length and its sequence
     /// number.
     ///
@@ -253,7 +258,7 @@ impl<const BUFFER: usize> Flight<BUFFER> {
         is_first: bool,
     ) -> Option<([Piece; MOST_FRAGMENTS], usize, Cursor)> {
         let part = self.part(self.piece(at)?.message);
-        let mut room = room.checked_sub(records.overhead(part, true))?;
+        let mut room = room.checked_sub(records.overhead(part, true))?.min(records.limit(part));
         let (piece, mut after) = self.fit_fragment(at, room, is_first)?;
         let (mut pieces, mut count) = ([piece; MOST_FRAGMENTS], 1);
         while R::HAS_SEVERAL_MESSAGES && count < MOST_FRAGMENTS {
@@ -361,8 +366,8 @@ mod tests {
         while let length @ 1.. = flight.write(&mut records, &mut output) {
             let mut rest = Reader::new(&output[..length]);
             while !rest.is_empty() {
-                rest.take(HEADER - 8).unwrap();
-                let sequence = rest.number(6).unwrap();
+                rest.take(HEADER - 10).unwrap();
+                let sequence = u64::from_be_bytes(rest.array().unwrap()); // epoch 0
                 let mut content = Reader::new(rest.vector(2).unwrap());
                 sent.push((sequence, handshake::Header::read(&mut content).unwrap().0));
             }

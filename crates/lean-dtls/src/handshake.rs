@@ -102,10 +102,10 @@ impl Header {
 
     pub(crate) fn write(&self, writer: &mut Writer<'_>) -> Result<(), Full> {
         writer.number(self.kind.number().into(), 1)?;
-        writer.number(self.length as u64, 3)?;
+        writer.number(self.length as u32, 3)?;
         writer.number(self.sequence.into(), 2)?;
-        writer.number(self.offset as u64, 3)?;
-        writer.number(self.fragment as u64, 3)
+        writer.number(self.offset as u32, 3)?;
+        writer.number(self.fragment as u32, 3)
     }
 
     pub(crate) fn octets(&self) -> [u8; HEADER] {

@@ -68,6 +68,7 @@ mod dtls12;
 mod dtls13;
 mod flight;
 mod handshake;
+mod lean;
 mod ranges;
 mod reassembly;
 mod replay;
@@ -80,6 +81,8 @@ mod time;
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 pub use client::Client;
+#[cfg(feature = "record-limits")]
+pub use config::MaxFragmentLength;
 #[cfg(feature = "dtls13")]
 pub use config::Versions;
 pub use config::{Admission, Config, ConfigError, MIN_MTU};
@@ -87,8 +90,12 @@ pub use credentials::*;
 pub use crypto::Crypto;
 #[cfg(feature = "rustcrypto")]
 pub use crypto::RustCrypto;
+#[cfg(feature = "connection-id")]
+pub use dtls12::MAX_CONNECTION_ID;
 pub use dtls12::MAX_PSK;
 pub use dtls12::record::OVERHEAD;
+#[cfg(feature = "lean")]
+pub use lean::Lean;
 pub use server::Server;
 pub use status::{Failure, SendError, Status};
 pub use time::{Instant, Timeouts};

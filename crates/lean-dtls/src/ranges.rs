@@ -4,7 +4,7 @@
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ranges<const MOST: usize> {
     ranges: [(u16, u16); MOST],
-    count: usize,
+    count: u8,
 }
 
 impl<const MOST: usize> Ranges<MOST> {
@@ -14,27 +14,23 @@ impl<const MOST: usize> Ranges<MOST> {
 
     /// Notes that a range has arrived. False if that would make too many: nothing is noted then.
     pub(crate) fn cover(&mut self, mut begin: u16, mut end: u16) -> bool {
-        let mut new = Self::new();
-        let mut placed = false;
-        for &(first, last) in &self.ranges[..self.count] {
+        let mut kept = 0;
+        for index in 0..usize::from(self.count).min(MOST) {
+            let (first, last) = self.ranges[index];
             if last >= begin && first <= end {
                 (begin, end) = (begin.min(first), end.max(last));
-                continue;
-            }
-            if !placed && end < first {
-                if !new.push((begin, end)) {
-                    return false;
-                }
-                placed = true;
-            }
-            if !new.push((first, last)) {
-                return false;
+            } else if let Some(place) = self.ranges.get_mut(kept) {
+                *place = (first, last);
+                kept += 1;
             }
         }
-        if !placed && !new.push((begin, end)) {
-            return false;
+        let Some(last) = self.ranges.get_mut(kept) else { return false };
+        *last = (begin, end);
+        self.count = kept as u8 + 1;
+        while kept > 0 && self.ranges[kept - 1].0 > begin {
+            self.ranges.swap(kept - 1, kept);
+            kept -= 1;
         }
-        *self = new;
         true
     }
 
@@ -52,7 +48,7 @@ impl<const MOST: usize> Ranges<MOST> {
     /// The first part of a range that has not arrived. `None` if all of it has, or if it is empty.
     #[cfg(feature = "acknowledgements")]
     pub(crate) fn gap(&self, mut begin: u16, mut end: u16) -> Option<(u16, u16)> {
-        for &(first, last) in &self.ranges[..self.count] {
+        for &(first, last) in &self.ranges[..usize::from(self.count)] {
             if first <= begin {
                 begin = begin.max(last);
             } else {
@@ -61,13 +57,6 @@ impl<const MOST: usize> Ranges<MOST> {
             }
         }
         (begin < end).then_some((begin, end))
-    }
-
-    fn push(&mut self, range: (u16, u16)) -> bool {
-        let Some(free) = self.ranges.get_mut(self.count) else { return false };
-        *free = range;
-        self.count += 1;
-        true
     }
 }
 

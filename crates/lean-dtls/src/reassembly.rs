@@ -12,8 +12,7 @@ const RANGES: usize = 4;
 /// The messages of a flight that are not whole yet, or whole but not their turn. All share `BUFFER` octets.
 pub(crate) struct Reassembly<const BUFFER: usize> {
     octets: [u8; BUFFER],
-    used: usize,
-    /// In the order of their octets.
+    used: u16,
     messages: [Option<Message>; MESSAGES],
 }
 
@@ -21,8 +20,9 @@ pub(crate) struct Reassembly<const BUFFER: usize> {
 struct Message {
     kind: Kind,
     sequence: u16,
-    start: usize,
-    length: usize,
+    /// Where its octets begin.
+    start: u16,
+    length: u16,
     /// What has arrived.
     arrived: Ranges<RANGES>,
 }
@@ -40,8 +40,7 @@ impl<const BUFFER: usize> Reassembly<BUFFER> {
         if self.find(header.sequence).is_none() {
             let has_place = self.has_room(header) && self.messages.iter().any(Option::is_none);
             if header.sequence == next && header.length <= BUFFER && !has_place {
-                self.messages = [None; MESSAGES];
-                self.used = 0;
+                self.clear();
             }
         }
         self.place(header, fragment);
@@ -59,9 +58,9 @@ impl<const BUFFER: usize> Reassembly<BUFFER> {
     /// The message with this number, if it is whole.
     pub(crate) fn whole(&self, sequence: u16) -> Option<(Header, &[u8])> {
         let message = self.messages.iter().flatten().find(|message| message.sequence == sequence)?;
-        let is_whole = message.arrived.reach(message.length as u16);
-        let octets = &self.octets[message.start..message.start + message.length];
-        is_whole.then_some((Header::whole(message.kind, sequence, message.length), octets))
+        let octets = self.octets.get(message.start.into()..)?.get(..message.length.into())?;
+        let is_whole = message.arrived.reach(message.length);
+        is_whole.then_some((Header::whole(message.kind, sequence, octets.len()), octets))
     }
 
     /// How many octets of a message have arrived before the first gap.
@@ -71,33 +70,44 @@ impl<const BUFFER: usize> Reassembly<BUFFER> {
         message.map_or(0, |message| message.arrived.progress().into())
     }
 
-    /// Forgets a message, and moves the others to the front.
+    /// Forgets a message, and moves the octets of the others to the front.
     pub(crate) fn remove(&mut self, sequence: u16) {
-        let Some(index) = self.find(sequence) else { return };
-        let Some(removed) = self.messages[index].take() else { return };
-        self.octets.copy_within(removed.start + removed.length..self.used, removed.start);
+        let Some(removed) = self.find(sequence).and_then(|index| self.messages[index].take()) else { return };
+        // A loop: `copy_within` needs memmove, which nothing else needs, and which has 700 octets on a Cortex-M3.
+        for place in usize::from(removed.start + removed.length)..usize::from(self.used) {
+            let Some(octet) = self.octets.get(place).copied() else { break };
+            self.octets[place - usize::from(removed.length)] = octet;
+        }
         self.used -= removed.length;
-        self.messages[index..].rotate_left(1);
-        self.messages[index..].iter_mut().flatten().for_each(|message| message.start -= removed.length);
+        for message in self.messages.iter_mut().flatten().filter(|message| message.start > removed.start) {
+            message.start -= removed.length;
+        }
+    }
+
+    /// Forgets all messages.
+    pub(crate) fn clear(&mut self) {
+        self.messages = [None; MESSAGES];
+        self.used = 0;
     }
 
     /// Puts a fragment into its place. False if it has none, or if it contradicts an earlier one.
     fn place(&mut self, header: &Header, fragment: &[u8]) -> bool {
         let Some(index) = self.find(header.sequence).or_else(|| self.add(header)) else { return false };
-        let Some(message) = &mut self.messages[index] else { return false };
-        let agrees = message.kind == header.kind && message.length == header.length;
+        let Some(Some(message)) = self.messages.get_mut(index) else { return false };
+        let agrees = message.kind == header.kind && usize::from(message.length) == header.length;
         if !agrees || !message.cover(header) {
             return false;
         }
-        let start = message.start + header.offset;
-        self.octets[start..start + header.fragment].copy_from_slice(fragment);
+        let start = usize::from(message.start) + header.offset;
+        let Some(octets) = self.octets.get_mut(start..start + fragment.len()) else { return false };
+        octets.copy_from_slice(fragment);
         true
     }
 
     /// A place for a new message.
     fn add(&mut self, header: &Header) -> Option<usize> {
         let index = self.messages.iter().position(Option::is_none).filter(|_| self.has_room(header))?;
-        let (kind, sequence, length) = (header.kind, header.sequence, header.length);
+        let (kind, sequence, length) = (header.kind, header.sequence, header.length as u16);
         let start = self.used;
         self.messages[index] = Some(Message { kind, sequence, start, length, arrived: Ranges::new() });
         self.used += length;
@@ -109,7 +119,7 @@ impl<const BUFFER: usize> Reassembly<BUFFER> {
     }
 
     const fn has_room(&self, header: &Header) -> bool {
-        header.length <= BUFFER - self.used
+        header.length <= BUFFER - self.used as usize
     }
 }
 

@@ -25,6 +25,24 @@ impl Window {
         }
     }
 
+    /// The sequence number with these lower 16 bits that is nearest to the one expected next (RFC 9147, section 4.2.2).
+    /// `None` beyond 48 bits.
+    pub(crate) fn nearest(&self, lower: u16) -> Option<u64> {
+        let expected = self.latest.map_or(0, |latest| latest + 1);
+        // From half of the 16 bits below the expected number to half of them above it.
+        let lowest = expected.saturating_sub(1 << 15);
+        let sequence = lowest + u64::from(lower.wrapping_sub(lowest as u16));
+        (sequence < 1 << 48).then_some(sequence)
+    }
+
+    /// True if a record with this sequence number is later than all that have been received.
+    pub(crate) const fn is_latest(&self, sequence: u64) -> bool {
+        match self.latest {
+            None => true,
+            Some(latest) => sequence > latest,
+        }
+    }
+
     /// Notes a record whose tag was right.
     pub(crate) fn receive(&mut self, sequence: u64) {
         match self.latest {

@@ -7,10 +7,12 @@ use crate::codec::Reader;
 #[cfg(feature = "dtls13")]
 use crate::config::Versions;
 use crate::config::{Admission, Config};
-use crate::connection::Connection;
+use crate::connection::{self, Connection};
 use crate::credentials::Credentials;
 use crate::crypto::{Crypto, DIGEST};
-use crate::dtls12::{self, Arrived, COOKIE, ClientHello, ContentType, record};
+#[cfg(feature = "connection-id")]
+use crate::dtls12::Heard;
+use crate::dtls12::{self, Arrived, COOKIE, ClientHello, ConnectionId, ContentType, Offer, record};
 #[cfg(feature = "dtls13")]
 use crate::dtls13;
 use crate::handshake::{self, Kind};
@@ -52,7 +54,7 @@ where
     pub fn new(config: Config<K>, mut crypto: C) -> Self {
         let mut secret = [0; DIGEST];
         crypto.random(&mut secret);
-        Self { config, crypto, slots: [const { None }; SLOTS], opened: 0, secret, hello: None, reply: None }
+        Self { config, crypto, slots: core::array::from_fn(|_| None), opened: 0, secret, hello: None, reply: None }
     }
 
     /// Processes a datagram of `peer`, which is decrypted in place. `deliver` gets the application data in it.
@@ -60,8 +62,46 @@ where
         if self.receive_hello(peer, datagram) {
             return;
         }
-        let Some(slot) = self.slots.iter_mut().flatten().find(|slot| slot.peer == peer) else { return };
-        slot.connection.receive_from_client(&mut self.crypto, &self.config, datagram, &mut deliver);
+        let Some(place) = self.find(peer, datagram) else { return };
+        let Some(slot) = &mut self.slots[place] else { return };
+        let _heard = slot.connection.receive_from_client(&mut self.crypto, &self.config, datagram, &mut deliver);
+        #[cfg(feature = "connection-id")]
+        if _heard == Heard::Latest {
+            self.follow(place, peer);
+        }
+    }
+
+    /// The slot to which a datagram belongs: that of its connection ID, or that of its address.
+    fn find(&self, peer: P, _datagram: &[u8]) -> Option<usize> {
+        #[cfg(feature = "connection-id")]
+        if let Some(length @ 1..) = self.config.options.connection_id
+            && let Some(id) = connection::connection_id_of(_datagram, length.into())
+        {
+            let is_its = |slot: &Slot<C, P, BUFFER>| slot.connection.own_id().is_some_and(|own| own.octets() == id);
+            return self.slots.iter().position(|slot| slot.as_ref().is_some_and(is_its));
+        }
+        self.slots.iter().position(|slot| slot.as_ref().is_some_and(|slot| slot.peer == peer))
+    }
+
+    /// The client in this slot has another address now, unless that is another client's.
+    #[cfg(feature = "connection-id")]
+    fn follow(&mut self, place: usize, peer: P) {
+        let is_taken = self.slots.iter().flatten().any(|slot| slot.peer == peer);
+        if let Some(slot) = self.slots[place].as_mut().filter(|_| self.config.options.follows_addresses && !is_taken) {
+            slot.peer = peer;
+        }
+    }
+
+    /// A connection ID that no slot has. `None` if the configuration asks for none, or if chance found none.
+    #[cfg(feature = "connection-id")]
+    fn draw_id(&mut self) -> Option<ConnectionId> {
+        let length = self.config.options.connection_id?;
+        // Assumed: so many tries find a free one, if the server has far fewer slots than there are IDs.
+        (0..16).find_map(|_| {
+            let id = ConnectionId::draw(&mut self.crypto, length)?;
+            let is_taken = |slot: &Slot<C, P, BUFFER>| slot.connection.own_id() == Some(id);
+            (length == 0 || !self.slots.iter().flatten().any(is_taken)).then_some(id)
+        })
     }
 
     /// Writes the next datagram into `output`, and returns its peer and its length. Call it after each other call, until it
@@ -107,6 +147,23 @@ where
         slot.ok_or(SendError::NotEstablished)?.connection.send(&mut self.crypto, data, output)
     }
 
+    /// The most octets of application data that [`send`](Self::send) puts into a datagram of `room` octets for this peer.
+    /// `None` if it has no slot.
+    pub fn max_data(&self, peer: P, room: usize) -> Option<usize> {
+        self.slot(peer).map(|slot| slot.connection.max_data(room))
+    }
+
+    /// Octets of the connection IDs in the encrypted records that this end receives from a peer and sends to it. `None` if both
+    /// ends have agreed on none.
+    #[cfg(feature = "connection-id")]
+    pub fn connection_ids(&self, peer: P) -> Option<[usize; 2]> {
+        self.slot(peer)?.connection.connection_ids()
+    }
+
+    fn slot(&self, peer: P) -> Option<&Slot<C, P, BUFFER>> {
+        self.slots.iter().flatten().find(|slot| slot.peer == peer)
+    }
+
     /// Closes the connection with a peer. [`poll_transmit`](Self::poll_transmit) then has the alert for it.
     pub fn close(&mut self, peer: P) {
         self.slots.iter_mut().flatten().filter(|slot| slot.peer == peer).for_each(|slot| slot.connection.close());
@@ -121,7 +178,7 @@ where
     /// Processes a datagram that begins with a ClientHello. Returns false if it does not.
     fn receive_hello(&mut self, peer: P, datagram: &[u8]) -> bool {
         let mut reader = Reader::new(datagram);
-        let Some(record) = record::Header::read(&mut reader) else { return false };
+        let Some(record) = record::Header::read(&mut reader, &ConnectionId::default()) else { return false };
         if record.epoch != 0 || record.content_type != ContentType::Handshake {
             return false;
         }
@@ -154,14 +211,39 @@ where
         }
         let Some(hello) = ClientHello::read(arrived.body) else { return };
         let cookie = self.cookie(&peer, &hello);
-        if !bool::from(hello.cookie.ct_eq(&cookie)) {
-            let reply = dtls12::server::write_verify_request(&mut self.crypto, arrived.record, &cookie);
-            return self.reply(peer, reply);
+        let is_verified = bool::from(hello.cookie.ct_eq(&cookie));
+        let octets = record::HEADER + handshake::HEADER + arrived.body.len();
+        let own = self.slots.iter_mut().flatten().find(|slot| slot.peer == peer);
+        if let Some(Slot { connection: Connection::Dtls12(connection), .. }) = own
+            && connection.randoms[0] == hello.random
+        {
+            let is_unverified = connection.is_unverified();
+            if is_unverified && !is_verified {
+                connection.allow(octets);
+            }
+            if is_unverified || is_verified {
+                return dtls12::server::hear_hello_again(connection);
+            }
         }
-        if let Some(place) = self.place_for(peer, &hello.random) {
-            let connection = dtls12::server::open(&mut self.crypto, &self.config, arrived, &hello);
-            self.open(place, peer, Connection::Dtls12(connection));
-        }
+        // Nobody loses a slot to a client without a cookie: a connection that it has, or says to have, stays.
+        let is_alone = !self.slots.iter().flatten().any(|slot| slot.peer == peer && !slot.connection.is_over());
+        let is_trusted = hello.cookie.is_empty() && is_alone && self.config.credentials.is_known(peer.as_ref());
+        let place = if is_verified { self.place(peer) } else { self.free_place(peer).filter(|_| is_trusted) };
+        let Some(place) = place else {
+            if !is_verified {
+                let reply = dtls12::server::write_verify_request(&mut self.crypto, arrived.record, &cookie);
+                self.reply(peer, reply);
+            }
+            return;
+        };
+        let from = dtls12::server::From { address: peer.as_ref(), unverified: (!is_verified).then_some(octets) };
+        #[cfg(feature = "connection-id")]
+        let connection_id = self.draw_id();
+        #[cfg(not(feature = "connection-id"))]
+        let connection_id = None;
+        let offer = Offer { options: &self.config.options, connection_id, identity: &[] };
+        let connection = dtls12::server::open(&mut self.crypto, &self.config, &offer, arrived, (from, &hello));
+        self.open(place, peer, Connection::Dtls12(connection));
     }
 
     #[cfg(feature = "dtls13")]
@@ -172,25 +254,30 @@ where
             Ok(admitted) => admitted,
             Err(reply) => return self.reply(peer, reply),
         };
-        if let Some(place) = self.place_for(peer, &hello.random) {
-            let connection = dtls13::server::open(&mut self.crypto, &self.config, arrived, &hello, &admitted, None);
-            self.open(place, peer, Connection::Dtls13(connection));
+        let own = self.slots.iter_mut().flatten().find(|slot| slot.peer == peer);
+        if let Some(Slot { connection: Connection::Dtls13(connection), .. }) = own
+            && connection.client_random == hello.random
+        {
+            return connection.repeat();
         }
+        // Nobody loses a slot to a client without a cookie.
+        let is_alone = !self.slots.iter().flatten().any(|slot| slot.peer == peer && !slot.connection.is_over());
+        let place = match admitted.is_verified() {
+            true => self.place(peer),
+            false => self.free_place(peer).filter(|_| is_alone),
+        };
+        let Some(place) = place else { return };
+        #[cfg(feature = "connection-id")]
+        let own_id = self.draw_id();
+        #[cfg(not(feature = "connection-id"))]
+        let own_id = None;
+        let connection = dtls13::server::open(&mut self.crypto, &self.config, arrived, &hello, &admitted, own_id);
+        self.open(place, peer, Connection::Dtls13(connection));
     }
 
     /// Sends an answer to a client without a slot.
     fn reply<const LENGTH: usize>(&mut self, peer: P, reply: Option<([u8; LENGTH], usize)>) {
         self.reply = reply.map(|(octets, length)| (peer, Reply::new(&octets[..length])));
-    }
-
-    /// A slot for the client of a ClientHello whose cookie has returned. `None` if there is none, or if it has a connection
-    /// already that this ClientHello has opened.
-    fn place_for(&mut self, peer: P, random: &[u8; 32]) -> Option<usize> {
-        let same = self.slots.iter_mut().flatten().find(|slot| slot.peer == peer);
-        if same.is_some_and(|slot| slot.connection.hear_hello_again(random)) {
-            return None;
-        }
-        self.place(peer)
     }
 
     fn open(&mut self, place: usize, peer: P, connection: Connection<C, BUFFER>) {
@@ -207,19 +294,28 @@ where
         *digest.first_chunk().unwrap_or(&[0; COOKIE])
     }
 
-    /// The slot for a new connection with a peer: the one it has, a free one, one whose connection has ended, or what the
-    /// policy gives.
-    fn place(&self, peer: P) -> Option<usize> {
-        let taken = |slot: &Option<Slot<C, P, BUFFER>>| slot.as_ref().map(|slot| (slot.peer, slot.opened));
-        let own = self.slots.iter().position(|slot| taken(slot).is_some_and(|(other, _)| other == peer));
+    /// The slot that a peer has, a free one, or one whose connection has ended.
+    fn free_place(&self, peer: P) -> Option<usize> {
+        let own = self.slots.iter().position(|slot| slot.as_ref().is_some_and(|slot| slot.peer == peer));
         let free = || self.slots.iter().position(Option::is_none);
         let is_over = |slot: &Option<Slot<C, P, BUFFER>>| slot.as_ref().is_some_and(|slot| slot.connection.is_over());
-        own.or_else(free).or_else(|| self.slots.iter().position(is_over)).or_else(|| match self.config.admission {
+        own.or_else(free).or_else(|| self.slots.iter().position(is_over))
+    }
+
+    /// The slot for a new connection with a peer whose cookie has returned: a free one, one whose client may not be where it
+    /// says, or what the policy gives.
+    fn place(&self, peer: P) -> Option<usize> {
+        let taken = |slot: &Option<Slot<C, P, BUFFER>>| slot.as_ref().map(|slot| slot.opened);
+        let is_unverified =
+            |slot: &Option<Slot<C, P, BUFFER>>| slot.as_ref().is_some_and(|slot| slot.connection.is_unverified());
+        let free = self.free_place(peer).or_else(|| self.slots.iter().position(is_unverified));
+        free.or_else(|| match self.config.admission {
             Admission::Refuse => None,
             Admission::EvictOldest => {
-                let ages = self.slots.iter().enumerate().filter_map(|(place, slot)| {
-                    taken(slot).map(|(_, opened)| (self.opened.wrapping_sub(opened), place))
-                });
+                let ages =
+                    self.slots.iter().enumerate().filter_map(|(place, slot)| {
+                        taken(slot).map(|opened| (self.opened.wrapping_sub(opened), place))
+                    });
                 ages.max().map(|(_, place)| place)
             }
         })

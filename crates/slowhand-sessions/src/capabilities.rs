@@ -3,6 +3,8 @@
 
 use std::time::Duration;
 
+#[cfg(doc)]
+use crate::config::Cryptography;
 use crate::config::{CredentialKind, Protocol, Stack};
 use crate::operation::Curve;
 use crate::tls::{KeyExchange, Resumption, Suite};
@@ -18,6 +20,8 @@ pub struct Capabilities {
     pub credentials: &'static [CredentialKind],
     /// What it supports over datagrams. `None` if it runs over streams only.
     pub datagrams: Option<Datagrams>,
+    /// The credentials with which it can run without real cryptography ([`Cryptography::Weightless`]).
+    pub weightless: &'static [CredentialKind],
     /// What it supports of TLS and DTLS.
     pub tls: TlsCapabilities,
     /// Other behaviour that a user has to know, in words.
@@ -70,8 +74,8 @@ pub struct TlsCapabilities {
     pub versions: &'static [TlsVersion],
     /// The lengths of RSA keys in bits. Empty if it has no RSA.
     pub rsa_bits: &'static [u16],
-    /// True if it can negotiate DTLS connection IDs (RFC 9146).
-    pub connection_id: bool,
+    /// The octets of the longest DTLS connection ID that it can negotiate (RFC 9146). `None` if it has none.
+    pub connection_id: Option<u8>,
     /// True if a DTLS server can omit the cookie exchange.
     pub without_cookie: bool,
     /// True if the identity of a pre-shared key may contain the octet 0 (RFC 4279 section 5.1: any UTF-8 text).

@@ -4,7 +4,7 @@ use std::fmt::{self, Display};
 use std::time::Duration;
 
 use crate::capabilities::{Capabilities, Datagrams, MaximumTimeout, TlsVersion};
-use crate::config::{ConfigError, Credential, Family, Role, SessionConfig};
+use crate::config::{ConfigError, Credential, Cryptography, Family, Role, SessionConfig};
 use crate::credentials::{self, CertificateKey};
 use crate::tls::{Dtls12, Suite, Tls, Version};
 
@@ -37,6 +37,7 @@ impl Capabilities {
         let Family::Tls(tls) = &config.family;
         let suite = self.check_suite(config, tls)?;
         self.check_keys(config, tls, suite)?;
+        self.check_cryptography(config)?;
         self.check_extensions(config, tls)?;
         match tls.version {
             Version::Dtls12(dtls) => self.check_dtls(config, dtls)?,
@@ -47,6 +48,17 @@ impl Capabilities {
             _ => check_stream(config)?,
         };
         Ok(Checked { config, tls, suite, first_timeout, maximum_timeout })
+    }
+
+    fn check_cryptography(&self, config: &SessionConfig) -> Result<(), ConfigError> {
+        if config.cryptography == Cryptography::Real || self.weightless.contains(&config.credential.kind()) {
+            return Ok(());
+        }
+        let allowed = match self.weightless {
+            [] => "real".to_owned(),
+            credentials => format!("real (weightless only with credential {})", list(credentials)),
+        };
+        Err(refusal("cryptography", &config.cryptography, allowed))
     }
 
     fn check_suite(&self, config: &SessionConfig, tls: &Tls) -> Result<Suite, ConfigError> {
@@ -69,7 +81,7 @@ impl Capabilities {
         }
         match &config.credential {
             Credential::Psk { identity } => {
-                let found = identity.escape_debug().to_string();
+                let found = identity.escape_debug();
                 check("psk_identity", &found, "1 to 32 octets", |_| (1..=32).contains(&identity.len()))?;
                 let (allowed, can) = ("text without NUL (the library takes a C string)", self.tls.identity_with_nul);
                 check("psk_identity", &found, allowed, |_| can || !identity.contains('\0'))?;
@@ -83,8 +95,8 @@ impl Capabilities {
         let lengths = credentials::lengths(key, config.role);
         let allowed = format!("{} to {} octets", lengths.start(), lengths.end());
         check("certificate_length", &length, &allowed, |length| lengths.contains(length))?;
-        let allowed = format!("{allowed} except {length} (no DER encoding has this length)");
-        check("certificate_length", &length, &allowed, |length| *length != credentials::IMPOSSIBLE_LENGTH)
+        let allowed = format_args!("{allowed} except {length} (no DER encoding has this length)");
+        check("certificate_length", &length, allowed, |length| *length != credentials::IMPOSSIBLE_LENGTH)
     }
 
     fn check_extensions(&self, config: &SessionConfig, tls: &Tls) -> Result<(), ConfigError> {
@@ -100,9 +112,10 @@ impl Capabilities {
 
     fn check_dtls(&self, config: &SessionConfig, dtls: Dtls12) -> Result<(), ConfigError> {
         if let Some(length) = dtls.connection_id {
-            let can = self.tls.connection_id;
-            let allowed = if can { "0 to 32 octets" } else { "none (the library has no RFC 9146)" };
-            check("connection_id", &length, allowed, |length| can && *length <= 32)?;
+            let longest = self.tls.connection_id;
+            let none = "none (the library has no RFC 9146)".to_owned();
+            let allowed = longest.map_or(none, |longest| format!("0 to {longest} octets"));
+            check("connection_id", &length, &allowed, |length| longest.is_some_and(|longest| *length <= longest))?;
         }
         if config.role == Role::Server {
             let can = self.tls.without_cookie;
@@ -127,22 +140,22 @@ fn certificate(credential: &Credential, tls: &Tls, suite: Suite) -> Option<(Cert
 fn check_datagrams(datagrams: &Datagrams, config: &SessionConfig) -> Result<(Duration, Duration), ConfigError> {
     if let Some(mtu) = config.mtu {
         let least = (datagrams.minimum_mtu)(config.credential.kind());
-        let allowed = format!("{least} octets or more ({})", datagrams.minimum_mtu_reason);
-        check("mtu", &mtu, &allowed, |mtu| *mtu >= least)?;
+        let allowed = format_args!("{least} octets or more ({})", datagrams.minimum_mtu_reason);
+        check("mtu", &mtu, allowed, |mtu| *mtu >= least)?;
     }
     let timer = &datagrams.timer;
     let (first, maximum) = timer.values(config.timers.first, config.timers.maximum);
-    let allowed = format!("{} to {}", Seconds(timer.least), Seconds(timer.most));
-    check("first_timeout", &Seconds(first), &allowed, |s| (timer.least..=timer.most).contains(&s.0))?;
+    let allowed = format_args!("{} to {}", Seconds(timer.least), Seconds(timer.most));
+    check("first_timeout", &Seconds(first), allowed, |s| (timer.least..=timer.most).contains(&s.0))?;
     match timer.maximum {
         MaximumTimeout::TimesFirst(times) => {
             let own = first.saturating_mul(times);
-            let allowed = format!("{} (fixed: the first timeout, doubled at each retransmission)", Seconds(own));
-            check("maximum_timeout", &Seconds(maximum), &allowed, |s| s.0 == own)?;
+            let allowed = format_args!("{} (fixed: the first timeout, doubled at each retransmission)", Seconds(own));
+            check("maximum_timeout", &Seconds(maximum), allowed, |s| s.0 == own)?;
         }
         MaximumTimeout::Chosen(_) => {
-            let allowed = format!("{} (the first timeout) to {}", Seconds(first), Seconds(timer.most));
-            check("maximum_timeout", &Seconds(maximum), &allowed, |s| (first..=timer.most).contains(&s.0))?;
+            let allowed = format_args!("{} (the first timeout) to {}", Seconds(first), Seconds(timer.most));
+            check("maximum_timeout", &Seconds(maximum), allowed, |s| (first..=timer.most).contains(&s.0))?;
         }
     }
     Ok((first, maximum))
@@ -175,10 +188,10 @@ impl Display for Seconds {
 fn check<T: Display + ?Sized>(
     field: &'static str,
     found: &T,
-    allowed: &str,
+    allowed: impl Display,
     is_allowed: impl FnOnce(&T) -> bool,
 ) -> Result<(), ConfigError> {
-    if is_allowed(found) { Ok(()) } else { Err(refusal(field, found, allowed.to_owned())) }
+    if is_allowed(found) { Ok(()) } else { Err(refusal(field, found, allowed.to_string())) }
 }
 
 fn one_of<T: Display + PartialEq>(field: &'static str, found: T, allowed: &[T]) -> Result<(), ConfigError> {

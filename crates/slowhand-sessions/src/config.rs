@@ -166,6 +166,19 @@ pub struct Timers {
     pub maximum: Option<Duration>,
 }
 
+/// With what a session computes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Cryptography {
+    /// Real cryptography.
+    #[default]
+    Real,
+    /// Stand-ins that protect nothing, so that the laboratory is fast. All messages have their real sizes, every random number is
+    /// drawn, and every operation takes the device's time as if it were real. The octets that come out are other ones, and
+    /// the key log is empty. Both ends need it.
+    Weightless,
+}
+
 /// One end of a session. [`SessionConfig::new`] gives each field its default.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SessionConfig {
@@ -182,6 +195,8 @@ pub struct SessionConfig {
     /// The most octets of a datagram (UDP payload) that this end sends. The library cuts flights and messages to fit. Only
     /// over datagrams. Default: no limit.
     pub mtu: Option<u16>,
+    /// With what this end computes. Default: real cryptography.
+    pub cryptography: Cryptography,
     /// The seed of this end's randomness. The two ends of a session need different seeds. Default: zeros, for tests only.
     pub seed: [u8; 32],
 }
@@ -190,7 +205,7 @@ impl SessionConfig {
     /// One end of a session with default options.
     pub const fn new(role: Role, stack: Stack, family: Family, credential: Credential) -> Self {
         let timers = Timers { first: None, maximum: None };
-        Self { role, stack, family, credential, timers, mtu: None, seed: [0; 32] }
+        Self { role, stack, family, credential, timers, mtu: None, cryptography: Cryptography::Real, seed: [0; 32] }
     }
 
     /// The name of the protocol.
@@ -221,7 +236,7 @@ macro_rules! displayed_as_serialised {
     )*};
 }
 
-displayed_as_serialised!(Role, Stack, Protocol, CredentialKind);
+displayed_as_serialised!(Role, Stack, Protocol, CredentialKind, Cryptography);
 
 /// What the two ends have agreed on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -24,6 +24,10 @@ impl Capabilities {
         }
         features.extend(self.resumption());
         features.push("application data".to_owned());
+        if !self.weightless.is_empty() {
+            let credentials: Vec<_> = self.weightless.iter().map(ToString::to_string).collect();
+            features.push(format!("weightless cryptography with {}", credentials.join(" or ")));
+        }
         features.extend(self.remarks.iter().copied().map(str::to_owned));
         features
     }
@@ -44,7 +48,7 @@ impl Capabilities {
             (self.tls.without_cookie, "cookie on or off"),
             (datagrams.fragments, "mtu"),
             (true, timeouts),
-            (self.tls.connection_id, "connection_id"),
+            (self.tls.connection_id.is_some(), "connection_id"),
         ]
         .into_iter()
         .filter(|(can, _)| *can)

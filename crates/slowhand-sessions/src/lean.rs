@@ -4,10 +4,14 @@
 //! milliseconds. It does nothing after its last retransmission but to say so.
 
 mod crypto;
+mod software;
+mod weightless;
 
 use std::time::Duration;
 
-use lean_dtls::{Client, Config, Credentials, Instant, OVERHEAD, Psk, Server, Timeouts};
+use lean_dtls::{
+    Client, Config, ConfigError, Credentials, Instant, MaxFragmentLength, OVERHEAD, Psk, Server, Timeouts,
+};
 
 use crate::capabilities::{Capabilities, Datagrams, MaximumTimeout, Timer, TlsCapabilities, TlsVersion};
 use crate::check::Checked;
@@ -16,7 +20,7 @@ use crate::credentials;
 use crate::device;
 use crate::library::{Library, Progress, State};
 use crate::session::{Failure, FailureKind, Resumable};
-use crate::tls::Suite;
+use crate::tls::{FRAGMENT_LENGTHS, Suite, Tls, Version};
 use crypto::Counting;
 
 /// What the library supports.
@@ -37,11 +41,18 @@ pub(crate) const CAPABILITIES: Capabilities = Capabilities {
             most: Duration::from_millis(u32::MAX as u64),
         },
     }),
+    // The length of a signature of ECDSA in DER depends on its value, which only the arithmetic can give.
+    weightless: &[CredentialKind::Psk],
     tls: TlsCapabilities {
         suites: &[Suite::TLS_PSK_WITH_AES_128_CCM_8],
-        versions: &[TlsVersion { protocol: Protocol::Dtls12, curves: &[], fragment_lengths: &[], resumptions: &[] }],
+        versions: &[TlsVersion {
+            protocol: Protocol::Dtls12,
+            curves: &[],
+            fragment_lengths: FRAGMENT_LENGTHS,
+            resumptions: &[],
+        }],
         rsa_bits: &[],
-        connection_id: false,
+        connection_id: Some(lean_dtls::MAX_CONNECTION_ID as u8),
         without_cookie: false,
         identity_with_nul: true,
     },
@@ -50,6 +61,10 @@ pub(crate) const CAPABILITIES: Capabilities = Capabilities {
 
 /// Octets of each of an end's two buffers for flights: enough for the longest identity that a configuration can have.
 const BUFFER: usize = 256;
+
+/// Octets of the longest flight in one datagram: its messages, and less than as much again for the headers of the records
+/// and messages.
+const FLIGHT: usize = 2 * BUFFER;
 
 /// The longest datagram if the configuration sets no limit: a record of 2^14 octets (RFC 5246, section 6.2.1) with its
 /// header, nonce and tag.
@@ -61,7 +76,9 @@ const PEER: [u8; 1] = [0];
 /// One end of a session of lean-dtls.
 pub(crate) struct LeanDtls {
     end: End,
-    /// The place for a datagram that is sent. It is as long as the longest.
+    /// The most octets of a datagram.
+    mtu: u16,
+    /// The place for a datagram that is sent. Application data may make it longer.
     datagram: Vec<u8>,
 }
 
@@ -103,13 +120,14 @@ impl LeanDtls {
         };
         let mtu = checked.config.mtu.unwrap_or(MTU);
         let config = Config::new(Key { identity }, mtu, timeouts)
+            .and_then(|config| with_extensions(config, checked.tls))
             .map_err(|error| Failure::library(0, format!("the configuration is refused: {error:?}")))?;
-        let crypto = Counting::new();
+        let crypto = Counting::new(checked.config.cryptography);
         let end = match checked.config.role {
             Role::Client => End::Client(Box::new(Client::new(config, crypto))),
             Role::Server => End::Server(Box::new(Server::new(config, crypto))),
         };
-        Ok(Self { end, datagram: vec![0; mtu.into()] })
+        Ok(Self { end, mtu, datagram: vec![0; FLIGHT.min(mtu.into())] })
     }
 
     /// Sends what the library has to send, and says how it is.
@@ -131,6 +149,20 @@ impl LeanDtls {
         };
         Progress { state: state(status), deadline: deadline.map(|at| Duration::from_millis(at.as_millis())) }
     }
+}
+
+/// The same configuration with the extensions of the session.
+fn with_extensions(mut config: Config<Key>, tls: &Tls) -> Result<Config<Key>, ConfigError> {
+    let asked = |length: &MaxFragmentLength| Some(length.octets()) == tls.max_fragment_length;
+    if let Some(length) = MaxFragmentLength::ALL.into_iter().find(asked) {
+        config = config.with_max_fragment_length(length);
+    }
+    if let Version::Dtls12(dtls) = tls.version
+        && let Some(octets) = dtls.connection_id
+    {
+        config = config.with_connection_id(octets)?;
+    }
+    Ok(config)
 }
 
 /// The device's clock, as the library counts time.
@@ -181,6 +213,8 @@ impl Library for LeanDtls {
     }
 
     fn write(&mut self, data: &[u8]) -> Progress {
+        // The length is checked: see `max_data`.
+        self.datagram.resize(self.datagram.len().max(data.len() + OVERHEAD), 0);
         let sent = match &mut self.end {
             End::Client(client) => client.send(data, &mut self.datagram),
             End::Server(server) => server.send(PEER, data, &mut self.datagram),
@@ -192,7 +226,10 @@ impl Library for LeanDtls {
     }
 
     fn max_data(&self) -> Option<usize> {
-        Some(self.datagram.len() - OVERHEAD)
+        match &self.end {
+            End::Client(client) => Some(client.max_data(self.mtu.into())),
+            End::Server(server) => server.max_data(PEER, self.mtu.into()),
+        }
     }
 
     fn close(&mut self) -> Progress {
@@ -205,7 +242,13 @@ impl Library for LeanDtls {
 
     fn negotiated(&self) -> Option<Negotiated> {
         let suite = Suite::TLS_PSK_WITH_AES_128_CCM_8;
-        Some(Negotiated::Tls { protocol: Protocol::Dtls12, suite, connection_id: None })
+        let ids = match &self.end {
+            End::Client(client) => client.connection_ids(),
+            End::Server(server) => server.connection_ids(PEER),
+        };
+        // Those of the records that this end sends, which the laboratory counts.
+        let connection_id = ids.map(|[_, peers]| peers as u8);
+        Some(Negotiated::Tls { protocol: Protocol::Dtls12, suite, connection_id })
     }
 
     fn resumable(&mut self) -> Option<Resumable> {

@@ -105,7 +105,8 @@ mod tls;
 pub use building::{BuildError, build, build_pair, build_resuming};
 pub use capabilities::{Capabilities, Datagrams, MaximumTimeout, Timer, TlsCapabilities, TlsVersion};
 pub use config::{
-    ConfigError, Credential, CredentialKind, Family, Negotiated, Protocol, Role, SessionConfig, Stack, Timers,
+    ConfigError, Credential, CredentialKind, Cryptography, Family, Negotiated, Protocol, Role, SessionConfig, Stack,
+    Timers,
 };
 pub use operation::{Aead, AeadMode, Cbc, Curve, Operation, Performed, Processor, Weightless};
 pub use session::{Failure, FailureKind, Received, Resumable, Session, Status, Transmit, WriteError};

@@ -45,6 +45,7 @@ pub(crate) const CAPABILITIES: Capabilities = Capabilities {
             most: Duration::from_secs(u32::MAX as u64 / 1000),
         },
     }),
+    weightless: &[],
     tls: TlsCapabilities {
         // `ciphersuite_preference` of `ssl_ciphersuites.c`.
         suites: &[
@@ -94,7 +95,8 @@ pub(crate) const CAPABILITIES: Capabilities = Capabilities {
             },
         ],
         rsa_bits: RSA_BITS,
-        connection_id: true,
+        // `MBEDTLS_SSL_CID_IN_LEN_MAX` and `MBEDTLS_SSL_CID_OUT_LEN_MAX` of `mbedtls_config.h`.
+        connection_id: Some(32),
         without_cookie: true,
         identity_with_nul: true,
     },

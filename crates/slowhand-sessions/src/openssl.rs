@@ -51,6 +51,7 @@ pub(crate) const CAPABILITIES: Capabilities = Capabilities {
             most: Duration::from_secs(4294),
         },
     }),
+    weightless: &[],
     tls: TlsCapabilities {
         // As `openssl ciphers ALL:@SECLEVEL=0` prints them. The CCM suites of TLS 1.3 come after the suites that it
         // prints: the library uses them only if an application names them.
@@ -101,7 +102,7 @@ pub(crate) const CAPABILITIES: Capabilities = Capabilities {
             },
         ],
         rsa_bits: RSA_BITS,
-        connection_id: false,
+        connection_id: None,
         without_cookie: true,
         // Its callbacks for pre-shared keys take C strings.
         identity_with_nul: false,

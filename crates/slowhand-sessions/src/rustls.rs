@@ -45,6 +45,7 @@ pub(crate) const CAPABILITIES: Capabilities = Capabilities {
     licence: "Apache-2.0 OR ISC OR MIT",
     credentials: &[CredentialKind::Certificate],
     datagrams: None,
+    weightless: &[],
     tls: TlsCapabilities {
         suites: provider::SUITES,
         versions: &[
@@ -62,7 +63,7 @@ pub(crate) const CAPABILITIES: Capabilities = Capabilities {
             },
         ],
         rsa_bits: &[],
-        connection_id: false,
+        connection_id: None,
         without_cookie: false,
         identity_with_nul: false,
     },

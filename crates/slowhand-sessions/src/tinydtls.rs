@@ -55,6 +55,7 @@ pub(crate) const CAPABILITIES: Capabilities = Capabilities {
             most: Duration::from_secs(u32::MAX as u64 / 1000),
         },
     }),
+    weightless: &[],
     tls: TlsCapabilities {
         // `cipher_suite_params` in `dtls.c`.
         suites: &[
@@ -70,7 +71,7 @@ pub(crate) const CAPABILITIES: Capabilities = Capabilities {
             resumptions: &[],
         }],
         rsa_bits: &[],
-        connection_id: false,
+        connection_id: None,
         without_cookie: false,
         identity_with_nul: true,
     },

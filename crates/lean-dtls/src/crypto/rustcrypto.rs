@@ -8,7 +8,6 @@ use aes::cipher::{
 use aes::{Aes128Enc, Block};
 use ccm::aead::{AeadCore, AeadInOut, KeyInit};
 use ccm::consts::{U1, U8, U12, U16};
-use hmac::{Hmac, Mac};
 #[cfg(feature = "certificates")]
 use p256::ecdsa::{
     Signature, SigningKey, VerifyingKey,
@@ -48,12 +47,6 @@ impl<R: FnMut(&mut [u8])> Crypto for RustCrypto<R> {
 
     fn hash(&mut self) -> Sha256 {
         Sha256::new()
-    }
-
-    fn hmac(&mut self, key: &[u8], parts: &[&[u8]]) -> [u8; DIGEST] {
-        let mut mac = <Hmac<Sha256> as KeyInit>::new(&block(key).into());
-        parts.iter().for_each(|part| mac.update(part));
-        mac.finalize().into_bytes().into()
     }
 
     fn seal(&mut self, with: &Protection<'_>, content: &mut [u8], tag: &mut [u8]) -> Result<(), Failed> {
@@ -187,22 +180,41 @@ impl BlockCipherEncBackend for Aes128 {
     }
 }
 
-/// A key of HMAC as long as a block of SHA-256 (RFC 2104, section 2).
-fn block(key: &[u8]) -> [u8; 64] {
-    let mut block = [0; 64];
-    match block.get_mut(..key.len()) {
-        Some(start) => start.copy_from_slice(key),
-        None => block[..DIGEST].copy_from_slice(&<Sha256 as Digest>::digest(key)),
-    }
-    block
-}
-
 impl Hash for Sha256 {
+    #[inline(never)] // it is everywhere, and a copy is larger than a call
     fn update(&mut self, octets: &[u8]) {
         Digest::update(self, octets);
     }
 
+    #[inline(never)]
     fn digest(&self) -> [u8; DIGEST] {
         self.clone().finalize().into()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// RFC 4231, test cases 2 and 6: a short key, and one that is longer than a block.
+    #[test]
+    fn hmac_gives_the_vectors_of_rfc_4231() {
+        let mut crypto = RustCrypto::new(|_: &mut [u8]| {});
+        let short = crypto.hmac(b"Jefe", &[b"what do ya want ", b"for nothing?"]);
+        assert_eq!(
+            short,
+            [
+                0x5b, 0xdc, 0xc1, 0x46, 0xbf, 0x60, 0x75, 0x4e, 0x6a, 0x04, 0x24, 0x26, 0x08, 0x95, 0x75, 0xc7, 0x5a,
+                0x00, 0x3f, 0x08, 0x9d, 0x27, 0x39, 0x83, 0x9d, 0xec, 0x58, 0xb9, 0x64, 0xec, 0x38, 0x43,
+            ]
+        );
+        let long = crypto.hmac(&[0xaa; 131], &[b"Test Using Larger Than Block-Size Key - Hash Key First"]);
+        assert_eq!(
+            long,
+            [
+                0x60, 0xe4, 0x31, 0x59, 0x1e, 0xe0, 0xb6, 0x7f, 0x0d, 0x8a, 0x26, 0xaa, 0xcb, 0xf5, 0xb7, 0x7f, 0x8e,
+                0x0b, 0xc6, 0x21, 0x37, 0x28, 0xc5, 0x14, 0x05, 0x46, 0x04, 0x0f, 0x0e, 0xe3, 0x7f, 0x54,
+            ]
+        );
     }
 }

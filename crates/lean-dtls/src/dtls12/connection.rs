@@ -2,13 +2,17 @@
 
 use subtle::ConstantTimeEq;
 
-use super::extensions::Agreed;
-use super::record::{self, ContentType, Inbound, Outbound, Records};
+use super::connection_id::ConnectionId;
+use super::extensions::{Agreed, Offer};
+use super::record::{self, ContentType, Format, Inbound, Outbound, Records};
 use super::schedule::{Context, Master};
 use crate::codec::{Full, Reader, Writer};
+use crate::config::Config;
+use crate::credentials::Credentials;
 use crate::crypto::{Crypto, Hash};
 use crate::flight::Flight;
 use crate::handshake::{self, Kind};
+use crate::lean::{Lean, Received};
 use crate::reassembly::Reassembly;
 use crate::status::{Failure, SendError, Status};
 use crate::time::{Expired, Instant, Timeouts, Timer};
@@ -17,11 +21,15 @@ use crate::time::{Expired, Instant, Timeouts, Timer};
 pub(crate) mod alert {
     pub(crate) const CLOSE_NOTIFY: u8 = 0;
     pub(crate) const HANDSHAKE_FAILURE: u8 = 40;
+    pub(crate) const ILLEGAL_PARAMETER: u8 = 47;
     pub(crate) const DECODE_ERROR: u8 = 50;
     pub(crate) const DECRYPT_ERROR: u8 = 51;
     pub(crate) const UNSUPPORTED_EXTENSION: u8 = 110;
     pub(crate) const UNKNOWN_PSK_IDENTITY: u8 = 115;
 }
+
+/// How many times the octets from an address that nobody has verified are sent to it at most (RFC 9000, section 8.1).
+const AMPLIFICATION: usize = 3;
 
 const WARNING: u8 = 1;
 const FATAL: u8 = 2;
@@ -43,6 +51,16 @@ pub(crate) enum Expects {
     Nothing,
 }
 
+/// What a datagram had that only the peer can have sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Heard {
+    Nothing,
+    /// A record that others have overtaken.
+    Earlier,
+    /// A record later than all before.
+    Latest,
+}
+
 /// One end's half of a connection. `BUFFER` octets hold a flight that is sent, and as many one that arrives.
 pub(crate) struct Connection<C: Crypto, const BUFFER: usize> {
     pub(crate) status: Status,
@@ -59,11 +77,19 @@ pub(crate) struct Connection<C: Crypto, const BUFFER: usize> {
     /// The random numbers of the client's and of the server's hello.
     pub(crate) randoms: [[u8; 32]; 2],
     pub(crate) agreed: Agreed,
+    /// The connection ID that this end offers.
+    #[cfg(feature = "connection-id")]
+    pub(crate) own_id: Option<ConnectionId>,
     master: Option<Master>,
     /// An alert that waits to be sent, and its epoch.
     alert: Option<([u8; 2], u16)>,
     /// The last alert in clear.
     heard: Option<u8>,
+    /// The records of the peer's flight, and whether they are to be acknowledged now.
+    received: Received,
+    is_acknowledgement_due: bool,
+    /// How many octets may still be sent to an address that nobody has verified.
+    allowance: Option<usize>,
 }
 
 /// The flight of this end, and the transcript of the handshake.
@@ -112,9 +138,37 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
             timer: Timer::new(timeouts),
             randoms: [[0; 32]; 2],
             agreed: Agreed::default(),
+            #[cfg(feature = "connection-id")]
+            own_id: None,
             master: None,
             alert: None,
             heard: None,
+            received: Received::NONE,
+            is_acknowledgement_due: false,
+            allowance: None,
+        }
+    }
+
+    /// What a client says in its hellos: the same in each.
+    pub(crate) fn offer<'a>(&self, config: &'a Config<impl Credentials>) -> Offer<'a> {
+        #[cfg(feature = "connection-id")]
+        let connection_id = self.own_id;
+        #[cfg(not(feature = "connection-id"))]
+        let connection_id: Option<ConnectionId> = None;
+        let psk = config.credentials.psk().filter(|_| config.options.lean.has_identity());
+        Offer { options: &config.options, connection_id, identity: psk.map_or(&[], |psk| psk.identity) }
+    }
+
+    /// From now on what the hellos say holds.
+    pub(crate) fn agree(&mut self, agreed: Agreed) {
+        self.agreed = agreed;
+        #[cfg(feature = "record-limits")]
+        {
+            [self.inbound.limits, self.sender.outbound.limits] = agreed.limits.octets();
+        }
+        #[cfg(feature = "connection-id")]
+        if let Some([own, peers]) = agreed.connection_ids {
+            (self.inbound.id, self.sender.outbound.id) = (own, peers);
         }
     }
 
@@ -125,11 +179,14 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
     /// Begins to wait for the answer to a new flight, which answers the peer's message `answered`.
     pub(crate) const fn wait(&mut self, answered: Option<u16>) {
         self.answered = answered;
+        self.received = Received::NONE;
         self.timer.start();
     }
 
     pub(crate) fn handle_timeout(&mut self, now: Instant) {
         match self.timer.expire(now) {
+            Some(Expired::SendAgain) if self.owes_acknowledgement() => self.is_acknowledgement_due = true,
+            Some(Expired::SendAgain) if !self.is_client && self.leaves_losses_to_the_client() => {}
             Some(Expired::SendAgain) => self.sender.flight.restart(),
             Some(Expired::GiveUp) => self.end(Status::Failed(Failure::TimedOut(self.heard))),
             None => {}
@@ -142,7 +199,18 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
             return self.sender.outbound.write(crypto, (ContentType::Alert, epoch), &[&alert], output).unwrap_or(0);
         }
         let Sender { flight, outbound, .. } = &mut self.sender;
-        let written = flight.write(&mut Records { crypto, outbound }, output);
+        if core::mem::take(&mut self.is_acknowledgement_due) {
+            let content = &[self.received.names()];
+            return outbound.write(crypto, (ContentType::Acknowledgement, 1), content, output).unwrap_or(0);
+        }
+        let mut written = flight.write(&mut Records { crypto, outbound }, output);
+        while let Some(allowance) = self.allowance.as_mut().filter(|_| written > 0) {
+            if let Some(left) = allowance.checked_sub(written) {
+                *allowance = left;
+                break;
+            }
+            written = flight.write(&mut Records { crypto, outbound }, output);
+        }
         if self.sender.flight.is_sent() {
             self.timer.sent(now);
         }
@@ -156,6 +224,11 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         }
         let written = self.sender.outbound.write(crypto, (ContentType::ApplicationData, 1), &[data], output);
         written.map_err(|Full| SendError::TooLong)
+    }
+
+    /// The most octets of application data in a datagram of `room` octets.
+    pub(crate) fn max_data(&self, room: usize) -> usize {
+        self.sender.outbound.room(1, room).unwrap_or(0)
     }
 
     /// Ends an established connection, and tells the peer.
@@ -187,19 +260,22 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
 
     /// Processes the records of a datagram. `deliver` gets application data, `handle` each handshake message before the
     /// Finished whose turn it is: it returns false if the message is not what the handshake expects, and was not used.
+    /// Returns what has come that only the peer can have sent.
     pub(crate) fn receive(
         &mut self,
         crypto: &mut C,
         datagram: &mut [u8],
         deliver: &mut dyn FnMut(&[u8]),
         handle: &mut dyn FnMut(&mut Self, &mut C) -> bool,
-    ) {
+    ) -> Heard {
         let mut rest = datagram;
+        let mut heard = Heard::Nothing;
         loop {
             let mut reader = Reader::new(rest);
-            let Some(header) = record::Header::read(&mut reader) else { return };
-            let (record, more) = rest.split_at_mut(record::HEADER + header.length);
-            self.receive_record(crypto, &header, &mut record[record::HEADER..], deliver, handle);
+            let Some(header) = self.inbound.read_header(&mut reader) else { return heard };
+            let start = rest.len() - reader.rest().len();
+            let (content, more) = rest[start..].split_at_mut(header.length);
+            heard = heard.max(self.receive_record(crypto, &header, content, deliver, handle));
             rest = more;
         }
     }
@@ -211,26 +287,38 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         content: &mut [u8],
         deliver: &mut dyn FnMut(&[u8]),
         handle: &mut dyn FnMut(&mut Self, &mut C) -> bool,
-    ) {
+    ) -> Heard {
         let is_open = matches!(self.status, Status::Handshaking | Status::Established);
-        let content = match header.epoch {
-            0 => content,
-            _ if !is_open => return,
-            _ => match self.inbound.open(crypto, header, content) {
-                Ok(content) => content,
-                Err(_) => return,
-            },
+        let is_latest = self.inbound.is_latest(header);
+        let opened = match header.epoch {
+            0 => self.inbound.take(header, content),
+            _ if !is_open => return Heard::Nothing,
+            _ => self.inbound.open(crypto, header, content),
         };
-        match (header.content_type, header.epoch) {
-            (ContentType::Handshake, epoch) => self.receive_fragments(crypto, epoch, content, handle),
+        let Ok((content_type, content)) = opened else { return Heard::Nothing };
+        if header.epoch > 0 {
+            self.allowance = None; // the keys are made of what was sent to its address
+        }
+        match (content_type, header.epoch) {
+            (ContentType::Handshake, _) => self.receive_fragments(crypto, header, content, handle),
+            #[cfg(feature = "lean")]
+            (ContentType::Acknowledgement, 1) => self.receive_acknowledgement(content),
             (ContentType::Alert, epoch) => self.receive_alert(epoch, content),
             (ContentType::ApplicationData, 1) if self.status == Status::Established => {
                 // The peer has this end's last flight.
                 self.sender.flight.clear();
+                self.timer.stop();
                 deliver(content);
             }
-            // Records of epoch 1 say that the peer has changed. Application data in clear is discarded.
-            (ContentType::ChangeCipherSpec | ContentType::ApplicationData, _) => {}
+            // The client would not send data if it did not have this end's Finished, and had not sent its own. That is lost.
+            (ContentType::ApplicationData, 1) if self.agreed.lean.has(Lean::SERVER_FINISHED_FIRST) => self.repeat(),
+            // Records of epoch 1 say that the peer has changed. Anybody can send data and acknowledgements in clear.
+            _ => {}
+        }
+        match header.epoch {
+            0 => Heard::Nothing,
+            _ if is_latest => Heard::Latest,
+            _ => Heard::Earlier,
         }
     }
 
@@ -250,10 +338,11 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
     fn receive_fragments(
         &mut self,
         crypto: &mut C,
-        epoch: u16,
+        record: &record::Header,
         content: &[u8],
         handle: &mut dyn FnMut(&mut Self, &mut C) -> bool,
     ) {
+        let epoch = record.epoch;
         let mut reader = Reader::new(content);
         while let Some((header, fragment)) = handshake::Header::read(&mut reader) {
             let expected = u16::from(matches!(self.expects, Expects::Finished | Expects::Nothing));
@@ -270,6 +359,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
                 self.receive_again(&header);
             } else if epoch == expected && self.status == Status::Handshaking {
                 self.incoming.insert(self.next, &header, fragment);
+                self.received.note(epoch, record.sequence);
                 while self.status == Status::Handshaking && self.incoming.whole(self.next).is_some() {
                     let sequence = self.next;
                     let is_used = match self.expects {
@@ -284,6 +374,45 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
                 }
             }
         }
+        // The client repeats its Finished until it knows that it has arrived.
+        let is_over = !self.is_client && self.status == Status::Established;
+        if is_over && epoch == 1 && self.leaves_losses_to_the_client() {
+            self.received = Received::of(epoch, record.sequence);
+            self.is_acknowledgement_due = true;
+        }
+    }
+
+    /// True if the client repeats what was lost of both ends' flights, and the server only answers: with the server's
+    /// Finished first and acknowledgements, each of the server's messages answers one of the client's.
+    const fn leaves_losses_to_the_client(&self) -> bool {
+        self.agreed.lean.has(Lean::SERVER_FINISHED_FIRST.with(Lean::ACKNOWLEDGE))
+    }
+
+    /// True if a part of the peer's flight has arrived, up to the keys: the peer has all of this end's flight.
+    fn owes_acknowledgement(&self) -> bool {
+        let has_part = self.expects == Expects::Finished && !self.received.names().is_empty();
+        has_part && self.agreed.lean.has(Lean::ACKNOWLEDGE)
+    }
+
+    #[cfg(feature = "lean")]
+    /// The peer has these records, and the rest is sent again. Only the peer can send an acknowledgement: it is encrypted.
+    fn receive_acknowledgement(&mut self, content: &[u8]) {
+        if !self.agreed.lean.has(Lean::ACKNOWLEDGE) {
+            return;
+        }
+        let Sender { flight, outbound, .. } = &mut self.sender;
+        for name in content.chunks_exact(crate::lean::RECORD_NAME) {
+            let &[epoch, upper, lower] = name else { continue };
+            if let Some(sequence) = outbound.latest(epoch.into(), u16::from_be_bytes([upper, lower])) {
+                flight.acknowledge(record::part(epoch.into()), sequence);
+            }
+        }
+        if !flight.is_acknowledged() {
+            self.repeat();
+        } else if self.status == Status::Established {
+            flight.clear();
+            self.timer.stop();
+        }
     }
 
     /// The peer repeats the flight before this end's, so it does not have this end's: the end of its last message says so
@@ -296,6 +425,16 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         }
     }
 
+    /// True if the peer's address may be another's: neither a cookie nor an encrypted record has come from there.
+    pub(crate) const fn is_unverified(&self) -> bool {
+        self.allowance.is_some()
+    }
+
+    /// Lets this end send to an address that nobody has verified, because so many octets have come from it.
+    pub(crate) fn allow(&mut self, octets: usize) {
+        self.allowance = Some(self.allowance.unwrap_or(0).saturating_add(AMPLIFICATION * octets));
+    }
+
     /// Sends the flight again, if it is not just being sent.
     pub(crate) fn repeat(&mut self) {
         let is_open = matches!(self.status, Status::Handshaking | Status::Established);
@@ -304,7 +443,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         }
     }
 
-    /// Derives all keys. The transcript ends with the ClientKeyExchange.
+    /// Derives all keys. The transcript ends with the ClientKeyExchange, or with the ServerHello if there is none.
     pub(crate) fn derive(&mut self, crypto: &mut C, psk: &[u8]) {
         let digest = self.sender.transcript.digest();
         let context = match self.agreed.extended_master_secret {
@@ -315,12 +454,13 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         crypto.log_secret("CLIENT_RANDOM", &self.randoms[0], master.secret());
         let [client, server] = master.keys(crypto, &self.randoms);
         let (own, peers) = if self.is_client { (client, server) } else { (server, client) };
-        self.sender.outbound.protect(own);
-        self.inbound.protect(peers);
+        let format = Format::new(self.agreed.lean);
+        self.sender.outbound.protect(own, format);
+        self.inbound.protect(peers, format);
         self.master = Some(master);
     }
 
-    /// Adds ChangeCipherSpec and Finished to the flight.
+    /// Adds ChangeCipherSpec, if it is not left out, and Finished to the flight.
     pub(crate) fn finish(&mut self, crypto: &mut C) -> Result<(), Full> {
         let digest = self.sender.transcript.digest();
         let master = self.master.as_ref().ok_or(Full)?;
@@ -332,10 +472,11 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
     /// From now on the peer's Finished is expected, which nobody else can send. What has arrived in clear is forgotten.
     pub(crate) fn expect_finished(&mut self) {
         self.expects = Expects::Finished;
-        self.incoming = Reassembly::new();
+        self.incoming.clear();
     }
 
-    /// Handles the peer's Finished, which a server answers with its own. Returns false after a wrong one: the connection
+    /// Handles the peer's Finished. The end that has not sent its own answers with it: the server, unless its Finished was
+    /// the first. Returns false after a wrong one: the connection
     /// has failed.
     fn receive_finished(&mut self, crypto: &mut C) -> bool {
         if !self.verify_finished(crypto) {
@@ -343,7 +484,8 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
             return false;
         }
         self.sender.flight.clear();
-        let sent = if self.is_client { Ok(()) } else { self.finish(crypto) };
+        let is_answered = self.is_client == self.agreed.lean.has(Lean::SERVER_FINISHED_FIRST);
+        let sent = if is_answered { self.finish(crypto) } else { Ok(()) };
         match sent {
             Ok(()) => self.establish(),
             Err(Full) => self.end(Status::Failed(Failure::BufferTooSmall)),
@@ -359,12 +501,14 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         header.kind == Kind::Finished && bool::from(body.ct_eq(&expected))
     }
 
-    /// The handshake is complete. A server's last flight answers the client's Finished.
+    /// The handshake is complete. The last flight answers the Finished of the other end.
     fn establish(&mut self) {
-        self.answered = Some(self.next);
+        self.wait(Some(self.next));
         self.status = Status::Established;
         self.expects = Expects::Nothing;
-        self.timer.stop();
+        if !self.is_client || !self.leaves_losses_to_the_client() {
+            self.timer.stop();
+        }
         self.master = None;
     }
 }

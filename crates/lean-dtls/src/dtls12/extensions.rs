@@ -4,15 +4,31 @@
 //! writing in [`write_offer`] (the client) and in [`write_answer`] (the server).
 
 use super::connection::alert;
+use super::connection_id::ConnectionId;
+#[cfg(feature = "connection-id")]
+use super::connection_id::{self, CONNECTION_ID};
 use super::hello::ClientHello;
+#[cfg(feature = "record-limits")]
+use super::limits::{self, Limits, MAX_FRAGMENT_LENGTH, RECORD_SIZE_LIMIT};
 use crate::codec::{Full, Reader, Writer};
 use crate::config::Options;
+use crate::lean::{self, Lean};
 
 const EXTENDED_MASTER_SECRET: u16 = 0x0017;
 const RENEGOTIATION_INFO: u16 = 0xff01;
 
 /// The extensions that this engine reads. None of them may be there twice.
-const KNOWN: &[u16] = &[EXTENDED_MASTER_SECRET, RENEGOTIATION_INFO];
+const KNOWN: &[u16] = &[
+    EXTENDED_MASTER_SECRET,
+    RENEGOTIATION_INFO,
+    lean::EXTENSION,
+    #[cfg(feature = "record-limits")]
+    MAX_FRAGMENT_LENGTH,
+    #[cfg(feature = "record-limits")]
+    RECORD_SIZE_LIMIT,
+    #[cfg(feature = "connection-id")]
+    CONNECTION_ID,
+];
 
 /// The extensions of a hello, as they are on the wire.
 #[derive(Clone, Copy, Debug)]
@@ -77,37 +93,106 @@ pub(crate) struct Agreed {
     pub(crate) extended_master_secret: bool,
     /// The client knows RFC 5746. Nothing follows from it here but the server's answer: nobody renegotiates.
     secure_renegotiation: bool,
+    /// What both ends leave out.
+    pub(crate) lean: Lean,
+    #[cfg(feature = "record-limits")]
+    pub(crate) limits: Limits,
+    /// Of this end, and of its peer.
+    #[cfg(feature = "connection-id")]
+    pub(crate) connection_ids: Option<[ConnectionId; 2]>,
+}
+
+/// What an end says of one connection.
+#[derive(Clone, Copy)]
+pub(crate) struct Offer<'a> {
+    pub(crate) options: &'a Options,
+    /// The connection ID of this end, if its configuration asks for one.
+    pub(crate) connection_id: Option<ConnectionId>,
+    /// The identity that a client sends in its hellos, if the lean profile has it there.
+    pub(crate) identity: &'a [u8],
 }
 
 /// The client's extensions.
-pub(crate) fn write_offer(writer: &mut Writer<'_>, _options: &Options) -> Result<(), Full> {
-    writer.vector(2, |writer| write(writer, EXTENDED_MASTER_SECRET, |_| Ok(())))
+pub(crate) fn write_offer(writer: &mut Writer<'_>, offer: &Offer<'_>) -> Result<(), Full> {
+    let Offer { options, connection_id: _connection_id, identity } = offer;
+    writer.vector(2, |writer| {
+        write(writer, EXTENDED_MASTER_SECRET, |_| Ok(()))?;
+        #[cfg(feature = "record-limits")]
+        limits::write_offer(writer, options)?;
+        #[cfg(feature = "connection-id")]
+        if let Some(own) = _connection_id {
+            connection_id::write(writer, own)?;
+        }
+        if options.lean.is_empty() {
+            return Ok(());
+        }
+        write(writer, lean::EXTENSION, |writer| lean::Offer { switches: options.lean, identity }.write(writer))
+    })
 }
 
 /// The server: what it takes of the client's offer.
 ///
 /// # Errors
 /// The alert with which it refuses the client.
-pub(crate) fn accept(hello: &ClientHello<'_>, _options: &Options) -> Result<Agreed, u8> {
+pub(crate) fn accept(hello: &ClientHello<'_>, offer: &Offer<'_>) -> Result<Agreed, u8> {
     let is_there = |number, content| hello.extensions.is_there(number, content).ok_or(alert::DECODE_ERROR);
-    Ok(Agreed {
-        extended_master_secret: is_there(EXTENDED_MASTER_SECRET, &[])?,
+    let extended_master_secret = is_there(EXTENDED_MASTER_SECRET, &[])?;
+    let offered = lean_offer(hello)?.filter(|_| extended_master_secret).map_or(Lean::NONE, |offer| offer.switches);
+    let agreed = Agreed {
+        extended_master_secret,
+        lean: offered.and(offer.options.lean).consistent(),
         // Nothing but a first handshake, in which the content is empty, is possible.
         secure_renegotiation: is_there(RENEGOTIATION_INFO, &[0])? || hello.has_renegotiation_scsv,
-    })
+        #[cfg(feature = "record-limits")]
+        limits: limits::accept(hello.extensions, offer.options)?,
+        #[cfg(feature = "connection-id")]
+        connection_ids: connection_id::accept(hello.extensions, offer.connection_id)?,
+    };
+    Ok(Agreed { lean: agreed.lean.without(agreed.excluded()), ..agreed })
 }
 
-/// The server's extensions. Without any, their length is left out too.
+impl Agreed {
+    /// What cannot be left out together with what else was agreed: a short header has no room for a connection ID.
+    const fn excluded(&self) -> Lean {
+        #[cfg(feature = "connection-id")]
+        if self.connection_ids.is_some() {
+            return Lean::SHORT_HEADER;
+        }
+        Lean::NONE
+    }
+}
+
+/// The client's offer of the lean profile.
+///
+/// # Errors
+/// The alert with which the server refuses it: it is malformed.
+pub(crate) fn lean_offer<'a>(hello: &ClientHello<'a>) -> Result<Option<lean::Offer<'a>>, u8> {
+    let content = hello.extensions.find(lean::EXTENSION).filter(|_| cfg!(feature = "lean"));
+    content.map(|content| lean::Offer::read(content).ok_or(alert::DECODE_ERROR)).transpose()
+}
+
+/// The server's extensions. Without any, their length is left out too. An answer with the lean profile says that the master
+/// secret is the extended one, and that nobody renegotiates: their extensions are left out.
 pub(crate) fn write_answer(writer: &mut Writer<'_>, agreed: &Agreed) -> Result<(), Full> {
     if *agreed == Agreed::default() {
         return Ok(());
     }
     writer.vector(2, |writer| {
-        if agreed.extended_master_secret {
+        let is_plain = agreed.lean.is_empty();
+        if !is_plain {
+            write(writer, lean::EXTENSION, |writer| writer.put(&[agreed.lean.octet()]))?;
+        }
+        if agreed.extended_master_secret && is_plain {
             write(writer, EXTENDED_MASTER_SECRET, |_| Ok(()))?;
         }
-        if agreed.secure_renegotiation {
+        if agreed.secure_renegotiation && is_plain {
             write(writer, RENEGOTIATION_INFO, |writer| writer.put(&[0]))?;
+        }
+        #[cfg(feature = "record-limits")]
+        limits::write_answer(writer, &agreed.limits)?;
+        #[cfg(feature = "connection-id")]
+        if let Some([own, _]) = &agreed.connection_ids {
+            connection_id::write(writer, own)?;
         }
         Ok(())
     })
@@ -117,18 +202,38 @@ pub(crate) fn write_answer(writer: &mut Writer<'_>, agreed: &Agreed) -> Result<(
 ///
 /// # Errors
 /// The alert with which it refuses the server: for what it has not offered, unsupported_extension.
-pub(crate) fn confirm(extensions: Extensions<'_>, options: &Options) -> Result<Agreed, u8> {
-    if !extensions.iter().all(|(number, _)| is_offered(number, options)) {
+pub(crate) fn confirm(extensions: Extensions<'_>, offer: &Offer<'_>) -> Result<Agreed, u8> {
+    if !extensions.iter().all(|(number, _)| is_offered(number, offer)) {
         return Err(alert::UNSUPPORTED_EXTENSION);
     }
     let is_there = |number, content| extensions.is_there(number, content).ok_or(alert::DECODE_ERROR);
-    Ok(Agreed {
-        extended_master_secret: is_there(EXTENDED_MASTER_SECRET, &[])?,
-        secure_renegotiation: is_there(RENEGOTIATION_INFO, &[0])?,
-    })
+    let lean = match extensions.find(lean::EXTENSION) {
+        Some(content) => lean::read_answer(content, offer.options.lean).ok_or(alert::ILLEGAL_PARAMETER)?,
+        None => Lean::NONE,
+    };
+    let agreed = Agreed {
+        extended_master_secret: is_there(EXTENDED_MASTER_SECRET, &[])? || !lean.is_empty(),
+        secure_renegotiation: is_there(RENEGOTIATION_INFO, &[0])? || !lean.is_empty(),
+        lean,
+        #[cfg(feature = "record-limits")]
+        limits: limits::confirm(extensions, offer.options)?,
+        #[cfg(feature = "connection-id")]
+        connection_ids: connection_id::confirm(extensions, offer.connection_id)?,
+    };
+    if agreed.lean.and(agreed.excluded()).is_empty() { Ok(agreed) } else { Err(alert::ILLEGAL_PARAMETER) }
 }
 
 /// True if the client has asked for this extension.
-const fn is_offered(number: u16, _options: &Options) -> bool {
-    matches!(number, EXTENDED_MASTER_SECRET | RENEGOTIATION_INFO)
+const fn is_offered(number: u16, offer: &Offer<'_>) -> bool {
+    match number {
+        EXTENDED_MASTER_SECRET | RENEGOTIATION_INFO => true,
+        lean::EXTENSION => !offer.options.lean.is_empty(),
+        #[cfg(feature = "record-limits")]
+        MAX_FRAGMENT_LENGTH => offer.options.max_fragment_length.is_some(),
+        #[cfg(feature = "record-limits")]
+        RECORD_SIZE_LIMIT => offer.options.record_size_limit.is_some(),
+        #[cfg(feature = "connection-id")]
+        CONNECTION_ID => offer.connection_id.is_some(),
+        _ => false,
+    }
 }

@@ -1,9 +1,8 @@
 //! ClientHello, HelloVerifyRequest and ServerHello (RFC 5246, section 7.4.1; RFC 6347, section 4.2.1).
 
-use super::extensions::{self, Agreed, Extensions};
+use super::extensions::{self, Agreed, Extensions, Offer};
 use super::record;
 use crate::codec::{Full, Reader, Writer};
-use crate::config::Options;
 
 /// TLS_PSK_WITH_AES_128_CCM_8 (RFC 6655).
 pub(crate) const SUITE: u16 = 0xc0a8;
@@ -54,7 +53,7 @@ impl<'a> ClientHello<'a> {
         writer: &mut Writer<'_>,
         random: &[u8; 32],
         cookie: &[u8],
-        options: &Options,
+        offer: &Offer<'_>,
     ) -> Result<(), Full> {
         writer.number(record::VERSION.into(), 2)?;
         writer.put(random)?;
@@ -65,7 +64,7 @@ impl<'a> ClientHello<'a> {
             writer.number(RENEGOTIATION_SCSV.into(), 2)
         })?;
         writer.vector(1, |writer| writer.number(0, 1))?;
-        extensions::write_offer(writer, options)
+        extensions::write_offer(writer, offer)
     }
 }
 

@@ -1,9 +1,11 @@
 //! Records: headers, encryption, and the sequence numbers of both directions (RFC 6347, section 4.1).
 
+use super::connection_id::{ConnectionId, MAX_CONNECTION_ID};
 use super::schedule::{Keys, SALT};
 use crate::codec::{Full, Reader, Writer};
 use crate::crypto::{Aead, Crypto, Failed, NONCE, Protection};
 use crate::flight::{self, Part};
+use crate::lean::Lean;
 use crate::replay::Window;
 
 /// DTLS 1.2 on the wire.
@@ -21,14 +23,18 @@ const EXPLICIT_NONCE: usize = 8;
 /// Octets of the tag.
 const TAG: usize = Aead::Ccm8.tag();
 
-/// Octets that encryption adds to a record.
-const EXPANSION: usize = EXPLICIT_NONCE + TAG;
-
-/// Octets that a record of application data has beside the data: header, explicit nonce and tag.
-pub const OVERHEAD: usize = HEADER + EXPANSION;
+/// Octets that a record of application data has beside the data: header, explicit nonce and tag. One with a connection ID has
+/// more, one of the lean profile less.
+pub const OVERHEAD: usize = Format(Lean::NONE).overhead();
 
 /// The largest sequence number: 48 bits.
 const LAST_SEQUENCE: u64 = (1 << 48) - 1;
+
+/// The most octets of a record's content (RFC 5246, section 6.2.1).
+pub(crate) const MAX_CONTENT: u16 = 1 << 14;
+
+/// Octets of the longest associated data: that of a record with a connection ID.
+const MAX_ASSOCIATED: usize = 23 + MAX_CONNECTION_ID;
 
 /// What a record carries (RFC 5246, section 6.2.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,6 +43,10 @@ pub(crate) enum ContentType {
     Alert,
     Handshake,
     ApplicationData,
+    /// tls12_cid: the content type is encrypted (RFC 9146, section 3).
+    ConnectionId,
+    /// Of the lean profile, with the number of RFC 9147, section 7. It is always encrypted.
+    Acknowledgement,
 }
 
 impl ContentType {
@@ -46,6 +56,8 @@ impl ContentType {
             21 => Some(Self::Alert),
             22 => Some(Self::Handshake),
             23 => Some(Self::ApplicationData),
+            25 => Some(Self::ConnectionId),
+            26 if cfg!(feature = "lean") => Some(Self::Acknowledgement),
             _ => None,
         }
     }
@@ -56,6 +68,8 @@ impl ContentType {
             Self::Alert => 21,
             Self::Handshake => 22,
             Self::ApplicationData => 23,
+            Self::ConnectionId => 25,
+            Self::Acknowledgement => 26,
         }
     }
 }
@@ -70,16 +84,32 @@ pub(crate) struct Header {
 }
 
 impl Header {
-    /// Reads the next header. `None` if the rest of the datagram is not a record of this protocol.
-    pub(crate) fn read(reader: &mut Reader<'_>) -> Option<Self> {
+    /// Reads the next header. `None` if the rest of the datagram is not a record of this protocol, or has another connection
+    /// ID than that of its receiver.
+    pub(crate) fn read(reader: &mut Reader<'_>, id: &ConnectionId) -> Option<Self> {
         let content_type = ContentType::of(reader.u8()?);
         let version = reader.u16()?;
-        let (epoch, sequence) = (reader.u16()?, reader.number(6)?);
+        let epoch_and_sequence = u64::from_be_bytes(reader.array()?);
+        if content_type == Some(ContentType::ConnectionId)
+            && (id.octets().is_empty() || reader.take(id.octets().len())? != id.octets())
+        {
+            return None;
+        }
         let length = usize::from(reader.u16()?);
         if !matches!(version, VERSION | VERSION_10) || length > reader.rest().len() {
             return None;
         }
+        let (epoch, sequence) = ((epoch_and_sequence >> 48) as u16, epoch_and_sequence & LAST_SEQUENCE);
         Some(Self { content_type: content_type?, epoch, sequence, length })
+    }
+
+    /// Writes the header of a record whose content gets so many octets more.
+    fn write(&self, writer: &mut Writer<'_>, id: &ConnectionId, expansion: usize) -> Result<(), Full> {
+        writer.number(self.content_type.number().into(), 1)?;
+        writer.number(VERSION.into(), 2)?;
+        writer.put(&self.epoch_and_sequence())?;
+        writer.put(id.octets())?;
+        writer.number((self.length + expansion) as u32, 2)
     }
 
     fn epoch_and_sequence(&self) -> [u8; EXPLICIT_NONCE] {
@@ -87,12 +117,92 @@ impl Header {
     }
 }
 
+/// How encrypted records look: what the lean profile leaves out of them.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Format(Lean);
+
+/// Octets of the short header: the content type, and the lower 16 bits of the sequence number.
+const SHORT_HEADER: usize = 3;
+
+/// The first octets of the short header, by content type. They are neither content types of DTLS (20 to 27) nor unified
+/// headers of DTLS 1.3 (32 to 63), and stay in the range of DTLS (20 to 63: RFC 9443, section 3).
+const SHORT_TYPES: [(u8, ContentType); 4] = [
+    (28, ContentType::Alert),
+    (29, ContentType::Handshake),
+    (30, ContentType::ApplicationData),
+    (31, ContentType::Acknowledgement),
+];
+
+impl Format {
+    pub(crate) const fn new(lean: Lean) -> Self {
+        Self(lean)
+    }
+
+    const fn header(self) -> usize {
+        if self.0.has(Lean::SHORT_HEADER) { SHORT_HEADER } else { HEADER }
+    }
+
+    const fn explicit_nonce(self) -> usize {
+        if self.0.has(Lean::SHORT_NONCE) { 0 } else { EXPLICIT_NONCE }
+    }
+
+    /// Octets that a record has beside its content.
+    const fn overhead(self) -> usize {
+        self.header() + self.explicit_nonce() + TAG
+    }
+
+    fn write(self, header: &Header, id: &ConnectionId, writer: &mut Writer<'_>) -> Result<(), Full> {
+        let number = header.epoch_and_sequence();
+        let short = SHORT_TYPES.iter().find(|(_, of)| *of == header.content_type);
+        match short.filter(|_| self.0.has(Lean::SHORT_HEADER)) {
+            Some((first, _)) => {
+                writer.number((*first).into(), 1)?;
+                writer.put(&number[6..])?;
+            }
+            None => header.write(writer, id, self.explicit_nonce() + TAG)?,
+        }
+        writer.put(&number[..self.explicit_nonce()])
+    }
+
+    /// Reads a header, short or not. A record with a short one reaches to the end of its datagram.
+    fn read(self, window: &Window, id: &ConnectionId, reader: &mut Reader<'_>) -> Option<Header> {
+        if self.0.has(Lean::SHORT_HEADER) {
+            let mut short = *reader;
+            let first = short.u8()?;
+            if let Some(&(_, content_type)) = SHORT_TYPES.iter().find(|(of, _)| *of == first) {
+                let sequence = window.nearest(short.u16()?)?;
+                *reader = short;
+                return Some(Header { content_type, epoch: 1, sequence, length: reader.rest().len() });
+            }
+        }
+        Header::read(reader, id)
+    }
+}
+
 /// The records that an end sends: epoch 0 without keys, then epoch 1.
-#[derive(Default)]
 pub(crate) struct Outbound {
     /// The next sequence number of each epoch.
     next: [u64; 2],
     keys: Option<Keys>,
+    format: Format,
+    /// The peer's connection ID, which encrypted records carry.
+    pub(crate) id: ConnectionId,
+    /// The most octets of content in records of each epoch.
+    #[cfg(feature = "record-limits")]
+    pub(crate) limits: [u16; 2],
+}
+
+impl Default for Outbound {
+    fn default() -> Self {
+        Self {
+            next: [0; 2],
+            keys: None,
+            format: Format::default(),
+            id: ConnectionId::default(),
+            #[cfg(feature = "record-limits")]
+            limits: [MAX_CONTENT; 2],
+        }
+    }
 }
 
 impl Outbound {
@@ -101,13 +211,35 @@ impl Outbound {
         self.next[0] = sequence;
     }
 
-    pub(crate) fn protect(&mut self, keys: Keys) {
-        self.keys = Some(keys);
+    pub(crate) fn protect(&mut self, keys: Keys, format: Format) {
+        (self.keys, self.format) = (Some(keys), format);
+    }
+
+    #[cfg(feature = "lean")]
+    /// The latest sequence number of an epoch, of those that were sent, with these lower 16 bits.
+    pub(crate) const fn latest(&self, epoch: u16, lower: u16) -> Option<u64> {
+        let Some(latest) = self.next[(epoch & 1) as usize].checked_sub(1) else { return None };
+        latest.checked_sub((latest as u16).wrapping_sub(lower) as u64)
     }
 
     /// Octets that a record of this epoch has beside its content.
-    pub(crate) const fn overhead(epoch: u16) -> usize {
-        if epoch == 0 { HEADER } else { OVERHEAD }
+    fn overhead(&self, epoch: u16) -> usize {
+        if epoch == 0 { HEADER } else { self.format.overhead() + self.id.overhead() }
+    }
+
+    /// Octets of content for which a record of this epoch has room: in `octets` octets, and as the peer limits it.
+    pub(crate) fn room(&self, epoch: u16, octets: usize) -> Option<usize> {
+        let room = octets.checked_sub(self.overhead(epoch))?;
+        Some(room.min(self.limit(epoch)))
+    }
+
+    fn limit(&self, epoch: u16) -> usize {
+        #[cfg(feature = "record-limits")]
+        let limit = self.limits[usize::from(epoch & 1)];
+        #[cfg(not(feature = "record-limits"))]
+        let limit = MAX_CONTENT;
+        // The encrypted content type counts, as in RFC 8449, section 4.
+        usize::from(limit) - usize::from(epoch > 0 && !self.id.octets().is_empty())
     }
 
     /// Writes a record of `content`.
@@ -123,28 +255,37 @@ impl Outbound {
     ) -> Result<usize, Full> {
         let sequence = self.next[usize::from(epoch & 1)];
         let length: usize = content.iter().map(|part| part.len()).sum();
-        if sequence > LAST_SEQUENCE || output.len() < Self::overhead(epoch) + length {
+        if sequence > LAST_SEQUENCE || self.room(epoch, output.len()).is_none_or(|room| room < length) {
             return Err(Full);
         }
-        let header = Header { content_type, epoch, sequence, length };
-        let nonce = header.epoch_and_sequence();
+        let id = if epoch > 0 { self.id } else { ConnectionId::default() };
+        let outer = if id.octets().is_empty() { content_type } else { ContentType::ConnectionId };
+        let inner = length + usize::from(outer != content_type);
+        let header = Header { content_type: outer, epoch, sequence, length: inner };
         let mut writer = Writer::new(output);
-        writer.number(content_type.number().into(), 1)?;
-        writer.number(VERSION.into(), 2)?;
-        writer.put(&nonce)?;
-        writer.number((length + Self::overhead(epoch) - HEADER) as u64, 2)?;
-        if epoch > 0 {
-            writer.put(&nonce)?;
+        match epoch {
+            0 => header.write(&mut writer, &id, 0)?,
+            _ => self.format.write(&header, &id, &mut writer)?,
         }
+        let start = writer.len();
         content.iter().try_for_each(|part| writer.put(part))?;
+        if outer != content_type {
+            writer.number(content_type.number().into(), 1)?;
+        }
         let written = writer.len();
         let end = if epoch == 0 {
             written
         } else {
             let keys = self.keys.as_ref().ok_or(Full)?;
-            let (nonce, associated) = (keys.nonce(&nonce), associated(&header));
-            let with = Protection { aead: Aead::Ccm8, key: &keys.key, nonce: &nonce, associated: &associated };
-            let (content, rest) = output[HEADER + EXPLICIT_NONCE..].split_at_mut(length);
+            let mut associated = [0; MAX_ASSOCIATED];
+            let associated = header.write_associated(&id, &mut associated);
+            let with = Protection {
+                aead: Aead::Ccm8,
+                key: &keys.key,
+                nonce: &keys.nonce(&header.epoch_and_sequence()),
+                associated,
+            };
+            let (content, rest) = output[start..].split_at_mut(inner);
             crypto.seal(&with, content, &mut rest[..TAG]).map_err(|_| Full)?;
             written + TAG
         };
@@ -166,12 +307,21 @@ const fn epoch(part: Part) -> u16 {
     }
 }
 
+#[cfg(feature = "lean")]
+pub(crate) const fn part(epoch: u16) -> Part {
+    if epoch == 0 { Part::BeforeChange } else { Part::AfterChange }
+}
+
 impl<C: Crypto> flight::Records for Records<'_, C> {
     const LAST_IS_SHORTER: bool = false;
     const HAS_SEVERAL_MESSAGES: bool = false;
 
     fn overhead(&self, part: Part, _: bool) -> usize {
-        Outbound::overhead(epoch(part))
+        self.outbound.overhead(epoch(part))
+    }
+
+    fn limit(&self, part: Part) -> usize {
+        self.outbound.limit(epoch(part))
     }
 
     fn write(&mut self, part: Part, _: bool, fragments: &[&[u8]], output: &mut [u8]) -> Result<(usize, u64), Full> {
@@ -181,46 +331,114 @@ impl<C: Crypto> flight::Records for Records<'_, C> {
     }
 
     fn change(&mut self, output: &mut [u8]) -> Result<usize, Full> {
+        if self.outbound.format.0.has(Lean::OMIT_MESSAGES) {
+            return Ok(0);
+        }
         self.outbound.write(self.crypto, (ContentType::ChangeCipherSpec, 0), &[&[1]], output)
     }
 }
 
 /// The records that an end receives.
-#[derive(Default)]
 pub(crate) struct Inbound {
     keys: Option<Keys>,
+    format: Format,
     window: Window,
+    /// This end's connection ID, which encrypted records carry.
+    pub(crate) id: ConnectionId,
+    /// The most octets of content in records of each epoch.
+    #[cfg(feature = "record-limits")]
+    pub(crate) limits: [u16; 2],
+}
+
+impl Default for Inbound {
+    fn default() -> Self {
+        Self {
+            keys: None,
+            format: Format::default(),
+            window: Window::default(),
+            id: ConnectionId::default(),
+            #[cfg(feature = "record-limits")]
+            limits: [MAX_CONTENT; 2],
+        }
+    }
 }
 
 impl Inbound {
-    pub(crate) fn protect(&mut self, keys: Keys) {
-        self.keys = Some(keys);
+    pub(crate) fn protect(&mut self, keys: Keys, format: Format) {
+        (self.keys, self.format) = (Some(keys), format);
     }
 
-    /// Decrypts the content of a record of epoch 1 in place, and returns it.
+    /// Reads the header of the next record in a datagram. `None` if it is malformed, not whole, or for another receiver.
+    pub(crate) fn read_header(&self, reader: &mut Reader<'_>) -> Option<Header> {
+        self.format.read(&self.window, &self.id, reader)
+    }
+
+    /// True if a record is later than all that were the peer's.
+    pub(crate) const fn is_latest(&self, header: &Header) -> bool {
+        self.window.is_latest(header.sequence)
+    }
+
+    /// Takes the content of a record in clear.
     ///
     /// # Errors
-    /// There is no key yet, the record was received before, or it is not the peer's. It is then discarded in silence
-    /// (RFC 6347, section 4.1.2.7).
+    /// It is too long, or says that it is encrypted. It is then discarded in silence (RFC 6347, section 4.1.2.7).
+    pub(crate) fn take<'a>(
+        &self,
+        header: &Header,
+        content: &'a mut [u8],
+    ) -> Result<(ContentType, &'a mut [u8]), Failed> {
+        let can = header.content_type != ContentType::ConnectionId && content.len() <= self.limit(0);
+        if can { Ok((header.content_type, content)) } else { Err(Failed) }
+    }
+
+    /// Decrypts the content of a record of epoch 1 in place, and returns it with its type.
+    ///
+    /// # Errors
+    /// There is no key yet, the record was received before, it is not the peer's, its content is too long, or it has no
+    /// connection ID although this end has one. It is then discarded in silence (RFC 6347, section 4.1.2.7).
     pub(crate) fn open<'a, C: Crypto>(
         &mut self,
         crypto: &mut C,
         header: &Header,
         fragment: &'a mut [u8],
-    ) -> Result<&'a mut [u8], Failed> {
+    ) -> Result<(ContentType, &'a mut [u8]), Failed> {
         let keys = self.keys.as_ref().ok_or(Failed)?;
-        if header.epoch != 1 || !self.window.is_new(header.sequence) {
+        let has_id = header.content_type == ContentType::ConnectionId;
+        if header.epoch != 1 || !self.window.is_new(header.sequence) || has_id == self.id.octets().is_empty() {
             return Err(Failed);
         }
-        let (explicit, rest) = fragment.split_at_mut_checked(EXPLICIT_NONCE).ok_or(Failed)?;
+        let (explicit, rest) = fragment.split_at_mut_checked(self.format.explicit_nonce()).ok_or(Failed)?;
         let (content, tag) = rest.split_at_mut_checked(rest.len().wrapping_sub(TAG)).ok_or(Failed)?;
         let plain = Header { length: content.len(), ..*header };
-        let explicit: &[u8; EXPLICIT_NONCE] = (&*explicit).try_into().map_err(|_| Failed)?;
-        let (nonce, associated) = (keys.nonce(explicit), associated(&plain));
-        let with = Protection { aead: Aead::Ccm8, key: &keys.key, nonce: &nonce, associated: &associated };
+        let explicit = match explicit.is_empty() {
+            true => header.epoch_and_sequence(),
+            false => (&*explicit).try_into().map_err(|_| Failed)?,
+        };
+        let mut associated = [0; MAX_ASSOCIATED];
+        let associated = plain.write_associated(&self.id, &mut associated);
+        let with = Protection { aead: Aead::Ccm8, key: &keys.key, nonce: &keys.nonce(&explicit), associated };
         crypto.open(&with, content, tag)?;
         self.window.receive(header.sequence);
-        Ok(content)
+        let (content_type, length) = if has_id { inner(content)? } else { (header.content_type, content.len()) };
+        if length > self.limit(1) { Err(Failed) } else { Ok((content_type, &mut content[..length])) }
+    }
+
+    fn limit(&self, _epoch: u16) -> usize {
+        #[cfg(feature = "record-limits")]
+        let limit = self.limits[usize::from(_epoch & 1)];
+        #[cfg(not(feature = "record-limits"))]
+        let limit = MAX_CONTENT;
+        limit.into()
+    }
+}
+
+/// The content type in a record with a connection ID, which follows the content, and the length of the content before it. Zeros
+/// fill the rest (RFC 9146, section 4).
+fn inner(plaintext: &[u8]) -> Result<(ContentType, usize), Failed> {
+    let length = plaintext.iter().rposition(|octet| *octet != 0).ok_or(Failed)?;
+    match ContentType::of(plaintext[length]) {
+        None | Some(ContentType::ConnectionId) => Err(Failed),
+        Some(content_type) => Ok((content_type, length)),
     }
 }
 
@@ -234,13 +452,122 @@ impl Keys {
     }
 }
 
-/// What the tag protects beside the content (RFC 5246, section 6.2.3.3; RFC 6347, section 4.1.2.1). `header.length` is that
-/// of the content.
-fn associated(header: &Header) -> [u8; HEADER] {
-    let mut data = [0; HEADER];
-    data[..8].copy_from_slice(&header.epoch_and_sequence());
-    data[8] = header.content_type.number();
-    data[9..11].copy_from_slice(&VERSION.to_be_bytes());
-    data[11..].copy_from_slice(&(header.length as u16).to_be_bytes());
-    data
+impl Header {
+    /// What the tag protects beside the content (RFC 5246, section 6.2.3.3; RFC 6347, section 4.1.2.1; with a connection ID
+    /// RFC 9146, section 5.3). The length is that of the content.
+    fn write_associated<'a>(&self, id: &ConnectionId, data: &'a mut [u8; MAX_ASSOCIATED]) -> &'a [u8] {
+        let (content_type, length) = (self.content_type.number(), self.length as u16);
+        let mut writer = Writer::new(data);
+        // It has room for the longest connection ID.
+        let _ = if content_type == ContentType::ConnectionId.number() {
+            let octets = id.octets();
+            writer
+                .put(&[0xff; 8])
+                .and_then(|()| writer.put(&[content_type, octets.len() as u8, content_type]))
+                .and_then(|()| writer.put(&VERSION.to_be_bytes()))
+                .and_then(|()| writer.put(&self.epoch_and_sequence()))
+                .and_then(|()| writer.put(octets))
+        } else {
+            writer
+                .put(&self.epoch_and_sequence())
+                .and_then(|()| writer.put(&[content_type]))
+                .and_then(|()| writer.put(&VERSION.to_be_bytes()))
+        }
+        .and_then(|()| writer.put(&length.to_be_bytes()));
+        let written = writer.len();
+        &data[..written]
+    }
+}
+
+/// The connection ID of `length` octets with which a datagram begins, if its first record has one.
+#[cfg(feature = "connection-id")]
+pub(crate) fn connection_id_of(datagram: &[u8], length: usize) -> Option<&[u8]> {
+    let mut reader = Reader::new(datagram);
+    let content_type = ContentType::of(reader.u8()?);
+    reader.take(2 + EXPLICIT_NONCE)?;
+    (content_type == Some(ContentType::ConnectionId)).then(|| reader.take(length))?
+}
+
+#[cfg(all(test, feature = "rustcrypto", feature = "record-limits", feature = "connection-id"))]
+mod tests {
+    use std::vec::Vec;
+
+    use super::*;
+    use crate::crypto::{KEY, RustCrypto};
+
+    fn keys() -> Keys {
+        Keys { key: [7; KEY], salt: [9; SALT] }
+    }
+
+    /// A record of epoch 1, for a receiver with this connection ID.
+    fn sealed(content: &[u8], id: ConnectionId) -> Vec<u8> {
+        let mut outbound = Outbound { id, ..Outbound::default() };
+        outbound.protect(keys(), Format::default());
+        let mut output = [0; 300];
+        let mut crypto = RustCrypto::new(|_: &mut [u8]| {});
+        let length = outbound.write(&mut crypto, (ContentType::ApplicationData, 1), &[content], &mut output).unwrap();
+        output[..length].to_vec()
+    }
+
+    /// What a receiver with this connection ID and limit reads.
+    fn opened(mut datagram: Vec<u8>, id: ConnectionId, limit: u16) -> Option<(ContentType, Vec<u8>)> {
+        let mut inbound = Inbound { id, limits: [limit; 2], ..Inbound::default() };
+        inbound.protect(keys(), Format::default());
+        let mut reader = Reader::new(&datagram);
+        let header = Header::read(&mut reader, &id)?;
+        let start = datagram.len() - reader.rest().len();
+        let mut crypto = RustCrypto::new(|_: &mut [u8]| {});
+        let content = &mut datagram[start..start + header.length];
+        inbound.open(&mut crypto, &header, content).ok().map(|(kind, content)| (kind, content.to_vec()))
+    }
+
+    /// A peer that sends more than this end has allowed, under the right key (RFC 8449, section 4).
+    #[test]
+    fn a_record_longer_than_the_limit_is_discarded() {
+        let none = ConnectionId::default();
+        assert!(opened(sealed(&[1; 64], none), none, 64).is_some());
+        assert_eq!(opened(sealed(&[1; 65], none), none, 64), None);
+    }
+
+    fn id(octet: u8) -> ConnectionId {
+        ConnectionId::draw(&mut RustCrypto::new(|octets: &mut [u8]| octets.fill(octet)), 4).unwrap()
+    }
+
+    /// Zeros after the content type are padding, which another implementation may send (RFC 9146, section 4). A record of
+    /// nothing but zeros has no content type.
+    #[test]
+    fn padding_is_taken_off() {
+        assert_eq!(inner(&[1, 2, 0, 23, 0, 0]), Ok((ContentType::ApplicationData, 3)));
+        assert_eq!(inner(&[22]), Ok((ContentType::Handshake, 0)));
+        for refused in [&[][..], &[0, 0, 0], &[1, 25, 0], &[1, 99]] {
+            assert_eq!(inner(refused), Err(Failed), "{refused:?}");
+        }
+    }
+
+    #[test]
+    fn a_record_is_for_the_receiver_with_its_connection_id() {
+        let none = ConnectionId::default();
+        let record = sealed(b"abc", id(5));
+        assert_eq!(opened(record.clone(), id(5), 100), Some((ContentType::ApplicationData, b"abc".to_vec())));
+        assert_eq!(opened(record.clone(), id(6), 100), None);
+        assert_eq!(opened(record.clone(), none, 100), None);
+        assert_eq!(opened(sealed(b"abc", none), id(5), 100), None, "a record without the agreed ID");
+        // Type, version, number and ID are in clear, and protected: each change is found.
+        for octet in 0..record.len() {
+            let mut forged = record.clone();
+            forged[octet] ^= 1;
+            assert_eq!(opened(forged, id(5), 100), None, "octet {octet}");
+        }
+    }
+
+    /// RFC 9146, section 5.3, by hand: a placeholder, type, length of the ID, type, version, epoch, number, ID, length.
+    #[test]
+    fn the_associated_data_of_a_record_with_a_connection_id() {
+        let header = Header { content_type: ContentType::ConnectionId, epoch: 1, sequence: 0x0203, length: 0x0405 };
+        let expected = [
+            0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 25, 4, 25, 0xfe, 0xfd, 0, 1, 0, 0, 0, 0, 2, 3, 8, 8, 8, 8,
+            4, 5,
+        ];
+        assert_eq!(header.write_associated(&id(8), &mut [0; MAX_ASSOCIATED]), expected);
+    }
 }

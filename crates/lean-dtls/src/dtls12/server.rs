@@ -1,7 +1,7 @@
 //! The server's side of a handshake.
 
 use super::connection::{Connection, Expects, alert};
-use super::extensions;
+use super::extensions::{self, Offer};
 use super::hello::{self, ClientHello, ServerHello};
 use super::record::{self, ContentType, Outbound};
 use crate::codec::{Reader, Writer};
@@ -9,6 +9,7 @@ use crate::config::Config;
 use crate::credentials::{Credentials, is_key};
 use crate::crypto::Crypto;
 use crate::handshake::{self, Kind};
+use crate::lean::Lean;
 use crate::status::{Failure, Status};
 
 /// Octets of a cookie. (Assumed: half of a digest is enough for a value that lives for a round trip.)
@@ -41,12 +42,22 @@ pub(crate) fn write_verify_request<C: Crypto>(
     Some((output, length))
 }
 
-/// A connection with a client whose cookie has returned, with the flight of ServerHello and ServerHelloDone.
-pub(crate) fn open<K, C: Crypto, const BUFFER: usize>(
+/// Where a ClientHello comes from.
+#[derive(Clone, Copy)]
+pub(crate) struct From<'a> {
+    pub(crate) address: &'a [u8],
+    /// The octets of the ClientHello, if its cookie has not returned.
+    pub(crate) unverified: Option<usize>,
+}
+
+/// A connection with a client whose cookie has returned, or is not asked for, with the flight of ServerHello and ServerHelloDone,
+/// or of what the lean profile leaves of it.
+pub(crate) fn open<K: Credentials, C: Crypto, const BUFFER: usize>(
     crypto: &mut C,
     config: &Config<K>,
+    offer: &Offer<'_>,
     arrived: Arrived<'_>,
-    hello: &ClientHello<'_>,
+    (from, hello): (From<'_>, &ClientHello<'_>),
 ) -> Connection<C, BUFFER> {
     let mut connection = Connection::new(crypto, false, config.timeouts);
     let Arrived { header, body, record } = arrived;
@@ -55,14 +66,29 @@ pub(crate) fn open<K, C: Crypto, const BUFFER: usize>(
         connection.refuse(alert::HANDSHAKE_FAILURE);
         return connection;
     }
-    let agreed = match extensions::accept(hello, &config.options) {
+    let mut agreed = match extensions::accept(hello, offer) {
         Ok(agreed) => agreed,
         Err(alert) => {
             connection.refuse(alert);
             return connection;
         }
     };
-    connection.agreed = agreed;
+    if let Some(octets) = from.unverified {
+        connection.allow(octets);
+        // Its client would wait for this server's timer, which may not send as often as it has to.
+        if !agreed.lean.has(Lean::ACKNOWLEDGE) {
+            agreed.lean = agreed.lean.without(Lean::SERVER_FINISHED_FIRST);
+        }
+    }
+    let key = key_in_advance(config, from.address, hello).filter(|_| agreed.lean.has(Lean::OMIT_MESSAGES));
+    if key.is_none() {
+        agreed.lean = agreed.lean.without(Lean::OMIT_MESSAGES).consistent();
+    }
+    connection.agree(agreed);
+    #[cfg(feature = "connection-id")]
+    {
+        connection.own_id = agreed.connection_ids.map(|[own, _]| own);
+    }
     crypto.random(&mut connection.randoms[1]);
     connection.randoms[0] = hello.random;
     connection.next = header.sequence.wrapping_add(1);
@@ -70,9 +96,15 @@ pub(crate) fn open<K, C: Crypto, const BUFFER: usize>(
     let sender = &mut connection.sender;
     sender.next = header.sequence;
     sender.note(&header, body);
-    let sent = sender
-        .send(Kind::ServerHello, |writer| ServerHello::write(writer, &random, &agreed))
-        .and_then(|()| sender.send(Kind::ServerHelloDone, |_| Ok(())));
+    let sent = sender.send(Kind::ServerHello, |writer| ServerHello::write(writer, &random, &agreed));
+    let sent = sent.and_then(|()| match key {
+        None => connection.sender.send(Kind::ServerHelloDone, |_| Ok(())),
+        Some(key) => {
+            connection.derive(crypto, key);
+            connection.expect_finished();
+            if agreed.lean.has(Lean::SERVER_FINISHED_FIRST) { connection.finish(crypto) } else { Ok(()) }
+        }
+    });
     match sent {
         Ok(()) => connection.wait(Some(header.sequence)),
         Err(_) => connection.end(Status::Failed(Failure::BufferTooSmall)),
@@ -80,9 +112,28 @@ pub(crate) fn open<K, C: Crypto, const BUFFER: usize>(
     connection
 }
 
+/// The key of a client that leaves out its ClientKeyExchange. Without one, the server asks for that message.
+fn key_in_advance<'k>(
+    config: &'k Config<impl Credentials>,
+    address: &[u8],
+    hello: &ClientHello<'_>,
+) -> Option<&'k [u8]> {
+    let offer = extensions::lean_offer(hello).ok()??;
+    let key = match offer.switches.has_identity() {
+        true => config.credentials.find_psk(offer.identity),
+        false if config.options.lean.has(Lean::KNOWN_ADDRESS) => config.credentials.find_psk_by_address(address),
+        false => None,
+    };
+    key.filter(|key| is_key(key))
+}
+
 /// The ClientHello that opened the connection came again. The client does not have the answer, unless it has gone on.
 pub(crate) fn hear_hello_again<C: Crypto, const BUFFER: usize>(connection: &mut Connection<C, BUFFER>) {
-    if connection.expects == Expects::ClientKeyExchange {
+    let is_first_answer = match connection.agreed.lean.has(Lean::OMIT_MESSAGES) {
+        true => connection.expects == Expects::Finished,
+        false => connection.expects == Expects::ClientKeyExchange,
+    };
+    if is_first_answer {
         connection.repeat();
     }
 }

@@ -109,8 +109,7 @@ pub(crate) fn read(content: &[u8]) -> Option<impl Iterator<Item = (u64, u64)>> {
     let mut reader = Reader::new(content);
     let numbers = reader.vector(2).filter(|numbers| reader.is_empty() && numbers.len() % NUMBER == 0)?;
     Some(numbers.chunks_exact(NUMBER).map(|number| {
-        let mut reader = Reader::new(number);
-        // Each has 16 octets.
-        (reader.number(8).unwrap_or(0), reader.number(8).unwrap_or(0))
+        let half = |octets: &[u8]| octets.iter().fold(0, |number, octet| number << 8 | u64::from(*octet));
+        (half(&number[..8]), half(&number[8..]))
     }))
 }

@@ -5,11 +5,11 @@ use zeroize::Zeroize;
 use super::agreement::Share;
 use super::connection::{Connection, Expects, alert};
 use super::hello::{self, BINDERS, Extensions, Offer, ServerHello, extension};
-use super::record::ConnectionId;
 use super::schedule::{Origin, Secret};
 use crate::config::Config;
 use crate::credentials::{Credentials, is_key};
 use crate::crypto::{Crypto, Hash};
+use crate::dtls12::ConnectionId;
 use crate::handshake::Kind;
 use crate::reassembly::Reassembly;
 use crate::status::{Failure, Status};
@@ -21,7 +21,11 @@ pub(crate) fn start<C: Crypto, const BUFFER: usize>(
     config: &Config<impl Credentials>,
 ) {
     crypto.random(&mut connection.client_random);
-    connection.own_id = config.options.dtls13.connection_id.and_then(|length| ConnectionId::draw(crypto, length));
+    #[cfg(feature = "connection-id")]
+    {
+        let length = config.options.connection_id;
+        connection.own_id = length.and_then(|length| ConnectionId::draw(crypto, length));
+    }
     connection.share = config.options.dtls13.groups.first().and_then(|group| Share::generate(crypto, *group));
     send_hello(connection, crypto, config, None);
 }

@@ -5,11 +5,12 @@ use subtle::ConstantTimeEq;
 use super::ack::{self, Acknowledgements};
 use super::agreement::Share;
 use super::record::{
-    self, ConnectionId, ContentType, InClear, Inbound, Layout, MOST_FORGERIES, MOST_RECORDS, Number, Outbound, Records,
+    self, ContentType, InClear, Inbound, Layout, MOST_FORGERIES, MOST_RECORDS, Number, Outbound, Records,
 };
 use super::schedule::Secret;
 use crate::codec::{Full, Reader, Writer};
 use crate::crypto::{Aead, Crypto, DIGEST, Hash};
+use crate::dtls12::ConnectionId;
 use crate::flight::{Flight, Part};
 use crate::handshake::{self, Kind};
 use crate::reassembly::Reassembly;
@@ -291,6 +292,25 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         written.map(|(written, _)| written).map_err(|Full| SendError::TooLong)
     }
 
+    /// The most octets of application data in a datagram of `room` octets.
+    pub(crate) fn max_data(&self, room: usize) -> usize {
+        let outbound = &self.sender.outbound;
+        room.saturating_sub(outbound.overhead(outbound.epoch(), true))
+    }
+
+    /// True if the last datagram was later than all before, and can only be the peer's.
+    #[cfg(feature = "connection-id")]
+    pub(crate) const fn has_heard_latest(&self) -> bool {
+        self.inbound.is_latest
+    }
+
+    /// The IDs of this end and of the peer, if both have offered them.
+    #[cfg(feature = "connection-id")]
+    pub(crate) fn connection_ids(&self) -> Option<[ConnectionId; 2]> {
+        let ids = [self.inbound.connection_id, self.sender.outbound.connection_id];
+        self.own_id.filter(|_| self.expects != Expects::Hello).map(|_| ids)
+    }
+
     /// Asks the peer to use this end's next key, and if `is_asking`, to change its own too.
     pub(crate) fn update_keys(&mut self, is_asking: bool) {
         if self.status == Status::Established {
@@ -341,6 +361,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         deliver: &mut dyn FnMut(&[u8]),
         handle: &mut dyn FnMut(&mut Self, &mut C) -> bool,
     ) {
+        self.inbound.is_latest = false;
         let (mut rest, mut is_first) = (datagram, true);
         while self.is_open() && !rest.is_empty() {
             let length = match Layout::read(rest, &self.inbound.connection_id, is_first) {

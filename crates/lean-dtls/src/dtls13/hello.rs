@@ -1,8 +1,8 @@
 //! ClientHello, ServerHello and HelloRetryRequest, and their extensions (RFC 8446, section 4; RFC 9147, section 5).
 
-use super::record::ConnectionId;
 use crate::codec::{Full, Reader, Writer};
 use crate::crypto::{Aead, DIGEST, Group};
+use crate::dtls12::ConnectionId;
 
 /// DTLS 1.3 in supported_versions.
 pub(crate) const VERSION: u16 = 0xfefc;
@@ -177,7 +177,7 @@ impl Offer<'_> {
         let Some(identity) = self.identity else { return Ok(()) };
         write_extension(writer, extension::PSK_KEY_EXCHANGE_MODES, |writer| {
             let mode = if self.groups.is_empty() { Mode::Alone } else { Mode::WithAgreement };
-            writer.vector(1, |writer| writer.number(mode as u64, 1))
+            writer.vector(1, |writer| writer.put(&[mode as u8]))
         })?;
         // It is always the last (RFC 8446, section 4.2.11).
         write_extension(writer, extension::PRE_SHARED_KEY, |writer| {

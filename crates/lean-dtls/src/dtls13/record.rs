@@ -3,6 +3,7 @@
 use super::schedule::Keys;
 use crate::codec::{Full, Reader, Writer};
 use crate::crypto::{Aead, BLOCK, Crypto, Failed, MAX_TAG, NONCE, Protection};
+use crate::dtls12::ConnectionId;
 use crate::flight::{self, Part};
 use crate::replay::Window;
 
@@ -11,9 +12,6 @@ const LEGACY_VERSION: u16 = 0xfefd;
 
 /// Octets of the header of a record in clear.
 pub(crate) const HEADER: usize = 13;
-
-/// Octets of the longest connection ID of a peer.
-pub(crate) const MAX_CONNECTION_ID: usize = 8;
 
 /// The first three bits of a unified header (RFC 9147, section 4).
 const FIXED: u8 = 0b0010_0000;
@@ -69,33 +67,6 @@ pub(crate) struct Number {
     pub(crate) sequence: u64,
 }
 
-/// A connection ID: what the receiver of a record finds its connection by (RFC 9146).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct ConnectionId {
-    octets: [u8; MAX_CONNECTION_ID],
-    length: u8,
-}
-
-impl ConnectionId {
-    /// `None` if it is too long.
-    pub(crate) fn new(id: &[u8]) -> Option<Self> {
-        let mut octets = [0; MAX_CONNECTION_ID];
-        octets.get_mut(..id.len())?.copy_from_slice(id);
-        Some(Self { octets, length: id.len() as u8 })
-    }
-
-    /// A new one of so many octets. `None` if that is too long.
-    pub(crate) fn draw<C: Crypto>(crypto: &mut C, length: u8) -> Option<Self> {
-        let mut octets = [0; MAX_CONNECTION_ID];
-        crypto.random(octets.get_mut(..length.into())?);
-        Some(Self { octets, length })
-    }
-
-    pub(crate) fn octets(&self) -> &[u8] {
-        &self.octets[..self.length.into()]
-    }
-}
-
 /// The body of a NewConnectionId without IDs: none, and none that must be used at once (RFC 9147, section 9).
 pub(crate) const NO_CONNECTION_IDS: [u8; 3] = [0, 0, 1];
 
@@ -129,8 +100,8 @@ struct Sending {
 }
 
 impl Outbound {
-    pub(crate) const fn new() -> Self {
-        let connection_id = ConnectionId { octets: [0; MAX_CONNECTION_ID], length: 0 };
+    pub(crate) fn new() -> Self {
+        let connection_id = ConnectionId::default();
         Self { aead: Aead::Ccm8, connection_id, next_in_clear: 0, epochs: [None, None] }
     }
 
@@ -176,7 +147,7 @@ impl Outbound {
         }
         let next =
             self.epochs.iter().flatten().find(|sending| sending.epoch == epoch).map_or(0, |sending| sending.next);
-        let header = 1 + usize::from(self.connection_id.length) + sequence_octets(next) + 2 * usize::from(!is_last);
+        let header = 1 + self.connection_id.octets().len() + sequence_octets(next) + 2 * usize::from(!is_last);
         header + 1 + self.aead.tag()
     }
 
@@ -229,9 +200,9 @@ impl Outbound {
         let first = FIXED | has_id | has_long_sequence | has_length | epoch as u8 & EPOCH;
         writer.put(&[first])?;
         writer.put(id)?;
-        writer.number(sequence, sequence_octets)?;
+        writer.put(&sequence.to_be_bytes()[8 - sequence_octets..])?;
         if !is_last {
-            writer.number((inner + tag) as u64, 2)?;
+            writer.number((inner + tag) as u32, 2)?;
         }
         let header = writer.len();
         content.iter().try_for_each(|part| writer.put(part))?;
@@ -265,7 +236,7 @@ pub(crate) fn write_in_clear(
     writer.number(content_type.number().into(), 1)?;
     writer.number(LEGACY_VERSION.into(), 2)?;
     writer.number(0, 2)?;
-    writer.number(sequence, 6)?;
+    writer.put(&sequence.to_be_bytes()[2..])?;
     writer.vector(2, |writer| content.iter().try_for_each(|part| writer.put(part)))?;
     Ok(writer.len())
 }
@@ -339,7 +310,8 @@ impl InClear {
     pub(crate) fn read<'a>(reader: &mut Reader<'a>) -> Option<(Self, &'a [u8])> {
         let content_type = ContentType::of(reader.u8()?)?;
         reader.u16()?; // it must be ignored
-        let number = Number { epoch: reader.u16()?, sequence: reader.number(6)? };
+        let number =
+            Number { epoch: reader.u16()?, sequence: u64::from(reader.u16()?) << 32 | u64::from(reader.number(4)?) };
         let content = reader.vector(2)?;
         (number.epoch == 0).then_some((Self { content_type, number }, content))
     }
@@ -377,11 +349,20 @@ impl Layout {
     }
 }
 
+/// The ID in the first record of a datagram, if it is encrypted and has one.
+#[cfg(feature = "connection-id")]
+pub(crate) fn connection_id_of(datagram: &[u8], length: usize) -> Option<&[u8]> {
+    let (first, rest) = datagram.split_first()?;
+    rest.get(..length).filter(|_| first & (0b1110_0000 | HAS_CONNECTION_ID) == FIXED | HAS_CONNECTION_ID)
+}
+
 /// The encrypted records that an end receives: those of the two latest epochs.
 pub(crate) struct Inbound {
     pub(crate) aead: Aead,
     /// The ID of this end.
     pub(crate) connection_id: ConnectionId,
+    /// The last record that was received is later than all before in its epoch.
+    pub(crate) is_latest: bool,
     /// The epoch before, then the latest.
     epochs: [Option<Receiving>; 2],
 }
@@ -394,9 +375,9 @@ struct Receiving {
 }
 
 impl Inbound {
-    pub(crate) const fn new() -> Self {
-        let connection_id = ConnectionId { octets: [0; MAX_CONNECTION_ID], length: 0 };
-        Self { aead: Aead::Ccm8, connection_id, epochs: [None, None] }
+    pub(crate) fn new() -> Self {
+        let connection_id = ConnectionId::default();
+        Self { aead: Aead::Ccm8, connection_id, is_latest: false, epochs: [None, None] }
     }
 
     /// Begins an epoch. The one before the last is forgotten.
@@ -444,9 +425,11 @@ impl Inbound {
         if !window.is_new(sequence) {
             return Err(Failed);
         }
+        let is_latest = sequence >= window.next();
         window.receive(sequence);
         let end = inner.iter().rposition(|octet| *octet != 0).ok_or(Failed)?;
         let content_type = ContentType::of(inner[end]).ok_or(Failed)?;
+        self.is_latest = is_latest;
         Ok((content_type, Number { epoch: *epoch, sequence }, &inner[..end]))
     }
 }

@@ -7,13 +7,13 @@ use zeroize::Zeroize;
 use super::agreement::Share;
 use super::connection::{Connection, alert, transcript_header};
 use super::hello::{self, Answer, ClientHello, Mode, OfferedPsk, extension};
-use super::record::{self, ConnectionId, ContentType};
+use super::record::{self, ContentType};
 use super::schedule::{Origin, Secret};
 use crate::codec::{Full, Reader, Writer};
 use crate::config::Config;
 use crate::credentials::{Credentials, is_key};
 use crate::crypto::{Aead, Crypto, DIGEST, Group, Hash, SCALAR};
-use crate::dtls12::Arrived;
+use crate::dtls12::{Arrived, ConnectionId};
 use crate::handshake::{self, Kind};
 use crate::reply::Reply;
 use crate::status::{Failure, Status};
@@ -41,6 +41,13 @@ pub(crate) struct Admitted {
     aead: Aead,
     group: Option<Group>,
     first: Option<First>,
+}
+
+impl Admitted {
+    /// True if the client is where it says: its cookie has returned.
+    pub(crate) const fn is_verified(&self) -> bool {
+        self.first.is_some()
+    }
 }
 
 /// What a cookie says: the digest of the first ClientHello, the group that was asked for, and the cookie itself.
@@ -85,7 +92,7 @@ pub(crate) fn admit<C: Crypto>(
     let asked = group.filter(|group| !has_share(group));
     let first = match hello.cookie() {
         None if hello.extensions.find(extension::COOKIE).is_some() => return refuse(alert::DECODE_ERROR),
-        None if options.has_cookie || asked.is_some() => {
+        None if asked.is_some() || options.has_cookie && !config.credentials.is_known(from.address) => {
             let first_hello = digest(crypto, arrived.body);
             let cookie = make_cookie(crypto, from, hello, asked, &first_hello);
             return Err(write_retry(arrived.record, aead, asked, &cookie));

@@ -10,7 +10,7 @@ fn fate() -> impl Strategy<Value = Fate> {
 }
 
 /// What a network does to the first datagrams. It drops fewer than an end sends before it gives up: 8.
-fn fates() -> impl Strategy<Value = Vec<Fate>> {
+pub fn fates() -> impl Strategy<Value = Vec<Fate>> {
     let fates = proptest::collection::vec(fate(), 0..12);
     fates.prop_filter("at most 7 are lost", |fates| fates.iter().filter(|fate| **fate == Fate::Drop).count() < 8)
 }

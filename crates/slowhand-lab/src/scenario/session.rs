@@ -5,8 +5,8 @@ use std::time::Duration;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use slowhand_sessions::{
-    Credential, CredentialKind, Curve, Dtls12, Family, KeyExchange, Protocol, Resumption, Role, SessionConfig, Stack,
-    Suite, Timers, Tls, Version, best_common_suite, stacks,
+    Credential, CredentialKind, Cryptography, Curve, Dtls12, Family, KeyExchange, Protocol, Resumption, Role,
+    SessionConfig, Stack, Suite, Timers, Tls, Version, best_common_suite, stacks,
 };
 
 use crate::input::{Integer, PositiveSeconds};
@@ -71,6 +71,11 @@ pub struct Session {
     /// The length in octets of the connection identifier that each end asks for (RFC 9146). Default:
     /// none, the extension is not sent.
     pub connection_id: Option<Integer<0, 32>>,
+    /// With what the sessions compute: `real` cryptography, or `weightless` stand-ins that protect nothing. Messages, times and
+    /// records are the same with both, but a run is faster with `weightless`, and Wireshark cannot decrypt its capture. Only
+    /// lean-dtls with a pre-shared key can do without. Default: `real`.
+    #[serde(default)]
+    pub cryptography: Cryptography,
     /// How the session resumes an earlier session of the two ends: by the session ID (`id`) or by a ticket. The earlier
     /// session is not part of the run. Default: none, the handshake is a full handshake.
     pub resumption: Option<Resumption>,
@@ -154,6 +159,7 @@ impl Session {
             *dtls = Dtls12 { cookie: self.cookie, connection_id };
         }
         let mut config = SessionConfig::new(role, stack, family, self.credential(stack));
+        config.cryptography = self.cryptography;
         if !self.protocol.is_stream() {
             let duration = |seconds: PositiveSeconds| Duration::from_micros(seconds.micros());
             config.mtu = self.mtu.map(|mtu| mtu.get() as u16);

@@ -14,6 +14,7 @@ mod sizes;
 mod sources;
 mod timing;
 mod tpm;
+mod weightless;
 
 use slowhand_lab::plan::Plan;
 use slowhand_lab::scenario::{Override, Scenario};

@@ -1,21 +1,19 @@
 //! The cryptography of lean-dtls, which advances the device's clock.
 
-use lean_dtls::RustCrypto;
 use lean_dtls::crypto::{self, Crypto, DIGEST, Failed, Hash, Protection};
 
+use super::software::Software;
+use crate::config::Cryptography;
 use crate::device;
 use crate::operation::{self, Aead, AeadMode, Operation};
 
-/// The library's cryptography, with the device's randomness.
-type Software = RustCrypto<fn(&mut [u8])>;
-
-/// The same. It reports its operations to the device.
+/// The cryptography of a session. It reports its operations to the device.
 pub(super) struct Counting(Software);
 
 impl Counting {
-    /// With the randomness of the device.
-    pub(super) fn new() -> Self {
-        Self(RustCrypto::new(device::fill_random))
+    /// Real or weightless.
+    pub(super) fn new(cryptography: Cryptography) -> Self {
+        Self(Software::new(cryptography))
     }
 }
 
@@ -88,10 +86,10 @@ impl Crypto for Counting {
     }
 
     fn random(&mut self, octets: &mut [u8]) {
-        device::fill_random(octets);
+        self.0.random(octets);
     }
 
     fn log_secret(&mut self, label: &str, client_random: &[u8; 32], secret: &[u8]) {
-        device::log_key(label, client_random, secret);
+        self.0.log_secret(label, client_random, secret);
     }
 }

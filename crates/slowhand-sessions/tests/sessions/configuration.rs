@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use slowhand_sessions::memory::{End, Path};
 use slowhand_sessions::{
-    Auth, BuildError, Credential, CredentialKind, Curve, Protocol, Resumption, Role, SessionConfig, Stack, Suite,
-    Version, Weightless, best_common_suite, build,
+    Auth, BuildError, Credential, CredentialKind, Cryptography, Curve, Protocol, Resumption, Role, SessionConfig,
+    Stack, Suite, Version, Weightless, best_common_suite, build,
 };
 
 use crate::pair::{self, dtls, set_rsa_bits, tls};
@@ -70,6 +70,7 @@ fn each_field_is_checked() {
         ("maximum_timeout", refused(Stack::Mbedtls, PSK, |config| config.timers.maximum = ms(500))),
         ("connection_id", refused(Stack::Tinydtls, PSK, |config| dtls(config).connection_id = Some(4))),
         ("connection_id", refused(Stack::Mbedtls, PSK, |config| dtls(config).connection_id = Some(33))),
+        ("connection_id", refused(Stack::LeanDtls, PSK, |config| dtls(config).connection_id = Some(9))),
         ("resumption", refused(Stack::Tinydtls, PSK, |config| tls(config).resumption = Some(Resumption::Id))),
         ("resumption", tls13(|config| tls(config).resumption = Some(Resumption::Id))),
         ("protocol", refused(Stack::Tinydtls, PSK, |config| tls(config).version = Version::Tls12)),
@@ -237,7 +238,11 @@ fn the_words_of_a_library_follow_from_what_it_can_do() {
     let words = |stack: Stack| stack.capabilities().features().join("; ");
     let keys = "secp192r1; secp256r1; RSA-1024, RSA-2048 and RSA-3072; server or mutual authentication";
     let datagrams = "cookie on or off; mtu; first and maximum timeout";
-    assert_eq!(words(Stack::LeanDtls), "mtu; first and maximum timeout; application data; ignores alerts in clear");
+    assert_eq!(
+        words(Stack::LeanDtls),
+        "mtu; first and maximum timeout; connection_id; max_fragment_length; application data; weightless cryptography with \
+         psk; ignores alerts in clear"
+    );
     assert_eq!(
         words(Stack::Mbedtls),
         format!(
@@ -259,4 +264,20 @@ fn the_words_of_a_library_follow_from_what_it_can_do() {
         "secp256r1; server or mutual authentication; first timeout; application data; one datagram and one timer per \
          message"
     );
+}
+
+/// Only lean-dtls can do without cryptography, and only where no signature is made.
+#[test]
+fn only_a_library_of_this_project_can_be_weightless() {
+    let weightless = |config: &mut SessionConfig| config.cryptography = Cryptography::Weightless;
+    let mut config = pair::config(Role::Client, Stack::LeanDtls, Protocol::Dtls12, PSK);
+    weightless(&mut config);
+    assert!(build(&config, Arc::new(Weightless)).is_ok());
+    for stack in Stack::ALL.iter().filter(|stack| **stack != Stack::LeanDtls) {
+        let suite = stack.capabilities().tls.suites[0];
+        let mut config = pair::config(Role::Client, *stack, stack.capabilities().protocols().last().unwrap(), suite);
+        weightless(&mut config);
+        let error = config.validate().unwrap_err();
+        assert_eq!(error.to_string(), "cryptography: found weightless, allowed: real", "{stack}");
+    }
 }

@@ -8,6 +8,7 @@ mod determinism;
 mod failures;
 mod interoperation;
 mod lean;
+mod lean_extensions;
 mod losses;
 mod mirrors;
 mod openssl;

@@ -1,0 +1,156 @@
+//! The lean profile: what two ends leave out of DTLS 1.2 if both agree. `docs/lean-profile.md` has its wire format, and why
+//! nothing is lost.
+
+use crate::codec::{Full, Writer};
+
+/// Switches of the lean profile, as a set.
+///
+/// A client offers its switches in an extension of its ClientHello, a server answers with those that it takes, and both
+/// Finished messages cover offer and answer. A peer that does not know the extension gets plain DTLS 1.2.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Lean(u8);
+
+/// The number of the extension: one of those for private use (RFC 8446, section 11), which nobody registers.
+pub(crate) const EXTENSION: u16 = 0xff4c;
+
+impl Lean {
+    /// Plain DTLS 1.2: the default.
+    pub const NONE: Self = Self(0);
+    /// No ServerHelloDone, ClientKeyExchange and ChangeCipherSpec. The client's identity is in its extension.
+    pub const OMIT_MESSAGES: Self = Self(1);
+    /// No copy of epoch and sequence number in an encrypted record: 8 octets less.
+    pub const SHORT_NONCE: Self = Self(2);
+    /// The server's Finished travels with its ServerHello. Only with [`OMIT_MESSAGES`](Self::OMIT_MESSAGES).
+    pub const SERVER_FINISHED_FIRST: Self = Self(4);
+    /// Encrypted records have a header of 3 octets instead of 13.
+    pub const SHORT_HEADER: Self = Self(8);
+    /// Records that have arrived are acknowledged, encrypted: only what is missing is sent again. With
+    /// [`SERVER_FINISHED_FIRST`](Self::SERVER_FINISHED_FIRST) the server acknowledges the client's Finished, and the client's
+    /// timer alone sees to losses.
+    pub const ACKNOWLEDGE: Self = Self(0x10);
+    /// The identity is not sent: the server finds the key by the client's address. Only with
+    /// [`OMIT_MESSAGES`](Self::OMIT_MESSAGES); a server that does not know the address takes neither.
+    pub const KNOWN_ADDRESS: Self = Self(0x20);
+
+    /// The messages and the nonce of Pittoli, David and Noël, "DTLS improvements for constrained networks" (2016). Their
+    /// identities are known, too: add [`KNOWN_ADDRESS`](Self::KNOWN_ADDRESS) if the server finds keys by address.
+    #[cfg(feature = "lean")]
+    pub const SLIDES: Self = Self::OMIT_MESSAGES.with(Self::SHORT_NONCE);
+    /// Every switch that a server can take without knowing the client's address.
+    #[cfg(feature = "lean")]
+    pub const ALL: Self =
+        Self::SLIDES.with(Self::SERVER_FINISHED_FIRST).with(Self::SHORT_HEADER).with(Self::ACKNOWLEDGE);
+
+    /// Both sets together.
+    #[must_use]
+    pub const fn with(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    /// This set without the other.
+    #[must_use]
+    pub const fn without(self, other: Self) -> Self {
+        Self(self.0 & !other.0)
+    }
+
+    /// True if it has all switches of the other set. Without the feature `lean` it has none, and the compiler leaves out
+    /// what asks for them.
+    pub const fn has(self, other: Self) -> bool {
+        cfg!(feature = "lean") && self.0 & other.0 == other.0
+    }
+
+    /// True if there is no switch in it.
+    pub const fn is_empty(self) -> bool {
+        !cfg!(feature = "lean") || self.0 == 0
+    }
+
+    /// What both sets have.
+    pub(crate) const fn and(self, other: Self) -> Self {
+        Self(self.0 & other.0)
+    }
+
+    /// Without the switches that need another one that is not there.
+    pub(crate) const fn consistent(self) -> Self {
+        match self.has(Self::OMIT_MESSAGES) {
+            true => self,
+            false => self.without(Self::SERVER_FINISHED_FIRST).without(Self::KNOWN_ADDRESS),
+        }
+    }
+
+    /// True if the client's extension has its identity after the switches.
+    pub(crate) const fn has_identity(self) -> bool {
+        self.has(Self::OMIT_MESSAGES) && !self.has(Self::KNOWN_ADDRESS)
+    }
+
+    pub(crate) const fn octet(self) -> u8 {
+        self.0
+    }
+}
+
+/// How many records of a flight an acknowledgement can name. (Assumed: a lean flight of two messages in datagrams of 64
+/// octets has four.)
+const RECORDS: usize = if cfg!(feature = "lean") { 4 } else { 0 };
+
+/// Octets of the name of a record in an acknowledgement: its epoch, and the lower 16 bits of its sequence number.
+pub(crate) const RECORD_NAME: usize = 3;
+
+/// The records that have brought the peer's flight so far.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Received {
+    names: [[u8; RECORD_NAME]; RECORDS],
+    count: u8,
+}
+
+impl Received {
+    pub(crate) const NONE: Self = Self { names: [[0; RECORD_NAME]; RECORDS], count: 0 };
+
+    /// One record.
+    pub(crate) fn of(epoch: u16, sequence: u64) -> Self {
+        let mut received = Self::NONE;
+        received.note(epoch, sequence);
+        received
+    }
+
+    /// Notes a record. Beyond the first few, records are sent again though they have arrived.
+    pub(crate) fn note(&mut self, epoch: u16, sequence: u64) {
+        let [upper, lower] = (sequence as u16).to_be_bytes();
+        if let Some(free) = self.names.get_mut(usize::from(self.count)) {
+            *free = [epoch as u8, upper, lower];
+            self.count += 1;
+        }
+    }
+
+    /// The content of an acknowledgement.
+    pub(crate) fn names(&self) -> &[u8] {
+        self.names.as_flattened().get(..usize::from(self.count) * RECORD_NAME).unwrap_or(&[])
+    }
+}
+
+/// The content of a client's extension.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Offer<'a> {
+    /// Those that the server does not know are among them.
+    pub(crate) switches: Lean,
+    pub(crate) identity: &'a [u8],
+}
+
+impl<'a> Offer<'a> {
+    /// Reads the extension of a ClientHello. `None` if it is malformed.
+    pub(crate) fn read(content: &'a [u8]) -> Option<Self> {
+        let (&switches, identity) = content.split_first()?;
+        let switches = Lean(switches);
+        (switches.has_identity() || identity.is_empty()).then_some(Self { switches, identity })
+    }
+
+    pub(crate) fn write(&self, writer: &mut Writer<'_>) -> Result<(), Full> {
+        writer.put(&[self.switches.0])?;
+        writer.put(self.identity)
+    }
+}
+
+/// Reads the extension of a ServerHello. `None` if it is malformed, empty, or not of what was offered.
+pub(crate) fn read_answer(content: &[u8], offered: Lean) -> Option<Lean> {
+    let &[switches] = content else { return None };
+    let is_possible = |answer: &Lean| !answer.is_empty() && offered.has(*answer) && answer.consistent() == *answer;
+    Some(Lean(switches)).filter(is_possible)
+}

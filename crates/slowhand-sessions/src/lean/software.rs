@@ -1,0 +1,116 @@
+//! The cryptography of lean-dtls, real or weightless.
+
+use lean_dtls::RustCrypto;
+use lean_dtls::crypto::{BLOCK, Crypto, DIGEST, Failed, Group, Hash, KEY, Protection, SCALAR};
+
+use super::weightless::{Digest, Weightless};
+use crate::config::Cryptography;
+use crate::device;
+
+/// The library's own.
+type Real = RustCrypto<Random>;
+
+/// The device's randomness.
+type Random = fn(&mut [u8]);
+
+/// What a session computes with.
+pub(super) enum Software {
+    Real(Real),
+    Weightless(Weightless<Random>),
+}
+
+/// A SHA-256 computation under way, or what stands in for it.
+#[derive(Clone)]
+pub(super) enum SoftwareHash {
+    Real(<Real as Crypto>::Hash),
+    Weightless(Digest),
+}
+
+impl Software {
+    pub(super) fn new(cryptography: Cryptography) -> Self {
+        match cryptography {
+            Cryptography::Real => Self::Real(RustCrypto::new(device::fill_random)),
+            Cryptography::Weightless => Self::Weightless(Weightless::new(device::fill_random)),
+        }
+    }
+}
+
+impl Hash for SoftwareHash {
+    fn update(&mut self, octets: &[u8]) {
+        match self {
+            Self::Real(hash) => hash.update(octets),
+            Self::Weightless(hash) => hash.update(octets),
+        }
+    }
+
+    fn digest(&self) -> [u8; DIGEST] {
+        match self {
+            Self::Real(hash) => hash.digest(),
+            Self::Weightless(hash) => hash.digest(),
+        }
+    }
+}
+
+impl Crypto for Software {
+    type Hash = SoftwareHash;
+
+    fn hash(&mut self) -> SoftwareHash {
+        match self {
+            Self::Real(real) => SoftwareHash::Real(real.hash()),
+            Self::Weightless(weightless) => SoftwareHash::Weightless(weightless.hash()),
+        }
+    }
+
+    fn hmac(&mut self, key: &[u8], parts: &[&[u8]]) -> [u8; DIGEST] {
+        match self {
+            Self::Real(real) => real.hmac(key, parts),
+            Self::Weightless(weightless) => weightless.hmac(key, parts),
+        }
+    }
+
+    fn seal(&mut self, with: &Protection<'_>, content: &mut [u8], tag: &mut [u8]) -> Result<(), Failed> {
+        match self {
+            Self::Real(real) => real.seal(with, content, tag),
+            Self::Weightless(weightless) => weightless.seal(with, content, tag),
+        }
+    }
+
+    fn open(&mut self, with: &Protection<'_>, content: &mut [u8], tag: &[u8]) -> Result<(), Failed> {
+        match self {
+            Self::Real(real) => real.open(with, content, tag),
+            Self::Weightless(weightless) => weightless.open(with, content, tag),
+        }
+    }
+
+    fn random(&mut self, octets: &mut [u8]) {
+        device::fill_random(octets);
+    }
+
+    fn encrypt_block(&mut self, key: &[u8; KEY], block: &mut [u8; BLOCK]) -> Result<(), Failed> {
+        match self {
+            Self::Real(real) => real.encrypt_block(key, block),
+            Self::Weightless(weightless) => weightless.encrypt_block(key, block),
+        }
+    }
+
+    fn generate(&mut self, group: Group, public: &mut [u8]) -> Result<[u8; SCALAR], Failed> {
+        match self {
+            Self::Real(real) => real.generate(group, public),
+            Self::Weightless(weightless) => weightless.generate(group, public),
+        }
+    }
+
+    fn agree(&mut self, group: Group, private: &[u8; SCALAR], public: &[u8]) -> Result<[u8; SCALAR], Failed> {
+        match self {
+            Self::Real(real) => real.agree(group, private, public),
+            Self::Weightless(weightless) => weightless.agree(group, private, public),
+        }
+    }
+
+    fn log_secret(&mut self, label: &str, client_random: &[u8; 32], secret: &[u8]) {
+        // Weightless records are not what a key log is for.
+        if let Self::Real(_) = self {
+            device::log_key(label, client_random, secret);
+        }
+    }
+}

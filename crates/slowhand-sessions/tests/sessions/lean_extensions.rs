@@ -1,0 +1,119 @@
+//! The extensions of lean-dtls, with peers that have them too.
+
+use slowhand_sessions::memory::{Direction, End, Path, Transcript};
+use slowhand_sessions::{Session, Stack, Status, Suite};
+use slowhand_wire::{ContentType, dtls::records};
+
+use crate::pair::{Pair, dtls, negotiated, tls};
+
+const PSK: Suite = Suite::TLS_PSK_WITH_AES_128_CCM_8;
+
+/// lean-dtls with itself, and with mbedTLS both ways.
+const PAIRS: [(Stack, Stack); 3] =
+    [(Stack::LeanDtls, Stack::LeanDtls), (Stack::LeanDtls, Stack::Mbedtls), (Stack::Mbedtls, Stack::LeanDtls)];
+
+fn pair(client: Stack, server: Stack) -> Pair {
+    let mut pair = Pair::new(client, PSK);
+    pair.server.stack = server;
+    pair
+}
+
+/// What arrives of the data.
+fn carried(from: &mut dyn Session, to: &mut dyn Session, transcript: &Transcript, data: &[u8]) -> Vec<u8> {
+    from.write(transcript.at, data).unwrap();
+    let datagram = from.poll_transmit().unwrap().bytes.to_vec();
+    to.handle_input(transcript.at, &datagram);
+    to.poll_received().unwrap().bytes.to_vec()
+}
+
+#[test]
+fn the_fragment_length_is_agreed_and_kept() {
+    for (client_stack, server_stack) in PAIRS {
+        for length in [512, 1024, 2048, 4096] {
+            let name = format!("{client_stack} to {server_stack}, {length}");
+            let pair = pair(client_stack, server_stack).both(|config| tls(config).max_fragment_length = Some(length));
+            let (mut client, mut server) = pair.build();
+            let transcript = Path::default().run(&mut *client, &mut *server);
+            assert_eq!(transcript.end, End::Completed, "{name}: {transcript:?}");
+            // RFC 6066, section 4: the client's is 00 01 00 01 and the code, and the server's the same.
+            let code = [0, 1, 0, 1, (length / 256).trailing_zeros() as u8];
+            for hello in [&transcript.datagrams[0], &transcript.datagrams[3]] {
+                assert!(hello.bytes.windows(5).any(|octets| octets == code), "{name}: {hello:?}");
+            }
+            let data = vec![7; length.into()];
+            assert_eq!(carried(&mut *client, &mut *server, &transcript, &data), data, "{name}");
+            assert_eq!(carried(&mut *server, &mut *client, &transcript, &data), data, "{name}");
+            let longer = vec![7; usize::from(length) + 1];
+            assert!(client.write(transcript.at, &longer).is_err(), "{name}");
+            assert!(server.write(transcript.at, &longer).is_err(), "{name}");
+        }
+    }
+}
+
+#[test]
+fn connection_ids_of_every_length_at_either_end() {
+    for (client_stack, server_stack) in PAIRS {
+        for lengths in [[0, 0], [0, 4], [8, 0], [1, 8], [8, 8]] {
+            let name = format!("{client_stack} to {server_stack}, {lengths:?}");
+            let mut pair = pair(client_stack, server_stack);
+            dtls(&mut pair.client).connection_id = Some(lengths[0]);
+            dtls(&mut pair.server).connection_id = Some(lengths[1]);
+            let (mut client, mut server) = pair.build();
+            let transcript = Path::default().run(&mut *client, &mut *server);
+            assert_eq!(transcript.end, End::Completed, "{name}: {transcript:?}");
+            for (direction, length) in [(Direction::ToClient, lengths[0]), (Direction::ToServer, lengths[1])] {
+                let mut sent = transcript.datagrams.iter().rev().filter(|sent| sent.direction == direction);
+                let last = sent.next().unwrap();
+                let finished = records(&last.bytes, Some(length)).last().unwrap().unwrap();
+                assert_eq!(finished.content_type == ContentType::Tls12Cid, length > 0, "{name}");
+                assert_eq!(finished.connection_id.len(), usize::from(length), "{name}");
+            }
+            assert_eq!(carried(&mut *client, &mut *server, &transcript, b"22.5 C"), b"22.5 C", "{name}");
+            assert_eq!(carried(&mut *server, &mut *client, &transcript, &[7; 200]), [7; 200], "{name}");
+        }
+    }
+}
+
+/// What the two ends say of an agreed ID is the same as with mbedTLS alone.
+#[test]
+fn the_length_of_an_id_is_told_as_by_other_libraries() {
+    let told = |client_stack, server_stack| {
+        let mut pair = pair(client_stack, server_stack);
+        dtls(&mut pair.client).connection_id = Some(3);
+        dtls(&mut pair.server).connection_id = Some(5);
+        let (mut client, mut server) = pair.build();
+        Path::default().run(&mut *client, &mut *server);
+        [negotiated(&*client).2, negotiated(&*server).2]
+    };
+    let expected = told(Stack::Mbedtls, Stack::Mbedtls);
+    for (client, server) in PAIRS {
+        assert_eq!(told(client, server), expected, "{client} to {server}");
+    }
+}
+
+#[test]
+fn extensions_survive_the_loss_of_any_datagram() {
+    for (client, server) in PAIRS {
+        let pair = pair(client, server).both(|config| {
+            tls(config).max_fragment_length = Some(512);
+            dtls(config).connection_id = Some(4);
+        });
+        for lost in 0..6 {
+            let transcript = pair.run(&Path { dropped: vec![lost], ..Path::default() });
+            assert_eq!(transcript.end, End::Completed, "{client} to {server}, {lost}: {transcript:?}");
+        }
+    }
+}
+
+#[test]
+fn who_does_not_know_an_extension_gets_a_session_without() {
+    for server in [Stack::LeanDtls, Stack::Openssl, Stack::Tinydtls] {
+        let mut pair = pair(Stack::LeanDtls, server);
+        tls(&mut pair.client).max_fragment_length = Some(512);
+        dtls(&mut pair.client).connection_id = Some(4);
+        let (mut client, mut server_end) = pair.build();
+        let transcript = Path::default().run(&mut *client, &mut *server_end);
+        assert!(matches!(client.status(), Status::Established { .. }), "{server}: {transcript:?}");
+        assert_eq!(negotiated(&*client).2, None, "{server}");
+    }
+}
