@@ -2,11 +2,14 @@
 
 use crate::credentials::{Credentials, is_key};
 #[cfg(feature = "dtls13")]
-use crate::crypto::{Aead, Group};
+use crate::crypto::Aead;
+#[cfg(any(feature = "ecdhe", feature = "dtls13"))]
+use crate::crypto::Group;
 #[cfg(feature = "connection-id")]
 use crate::dtls12::MAX_CONNECTION_ID;
 #[cfg(doc)]
 use crate::dtls12::MAX_PSK;
+use crate::dtls12::{Abilities, Suite};
 #[cfg(feature = "record-limits")]
 use crate::dtls12::{LEAST_RECORD_SIZE, MAX_CONTENT};
 use crate::lean::Lean;
@@ -23,6 +26,10 @@ pub struct Config<K> {
     pub(crate) timeouts: Timeouts,
     pub(crate) admission: Admission,
     pub(crate) options: Options,
+    #[cfg(any(feature = "ecdhe", feature = "gcm"))]
+    suites: &'static [Suite],
+    #[cfg(feature = "ecdhe")]
+    groups: &'static [Group],
 }
 
 /// What a client asks for by extensions, and what a server grants.
@@ -49,8 +56,8 @@ pub(crate) struct Dtls13 {
     pub(crate) versions: Versions,
     /// The algorithms of records, the preferred one first.
     pub(crate) aeads: &'static [Aead],
-    /// The groups for key agreement, the preferred one first. Without any, a pre-shared key is used alone.
-    pub(crate) groups: &'static [Group],
+    /// Pre-shared keys are used with key agreement only.
+    pub(crate) psk_agreement: bool,
     /// A server asks for a cookie.
     pub(crate) has_cookie: bool,
 }
@@ -58,7 +65,7 @@ pub(crate) struct Dtls13 {
 #[cfg(feature = "dtls13")]
 impl Default for Dtls13 {
     fn default() -> Self {
-        Self { versions: Versions::default(), aeads: &[Aead::Ccm8], groups: &[], has_cookie: true }
+        Self { versions: Versions::default(), aeads: &[Aead::Ccm8], psk_agreement: false, has_cookie: true }
     }
 }
 
@@ -147,7 +154,64 @@ impl<K: Credentials> Config<K> {
         if timeouts.initial_ms == 0 {
             return Err(ConfigError::Timeout);
         }
-        Ok(Self { credentials, mtu, timeouts, admission: Admission::Refuse, options: Options::default() })
+        Ok(Self {
+            credentials,
+            mtu,
+            timeouts,
+            admission: Admission::Refuse,
+            options: Options::default(),
+            #[cfg(any(feature = "ecdhe", feature = "gcm"))]
+            suites: Suite::DEFAULT,
+            #[cfg(feature = "ecdhe")]
+            groups: Group::ALL,
+        })
+    }
+
+    /// The same with these suites, the preferred one first, in place of [`Suite::DEFAULT`]. An end uses those of them for which
+    /// it has credentials.
+    #[cfg(any(feature = "ecdhe", feature = "gcm"))]
+    #[must_use]
+    pub fn with_suites(self, suites: &'static [Suite]) -> Self {
+        Self { suites, ..self }
+    }
+
+    /// The same with these groups for key agreement, the preferred one first, in place of [`Group::ALL`].
+    #[cfg(feature = "ecdhe")]
+    #[must_use]
+    pub fn with_groups(self, groups: &'static [Group]) -> Self {
+        Self { groups, ..self }
+    }
+
+    /// The groups for key agreement, the preferred one first.
+    #[cfg(feature = "dtls13")]
+    pub(crate) const fn groups(&self) -> &'static [Group] {
+        #[cfg(feature = "ecdhe")]
+        return self.groups;
+        #[cfg(not(feature = "ecdhe"))]
+        &[]
+    }
+
+    /// The groups that a client offers in DTLS 1.3.
+    #[cfg(feature = "dtls13")]
+    pub(crate) const fn offered_groups(&self) -> &'static [Group] {
+        if self.options.dtls13.psk_agreement { self.groups() } else { &[] }
+    }
+
+    /// What this end can do.
+    pub(crate) fn abilities(&self) -> Abilities<'_> {
+        Abilities {
+            #[cfg(any(feature = "ecdhe", feature = "gcm"))]
+            suites: self.suites,
+            #[cfg(not(any(feature = "ecdhe", feature = "gcm")))]
+            suites: Suite::DEFAULT,
+            has_psk: self.credentials.psk().is_some(),
+            #[cfg(feature = "ecdhe")]
+            groups: self.groups,
+            #[cfg(feature = "certificates")]
+            own: self.credentials.certificate().map(|own| own.certificate.kind()),
+            #[cfg(feature = "certificates")]
+            accepted: self.credentials.accepted(),
+        }
     }
 
     /// The same with other versions.
@@ -166,12 +230,12 @@ impl<K: Credentials> Config<K> {
         self
     }
 
-    /// The same with groups for the key agreement of DTLS 1.3, the preferred one first. Default: none. Then a pre-shared key
-    /// is used alone (psk_ke), and who learns it later can read the connection. A client with groups never uses it alone.
-    #[cfg(feature = "dtls13")]
+    /// The same with pre-shared keys of DTLS 1.3 that are used with key agreement only (psk_dhe_ke). Otherwise a client uses
+    /// its key alone (psk_ke), a server lets the client choose, and who learns the key later can read the connection.
+    #[cfg(all(feature = "dtls13", feature = "ecdhe"))]
     #[must_use]
-    pub const fn with_groups(mut self, groups: &'static [Group]) -> Self {
-        self.options.dtls13.groups = groups;
+    pub const fn with_psk_agreement(mut self) -> Self {
+        self.options.dtls13.psk_agreement = true;
         self
     }
 

@@ -52,11 +52,6 @@ pub trait Credentials {
         false
     }
 
-    /// True if a server has pre-shared keys at all, so that it may choose a suite with them.
-    fn has_psks(&self) -> bool {
-        self.psk().is_some()
-    }
-
     /// The certificate of this end. A server needs one for the suites with certificates; a client, if the server asks.
     #[cfg(feature = "certificates")]
     fn certificate(&self) -> Option<CertifiedKey<'_>> {
@@ -116,10 +111,6 @@ impl<T: Credentials + ?Sized> Credentials for &T {
 
     fn is_known(&self, address: &[u8]) -> bool {
         (**self).is_known(address)
-    }
-
-    fn has_psks(&self) -> bool {
-        (**self).has_psks()
     }
 
     #[cfg(feature = "certificates")]

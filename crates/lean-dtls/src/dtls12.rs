@@ -1,15 +1,22 @@
 //! DTLS 1.2 (RFC 6347).
 
+#[cfg(feature = "certificates")]
+mod certificates;
 pub(crate) mod client;
 mod connection;
 mod connection_id;
 mod extensions;
 mod hello;
+#[cfg(feature = "ecdhe")]
+mod key_agreement;
 #[cfg(feature = "record-limits")]
 mod limits;
+#[cfg(feature = "ecdhe")]
+mod public_keys;
 pub(crate) mod record;
 mod schedule;
 pub(crate) mod server;
+mod suite;
 
 pub(crate) use connection::{Connection, Heard};
 pub(crate) use connection_id::ConnectionId;
@@ -26,3 +33,5 @@ pub use schedule::MAX_PSK;
 #[cfg(not(feature = "dtls13"))]
 pub(crate) use server::REPLY;
 pub(crate) use server::{Arrived, COOKIE};
+pub(crate) use suite::Abilities;
+pub use suite::Suite;

@@ -92,8 +92,8 @@ pub use crypto::Crypto;
 pub use crypto::RustCrypto;
 #[cfg(feature = "connection-id")]
 pub use dtls12::MAX_CONNECTION_ID;
-pub use dtls12::MAX_PSK;
 pub use dtls12::record::OVERHEAD;
+pub use dtls12::{MAX_PSK, Suite};
 #[cfg(feature = "lean")]
 pub use lean::Lean;
 pub use server::Server;

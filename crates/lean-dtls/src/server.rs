@@ -227,7 +227,8 @@ where
         }
         // Nobody loses a slot to a client without a cookie: a connection that it has, or says to have, stays.
         let is_alone = !self.slots.iter().flatten().any(|slot| slot.peer == peer && !slot.connection.is_over());
-        let is_trusted = hello.cookie.is_empty() && is_alone && self.config.credentials.is_known(peer.as_ref());
+        let is_known = || self.config.credentials.is_known(peer.as_ref());
+        let is_trusted = hello.cookie.is_empty() && is_alone && self.config.abilities().is_cheap(&hello) && is_known();
         let place = if is_verified { self.place(peer) } else { self.free_place(peer).filter(|_| is_trusted) };
         let Some(place) = place else {
             if !is_verified {
@@ -241,7 +242,8 @@ where
         let connection_id = self.draw_id();
         #[cfg(not(feature = "connection-id"))]
         let connection_id = None;
-        let offer = Offer { options: &self.config.options, connection_id, identity: &[] };
+        let offer =
+            Offer { options: &self.config.options, connection_id, identity: &[], abilities: self.config.abilities() };
         let connection = dtls12::server::open(&mut self.crypto, &self.config, &offer, arrived, (from, &hello));
         self.open(place, peer, Connection::Dtls12(connection));
     }

@@ -3,24 +3,25 @@
 //! Its cryptography is [`lean_dtls::RustCrypto`], whose operations advance the device's clock. Its time is that clock in whole
 //! milliseconds. It does nothing after its last retransmission but to say so.
 
+mod credentials;
 mod crypto;
 mod software;
 mod weightless;
 
 use std::time::Duration;
 
-use lean_dtls::{
-    Client, Config, ConfigError, Credentials, Instant, MaxFragmentLength, OVERHEAD, Psk, Server, Timeouts,
-};
+use lean_dtls::crypto::Group;
+use lean_dtls::{Client, Config, ConfigError, Instant, MaxFragmentLength, OVERHEAD, Server, Timeouts};
 
 use crate::capabilities::{Capabilities, Datagrams, MaximumTimeout, Timer, TlsCapabilities, TlsVersion};
 use crate::check::Checked;
-use crate::config::{Credential, CredentialKind, Negotiated, Protocol, Role, Stack};
-use crate::credentials;
+use crate::config::{CredentialKind, Negotiated, Protocol, Role, Stack};
 use crate::device;
 use crate::library::{Library, Progress, State};
+use crate::operation::Curve;
 use crate::session::{Failure, FailureKind, Resumable};
 use crate::tls::{FRAGMENT_LENGTHS, Suite, Tls, Version};
+use credentials::Credentials;
 use crypto::Counting;
 
 /// What the library supports.
@@ -28,7 +29,7 @@ pub(crate) const CAPABILITIES: Capabilities = Capabilities {
     stack: Stack::LeanDtls,
     version: || lean_dtls::VERSION.to_owned(),
     licence: "MIT OR Apache-2.0",
-    credentials: &[CredentialKind::Psk],
+    credentials: &[CredentialKind::Psk, CredentialKind::Certificate, CredentialKind::RawPublicKey],
     datagrams: Some(Datagrams {
         minimum_mtu: |_| lean_dtls::MIN_MTU,
         minimum_mtu_reason: "the library's own limit",
@@ -44,10 +45,18 @@ pub(crate) const CAPABILITIES: Capabilities = Capabilities {
     // The length of a signature of ECDSA in DER depends on its value, which only the arithmetic can give.
     weightless: &[CredentialKind::Psk],
     tls: TlsCapabilities {
-        suites: &[Suite::TLS_PSK_WITH_AES_128_CCM_8],
+        // `Suite::DEFAULT` of the library, then the others of its `Suite::ALL`.
+        suites: &[
+            Suite::TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8,
+            Suite::TLS_PSK_WITH_AES_128_CCM_8,
+            Suite::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256,
+            Suite::TLS_ECDHE_PSK_WITH_AES_128_CCM_8_SHA256,
+            Suite::TLS_ECDHE_PSK_WITH_AES_128_GCM_SHA256,
+            Suite::TLS_PSK_WITH_AES_128_GCM_SHA256,
+        ],
         versions: &[TlsVersion {
             protocol: Protocol::Dtls12,
-            curves: &[],
+            curves: &[Curve::Secp256r1],
             fragment_lengths: FRAGMENT_LENGTHS,
             resumptions: &[],
         }],
@@ -60,11 +69,11 @@ pub(crate) const CAPABILITIES: Capabilities = Capabilities {
 };
 
 /// Octets of each of an end's two buffers for flights: enough for the longest identity that a configuration can have.
-const BUFFER: usize = 256;
+pub(crate) const PSK_BUFFER: usize = 256;
 
-/// Octets of the longest flight in one datagram: its messages, and less than as much again for the headers of the records
-/// and messages.
-const FLIGHT: usize = 2 * BUFFER;
+/// The same with certificates: enough for the longest certificate that a configuration can have, 8,000 octets, and for the
+/// other messages of its flight.
+pub(crate) const CERTIFICATE_BUFFER: usize = 8_000 + 512;
 
 /// The longest datagram if the configuration sets no limit: a record of 2^14 octets (RFC 5246, section 6.2.1) with its
 /// header, nonce and tag.
@@ -74,35 +83,21 @@ const MTU: u16 = (1 << 14) + OVERHEAD as u16;
 const PEER: [u8; 1] = [0];
 
 /// One end of a session of lean-dtls.
-pub(crate) struct LeanDtls {
-    end: End,
+pub(crate) struct LeanDtls<const BUFFER: usize> {
+    end: End<BUFFER>,
+    suite: Suite,
     /// The most octets of a datagram.
     mtu: u16,
     /// The place for a datagram that is sent. Application data may make it longer.
     datagram: Vec<u8>,
 }
 
-enum End {
-    Client(Box<Client<Key, Counting, BUFFER>>),
-    Server(Box<Server<Key, Counting, [u8; 1], 1, BUFFER>>),
+enum End<const BUFFER: usize> {
+    Client(Box<Client<Credentials, Counting, BUFFER>>),
+    Server(Box<Server<Credentials, Counting, [u8; 1], 1, BUFFER>>),
 }
 
-/// The pre-shared key, under the identity of the configuration.
-struct Key {
-    identity: Vec<u8>,
-}
-
-impl Credentials for Key {
-    fn psk(&self) -> Option<Psk<'_>> {
-        Some(Psk { identity: &self.identity, key: &credentials::PSK })
-    }
-
-    fn find_psk(&self, identity: &[u8]) -> Option<&[u8]> {
-        (identity == self.identity).then_some(&credentials::PSK)
-    }
-}
-
-impl LeanDtls {
+impl<const BUFFER: usize> LeanDtls<BUFFER> {
     /// A session of a checked configuration.
     ///
     /// # Errors
@@ -114,20 +109,20 @@ impl LeanDtls {
             maximum_ms: milliseconds(checked.maximum_timeout),
             ..Timeouts::default()
         };
-        let identity = match &checked.config.credential {
-            Credential::Psk { identity } => identity.as_bytes().to_vec(),
-            Credential::RawPublicKey | Credential::Certificate { .. } => Vec::new(),
-        };
         let mtu = checked.config.mtu.unwrap_or(MTU);
-        let config = Config::new(Key { identity }, mtu, timeouts)
+        let config = Config::new(Credentials::new(checked)?, mtu, timeouts)
             .and_then(|config| with_extensions(config, checked.tls))
+            .map(|config| config.with_suites(suites(checked.suite)).with_groups(&[Group::P256]))
             .map_err(|error| Failure::library(0, format!("the configuration is refused: {error:?}")))?;
         let crypto = Counting::new(checked.config.cryptography);
         let end = match checked.config.role {
             Role::Client => End::Client(Box::new(Client::new(config, crypto))),
             Role::Server => End::Server(Box::new(Server::new(config, crypto))),
         };
-        Ok(Self { end, mtu, datagram: vec![0; FLIGHT.min(mtu.into())] })
+        // The longest flight in one datagram has its messages, and less than as much again for the headers of records and
+        // messages.
+        let datagram = vec![0; (2 * BUFFER).min(mtu.into())];
+        Ok(Self { end, suite: checked.suite, mtu, datagram })
     }
 
     /// Sends what the library has to send, and says how it is.
@@ -151,8 +146,14 @@ impl LeanDtls {
     }
 }
 
+/// The suite of the session alone, as the library names it.
+fn suites(suite: Suite) -> &'static [lean_dtls::Suite] {
+    let all = lean_dtls::Suite::ALL;
+    all.iter().position(|own| own.iana() == suite.iana()).map_or(&[], |place| &all[place..=place])
+}
+
 /// The same configuration with the extensions of the session.
-fn with_extensions(mut config: Config<Key>, tls: &Tls) -> Result<Config<Key>, ConfigError> {
+fn with_extensions(mut config: Config<Credentials>, tls: &Tls) -> Result<Config<Credentials>, ConfigError> {
     let asked = |length: &MaxFragmentLength| Some(length.octets()) == tls.max_fragment_length;
     if let Some(length) = MaxFragmentLength::ALL.into_iter().find(asked) {
         config = config.with_max_fragment_length(length);
@@ -187,7 +188,7 @@ fn state(status: lean_dtls::Status) -> State {
     State::Failed(Failure { kind, reason })
 }
 
-impl Library for LeanDtls {
+impl<const BUFFER: usize> Library for LeanDtls<BUFFER> {
     fn start(&mut self) -> Progress {
         if let End::Client(client) = &mut self.end {
             client.connect();
@@ -214,7 +215,7 @@ impl Library for LeanDtls {
 
     fn write(&mut self, data: &[u8]) -> Progress {
         // The length is checked: see `max_data`.
-        self.datagram.resize(self.datagram.len().max(data.len() + OVERHEAD), 0);
+        self.datagram.resize(self.datagram.len().max(usize::from(self.mtu).min(data.len() + 2 * OVERHEAD)), 0);
         let sent = match &mut self.end {
             End::Client(client) => client.send(data, &mut self.datagram),
             End::Server(server) => server.send(PEER, data, &mut self.datagram),
@@ -241,14 +242,14 @@ impl Library for LeanDtls {
     }
 
     fn negotiated(&self) -> Option<Negotiated> {
-        let suite = Suite::TLS_PSK_WITH_AES_128_CCM_8;
         let ids = match &self.end {
             End::Client(client) => client.connection_ids(),
             End::Server(server) => server.connection_ids(PEER),
         };
         // Those of the records that this end sends, which the laboratory counts.
         let connection_id = ids.map(|[_, peers]| peers as u8);
-        Some(Negotiated::Tls { protocol: Protocol::Dtls12, suite, connection_id })
+        // This end offers or accepts no other suite.
+        Some(Negotiated::Tls { protocol: Protocol::Dtls12, suite: self.suite, connection_id })
     }
 
     fn resumable(&mut self) -> Option<Resumable> {

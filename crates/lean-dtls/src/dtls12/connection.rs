@@ -4,8 +4,11 @@ use subtle::ConstantTimeEq;
 
 use super::connection_id::ConnectionId;
 use super::extensions::{Agreed, Offer};
+#[cfg(feature = "ecdhe")]
+use super::key_agreement;
 use super::record::{self, ContentType, Format, Inbound, Outbound, Records};
-use super::schedule::{Context, Master};
+use super::schedule::{Context, Master, Premaster};
+use super::suite::Suite;
 use crate::codec::{Full, Reader, Writer};
 use crate::config::Config;
 use crate::credentials::Credentials;
@@ -21,9 +24,15 @@ use crate::time::{Expired, Instant, Timeouts, Timer};
 pub(crate) mod alert {
     pub(crate) const CLOSE_NOTIFY: u8 = 0;
     pub(crate) const HANDSHAKE_FAILURE: u8 = 40;
+    #[cfg(feature = "certificates")]
+    pub(crate) const BAD_CERTIFICATE: u8 = 42;
+    #[cfg(feature = "certificates")]
+    pub(crate) const UNSUPPORTED_CERTIFICATE: u8 = 43;
     pub(crate) const ILLEGAL_PARAMETER: u8 = 47;
     pub(crate) const DECODE_ERROR: u8 = 50;
     pub(crate) const DECRYPT_ERROR: u8 = 51;
+    #[cfg(feature = "ecdhe")]
+    pub(crate) const INTERNAL_ERROR: u8 = 80;
     pub(crate) const UNSUPPORTED_EXTENSION: u8 = 110;
     pub(crate) const UNKNOWN_PSK_IDENTITY: u8 = 115;
 }
@@ -41,10 +50,19 @@ pub(crate) enum Expects {
     Hello,
     /// The client: the ServerHello that answers its cookie.
     ServerHello,
-    /// The client: ServerKeyExchange or ServerHelloDone.
+    /// Both, in a suite with certificates.
+    #[cfg(feature = "certificates")]
+    Certificate,
+    /// The client, in a suite with key agreement.
+    #[cfg(feature = "ecdhe")]
+    ServerKeyExchange,
+    /// The client: ServerHelloDone, or what may come before it.
     ServerHelloDone,
     /// The server.
     ClientKeyExchange,
+    /// The server, if the client has a certificate.
+    #[cfg(feature = "certificates")]
+    CertificateVerify,
     /// Both, of the peer.
     Finished,
     /// Nothing: the handshake is complete.
@@ -59,6 +77,27 @@ pub(crate) enum Heard {
     Earlier,
     /// A record later than all before.
     Latest,
+}
+
+/// Why a handshake cannot go on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Problem {
+    /// With the peer, who gets this alert.
+    Alert(u8),
+    /// With this end.
+    Failure(Failure),
+}
+
+impl From<u8> for Problem {
+    fn from(alert: u8) -> Self {
+        Self::Alert(alert)
+    }
+}
+
+impl From<Full> for Problem {
+    fn from(_: Full) -> Self {
+        Self::Failure(Failure::BufferTooSmall)
+    }
 }
 
 /// One end's half of a connection. `BUFFER` octets hold a flight that is sent, and as many one that arrives.
@@ -77,6 +116,9 @@ pub(crate) struct Connection<C: Crypto, const BUFFER: usize> {
     /// The random numbers of the client's and of the server's hello.
     pub(crate) randoms: [[u8; 32]; 2],
     pub(crate) agreed: Agreed,
+    pub(crate) suite: Suite,
+    #[cfg(feature = "ecdhe")]
+    pub(crate) keys: key_agreement::Keys,
     /// The connection ID that this end offers.
     #[cfg(feature = "connection-id")]
     pub(crate) own_id: Option<ConnectionId>,
@@ -138,6 +180,9 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
             timer: Timer::new(timeouts),
             randoms: [[0; 32]; 2],
             agreed: Agreed::default(),
+            suite: Suite::TLS_PSK_WITH_AES_128_CCM_8, // until the hellos have said another one
+            #[cfg(feature = "ecdhe")]
+            keys: key_agreement::Keys::new(),
             #[cfg(feature = "connection-id")]
             own_id: None,
             master: None,
@@ -156,7 +201,12 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         #[cfg(not(feature = "connection-id"))]
         let connection_id: Option<ConnectionId> = None;
         let psk = config.credentials.psk().filter(|_| config.options.lean.has_identity());
-        Offer { options: &config.options, connection_id, identity: psk.map_or(&[], |psk| psk.identity) }
+        Offer {
+            options: &config.options,
+            connection_id,
+            identity: psk.map_or(&[], |psk| psk.identity),
+            abilities: config.abilities(),
+        }
     }
 
     /// From now on what the hellos say holds.
@@ -246,11 +296,24 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         self.alert = Some(([FATAL, description], epoch));
     }
 
+    /// Ends the handshake.
+    pub(crate) fn give_up(&mut self, problem: Problem) {
+        match problem {
+            Problem::Alert(description) => self.refuse(description),
+            Problem::Failure(failure) => self.end(Status::Failed(failure)),
+        }
+    }
+
     pub(crate) fn end(&mut self, status: Status) {
         self.status = status;
         self.timer.stop();
         self.sender.flight.clear();
         self.master = None;
+    }
+
+    /// True if the peer has not answered this end's flight.
+    pub(crate) fn is_unanswered(&self) -> bool {
+        self.answered.is_some_and(|answered| self.next == answered.wrapping_add(1))
     }
 
     /// True if it has ended, and has nothing more to say.
@@ -444,17 +507,17 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
     }
 
     /// Derives all keys. The transcript ends with the ClientKeyExchange, or with the ServerHello if there is none.
-    pub(crate) fn derive(&mut self, crypto: &mut C, psk: &[u8]) {
+    pub(crate) fn derive(&mut self, crypto: &mut C, premaster: &Premaster) {
         let digest = self.sender.transcript.digest();
         let context = match self.agreed.extended_master_secret {
             true => Context::Session(&digest),
             false => Context::Randoms(&self.randoms),
         };
-        let master = Master::from_psk(crypto, psk, &context);
+        let master = Master::new(crypto, premaster, &context);
         crypto.log_secret("CLIENT_RANDOM", &self.randoms[0], master.secret());
         let [client, server] = master.keys(crypto, &self.randoms);
         let (own, peers) = if self.is_client { (client, server) } else { (server, client) };
-        let format = Format::new(self.agreed.lean);
+        let format = Format::new(self.agreed.lean, self.suite);
         self.sender.outbound.protect(own, format);
         self.inbound.protect(peers, format);
         self.master = Some(master);

@@ -10,6 +10,9 @@ use super::connection_id::{self, CONNECTION_ID};
 use super::hello::ClientHello;
 #[cfg(feature = "record-limits")]
 use super::limits::{self, Limits, MAX_FRAGMENT_LENGTH, RECORD_SIZE_LIMIT};
+#[cfg(feature = "ecdhe")]
+use super::public_keys;
+use super::suite::{Abilities, KeyExchange, Suite};
 use crate::codec::{Full, Reader, Writer};
 use crate::config::Options;
 use crate::lean::{self, Lean};
@@ -28,6 +31,16 @@ const KNOWN: &[u16] = &[
     RECORD_SIZE_LIMIT,
     #[cfg(feature = "connection-id")]
     CONNECTION_ID,
+    #[cfg(feature = "ecdhe")]
+    public_keys::SUPPORTED_GROUPS,
+    #[cfg(feature = "ecdhe")]
+    public_keys::EC_POINT_FORMATS,
+    #[cfg(feature = "certificates")]
+    public_keys::SIGNATURE_ALGORITHMS,
+    #[cfg(feature = "certificates")]
+    public_keys::CLIENT_CERTIFICATE_TYPE,
+    #[cfg(feature = "certificates")]
+    public_keys::SERVER_CERTIFICATE_TYPE,
 ];
 
 /// The extensions of a hello, as they are on the wire.
@@ -100,6 +113,8 @@ pub(crate) struct Agreed {
     /// Of this end, and of its peer.
     #[cfg(feature = "connection-id")]
     pub(crate) connection_ids: Option<[ConnectionId; 2]>,
+    #[cfg(feature = "ecdhe")]
+    pub(crate) public_keys: public_keys::Agreed,
 }
 
 /// What an end says of one connection.
@@ -110,11 +125,12 @@ pub(crate) struct Offer<'a> {
     pub(crate) connection_id: Option<ConnectionId>,
     /// The identity that a client sends in its hellos, if the lean profile has it there.
     pub(crate) identity: &'a [u8],
+    pub(crate) abilities: Abilities<'a>,
 }
 
 /// The client's extensions.
 pub(crate) fn write_offer(writer: &mut Writer<'_>, offer: &Offer<'_>) -> Result<(), Full> {
-    let Offer { options, connection_id: _connection_id, identity } = offer;
+    let Offer { options, connection_id: _connection_id, identity, abilities: _abilities } = offer;
     writer.vector(2, |writer| {
         write(writer, EXTENDED_MASTER_SECRET, |_| Ok(()))?;
         #[cfg(feature = "record-limits")]
@@ -123,6 +139,8 @@ pub(crate) fn write_offer(writer: &mut Writer<'_>, offer: &Offer<'_>) -> Result<
         if let Some(own) = _connection_id {
             connection_id::write(writer, own)?;
         }
+        #[cfg(feature = "ecdhe")]
+        public_keys::write_offer(writer, _abilities)?;
         if options.lean.is_empty() {
             return Ok(());
         }
@@ -134,7 +152,7 @@ pub(crate) fn write_offer(writer: &mut Writer<'_>, offer: &Offer<'_>) -> Result<
 ///
 /// # Errors
 /// The alert with which it refuses the client.
-pub(crate) fn accept(hello: &ClientHello<'_>, offer: &Offer<'_>) -> Result<Agreed, u8> {
+pub(crate) fn accept(hello: &ClientHello<'_>, offer: &Offer<'_>, suite: Suite) -> Result<Agreed, u8> {
     let is_there = |number, content| hello.extensions.is_there(number, content).ok_or(alert::DECODE_ERROR);
     let extended_master_secret = is_there(EXTENDED_MASTER_SECRET, &[])?;
     let offered = lean_offer(hello)?.filter(|_| extended_master_secret).map_or(Lean::NONE, |offer| offer.switches);
@@ -147,18 +165,25 @@ pub(crate) fn accept(hello: &ClientHello<'_>, offer: &Offer<'_>) -> Result<Agree
         limits: limits::accept(hello.extensions, offer.options)?,
         #[cfg(feature = "connection-id")]
         connection_ids: connection_id::accept(hello.extensions, offer.connection_id)?,
+        #[cfg(feature = "ecdhe")]
+        public_keys: public_keys::accept(hello.extensions, suite, &offer.abilities)?,
     };
-    Ok(Agreed { lean: agreed.lean.without(agreed.excluded()), ..agreed })
+    Ok(Agreed { lean: agreed.lean.without(agreed.excluded(suite)).consistent(), ..agreed })
 }
 
 impl Agreed {
-    /// What cannot be left out together with what else was agreed: a short header has no room for a connection ID.
-    const fn excluded(&self) -> Lean {
+    /// What cannot be left out together with what else was agreed: a short header has no room for a connection ID, and key
+    /// agreement needs its messages.
+    fn excluded(&self, suite: Suite) -> Lean {
+        let mut excluded = Lean::NONE;
         #[cfg(feature = "connection-id")]
         if self.connection_ids.is_some() {
-            return Lean::SHORT_HEADER;
+            excluded = excluded.with(Lean::SHORT_HEADER);
         }
-        Lean::NONE
+        if suite.key_exchange() != KeyExchange::Psk {
+            excluded = excluded.with(Lean::OMIT_MESSAGES);
+        }
+        excluded
     }
 }
 
@@ -194,6 +219,8 @@ pub(crate) fn write_answer(writer: &mut Writer<'_>, agreed: &Agreed) -> Result<(
         if let Some([own, _]) = &agreed.connection_ids {
             connection_id::write(writer, own)?;
         }
+        #[cfg(feature = "ecdhe")]
+        public_keys::write_answer(writer, &agreed.public_keys)?;
         Ok(())
     })
 }
@@ -202,7 +229,7 @@ pub(crate) fn write_answer(writer: &mut Writer<'_>, agreed: &Agreed) -> Result<(
 ///
 /// # Errors
 /// The alert with which it refuses the server: for what it has not offered, unsupported_extension.
-pub(crate) fn confirm(extensions: Extensions<'_>, offer: &Offer<'_>) -> Result<Agreed, u8> {
+pub(crate) fn confirm(extensions: Extensions<'_>, offer: &Offer<'_>, suite: Suite) -> Result<Agreed, u8> {
     if !extensions.iter().all(|(number, _)| is_offered(number, offer)) {
         return Err(alert::UNSUPPORTED_EXTENSION);
     }
@@ -219,12 +246,14 @@ pub(crate) fn confirm(extensions: Extensions<'_>, offer: &Offer<'_>) -> Result<A
         limits: limits::confirm(extensions, offer.options)?,
         #[cfg(feature = "connection-id")]
         connection_ids: connection_id::confirm(extensions, offer.connection_id)?,
+        #[cfg(feature = "ecdhe")]
+        public_keys: public_keys::confirm(extensions, suite, &offer.abilities)?,
     };
-    if agreed.lean.and(agreed.excluded()).is_empty() { Ok(agreed) } else { Err(alert::ILLEGAL_PARAMETER) }
+    if agreed.lean.and(agreed.excluded(suite)).is_empty() { Ok(agreed) } else { Err(alert::ILLEGAL_PARAMETER) }
 }
 
 /// True if the client has asked for this extension.
-const fn is_offered(number: u16, offer: &Offer<'_>) -> bool {
+fn is_offered(number: u16, offer: &Offer<'_>) -> bool {
     match number {
         EXTENDED_MASTER_SECRET | RENEGOTIATION_INFO => true,
         lean::EXTENSION => !offer.options.lean.is_empty(),
@@ -234,6 +263,9 @@ const fn is_offered(number: u16, offer: &Offer<'_>) -> bool {
         RECORD_SIZE_LIMIT => offer.options.record_size_limit.is_some(),
         #[cfg(feature = "connection-id")]
         CONNECTION_ID => offer.connection_id.is_some(),
+        #[cfg(feature = "ecdhe")]
+        number => public_keys::is_offered(number, &offer.abilities),
+        #[cfg(not(feature = "ecdhe"))]
         _ => false,
     }
 }

@@ -26,7 +26,7 @@ pub(crate) fn start<C: Crypto, const BUFFER: usize>(
         let length = config.options.connection_id;
         connection.own_id = length.and_then(|length| ConnectionId::draw(crypto, length));
     }
-    connection.share = config.options.dtls13.groups.first().and_then(|group| Share::generate(crypto, *group));
+    connection.share = config.offered_groups().first().and_then(|group| Share::generate(crypto, *group));
     send_hello(connection, crypto, config, None);
 }
 
@@ -44,7 +44,7 @@ fn send_hello<C: Crypto, const BUFFER: usize>(
     let offer = Offer {
         random: client_random,
         aeads: config.options.dtls13.aeads,
-        groups: config.options.dtls13.groups,
+        groups: config.offered_groups(),
         share: share.as_ref().map(|share| (share.group(), share.public())),
         connection_id: own_id.as_ref(),
         cookie: answered.and_then(|hello| hello.cookie()).unwrap_or(&[]),
@@ -119,7 +119,7 @@ fn receive_retry<C: Crypto, const BUFFER: usize>(
     let is_cookie = !hello.cookie().ok_or(alert::DECODE_ERROR)?.is_empty();
     let is_share = hello.extensions.find(extension::KEY_SHARE).is_some();
     if is_share {
-        let group = hello.group(options.groups).ok_or(alert::ILLEGAL_PARAMETER)?;
+        let group = hello.group(config.offered_groups()).ok_or(alert::ILLEGAL_PARAMETER)?;
         if share.as_ref().is_none_or(|share| share.group() == group) {
             return Err(alert::ILLEGAL_PARAMETER);
         }

@@ -81,12 +81,13 @@ pub(crate) fn admit<C: Crypto>(
         return refuse(alert::HANDSHAKE_FAILURE);
     };
     let has_share = |group: &Group| hello.share(*group).is_some();
-    let mut groups = options.groups.iter().copied().filter(|group| hello.offers_group(*group));
-    let group = match hello.offers_mode(Mode::WithAgreement) {
+    let can_be_alone = hello.offers_mode(Mode::Alone) && !options.psk_agreement;
+    let mut groups = config.groups().iter().copied().filter(|group| hello.offers_group(*group));
+    let group = match hello.offers_mode(Mode::WithAgreement) && !can_be_alone {
         true => groups.clone().find(has_share).or_else(|| groups.next()),
         false => None,
     };
-    if group.is_none() && !hello.offers_mode(Mode::Alone) {
+    if group.is_none() && !can_be_alone {
         return refuse(alert::HANDSHAKE_FAILURE);
     }
     let asked = group.filter(|group| !has_share(group));

@@ -5,8 +5,8 @@ use std::time::Duration;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use slowhand_sessions::{
-    Credential, CredentialKind, Cryptography, Curve, Dtls12, Family, KeyExchange, Protocol, Resumption, Role,
-    SessionConfig, Stack, Suite, Timers, Tls, Version, best_common_suite, stacks,
+    Credential, CredentialKind, Cryptography, Curve, Dtls12, Family, Protocol, Resumption, Role, SessionConfig, Stack,
+    Suite, Timers, Tls, Version, best_common_suite, stacks,
 };
 
 use crate::input::{Integer, PositiveSeconds};
@@ -116,7 +116,7 @@ impl Session {
     /// Which ends authenticate themselves.
     pub fn auth(&self) -> Auth {
         self.auth.unwrap_or(match self.suite.map(Suite::key_exchange) {
-            Some(KeyExchange::Psk) => Auth::Psk,
+            Some(exchange) if exchange.has_psk() => Auth::Psk,
             _ => Auth::Mutual,
         })
     }
@@ -132,9 +132,14 @@ impl Session {
     pub(super) fn credential_kind(&self, stack: Stack) -> CredentialKind {
         let capabilities = stack.capabilities();
         match (self.suite, self.auth()) {
-            (Some(suite), _) => capabilities.credential(suite),
+            (Some(suite), _) if suite.key_exchange().has_psk() => CredentialKind::Psk,
             (None, Auth::Psk) => CredentialKind::Psk,
-            (None, Auth::Server | Auth::Mutual) => capabilities.asymmetric_credential(),
+            _ => {
+                let both = [self.stack, self.server_stack()].map(Stack::capabilities);
+                let mut kinds = capabilities.asymmetric_credentials();
+                let common = kinds.find(|kind| both.iter().all(|end| end.credentials.contains(kind)));
+                common.unwrap_or(capabilities.asymmetric_credential())
+            }
         }
     }
 

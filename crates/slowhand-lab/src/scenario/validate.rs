@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use slowhand_sessions::{ConfigError as SessionError, CredentialKind, KeyExchange, Role, Suite};
+use slowhand_sessions::{ConfigError as SessionError, CredentialKind, Role, Suite};
 
 use super::network::{MAX_NODE, Mesh};
 use super::{Auth, Gateway, LossSpread, Lowpan, Network, Reassembly, Scenario, ServerAt, Topology};
@@ -192,7 +192,7 @@ fn session(scenario: &Scenario, document: &Document) -> Result<(), InputError> {
 }
 
 fn auth_fits_suite(auth: Auth, suite: Suite, document: &Document) -> Result<(), InputError> {
-    let is_psk = suite.key_exchange() == KeyExchange::Psk;
+    let is_psk = suite.key_exchange().has_psk();
     if is_psk == (auth == Auth::Psk) {
         return Ok(());
     }

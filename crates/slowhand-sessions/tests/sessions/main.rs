@@ -9,6 +9,7 @@ mod failures;
 mod interoperation;
 mod lean;
 mod lean_extensions;
+mod lean_public_keys;
 mod losses;
 mod mirrors;
 mod openssl;
