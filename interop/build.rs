@@ -1,4 +1,5 @@
-//! Compiles the C libraries that are only peers in tests, from the sources in their carrier crates.
+//! Compiles the C libraries that are only peers in tests, from the sources in their carrier crates, and the adapter of the
+//! system's GnuTLS.
 
 #[path = "../crates/slowhand-sessions/build/carriers.rs"]
 mod carriers;
@@ -23,6 +24,7 @@ fn main() {
     let carriers = Carriers::locate();
     let checks = mirrors();
     wolfssl(&carriers.directory("wolfssl-sys").join("wolfssl-src"), &checks);
+    gnutls(&checks);
 }
 
 /// Generates what keeps the header and Rust the same. Returns the directory of the checks for C.
@@ -87,4 +89,11 @@ fn wolfssl(root: &Path, checks: &Path) {
         .files(protocol.chain(cryptography))
         .file("csrc/wolfssl/peer.c");
     isolate::compile(&build, Vec::new(), "interop_wolfssl", &["interop_wolfssl"]);
+}
+
+/// The system's library, whose symbols have a prefix and versions. Its adapter must stay in one object, because it defines functions
+/// of the C library, which nothing else would make the linker take.
+fn gnutls(checks: &Path) {
+    cc::Build::new().include("csrc").include(checks).file("csrc/gnutls/peer.c").compile("interop_gnutls");
+    println!("cargo::rustc-link-lib=gnutls");
 }

@@ -39,6 +39,12 @@ impl Drop for Kept {
     }
 }
 
+/// GnuTLS.
+pub(crate) fn gnutls() -> &'static interop_library {
+    // SAFETY: a constant that C defines.
+    unsafe { &interop_gnutls }
+}
+
 /// wolfSSL.
 pub(crate) fn wolfssl() -> &'static interop_library {
     // SAFETY: a constant that C defines.
@@ -116,10 +122,7 @@ impl Drop for CPeer {
 
 fn options(setup: &Setup, previous: *mut c_void) -> interop_options {
     let own = credentials::of(setup.role);
-    let peer = credentials::of(match setup.role {
-        Role::Client => Role::Server,
-        Role::Server => Role::Client,
-    });
+    let peer = credentials::of(credentials::other(setup.role));
     interop_options {
         is_server: (setup.role == Role::Server).into(),
         version: setup.version.on_the_wire(),
@@ -239,6 +242,7 @@ pub(crate) struct interop_library {
 }
 
 unsafe extern "C" {
+    static interop_gnutls: interop_library;
     static interop_wolfssl: interop_library;
 }
 

@@ -75,7 +75,12 @@ pub(crate) fn deliver(data: &[u8]) {
     with_current(|host| host.received.push_back(data.to_vec()));
 }
 
-fn milliseconds(time: Duration) -> u64 {
+/// Seconds since 1970.
+pub(crate) fn unix_time() -> u64 {
+    (WORLD_BEGAN + now()).as_secs()
+}
+
+pub(crate) fn milliseconds(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 

@@ -21,6 +21,27 @@ const fn dtls13(suite: Suite, credential: CredentialKind, group: Option<Group>) 
     Case::new(Version::Dtls13, suite, credential, group)
 }
 
+/// What dimpl has.
+const DIMPL: &[Case] = &[
+    dtls12(Suite::TLS_PSK_WITH_AES_128_CCM_8, PSK, None),
+    dtls12(Suite::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256, X509, P256),
+    dtls12(Suite::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256, X509, X25519),
+    dtls13(Suite::TLS_AES_128_GCM_SHA256, X509, P256),
+    dtls13(Suite::TLS_AES_128_GCM_SHA256, X509, X25519),
+];
+
+/// What GnuTLS has.
+const GNUTLS: &[Case] = &[
+    dtls12(Suite::TLS_PSK_WITH_AES_128_CCM_8, PSK, None),
+    dtls12(Suite::TLS_PSK_WITH_AES_128_CCM_8, PSK, None).with(Beside::Resumption(Resumption::Id)),
+    dtls12(Suite::TLS_PSK_WITH_AES_128_CCM_8, PSK, None).with(Beside::Resumption(Resumption::Ticket)),
+    dtls12(Suite::TLS_ECDHE_PSK_WITH_AES_128_CBC_SHA256, PSK, X25519),
+    dtls12(Suite::TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8, RAW, P256),
+    dtls12(Suite::TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8, X509, P256),
+    dtls12(Suite::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256, X509, P256),
+    dtls12(Suite::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256, X509, X25519),
+];
+
 /// What wolfSSL has.
 const WOLFSSL: &[Case] = &[
     dtls12(Suite::TLS_PSK_WITH_AES_128_CCM_8, PSK, None),
@@ -47,11 +68,11 @@ fn pair(client: Peer, server: Peer) -> Pair {
     Pair { peers: [client, server], mtus: [None, None] }
 }
 
-#[test]
-fn wolfssl_speaks_with_itself_also_when_a_datagram_is_lost() {
+/// Runs the cases, without faults and with each datagram lost in turn.
+fn survives_every_loss(client: Peer, server: Peer, cases: &[Case]) {
     let mut wrong = Vec::new();
-    for case in WOLFSSL {
-        let pair = pair(Peer::Wolfssl, Peer::Wolfssl);
+    for case in cases {
+        let pair = pair(client, server);
         let datagrams = match run_without_faults(case, &pair) {
             Ok(transcript) => transcript.datagrams.len(),
             Err(why) => {
@@ -65,5 +86,28 @@ fn wolfssl_speaks_with_itself_also_when_a_datagram_is_lost() {
             }
         }
     }
-    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert!(wrong.is_empty(), "{client} to {server}\n{}", wrong.join("\n"));
+}
+
+#[test]
+fn wolfssl_speaks_with_itself_also_when_a_datagram_is_lost() {
+    survives_every_loss(Peer::Wolfssl, Peer::Wolfssl, WOLFSSL);
+}
+
+#[test]
+fn gnutls_speaks_with_itself_also_when_a_datagram_is_lost() {
+    survives_every_loss(Peer::Gnutls, Peer::Gnutls, GNUTLS);
+}
+
+#[test]
+fn gnutls_and_wolfssl() {
+    survives_every_loss(Peer::Gnutls, Peer::Wolfssl, GNUTLS);
+    survives_every_loss(Peer::Wolfssl, Peer::Gnutls, GNUTLS);
+}
+
+#[test]
+fn dimpl_and_wolfssl() {
+    survives_every_loss(Peer::Dimpl, Peer::Dimpl, DIMPL);
+    survives_every_loss(Peer::Dimpl, Peer::Wolfssl, DIMPL);
+    survives_every_loss(Peer::Wolfssl, Peer::Dimpl, DIMPL);
 }

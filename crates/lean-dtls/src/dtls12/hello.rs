@@ -13,7 +13,9 @@ const RENEGOTIATION_SCSV: u16 = 0x00ff;
 pub(crate) struct ClientHello<'a> {
     pub(crate) random: [u8; 32],
     pub(crate) cookie: &'a [u8],
-    /// The message without its cookie: what comes before, and what comes after.
+    /// What a client must not change when the cookie returns (RFC 6347, section 4.2.1): version, random and session ID, which come
+    /// before the cookie; suites and compression methods, which come after. The order of the extensions may change: in
+    /// wolfSSL it does.
     pub(crate) around: [&'a [u8]; 2],
     suites: &'a [u8],
     /// The client knows RFC 5746.
@@ -35,6 +37,7 @@ impl<'a> ClientHello<'a> {
         let suites = reader.vector(2).filter(|suites| suites.len() >= 2 && suites.len() % 2 == 0)?;
         let offers = |suite: u16| suites.chunks_exact(2).any(|offered| offered == suite.to_be_bytes());
         reader.vector(1)?.contains(&0).then_some(())?;
+        let after = &after[..after.len() - reader.rest().len()];
         let extensions = Extensions::read(reader)?;
         (version <= record::VERSION && version >> 8 == 0xfe).then_some(Self {
             random,
