@@ -79,6 +79,13 @@ impl<K: Credentials, C: Crypto, const BUFFER: usize> Client<K, C, BUFFER> {
         self.connection.connection_ids()
     }
 
+    /// Changes the keys of both ends (RFC 9147, section 8). Each end does this by itself before a key has encrypted too much,
+    /// or has seen too many forgeries. Does nothing in DTLS 1.2, or before the connection is established.
+    #[cfg(feature = "dtls13")]
+    pub fn update_keys(&mut self) {
+        self.connection.update_keys();
+    }
+
     /// Closes an established connection. [`poll_transmit`](Self::poll_transmit) then has the alert for the server.
     pub fn close(&mut self) {
         self.connection.close();

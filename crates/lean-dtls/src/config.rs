@@ -193,7 +193,11 @@ impl<K: Credentials> Config<K> {
 
     /// The groups that a client offers in DTLS 1.3.
     #[cfg(feature = "dtls13")]
-    pub(crate) const fn offered_groups(&self) -> &'static [Group] {
+    pub(crate) fn offered_groups(&self) -> &'static [Group] {
+        #[cfg(feature = "certificates")]
+        if !self.credentials.accepted().is_empty() {
+            return self.groups();
+        }
         if self.options.dtls13.psk_agreement { self.groups() } else { &[] }
     }
 

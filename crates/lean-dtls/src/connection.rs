@@ -84,10 +84,11 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
             Self::Dtls12(connection) => connection.receive(crypto, datagram, deliver, &mut |connection, crypto| {
                 dtls12::server::handle(connection, crypto, config)
             }),
-            // Until the client's Finished there is no message that the server handles by itself.
             #[cfg(feature = "dtls13")]
             Self::Dtls13(connection) => {
-                connection.receive(crypto, datagram, deliver, &mut |_, _| false);
+                connection.receive(crypto, datagram, deliver, &mut |connection, crypto| {
+                    dtls13::server::handle(connection, crypto, config)
+                });
                 #[cfg(feature = "connection-id")]
                 if connection.has_heard_latest() {
                     return Heard::Latest;
@@ -144,6 +145,13 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
     /// Encrypts application data into a datagram.
     pub(crate) fn send(&mut self, crypto: &mut C, data: &[u8], output: &mut [u8]) -> Result<usize, SendError> {
         either!(self, connection => connection.send(crypto, data, output))
+    }
+
+    #[cfg(feature = "dtls13")]
+    pub(crate) fn update_keys(&mut self) {
+        if let Self::Dtls13(connection) = self {
+            connection.update_keys(true);
+        }
     }
 
     /// Ends an established connection, and tells the peer.

@@ -1,7 +1,7 @@
 //! DTLS 1.2 (RFC 6347).
 
 #[cfg(feature = "certificates")]
-mod certificates;
+pub(crate) mod certificates;
 pub(crate) mod client;
 mod connection;
 mod connection_id;

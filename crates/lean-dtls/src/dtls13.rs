@@ -2,6 +2,8 @@
 
 mod ack;
 mod agreement;
+#[cfg(feature = "certificates")]
+mod certificates;
 pub(crate) mod client;
 mod connection;
 mod hello;

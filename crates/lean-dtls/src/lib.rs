@@ -36,6 +36,10 @@
 //! DTLS 1.2 (RFC 6347), client and server, with TLS_PSK_WITH_AES_128_CCM_8 (RFC 6655, RFC 4279), extended master secret
 //! (RFC 7627) and the cookie exchange. It never renegotiates (RFC 5746), resumes no session, and offers no other extension.
 //!
+//! DTLS 1.3 (RFC 9147) in its place, if the configuration says so: pre-shared keys alone or with key agreement, raw public keys
+//! and X.509 certificates; AES-128 in CCM_8, CCM and GCM; cookies in a HelloRetryRequest, connection IDs, key updates, and
+//! acknowledgements. Tickets are acknowledged, and not used. Early data are not offered.
+//!
 //! # How it behaves
 //!
 //! - A server keeps nothing about a client before the client's cookie has returned. One buffer puts fragments of a

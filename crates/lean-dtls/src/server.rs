@@ -164,6 +164,12 @@ where
         self.slots.iter().flatten().find(|slot| slot.peer == peer)
     }
 
+    /// Changes the keys of both ends: see [`Client::update_keys`](crate::Client::update_keys).
+    #[cfg(feature = "dtls13")]
+    pub fn update_keys(&mut self, peer: P) {
+        self.slots.iter_mut().flatten().filter(|slot| slot.peer == peer).for_each(|slot| slot.connection.update_keys());
+    }
+
     /// Closes the connection with a peer. [`poll_transmit`](Self::poll_transmit) then has the alert for it.
     pub fn close(&mut self, peer: P) {
         self.slots.iter_mut().flatten().filter(|slot| slot.peer == peer).for_each(|slot| slot.connection.close());

@@ -10,8 +10,8 @@ mod weightless;
 
 use std::time::Duration;
 
-use lean_dtls::crypto::Group;
-use lean_dtls::{Client, Config, ConfigError, Instant, MaxFragmentLength, OVERHEAD, Server, Timeouts};
+use lean_dtls::crypto::{Aead, Group};
+use lean_dtls::{Client, Config, ConfigError, Instant, MaxFragmentLength, OVERHEAD, Server, Timeouts, Versions};
 
 use crate::capabilities::{Capabilities, Datagrams, MaximumTimeout, Timer, TlsCapabilities, TlsVersion};
 use crate::check::Checked;
@@ -20,7 +20,7 @@ use crate::device;
 use crate::library::{Library, Progress, State};
 use crate::operation::Curve;
 use crate::session::{Failure, FailureKind, Resumable};
-use crate::tls::{FRAGMENT_LENGTHS, Suite, Tls, Version};
+use crate::tls::{FRAGMENT_LENGTHS, Suite, Tls};
 use credentials::Credentials;
 use crypto::Counting;
 
@@ -53,13 +53,24 @@ pub(crate) const CAPABILITIES: Capabilities = Capabilities {
             Suite::TLS_ECDHE_PSK_WITH_AES_128_CCM_8_SHA256,
             Suite::TLS_ECDHE_PSK_WITH_AES_128_GCM_SHA256,
             Suite::TLS_PSK_WITH_AES_128_GCM_SHA256,
+            Suite::TLS_AES_128_CCM_8_SHA256,
+            Suite::TLS_AES_128_CCM_SHA256,
+            Suite::TLS_AES_128_GCM_SHA256,
         ],
-        versions: &[TlsVersion {
-            protocol: Protocol::Dtls12,
-            curves: &[Curve::Secp256r1],
-            fragment_lengths: FRAGMENT_LENGTHS,
-            resumptions: &[],
-        }],
+        versions: &[
+            TlsVersion {
+                protocol: Protocol::Dtls12,
+                curves: &[Curve::Secp256r1],
+                fragment_lengths: FRAGMENT_LENGTHS,
+                resumptions: &[],
+            },
+            TlsVersion {
+                protocol: Protocol::Dtls13,
+                curves: &[Curve::Secp256r1],
+                fragment_lengths: &[],
+                resumptions: &[],
+            },
+        ],
         rsa_bits: &[],
         connection_id: Some(lean_dtls::MAX_CONNECTION_ID as u8),
         without_cookie: false,
@@ -85,6 +96,7 @@ const PEER: [u8; 1] = [0];
 /// One end of a session of lean-dtls.
 pub(crate) struct LeanDtls<const BUFFER: usize> {
     end: End<BUFFER>,
+    protocol: Protocol,
     suite: Suite,
     /// The most octets of a datagram.
     mtu: u16,
@@ -112,7 +124,7 @@ impl<const BUFFER: usize> LeanDtls<BUFFER> {
         let mtu = checked.config.mtu.unwrap_or(MTU);
         let config = Config::new(Credentials::new(checked)?, mtu, timeouts)
             .and_then(|config| with_extensions(config, checked.tls))
-            .map(|config| config.with_suites(suites(checked.suite)).with_groups(&[Group::P256]))
+            .map(|config| with_suite(config, checked.suite).with_groups(&[Group::P256]))
             .map_err(|error| Failure::library(0, format!("the configuration is refused: {error:?}")))?;
         let crypto = Counting::new(checked.config.cryptography);
         let end = match checked.config.role {
@@ -122,7 +134,7 @@ impl<const BUFFER: usize> LeanDtls<BUFFER> {
         // The longest flight in one datagram has its messages, and less than as much again for the headers of records and
         // messages.
         let datagram = vec![0; (2 * BUFFER).min(mtu.into())];
-        Ok(Self { end, suite: checked.suite, mtu, datagram })
+        Ok(Self { end, protocol: checked.config.protocol(), suite: checked.suite, mtu, datagram })
     }
 
     /// Sends what the library has to send, and says how it is.
@@ -146,10 +158,19 @@ impl<const BUFFER: usize> LeanDtls<BUFFER> {
     }
 }
 
-/// The suite of the session alone, as the library names it.
-fn suites(suite: Suite) -> &'static [lean_dtls::Suite] {
-    let all = lean_dtls::Suite::ALL;
-    all.iter().position(|own| own.iana() == suite.iana()).map_or(&[], |place| &all[place..=place])
+/// The same configuration with the suite of the session alone, and its version.
+fn with_suite(config: Config<Credentials>, suite: Suite) -> Config<Credentials> {
+    let config13 = config.with_versions(Versions::Dtls13);
+    match suite {
+        Suite::TLS_AES_128_CCM_8_SHA256 => config13.with_aeads(&[Aead::Ccm8]),
+        Suite::TLS_AES_128_CCM_SHA256 => config13.with_aeads(&[Aead::Ccm]),
+        Suite::TLS_AES_128_GCM_SHA256 => config13.with_aeads(&[Aead::Gcm]),
+        _ => {
+            let all = lean_dtls::Suite::ALL;
+            let place = all.iter().position(|own| own.iana() == suite.iana());
+            config13.with_versions(Versions::Dtls12).with_suites(place.map_or(&[], |place| &all[place..=place]))
+        }
+    }
 }
 
 /// The same configuration with the extensions of the session.
@@ -158,9 +179,7 @@ fn with_extensions(mut config: Config<Credentials>, tls: &Tls) -> Result<Config<
     if let Some(length) = MaxFragmentLength::ALL.into_iter().find(asked) {
         config = config.with_max_fragment_length(length);
     }
-    if let Version::Dtls12(dtls) = tls.version
-        && let Some(octets) = dtls.connection_id
-    {
+    if let Some(octets) = tls.version.dtls().and_then(|dtls| dtls.connection_id) {
         config = config.with_connection_id(octets)?;
     }
     Ok(config)
@@ -249,7 +268,7 @@ impl<const BUFFER: usize> Library for LeanDtls<BUFFER> {
         // Those of the records that this end sends, which the laboratory counts.
         let connection_id = ids.map(|[_, peers]| peers as u8);
         // This end offers or accepts no other suite.
-        Some(Negotiated::Tls { protocol: Protocol::Dtls12, suite: self.suite, connection_id })
+        Some(Negotiated::Tls { protocol: self.protocol, suite: self.suite, connection_id })
     }
 
     fn resumable(&mut self) -> Option<Resumable> {

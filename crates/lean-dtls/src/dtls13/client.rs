@@ -3,9 +3,12 @@
 use zeroize::Zeroize;
 
 use super::agreement::Share;
+#[cfg(feature = "certificates")]
+use super::certificates;
 use super::connection::{Connection, Expects, alert};
-use super::hello::{self, BINDERS, Extensions, Offer, ServerHello, extension};
+use super::hello::{self, BINDERS, Extensions, Mode, Offer, ServerHello, extension};
 use super::schedule::{Origin, Secret};
+use crate::codec::Reader;
 use crate::config::Config;
 use crate::credentials::{Credentials, is_key};
 use crate::crypto::{Crypto, Hash};
@@ -48,7 +51,9 @@ fn send_hello<C: Crypto, const BUFFER: usize>(
         share: share.as_ref().map(|share| (share.group(), share.public())),
         connection_id: own_id.as_ref(),
         cookie: answered.and_then(|hello| hello.cookie()).unwrap_or(&[]),
-        identity: psk.map(|psk| psk.identity),
+        identity: psk.map(|psk| (psk.identity, mode(config))),
+        #[cfg(feature = "certificates")]
+        certificates: certificates::Offer::of(&config.credentials),
     };
     let bind = |transcript: &C::Hash, header: &[u8; 4], body: &mut [u8]| {
         let Some(psk) = psk else { return };
@@ -60,7 +65,7 @@ fn send_hello<C: Crypto, const BUFFER: usize>(
         body[covered + BINDERS - binder.len()..].copy_from_slice(&binder);
     };
     sender.flight.clear();
-    if psk.is_none() {
+    if psk.is_none() && offer.groups.is_empty() {
         connection.end(Status::Failed(Failure::NoKey));
         return false;
     }
@@ -75,6 +80,11 @@ fn send_hello<C: Crypto, const BUFFER: usize>(
             false
         }
     }
+}
+
+/// How this client uses a pre-shared key.
+const fn mode<K>(config: &Config<K>) -> Mode {
+    if config.options.dtls13.psk_agreement { Mode::WithAgreement } else { Mode::Alone }
 }
 
 /// Handles the message whose turn it is, or after a Finished answers it. Returns false if it was not used.
@@ -92,8 +102,10 @@ pub(crate) fn handle<C: Crypto, const BUFFER: usize>(
         },
         // Anybody can have sent what is in clear.
         (Expects::Hello | Expects::ServerHello, _) => return false,
-        (Expects::EncryptedExtensions, Kind::EncryptedExtensions) => receive_extensions(connection),
-        (Expects::Finished, Kind::Finished) => finish(connection, crypto),
+        (Expects::EncryptedExtensions, Kind::EncryptedExtensions) => receive_extensions(connection, config),
+        #[cfg(feature = "certificates")]
+        (Expects::Certificate | Expects::CertificateVerify, _) => connection.receive_certificate(crypto, config),
+        (Expects::Finished, Kind::Finished) => finish(connection, crypto, config),
         _ => Err(alert::UNEXPECTED_MESSAGE),
     };
     if let Err(description) = handled {
@@ -163,21 +175,33 @@ fn receive_hello<C: Crypto, const BUFFER: usize>(
         Some(_) => return Err(alert::ILLEGAL_PARAMETER),
         None => None,
     };
-    let psk = psk.ok_or(alert::HANDSHAKE_FAILURE)?;
-    let mut agreed = match share {
-        Some(share) => {
-            let public = hello.share(share.group()).ok_or(alert::MISSING_EXTENSION)?;
-            Some(share.agree(crypto, public).ok_or(alert::ILLEGAL_PARAMETER)?)
-        }
-        None => None,
-    };
+    #[cfg(not(feature = "certificates"))]
+    psk.ok_or(alert::HANDSHAKE_FAILURE)?;
+    #[cfg(feature = "certificates")]
+    if psk.is_none() && !certificates::Offer::of(&config.credentials).is_possible() {
+        return Err(alert::HANDSHAKE_FAILURE);
+    }
+    let has_agreement = psk.is_none() || mode(config) == Mode::WithAgreement;
+    if !has_agreement && hello.extensions.find(extension::KEY_SHARE).is_some() {
+        return Err(alert::ILLEGAL_PARAMETER);
+    }
+    let mut agreed = None;
+    if has_agreement {
+        let share = share.as_ref().ok_or(alert::HANDSHAKE_FAILURE)?;
+        let public = hello.share(share.group()).ok_or(alert::MISSING_EXTENSION)?;
+        agreed = Some(share.agree(crypto, public).ok_or(alert::ILLEGAL_PARAMETER)?);
+    }
     if let (Some(content), Some(own)) = (hello.extensions.find(extension::CONNECTION_ID), &own_id) {
         inbound.connection_id = *own;
         sender.outbound.connection_id = hello::read_connection_id(content).ok_or(alert::HANDSHAKE_FAILURE)?;
     }
     sender.note(Kind::ServerHello, body);
-    let secret = Secret::early(crypto, Some(psk.key)).next_stage(crypto, agreed.as_ref());
+    let secret = Secret::early(crypto, psk.map(|psk| psk.key)).next_stage(crypto, agreed.as_ref());
     agreed.zeroize();
+    #[cfg(feature = "certificates")]
+    {
+        connection.certificates.is_used = psk.is_none();
+    }
     connection.share = None;
     connection.protect_handshake(crypto, aead, secret);
     // The server has the ClientHello. What else has come in clear is forgotten.
@@ -187,26 +211,55 @@ fn receive_hello<C: Crypto, const BUFFER: usize>(
     Ok(())
 }
 
-/// This client asks for nothing that is answered here.
-fn receive_extensions<C: Crypto, const BUFFER: usize>(connection: &mut Connection<C, BUFFER>) -> Result<(), u8> {
-    let Connection { sender, incoming, .. } = connection;
-    let (header, body) = incoming.whole(connection.next).ok_or(alert::DECODE_ERROR)?;
-    let extensions = Extensions::read(crate::codec::Reader::new(body)).ok_or(alert::DECODE_ERROR)?;
-    // A server may tell which groups it would have liked (RFC 8446, section 4.2.7).
-    if !extensions.iter().all(|(number, _)| number == extension::SUPPORTED_GROUPS) {
+/// Reads what the server has chosen beside its hello.
+fn receive_extensions<C: Crypto, const BUFFER: usize>(
+    connection: &mut Connection<C, BUFFER>,
+    _config: &Config<impl Credentials>,
+) -> Result<(), u8> {
+    let (header, body) = connection.incoming.whole(connection.next).ok_or(alert::DECODE_ERROR)?;
+    let extensions = Extensions::read(Reader::new(body)).ok_or(alert::DECODE_ERROR)?;
+    #[cfg(feature = "certificates")]
+    let offer = certificates::Offer::of(&_config.credentials);
+    let is_offered = |number: u16| {
+        #[cfg(feature = "certificates")]
+        if offer.asks_for(number) {
+            return true;
+        }
+        // A server may tell which groups it would have liked (RFC 8446, section 4.2.7).
+        number == extension::SUPPORTED_GROUPS
+    };
+    if !extensions.iter().all(|(number, _)| is_offered(number)) {
         return Err(alert::UNSUPPORTED_EXTENSION);
     }
-    sender.note(header.kind, body);
     connection.expects = Expects::Finished;
+    #[cfg(feature = "certificates")]
+    {
+        certificates::read_chosen(&mut connection.certificates, extensions, &offer)?;
+        if connection.certificates.is_used {
+            connection.expects = Expects::Certificate;
+        }
+    }
+    connection.sender.note(header.kind, body);
     Ok(())
 }
 
 /// Answers the server's Finished, which was verified.
-fn finish<C: Crypto, const BUFFER: usize>(connection: &mut Connection<C, BUFFER>, crypto: &mut C) -> Result<(), u8> {
+fn finish<C: Crypto, const BUFFER: usize>(
+    connection: &mut Connection<C, BUFFER>,
+    crypto: &mut C,
+    _config: &Config<impl Credentials>,
+) -> Result<(), u8> {
     let answered = connection.next;
     connection.derive_application(crypto).ok_or(alert::UNEXPECTED_MESSAGE)?;
     connection.begin_flight();
-    if connection.finish(crypto).is_err() {
+    #[cfg(feature = "certificates")]
+    let sent = match connection.certificates.is_asked {
+        true => connection.send_certificate(crypto, _config.credentials.certificate()),
+        false => Ok(()),
+    };
+    #[cfg(not(feature = "certificates"))]
+    let sent = Ok(());
+    if sent.and_then(|()| connection.finish(crypto)).is_err() {
         connection.end(Status::Failed(Failure::BufferTooSmall));
         return Ok(());
     }

@@ -4,6 +4,8 @@ use subtle::ConstantTimeEq;
 
 use super::ack::{self, Acknowledgements};
 use super::agreement::Share;
+#[cfg(feature = "certificates")]
+use super::certificates;
 use super::record::{
     self, ContentType, InClear, Inbound, Layout, MOST_FORGERIES, MOST_RECORDS, Number, Outbound, Records,
 };
@@ -25,10 +27,16 @@ pub(crate) mod alert {
     pub(crate) const ILLEGAL_PARAMETER: u8 = 47;
     pub(crate) const DECODE_ERROR: u8 = 50;
     pub(crate) const DECRYPT_ERROR: u8 = 51;
+    #[cfg(feature = "certificates")]
+    pub(crate) const BAD_CERTIFICATE: u8 = 42;
+    #[cfg(feature = "certificates")]
+    pub(crate) const UNSUPPORTED_CERTIFICATE: u8 = 43;
     pub(crate) const PROTOCOL_VERSION: u8 = 70;
     pub(crate) const MISSING_EXTENSION: u8 = 109;
     pub(crate) const UNSUPPORTED_EXTENSION: u8 = 110;
     pub(crate) const UNKNOWN_PSK_IDENTITY: u8 = 115;
+    #[cfg(feature = "certificates")]
+    pub(crate) const CERTIFICATE_REQUIRED: u8 = 116;
 }
 
 /// user_canceled: a close_notify follows (RFC 8446, section 6.1).
@@ -63,6 +71,11 @@ pub(crate) enum Expects {
     ServerHello,
     /// The client.
     EncryptedExtensions,
+    /// Both, of the peer. A client also takes a CertificateRequest before it.
+    #[cfg(feature = "certificates")]
+    Certificate,
+    #[cfg(feature = "certificates")]
+    CertificateVerify,
     /// Both, of the peer.
     Finished,
     /// Nothing: the handshake is complete.
@@ -101,6 +114,8 @@ pub(crate) struct Connection<C: Crypto, const BUFFER: usize> {
     pub(crate) own_id: Option<ConnectionId>,
     /// The key pair of a client, until the server has answered.
     pub(crate) share: Option<Share>,
+    #[cfg(feature = "certificates")]
+    pub(crate) certificates: certificates::State,
     /// The handshake secret; after the server's Finished, none.
     pub(crate) stage: Option<Secret>,
     /// The traffic secrets of this end and of the peer.
@@ -205,6 +220,8 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
             client_random: [0; 32],
             own_id: None,
             share: None,
+            #[cfg(feature = "certificates")]
+            certificates: certificates::State::default(),
             stage: None,
             traffic: None,
             application: None,
@@ -397,7 +414,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
             }
             // The ServerHello is missing. The server sends its flight again if it hears that somebody is here
             // (RFC 9147, section 7.1).
-            Err(_) if self.expects == Expects::ServerHello => self.acknowledgements.ask_soon(),
+            Err(_) if self.expects == Expects::ServerHello => self.acknowledgements.ask_now(),
             Err(_) if self.inbound.forgeries() > forgeries => {
                 if self.inbound.forgeries() == update_after_forgeries(self.inbound.aead) {
                     self.update_keys(true);
@@ -445,7 +462,8 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         let Some(numbers) = ack::read(content) else { return };
         let (mut is_empty, mut is_news) = (true, false);
         for (acknowledged, sequence) in numbers {
-            if acknowledged > epoch.into() {
+            // After the handshake the epochs of the two ends have nothing to do with each other.
+            if acknowledged > epoch.into() && epoch < APPLICATION {
                 // In clear, anybody can have sent it.
                 return if epoch > 0 {
                     self.refuse(alert::ILLEGAL_PARAMETER)
@@ -462,7 +480,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         if is_news && self.sender.flight.is_acknowledged() {
             self.flight_arrived(crypto);
         } else if is_news || is_empty && !self.is_hastened {
-            self.is_hastened |= is_empty;
+            self.is_hastened = true;
             self.repeat();
         }
     }
@@ -569,8 +587,8 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
     fn expected_epoch(&self) -> u16 {
         match self.expects {
             Expects::Hello | Expects::ServerHello => 0,
-            Expects::EncryptedExtensions | Expects::Finished => HANDSHAKE,
             Expects::Nothing => self.inbound.epoch(),
+            _ => HANDSHAKE,
         }
     }
 

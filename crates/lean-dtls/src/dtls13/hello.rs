@@ -13,6 +13,12 @@ const LEGACY_VERSION: u16 = 0xfefd;
 /// Numbers of extensions (RFC 8446, section 4.2; RFC 9146; RFC 7250).
 pub(crate) mod extension {
     pub(crate) const SUPPORTED_GROUPS: u16 = 10;
+    #[cfg(feature = "certificates")]
+    pub(crate) const SIGNATURE_ALGORITHMS: u16 = 13;
+    #[cfg(feature = "certificates")]
+    pub(crate) const CLIENT_CERTIFICATE_TYPE: u16 = 19;
+    #[cfg(feature = "certificates")]
+    pub(crate) const SERVER_CERTIFICATE_TYPE: u16 = 20;
     pub(crate) const PRE_SHARED_KEY: u16 = 41;
     pub(crate) const SUPPORTED_VERSIONS: u16 = 43;
     pub(crate) const COOKIE: u16 = 44;
@@ -135,8 +141,10 @@ pub(crate) struct Offer<'a> {
     pub(crate) share: Option<(Group, &'a [u8])>,
     pub(crate) connection_id: Option<&'a ConnectionId>,
     pub(crate) cookie: &'a [u8],
-    /// The identity of a pre-shared key.
-    pub(crate) identity: Option<&'a [u8]>,
+    /// The identity of a pre-shared key, and how it is used.
+    pub(crate) identity: Option<(&'a [u8], Mode)>,
+    #[cfg(feature = "certificates")]
+    pub(crate) certificates: super::certificates::Offer<'a>,
 }
 
 impl Offer<'_> {
@@ -174,9 +182,10 @@ impl Offer<'_> {
         if let Some(id) = self.connection_id {
             write_connection_id(writer, id)?;
         }
-        let Some(identity) = self.identity else { return Ok(()) };
+        #[cfg(feature = "certificates")]
+        self.certificates.write(writer)?;
+        let Some((identity, mode)) = self.identity else { return Ok(()) };
         write_extension(writer, extension::PSK_KEY_EXCHANGE_MODES, |writer| {
-            let mode = if self.groups.is_empty() { Mode::Alone } else { Mode::WithAgreement };
             writer.vector(1, |writer| writer.put(&[mode as u8]))
         })?;
         // It is always the last (RFC 8446, section 4.2.11).

@@ -26,8 +26,9 @@ const LONG_SEQUENCE: u64 = 128;
 /// The most records that are encrypted with one key (RFC 9147, section 4.5.3: of AES-CCM; AES-GCM could have more).
 pub(crate) const MOST_RECORDS: u64 = 1 << 23;
 
-/// The most forged records that a key sees (RFC 9147, section 4.5.3: of AES-CCM, of which an eighth is left to the last bit).
-/// For a tag of 8 octets that leaves a forger a chance of 2^-41, in hours of the whole capacity of a link of 250 kbit/s.
+/// The most forged records that a key is used for (RFC 9147, section 4.5.3, has 2^23.5 for AES-CCM). With a tag of 8 octets
+/// a forger then has a chance of 2^-41. (Assumed: that is little enough for what takes hours of the whole capacity of a link of
+/// 250 kbit/s.)
 pub(crate) const MOST_FORGERIES: u32 = 1 << 23;
 
 /// What a record carries (RFC 8446, section 5.1; RFC 9147, section 4.1).

@@ -5,6 +5,10 @@ use subtle::ConstantTimeEq;
 use zeroize::Zeroize;
 
 use super::agreement::Share;
+#[cfg(feature = "certificates")]
+use super::certificates;
+#[cfg(feature = "certificates")]
+use super::connection::Expects;
 use super::connection::{Connection, alert, transcript_header};
 use super::hello::{self, Answer, ClientHello, Mode, OfferedPsk, extension};
 use super::record::{self, ContentType};
@@ -39,6 +43,8 @@ pub(crate) type Answered = ([u8; REPLY], usize);
 #[derive(Clone, Copy)]
 pub(crate) struct Admitted {
     aead: Aead,
+    /// The server knows a pre-shared key of the client. Otherwise it has a certificate.
+    has_psk: bool,
     group: Option<Group>,
     first: Option<First>,
 }
@@ -80,16 +86,22 @@ pub(crate) fn admit<C: Crypto>(
     let Some(aead) = options.aeads.iter().copied().find(|aead| hello.offers_suite(*aead)) else {
         return refuse(alert::HANDSHAKE_FAILURE);
     };
-    let has_share = |group: &Group| hello.share(*group).is_some();
     let can_be_alone = hello.offers_mode(Mode::Alone) && !options.psk_agreement;
-    let mut groups = config.groups().iter().copied().filter(|group| hello.offers_group(*group));
-    let group = match hello.offers_mode(Mode::WithAgreement) && !can_be_alone {
-        true => groups.clone().find(has_share).or_else(|| groups.next()),
-        false => None,
-    };
-    if group.is_none() && !can_be_alone {
-        return refuse(alert::HANDSHAKE_FAILURE);
+    let is_known = |psk: OfferedPsk<'_>| config.credentials.find_psk(psk.identity).is_some_and(is_key);
+    let has_psk = (can_be_alone || hello.offers_mode(Mode::WithAgreement)) && hello.psks().any(is_known);
+    if !has_psk && !has_certificate(config, hello) {
+        let is_psk = hello.extensions.find(extension::PRE_SHARED_KEY).is_some();
+        return refuse(if is_psk { alert::UNKNOWN_PSK_IDENTITY } else { alert::HANDSHAKE_FAILURE });
     }
+    let has_share = |group: &Group| hello.share(*group).is_some();
+    let mut groups = config.groups().iter().copied().filter(|group| hello.offers_group(*group));
+    let group = match has_psk && can_be_alone {
+        true => None,
+        false => match groups.clone().find(has_share).or_else(|| groups.next()) {
+            None => return refuse(alert::HANDSHAKE_FAILURE),
+            group => group,
+        },
+    };
     let asked = group.filter(|group| !has_share(group));
     let first = match hello.cookie() {
         None if hello.extensions.find(extension::COOKIE).is_some() => return refuse(alert::DECODE_ERROR),
@@ -104,7 +116,15 @@ pub(crate) fn admit<C: Crypto>(
             _ => return refuse(alert::ILLEGAL_PARAMETER),
         },
     };
-    Ok(Admitted { aead, group, first })
+    Ok(Admitted { aead, has_psk, group, first })
+}
+
+/// True if this server can prove its identity to the client with a certificate.
+fn has_certificate(_config: &Config<impl Credentials>, _hello: &ClientHello<'_>) -> bool {
+    #[cfg(feature = "certificates")]
+    return certificates::is_possible(_hello, &_config.credentials);
+    #[cfg(not(feature = "certificates"))]
+    false
 }
 
 /// The digest of a ClientHello.
@@ -204,7 +224,12 @@ fn answer<C: Crypto, const BUFFER: usize>(
     admitted: &Admitted,
 ) -> Result<(), u8> {
     begin_transcript(connection, crypto, admitted).map_err(|Full| alert::HANDSHAKE_FAILURE)?;
-    let (place, early) = choose_psk(connection, crypto, config, arrived.body, hello)?;
+    let (psk, early) = match admitted.has_psk {
+        true => {
+            choose_psk(connection, crypto, config, arrived.body, hello).map(|(place, early)| (Some(place), early))?
+        }
+        false => (None, Secret::early(crypto, None)),
+    };
     connection.sender.note(Kind::ClientHello, arrived.body);
     let (share, mut agreed) = agree(crypto, hello, admitted)?;
     choose_connection_ids(connection, hello);
@@ -216,16 +241,15 @@ fn answer<C: Crypto, const BUFFER: usize>(
         aead: admitted.aead,
         share: share.as_ref().map(|share| (share.group(), share.public())),
         connection_id: connection.own_id.as_ref(),
-        psk: Some(place),
+        psk,
     };
     let sent = connection.sender.send(Kind::ServerHello, |writer| answer.write(writer));
     let secret = early.next_stage(crypto, agreed.as_ref());
     agreed.zeroize();
     connection.protect_handshake(crypto, admitted.aead, secret);
     connection.sender.flight.change();
-    let sent = sent
-        .and_then(|()| connection.sender.send(Kind::EncryptedExtensions, |writer| writer.vector(2, |_| Ok(()))))
-        .and_then(|()| connection.finish(crypto));
+    let sent = sent.and_then(|()| send_extensions(connection, crypto, config, hello, admitted));
+    let sent = sent.and_then(|()| connection.finish(crypto));
     if sent.is_err() {
         connection.end(Status::Failed(Failure::BufferTooSmall));
         return Ok(());
@@ -233,6 +257,46 @@ fn answer<C: Crypto, const BUFFER: usize>(
     connection.derive_application(crypto).ok_or(alert::HANDSHAKE_FAILURE)?;
     connection.wait(Some(arrived.header.sequence));
     Ok(())
+}
+
+/// Adds what is between ServerHello and Finished.
+fn send_extensions<C: Crypto, const BUFFER: usize>(
+    connection: &mut Connection<C, BUFFER>,
+    _crypto: &mut C,
+    _config: &Config<impl Credentials>,
+    _hello: &ClientHello<'_>,
+    _admitted: &Admitted,
+) -> Result<(), Full> {
+    #[cfg(feature = "certificates")]
+    if !_admitted.has_psk {
+        let state = certificates::choose(_hello, &_config.credentials);
+        connection.certificates = state;
+        connection.sender.send(Kind::EncryptedExtensions, |writer| {
+            writer.vector(2, |writer| certificates::write_chosen(writer, &state))
+        })?;
+        if state.is_asked {
+            connection.expects = Expects::Certificate;
+            connection.send_certificate_request()?;
+        }
+        return connection.send_certificate(_crypto, _config.credentials.certificate());
+    }
+    connection.sender.send(Kind::EncryptedExtensions, |writer| writer.vector(2, |_| Ok(())))
+}
+
+/// Handles the message whose turn it is. Returns false if it was not used.
+pub(crate) fn handle<C: Crypto, const BUFFER: usize>(
+    connection: &mut Connection<C, BUFFER>,
+    _crypto: &mut C,
+    _config: &Config<impl Credentials>,
+) -> bool {
+    #[cfg(feature = "certificates")]
+    let handled = connection.receive_certificate(_crypto, _config);
+    #[cfg(not(feature = "certificates"))]
+    let handled = Err(alert::UNEXPECTED_MESSAGE);
+    if let Err(description) = handled {
+        connection.refuse(description);
+    }
+    connection.is_open()
 }
 
 /// The transcript before the ClientHello that has arrived: if it was not the first, the digest of that one and the

@@ -5,7 +5,7 @@ use std::time::Duration;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use slowhand_sessions::{
-    Credential, CredentialKind, Cryptography, Curve, Dtls12, Family, Protocol, Resumption, Role, SessionConfig, Stack,
+    Credential, CredentialKind, Cryptography, Curve, Dtls, Family, Protocol, Resumption, Role, SessionConfig, Stack,
     Suite, Timers, Tls, Version, best_common_suite, stacks,
 };
 
@@ -39,7 +39,7 @@ pub struct Session {
     /// bits.
     pub certificate_length: Option<Integer<1, 8_000>>,
     /// Which ends authenticate themselves. Default: `psk` with a PSK suite. `mutual` with any other suite, or if no
-    /// suite is given.
+    /// suite is given. In DTLS 1.3 every suite goes with each of them.
     pub auth: Option<Auth>,
     /// The curve for key exchange and ECDSA signatures. Default: `secp256r1`.
     #[serde(default = "default_curve")]
@@ -50,7 +50,7 @@ pub struct Session {
     #[schemars(extend("enum" = [1_024, 2_048, 3_072]))]
     pub rsa_bits: Integer<1, 65_535>,
     /// True if the server answers the first ClientHello with a cookie (HelloVerifyRequest, RFC 6347
-    /// section 4.2.1). Default: true.
+    /// section 4.2.1; in DTLS 1.3 HelloRetryRequest, RFC 9147 section 5.1). Default: true.
     #[serde(default = "default_cookie")]
     pub cookie: bool,
     /// The first retransmission timeout of both ends; `server_timeout_s` replaces it for the server. Default: the
@@ -134,6 +134,7 @@ impl Session {
         match (self.suite, self.auth()) {
             (Some(suite), _) if suite.key_exchange().has_psk() => CredentialKind::Psk,
             (None, Auth::Psk) => CredentialKind::Psk,
+            (Some(_), Auth::Psk) if self.protocol == Protocol::Dtls13 => CredentialKind::Psk,
             _ => {
                 let both = [self.stack, self.server_stack()].map(Stack::capabilities);
                 let mut kinds = capabilities.asymmetric_credentials();
@@ -159,9 +160,9 @@ impl Session {
         tls.curve = self.curve;
         tls.resumption = self.resumption;
         tls.max_fragment_length = self.max_fragment_length.map(|length| length.get() as u16);
-        if let Version::Dtls12(dtls) = &mut tls.version {
+        if let Some(dtls) = tls.version.dtls_mut() {
             let connection_id = self.connection_id.map(|length| length.get() as u8);
-            *dtls = Dtls12 { cookie: self.cookie, connection_id };
+            *dtls = Dtls { cookie: self.cookie, connection_id };
         }
         let mut config = SessionConfig::new(role, stack, family, self.credential(stack));
         config.cryptography = self.cryptography;
@@ -225,8 +226,7 @@ fn default_rsa_bits() -> Integer<1, 65_535> {
 }
 
 fn default_cookie() -> bool {
-    let Version::Dtls12(Dtls12 { cookie, .. }) = Version::DTLS12 else { unreachable!("DTLS 1.2 is DTLS 1.2") };
-    cookie
+    Dtls::DEFAULT.cookie
 }
 
 fn coaps() -> Integer<1, 65_535> {

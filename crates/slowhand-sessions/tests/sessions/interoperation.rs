@@ -77,8 +77,8 @@ fn openssl_and_the_others() {
     assert!(handshakes > 4 * 40, "{handshakes}");
 }
 
-fn credential(stack: Stack, suite: Suite) -> CredentialKind {
-    stack.capabilities().credential(suite)
+fn credential(stack: Stack, protocol: Protocol, suite: Suite) -> CredentialKind {
+    stack.capabilities().credential(protocol, suite)
 }
 
 /// Everything that OpenSSL and another library both have, but raw public keys.
@@ -87,10 +87,12 @@ fn openssl_and() -> Vec<(Stack, Protocol, Suite)> {
     let stacks = slowhand_sessions::stacks();
     let openssl = stacks.iter().find(|stack| stack.name == Stack::Openssl).unwrap();
     for other in stacks.iter().filter(|stack| stack.name != Stack::Openssl) {
-        for protocol in &other.protocols {
+        for protocol in other.protocols.iter().filter(|protocol| openssl.protocols.contains(protocol)) {
             let suites = other.suites.iter().filter(|suite| suite.is_tls13() == (*protocol == Protocol::Tls13));
             let shared = suites.filter(|suite| openssl.suites.contains(suite));
-            let shared = shared.filter(|suite| credential(other.name, **suite) == credential(Stack::Openssl, **suite));
+            let shared = shared.filter(|suite| {
+                credential(other.name, *protocol, **suite) == credential(Stack::Openssl, *protocol, **suite)
+            });
             both.extend(shared.map(|suite| (other.name, *protocol, *suite)));
         }
     }
