@@ -39,6 +39,13 @@ impl Drop for Kept {
     }
 }
 
+/// BoringSSL.
+#[cfg(feature = "boringssl")]
+pub(crate) fn boringssl() -> &'static interop_library {
+    // SAFETY: a constant that C++ defines.
+    unsafe { &interop_boringssl }
+}
+
 /// GnuTLS.
 pub(crate) fn gnutls() -> &'static interop_library {
     // SAFETY: a constant that C defines.
@@ -242,6 +249,8 @@ pub(crate) struct interop_library {
 }
 
 unsafe extern "C" {
+    #[cfg(feature = "boringssl")]
+    static interop_boringssl: interop_library;
     static interop_gnutls: interop_library;
     static interop_wolfssl: interop_library;
 }

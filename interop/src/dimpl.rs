@@ -46,18 +46,17 @@ impl Dimpl {
         if setup.resumption.is_some() {
             return Err("it resumes no session".to_owned());
         }
-        let group = setup.group.map(|group| match group {
-            Group::P256 => NamedGroup::Secp256r1,
-            Group::X25519 => NamedGroup::X25519,
-        });
-        let mut builder = Config::builder()
+        // The keys of the certificates must be on one of the groups too (RFC 8422, section 5.1).
+        let groups = match setup.group {
+            Some(Group::X25519) => &[NamedGroup::X25519, NamedGroup::Secp256r1][..],
+            _ => &[NamedGroup::Secp256r1],
+        };
+        let builder = Config::builder()
             .dangerously_set_rng_seed(setup.seed)
             .use_server_cookie(setup.cookie)
             .flight_start_rto(setup.first_timeout)
-            .mtu(setup.mtu.map_or(1150, usize::from)); // its own default
-        if let Some(group) = group {
-            builder = builder.kx_groups(&[group]);
-        }
+            .mtu(setup.mtu.map_or(1150, usize::from)) // its own default
+            .kx_groups(groups);
         let certificate = || {
             let own = credentials::of(setup.role);
             DtlsCertificate { certificate: own.certificate.to_vec(), private_key: own.key.to_vec() }

@@ -32,5 +32,5 @@ pub(crate) fn build(stack: Stack, setup: &Setup, previous: Option<&Resumable>) -
         seed,
         ..SessionConfig::new(setup.role, stack, Family::Tls(tls), Credential::from(setup.credential))
     };
-    build_resuming(&config, Arc::new(Weightless), previous).map_err(|error| error.to_string())
+    build_resuming(&config, Arc::new(Weightless), setup.before, previous).map_err(|error| error.to_string())
 }

@@ -3,16 +3,18 @@
 use std::slice;
 use std::time::Duration;
 
+use lean_dtls::crypto::Group;
 use lean_dtls::{
     Certificate, CertificateError, CertificateType, CertifiedKey, Client, Config, ConfigError, Credentials,
-    EcdsaP256Sha256, Instant, Psk, RawPublicKey, RustCrypto, Server, Timeouts, Versions, X509, crypto::Aead,
+    EcdsaP256Sha256, Instant, Psk, RawPublicKey, RustCrypto, Server, Session, SessionCache, SessionState, Sessions,
+    Timeouts, Versions, X509, crypto::Aead,
 };
-use slowhand_sessions::{CredentialKind, Failure, FailureKind, Role};
+use slowhand_sessions::{CredentialKind, Failure, FailureKind, Resumable, Resumption, Role};
 
 use crate::credentials::{self, PSK, PSK_IDENTITY};
 use crate::end::{Engine, Progress, State};
 use crate::host;
-use crate::setup::{Setup, Suite, Version};
+use crate::setup::{self, Setup, Suite, Version};
 
 /// Octets of each of the two buffers for flights: enough for a flight with a certificate.
 const BUFFER: usize = 2048;
@@ -28,13 +30,42 @@ type Crypto = RustCrypto<fn(&mut [u8])>;
 /// One end of a session of lean-dtls.
 pub(crate) struct LeanDtls {
     end: End,
+    resumption: Option<Resumption>,
     datagram: Vec<u8>,
 }
 
 enum End {
     Client(Box<Client<Keys, Crypto, BUFFER>>),
-    Server(Box<Server<Keys, Crypto, [u8; 1], 1, BUFFER>>),
+    Server(Box<Server<Keys, Crypto, [u8; 1], 1, BUFFER, Cache>>),
 }
+
+/// The sessions that a server keeps, if it is to resume them by their IDs.
+struct Cache(Option<SessionCache<1>>);
+
+impl Sessions for Cache {
+    fn keeps(&self) -> bool {
+        self.0.is_some()
+    }
+
+    fn keep(&mut self, session: SessionState) {
+        if let Some(cache) = &mut self.0 {
+            cache.keep(session);
+        }
+    }
+
+    fn find(&self, id: &[u8]) -> Option<&SessionState> {
+        self.0.as_ref()?.find(id)
+    }
+
+    fn forget(&mut self, id: &[u8]) {
+        if let Some(cache) = &mut self.0 {
+            cache.forget(id);
+        }
+    }
+}
+
+/// The key of the tickets of all servers.
+const TICKET_KEY: [u8; 16] = *b"interop-ticket-k";
 
 /// The credentials, of one kind.
 enum Keys {
@@ -99,18 +130,19 @@ impl Credentials for Keys {
 impl LeanDtls {
     /// # Errors
     /// What the library does not have, or refuses.
-    pub(crate) fn new(setup: &Setup) -> Result<Self, String> {
-        if setup.resumption.is_some() {
-            return Err("it resumes no session".to_owned());
+    pub(crate) fn new(setup: &Setup, previous: Option<&Resumable>) -> Result<Self, String> {
+        if setup.version == Version::Dtls13 && setup.resumption.is_some() {
+            return Err("it resumes no session of DTLS 1.3".to_owned());
         }
         let config = config(setup).map_err(|error| format!("the configuration is refused: {error:?}"))?;
         let config = with_suite(config, setup).ok_or_else(|| format!("it has no {}", setup.suite))?;
         let crypto = RustCrypto::new(host::fill_random as fn(&mut [u8]));
         let end = match setup.role {
-            Role::Client => End::Client(Box::new(Client::new(config, crypto))),
-            Role::Server => End::Server(Box::new(Server::new(config, crypto))),
+            Role::Client => End::Client(Box::new(client(config, crypto, previous))),
+            Role::Server => End::Server(Box::new(server(config, crypto, setup.resumption, previous))),
         };
-        Ok(Self { end, datagram: vec![0; setup.mtu.unwrap_or(MTU).into()] })
+        let datagram = vec![0; setup.mtu.unwrap_or(MTU).into()];
+        Ok(Self { end, resumption: setup.resumption, datagram })
     }
 
     /// Sends what the library has to send, and says how it is.
@@ -129,7 +161,10 @@ impl LeanDtls {
                 (server.status(PEER).unwrap_or(lean_dtls::Status::Handshaking), server.deadline())
             }
         };
-        Progress { state: state(status), deadline: deadline.map(|at| Duration::from_millis(at.as_millis())) }
+        Progress {
+            state: state(status),
+            deadline: deadline.map(|at| host::since_beginning(Duration::from_millis(at.as_millis()))),
+        }
     }
 }
 
@@ -149,15 +184,41 @@ fn with_suite(config: Config<Keys>, setup: &Setup) -> Option<Config<Keys>> {
     Some(if setup.group.is_some() { config.with_psk_agreement() } else { config })
 }
 
+fn client(config: Config<Keys>, crypto: Crypto, previous: Option<&Resumable>) -> Client<Keys, Crypto, BUFFER> {
+    let mut client = Client::new(config, crypto);
+    if let Some(session) = previous.and_then(Resumable::get::<Session>) {
+        client.resume(session.clone());
+    }
+    client
+}
+
+fn server(
+    config: Config<Keys>,
+    crypto: Crypto,
+    resumption: Option<Resumption>,
+    previous: Option<&Resumable>,
+) -> Server<Keys, Crypto, [u8; 1], 1, BUFFER, Cache> {
+    let cache = (resumption == Some(Resumption::Id)).then(|| {
+        let kept = previous.and_then(Resumable::get::<SessionCache<1>>);
+        kept.cloned().unwrap_or_default()
+    });
+    let mut server = Server::with_sessions(config, crypto, Cache(cache));
+    server.rotate_ticket_key(&TICKET_KEY);
+    server
+}
+
 fn config(setup: &Setup) -> Result<Config<Keys>, ConfigError> {
     let initial_ms = u32::try_from(setup.first_timeout.as_millis()).unwrap_or(u32::MAX);
     let timeouts = Timeouts { initial_ms, ..Timeouts::default() };
-    let config = Config::new(Keys::new(setup), setup.mtu.unwrap_or(MTU), timeouts)?;
-    let is_chosen =
-        |group: &&lean_dtls::crypto::Group| setup.group.is_some_and(|chosen| chosen.iana() == group.number());
-    let config = match lean_dtls::crypto::Group::ALL.iter().find(is_chosen) {
+    let mut config = Config::new(Keys::new(setup), setup.mtu.unwrap_or(MTU), timeouts)?;
+    if setup.resumption == Some(Resumption::Ticket) {
+        config = config.with_tickets();
+    }
+    // The keys of the certificates must be on one of the groups too (RFC 8422, section 5.1).
+    let config = match setup.group {
         None => config,
-        Some(group) => config.with_groups(slice::from_ref(group)),
+        Some(setup::Group::P256) => config.with_groups(&[Group::P256]),
+        Some(setup::Group::X25519) => config.with_groups(&[Group::X25519, Group::P256]),
     };
     match setup.connection_id {
         None => Ok(config),
@@ -166,14 +227,15 @@ fn config(setup: &Setup) -> Result<Config<Keys>, ConfigError> {
 }
 
 fn now() -> Instant {
-    Instant::from_millis(host::milliseconds(host::now()))
+    Instant::from_millis(host::milliseconds(host::calendar()))
 }
 
 fn state(status: lean_dtls::Status) -> State {
     let failed = |kind, reason| State::Failed(Failure { kind, reason });
     match status {
         lean_dtls::Status::Handshaking => State::Handshaking,
-        lean_dtls::Status::Established => State::Established,
+        // An end that has closed still gets what the peer sends.
+        lean_dtls::Status::Established | lean_dtls::Status::Closing => State::Established,
         lean_dtls::Status::Closed => State::Closed,
         lean_dtls::Status::Failed(failure @ lean_dtls::Failure::TimedOut(_)) => {
             failed(FailureKind::TimedOut, format!("{failure:?}"))
@@ -216,6 +278,14 @@ impl Engine for LeanDtls {
             host::transmit(&self.datagram[..length]);
         }
         self.progress()
+    }
+
+    fn keep(&mut self) -> Option<Resumable> {
+        match (&mut self.end, self.resumption?) {
+            (End::Client(client), _) => client.take_session().map(Resumable::new),
+            (End::Server(server), Resumption::Id) => server.sessions().0.clone().map(Resumable::new),
+            (End::Server(_), Resumption::Ticket) => None,
+        }
     }
 
     fn close(&mut self) -> Progress {

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use slowhand_sessions::{Resumable, Role, Session, Stack};
+use slowhand_sessions::{Resumable, Session, Stack};
 
 use crate::c_peer::{self, CPeer};
 use crate::dimpl::Dimpl;
@@ -24,6 +24,9 @@ pub enum Peer {
     Gnutls,
     /// wolfSSL 5.9.4.
     Wolfssl,
+    /// BoringSSL.
+    #[cfg(feature = "boringssl")]
+    Boringssl,
 }
 
 impl Peer {
@@ -35,6 +38,8 @@ impl Peer {
         Self::Dimpl,
         Self::Gnutls,
         Self::Wolfssl,
+        #[cfg(feature = "boringssl")]
+        Self::Boringssl,
     ];
 
     /// Makes one end of a session, which resumes an earlier one.
@@ -43,11 +48,13 @@ impl Peer {
     /// Why the library refuses this.
     pub fn build(self, setup: &Setup, previous: Option<&Resumable>) -> Result<Box<dyn Session>, String> {
         match self {
-            Self::LeanDtls => end(setup, || LeanDtls::new(setup)),
+            Self::LeanDtls => end(setup, || LeanDtls::new(setup, previous)),
             Self::Laboratory(stack) => laboratory::build(stack, setup, previous),
             Self::Dimpl => end(setup, || Dimpl::new(setup)),
             Self::Gnutls => end(setup, || CPeer::new(c_peer::gnutls(), setup, previous)),
             Self::Wolfssl => end(setup, || CPeer::new(c_peer::wolfssl(), setup, previous)),
+            #[cfg(feature = "boringssl")]
+            Self::Boringssl => end(setup, || CPeer::new(c_peer::boringssl(), setup, previous)),
         }
     }
 }
@@ -56,7 +63,7 @@ fn end<E: Engine + 'static>(
     setup: &Setup,
     make: impl FnOnce() -> Result<E, String>,
 ) -> Result<Box<dyn Session>, String> {
-    Ok(Box::new(End::new(setup.seed, setup.role == Role::Client, make)?))
+    Ok(Box::new(End::new(setup, make)?))
 }
 
 impl fmt::Display for Peer {
@@ -70,6 +77,8 @@ impl fmt::Display for Peer {
             Self::Dimpl => "dimpl",
             Self::Gnutls => "GnuTLS",
             Self::Wolfssl => "wolfSSL",
+            #[cfg(feature = "boringssl")]
+            Self::Boringssl => "BoringSSL",
         })
     }
 }

@@ -28,6 +28,8 @@ pub struct Setup {
     pub mtu: Option<u16>,
     /// The first timeout of the handshake.
     pub first_timeout: Duration,
+    /// How long before 2030-01-01 the world begins. The certificates are valid then.
+    pub before: Duration,
     /// The seed of this end's randomness.
     pub seed: u64,
 }

@@ -18,6 +18,18 @@ use crate::time::Timeouts;
 /// Octets of the smallest datagram that the engine can use.
 pub const MIN_MTU: u16 = 64;
 
+/// Octets of the longest datagram that fits one frame of IEEE 802.15.4, so that 6LoWPAN does not cut it: 127 octets of a frame
+/// without 21 of its header (64-bit addresses, one PAN ID), 2 of its check sequence, and the IPv6 and UDP headers as 6LoWPAN
+/// compresses them (RFC 6282).
+///
+/// These are 8 octets between neighbours: 2 of IPHC with both addresses elided, 1 of NHC, 3 of ports of which one is
+/// compressed, and 2 of checksum. An address in full adds 16, one of 64 bits adds 8; so does link-layer security with its
+/// header and tag, by what they have. The result is at least [`MIN_MTU`], which may need two frames.
+pub const fn frame_mtu(compressed_headers: u16) -> u16 {
+    let room = (127_u16 - 21 - 2).saturating_sub(compressed_headers);
+    if room < MIN_MTU { MIN_MTU } else { room }
+}
+
 /// The configuration of a client or a server. `K` has its credentials.
 #[derive(Clone, Copy, Debug)]
 pub struct Config<K> {
@@ -47,6 +59,29 @@ pub(crate) struct Options {
     pub(crate) connection_id: Option<u8>,
     #[cfg(feature = "connection-id")]
     pub(crate) follows_addresses: bool,
+    #[cfg(feature = "heartbeat")]
+    pub(crate) heartbeat: bool,
+    #[cfg(feature = "resumption")]
+    pub(crate) tickets: bool,
+    /// For how many seconds a server resumes a session.
+    #[cfg(feature = "resumption")]
+    pub(crate) session_lifetime_s: Option<u32>,
+}
+
+#[cfg(feature = "resumption")]
+impl Options {
+    /// The default is the upper limit that RFC 5246, section F.1.4, suggests: a day.
+    pub(crate) fn session_lifetime_s(&self) -> u32 {
+        self.session_lifetime_s.unwrap_or(24 * 60 * 60)
+    }
+
+    /// The code of the maximum fragment length that a client asks for, or 0.
+    pub(crate) fn fragment_length(&self) -> u8 {
+        #[cfg(feature = "record-limits")]
+        return self.max_fragment_length.map_or(0, |length| length as u8);
+        #[cfg(not(feature = "record-limits"))]
+        0
+    }
 }
 
 /// The settings of DTLS 1.3.
@@ -105,14 +140,22 @@ impl MaxFragmentLength {
     }
 }
 
-/// What a server does with a client for which it has no free slot.
+/// What a server does with a client for which it has no free slot. The names are those of `slowhand capacity`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Admission {
     /// The client is ignored until a slot is free.
     #[default]
     Refuse,
+    /// The session that was used longest ago ends, without an alert.
+    EvictLeastRecentlyUsed,
     /// The session that was opened first ends, without an alert.
     EvictOldest,
+    /// Of the established sessions that have not been used for `idle_after_ms`, that which was used longest ago ends, without
+    /// an alert. If there is none, the client is ignored.
+    EvictIdleLongest {
+        /// After how many milliseconds without a record from the peer or to it a session is idle.
+        idle_after_ms: u32,
+    },
 }
 
 /// A configuration that cannot work.
@@ -301,6 +344,33 @@ impl<K: Credentials> Config<K> {
         }
         self.options.connection_id = Some(octets);
         Ok(self)
+    }
+
+    /// The same with tickets (RFC 5077): a server gives its clients what it would keep of their sessions, sealed with a key of
+    /// its own, and a client asks for that. Without tickets, a server resumes the sessions that it keeps by their IDs
+    /// ([`Server::with_sessions`](crate::Server::with_sessions)).
+    #[cfg(feature = "resumption")]
+    #[must_use]
+    pub fn with_tickets(mut self) -> Self {
+        self.options.tickets = true;
+        self
+    }
+
+    /// The same for a server that resumes a session for so many seconds after its first handshake. Default: 86,400 (RFC 5246,
+    /// section F.1.4: at most a day).
+    #[cfg(feature = "resumption")]
+    #[must_use]
+    pub fn with_session_lifetime(mut self, seconds: u32) -> Self {
+        self.options.session_lifetime_s = Some(seconds);
+        self
+    }
+
+    /// The same with heartbeats (RFC 6520): this end answers requests, and may ask if the peer does so too.
+    #[cfg(feature = "heartbeat")]
+    #[must_use]
+    pub fn with_heartbeats(mut self) -> Self {
+        self.options.heartbeat = true;
+        self
     }
 
     /// The same for a server that sends to a client's new address as soon as a record came from there that is the client's and

@@ -3,7 +3,7 @@
 use crate::config::Config;
 use crate::credentials::Credentials;
 use crate::crypto::Crypto;
-use crate::dtls12::{self, Heard};
+use crate::dtls12::{self, Heard, Kept, Resuming};
 #[cfg(feature = "connection-id")]
 use crate::dtls12::{ConnectionId, record};
 #[cfg(feature = "dtls13")]
@@ -41,9 +41,9 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
     }
 
     /// Begins the handshake of a client.
-    pub(crate) fn start(&mut self, crypto: &mut C, config: &Config<impl Credentials>) {
+    pub(crate) fn start(&mut self, crypto: &mut C, config: &Config<impl Credentials>, kept: &mut Kept) {
         match self {
-            Self::Dtls12(connection) => dtls12::client::start(connection, crypto, config),
+            Self::Dtls12(connection) => dtls12::client::start(connection, crypto, config, kept),
             #[cfg(feature = "dtls13")]
             Self::Dtls13(connection) => dtls13::client::start(connection, crypto, config),
         }
@@ -54,13 +54,14 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         &mut self,
         crypto: &mut C,
         config: &Config<impl Credentials>,
+        kept: &mut Kept,
         datagram: &mut [u8],
         deliver: &mut dyn FnMut(&[u8]),
     ) {
         match self {
             Self::Dtls12(connection) => {
                 connection.receive(crypto, datagram, deliver, &mut |connection, crypto| {
-                    dtls12::client::handle(connection, crypto, config)
+                    dtls12::client::handle(connection, crypto, config, kept)
                 });
             }
             #[cfg(feature = "dtls13")]
@@ -77,23 +78,20 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         &mut self,
         crypto: &mut C,
         config: &Config<impl Credentials>,
+        resuming: &Resuming<'_>,
         datagram: &mut [u8],
         deliver: &mut dyn FnMut(&[u8]),
     ) -> Heard {
         match self {
             Self::Dtls12(connection) => connection.receive(crypto, datagram, deliver, &mut |connection, crypto| {
-                dtls12::server::handle(connection, crypto, config)
+                dtls12::server::handle(connection, crypto, config, resuming)
             }),
             #[cfg(feature = "dtls13")]
             Self::Dtls13(connection) => {
                 connection.receive(crypto, datagram, deliver, &mut |connection, crypto| {
                     dtls13::server::handle(connection, crypto, config)
                 });
-                #[cfg(feature = "connection-id")]
-                if connection.has_heard_latest() {
-                    return Heard::Latest;
-                }
-                Heard::Nothing
+                if connection.has_heard_latest() { Heard::Latest } else { Heard::Nothing }
             }
         }
     }
@@ -113,6 +111,45 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
             Self::Dtls13(connection) => connection.connection_ids(),
         };
         ids.map(|ids| ids.map(|id| id.octets().len()))
+    }
+
+    /// True if the handshake resumes a session.
+    #[cfg(feature = "resumption")]
+    pub(crate) fn is_resumed(&self) -> bool {
+        match self {
+            Self::Dtls12(connection) => connection.resumption.is_resumed,
+            #[cfg(feature = "dtls13")]
+            Self::Dtls13(_) => false,
+        }
+    }
+
+    /// The public key in the peer's certificate.
+    #[cfg(feature = "certificates")]
+    pub(crate) const fn peers_key(&self) -> Option<&[u8; crate::crypto::MAX_PUBLIC]> {
+        match self {
+            Self::Dtls12(connection) => connection.keys.certified.as_ref(),
+            #[cfg(feature = "dtls13")]
+            Self::Dtls13(connection) => connection.certificates.peers_key.as_ref(),
+        }
+    }
+
+    /// Asks the peer whether it is there (RFC 6520). DTLS 1.3 of this engine does not.
+    #[cfg(feature = "heartbeat")]
+    pub(crate) fn start_heartbeat(&mut self, crypto: &mut C) -> Result<(), crate::HeartbeatError> {
+        match self {
+            Self::Dtls12(connection) => connection.start_heartbeat(crypto),
+            #[cfg(feature = "dtls13")]
+            Self::Dtls13(_) => Err(crate::HeartbeatError::NotAgreed),
+        }
+    }
+
+    #[cfg(feature = "heartbeat")]
+    pub(crate) fn liveness(&self) -> crate::Liveness {
+        match self {
+            Self::Dtls12(connection) => connection.liveness(),
+            #[cfg(feature = "dtls13")]
+            Self::Dtls13(_) => crate::Liveness::Unknown,
+        }
     }
 
     /// True if the client may not be where it says.

@@ -47,7 +47,7 @@ pub trait Credentials {
 
     /// True if a server answers a client at this address without asking for a cookie: it trusts that nobody else can send from
     /// there, or can bear that somebody does. Until the client has proved that it is there, it gets at most three times the
-    /// octets that it has sent.
+    /// octets that it has sent. Only with suites of plain pre-shared keys, whose answers are short enough for that.
     fn is_known(&self, _address: &[u8]) -> bool {
         false
     }

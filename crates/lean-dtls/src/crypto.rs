@@ -5,6 +5,10 @@
 
 use zeroize::Zeroize;
 
+#[cfg(feature = "rustcrypto")]
+mod aes128;
+#[cfg(feature = "rustcrypto")]
+mod ccm;
 #[cfg(all(feature = "rustcrypto", feature = "ecdhe"))]
 mod ecdh;
 #[cfg(feature = "rustcrypto")]

@@ -6,6 +6,8 @@ pub(crate) mod client;
 mod connection;
 mod connection_id;
 mod extensions;
+#[cfg(feature = "heartbeat")]
+mod heartbeat;
 mod hello;
 #[cfg(feature = "ecdhe")]
 mod key_agreement;
@@ -14,6 +16,8 @@ mod limits;
 #[cfg(feature = "ecdhe")]
 mod public_keys;
 pub(crate) mod record;
+#[cfg(feature = "resumption")]
+mod resumption;
 mod schedule;
 pub(crate) mod server;
 mod suite;
@@ -29,9 +33,22 @@ pub(crate) use limits::LEAST_RECORD_SIZE;
 pub(crate) use record::ContentType;
 #[cfg(feature = "record-limits")]
 pub(crate) use record::MAX_CONTENT;
+#[cfg(feature = "resumption")]
+pub(crate) use resumption::{Resuming, TicketKeys, find as find_session};
 pub use schedule::MAX_PSK;
+pub(crate) use schedule::Master;
 #[cfg(not(feature = "dtls13"))]
 pub(crate) use server::REPLY;
 pub(crate) use server::{Arrived, COOKIE};
 pub(crate) use suite::Abilities;
 pub use suite::Suite;
+
+/// The session that a client asks for, and then the one that it keeps.
+#[cfg(feature = "resumption")]
+pub(crate) type Kept = Option<crate::session::Session>;
+
+#[cfg(not(feature = "resumption"))]
+pub(crate) type Kept = ();
+
+#[cfg(not(feature = "resumption"))]
+pub(crate) type Resuming<'a> = core::marker::PhantomData<&'a ()>;

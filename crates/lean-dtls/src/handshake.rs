@@ -5,7 +5,7 @@ use crate::codec::{Full, Reader, Writer};
 /// Octets of the header of a message or of a fragment of it.
 pub(crate) const HEADER: usize = 12;
 
-/// The kinds of messages that this engine knows (RFC 5246, section 7.4; RFC 6347, section 4.3.2; RFC 9147, section 5.2).
+/// The kinds of messages that this engine knows (RFC 5246, section 7.4; RFC 6347, section 4.3.2; RFC 5077, section 3.3; RFC 9147, section 5.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     ClientHello,

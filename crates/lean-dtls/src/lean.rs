@@ -7,7 +7,7 @@ use crate::codec::{Full, Writer};
 ///
 /// A client offers its switches in an extension of its ClientHello, a server answers with those that it takes, and both
 /// Finished messages cover offer and answer. A peer that does not know the extension gets plain DTLS 1.2.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Lean(u8);
 
 /// The number of the extension: one of those for private use (RFC 8446, section 11), which nobody registers.
@@ -32,14 +32,23 @@ impl Lean {
     /// [`OMIT_MESSAGES`](Self::OMIT_MESSAGES); a server that does not know the address takes neither.
     pub const KNOWN_ADDRESS: Self = Self(0x20);
 
+    /// A Finished message is its verify data alone: no message header of 12 octets.
+    pub const SHORT_FINISHED: Self = Self(0x40);
+
     /// The messages and the nonce of Pittoli, David and Noël, "DTLS improvements for constrained networks" (2016). Their
     /// identities are known, too: add [`KNOWN_ADDRESS`](Self::KNOWN_ADDRESS) if the server finds keys by address.
     #[cfg(feature = "lean")]
     pub const SLIDES: Self = Self::OMIT_MESSAGES.with(Self::SHORT_NONCE);
     /// Every switch that a server can take without knowing the client's address.
     #[cfg(feature = "lean")]
-    pub const ALL: Self =
-        Self::SLIDES.with(Self::SERVER_FINISHED_FIRST).with(Self::SHORT_HEADER).with(Self::ACKNOWLEDGE);
+    pub const ALL: Self = Self::SLIDES
+        .with(Self::SERVER_FINISHED_FIRST)
+        .with(Self::SHORT_HEADER)
+        .with(Self::ACKNOWLEDGE)
+        .with(Self::SHORT_FINISHED);
+
+    /// All bits, also those that have no meaning yet.
+    pub(crate) const EVERY: Self = Self(!0);
 
     /// Both sets together.
     #[must_use]

@@ -76,6 +76,8 @@ pub struct TlsCapabilities {
     pub rsa_bits: &'static [u16],
     /// The octets of the longest DTLS connection ID that it can negotiate (RFC 9146). `None` if it has none.
     pub connection_id: Option<u8>,
+    /// True if it has the lean profile.
+    pub lean: bool,
     /// True if a DTLS server can omit the cookie exchange.
     pub without_cookie: bool,
     /// True if the identity of a pre-shared key may contain the octet 0 (RFC 4279 section 5.1: any UTF-8 text).
@@ -115,9 +117,8 @@ impl Capabilities {
     }
 
     /// How an end proves its identity in a suite by default.
-    pub fn credential(&self, protocol: Protocol, suite: Suite) -> CredentialKind {
-        // A library without such a credential has no such suite, so the default is never used.
-        self.credentials(protocol, suite).next().unwrap_or(CredentialKind::Certificate)
+    pub fn credential(&self, suite: Suite) -> CredentialKind {
+        if suite.key_exchange().has_psk() { CredentialKind::Psk } else { self.asymmetric_credential() }
     }
 
     /// How an end can prove its identity without a pre-shared key, the default first.
@@ -127,6 +128,7 @@ impl Capabilities {
 
     /// How an end proves its identity without a pre-shared key by default.
     pub fn asymmetric_credential(&self) -> CredentialKind {
+        // A library without such a credential has no such suite, so this one is never used.
         self.asymmetric_credentials().next().unwrap_or(CredentialKind::Certificate)
     }
 

@@ -4,9 +4,9 @@ use std::fmt::{self, Display};
 use std::time::Duration;
 
 use crate::capabilities::{Capabilities, Datagrams, MaximumTimeout, TlsVersion};
-use crate::config::{ConfigError, Credential, Cryptography, Family, Role, SessionConfig};
+use crate::config::{ConfigError, Credential, Cryptography, Family, Protocol, Role, SessionConfig};
 use crate::credentials::{self, CertificateKey};
-use crate::tls::{Dtls, Suite, Tls};
+use crate::tls::{Dtls, LeanProfile, Suite, Tls};
 
 /// A configuration that its library supports, with the library's defaults.
 pub(crate) struct Checked<'a> {
@@ -116,6 +116,10 @@ impl Capabilities {
             let allowed = longest.map_or(none, |longest| format!("0 to {longest} octets"));
             check("connection_id", &length, &allowed, |length| longest.is_some_and(|longest| *length <= longest))?;
         }
+        let none = "none (the library has no lean profile)";
+        check("lean", &dtls.lean, none, |lean| self.tls.lean || *lean == LeanProfile::NONE)?;
+        let is_12 = config.protocol() == Protocol::Dtls12;
+        check("lean", &dtls.lean, "none (only DTLS 1.2 has it)", |lean| is_12 || *lean == LeanProfile::NONE)?;
         if config.role == Role::Server {
             let can = self.tls.without_cookie;
             let allowed = if can { "true or false" } else { "true (the library always challenges)" };

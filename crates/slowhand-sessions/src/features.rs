@@ -49,6 +49,7 @@ impl Capabilities {
             (datagrams.fragments, "mtu"),
             (true, timeouts),
             (self.tls.connection_id.is_some(), "connection_id"),
+            (self.tls.lean, "lean profile"),
         ]
         .into_iter()
         .filter(|(can, _)| *can)

@@ -1,7 +1,7 @@
 //! lean-dtls, the engine of this project.
 //!
-//! Its cryptography is [`lean_dtls::RustCrypto`], whose operations advance the device's clock. Its time is that clock in whole
-//! milliseconds. It does nothing after its last retransmission but to say so.
+//! Its cryptography is [`lean_dtls::RustCrypto`], whose operations advance the device's clock. Its time is the device's calendar in
+//! whole milliseconds. It does nothing after its last retransmission but to say so.
 
 mod credentials;
 mod crypto;
@@ -10,8 +10,11 @@ mod weightless;
 
 use std::time::Duration;
 
-use lean_dtls::crypto::{Aead, Group};
-use lean_dtls::{Client, Config, ConfigError, Instant, MaxFragmentLength, OVERHEAD, Server, Timeouts, Versions};
+use lean_dtls::crypto::{Aead, Group, KEY};
+use lean_dtls::{
+    Client, Config, ConfigError, Instant, MaxFragmentLength, OVERHEAD, Server, Session, SessionState, Sessions,
+    Timeouts, Versions,
+};
 
 use crate::capabilities::{Capabilities, Datagrams, MaximumTimeout, Timer, TlsCapabilities, TlsVersion};
 use crate::check::Checked;
@@ -20,7 +23,7 @@ use crate::device;
 use crate::library::{Library, Progress, State};
 use crate::operation::Curve;
 use crate::session::{Failure, FailureKind, Resumable};
-use crate::tls::{FRAGMENT_LENGTHS, Suite, Tls};
+use crate::tls::{FRAGMENT_LENGTHS, Resumption, Suite, Tls};
 use credentials::Credentials;
 use crypto::Counting;
 
@@ -62,7 +65,7 @@ pub(crate) const CAPABILITIES: Capabilities = Capabilities {
                 protocol: Protocol::Dtls12,
                 curves: &[Curve::Secp256r1],
                 fragment_lengths: FRAGMENT_LENGTHS,
-                resumptions: &[],
+                resumptions: &[Resumption::Id, Resumption::Ticket],
             },
             TlsVersion {
                 protocol: Protocol::Dtls13,
@@ -73,14 +76,16 @@ pub(crate) const CAPABILITIES: Capabilities = Capabilities {
         ],
         rsa_bits: &[],
         connection_id: Some(lean_dtls::MAX_CONNECTION_ID as u8),
-        without_cookie: false,
+        lean: true,
+        without_cookie: true,
         identity_with_nul: true,
     },
     remarks: &["ignores alerts in clear"],
 };
 
-/// Octets of each of an end's two buffers for flights: enough for the longest identity that a configuration can have.
-pub(crate) const PSK_BUFFER: usize = 256;
+/// Octets of each of an end's two buffers for flights: enough for the longest identity that a configuration can have, and for a
+/// ClientHello with a cookie and a ticket of another library (mbedTLS: 147 octets).
+pub(crate) const PSK_BUFFER: usize = 384;
 
 /// The same with certificates: enough for the longest certificate that a configuration can have, 8,000 octets, and for the
 /// other messages of its flight.
@@ -93,6 +98,34 @@ const MTU: u16 = (1 << 14) + OVERHEAD as u16;
 /// The server has one peer here. Its cookie needs an address.
 const PEER: [u8; 1] = [0];
 
+/// The session that a server keeps for the next one, if its configuration asks for that by its ID.
+struct Cache {
+    is_asked_for: bool,
+    kept: Option<SessionState>,
+}
+
+impl Sessions for Cache {
+    fn keeps(&self) -> bool {
+        self.is_asked_for
+    }
+
+    fn keep(&mut self, session: SessionState) {
+        self.kept = Some(session);
+    }
+
+    fn find(&self, id: &[u8]) -> Option<&SessionState> {
+        self.kept.as_ref().filter(|session| session.id() == id)
+    }
+
+    fn forget(&mut self, _: &[u8]) {
+        self.kept = None;
+    }
+}
+
+/// The key of a server's tickets.
+#[derive(Clone, Copy)]
+struct TicketKey([u8; KEY]);
+
 /// One end of a session of lean-dtls.
 pub(crate) struct LeanDtls<const BUFFER: usize> {
     end: End<BUFFER>,
@@ -102,19 +135,22 @@ pub(crate) struct LeanDtls<const BUFFER: usize> {
     mtu: u16,
     /// The place for a datagram that is sent. Application data may make it longer.
     datagram: Vec<u8>,
+    resumption: Option<Resumption>,
+    /// What this end keeps for the next session: once, the client's session has to be taken out of the library.
+    resumable: Option<Resumable>,
 }
 
 enum End<const BUFFER: usize> {
     Client(Box<Client<Credentials, Counting, BUFFER>>),
-    Server(Box<Server<Credentials, Counting, [u8; 1], 1, BUFFER>>),
+    Server(Box<Server<Credentials, Counting, [u8; 1], 1, BUFFER, Cache>>),
 }
 
 impl<const BUFFER: usize> LeanDtls<BUFFER> {
-    /// A session of a checked configuration.
+    /// A session of a checked configuration. It resumes `previous`.
     ///
     /// # Errors
     /// The library's own error if it refuses the configuration.
-    pub(crate) fn new(checked: &Checked<'_>) -> Result<Self, Failure> {
+    pub(crate) fn new(checked: &Checked<'_>, previous: Option<&Resumable>) -> Result<Self, Failure> {
         let milliseconds = |time: Duration| u32::try_from(time.as_millis()).unwrap_or(u32::MAX);
         let timeouts = Timeouts {
             initial_ms: milliseconds(checked.first_timeout),
@@ -127,14 +163,33 @@ impl<const BUFFER: usize> LeanDtls<BUFFER> {
             .map(|config| with_suite(config, checked.suite).with_groups(&[Group::P256]))
             .map_err(|error| Failure::library(0, format!("the configuration is refused: {error:?}")))?;
         let crypto = Counting::new(checked.config.cryptography);
-        let end = match checked.config.role {
-            Role::Client => End::Client(Box::new(Client::new(config, crypto))),
-            Role::Server => End::Server(Box::new(Server::new(config, crypto))),
+        let resumption = checked.tls.resumption;
+        let mut end = match checked.config.role {
+            Role::Client => End::Client(Box::new(client(config, crypto, previous))),
+            Role::Server => End::Server(Box::new(Server::with_sessions(config, crypto, cache(resumption, previous)))),
         };
+        let mut resumable = None;
+        if let (End::Server(server), Some(Resumption::Ticket)) = (&mut end, resumption) {
+            let key = previous.and_then(Resumable::get::<TicketKey>).copied().unwrap_or_else(|| {
+                let mut key = [0; KEY];
+                device::fill_random(&mut key);
+                TicketKey(key)
+            });
+            server.rotate_ticket_key(&key.0);
+            resumable = Some(Resumable::new(key));
+        }
         // The longest flight in one datagram has its messages, and less than as much again for the headers of records and
         // messages.
         let datagram = vec![0; (2 * BUFFER).min(mtu.into())];
-        Ok(Self { end, protocol: checked.config.protocol(), suite: checked.suite, mtu, datagram })
+        Ok(Self {
+            end,
+            protocol: checked.config.protocol(),
+            suite: checked.suite,
+            mtu,
+            datagram,
+            resumption,
+            resumable,
+        })
     }
 
     /// Sends what the library has to send, and says how it is.
@@ -154,8 +209,27 @@ impl<const BUFFER: usize> LeanDtls<BUFFER> {
                 (server.status(PEER).unwrap_or(lean_dtls::Status::Handshaking), server.deadline())
             }
         };
-        Progress { state: state(status), deadline: deadline.map(|at| Duration::from_millis(at.as_millis())) }
+        let began = device::unix_time() - device::clock();
+        let deadline = deadline.map(|at| Duration::from_millis(at.as_millis()).saturating_sub(began));
+        Progress { state: state(status), deadline }
     }
+}
+
+fn client<const BUFFER: usize>(
+    config: Config<Credentials>,
+    crypto: Counting,
+    previous: Option<&Resumable>,
+) -> Client<Credentials, Counting, BUFFER> {
+    let mut client = Client::new(config, crypto);
+    if let Some(session) = previous.and_then(Resumable::get::<Session>) {
+        client.resume(session.clone());
+    }
+    client
+}
+
+fn cache(resumption: Option<Resumption>, previous: Option<&Resumable>) -> Cache {
+    let kept = previous.and_then(Resumable::get::<SessionState>).cloned();
+    Cache { is_asked_for: resumption == Some(Resumption::Id), kept }
 }
 
 /// The same configuration with the suite of the session alone, and its version.
@@ -179,21 +253,31 @@ fn with_extensions(mut config: Config<Credentials>, tls: &Tls) -> Result<Config<
     if let Some(length) = MaxFragmentLength::ALL.into_iter().find(asked) {
         config = config.with_max_fragment_length(length);
     }
-    if let Some(octets) = tls.version.dtls().and_then(|dtls| dtls.connection_id) {
-        config = config.with_connection_id(octets)?;
+    if let Some(dtls) = tls.version.dtls() {
+        config = config.with_lean(dtls.lean.switches());
+        if !dtls.cookie {
+            config = config.without_cookie();
+        }
+        if let Some(octets) = dtls.connection_id {
+            config = config.with_connection_id(octets)?;
+        }
+    }
+    if tls.resumption == Some(Resumption::Ticket) {
+        config = config.with_tickets();
     }
     Ok(config)
 }
 
-/// The device's clock, as the library counts time.
+/// The device's calendar, as the library counts time: the age of a session reaches back before the world.
 fn now() -> Instant {
-    Instant::from_millis(u64::try_from(device::clock().as_millis()).unwrap_or(u64::MAX))
+    Instant::from_millis(u64::try_from(device::unix_time().as_millis()).unwrap_or(u64::MAX))
 }
 
 fn state(status: lean_dtls::Status) -> State {
     let (kind, reason) = match status {
         lean_dtls::Status::Handshaking => return State::Handshaking,
-        lean_dtls::Status::Established => return State::Established,
+        // This end's own close, after which it still receives.
+        lean_dtls::Status::Established | lean_dtls::Status::Closing => return State::Established,
         lean_dtls::Status::Closed => return State::ClosedByPeer,
         lean_dtls::Status::Failed(lean_dtls::Failure::TimedOut(heard)) => {
             let heard = heard.map_or(String::new(), |alert| format!("; an alert in clear said {alert}"));
@@ -272,6 +356,13 @@ impl<const BUFFER: usize> Library for LeanDtls<BUFFER> {
     }
 
     fn resumable(&mut self) -> Option<Resumable> {
-        None
+        let resumption = self.resumption?;
+        let taken = match (&mut self.end, resumption) {
+            (End::Client(client), _) => client.take_session().map(Resumable::new),
+            (End::Server(server), Resumption::Id) => server.sessions().kept.clone().map(Resumable::new),
+            (End::Server(_), Resumption::Ticket) => None,
+        };
+        self.resumable = taken.or(self.resumable.take());
+        self.resumable.clone()
     }
 }

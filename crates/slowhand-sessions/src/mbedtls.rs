@@ -97,6 +97,7 @@ pub(crate) const CAPABILITIES: Capabilities = Capabilities {
         rsa_bits: RSA_BITS,
         // `MBEDTLS_SSL_CID_IN_LEN_MAX` and `MBEDTLS_SSL_CID_OUT_LEN_MAX` of `mbedtls_config.h`.
         connection_id: Some(32),
+        lean: false,
         without_cookie: true,
         identity_with_nul: true,
     },

@@ -103,6 +103,7 @@ pub(crate) const CAPABILITIES: Capabilities = Capabilities {
         ],
         rsa_bits: RSA_BITS,
         connection_id: None,
+        lean: false,
         without_cookie: true,
         // Its callbacks for pre-shared keys take C strings.
         identity_with_nul: false,

@@ -64,6 +64,7 @@ pub(crate) const CAPABILITIES: Capabilities = Capabilities {
         ],
         rsa_bits: &[],
         connection_id: None,
+        lean: false,
         without_cookie: false,
         identity_with_nul: false,
     },

@@ -92,11 +92,11 @@ pub(crate) fn session(
         })?),
         Adapter::LeanDtls if config.credential.kind() == CredentialKind::Psk => {
             Box::new(LibrarySession::new(role, seed, processor, began, || {
-                LeanDtls::<{ lean::PSK_BUFFER }>::new(checked)
+                LeanDtls::<{ lean::PSK_BUFFER }>::new(checked, previous)
             })?)
         }
         Adapter::LeanDtls => Box::new(LibrarySession::new(role, seed, processor, began, || {
-            LeanDtls::<{ lean::CERTIFICATE_BUFFER }>::new(checked)
+            LeanDtls::<{ lean::CERTIFICATE_BUFFER }>::new(checked, previous)
         })?),
         Adapter::Rustls => {
             Box::new(LibrarySession::new(role, seed, processor, began, || Rustls::new(checked, previous))?)

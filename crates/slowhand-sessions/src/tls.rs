@@ -1,5 +1,6 @@
 //! The options of TLS and DTLS.
 
+mod lean;
 mod suite;
 
 use std::fmt;
@@ -9,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::operation::Curve;
 
+pub use lean::{LeanProfile, LeanSwitch};
 pub use suite::{KeyExchange, Suite};
 
 /// All curves. TLS 1.2 and DTLS 1.2 have both.
@@ -106,11 +108,14 @@ pub struct Dtls {
     /// The length of this end's connection ID (RFC 9146), 0 to 32 octets. With 0, the records that this end receives carry no
     /// ID. Default: this end neither offers nor accepts connection IDs.
     pub connection_id: Option<u8>,
+    /// What this end offers, or takes, of the lean profile. A server that is given `known_address` knows its client by its
+    /// address. Default: nothing.
+    pub lean: LeanProfile,
 }
 
 impl Dtls {
     /// The default of each.
-    pub const DEFAULT: Self = Self { cookie: true, connection_id: None };
+    pub const DEFAULT: Self = Self { cookie: true, connection_id: None, lean: LeanProfile::NONE };
 }
 
 /// Which ends prove their identity in a handshake with certificates or raw public keys. With a pre-shared key, both always do.

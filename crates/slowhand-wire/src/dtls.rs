@@ -18,6 +18,9 @@
 //!
 //! In a record with a connection ID (RFC 9146 section 4), the ID is between sequence_number and length.
 //!
+//! A record of the lean profile (`docs/lean-profile.md`) may have a short header: one octet for its type, and the lower 16
+//! bits of its sequence number. It is of epoch 1, and reaches to the end of its datagram.
+//!
 //! The header of a handshake message (RFC 6347 section 4.2.2):
 //!
 //! ```text
@@ -43,6 +46,14 @@ pub const RECORD_HEADER: usize = 13;
 
 /// Octets of the header of a handshake message (RFC 6347 section 4.2.2).
 pub const HANDSHAKE_HEADER: usize = 12;
+
+/// The types of records with a short header, by their first octet (`docs/lean-profile.md`, "The short header").
+const SHORT_HEADERS: [(u8, ContentType); 4] = [
+    (28, ContentType::Alert),
+    (29, ContentType::Handshake),
+    (30, ContentType::ApplicationData),
+    (31, ContentType::Other(26)), // an acknowledgement
+];
 
 /// The versions that a record may have: DTLS 1.0, also in the first messages of DTLS 1.2, and DTLS 1.2 (RFC 6347
 /// sections 4.1 and 4.2.1).
@@ -80,7 +91,8 @@ pub struct Record<'a> {
     pub version: [u8; 2],
     /// The number of key changes so far. Records of epoch 0 are not protected.
     pub epoch: u16,
-    /// The number of the record within its epoch, 48 bits. A retransmission gets a new number.
+    /// The number of the record within its epoch, 48 bits; the lower 16 of them if the header is short. A retransmission gets
+    /// a new number.
     pub sequence_number: u64,
     /// The receiver's connection ID; empty in a record of any other type than [`ContentType::Tls12Cid`].
     pub connection_id: &'a [u8],
@@ -90,6 +102,19 @@ pub struct Record<'a> {
 
 impl<'a> Record<'a> {
     fn parse(octets: &mut &'a [u8], connection_id_length: Option<u8>) -> Result<Self, WireError> {
+        if let Some(&(_, content_type)) = SHORT_HEADERS.iter().find(|(first, _)| octets.first() == Some(first)) {
+            let &[_, upper, lower] = take_array(octets)?;
+            let sequence_number = u16::from_be_bytes([upper, lower]).into();
+            let fragment = std::mem::take(octets);
+            return Ok(Self {
+                content_type,
+                version: [0xfe, 0xfd],
+                epoch: 1,
+                sequence_number,
+                connection_id: &[],
+                fragment,
+            });
+        }
         let &[content_type, major, minor, ref numbers @ ..] = take_array::<11>(octets)?;
         let version = [major, minor];
         if !VERSIONS.contains(&version) {
@@ -211,6 +236,18 @@ mod tests {
         assert_eq!(change.sequence_number, 0x1234_5678_9abc);
         assert!(change.is_protected());
         assert_eq!(change.fragments().count(), 0);
+    }
+
+    /// `docs/lean-profile.md`: the record after one with a long header, up to the end of the datagram.
+    #[test]
+    fn a_short_header_has_a_type_and_the_end_of_a_number() {
+        let octets = [DATAGRAM, &[29, 0xab, 0xcd, 22, 9, 8]].concat();
+        let record = records(&octets, Some(0)).last().unwrap().unwrap();
+        assert_eq!((record.content_type, record.epoch, record.sequence_number), (ContentType::Handshake, 1, 0xabcd));
+        assert_eq!((record.fragment, record.is_protected()), (&[22, 9, 8][..], true));
+        let types = [28, 30, 31].map(|first| records(&[first, 0, 1], None).next().unwrap().unwrap().content_type);
+        assert_eq!(types, [ContentType::Alert, ContentType::ApplicationData, ContentType::Other(26)]);
+        assert!(records(&[28, 0], None).next().unwrap().is_err());
     }
 
     #[test]

@@ -6,6 +6,7 @@
 #[path = "../../../crates/lean-dtls/examples/echo/mod.rs"]
 pub mod echo;
 mod handshake;
+pub mod settings;
 
 pub use handshake::run;
 

@@ -53,6 +53,7 @@ impl Case {
             connection_id: (self.beside == Some(Beside::ConnectionId)).then_some(CONNECTION_ID),
             mtu,
             first_timeout: Duration::from_secs(2),
+            before: Duration::ZERO,
             seed: 2 + role as u64,
         }
     }

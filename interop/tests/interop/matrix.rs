@@ -9,7 +9,7 @@ use std::time::Duration;
 use std::{fs, thread};
 
 use slowhand_interop::{Group, Peer, Suite, Version};
-use slowhand_sessions::{CredentialKind, Role};
+use slowhand_sessions::{CredentialKind, Resumption, Role};
 
 use crate::case::{Beside, Case};
 use crate::limits::{cannot, does_not_survive};
@@ -34,6 +34,7 @@ const fn case(version: Version, suite: Suite, credential: CredentialKind, group:
 
 pub const SECTIONS: &[Section] = {
     use CredentialKind::{Certificate, Psk, RawPublicKey};
+    use Resumption::{Id, Ticket};
     use Suite::*;
     use Version::Dtls12;
     const P256: Option<Group> = Some(Group::P256);
@@ -44,6 +45,8 @@ pub const SECTIONS: &[Section] = {
             cases: &[
                 case(Dtls12, TLS_PSK_WITH_AES_128_CCM_8, Psk, None),
                 case(Dtls12, TLS_PSK_WITH_AES_128_CCM_8, Psk, None).with(Beside::ConnectionId),
+                case(Dtls12, TLS_PSK_WITH_AES_128_CCM_8, Psk, None).with(Beside::Resumption(Id)),
+                case(Dtls12, TLS_PSK_WITH_AES_128_CCM_8, Psk, None).with(Beside::Resumption(Ticket)),
                 case(Dtls12, TLS_PSK_WITH_AES_128_GCM_SHA256, Psk, None),
                 case(Dtls12, TLS_ECDHE_PSK_WITH_AES_128_CCM_8_SHA256, Psk, P256),
                 case(Dtls12, TLS_ECDHE_PSK_WITH_AES_128_GCM_SHA256, Psk, P256),
@@ -66,6 +69,8 @@ pub const SECTIONS: &[Section] = {
                 case(Dtls12, TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8, Certificate, X25519),
                 case(Dtls12, TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256, Certificate, X25519),
                 case(Dtls12, TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8, Certificate, P256).with(Beside::ConnectionId),
+                case(Dtls12, TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8, Certificate, P256).with(Beside::Resumption(Id)),
+                case(Dtls12, TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8, Certificate, P256).with(Beside::Resumption(Ticket)),
             ],
         },
     ]

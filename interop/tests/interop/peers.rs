@@ -2,7 +2,7 @@
 
 use slowhand_interop::{Group, Peer, Suite, Version};
 use slowhand_sessions::memory::Path;
-use slowhand_sessions::{CredentialKind, Resumption};
+use slowhand_sessions::{CredentialKind, Resumption, Stack};
 
 use crate::case::{Beside, Case};
 use crate::run::{Pair, run, run_without_faults};
@@ -40,6 +40,16 @@ const GNUTLS: &[Case] = &[
     dtls12(Suite::TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8, X509, P256),
     dtls12(Suite::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256, X509, P256),
     dtls12(Suite::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256, X509, X25519),
+];
+
+/// What Mbed TLS and wolfSSL have.
+const MBEDTLS: &[Case] = &[
+    dtls12(Suite::TLS_PSK_WITH_AES_128_CCM_8, PSK, None),
+    dtls12(Suite::TLS_PSK_WITH_AES_128_CCM_8, PSK, None).with(Beside::ConnectionId),
+    dtls12(Suite::TLS_PSK_WITH_AES_128_CCM_8, PSK, None).with(Beside::Resumption(Resumption::Id)),
+    dtls12(Suite::TLS_PSK_WITH_AES_128_CCM_8, PSK, None).with(Beside::Resumption(Resumption::Ticket)),
+    dtls12(Suite::TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8, X509, P256),
+    dtls12(Suite::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256, X509, P256),
 ];
 
 /// What wolfSSL has.
@@ -110,4 +120,32 @@ fn dimpl_and_wolfssl() {
     survives_every_loss(Peer::Dimpl, Peer::Dimpl, DIMPL);
     survives_every_loss(Peer::Dimpl, Peer::Wolfssl, DIMPL);
     survives_every_loss(Peer::Wolfssl, Peer::Dimpl, DIMPL);
+}
+
+#[test]
+fn wolfssl_and_mbedtls() {
+    let mbedtls = Peer::Laboratory(Stack::Mbedtls);
+    survives_every_loss(mbedtls, Peer::Wolfssl, MBEDTLS);
+    survives_every_loss(Peer::Wolfssl, mbedtls, MBEDTLS);
+}
+
+#[cfg(feature = "boringssl")]
+#[test]
+fn boringssl_wolfssl_and_dimpl() {
+    const BORINGSSL: &[Case] = &[
+        dtls12(Suite::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256, X509, P256),
+        dtls12(Suite::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256, X509, X25519),
+        dtls13(Suite::TLS_AES_128_GCM_SHA256, X509, P256),
+        dtls13(Suite::TLS_AES_128_GCM_SHA256, X509, X25519),
+    ];
+    const RAW_KEYS: &[Case] = &[
+        dtls12(Suite::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256, RAW, P256),
+        dtls13(Suite::TLS_AES_128_GCM_SHA256, RAW, P256),
+    ];
+    survives_every_loss(Peer::Boringssl, Peer::Dimpl, BORINGSSL);
+    survives_every_loss(Peer::Dimpl, Peer::Boringssl, BORINGSSL);
+    survives_every_loss(Peer::Boringssl, Peer::Wolfssl, BORINGSSL);
+    survives_every_loss(Peer::Wolfssl, Peer::Boringssl, BORINGSSL);
+    survives_every_loss(Peer::Boringssl, Peer::Wolfssl, RAW_KEYS);
+    survives_every_loss(Peer::Wolfssl, Peer::Boringssl, RAW_KEYS);
 }

@@ -51,6 +51,9 @@ const LATE: Duration = Duration::from_millis(120);
 /// at the same time, the one would hide the other.
 const LEAN_TIMEOUT: Duration = Duration::from_secs(3);
 
+/// How long before a session the one was that it resumes. *Assumed*: less than the lifetime of a ticket, which is hours.
+const BEFORE: Duration = Duration::from_secs(60);
+
 /// A session must be established within this time, even if datagrams are lost. *Assumed*: longer than three retransmissions of a
 /// peer whose first timeout is 2 s.
 const LIMIT: Duration = Duration::from_secs(20);
@@ -79,7 +82,7 @@ pub fn handshake(case: &Case, pair: &Pair, path: &Path) -> Result<(Ends, Transcr
         Some(Beside::Resumption(_)) => earlier(case, pair)?,
         _ => [None, None],
     };
-    let [mut client, mut server] = build(case, pair, &kept, 0)?;
+    let [mut client, mut server] = build(case, pair, &kept, false)?;
     let path = Path { time_limit: LIMIT, ..path.clone() };
     let transcript = path.run(&mut *client, &mut *server);
     Ok(([client, server], transcript))
@@ -91,10 +94,13 @@ pub fn run_without_faults(case: &Case, pair: &Pair) -> Result<Transcript, String
     wire::disagreement(case, &transcript.datagrams).map_or(Ok(transcript), Err)
 }
 
-fn build(case: &Case, pair: &Pair, kept: &[Option<Resumable>; 2], seed: u64) -> Result<Ends, String> {
+fn build(case: &Case, pair: &Pair, kept: &[Option<Resumable>; 2], is_earlier: bool) -> Result<Ends, String> {
     let end = |role: Role, index: usize| {
         let mut setup = case.setup(role, pair.mtus[index]);
-        setup.seed += seed;
+        if is_earlier {
+            setup.before = BEFORE;
+            setup.seed += 100;
+        }
         if pair.peers[index] == Peer::LeanDtls {
             setup.first_timeout = LEAN_TIMEOUT;
         }
@@ -105,7 +111,7 @@ fn build(case: &Case, pair: &Pair, kept: &[Option<Resumable>; 2], seed: u64) -> 
 
 /// Runs the session that another one resumes. Returns what each end keeps of it.
 fn earlier(case: &Case, pair: &Pair) -> Result<[Option<Resumable>; 2], String> {
-    let [mut client, mut server] = build(case, pair, &[None, None], 100)?;
+    let [mut client, mut server] = build(case, pair, &[None, None], true)?;
     let transcript = Path { time_limit: LIMIT, ..Path::default() }.run_until_quiet(&mut *client, &mut *server);
     completed(&transcript).map_err(|why| format!("the earlier session: {why}"))?;
     Ok([client.resumable(), server.resumable()])

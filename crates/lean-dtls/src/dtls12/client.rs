@@ -2,24 +2,30 @@
 
 #[cfg(feature = "certificates")]
 use super::certificates;
-use super::connection::{Connection, Expects, Problem, alert};
+use super::connection::{Connection, Expects, Problem, Sender, alert};
 #[cfg(feature = "connection-id")]
 use super::connection_id::ConnectionId;
-use super::extensions;
+use super::extensions::{self, Offer};
 use super::hello::{self, ClientHello, ServerHello};
+#[cfg(feature = "resumption")]
+use super::resumption;
 use super::schedule::Premaster;
 use super::suite::KeyExchange;
+use crate::codec::Full;
 use crate::config::Config;
 #[cfg(feature = "certificates")]
 use crate::credentials::{CertifiedKey, Role};
-use crate::credentials::{Credentials, is_key};
+use crate::credentials::{Credentials, Psk, is_key};
 use crate::crypto::Crypto;
 #[cfg(feature = "certificates")]
 use crate::crypto::Hash;
 #[cfg(feature = "ecdhe")]
 use crate::crypto::MAX_PUBLIC;
+use crate::dtls12::Kept;
 use crate::handshake::Kind;
 use crate::lean::Lean;
+#[cfg(feature = "resumption")]
+use crate::session::SessionId;
 use crate::status::{Failure, Status};
 
 /// Begins the handshake.
@@ -27,6 +33,7 @@ pub(crate) fn start<C: Crypto, const BUFFER: usize>(
     connection: &mut Connection<C, BUFFER>,
     crypto: &mut C,
     config: &Config<impl Credentials>,
+    kept: &mut Kept,
 ) {
     let mut random = [0; 32];
     crypto.random(&mut random);
@@ -35,15 +42,44 @@ pub(crate) fn start<C: Crypto, const BUFFER: usize>(
     {
         connection.own_id = config.options.connection_id.and_then(|length| ConnectionId::draw(crypto, length));
     }
-    let offer = connection.offer(config);
-    if offer.abilities.offered().next().is_none() {
+    if config.abilities().offered().next().is_none() {
         return connection.end(Status::Failed(Failure::NoKey));
     }
-    let sent = connection.sender.send(Kind::ClientHello, |writer| ClientHello::write(writer, &random, &[], &offer));
-    match sent {
-        Ok(()) => connection.wait(None),
-        Err(_) => connection.end(Status::Failed(Failure::BufferTooSmall)),
+    #[cfg(feature = "resumption")]
+    resumption::begin(crypto, config, kept);
+    let offer = connection.offer(config, kept);
+    let sent = send_hello(&mut connection.sender, &random, &[], &offer);
+    settle_hello(connection, sent, kept);
+}
+
+/// Sends a ClientHello. Returns false if it has no room for the session that it asks for, and leaves that out.
+fn send_hello<C: Crypto, const BUFFER: usize>(
+    sender: &mut Sender<C, BUFFER>,
+    random: &[u8; 32],
+    cookie: &[u8],
+    offer: &Offer<'_>,
+) -> Result<bool, Full> {
+    let mut send = |offer| sender.send(Kind::ClientHello, |writer| ClientHello::write(writer, random, cookie, offer));
+    let sent = send(offer);
+    #[cfg(feature = "resumption")]
+    if sent.is_err() {
+        return send(&Offer { session: None, ..*offer }).map(|()| false);
     }
+    sent.map(|()| true)
+}
+
+/// Waits for the answer to a ClientHello, if it was sent.
+fn settle_hello<C: Crypto, const BUFFER: usize>(
+    connection: &mut Connection<C, BUFFER>,
+    sent: Result<bool, Full>,
+    kept: &mut Kept,
+) {
+    match sent {
+        Ok(true) => {}
+        Ok(false) => *kept = Kept::default(),
+        Err(Full) => return connection.end(Status::Failed(Failure::BufferTooSmall)),
+    }
+    connection.wait(None);
 }
 
 /// Handles the message whose turn it is. Returns false if it was not used.
@@ -51,8 +87,9 @@ pub(crate) fn handle<C: Crypto, const BUFFER: usize>(
     connection: &mut Connection<C, BUFFER>,
     crypto: &mut C,
     config: &Config<impl Credentials>,
+    kept: &mut Kept,
 ) -> bool {
-    let offer = connection.offer(config);
+    let offer = connection.offer(config, kept);
     let Connection { sender, incoming, .. } = connection;
     let Some((header, body)) = incoming.whole(connection.next) else { return false };
     match (connection.expects, header.kind) {
@@ -66,14 +103,11 @@ pub(crate) fn handle<C: Crypto, const BUFFER: usize>(
             sender.transcript = crypto.hash();
             sender.flight.clear();
             sender.next = 1;
-            let sent = sender.send(Kind::ClientHello, |writer| ClientHello::write(writer, random, cookie, &offer));
-            if sent.is_err() {
-                connection.end(Status::Failed(Failure::BufferTooSmall));
-                return false;
-            }
+            let sent = send_hello(sender, random, cookie, &offer);
             connection.expects = Expects::ServerHello;
             // A HelloVerifyRequest that comes again says nothing: its server keeps no state.
-            connection.wait(None);
+            settle_hello(connection, sent, kept);
+            return connection.status == Status::Handshaking;
         }
         (Expects::Hello | Expects::ServerHello, Kind::ServerHello) => {
             let Some(hello) = ServerHello::read(body) else { return false };
@@ -85,7 +119,24 @@ pub(crate) fn handle<C: Crypto, const BUFFER: usize>(
                 connection.refuse(alert::ILLEGAL_PARAMETER);
                 return false;
             };
-            let agreed = match extensions::confirm(hello.extensions, &offer, suite) {
+            #[cfg(feature = "resumption")]
+            if let Some(state) = offer.session.map(|session| &session.state).filter(|state| state.is_that_of(&hello)) {
+                let agreed = extensions::confirm(hello.extensions, &offer, None);
+                let agreed = match agreed.and_then(|agreed| state.check(suite, &agreed).map(|()| agreed)) {
+                    Ok(agreed) => agreed,
+                    Err(alert) => {
+                        connection.refuse(alert);
+                        return false;
+                    }
+                };
+                sender.note(&header, body);
+                connection.randoms[1] = hello.random;
+                connection.agree(agreed);
+                connection.resume(crypto, state);
+                connection.expect_last_flight(kept);
+                return true;
+            }
+            let agreed = match extensions::confirm(hello.extensions, &offer, Some(suite)) {
                 Ok(agreed) => agreed,
                 Err(alert) => {
                     connection.refuse(alert);
@@ -94,6 +145,10 @@ pub(crate) fn handle<C: Crypto, const BUFFER: usize>(
             };
             sender.note(&header, body);
             connection.randoms[1] = hello.random;
+            #[cfg(feature = "resumption")]
+            {
+                connection.resumption.id = SessionId::new(hello.session).unwrap_or_default();
+            }
             connection.agree(agreed);
             connection.suite = suite;
             connection.expects = match suite.key_exchange() {
@@ -105,7 +160,7 @@ pub(crate) fn handle<C: Crypto, const BUFFER: usize>(
             };
             if connection.agreed.lean.has(Lean::OMIT_MESSAGES) {
                 let answered = header.sequence;
-                return answer_flight(connection, crypto, &config.credentials, answered);
+                return answer_flight(connection, crypto, &config.credentials, kept, answered);
             }
         }
         #[cfg(feature = "certificates")]
@@ -150,7 +205,15 @@ pub(crate) fn handle<C: Crypto, const BUFFER: usize>(
         (Expects::ServerHelloDone, Kind::ServerHelloDone) if body.is_empty() => {
             sender.note(&header, body);
             let answered = header.sequence;
-            return answer_flight(connection, crypto, &config.credentials, answered);
+            return answer_flight(connection, crypto, &config.credentials, kept, answered);
+        }
+        #[cfg(feature = "resumption")]
+        (Expects::NewSessionTicket, Kind::NewSessionTicket) => {
+            if resumption::read_ticket(body, kept).is_none() {
+                return false;
+            }
+            sender.note(&header, body);
+            connection.expect_finished();
         }
         _ => return false,
     }
@@ -163,12 +226,16 @@ fn answer_flight<C: Crypto, const BUFFER: usize>(
     connection: &mut Connection<C, BUFFER>,
     crypto: &mut C,
     credentials: &impl Credentials,
+    _kept: &mut Kept,
     answered: u16,
 ) -> bool {
     if let Err(problem) = key_exchange(connection, crypto, credentials) {
         connection.give_up(problem);
         return false;
     }
+    #[cfg(feature = "resumption")]
+    connection.expect_last_flight(_kept);
+    #[cfg(not(feature = "resumption"))]
     connection.expect_finished();
     if !connection.agreed.lean.has(Lean::SERVER_FINISHED_FIRST) {
         connection.wait(Some(answered));
@@ -176,9 +243,9 @@ fn answer_flight<C: Crypto, const BUFFER: usize>(
     true
 }
 
-/// The keys, and the flight with ClientKeyExchange, ChangeCipherSpec and Finished: with those that are not left out. With
-/// certificates there are also Certificate and CertificateVerify. If the server's Finished comes first, the ClientHello is
-/// repeated until it is there.
+/// The keys, and the flight with ClientKeyExchange, ChangeCipherSpec and Finished, with certificates also Certificate and
+/// CertificateVerify: with those that are not left out. If the server's Finished comes first, the ClientHello is repeated until
+/// it is there.
 fn key_exchange<C: Crypto, const BUFFER: usize>(
     connection: &mut Connection<C, BUFFER>,
     crypto: &mut C,
@@ -190,7 +257,10 @@ fn key_exchange<C: Crypto, const BUFFER: usize>(
     }
     #[cfg(feature = "certificates")]
     let own = send_certificate(connection, credentials)?;
-    let premaster = send_key_exchange(connection, crypto, credentials)?;
+    let premaster = match lean.has(Lean::OMIT_MESSAGES) {
+        true => Premaster::from_psk(own_psk(credentials)?.key),
+        false => send_key_exchange(connection, crypto, credentials)?,
+    };
     connection.derive(crypto, &premaster);
     #[cfg(feature = "certificates")]
     if let Some(own) = own {
@@ -199,10 +269,11 @@ fn key_exchange<C: Crypto, const BUFFER: usize>(
         let signature = crypto.sign(own.private_key, &digest).map_err(|_| alert::INTERNAL_ERROR)?;
         sender.send(Kind::CertificateVerify, |writer| certificates::write_signature(writer, &signature))?;
     }
-    match lean.has(Lean::SERVER_FINISHED_FIRST) {
-        true => Ok(()),
-        false => Ok(connection.finish(crypto)?),
-    }
+    if lean.has(Lean::SERVER_FINISHED_FIRST) { Ok(()) } else { Ok(connection.finish(crypto)?) }
+}
+
+fn own_psk(credentials: &impl Credentials) -> Result<Psk<'_>, Problem> {
+    credentials.psk().filter(|psk| is_key(psk.key)).ok_or(Problem::Failure(Failure::NoKey))
 }
 
 /// The ClientKeyExchange. Returns the premaster secret.
@@ -211,7 +282,7 @@ fn send_key_exchange<C: Crypto, const BUFFER: usize>(
     _crypto: &mut C,
     credentials: &impl Credentials,
 ) -> Result<Premaster, Problem> {
-    let psk = credentials.psk().filter(|psk| is_key(psk.key)).ok_or(Problem::Failure(Failure::NoKey));
+    let psk = own_psk(credentials);
     let sender = &mut connection.sender;
     match connection.suite.key_exchange() {
         KeyExchange::Psk => {

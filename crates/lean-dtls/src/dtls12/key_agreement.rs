@@ -1,7 +1,7 @@
 //! Key agreement on elliptic curves: ServerKeyExchange and ClientKeyExchange (RFC 8422, section 5.4 and 5.7; RFC 5489,
 //! section 2).
 
-use zeroize::Zeroizing;
+use zeroize::{Zeroize, Zeroizing};
 
 #[cfg(feature = "certificates")]
 use super::certificates;
@@ -50,6 +50,11 @@ impl Keys {
         }
     }
 
+    /// Wipes the private key, if it has not been used.
+    pub(crate) fn wipe(&mut self) {
+        self.private.zeroize();
+    }
+
     /// The server draws its key.
     ///
     /// # Errors
@@ -72,7 +77,7 @@ impl Keys {
     /// The alert for the client.
     pub(crate) fn agree<C: Crypto>(&mut self, crypto: &mut C, public: &[u8]) -> Result<Zeroizing<[u8; SCALAR]>, u8> {
         let secret = crypto.agree(self.group, &self.private, public);
-        self.private = Zeroizing::new([0; SCALAR]);
+        self.wipe();
         secret.map(Zeroizing::new).map_err(|_| alert::ILLEGAL_PARAMETER)
     }
 

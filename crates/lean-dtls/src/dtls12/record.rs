@@ -2,10 +2,10 @@
 
 use super::connection_id::{ConnectionId, MAX_CONNECTION_ID};
 use super::schedule::{Keys, SALT};
-use super::suite::Suite;
 use crate::codec::{Full, Reader, Writer};
 use crate::crypto::{Aead, Crypto, Failed, NONCE, Protection};
 use crate::flight::{self, Part};
+use crate::handshake;
 use crate::lean::Lean;
 use crate::replay::Window;
 
@@ -22,7 +22,7 @@ pub(crate) const HEADER: usize = 13;
 const EXPLICIT_NONCE: usize = 8;
 
 /// Octets that a record of application data has beside the data in a suite with CCM_8: header, explicit nonce and tag. One with
-/// a connection ID or of AES-GCM has more, one of the lean profile less.
+/// a connection ID has more; so has one of AES-GCM, whose tag is longer. One of the lean profile has less.
 pub const OVERHEAD: usize = Format::PLAIN.overhead();
 
 /// The largest sequence number: 48 bits.
@@ -41,6 +41,8 @@ pub(crate) enum ContentType {
     Alert,
     Handshake,
     ApplicationData,
+    /// RFC 6520.
+    Heartbeat,
     /// tls12_cid: the content type is encrypted (RFC 9146, section 3).
     ConnectionId,
     /// Of the lean profile, with the number of RFC 9147, section 7. It is always encrypted.
@@ -54,6 +56,7 @@ impl ContentType {
             21 => Some(Self::Alert),
             22 => Some(Self::Handshake),
             23 => Some(Self::ApplicationData),
+            24 => Some(Self::Heartbeat),
             25 => Some(Self::ConnectionId),
             26 if cfg!(feature = "lean") => Some(Self::Acknowledgement),
             _ => None,
@@ -66,6 +69,7 @@ impl ContentType {
             Self::Alert => 21,
             Self::Handshake => 22,
             Self::ApplicationData => 23,
+            Self::Heartbeat => 24,
             Self::ConnectionId => 25,
             Self::Acknowledgement => 26,
         }
@@ -115,11 +119,11 @@ impl Header {
     }
 }
 
-/// How encrypted records look: with what they are encrypted, and what the lean profile leaves out of them.
+/// How encrypted records look: what the lean profile leaves out of them, and their algorithm.
 #[derive(Clone, Copy)]
 pub(crate) struct Format {
     lean: Lean,
-    suite: Suite,
+    aead: Aead,
 }
 
 /// Octets of the short header: the content type, and the lower 16 bits of the sequence number.
@@ -135,14 +139,11 @@ const SHORT_TYPES: [(u8, ContentType); 4] = [
 ];
 
 impl Format {
-    const PLAIN: Self = Self::new(Lean::NONE, Suite::TLS_PSK_WITH_AES_128_CCM_8);
+    /// With nothing left out, in a suite with CCM_8.
+    const PLAIN: Self = Self::new(Lean::NONE, Aead::Ccm8);
 
-    pub(crate) const fn new(lean: Lean, suite: Suite) -> Self {
-        Self { lean, suite }
-    }
-
-    const fn aead(self) -> Aead {
-        self.suite.aead()
+    pub(crate) const fn new(lean: Lean, aead: Aead) -> Self {
+        Self { lean, aead }
     }
 
     const fn header(self) -> usize {
@@ -155,7 +156,7 @@ impl Format {
 
     /// Octets that a record has beside its content.
     const fn overhead(self) -> usize {
-        self.header() + self.explicit_nonce() + self.aead().tag()
+        self.header() + self.explicit_nonce() + self.aead.tag()
     }
 
     fn write(self, header: &Header, id: &ConnectionId, writer: &mut Writer<'_>) -> Result<(), Full> {
@@ -166,7 +167,7 @@ impl Format {
                 writer.number((*first).into(), 1)?;
                 writer.put(&number[6..])?;
             }
-            None => header.write(writer, id, self.explicit_nonce() + self.aead().tag())?,
+            None => header.write(writer, id, self.explicit_nonce() + self.aead.tag())?,
         }
         writer.put(&number[..self.explicit_nonce()])
     }
@@ -286,16 +287,11 @@ impl Outbound {
             let keys = self.keys.as_ref().ok_or(Full)?;
             let mut associated = [0; MAX_ASSOCIATED];
             let associated = header.write_associated(&id, &mut associated);
-            let with = Protection {
-                aead: self.format.aead(),
-                key: &keys.key,
-                nonce: &keys.nonce(&header.epoch_and_sequence()),
-                associated,
-            };
+            let (aead, nonce) = (self.format.aead, &keys.nonce(&header.epoch_and_sequence()));
+            let with = Protection { aead, key: &keys.key, nonce, associated };
             let (content, rest) = output[start..].split_at_mut(inner);
-            let tag = with.aead.tag();
-            crypto.seal(&with, content, &mut rest[..tag]).map_err(|_| Full)?;
-            written + tag
+            crypto.seal(&with, content, &mut rest[..aead.tag()]).map_err(|_| Full)?;
+            written + aead.tag()
         };
         self.next[usize::from(epoch & 1)] += 1;
         Ok(end)
@@ -320,12 +316,23 @@ pub(crate) const fn part(epoch: u16) -> Part {
     if epoch == 0 { Part::BeforeChange } else { Part::AfterChange }
 }
 
+impl<C> Records<'_, C> {
+    /// True if the messages of a part, of which there is one, go without their header.
+    const fn has_short_messages(&self, part: Part) -> bool {
+        epoch(part) > 0 && self.outbound.format.lean.has(Lean::SHORT_FINISHED)
+    }
+}
+
 impl<C: Crypto> flight::Records for Records<'_, C> {
     const LAST_IS_SHORTER: bool = false;
     const HAS_SEVERAL_MESSAGES: bool = false;
 
     fn overhead(&self, part: Part, _: bool) -> usize {
-        self.outbound.overhead(epoch(part))
+        let overhead = self.outbound.overhead(epoch(part));
+        match self.has_short_messages(part) {
+            true => overhead.saturating_sub(handshake::HEADER),
+            false => overhead,
+        }
     }
 
     fn limit(&self, part: Part) -> usize {
@@ -335,7 +342,8 @@ impl<C: Crypto> flight::Records for Records<'_, C> {
     fn write(&mut self, part: Part, _: bool, fragments: &[&[u8]], output: &mut [u8]) -> Result<(usize, u64), Full> {
         let sequence = self.outbound.next[usize::from(epoch(part))];
         let of = (ContentType::Handshake, epoch(part));
-        self.outbound.write(self.crypto, of, fragments, output).map(|written| (written, sequence))
+        let content = if self.has_short_messages(part) { &fragments[1..] } else { fragments };
+        self.outbound.write(self.crypto, of, content, output).map(|written| (written, sequence))
     }
 
     fn change(&mut self, output: &mut [u8]) -> Result<usize, Full> {
@@ -415,9 +423,9 @@ impl Inbound {
         if header.epoch != 1 || !self.window.is_new(header.sequence) || has_id == self.id.octets().is_empty() {
             return Err(Failed);
         }
+        let Format { aead, .. } = self.format;
         let (explicit, rest) = fragment.split_at_mut_checked(self.format.explicit_nonce()).ok_or(Failed)?;
-        let (content, tag) =
-            rest.split_at_mut_checked(rest.len().wrapping_sub(self.format.aead().tag())).ok_or(Failed)?;
+        let (content, tag) = rest.split_at_mut_checked(rest.len().wrapping_sub(aead.tag())).ok_or(Failed)?;
         let plain = Header { length: content.len(), ..*header };
         let explicit = match explicit.is_empty() {
             true => header.epoch_and_sequence(),
@@ -425,7 +433,7 @@ impl Inbound {
         };
         let mut associated = [0; MAX_ASSOCIATED];
         let associated = plain.write_associated(&self.id, &mut associated);
-        let with = Protection { aead: self.format.aead(), key: &keys.key, nonce: &keys.nonce(&explicit), associated };
+        let with = Protection { aead, key: &keys.key, nonce: &keys.nonce(&explicit), associated };
         crypto.open(&with, content, tag)?;
         self.window.receive(header.sequence);
         let (content_type, length) = if has_id { inner(content)? } else { (header.content_type, content.len()) };

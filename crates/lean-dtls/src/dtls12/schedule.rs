@@ -17,7 +17,7 @@ pub(crate) const SALT: usize = 4;
 pub const MAX_PSK: usize = 64;
 
 /// The master secret.
-#[derive(Zeroize, ZeroizeOnDrop)]
+#[derive(Clone, Zeroize, ZeroizeOnDrop)]
 pub(crate) struct Master([u8; 48]);
 
 /// The keys of one direction.
@@ -110,7 +110,13 @@ impl Master {
         verify_data
     }
 
-    /// The secret, for a key log.
+    /// The master secret of another connection.
+    #[cfg(feature = "resumption")]
+    pub(crate) const fn from_secret(secret: &[u8; 48]) -> Self {
+        Self(*secret)
+    }
+
+    /// The secret, for a key log or a ticket.
     pub(crate) const fn secret(&self) -> &[u8; 48] {
         &self.0
     }

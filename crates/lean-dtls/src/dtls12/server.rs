@@ -3,14 +3,14 @@
 #[cfg(feature = "certificates")]
 use super::certificates;
 use super::connection::{Connection, Expects, Problem, alert};
-use super::extensions::{self, Offer};
+use super::extensions::{self, Agreed, Offer};
 use super::hello::{self, ClientHello, ServerHello};
 #[cfg(feature = "ecdhe")]
 use super::public_keys;
 use super::record::{self, ContentType, Outbound};
 use super::schedule::Premaster;
 use super::suite::KeyExchange;
-use crate::codec::{Reader, Writer};
+use crate::codec::{Full, Reader, Writer};
 use crate::config::Config;
 #[cfg(feature = "certificates")]
 use crate::credentials::Role;
@@ -18,8 +18,11 @@ use crate::credentials::{Credentials, is_key};
 use crate::crypto::Crypto;
 #[cfg(feature = "certificates")]
 use crate::crypto::Hash;
+use crate::dtls12::Resuming;
 use crate::handshake::{self, Kind};
 use crate::lean::Lean;
+#[cfg(feature = "resumption")]
+use crate::session::SessionState;
 
 /// Octets of a cookie. (Assumed: half of a digest is enough for a value that lives for a round trip.)
 pub(crate) const COOKIE: usize = 16;
@@ -59,27 +62,27 @@ pub(crate) struct From<'a> {
     pub(crate) unverified: Option<usize>,
 }
 
-/// A connection with a client whose cookie has returned, or is not asked for, with the flight from ServerHello to
+/// Opens a connection with a client whose cookie has returned, or is not asked for: its flight is that from ServerHello to
 /// ServerHelloDone, or what the lean profile leaves of it.
 pub(crate) fn open<C: Crypto, const BUFFER: usize>(
+    connection: &mut Connection<C, BUFFER>,
     crypto: &mut C,
     config: &Config<impl Credentials>,
     offer: &Offer<'_>,
+    resuming: &Resuming<'_>,
     arrived: Arrived<'_>,
     (from, hello): (From<'_>, &ClientHello<'_>),
-) -> Connection<C, BUFFER> {
-    let mut connection = Connection::new(crypto, false, config.timeouts);
+) {
     let Arrived { header, body, record } = arrived;
     connection.sender.outbound.start_at(record);
     connection.randoms[0] = hello.random;
     connection.next = header.sequence.wrapping_add(1);
     connection.sender.next = header.sequence;
     connection.sender.note(&header, body);
-    match answer(&mut connection, crypto, config, offer, (from, hello)) {
+    match answer(connection, crypto, config, offer, resuming, (from, hello)) {
         Ok(()) => connection.wait(Some(header.sequence)),
         Err(problem) => connection.give_up(problem),
     }
-    connection
 }
 
 /// The flight that answers a ClientHello.
@@ -88,30 +91,32 @@ fn answer<C: Crypto, const BUFFER: usize>(
     crypto: &mut C,
     config: &Config<impl Credentials>,
     offer: &Offer<'_>,
+    _resuming: &Resuming<'_>,
     (from, hello): (From<'_>, &ClientHello<'_>),
 ) -> Result<(), Problem> {
+    crypto.random(&mut connection.randoms[1]);
+    from.unverified.into_iter().for_each(|octets| connection.allow(octets));
+    #[cfg(feature = "resumption")]
+    if let Some(session) = _resuming.session
+        && resume(connection, crypto, offer, session, hello)?
+    {
+        return Ok(());
+    }
     let suite = offer.abilities.choose(hello).ok_or(alert::HANDSHAKE_FAILURE)?;
-    let mut agreed = extensions::accept(hello, offer, suite)?;
-    if let Some(octets) = from.unverified {
-        connection.allow(octets);
-        // Its client would wait for this server's timer, which may not send as often as it has to.
-        if !agreed.lean.has(Lean::ACKNOWLEDGE) {
-            agreed.lean = agreed.lean.without(Lean::SERVER_FINISHED_FIRST);
-        }
+    let mut agreed = extensions::accept(hello, offer, Some(suite))?;
+    // The client without a cookie would wait for this server's timer, which may not send as often as it has to.
+    if from.unverified.is_some() && !agreed.lean.has(Lean::ACKNOWLEDGE) {
+        agreed.lean = agreed.lean.without(Lean::SERVER_FINISHED_FIRST);
     }
     let key = key_in_advance(config, from.address, hello).filter(|_| agreed.lean.has(Lean::OMIT_MESSAGES));
     if key.is_none() {
         agreed.lean = agreed.lean.without(Lean::OMIT_MESSAGES).consistent();
     }
-    connection.agree(agreed);
-    #[cfg(feature = "connection-id")]
-    {
-        connection.own_id = agreed.connection_ids.map(|[own, _]| own);
-    }
+    agree(connection, agreed);
     connection.suite = suite;
-    crypto.random(&mut connection.randoms[1]);
-    let random = connection.randoms[1];
-    connection.sender.send(Kind::ServerHello, |writer| ServerHello::write(writer, &random, suite, &agreed))?;
+    #[cfg(feature = "resumption")]
+    connection.name(crypto, _resuming);
+    send_hello(connection)?;
     if let Some(key) = key {
         connection.derive(crypto, &Premaster::from_psk(key));
         connection.expect_finished();
@@ -122,6 +127,51 @@ fn answer<C: Crypto, const BUFFER: usize>(
         send_keys(connection, crypto, &config.credentials, offer, hello)?;
     }
     Ok(connection.sender.send(Kind::ServerHelloDone, |_| Ok(()))?)
+}
+
+/// The flight that resumes a session. Returns false if the client's hello does not suit it: the handshake is then a full one.
+#[cfg(feature = "resumption")]
+fn resume<C: Crypto, const BUFFER: usize>(
+    connection: &mut Connection<C, BUFFER>,
+    crypto: &mut C,
+    offer: &Offer<'_>,
+    session: &SessionState,
+    hello: &ClientHello<'_>,
+) -> Result<bool, Problem> {
+    let mut agreed = extensions::accept(hello, offer, None)?;
+    // RFC 7627, section 5.3: every session that is kept had the extension.
+    if !agreed.extended_master_secret {
+        return Err(alert::HANDSHAKE_FAILURE.into());
+    }
+    if !session.suits(hello, &offer.abilities, &agreed) {
+        return Ok(false);
+    }
+    agreed.session_ticket = false; // the client has it
+    agree(connection, agreed);
+    connection.resume(crypto, session);
+    send_hello(connection)?;
+    connection.finish(crypto)?;
+    connection.expect_finished();
+    Ok(true)
+}
+
+fn agree<C: Crypto, const BUFFER: usize>(connection: &mut Connection<C, BUFFER>, agreed: Agreed) {
+    connection.agree(agreed);
+    #[cfg(feature = "connection-id")]
+    {
+        connection.own_id = agreed.connection_ids.map(|[own, _]| own);
+    }
+}
+
+fn send_hello<C: Crypto, const BUFFER: usize>(connection: &mut Connection<C, BUFFER>) -> Result<(), Full> {
+    let Connection { randoms: [_, random], suite, agreed, .. } = connection;
+    #[cfg(feature = "resumption")]
+    let id = connection.resumption.id;
+    #[cfg(feature = "resumption")]
+    let id = id.octets();
+    #[cfg(not(feature = "resumption"))]
+    let id = &[];
+    connection.sender.send(Kind::ServerHello, |writer| ServerHello::write(writer, random, id, *suite, agreed))
 }
 
 /// ServerKeyExchange; with certificates also Certificate and CertificateRequest.
@@ -187,8 +237,9 @@ pub(crate) fn handle<C: Crypto, const BUFFER: usize>(
     connection: &mut Connection<C, BUFFER>,
     crypto: &mut C,
     config: &Config<impl Credentials>,
+    resuming: &Resuming<'_>,
 ) -> bool {
-    let handled = handle_message(connection, crypto, &config.credentials);
+    let handled = handle_message(connection, crypto, &config.credentials, resuming);
     if let Err(problem) = handled {
         connection.give_up(problem);
     }
@@ -199,6 +250,7 @@ fn handle_message<C: Crypto, const BUFFER: usize>(
     connection: &mut Connection<C, BUFFER>,
     crypto: &mut C,
     credentials: &impl Credentials,
+    _resuming: &Resuming<'_>,
 ) -> Result<bool, Problem> {
     let Connection { sender, incoming, .. } = connection;
     let Some((header, body)) = incoming.whole(connection.next) else { return Ok(false) };
@@ -246,6 +298,9 @@ fn handle_message<C: Crypto, const BUFFER: usize>(
             sender.note(&header, body);
             connection.expect_finished();
         }
+        // It has been verified. What follows comes before this end's own.
+        #[cfg(feature = "resumption")]
+        (Expects::Finished, Kind::Finished) => connection.send_ticket(crypto, _resuming)?,
         _ => return Ok(false),
     }
     Ok(true)

@@ -22,7 +22,7 @@ pub(crate) struct State {
     /// The types of the client's and of the server's certificate, if they are not X.509.
     types: [Option<CertificateType>; 2],
     /// The public key in the peer's certificate.
-    peers_key: Option<[u8; MAX_PUBLIC]>,
+    pub(crate) peers_key: Option<[u8; MAX_PUBLIC]>,
 }
 
 impl State {

@@ -272,6 +272,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
     /// Writes the next datagram. Returns 0 if there is nothing to send.
     pub(crate) fn poll_transmit(&mut self, crypto: &mut C, now: Instant, output: &mut [u8]) -> usize {
         let outbound = &mut self.sender.outbound;
+        self.timer.note(now);
         if let Some((alert, epoch)) = self.alert.take() {
             let written = outbound.write(crypto, (ContentType::Alert, epoch), true, &[&alert], output);
             return written.map_or(0, |(written, _)| written);
@@ -316,7 +317,6 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
     }
 
     /// True if the last datagram was later than all before, and can only be the peer's.
-    #[cfg(feature = "connection-id")]
     pub(crate) const fn has_heard_latest(&self) -> bool {
         self.inbound.is_latest
     }

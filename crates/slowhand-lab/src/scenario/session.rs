@@ -5,8 +5,8 @@ use std::time::Duration;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use slowhand_sessions::{
-    Credential, CredentialKind, Cryptography, Curve, Dtls, Family, Protocol, Resumption, Role, SessionConfig, Stack,
-    Suite, Timers, Tls, Version, best_common_suite, stacks,
+    Credential, CredentialKind, Cryptography, Curve, Dtls, Family, LeanSwitch, Protocol, Resumption, Role,
+    SessionConfig, Stack, Suite, Timers, Tls, Version, best_common_suite, stacks,
 };
 
 use crate::input::{Integer, PositiveSeconds};
@@ -41,6 +41,10 @@ pub struct Session {
     /// Which ends authenticate themselves. Default: `psk` with a PSK suite. `mutual` with any other suite, or if no
     /// suite is given. In DTLS 1.3 every suite goes with each of them.
     pub auth: Option<Auth>,
+    /// With what the ends authenticate themselves. A suite and `auth` leave a choice only to a library with certificates and
+    /// raw public keys, as lean-dtls. Default: `psk` with a PSK suite or with `auth = "psk"`. Otherwise the first that both
+    /// libraries have, in the client's order (`slowhand stacks`).
+    pub credential: Option<CredentialKind>,
     /// The curve for key exchange and ECDSA signatures. Default: `secp256r1`.
     #[serde(default = "default_curve")]
     pub curve: Curve,
@@ -76,6 +80,11 @@ pub struct Session {
     /// lean-dtls with a pre-shared key can do without. Default: `real`.
     #[serde(default)]
     pub cryptography: Cryptography,
+    /// What both ends leave out of DTLS 1.2: switches of the lean profile of lean-dtls, or `slides` for those of Pittoli et
+    /// al. 2016, or `all`. Only with lean-dtls at both ends. Default: none.
+    #[serde(default)]
+    #[schemars(extend("uniqueItems" = true))]
+    pub lean: Vec<LeanSwitch>,
     /// How the session resumes an earlier session of the two ends: by the session ID (`id`) or by a ticket. The earlier
     /// session is not part of the run. Default: none, the handshake is a full handshake.
     pub resumption: Option<Resumption>,
@@ -117,6 +126,7 @@ impl Session {
     pub fn auth(&self) -> Auth {
         self.auth.unwrap_or(match self.suite.map(Suite::key_exchange) {
             Some(exchange) if exchange.has_psk() => Auth::Psk,
+            None if self.credential == Some(CredentialKind::Psk) => Auth::Psk,
             _ => Auth::Mutual,
         })
     }
@@ -130,18 +140,17 @@ impl Session {
 
     /// The kind of credential of an end with this library.
     pub(super) fn credential_kind(&self, stack: Stack) -> CredentialKind {
-        let capabilities = stack.capabilities();
-        match (self.suite, self.auth()) {
-            (Some(suite), _) if suite.key_exchange().has_psk() => CredentialKind::Psk,
-            (None, Auth::Psk) => CredentialKind::Psk,
-            (Some(_), Auth::Psk) if self.protocol == Protocol::Dtls13 => CredentialKind::Psk,
-            _ => {
-                let both = [self.stack, self.server_stack()].map(Stack::capabilities);
-                let mut kinds = capabilities.asymmetric_credentials();
-                let common = kinds.find(|kind| both.iter().all(|end| end.credentials.contains(kind)));
-                common.unwrap_or(capabilities.asymmetric_credential())
-            }
+        if let Some(credential) = self.credential {
+            return credential;
         }
+        let has_psk = self.suite.is_some_and(|suite| suite.key_exchange().has_psk());
+        if has_psk || self.auth() == Auth::Psk {
+            return CredentialKind::Psk;
+        }
+        let both = [self.stack, self.server_stack()].map(Stack::capabilities);
+        let mut kinds = both[0].asymmetric_credentials();
+        let common = kinds.find(|kind| both.iter().all(|end| end.credentials.contains(kind)));
+        common.unwrap_or(stack.capabilities().asymmetric_credential())
     }
 
     /// One end of the session; its seed is still to be set.
@@ -162,7 +171,8 @@ impl Session {
         tls.max_fragment_length = self.max_fragment_length.map(|length| length.get() as u16);
         if let Some(dtls) = tls.version.dtls_mut() {
             let connection_id = self.connection_id.map(|length| length.get() as u8);
-            *dtls = Dtls { cookie: self.cookie, connection_id };
+            let lean = self.lean.iter().copied().collect();
+            *dtls = Dtls { cookie: self.cookie, connection_id, lean };
         }
         let mut config = SessionConfig::new(role, stack, family, self.credential(stack));
         config.cryptography = self.cryptography;

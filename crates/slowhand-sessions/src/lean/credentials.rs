@@ -5,16 +5,23 @@ use lean_dtls::{
     Certificate, CertificateError, CertificateType, CertifiedKey, Psk, RawPublicKey, Role as Peer, SPKI, X509, spki,
 };
 
+use super::PEER;
 use crate::check::Checked;
 use crate::config::{Credential, Role};
 use crate::credentials::{self, RawKey};
 use crate::device;
 use crate::rustls::provider::ECDSA_SECP256R1_SHA256;
 use crate::session::Failure;
-use crate::tls::Auth;
+use crate::tls::{Auth, Version};
 
 /// What an end has, and what it knows of its peer.
-pub(super) enum Credentials {
+pub(super) struct Credentials {
+    kind: Kind,
+    /// A server asks its client for no cookie.
+    is_known: bool,
+}
+
+enum Kind {
     /// The pre-shared key, under the identity of the configuration.
     Psk { identity: Vec<u8> },
     RawPublicKey {
@@ -40,20 +47,22 @@ impl Credentials {
             Role::Server => (Role::Server, Role::Client),
         };
         let asks = role == Role::Client || checked.tls.auth == Auth::Mutual;
-        Ok(match (&checked.config.credential, checked.certificate()) {
-            (Credential::Psk { identity }, _) => Self::Psk { identity: identity.as_bytes().to_vec() },
+        let kind = match (&checked.config.credential, checked.certificate()) {
+            (Credential::Psk { identity }, _) => Kind::Psk { identity: identity.as_bytes().to_vec() },
             (Credential::Certificate { .. }, Some((key, length))) => {
                 let chain = credentials::chain(key, role, length)?;
                 let private_key = chain.own.private_scalar();
                 let authorities = if asks { vec![chain.authority] } else { Vec::new() };
-                Self::Certificate { chain: [chain.own.certificate], private_key, authorities }
+                Kind::Certificate { chain: [chain.own.certificate], private_key, authorities }
             }
             _ => {
                 let own = credentials::raw_key(role);
                 let trusted = if asks { vec![public(&credentials::raw_key(peer))] } else { Vec::new() };
-                Self::RawPublicKey { spki: spki(&public(&own)), private_key: own.private, trusted }
+                Kind::RawPublicKey { spki: spki(&public(&own)), private_key: own.private, trusted }
             }
-        })
+        };
+        let is_known = matches!(checked.tls.version, Version::Dtls12(dtls) if !dtls.cookie);
+        Ok(Self { kind, is_known })
     }
 }
 
@@ -67,8 +76,8 @@ fn public(key: &RawKey) -> [u8; MAX_PUBLIC] {
 
 impl lean_dtls::Credentials for Credentials {
     fn psk(&self) -> Option<Psk<'_>> {
-        match self {
-            Self::Psk { identity } => Some(Psk { identity, key: &credentials::PSK }),
+        match &self.kind {
+            Kind::Psk { identity } => Some(Psk { identity, key: &credentials::PSK }),
             _ => None,
         }
     }
@@ -77,32 +86,40 @@ impl lean_dtls::Credentials for Credentials {
         self.psk().filter(|psk| psk.identity == identity).map(|psk| psk.key)
     }
 
+    fn find_psk_by_address(&self, address: &[u8]) -> Option<&[u8]> {
+        self.psk().filter(|_| address == PEER).map(|psk| psk.key)
+    }
+
+    fn is_known(&self, address: &[u8]) -> bool {
+        self.is_known && address == PEER
+    }
+
     fn certificate(&self) -> Option<CertifiedKey<'_>> {
-        match self {
-            Self::Psk { .. } => None,
-            Self::RawPublicKey { spki, private_key, .. } => {
+        match &self.kind {
+            Kind::Psk { .. } => None,
+            Kind::RawPublicKey { spki, private_key, .. } => {
                 Some(CertifiedKey { certificate: Certificate::RawPublicKey(spki), private_key })
             }
-            Self::Certificate { chain, private_key, .. } => {
+            Kind::Certificate { chain, private_key, .. } => {
                 Some(CertifiedKey { certificate: Certificate::X509(chain), private_key })
             }
         }
     }
 
     fn accepted(&self) -> &[CertificateType] {
-        match self {
-            Self::RawPublicKey { trusted, .. } if !trusted.is_empty() => &[CertificateType::RawPublicKey],
-            Self::Certificate { authorities, .. } if !authorities.is_empty() => &[CertificateType::X509],
+        match &self.kind {
+            Kind::RawPublicKey { trusted, .. } if !trusted.is_empty() => &[CertificateType::RawPublicKey],
+            Kind::Certificate { authorities, .. } if !authorities.is_empty() => &[CertificateType::X509],
             _ => &[],
         }
     }
 
     fn check_peer(&self, peer: Peer, certificate: &Certificate<'_>) -> Result<(), CertificateError> {
-        match self {
-            Self::Psk { .. } => Err(CertificateError::CertificateUnknown),
-            Self::RawPublicKey { trusted, .. } => RawPublicKey { own: None, trusted }.check_peer(peer, certificate),
+        match &self.kind {
+            Kind::Psk { .. } => Err(CertificateError::CertificateUnknown),
+            Kind::RawPublicKey { trusted, .. } => RawPublicKey { own: None, trusted }.check_peer(peer, certificate),
             // The server has no name to check.
-            Self::Certificate { authorities, .. } => X509 {
+            Kind::Certificate { authorities, .. } => X509 {
                 own: None,
                 authorities,
                 server_name: None,

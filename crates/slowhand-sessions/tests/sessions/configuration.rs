@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use slowhand_sessions::memory::{End, Path};
 use slowhand_sessions::{
-    Auth, BuildError, Credential, CredentialKind, Cryptography, Curve, Protocol, Resumption, Role, SessionConfig,
-    Stack, Suite, Version, Weightless, best_common_suite, build,
+    Auth, BuildError, Credential, CredentialKind, Cryptography, Curve, LeanSwitch, Protocol, Resumption, Role,
+    SessionConfig, Stack, Suite, Version, Weightless, best_common_suite, build,
 };
 
 use crate::pair::{self, dtls, set_rsa_bits, tls};
@@ -71,6 +71,7 @@ fn each_field_is_checked() {
         ("connection_id", refused(Stack::Tinydtls, PSK, |config| dtls(config).connection_id = Some(4))),
         ("connection_id", refused(Stack::Mbedtls, PSK, |config| dtls(config).connection_id = Some(33))),
         ("connection_id", refused(Stack::LeanDtls, PSK, |config| dtls(config).connection_id = Some(9))),
+        ("lean", refused(Stack::Mbedtls, PSK, |config| dtls(config).lean = [LeanSwitch::All].into_iter().collect())),
         ("resumption", refused(Stack::Tinydtls, PSK, |config| tls(config).resumption = Some(Resumption::Id))),
         ("resumption", tls13(|config| tls(config).resumption = Some(Resumption::Id))),
         ("protocol", refused(Stack::Tinydtls, PSK, |config| tls(config).version = Version::Tls12)),
@@ -240,8 +241,11 @@ fn the_words_of_a_library_follow_from_what_it_can_do() {
     let datagrams = "cookie on or off; mtu; first and maximum timeout";
     assert_eq!(
         words(Stack::LeanDtls),
-        "mtu; first and maximum timeout; connection_id; max_fragment_length; application data; weightless cryptography with \
-         psk; ignores alerts in clear"
+        format!(
+            "secp256r1; server or mutual authentication; {datagrams}; connection_id; lean profile; max_fragment_length; \
+             resumption by identifier or ticket; application data; weightless cryptography with psk; ignores alerts in \
+             clear"
+        )
     );
     assert_eq!(
         words(Stack::Mbedtls),

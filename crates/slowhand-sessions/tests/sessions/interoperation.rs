@@ -77,8 +77,8 @@ fn openssl_and_the_others() {
     assert!(handshakes > 4 * 40, "{handshakes}");
 }
 
-fn credential(stack: Stack, protocol: Protocol, suite: Suite) -> CredentialKind {
-    stack.capabilities().credential(protocol, suite)
+fn credential(stack: Stack, suite: Suite) -> CredentialKind {
+    stack.capabilities().credential(suite)
 }
 
 /// Everything that OpenSSL and another library both have, but raw public keys.
@@ -90,9 +90,7 @@ fn openssl_and() -> Vec<(Stack, Protocol, Suite)> {
         for protocol in other.protocols.iter().filter(|protocol| openssl.protocols.contains(protocol)) {
             let suites = other.suites.iter().filter(|suite| suite.is_tls13() == (*protocol == Protocol::Tls13));
             let shared = suites.filter(|suite| openssl.suites.contains(suite));
-            let shared = shared.filter(|suite| {
-                credential(other.name, *protocol, **suite) == credential(Stack::Openssl, *protocol, **suite)
-            });
+            let shared = shared.filter(|suite| credential(other.name, **suite) == credential(Stack::Openssl, **suite));
             both.extend(shared.map(|suite| (other.name, *protocol, *suite)));
         }
     }

@@ -10,6 +10,7 @@ mod interoperation;
 mod lean;
 mod lean_dtls13;
 mod lean_extensions;
+mod lean_profile;
 mod lean_public_keys;
 mod losses;
 mod mirrors;

@@ -10,7 +10,7 @@ use slowhand_sessions::{
 
 /// One end of a session.
 pub fn config(role: Role, stack: Stack, protocol: Protocol, suite: Suite) -> SessionConfig {
-    let credential = stack.capabilities().credential(protocol, suite).into();
+    let credential = stack.capabilities().credential(suite).into();
     let mut config = SessionConfig::new(role, stack, protocol.family(), credential);
     tls(&mut config).suite = Some(suite);
     config

@@ -318,7 +318,7 @@ proptest! {
     #[test]
     fn nothing_that_arrives_opens_a_lean_connection(
         seed in 1_u64..1000,
-        bits in 0_u8..64,
+        bits in 0_u8..128,
         attacks in proptest::collection::vec(
             (any::<bool>(), 0_usize..40, proptest::collection::vec((any::<proptest::sample::Index>(), any::<u8>()), 0..4),
              proptest::collection::vec(any::<u8>(), 0..80)), 1..40),

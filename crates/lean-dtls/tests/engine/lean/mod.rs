@@ -44,13 +44,14 @@ impl Credentials for Known {
     }
 }
 
-const SWITCHES: [Lean; 6] = [
+const SWITCHES: [Lean; 7] = [
     Lean::OMIT_MESSAGES,
     Lean::SHORT_NONCE,
     Lean::SERVER_FINISHED_FIRST,
     Lean::SHORT_HEADER,
     Lean::ACKNOWLEDGE,
     Lean::KNOWN_ADDRESS,
+    Lean::SHORT_FINISHED,
 ];
 
 /// The set of the switches whose bits are set.
