@@ -7,14 +7,14 @@ use lean_dtls::crypto::Group;
 use lean_dtls::{
     Certificate, CertificateError, CertificateType, CertifiedKey, Client, Config, ConfigError, Credentials,
     EcdsaP256Sha256, Instant, Psk, RawPublicKey, RustCrypto, Server, Session, SessionCache, SessionState, Sessions,
-    Timeouts, X509,
+    Timeouts, Versions, X509, crypto::Aead,
 };
 use slowhand_sessions::{CredentialKind, Failure, FailureKind, Resumable, Resumption, Role};
 
 use crate::credentials::{self, PSK, PSK_IDENTITY};
 use crate::end::{Engine, Progress, State};
 use crate::host;
-use crate::setup::{self, Setup, Version};
+use crate::setup::{self, Setup, Suite, Version};
 
 /// Octets of each of the two buffers for flights: enough for a flight with a certificate.
 const BUFFER: usize = 2048;
@@ -131,13 +131,11 @@ impl LeanDtls {
     /// # Errors
     /// What the library does not have, or refuses.
     pub(crate) fn new(setup: &Setup, previous: Option<&Resumable>) -> Result<Self, String> {
-        if setup.version == Version::Dtls13 {
-            return Err("it has no DTLS 1.3".to_owned());
+        if setup.version == Version::Dtls13 && setup.resumption.is_some() {
+            return Err("it resumes no session of DTLS 1.3".to_owned());
         }
-        let suite = lean_dtls::Suite::ALL.iter().find(|suite| suite.iana() == setup.suite.iana());
-        let suite = suite.ok_or_else(|| format!("it has no {}", setup.suite))?;
         let config = config(setup).map_err(|error| format!("the configuration is refused: {error:?}"))?;
-        let config = config.with_suites(slice::from_ref(suite));
+        let config = with_suite(config, setup).ok_or_else(|| format!("it has no {}", setup.suite))?;
         let crypto = RustCrypto::new(host::fill_random as fn(&mut [u8]));
         let end = match setup.role {
             Role::Client => End::Client(Box::new(client(config, crypto, previous))),
@@ -168,6 +166,22 @@ impl LeanDtls {
             deadline: deadline.map(|at| host::since_beginning(Duration::from_millis(at.as_millis()))),
         }
     }
+}
+
+/// The same with the suite of its version.
+fn with_suite(config: Config<Keys>, setup: &Setup) -> Option<Config<Keys>> {
+    if setup.version == Version::Dtls12 {
+        let suite = lean_dtls::Suite::ALL.iter().find(|suite| suite.iana() == setup.suite.iana());
+        return suite.map(|suite| config.with_suites(slice::from_ref(suite)));
+    }
+    let aeads: &[Aead] = match setup.suite {
+        Suite::TLS_AES_128_CCM_8_SHA256 => &[Aead::Ccm8],
+        Suite::TLS_AES_128_CCM_SHA256 => &[Aead::Ccm],
+        Suite::TLS_AES_128_GCM_SHA256 => &[Aead::Gcm],
+        _ => return None,
+    };
+    let config = config.with_versions(Versions::Dtls13).with_aeads(aeads);
+    Some(if setup.group.is_some() { config.with_psk_agreement() } else { config })
 }
 
 fn client(config: Config<Keys>, crypto: Crypto, previous: Option<&Resumable>) -> Client<Keys, Crypto, BUFFER> {

@@ -1,9 +1,10 @@
 //! The client.
 
 use crate::config::Config;
+use crate::connection::Connection;
 use crate::credentials::Credentials;
 use crate::crypto::Crypto;
-use crate::dtls12::{self, Connection, Kept};
+use crate::dtls12::Kept;
 use crate::status::{SendError, Status};
 use crate::time::Instant;
 
@@ -22,7 +23,7 @@ pub struct Client<K, C: Crypto, const BUFFER: usize> {
 impl<K: Credentials, C: Crypto, const BUFFER: usize> Client<K, C, BUFFER> {
     /// A client that has not started.
     pub fn new(config: Config<K>, mut crypto: C) -> Self {
-        let connection = Connection::new(&mut crypto, true, config.timeouts);
+        let connection = Connection::of_client(&mut crypto, &config);
         Self { config, crypto, connection, has_started: false, kept: Kept::default() }
     }
 
@@ -32,7 +33,7 @@ impl<K: Credentials, C: Crypto, const BUFFER: usize> Client<K, C, BUFFER> {
             return;
         }
         self.has_started = true;
-        dtls12::client::start(&mut self.connection, &mut self.crypto, &self.config, &mut self.kept);
+        self.connection.start(&mut self.crypto, &self.config, &mut self.kept);
     }
 
     /// Processes a datagram of the server, which is decrypted in place. `deliver` gets the application data in it.
@@ -41,9 +42,7 @@ impl<K: Credentials, C: Crypto, const BUFFER: usize> Client<K, C, BUFFER> {
             return;
         }
         let (config, kept) = (&self.config, &mut self.kept);
-        self.connection.receive(&mut self.crypto, datagram, &mut deliver, &mut |connection, crypto| {
-            dtls12::client::handle(connection, crypto, config, kept)
-        });
+        self.connection.receive_from_server(&mut self.crypto, config, kept, datagram, &mut deliver);
     }
 
     /// Writes the next datagram for the server into `output`, and returns its length. Call it after each other call, until
@@ -54,7 +53,7 @@ impl<K: Credentials, C: Crypto, const BUFFER: usize> Client<K, C, BUFFER> {
     }
 
     /// When to call [`handle_timeout`](Self::handle_timeout).
-    pub const fn deadline(&self) -> Option<Instant> {
+    pub fn deadline(&self) -> Option<Instant> {
         self.connection.deadline()
     }
 
@@ -80,7 +79,14 @@ impl<K: Credentials, C: Crypto, const BUFFER: usize> Client<K, C, BUFFER> {
     /// on none.
     #[cfg(feature = "connection-id")]
     pub fn connection_ids(&self) -> Option<[usize; 2]> {
-        self.connection.agreed.connection_ids.map(|ids| ids.map(|id| id.octets().len()))
+        self.connection.connection_ids()
+    }
+
+    /// Changes the keys of both ends (RFC 9147, section 8). Each end does this by itself before a key has encrypted too much,
+    /// or has seen too many forgeries. Does nothing in DTLS 1.2, or before the connection is established.
+    #[cfg(feature = "dtls13")]
+    pub fn update_keys(&mut self) {
+        self.connection.update_keys();
     }
 
     /// Asks the server whether it is there (RFC 6520). [`poll_transmit`](Self::poll_transmit) then has the request, and
@@ -112,7 +118,7 @@ impl<K: Credentials, C: Crypto, const BUFFER: usize> Client<K, C, BUFFER> {
     /// neither a name nor a ticket, and after a failure (RFC 5246, section 7.2.2).
     #[cfg(feature = "resumption")]
     pub fn take_session(&mut self) -> Option<crate::Session> {
-        match self.connection.status {
+        match self.connection.status() {
             Status::Established | Status::Closing | Status::Closed => self.kept.take(),
             Status::Handshaking | Status::Failed(_) => None,
         }
@@ -120,8 +126,8 @@ impl<K: Credentials, C: Crypto, const BUFFER: usize> Client<K, C, BUFFER> {
 
     /// True if the handshake resumes a session.
     #[cfg(feature = "resumption")]
-    pub const fn is_resumed(&self) -> bool {
-        self.connection.resumption.is_resumed
+    pub fn is_resumed(&self) -> bool {
+        self.connection.is_resumed()
     }
 
     /// Closes an established connection. [`poll_transmit`](Self::poll_transmit) then has the alert for the server.
@@ -131,6 +137,6 @@ impl<K: Credentials, C: Crypto, const BUFFER: usize> Client<K, C, BUFFER> {
 
     /// The state of the connection.
     pub const fn status(&self) -> Status {
-        self.connection.status
+        self.connection.status()
     }
 }

@@ -1,7 +1,9 @@
 //! What an engine is told once.
 
 use crate::credentials::{Credentials, is_key};
-#[cfg(feature = "ecdhe")]
+#[cfg(feature = "dtls13")]
+use crate::crypto::Aead;
+#[cfg(any(feature = "ecdhe", feature = "dtls13"))]
 use crate::crypto::Group;
 #[cfg(feature = "connection-id")]
 use crate::dtls12::MAX_CONNECTION_ID;
@@ -46,6 +48,8 @@ pub struct Config<K> {
 /// What a client asks for by extensions, and what a server grants.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Options {
+    #[cfg(feature = "dtls13")]
+    pub(crate) dtls13: Dtls13,
     pub(crate) lean: Lean,
     #[cfg(feature = "record-limits")]
     pub(crate) max_fragment_length: Option<MaxFragmentLength>,
@@ -79,6 +83,37 @@ impl Options {
         #[cfg(not(feature = "record-limits"))]
         0
     }
+}
+
+/// The settings of DTLS 1.3.
+#[cfg(feature = "dtls13")]
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Dtls13 {
+    pub(crate) versions: Versions,
+    /// The algorithms of records, the preferred one first.
+    pub(crate) aeads: &'static [Aead],
+    /// Pre-shared keys are used with key agreement only.
+    pub(crate) psk_agreement: bool,
+    /// A server asks for a cookie.
+    pub(crate) has_cookie: bool,
+}
+
+#[cfg(feature = "dtls13")]
+impl Default for Dtls13 {
+    fn default() -> Self {
+        Self { versions: Versions::default(), aeads: &[Aead::Ccm8], psk_agreement: false, has_cookie: true }
+    }
+}
+
+/// The versions of DTLS that an end speaks.
+#[cfg(feature = "dtls13")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Versions {
+    /// DTLS 1.2 (RFC 6347).
+    #[default]
+    Dtls12,
+    /// DTLS 1.3 (RFC 9147).
+    Dtls13,
 }
 
 /// A length of RFC 6066, section 4. Its number is the one on the wire.
@@ -202,6 +237,25 @@ impl<K: Credentials> Config<K> {
         Self { groups, ..self }
     }
 
+    /// The groups for key agreement, the preferred one first.
+    #[cfg(feature = "dtls13")]
+    pub(crate) const fn groups(&self) -> &'static [Group] {
+        #[cfg(feature = "ecdhe")]
+        return self.groups;
+        #[cfg(not(feature = "ecdhe"))]
+        &[]
+    }
+
+    /// The groups that a client offers in DTLS 1.3.
+    #[cfg(feature = "dtls13")]
+    pub(crate) fn offered_groups(&self) -> &'static [Group] {
+        #[cfg(feature = "certificates")]
+        if !self.credentials.accepted().is_empty() {
+            return self.groups();
+        }
+        if self.options.dtls13.psk_agreement { self.groups() } else { &[] }
+    }
+
     /// What this end can do.
     pub(crate) fn abilities(&self) -> Abilities<'_> {
         Abilities {
@@ -218,6 +272,40 @@ impl<K: Credentials> Config<K> {
             #[cfg(feature = "certificates")]
             accepted: self.credentials.accepted(),
         }
+    }
+
+    /// The same with other versions.
+    #[cfg(feature = "dtls13")]
+    #[must_use]
+    pub const fn with_versions(mut self, versions: Versions) -> Self {
+        self.options.dtls13.versions = versions;
+        self
+    }
+
+    /// The same with other algorithms for the records of DTLS 1.3, the preferred one first. Default: [`Aead::Ccm8`].
+    #[cfg(feature = "dtls13")]
+    #[must_use]
+    pub const fn with_aeads(mut self, aeads: &'static [Aead]) -> Self {
+        self.options.dtls13.aeads = aeads;
+        self
+    }
+
+    /// The same with pre-shared keys of DTLS 1.3 that are used with key agreement only (psk_dhe_ke). Otherwise a client uses
+    /// its key alone (psk_ke), a server lets the client choose, and who learns the key later can read the connection.
+    #[cfg(all(feature = "dtls13", feature = "ecdhe"))]
+    #[must_use]
+    pub const fn with_psk_agreement(mut self) -> Self {
+        self.options.dtls13.psk_agreement = true;
+        self
+    }
+
+    /// The same for a server of DTLS 1.3 that asks for no cookie. Then anybody can fill its slots, and make it send a flight
+    /// to somebody else (RFC 9147, section 5.1).
+    #[cfg(feature = "dtls13")]
+    #[must_use]
+    pub const fn without_cookie(mut self) -> Self {
+        self.options.dtls13.has_cookie = false;
+        self
     }
 
     /// The same with another policy for clients beyond the slots of a server.

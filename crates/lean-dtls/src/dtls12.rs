@@ -1,7 +1,7 @@
 //! DTLS 1.2 (RFC 6347).
 
 #[cfg(feature = "certificates")]
-mod certificates;
+pub(crate) mod certificates;
 pub(crate) mod client;
 mod connection;
 mod connection_id;
@@ -22,8 +22,7 @@ mod schedule;
 pub(crate) mod server;
 mod suite;
 
-pub(crate) use connection::Connection;
-pub(crate) use connection::Heard;
+pub(crate) use connection::{Connection, Heard};
 pub(crate) use connection_id::ConnectionId;
 #[cfg(feature = "connection-id")]
 pub use connection_id::MAX_CONNECTION_ID;
@@ -38,7 +37,9 @@ pub(crate) use record::MAX_CONTENT;
 pub(crate) use resumption::{Resuming, TicketKeys, find as find_session};
 pub use schedule::MAX_PSK;
 pub(crate) use schedule::Master;
-pub(crate) use server::{Arrived, COOKIE, REPLY};
+#[cfg(not(feature = "dtls13"))]
+pub(crate) use server::REPLY;
+pub(crate) use server::{Arrived, COOKIE};
 pub(crate) use suite::Abilities;
 pub use suite::Suite;
 

@@ -15,12 +15,18 @@ const KEPT: usize = 6;
 /// would be longer than itself.)
 const LEAST_FRAGMENT: usize = 16;
 
+/// The most fragments in a record. (Assumed: enough for the short messages of a flight.)
+const MOST_FRAGMENTS: usize = if cfg!(feature = "dtls13") { 4 } else { 1 };
+
 /// What writes the records of a flight: the record layer of a version, with its keys.
 ///
 /// A flight has two parts, which are encrypted with different keys: what comes before its change, and what follows.
 pub(crate) trait Records {
     /// The last record of a datagram can be shorter, because its header leaves out its length.
     const LAST_IS_SHORTER: bool;
+
+    /// A record can carry fragments of several messages.
+    const HAS_SEVERAL_MESSAGES: bool;
 
     /// Octets that a record of a part has beside its content. `is_last`: nothing follows in the datagram.
     fn overhead(&self, part: Part, is_last: bool) -> usize;
@@ -30,7 +36,8 @@ pub(crate) trait Records {
         usize::MAX
     }
 
-    /// Writes a record with a fragment of a message. Returns its length and its sequence number.
+    /// Writes a record with fragments of messages: the header of each, and its octets. Returns its length and its sequence
+    /// number.
     ///
     /// # Errors
     /// There is no room for it, no key for it, or no sequence number left.
@@ -38,7 +45,7 @@ pub(crate) trait Records {
         &mut self,
         part: Part,
         is_last: bool,
-        fragment: [&[u8]; 2],
+        fragments: &[&[u8]],
         output: &mut [u8],
     ) -> Result<(usize, u64), Full>;
 
@@ -122,7 +129,7 @@ impl<const BUFFER: usize> Flight<BUFFER> {
         kind: Kind,
         sequence: u16,
         body: impl FnOnce(&mut Writer<'_>) -> Result<(), Full>,
-    ) -> Result<&[u8], Full> {
+    ) -> Result<&mut [u8], Full> {
         let mut writer = self.begin(kind, sequence)?;
         body(&mut writer)?;
         let end = writer.len();
@@ -138,10 +145,10 @@ impl<const BUFFER: usize> Flight<BUFFER> {
     }
 
     /// Ends a message, which has so many octets with its header.
-    fn end(&mut self, octets: usize) -> &[u8] {
+    fn end(&mut self, octets: usize) -> &mut [u8] {
         let message = self.octets.get_mut(self.length..self.length + octets).unwrap_or_default();
         self.length += octets;
-        let Some((header, body)) = message.split_first_chunk_mut::<KEPT>() else { return &[] };
+        let Some((header, body)) = message.split_first_chunk_mut::<KEPT>() else { return &mut [] };
         let [_, l0, l1, l2] = (body.len() as u32).to_be_bytes();
         [header[1], header[2], header[3]] = [l0, l1, l2];
         body
@@ -166,6 +173,12 @@ impl<const BUFFER: usize> Flight<BUFFER> {
         self.length == 0
     }
 
+    /// The kind of its first message.
+    #[cfg(feature = "dtls13")]
+    pub(crate) fn kind(&self) -> Option<Kind> {
+        self.octets[..self.length].first().map(|number| Kind::of(*number))
+    }
+
     /// True if these octets are somewhere in it.
     pub(crate) fn holds(&self, octets: &[u8]) -> bool {
         octets.is_empty() || self.octets[..self.length].windows(octets.len()).any(|window| window == octets)
@@ -179,7 +192,6 @@ impl<const BUFFER: usize> Flight<BUFFER> {
     /// The peer has the record of a part with this sequence number. False if there was no such record, or if it was sent
     /// too long ago.
     #[cfg(feature = "acknowledgements")]
-    #[cfg_attr(not(test), allow(dead_code))] // used from the first protocol that acknowledges records
     pub(crate) fn acknowledge(&mut self, part: Part, sequence: u64) -> bool {
         let change = self.change.unwrap_or(self.length);
         let (first, last) = match part {
@@ -191,7 +203,6 @@ impl<const BUFFER: usize> Flight<BUFFER> {
 
     /// True if the peer has acknowledged all of it.
     #[cfg(feature = "acknowledgements")]
-    #[cfg_attr(not(test), allow(dead_code))] // used from the first protocol that acknowledges records
     pub(crate) fn is_acknowledged(&self) -> bool {
         self.sent.is_acknowledged(self.length as u16)
     }
@@ -223,36 +234,66 @@ impl<const BUFFER: usize> Flight<BUFFER> {
                 return Some((written, false));
             }
         }
-        let (piece, after) = self.fit(self.cursor, records, output.len(), is_first)?;
-        let part = self.part(piece.message);
-        let length = piece.end - piece.begin;
+        let (pieces, count, after) = self.fit(self.cursor, records, output.len(), is_first)?;
+        let (pieces, part) = (&pieces[..count], self.part(next.message));
         let is_last = R::LAST_IS_SHORTER && {
-            let used = handshake::HEADER + length + records.overhead(part, false);
-            output.len().checked_sub(used).and_then(|room| self.fit(after, records, room, false)).is_none()
+            let content: usize = pieces.iter().map(|piece| handshake::HEADER + piece.octets()).sum();
+            let room = output.len().checked_sub(records.overhead(part, false) + content);
+            room.and_then(|room| self.fit(after, records, room, false)).is_none()
         };
-        let mut header = [0; handshake::HEADER];
-        header[..KEPT].copy_from_slice(self.octets.get(piece.message..piece.message + KEPT)?);
-        header[6..9].copy_from_slice(&(piece.begin as u32).to_be_bytes()[1..]);
-        header[9..].copy_from_slice(&(length as u32).to_be_bytes()[1..]);
-        let body = piece.message + KEPT;
-        let fragment = self.octets.get(body + piece.begin..body + piece.end)?;
-        let (written, sequence) = records.write(part, is_last, [&header, fragment], output).ok()?;
+        let mut headers = [[0; handshake::HEADER]; MOST_FRAGMENTS];
+        for (header, piece) in headers.iter_mut().zip(pieces) {
+            header[..KEPT].copy_from_slice(self.octets.get(piece.message..piece.message + KEPT)?);
+            header[6..9].copy_from_slice(&(piece.begin as u32).to_be_bytes()[1..]);
+            header[9..].copy_from_slice(&(piece.octets() as u32).to_be_bytes()[1..]);
+        }
+        let mut fragments: [&[u8]; 2 * MOST_FRAGMENTS] = [&[]; 2 * MOST_FRAGMENTS];
+        for ((place, header), piece) in fragments.chunks_exact_mut(2).zip(&headers).zip(pieces) {
+            place[0] = header;
+            place[1] = self.octets.get(piece.body() + piece.begin..piece.last())?;
+        }
+        let (written, sequence) = records.write(part, is_last, &fragments[..2 * count], output).ok()?;
         #[cfg(feature = "acknowledgements")]
-        self.sent.note(piece.first() as u16, (body + piece.end) as u16, sequence);
+        self.sent.note(pieces[0].first() as u16, pieces[count - 1].last() as u16, sequence);
         #[cfg(not(feature = "acknowledgements"))]
         let _ = sequence;
         self.cursor = after;
         Some((written, is_last))
     }
 
+    /// The fragments of the next record if it has room, how many these are, and where the flight goes on after them. They
+    /// follow each other without a gap.
+    fn fit<R: Records>(
+        &self,
+        at: Cursor,
+        records: &R,
+        room: usize,
+        is_first: bool,
+    ) -> Option<([Piece; MOST_FRAGMENTS], usize, Cursor)> {
+        let part = self.part(self.piece(at)?.message);
+        let mut room = room.checked_sub(records.overhead(part, true))?.min(records.limit(part));
+        let (piece, mut after) = self.fit_fragment(at, room, is_first)?;
+        let (mut pieces, mut count) = ([piece; MOST_FRAGMENTS], 1);
+        while R::HAS_SEVERAL_MESSAGES && count < MOST_FRAGMENTS {
+            let before = pieces[count - 1];
+            room -= handshake::HEADER + before.octets();
+            match self.fit_fragment(after, room, false) {
+                Some((piece, next)) if piece.first() == before.last() && self.part(piece.message) == part => {
+                    (pieces[count], after) = (piece, next);
+                    count += 1;
+                }
+                _ => break,
+            }
+        }
+        Some((pieces, count, after))
+    }
+
     /// The next fragment if it has room, cut if it is the first in its datagram or long enough; and where the flight goes on
     /// after it.
-    fn fit<R: Records>(&self, at: Cursor, records: &R, room: usize, is_first: bool) -> Option<(Piece, Cursor)> {
+    fn fit_fragment(&self, at: Cursor, room: usize, is_first: bool) -> Option<(Piece, Cursor)> {
         let mut piece = self.piece(at)?;
-        let part = self.part(piece.message);
-        let room = room.checked_sub(records.overhead(part, true))?.min(records.limit(part));
         let room = room.checked_sub(handshake::HEADER)?;
-        let rest = piece.end - piece.begin;
+        let rest = piece.octets();
         if room < rest && (room == 0 || room < LEAST_FRAGMENT && !is_first) {
             return None;
         }
@@ -282,9 +323,8 @@ impl<const BUFFER: usize> Flight<BUFFER> {
     /// The first part of a fragment that the peer does not have.
     #[cfg(feature = "acknowledgements")]
     fn missing(&self, piece: &Piece) -> Option<Piece> {
-        let body = piece.message + KEPT;
-        let (begin, end) = self.sent.gap(piece.first() as u16, (body + piece.end) as u16)?;
-        let place = |octet: u16| usize::from(octet).saturating_sub(body);
+        let (begin, end) = self.sent.gap(piece.first() as u16, piece.last() as u16)?;
+        let place = |octet: u16| usize::from(octet).saturating_sub(piece.body());
         Some(Piece { begin: place(begin), end: place(end), ..*piece })
     }
 
@@ -299,10 +339,23 @@ impl<const BUFFER: usize> Flight<BUFFER> {
 }
 
 impl Piece {
+    const fn octets(&self) -> usize {
+        self.end - self.begin
+    }
+
+    /// Where the body of its message begins among the flight's octets.
+    const fn body(&self) -> usize {
+        self.message + KEPT
+    }
+
     /// Where it begins among the flight's octets. The header of the message belongs to its first fragment.
-    #[cfg(feature = "acknowledgements")]
     const fn first(&self) -> usize {
-        if self.begin == 0 { self.message } else { self.message + KEPT + self.begin }
+        if self.begin == 0 { self.message } else { self.body() + self.begin }
+    }
+
+    /// Where it ends among the flight's octets.
+    const fn last(&self) -> usize {
+        self.body() + self.end
     }
 }
 

@@ -5,13 +5,16 @@ use crate::codec::{Full, Reader, Writer};
 /// Octets of the header of a message or of a fragment of it.
 pub(crate) const HEADER: usize = 12;
 
-/// The kinds of messages that this engine knows (RFC 5246, section 7.4; RFC 6347, section 4.3.2; RFC 5077, section 3.3).
+/// The kinds of messages that this engine knows (RFC 5246, section 7.4; RFC 6347, section 4.3.2; RFC 5077, section 3.3; RFC 9147, section 5.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     ClientHello,
     ServerHello,
     HelloVerifyRequest,
     NewSessionTicket,
+    EncryptedExtensions,
+    RequestConnectionId,
+    NewConnectionId,
     #[cfg(feature = "certificates")]
     Certificate,
     ServerKeyExchange,
@@ -22,6 +25,9 @@ pub(crate) enum Kind {
     CertificateVerify,
     ClientKeyExchange,
     Finished,
+    KeyUpdate,
+    /// The digest of a ClientHello in the transcript of DTLS 1.3.
+    MessageHash,
     /// One that this engine has not asked for.
     Other(u8),
 }
@@ -33,6 +39,9 @@ impl Kind {
             2 => Self::ServerHello,
             3 => Self::HelloVerifyRequest,
             4 => Self::NewSessionTicket,
+            8 => Self::EncryptedExtensions,
+            9 => Self::RequestConnectionId,
+            10 => Self::NewConnectionId,
             #[cfg(feature = "certificates")]
             11 => Self::Certificate,
             12 => Self::ServerKeyExchange,
@@ -43,6 +52,8 @@ impl Kind {
             15 => Self::CertificateVerify,
             16 => Self::ClientKeyExchange,
             20 => Self::Finished,
+            24 => Self::KeyUpdate,
+            254 => Self::MessageHash,
             number => Self::Other(number),
         }
     }
@@ -53,6 +64,9 @@ impl Kind {
             Self::ServerHello => 2,
             Self::HelloVerifyRequest => 3,
             Self::NewSessionTicket => 4,
+            Self::EncryptedExtensions => 8,
+            Self::RequestConnectionId => 9,
+            Self::NewConnectionId => 10,
             #[cfg(feature = "certificates")]
             Self::Certificate => 11,
             Self::ServerKeyExchange => 12,
@@ -63,6 +77,8 @@ impl Kind {
             Self::CertificateVerify => 15,
             Self::ClientKeyExchange => 16,
             Self::Finished => 20,
+            Self::KeyUpdate => 24,
+            Self::MessageHash => 254,
             Self::Other(number) => number,
         }
     }

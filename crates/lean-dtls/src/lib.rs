@@ -53,6 +53,10 @@
 //! With the feature `lean` it has the lean profile (docs/lean-profile.md), an extension of its own for plain pre-shared keys: both
 //! ends leave out messages, copies in records and most of the record header, if both agree. See [`Lean`].
 //!
+//! DTLS 1.3 (RFC 9147) in its place, if the configuration says so: pre-shared keys alone or with key agreement, raw public keys
+//! and X.509 certificates; AES-128 in CCM_8, CCM and GCM; cookies in a HelloRetryRequest, connection IDs, key updates, and
+//! acknowledgements. Tickets are acknowledged, and not used. Early data are not offered.
+//!
 //! # How it behaves
 //!
 //! - A server keeps nothing about a client before the client's cookie has returned, unless its policy knows the address
@@ -81,11 +85,14 @@ extern crate std;
 mod client;
 mod codec;
 mod config;
+mod connection;
 mod credentials;
 pub mod crypto;
 #[cfg(feature = "certificates")]
 mod der;
 mod dtls12;
+#[cfg(feature = "dtls13")]
+mod dtls13;
 mod flight;
 #[cfg(fuzzing)]
 pub mod fuzzing;
@@ -94,6 +101,7 @@ mod lean;
 mod ranges;
 mod reassembly;
 mod replay;
+mod reply;
 mod server;
 mod session;
 mod status;
@@ -105,6 +113,8 @@ pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 pub use client::Client;
 #[cfg(feature = "record-limits")]
 pub use config::MaxFragmentLength;
+#[cfg(feature = "dtls13")]
+pub use config::Versions;
 pub use config::{Admission, Config, ConfigError, MIN_MTU, Packing, frame_mtu};
 pub use credentials::*;
 pub use crypto::Crypto;

@@ -50,7 +50,6 @@ impl<const BUFFER: usize> Reassembly<BUFFER> {
     /// The same for a fragment whose record will be acknowledged if the result is true. What was acknowledged does not come
     /// again, so nothing is driven out, and the message whose turn it is can always have a place.
     #[cfg(feature = "acknowledgements")]
-    #[cfg_attr(not(test), allow(dead_code))] // used from the first protocol that acknowledges records
     pub(crate) fn keep(&mut self, next: u16, header: &Header, fragment: &[u8]) -> bool {
         let free = self.messages.iter().filter(|message| message.is_none()).count();
         let is_known = [next, header.sequence].into_iter().any(|sequence| self.find(sequence).is_some());
@@ -63,6 +62,13 @@ impl<const BUFFER: usize> Reassembly<BUFFER> {
         let octets = self.octets.get(message.start.into()..)?.get(..message.length.into())?;
         let is_whole = message.arrived.reach(message.length);
         is_whole.then_some((Header::whole(message.kind, sequence, octets.len()), octets))
+    }
+
+    /// How many octets of a message have arrived before the first gap.
+    #[cfg(feature = "acknowledgements")]
+    pub(crate) fn progress(&self, sequence: u16) -> usize {
+        let message = self.messages.iter().flatten().find(|message| message.sequence == sequence);
+        message.map_or(0, |message| message.arrived.progress().into())
     }
 
     /// Forgets a message, and moves the octets of the others to the front.

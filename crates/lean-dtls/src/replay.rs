@@ -10,6 +10,12 @@ pub(crate) struct Window {
 }
 
 impl Window {
+    /// The sequence number after the largest one.
+    #[cfg(feature = "dtls13")]
+    pub(crate) fn next(&self) -> u64 {
+        self.latest.map_or(0, |latest| latest + 1)
+    }
+
     /// True if a record with this sequence number has not been received, and is not older than the window.
     pub(crate) const fn is_new(&self, sequence: u64) -> bool {
         match self.latest {

@@ -4,7 +4,10 @@ use subtle::ConstantTimeEq;
 use zeroize::Zeroize;
 
 use crate::codec::Reader;
+#[cfg(feature = "dtls13")]
+use crate::config::Versions;
 use crate::config::{Admission, Config};
+use crate::connection::{self, Connection};
 use crate::credentials::Credentials;
 #[cfg(feature = "resumption")]
 use crate::crypto::KEY;
@@ -13,11 +16,14 @@ use crate::crypto::MAX_PUBLIC;
 use crate::crypto::{Crypto, DIGEST};
 use crate::dtls12::Heard;
 use crate::dtls12::Resuming;
-use crate::dtls12::{self, Arrived, COOKIE, ClientHello, Connection, ConnectionId, ContentType, Offer, REPLY, record};
+use crate::dtls12::{self, Arrived, COOKIE, ClientHello, ConnectionId, ContentType, Offer, record};
 #[cfg(feature = "resumption")]
 use crate::dtls12::{TicketKeys, find_session};
+#[cfg(feature = "dtls13")]
+use crate::dtls13;
 use crate::handshake::{self, Kind};
 use crate::reassembly::Reassembly;
+use crate::reply::Reply;
 use crate::session::Sessions;
 #[cfg(feature = "resumption")]
 use crate::status::Failure;
@@ -44,7 +50,7 @@ pub struct Server<K, C: Crypto, P, const SLOTS: usize, const BUFFER: usize, S = 
     /// A ClientHello in fragments. One at a time: all clients without a slot share it.
     hello: Option<(P, Reassembly<BUFFER>)>,
     /// The answer to a client without a slot.
-    reply: Option<(P, [u8; REPLY], usize)>,
+    reply: Option<(P, Reply)>,
 }
 
 struct Slot<C: Crypto, P, const BUFFER: usize> {
@@ -109,22 +115,20 @@ where
         if self.receive_hello(peer, datagram) {
             return;
         }
-        let config = &self.config;
         let Some(place) = self.find(peer, datagram) else { return };
         #[cfg(feature = "resumption")]
         let resuming = Resuming {
             tickets: self.tickets.as_ref(),
             session: None,
             gives_ids: self.sessions.keeps(),
-            lifetime_s: config.options.session_lifetime_s(),
+            lifetime_s: self.config.options.session_lifetime_s(),
             now: self.now,
         };
         #[cfg(not(feature = "resumption"))]
         let resuming = Resuming::default();
         let Some(slot) = &mut self.slots[place] else { return };
-        let heard = slot.connection.receive(&mut self.crypto, datagram, &mut deliver, &mut |connection, crypto| {
-            dtls12::server::handle(connection, crypto, config, &resuming)
-        });
+        let crypto = &mut self.crypto;
+        let heard = slot.connection.receive_from_client(crypto, &self.config, &resuming, datagram, &mut deliver);
         if heard != Heard::Nothing {
             self.count = self.count.wrapping_add(1);
             (slot.used, slot.used_at) = (self.count, None);
@@ -141,9 +145,9 @@ where
     fn find(&self, peer: P, _datagram: &[u8]) -> Option<usize> {
         #[cfg(feature = "connection-id")]
         if let Some(length @ 1..) = self.config.options.connection_id
-            && let Some(id) = record::connection_id_of(_datagram, length.into())
+            && let Some(id) = connection::connection_id_of(_datagram, length.into())
         {
-            let is_its = |slot: &Slot<C, P, BUFFER>| slot.connection.own_id.is_some_and(|own| own.octets() == id);
+            let is_its = |slot: &Slot<C, P, BUFFER>| slot.connection.own_id().is_some_and(|own| own.octets() == id);
             return self.slots.iter().position(|slot| slot.as_ref().is_some_and(is_its));
         }
         self.slots.iter().position(|slot| slot.as_ref().is_some_and(|slot| slot.peer == peer))
@@ -162,7 +166,7 @@ where
     /// (RFC 5246, section 7.2.2).
     #[cfg(feature = "resumption")]
     fn keep(&mut self, place: usize) {
-        let Some(Slot { connection, .. }) = &mut self.slots[place] else { return };
+        let Some(Slot { connection: Connection::Dtls12(connection), .. }) = &mut self.slots[place] else { return };
         match connection.status {
             Status::Established => {
                 if let Some(session) = connection.take_state(self.now) {
@@ -197,7 +201,7 @@ where
     /// True if the handshake with a peer resumes a session.
     #[cfg(feature = "resumption")]
     pub fn is_resumed(&self, peer: P) -> bool {
-        self.slot(peer).is_some_and(|slot| slot.connection.resumption.is_resumed)
+        self.slot(peer).is_some_and(|slot| slot.connection.is_resumed())
     }
 
     /// A connection ID that no slot has. `None` if the configuration asks for none, or if chance found none.
@@ -207,7 +211,7 @@ where
         // Assumed: so many tries find a free one, if the server has far fewer slots than there are IDs.
         (0..16).find_map(|_| {
             let id = ConnectionId::draw(&mut self.crypto, length)?;
-            let is_taken = |slot: &Slot<C, P, BUFFER>| slot.connection.own_id == Some(id);
+            let is_taken = |slot: &Slot<C, P, BUFFER>| slot.connection.own_id() == Some(id);
             (length == 0 || !self.slots.iter().flatten().any(is_taken)).then_some(id)
         })
     }
@@ -216,11 +220,17 @@ where
     /// returns `None`: there is no more to send. The wait for an answer begins with the last datagram of a flight.
     pub fn poll_transmit(&mut self, now: Instant, output: &mut [u8]) -> Option<(P, usize)> {
         self.tell(now);
-        if let Some((peer, reply, length)) = self.reply.take() {
-            output.get_mut(..length)?.copy_from_slice(&reply[..length]);
-            return Some((peer, length));
-        }
         let (room, packing) = (output.len().min(self.config.mtu.into()), self.config.packing);
+        if let Some((peer, reply)) = &mut self.reply {
+            let peer = *peer;
+            let (length, is_last) = reply.write(&mut output[..room]);
+            if is_last {
+                self.reply = None;
+            }
+            if length > 0 {
+                return Some((peer, length));
+            }
+        }
         for slot in self.slots.iter_mut().flatten() {
             let length = slot.connection.poll_transmit(&mut self.crypto, now, packing, &mut output[..room]);
             if length > 0 {
@@ -286,7 +296,7 @@ where
     /// ends have agreed on none.
     #[cfg(feature = "connection-id")]
     pub fn connection_ids(&self, peer: P) -> Option<[usize; 2]> {
-        self.slot(peer)?.connection.agreed.connection_ids.map(|ids| ids.map(|id| id.octets().len()))
+        self.slot(peer)?.connection.connection_ids()
     }
 
     /// The public key in the certificate of a client: 4, x and y. The credentials have accepted it, and the client has proved
@@ -294,11 +304,17 @@ where
     #[cfg(feature = "certificates")]
     pub fn peer_public_key(&self, peer: P) -> Option<&[u8; MAX_PUBLIC]> {
         let connection = &self.slot(peer)?.connection;
-        connection.keys.certified.as_ref().filter(|_| connection.status == Status::Established)
+        connection.peers_key().filter(|_| connection.status() == Status::Established)
     }
 
     fn slot(&self, peer: P) -> Option<&Slot<C, P, BUFFER>> {
         self.slots.iter().flatten().find(|slot| slot.peer == peer)
+    }
+
+    /// Changes the keys of both ends: see [`Client::update_keys`](crate::Client::update_keys).
+    #[cfg(feature = "dtls13")]
+    pub fn update_keys(&mut self, peer: P) {
+        self.slots.iter_mut().flatten().filter(|slot| slot.peer == peer).for_each(|slot| slot.connection.update_keys());
     }
 
     /// Closes the connection with a peer. [`poll_transmit`](Self::poll_transmit) then has the alert for it.
@@ -309,7 +325,7 @@ where
     /// The state of the connection with a peer. `None` if it has no slot. A connection that has ended keeps its slot until
     /// another one needs it.
     pub fn status(&self, peer: P) -> Option<Status> {
-        self.slot(peer).map(|slot| slot.connection.status)
+        self.slots.iter().flatten().find(|slot| slot.peer == peer).map(|slot| slot.connection.status())
     }
 
     /// Processes a datagram that begins with a ClientHello. Returns false if it does not.
@@ -348,18 +364,24 @@ where
 
     /// Answers a ClientHello: with a cookie, or with a connection if it has one.
     fn answer(&mut self, peer: P, arrived: Arrived<'_>) {
+        #[cfg(feature = "dtls13")]
+        if self.config.options.dtls13.versions == Versions::Dtls13 {
+            return self.answer_dtls13(peer, arrived);
+        }
         let Some(hello) = ClientHello::read(arrived.body) else { return };
         let cookie = self.cookie(&peer, &hello);
         let is_verified = bool::from(hello.cookie.ct_eq(&cookie));
         let octets = record::HEADER + handshake::HEADER + arrived.body.len();
         let own = self.slots.iter_mut().flatten().find(|slot| slot.peer == peer);
-        if let Some(slot) = own.filter(|slot| slot.connection.randoms[0] == hello.random) {
-            let is_unverified = slot.connection.is_unverified();
+        if let Some(Slot { connection: Connection::Dtls12(connection), .. }) = own
+            && connection.randoms[0] == hello.random
+        {
+            let is_unverified = connection.is_unverified();
             if is_unverified && !is_verified {
-                slot.connection.allow(octets);
+                connection.allow(octets);
             }
             if is_unverified || is_verified {
-                return dtls12::server::hear_hello_again(&mut slot.connection);
+                return dtls12::server::hear_hello_again(connection);
             }
         }
         // Nobody loses a slot to a client without a cookie: a connection that it has, or says to have, stays.
@@ -369,8 +391,8 @@ where
         let place = if is_verified { self.place(peer) } else { self.free_place(peer).filter(|_| is_trusted) };
         let Some(place) = place else {
             if !is_verified {
-                self.reply = dtls12::server::write_verify_request(&mut self.crypto, arrived.record, &cookie)
-                    .map(|(o, n)| (peer, o, n));
+                let reply = dtls12::server::write_verify_request(&mut self.crypto, arrived.record, &cookie);
+                self.reply(peer, reply);
             }
             return;
         };
@@ -396,13 +418,55 @@ where
             Resuming { tickets, session: session.as_ref(), gives_ids: self.sessions.keeps(), lifetime_s, now };
         #[cfg(not(feature = "resumption"))]
         let resuming = Resuming::default();
-        let connection = Connection::new(&mut self.crypto, false, self.config.timeouts);
+        let connection = Connection::Dtls12(dtls12::Connection::new(&mut self.crypto, false, self.config.timeouts));
         self.count = self.count.wrapping_add(1);
         let (opened, used) = (self.count, self.count);
         let Some(slot) = self.slots.get_mut(place) else { return };
         let slot = slot.insert(Slot { peer, opened, used, used_at: None, connection });
         let (connection, crypto) = (&mut slot.connection, &mut self.crypto);
-        dtls12::server::open(connection, crypto, &self.config, &offer, &resuming, arrived, (from, &hello));
+        match connection {
+            Connection::Dtls12(connection) => {
+                dtls12::server::open(connection, crypto, &self.config, &offer, &resuming, arrived, (from, &hello));
+            }
+            #[cfg(feature = "dtls13")]
+            Connection::Dtls13(_) => {}
+        }
+    }
+
+    #[cfg(feature = "dtls13")]
+    fn answer_dtls13(&mut self, peer: P, arrived: Arrived<'_>) {
+        let Some(hello) = dtls13::ClientHello::read(arrived.body) else { return };
+        let from = dtls13::server::Sender { secret: &self.secret, address: peer.as_ref() };
+        let admitted = match dtls13::server::admit(&mut self.crypto, &self.config, from, &arrived, &hello) {
+            Ok(admitted) => admitted,
+            Err(reply) => return self.reply(peer, reply),
+        };
+        let own = self.slots.iter_mut().flatten().find(|slot| slot.peer == peer);
+        if let Some(Slot { connection: Connection::Dtls13(connection), .. }) = own
+            && connection.client_random == hello.random
+        {
+            return connection.repeat();
+        }
+        // Nobody loses a slot to a client without a cookie.
+        let is_alone = !self.slots.iter().flatten().any(|slot| slot.peer == peer && !slot.connection.is_over());
+        let place = match admitted.is_verified() {
+            true => self.place(peer),
+            false => self.free_place(peer).filter(|_| is_alone),
+        };
+        let Some(place) = place else { return };
+        #[cfg(feature = "connection-id")]
+        let own_id = self.draw_id();
+        #[cfg(not(feature = "connection-id"))]
+        let own_id = None;
+        let connection = dtls13::server::open(&mut self.crypto, &self.config, arrived, &hello, &admitted, own_id);
+        self.count = self.count.wrapping_add(1);
+        let (opened, used, connection) = (self.count, self.count, Connection::Dtls13(connection));
+        self.slots[place] = Some(Slot { peer, opened, used, used_at: None, connection });
+    }
+
+    /// Sends an answer to a client without a slot.
+    fn reply<const LENGTH: usize>(&mut self, peer: P, reply: Option<([u8; LENGTH], usize)>) {
+        self.reply = reply.map(|(octets, length)| (peer, Reply::new(&octets[..length])));
     }
 
     /// The cookie of a ClientHello: only this server can make it, and for no other peer or hello
@@ -431,7 +495,7 @@ where
             Admission::EvictLeastRecentlyUsed => self.longest(|slot| Some(slot.used)),
             Admission::EvictIdleLongest { idle_after_ms } => self.longest(|slot| {
                 let is_idle = slot.used_at.is_some_and(|used| used.after(idle_after_ms) <= self.now);
-                (slot.connection.status == Status::Established && is_idle).then_some(slot.used)
+                (slot.connection.status() == Status::Established && is_idle).then_some(slot.used)
             }),
         })
     }

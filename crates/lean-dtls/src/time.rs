@@ -124,6 +124,21 @@ impl Timer {
         }
     }
 
+    /// How long the current wait is, in milliseconds.
+    #[cfg(feature = "acknowledgements")]
+    pub(crate) const fn current(&self) -> u32 {
+        self.current_ms
+    }
+
+    /// Something of the flight will be sent again before the wait is over. The wait then begins again.
+    #[cfg(feature = "acknowledgements")]
+    pub(crate) const fn send_again(&mut self) {
+        self.repeat();
+        if let State::Until(_) = self.state {
+            self.state = State::Sending;
+        }
+    }
+
     /// A new flight will be sent, and waits for an answer. The one before has been answered.
     pub(crate) fn start(&mut self) {
         self.stop();

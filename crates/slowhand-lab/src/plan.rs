@@ -225,10 +225,7 @@ impl Plan {
     /// Octets of the connection IDs in the sessions' records.
     pub(crate) fn connection_id(&self) -> u8 {
         let Family::Tls(tls) = &self.sessions[0].family;
-        match tls.version {
-            Version::Dtls12(dtls) => dtls.connection_id.unwrap_or(0),
-            _ => 0,
-        }
+        tls.version.dtls().and_then(|dtls| dtls.connection_id).unwrap_or(0)
     }
 
     /// TCP at the client's (0) or the server's (1) end. `None` over UDP.

@@ -10,7 +10,7 @@ use crate::config::{Credential, Negotiated, Protocol, Role};
 use crate::credentials;
 use crate::library::{Library, Progress, State};
 use crate::session::{Failure, FailureKind, Resumable};
-use crate::tls::{Auth, Resumption, Suite, Version};
+use crate::tls::{Auth, Resumption, Suite};
 
 /// SignatureScheme of RFC 8446 section 4.2.3; in version 1.2 the hash and the algorithm of RFC 5246 section 7.4.1.4.1.
 const RSA_PKCS1_SHA256: u16 = 0x0401;
@@ -149,10 +149,7 @@ fn options(
 ) -> Result<slowhand_options, Failure> {
     let (config, tls) = (checked.config, checked.tls);
     let key_exchange = checked.suite.key_exchange();
-    let (cookie, connection_id) = match tls.version {
-        Version::Dtls12(dtls) => (dtls.cookie, dtls.connection_id),
-        Version::Tls12 | Version::Tls13 => (false, None),
-    };
+    let (cookie, connection_id) = tls.version.dtls().map_or((false, None), |dtls| (dtls.cookie, dtls.connection_id));
     let mut options = slowhand_options {
         is_server: (config.role == Role::Server).into(),
         is_stream: config.protocol().is_stream().into(),

@@ -111,9 +111,11 @@ impl Capabilities {
     }
 
     /// How an end can prove its identity in a suite, the default first.
-    pub fn credentials(&self, suite: Suite) -> impl Iterator<Item = CredentialKind> + use<> {
+    pub fn credentials(&self, protocol: Protocol, suite: Suite) -> impl Iterator<Item = CredentialKind> + use<> {
         let has_psk = suite.key_exchange().has_psk();
-        self.credentials.iter().copied().filter(move |kind| (*kind == CredentialKind::Psk) == has_psk)
+        // In DTLS 1.3 the suite does not say it. In TLS 1.3 neither, but no library here is given a key there.
+        let is_free = protocol == Protocol::Dtls13;
+        self.credentials.iter().copied().filter(move |kind| is_free || (*kind == CredentialKind::Psk) == has_psk)
     }
 
     /// How an end proves its identity in a suite by default.
@@ -136,12 +138,12 @@ impl Capabilities {
     pub fn suites(&self, protocol: Protocol) -> impl Iterator<Item = Suite> {
         let speaks = self.protocols().any(|spoken| spoken == protocol);
         let suites = self.tls.suites.iter().copied().filter(move |_| speaks);
-        suites.filter(move |suite| suite.is_tls13() == (protocol == Protocol::Tls13))
+        suites.filter(move |suite| suite.is_tls13() == matches!(protocol, Protocol::Dtls13 | Protocol::Tls13))
     }
 
     /// The first suite of a protocol, in the library's order of preference, that uses this credential.
     pub fn best_suite(&self, protocol: Protocol, credential: CredentialKind) -> Option<Suite> {
-        self.suites(protocol).find(|suite| self.credentials(*suite).any(|kind| kind == credential))
+        self.suites(protocol).find(|suite| self.credentials(protocol, *suite).any(|kind| kind == credential))
     }
 }
 

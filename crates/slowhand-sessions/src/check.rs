@@ -4,9 +4,9 @@ use std::fmt::{self, Display};
 use std::time::Duration;
 
 use crate::capabilities::{Capabilities, Datagrams, MaximumTimeout, TlsVersion};
-use crate::config::{ConfigError, Credential, Cryptography, Family, Role, SessionConfig};
+use crate::config::{ConfigError, Credential, Cryptography, Family, Protocol, Role, SessionConfig};
 use crate::credentials::{self, CertificateKey};
-use crate::tls::{Dtls12, LeanProfile, Suite, Tls, Version};
+use crate::tls::{Dtls, LeanProfile, Suite, Tls};
 
 /// A configuration that its library supports, with the library's defaults.
 pub(crate) struct Checked<'a> {
@@ -39,9 +39,8 @@ impl Capabilities {
         self.check_keys(config, tls, suite)?;
         self.check_cryptography(config)?;
         self.check_extensions(config, tls)?;
-        match tls.version {
-            Version::Dtls12(dtls) => self.check_dtls(config, dtls)?,
-            Version::Tls12 | Version::Tls13 => {}
+        if let Some(dtls) = tls.version.dtls() {
+            self.check_dtls(config, *dtls)?;
         }
         let (first_timeout, maximum_timeout) = match &self.datagrams {
             Some(datagrams) if !config.protocol().is_stream() => check_datagrams(datagrams, config)?,
@@ -65,12 +64,12 @@ impl Capabilities {
         let (protocol, credential) = (config.protocol(), config.credential.kind());
         let suites: Vec<_> = self.suites(protocol).collect();
         let Some(suite) = tls.suite.or_else(|| self.best_suite(protocol, credential)) else {
-            let mut credentials: Vec<_> = suites.iter().flat_map(|suite| self.credentials(*suite)).collect();
+            let mut credentials: Vec<_> = suites.iter().flat_map(|suite| self.credentials(protocol, *suite)).collect();
             credentials.dedup();
             return Err(refusal("credential", &credential, list(&credentials)));
         };
         one_of("suite", suite, &suites)?;
-        one_of("credential", credential, &self.credentials(suite).collect::<Vec<_>>())?;
+        one_of("credential", credential, &self.credentials(protocol, suite).collect::<Vec<_>>())?;
         Ok(suite)
     }
 
@@ -110,7 +109,7 @@ impl Capabilities {
         Ok(())
     }
 
-    fn check_dtls(&self, config: &SessionConfig, dtls: Dtls12) -> Result<(), ConfigError> {
+    fn check_dtls(&self, config: &SessionConfig, dtls: Dtls) -> Result<(), ConfigError> {
         if let Some(length) = dtls.connection_id {
             let longest = self.tls.connection_id;
             let none = "none (the library has no RFC 9146)".to_owned();
@@ -119,6 +118,8 @@ impl Capabilities {
         }
         let none = "none (the library has no lean profile)";
         check("lean", &dtls.lean, none, |lean| self.tls.lean || *lean == LeanProfile::NONE)?;
+        let is_12 = config.protocol() == Protocol::Dtls12;
+        check("lean", &dtls.lean, "none (only DTLS 1.2 has it)", |lean| is_12 || *lean == LeanProfile::NONE)?;
         if config.role == Role::Server {
             let can = self.tls.without_cookie;
             let allowed = if can { "true or false" } else { "true (the library always challenges)" };

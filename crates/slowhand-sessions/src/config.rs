@@ -49,6 +49,9 @@ pub enum Protocol {
     /// DTLS 1.2 (RFC 6347).
     #[serde(rename = "dtls1.2")]
     Dtls12,
+    /// DTLS 1.3 (RFC 9147).
+    #[serde(rename = "dtls1.3")]
+    Dtls13,
     /// TLS 1.2 (RFC 5246).
     #[serde(rename = "tls1.2")]
     Tls12,
@@ -61,7 +64,7 @@ impl Protocol {
     /// True if the protocol runs over a reliable stream of bytes, false if it runs over datagrams.
     pub const fn is_stream(self) -> bool {
         match self {
-            Self::Dtls12 => false,
+            Self::Dtls12 | Self::Dtls13 => false,
             Self::Tls12 | Self::Tls13 => true,
         }
     }
@@ -70,6 +73,7 @@ impl Protocol {
     pub const fn family(self) -> Family {
         Family::Tls(Tls::new(match self {
             Self::Dtls12 => Version::DTLS12,
+            Self::Dtls13 => Version::DTLS13,
             Self::Tls12 => Version::Tls12,
             Self::Tls13 => Version::Tls13,
         }))
@@ -89,6 +93,7 @@ impl Family {
         let Self::Tls(tls) = self;
         match tls.version {
             Version::Dtls12(_) => Protocol::Dtls12,
+            Version::Dtls13(_) => Protocol::Dtls13,
             Version::Tls12 => Protocol::Tls12,
             Version::Tls13 => Protocol::Tls13,
         }

@@ -10,10 +10,10 @@ mod weightless;
 
 use std::time::Duration;
 
-use lean_dtls::crypto::{Group, KEY};
+use lean_dtls::crypto::{Aead, Group, KEY};
 use lean_dtls::{
     Client, Config, ConfigError, Instant, MaxFragmentLength, OVERHEAD, Packing, Server, Session, SessionState,
-    Sessions, Timeouts,
+    Sessions, Timeouts, Versions,
 };
 
 use crate::capabilities::{Capabilities, Datagrams, MaximumTimeout, Timer, TlsCapabilities, TlsVersion};
@@ -23,7 +23,7 @@ use crate::device;
 use crate::library::{Library, Progress, State};
 use crate::operation::Curve;
 use crate::session::{Failure, FailureKind, Resumable};
-use crate::tls::{FRAGMENT_LENGTHS, Resumption, Suite, Tls, Version};
+use crate::tls::{FRAGMENT_LENGTHS, Resumption, Suite, Tls};
 use credentials::Credentials;
 use crypto::Counting;
 
@@ -57,13 +57,24 @@ pub(crate) const CAPABILITIES: Capabilities = Capabilities {
             Suite::TLS_ECDHE_PSK_WITH_AES_128_CCM_8_SHA256,
             Suite::TLS_ECDHE_PSK_WITH_AES_128_GCM_SHA256,
             Suite::TLS_PSK_WITH_AES_128_GCM_SHA256,
+            Suite::TLS_AES_128_CCM_8_SHA256,
+            Suite::TLS_AES_128_CCM_SHA256,
+            Suite::TLS_AES_128_GCM_SHA256,
         ],
-        versions: &[TlsVersion {
-            protocol: Protocol::Dtls12,
-            curves: &[Curve::Secp256r1],
-            fragment_lengths: FRAGMENT_LENGTHS,
-            resumptions: &[Resumption::Id, Resumption::Ticket],
-        }],
+        versions: &[
+            TlsVersion {
+                protocol: Protocol::Dtls12,
+                curves: &[Curve::Secp256r1],
+                fragment_lengths: FRAGMENT_LENGTHS,
+                resumptions: &[Resumption::Id, Resumption::Ticket],
+            },
+            TlsVersion {
+                protocol: Protocol::Dtls13,
+                curves: &[Curve::Secp256r1],
+                fragment_lengths: &[],
+                resumptions: &[],
+            },
+        ],
         rsa_bits: &[],
         connection_id: Some(lean_dtls::MAX_CONNECTION_ID as u8),
         lean: true,
@@ -119,6 +130,7 @@ struct TicketKey([u8; KEY]);
 /// One end of a session of lean-dtls.
 pub(crate) struct LeanDtls<const BUFFER: usize> {
     end: End<BUFFER>,
+    protocol: Protocol,
     suite: Suite,
     /// The most octets of a datagram.
     mtu: u16,
@@ -149,7 +161,7 @@ impl<const BUFFER: usize> LeanDtls<BUFFER> {
         let mtu = checked.config.mtu.unwrap_or(MTU);
         let config = Config::new(Credentials::new(checked)?, mtu, timeouts)
             .and_then(|config| with_extensions(config, checked.tls))
-            .map(|config| config.with_suites(suites(checked.suite)).with_groups(&[Group::P256]))
+            .map(|config| with_suite(config, checked.suite).with_groups(&[Group::P256]))
             .map_err(|error| Failure::library(0, format!("the configuration is refused: {error:?}")))?
             .with_packing(if checked.config.datagram_packing { Packing::Full } else { Packing::OneRecord });
         let crypto = Counting::new(checked.config.cryptography);
@@ -171,7 +183,15 @@ impl<const BUFFER: usize> LeanDtls<BUFFER> {
         // The longest flight in one datagram has its messages, and less than as much again for the headers of records and
         // messages.
         let datagram = vec![0; (2 * BUFFER).min(mtu.into())];
-        Ok(Self { end, suite: checked.suite, mtu, datagram, resumption, resumable })
+        Ok(Self {
+            end,
+            protocol: checked.config.protocol(),
+            suite: checked.suite,
+            mtu,
+            datagram,
+            resumption,
+            resumable,
+        })
     }
 
     /// Sends what the library has to send, and says how it is.
@@ -214,10 +234,19 @@ fn cache(resumption: Option<Resumption>, previous: Option<&Resumable>) -> Cache 
     Cache { is_asked_for: resumption == Some(Resumption::Id), kept }
 }
 
-/// The suite of the session alone, as the library names it.
-fn suites(suite: Suite) -> &'static [lean_dtls::Suite] {
-    let all = lean_dtls::Suite::ALL;
-    all.iter().position(|own| own.iana() == suite.iana()).map_or(&[], |place| &all[place..=place])
+/// The same configuration with the suite of the session alone, and its version.
+fn with_suite(config: Config<Credentials>, suite: Suite) -> Config<Credentials> {
+    let config13 = config.with_versions(Versions::Dtls13);
+    match suite {
+        Suite::TLS_AES_128_CCM_8_SHA256 => config13.with_aeads(&[Aead::Ccm8]),
+        Suite::TLS_AES_128_CCM_SHA256 => config13.with_aeads(&[Aead::Ccm]),
+        Suite::TLS_AES_128_GCM_SHA256 => config13.with_aeads(&[Aead::Gcm]),
+        _ => {
+            let all = lean_dtls::Suite::ALL;
+            let place = all.iter().position(|own| own.iana() == suite.iana());
+            config13.with_versions(Versions::Dtls12).with_suites(place.map_or(&[], |place| &all[place..=place]))
+        }
+    }
 }
 
 /// The same configuration with the extensions of the session.
@@ -226,8 +255,11 @@ fn with_extensions(mut config: Config<Credentials>, tls: &Tls) -> Result<Config<
     if let Some(length) = MaxFragmentLength::ALL.into_iter().find(asked) {
         config = config.with_max_fragment_length(length);
     }
-    if let Version::Dtls12(dtls) = tls.version {
+    if let Some(dtls) = tls.version.dtls() {
         config = config.with_lean(dtls.lean.switches());
+        if !dtls.cookie {
+            config = config.without_cookie();
+        }
         if let Some(octets) = dtls.connection_id {
             config = config.with_connection_id(octets)?;
         }
@@ -322,7 +354,7 @@ impl<const BUFFER: usize> Library for LeanDtls<BUFFER> {
         // Those of the records that this end sends, which the laboratory counts.
         let connection_id = ids.map(|[_, peers]| peers as u8);
         // This end offers or accepts no other suite.
-        Some(Negotiated::Tls { protocol: Protocol::Dtls12, suite: self.suite, connection_id })
+        Some(Negotiated::Tls { protocol: self.protocol, suite: self.suite, connection_id })
     }
 
     fn resumable(&mut self) -> Option<Resumable> {

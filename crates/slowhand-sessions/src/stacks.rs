@@ -70,7 +70,8 @@ pub fn best_common_suite(
     credential: CredentialKind,
 ) -> Option<Suite> {
     let [client, server] = [client, server].map(Stack::capabilities);
-    let takes = |capabilities: &Capabilities, suite| capabilities.credentials(suite).any(|kind| kind == credential);
+    let takes =
+        |capabilities: &Capabilities, suite| capabilities.credentials(protocol, suite).any(|kind| kind == credential);
     let servers: Vec<_> = server.suites(protocol).filter(|suite| takes(server, *suite)).collect();
     client.suites(protocol).find(|suite| takes(client, *suite) && servers.contains(suite))
 }

@@ -58,7 +58,9 @@ impl Tls {
 #[non_exhaustive]
 pub enum Version {
     /// DTLS 1.2 (RFC 6347).
-    Dtls12(Dtls12),
+    Dtls12(Dtls),
+    /// DTLS 1.3 (RFC 9147).
+    Dtls13(Dtls),
     /// TLS 1.2 (RFC 5246).
     Tls12,
     /// TLS 1.3 (RFC 8446).
@@ -67,22 +69,41 @@ pub enum Version {
 
 impl Version {
     /// DTLS 1.2 with default options.
-    pub const DTLS12: Self = Self::Dtls12(Dtls12 { cookie: true, connection_id: None, lean: LeanProfile::NONE });
+    pub const DTLS12: Self = Self::Dtls12(Dtls::DEFAULT);
 
-    /// The ProtocolVersion of TLS (RFC 8446 section 4.2.1); for DTLS 1.2, that of TLS 1.2.
+    /// DTLS 1.3 with default options.
+    pub const DTLS13: Self = Self::Dtls13(Dtls::DEFAULT);
+
+    /// The options that only DTLS has.
+    pub const fn dtls(&self) -> Option<&Dtls> {
+        match self {
+            Self::Dtls12(dtls) | Self::Dtls13(dtls) => Some(dtls),
+            Self::Tls12 | Self::Tls13 => None,
+        }
+    }
+
+    /// The same, to be changed.
+    pub const fn dtls_mut(&mut self) -> Option<&mut Dtls> {
+        match self {
+            Self::Dtls12(dtls) | Self::Dtls13(dtls) => Some(dtls),
+            Self::Tls12 | Self::Tls13 => None,
+        }
+    }
+
+    /// The ProtocolVersion of TLS (RFC 8446 section 4.2.1); for DTLS, that of the same version of TLS.
     pub(crate) const fn number(self) -> u16 {
         match self {
             Self::Dtls12(_) | Self::Tls12 => 0x0303,
-            Self::Tls13 => 0x0304,
+            Self::Dtls13(_) | Self::Tls13 => 0x0304,
         }
     }
 }
 
-/// The options that only DTLS 1.2 has.
+/// The options that only DTLS has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Dtls12 {
-    /// True if the server answers the first ClientHello with a HelloVerifyRequest (RFC 6347 section 4.2.1). No effect for a
-    /// client. Default: true.
+pub struct Dtls {
+    /// True if the server answers the first ClientHello with a cookie: in a HelloVerifyRequest (RFC 6347 section 4.2.1), in DTLS
+    /// 1.3 in a HelloRetryRequest (RFC 9147 section 5.1). No effect for a client. Default: true.
     pub cookie: bool,
     /// The length of this end's connection ID (RFC 9146), 0 to 32 octets. With 0, the records that this end receives carry no
     /// ID. Default: this end neither offers nor accepts connection IDs.
@@ -90,6 +111,11 @@ pub struct Dtls12 {
     /// What this end offers, or takes, of the lean profile. A server that is given `known_address` knows its client by its
     /// address. Default: nothing.
     pub lean: LeanProfile,
+}
+
+impl Dtls {
+    /// The default of each.
+    pub const DEFAULT: Self = Self { cookie: true, connection_id: None, lean: LeanProfile::NONE };
 }
 
 /// Which ends prove their identity in a handshake with certificates or raw public keys. With a pre-shared key, both always do.

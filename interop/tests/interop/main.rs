@@ -1,6 +1,7 @@
 //! Who speaks with whom.
 
 mod case;
+mod dtls13;
 mod licence;
 mod limits;
 mod matrix;

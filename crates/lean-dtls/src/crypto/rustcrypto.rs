@@ -12,6 +12,8 @@ use p256::ecdsa::{
 use sha2::{Digest, Sha256};
 
 use super::{Aead, Crypto, DIGEST, Failed, Hash, Protection, ccm};
+#[cfg(feature = "dtls13")]
+use super::{BLOCK, KEY, aes128::Aes128};
 #[cfg(feature = "ecdhe")]
 use super::{Group, SCALAR};
 #[cfg(feature = "certificates")]
@@ -62,6 +64,12 @@ impl<R: FnMut(&mut [u8])> Crypto for RustCrypto<R> {
 
     fn random(&mut self, octets: &mut [u8]) {
         (self.random)(octets);
+    }
+
+    #[cfg(feature = "dtls13")]
+    fn encrypt_block(&mut self, key: &[u8; KEY], block: &mut [u8; BLOCK]) -> Result<(), Failed> {
+        Aes128::new(key).encrypt(block);
+        Ok(())
     }
 
     #[cfg(feature = "ecdhe")]

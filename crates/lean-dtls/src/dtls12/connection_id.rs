@@ -16,6 +16,19 @@ pub(crate) struct ConnectionId {
 }
 
 impl ConnectionId {
+    /// The ID of a peer. `None` if it is longer than [`MAX_CONNECTION_ID`].
+    #[cfg(feature = "dtls13")]
+    pub(crate) fn new(id: &[u8]) -> Option<Self> {
+        #[cfg(feature = "connection-id")]
+        {
+            let mut octets = [0; MAX_CONNECTION_ID];
+            octets.get_mut(..id.len())?.copy_from_slice(id);
+            Some(Self { octets, length: id.len() as u8 })
+        }
+        #[cfg(not(feature = "connection-id"))]
+        id.is_empty().then_some(Self {})
+    }
+
     pub(crate) fn octets(&self) -> &[u8] {
         #[cfg(feature = "connection-id")]
         return self.octets.get(..usize::from(self.length)).unwrap_or(&[]);

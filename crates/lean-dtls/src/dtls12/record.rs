@@ -325,6 +325,7 @@ impl<C> Records<'_, C> {
 
 impl<C: Crypto> flight::Records for Records<'_, C> {
     const LAST_IS_SHORTER: bool = false;
+    const HAS_SEVERAL_MESSAGES: bool = false;
 
     fn overhead(&self, part: Part, _: bool) -> usize {
         let overhead = self.outbound.overhead(epoch(part));
@@ -338,10 +339,10 @@ impl<C: Crypto> flight::Records for Records<'_, C> {
         self.outbound.limit(epoch(part))
     }
 
-    fn write(&mut self, part: Part, _: bool, fragment: [&[u8]; 2], output: &mut [u8]) -> Result<(usize, u64), Full> {
+    fn write(&mut self, part: Part, _: bool, fragments: &[&[u8]], output: &mut [u8]) -> Result<(usize, u64), Full> {
         let sequence = self.outbound.next[usize::from(epoch(part))];
         let of = (ContentType::Handshake, epoch(part));
-        let content = if self.has_short_messages(part) { &fragment[1..] } else { &fragment[..] };
+        let content = if self.has_short_messages(part) { &fragments[1..] } else { fragments };
         self.outbound.write(self.crypto, of, content, output).map(|written| (written, sequence))
     }
 

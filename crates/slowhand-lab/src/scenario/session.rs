@@ -5,7 +5,7 @@ use std::time::Duration;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use slowhand_sessions::{
-    Credential, CredentialKind, Cryptography, Curve, Dtls12, Family, LeanSwitch, Protocol, Resumption, Role,
+    Credential, CredentialKind, Cryptography, Curve, Dtls, Family, LeanSwitch, Protocol, Resumption, Role,
     SessionConfig, Stack, Suite, Timers, Tls, Version, best_common_suite, stacks,
 };
 
@@ -39,7 +39,7 @@ pub struct Session {
     /// bits.
     pub certificate_length: Option<Integer<1, 8_000>>,
     /// Which ends authenticate themselves. Default: `psk` with a PSK suite. `mutual` with any other suite, or if no
-    /// suite is given.
+    /// suite is given. In DTLS 1.3 every suite goes with each of them.
     pub auth: Option<Auth>,
     /// With what the ends authenticate themselves. A suite and `auth` leave a choice only to a library with certificates and
     /// raw public keys, as lean-dtls. Default: `psk` with a PSK suite or with `auth = "psk"`. Otherwise the first that both
@@ -54,7 +54,7 @@ pub struct Session {
     #[schemars(extend("enum" = [1_024, 2_048, 3_072]))]
     pub rsa_bits: Integer<1, 65_535>,
     /// True if the server answers the first ClientHello with a cookie (HelloVerifyRequest, RFC 6347
-    /// section 4.2.1). Default: true.
+    /// section 4.2.1; in DTLS 1.3 HelloRetryRequest, RFC 9147 section 5.1). Default: true.
     #[serde(default = "default_cookie")]
     pub cookie: bool,
     /// The first retransmission timeout of both ends; `server_timeout_s` replaces it for the server. Default: the
@@ -173,10 +173,10 @@ impl Session {
         tls.curve = self.curve;
         tls.resumption = self.resumption;
         tls.max_fragment_length = self.max_fragment_length.map(|length| length.get() as u16);
-        if let Version::Dtls12(dtls) = &mut tls.version {
+        if let Some(dtls) = tls.version.dtls_mut() {
             let connection_id = self.connection_id.map(|length| length.get() as u8);
             let lean = self.lean.iter().copied().collect();
-            *dtls = Dtls12 { cookie: self.cookie, connection_id, lean };
+            *dtls = Dtls { cookie: self.cookie, connection_id, lean };
         }
         let mut config = SessionConfig::new(role, stack, family, self.credential(stack));
         config.cryptography = self.cryptography;
@@ -246,8 +246,7 @@ fn default_datagram_packing() -> bool {
 }
 
 fn default_cookie() -> bool {
-    let Version::Dtls12(Dtls12 { cookie, .. }) = Version::DTLS12 else { unreachable!("DTLS 1.2 is DTLS 1.2") };
-    cookie
+    Dtls::DEFAULT.cookie
 }
 
 fn coaps() -> Integer<1, 65_535> {

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use slowhand_sessions::{ConfigError as SessionError, CredentialKind, Role, Suite};
+use slowhand_sessions::{ConfigError as SessionError, CredentialKind, Protocol, Role, Suite};
 
 use super::network::{MAX_NODE, Mesh};
 use super::{Auth, Gateway, LossSpread, Lowpan, Network, Reassembly, Scenario, ServerAt, Topology};
@@ -160,7 +160,7 @@ fn ends(scenario: &Scenario, document: &Document) -> Result<(), InputError> {
 fn session(scenario: &Scenario, document: &Document) -> Result<(), InputError> {
     let session = &scenario.session;
     if let Some(suite) = session.suite {
-        auth_fits_suite(session.auth(), suite, document)?;
+        auth_fits_suite(session.auth(), session.protocol, suite, document)?;
     }
     let is_psk = session.auth() == Auth::Psk;
     if let Some(credential) = session.credential.filter(|credential| (*credential == CredentialKind::Psk) != is_psk) {
@@ -197,9 +197,10 @@ fn session(scenario: &Scenario, document: &Document) -> Result<(), InputError> {
     Ok(())
 }
 
-fn auth_fits_suite(auth: Auth, suite: Suite, document: &Document) -> Result<(), InputError> {
+fn auth_fits_suite(auth: Auth, protocol: Protocol, suite: Suite, document: &Document) -> Result<(), InputError> {
     let is_psk = suite.key_exchange().has_psk();
-    if is_psk == (auth == Auth::Psk) {
+    // In DTLS 1.3 the suite does not say it.
+    if is_psk == (auth == Auth::Psk) || protocol == Protocol::Dtls13 {
         return Ok(());
     }
     let (found, allowed) = match auth {

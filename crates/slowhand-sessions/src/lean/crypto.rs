@@ -1,11 +1,11 @@
 //! The cryptography of lean-dtls, which advances the device's clock.
 
-use lean_dtls::crypto::{self, Crypto, DIGEST, Failed, Group, Hash, MAX_PUBLIC, Protection, SCALAR, SIGNATURE};
+use lean_dtls::crypto::{self, Crypto, DIGEST, Failed, Group, Hash, KEY, MAX_PUBLIC, Protection, SCALAR, SIGNATURE};
 
 use super::software::Software;
 use crate::config::Cryptography;
 use crate::device;
-use crate::operation::{self, Aead, AeadMode, Curve, Operation};
+use crate::operation::{self, Aead, AeadMode, Cbc, Curve, Operation};
 
 /// The cryptography of a session. It reports its operations to the device.
 pub(super) struct Counting(Software);
@@ -95,6 +95,12 @@ impl Crypto for Counting {
 
     fn random(&mut self, octets: &mut [u8]) {
         self.0.random(octets);
+    }
+
+    /// One block, as long as CBC of 16 octets.
+    fn encrypt_block(&mut self, key: &[u8; KEY], block: &mut [u8; crypto::BLOCK]) -> Result<(), Failed> {
+        device::perform(Operation::CbcEncrypt(Cbc { key_bits: 128, octets: block.len() as u32 }));
+        self.0.encrypt_block(key, block)
     }
 
     fn generate(&mut self, group: Group, public: &mut [u8]) -> Result<[u8; SCALAR], Failed> {

@@ -173,7 +173,7 @@ fn names_are_those_of_a_scenario() {
     let names: Names = toml::from_str(
         r#"
         stacks = ["lean-dtls", "mbedtls", "openssl", "rustls", "tinydtls"]
-        protocols = ["dtls1.2", "tls1.2", "tls1.3"]
+        protocols = ["dtls1.2", "dtls1.3", "tls1.2", "tls1.3"]
         suite = "TLS_PSK_WITH_AES_128_CCM_8"
         curve = "secp256r1"
         auth = ["mutual", "server"]
@@ -183,7 +183,7 @@ fn names_are_those_of_a_scenario() {
     )
     .unwrap();
     assert_eq!(names.stacks, [Stack::LeanDtls, Stack::Mbedtls, Stack::Openssl, Stack::Rustls, Stack::Tinydtls]);
-    assert_eq!(names.protocols, [Protocol::Dtls12, Protocol::Tls12, Protocol::Tls13]);
+    assert_eq!(names.protocols, [Protocol::Dtls12, Protocol::Dtls13, Protocol::Tls12, Protocol::Tls13]);
     assert_eq!(names.suite, PSK);
     assert_eq!((names.curve, names.role), (Curve::Secp256r1, Role::Client));
     assert_eq!(names.auth, [Auth::Mutual, Auth::Server]);

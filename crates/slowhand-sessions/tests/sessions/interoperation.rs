@@ -87,7 +87,7 @@ fn openssl_and() -> Vec<(Stack, Protocol, Suite)> {
     let stacks = slowhand_sessions::stacks();
     let openssl = stacks.iter().find(|stack| stack.name == Stack::Openssl).unwrap();
     for other in stacks.iter().filter(|stack| stack.name != Stack::Openssl) {
-        for protocol in &other.protocols {
+        for protocol in other.protocols.iter().filter(|protocol| openssl.protocols.contains(protocol)) {
             let suites = other.suites.iter().filter(|suite| suite.is_tls13() == (*protocol == Protocol::Tls13));
             let shared = suites.filter(|suite| openssl.suites.contains(suite));
             let shared = shared.filter(|suite| credential(other.name, **suite) == credential(Stack::Openssl, **suite));

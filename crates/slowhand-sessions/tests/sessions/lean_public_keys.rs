@@ -35,7 +35,9 @@ fn cases(suites: &[Suite]) -> Vec<Case> {
             if !both.iter().all(|end| end.suites(Protocol::Dtls12).any(|own| own == *suite)) {
                 continue;
             }
-            for credential in both[0].credentials(*suite).filter(|kind| both[1].credentials.contains(kind)) {
+            for credential in
+                both[0].credentials(Protocol::Dtls12, *suite).filter(|kind| both[1].credentials.contains(kind))
+            {
                 let auths: &[Auth] =
                     if credential == CredentialKind::Psk { &[Auth::Mutual] } else { &[Auth::Mutual, Auth::Server] };
                 cases.extend(auths.iter().map(|auth| case(client, server, *suite, credential, *auth)));

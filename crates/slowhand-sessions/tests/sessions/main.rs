@@ -8,6 +8,7 @@ mod determinism;
 mod failures;
 mod interoperation;
 mod lean;
+mod lean_dtls13;
 mod lean_extensions;
 mod lean_profile;
 mod lean_public_keys;

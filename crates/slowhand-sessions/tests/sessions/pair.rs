@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use slowhand_sessions::memory::{Path, Transcript};
 use slowhand_sessions::{
-    Credential, Dtls12, Failure, Family, Negotiated, Processor, Protocol, Role, Session, SessionConfig, Stack, Status,
+    Credential, Dtls, Failure, Family, Negotiated, Processor, Protocol, Role, Session, SessionConfig, Stack, Status,
     Suite, Tls, Version, Weightless, build_pair,
 };
 
@@ -23,9 +23,9 @@ pub fn tls(config: &mut SessionConfig) -> &mut Tls {
 }
 
 /// What DTLS alone has.
-pub fn dtls(config: &mut SessionConfig) -> &mut Dtls12 {
+pub fn dtls(config: &mut SessionConfig) -> &mut Dtls {
     match &mut tls(config).version {
-        Version::Dtls12(dtls) => dtls,
+        Version::Dtls12(dtls) | Version::Dtls13(dtls) => dtls,
         version => panic!("{version:?}"),
     }
 }

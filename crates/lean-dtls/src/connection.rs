@@ -1,0 +1,216 @@
+//! One connection, of whichever version.
+
+use crate::config::{Config, Packing};
+use crate::credentials::Credentials;
+use crate::crypto::Crypto;
+use crate::dtls12::{self, Heard, Kept, Resuming};
+#[cfg(feature = "connection-id")]
+use crate::dtls12::{ConnectionId, record};
+#[cfg(feature = "dtls13")]
+use crate::dtls13;
+use crate::status::{SendError, Status};
+use crate::time::Instant;
+
+/// One end's half of a connection.
+#[cfg_attr(feature = "dtls13", allow(clippy::large_enum_variant))] // there is no heap to put the larger one on
+pub(crate) enum Connection<C: Crypto, const BUFFER: usize> {
+    Dtls12(dtls12::Connection<C, BUFFER>),
+    #[cfg(feature = "dtls13")]
+    Dtls13(dtls13::Connection<C, BUFFER>),
+}
+
+/// The same of whichever version.
+macro_rules! either {
+    ($connection:expr, $it:ident => $what:expr) => {
+        match $connection {
+            Connection::Dtls12($it) => $what,
+            #[cfg(feature = "dtls13")]
+            Connection::Dtls13($it) => $what,
+        }
+    };
+}
+
+impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
+    /// The connection of a client that has not started.
+    pub(crate) fn of_client<K>(crypto: &mut C, config: &Config<K>) -> Self {
+        #[cfg(feature = "dtls13")]
+        if config.options.dtls13.versions == crate::config::Versions::Dtls13 {
+            return Self::Dtls13(dtls13::Connection::new(crypto, true, config.timeouts));
+        }
+        Self::Dtls12(dtls12::Connection::new(crypto, true, config.timeouts))
+    }
+
+    /// Begins the handshake of a client.
+    pub(crate) fn start(&mut self, crypto: &mut C, config: &Config<impl Credentials>, kept: &mut Kept) {
+        match self {
+            Self::Dtls12(connection) => dtls12::client::start(connection, crypto, config, kept),
+            #[cfg(feature = "dtls13")]
+            Self::Dtls13(connection) => dtls13::client::start(connection, crypto, config),
+        }
+    }
+
+    /// Processes a datagram of the server.
+    pub(crate) fn receive_from_server(
+        &mut self,
+        crypto: &mut C,
+        config: &Config<impl Credentials>,
+        kept: &mut Kept,
+        datagram: &mut [u8],
+        deliver: &mut dyn FnMut(&[u8]),
+    ) {
+        match self {
+            Self::Dtls12(connection) => {
+                connection.receive(crypto, datagram, deliver, &mut |connection, crypto| {
+                    dtls12::client::handle(connection, crypto, config, kept)
+                });
+            }
+            #[cfg(feature = "dtls13")]
+            Self::Dtls13(connection) => {
+                connection.receive(crypto, datagram, deliver, &mut |connection, crypto| {
+                    dtls13::client::handle(connection, crypto, config)
+                });
+            }
+        }
+    }
+
+    /// Processes a datagram of the client. Says what it was to the connection.
+    pub(crate) fn receive_from_client(
+        &mut self,
+        crypto: &mut C,
+        config: &Config<impl Credentials>,
+        resuming: &Resuming<'_>,
+        datagram: &mut [u8],
+        deliver: &mut dyn FnMut(&[u8]),
+    ) -> Heard {
+        match self {
+            Self::Dtls12(connection) => connection.receive(crypto, datagram, deliver, &mut |connection, crypto| {
+                dtls12::server::handle(connection, crypto, config, resuming)
+            }),
+            #[cfg(feature = "dtls13")]
+            Self::Dtls13(connection) => {
+                connection.receive(crypto, datagram, deliver, &mut |connection, crypto| {
+                    dtls13::server::handle(connection, crypto, config)
+                });
+                if connection.has_heard_latest() { Heard::Latest } else { Heard::Nothing }
+            }
+        }
+    }
+
+    /// The ID of this end, which it has offered.
+    #[cfg(feature = "connection-id")]
+    pub(crate) const fn own_id(&self) -> Option<ConnectionId> {
+        either!(self, connection => connection.own_id)
+    }
+
+    /// Octets of the IDs of this end and of the peer, if both have agreed on any.
+    #[cfg(feature = "connection-id")]
+    pub(crate) fn connection_ids(&self) -> Option<[usize; 2]> {
+        let ids = match self {
+            Self::Dtls12(connection) => connection.agreed.connection_ids,
+            #[cfg(feature = "dtls13")]
+            Self::Dtls13(connection) => connection.connection_ids(),
+        };
+        ids.map(|ids| ids.map(|id| id.octets().len()))
+    }
+
+    /// True if the handshake resumes a session.
+    #[cfg(feature = "resumption")]
+    pub(crate) fn is_resumed(&self) -> bool {
+        match self {
+            Self::Dtls12(connection) => connection.resumption.is_resumed,
+            #[cfg(feature = "dtls13")]
+            Self::Dtls13(_) => false,
+        }
+    }
+
+    /// The public key in the peer's certificate.
+    #[cfg(feature = "certificates")]
+    pub(crate) const fn peers_key(&self) -> Option<&[u8; crate::crypto::MAX_PUBLIC]> {
+        match self {
+            Self::Dtls12(connection) => connection.keys.certified.as_ref(),
+            #[cfg(feature = "dtls13")]
+            Self::Dtls13(connection) => connection.certificates.peers_key.as_ref(),
+        }
+    }
+
+    /// Asks the peer whether it is there (RFC 6520). DTLS 1.3 of this engine does not.
+    #[cfg(feature = "heartbeat")]
+    pub(crate) fn start_heartbeat(&mut self, crypto: &mut C) -> Result<(), crate::HeartbeatError> {
+        match self {
+            Self::Dtls12(connection) => connection.start_heartbeat(crypto),
+            #[cfg(feature = "dtls13")]
+            Self::Dtls13(_) => Err(crate::HeartbeatError::NotAgreed),
+        }
+    }
+
+    #[cfg(feature = "heartbeat")]
+    pub(crate) fn liveness(&self) -> crate::Liveness {
+        match self {
+            Self::Dtls12(connection) => connection.liveness(),
+            #[cfg(feature = "dtls13")]
+            Self::Dtls13(_) => crate::Liveness::Unknown,
+        }
+    }
+
+    /// True if the client may not be where it says.
+    pub(crate) const fn is_unverified(&self) -> bool {
+        match self {
+            Self::Dtls12(connection) => connection.is_unverified(),
+            #[cfg(feature = "dtls13")]
+            Self::Dtls13(_) => false,
+        }
+    }
+
+    /// The most octets of application data in a datagram of `room` octets.
+    pub(crate) fn max_data(&self, room: usize) -> usize {
+        either!(self, connection => connection.max_data(room))
+    }
+
+    pub(crate) fn deadline(&self) -> Option<Instant> {
+        either!(self, connection => connection.deadline())
+    }
+
+    pub(crate) fn handle_timeout(&mut self, now: Instant) {
+        either!(self, connection => connection.handle_timeout(now));
+    }
+
+    /// Writes the next datagram. Returns 0 if there is nothing to send.
+    pub(crate) fn poll_transmit(&mut self, crypto: &mut C, now: Instant, packing: Packing, output: &mut [u8]) -> usize {
+        either!(self, connection => connection.poll_transmit(crypto, now, packing, output))
+    }
+
+    /// Encrypts application data into a datagram.
+    pub(crate) fn send(&mut self, crypto: &mut C, data: &[u8], output: &mut [u8]) -> Result<usize, SendError> {
+        either!(self, connection => connection.send(crypto, data, output))
+    }
+
+    #[cfg(feature = "dtls13")]
+    pub(crate) fn update_keys(&mut self) {
+        if let Self::Dtls13(connection) = self {
+            connection.update_keys(true);
+        }
+    }
+
+    /// Ends an established connection, and tells the peer.
+    pub(crate) fn close(&mut self) {
+        either!(self, connection => connection.close());
+    }
+
+    pub(crate) const fn status(&self) -> Status {
+        either!(self, connection => connection.status)
+    }
+
+    /// True if it has ended, and has nothing more to say.
+    pub(crate) const fn is_over(&self) -> bool {
+        either!(self, connection => connection.is_over())
+    }
+}
+
+/// The ID in the first record of a datagram, if it is encrypted and has one.
+#[cfg(feature = "connection-id")]
+pub(crate) fn connection_id_of(datagram: &[u8], length: usize) -> Option<&[u8]> {
+    let id = record::connection_id_of(datagram, length);
+    #[cfg(feature = "dtls13")]
+    let id = id.or_else(|| dtls13::record::connection_id_of(datagram, length));
+    id
+}

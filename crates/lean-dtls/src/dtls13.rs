@@ -1,0 +1,15 @@
+//! DTLS 1.3 (RFC 9147).
+
+mod ack;
+mod agreement;
+#[cfg(feature = "certificates")]
+mod certificates;
+pub(crate) mod client;
+mod connection;
+mod hello;
+pub(crate) mod record;
+mod schedule;
+pub(crate) mod server;
+
+pub(crate) use connection::Connection;
+pub(crate) use hello::ClientHello;

@@ -1,0 +1,268 @@
+//! The client's side of a handshake.
+
+use zeroize::Zeroize;
+
+use super::agreement::Share;
+#[cfg(feature = "certificates")]
+use super::certificates;
+use super::connection::{Connection, Expects, alert};
+use super::hello::{self, BINDERS, Extensions, Mode, Offer, ServerHello, extension};
+use super::schedule::{Origin, Secret};
+use crate::codec::Reader;
+use crate::config::Config;
+use crate::credentials::{Credentials, is_key};
+use crate::crypto::{Crypto, Hash};
+use crate::dtls12::ConnectionId;
+use crate::handshake::Kind;
+use crate::reassembly::Reassembly;
+use crate::status::{Failure, Status};
+
+/// Begins the handshake.
+pub(crate) fn start<C: Crypto, const BUFFER: usize>(
+    connection: &mut Connection<C, BUFFER>,
+    crypto: &mut C,
+    config: &Config<impl Credentials>,
+) {
+    crypto.random(&mut connection.client_random);
+    #[cfg(feature = "connection-id")]
+    {
+        let length = config.options.connection_id;
+        connection.own_id = length.and_then(|length| ConnectionId::draw(crypto, length));
+    }
+    connection.share = config.offered_groups().first().and_then(|group| Share::generate(crypto, *group));
+    send_hello(connection, crypto, config, None);
+}
+
+/// Sends a ClientHello: the first one, or with the cookie of the message whose turn it is. Returns false if that is not
+/// possible.
+fn send_hello<C: Crypto, const BUFFER: usize>(
+    connection: &mut Connection<C, BUFFER>,
+    crypto: &mut C,
+    config: &Config<impl Credentials>,
+    retry: Option<u16>,
+) -> bool {
+    let Connection { sender, incoming, client_random, own_id, share, .. } = connection;
+    let answered = retry.and_then(|sequence| incoming.whole(sequence)).and_then(|(_, body)| ServerHello::read(body));
+    let psk = config.credentials.psk().filter(|psk| is_key(psk.key));
+    let offer = Offer {
+        random: client_random,
+        aeads: config.options.dtls13.aeads,
+        groups: config.offered_groups(),
+        share: share.as_ref().map(|share| (share.group(), share.public())),
+        connection_id: own_id.as_ref(),
+        cookie: answered.and_then(|hello| hello.cookie()).unwrap_or(&[]),
+        identity: psk.map(|psk| (psk.identity, mode(config))),
+        #[cfg(feature = "certificates")]
+        certificates: certificates::Offer::of(&config.credentials),
+    };
+    let bind = |transcript: &C::Hash, header: &[u8; 4], body: &mut [u8]| {
+        let Some(psk) = psk else { return };
+        let covered = body.len() - BINDERS;
+        let mut transcript = transcript.clone();
+        transcript.update(header);
+        transcript.update(&body[..covered]);
+        let binder = Secret::early(crypto, Some(psk.key)).binder(crypto, Origin::External, &transcript.digest());
+        body[covered + BINDERS - binder.len()..].copy_from_slice(&binder);
+    };
+    sender.flight.clear();
+    if psk.is_none() && offer.groups.is_empty() {
+        connection.end(Status::Failed(Failure::NoKey));
+        return false;
+    }
+    match sender.send_bound(Kind::ClientHello, |writer| offer.write(writer), bind) {
+        Ok(()) => {
+            // A HelloRetryRequest that comes again says nothing: its server keeps no state.
+            connection.wait(None);
+            true
+        }
+        Err(_) => {
+            connection.end(Status::Failed(Failure::BufferTooSmall));
+            false
+        }
+    }
+}
+
+/// How this client uses a pre-shared key.
+const fn mode<K>(config: &Config<K>) -> Mode {
+    if config.options.dtls13.psk_agreement { Mode::WithAgreement } else { Mode::Alone }
+}
+
+/// Handles the message whose turn it is, or after a Finished answers it. Returns false if it was not used.
+pub(crate) fn handle<C: Crypto, const BUFFER: usize>(
+    connection: &mut Connection<C, BUFFER>,
+    crypto: &mut C,
+    config: &Config<impl Credentials>,
+) -> bool {
+    let Some((header, body)) = connection.incoming.whole(connection.next) else { return false };
+    let handled = match (connection.expects, header.kind) {
+        (Expects::Hello | Expects::ServerHello, Kind::ServerHello) => match ServerHello::read(body) {
+            Some(hello) if hello.is_retry() => receive_retry(connection, crypto, config),
+            Some(_) => receive_hello(connection, crypto, config),
+            None => Err(alert::PROTOCOL_VERSION),
+        },
+        // Anybody can have sent what is in clear.
+        (Expects::Hello | Expects::ServerHello, _) => return false,
+        (Expects::EncryptedExtensions, Kind::EncryptedExtensions) => receive_extensions(connection, config),
+        #[cfg(feature = "certificates")]
+        (Expects::Certificate | Expects::CertificateVerify, _) => connection.receive_certificate(crypto, config),
+        (Expects::Finished, Kind::Finished) => finish(connection, crypto, config),
+        _ => Err(alert::UNEXPECTED_MESSAGE),
+    };
+    if let Err(description) = handled {
+        connection.refuse(description);
+    }
+    connection.is_open()
+}
+
+/// Answers a HelloRetryRequest (RFC 8446, section 4.1.4).
+fn receive_retry<C: Crypto, const BUFFER: usize>(
+    connection: &mut Connection<C, BUFFER>,
+    crypto: &mut C,
+    config: &Config<impl Credentials>,
+) -> Result<(), u8> {
+    if connection.expects == Expects::ServerHello {
+        return Err(alert::UNEXPECTED_MESSAGE);
+    }
+    let Connection { sender, incoming, share, .. } = connection;
+    let (header, body) = incoming.whole(connection.next).ok_or(alert::DECODE_ERROR)?;
+    let hello = ServerHello::read(body).filter(|hello| hello.is_legal).ok_or(alert::ILLEGAL_PARAMETER)?;
+    let options = &config.options.dtls13;
+    sender.outbound.aead = hello.aead(options.aeads).ok_or(alert::ILLEGAL_PARAMETER)?;
+    let is_cookie = !hello.cookie().ok_or(alert::DECODE_ERROR)?.is_empty();
+    let is_share = hello.extensions.find(extension::KEY_SHARE).is_some();
+    if is_share {
+        let group = hello.group(config.offered_groups()).ok_or(alert::ILLEGAL_PARAMETER)?;
+        if share.as_ref().is_none_or(|share| share.group() == group) {
+            return Err(alert::ILLEGAL_PARAMETER);
+        }
+        *share = Some(Share::generate(crypto, group).ok_or(alert::HANDSHAKE_FAILURE)?);
+    }
+    if !is_cookie && !is_share {
+        return Err(alert::ILLEGAL_PARAMETER);
+    }
+    let first_hello = sender.transcript.digest();
+    sender.begin_again(crypto, &first_hello);
+    sender.note(Kind::ServerHello, body);
+    connection.expects = Expects::ServerHello;
+    send_hello(connection, crypto, config, Some(header.sequence));
+    Ok(())
+}
+
+/// What the server has chosen in its ServerHello. From now on records are encrypted.
+fn receive_hello<C: Crypto, const BUFFER: usize>(
+    connection: &mut Connection<C, BUFFER>,
+    crypto: &mut C,
+    config: &Config<impl Credentials>,
+) -> Result<(), u8> {
+    let Connection { sender, incoming, inbound, share, own_id, .. } = connection;
+    let (_, body) = incoming.whole(connection.next).ok_or(alert::DECODE_ERROR)?;
+    let hello = ServerHello::read(body).filter(|hello| hello.is_legal).ok_or(alert::ILLEGAL_PARAMETER)?;
+    let aead = hello.aead(config.options.dtls13.aeads).ok_or(alert::ILLEGAL_PARAMETER)?;
+    if connection.expects == Expects::ServerHello && aead != sender.outbound.aead {
+        return Err(alert::ILLEGAL_PARAMETER);
+    }
+    let is_offered = |number: u16| match number {
+        extension::SUPPORTED_VERSIONS | extension::PRE_SHARED_KEY => true,
+        extension::KEY_SHARE => share.is_some(),
+        extension::CONNECTION_ID => own_id.is_some(),
+        _ => false,
+    };
+    if !hello.extensions.iter().all(|(number, _)| is_offered(number)) {
+        return Err(alert::UNSUPPORTED_EXTENSION);
+    }
+    let psk = match hello.extensions.find(extension::PRE_SHARED_KEY) {
+        Some([0, 0]) => config.credentials.psk().filter(|psk| is_key(psk.key)),
+        Some(_) => return Err(alert::ILLEGAL_PARAMETER),
+        None => None,
+    };
+    #[cfg(not(feature = "certificates"))]
+    psk.ok_or(alert::HANDSHAKE_FAILURE)?;
+    #[cfg(feature = "certificates")]
+    if psk.is_none() && !certificates::Offer::of(&config.credentials).is_possible() {
+        return Err(alert::HANDSHAKE_FAILURE);
+    }
+    let has_agreement = psk.is_none() || mode(config) == Mode::WithAgreement;
+    if !has_agreement && hello.extensions.find(extension::KEY_SHARE).is_some() {
+        return Err(alert::ILLEGAL_PARAMETER);
+    }
+    let mut agreed = None;
+    if has_agreement {
+        let share = share.as_ref().ok_or(alert::HANDSHAKE_FAILURE)?;
+        let public = hello.share(share.group()).ok_or(alert::MISSING_EXTENSION)?;
+        agreed = Some(share.agree(crypto, public).ok_or(alert::ILLEGAL_PARAMETER)?);
+    }
+    if let (Some(content), Some(own)) = (hello.extensions.find(extension::CONNECTION_ID), &own_id) {
+        inbound.connection_id = *own;
+        sender.outbound.connection_id = hello::read_connection_id(content).ok_or(alert::HANDSHAKE_FAILURE)?;
+    }
+    sender.note(Kind::ServerHello, body);
+    let secret = Secret::early(crypto, psk.map(|psk| psk.key)).next_stage(crypto, agreed.as_ref());
+    agreed.zeroize();
+    #[cfg(feature = "certificates")]
+    {
+        connection.certificates.is_used = psk.is_none();
+    }
+    connection.share = None;
+    connection.protect_handshake(crypto, aead, secret);
+    // The server has the ClientHello. What else has come in clear is forgotten.
+    connection.sender.flight.clear();
+    connection.incoming = Reassembly::new();
+    connection.expects = Expects::EncryptedExtensions;
+    Ok(())
+}
+
+/// Reads what the server has chosen beside its hello.
+fn receive_extensions<C: Crypto, const BUFFER: usize>(
+    connection: &mut Connection<C, BUFFER>,
+    _config: &Config<impl Credentials>,
+) -> Result<(), u8> {
+    let (header, body) = connection.incoming.whole(connection.next).ok_or(alert::DECODE_ERROR)?;
+    let extensions = Extensions::read(Reader::new(body)).ok_or(alert::DECODE_ERROR)?;
+    #[cfg(feature = "certificates")]
+    let offer = certificates::Offer::of(&_config.credentials);
+    let is_offered = |number: u16| {
+        #[cfg(feature = "certificates")]
+        if offer.asks_for(number) {
+            return true;
+        }
+        // A server may tell which groups it would have liked (RFC 8446, section 4.2.7).
+        number == extension::SUPPORTED_GROUPS
+    };
+    if !extensions.iter().all(|(number, _)| is_offered(number)) {
+        return Err(alert::UNSUPPORTED_EXTENSION);
+    }
+    connection.expects = Expects::Finished;
+    #[cfg(feature = "certificates")]
+    {
+        certificates::read_chosen(&mut connection.certificates, extensions, &offer)?;
+        if connection.certificates.is_used {
+            connection.expects = Expects::Certificate;
+        }
+    }
+    connection.sender.note(header.kind, body);
+    Ok(())
+}
+
+/// Answers the server's Finished, which was verified.
+fn finish<C: Crypto, const BUFFER: usize>(
+    connection: &mut Connection<C, BUFFER>,
+    crypto: &mut C,
+    _config: &Config<impl Credentials>,
+) -> Result<(), u8> {
+    let answered = connection.next;
+    connection.derive_application(crypto).ok_or(alert::UNEXPECTED_MESSAGE)?;
+    connection.begin_flight();
+    #[cfg(feature = "certificates")]
+    let sent = match connection.certificates.is_asked {
+        true => connection.send_certificate(crypto, _config.credentials.certificate()),
+        false => Ok(()),
+    };
+    #[cfg(not(feature = "certificates"))]
+    let sent = Ok(());
+    if sent.and_then(|()| connection.finish(crypto)).is_err() {
+        connection.end(Status::Failed(Failure::BufferTooSmall));
+        return Ok(());
+    }
+    connection.wait(Some(answered));
+    Ok(())
+}

@@ -1,0 +1,767 @@
+//! One connection: what client and server have in common.
+
+use subtle::ConstantTimeEq;
+
+use super::ack::{self, Acknowledgements};
+use super::agreement::Share;
+#[cfg(feature = "certificates")]
+use super::certificates;
+use super::record::{
+    self, ContentType, InClear, Inbound, Layout, MOST_FORGERIES, MOST_RECORDS, Number, Outbound, Records,
+};
+use super::schedule::Secret;
+use crate::codec::{Full, Reader, Writer};
+use crate::config::Packing;
+use crate::crypto::{Aead, Crypto, DIGEST, Hash};
+use crate::dtls12::ConnectionId;
+use crate::flight::{Flight, Part};
+use crate::handshake::{self, Kind};
+use crate::reassembly::Reassembly;
+use crate::status::{Failure, SendError, Status};
+use crate::time::{Expired, Instant, Timeouts, Timer};
+
+/// Alerts that this engine sends (RFC 8446, section 6).
+pub(crate) mod alert {
+    pub(crate) const CLOSE_NOTIFY: u8 = 0;
+    pub(crate) const UNEXPECTED_MESSAGE: u8 = 10;
+    pub(crate) const HANDSHAKE_FAILURE: u8 = 40;
+    pub(crate) const ILLEGAL_PARAMETER: u8 = 47;
+    pub(crate) const DECODE_ERROR: u8 = 50;
+    pub(crate) const DECRYPT_ERROR: u8 = 51;
+    #[cfg(feature = "certificates")]
+    pub(crate) const BAD_CERTIFICATE: u8 = 42;
+    #[cfg(feature = "certificates")]
+    pub(crate) const UNSUPPORTED_CERTIFICATE: u8 = 43;
+    pub(crate) const PROTOCOL_VERSION: u8 = 70;
+    pub(crate) const MISSING_EXTENSION: u8 = 109;
+    pub(crate) const UNSUPPORTED_EXTENSION: u8 = 110;
+    pub(crate) const UNKNOWN_PSK_IDENTITY: u8 = 115;
+    #[cfg(feature = "certificates")]
+    pub(crate) const CERTIFICATE_REQUIRED: u8 = 116;
+}
+
+/// user_canceled: a close_notify follows (RFC 8446, section 6.1).
+const USER_CANCELED: u8 = 90;
+
+const WARNING: u8 = 1;
+const FATAL: u8 = 2;
+
+/// Epochs (RFC 9147, section 6.1).
+const HANDSHAKE: u16 = 2;
+const APPLICATION: u16 = 3;
+
+/// Records after which this end's key is updated: half of what a key may encrypt. (Assumed: enough for the other half to
+/// cover the time until the peer knows.)
+const UPDATE_AFTER_RECORDS: u64 = MOST_RECORDS / 2;
+
+/// Forged records after which the peer is asked for another key: before they can come to 2^7 with a tag of 8 octets
+/// (RFC 9147, appendix B.3), and to half of what is allowed with one of 16.
+const fn update_after_forgeries(aead: Aead) -> u32 {
+    match aead {
+        Aead::Ccm8 => 1 << 6,
+        Aead::Ccm | Aead::Gcm => MOST_FORGERIES / 2,
+    }
+}
+
+/// What the handshake waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Expects {
+    /// The client: HelloRetryRequest or ServerHello.
+    Hello,
+    /// The client: the ServerHello that answers its second ClientHello.
+    ServerHello,
+    /// The client.
+    EncryptedExtensions,
+    /// Both, of the peer. A client also takes a CertificateRequest before it.
+    #[cfg(feature = "certificates")]
+    Certificate,
+    #[cfg(feature = "certificates")]
+    CertificateVerify,
+    /// Both, of the peer.
+    Finished,
+    /// Nothing: the handshake is complete.
+    Nothing,
+}
+
+/// Messages after the handshake that wait until an earlier one is acknowledged.
+#[derive(Clone, Copy, Debug, Default)]
+struct Owed {
+    /// A KeyUpdate, and whether it asks the peer for one.
+    key_update: Option<bool>,
+    /// A NewConnectionId without any IDs: this end has no spare ones.
+    connection_ids: bool,
+}
+
+/// One end's half of a connection. `BUFFER` octets hold a flight that is sent, and as many one that arrives.
+pub(crate) struct Connection<C: Crypto, const BUFFER: usize> {
+    pub(crate) status: Status,
+    pub(crate) is_client: bool,
+    pub(crate) expects: Expects,
+    pub(crate) sender: Sender<C, BUFFER>,
+    pub(crate) incoming: Reassembly<BUFFER>,
+    pub(crate) inbound: Inbound,
+    acknowledgements: Acknowledgements,
+    /// The number of the peer's next message.
+    pub(crate) next: u16,
+    /// The number of the peer's message that this end's flight answers: the last of the peer's flight before it.
+    answered: Option<u16>,
+    timer: Timer,
+    /// A flight was begun since the record that is processed came: it acknowledges that record.
+    has_answered: bool,
+    /// An acknowledgement that acknowledged nothing has made this end send again, since the timer was last started.
+    is_hastened: bool,
+    pub(crate) client_random: [u8; 32],
+    /// The ID that this end offers.
+    pub(crate) own_id: Option<ConnectionId>,
+    /// The key pair of a client, until the server has answered.
+    pub(crate) share: Option<Share>,
+    #[cfg(feature = "certificates")]
+    pub(crate) certificates: certificates::State,
+    /// The handshake secret; after the server's Finished, none.
+    pub(crate) stage: Option<Secret>,
+    /// The traffic secrets of this end and of the peer.
+    traffic: Option<[Secret; 2]>,
+    /// Those of application data, which a server has before the handshake is complete.
+    application: Option<[Secret; 2]>,
+    owed: Owed,
+    /// An alert that waits to be sent, and its epoch.
+    alert: Option<([u8; 2], u16)>,
+    /// The last alert in clear.
+    heard: Option<u8>,
+}
+
+/// The flight of this end, and the transcript of the handshake.
+pub(crate) struct Sender<C: Crypto, const BUFFER: usize> {
+    pub(crate) flight: Flight<BUFFER>,
+    /// The epochs of the two parts of the flight.
+    pub(crate) epochs: [u16; 2],
+    pub(crate) outbound: Outbound,
+    pub(crate) transcript: C::Hash,
+    /// The number of the next message.
+    pub(crate) next: u16,
+}
+
+/// The header of a message in the transcript: without what fragments need (RFC 9147, section 5.2).
+pub(crate) fn transcript_header(kind: Kind, length: usize) -> [u8; 4] {
+    let [.., l0, l1, l2] = (length as u32).to_be_bytes();
+    [kind.number(), l0, l1, l2]
+}
+
+impl<C: Crypto, const BUFFER: usize> Sender<C, BUFFER> {
+    /// Adds a message to the flight and to the transcript.
+    pub(crate) fn send(
+        &mut self,
+        kind: Kind,
+        body: impl FnOnce(&mut Writer<'_>) -> Result<(), Full>,
+    ) -> Result<(), Full> {
+        self.send_bound(kind, body, |_, _, _| {})
+    }
+
+    /// The same for a message that `bind` completes, from its header and the transcript before it.
+    pub(crate) fn send_bound(
+        &mut self,
+        kind: Kind,
+        body: impl FnOnce(&mut Writer<'_>) -> Result<(), Full>,
+        bind: impl FnOnce(&C::Hash, &[u8; 4], &mut [u8]),
+    ) -> Result<(), Full> {
+        let following = self.next.checked_add(1).ok_or(Full)?;
+        let sent = self.flight.push(kind, self.next, body)?;
+        let header = transcript_header(kind, sent.len());
+        bind(&self.transcript, &header, sent);
+        self.transcript.update(&header);
+        self.transcript.update(sent);
+        self.next = following;
+        Ok(())
+    }
+
+    /// Adds a message of the peer to the transcript.
+    pub(crate) fn note(&mut self, kind: Kind, body: &[u8]) {
+        self.transcript.update(&transcript_header(kind, body.len()));
+        self.transcript.update(body);
+    }
+
+    /// Begins the transcript with the digest of the first ClientHello, because a HelloRetryRequest answers it
+    /// (RFC 8446, section 4.4.1).
+    pub(crate) fn begin_again(&mut self, crypto: &mut C, first_hello: &[u8; DIGEST]) {
+        self.transcript = crypto.hash();
+        self.note(Kind::MessageHash, first_hello);
+    }
+}
+
+/// What has become of a fragment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Heard {
+    /// There is no use or no room for it.
+    Dropped,
+    /// It was what comes next.
+    InOrder,
+    /// It is kept, or was processed before; but it was not what comes next.
+    OutOfOrder,
+}
+
+impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
+    /// A connection that expects its first message. A server has the ClientHello already.
+    pub(crate) fn new(crypto: &mut C, is_client: bool, timeouts: Timeouts) -> Self {
+        let transcript = crypto.hash();
+        let sender =
+            Sender { flight: Flight::new(), epochs: [0, HANDSHAKE], outbound: Outbound::new(), transcript, next: 0 };
+        Self {
+            status: Status::Handshaking,
+            is_client,
+            expects: if is_client { Expects::Hello } else { Expects::Finished },
+            sender,
+            incoming: Reassembly::new(),
+            inbound: Inbound::new(),
+            acknowledgements: Acknowledgements::new(),
+            next: 0,
+            answered: None,
+            timer: Timer::new(timeouts),
+            has_answered: false,
+            is_hastened: false,
+            client_random: [0; 32],
+            own_id: None,
+            share: None,
+            #[cfg(feature = "certificates")]
+            certificates: certificates::State::default(),
+            stage: None,
+            traffic: None,
+            application: None,
+            owed: Owed::default(),
+            alert: None,
+            heard: None,
+        }
+    }
+
+    pub(crate) fn deadline(&self) -> Option<Instant> {
+        [self.timer.deadline(), self.acknowledgements.deadline()].into_iter().flatten().min()
+    }
+
+    /// Begins to wait for the answer to a new flight, which answers the peer's message `answered`.
+    pub(crate) fn wait(&mut self, answered: Option<u16>) {
+        self.answered = answered;
+        (self.has_answered, self.is_hastened) = (true, false);
+        self.acknowledgements.clear();
+        self.timer.start();
+    }
+
+    /// Begins a flight that is encrypted with the latest keys.
+    pub(crate) fn begin_flight(&mut self) {
+        self.sender.flight.clear();
+        let epoch = self.sender.outbound.epoch();
+        self.sender.epochs = [epoch, epoch];
+    }
+
+    pub(crate) fn handle_timeout(&mut self, now: Instant) {
+        self.acknowledgements.tick(now, self.acknowledgement_wait());
+        match self.timer.expire(now) {
+            // The peer has the flight, but this end does not have all of the answer.
+            Some(Expired::SendAgain) if self.sender.flight.is_empty() => self.acknowledgements.ask_now(),
+            Some(Expired::SendAgain) => {
+                self.is_hastened = false;
+                self.sender.flight.restart();
+            }
+            Some(Expired::GiveUp) => self.end(Status::Failed(Failure::TimedOut(self.heard))),
+            None => {}
+        }
+    }
+
+    /// How long this end waits for the rest of a flight before it acknowledges what it has (RFC 9147, section 7.1).
+    const fn acknowledgement_wait(&self) -> u32 {
+        self.timer.current() / 4
+    }
+
+    /// Writes the next datagram. Returns 0 if there is nothing to send.
+    pub(crate) fn poll_transmit(&mut self, crypto: &mut C, now: Instant, packing: Packing, output: &mut [u8]) -> usize {
+        let outbound = &mut self.sender.outbound;
+        self.timer.note(now);
+        if let Some((alert, epoch)) = self.alert.take() {
+            let written = outbound.write(crypto, (ContentType::Alert, epoch), true, &[&alert], output);
+            return written.map_or(0, |(written, _)| written);
+        }
+        let wait = self.acknowledgement_wait();
+        let outbound = &mut self.sender.outbound;
+        self.acknowledgements.tick(now, wait);
+        let epoch = outbound.epoch();
+        let room = output.len().saturating_sub(outbound.overhead(epoch, true));
+        if let Some((numbers, length)) = self.acknowledgements.take(room)
+            && let Ok((written, _)) =
+                outbound.write(crypto, (ContentType::Ack, epoch), true, &[&numbers[..length]], output)
+        {
+            return written;
+        }
+        let Sender { flight, outbound, epochs, .. } = &mut self.sender;
+        let written = flight.write(&mut Records { crypto, outbound, epochs: *epochs }, packing, output);
+        if flight.is_sent() {
+            self.timer.sent(now);
+        }
+        written
+    }
+
+    /// Encrypts application data into a datagram.
+    pub(crate) fn send(&mut self, crypto: &mut C, data: &[u8], output: &mut [u8]) -> Result<usize, SendError> {
+        if self.status != Status::Established {
+            return Err(SendError::NotEstablished);
+        }
+        let outbound = &mut self.sender.outbound;
+        let of = (ContentType::ApplicationData, outbound.epoch());
+        let written = outbound.write(crypto, of, true, &[data], output);
+        if outbound.count() == UPDATE_AFTER_RECORDS {
+            self.update_keys(false);
+        }
+        written.map(|(written, _)| written).map_err(|Full| SendError::TooLong)
+    }
+
+    /// The most octets of application data in a datagram of `room` octets.
+    pub(crate) fn max_data(&self, room: usize) -> usize {
+        let outbound = &self.sender.outbound;
+        room.saturating_sub(outbound.overhead(outbound.epoch(), true))
+    }
+
+    /// True if the last datagram was later than all before, and can only be the peer's.
+    pub(crate) const fn has_heard_latest(&self) -> bool {
+        self.inbound.is_latest
+    }
+
+    /// The IDs of this end and of the peer, if both have offered them.
+    #[cfg(feature = "connection-id")]
+    pub(crate) fn connection_ids(&self) -> Option<[ConnectionId; 2]> {
+        let ids = [self.inbound.connection_id, self.sender.outbound.connection_id];
+        self.own_id.filter(|_| self.expects != Expects::Hello).map(|_| ids)
+    }
+
+    /// Asks the peer to use this end's next key, and if `is_asking`, to change its own too.
+    pub(crate) fn update_keys(&mut self, is_asking: bool) {
+        if self.status == Status::Established {
+            self.owed.key_update = Some(is_asking || self.owed.key_update == Some(true));
+            self.send_owed();
+        }
+    }
+
+    /// Ends an established connection, and tells the peer.
+    pub(crate) fn close(&mut self) {
+        if self.status == Status::Established {
+            self.end(Status::Closed);
+            self.alert = Some(([WARNING, alert::CLOSE_NOTIFY], self.sender.outbound.epoch()));
+        }
+    }
+
+    /// Refuses the peer, and tells it why.
+    pub(crate) fn refuse(&mut self, description: u8) {
+        self.end(Status::Failed(Failure::AlertSent(description)));
+        self.alert = Some(([FATAL, description], self.sender.outbound.epoch()));
+    }
+
+    pub(crate) fn end(&mut self, status: Status) {
+        self.status = status;
+        self.timer.stop();
+        self.acknowledgements.clear();
+        self.sender.flight.clear();
+        self.stage = None;
+        self.traffic = None;
+        self.application = None;
+    }
+
+    /// True if it has ended, and has nothing more to say.
+    pub(crate) const fn is_over(&self) -> bool {
+        matches!(self.status, Status::Closed | Status::Failed(_)) && self.alert.is_none()
+    }
+
+    pub(crate) const fn is_open(&self) -> bool {
+        matches!(self.status, Status::Handshaking | Status::Established)
+    }
+
+    /// Processes the records of a datagram. `deliver` gets application data, `handle` each handshake message before the
+    /// Finished whose turn it is: it returns false if the message is not what the handshake expects, and was not used.
+    pub(crate) fn receive(
+        &mut self,
+        crypto: &mut C,
+        datagram: &mut [u8],
+        deliver: &mut dyn FnMut(&[u8]),
+        handle: &mut dyn FnMut(&mut Self, &mut C) -> bool,
+    ) {
+        self.inbound.is_latest = false;
+        let (mut rest, mut is_first) = (datagram, true);
+        while self.is_open() && !rest.is_empty() {
+            let length = match Layout::read(rest, &self.inbound.connection_id, is_first) {
+                Some(layout) => {
+                    self.receive_encrypted(crypto, &layout, &mut rest[..layout.length], deliver, handle);
+                    layout.length
+                }
+                None => {
+                    let mut reader = Reader::new(rest);
+                    let Some((record, content)) = InClear::read(&mut reader) else { return };
+                    self.receive_content(crypto, record.content_type, record.number, content, deliver, handle);
+                    record::HEADER + content.len()
+                }
+            };
+            rest = &mut rest[length..];
+            is_first = false;
+        }
+        self.send_owed();
+    }
+
+    fn receive_encrypted(
+        &mut self,
+        crypto: &mut C,
+        layout: &Layout,
+        record: &mut [u8],
+        deliver: &mut dyn FnMut(&[u8]),
+        handle: &mut dyn FnMut(&mut Self, &mut C) -> bool,
+    ) {
+        let forgeries = self.inbound.forgeries();
+        match self.inbound.open(crypto, layout, record) {
+            Ok((content_type, number, content)) => {
+                self.receive_content(crypto, content_type, number, content, deliver, handle);
+            }
+            // The ServerHello is missing. The server sends its flight again if it hears that somebody is here
+            // (RFC 9147, section 7.1).
+            Err(_) if self.expects == Expects::ServerHello => self.acknowledgements.ask_now(),
+            Err(_) if self.inbound.forgeries() > forgeries => {
+                if self.inbound.forgeries() == update_after_forgeries(self.inbound.aead) {
+                    self.update_keys(true);
+                }
+            }
+            Err(_) => {}
+        }
+    }
+
+    fn receive_content(
+        &mut self,
+        crypto: &mut C,
+        content_type: ContentType,
+        number: Number,
+        content: &[u8],
+        deliver: &mut dyn FnMut(&[u8]),
+        handle: &mut dyn FnMut(&mut Self, &mut C) -> bool,
+    ) {
+        match content_type {
+            ContentType::Handshake => self.receive_fragments(crypto, number, content, handle),
+            ContentType::Ack => self.receive_acknowledgement(crypto, number.epoch, content),
+            ContentType::Alert => self.receive_alert(number.epoch, content),
+            // There are no keys of that epoch before the peer's Finished was verified.
+            ContentType::ApplicationData if number.epoch >= APPLICATION => deliver(content),
+            ContentType::ApplicationData => {}
+        }
+    }
+
+    fn receive_alert(&mut self, epoch: u16, content: &[u8]) {
+        let &[_, description] = content else { return };
+        match (epoch, description) {
+            (0, _) => self.heard = Some(description),
+            (_, USER_CANCELED) => {}
+            (APPLICATION.., alert::CLOSE_NOTIFY) => self.end(Status::Closed),
+            // The level says nothing (RFC 8446, section 6).
+            _ => self.end(Status::Failed(Failure::AlertReceived(description))),
+        }
+    }
+
+    /// The peer has received some records (RFC 9147, section 7.2).
+    fn receive_acknowledgement(&mut self, crypto: &mut C, epoch: u16, content: &[u8]) {
+        if !self.has_chosen_version() {
+            return;
+        }
+        let Some(numbers) = ack::read(content) else { return };
+        let (mut is_empty, mut is_news) = (true, false);
+        for (acknowledged, sequence) in numbers {
+            // After the handshake the epochs of the two ends have nothing to do with each other.
+            if acknowledged > epoch.into() && epoch < APPLICATION {
+                // In clear, anybody can have sent it.
+                return if epoch > 0 {
+                    self.refuse(alert::ILLEGAL_PARAMETER)
+                };
+            }
+            is_empty = false;
+            let Sender { flight, epochs, .. } = &mut self.sender;
+            for part in [Part::BeforeChange, Part::AfterChange] {
+                if u64::from(record::epoch(*epochs, part)) == acknowledged {
+                    is_news |= flight.acknowledge(part, sequence);
+                }
+            }
+        }
+        if is_news && self.sender.flight.is_acknowledged() {
+            self.flight_arrived(crypto);
+        } else if is_news || is_empty && !self.is_hastened {
+            self.is_hastened = true;
+            self.repeat();
+        }
+    }
+
+    /// True if both ends know that they speak DTLS 1.3: acknowledgements can be sent and believed (RFC 9147, section 7).
+    fn has_chosen_version(&self) -> bool {
+        self.expects != Expects::Hello
+    }
+
+    /// The peer has all of this end's flight. In the handshake it answers: only then it is sure that it goes on.
+    fn flight_arrived(&mut self, crypto: &mut C) {
+        if self.status != Status::Established {
+            return;
+        }
+        let is_key_update = self.sender.flight.kind() == Some(Kind::KeyUpdate);
+        self.sender.flight.clear();
+        self.timer.stop();
+        self.sender.outbound.forget();
+        if is_key_update && let Some([own, _]) = &mut self.traffic {
+            own.update(crypto);
+            let epoch = self.sender.outbound.epoch() + 1;
+            self.sender.outbound.protect(epoch, own.keys(crypto));
+            self.sender.outbound.forget();
+        }
+        self.send_owed();
+    }
+
+    fn receive_fragments(
+        &mut self,
+        crypto: &mut C,
+        number: Number,
+        content: &[u8],
+        handle: &mut dyn FnMut(&mut Self, &mut C) -> bool,
+    ) {
+        self.has_answered = false;
+        let mut reader = Reader::new(content);
+        let mut heard = None;
+        while let Some((header, fragment)) = handshake::Header::read(&mut reader) {
+            let this = self.receive_fragment(crypto, number.epoch, &header, fragment, handle);
+            heard = match (heard, this) {
+                (Some(Heard::Dropped), _) | (_, Heard::Dropped) => Some(Heard::Dropped),
+                (Some(Heard::OutOfOrder), _) | (_, Heard::OutOfOrder) => Some(Heard::OutOfOrder),
+                _ => Some(Heard::InOrder),
+            };
+        }
+        if !matches!(heard, Some(Heard::InOrder | Heard::OutOfOrder)) || self.has_answered || !self.is_open() {
+            return;
+        }
+        self.acknowledgements.note(number);
+        if self.expects == Expects::Nothing || heard == Some(Heard::OutOfOrder) {
+            self.acknowledgements.ask_now();
+        } else {
+            self.acknowledgements.ask_soon();
+        }
+    }
+
+    fn receive_fragment(
+        &mut self,
+        crypto: &mut C,
+        epoch: u16,
+        header: &handshake::Header,
+        fragment: &[u8],
+        handle: &mut dyn FnMut(&mut Self, &mut C) -> bool,
+    ) -> Heard {
+        if header.sequence < self.next {
+            return self.receive_again(header);
+        }
+        if !self.is_open() || epoch != self.expected_epoch() {
+            if epoch >= APPLICATION && epoch < self.inbound.epoch() {
+                // After its KeyUpdate a peer sends no message with the old key (RFC 9147, section 8).
+                self.refuse(alert::UNEXPECTED_MESSAGE);
+            }
+            return Heard::Dropped;
+        }
+        let progress = if header.sequence == self.next { self.incoming.progress(self.next) } else { 0 };
+        let is_in_order = header.sequence == self.next && header.offset == progress;
+        if !self.incoming.keep(self.next, header, fragment) {
+            return Heard::Dropped;
+        }
+        if self.status == Status::Handshaking && epoch == HANDSHAKE {
+            // Only who has the flight can have sent this (RFC 9147, section 7.2).
+            self.sender.flight.clear();
+        }
+        while self.is_open() && self.incoming.whole(self.next).is_some() {
+            let sequence = self.next;
+            let is_used = match self.expects {
+                Expects::Finished => self.receive_finished(crypto, handle),
+                Expects::Nothing => self.receive_after_handshake(crypto),
+                _ => handle(self, crypto),
+            };
+            self.incoming.remove(sequence);
+            if !is_used {
+                return Heard::Dropped;
+            }
+            match sequence.checked_add(1) {
+                Some(next) => self.next = next,
+                None => self.refuse(alert::UNEXPECTED_MESSAGE),
+            }
+        }
+        if is_in_order { Heard::InOrder } else { Heard::OutOfOrder }
+    }
+
+    /// The epoch of the peer's next message.
+    fn expected_epoch(&self) -> u16 {
+        match self.expects {
+            Expects::Hello | Expects::ServerHello => 0,
+            Expects::Nothing => self.inbound.epoch(),
+            _ => HANDSHAKE,
+        }
+    }
+
+    /// A fragment of a message that was processed before. Its record is acknowledged, unless this end's flight does that: if
+    /// the end of the message comes that this flight answers, the peer does not have it.
+    fn receive_again(&mut self, header: &handshake::Header) -> Heard {
+        let answered = self.answered.filter(|_| !self.sender.flight.is_empty());
+        if answered.is_some_and(|answered| header.sequence <= answered) {
+            let is_end = header.offset + header.fragment == header.length;
+            if is_end && answered == Some(header.sequence) {
+                self.repeat();
+            }
+            return Heard::Dropped;
+        }
+        match self.expects {
+            // A HelloRetryRequest that comes again says nothing: its server keeps no state.
+            Expects::Hello | Expects::ServerHello => Heard::Dropped,
+            _ => Heard::OutOfOrder,
+        }
+    }
+
+    /// Sends again what the peer does not have of the flight, if it is not just being sent.
+    pub(crate) fn repeat(&mut self) {
+        if self.is_open() && !self.sender.flight.is_empty() && self.sender.flight.is_sent() {
+            self.sender.flight.restart();
+            self.timer.send_again();
+        }
+    }
+
+    /// Begins the epoch of the handshake, from its secret. The transcript ends with the ServerHello.
+    pub(crate) fn protect_handshake(&mut self, crypto: &mut C, aead: Aead, secret: Secret) {
+        let digest = self.sender.transcript.digest();
+        let client = secret.derive(crypto, b"c hs traffic", &digest);
+        let server = secret.derive(crypto, b"s hs traffic", &digest);
+        crypto.log_secret("CLIENT_HANDSHAKE_TRAFFIC_SECRET", &self.client_random, client.octets());
+        crypto.log_secret("SERVER_HANDSHAKE_TRAFFIC_SECRET", &self.client_random, server.octets());
+        (self.sender.outbound.aead, self.inbound.aead) = (aead, aead);
+        let [own, peers] = self.own_first([client, server]);
+        self.sender.outbound.protect(HANDSHAKE, own.keys(crypto));
+        self.inbound.protect(HANDSHAKE, peers.keys(crypto));
+        self.traffic = Some([own, peers]);
+        self.stage = Some(secret);
+    }
+
+    /// Derives the secrets of application data. The transcript ends with the server's Finished.
+    pub(crate) fn derive_application(&mut self, crypto: &mut C) -> Option<()> {
+        let digest = self.sender.transcript.digest();
+        let master = self.stage.take()?.next_stage(crypto, None);
+        let client = master.derive(crypto, b"c ap traffic", &digest);
+        let server = master.derive(crypto, b"s ap traffic", &digest);
+        crypto.log_secret("CLIENT_TRAFFIC_SECRET_0", &self.client_random, client.octets());
+        crypto.log_secret("SERVER_TRAFFIC_SECRET_0", &self.client_random, server.octets());
+        self.application = Some(self.own_first([client, server]));
+        Some(())
+    }
+
+    fn own_first(&self, [client, server]: [Secret; 2]) -> [Secret; 2] {
+        if self.is_client { [client, server] } else { [server, client] }
+    }
+
+    /// Adds this end's Finished to the flight.
+    pub(crate) fn finish(&mut self, crypto: &mut C) -> Result<(), Full> {
+        let digest = self.sender.transcript.digest();
+        let [own, _] = self.traffic.as_ref().ok_or(Full)?;
+        let verify_data = own.verify_data(crypto, &digest);
+        self.sender.send(Kind::Finished, |writer| writer.put(&verify_data))
+    }
+
+    /// Handles the peer's Finished. Returns false after a wrong one: the connection has failed.
+    fn receive_finished(&mut self, crypto: &mut C, handle: &mut dyn FnMut(&mut Self, &mut C) -> bool) -> bool {
+        if !self.verify_finished(crypto) {
+            self.refuse(alert::DECRYPT_ERROR);
+            return false;
+        }
+        // The client answers it.
+        if self.is_client && !handle(self, crypto) {
+            return false;
+        }
+        self.establish(crypto);
+        true
+    }
+
+    fn verify_finished(&mut self, crypto: &mut C) -> bool {
+        let (Some((header, body)), Some([_, peers])) = (self.incoming.whole(self.next), &self.traffic) else {
+            return false;
+        };
+        let digest = self.sender.transcript.digest();
+        let expected = peers.verify_data(crypto, &digest);
+        self.sender.note(header.kind, body);
+        header.kind == Kind::Finished && bool::from(body.ct_eq(&expected))
+    }
+
+    /// The handshake is complete. The client's Finished waits for its acknowledgement.
+    fn establish(&mut self, crypto: &mut C) {
+        let Some([own, peers]) = self.application.take() else { return };
+        self.sender.outbound.protect(APPLICATION, own.keys(crypto));
+        self.inbound.protect(APPLICATION, peers.keys(crypto));
+        self.traffic = Some([own, peers]);
+        self.status = Status::Established;
+        self.expects = Expects::Nothing;
+        if !self.is_client {
+            self.timer.stop();
+            self.sender.flight.clear();
+            self.sender.outbound.forget();
+            self.acknowledgements.clear();
+        }
+    }
+
+    /// Handles a message after the handshake (RFC 8446, section 4.6; RFC 9147, sections 8 and 9).
+    fn receive_after_handshake(&mut self, crypto: &mut C) -> bool {
+        let Some((header, body)) = self.incoming.whole(self.next) else { return false };
+        match (header.kind, body) {
+            // Tickets are not used. They are acknowledged so that the server does not send them again.
+            (Kind::NewSessionTicket, _) if self.is_client => {}
+            (Kind::KeyUpdate, &[request @ (0 | 1)]) => {
+                let Some([_, peers]) = &mut self.traffic else { return false };
+                let Some(epoch) = self.inbound.epoch().checked_add(1) else {
+                    self.refuse(alert::UNEXPECTED_MESSAGE);
+                    return false;
+                };
+                peers.update(crypto);
+                self.inbound.protect(epoch, peers.keys(crypto));
+                if request == 1 && self.owed.key_update.is_none() {
+                    self.owed.key_update = Some(false);
+                }
+            }
+            (Kind::RequestConnectionId, &[_]) if !self.inbound.connection_id.octets().is_empty() => {
+                self.owed.connection_ids = true;
+            }
+            (Kind::NewConnectionId, _) if !self.sender.outbound.connection_id.octets().is_empty() => {
+                match record::read_new_connection_id(body) {
+                    Some(Some(id)) => self.sender.outbound.connection_id = id,
+                    Some(None) => {}
+                    None => {
+                        self.refuse(alert::DECODE_ERROR);
+                        return false;
+                    }
+                }
+            }
+            (Kind::KeyUpdate, _) => {
+                self.refuse(alert::ILLEGAL_PARAMETER);
+                return false;
+            }
+            _ => {
+                self.refuse(alert::UNEXPECTED_MESSAGE);
+                return false;
+            }
+        }
+        true
+    }
+
+    /// Sends the next message that is owed, if the one before was acknowledged.
+    fn send_owed(&mut self) {
+        if self.status != Status::Established || !self.sender.flight.is_empty() {
+            return;
+        }
+        self.begin_flight();
+        let sent = if self.owed.connection_ids {
+            self.owed.connection_ids = false;
+            self.sender.send(Kind::NewConnectionId, |writer| writer.put(&record::NO_CONNECTION_IDS))
+        } else if let Some(is_asking) = self.owed.key_update.take() {
+            self.sender.send(Kind::KeyUpdate, |writer| writer.put(&[is_asking.into()]))
+        } else {
+            return;
+        };
+        match sent {
+            Ok(()) => {
+                self.answered = None;
+                self.is_hastened = false;
+                self.timer.start();
+            }
+            Err(Full) => self.end(Status::Failed(Failure::BufferTooSmall)),
+        }
+    }
+}

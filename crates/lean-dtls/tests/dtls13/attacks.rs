@@ -1,0 +1,358 @@
+//! Nothing that is forged, replayed, downgraded or too early is accepted, and nothing that arrives ends the process.
+
+use lean_dtls::{Client, Failure, Instant, Psk, RustCrypto, Status, Versions};
+use proptest::prelude::*;
+
+use crate::world::{
+    KEYS, PEER, TestClient, TestServer, client, config, established, from_client, from_server, random, run, server,
+    to_server,
+};
+
+const NOW: Instant = Instant::from_millis(0);
+
+/// A record in clear: its type, its number, its content.
+fn in_clear(content_type: u8, number: u8, content: &[u8]) -> Vec<u8> {
+    let length = (content.len() as u16).to_be_bytes();
+    [&[content_type, 0xfe, 0xfd, 0, 0, 0, 0, 0, 0, 0, number], &length[..], content].concat()
+}
+
+/// An acknowledgement in clear of records: their epochs and numbers.
+fn ack_in_clear(records: &[(u64, u64)]) -> Vec<u8> {
+    let mut content = (16 * records.len() as u16).to_be_bytes().to_vec();
+    for (epoch, number) in records {
+        content.extend([epoch.to_be_bytes(), number.to_be_bytes()].concat());
+    }
+    in_clear(26, 9, &content)
+}
+
+/// A client and a server after so many exchanges, of which the attacker changes the client's datagrams.
+fn after(rounds: usize, mut change: impl FnMut(&mut Vec<u8>)) -> (TestClient, TestServer) {
+    let (mut client, mut server) = (client(1, config(KEYS, 256)), server(config(KEYS, 256)));
+    client.connect();
+    for _ in 0..rounds {
+        for mut datagram in from_client(&mut client, NOW) {
+            change(&mut datagram);
+            server.receive(PEER, &mut datagram, |_| panic!("delivered"));
+        }
+        for mut datagram in from_server(&mut server, NOW) {
+            client.receive(&mut datagram, |_| panic!("delivered"));
+        }
+    }
+    (client, server)
+}
+
+#[test]
+fn a_server_keeps_nothing_of_a_client_whose_cookie_has_not_returned() {
+    let mut server = server(config(KEYS, 256));
+    for peer in 0..=255 {
+        let mut flooding = client(u64::from(peer) + 1, config(KEYS, 256));
+        flooding.connect();
+        for mut datagram in from_client(&mut flooding, NOW) {
+            server.receive([1, peer], &mut datagram, |_| {});
+            let answers = from_server(&mut server, NOW);
+            assert_eq!(answers.len(), 1);
+            assert!(answers[0].len() < datagram.len(), "nothing is amplified");
+        }
+        assert_eq!((server.status([1, peer]), server.deadline()), (None, None));
+    }
+}
+
+#[test]
+fn a_cookie_is_good_for_one_address_and_one_random_number() {
+    let (mut honest, mut server) = after(1, |_| {});
+    let with_cookie = from_client(&mut honest, NOW).remove(0);
+    // The extension cookie has the number 44, a length of 43, and a vector of 41: group, digest, MAC.
+    let cookie = with_cookie.windows(6).position(|octets| octets == [0, 44, 0, 43, 0, 41]).unwrap() + 6;
+    // From another address; with another random number; with another group, digest and MAC.
+    for (peer, place) in [
+        ([7, 7], None),
+        (PEER, Some(13 + 12 + 2)),
+        (PEER, Some(cookie)),
+        (PEER, Some(cookie + 1)),
+        (PEER, Some(cookie + 40)),
+    ] {
+        let mut datagram = with_cookie.clone();
+        place.into_iter().for_each(|place: usize| datagram[place] ^= 1);
+        server.receive(peer, &mut datagram, |_| {});
+        assert_eq!(server.status(peer), None, "{peer:?} {place:?}");
+        // A fatal illegal_parameter (47).
+        assert!(from_server(&mut server, NOW)[0].ends_with(&[2, 47]), "{peer:?} {place:?}");
+    }
+    server.receive(PEER, &mut with_cookie.clone(), |_| {});
+    assert_eq!(server.status(PEER), Some(Status::Handshaking));
+}
+
+#[test]
+fn another_key_is_another_peer() {
+    for (keys, alert, expected) in [
+        // decrypt_error: the binder is wrong.
+        ([Psk { identity: b"sensor-17", key: b"0123456789abcdeF" }], 51, Some(Status::Failed(Failure::AlertSent(51)))),
+        // unknown_psk_identity, before there is a slot.
+        ([Psk { identity: b"sensor-18", key: b"0123456789abcdef" }], 115, None),
+    ] {
+        let mut other = Client::new(config(keys, 256), RustCrypto::new(random(1)));
+        let mut server = server(config(KEYS, 256));
+        run(&mut other, &mut server, []);
+        assert_eq!(other.status(), Status::Failed(Failure::TimedOut(Some(alert))));
+        assert_eq!(server.status(PEER), expected);
+    }
+}
+
+/// A server without the key cannot send a Finished, whatever it chooses.
+#[test]
+fn a_server_without_the_key_is_refused() {
+    let (mut client, mut honest) = after(1, |_| {});
+    let with_cookie = from_client(&mut client, NOW).remove(0);
+    honest.receive(PEER, &mut with_cookie.clone(), |_| {});
+    let mut flight = from_server(&mut honest, NOW).remove(0);
+    // Another server hello: the transcript differs, and so do all keys.
+    flight[13 + 12 + 2] ^= 1;
+    client.receive(&mut flight, |_| panic!("delivered"));
+    assert_eq!(client.status(), Status::Handshaking);
+}
+
+/// The binder covers what somebody on the path takes out of a ClientHello; also out of the first one, whose digest is in the
+/// cookie.
+#[test]
+fn a_changed_client_hello_is_found_by_the_binder() {
+    let with_id = |config: lean_dtls::Config<_>| config.with_connection_id(1).unwrap();
+    for changed in [0, 1] {
+        let (mut client, mut server) = (client(1, with_id(config(KEYS, 256))), server(with_id(config(KEYS, 256))));
+        client.connect();
+        for number in 0..2 {
+            for mut datagram in from_client(&mut client, NOW) {
+                // connection_id (54) with one octet becomes an extension that nobody knows.
+                let place = datagram.windows(5).position(|octets| octets == [0, 54, 0, 2, 1]).unwrap();
+                datagram[place] ^= u8::from(number == changed);
+                server.receive(PEER, &mut datagram, |_| {});
+            }
+            for mut datagram in from_server(&mut server, NOW) {
+                client.receive(&mut datagram, |_| {});
+            }
+        }
+        // decrypt_error is 51.
+        assert_eq!(server.status(PEER), Some(Status::Failed(Failure::AlertSent(51))), "{changed}");
+        assert_eq!(client.status(), Status::Handshaking, "the alert was in clear");
+    }
+}
+
+#[test]
+fn a_record_is_delivered_once() {
+    let (mut client, mut server) = established();
+    let mut records = Vec::new();
+    for number in 0..70_u8 {
+        let mut datagram = [0; 64];
+        let length = client.send(&[number], &mut datagram).unwrap();
+        records.push(datagram[..length].to_vec());
+    }
+    let mut received = Vec::new();
+    // The last first; then all, twice. Those 64 and more behind the last are too old.
+    for record in [&records[69..], &records, &records].concat() {
+        server.receive(PEER, &mut record.clone(), |data| received.push(data[0]));
+    }
+    assert_eq!(received, [69].into_iter().chain(6..69).collect::<Vec<_>>());
+}
+
+#[test]
+fn a_changed_octet_is_discarded() {
+    let (mut client, mut server) = established();
+    let mut datagram = [0; 64];
+    let length = client.send(b"22.5 C", &mut datagram).unwrap();
+    for place in 0..length {
+        for bit in 0..8 {
+            let mut forged = datagram[..length].to_vec();
+            forged[place] ^= 1 << bit;
+            server.receive(PEER, &mut forged, |_| panic!("delivered"));
+            assert_eq!(server.status(PEER), Some(Status::Established));
+        }
+    }
+    let mut received = Vec::new();
+    server.receive(PEER, &mut datagram[..length], |data| received.extend_from_slice(data));
+    assert_eq!(received, b"22.5 C");
+}
+
+#[test]
+fn application_data_in_clear_is_discarded() {
+    let (mut client, mut server) = established();
+    server.receive(PEER, &mut in_clear(23, 9, b"abc"), |_| panic!("delivered"));
+    client.receive(&mut in_clear(23, 9, b"abc"), |_| panic!("delivered"));
+    assert_eq!(client.status(), Status::Established);
+}
+
+/// Alerts and acknowledgements in clear can be anybody's.
+#[test]
+fn what_comes_in_clear_does_not_end_a_connection() {
+    let (mut client, mut server) = established();
+    for mut datagram in [in_clear(21, 9, &[2, 40]), ack_in_clear(&[(3, 0)]), ack_in_clear(&[])] {
+        server.receive(PEER, &mut datagram.clone(), |_| {});
+        client.receive(&mut datagram, |_| {});
+    }
+    assert_eq!((client.status(), server.status(PEER)), (Status::Established, Some(Status::Established)));
+    assert_eq!((from_client(&mut client, NOW).len(), from_server(&mut server, NOW).len()), (0, 0));
+}
+
+/// Before the server has chosen DTLS 1.3, an acknowledgement says nothing (RFC 9147, section 7); later, one for a record that
+/// was never sent does not.
+#[test]
+fn an_acknowledgement_of_nothing_does_not_stop_a_retransmission() {
+    for (rounds, records) in [(0, [(0, 0), (0, 1)]), (1, [(0, 7), (2, 0)])] {
+        let (mut client, _) = after(rounds, |_| {});
+        let hello = from_client(&mut client, NOW);
+        assert_eq!(hello.len(), 1);
+        client.receive(&mut ack_in_clear(&records), |_| {});
+        assert_eq!(client.status(), Status::Handshaking);
+        let deadline = client.deadline().unwrap();
+        client.handle_timeout(deadline);
+        assert_eq!(from_client(&mut client, deadline)[0].len(), hello[0].len(), "{rounds}");
+    }
+}
+
+/// Empty acknowledgements in clear make a client send again once for each wait of its timer.
+#[test]
+fn empty_acknowledgements_do_not_make_a_flood() {
+    let (mut client, _) = after(1, |_| {});
+    from_client(&mut client, NOW);
+    let mut sent = 0;
+    for _ in 0..100 {
+        client.receive(&mut ack_in_clear(&[]), |_| {});
+        sent += from_client(&mut client, NOW).len();
+    }
+    assert_eq!(sent, 1);
+}
+
+#[test]
+fn a_second_hello_retry_request_is_refused() {
+    let mut retry = Vec::new();
+    let (mut client, mut server) = (client(1, config(KEYS, 256)), server(config(KEYS, 256)));
+    client.connect();
+    for mut datagram in from_client(&mut client, NOW) {
+        server.receive(PEER, &mut datagram, |_| {});
+    }
+    for mut datagram in from_server(&mut server, NOW) {
+        retry = datagram.clone();
+        client.receive(&mut datagram, |_| {});
+    }
+    // The same one again is the network's.
+    client.receive(&mut retry.clone(), |_| {});
+    assert_eq!(client.status(), Status::Handshaking);
+    // With the number of the next message: the server's.
+    retry[13 + 5] = 1;
+    client.receive(&mut retry, |_| {});
+    // unexpected_message is 10.
+    assert_eq!(client.status(), Status::Failed(Failure::AlertSent(10)));
+}
+
+/// Whoever asks for DTLS 1.3 gets nothing else.
+#[test]
+fn an_earlier_version_is_refused() {
+    let earlier = |config: lean_dtls::Config<_>| config.with_versions(Versions::Dtls12);
+    let (mut new, mut old) = (client(1, config(KEYS, 256)), server(earlier(config(KEYS, 256))));
+    run(&mut new, &mut old, []);
+    assert!(matches!(new.status(), Status::Failed(_)), "{:?}", new.status());
+    let (mut old, mut new) = (client(1, earlier(config(KEYS, 256))), server(config(KEYS, 256)));
+    run(&mut old, &mut new, []);
+    assert_eq!((old.status(), new.status(PEER)), (Status::Failed(Failure::TimedOut(None)), None));
+}
+
+/// A peer that changes its key again and again costs as many messages as it sends.
+#[test]
+fn key_updates_keep_the_connection_and_are_not_amplified() {
+    let (mut client, mut server) = established();
+    for number in 0..300_u16 {
+        client.update_keys();
+        let (mut from_peer, mut own) = (0, 0);
+        for _ in 0..3 {
+            for mut datagram in from_client(&mut client, NOW) {
+                from_peer += 1;
+                server.receive(PEER, &mut datagram, |_| {});
+            }
+            for mut datagram in from_server(&mut server, NOW) {
+                own += 1;
+                client.receive(&mut datagram, |_| {});
+            }
+        }
+        // KeyUpdate, and the acknowledgement of the server's; as many from the server.
+        assert_eq!((from_peer, own), (2, 2), "{number}");
+        assert_eq!(to_server(&mut client, &mut server, &number.to_be_bytes()), number.to_be_bytes());
+        assert_eq!((client.deadline(), server.deadline()), (None, None));
+    }
+}
+
+/// Records with the key before the last are old.
+#[test]
+fn the_key_before_the_last_is_forgotten() {
+    let (mut client, mut server) = established();
+    let mut datagram = [0; 64];
+    let length = client.send(b"old", &mut datagram).unwrap();
+    for _ in 0..4 {
+        client.update_keys();
+        for _ in 0..3 {
+            from_client(&mut client, NOW).iter_mut().for_each(|datagram| server.receive(PEER, datagram, |_| {}));
+            from_server(&mut server, NOW).iter_mut().for_each(|datagram| client.receive(datagram, |_| {}));
+        }
+    }
+    // After four updates the two bits of the epoch are those of the old record.
+    server.receive(PEER, &mut datagram[..length], |_| panic!("delivered"));
+}
+
+/// RFC 9147, section 4.5.3: with a tag of 8 octets, the peer is asked for another key long before 2^7 forgeries.
+#[test]
+fn after_64_forgeries_the_peer_is_asked_for_another_key() {
+    let (mut client, mut server) = established();
+    let mut datagram = [0; 64];
+    let length = client.send(b"22.5 C", &mut datagram).unwrap();
+    for number in 1..200_u8 {
+        let mut forged = datagram[..length].to_vec();
+        forged[length - 1] ^= number;
+        server.receive(PEER, &mut forged, |_| panic!("delivered"));
+        let sent = from_server(&mut server, NOW);
+        assert_eq!(sent.len(), usize::from(number == 64), "{number}");
+        sent.into_iter().for_each(|mut datagram| client.receive(&mut datagram, |_| {}));
+    }
+    for _ in 0..3 {
+        from_client(&mut client, NOW).iter_mut().for_each(|datagram| server.receive(PEER, datagram, |_| {}));
+        from_server(&mut server, NOW).iter_mut().for_each(|datagram| client.receive(datagram, |_| {}));
+    }
+    assert_eq!(to_server(&mut client, &mut server, b"22.5 C"), b"22.5 C");
+}
+
+proptest! {
+    /// Random octets, and datagrams of the handshake with octets changed, at any time: no panic, nothing established between
+    /// ends that do not share a key, nothing delivered.
+    #[test]
+    fn nothing_that_arrives_ends_the_process_or_opens_a_connection(
+        seed in 1_u64..1000,
+        attacks in proptest::collection::vec(
+            (any::<bool>(), 0_usize..40, proptest::collection::vec((any::<proptest::sample::Index>(), any::<u8>()), 0..4),
+             proptest::collection::vec(any::<u8>(), 0..80)), 1..40),
+    ) {
+        let other = [Psk { identity: b"sensor-17", key: b"0123456789abcdeF" }];
+        let mut client = Client::<_, _, 384>::new(config(other, 100), RustCrypto::new(random(seed)));
+        let mut server = server(config(KEYS, 100));
+        let mut seen: Vec<Vec<u8>> = Vec::new();
+        client.connect();
+        for (is_to_server, chosen, changes, junk) in attacks {
+            for datagram in from_client(&mut client, NOW) {
+                seen.push(datagram.clone());
+                server.receive(PEER, &mut datagram.clone(), |_| panic!("delivered"));
+            }
+            for datagram in from_server(&mut server, NOW) {
+                seen.push(datagram.clone());
+                client.receive(&mut datagram.clone(), |_| panic!("delivered"));
+            }
+            let mut datagram = seen.get(chosen).cloned().unwrap_or(junk);
+            for (index, octet) in changes {
+                if !datagram.is_empty() {
+                    let place = index.index(datagram.len());
+                    datagram[place] = octet;
+                }
+            }
+            match is_to_server {
+                true => server.receive(PEER, &mut datagram, |_| panic!("delivered")),
+                false => client.receive(&mut datagram, |_| panic!("delivered")),
+            }
+            prop_assert_ne!(client.status(), Status::Established);
+            prop_assert_ne!(server.status(PEER), Some(Status::Established));
+        }
+    }
+}

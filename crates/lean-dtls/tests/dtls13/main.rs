@@ -1,0 +1,6 @@
+//! DTLS 1.3: the engine against itself, over a network that loses, repeats, reorders and forges.
+
+mod attacks;
+mod bytes;
+mod liveness;
+mod world;
