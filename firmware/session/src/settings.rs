@@ -1,5 +1,7 @@
 //! What the images are configured for, by features.
 
+#[cfg(not(feature = "ecdsa"))]
+use lean_dtls::Psk;
 use lean_dtls::{Config, Timeouts};
 
 use crate::echo::MTU;
@@ -8,55 +10,51 @@ use crate::echo::MTU;
 #[cfg(not(feature = "ecdsa"))]
 pub const BUFFER: usize = 192;
 
-/// Octets of the buffers of a connection: enough for the flight of a server with a raw public key.
 #[cfg(feature = "ecdsa")]
-pub const BUFFER: usize = 512;
-
-/// The credentials of both ends.
-#[cfg(not(feature = "ecdsa"))]
-pub type Keys = [lean_dtls::Psk<'static>; 1];
+mod ecdsa;
+#[cfg(feature = "ecdsa")]
+use ecdsa::KEYS;
+#[cfg(feature = "ecdsa")]
+pub use ecdsa::{BUFFER, Keys};
 
 /// The key that both ends know.
 #[cfg(not(feature = "ecdsa"))]
-const KEYS: Keys = [lean_dtls::Psk { identity: b"sensor-17", key: b"0123456789abcdef" }];
+const KEY: Psk<'static> = Psk { identity: b"sensor-17", key: b"0123456789abcdef" };
 
 /// The credentials of both ends.
-#[cfg(feature = "ecdsa")]
-pub type Keys = lean_dtls::RawPublicKey<'static>;
+#[cfg(not(any(feature = "slides", feature = "ecdsa")))]
+pub type Keys = [Psk<'static>; 1];
+#[cfg(not(any(feature = "slides", feature = "ecdsa")))]
+const KEYS: Keys = [KEY];
 
-/// Both ends have the same key: that of RFC 6979, appendix A.2.5.
-#[cfg(feature = "ecdsa")]
-const KEYS: Keys = lean_dtls::RawPublicKey { own: Some((&SPKI, &PRIVATE_KEY)), trusted: &[PUBLIC_KEY] };
+/// The same for ends that know each other by their addresses.
+#[cfg(feature = "slides")]
+pub struct Keys(Psk<'static>);
+#[cfg(feature = "slides")]
+const KEYS: Keys = Keys(KEY);
 
-#[cfg(feature = "ecdsa")]
-const PRIVATE_KEY: [u8; 32] = [
-    0xc9, 0xaf, 0xa9, 0xd8, 0x45, 0xba, 0x75, 0x16, 0x6b, 0x5c, 0x21, 0x57, 0x67, 0xb1, 0xd6, 0x93, 0x4e, 0x50, 0xc3,
-    0xdb, 0x36, 0xe8, 0x9b, 0x12, 0x7b, 0x8a, 0x62, 0x2b, 0x12, 0x0f, 0x67, 0x21,
-];
+#[cfg(feature = "slides")]
+impl lean_dtls::Credentials for Keys {
+    fn psk(&self) -> Option<Psk<'_>> {
+        Some(self.0)
+    }
 
-/// The public key: 4, x and y.
-#[cfg(feature = "ecdsa")]
-const PUBLIC_KEY: [u8; 65] = [
-    0x04, 0x60, 0xfe, 0xd4, 0xba, 0x25, 0x5a, 0x9d, 0x31, 0xc9, 0x61, 0xeb, 0x74, 0xc6, 0x35, 0x6d, 0x68, 0xc0, 0x49,
-    0xb8, 0x92, 0x3b, 0x61, 0xfa, 0x6c, 0xe6, 0x69, 0x62, 0x2e, 0x60, 0xf2, 0x9f, 0xb6, 0x79, 0x03, 0xfe, 0x10, 0x08,
-    0xb8, 0xbc, 0x99, 0xa4, 0x1a, 0xe9, 0xe9, 0x56, 0x28, 0xbc, 0x64, 0xf2, 0xf1, 0xb2, 0x0c, 0x2d, 0x7e, 0x9f, 0x51,
-    0x77, 0xa3, 0xc2, 0x94, 0xd4, 0x46, 0x22, 0x99,
-];
+    fn find_psk(&self, identity: &[u8]) -> Option<&[u8]> {
+        (identity == self.0.identity).then_some(self.0.key)
+    }
 
-/// Its SubjectPublicKeyInfo (RFC 5480, section 2).
-#[cfg(feature = "ecdsa")]
-const SPKI: [u8; 91] = [
-    0x30, 0x59, 0x30, 0x13, 0x06, 0x07, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x02, 0x01, 0x06, 0x08, 0x2a, 0x86, 0x48, 0xce,
-    0x3d, 0x03, 0x01, 0x07, 0x03, 0x42, 0x00, 0x04, 0x60, 0xfe, 0xd4, 0xba, 0x25, 0x5a, 0x9d, 0x31, 0xc9, 0x61, 0xeb,
-    0x74, 0xc6, 0x35, 0x6d, 0x68, 0xc0, 0x49, 0xb8, 0x92, 0x3b, 0x61, 0xfa, 0x6c, 0xe6, 0x69, 0x62, 0x2e, 0x60, 0xf2,
-    0x9f, 0xb6, 0x79, 0x03, 0xfe, 0x10, 0x08, 0xb8, 0xbc, 0x99, 0xa4, 0x1a, 0xe9, 0xe9, 0x56, 0x28, 0xbc, 0x64, 0xf2,
-    0xf1, 0xb2, 0x0c, 0x2d, 0x7e, 0x9f, 0x51, 0x77, 0xa3, 0xc2, 0x94, 0xd4, 0x46, 0x22, 0x99,
-];
+    fn find_psk_by_address(&self, _: &[u8]) -> Option<&[u8]> {
+        Some(self.0.key)
+    }
+}
 
 /// The configuration of both ends.
 pub fn config() -> Option<Config<Keys>> {
     let config = Config::new(KEYS, MTU as u16, Timeouts::DEFAULT).ok()?;
     #[cfg(feature = "lean")]
     let config = config.with_lean(lean_dtls::Lean::ALL);
+    // The messages and the nonce of Pittoli et al. 2016, whose ends know each other.
+    #[cfg(feature = "slides")]
+    let config = config.with_lean(lean_dtls::Lean::SLIDES.with(lean_dtls::Lean::KNOWN_ADDRESS));
     Some(config)
 }
