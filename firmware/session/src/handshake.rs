@@ -14,37 +14,6 @@ const CLIENT: [u8; 2] = [0, 1];
 /// Application data of the size of a reading of a sensor. (Assumed.)
 const DATA: [u8; 32] = [0x20; 32];
 
-#[cfg(not(feature = "slides"))]
-use crate::echo::config;
-
-/// The configuration of both ends: the messages and the nonce of Pittoli et al. 2016, whose ends know each other.
-#[cfg(feature = "slides")]
-fn config() -> Option<lean_dtls::Config<Known>> {
-    use lean_dtls::{Config, Lean, Timeouts};
-
-    let config = Config::new(Known(crate::echo::KEYS[0]), MTU as u16, Timeouts::DEFAULT).ok()?;
-    Some(config.with_lean(Lean::SLIDES.with(Lean::KNOWN_ADDRESS)))
-}
-
-/// A key for whoever asks.
-#[cfg(feature = "slides")]
-struct Known(lean_dtls::Psk<'static>);
-
-#[cfg(feature = "slides")]
-impl lean_dtls::Credentials for Known {
-    fn psk(&self) -> Option<lean_dtls::Psk<'_>> {
-        Some(self.0)
-    }
-
-    fn find_psk(&self, identity: &[u8]) -> Option<&[u8]> {
-        (identity == self.0.identity).then_some(self.0.key)
-    }
-
-    fn find_psk_by_address(&self, _: &[u8]) -> Option<&[u8]> {
-        Some(self.0.key)
-    }
-}
-
 /// A handshake and one record of application data. Ends the emulator.
 pub fn run<B: Board>() -> ! {
     B::start();

@@ -1,19 +1,30 @@
 //! What the images are configured for, by features.
 
-use lean_dtls::{Config, Psk, Timeouts};
+#[cfg(not(feature = "ecdsa"))]
+use lean_dtls::Psk;
+use lean_dtls::{Config, Timeouts};
 
 use crate::echo::MTU;
 
 /// Octets of the buffers of a connection: enough for identities of up to 32 octets.
+#[cfg(not(feature = "ecdsa"))]
 pub const BUFFER: usize = 192;
 
+#[cfg(feature = "ecdsa")]
+mod ecdsa;
+#[cfg(feature = "ecdsa")]
+use ecdsa::KEYS;
+#[cfg(feature = "ecdsa")]
+pub use ecdsa::{BUFFER, Keys};
+
 /// The key that both ends know.
+#[cfg(not(feature = "ecdsa"))]
 const KEY: Psk<'static> = Psk { identity: b"sensor-17", key: b"0123456789abcdef" };
 
 /// The credentials of both ends.
-#[cfg(not(feature = "slides"))]
+#[cfg(not(any(feature = "slides", feature = "ecdsa")))]
 pub type Keys = [Psk<'static>; 1];
-#[cfg(not(feature = "slides"))]
+#[cfg(not(any(feature = "slides", feature = "ecdsa")))]
 const KEYS: Keys = [KEY];
 
 /// The same for ends that know each other by their addresses.
