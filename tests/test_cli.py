@@ -38,7 +38,10 @@ def test_help_lists_the_commands_there_are(cli: Cli) -> None:
         (["walk"], "walk"),
         (["run", "quickstrat"], "scenario: found 'quickstrat', allowed: the path of a .toml file"),
         (["scenarios", "quickstrat"], "scenario: found 'quickstrat', allowed: beacon, gateway"),
-        (["devices", "toaster"], "device: found 'toaster', allowed: esp32-c6, greennet"),
+        (
+            ["devices", "toaster"],
+            "device: found 'toaster', allowed: atmega128rfa1, esp32-c6, greennet",
+        ),
     ],
 )
 def test_wrong_arguments_get_one_message(cli: Cli, arguments: list[str], said: str) -> None:

@@ -59,6 +59,7 @@ BETWEEN_KEYS = {
         "node-without-links",
         "openssl-server-timeout",
         "openssl-timeout",
+        "packing-mbedtls",
         "psk-suite-with-certificates",
         "recovery-without",
         "rsa-suite-with-psk",

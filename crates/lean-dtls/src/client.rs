@@ -50,7 +50,7 @@ impl<K: Credentials, C: Crypto, const BUFFER: usize> Client<K, C, BUFFER> {
     /// it returns 0: there is no more to send. The wait for an answer begins with the last datagram of a flight.
     pub fn poll_transmit(&mut self, now: Instant, output: &mut [u8]) -> usize {
         let room = output.len().min(self.config.mtu.into());
-        self.connection.poll_transmit(&mut self.crypto, now, &mut output[..room])
+        self.connection.poll_transmit(&mut self.crypto, now, self.config.packing, &mut output[..room])
     }
 
     /// When to call [`handle_timeout`](Self::handle_timeout).

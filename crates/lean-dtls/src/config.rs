@@ -35,6 +35,7 @@ pub struct Config<K> {
     pub(crate) mtu: u16,
     pub(crate) timeouts: Timeouts,
     pub(crate) admission: Admission,
+    pub(crate) packing: Packing,
     pub(crate) options: Options,
     #[cfg(any(feature = "ecdhe", feature = "gcm"))]
     suites: &'static [Suite],
@@ -123,6 +124,16 @@ pub enum Admission {
     },
 }
 
+/// How many records of a flight share a datagram.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Packing {
+    /// As many as there is room for.
+    #[default]
+    Full,
+    /// One, as tinyDTLS has it: each message in a frame of its own, on links with short frames.
+    OneRecord,
+}
+
 /// A configuration that cannot work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ConfigError {
@@ -167,6 +178,7 @@ impl<K: Credentials> Config<K> {
             mtu,
             timeouts,
             admission: Admission::Refuse,
+            packing: Packing::Full,
             options: Options::default(),
             #[cfg(any(feature = "ecdhe", feature = "gcm"))]
             suites: Suite::DEFAULT,
@@ -197,6 +209,7 @@ impl<K: Credentials> Config<K> {
             suites: self.suites,
             #[cfg(not(any(feature = "ecdhe", feature = "gcm")))]
             suites: Suite::DEFAULT,
+            #[cfg(any(feature = "ecdhe", feature = "gcm"))]
             has_psk: self.credentials.psk().is_some(),
             #[cfg(feature = "ecdhe")]
             groups: self.groups,
@@ -211,6 +224,12 @@ impl<K: Credentials> Config<K> {
     #[must_use]
     pub fn with_admission(self, admission: Admission) -> Self {
         Self { admission, ..self }
+    }
+
+    /// The same with another number of records in a datagram of a handshake. Either peer accepts both.
+    #[must_use]
+    pub fn with_packing(self, packing: Packing) -> Self {
+        Self { packing, ..self }
     }
 
     /// The same with these switches of the lean profile: a client offers them, a server takes those of them that are offered.

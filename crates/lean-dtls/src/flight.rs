@@ -5,6 +5,7 @@
 mod sent;
 
 use crate::codec::{Full, Writer};
+use crate::config::Packing;
 use crate::handshake::{self, Kind};
 
 /// Octets that are kept of a message's header: kind, length, number.
@@ -195,12 +196,12 @@ impl<const BUFFER: usize> Flight<BUFFER> {
         self.sent.is_acknowledged(self.length as u16)
     }
 
-    /// Writes the next datagram: as many records as it has room for. Returns 0 if there is nothing to send.
-    pub(crate) fn write<R: Records>(&mut self, records: &mut R, output: &mut [u8]) -> usize {
+    /// Writes the next datagram: a record, or as many as it has room for. Returns 0 if there is nothing to send.
+    pub(crate) fn write<R: Records>(&mut self, records: &mut R, packing: Packing, output: &mut [u8]) -> usize {
         let mut written = 0;
         while let Some((more, is_last)) = self.write_record(records, &mut output[written..], written == 0) {
             written += more;
-            if is_last {
+            if is_last || packing == Packing::OneRecord {
                 break;
             }
         }
@@ -322,7 +323,7 @@ mod tests {
         let mut crypto = RustCrypto::new(|_: &mut [u8]| {});
         let mut records = Records { crypto: &mut crypto, outbound };
         let (mut sent, mut output) = (Vec::new(), vec![0; mtu]);
-        while let length @ 1.. = flight.write(&mut records, &mut output) {
+        while let length @ 1.. = flight.write(&mut records, Packing::Full, &mut output) {
             let mut rest = Reader::new(&output[..length]);
             while !rest.is_empty() {
                 rest.take(HEADER - 10).unwrap();

@@ -12,10 +12,13 @@ pub(crate) enum Kind {
     ServerHello,
     HelloVerifyRequest,
     NewSessionTicket,
+    #[cfg(feature = "certificates")]
     Certificate,
     ServerKeyExchange,
+    #[cfg(feature = "certificates")]
     CertificateRequest,
     ServerHelloDone,
+    #[cfg(feature = "certificates")]
     CertificateVerify,
     ClientKeyExchange,
     Finished,
@@ -30,10 +33,13 @@ impl Kind {
             2 => Self::ServerHello,
             3 => Self::HelloVerifyRequest,
             4 => Self::NewSessionTicket,
+            #[cfg(feature = "certificates")]
             11 => Self::Certificate,
             12 => Self::ServerKeyExchange,
+            #[cfg(feature = "certificates")]
             13 => Self::CertificateRequest,
             14 => Self::ServerHelloDone,
+            #[cfg(feature = "certificates")]
             15 => Self::CertificateVerify,
             16 => Self::ClientKeyExchange,
             20 => Self::Finished,
@@ -47,10 +53,13 @@ impl Kind {
             Self::ServerHello => 2,
             Self::HelloVerifyRequest => 3,
             Self::NewSessionTicket => 4,
+            #[cfg(feature = "certificates")]
             Self::Certificate => 11,
             Self::ServerKeyExchange => 12,
+            #[cfg(feature = "certificates")]
             Self::CertificateRequest => 13,
             Self::ServerHelloDone => 14,
+            #[cfg(feature = "certificates")]
             Self::CertificateVerify => 15,
             Self::ClientKeyExchange => 16,
             Self::Finished => 20,

@@ -105,7 +105,7 @@ pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 pub use client::Client;
 #[cfg(feature = "record-limits")]
 pub use config::MaxFragmentLength;
-pub use config::{Admission, Config, ConfigError, MIN_MTU, frame_mtu};
+pub use config::{Admission, Config, ConfigError, MIN_MTU, Packing, frame_mtu};
 pub use credentials::*;
 pub use crypto::Crypto;
 #[cfg(feature = "rustcrypto")]

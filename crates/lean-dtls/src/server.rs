@@ -220,9 +220,9 @@ where
             output.get_mut(..length)?.copy_from_slice(&reply[..length]);
             return Some((peer, length));
         }
-        let room = output.len().min(self.config.mtu.into());
+        let (room, packing) = (output.len().min(self.config.mtu.into()), self.config.packing);
         for slot in self.slots.iter_mut().flatten() {
-            let length = slot.connection.poll_transmit(&mut self.crypto, now, &mut output[..room]);
+            let length = slot.connection.poll_transmit(&mut self.crypto, now, packing, &mut output[..room]);
             if length > 0 {
                 let peer = slot.peer;
                 return Some((peer, length));

@@ -19,7 +19,7 @@ pub use constant::{Amount, Constant, Origin, Time};
 const SHA512_TO_SHA256: f64 = 4.0;
 
 /// The devices that are built in, by name.
-const BUILT_IN: [(&str, &str); 9] = [
+const BUILT_IN: [(&str, &str); 10] = [
     ("openmote-cc2538", include_str!("../../../devices/openmote-cc2538.toml")),
     ("wismote", include_str!("../../../devices/wismote.toml")),
     ("greennet", include_str!("../../../devices/greennet.toml")),
@@ -28,6 +28,7 @@ const BUILT_IN: [(&str, &str); 9] = [
     ("stm32wb55", include_str!("../../../devices/stm32wb55.toml")),
     ("esp32-c6", include_str!("../../../devices/esp32-c6.toml")),
     ("telosb", include_str!("../../../devices/telosb.toml")),
+    ("atmega128rfa1", include_str!("../../../devices/atmega128rfa1.toml")),
     ("linux-host", include_str!("../../../devices/linux-host.toml")),
 ];
 

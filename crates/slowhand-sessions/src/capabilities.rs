@@ -38,6 +38,8 @@ pub struct Datagrams {
     pub minimum_mtu_reason: &'static str,
     /// True if it fragments handshake messages to fit into smaller datagrams.
     pub fragments: bool,
+    /// True if it can send each record in a datagram of its own.
+    pub without_packing: bool,
     /// The retransmission timer.
     pub timer: Timer,
 }

@@ -145,6 +145,9 @@ fn check_datagrams(datagrams: &Datagrams, config: &SessionConfig) -> Result<(Dur
         let allowed = format_args!("{least} octets or more ({})", datagrams.minimum_mtu_reason);
         check("mtu", &mtu, allowed, |mtu| *mtu >= least)?;
     }
+    let can = datagrams.without_packing;
+    let allowed = if can { "true or false" } else { "true (the library alone decides)" };
+    check("datagram_packing", &config.datagram_packing, allowed, |packing| *packing || can)?;
     let timer = &datagrams.timer;
     let (first, maximum) = timer.values(config.timers.first, config.timers.maximum);
     let allowed = format_args!("{} to {}", Seconds(timer.least), Seconds(timer.most));

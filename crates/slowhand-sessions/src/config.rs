@@ -195,6 +195,9 @@ pub struct SessionConfig {
     /// The most octets of a datagram (UDP payload) that this end sends. The library cuts flights and messages to fit. Only
     /// over datagrams. Default: no limit.
     pub mtu: Option<u16>,
+    /// True if this end puts as many records of a flight into a datagram as there is room for, false if it sends one record
+    /// a datagram. Only over datagrams; no effect on tinyDTLS, which always sends one. Default: true.
+    pub datagram_packing: bool,
     /// With what this end computes. Default: real cryptography.
     pub cryptography: Cryptography,
     /// The seed of this end's randomness. The two ends of a session need different seeds. Default: zeros, for tests only.
@@ -205,7 +208,17 @@ impl SessionConfig {
     /// One end of a session with default options.
     pub const fn new(role: Role, stack: Stack, family: Family, credential: Credential) -> Self {
         let timers = Timers { first: None, maximum: None };
-        Self { role, stack, family, credential, timers, mtu: None, cryptography: Cryptography::Real, seed: [0; 32] }
+        Self {
+            role,
+            stack,
+            family,
+            credential,
+            timers,
+            mtu: None,
+            datagram_packing: true,
+            cryptography: Cryptography::Real,
+            seed: [0; 32],
+        }
     }
 
     /// The name of the protocol.

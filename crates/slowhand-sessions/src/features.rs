@@ -47,6 +47,7 @@ impl Capabilities {
         [
             (self.tls.without_cookie, "cookie on or off"),
             (datagrams.fragments, "mtu"),
+            (datagrams.without_packing, "datagram_packing"),
             (true, timeouts),
             (self.tls.connection_id.is_some(), "connection_id"),
             (self.tls.lean, "lean profile"),

@@ -12,8 +12,8 @@ use std::time::Duration;
 
 use lean_dtls::crypto::{Group, KEY};
 use lean_dtls::{
-    Client, Config, ConfigError, Instant, MaxFragmentLength, OVERHEAD, Server, Session, SessionState, Sessions,
-    Timeouts,
+    Client, Config, ConfigError, Instant, MaxFragmentLength, OVERHEAD, Packing, Server, Session, SessionState,
+    Sessions, Timeouts,
 };
 
 use crate::capabilities::{Capabilities, Datagrams, MaximumTimeout, Timer, TlsCapabilities, TlsVersion};
@@ -37,6 +37,7 @@ pub(crate) const CAPABILITIES: Capabilities = Capabilities {
         minimum_mtu: |_| lean_dtls::MIN_MTU,
         minimum_mtu_reason: "the library's own limit",
         fragments: true,
+        without_packing: true,
         timer: Timer {
             first: Duration::from_millis(Timeouts::DEFAULT.initial_ms as u64),
             maximum: MaximumTimeout::Chosen(Duration::from_millis(Timeouts::DEFAULT.maximum_ms as u64)),
@@ -149,7 +150,8 @@ impl<const BUFFER: usize> LeanDtls<BUFFER> {
         let config = Config::new(Credentials::new(checked)?, mtu, timeouts)
             .and_then(|config| with_extensions(config, checked.tls))
             .map(|config| config.with_suites(suites(checked.suite)).with_groups(&[Group::P256]))
-            .map_err(|error| Failure::library(0, format!("the configuration is refused: {error:?}")))?;
+            .map_err(|error| Failure::library(0, format!("the configuration is refused: {error:?}")))?
+            .with_packing(if checked.config.datagram_packing { Packing::Full } else { Packing::OneRecord });
         let crypto = Counting::new(checked.config.cryptography);
         let resumption = checked.tls.resumption;
         let mut end = match checked.config.role {

@@ -36,6 +36,7 @@ pub(crate) const CAPABILITIES: Capabilities = Capabilities {
         minimum_mtu: |_| 192,
         minimum_mtu_reason: "the library does not fragment a ClientHello",
         fragments: true,
+        without_packing: false,
         timer: Timer {
             // `MBEDTLS_SSL_DTLS_TIMEOUT_DFL_MIN` and `_MAX` of `ssl.h`.
             first: Duration::from_secs(1),

@@ -41,6 +41,7 @@ pub(crate) const CAPABILITIES: Capabilities = Capabilities {
         minimum_mtu: |_| 208,
         minimum_mtu_reason: "the library assumes a path MTU of at least 256 octets, including the headers of IPv6 and UDP",
         fragments: true,
+        without_packing: false,
         timer: Timer {
             // `dtls1_start_timer` and `dtls1_double_timeout` in `d1_lib.c`.
             first: Duration::from_secs(1),

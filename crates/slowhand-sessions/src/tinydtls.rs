@@ -45,6 +45,7 @@ pub(crate) const CAPABILITIES: Capabilities = Capabilities {
         },
         minimum_mtu_reason: "the library neither sends nor accepts fragments of a handshake message",
         fragments: false,
+        without_packing: false,
         timer: Timer {
             // 2 s, doubled with each of at most 7 retransmissions (`dtls_send_multi` and `dtls_retransmit` in `dtls.c`,
             // `DTLS_DEFAULT_MAX_RETRANSMIT` in `global.h`).

@@ -1,12 +1,11 @@
 //! A handshake in memory. Each call of the engine is a line on the console: role, call, octets of the datagram, what it took
 //! (instructions or cycles), octets of stack.
 
-use core::hint::black_box;
-
 use lean_dtls::{Client, Instant, RustCrypto, Server, Status};
 
 use crate::Board;
 use crate::echo::MTU;
+use crate::meter::{Meter, line, print};
 use crate::settings::{BUFFER, Keys, config};
 
 /// The client's address.
@@ -14,6 +13,37 @@ const CLIENT: [u8; 2] = [0, 1];
 
 /// Application data of the size of a reading of a sensor. (Assumed.)
 const DATA: [u8; 32] = [0x20; 32];
+
+#[cfg(not(feature = "slides"))]
+use crate::echo::config;
+
+/// The configuration of both ends: the messages and the nonce of Pittoli et al. 2016, whose ends know each other.
+#[cfg(feature = "slides")]
+fn config() -> Option<lean_dtls::Config<Known>> {
+    use lean_dtls::{Config, Lean, Timeouts};
+
+    let config = Config::new(Known(crate::echo::KEYS[0]), MTU as u16, Timeouts::DEFAULT).ok()?;
+    Some(config.with_lean(Lean::SLIDES.with(Lean::KNOWN_ADDRESS)))
+}
+
+/// A key for whoever asks.
+#[cfg(feature = "slides")]
+struct Known(lean_dtls::Psk<'static>);
+
+#[cfg(feature = "slides")]
+impl lean_dtls::Credentials for Known {
+    fn psk(&self) -> Option<lean_dtls::Psk<'_>> {
+        Some(self.0)
+    }
+
+    fn find_psk(&self, identity: &[u8]) -> Option<&[u8]> {
+        (identity == self.0.identity).then_some(self.0.key)
+    }
+
+    fn find_psk_by_address(&self, _: &[u8]) -> Option<&[u8]> {
+        Some(self.0.key)
+    }
+}
 
 /// A handshake and one record of application data. Ends the emulator.
 pub fn run<B: Board>() -> ! {
@@ -73,58 +103,4 @@ fn crypto(random: fn(&mut [u8])) -> RustCrypto<fn(&mut [u8])> {
 /// Octets of a server with so many slots.
 const fn size_of_servers<const SLOTS: usize>() -> usize {
     size_of::<Server<Keys, RustCrypto<fn(&mut [u8])>, [u8; 2], SLOTS, BUFFER>>()
-}
-
-struct Meter<B> {
-    /// What the measurement itself takes.
-    empty: u32,
-    board: core::marker::PhantomData<B>,
-}
-
-impl<B: Board> Meter<B> {
-    fn new() -> Self {
-        let mut meter = Self { empty: 0, board: core::marker::PhantomData };
-        meter.empty = meter.measure(&mut || 0).1;
-        meter
-    }
-
-    /// Prints what a call takes. `call` returns the octets of its datagram.
-    fn call(&self, role: &str, name: &str, mut call: impl FnMut() -> usize) -> usize {
-        let (octets, taken, depth) = self.measure(&mut call);
-        line::<B>(&["call", role, name], &[octets as u32, taken, depth as u32]);
-        octets
-    }
-
-    #[inline(never)]
-    fn measure(&self, call: &mut dyn FnMut() -> usize) -> (usize, u32, usize) {
-        let call = black_box(call);
-        B::paint();
-        let before = B::now();
-        let octets = call();
-        let taken = B::now().wrapping_sub(before).wrapping_sub(self.empty);
-        (octets, taken, B::depth())
-    }
-}
-
-fn line<B: Board>(words: &[&str], numbers: &[u32]) {
-    for word in words {
-        print::<B>(word);
-        B::print(b' ');
-    }
-    for number in numbers {
-        print_number::<B>(*number);
-        B::print(b' ');
-    }
-    B::print(b'\n');
-}
-
-fn print<B: Board>(text: &str) {
-    text.bytes().for_each(B::print);
-}
-
-fn print_number<B: Board>(number: u32) {
-    if number >= 10 {
-        print_number::<B>(number / 10);
-    }
-    B::print(b'0' + (number % 10) as u8);
 }

@@ -6,6 +6,8 @@
 #[path = "../../../crates/lean-dtls/examples/echo/mod.rs"]
 pub mod echo;
 mod handshake;
+mod meter;
+pub mod operations;
 pub mod settings;
 
 pub use handshake::run;

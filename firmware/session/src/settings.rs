@@ -7,16 +7,43 @@ use crate::echo::MTU;
 /// Octets of the buffers of a connection: enough for identities of up to 32 octets.
 pub const BUFFER: usize = 192;
 
-/// The credentials of both ends.
-pub type Keys = [Psk<'static>; 1];
-
 /// The key that both ends know.
-const KEYS: Keys = [Psk { identity: b"sensor-17", key: b"0123456789abcdef" }];
+const KEY: Psk<'static> = Psk { identity: b"sensor-17", key: b"0123456789abcdef" };
+
+/// The credentials of both ends.
+#[cfg(not(feature = "slides"))]
+pub type Keys = [Psk<'static>; 1];
+#[cfg(not(feature = "slides"))]
+const KEYS: Keys = [KEY];
+
+/// The same for ends that know each other by their addresses.
+#[cfg(feature = "slides")]
+pub struct Keys(Psk<'static>);
+#[cfg(feature = "slides")]
+const KEYS: Keys = Keys(KEY);
+
+#[cfg(feature = "slides")]
+impl lean_dtls::Credentials for Keys {
+    fn psk(&self) -> Option<Psk<'_>> {
+        Some(self.0)
+    }
+
+    fn find_psk(&self, identity: &[u8]) -> Option<&[u8]> {
+        (identity == self.0.identity).then_some(self.0.key)
+    }
+
+    fn find_psk_by_address(&self, _: &[u8]) -> Option<&[u8]> {
+        Some(self.0.key)
+    }
+}
 
 /// The configuration of both ends.
 pub fn config() -> Option<Config<Keys>> {
     let config = Config::new(KEYS, MTU as u16, Timeouts::DEFAULT).ok()?;
     #[cfg(feature = "lean")]
     let config = config.with_lean(lean_dtls::Lean::ALL);
+    // The messages and the nonce of Pittoli et al. 2016, whose ends know each other.
+    #[cfg(feature = "slides")]
+    let config = config.with_lean(lean_dtls::Lean::SLIDES.with(lean_dtls::Lean::KNOWN_ADDRESS));
     Some(config)
 }

@@ -11,10 +11,12 @@ use super::key_agreement;
 use super::record::{self, ContentType, Format, Inbound, Outbound, Records};
 #[cfg(feature = "resumption")]
 use super::resumption::Resumption;
+#[cfg(feature = "lean")]
+use super::schedule::MAX_PSK;
 use super::schedule::{Context, Master, Premaster};
 use super::suite::Suite;
 use crate::codec::{Full, Reader, Writer};
-use crate::config::Config;
+use crate::config::{Config, Packing};
 use crate::credentials::Credentials;
 use crate::crypto::{Crypto, Hash};
 use crate::dtls12::Kept;
@@ -39,7 +41,7 @@ pub(crate) mod alert {
     pub(crate) const ILLEGAL_PARAMETER: u8 = 47;
     pub(crate) const DECODE_ERROR: u8 = 50;
     pub(crate) const DECRYPT_ERROR: u8 = 51;
-    #[cfg(feature = "ecdhe")]
+    #[cfg(any(feature = "ecdhe", feature = "resumption"))]
     pub(crate) const INTERNAL_ERROR: u8 = 80;
     pub(crate) const UNSUPPORTED_EXTENSION: u8 = 110;
     pub(crate) const UNKNOWN_PSK_IDENTITY: u8 = 115;
@@ -149,7 +151,15 @@ pub(crate) struct Connection<C: Crypto, const BUFFER: usize> {
     is_acknowledgement_due: bool,
     /// How many octets may still be sent to an address that nobody has verified.
     allowance: Option<usize>,
+    /// The key of which all others are derived once the ServerHello is out, while the client does the same.
+    #[cfg(feature = "lean")]
+    postponed: Option<PostponedKey>,
 }
+
+/// A pre-shared key, and its length.
+#[cfg(feature = "lean")]
+#[derive(zeroize::Zeroize, zeroize::ZeroizeOnDrop)]
+struct PostponedKey([u8; MAX_PSK], usize);
 
 /// The flight of this end, and the transcript of the handshake.
 pub(crate) struct Sender<C: Crypto, const BUFFER: usize> {
@@ -217,6 +227,8 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
             received: Received::NONE,
             is_acknowledgement_due: false,
             allowance: None,
+            #[cfg(feature = "lean")]
+            postponed: None,
         }
     }
 
@@ -277,7 +289,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
     }
 
     /// Writes the next datagram. Returns 0 if there is nothing to send.
-    pub(crate) fn poll_transmit(&mut self, crypto: &mut C, now: Instant, output: &mut [u8]) -> usize {
+    pub(crate) fn poll_transmit(&mut self, crypto: &mut C, now: Instant, packing: Packing, output: &mut [u8]) -> usize {
         self.timer.note(now);
         if let Some((alert, epoch)) = self.alert.take() {
             return self.sender.outbound.write(crypto, (ContentType::Alert, epoch), &[&alert], output).unwrap_or(0);
@@ -287,13 +299,13 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
             let content = &[self.received.names()];
             return outbound.write(crypto, (ContentType::Acknowledgement, 1), content, output).unwrap_or(0);
         }
-        let mut written = flight.write(&mut Records { crypto, outbound }, output);
+        let mut written = flight.write(&mut Records { crypto, outbound }, packing, output);
         while let Some(allowance) = self.allowance.as_mut().filter(|_| written > 0) {
             if let Some(left) = allowance.checked_sub(written) {
                 *allowance = left;
                 break;
             }
-            written = flight.write(&mut Records { crypto, outbound }, output);
+            written = flight.write(&mut Records { crypto, outbound }, packing, output);
         }
         #[cfg(feature = "heartbeat")]
         if written == 0 {
@@ -301,6 +313,9 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         }
         if self.sender.flight.is_sent() {
             self.timer.sent(now);
+            if written == 0 {
+                self.derive_postponed(crypto);
+            }
         }
         written
     }
@@ -349,6 +364,10 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         self.master = None;
         #[cfg(feature = "ecdhe")]
         self.keys.wipe();
+        #[cfg(feature = "lean")]
+        {
+            self.postponed = None;
+        }
     }
 
     /// True if the peer has not answered this end's flight.
@@ -394,6 +413,9 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
     ) -> Heard {
         let is_open = matches!(self.status, Status::Handshaking | Status::Established | Status::Closing);
         let is_latest = self.inbound.is_latest(header);
+        if is_open && header.epoch > 0 {
+            self.derive_postponed(crypto);
+        }
         let opened = match header.epoch {
             0 => self.inbound.take(header, content),
             _ if !is_open => return Heard::Nothing,
@@ -663,6 +685,24 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         self.inbound.protect(peers, format);
         self.master = Some(master);
     }
+
+    /// Derives all keys when nothing is left to send, or when a record arrives that needs them.
+    #[cfg(feature = "lean")]
+    pub(crate) fn postpone(&mut self, psk: &[u8]) {
+        let mut key = PostponedKey([0; MAX_PSK], psk.len().min(MAX_PSK));
+        key.0.iter_mut().zip(psk).for_each(|(octet, psk)| *octet = *psk);
+        self.postponed = Some(key);
+    }
+
+    #[cfg(feature = "lean")]
+    fn derive_postponed(&mut self, crypto: &mut C) {
+        if let Some(key) = self.postponed.take() {
+            self.derive(crypto, &Premaster::from_psk(key.0.get(..key.1).unwrap_or_default()));
+        }
+    }
+
+    #[cfg(not(feature = "lean"))]
+    fn derive_postponed(&mut self, _: &mut C) {}
 
     /// Adds ChangeCipherSpec, if it is not left out, and Finished to the flight.
     pub(crate) fn finish(&mut self, crypto: &mut C) -> Result<(), Full> {

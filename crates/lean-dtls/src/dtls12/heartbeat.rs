@@ -143,4 +143,13 @@ mod tests {
         heartbeat.receive_request(&[1; MAX_PAYLOAD + 1]);
         assert_eq!(heartbeat.next(), None);
     }
+
+    /// RFC 6520, section 4: a response with another payload, or to no request, is discarded.
+    #[test]
+    fn an_answer_to_another_request_is_none() {
+        let mut heartbeat = Heartbeat { request: Some([1, 2, 3, 4]), ..Heartbeat::default() };
+        assert!(!heartbeat.receive_response(&[1, 2, 3, 5]) && !heartbeat.receive_response(&[]));
+        assert!(heartbeat.receive_response(&[1, 2, 3, 4]) && heartbeat.is_answered);
+        assert!(!heartbeat.receive_response(&[1, 2, 3, 4]), "none is in flight");
+    }
 }

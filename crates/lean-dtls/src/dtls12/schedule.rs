@@ -143,6 +143,16 @@ mod tests {
     use super::*;
     use crate::crypto::RustCrypto;
 
+    /// RFC 4279, section 2, and RFC 5489, section 2, by hand: the length of each part in two octets.
+    #[test]
+    fn the_premaster_secret_has_two_parts_with_their_lengths() {
+        let premaster = Premaster::from_psk(&[7, 8, 9]);
+        assert_eq!(premaster.octets[..premaster.length], [0, 3, 0, 0, 0, 0, 3, 7, 8, 9]);
+        let premaster = Premaster::from_parts(&[5; 32], &[7, 8, 9]);
+        let expected = [&[0, 32][..], &[5; 32], &[0, 3, 7, 8, 9]].concat();
+        assert_eq!(premaster.octets[..premaster.length], expected);
+    }
+
     /// A vector for P_SHA256 that was posted to the TLS working group (mail archive, "Test vectors for TLS 1.2 PRF").
     #[test]
     fn the_pseudo_random_function_gives_the_published_vector() {

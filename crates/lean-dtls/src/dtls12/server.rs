@@ -118,9 +118,14 @@ fn answer<C: Crypto, const BUFFER: usize>(
     connection.name(crypto, _resuming);
     send_hello(connection)?;
     if let Some(key) = key {
-        connection.derive(crypto, &Premaster::from_psk(key));
         connection.expect_finished();
-        return if agreed.lean.has(Lean::SERVER_FINISHED_FIRST) { Ok(connection.finish(crypto)?) } else { Ok(()) };
+        if agreed.lean.has(Lean::SERVER_FINISHED_FIRST) {
+            connection.derive(crypto, &Premaster::from_psk(key));
+            return Ok(connection.finish(crypto)?);
+        }
+        #[cfg(feature = "lean")]
+        connection.postpone(key);
+        return Ok(());
     }
     #[cfg(feature = "ecdhe")]
     if suite.key_exchange() != KeyExchange::Psk {

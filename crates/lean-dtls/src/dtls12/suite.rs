@@ -119,6 +119,7 @@ impl Suite {
 pub(crate) struct Abilities<'a> {
     pub(crate) suites: &'a [Suite],
     /// A client has a pre-shared key.
+    #[cfg(any(feature = "ecdhe", feature = "gcm"))]
     pub(crate) has_psk: bool,
     #[cfg(feature = "ecdhe")]
     pub(crate) groups: &'a [Group],
@@ -149,6 +150,14 @@ impl<'a> Abilities<'a> {
     }
 
     /// The suites that a client offers, the preferred one first.
+    #[cfg(not(any(feature = "ecdhe", feature = "gcm")))]
+    pub(crate) fn offered(self) -> impl Iterator<Item = Suite> {
+        // There is only one. A client without a key notices it when it needs the key.
+        core::iter::once(Suite::TLS_PSK_WITH_AES_128_CCM_8)
+    }
+
+    /// The suites that a client offers, the preferred one first.
+    #[cfg(any(feature = "ecdhe", feature = "gcm"))]
     pub(crate) fn offered(self) -> impl Iterator<Item = Suite> + use<'a> {
         self.suites.iter().copied().filter(move |suite| match suite.key_exchange() {
             KeyExchange::Psk => self.has_psk,

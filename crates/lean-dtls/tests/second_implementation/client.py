@@ -334,7 +334,8 @@ def run(switches: int, seed: int) -> int:
 
 def main() -> None:
     # FIPS 197, appendix B.
-    cipher = encrypt(expand(bytes.fromhex("2b7e151628aed2a6abf7158809cf4f3c")), bytes.fromhex("3243f6a8885a308d313198a2e0370734"))
+    key, block = "2b7e151628aed2a6abf7158809cf4f3c", "3243f6a8885a308d313198a2e0370734"
+    cipher = encrypt(expand(bytes.fromhex(key)), bytes.fromhex(block))
     require(cipher.hex() == "3925841d02dc09fbdc118597196a0b32", "AES")
     while line := sys.stdin.readline():
         _, switches, seed = line.split()

@@ -72,6 +72,10 @@ pub struct Session {
     /// The most octets of a datagram (UDP payload) that either end sends. Default: no limit in the library.
     /// A 6LoWPAN datagram has at most 2047 octets (RFC 4944 section 5.3), 48 of them for IPv6 and UDP.
     pub mtu: Option<Integer<1, 1_999>>,
+    /// True if an end puts as many records of a flight into a datagram as there is room for. False if it sends each in a
+    /// datagram of its own, which only lean-dtls can do on demand (tinyDTLS always does). Default: true.
+    #[serde(default = "default_datagram_packing")]
+    pub datagram_packing: bool,
     /// The length in octets of the connection identifier that each end asks for (RFC 9146). Default:
     /// none, the extension is not sent.
     pub connection_id: Option<Integer<0, 32>>,
@@ -179,6 +183,7 @@ impl Session {
         if !self.protocol.is_stream() {
             let duration = |seconds: PositiveSeconds| Duration::from_micros(seconds.micros());
             config.mtu = self.mtu.map(|mtu| mtu.get() as u16);
+            config.datagram_packing = self.datagram_packing;
             config.timers = Timers { first: timeout.map(duration), maximum: self.max_timeout_s.map(duration) };
         }
         config
@@ -233,6 +238,11 @@ fn default_rsa_bits() -> Integer<1, 65_535> {
         unreachable!("a credential has the kind that it is made from")
     };
     Integer::constant(rsa_bits.into())
+}
+
+fn default_datagram_packing() -> bool {
+    let family = Protocol::Dtls12.family();
+    SessionConfig::new(Role::Client, Stack::LeanDtls, family, CredentialKind::Psk.into()).datagram_packing
 }
 
 fn default_cookie() -> bool {

@@ -29,13 +29,23 @@ const NETWORKS: [&[&str]; 6] = [
     &["lowpan.fragment_loss=0.6", "session.give_up_s=100"],
 ];
 
+/// What such a session can use: key agreement, another cipher, the lean profile, connection IDs.
+const SESSIONS: [&[&str]; 5] = [
+    &[],
+    &["session.suite=TLS_ECDHE_PSK_WITH_AES_128_CCM_8_SHA256"],
+    &["session.suite=TLS_ECDHE_PSK_WITH_AES_128_GCM_SHA256"],
+    &["session.lean=[\"all\"]"],
+    &["session.connection_id=4"],
+];
+
 #[test]
 fn weightless_sessions_have_the_records_of_real_ones() {
     let mut outcomes = std::collections::BTreeSet::new();
-    for network in NETWORKS {
-        let real = run(PSK, "real", network, 20);
-        assert_eq!(real, run(PSK, "weightless", network, 20), "{network:?}");
-        assert!(real.iter().all(|record| record.compute_client_s > 0.0), "{network:?}");
+    for (session, network) in SESSIONS.into_iter().flat_map(|session| NETWORKS.map(|network| (session, network))) {
+        let both = [session, network].concat();
+        let real = run(PSK, "real", &both, 10);
+        assert_eq!(real, run(PSK, "weightless", &both, 10), "{both:?}");
+        assert!(real.iter().all(|record| record.compute_client_s > 0.0), "{both:?}");
         outcomes.extend(real.iter().map(|record| record.outcome));
     }
     assert!(outcomes.contains(&Outcome::Completed) && outcomes.len() > 1, "{outcomes:?}");

@@ -1,11 +1,12 @@
 //! lean-dtls speaks with every library that has its suite, both ways, over a path with faults.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use slowhand_sessions::memory::{Direction, End, Path, Transcript};
-use slowhand_sessions::{FailureKind, Session, Stack, Suite};
+use slowhand_sessions::{FailureKind, LeanSwitch, Operation, Processor, Session, Stack, Suite};
 
-use crate::pair::{Pair, failure};
+use crate::pair::{Pair, dtls, failure};
 
 const PSK: Suite = Suite::TLS_PSK_WITH_AES_128_CCM_8;
 
@@ -104,6 +105,52 @@ fn flights_are_cut_to_the_size_of_a_datagram() {
             assert!(longest.max() <= Some(mtu.into()), "{client} to {server}, {mtu}: {:?}", transcript.sizes());
         }
     }
+}
+
+/// Each message in a datagram of its own, as tinyDTLS has it; its peer may pack. The sizes by hand: plain messages in 13 + 12
+/// octets of headers, encrypted ones in 29 + 12.
+#[test]
+fn without_packing_each_record_is_a_datagram() {
+    for (client, server, mut pair) in pairs(None) {
+        for config in [&mut pair.client, &mut pair.server] {
+            config.datagram_packing = config.stack != Stack::LeanDtls;
+        }
+        let transcript = pair.run(&Path::default());
+        assert_eq!(transcript.end, End::Completed, "{client} to {server}: {transcript:?}");
+        if (client, server) == (Stack::LeanDtls, Stack::LeanDtls) {
+            assert_eq!(transcript.sizes(), [75, 44, 91, 74, 25, 42, 14, 53, 14, 53]);
+        }
+        for lost in 0..transcript.datagrams.len() {
+            let transcript = pair.run(&Path { dropped: vec![lost], ..Path::default() });
+            let completed = transcript.end == End::Completed;
+            assert!(completed || server == Stack::Tinydtls, "{client} to {server}, {lost}: {transcript:?}");
+        }
+    }
+}
+
+/// A compression takes a millisecond.
+struct Hashing;
+
+impl Processor for Hashing {
+    fn time(&self, operation: Operation) -> Duration {
+        if let Operation::Sha256 { blocks } = operation { Duration::from_millis(blocks.into()) } else { Duration::ZERO }
+    }
+}
+
+/// As the profile leaves out the ClientKeyExchange, both ends have all that the keys are made of when the ServerHello is there.
+/// The server sends it first, so that both compute at the same time: more than 30 compressions each.
+#[test]
+fn a_server_of_the_lean_profile_derives_its_keys_while_the_client_does() {
+    let mut pair =
+        Pair::new(Stack::LeanDtls, PSK).both(|config| dtls(config).lean = [LeanSwitch::Slides].into_iter().collect());
+    pair.server_processor = Arc::new(Hashing);
+    let path = Path { delay: Duration::from_millis(1), ..Path::default() };
+    let transcript = pair.run(&path);
+    let at: Vec<_> = transcript.datagrams.iter().map(|datagram| datagram.at).collect();
+    assert_eq!((transcript.end, at.len()), (End::Completed, 6), "{at:?}");
+    let milliseconds = |from: usize, to: usize| (at[to] - at[from]).as_millis();
+    assert!(milliseconds(2, 3) < 15, "the ServerHello waited for the keys: {at:?}");
+    assert!(milliseconds(4, 5) > 40, "the server did not derive them meanwhile: {at:?}");
 }
 
 #[test]
