@@ -4,6 +4,7 @@ use slowhand_interop::{Group, Peer, Suite, Version};
 use slowhand_sessions::{CredentialKind, Resumption, Role, Stack};
 
 use crate::case::{Beside, Case};
+use crate::matrix::{LESS_SHORT, SHORT};
 use crate::run::Fault;
 
 /// Why a peer in this role has no session of this case at all.
@@ -103,9 +104,9 @@ pub fn does_not_survive(
     let has_certificates = case.credential != CredentialKind::Psk;
     let is_server_12 = role == Role::Server && case.version == Version::Dtls12;
     // With the cookies of 32 octets of these servers, a ClientHello for certificates or with a session ID has more than 128 octets,
-    // and one with a ticket more than 192.
+    // and one with a ticket more than LESS_SHORT.
     let longest = match case.beside {
-        Some(Beside::Resumption(Resumption::Ticket)) => 192,
+        Some(Beside::Resumption(Resumption::Ticket)) => LESS_SHORT,
         Some(Beside::Resumption(Resumption::Id)) => 128,
         _ if has_certificates => 128,
         _ => 0,
@@ -115,8 +116,11 @@ pub fn does_not_survive(
         Peer::Laboratory(Stack::Mbedtls) if is_server_12 && has_long_hello => {
             "Mbed TLS takes no ClientHello in fragments."
         }
+        Peer::Wolfssl if role == Role::Server && case.version == Version::Dtls13 && mtu == Some(SHORT) => {
+            "wolfSSL takes no first ClientHello of DTLS 1.3 in fragments."
+        }
         Peer::Wolfssl if is_server_12 && has_long_hello => "wolfSSL takes no ClientHello of DTLS 1.2 in fragments.",
-        Peer::Laboratory(Stack::Tinydtls) if role == Role::Client && has_certificates && mtu.is_some() => {
+        Peer::Laboratory(Stack::Tinydtls) if role == Role::Client && has_certificates && mtu == Some(SHORT) => {
             "tinyDTLS takes no fragments."
         }
         Peer::Laboratory(Stack::Tinydtls)

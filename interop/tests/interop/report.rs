@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use slowhand_interop::Peer;
 
-use crate::matrix::{Cell, Cells, LESS_SHORT, Row, SECTIONS, SHORT, rows};
+use crate::matrix::{Cell, Cells, LESS_SHORT, Row, SHORT, rows, sections};
 
 /// The peer that only some builds have. The lines of others come from the document as it is.
 const SOMETIMES: &str = "BoringSSL";
@@ -13,7 +13,7 @@ const SOMETIMES: &str = "BoringSSL";
 pub fn document(cells: &Cells, written: &str) -> String {
     let reasons = reasons(cells);
     let mut document = introduction();
-    for (section, table) in SECTIONS.iter().enumerate() {
+    for (section, table) in sections().into_iter().enumerate() {
         let _ = write!(document, "\n## {}\n\n| peer |", table.title);
         table.cases.iter().for_each(|case| _ = write!(document, " {} |", case.within_section()));
         let _ = writeln!(document, "\n| --- |{}", " --- |".repeat(table.cases.len()));
@@ -57,8 +57,8 @@ late that others overtake it; then all of that again with datagrams of lean-dtls
 application data afterwards.
 
 - **yes**: all of that works.
-- **yes, but**: some faults end the session. The letter says why, in the list at the end. If the peer takes no fragments of a
-  ClientHello, the short datagrams have {LESS_SHORT} octets.
+- **yes, but**: some faults end the session. The letter says why, in the list at the end. If the peer takes no fragments, or
+  none of a ClientHello, all of it runs with datagrams of {LESS_SHORT} octets too.
 - **no**: the session cannot be. The test tries it all the same, and fails if it works.
 "
     )
