@@ -1,4 +1,5 @@
-//! Compiles the C libraries that are only peers in tests, from the sources in their carrier crates.
+//! Compiles the C libraries that are only peers in tests, from the sources in their carrier crates, and the adapter of the
+//! system's GnuTLS.
 
 #[path = "../crates/slowhand-sessions/build/carriers.rs"]
 mod carriers;
@@ -23,6 +24,10 @@ fn main() {
     let carriers = Carriers::locate();
     let checks = mirrors();
     wolfssl(&carriers.directory("wolfssl-sys").join("wolfssl-src"), &checks);
+    gnutls(&checks);
+    if env::var_os("CARGO_FEATURE_BORINGSSL").is_some() {
+        boringssl(&carriers.directory("boring-sys").join("deps/boringssl"), &checks);
+    }
 }
 
 /// Generates what keeps the header and Rust the same. Returns the directory of the checks for C.
@@ -87,4 +92,41 @@ fn wolfssl(root: &Path, checks: &Path) {
         .files(protocol.chain(cryptography))
         .file("csrc/wolfssl/peer.c");
     isolate::compile(&build, Vec::new(), "interop_wolfssl", &["interop_wolfssl"]);
+}
+
+/// The system's library, whose symbols have a prefix and versions. Its adapter must stay in one object, because it defines functions
+/// of the C library, which nothing else would make the linker take.
+fn gnutls(checks: &Path) {
+    cc::Build::new().include("csrc").include(checks).file("csrc/gnutls/peer.c").compile("interop_gnutls");
+    println!("cargo::rustc-link-lib=gnutls");
+}
+
+/// BoringSSL without assembly. The prefix keeps its symbols apart from those of OpenSSL, of which it has the names.
+fn boringssl(root: &Path, checks: &Path) {
+    const RANDOM: &str = "crypto/rand/deterministic.cc"; // csrc/boringssl/random.cc stands in for it
+    let list = fs::read_to_string(root.join("gen/sources.cmake")).expect("the carrier has the list of sources");
+    let sources = ["BCM_SOURCES", "CRYPTO_SOURCES", "SSL_SOURCES"].into_iter().flat_map(|name| {
+        let after = list.split(&format!("  {name}\n")).nth(1).unwrap_or_else(|| panic!("{name} is not in the list"));
+        after.split(')').next().unwrap_or_default().split_whitespace()
+    });
+    cc::Build::new()
+        .cpp(true)
+        .std("c++17")
+        .include("csrc")
+        .include(checks)
+        .include(root.join("include"))
+        .include(root)
+        .define("BORINGSSL_PREFIX", "interop")
+        .define("BORINGSSL_IMPLEMENTATION", None)
+        .define("BORINGSSL_UNSAFE_DETERMINISTIC_MODE", None)
+        .define("OPENSSL_NO_ASM", None)
+        .define("OPENSSL_SMALL", None)
+        .flags(["-fno-exceptions", "-fno-rtti", "-fvisibility=hidden", "-ffunction-sections", "-fdata-sections"])
+        .warnings(false)
+        // Half the time of compilation; the arithmetic is fast enough for the tests.
+        .opt_level(1)
+        .files(sources.filter(|source| *source != RANDOM).map(|source| root.join(source)))
+        .file("csrc/boringssl/random.cc")
+        .file("csrc/boringssl/peer.cc")
+        .compile("interop_boringssl");
 }

@@ -15,7 +15,7 @@ die() { say "$*"; exit 2; }
 
 # True if everything for the packages in $1 (run or test) is in place and no source is newer than the build.
 is_set_up() {
-    has_venv && have_packages "$1" && is_built && { [ "$1" = run ] || [ -x "$cargo_deny" ]; }
+    has_venv && have_packages "$1" && is_built && { [ "$1" = run ] || { [ -x "$cargo_deny" ] && can_compile_peers; }; }
 }
 
 # A virtual environment contains absolute paths: it does not work after a move.
@@ -45,6 +45,8 @@ set_up() {
         need "gcc libc6-dev" can_compile
         need perl can_configure
         [ "$1" = run ] || need tshark has command -v tshark
+        [ "$1" = run ] || need "$firmware_packages" can_build_firmware
+        [ "$1" = run ] || need "libgnutls28-dev g++" can_compile_peers
         make_venv "$1"
         build
         [ "$1" = run ] || make_cargo_deny
@@ -55,6 +57,20 @@ set_up() {
 has() { "$@" >/dev/null 2>&1; }
 can_make_venv() { has python3 -c 'import ensurepip, venv'; }
 can_compile() { echo '#include <stdio.h>' | has cc -x c -c - -o /dev/null; }
+
+# firmware/measure: a compiler with the sources of `core`, two linkers and two emulators.
+firmware_packages="rustc-web cargo-web rust-web-src binutils-arm-none-eabi qemu-system-arm gcc-avr avr-libc simavr"
+can_build_firmware() {
+    [ -e /usr/lib/rustlib/src/rust/library/core ] && has /usr/bin/cargo --version &&
+        has command -v arm-none-eabi-ld && has command -v qemu-system-arm &&
+        has command -v avr-gcc && has command -v simavr
+}
+
+# GnuTLS, and the C++ of BoringSSL: peers of lean-dtls in tests.
+can_compile_peers() {
+    echo '#include <gnutls/gnutls.h>' | has cc -x c -c - -o /dev/null &&
+        { [ -z "${SLOWHAND_FULL-}" ] || echo '#include <utility>' | has c++ -x c++ -c - -o /dev/null; }
+}
 
 can_configure() { has perl -MIPC::Cmd -e 1; } # OpenSSL's sources
 
@@ -80,7 +96,8 @@ apt_install() {
 
 find_cargo() {
     least=$(sed -n 's/^rust-version = "\(.*\)"/\1/p' "$root/Cargo.toml")
-    has command -v cargo || PATH="$PATH:${CARGO_HOME:-$HOME/.cargo}/bin"
+    # First rustup's: the packages for firmware/ have a cargo in /usr/bin.
+    PATH="${CARGO_HOME:-$HOME/.cargo}/bin:$PATH"
     found=$(cargo --version 2>/dev/null | cut -d' ' -f2)
     [ -n "$found" ] || die "Rust $least or newer is missing: install it from https://rustup.rs," \
         "or run: rustup default stable"

@@ -74,6 +74,6 @@ struct interop_library {
     void (*release)(void *kept);
 };
 
-extern const struct interop_library interop_wolfssl;
+extern const struct interop_library interop_boringssl, interop_gnutls, interop_wolfssl;
 
 #endif

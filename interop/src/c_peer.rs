@@ -39,6 +39,19 @@ impl Drop for Kept {
     }
 }
 
+/// BoringSSL.
+#[cfg(feature = "boringssl")]
+pub(crate) fn boringssl() -> &'static interop_library {
+    // SAFETY: a constant that C++ defines.
+    unsafe { &interop_boringssl }
+}
+
+/// GnuTLS.
+pub(crate) fn gnutls() -> &'static interop_library {
+    // SAFETY: a constant that C defines.
+    unsafe { &interop_gnutls }
+}
+
 /// wolfSSL.
 pub(crate) fn wolfssl() -> &'static interop_library {
     // SAFETY: a constant that C defines.
@@ -116,10 +129,7 @@ impl Drop for CPeer {
 
 fn options(setup: &Setup, previous: *mut c_void) -> interop_options {
     let own = credentials::of(setup.role);
-    let peer = credentials::of(match setup.role {
-        Role::Client => Role::Server,
-        Role::Server => Role::Client,
-    });
+    let peer = credentials::of(credentials::other(setup.role));
     interop_options {
         is_server: (setup.role == Role::Server).into(),
         version: setup.version.on_the_wire(),
@@ -239,6 +249,9 @@ pub(crate) struct interop_library {
 }
 
 unsafe extern "C" {
+    #[cfg(feature = "boringssl")]
+    static interop_boringssl: interop_library;
+    static interop_gnutls: interop_library;
     static interop_wolfssl: interop_library;
 }
 

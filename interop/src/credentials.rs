@@ -12,9 +12,27 @@ pub(crate) struct Credentials {
     /// X.509, DER.
     pub(crate) certificate: &'static [u8],
     /// ECPrivateKey of RFC 5915, DER.
-    pub(crate) key: &'static [u8],
+    pub(crate) key: &'static [u8; KEY],
     /// SubjectPublicKeyInfo, DER: the raw public key (RFC 7250).
-    pub(crate) public_key: &'static [u8],
+    pub(crate) public_key: &'static [u8; BEFORE_POINT.len() + POINT],
+}
+
+/// Octets of an ECPrivateKey with its public key. All its fields have a fixed length (RFC 5915, section 3).
+const KEY: usize = 121;
+
+/// Where the private key begins in it.
+const SCALAR_BEGINS: usize = 7;
+
+impl Credentials {
+    /// The private key alone.
+    pub(crate) fn private_key(&self) -> &'static [u8; 32] {
+        self.key[SCALAR_BEGINS..].first_chunk().expect("a key is longer")
+    }
+
+    /// The public key alone: an uncompressed point.
+    pub(crate) fn point(&self) -> &'static [u8; POINT] {
+        self.public_key.last_chunk().expect("a key is longer")
+    }
 }
 
 macro_rules! file {
@@ -29,6 +47,14 @@ pub(crate) const fn of(role: Role) -> &'static Credentials {
     match role {
         Role::Client => &CLIENT,
         Role::Server => &SERVER,
+    }
+}
+
+/// The other end.
+pub(crate) const fn other(role: Role) -> Role {
+    match role {
+        Role::Client => Role::Server,
+        Role::Server => Role::Client,
     }
 }
 
@@ -55,7 +81,7 @@ const BEFORE_POINT: [u8; 26] = [
 const POINT: usize = 65;
 
 /// The public key in an ECPrivateKey: its last octets are the point.
-const fn public_key(key: &[u8; 121]) -> [u8; BEFORE_POINT.len() + POINT] {
+const fn public_key(key: &[u8; KEY]) -> [u8; BEFORE_POINT.len() + POINT] {
     let mut encoded = [0; BEFORE_POINT.len() + POINT];
     let mut index = 0;
     while index < encoded.len() {

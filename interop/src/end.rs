@@ -2,9 +2,12 @@
 
 use std::time::Duration;
 
-use slowhand_sessions::{Failure, Negotiated, Performed, Received, Resumable, Session, Status, Transmit, WriteError};
+use slowhand_sessions::{
+    Failure, Negotiated, Performed, Received, Resumable, Role, Session, Status, Transmit, WriteError,
+};
 
 use crate::host::Host;
+use crate::setup::Setup;
 
 /// One end of a session of a library. All calls are inside [`Host::run`], and use the functions of [`crate::host`].
 pub(crate) trait Engine: Send {
@@ -45,10 +48,11 @@ pub(crate) struct End<E: Engine> {
 
 impl<E: Engine> End<E> {
     /// Makes the engine in its world.
-    pub(crate) fn new(seed: u64, is_client: bool, make: impl FnOnce() -> Result<E, String>) -> Result<Self, String> {
-        let mut host = Host::new(seed);
+    pub(crate) fn new(setup: &Setup, make: impl FnOnce() -> Result<E, String>) -> Result<Self, String> {
+        let mut host = Host::new(setup.seed, setup.before);
         let engine = Some(host.run(make)?);
         let status = Status::Handshaking;
+        let is_client = setup.role == Role::Client;
         Ok(Self { engine, host, status, deadline: None, is_client, last_sent: Vec::new(), last_received: Vec::new() })
     }
 

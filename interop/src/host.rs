@@ -13,11 +13,13 @@ use std::time::Duration;
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-/// The calendar time at which every world begins: 2030-01-01, as in slowhand-sessions.
+/// The calendar time at which worlds begin: 2030-01-01, as in slowhand-sessions.
 const WORLD_BEGAN: Duration = Duration::from_secs(1_893_456_000);
 
 /// The world around one end.
 pub(crate) struct Host {
+    /// The calendar time, since 1970, at which the world begins.
+    began: Duration,
     pub(crate) now: Duration,
     random: Xoshiro256PlusPlus,
     pub(crate) sent: VecDeque<Vec<u8>>,
@@ -29,9 +31,10 @@ thread_local! {
 }
 
 impl Host {
-    pub(crate) fn new(seed: u64) -> Self {
+    pub(crate) fn new(seed: u64, before: Duration) -> Self {
+        let began = WORLD_BEGAN.saturating_sub(before);
         let random = Xoshiro256PlusPlus::seed_from_u64(seed);
-        Self { now: Duration::ZERO, random, sent: VecDeque::new(), received: VecDeque::new() }
+        Self { began, now: Duration::ZERO, random, sent: VecDeque::new(), received: VecDeque::new() }
     }
 
     /// Makes a call of a library with this host as the current one of the thread.
@@ -75,7 +78,22 @@ pub(crate) fn deliver(data: &[u8]) {
     with_current(|host| host.received.push_back(data.to_vec()));
 }
 
-fn milliseconds(time: Duration) -> u64 {
+/// The calendar time, since 1970.
+pub(crate) fn calendar() -> Duration {
+    with_current(|host| host.began + host.now)
+}
+
+/// The time since the beginning of the world, of a calendar time.
+pub(crate) fn since_beginning(calendar: Duration) -> Duration {
+    with_current(|host| calendar.saturating_sub(host.began))
+}
+
+/// Seconds since 1970.
+pub(crate) fn unix_time() -> u64 {
+    calendar().as_secs()
+}
+
+pub(crate) fn milliseconds(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
@@ -86,7 +104,7 @@ extern "C" fn interop_now_ms() -> u64 {
 
 #[unsafe(no_mangle)]
 extern "C" fn interop_unix_time_ms() -> u64 {
-    milliseconds(WORLD_BEGAN + now())
+    milliseconds(calendar())
 }
 
 #[unsafe(no_mangle)]

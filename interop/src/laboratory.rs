@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use slowhand_sessions::{
-    Credential, Dtls12, Family, Resumable, Session, SessionConfig, Stack, Timers, Tls, Weightless, build_resuming,
+    Credential, Dtls12, Family, LeanProfile, Resumable, Session, SessionConfig, Stack, Timers, Tls, Weightless,
+    build_resuming,
 };
 
 use crate::setup::{Group, Setup, Version};
@@ -21,7 +22,8 @@ pub(crate) fn build(stack: Stack, setup: &Setup, previous: Option<&Resumable>) -
     }
     let suite = slowhand_sessions::Suite::from_iana(setup.suite.iana());
     let suite = suite.ok_or_else(|| format!("the adapter of {stack} has no {}", setup.suite))?;
-    let version = Dtls12 { cookie: setup.cookie, connection_id: setup.connection_id };
+    let (cookie, connection_id) = (setup.cookie, setup.connection_id);
+    let version = Dtls12 { cookie, connection_id, lean: LeanProfile::NONE };
     let version = slowhand_sessions::Version::Dtls12(version);
     let tls = Tls { suite: Some(suite), resumption: setup.resumption, ..Tls::new(version) };
     let mut seed = [0; 32];
@@ -32,5 +34,5 @@ pub(crate) fn build(stack: Stack, setup: &Setup, previous: Option<&Resumable>) -
         seed,
         ..SessionConfig::new(setup.role, stack, Family::Tls(tls), Credential::from(setup.credential))
     };
-    build_resuming(&config, Arc::new(Weightless), previous).map_err(|error| error.to_string())
+    build_resuming(&config, Arc::new(Weightless), setup.before, previous).map_err(|error| error.to_string())
 }

@@ -7,9 +7,11 @@
 
 mod c_peer;
 mod credentials;
+mod dimpl;
 mod end;
 mod host;
 mod laboratory;
+mod lean;
 mod peer;
 mod setup;
 

@@ -2,29 +2,44 @@
 
 use std::fmt;
 
-use slowhand_sessions::{Resumable, Role, Session, Stack};
+use slowhand_sessions::{Resumable, Session, Stack};
 
 use crate::c_peer::{self, CPeer};
+use crate::dimpl::Dimpl;
 use crate::end::{End, Engine};
 use crate::laboratory;
+use crate::lean::LeanDtls;
 use crate::setup::Setup;
 
 /// A library.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Peer {
+    /// lean-dtls.
+    LeanDtls,
     /// A library of the laboratory, by its adapter in slowhand-sessions.
     Laboratory(Stack),
+    /// dimpl 0.9.0.
+    Dimpl,
+    /// The system's GnuTLS.
+    Gnutls,
     /// wolfSSL 5.9.4.
     Wolfssl,
+    /// BoringSSL.
+    #[cfg(feature = "boringssl")]
+    Boringssl,
 }
 
 impl Peer {
-    /// Every library.
-    pub const ALL: &[Self] = &[
+    /// Every library but lean-dtls.
+    pub const OTHERS: &[Self] = &[
         Self::Laboratory(Stack::Mbedtls),
         Self::Laboratory(Stack::Openssl),
         Self::Laboratory(Stack::Tinydtls),
+        Self::Dimpl,
+        Self::Gnutls,
         Self::Wolfssl,
+        #[cfg(feature = "boringssl")]
+        Self::Boringssl,
     ];
 
     /// Makes one end of a session, which resumes an earlier one.
@@ -33,8 +48,13 @@ impl Peer {
     /// Why the library refuses this.
     pub fn build(self, setup: &Setup, previous: Option<&Resumable>) -> Result<Box<dyn Session>, String> {
         match self {
+            Self::LeanDtls => end(setup, || LeanDtls::new(setup, previous)),
             Self::Laboratory(stack) => laboratory::build(stack, setup, previous),
+            Self::Dimpl => end(setup, || Dimpl::new(setup)),
+            Self::Gnutls => end(setup, || CPeer::new(c_peer::gnutls(), setup, previous)),
             Self::Wolfssl => end(setup, || CPeer::new(c_peer::wolfssl(), setup, previous)),
+            #[cfg(feature = "boringssl")]
+            Self::Boringssl => end(setup, || CPeer::new(c_peer::boringssl(), setup, previous)),
         }
     }
 }
@@ -43,17 +63,22 @@ fn end<E: Engine + 'static>(
     setup: &Setup,
     make: impl FnOnce() -> Result<E, String>,
 ) -> Result<Box<dyn Session>, String> {
-    Ok(Box::new(End::new(setup.seed, setup.role == Role::Client, make)?))
+    Ok(Box::new(End::new(setup, make)?))
 }
 
 impl fmt::Display for Peer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
+            Self::LeanDtls => "lean-dtls",
             Self::Laboratory(Stack::Mbedtls) => "mbedTLS",
             Self::Laboratory(Stack::Openssl) => "OpenSSL",
             Self::Laboratory(Stack::Tinydtls) => "tinyDTLS",
             Self::Laboratory(stack) => return stack.fmt(f),
+            Self::Dimpl => "dimpl",
+            Self::Gnutls => "GnuTLS",
             Self::Wolfssl => "wolfSSL",
+            #[cfg(feature = "boringssl")]
+            Self::Boringssl => "BoringSSL",
         })
     }
 }

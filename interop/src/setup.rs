@@ -28,6 +28,8 @@ pub struct Setup {
     pub mtu: Option<u16>,
     /// The first timeout of the handshake.
     pub first_timeout: Duration,
+    /// How long before 2030-01-01 the world begins. The certificates are valid then.
+    pub before: Duration,
     /// The seed of this end's randomness.
     pub seed: u64,
 }
@@ -77,6 +79,11 @@ macro_rules! suites {
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         pub enum Suite { $($name = $iana),* }
 
+        impl Suite {
+            /// Every suite.
+            pub const ALL: &[Self] = &[$(Self::$name),*];
+        }
+
         impl fmt::Display for Suite {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str(match self { $(Self::$name => stringify!($name)),* })
@@ -87,6 +94,7 @@ macro_rules! suites {
 
 suites! {
     TLS_PSK_WITH_AES_128_CCM_8 = 0xC0A8,
+    TLS_PSK_WITH_AES_128_GCM_SHA256 = 0x00A8,
     TLS_ECDHE_PSK_WITH_AES_128_GCM_SHA256 = 0xD001,
     TLS_ECDHE_PSK_WITH_AES_128_CCM_8_SHA256 = 0xD003,
     TLS_ECDHE_PSK_WITH_AES_128_CBC_SHA256 = 0xC037,

@@ -3,7 +3,7 @@
 use crate::config::Config;
 use crate::credentials::Credentials;
 use crate::crypto::Crypto;
-use crate::dtls12::{self, Connection};
+use crate::dtls12::{self, Connection, Kept};
 use crate::status::{SendError, Status};
 use crate::time::Instant;
 
@@ -16,13 +16,14 @@ pub struct Client<K, C: Crypto, const BUFFER: usize> {
     crypto: C,
     connection: Connection<C, BUFFER>,
     has_started: bool,
+    kept: Kept,
 }
 
 impl<K: Credentials, C: Crypto, const BUFFER: usize> Client<K, C, BUFFER> {
     /// A client that has not started.
     pub fn new(config: Config<K>, mut crypto: C) -> Self {
         let connection = Connection::new(&mut crypto, true, config.timeouts);
-        Self { config, crypto, connection, has_started: false }
+        Self { config, crypto, connection, has_started: false, kept: Kept::default() }
     }
 
     /// Begins the handshake. Does nothing if it has begun.
@@ -31,7 +32,7 @@ impl<K: Credentials, C: Crypto, const BUFFER: usize> Client<K, C, BUFFER> {
             return;
         }
         self.has_started = true;
-        dtls12::client::start(&mut self.connection, &mut self.crypto, &self.config);
+        dtls12::client::start(&mut self.connection, &mut self.crypto, &self.config, &mut self.kept);
     }
 
     /// Processes a datagram of the server, which is decrypted in place. `deliver` gets the application data in it.
@@ -39,9 +40,9 @@ impl<K: Credentials, C: Crypto, const BUFFER: usize> Client<K, C, BUFFER> {
         if !self.has_started {
             return;
         }
-        let config = &self.config;
+        let (config, kept) = (&self.config, &mut self.kept);
         self.connection.receive(&mut self.crypto, datagram, &mut deliver, &mut |connection, crypto| {
-            dtls12::client::handle(connection, crypto, config)
+            dtls12::client::handle(connection, crypto, config, kept)
         });
     }
 
@@ -80,6 +81,47 @@ impl<K: Credentials, C: Crypto, const BUFFER: usize> Client<K, C, BUFFER> {
     #[cfg(feature = "connection-id")]
     pub fn connection_ids(&self) -> Option<[usize; 2]> {
         self.connection.agreed.connection_ids.map(|ids| ids.map(|id| id.octets().len()))
+    }
+
+    /// Asks the server whether it is there (RFC 6520). [`poll_transmit`](Self::poll_transmit) then has the request, and
+    /// [`liveness`](Self::liveness) the answer.
+    ///
+    /// # Errors
+    /// See [`HeartbeatError`](crate::HeartbeatError).
+    #[cfg(feature = "heartbeat")]
+    pub fn heartbeat(&mut self) -> Result<(), crate::HeartbeatError> {
+        self.connection.start_heartbeat(&mut self.crypto)
+    }
+
+    /// What is known of the server since the last heartbeat.
+    #[cfg(feature = "heartbeat")]
+    pub fn liveness(&self) -> crate::Liveness {
+        self.connection.liveness()
+    }
+
+    /// Asks for a session of an earlier client with the same server, instead of a new one. Call it before
+    /// [`connect`](Self::connect). If the server does not have the session any more, the handshake is a full one.
+    #[cfg(feature = "resumption")]
+    pub fn resume(&mut self, session: crate::Session) {
+        if !self.has_started {
+            self.kept = Some(session);
+        }
+    }
+
+    /// Takes out the session, which a later client may resume. `None` before the handshake is complete, if the server gave
+    /// neither a name nor a ticket, and after a failure (RFC 5246, section 7.2.2).
+    #[cfg(feature = "resumption")]
+    pub fn take_session(&mut self) -> Option<crate::Session> {
+        match self.connection.status {
+            Status::Established | Status::Closing | Status::Closed => self.kept.take(),
+            Status::Handshaking | Status::Failed(_) => None,
+        }
+    }
+
+    /// True if the handshake resumes a session.
+    #[cfg(feature = "resumption")]
+    pub const fn is_resumed(&self) -> bool {
+        self.connection.resumption.is_resumed
     }
 
     /// Closes an established connection. [`poll_transmit`](Self::poll_transmit) then has the alert for the server.

@@ -90,12 +90,18 @@ impl<'a> Writer<'a> {
         prefix: usize,
         content: impl FnOnce(&mut Self) -> Result<(), Full>,
     ) -> Result<(), Full> {
-        let start = self.length;
         self.number(0, prefix)?;
+        let start = self.length;
         content(self)?;
-        let length = (self.length - start - prefix) as u32;
-        self.octets[start..start + prefix].copy_from_slice(&length.to_be_bytes()[4 - prefix..]);
+        self.end_vector(prefix, start);
         Ok(())
+    }
+
+    /// Writes the length of a vector, which stands before its `start`.
+    fn end_vector(&mut self, prefix: usize, start: usize) {
+        let length = (self.length - start) as u32;
+        let place = self.octets.get_mut(start - prefix..start).unwrap_or_default();
+        place.iter_mut().rev().zip(length.to_le_bytes()).for_each(|(place, octet)| *place = octet);
     }
 }
 

@@ -1,10 +1,13 @@
 //! What an engine is told once.
 
 use crate::credentials::{Credentials, is_key};
+#[cfg(feature = "ecdhe")]
+use crate::crypto::Group;
 #[cfg(feature = "connection-id")]
 use crate::dtls12::MAX_CONNECTION_ID;
 #[cfg(doc)]
 use crate::dtls12::MAX_PSK;
+use crate::dtls12::{Abilities, Suite};
 #[cfg(feature = "record-limits")]
 use crate::dtls12::{LEAST_RECORD_SIZE, MAX_CONTENT};
 use crate::lean::Lean;
@@ -34,6 +37,10 @@ pub struct Config<K> {
     pub(crate) admission: Admission,
     pub(crate) packing: Packing,
     pub(crate) options: Options,
+    #[cfg(any(feature = "ecdhe", feature = "gcm"))]
+    suites: &'static [Suite],
+    #[cfg(feature = "ecdhe")]
+    groups: &'static [Group],
 }
 
 /// What a client asks for by extensions, and what a server grants.
@@ -49,6 +56,29 @@ pub(crate) struct Options {
     pub(crate) connection_id: Option<u8>,
     #[cfg(feature = "connection-id")]
     pub(crate) follows_addresses: bool,
+    #[cfg(feature = "heartbeat")]
+    pub(crate) heartbeat: bool,
+    #[cfg(feature = "resumption")]
+    pub(crate) tickets: bool,
+    /// For how many seconds a server resumes a session.
+    #[cfg(feature = "resumption")]
+    pub(crate) session_lifetime_s: Option<u32>,
+}
+
+#[cfg(feature = "resumption")]
+impl Options {
+    /// The default is the upper limit that RFC 5246, section F.1.4, suggests: a day.
+    pub(crate) fn session_lifetime_s(&self) -> u32 {
+        self.session_lifetime_s.unwrap_or(24 * 60 * 60)
+    }
+
+    /// The code of the maximum fragment length that a client asks for, or 0.
+    pub(crate) fn fragment_length(&self) -> u8 {
+        #[cfg(feature = "record-limits")]
+        return self.max_fragment_length.map_or(0, |length| length as u8);
+        #[cfg(not(feature = "record-limits"))]
+        0
+    }
 }
 
 /// A length of RFC 6066, section 4. Its number is the one on the wire.
@@ -76,14 +106,22 @@ impl MaxFragmentLength {
     }
 }
 
-/// What a server does with a client for which it has no free slot.
+/// What a server does with a client for which it has no free slot. The names are those of `slowhand capacity`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Admission {
     /// The client is ignored until a slot is free.
     #[default]
     Refuse,
+    /// The session that was used longest ago ends, without an alert.
+    EvictLeastRecentlyUsed,
     /// The session that was opened first ends, without an alert.
     EvictOldest,
+    /// Of the established sessions that have not been used for `idle_after_ms`, that which was used longest ago ends, without
+    /// an alert. If there is none, the client is ignored.
+    EvictIdleLongest {
+        /// After how many milliseconds without a record from the peer or to it a session is idle.
+        idle_after_ms: u32,
+    },
 }
 
 /// How many records of a flight share a datagram.
@@ -142,7 +180,43 @@ impl<K: Credentials> Config<K> {
             admission: Admission::Refuse,
             packing: Packing::Full,
             options: Options::default(),
+            #[cfg(any(feature = "ecdhe", feature = "gcm"))]
+            suites: Suite::DEFAULT,
+            #[cfg(feature = "ecdhe")]
+            groups: Group::ALL,
         })
+    }
+
+    /// The same with these suites, the preferred one first, in place of [`Suite::DEFAULT`]. An end uses those of them for which
+    /// it has credentials.
+    #[cfg(any(feature = "ecdhe", feature = "gcm"))]
+    #[must_use]
+    pub fn with_suites(self, suites: &'static [Suite]) -> Self {
+        Self { suites, ..self }
+    }
+
+    /// The same with these groups for key agreement, the preferred one first, in place of [`Group::ALL`].
+    #[cfg(feature = "ecdhe")]
+    #[must_use]
+    pub fn with_groups(self, groups: &'static [Group]) -> Self {
+        Self { groups, ..self }
+    }
+
+    /// What this end can do.
+    pub(crate) fn abilities(&self) -> Abilities<'_> {
+        Abilities {
+            #[cfg(any(feature = "ecdhe", feature = "gcm"))]
+            suites: self.suites,
+            #[cfg(not(any(feature = "ecdhe", feature = "gcm")))]
+            suites: Suite::DEFAULT,
+            has_psk: self.credentials.psk().is_some(),
+            #[cfg(feature = "ecdhe")]
+            groups: self.groups,
+            #[cfg(feature = "certificates")]
+            own: self.credentials.certificate().map(|own| own.certificate.kind()),
+            #[cfg(feature = "certificates")]
+            accepted: self.credentials.accepted(),
+        }
     }
 
     /// The same with another policy for clients beyond the slots of a server.
@@ -200,6 +274,33 @@ impl<K: Credentials> Config<K> {
         }
         self.options.connection_id = Some(octets);
         Ok(self)
+    }
+
+    /// The same with tickets (RFC 5077): a server gives its clients what it would keep of their sessions, sealed with a key of
+    /// its own, and a client asks for that. Without tickets, a server resumes the sessions that it keeps by their IDs
+    /// ([`Server::with_sessions`](crate::Server::with_sessions)).
+    #[cfg(feature = "resumption")]
+    #[must_use]
+    pub fn with_tickets(mut self) -> Self {
+        self.options.tickets = true;
+        self
+    }
+
+    /// The same for a server that resumes a session for so many seconds after its first handshake. Default: 86,400 (RFC 5246,
+    /// section F.1.4: at most a day).
+    #[cfg(feature = "resumption")]
+    #[must_use]
+    pub fn with_session_lifetime(mut self, seconds: u32) -> Self {
+        self.options.session_lifetime_s = Some(seconds);
+        self
+    }
+
+    /// The same with heartbeats (RFC 6520): this end answers requests, and may ask if the peer does so too.
+    #[cfg(feature = "heartbeat")]
+    #[must_use]
+    pub fn with_heartbeats(mut self) -> Self {
+        self.options.heartbeat = true;
+        self
     }
 
     /// The same for a server that sends to a client's new address as soon as a record came from there that is the client's and

@@ -47,14 +47,9 @@ pub trait Credentials {
 
     /// True if a server answers a client at this address without asking for a cookie: it trusts that nobody else can send from
     /// there, or can bear that somebody does. Until the client has proved that it is there, it gets at most three times the
-    /// octets that it has sent.
+    /// octets that it has sent. Only with suites of plain pre-shared keys, whose answers are short enough for that.
     fn is_known(&self, _address: &[u8]) -> bool {
         false
-    }
-
-    /// True if a server has pre-shared keys at all, so that it may choose a suite with them.
-    fn has_psks(&self) -> bool {
-        self.psk().is_some()
     }
 
     /// The certificate of this end. A server needs one for the suites with certificates; a client, if the server asks.
@@ -116,10 +111,6 @@ impl<T: Credentials + ?Sized> Credentials for &T {
 
     fn is_known(&self, address: &[u8]) -> bool {
         (**self).is_known(address)
-    }
-
-    fn has_psks(&self) -> bool {
-        (**self).has_psks()
     }
 
     #[cfg(feature = "certificates")]

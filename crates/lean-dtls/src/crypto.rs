@@ -5,6 +5,10 @@
 
 use zeroize::Zeroize;
 
+#[cfg(feature = "rustcrypto")]
+mod aes128;
+#[cfg(feature = "rustcrypto")]
+mod ccm;
 #[cfg(all(feature = "rustcrypto", feature = "ecdhe"))]
 mod ecdh;
 #[cfg(feature = "rustcrypto")]
@@ -88,6 +92,21 @@ pub enum Group {
 }
 
 impl Group {
+    /// All groups that the features of this crate allow, the one that RFC 7925, section 4.4, asks for first.
+    pub const ALL: &'static [Self] = &[
+        Self::P256,
+        #[cfg(feature = "x25519")]
+        Self::X25519,
+    ];
+
+    /// The number of TLS (RFC 8422, section 5.1.1).
+    pub const fn number(self) -> u16 {
+        match self {
+            Self::P256 => 23,
+            Self::X25519 => 29,
+        }
+    }
+
     /// Octets of a public key.
     pub const fn public(self) -> usize {
         match self {

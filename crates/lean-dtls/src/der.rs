@@ -45,7 +45,6 @@ pub(crate) fn subject_public_key_info(certificate: &[u8]) -> Option<&[u8]> {
     reader.is_empty().then(|| &rest[..rest.len() - body.rest().len()])
 }
 
-#[allow(dead_code, reason = "the handshake will use it")]
 /// Reads a signature of ECDSA on P-256 (RFC 3279, section 2.2.3) strictly: r and s.
 pub(crate) fn read_signature(octets: &[u8]) -> Option<[u8; SIGNATURE]> {
     let mut reader = Reader::new(octets);
@@ -66,7 +65,6 @@ pub(crate) fn read_signature(octets: &[u8]) -> Option<[u8; SIGNATURE]> {
 }
 
 /// Writes a signature of ECDSA on P-256.
-#[allow(dead_code, reason = "the handshake will use it")]
 pub(crate) fn write_signature(writer: &mut Writer<'_>, signature: &[u8; SIGNATURE]) -> Result<(), Full> {
     writer.number(SEQUENCE.into(), 1)?;
     // At most 2 * (2 + 33) octets, so all lengths have one octet.

@@ -1,18 +1,28 @@
 //! DTLS 1.2 (RFC 6347).
 
+#[cfg(feature = "certificates")]
+mod certificates;
 pub(crate) mod client;
 mod connection;
 mod connection_id;
 mod extensions;
+#[cfg(feature = "heartbeat")]
+mod heartbeat;
 mod hello;
+#[cfg(feature = "ecdhe")]
+mod key_agreement;
 #[cfg(feature = "record-limits")]
 mod limits;
+#[cfg(feature = "ecdhe")]
+mod public_keys;
 pub(crate) mod record;
+#[cfg(feature = "resumption")]
+mod resumption;
 mod schedule;
 pub(crate) mod server;
+mod suite;
 
 pub(crate) use connection::Connection;
-#[cfg(feature = "connection-id")]
 pub(crate) use connection::Heard;
 pub(crate) use connection_id::ConnectionId;
 #[cfg(feature = "connection-id")]
@@ -24,5 +34,20 @@ pub(crate) use limits::LEAST_RECORD_SIZE;
 pub(crate) use record::ContentType;
 #[cfg(feature = "record-limits")]
 pub(crate) use record::MAX_CONTENT;
+#[cfg(feature = "resumption")]
+pub(crate) use resumption::{Resuming, TicketKeys, find as find_session};
 pub use schedule::MAX_PSK;
+pub(crate) use schedule::Master;
 pub(crate) use server::{Arrived, COOKIE, REPLY};
+pub(crate) use suite::Abilities;
+pub use suite::Suite;
+
+/// The session that a client asks for, and then the one that it keeps.
+#[cfg(feature = "resumption")]
+pub(crate) type Kept = Option<crate::session::Session>;
+
+#[cfg(not(feature = "resumption"))]
+pub(crate) type Kept = ();
+
+#[cfg(not(feature = "resumption"))]
+pub(crate) type Resuming<'a> = core::marker::PhantomData<&'a ()>;

@@ -123,16 +123,28 @@ impl<const BUFFER: usize> Flight<BUFFER> {
         sequence: u16,
         body: impl FnOnce(&mut Writer<'_>) -> Result<(), Full>,
     ) -> Result<&[u8], Full> {
-        let start = self.length;
-        let mut writer = Writer::new(&mut self.octets[start..]);
+        let mut writer = self.begin(kind, sequence)?;
+        body(&mut writer)?;
+        let end = writer.len();
+        Ok(self.end(end))
+    }
+
+    fn begin(&mut self, kind: Kind, sequence: u16) -> Result<Writer<'_>, Full> {
+        let mut writer = Writer::new(self.octets.get_mut(self.length..).unwrap_or_default());
         writer.number(kind.number().into(), 1)?;
         writer.number(0, 3)?;
         writer.number(sequence.into(), 2)?;
-        body(&mut writer)?;
-        let length = writer.len() - KEPT;
-        self.octets[start + 1..start + 4].copy_from_slice(&(length as u32).to_be_bytes()[1..]);
-        self.length = start + KEPT + length;
-        Ok(&self.octets[start + KEPT..self.length])
+        Ok(writer)
+    }
+
+    /// Ends a message, which has so many octets with its header.
+    fn end(&mut self, octets: usize) -> &[u8] {
+        let message = self.octets.get_mut(self.length..self.length + octets).unwrap_or_default();
+        self.length += octets;
+        let Some((header, body)) = message.split_first_chunk_mut::<KEPT>() else { return &[] };
+        let [_, l0, l1, l2] = (body.len() as u32).to_be_bytes();
+        [header[1], header[2], header[3]] = [l0, l1, l2];
+        body
     }
 
     /// Ends the first part.

@@ -5,14 +5,18 @@ use crate::codec::{Full, Reader, Writer};
 /// Octets of the header of a message or of a fragment of it.
 pub(crate) const HEADER: usize = 12;
 
-/// The kinds of messages that this engine knows (RFC 5246, section 7.4; RFC 6347, section 4.3.2).
+/// The kinds of messages that this engine knows (RFC 5246, section 7.4; RFC 6347, section 4.3.2; RFC 5077, section 3.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     ClientHello,
     ServerHello,
     HelloVerifyRequest,
+    NewSessionTicket,
+    Certificate,
     ServerKeyExchange,
+    CertificateRequest,
     ServerHelloDone,
+    CertificateVerify,
     ClientKeyExchange,
     Finished,
     /// One that this engine has not asked for.
@@ -20,13 +24,17 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    const fn of(number: u8) -> Self {
+    pub(crate) const fn of(number: u8) -> Self {
         match number {
             1 => Self::ClientHello,
             2 => Self::ServerHello,
             3 => Self::HelloVerifyRequest,
+            4 => Self::NewSessionTicket,
+            11 => Self::Certificate,
             12 => Self::ServerKeyExchange,
+            13 => Self::CertificateRequest,
             14 => Self::ServerHelloDone,
+            15 => Self::CertificateVerify,
             16 => Self::ClientKeyExchange,
             20 => Self::Finished,
             number => Self::Other(number),
@@ -38,8 +46,12 @@ impl Kind {
             Self::ClientHello => 1,
             Self::ServerHello => 2,
             Self::HelloVerifyRequest => 3,
+            Self::NewSessionTicket => 4,
+            Self::Certificate => 11,
             Self::ServerKeyExchange => 12,
+            Self::CertificateRequest => 13,
             Self::ServerHelloDone => 14,
+            Self::CertificateVerify => 15,
             Self::ClientKeyExchange => 16,
             Self::Finished => 20,
             Self::Other(number) => number,

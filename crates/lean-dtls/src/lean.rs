@@ -47,6 +47,9 @@ impl Lean {
         .with(Self::ACKNOWLEDGE)
         .with(Self::SHORT_FINISHED);
 
+    /// All bits, also those that have no meaning yet.
+    pub(crate) const EVERY: Self = Self(!0);
+
     /// Both sets together.
     #[must_use]
     pub const fn with(self, other: Self) -> Self {

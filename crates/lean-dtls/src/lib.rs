@@ -33,19 +33,42 @@
 //!
 //! # What it speaks
 //!
-//! DTLS 1.2 (RFC 6347), client and server, with TLS_PSK_WITH_AES_128_CCM_8 (RFC 6655, RFC 4279), extended master secret
-//! (RFC 7627) and the cookie exchange. It never renegotiates (RFC 5746), resumes no session, and offers no other extension.
+//! DTLS 1.2 (RFC 6347), client and server, with the cookie exchange and the extended master secret (RFC 7627). It never
+//! renegotiates (RFC 5746).
+//!
+//! | both ends prove themselves by | suites | feature |
+//! | --- | --- | --- |
+//! | a pre-shared key (RFC 4279) | [`Suite::TLS_PSK_WITH_AES_128_CCM_8`], the smallest | |
+//! | a pre-shared key with key agreement (RFC 5489, RFC 8442) | `TLS_ECDHE_PSK_WITH_AES_128_CCM_8_SHA256` | `ecdhe` |
+//! | raw public keys (RFC 7250) or X.509 chains of up to 3; the client only if the server asks | `TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8` (RFC 7251) | `certificates` |
+//!
+//! The feature `gcm` adds the same three with AES-128-GCM, `x25519` adds X25519 to P-256 (RFC 8422) for key agreement. Keys of
+//! certificates are keys of P-256. With the feature `webpki`, `X509` checks chains by rustls-webpki; otherwise
+//! [`Credentials`] has a hook that does.
+//!
+//! If the configuration asks for it, each with a cargo feature: max_fragment_length (RFC 6066) and record_size_limit
+//! (RFC 8449), `record-limits`; connection IDs (RFC 9146), `connection-id`; heartbeats (RFC 6520), `heartbeat`; resumption by
+//! session ID and by ticket (RFC 5077), `resumption`.
+//!
+//! With the feature `lean` it has the lean profile (docs/lean-profile.md), an extension of its own for plain pre-shared keys: both
+//! ends leave out messages, copies in records and most of the record header, if both agree. See [`Lean`].
 //!
 //! # How it behaves
 //!
-//! - A server keeps nothing about a client before the client's cookie has returned. One buffer puts fragments of a
+//! - A server keeps nothing about a client before the client's cookie has returned, unless its policy knows the address
+//!   ([`Credentials::is_known`]). One buffer puts fragments of a
 //!   ClientHello together, for one client at a time.
 //! - Messages longer than the MTU are sent in fragments, down to datagrams of 64 octets. Fragments may arrive in any order,
 //!   overlap, or arrive twice. Messages that overtake others wait, as far as the buffer has room.
 //! - A flight is sent again when its timer expires, and when the peer repeats the flight before it: this end's was lost.
-//!   A server keeps its last flight until application data arrives.
+//!   The end that sends the last flight keeps it until application data or a heartbeat arrives.
+//! - A close is answered, and what the peer sent before it heard of it is still delivered (RFC 5246, section 7.2.1).
+//! - A client keeps a session to resume it if its owner takes it out of the client. A server keeps it in what its owner gives
+//!   it for that, or seals it into a ticket. A session without extended master secret is not kept (RFC 7627, section 5.3).
 //! - Records that are malformed, old, repeated or not the peer's are discarded in silence (RFC 6347, section 4.1.2.7). So are
 //!   alerts in clear, because anybody can send them; the last one is named if the handshake then times out.
+//! - A server computes nothing with public keys before the client's cookie has returned. A client may have to prove that it has
+//!   its certificate's key, or the server refuses it: [`Credentials`] decide.
 //! - Verify data, cookies and tags are compared in constant time. The engine wipes its secrets when they are no longer used;
 //!   what the implementation of [`Crypto`] keeps is its own.
 
@@ -64,12 +87,15 @@ pub mod crypto;
 mod der;
 mod dtls12;
 mod flight;
+#[cfg(fuzzing)]
+pub mod fuzzing;
 mod handshake;
 mod lean;
 mod ranges;
 mod reassembly;
 mod replay;
 mod server;
+mod session;
 mod status;
 mod time;
 
@@ -86,10 +112,15 @@ pub use crypto::Crypto;
 pub use crypto::RustCrypto;
 #[cfg(feature = "connection-id")]
 pub use dtls12::MAX_CONNECTION_ID;
-pub use dtls12::MAX_PSK;
 pub use dtls12::record::OVERHEAD;
+pub use dtls12::{MAX_PSK, Suite};
 #[cfg(feature = "lean")]
 pub use lean::Lean;
 pub use server::Server;
+#[cfg(feature = "resumption")]
+pub use session::{MAX_TICKET, Session, SessionCache};
+pub use session::{SessionState, Sessions};
 pub use status::{Failure, SendError, Status};
+#[cfg(feature = "heartbeat")]
+pub use status::{HeartbeatError, Liveness};
 pub use time::{Instant, Timeouts};

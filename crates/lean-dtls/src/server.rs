@@ -6,24 +6,39 @@ use zeroize::Zeroize;
 use crate::codec::Reader;
 use crate::config::{Admission, Config};
 use crate::credentials::Credentials;
+#[cfg(feature = "resumption")]
+use crate::crypto::KEY;
+#[cfg(feature = "certificates")]
+use crate::crypto::MAX_PUBLIC;
 use crate::crypto::{Crypto, DIGEST};
-#[cfg(feature = "connection-id")]
 use crate::dtls12::Heard;
+use crate::dtls12::Resuming;
 use crate::dtls12::{self, Arrived, COOKIE, ClientHello, Connection, ConnectionId, ContentType, Offer, REPLY, record};
+#[cfg(feature = "resumption")]
+use crate::dtls12::{TicketKeys, find_session};
 use crate::handshake::{self, Kind};
 use crate::reassembly::Reassembly;
+use crate::session::Sessions;
+#[cfg(feature = "resumption")]
+use crate::status::Failure;
 use crate::status::{SendError, Status};
 use crate::time::Instant;
 
 /// A DTLS server with at most `SLOTS` connections.
 ///
-/// `P` is the address of a peer. `BUFFER` is as for [`Client`](crate::Client).
-pub struct Server<K, C: Crypto, P, const SLOTS: usize, const BUFFER: usize> {
+/// `P` is the address of a peer. `BUFFER` is as for [`Client`](crate::Client). `S` keeps sessions that clients may resume by
+/// their IDs.
+pub struct Server<K, C: Crypto, P, const SLOTS: usize, const BUFFER: usize, S = ()> {
     config: Config<K>,
     crypto: C,
     slots: [Option<Slot<C, P, BUFFER>>; SLOTS],
-    /// The number of connections so far.
-    opened: u32,
+    /// The number of connections so far, and of their uses.
+    count: u32,
+    /// The last time that the owner has told.
+    now: Instant,
+    sessions: S,
+    #[cfg(feature = "resumption")]
+    tickets: Option<TicketKeys>,
     /// The key of the cookies.
     secret: [u8; DIGEST],
     /// A ClientHello in fragments. One at a time: all clients without a slot share it.
@@ -34,7 +49,12 @@ pub struct Server<K, C: Crypto, P, const SLOTS: usize, const BUFFER: usize> {
 
 struct Slot<C: Crypto, P, const BUFFER: usize> {
     peer: P,
+    /// The server's count when the connection was opened, and when it was used last: when a record of the peer's arrived, or
+    /// data were sent to it.
     opened: u32,
+    used: u32,
+    /// The time of the last use. `None`: the owner will tell it next.
+    used_at: Option<Instant>,
     connection: Connection<C, BUFFER>,
 }
 
@@ -44,11 +64,44 @@ where
     C: Crypto,
     P: Copy + PartialEq + AsRef<[u8]>,
 {
-    /// A server without connections.
-    pub fn new(config: Config<K>, mut crypto: C) -> Self {
+    /// A server without connections, which keeps no sessions.
+    pub fn new(config: Config<K>, crypto: C) -> Self {
+        Self::with_sessions(config, crypto, ())
+    }
+}
+
+impl<K, C, P, const SLOTS: usize, const BUFFER: usize, S> Server<K, C, P, SLOTS, BUFFER, S>
+where
+    K: Credentials,
+    C: Crypto,
+    P: Copy + PartialEq + AsRef<[u8]>,
+    S: Sessions,
+{
+    /// A server without connections. Clients may resume the sessions that `sessions` keeps.
+    pub fn with_sessions(config: Config<K>, mut crypto: C, sessions: S) -> Self {
+        #[cfg(feature = "resumption")]
+        let tickets = config.options.tickets.then(|| {
+            let mut key = [0; KEY];
+            crypto.random(&mut key);
+            let keys = TicketKeys::new(&mut crypto, &key);
+            key.zeroize();
+            keys
+        });
         let mut secret = [0; DIGEST];
         crypto.random(&mut secret);
-        Self { config, crypto, slots: core::array::from_fn(|_| None), opened: 0, secret, hello: None, reply: None }
+        Self {
+            config,
+            crypto,
+            slots: core::array::from_fn(|_| None),
+            count: 0,
+            now: Instant::from_millis(0),
+            sessions,
+            #[cfg(feature = "resumption")]
+            tickets,
+            secret,
+            hello: None,
+            reply: None,
+        }
     }
 
     /// Processes a datagram of `peer`, which is decrypted in place. `deliver` gets the application data in it.
@@ -58,12 +111,28 @@ where
         }
         let config = &self.config;
         let Some(place) = self.find(peer, datagram) else { return };
+        #[cfg(feature = "resumption")]
+        let resuming = Resuming {
+            tickets: self.tickets.as_ref(),
+            session: None,
+            gives_ids: self.sessions.keeps(),
+            lifetime_s: config.options.session_lifetime_s(),
+            now: self.now,
+        };
+        #[cfg(not(feature = "resumption"))]
+        let resuming = Resuming::default();
         let Some(slot) = &mut self.slots[place] else { return };
-        let _heard = slot.connection.receive(&mut self.crypto, datagram, &mut deliver, &mut |connection, crypto| {
-            dtls12::server::handle(connection, crypto, config)
+        let heard = slot.connection.receive(&mut self.crypto, datagram, &mut deliver, &mut |connection, crypto| {
+            dtls12::server::handle(connection, crypto, config, &resuming)
         });
+        if heard != Heard::Nothing {
+            self.count = self.count.wrapping_add(1);
+            (slot.used, slot.used_at) = (self.count, None);
+        }
+        #[cfg(feature = "resumption")]
+        self.keep(place);
         #[cfg(feature = "connection-id")]
-        if _heard == Heard::Latest {
+        if heard == Heard::Latest {
             self.follow(place, peer);
         }
     }
@@ -89,6 +158,48 @@ where
         }
     }
 
+    /// Keeps the session of a connection whose handshake is complete, and forgets that of one which has ended with a fatal alert
+    /// (RFC 5246, section 7.2.2).
+    #[cfg(feature = "resumption")]
+    fn keep(&mut self, place: usize) {
+        let Some(Slot { connection, .. }) = &mut self.slots[place] else { return };
+        match connection.status {
+            Status::Established => {
+                if let Some(session) = connection.take_state(self.now) {
+                    self.sessions.keep(session);
+                }
+            }
+            Status::Failed(Failure::AlertReceived(_) | Failure::AlertSent(_)) => {
+                self.sessions.forget(connection.resumption.id.octets());
+            }
+            _ => {}
+        }
+    }
+
+    /// The sessions that it keeps.
+    #[cfg(feature = "resumption")]
+    pub const fn sessions(&self) -> &S {
+        &self.sessions
+    }
+
+    /// Seals new tickets with this key. Those of the key before are still taken, older ones not.
+    ///
+    /// A server draws its first key itself. Several servers, or one that has lost its memory, may be given the same key: each then
+    /// takes the tickets of the others. A key is as secret as all sessions in its tickets, so change it often (RFC 5077,
+    /// section 5.5).
+    #[cfg(feature = "resumption")]
+    pub fn rotate_ticket_key(&mut self, key: &[u8; KEY]) {
+        if let Some(tickets) = &mut self.tickets {
+            tickets.rotate(&mut self.crypto, key);
+        }
+    }
+
+    /// True if the handshake with a peer resumes a session.
+    #[cfg(feature = "resumption")]
+    pub fn is_resumed(&self, peer: P) -> bool {
+        self.slot(peer).is_some_and(|slot| slot.connection.resumption.is_resumed)
+    }
+
     /// A connection ID that no slot has. `None` if the configuration asks for none, or if chance found none.
     #[cfg(feature = "connection-id")]
     fn draw_id(&mut self) -> Option<ConnectionId> {
@@ -104,6 +215,7 @@ where
     /// Writes the next datagram into `output`, and returns its peer and its length. Call it after each other call, until it
     /// returns `None`: there is no more to send. The wait for an answer begins with the last datagram of a flight.
     pub fn poll_transmit(&mut self, now: Instant, output: &mut [u8]) -> Option<(P, usize)> {
+        self.tell(now);
         if let Some((peer, reply, length)) = self.reply.take() {
             output.get_mut(..length)?.copy_from_slice(&reply[..length]);
             return Some((peer, length));
@@ -126,6 +238,7 @@ where
 
     /// Does what is due at `now`.
     pub fn handle_timeout(&mut self, now: Instant) {
+        self.tell(now);
         self.slots.iter_mut().flatten().for_each(|slot| slot.connection.handle_timeout(now));
     }
 
@@ -134,8 +247,33 @@ where
     /// # Errors
     /// There is no connection with this peer that is established, or the data do not fit into `output`.
     pub fn send(&mut self, peer: P, data: &[u8], output: &mut [u8]) -> Result<usize, SendError> {
+        let slot = self.slots.iter_mut().flatten().find(|slot| slot.peer == peer).ok_or(SendError::NotEstablished)?;
+        self.count = self.count.wrapping_add(1);
+        (slot.used, slot.used_at) = (self.count, Some(self.now));
+        slot.connection.send(&mut self.crypto, data, output)
+    }
+
+    /// Asks a client whether it is there (RFC 6520). [`poll_transmit`](Self::poll_transmit) then has the request, and
+    /// [`liveness`](Self::liveness) the answer.
+    ///
+    /// # Errors
+    /// See [`HeartbeatError`](crate::HeartbeatError).
+    #[cfg(feature = "heartbeat")]
+    pub fn heartbeat(&mut self, peer: P) -> Result<(), crate::HeartbeatError> {
         let slot = self.slots.iter_mut().flatten().find(|slot| slot.peer == peer);
-        slot.ok_or(SendError::NotEstablished)?.connection.send(&mut self.crypto, data, output)
+        slot.ok_or(crate::HeartbeatError::NotEstablished)?.connection.start_heartbeat(&mut self.crypto)
+    }
+
+    /// What is known of a client since the last heartbeat. `None` if it has no slot.
+    #[cfg(feature = "heartbeat")]
+    pub fn liveness(&self, peer: P) -> Option<crate::Liveness> {
+        self.slot(peer).map(|slot| slot.connection.liveness())
+    }
+
+    /// The present time: that of what has happened since the owner told it last.
+    fn tell(&mut self, now: Instant) {
+        self.now = now;
+        self.slots.iter_mut().flatten().for_each(|slot| slot.used_at = slot.used_at.or(Some(now)));
     }
 
     /// The most octets of application data that [`send`](Self::send) puts into a datagram of `room` octets for this peer.
@@ -149,6 +287,14 @@ where
     #[cfg(feature = "connection-id")]
     pub fn connection_ids(&self, peer: P) -> Option<[usize; 2]> {
         self.slot(peer)?.connection.agreed.connection_ids.map(|ids| ids.map(|id| id.octets().len()))
+    }
+
+    /// The public key in the certificate of a client: 4, x and y. The credentials have accepted it, and the client has proved
+    /// that it has the private key. `None` if no such client has a connection.
+    #[cfg(feature = "certificates")]
+    pub fn peer_public_key(&self, peer: P) -> Option<&[u8; MAX_PUBLIC]> {
+        let connection = &self.slot(peer)?.connection;
+        connection.keys.certified.as_ref().filter(|_| connection.status == Status::Established)
     }
 
     fn slot(&self, peer: P) -> Option<&Slot<C, P, BUFFER>> {
@@ -180,18 +326,24 @@ where
         }
         if header.is_whole() {
             self.answer(peer, Arrived { header, body: fragment, record: record.sequence });
-            return true;
+        } else {
+            self.receive_part(peer, &header, fragment, record.sequence);
         }
+        true
+    }
+
+    /// Processes a fragment of a ClientHello.
+    #[inline(never)] // it needs more stack than the ClientHello in one piece, which is the usual one
+    fn receive_part(&mut self, peer: P, header: &handshake::Header, fragment: &[u8], record: u64) {
         let (waiting, mut reassembly) = match self.hello.take() {
             Some((waiting, reassembly)) if waiting == peer => (waiting, reassembly),
             _ => (peer, Reassembly::new()),
         };
-        reassembly.insert(header.sequence, &header, fragment);
+        reassembly.insert(header.sequence, header, fragment);
         match reassembly.whole(header.sequence) {
-            Some((header, body)) => self.answer(peer, Arrived { header, body, record: record.sequence }),
+            Some((header, body)) => self.answer(peer, Arrived { header, body, record }),
             None => self.hello = Some((waiting, reassembly)),
         }
-        true
     }
 
     /// Answers a ClientHello: with a cookie, or with a connection if it has one.
@@ -212,7 +364,8 @@ where
         }
         // Nobody loses a slot to a client without a cookie: a connection that it has, or says to have, stays.
         let is_alone = !self.slots.iter().flatten().any(|slot| slot.peer == peer && !slot.connection.is_over());
-        let is_trusted = hello.cookie.is_empty() && is_alone && self.config.credentials.is_known(peer.as_ref());
+        let is_known = || self.config.credentials.is_known(peer.as_ref());
+        let is_trusted = hello.cookie.is_empty() && is_alone && self.config.abilities().is_cheap(&hello) && is_known();
         let place = if is_verified { self.place(peer) } else { self.free_place(peer).filter(|_| is_trusted) };
         let Some(place) = place else {
             if !is_verified {
@@ -226,10 +379,30 @@ where
         let connection_id = self.draw_id();
         #[cfg(not(feature = "connection-id"))]
         let connection_id = None;
-        let offer = Offer { options: &self.config.options, connection_id, identity: &[] };
-        let connection = dtls12::server::open(&mut self.crypto, &self.config, &offer, arrived, (from, &hello));
-        self.opened = self.opened.wrapping_add(1);
-        self.slots[place] = Some(Slot { peer, opened: self.opened, connection });
+        let offer = Offer {
+            options: &self.config.options,
+            connection_id,
+            identity: &[],
+            abilities: self.config.abilities(),
+            #[cfg(feature = "resumption")]
+            session: None,
+        };
+        #[cfg(feature = "resumption")]
+        let (tickets, lifetime_s, now) = (self.tickets.as_ref(), offer.options.session_lifetime_s(), self.now);
+        #[cfg(feature = "resumption")]
+        let session = find_session(&mut self.crypto, &hello, tickets, &self.sessions, (now, lifetime_s));
+        #[cfg(feature = "resumption")]
+        let resuming =
+            Resuming { tickets, session: session.as_ref(), gives_ids: self.sessions.keeps(), lifetime_s, now };
+        #[cfg(not(feature = "resumption"))]
+        let resuming = Resuming::default();
+        let connection = Connection::new(&mut self.crypto, false, self.config.timeouts);
+        self.count = self.count.wrapping_add(1);
+        let (opened, used) = (self.count, self.count);
+        let Some(slot) = self.slots.get_mut(place) else { return };
+        let slot = slot.insert(Slot { peer, opened, used, used_at: None, connection });
+        let (connection, crypto) = (&mut slot.connection, &mut self.crypto);
+        dtls12::server::open(connection, crypto, &self.config, &offer, &resuming, arrived, (from, &hello));
     }
 
     /// The cookie of a ClientHello: only this server can make it, and for no other peer or hello
@@ -243,33 +416,42 @@ where
 
     /// The slot that a peer has, a free one, or one whose connection has ended.
     fn free_place(&self, peer: P) -> Option<usize> {
-        let own = self.slots.iter().position(|slot| slot.as_ref().is_some_and(|slot| slot.peer == peer));
-        let free = || self.slots.iter().position(Option::is_none);
-        let is_over = |slot: &Option<Slot<C, P, BUFFER>>| slot.as_ref().is_some_and(|slot| slot.connection.is_over());
-        own.or_else(free).or_else(|| self.slots.iter().position(is_over))
+        let is_its = |slot: &Slot<C, P, BUFFER>| slot.peer == peer;
+        let own = self.first(is_its).or_else(|| self.slots.iter().position(Option::is_none));
+        own.or_else(|| self.first(|slot| slot.connection.is_over()))
     }
 
     /// The slot for a new connection with a peer whose cookie has returned: a free one, one whose client may not be where it
     /// says, or what the policy gives.
     fn place(&self, peer: P) -> Option<usize> {
-        let taken = |slot: &Option<Slot<C, P, BUFFER>>| slot.as_ref().map(|slot| slot.opened);
-        let is_unverified =
-            |slot: &Option<Slot<C, P, BUFFER>>| slot.as_ref().is_some_and(|slot| slot.connection.is_unverified());
-        let free = self.free_place(peer).or_else(|| self.slots.iter().position(is_unverified));
+        let free = self.free_place(peer).or_else(|| self.first(|slot| slot.connection.is_unverified()));
         free.or_else(|| match self.config.admission {
             Admission::Refuse => None,
-            Admission::EvictOldest => {
-                let ages =
-                    self.slots.iter().enumerate().filter_map(|(place, slot)| {
-                        taken(slot).map(|opened| (self.opened.wrapping_sub(opened), place))
-                    });
-                ages.max().map(|(_, place)| place)
-            }
+            Admission::EvictOldest => self.longest(|slot| Some(slot.opened)),
+            Admission::EvictLeastRecentlyUsed => self.longest(|slot| Some(slot.used)),
+            Admission::EvictIdleLongest { idle_after_ms } => self.longest(|slot| {
+                let is_idle = slot.used_at.is_some_and(|used| used.after(idle_after_ms) <= self.now);
+                (slot.connection.status == Status::Established && is_idle).then_some(slot.used)
+            }),
         })
+    }
+
+    /// The first slot that is taken and for which this is true.
+    fn first(&self, is_it: impl Fn(&Slot<C, P, BUFFER>) -> bool) -> Option<usize> {
+        self.slots.iter().position(|slot| slot.as_ref().is_some_and(&is_it))
+    }
+
+    /// The slot whose event is longest ago. `since` says at which count it was, or that the slot stays.
+    fn longest(&self, since: impl Fn(&Slot<C, P, BUFFER>) -> Option<u32>) -> Option<usize> {
+        let ages = self.slots.iter().enumerate().filter_map(|(place, slot)| {
+            let count = slot.as_ref().and_then(&since)?;
+            Some((self.count.wrapping_sub(count), place))
+        });
+        ages.max().map(|(_, place)| place)
     }
 }
 
-impl<K, C: Crypto, P, const SLOTS: usize, const BUFFER: usize> Drop for Server<K, C, P, SLOTS, BUFFER> {
+impl<K, C: Crypto, P, const SLOTS: usize, const BUFFER: usize, S> Drop for Server<K, C, P, SLOTS, BUFFER, S> {
     fn drop(&mut self) {
         self.secret.zeroize();
     }

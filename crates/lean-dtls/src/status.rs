@@ -7,7 +7,9 @@ pub enum Status {
     Handshaking,
     /// Both ends have verified each other. Application data can be sent.
     Established,
-    /// It was established, and one end has closed it.
+    /// It was established, and this end has closed it. What the peer sends until it hears of that is still delivered.
+    Closing,
+    /// It was established, and the peer has closed it, alone or after this end. No data are missing.
     Closed,
     /// It has ended, and cannot be used any more.
     Failed(Failure),
@@ -23,7 +25,8 @@ pub enum Failure {
     AlertReceived(u8),
     /// This end has refused the peer with this alert.
     AlertSent(u8),
-    /// A flight has no room in the connection's buffer.
+    /// A flight has no room in the connection's buffer, or a message of the peer had none until the end of all
+    /// retransmissions.
     BufferTooSmall,
     /// The client has no key.
     NoKey,
@@ -36,4 +39,32 @@ pub enum SendError {
     NotEstablished,
     /// The datagram has no room for the data.
     TooLong,
+}
+
+/// What is known of a peer since the last heartbeat (RFC 6520). A peer that answers none of its retransmissions is given up:
+/// the connection has then failed with [`Failure::TimedOut`].
+#[cfg(feature = "heartbeat")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Liveness {
+    /// Nobody has asked.
+    Unknown,
+    /// A request is in flight.
+    Waiting,
+    /// The peer has answered.
+    Alive {
+        /// The last round trip that was measured. A request that was repeated measures none.
+        round_trip_ms: Option<u32>,
+    },
+}
+
+/// Why no heartbeat was sent.
+#[cfg(feature = "heartbeat")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HeartbeatError {
+    /// The connection is not established.
+    NotEstablished,
+    /// The configurations of both ends have not agreed on heartbeats, or the peer does not want to be asked.
+    NotAgreed,
+    /// One is in flight already (RFC 6520, section 3).
+    InFlight,
 }

@@ -29,11 +29,16 @@ pub struct Timeouts {
     pub maximum_ms: u32,
     /// How many times a flight is sent again before the end gives up. Default: 7, as in tinyDTLS.
     pub retransmissions: u8,
+    /// If there is one, the first wait in milliseconds is that of RFC 6298 as soon as a round trip has been measured, and not
+    /// shorter than this: `initial_ms` is for the first flight alone. A round trip contains the time in which the peer computes
+    /// its answer; that of the cookie exchange contains almost none, so choose a floor above the longest computation. Default:
+    /// none.
+    pub floor_ms: Option<u32>,
 }
 
 impl Timeouts {
     /// The default of each.
-    pub const DEFAULT: Self = Self { initial_ms: 9_000, maximum_ms: 60_000, retransmissions: 7 };
+    pub const DEFAULT: Self = Self { initial_ms: 9_000, maximum_ms: 60_000, retransmissions: 7, floor_ms: None };
 }
 
 impl Default for Timeouts {
@@ -49,6 +54,37 @@ pub(crate) struct Timer {
     current_ms: u32,
     left: u8,
     state: State,
+    /// When the flight was sent, if it was sent once: what is repeated gives no measurement (Karn's rule: nobody knows which of
+    /// them was answered).
+    sent: Option<Instant>,
+    is_repeated: bool,
+    /// A flight that was sent then has been answered. The present time is not known yet.
+    answered: Option<Instant>,
+    round_trip: Option<RoundTrip>,
+}
+
+/// What has been measured (RFC 6298, section 2), in milliseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct RoundTrip {
+    pub(crate) last: u32,
+    smoothed: u32,
+    variation: u32,
+}
+
+impl RoundTrip {
+    /// The estimate after another measurement.
+    fn after(before: Option<Self>, last: u32) -> Self {
+        let Some(Self { smoothed, variation, .. }) = before else {
+            return Self { last, smoothed: last, variation: last / 2 };
+        };
+        let weighed =
+            |old: u32, new: u32, shares: u64| ((u64::from(old) * (shares - 1) + u64::from(new)) / shares) as u32;
+        Self { last, smoothed: weighed(smoothed, last, 8), variation: weighed(variation, smoothed.abs_diff(last), 4) }
+    }
+
+    const fn timeout(self) -> u32 {
+        self.smoothed.saturating_add(self.variation.saturating_mul(4))
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,7 +105,16 @@ pub(crate) enum Expired {
 impl Timer {
     pub(crate) const fn new(timeouts: Timeouts) -> Self {
         let Timeouts { initial_ms, retransmissions, .. } = timeouts;
-        Self { timeouts, current_ms: initial_ms, left: retransmissions, state: State::Stopped }
+        Self {
+            timeouts,
+            current_ms: initial_ms,
+            left: retransmissions,
+            state: State::Stopped,
+            sent: None,
+            is_repeated: false,
+            answered: None,
+            round_trip: None,
+        }
     }
 
     pub(crate) const fn deadline(&self) -> Option<Instant> {
@@ -79,9 +124,14 @@ impl Timer {
         }
     }
 
-    /// A new flight will be sent, and waits for an answer.
-    pub(crate) const fn start(&mut self) {
-        *self = Self::new(self.timeouts);
+    /// A new flight will be sent, and waits for an answer. The one before has been answered.
+    pub(crate) fn start(&mut self) {
+        self.stop();
+        // With losses the wait stays as it has become, until a flight gets through at once (RFC 6347, section 4.2.4.1).
+        if self.timeouts.floor_ms.is_none() || !self.is_repeated {
+            self.current_ms = self.first();
+        }
+        (self.left, self.is_repeated) = (self.timeouts.retransmissions, false);
         self.state = State::Sending;
     }
 
@@ -89,11 +139,46 @@ impl Timer {
     pub(crate) fn sent(&mut self, now: Instant) {
         if self.state == State::Sending {
             self.state = State::Until(now.after(self.current_ms));
+            self.sent = Some(now).filter(|_| !self.is_repeated);
         }
     }
 
+    /// What was sent is sent again, for whatever reason.
+    pub(crate) const fn repeat(&mut self) {
+        (self.sent, self.is_repeated) = (None, true);
+    }
+
+    /// What was sent has been answered, or nobody waits for the answer any more.
     pub(crate) const fn stop(&mut self) {
         self.state = State::Stopped;
+        if let Some(sent) = self.sent.take() {
+            self.answered = Some(sent);
+        }
+    }
+
+    /// Tells the present time: an answer that has come came now.
+    pub(crate) fn note(&mut self, now: Instant) {
+        let Some(sent) = self.answered.take() else { return };
+        let last = u32::try_from(now.as_millis().saturating_sub(sent.as_millis())).unwrap_or(u32::MAX);
+        self.round_trip = Some(RoundTrip::after(self.round_trip, last));
+        if self.state == State::Sending && !self.is_repeated {
+            self.current_ms = self.first();
+        }
+    }
+
+    /// What has been measured so far.
+    #[cfg(feature = "heartbeat")]
+    pub(crate) const fn round_trip(&self) -> Option<RoundTrip> {
+        self.round_trip
+    }
+
+    /// The first wait for an answer.
+    fn first(&self) -> u32 {
+        let Timeouts { initial_ms, maximum_ms, floor_ms, .. } = self.timeouts;
+        match (floor_ms, self.round_trip) {
+            (Some(floor), Some(measured)) => measured.timeout().min(maximum_ms).max(floor),
+            _ => initial_ms,
+        }
     }
 
     /// What to do if the time has come.
@@ -107,6 +192,7 @@ impl Timer {
         };
         let maximum = self.timeouts.maximum_ms.max(self.timeouts.initial_ms);
         self.left = left;
+        self.repeat();
         self.current_ms = self.current_ms.saturating_mul(2).min(maximum);
         self.state = State::Sending;
         Some(Expired::SendAgain)
@@ -121,7 +207,8 @@ mod tests {
 
     #[test]
     fn waits_double_up_to_the_maximum_and_end() {
-        let mut timer = Timer::new(Timeouts { initial_ms: 2_000, maximum_ms: 7_000, retransmissions: 3 });
+        let mut timer =
+            Timer::new(Timeouts { initial_ms: 2_000, maximum_ms: 7_000, retransmissions: 3, floor_ms: None });
         timer.start();
         assert_eq!(timer.deadline(), None);
         timer.sent(Instant::from_millis(100));
@@ -138,5 +225,55 @@ mod tests {
         // By hand: 2, 4, 7 and 7 s.
         assert_eq!((at, last), (vec![2_100, 6_100, 13_100, 20_100], Some(Expired::GiveUp)));
         assert_eq!(timer.deadline(), None);
+    }
+
+    fn adaptive() -> Timer {
+        Timer::new(Timeouts { initial_ms: 9_000, maximum_ms: 60_000, retransmissions: 7, floor_ms: Some(100) })
+    }
+
+    /// A flight is sent at one time and answered at another. Returns the first wait of the next one.
+    fn answered(timer: &mut Timer, sent: u64, heard: u64) -> u64 {
+        timer.start();
+        timer.note(Instant::from_millis(sent));
+        timer.sent(Instant::from_millis(sent));
+        timer.start();
+        timer.note(Instant::from_millis(heard));
+        timer.sent(Instant::from_millis(heard));
+        timer.deadline().map_or(0, |at| at.as_millis() - heard)
+    }
+
+    /// RFC 6298, section 2, by hand. R = 800: SRTT 800, RTTVAR 400, RTO 2400. Then R = 400: RTTVAR 3/4 * 400 + 1/4 * 400 = 400,
+    /// SRTT 7/8 * 800 + 1/8 * 400 = 750, RTO 2350.
+    #[test]
+    fn the_first_wait_follows_what_was_measured() {
+        let mut timer = adaptive();
+        assert_eq!(answered(&mut timer, 1_000, 1_800), 2_400);
+        timer.start();
+        timer.note(Instant::from_millis(2_200));
+        timer.sent(Instant::from_millis(2_200));
+        assert_eq!(timer.deadline().map(Instant::as_millis), Some(2_200 + 2_350));
+        assert_eq!(answered(&mut adaptive(), 0, 10), 100, "not below the floor");
+        assert_eq!(answered(&mut adaptive(), 0, 40_000), 60_000, "not above the maximum");
+        let mut fixed = Timer::new(Timeouts::DEFAULT);
+        assert_eq!(answered(&mut fixed, 0, 10), 9_000, "not unless it is asked for");
+    }
+
+    /// Karn's rule, and RFC 6347, section 4.2.4.1: a flight that was sent twice is not measured, and the wait stays longer.
+    #[test]
+    fn a_flight_that_was_repeated_is_not_measured() {
+        let mut timer = adaptive();
+        assert_eq!(answered(&mut timer, 0, 800), 2_400);
+        assert_eq!(timer.expire(Instant::from_millis(800 + 2_400)), Some(Expired::SendAgain));
+        timer.sent(Instant::from_millis(3_200));
+        timer.start();
+        timer.note(Instant::from_millis(3_300));
+        timer.sent(Instant::from_millis(3_300));
+        assert_eq!(timer.round_trip.map(|measured| measured.last), Some(800));
+        assert_eq!(timer.deadline().map(Instant::as_millis), Some(3_300 + 4_800));
+        // The next one gets through at once: measured, 7/8 * 800 + 1/8 * 100 = 712, 3/4 * 400 + 1/4 * 700 = 475.
+        timer.start();
+        timer.note(Instant::from_millis(3_400));
+        timer.sent(Instant::from_millis(3_400));
+        assert_eq!(timer.deadline().map(Instant::as_millis), Some(3_400 + 712 + 4 * 475));
     }
 }

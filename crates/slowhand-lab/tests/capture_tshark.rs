@@ -93,10 +93,22 @@ fn the_link_type_and_the_secrets_stand_where_the_format_wants_them() {
 /// A handshake in memory between two real libraries. Its datagrams are put into frames.
 #[test]
 fn tshark_decrypts_a_session_with_the_embedded_secrets() {
-    let suite = Suite::TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8;
+    let ecdsa = [Suite::TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8, Suite::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256];
+    let psk = [Suite::TLS_ECDHE_PSK_WITH_AES_128_CCM_8_SHA256, Suite::TLS_ECDHE_PSK_WITH_AES_128_GCM_SHA256];
+    decrypts(Stack::Mbedtls, ecdsa[0], CredentialKind::Certificate);
+    for suite in ecdsa {
+        decrypts(Stack::LeanDtls, suite, CredentialKind::Certificate);
+        decrypts(Stack::LeanDtls, suite, CredentialKind::RawPublicKey);
+    }
+    for suite in psk {
+        decrypts(Stack::LeanDtls, suite, CredentialKind::Psk);
+    }
+}
+
+fn decrypts(stack: Stack, suite: Suite, credential: CredentialKind) {
     let end = |role| {
         let family = Family::Tls(Tls { suite: Some(suite), ..Tls::new(Version::DTLS12) });
-        let config = SessionConfig::new(role, Stack::Mbedtls, family, CredentialKind::Certificate.into());
+        let config = SessionConfig::new(role, stack, family, credential.into());
         let config = SessionConfig { seed: [role as u8 + 1; 32], ..config };
         slowhand_sessions::build(&config, Arc::new(Weightless)).unwrap()
     };
@@ -119,7 +131,7 @@ fn tshark_decrypts_a_session_with_the_embedded_secrets() {
     }
     assert!(matches!(client.status(), Status::Established { .. }), "{:?}", client.status());
 
-    let path = place("handshake.pcapng");
+    let path = place(&format!("handshake-{stack}-{suite}-{credential}.pcapng"));
     let mut capture = CaptureWriter::create(&path).unwrap();
     capture.secrets(client.key_log().iter().map(String::as_str)).unwrap();
     for (number, (sender, datagram)) in datagrams.iter().enumerate() {
@@ -133,8 +145,8 @@ fn tshark_decrypts_a_session_with_the_embedded_secrets() {
     let rows = tshark.rows_of_file(&path, &["dtls.handshake.type", "_ws.malformed", "wpan.fcs_ok"]);
     // The last handshake message of both is Finished (20), which is encrypted.
     let finished = rows.iter().filter(|row| row[0].split(',').any(|number| number == "20")).count();
-    assert_eq!(finished, 2, "{rows:?}");
-    assert!(rows.iter().all(|row| row[1..] == ["", "1"]), "{rows:?}");
+    assert_eq!(finished, 2, "{stack} {suite} {credential}: {rows:?}");
+    assert!(rows.iter().all(|row| row[1..] == ["", "1"]), "{stack} {suite} {credential}: {rows:?}");
 }
 
 /// The frames of a datagram between node 1 and the Internet.

@@ -43,16 +43,18 @@ pub fn build(config: &SessionConfig, processor: Arc<dyn Processor>) -> Result<Bo
     build_with(config, processor, WORLD_BEGAN, None)
 }
 
-/// Like [`build`], but the end resumes an earlier session, of which it has kept `previous`.
+/// Like [`build`], but the world begins `before` the time at which worlds begin, and the end resumes an earlier session, of which
+/// it has kept `previous`.
 ///
 /// # Errors
 /// Those of [`build`].
 pub fn build_resuming(
     config: &SessionConfig,
     processor: Arc<dyn Processor>,
+    before: Duration,
     previous: Option<&Resumable>,
 ) -> Result<Box<dyn Session>, BuildError> {
-    build_with(config, processor, WORLD_BEGAN, previous)
+    build_with(config, processor, WORLD_BEGAN.saturating_sub(before), previous)
 }
 
 /// Like [`build`], but the device's clock is zero at the calendar time `began`, and the end resumes an earlier session.

@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::config::Cryptography;
 use crate::config::{CredentialKind, Protocol, Stack};
 use crate::operation::Curve;
-use crate::tls::{KeyExchange, Resumption, Suite};
+use crate::tls::{Resumption, Suite};
 
 /// A library and what it supports.
 #[derive(Clone, Copy, Debug)]
@@ -110,19 +110,26 @@ impl Capabilities {
         self.tls.versions.iter().map(|version| version.protocol)
     }
 
-    /// How an end proves its identity in a suite.
-    pub fn credential(&self, suite: Suite) -> CredentialKind {
-        if suite.key_exchange() == KeyExchange::Psk {
-            return CredentialKind::Psk;
-        }
-        self.asymmetric_credential()
+    /// How an end can prove its identity in a suite, the default first.
+    pub fn credentials(&self, suite: Suite) -> impl Iterator<Item = CredentialKind> + use<> {
+        let has_psk = suite.key_exchange().has_psk();
+        self.credentials.iter().copied().filter(move |kind| (*kind == CredentialKind::Psk) == has_psk)
     }
 
-    /// How an end proves its identity without a pre-shared key.
+    /// How an end proves its identity in a suite by default.
+    pub fn credential(&self, suite: Suite) -> CredentialKind {
+        if suite.key_exchange().has_psk() { CredentialKind::Psk } else { self.asymmetric_credential() }
+    }
+
+    /// How an end can prove its identity without a pre-shared key, the default first.
+    pub fn asymmetric_credentials(&self) -> impl Iterator<Item = CredentialKind> + use<> {
+        self.credentials.iter().copied().filter(|kind| *kind != CredentialKind::Psk)
+    }
+
+    /// How an end proves its identity without a pre-shared key by default.
     pub fn asymmetric_credential(&self) -> CredentialKind {
-        let mut kinds = self.credentials.iter().copied().filter(|kind| *kind != CredentialKind::Psk);
-        // A library without such a credential has no such suite, so the default is never used.
-        kinds.next().unwrap_or(CredentialKind::Certificate)
+        // A library without such a credential has no such suite, so this one is never used.
+        self.asymmetric_credentials().next().unwrap_or(CredentialKind::Certificate)
     }
 
     /// The suites of a protocol, in the library's order of preference.
@@ -134,7 +141,7 @@ impl Capabilities {
 
     /// The first suite of a protocol, in the library's order of preference, that uses this credential.
     pub fn best_suite(&self, protocol: Protocol, credential: CredentialKind) -> Option<Suite> {
-        self.suites(protocol).find(|suite| self.credential(*suite) == credential)
+        self.suites(protocol).find(|suite| self.credentials(*suite).any(|kind| kind == credential))
     }
 }
 

@@ -65,12 +65,12 @@ impl Capabilities {
         let (protocol, credential) = (config.protocol(), config.credential.kind());
         let suites: Vec<_> = self.suites(protocol).collect();
         let Some(suite) = tls.suite.or_else(|| self.best_suite(protocol, credential)) else {
-            let mut credentials: Vec<_> = suites.iter().map(|suite| self.credential(*suite)).collect();
+            let mut credentials: Vec<_> = suites.iter().flat_map(|suite| self.credentials(*suite)).collect();
             credentials.dedup();
             return Err(refusal("credential", &credential, list(&credentials)));
         };
         one_of("suite", suite, &suites)?;
-        one_of("credential", credential, &[self.credential(suite)])?;
+        one_of("credential", credential, &self.credentials(suite).collect::<Vec<_>>())?;
         Ok(suite)
     }
 

@@ -10,7 +10,7 @@ use crate::session::Failure;
 use files::in_file;
 
 pub use crate::config::PSK_IDENTITY;
-pub(crate) use files::{CertificateKey, Chain, RSA_BITS, raw_key};
+pub(crate) use files::{CertificateKey, Chain, RSA_BITS, RawKey, raw_key};
 pub(crate) use issued::{IMPOSSIBLE_LENGTH, lengths};
 
 /// The pre-shared key: 16 octets, the length of a key of AES-128 (assumed).

@@ -1,26 +1,30 @@
 //! lean-dtls, the engine of this project.
 //!
-//! Its cryptography is [`lean_dtls::RustCrypto`], whose operations advance the device's clock. Its time is that clock in whole
-//! milliseconds. It does nothing after its last retransmission but to say so.
+//! Its cryptography is [`lean_dtls::RustCrypto`], whose operations advance the device's clock. Its time is the device's calendar in
+//! whole milliseconds. It does nothing after its last retransmission but to say so.
 
+mod credentials;
 mod crypto;
 mod software;
 mod weightless;
 
 use std::time::Duration;
 
+use lean_dtls::crypto::{Group, KEY};
 use lean_dtls::{
-    Client, Config, ConfigError, Credentials, Instant, MaxFragmentLength, OVERHEAD, Packing, Psk, Server, Timeouts,
+    Client, Config, ConfigError, Instant, MaxFragmentLength, OVERHEAD, Packing, Server, Session, SessionState,
+    Sessions, Timeouts,
 };
 
 use crate::capabilities::{Capabilities, Datagrams, MaximumTimeout, Timer, TlsCapabilities, TlsVersion};
 use crate::check::Checked;
-use crate::config::{Credential, CredentialKind, Negotiated, Protocol, Role, Stack};
-use crate::credentials;
+use crate::config::{CredentialKind, Negotiated, Protocol, Role, Stack};
 use crate::device;
 use crate::library::{Library, Progress, State};
+use crate::operation::Curve;
 use crate::session::{Failure, FailureKind, Resumable};
-use crate::tls::{FRAGMENT_LENGTHS, Suite, Tls, Version};
+use crate::tls::{FRAGMENT_LENGTHS, Resumption, Suite, Tls, Version};
+use credentials::Credentials;
 use crypto::Counting;
 
 /// What the library supports.
@@ -28,7 +32,7 @@ pub(crate) const CAPABILITIES: Capabilities = Capabilities {
     stack: Stack::LeanDtls,
     version: || lean_dtls::VERSION.to_owned(),
     licence: "MIT OR Apache-2.0",
-    credentials: &[CredentialKind::Psk],
+    credentials: &[CredentialKind::Psk, CredentialKind::Certificate, CredentialKind::RawPublicKey],
     datagrams: Some(Datagrams {
         minimum_mtu: |_| lean_dtls::MIN_MTU,
         minimum_mtu_reason: "the library's own limit",
@@ -45,12 +49,20 @@ pub(crate) const CAPABILITIES: Capabilities = Capabilities {
     // The length of a signature of ECDSA in DER depends on its value, which only the arithmetic can give.
     weightless: &[CredentialKind::Psk],
     tls: TlsCapabilities {
-        suites: &[Suite::TLS_PSK_WITH_AES_128_CCM_8],
+        // `Suite::DEFAULT` of the library, then the others of its `Suite::ALL`.
+        suites: &[
+            Suite::TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8,
+            Suite::TLS_PSK_WITH_AES_128_CCM_8,
+            Suite::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256,
+            Suite::TLS_ECDHE_PSK_WITH_AES_128_CCM_8_SHA256,
+            Suite::TLS_ECDHE_PSK_WITH_AES_128_GCM_SHA256,
+            Suite::TLS_PSK_WITH_AES_128_GCM_SHA256,
+        ],
         versions: &[TlsVersion {
             protocol: Protocol::Dtls12,
-            curves: &[],
+            curves: &[Curve::Secp256r1],
             fragment_lengths: FRAGMENT_LENGTHS,
-            resumptions: &[],
+            resumptions: &[Resumption::Id, Resumption::Ticket],
         }],
         rsa_bits: &[],
         connection_id: Some(lean_dtls::MAX_CONNECTION_ID as u8),
@@ -61,12 +73,13 @@ pub(crate) const CAPABILITIES: Capabilities = Capabilities {
     remarks: &["ignores alerts in clear"],
 };
 
-/// Octets of each of an end's two buffers for flights: enough for the longest identity that a configuration can have.
-const BUFFER: usize = 256;
+/// Octets of each of an end's two buffers for flights: enough for the longest identity that a configuration can have, and for a
+/// ClientHello with a cookie and a ticket of another library (mbedTLS: 147 octets).
+pub(crate) const PSK_BUFFER: usize = 384;
 
-/// Octets of the longest flight in one datagram: its messages, and less than as much again for the headers of the records
-/// and messages.
-const FLIGHT: usize = 2 * BUFFER;
+/// The same with certificates: enough for the longest certificate that a configuration can have, 8,000 octets, and for the
+/// other messages of its flight.
+pub(crate) const CERTIFICATE_BUFFER: usize = 8_000 + 512;
 
 /// The longest datagram if the configuration sets no limit: a record of 2^14 octets (RFC 5246, section 6.2.1) with its
 /// header, nonce and tag.
@@ -75,73 +88,90 @@ const MTU: u16 = (1 << 14) + OVERHEAD as u16;
 /// The server has one peer here. Its cookie needs an address.
 const PEER: [u8; 1] = [0];
 
+/// The session that a server keeps for the next one, if its configuration asks for that by its ID.
+struct Cache {
+    is_asked_for: bool,
+    kept: Option<SessionState>,
+}
+
+impl Sessions for Cache {
+    fn keeps(&self) -> bool {
+        self.is_asked_for
+    }
+
+    fn keep(&mut self, session: SessionState) {
+        self.kept = Some(session);
+    }
+
+    fn find(&self, id: &[u8]) -> Option<&SessionState> {
+        self.kept.as_ref().filter(|session| session.id() == id)
+    }
+
+    fn forget(&mut self, _: &[u8]) {
+        self.kept = None;
+    }
+}
+
+/// The key of a server's tickets.
+#[derive(Clone, Copy)]
+struct TicketKey([u8; KEY]);
+
 /// One end of a session of lean-dtls.
-pub(crate) struct LeanDtls {
-    end: End,
+pub(crate) struct LeanDtls<const BUFFER: usize> {
+    end: End<BUFFER>,
+    suite: Suite,
     /// The most octets of a datagram.
     mtu: u16,
     /// The place for a datagram that is sent. Application data may make it longer.
     datagram: Vec<u8>,
+    resumption: Option<Resumption>,
+    /// What this end keeps for the next session: once, the client's session has to be taken out of the library.
+    resumable: Option<Resumable>,
 }
 
-enum End {
-    Client(Box<Client<Key, Counting, BUFFER>>),
-    Server(Box<Server<Key, Counting, [u8; 1], 1, BUFFER>>),
+enum End<const BUFFER: usize> {
+    Client(Box<Client<Credentials, Counting, BUFFER>>),
+    Server(Box<Server<Credentials, Counting, [u8; 1], 1, BUFFER, Cache>>),
 }
 
-/// The pre-shared key, under the identity of the configuration.
-struct Key {
-    identity: Vec<u8>,
-    /// A server asks its client for no cookie.
-    is_known: bool,
-}
-
-impl Credentials for Key {
-    fn psk(&self) -> Option<Psk<'_>> {
-        Some(Psk { identity: &self.identity, key: &credentials::PSK })
-    }
-
-    fn find_psk(&self, identity: &[u8]) -> Option<&[u8]> {
-        (identity == self.identity).then_some(&credentials::PSK)
-    }
-
-    fn find_psk_by_address(&self, address: &[u8]) -> Option<&[u8]> {
-        (address == PEER).then_some(&credentials::PSK)
-    }
-
-    fn is_known(&self, address: &[u8]) -> bool {
-        self.is_known && address == PEER
-    }
-}
-
-impl LeanDtls {
-    /// A session of a checked configuration.
+impl<const BUFFER: usize> LeanDtls<BUFFER> {
+    /// A session of a checked configuration. It resumes `previous`.
     ///
     /// # Errors
     /// The library's own error if it refuses the configuration.
-    pub(crate) fn new(checked: &Checked<'_>) -> Result<Self, Failure> {
+    pub(crate) fn new(checked: &Checked<'_>, previous: Option<&Resumable>) -> Result<Self, Failure> {
         let milliseconds = |time: Duration| u32::try_from(time.as_millis()).unwrap_or(u32::MAX);
         let timeouts = Timeouts {
             initial_ms: milliseconds(checked.first_timeout),
             maximum_ms: milliseconds(checked.maximum_timeout),
             ..Timeouts::default()
         };
-        let identity = match &checked.config.credential {
-            Credential::Psk { identity } => identity.as_bytes().to_vec(),
-            Credential::RawPublicKey | Credential::Certificate { .. } => Vec::new(),
-        };
         let mtu = checked.config.mtu.unwrap_or(MTU);
-        let is_known = matches!(checked.tls.version, Version::Dtls12(dtls) if !dtls.cookie);
-        let config = Config::new(Key { identity, is_known }, mtu, timeouts)
+        let config = Config::new(Credentials::new(checked)?, mtu, timeouts)
             .and_then(|config| with_extensions(config, checked.tls))
+            .map(|config| config.with_suites(suites(checked.suite)).with_groups(&[Group::P256]))
             .map_err(|error| Failure::library(0, format!("the configuration is refused: {error:?}")))?
             .with_packing(if checked.config.datagram_packing { Packing::Full } else { Packing::OneRecord });
         let crypto = Counting::new(checked.config.cryptography);
-        let end = match checked.config.role {
-            Role::Client => End::Client(Box::new(Client::new(config, crypto))),
-            Role::Server => End::Server(Box::new(Server::new(config, crypto))),
+        let resumption = checked.tls.resumption;
+        let mut end = match checked.config.role {
+            Role::Client => End::Client(Box::new(client(config, crypto, previous))),
+            Role::Server => End::Server(Box::new(Server::with_sessions(config, crypto, cache(resumption, previous)))),
         };
-        Ok(Self { end, mtu, datagram: vec![0; FLIGHT.min(mtu.into())] })
+        let mut resumable = None;
+        if let (End::Server(server), Some(Resumption::Ticket)) = (&mut end, resumption) {
+            let key = previous.and_then(Resumable::get::<TicketKey>).copied().unwrap_or_else(|| {
+                let mut key = [0; KEY];
+                device::fill_random(&mut key);
+                TicketKey(key)
+            });
+            server.rotate_ticket_key(&key.0);
+            resumable = Some(Resumable::new(key));
+        }
+        // The longest flight in one datagram has its messages, and less than as much again for the headers of records and
+        // messages.
+        let datagram = vec![0; (2 * BUFFER).min(mtu.into())];
+        Ok(Self { end, suite: checked.suite, mtu, datagram, resumption, resumable })
     }
 
     /// Sends what the library has to send, and says how it is.
@@ -161,12 +191,37 @@ impl LeanDtls {
                 (server.status(PEER).unwrap_or(lean_dtls::Status::Handshaking), server.deadline())
             }
         };
-        Progress { state: state(status), deadline: deadline.map(|at| Duration::from_millis(at.as_millis())) }
+        let began = device::unix_time() - device::clock();
+        let deadline = deadline.map(|at| Duration::from_millis(at.as_millis()).saturating_sub(began));
+        Progress { state: state(status), deadline }
     }
 }
 
+fn client<const BUFFER: usize>(
+    config: Config<Credentials>,
+    crypto: Counting,
+    previous: Option<&Resumable>,
+) -> Client<Credentials, Counting, BUFFER> {
+    let mut client = Client::new(config, crypto);
+    if let Some(session) = previous.and_then(Resumable::get::<Session>) {
+        client.resume(session.clone());
+    }
+    client
+}
+
+fn cache(resumption: Option<Resumption>, previous: Option<&Resumable>) -> Cache {
+    let kept = previous.and_then(Resumable::get::<SessionState>).cloned();
+    Cache { is_asked_for: resumption == Some(Resumption::Id), kept }
+}
+
+/// The suite of the session alone, as the library names it.
+fn suites(suite: Suite) -> &'static [lean_dtls::Suite] {
+    let all = lean_dtls::Suite::ALL;
+    all.iter().position(|own| own.iana() == suite.iana()).map_or(&[], |place| &all[place..=place])
+}
+
 /// The same configuration with the extensions of the session.
-fn with_extensions(mut config: Config<Key>, tls: &Tls) -> Result<Config<Key>, ConfigError> {
+fn with_extensions(mut config: Config<Credentials>, tls: &Tls) -> Result<Config<Credentials>, ConfigError> {
     let asked = |length: &MaxFragmentLength| Some(length.octets()) == tls.max_fragment_length;
     if let Some(length) = MaxFragmentLength::ALL.into_iter().find(asked) {
         config = config.with_max_fragment_length(length);
@@ -177,18 +232,22 @@ fn with_extensions(mut config: Config<Key>, tls: &Tls) -> Result<Config<Key>, Co
             config = config.with_connection_id(octets)?;
         }
     }
+    if tls.resumption == Some(Resumption::Ticket) {
+        config = config.with_tickets();
+    }
     Ok(config)
 }
 
-/// The device's clock, as the library counts time.
+/// The device's calendar, as the library counts time: the age of a session reaches back before the world.
 fn now() -> Instant {
-    Instant::from_millis(u64::try_from(device::clock().as_millis()).unwrap_or(u64::MAX))
+    Instant::from_millis(u64::try_from(device::unix_time().as_millis()).unwrap_or(u64::MAX))
 }
 
 fn state(status: lean_dtls::Status) -> State {
     let (kind, reason) = match status {
         lean_dtls::Status::Handshaking => return State::Handshaking,
-        lean_dtls::Status::Established => return State::Established,
+        // This end's own close, after which it still receives.
+        lean_dtls::Status::Established | lean_dtls::Status::Closing => return State::Established,
         lean_dtls::Status::Closed => return State::ClosedByPeer,
         lean_dtls::Status::Failed(lean_dtls::Failure::TimedOut(heard)) => {
             let heard = heard.map_or(String::new(), |alert| format!("; an alert in clear said {alert}"));
@@ -202,7 +261,7 @@ fn state(status: lean_dtls::Status) -> State {
     State::Failed(Failure { kind, reason })
 }
 
-impl Library for LeanDtls {
+impl<const BUFFER: usize> Library for LeanDtls<BUFFER> {
     fn start(&mut self) -> Progress {
         if let End::Client(client) = &mut self.end {
             client.connect();
@@ -229,7 +288,7 @@ impl Library for LeanDtls {
 
     fn write(&mut self, data: &[u8]) -> Progress {
         // The length is checked: see `max_data`.
-        self.datagram.resize(self.datagram.len().max(data.len() + OVERHEAD), 0);
+        self.datagram.resize(self.datagram.len().max(usize::from(self.mtu).min(data.len() + 2 * OVERHEAD)), 0);
         let sent = match &mut self.end {
             End::Client(client) => client.send(data, &mut self.datagram),
             End::Server(server) => server.send(PEER, data, &mut self.datagram),
@@ -256,17 +315,24 @@ impl Library for LeanDtls {
     }
 
     fn negotiated(&self) -> Option<Negotiated> {
-        let suite = Suite::TLS_PSK_WITH_AES_128_CCM_8;
         let ids = match &self.end {
             End::Client(client) => client.connection_ids(),
             End::Server(server) => server.connection_ids(PEER),
         };
         // Those of the records that this end sends, which the laboratory counts.
         let connection_id = ids.map(|[_, peers]| peers as u8);
-        Some(Negotiated::Tls { protocol: Protocol::Dtls12, suite, connection_id })
+        // This end offers or accepts no other suite.
+        Some(Negotiated::Tls { protocol: Protocol::Dtls12, suite: self.suite, connection_id })
     }
 
     fn resumable(&mut self) -> Option<Resumable> {
-        None
+        let resumption = self.resumption?;
+        let taken = match (&mut self.end, resumption) {
+            (End::Client(client), _) => client.take_session().map(Resumable::new),
+            (End::Server(server), Resumption::Id) => server.sessions().kept.clone().map(Resumable::new),
+            (End::Server(_), Resumption::Ticket) => None,
+        };
+        self.resumable = taken.or(self.resumable.take());
+        self.resumable.clone()
     }
 }

@@ -8,7 +8,7 @@
 //! This ticket is only the name of a session that the server keeps, because the library encrypts tickets only with its
 //! own cryptography.
 
-mod provider;
+pub(crate) mod provider;
 mod symmetric;
 
 use std::fmt::Display;

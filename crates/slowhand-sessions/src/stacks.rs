@@ -70,8 +70,9 @@ pub fn best_common_suite(
     credential: CredentialKind,
 ) -> Option<Suite> {
     let [client, server] = [client, server].map(Stack::capabilities);
-    let servers: Vec<_> = server.suites(protocol).filter(|suite| server.credential(*suite) == credential).collect();
-    client.suites(protocol).find(|suite| client.credential(*suite) == credential && servers.contains(suite))
+    let takes = |capabilities: &Capabilities, suite| capabilities.credentials(suite).any(|kind| kind == credential);
+    let servers: Vec<_> = server.suites(protocol).filter(|suite| takes(server, *suite)).collect();
+    client.suites(protocol).find(|suite| takes(client, *suite) && servers.contains(suite))
 }
 
 /// Makes a session of a checked configuration, on a device whose clock is zero at the calendar time `began`. It resumes
@@ -88,7 +89,14 @@ pub(crate) fn session(
         Adapter::C(functions) => Box::new(LibrarySession::new(role, seed, processor, began, || {
             CLibrary::new(functions(), checked, previous)
         })?),
-        Adapter::LeanDtls => Box::new(LibrarySession::new(role, seed, processor, began, || LeanDtls::new(checked))?),
+        Adapter::LeanDtls if config.credential.kind() == CredentialKind::Psk => {
+            Box::new(LibrarySession::new(role, seed, processor, began, || {
+                LeanDtls::<{ lean::PSK_BUFFER }>::new(checked, previous)
+            })?)
+        }
+        Adapter::LeanDtls => Box::new(LibrarySession::new(role, seed, processor, began, || {
+            LeanDtls::<{ lean::CERTIFICATE_BUFFER }>::new(checked, previous)
+        })?),
         Adapter::Rustls => {
             Box::new(LibrarySession::new(role, seed, processor, began, || Rustls::new(checked, previous))?)
         }

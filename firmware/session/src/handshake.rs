@@ -4,45 +4,15 @@
 use lean_dtls::{Client, Instant, RustCrypto, Server, Status};
 
 use crate::Board;
-use crate::echo::{BUFFER, MTU};
+use crate::echo::MTU;
 use crate::meter::{Meter, line, print};
+use crate::settings::{BUFFER, Keys, config};
 
 /// The client's address.
 const CLIENT: [u8; 2] = [0, 1];
 
 /// Application data of the size of a reading of a sensor. (Assumed.)
 const DATA: [u8; 32] = [0x20; 32];
-
-#[cfg(not(feature = "slides"))]
-use crate::echo::config;
-
-/// The configuration of both ends: the messages and the nonce of Pittoli et al. 2016, whose ends know each other.
-#[cfg(feature = "slides")]
-fn config() -> Option<lean_dtls::Config<Known>> {
-    use lean_dtls::{Config, Lean, Timeouts};
-
-    let config = Config::new(Known(crate::echo::KEYS[0]), MTU as u16, Timeouts::DEFAULT).ok()?;
-    Some(config.with_lean(Lean::SLIDES.with(Lean::KNOWN_ADDRESS)))
-}
-
-/// A key for whoever asks.
-#[cfg(feature = "slides")]
-struct Known(lean_dtls::Psk<'static>);
-
-#[cfg(feature = "slides")]
-impl lean_dtls::Credentials for Known {
-    fn psk(&self) -> Option<lean_dtls::Psk<'_>> {
-        Some(self.0)
-    }
-
-    fn find_psk(&self, identity: &[u8]) -> Option<&[u8]> {
-        (identity == self.0.identity).then_some(self.0.key)
-    }
-
-    fn find_psk_by_address(&self, _: &[u8]) -> Option<&[u8]> {
-        Some(self.0.key)
-    }
-}
 
 /// A handshake and one record of application data. Ends the emulator.
 pub fn run<B: Board>() -> ! {
@@ -54,17 +24,17 @@ pub fn run<B: Board>() -> ! {
 
 fn session<B: Board>() -> Option<()> {
     let now = Instant::from_millis(0);
-    // Not random: the measurement is to be the same each time.
-    let random = |seed: u8| move |octets: &mut [u8]| octets.fill(seed);
-    let mut client = Client::<_, _, BUFFER>::new(config()?, RustCrypto::new(random(1)));
-    let mut server = Server::<_, _, [u8; 2], 1, BUFFER>::new(config()?, RustCrypto::new(random(2)));
+    let mut client = Client::<_, _, BUFFER>::new(config()?, crypto(|octets| octets.fill(1)));
+    let mut server = Server::<_, _, [u8; 2], 1, BUFFER>::new(config()?, crypto(|octets| octets.fill(2)));
     let mut datagram = [0; MTU];
     let meter = Meter::<B>::new();
     line::<B>(&["size", "client"], &[size_of_val(&client) as u32]);
     line::<B>(&["size", "server"], &[size_of_val(&server) as u32]);
+    line::<B>(&["size", "slot"], &[(size_of_servers::<2>() - size_of_servers::<1>()) as u32]);
     meter.call("client", "connect", || (client.connect(), 0).1);
-    while client.status() == Status::Handshaking {
-        let mut is_quiet = true;
+    let mut is_quiet = false;
+    while !is_quiet {
+        is_quiet = true;
         loop {
             let length = meter.call("client", "poll_transmit", || client.poll_transmit(now, &mut datagram));
             if length == 0 {
@@ -82,9 +52,6 @@ fn session<B: Board>() -> Option<()> {
             is_quiet = false;
             meter.call("client", "receive", || (client.receive(&mut datagram[..length], |_| {}), length).1);
         }
-        if is_quiet {
-            return None;
-        }
     }
     let is_established = client.status() == Status::Established && server.status(CLIENT) == Some(Status::Established);
     is_established.then_some(())?;
@@ -95,4 +62,14 @@ fn session<B: Board>() -> Option<()> {
         length
     });
     has_arrived.then_some(())
+}
+
+/// Cryptography whose random numbers are not random: the measurement is to be the same each time.
+fn crypto(random: fn(&mut [u8])) -> RustCrypto<fn(&mut [u8])> {
+    RustCrypto::new(random)
+}
+
+/// Octets of a server with so many slots.
+const fn size_of_servers<const SLOTS: usize>() -> usize {
+    size_of::<Server<Keys, RustCrypto<fn(&mut [u8])>, [u8; 2], SLOTS, BUFFER>>()
 }

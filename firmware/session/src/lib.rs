@@ -8,6 +8,7 @@ pub mod echo;
 mod handshake;
 mod meter;
 pub mod operations;
+pub mod settings;
 
 pub use handshake::run;
 

@@ -229,6 +229,10 @@ static int set_up_session(struct end *end)
     if (options->group != 0 && !options->is_server
         && wolfSSL_UseSupportedCurve(end->ssl, options->group) != WOLFSSL_SUCCESS)
         return 0;
+    /* The keys of certificates must be on one of the groups too (RFC 8422, section 5.1). */
+    if (options->group == WOLFSSL_ECC_X25519 && !options->is_server && !is_13(end)
+        && wolfSSL_UseSupportedCurve(end->ssl, WOLFSSL_ECC_SECP256R1) != WOLFSSL_SUCCESS)
+        return 0;
     if (options->resumption == INTEROP_RESUMPTION_TICKET && !options->is_server && !is_13(end)
         && wolfSSL_UseSessionTicket(end->ssl) != WOLFSSL_SUCCESS)
         return 0;

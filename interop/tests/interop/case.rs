@@ -53,33 +53,41 @@ impl Case {
             connection_id: (self.beside == Some(Beside::ConnectionId)).then_some(CONNECTION_ID),
             mtu,
             first_timeout: Duration::from_secs(2),
+            before: Duration::ZERO,
             seed: 2 + role as u64,
         }
+    }
+}
+
+impl Case {
+    /// What differs between the cases of one version and credential, in words.
+    pub fn within_section(&self) -> String {
+        let group = match self.group {
+            Some(Group::P256) => ", P-256",
+            Some(Group::X25519) => ", X25519",
+            None => "",
+        };
+        let beside = match self.beside {
+            Some(Beside::ConnectionId) => ", connection ID",
+            Some(Beside::Resumption(Resumption::Id)) => ", resumed by session ID",
+            Some(Beside::Resumption(Resumption::Ticket)) => ", resumed by ticket",
+            None => "",
+        };
+        format!("{}{group}{beside}", self.suite)
     }
 }
 
 impl fmt::Display for Case {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let version = match self.version {
-            Version::Dtls12 => "1.2",
-            Version::Dtls13 => "1.3",
+            Version::Dtls12 => "DTLS 1.2",
+            Version::Dtls13 => "DTLS 1.3",
         };
-        write!(f, "{version} {}", self.suite)?;
-        match self.credential {
-            CredentialKind::RawPublicKey => write!(f, ", raw public key")?,
-            CredentialKind::Certificate => write!(f, ", X.509")?,
-            _ => write!(f, ", PSK")?,
-        }
-        match self.group {
-            Some(Group::P256) => write!(f, ", P-256")?,
-            Some(Group::X25519) => write!(f, ", X25519")?,
-            None => {}
-        }
-        match self.beside {
-            Some(Beside::ConnectionId) => write!(f, ", connection ID"),
-            Some(Beside::Resumption(Resumption::Id)) => write!(f, ", resumed by session ID"),
-            Some(Beside::Resumption(Resumption::Ticket)) => write!(f, ", resumed by ticket"),
-            None => Ok(()),
-        }
+        let credential = match self.credential {
+            CredentialKind::RawPublicKey => "raw public key",
+            CredentialKind::Certificate => "X.509",
+            _ => "pre-shared key",
+        };
+        write!(f, "{version}, {credential}, {}", self.within_section())
     }
 }

@@ -2,6 +2,9 @@
 
 mod case;
 mod licence;
+mod limits;
+mod matrix;
 mod peers;
+mod report;
 mod run;
 mod wire;

@@ -17,6 +17,43 @@ pub struct Pair {
     pub mtus: [Option<u16>; 2],
 }
 
+/// A fault of the path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// The datagram with this number is lost.
+    Lost(usize),
+    /// It arrives twice.
+    Twice(usize),
+    /// Later ones overtake it.
+    Late(usize),
+}
+
+impl Fault {
+    /// Every fault of one datagram, for so many datagrams.
+    pub fn all(datagrams: usize) -> impl Iterator<Item = Self> {
+        (0..datagrams).flat_map(|number| [Self::Lost(number), Self::Twice(number), Self::Late(number)])
+    }
+
+    /// The path with this fault.
+    pub fn path(self) -> Path {
+        match self {
+            Self::Lost(number) => Path { dropped: vec![number], ..Path::default() },
+            Self::Twice(number) => Path { duplicated: vec![number], ..Path::default() },
+            Self::Late(number) => Path { held_back: vec![(number, LATE)], ..Path::default() },
+        }
+    }
+}
+
+/// By how much a datagram is late: more than a round trip of 100 ms, so that answers to later datagrams overtake it too.
+const LATE: Duration = Duration::from_millis(120);
+
+/// The first timeout of lean-dtls. It is longer than that of its peers, so that both timers are seen to work: if both were to expire
+/// at the same time, the one would hide the other.
+const LEAN_TIMEOUT: Duration = Duration::from_secs(3);
+
+/// How long before a session the one was that it resumes. *Assumed*: less than the lifetime of a ticket, which is hours.
+const BEFORE: Duration = Duration::from_secs(60);
+
 /// A session must be established within this time, even if datagrams are lost. *Assumed*: longer than three retransmissions of a
 /// peer whose first timeout is 2 s.
 const LIMIT: Duration = Duration::from_secs(20);
@@ -26,29 +63,47 @@ const LIMIT: Duration = Duration::from_secs(20);
 /// # Errors
 /// Why it did not work.
 pub fn run(case: &Case, pair: &Pair, path: &Path) -> Result<Transcript, String> {
-    let kept = match case.beside {
-        Some(Beside::Resumption(_)) => earlier(case, pair)?,
-        _ => [None, None],
-    };
-    let [mut client, mut server] = build(case, pair, &kept, 0)?;
-    let path = Path { time_limit: LIMIT, ..path.clone() };
-    let transcript = path.run(&mut *client, &mut *server);
+    let ([mut client, mut server], transcript) = handshake(case, pair, path)?;
     completed(&transcript)?;
     carry(&mut *client, &mut *server, &transcript, b"22.5 C").map_err(|why| format!("data to the server: {why}"))?;
     carry(&mut *server, &mut *client, &transcript, &[7; 60]).map_err(|why| format!("data to the client: {why}"))?;
     Ok(transcript)
 }
 
-/// The same without faults. The two ends must have agreed on what the case asks for.
+/// The ends of a session, client first.
+pub type Ends = [Box<dyn Session>; 2];
+
+/// Runs the handshake alone, to whatever end.
+///
+/// # Errors
+/// An end, or the session that this one resumes, could not be made.
+pub fn handshake(case: &Case, pair: &Pair, path: &Path) -> Result<(Ends, Transcript), String> {
+    let kept = match case.beside {
+        Some(Beside::Resumption(_)) => earlier(case, pair)?,
+        _ => [None, None],
+    };
+    let [mut client, mut server] = build(case, pair, &kept, false)?;
+    let path = Path { time_limit: LIMIT, ..path.clone() };
+    let transcript = path.run(&mut *client, &mut *server);
+    Ok(([client, server], transcript))
+}
+
+/// Like [`run`], without faults. The two ends must have agreed on what the case asks for.
 pub fn run_without_faults(case: &Case, pair: &Pair) -> Result<Transcript, String> {
     let transcript = run(case, pair, &Path::default())?;
     wire::disagreement(case, &transcript.datagrams).map_or(Ok(transcript), Err)
 }
 
-fn build(case: &Case, pair: &Pair, kept: &[Option<Resumable>; 2], seed: u64) -> Result<[Box<dyn Session>; 2], String> {
+fn build(case: &Case, pair: &Pair, kept: &[Option<Resumable>; 2], is_earlier: bool) -> Result<Ends, String> {
     let end = |role: Role, index: usize| {
         let mut setup = case.setup(role, pair.mtus[index]);
-        setup.seed += seed;
+        if is_earlier {
+            setup.before = BEFORE;
+            setup.seed += 100;
+        }
+        if pair.peers[index] == Peer::LeanDtls {
+            setup.first_timeout = LEAN_TIMEOUT;
+        }
         pair.peers[index].build(&setup, kept[index].as_ref()).map_err(|why| format!("{}: {why}", pair.peers[index]))
     };
     Ok([end(Role::Client, 0)?, end(Role::Server, 1)?])
@@ -56,7 +111,7 @@ fn build(case: &Case, pair: &Pair, kept: &[Option<Resumable>; 2], seed: u64) -> 
 
 /// Runs the session that another one resumes. Returns what each end keeps of it.
 fn earlier(case: &Case, pair: &Pair) -> Result<[Option<Resumable>; 2], String> {
-    let [mut client, mut server] = build(case, pair, &[None, None], 100)?;
+    let [mut client, mut server] = build(case, pair, &[None, None], true)?;
     let transcript = Path { time_limit: LIMIT, ..Path::default() }.run_until_quiet(&mut *client, &mut *server);
     completed(&transcript).map_err(|why| format!("the earlier session: {why}"))?;
     Ok([client.resumable(), server.resumable()])

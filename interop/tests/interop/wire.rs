@@ -1,16 +1,20 @@
 //! What the two ends have agreed on, as the wire shows it.
 
+use slowhand_interop::Group;
+use slowhand_sessions::CredentialKind;
 use slowhand_sessions::memory::{Datagram, Direction};
 
 use crate::case::{Beside, Case};
 
 /// HandshakeType (RFC 5246, section 7.4).
 const SERVER_HELLO: u8 = 2;
+const SERVER_KEY_EXCHANGE: u8 = 12;
 const SERVER_HELLO_DONE: u8 = 14;
 
-/// ExtensionType (RFC 8446, section 4.2): pre_shared_key, supported_versions.
+/// ExtensionType (RFC 8446, section 4.2).
 const PRE_SHARED_KEY: u16 = 41;
 const SUPPORTED_VERSIONS: u16 = 43;
+const KEY_SHARE: u16 = 51;
 
 /// The random of a HelloRetryRequest begins with these octets (RFC 8446, section 4.1.3).
 const RETRY: [u8; 4] = [0xcf, 0x21, 0xad, 0x74];
@@ -25,6 +29,13 @@ pub fn disagreement(case: &Case, datagrams: &[Datagram]) -> Option<String> {
     let version = hello.extension(SUPPORTED_VERSIONS).map_or(hello.version, number);
     if (version, hello.suite) != (case.version.on_the_wire(), case.suite.iana()) {
         return Some(format!("version {version:#x} and suite {:#x} were chosen", hello.suite));
+    }
+    let group = match hello.extension(KEY_SHARE) {
+        Some(share) => Some(number(share)),
+        None => handshake.iter().find(|(kind, _)| *kind == SERVER_KEY_EXCHANGE).and_then(|(_, body)| group(case, body)),
+    };
+    if group != case.group.map(Group::iana) && !matches!(case.beside, Some(Beside::Resumption(_))) {
+        return Some(format!("group {group:?} was chosen"));
     }
     if let Some(Beside::Resumption(_)) = case.beside {
         let is_13 = hello.extension(SUPPORTED_VERSIONS).is_some();
@@ -42,6 +53,16 @@ pub fn disagreement(case: &Case, datagrams: &[Datagram]) -> Option<String> {
         return without.map(|direction| format!("no connection ID {direction:?}")).next();
     }
     None
+}
+
+/// The group in a ServerKeyExchange: after the type named_curve, which is 3 (RFC 8422, section 5.4). With a pre-shared key, an
+/// identity hint comes before it (RFC 5489, section 2), and that may be all there is.
+fn group(case: &Case, body: &[u8]) -> Option<u16> {
+    let parameters = match case.credential {
+        CredentialKind::Psk => body.get(2 + usize::from(number(body))..)?,
+        _ => body,
+    };
+    parameters.strip_prefix(&[3]).map(number)
 }
 
 struct ServerHello<'a> {

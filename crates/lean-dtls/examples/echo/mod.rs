@@ -1,19 +1,15 @@
 //! A UDP echo over DTLS for any computer: the trait [`Network`] is all that it needs. `no_std`, no allocation.
+//!
+//! `echo_client.rs` and `echo_server.rs` run it on this computer. The images in `firmware/` hold the same code.
 
 pub use lean_dtls::Instant;
-use lean_dtls::{Client, Config, OVERHEAD, Psk, RustCrypto, Server, Status, Timeouts};
+use lean_dtls::{Client, Config, Credentials, OVERHEAD, RustCrypto, Server, Status};
 
-/// Octets of the longest datagram: those of a UDP payload that fits into three frames of 6LoWPAN.
+/// Octets of the longest datagram. (Assumed: what fits into three frames of 6LoWPAN.)
 pub const MTU: usize = 256;
-
-/// Octets of the buffers of a connection: enough for identities of up to 32 octets.
-pub const BUFFER: usize = 192;
 
 /// Connections that the server has room for.
 pub const SLOTS: usize = 1;
-
-/// The key that both ends know.
-pub const KEYS: [Psk<'static>; 1] = [Psk { identity: b"sensor-17", key: b"0123456789abcdef" }];
 
 /// A UDP socket, a clock, and a source of random numbers.
 pub trait Network {
@@ -33,19 +29,15 @@ pub trait Network {
     fn receive(&mut self, deadline: Option<Instant>, datagram: &mut [u8]) -> Option<(Self::Address, usize)>;
 }
 
-/// The configuration of both ends.
-pub fn config() -> Option<Config<[Psk<'static>; 1]>> {
-    Config::new(KEYS, MTU as u16, Timeouts::DEFAULT).ok()
-}
-
 /// Connects to `server`, sends `message`, gives the answer to `deliver`, and closes. Returns how the connection ended.
-pub fn client<N: Network>(
+pub fn client<const BUFFER: usize, N: Network>(
     network: &mut N,
+    config: Config<impl Credentials>,
     server: N::Address,
     message: &[u8],
-    mut deliver: impl FnMut(&[u8]),
-) -> Option<Status> {
-    let mut client = Client::<_, _, BUFFER>::new(config()?, RustCrypto::new(N::random));
+    deliver: &mut dyn FnMut(&[u8]),
+) -> Status {
+    let mut client = Client::<_, _, BUFFER>::new(config, RustCrypto::new(N::random));
     let mut datagram = [0; MTU];
     let mut has_asked = false;
     client.connect();
@@ -54,14 +46,14 @@ pub fn client<N: Network>(
             network.send(server, &datagram[..length]);
         }
         match client.status() {
-            Status::Handshaking => {}
-            Status::Established if has_asked => {}
-            Status::Established => {
+            Status::Established if !has_asked => {
                 has_asked = true;
-                let length = client.send(message, &mut datagram).ok()?;
-                network.send(server, &datagram[..length]);
+                if let Ok(length) = client.send(message, &mut datagram) {
+                    network.send(server, &datagram[..length]);
+                }
             }
-            ended => return Some(ended),
+            Status::Handshaking | Status::Established => {}
+            ended => return ended,
         }
         let mut is_answered = false;
         match network.receive(client.deadline(), &mut datagram) {
@@ -79,8 +71,8 @@ pub fn client<N: Network>(
 }
 
 /// Sends back to its client whatever arrives, for ever.
-pub fn serve<N: Network>(network: &mut N) -> Option<()> {
-    let mut server = Server::<_, _, N::Address, SLOTS, BUFFER>::new(config()?, RustCrypto::new(N::random));
+pub fn serve<const BUFFER: usize, N: Network>(network: &mut N, config: Config<impl Credentials>) -> ! {
+    let mut server = Server::<_, _, N::Address, SLOTS, BUFFER>::new(config, RustCrypto::new(N::random));
     let mut datagram = [0; MTU];
     let mut message = [0; MTU - OVERHEAD];
     loop {

@@ -28,6 +28,16 @@ pub enum CertificateType {
     RawPublicKey,
 }
 
+impl CertificateType {
+    /// The number in the IANA registry of TLS certificate types.
+    pub const fn number(self) -> u8 {
+        match self {
+            Self::X509 => 0,
+            Self::RawPublicKey => 2,
+        }
+    }
+}
+
 /// A certificate as it is sent: DER.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Certificate<'a> {

@@ -1,13 +1,9 @@
 //! The cryptography in software, by the RustCrypto crates.
 
-use aes::cipher::inout::InOut;
-use aes::cipher::{
-    BlockCipherEncBackend, BlockCipherEncClosure, BlockCipherEncrypt, BlockSizeUser, Key, KeySizeUser,
-    ParBlocksSizeUser,
-};
-use aes::{Aes128Enc, Block};
-use ccm::aead::{AeadCore, AeadInOut, KeyInit};
-use ccm::consts::{U1, U8, U12, U16};
+#[cfg(feature = "gcm")]
+use aes_gcm::aead::consts::U12;
+#[cfg(feature = "gcm")]
+use aes_gcm::aead::{AeadInOut, KeyInit};
 #[cfg(feature = "certificates")]
 use p256::ecdsa::{
     Signature, SigningKey, VerifyingKey,
@@ -15,15 +11,14 @@ use p256::ecdsa::{
 };
 use sha2::{Digest, Sha256};
 
-use super::{Aead, Crypto, DIGEST, Failed, Hash, Protection};
+use super::{Aead, Crypto, DIGEST, Failed, Hash, Protection, ccm};
 #[cfg(feature = "ecdhe")]
 use super::{Group, SCALAR};
 #[cfg(feature = "certificates")]
 use super::{MAX_PUBLIC, SIGNATURE};
 
-type Ccm8 = ccm::Ccm<Aes128, U8, U12>;
 #[cfg(feature = "gcm")]
-type Gcm = aes_gcm::AesGcm<Aes128, U12>;
+type Gcm = aes_gcm::AesGcm<super::aes128::Aes128, U12>;
 
 /// [`Crypto`] in software. `R` fills its argument with random numbers that nobody can predict.
 #[derive(Clone, Debug)]
@@ -47,19 +42,21 @@ impl<R: FnMut(&mut [u8])> Crypto for RustCrypto<R> {
 
     fn seal(&mut self, with: &Protection<'_>, content: &mut [u8], tag: &mut [u8]) -> Result<(), Failed> {
         match with.aead {
-            Aead::Ccm8 => seal::<Ccm8>(with, content, tag),
+            Aead::Ccm8 | Aead::Ccm => ccm::seal(with, content, tag),
             #[cfg(feature = "gcm")]
-            Aead::Gcm => seal::<Gcm>(with, content, tag),
-            _ => Err(Failed),
+            Aead::Gcm => seal_gcm(with, content, tag),
+            #[cfg(not(feature = "gcm"))]
+            Aead::Gcm => Err(Failed),
         }
     }
 
     fn open(&mut self, with: &Protection<'_>, content: &mut [u8], tag: &[u8]) -> Result<(), Failed> {
         match with.aead {
-            Aead::Ccm8 => open::<Ccm8>(with, content, tag),
+            Aead::Ccm8 | Aead::Ccm => ccm::open(with, content, tag),
             #[cfg(feature = "gcm")]
-            Aead::Gcm => open::<Gcm>(with, content, tag),
-            _ => Err(Failed),
+            Aead::Gcm => open_gcm(with, content, tag),
+            #[cfg(not(feature = "gcm"))]
+            Aead::Gcm => Err(Failed),
         }
     }
 
@@ -110,57 +107,19 @@ impl<R: FnMut(&mut [u8])> Crypto for RustCrypto<R> {
 #[cfg(feature = "ecdhe")]
 const DRAWS: usize = 4;
 
-fn seal<A>(with: &Protection<'_>, content: &mut [u8], tag: &mut [u8]) -> Result<(), Failed>
-where
-    A: AeadInOut + KeyInit + KeySizeUser<KeySize = U16> + AeadCore<NonceSize = U12>,
-{
-    let sealed = A::new(with.key.into()).encrypt_inout_detached(with.nonce.into(), with.associated, content.into());
+#[cfg(feature = "gcm")]
+fn seal_gcm(with: &Protection<'_>, content: &mut [u8], tag: &mut [u8]) -> Result<(), Failed> {
+    let cipher = <Gcm as KeyInit>::new(with.key.into());
+    let sealed = cipher.encrypt_inout_detached(with.nonce.into(), with.associated, content.into());
     tag.copy_from_slice(&sealed.map_err(|_| Failed)?);
     Ok(())
 }
 
-fn open<A>(with: &Protection<'_>, content: &mut [u8], tag: &[u8]) -> Result<(), Failed>
-where
-    A: AeadInOut + KeyInit + KeySizeUser<KeySize = U16> + AeadCore<NonceSize = U12>,
-{
+#[cfg(feature = "gcm")]
+fn open_gcm(with: &Protection<'_>, content: &mut [u8], tag: &[u8]) -> Result<(), Failed> {
     let tag = tag.try_into().map_err(|_| Failed)?;
-    let cipher = A::new(with.key.into());
+    let cipher = <Gcm as KeyInit>::new(with.key.into());
     cipher.decrypt_inout_detached(with.nonce.into(), with.associated, content.into(), tag).map_err(|_| Failed)
-}
-
-/// AES-128, one block after the other. In software, the crate `aes` computes four blocks at once where a mode asks for it: on
-/// a 32-bit processor this is larger by 5,000 octets, needs four times the stack, and is slower for short records.
-struct Aes128(Aes128Enc);
-
-impl KeySizeUser for Aes128 {
-    type KeySize = U16;
-}
-
-impl KeyInit for Aes128 {
-    fn new(key: &Key<Self>) -> Self {
-        Self(Aes128Enc::new(key))
-    }
-}
-
-impl BlockSizeUser for Aes128 {
-    type BlockSize = U16;
-}
-
-impl ParBlocksSizeUser for Aes128 {
-    type ParBlocksSize = U1;
-}
-
-impl BlockCipherEncrypt for Aes128 {
-    fn encrypt_with_backend(&self, mode: impl BlockCipherEncClosure<BlockSize = U16>) {
-        mode.call(self);
-    }
-}
-
-impl BlockCipherEncBackend for Aes128 {
-    #[inline(never)] // otherwise each user of a mode has its own AES
-    fn encrypt_block(&self, block: InOut<'_, '_, Block>) {
-        self.0.encrypt_block_inout(block);
-    }
 }
 
 impl Hash for Sha256 {

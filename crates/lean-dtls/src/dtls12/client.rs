@@ -1,22 +1,39 @@
 //! The client's side of a handshake.
 
-use super::connection::{Connection, Expects, alert};
+#[cfg(feature = "certificates")]
+use super::certificates;
+use super::connection::{Connection, Expects, Problem, Sender, alert};
 #[cfg(feature = "connection-id")]
 use super::connection_id::ConnectionId;
-use super::extensions;
+use super::extensions::{self, Offer};
 use super::hello::{self, ClientHello, ServerHello};
+#[cfg(feature = "resumption")]
+use super::resumption;
+use super::schedule::Premaster;
+use super::suite::KeyExchange;
+use crate::codec::Full;
 use crate::config::Config;
-use crate::credentials::{Credentials, is_key};
+#[cfg(feature = "certificates")]
+use crate::credentials::{CertifiedKey, Role};
+use crate::credentials::{Credentials, Psk, is_key};
 use crate::crypto::Crypto;
+#[cfg(feature = "certificates")]
+use crate::crypto::Hash;
+#[cfg(feature = "ecdhe")]
+use crate::crypto::MAX_PUBLIC;
+use crate::dtls12::Kept;
 use crate::handshake::Kind;
 use crate::lean::Lean;
+#[cfg(feature = "resumption")]
+use crate::session::SessionId;
 use crate::status::{Failure, Status};
 
 /// Begins the handshake.
-pub(crate) fn start<K: Credentials, C: Crypto, const BUFFER: usize>(
+pub(crate) fn start<C: Crypto, const BUFFER: usize>(
     connection: &mut Connection<C, BUFFER>,
     crypto: &mut C,
-    config: &Config<K>,
+    config: &Config<impl Credentials>,
+    kept: &mut Kept,
 ) {
     let mut random = [0; 32];
     crypto.random(&mut random);
@@ -25,12 +42,44 @@ pub(crate) fn start<K: Credentials, C: Crypto, const BUFFER: usize>(
     {
         connection.own_id = config.options.connection_id.and_then(|length| ConnectionId::draw(crypto, length));
     }
-    let offer = connection.offer(config);
-    let sent = connection.sender.send(Kind::ClientHello, |writer| ClientHello::write(writer, &random, &[], &offer));
-    match sent {
-        Ok(()) => connection.wait(None),
-        Err(_) => connection.end(Status::Failed(Failure::BufferTooSmall)),
+    if config.abilities().offered().next().is_none() {
+        return connection.end(Status::Failed(Failure::NoKey));
     }
+    #[cfg(feature = "resumption")]
+    resumption::begin(crypto, config, kept);
+    let offer = connection.offer(config, kept);
+    let sent = send_hello(&mut connection.sender, &random, &[], &offer);
+    settle_hello(connection, sent, kept);
+}
+
+/// Sends a ClientHello. Returns false if it has no room for the session that it asks for, and leaves that out.
+fn send_hello<C: Crypto, const BUFFER: usize>(
+    sender: &mut Sender<C, BUFFER>,
+    random: &[u8; 32],
+    cookie: &[u8],
+    offer: &Offer<'_>,
+) -> Result<bool, Full> {
+    let mut send = |offer| sender.send(Kind::ClientHello, |writer| ClientHello::write(writer, random, cookie, offer));
+    let sent = send(offer);
+    #[cfg(feature = "resumption")]
+    if sent.is_err() {
+        return send(&Offer { session: None, ..*offer }).map(|()| false);
+    }
+    sent.map(|()| true)
+}
+
+/// Waits for the answer to a ClientHello, if it was sent.
+fn settle_hello<C: Crypto, const BUFFER: usize>(
+    connection: &mut Connection<C, BUFFER>,
+    sent: Result<bool, Full>,
+    kept: &mut Kept,
+) {
+    match sent {
+        Ok(true) => {}
+        Ok(false) => *kept = Kept::default(),
+        Err(Full) => return connection.end(Status::Failed(Failure::BufferTooSmall)),
+    }
+    connection.wait(None);
 }
 
 /// Handles the message whose turn it is. Returns false if it was not used.
@@ -38,8 +87,9 @@ pub(crate) fn handle<C: Crypto, const BUFFER: usize>(
     connection: &mut Connection<C, BUFFER>,
     crypto: &mut C,
     config: &Config<impl Credentials>,
+    kept: &mut Kept,
 ) -> bool {
-    let offer = connection.offer(config);
+    let offer = connection.offer(config, kept);
     let Connection { sender, incoming, .. } = connection;
     let Some((header, body)) = incoming.whole(connection.next) else { return false };
     match (connection.expects, header.kind) {
@@ -53,14 +103,11 @@ pub(crate) fn handle<C: Crypto, const BUFFER: usize>(
             sender.transcript = crypto.hash();
             sender.flight.clear();
             sender.next = 1;
-            let sent = sender.send(Kind::ClientHello, |writer| ClientHello::write(writer, random, cookie, &offer));
-            if sent.is_err() {
-                connection.end(Status::Failed(Failure::BufferTooSmall));
-                return false;
-            }
+            let sent = send_hello(sender, random, cookie, &offer);
             connection.expects = Expects::ServerHello;
             // A HelloVerifyRequest that comes again says nothing: its server keeps no state.
-            connection.wait(None);
+            settle_hello(connection, sent, kept);
+            return connection.status == Status::Handshaking;
         }
         (Expects::Hello | Expects::ServerHello, Kind::ServerHello) => {
             let Some(hello) = ServerHello::read(body) else { return false };
@@ -68,7 +115,28 @@ pub(crate) fn handle<C: Crypto, const BUFFER: usize>(
                 connection.refuse(alert::HANDSHAKE_FAILURE);
                 return false;
             }
-            let agreed = match extensions::confirm(hello.extensions, &offer) {
+            let Some(suite) = offer.abilities.offered().find(|suite| suite.iana() == hello.suite) else {
+                connection.refuse(alert::ILLEGAL_PARAMETER);
+                return false;
+            };
+            #[cfg(feature = "resumption")]
+            if let Some(state) = offer.session.map(|session| &session.state).filter(|state| state.is_that_of(&hello)) {
+                let agreed = extensions::confirm(hello.extensions, &offer, None);
+                let agreed = match agreed.and_then(|agreed| state.check(suite, &agreed).map(|()| agreed)) {
+                    Ok(agreed) => agreed,
+                    Err(alert) => {
+                        connection.refuse(alert);
+                        return false;
+                    }
+                };
+                sender.note(&header, body);
+                connection.randoms[1] = hello.random;
+                connection.agree(agreed);
+                connection.resume(crypto, state);
+                connection.expect_last_flight(kept);
+                return true;
+            }
+            let agreed = match extensions::confirm(hello.extensions, &offer, Some(suite)) {
                 Ok(agreed) => agreed,
                 Err(alert) => {
                     connection.refuse(alert);
@@ -77,19 +145,75 @@ pub(crate) fn handle<C: Crypto, const BUFFER: usize>(
             };
             sender.note(&header, body);
             connection.randoms[1] = hello.random;
+            #[cfg(feature = "resumption")]
+            {
+                connection.resumption.id = SessionId::new(hello.session).unwrap_or_default();
+            }
             connection.agree(agreed);
-            connection.expects = Expects::ServerHelloDone;
+            connection.suite = suite;
+            connection.expects = match suite.key_exchange() {
+                KeyExchange::Psk => Expects::ServerHelloDone,
+                #[cfg(feature = "ecdhe")]
+                KeyExchange::EcdhePsk => Expects::ServerKeyExchange,
+                #[cfg(feature = "certificates")]
+                KeyExchange::EcdheEcdsa => Expects::Certificate,
+            };
             if connection.agreed.lean.has(Lean::OMIT_MESSAGES) {
                 let answered = header.sequence;
-                return answer_flight(connection, crypto, &config.credentials, answered);
+                return answer_flight(connection, crypto, &config.credentials, kept, answered);
             }
         }
+        #[cfg(feature = "certificates")]
+        (Expects::Certificate, Kind::Certificate) => {
+            let kind = connection.agreed.public_keys.server_type();
+            let key = certificates::read(body, kind, Role::Server, &config.credentials);
+            match key.and_then(|key| key.ok_or(alert::BAD_CERTIFICATE)) {
+                Ok(key) => connection.keys.certified = Some(key),
+                Err(alert) => {
+                    connection.refuse(alert);
+                    return false;
+                }
+            }
+            sender.note(&header, body);
+            connection.expects = Expects::ServerKeyExchange;
+        }
+        #[cfg(feature = "ecdhe")]
+        (Expects::ServerKeyExchange, Kind::ServerKeyExchange) => {
+            let (suite, groups) = (connection.suite, offer.abilities.groups);
+            if let Err(alert) = connection.keys.read(crypto, body, suite, groups, &connection.randoms) {
+                connection.refuse(alert);
+                return false;
+            }
+            sender.note(&header, body);
+            connection.expects = Expects::ServerHelloDone;
+        }
+        #[cfg(feature = "certificates")]
+        (Expects::ServerHelloDone, Kind::CertificateRequest)
+            if connection.suite.key_exchange() == KeyExchange::EcdheEcdsa && connection.keys.request.is_none() =>
+        {
+            connection.keys.request = certificates::read_request(body);
+            if connection.keys.request.is_none() {
+                connection.refuse(alert::DECODE_ERROR);
+                return false;
+            }
+            sender.note(&header, body);
+        }
         // The hint does not matter: there is one identity (RFC 4279, section 5.2).
-        (Expects::ServerHelloDone, Kind::ServerKeyExchange) => sender.note(&header, body),
+        (Expects::ServerHelloDone, Kind::ServerKeyExchange) if connection.suite.key_exchange() == KeyExchange::Psk => {
+            sender.note(&header, body);
+        }
         (Expects::ServerHelloDone, Kind::ServerHelloDone) if body.is_empty() => {
             sender.note(&header, body);
             let answered = header.sequence;
-            return answer_flight(connection, crypto, &config.credentials, answered);
+            return answer_flight(connection, crypto, &config.credentials, kept, answered);
+        }
+        #[cfg(feature = "resumption")]
+        (Expects::NewSessionTicket, Kind::NewSessionTicket) => {
+            if resumption::read_ticket(body, kept).is_none() {
+                return false;
+            }
+            sender.note(&header, body);
+            connection.expect_finished();
         }
         _ => return false,
     }
@@ -102,12 +226,16 @@ fn answer_flight<C: Crypto, const BUFFER: usize>(
     connection: &mut Connection<C, BUFFER>,
     crypto: &mut C,
     credentials: &impl Credentials,
+    _kept: &mut Kept,
     answered: u16,
 ) -> bool {
-    if let Err(failure) = key_exchange(connection, crypto, credentials) {
-        connection.end(Status::Failed(failure));
+    if let Err(problem) = key_exchange(connection, crypto, credentials) {
+        connection.give_up(problem);
         return false;
     }
+    #[cfg(feature = "resumption")]
+    connection.expect_last_flight(_kept);
+    #[cfg(not(feature = "resumption"))]
     connection.expect_finished();
     if !connection.agreed.lean.has(Lean::SERVER_FINISHED_FIRST) {
         connection.wait(Some(answered));
@@ -115,27 +243,86 @@ fn answer_flight<C: Crypto, const BUFFER: usize>(
     true
 }
 
-/// The keys, and the flight with ClientKeyExchange, ChangeCipherSpec and Finished: with those that are not left out. If the
-/// server's Finished comes first, the ClientHello is repeated until it is there.
+/// The keys, and the flight with ClientKeyExchange, ChangeCipherSpec and Finished, with certificates also Certificate and
+/// CertificateVerify: with those that are not left out. If the server's Finished comes first, the ClientHello is repeated until
+/// it is there.
 fn key_exchange<C: Crypto, const BUFFER: usize>(
     connection: &mut Connection<C, BUFFER>,
     crypto: &mut C,
     credentials: &impl Credentials,
-) -> Result<(), Failure> {
-    let psk = credentials.psk().filter(|psk| is_key(psk.key)).ok_or(Failure::NoKey)?;
+) -> Result<(), Problem> {
     let lean = connection.agreed.lean;
     if !lean.has(Lean::SERVER_FINISHED_FIRST) {
         connection.sender.flight.clear();
     }
-    if !lean.has(Lean::OMIT_MESSAGES) {
-        connection
-            .sender
-            .send(Kind::ClientKeyExchange, |writer| writer.vector(2, |writer| writer.put(psk.identity)))
-            .map_err(|_| Failure::BufferTooSmall)?;
+    #[cfg(feature = "certificates")]
+    let own = send_certificate(connection, credentials)?;
+    let premaster = match lean.has(Lean::OMIT_MESSAGES) {
+        true => Premaster::from_psk(own_psk(credentials)?.key),
+        false => send_key_exchange(connection, crypto, credentials)?,
+    };
+    connection.derive(crypto, &premaster);
+    #[cfg(feature = "certificates")]
+    if let Some(own) = own {
+        let sender = &mut connection.sender;
+        let digest = sender.transcript.digest();
+        let signature = crypto.sign(own.private_key, &digest).map_err(|_| alert::INTERNAL_ERROR)?;
+        sender.send(Kind::CertificateVerify, |writer| certificates::write_signature(writer, &signature))?;
     }
-    connection.derive(crypto, psk.key);
-    match lean.has(Lean::SERVER_FINISHED_FIRST) {
-        true => Ok(()),
-        false => connection.finish(crypto).map_err(|_| Failure::BufferTooSmall),
+    if lean.has(Lean::SERVER_FINISHED_FIRST) { Ok(()) } else { Ok(connection.finish(crypto)?) }
+}
+
+fn own_psk(credentials: &impl Credentials) -> Result<Psk<'_>, Problem> {
+    credentials.psk().filter(|psk| is_key(psk.key)).ok_or(Problem::Failure(Failure::NoKey))
+}
+
+/// The ClientKeyExchange. Returns the premaster secret.
+fn send_key_exchange<C: Crypto, const BUFFER: usize>(
+    connection: &mut Connection<C, BUFFER>,
+    _crypto: &mut C,
+    credentials: &impl Credentials,
+) -> Result<Premaster, Problem> {
+    let psk = own_psk(credentials);
+    let sender = &mut connection.sender;
+    match connection.suite.key_exchange() {
+        KeyExchange::Psk => {
+            let psk = psk?;
+            if !connection.agreed.lean.has(Lean::OMIT_MESSAGES) {
+                sender.send(Kind::ClientKeyExchange, |writer| writer.vector(2, |writer| writer.put(psk.identity)))?;
+            }
+            Ok(Premaster::from_psk(psk.key))
+        }
+        #[cfg(feature = "ecdhe")]
+        KeyExchange::EcdhePsk => {
+            let (psk, mut public) = (psk?, [0; MAX_PUBLIC]);
+            let (secret, length) = connection.keys.answer(_crypto, &mut public)?;
+            sender.send(Kind::ClientKeyExchange, |writer| {
+                writer.vector(2, |writer| writer.put(psk.identity))?;
+                writer.vector(1, |writer| writer.put(&public[..length]))
+            })?;
+            Ok(Premaster::from_parts(&*secret, psk.key))
+        }
+        #[cfg(feature = "certificates")]
+        KeyExchange::EcdheEcdsa => {
+            let mut public = [0; MAX_PUBLIC];
+            let (secret, length) = connection.keys.answer(_crypto, &mut public)?;
+            sender.send(Kind::ClientKeyExchange, |writer| writer.vector(1, |writer| writer.put(&public[..length])))?;
+            Ok(Premaster::from_agreement(&secret))
+        }
     }
+}
+
+/// The client's certificate, if the server has asked for one: an empty one if it has none that suits the server. Returns what
+/// the client then signs with.
+#[cfg(feature = "certificates")]
+fn send_certificate<'k, C: Crypto, const BUFFER: usize>(
+    connection: &mut Connection<C, BUFFER>,
+    credentials: &'k impl Credentials,
+) -> Result<Option<CertifiedKey<'k>>, Problem> {
+    let Some(suits) = connection.keys.request else { return Ok(None) };
+    let kind = connection.agreed.public_keys.client_type();
+    let own = credentials.certificate().filter(|own| suits && own.certificate.kind() == kind);
+    let certificate = own.map(|own| own.certificate);
+    connection.sender.send(Kind::Certificate, |writer| certificates::write(writer, certificate))?;
+    Ok(own)
 }

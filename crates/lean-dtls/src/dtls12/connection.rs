@@ -4,28 +4,43 @@ use subtle::ConstantTimeEq;
 
 use super::connection_id::ConnectionId;
 use super::extensions::{Agreed, Offer};
+#[cfg(feature = "heartbeat")]
+use super::heartbeat::{self, Heartbeat, Message};
+#[cfg(feature = "ecdhe")]
+use super::key_agreement;
 use super::record::{self, ContentType, Format, Inbound, Outbound, Records};
-#[cfg(feature = "lean")]
-use super::schedule::MAX_PSK;
-use super::schedule::{Context, Master};
+#[cfg(feature = "resumption")]
+use super::resumption::Resumption;
+use super::schedule::{Context, Master, Premaster};
+use super::suite::Suite;
 use crate::codec::{Full, Reader, Writer};
 use crate::config::{Config, Packing};
 use crate::credentials::Credentials;
 use crate::crypto::{Crypto, Hash};
+use crate::dtls12::Kept;
 use crate::flight::Flight;
 use crate::handshake::{self, Kind};
 use crate::lean::{Lean, Received};
 use crate::reassembly::Reassembly;
 use crate::status::{Failure, SendError, Status};
+#[cfg(feature = "heartbeat")]
+use crate::status::{HeartbeatError, Liveness};
 use crate::time::{Expired, Instant, Timeouts, Timer};
 
 /// Alerts that this engine sends (RFC 5246, section 7.2.2; RFC 4279, section 2).
 pub(crate) mod alert {
     pub(crate) const CLOSE_NOTIFY: u8 = 0;
+    pub(crate) const UNEXPECTED_MESSAGE: u8 = 10;
     pub(crate) const HANDSHAKE_FAILURE: u8 = 40;
+    #[cfg(feature = "certificates")]
+    pub(crate) const BAD_CERTIFICATE: u8 = 42;
+    #[cfg(feature = "certificates")]
+    pub(crate) const UNSUPPORTED_CERTIFICATE: u8 = 43;
     pub(crate) const ILLEGAL_PARAMETER: u8 = 47;
     pub(crate) const DECODE_ERROR: u8 = 50;
     pub(crate) const DECRYPT_ERROR: u8 = 51;
+    #[cfg(feature = "ecdhe")]
+    pub(crate) const INTERNAL_ERROR: u8 = 80;
     pub(crate) const UNSUPPORTED_EXTENSION: u8 = 110;
     pub(crate) const UNKNOWN_PSK_IDENTITY: u8 = 115;
 }
@@ -43,12 +58,24 @@ pub(crate) enum Expects {
     Hello,
     /// The client: the ServerHello that answers its cookie.
     ServerHello,
-    /// The client: ServerKeyExchange or ServerHelloDone.
+    /// Both, in a suite with certificates.
+    #[cfg(feature = "certificates")]
+    Certificate,
+    /// The client, in a suite with key agreement.
+    #[cfg(feature = "ecdhe")]
+    ServerKeyExchange,
+    /// The client: ServerHelloDone, or what may come before it.
     ServerHelloDone,
     /// The server.
     ClientKeyExchange,
+    /// The server, if the client has a certificate.
+    #[cfg(feature = "certificates")]
+    CertificateVerify,
     /// Both, of the peer.
     Finished,
+    /// The client.
+    #[cfg(feature = "resumption")]
+    NewSessionTicket,
     /// Nothing: the handshake is complete.
     Nothing,
 }
@@ -61,6 +88,27 @@ pub(crate) enum Heard {
     Earlier,
     /// A record later than all before.
     Latest,
+}
+
+/// Why a handshake cannot go on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Problem {
+    /// With the peer, who gets this alert.
+    Alert(u8),
+    /// With this end.
+    Failure(Failure),
+}
+
+impl From<u8> for Problem {
+    fn from(alert: u8) -> Self {
+        Self::Alert(alert)
+    }
+}
+
+impl From<Full> for Problem {
+    fn from(_: Full) -> Self {
+        Self::Failure(Failure::BufferTooSmall)
+    }
 }
 
 /// One end's half of a connection. `BUFFER` octets hold a flight that is sent, and as many one that arrives.
@@ -79,28 +127,32 @@ pub(crate) struct Connection<C: Crypto, const BUFFER: usize> {
     /// The random numbers of the client's and of the server's hello.
     pub(crate) randoms: [[u8; 32]; 2],
     pub(crate) agreed: Agreed,
+    pub(crate) suite: Suite,
+    #[cfg(feature = "ecdhe")]
+    pub(crate) keys: key_agreement::Keys,
     /// The connection ID that this end offers.
     #[cfg(feature = "connection-id")]
     pub(crate) own_id: Option<ConnectionId>,
-    master: Option<Master>,
+    #[cfg(feature = "resumption")]
+    pub(crate) resumption: Resumption,
+    pub(super) master: Option<Master>,
+    #[cfg(feature = "heartbeat")]
+    heartbeat: Heartbeat,
     /// An alert that waits to be sent, and its epoch.
     alert: Option<([u8; 2], u16)>,
     /// The last alert in clear.
     heard: Option<u8>,
+    /// A message that was expected is longer than the buffer. Anybody can have sent it.
+    has_no_room: bool,
     /// The records of the peer's flight, and whether they are to be acknowledged now.
     received: Received,
     is_acknowledgement_due: bool,
     /// How many octets may still be sent to an address that nobody has verified.
     allowance: Option<usize>,
-    /// The key of which all others are derived once the ServerHello is out, while the client does the same.
+    /// The secret of which all keys are derived once the ServerHello is out, while the client does the same.
     #[cfg(feature = "lean")]
-    postponed: Option<PostponedKey>,
+    postponed: Option<Premaster>,
 }
-
-/// A pre-shared key, and its length.
-#[cfg(feature = "lean")]
-#[derive(zeroize::Zeroize, zeroize::ZeroizeOnDrop)]
-struct PostponedKey([u8; MAX_PSK], usize);
 
 /// The flight of this end, and the transcript of the handshake.
 pub(crate) struct Sender<C: Crypto, const BUFFER: usize> {
@@ -119,17 +171,21 @@ impl<C: Crypto, const BUFFER: usize> Sender<C, BUFFER> {
         body: impl FnOnce(&mut Writer<'_>) -> Result<(), Full>,
     ) -> Result<(), Full> {
         let sent = self.flight.push(kind, self.next, body)?;
-        self.transcript.update(&handshake::Header::whole(kind, self.next, sent.len()).octets());
-        self.transcript.update(sent);
+        hash(&mut self.transcript, &handshake::Header::whole(kind, self.next, sent.len()), sent);
         self.next = self.next.wrapping_add(1);
         Ok(())
     }
 
     /// Adds a message of the peer to the transcript.
     pub(crate) fn note(&mut self, header: &handshake::Header, body: &[u8]) {
-        self.transcript.update(&header.octets());
-        self.transcript.update(body);
+        hash(&mut self.transcript, header, body);
     }
+}
+
+/// Adds a message to a transcript.
+fn hash(transcript: &mut impl Hash, header: &handshake::Header, body: &[u8]) {
+    transcript.update(&header.octets());
+    transcript.update(body);
 }
 
 impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
@@ -148,11 +204,19 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
             timer: Timer::new(timeouts),
             randoms: [[0; 32]; 2],
             agreed: Agreed::default(),
+            suite: Suite::TLS_PSK_WITH_AES_128_CCM_8, // until the hellos have said another one
+            #[cfg(feature = "ecdhe")]
+            keys: key_agreement::Keys::new(),
             #[cfg(feature = "connection-id")]
             own_id: None,
+            #[cfg(feature = "resumption")]
+            resumption: Resumption::default(),
             master: None,
+            #[cfg(feature = "heartbeat")]
+            heartbeat: Heartbeat::default(),
             alert: None,
             heard: None,
+            has_no_room: false,
             received: Received::NONE,
             is_acknowledgement_due: false,
             allowance: None,
@@ -162,13 +226,20 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
     }
 
     /// What a client says in its hellos: the same in each.
-    pub(crate) fn offer<'a>(&self, config: &'a Config<impl Credentials>) -> Offer<'a> {
+    pub(crate) fn offer<'a>(&self, config: &'a Config<impl Credentials>, _kept: &'a Kept) -> Offer<'a> {
         #[cfg(feature = "connection-id")]
         let connection_id = self.own_id;
         #[cfg(not(feature = "connection-id"))]
         let connection_id: Option<ConnectionId> = None;
         let psk = config.credentials.psk().filter(|_| config.options.lean.has_identity());
-        Offer { options: &config.options, connection_id, identity: psk.map_or(&[], |psk| psk.identity) }
+        Offer {
+            options: &config.options,
+            connection_id,
+            identity: psk.map_or(&[], |psk| psk.identity),
+            abilities: config.abilities(),
+            #[cfg(feature = "resumption")]
+            session: _kept.as_ref(),
+        }
     }
 
     /// From now on what the hellos say holds.
@@ -189,7 +260,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
     }
 
     /// Begins to wait for the answer to a new flight, which answers the peer's message `answered`.
-    pub(crate) const fn wait(&mut self, answered: Option<u16>) {
+    pub(crate) fn wait(&mut self, answered: Option<u16>) {
         self.answered = answered;
         self.received = Received::NONE;
         self.timer.start();
@@ -199,14 +270,20 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         match self.timer.expire(now) {
             Some(Expired::SendAgain) if self.owes_acknowledgement() => self.is_acknowledgement_due = true,
             Some(Expired::SendAgain) if !self.is_client && self.leaves_losses_to_the_client() => {}
+            #[cfg(feature = "heartbeat")]
+            Some(Expired::SendAgain) if self.heartbeat.request.is_some() => self.heartbeat.is_due = true,
             Some(Expired::SendAgain) => self.sender.flight.restart(),
-            Some(Expired::GiveUp) => self.end(Status::Failed(Failure::TimedOut(self.heard))),
+            Some(Expired::GiveUp) => self.end(Status::Failed(match self.has_no_room {
+                true => Failure::BufferTooSmall,
+                false => Failure::TimedOut(self.heard),
+            })),
             None => {}
         }
     }
 
     /// Writes the next datagram. Returns 0 if there is nothing to send.
     pub(crate) fn poll_transmit(&mut self, crypto: &mut C, now: Instant, packing: Packing, output: &mut [u8]) -> usize {
+        self.timer.note(now);
         if let Some((alert, epoch)) = self.alert.take() {
             return self.sender.outbound.write(crypto, (ContentType::Alert, epoch), &[&alert], output).unwrap_or(0);
         }
@@ -222,6 +299,10 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
                 break;
             }
             written = flight.write(&mut Records { crypto, outbound }, packing, output);
+        }
+        #[cfg(feature = "heartbeat")]
+        if written == 0 {
+            written = self.write_heartbeat(crypto, output);
         }
         if self.sender.flight.is_sent() {
             self.timer.sent(now);
@@ -246,10 +327,10 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         self.sender.outbound.room(1, room).unwrap_or(0)
     }
 
-    /// Ends an established connection, and tells the peer.
+    /// Ends an established connection, and tells the peer. What the peer has sent before it hears of that is still received.
     pub(crate) fn close(&mut self) {
         if self.status == Status::Established {
-            self.end(Status::Closed);
+            self.end(Status::Closing);
             self.alert = Some(([WARNING, alert::CLOSE_NOTIFY], 1));
         }
     }
@@ -261,6 +342,14 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         self.alert = Some(([FATAL, description], epoch));
     }
 
+    /// Ends the handshake.
+    pub(crate) fn give_up(&mut self, problem: Problem) {
+        match problem {
+            Problem::Alert(description) => self.refuse(description),
+            Problem::Failure(failure) => self.end(Status::Failed(failure)),
+        }
+    }
+
     pub(crate) fn end(&mut self, status: Status) {
         self.status = status;
         self.timer.stop();
@@ -270,11 +359,19 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         {
             self.postponed = None;
         }
+        #[cfg(feature = "ecdhe")]
+        self.keys.wipe();
+    }
+
+    /// True if the peer has not answered this end's flight.
+    pub(crate) fn is_unanswered(&self) -> bool {
+        let is_next = self.answered.is_some_and(|answered| self.next == answered.wrapping_add(1));
+        is_next && self.expects != Expects::Nothing
     }
 
     /// True if it has ended, and has nothing more to say.
     pub(crate) const fn is_over(&self) -> bool {
-        matches!(self.status, Status::Closed | Status::Failed(_)) && self.alert.is_none()
+        matches!(self.status, Status::Closing | Status::Closed | Status::Failed(_)) && self.alert.is_none()
     }
 
     /// Processes the records of a datagram. `deliver` gets application data, `handle` each handshake message before the
@@ -307,7 +404,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         deliver: &mut dyn FnMut(&[u8]),
         handle: &mut dyn FnMut(&mut Self, &mut C) -> bool,
     ) -> Heard {
-        let is_open = matches!(self.status, Status::Handshaking | Status::Established);
+        let is_open = matches!(self.status, Status::Handshaking | Status::Established | Status::Closing);
         let is_latest = self.inbound.is_latest(header);
         if is_open && header.epoch > 0 {
             self.derive_postponed(crypto);
@@ -326,14 +423,14 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
             #[cfg(feature = "lean")]
             (ContentType::Acknowledgement, 1) => self.receive_acknowledgement(content),
             (ContentType::Alert, epoch) => self.receive_alert(epoch, content),
-            (ContentType::ApplicationData, 1) if self.status == Status::Established => {
-                // The peer has this end's last flight.
-                self.sender.flight.clear();
-                self.timer.stop();
+            (ContentType::ApplicationData, 1) if matches!(self.status, Status::Established | Status::Closing) => {
+                self.hear_established();
                 deliver(content);
             }
             // The client would not send data if it did not have this end's Finished, and had not sent its own. That is lost.
             (ContentType::ApplicationData, 1) if self.agreed.lean.has(Lean::SERVER_FINISHED_FIRST) => self.repeat(),
+            #[cfg(feature = "heartbeat")]
+            (ContentType::Heartbeat, 1) if self.status == Status::Established => self.receive_heartbeat(content),
             // Records of epoch 1 say that the peer has changed. Anybody can send data and acknowledgements in clear.
             _ => {}
         }
@@ -344,17 +441,88 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         }
     }
 
+    /// The peer has this end's last flight. A heartbeat waits on.
+    fn hear_established(&mut self) {
+        self.sender.flight.clear();
+        #[cfg(feature = "heartbeat")]
+        if self.heartbeat.request.is_some() {
+            return;
+        }
+        self.timer.stop();
+    }
+
     fn receive_alert(&mut self, epoch: u16, content: &[u8]) {
         let &[level, description] = content else { return };
         if epoch == 0 {
             self.heard = Some(description);
-        } else if description == alert::CLOSE_NOTIFY {
-            if self.status == Status::Established {
-                self.end(Status::Closed);
-            }
         } else if level == FATAL {
             self.end(Status::Failed(Failure::AlertReceived(description)));
+        } else if description == alert::CLOSE_NOTIFY {
+            // Whoever hears it first answers it (RFC 5246, section 7.2.1).
+            match self.status {
+                Status::Established => {
+                    self.end(Status::Closed);
+                    self.alert = Some(([WARNING, alert::CLOSE_NOTIFY], 1));
+                }
+                Status::Handshaking => self.end(Status::Failed(Failure::AlertReceived(description))),
+                _ => self.end(Status::Closed),
+            }
         }
+    }
+
+    /// Asks the peer whether it is there.
+    #[cfg(feature = "heartbeat")]
+    pub(crate) fn start_heartbeat(&mut self, crypto: &mut C) -> Result<(), HeartbeatError> {
+        if self.status != Status::Established {
+            return Err(HeartbeatError::NotEstablished);
+        }
+        if self.agreed.heartbeat != Some(true) {
+            return Err(HeartbeatError::NotAgreed);
+        }
+        if self.heartbeat.request.is_some() {
+            return Err(HeartbeatError::InFlight);
+        }
+        let mut payload = [0; heartbeat::PAYLOAD];
+        crypto.random(&mut payload);
+        let Heartbeat { request, is_due, is_answered, .. } = &mut self.heartbeat;
+        (*request, *is_due, *is_answered) = (Some(payload), true, false);
+        self.timer.start();
+        Ok(())
+    }
+
+    #[cfg(feature = "heartbeat")]
+    pub(crate) fn liveness(&self) -> Liveness {
+        match (self.heartbeat.request, self.heartbeat.is_answered) {
+            (Some(_), _) => Liveness::Waiting,
+            (None, true) => Liveness::Alive { round_trip_ms: self.timer.round_trip().map(|measured| measured.last) },
+            (None, false) => Liveness::Unknown,
+        }
+    }
+
+    #[cfg(feature = "heartbeat")]
+    fn receive_heartbeat(&mut self, content: &[u8]) {
+        match self.agreed.heartbeat.and_then(|_| heartbeat::read(content)) {
+            None => {}
+            Some(Message::Request(payload)) => {
+                self.hear_established();
+                self.heartbeat.receive_request(payload);
+            }
+            Some(Message::Response(payload)) if self.heartbeat.receive_response(payload) => self.timer.stop(),
+            Some(Message::Response(_)) => {}
+        }
+    }
+
+    /// Writes the next answer or request. Returns 0 if there is none.
+    #[cfg(feature = "heartbeat")]
+    fn write_heartbeat(&mut self, crypto: &mut C, output: &mut [u8]) -> usize {
+        if self.status != Status::Established {
+            return 0;
+        }
+        let Some((message, length)) = self.heartbeat.next() else { return 0 };
+        let mut padding = [0; heartbeat::PADDING];
+        crypto.random(&mut padding);
+        let content = [&message[..length], &padding];
+        self.sender.outbound.write(crypto, (ContentType::Heartbeat, 1), &content, output).unwrap_or(0)
     }
 
     fn receive_fragments(
@@ -398,23 +566,28 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         }
         let is_verify_request =
             header.kind == Kind::HelloVerifyRequest && header.is_whole() && self.expects == Expects::ServerHello;
-        if is_verify_request && header.sequence < self.next {
+        let next = self.next;
+        if is_verify_request && header.sequence < next {
             self.next = header.sequence; // it takes the place of the one before
             self.incoming.remove(self.next);
         }
         if header.sequence < self.next {
             self.receive_again(header);
         } else if epoch == expected && self.status == Status::Handshaking {
+            self.has_no_room |= header.sequence == self.next && header.length > BUFFER;
             self.incoming.insert(self.next, header, fragment);
             self.received.note(epoch, record.sequence);
             while self.status == Status::Handshaking && self.incoming.whole(self.next).is_some() {
                 let sequence = self.next;
                 let is_used = match self.expects {
-                    Expects::Finished => self.receive_finished(crypto),
+                    Expects::Finished => self.receive_finished(crypto, handle),
                     _ => handle(self, crypto),
                 };
                 self.incoming.remove(sequence);
-                if !is_used && !is_verify_request {
+                if !is_used {
+                    if sequence == header.sequence {
+                        self.next = next; // it takes no place
+                    }
                     break;
                 }
                 self.next = sequence.wrapping_add(1);
@@ -479,22 +652,28 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
     pub(crate) fn repeat(&mut self) {
         let is_open = matches!(self.status, Status::Handshaking | Status::Established);
         if is_open && !self.sender.flight.is_empty() && self.sender.flight.is_sent() {
+            self.timer.repeat();
             self.sender.flight.restart();
         }
     }
 
     /// Derives all keys. The transcript ends with the ClientKeyExchange, or with the ServerHello if there is none.
-    pub(crate) fn derive(&mut self, crypto: &mut C, psk: &[u8]) {
+    pub(crate) fn derive(&mut self, crypto: &mut C, premaster: &Premaster) {
         let digest = self.sender.transcript.digest();
         let context = match self.agreed.extended_master_secret {
             true => Context::Session(&digest),
             false => Context::Randoms(&self.randoms),
         };
-        let master = Master::from_psk(crypto, psk, &context);
+        let master = Master::new(crypto, premaster, &context);
+        self.protect(crypto, master);
+    }
+
+    /// Derives the keys of records from the master secret.
+    pub(super) fn protect(&mut self, crypto: &mut C, master: Master) {
         crypto.log_secret("CLIENT_RANDOM", &self.randoms[0], master.secret());
         let [client, server] = master.keys(crypto, &self.randoms);
         let (own, peers) = if self.is_client { (client, server) } else { (server, client) };
-        let format = Format::new(self.agreed.lean);
+        let format = Format::new(self.agreed.lean, self.suite.aead());
         self.sender.outbound.protect(own, format);
         self.inbound.protect(peers, format);
         self.master = Some(master);
@@ -502,16 +681,14 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
 
     /// Derives all keys when nothing is left to send, or when a record arrives that needs them.
     #[cfg(feature = "lean")]
-    pub(crate) fn postpone(&mut self, psk: &[u8]) {
-        let mut key = PostponedKey([0; MAX_PSK], psk.len().min(MAX_PSK));
-        key.0.iter_mut().zip(psk).for_each(|(octet, psk)| *octet = *psk);
-        self.postponed = Some(key);
+    pub(crate) fn postpone(&mut self, premaster: Premaster) {
+        self.postponed = Some(premaster);
     }
 
     #[cfg(feature = "lean")]
     fn derive_postponed(&mut self, crypto: &mut C) {
-        if let Some(key) = self.postponed.take() {
-            self.derive(crypto, key.0.get(..key.1).unwrap_or_default());
+        if let Some(premaster) = self.postponed.take() {
+            self.derive(crypto, &premaster);
         }
     }
 
@@ -534,16 +711,16 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
     }
 
     /// Handles the peer's Finished. The end that has not sent its own answers with it: the server, unless its Finished was
-    /// the first. Returns false after a wrong one: the connection
-    /// has failed.
-    fn receive_finished(&mut self, crypto: &mut C) -> bool {
-        if !self.verify_finished(crypto) {
-            self.refuse(alert::DECRYPT_ERROR);
+    /// the first. `handle` adds what comes before that. Returns false after a wrong one: the connection has failed.
+    fn receive_finished(&mut self, crypto: &mut C, handle: &mut dyn FnMut(&mut Self, &mut C) -> bool) -> bool {
+        if let Err(description) = self.verify_finished(crypto) {
+            self.refuse(description);
             return false;
         }
         self.sender.flight.clear();
-        let is_answered = self.is_client == self.agreed.lean.has(Lean::SERVER_FINISHED_FIRST);
-        let sent = if is_answered { self.finish(crypto) } else { Ok(()) };
+        handle(self, crypto);
+        let is_server_first = self.is_resumed() || self.agreed.lean.has(Lean::SERVER_FINISHED_FIRST);
+        let sent = if self.is_client == is_server_first { self.finish(crypto) } else { Ok(()) };
         match sent {
             Ok(()) => self.establish(),
             Err(Full) => self.end(Status::Failed(Failure::BufferTooSmall)),
@@ -551,12 +728,28 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         true
     }
 
-    fn verify_finished(&mut self, crypto: &mut C) -> bool {
-        let (Some((header, body)), Some(master)) = (self.incoming.whole(self.next), &self.master) else { return false };
+    /// Checks the message whose turn it is: only the peer can have sent it, because it was encrypted.
+    ///
+    /// # Errors
+    /// The alert for the peer.
+    fn verify_finished(&mut self, crypto: &mut C) -> Result<(), u8> {
+        let (Some((header, body)), Some(master)) = (self.incoming.whole(self.next), &self.master) else {
+            return Err(alert::DECRYPT_ERROR);
+        };
+        if header.kind != Kind::Finished {
+            return Err(alert::UNEXPECTED_MESSAGE);
+        }
         let digest = self.sender.transcript.digest();
         let expected = master.verify_data(crypto, !self.is_client, &digest);
         self.sender.note(&header, body);
-        header.kind == Kind::Finished && bool::from(body.ct_eq(&expected))
+        if bool::from(body.ct_eq(&expected)) { Ok(()) } else { Err(alert::DECRYPT_ERROR) }
+    }
+
+    const fn is_resumed(&self) -> bool {
+        #[cfg(feature = "resumption")]
+        return self.resumption.is_resumed;
+        #[cfg(not(feature = "resumption"))]
+        false
     }
 
     /// The handshake is complete. The last flight answers the Finished of the other end.
@@ -566,6 +759,10 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         self.expects = Expects::Nothing;
         if !self.is_client || !self.leaves_losses_to_the_client() {
             self.timer.stop();
+        }
+        #[cfg(feature = "resumption")]
+        if self.resumption.is_to_keep {
+            return; // `take_state` takes it
         }
         self.master = None;
     }

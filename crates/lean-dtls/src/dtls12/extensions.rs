@@ -7,12 +7,21 @@ use super::connection::alert;
 use super::connection_id::ConnectionId;
 #[cfg(feature = "connection-id")]
 use super::connection_id::{self, CONNECTION_ID};
+#[cfg(feature = "heartbeat")]
+use super::heartbeat::{self, HEARTBEAT};
 use super::hello::ClientHello;
 #[cfg(feature = "record-limits")]
 use super::limits::{self, Limits, MAX_FRAGMENT_LENGTH, RECORD_SIZE_LIMIT};
+#[cfg(feature = "ecdhe")]
+use super::public_keys;
+#[cfg(feature = "resumption")]
+use super::resumption::SESSION_TICKET;
+use super::suite::{Abilities, KeyExchange, Suite};
 use crate::codec::{Full, Reader, Writer};
 use crate::config::Options;
 use crate::lean::{self, Lean};
+#[cfg(feature = "resumption")]
+use crate::session::Session;
 
 const EXTENDED_MASTER_SECRET: u16 = 0x0017;
 const RENEGOTIATION_INFO: u16 = 0xff01;
@@ -28,6 +37,20 @@ const KNOWN: &[u16] = &[
     RECORD_SIZE_LIMIT,
     #[cfg(feature = "connection-id")]
     CONNECTION_ID,
+    #[cfg(feature = "heartbeat")]
+    HEARTBEAT,
+    #[cfg(feature = "resumption")]
+    SESSION_TICKET,
+    #[cfg(feature = "ecdhe")]
+    public_keys::SUPPORTED_GROUPS,
+    #[cfg(feature = "ecdhe")]
+    public_keys::EC_POINT_FORMATS,
+    #[cfg(feature = "certificates")]
+    public_keys::SIGNATURE_ALGORITHMS,
+    #[cfg(feature = "certificates")]
+    public_keys::CLIENT_CERTIFICATE_TYPE,
+    #[cfg(feature = "certificates")]
+    public_keys::SERVER_CERTIFICATE_TYPE,
 ];
 
 /// The extensions of a hello, as they are on the wire.
@@ -100,6 +123,14 @@ pub(crate) struct Agreed {
     /// Of this end, and of its peer.
     #[cfg(feature = "connection-id")]
     pub(crate) connection_ids: Option<[ConnectionId; 2]>,
+    /// Whether the peer answers heartbeats. `None` if the two have agreed on none.
+    #[cfg(feature = "heartbeat")]
+    pub(crate) heartbeat: Option<bool>,
+    /// The server sends a ticket.
+    #[cfg(feature = "resumption")]
+    pub(crate) session_ticket: bool,
+    #[cfg(feature = "ecdhe")]
+    pub(crate) public_keys: public_keys::Agreed,
 }
 
 /// What an end says of one connection.
@@ -108,13 +139,38 @@ pub(crate) struct Offer<'a> {
     pub(crate) options: &'a Options,
     /// The connection ID of this end, if its configuration asks for one.
     pub(crate) connection_id: Option<ConnectionId>,
+    pub(crate) abilities: Abilities<'a>,
     /// The identity that a client sends in its hellos, if the lean profile has it there.
     pub(crate) identity: &'a [u8],
+    /// The session that a client asks for.
+    #[cfg(feature = "resumption")]
+    pub(crate) session: Option<&'a Session>,
+}
+
+impl Offer<'_> {
+    /// The name of the session that a client asks for.
+    pub(crate) fn session_id(&self) -> &[u8] {
+        #[cfg(feature = "resumption")]
+        return self.session.map_or(&[], |session| session.state.id());
+        #[cfg(not(feature = "resumption"))]
+        &[]
+    }
+}
+
+impl Agreed {
+    /// The code of the maximum fragment length, or 0.
+    #[cfg(feature = "resumption")]
+    pub(crate) fn fragment_length(&self) -> u8 {
+        #[cfg(feature = "record-limits")]
+        return self.limits.fragment_length.map_or(0, |length| length as u8);
+        #[cfg(not(feature = "record-limits"))]
+        0
+    }
 }
 
 /// The client's extensions.
 pub(crate) fn write_offer(writer: &mut Writer<'_>, offer: &Offer<'_>) -> Result<(), Full> {
-    let Offer { options, connection_id: _connection_id, identity } = offer;
+    let Offer { options, connection_id: _connection_id, identity, abilities: _abilities, .. } = offer;
     writer.vector(2, |writer| {
         write(writer, EXTENDED_MASTER_SECRET, |_| Ok(()))?;
         #[cfg(feature = "record-limits")]
@@ -123,6 +179,17 @@ pub(crate) fn write_offer(writer: &mut Writer<'_>, offer: &Offer<'_>) -> Result<
         if let Some(own) = _connection_id {
             connection_id::write(writer, own)?;
         }
+        #[cfg(feature = "heartbeat")]
+        if options.heartbeat {
+            heartbeat::write(writer)?;
+        }
+        #[cfg(feature = "resumption")]
+        if options.tickets {
+            let ticket = offer.session.map_or(&[][..], Session::ticket);
+            write(writer, SESSION_TICKET, |writer| writer.put(ticket))?;
+        }
+        #[cfg(feature = "ecdhe")]
+        public_keys::write_offer(writer, _abilities)?;
         if options.lean.is_empty() {
             return Ok(());
         }
@@ -130,11 +197,11 @@ pub(crate) fn write_offer(writer: &mut Writer<'_>, offer: &Offer<'_>) -> Result<
     })
 }
 
-/// The server: what it takes of the client's offer.
+/// The server: what it takes of the client's offer, in a handshake with this suite, or in one that resumes a session.
 ///
 /// # Errors
 /// The alert with which it refuses the client.
-pub(crate) fn accept(hello: &ClientHello<'_>, offer: &Offer<'_>) -> Result<Agreed, u8> {
+pub(crate) fn accept(hello: &ClientHello<'_>, offer: &Offer<'_>, suite: Option<Suite>) -> Result<Agreed, u8> {
     let is_there = |number, content| hello.extensions.is_there(number, content).ok_or(alert::DECODE_ERROR);
     let extended_master_secret = is_there(EXTENDED_MASTER_SECRET, &[])?;
     let offered = lean_offer(hello)?.filter(|_| extended_master_secret).map_or(Lean::NONE, |offer| offer.switches);
@@ -147,13 +214,36 @@ pub(crate) fn accept(hello: &ClientHello<'_>, offer: &Offer<'_>) -> Result<Agree
         limits: limits::accept(hello.extensions, offer.options)?,
         #[cfg(feature = "connection-id")]
         connection_ids: connection_id::accept(hello.extensions, offer.connection_id)?,
+        #[cfg(feature = "heartbeat")]
+        heartbeat: if offer.options.heartbeat { heartbeat::accept(hello.extensions)? } else { None },
+        // Only for a session with extended master secret.
+        #[cfg(feature = "resumption")]
+        session_ticket: offer.options.tickets
+            && hello.extensions.find(SESSION_TICKET).is_some()
+            && extended_master_secret,
+        #[cfg(feature = "ecdhe")]
+        public_keys: match suite {
+            Some(suite) => public_keys::accept(hello.extensions, suite, &offer.abilities)?,
+            None => public_keys::Agreed::default(),
+        },
     };
-    Ok(Agreed { lean: agreed.lean.without(agreed.excluded()), ..agreed })
+    let lean = suite.map_or(Lean::NONE, |suite| agreed.lean.without(agreed.excluded(suite)).consistent());
+    Ok(Agreed {
+        lean,
+        // The lean profile has no place for the message with the ticket.
+        #[cfg(feature = "resumption")]
+        session_ticket: agreed.session_ticket && lean.is_empty(),
+        ..agreed
+    })
 }
 
 impl Agreed {
-    /// What cannot be left out together with what else was agreed: a short header has no room for a connection ID.
-    const fn excluded(&self) -> Lean {
+    /// What cannot be left out together with what else was agreed. A key agreement needs its messages. A short header has no
+    /// room for a connection ID.
+    fn excluded(&self, suite: Suite) -> Lean {
+        if suite.key_exchange() != KeyExchange::Psk {
+            return Lean::EVERY;
+        }
         #[cfg(feature = "connection-id")]
         if self.connection_ids.is_some() {
             return Lean::SHORT_HEADER;
@@ -194,15 +284,25 @@ pub(crate) fn write_answer(writer: &mut Writer<'_>, agreed: &Agreed) -> Result<(
         if let Some([own, _]) = &agreed.connection_ids {
             connection_id::write(writer, own)?;
         }
+        #[cfg(feature = "heartbeat")]
+        if agreed.heartbeat.is_some() {
+            heartbeat::write(writer)?;
+        }
+        #[cfg(feature = "resumption")]
+        if agreed.session_ticket {
+            write(writer, SESSION_TICKET, |_| Ok(()))?;
+        }
+        #[cfg(feature = "ecdhe")]
+        public_keys::write_answer(writer, &agreed.public_keys)?;
         Ok(())
     })
 }
 
-/// The client: what the server has taken of its offer.
+/// The client: what the server has taken of its offer, in a handshake with this suite, or in one that resumes a session.
 ///
 /// # Errors
 /// The alert with which it refuses the server: for what it has not offered, unsupported_extension.
-pub(crate) fn confirm(extensions: Extensions<'_>, offer: &Offer<'_>) -> Result<Agreed, u8> {
+pub(crate) fn confirm(extensions: Extensions<'_>, offer: &Offer<'_>, suite: Option<Suite>) -> Result<Agreed, u8> {
     if !extensions.iter().all(|(number, _)| is_offered(number, offer)) {
         return Err(alert::UNSUPPORTED_EXTENSION);
     }
@@ -219,12 +319,28 @@ pub(crate) fn confirm(extensions: Extensions<'_>, offer: &Offer<'_>) -> Result<A
         limits: limits::confirm(extensions, offer.options)?,
         #[cfg(feature = "connection-id")]
         connection_ids: connection_id::confirm(extensions, offer.connection_id)?,
+        #[cfg(feature = "heartbeat")]
+        heartbeat: heartbeat::accept(extensions)?,
+        #[cfg(feature = "resumption")]
+        session_ticket: is_there(SESSION_TICKET, &[])?,
+        #[cfg(feature = "ecdhe")]
+        public_keys: match suite {
+            Some(suite) => public_keys::confirm(extensions, suite, &offer.abilities)?,
+            None => public_keys::Agreed::default(),
+        },
     };
-    if agreed.lean.and(agreed.excluded()).is_empty() { Ok(agreed) } else { Err(alert::ILLEGAL_PARAMETER) }
+    // A handshake that resumes a session, or brings a ticket, leaves nothing out.
+    #[cfg(feature = "resumption")]
+    let is_whole = suite.is_none() || agreed.session_ticket;
+    #[cfg(not(feature = "resumption"))]
+    let is_whole = false;
+    let excluded = suite.map_or(Lean::NONE, |suite| agreed.excluded(suite));
+    let is_possible = agreed.lean.and(excluded).is_empty() && (agreed.lean.is_empty() || !is_whole);
+    if is_possible { Ok(agreed) } else { Err(alert::ILLEGAL_PARAMETER) }
 }
 
 /// True if the client has asked for this extension.
-const fn is_offered(number: u16, offer: &Offer<'_>) -> bool {
+fn is_offered(number: u16, offer: &Offer<'_>) -> bool {
     match number {
         EXTENDED_MASTER_SECRET | RENEGOTIATION_INFO => true,
         lean::EXTENSION => !offer.options.lean.is_empty(),
@@ -234,6 +350,13 @@ const fn is_offered(number: u16, offer: &Offer<'_>) -> bool {
         RECORD_SIZE_LIMIT => offer.options.record_size_limit.is_some(),
         #[cfg(feature = "connection-id")]
         CONNECTION_ID => offer.connection_id.is_some(),
+        #[cfg(feature = "heartbeat")]
+        HEARTBEAT => offer.options.heartbeat,
+        #[cfg(feature = "resumption")]
+        SESSION_TICKET => offer.options.tickets,
+        #[cfg(feature = "ecdhe")]
+        number => public_keys::is_offered(number, &offer.abilities),
+        #[cfg(not(feature = "ecdhe"))]
         _ => false,
     }
 }

@@ -2,10 +2,8 @@
 
 use super::extensions::{self, Agreed, Extensions, Offer};
 use super::record;
+use super::suite::Suite;
 use crate::codec::{Full, Reader, Writer};
-
-/// TLS_PSK_WITH_AES_128_CCM_8 (RFC 6655).
-pub(crate) const SUITE: u16 = 0xc0a8;
 
 /// TLS_EMPTY_RENEGOTIATION_INFO_SCSV: this client never renegotiates (RFC 5746, section 3.3).
 const RENEGOTIATION_SCSV: u16 = 0x00ff;
@@ -14,10 +12,15 @@ const RENEGOTIATION_SCSV: u16 = 0x00ff;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ClientHello<'a> {
     pub(crate) random: [u8; 32],
+    /// The name of the session that the client asks for.
+    #[cfg(feature = "resumption")]
+    pub(crate) session: &'a [u8],
     pub(crate) cookie: &'a [u8],
-    /// The message without its cookie: what comes before, and what comes after.
+    /// What a client must not change when the cookie returns (RFC 6347, section 4.2.1): version, random and session ID, which come
+    /// before the cookie; suites and compression methods, which come after. The order of the extensions may change: in
+    /// wolfSSL it does.
     pub(crate) around: [&'a [u8]; 2],
-    pub(crate) offers_suite: bool,
+    suites: &'a [u8],
     /// The client knows RFC 5746.
     pub(crate) has_renegotiation_scsv: bool,
     pub(crate) extensions: Extensions<'a>,
@@ -30,22 +33,31 @@ impl<'a> ClientHello<'a> {
         // A client that knows later versions offers a smaller number.
         let version = reader.u16()?;
         let random = reader.array()?;
-        reader.vector(1).filter(|session| session.len() <= 32)?;
+        let _session = reader.vector(1).filter(|session| session.len() <= 32)?;
         let before = &body[..body.len() - reader.rest().len()];
         let cookie = reader.vector(1)?;
         let after = reader.rest();
         let suites = reader.vector(2).filter(|suites| suites.len() >= 2 && suites.len() % 2 == 0)?;
         let offers = |suite: u16| suites.chunks_exact(2).any(|offered| offered == suite.to_be_bytes());
-        reader.vector(1)?.contains(&0).then_some(())?;
+        // Null is one of the methods: the smallest. (`contains` brings a search by words, of 120 octets.)
+        reader.vector(1)?.iter().min().filter(|method| **method == 0)?;
+        let after = &after[..after.len() - reader.rest().len()];
         let extensions = Extensions::read(reader)?;
         (version <= record::VERSION && version >> 8 == 0xfe).then_some(Self {
             random,
+            #[cfg(feature = "resumption")]
+            session: _session,
             cookie,
             around: [before, after],
-            offers_suite: offers(SUITE),
+            suites,
             has_renegotiation_scsv: offers(RENEGOTIATION_SCSV),
             extensions,
         })
+    }
+
+    /// True if the client offers this suite.
+    pub(crate) fn offers(&self, suite: Suite) -> bool {
+        self.suites.chunks_exact(2).any(|offered| offered == suite.iana().to_be_bytes())
     }
 
     /// Writes the body of a message.
@@ -57,10 +69,10 @@ impl<'a> ClientHello<'a> {
     ) -> Result<(), Full> {
         writer.number(record::VERSION.into(), 2)?;
         writer.put(random)?;
-        writer.vector(1, |_| Ok(()))?; // no session to resume
+        writer.vector(1, |writer| writer.put(offer.session_id()))?;
         writer.vector(1, |writer| writer.put(cookie))?;
         writer.vector(2, |writer| {
-            writer.number(SUITE.into(), 2)?;
+            offer.abilities.offered().try_for_each(|suite| writer.number(suite.iana().into(), 2))?;
             writer.number(RENEGOTIATION_SCSV.into(), 2)
         })?;
         writer.vector(1, |writer| writer.number(0, 1))?;
@@ -72,8 +84,12 @@ impl<'a> ClientHello<'a> {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ServerHello<'a> {
     pub(crate) random: [u8; 32],
-    /// The server has chosen the version, the suite and the compression that the client has offered.
+    /// The server has chosen the version and the compression that the client has offered.
     pub(crate) is_acceptable: bool,
+    pub(crate) suite: u16,
+    /// The name of the session.
+    #[cfg(feature = "resumption")]
+    pub(crate) session: &'a [u8],
     pub(crate) extensions: Extensions<'a>,
 }
 
@@ -83,19 +99,32 @@ impl<'a> ServerHello<'a> {
         let mut reader = Reader::new(body);
         let version = reader.u16()?;
         let random = reader.array()?;
-        reader.vector(1).filter(|session| session.len() <= 32)?;
+        let _session = reader.vector(1).filter(|session| session.len() <= 32)?;
         let (suite, compression) = (reader.u16()?, reader.u8()?);
         let extensions = Extensions::read(reader)?;
-        let is_acceptable = version == record::VERSION && suite == SUITE && compression == 0;
-        Some(Self { random, is_acceptable, extensions })
+        let is_acceptable = version == record::VERSION && compression == 0;
+        Some(Self {
+            random,
+            is_acceptable,
+            suite,
+            #[cfg(feature = "resumption")]
+            session: _session,
+            extensions,
+        })
     }
 
     /// Writes the body of a message.
-    pub(crate) fn write(writer: &mut Writer<'_>, random: &[u8; 32], agreed: &Agreed) -> Result<(), Full> {
+    pub(crate) fn write(
+        writer: &mut Writer<'_>,
+        random: &[u8; 32],
+        session: &[u8],
+        suite: Suite,
+        agreed: &Agreed,
+    ) -> Result<(), Full> {
         writer.number(record::VERSION.into(), 2)?;
         writer.put(random)?;
-        writer.vector(1, |_| Ok(()))?; // the session cannot be resumed
-        writer.number(SUITE.into(), 2)?;
+        writer.vector(1, |writer| writer.put(session))?;
+        writer.number(suite.iana().into(), 2)?;
         writer.number(0, 1)?;
         extensions::write_answer(writer, agreed)
     }

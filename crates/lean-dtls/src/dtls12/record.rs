@@ -21,12 +21,9 @@ pub(crate) const HEADER: usize = 13;
 /// Octets of the explicit part of a nonce: epoch and sequence number (RFC 6655, section 3).
 const EXPLICIT_NONCE: usize = 8;
 
-/// Octets of the tag.
-const TAG: usize = Aead::Ccm8.tag();
-
-/// Octets that a record of application data has beside the data: header, explicit nonce and tag. One with a connection ID has
-/// more, one of the lean profile less.
-pub const OVERHEAD: usize = Format(Lean::NONE).overhead();
+/// Octets that a record of application data has beside the data in a suite with CCM_8: header, explicit nonce and tag. One with
+/// a connection ID has more; so has one of AES-GCM, whose tag is longer. One of the lean profile has less.
+pub const OVERHEAD: usize = Format::PLAIN.overhead();
 
 /// The largest sequence number: 48 bits.
 const LAST_SEQUENCE: u64 = (1 << 48) - 1;
@@ -44,6 +41,8 @@ pub(crate) enum ContentType {
     Alert,
     Handshake,
     ApplicationData,
+    /// RFC 6520.
+    Heartbeat,
     /// tls12_cid: the content type is encrypted (RFC 9146, section 3).
     ConnectionId,
     /// Of the lean profile, with the number of RFC 9147, section 7. It is always encrypted.
@@ -57,6 +56,7 @@ impl ContentType {
             21 => Some(Self::Alert),
             22 => Some(Self::Handshake),
             23 => Some(Self::ApplicationData),
+            24 => Some(Self::Heartbeat),
             25 => Some(Self::ConnectionId),
             26 if cfg!(feature = "lean") => Some(Self::Acknowledgement),
             _ => None,
@@ -69,6 +69,7 @@ impl ContentType {
             Self::Alert => 21,
             Self::Handshake => 22,
             Self::ApplicationData => 23,
+            Self::Heartbeat => 24,
             Self::ConnectionId => 25,
             Self::Acknowledgement => 26,
         }
@@ -118,9 +119,12 @@ impl Header {
     }
 }
 
-/// How encrypted records look: what the lean profile leaves out of them.
-#[derive(Clone, Copy, Default)]
-pub(crate) struct Format(Lean);
+/// How encrypted records look: what the lean profile leaves out of them, and their algorithm.
+#[derive(Clone, Copy)]
+pub(crate) struct Format {
+    lean: Lean,
+    aead: Aead,
+}
 
 /// Octets of the short header: the content type, and the lower 16 bits of the sequence number.
 const SHORT_HEADER: usize = 3;
@@ -135,39 +139,42 @@ const SHORT_TYPES: [(u8, ContentType); 4] = [
 ];
 
 impl Format {
-    pub(crate) const fn new(lean: Lean) -> Self {
-        Self(lean)
+    /// With nothing left out, in a suite with CCM_8.
+    const PLAIN: Self = Self::new(Lean::NONE, Aead::Ccm8);
+
+    pub(crate) const fn new(lean: Lean, aead: Aead) -> Self {
+        Self { lean, aead }
     }
 
     const fn header(self) -> usize {
-        if self.0.has(Lean::SHORT_HEADER) { SHORT_HEADER } else { HEADER }
+        if self.lean.has(Lean::SHORT_HEADER) { SHORT_HEADER } else { HEADER }
     }
 
     const fn explicit_nonce(self) -> usize {
-        if self.0.has(Lean::SHORT_NONCE) { 0 } else { EXPLICIT_NONCE }
+        if self.lean.has(Lean::SHORT_NONCE) { 0 } else { EXPLICIT_NONCE }
     }
 
     /// Octets that a record has beside its content.
     const fn overhead(self) -> usize {
-        self.header() + self.explicit_nonce() + TAG
+        self.header() + self.explicit_nonce() + self.aead.tag()
     }
 
     fn write(self, header: &Header, id: &ConnectionId, writer: &mut Writer<'_>) -> Result<(), Full> {
         let number = header.epoch_and_sequence();
         let short = SHORT_TYPES.iter().find(|(_, of)| *of == header.content_type);
-        match short.filter(|_| self.0.has(Lean::SHORT_HEADER)) {
+        match short.filter(|_| self.lean.has(Lean::SHORT_HEADER)) {
             Some((first, _)) => {
                 writer.number((*first).into(), 1)?;
                 writer.put(&number[6..])?;
             }
-            None => header.write(writer, id, self.explicit_nonce() + TAG)?,
+            None => header.write(writer, id, self.explicit_nonce() + self.aead.tag())?,
         }
         writer.put(&number[..self.explicit_nonce()])
     }
 
     /// Reads a header, short or not. A record with a short one reaches to the end of its datagram.
     fn read(self, window: &Window, id: &ConnectionId, reader: &mut Reader<'_>) -> Option<Header> {
-        if self.0.has(Lean::SHORT_HEADER) {
+        if self.lean.has(Lean::SHORT_HEADER) {
             let mut short = *reader;
             let first = short.u8()?;
             if let Some(&(_, content_type)) = SHORT_TYPES.iter().find(|(of, _)| *of == first) {
@@ -198,7 +205,7 @@ impl Default for Outbound {
         Self {
             next: [0; 2],
             keys: None,
-            format: Format::default(),
+            format: Format::PLAIN,
             id: ConnectionId::default(),
             #[cfg(feature = "record-limits")]
             limits: [MAX_CONTENT; 2],
@@ -280,15 +287,11 @@ impl Outbound {
             let keys = self.keys.as_ref().ok_or(Full)?;
             let mut associated = [0; MAX_ASSOCIATED];
             let associated = header.write_associated(&id, &mut associated);
-            let with = Protection {
-                aead: Aead::Ccm8,
-                key: &keys.key,
-                nonce: &keys.nonce(&header.epoch_and_sequence()),
-                associated,
-            };
+            let (aead, nonce) = (self.format.aead, &keys.nonce(&header.epoch_and_sequence()));
+            let with = Protection { aead, key: &keys.key, nonce, associated };
             let (content, rest) = output[start..].split_at_mut(inner);
-            crypto.seal(&with, content, &mut rest[..TAG]).map_err(|_| Full)?;
-            written + TAG
+            crypto.seal(&with, content, &mut rest[..aead.tag()]).map_err(|_| Full)?;
+            written + aead.tag()
         };
         self.next[usize::from(epoch & 1)] += 1;
         Ok(end)
@@ -316,7 +319,7 @@ pub(crate) const fn part(epoch: u16) -> Part {
 impl<C> Records<'_, C> {
     /// True if the messages of a part, of which there is one, go without their header.
     const fn has_short_messages(&self, part: Part) -> bool {
-        epoch(part) > 0 && self.outbound.format.0.has(Lean::SHORT_FINISHED)
+        epoch(part) > 0 && self.outbound.format.lean.has(Lean::SHORT_FINISHED)
     }
 }
 
@@ -343,7 +346,7 @@ impl<C: Crypto> flight::Records for Records<'_, C> {
     }
 
     fn change(&mut self, output: &mut [u8]) -> Result<usize, Full> {
-        if self.outbound.format.0.has(Lean::OMIT_MESSAGES) {
+        if self.outbound.format.lean.has(Lean::OMIT_MESSAGES) {
             return Ok(0);
         }
         self.outbound.write(self.crypto, (ContentType::ChangeCipherSpec, 0), &[&[1]], output)
@@ -366,7 +369,7 @@ impl Default for Inbound {
     fn default() -> Self {
         Self {
             keys: None,
-            format: Format::default(),
+            format: Format::PLAIN,
             window: Window::default(),
             id: ConnectionId::default(),
             #[cfg(feature = "record-limits")]
@@ -419,8 +422,9 @@ impl Inbound {
         if header.epoch != 1 || !self.window.is_new(header.sequence) || has_id == self.id.octets().is_empty() {
             return Err(Failed);
         }
+        let Format { aead, .. } = self.format;
         let (explicit, rest) = fragment.split_at_mut_checked(self.format.explicit_nonce()).ok_or(Failed)?;
-        let (content, tag) = rest.split_at_mut_checked(rest.len().wrapping_sub(TAG)).ok_or(Failed)?;
+        let (content, tag) = rest.split_at_mut_checked(rest.len().wrapping_sub(aead.tag())).ok_or(Failed)?;
         let plain = Header { length: content.len(), ..*header };
         let explicit = match explicit.is_empty() {
             true => header.epoch_and_sequence(),
@@ -428,7 +432,7 @@ impl Inbound {
         };
         let mut associated = [0; MAX_ASSOCIATED];
         let associated = plain.write_associated(&self.id, &mut associated);
-        let with = Protection { aead: Aead::Ccm8, key: &keys.key, nonce: &keys.nonce(&explicit), associated };
+        let with = Protection { aead, key: &keys.key, nonce: &keys.nonce(&explicit), associated };
         crypto.open(&with, content, tag)?;
         self.window.receive(header.sequence);
         let (content_type, length) = if has_id { inner(content)? } else { (header.content_type, content.len()) };
@@ -514,7 +518,7 @@ mod tests {
     /// A record of epoch 1, for a receiver with this connection ID.
     fn sealed(content: &[u8], id: ConnectionId) -> Vec<u8> {
         let mut outbound = Outbound { id, ..Outbound::default() };
-        outbound.protect(keys(), Format::default());
+        outbound.protect(keys(), Format::PLAIN);
         let mut output = [0; 300];
         let mut crypto = RustCrypto::new(|_: &mut [u8]| {});
         let length = outbound.write(&mut crypto, (ContentType::ApplicationData, 1), &[content], &mut output).unwrap();
@@ -524,7 +528,7 @@ mod tests {
     /// What a receiver with this connection ID and limit reads.
     fn opened(mut datagram: Vec<u8>, id: ConnectionId, limit: u16) -> Option<(ContentType, Vec<u8>)> {
         let mut inbound = Inbound { id, limits: [limit; 2], ..Inbound::default() };
-        inbound.protect(keys(), Format::default());
+        inbound.protect(keys(), Format::PLAIN);
         let mut reader = Reader::new(&datagram);
         let header = Header::read(&mut reader, &id)?;
         let start = datagram.len() - reader.rest().len();

@@ -1,7 +1,10 @@
-//! From the pre-shared key to the keys of records and the verify data (RFC 5246, RFC 4279, RFC 7627).
+//! From the premaster secret to the keys of records and the verify data (RFC 5246, RFC 4279, RFC 7627).
 
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
+use crate::codec::Writer;
+#[cfg(feature = "certificates")]
+use crate::crypto::SCALAR;
 use crate::crypto::{Crypto, DIGEST, KEY};
 
 /// Octets of the verify data in a Finished message (RFC 5246, section 7.4.9).
@@ -14,7 +17,7 @@ pub(crate) const SALT: usize = 4;
 pub const MAX_PSK: usize = 64;
 
 /// The master secret.
-#[derive(Zeroize, ZeroizeOnDrop)]
+#[derive(Clone, Zeroize, ZeroizeOnDrop)]
 pub(crate) struct Master([u8; 48]);
 
 /// The keys of one direction.
@@ -22,6 +25,40 @@ pub(crate) struct Master([u8; 48]);
 pub(crate) struct Keys {
     pub(crate) key: [u8; KEY],
     pub(crate) salt: [u8; SALT],
+}
+
+/// The premaster secret.
+#[derive(Zeroize, ZeroizeOnDrop)]
+pub(crate) struct Premaster {
+    octets: [u8; 2 * (2 + MAX_PSK)],
+    length: usize,
+}
+
+impl Premaster {
+    /// From a pre-shared key (RFC 4279, section 2): as many zeros as the key has octets and then the key, each with its length.
+    pub(crate) fn from_psk(psk: &[u8]) -> Self {
+        Self::from_parts(&[0; MAX_PSK][..psk.len().min(MAX_PSK)], psk)
+    }
+
+    /// From a secret of key agreement and then a pre-shared key (RFC 5489, section 2), each with its length. A key beyond
+    /// [`MAX_PSK`] is cut; configurations refuse it.
+    pub(crate) fn from_parts(secret: &[u8], psk: &[u8]) -> Self {
+        let psk = &psk[..psk.len().min(MAX_PSK)];
+        let mut premaster = Self { octets: [0; 2 * (2 + MAX_PSK)], length: 0 };
+        let mut writer = Writer::new(&mut premaster.octets);
+        // Both have at most `MAX_PSK` octets.
+        let _ = writer.vector(2, |writer| writer.put(secret)).and_then(|()| writer.vector(2, |writer| writer.put(psk)));
+        premaster.length = writer.len();
+        premaster
+    }
+
+    /// The secret of key agreement alone (RFC 8422, section 5.10).
+    #[cfg(feature = "certificates")]
+    pub(crate) fn from_agreement(secret: &[u8; SCALAR]) -> Self {
+        let mut octets = [0; 2 * (2 + MAX_PSK)];
+        octets[..SCALAR].copy_from_slice(secret);
+        Self { octets, length: SCALAR }
+    }
 }
 
 /// What goes into the master secret beside the premaster secret.
@@ -33,21 +70,16 @@ pub(crate) enum Context<'a> {
 }
 
 impl Master {
-    /// The master secret from a pre-shared key (RFC 4279, section 2): the premaster secret is as many zeros as the key has
-    /// octets and then the key, each with its length. A key beyond [`MAX_PSK`] is cut; configurations refuse it.
-    pub(crate) fn from_psk<C: Crypto>(crypto: &mut C, psk: &[u8], context: &Context<'_>) -> Self {
-        let length = psk.len().min(MAX_PSK);
-        let mut premaster = [0; 2 * (2 + MAX_PSK)];
-        premaster[1] = length as u8;
-        premaster[2 + length + 1] = length as u8;
-        premaster[4 + length..4 + 2 * length].copy_from_slice(&psk[..length]);
+    /// The master secret from the premaster secret.
+    pub(crate) fn new<C: Crypto>(crypto: &mut C, premaster: &Premaster, context: &Context<'_>) -> Self {
         let mut master = Self([0; 48]);
-        let used = &premaster[..4 + 2 * length];
+        let premaster = &premaster.octets[..premaster.length];
         match context {
-            Context::Session(digest) => prf(crypto, used, b"extended master secret", &[*digest], &mut master.0),
-            Context::Randoms([client, server]) => prf(crypto, used, b"master secret", &[client, server], &mut master.0),
+            Context::Session(digest) => prf(crypto, premaster, b"extended master secret", &[*digest], &mut master.0),
+            Context::Randoms([client, server]) => {
+                prf(crypto, premaster, b"master secret", &[client, server], &mut master.0);
+            }
         }
-        premaster.zeroize();
         master
     }
 
@@ -78,7 +110,13 @@ impl Master {
         verify_data
     }
 
-    /// The secret, for a key log.
+    /// The master secret of another connection.
+    #[cfg(feature = "resumption")]
+    pub(crate) const fn from_secret(secret: &[u8; 48]) -> Self {
+        Self(*secret)
+    }
+
+    /// The secret, for a key log or a ticket.
     pub(crate) const fn secret(&self) -> &[u8; 48] {
         &self.0
     }

@@ -1,16 +1,28 @@
 //! The server's side of a handshake.
 
-use super::connection::{Connection, Expects, alert};
-use super::extensions::{self, Offer};
+#[cfg(feature = "certificates")]
+use super::certificates;
+use super::connection::{Connection, Expects, Problem, alert};
+use super::extensions::{self, Agreed, Offer};
 use super::hello::{self, ClientHello, ServerHello};
+#[cfg(feature = "ecdhe")]
+use super::public_keys;
 use super::record::{self, ContentType, Outbound};
-use crate::codec::{Reader, Writer};
+use super::schedule::Premaster;
+use super::suite::KeyExchange;
+use crate::codec::{Full, Reader, Writer};
 use crate::config::Config;
+#[cfg(feature = "certificates")]
+use crate::credentials::Role;
 use crate::credentials::{Credentials, is_key};
 use crate::crypto::Crypto;
+#[cfg(feature = "certificates")]
+use crate::crypto::Hash;
+use crate::dtls12::Resuming;
 use crate::handshake::{self, Kind};
 use crate::lean::Lean;
-use crate::status::{Failure, Status};
+#[cfg(feature = "resumption")]
+use crate::session::SessionState;
 
 /// Octets of a cookie. (Assumed: half of a digest is enough for a value that lives for a round trip.)
 pub(crate) const COOKIE: usize = 16;
@@ -50,72 +62,158 @@ pub(crate) struct From<'a> {
     pub(crate) unverified: Option<usize>,
 }
 
-/// A connection with a client whose cookie has returned, or is not asked for, with the flight of ServerHello and ServerHelloDone,
-/// or of what the lean profile leaves of it.
-pub(crate) fn open<K: Credentials, C: Crypto, const BUFFER: usize>(
+/// Opens a connection with a client whose cookie has returned, or is not asked for: its flight is that from ServerHello to
+/// ServerHelloDone, or what the lean profile leaves of it.
+pub(crate) fn open<C: Crypto, const BUFFER: usize>(
+    connection: &mut Connection<C, BUFFER>,
     crypto: &mut C,
-    config: &Config<K>,
+    config: &Config<impl Credentials>,
     offer: &Offer<'_>,
+    resuming: &Resuming<'_>,
     arrived: Arrived<'_>,
     (from, hello): (From<'_>, &ClientHello<'_>),
-) -> Connection<C, BUFFER> {
-    let mut connection = Connection::new(crypto, false, config.timeouts);
+) {
     let Arrived { header, body, record } = arrived;
     connection.sender.outbound.start_at(record);
-    if !hello.offers_suite {
-        connection.refuse(alert::HANDSHAKE_FAILURE);
-        return connection;
+    connection.randoms[0] = hello.random;
+    connection.next = header.sequence.wrapping_add(1);
+    connection.sender.next = header.sequence;
+    connection.sender.note(&header, body);
+    match answer(connection, crypto, config, offer, resuming, (from, hello)) {
+        Ok(()) => connection.wait(Some(header.sequence)),
+        Err(problem) => connection.give_up(problem),
     }
-    let mut agreed = match extensions::accept(hello, offer) {
-        Ok(agreed) => agreed,
-        Err(alert) => {
-            connection.refuse(alert);
-            return connection;
-        }
-    };
-    if let Some(octets) = from.unverified {
-        connection.allow(octets);
-        // Its client would wait for this server's timer, which may not send as often as it has to.
-        if !agreed.lean.has(Lean::ACKNOWLEDGE) {
-            agreed.lean = agreed.lean.without(Lean::SERVER_FINISHED_FIRST);
-        }
+}
+
+/// The flight that answers a ClientHello.
+fn answer<C: Crypto, const BUFFER: usize>(
+    connection: &mut Connection<C, BUFFER>,
+    crypto: &mut C,
+    config: &Config<impl Credentials>,
+    offer: &Offer<'_>,
+    _resuming: &Resuming<'_>,
+    (from, hello): (From<'_>, &ClientHello<'_>),
+) -> Result<(), Problem> {
+    crypto.random(&mut connection.randoms[1]);
+    from.unverified.into_iter().for_each(|octets| connection.allow(octets));
+    #[cfg(feature = "resumption")]
+    if let Some(session) = _resuming.session
+        && resume(connection, crypto, offer, session, hello)?
+    {
+        return Ok(());
+    }
+    let suite = offer.abilities.choose(hello).ok_or(alert::HANDSHAKE_FAILURE)?;
+    let mut agreed = extensions::accept(hello, offer, Some(suite))?;
+    // The client without a cookie would wait for this server's timer, which may not send as often as it has to.
+    if from.unverified.is_some() && !agreed.lean.has(Lean::ACKNOWLEDGE) {
+        agreed.lean = agreed.lean.without(Lean::SERVER_FINISHED_FIRST);
     }
     let key = key_in_advance(config, from.address, hello).filter(|_| agreed.lean.has(Lean::OMIT_MESSAGES));
     if key.is_none() {
         agreed.lean = agreed.lean.without(Lean::OMIT_MESSAGES).consistent();
     }
+    agree(connection, agreed);
+    connection.suite = suite;
+    #[cfg(feature = "resumption")]
+    connection.name(crypto, _resuming);
+    send_hello(connection)?;
+    if let Some(key) = key {
+        connection.expect_finished();
+        if agreed.lean.has(Lean::SERVER_FINISHED_FIRST) {
+            connection.derive(crypto, &Premaster::from_psk(key));
+            connection.finish(crypto)?;
+        } else {
+            #[cfg(feature = "lean")]
+            connection.postpone(Premaster::from_psk(key));
+        }
+        return Ok(());
+    }
+    #[cfg(feature = "ecdhe")]
+    if suite.key_exchange() != KeyExchange::Psk {
+        send_keys(connection, crypto, &config.credentials, offer, hello)?;
+    }
+    Ok(connection.sender.send(Kind::ServerHelloDone, |_| Ok(()))?)
+}
+
+/// The flight that resumes a session. Returns false if the client's hello does not suit it: the handshake is then a full one.
+#[cfg(feature = "resumption")]
+fn resume<C: Crypto, const BUFFER: usize>(
+    connection: &mut Connection<C, BUFFER>,
+    crypto: &mut C,
+    offer: &Offer<'_>,
+    session: &SessionState,
+    hello: &ClientHello<'_>,
+) -> Result<bool, Problem> {
+    let mut agreed = extensions::accept(hello, offer, None)?;
+    // RFC 7627, section 5.3: every session that is kept had the extension.
+    if !agreed.extended_master_secret {
+        return Err(alert::HANDSHAKE_FAILURE.into());
+    }
+    if !session.suits(hello, &offer.abilities, &agreed) {
+        return Ok(false);
+    }
+    agreed.session_ticket = false; // the client has it
+    agree(connection, agreed);
+    connection.resume(crypto, session);
+    send_hello(connection)?;
+    connection.finish(crypto)?;
+    connection.expect_finished();
+    Ok(true)
+}
+
+fn agree<C: Crypto, const BUFFER: usize>(connection: &mut Connection<C, BUFFER>, agreed: Agreed) {
     connection.agree(agreed);
     #[cfg(feature = "connection-id")]
     {
         connection.own_id = agreed.connection_ids.map(|[own, _]| own);
     }
-    crypto.random(&mut connection.randoms[1]);
-    connection.randoms[0] = hello.random;
-    connection.next = header.sequence.wrapping_add(1);
-    let random = connection.randoms[1];
-    let sender = &mut connection.sender;
-    sender.next = header.sequence;
-    sender.note(&header, body);
-    let sent = sender.send(Kind::ServerHello, |writer| ServerHello::write(writer, &random, &agreed));
-    let sent = sent.and_then(|()| match key {
-        None => connection.sender.send(Kind::ServerHelloDone, |_| Ok(())),
-        Some(key) => {
-            connection.expect_finished();
-            if agreed.lean.has(Lean::SERVER_FINISHED_FIRST) {
-                connection.derive(crypto, key);
-                connection.finish(crypto)
-            } else {
-                #[cfg(feature = "lean")]
-                connection.postpone(key);
-                Ok(())
-            }
+}
+
+fn send_hello<C: Crypto, const BUFFER: usize>(connection: &mut Connection<C, BUFFER>) -> Result<(), Full> {
+    let Connection { randoms: [_, random], suite, agreed, .. } = connection;
+    #[cfg(feature = "resumption")]
+    let id = connection.resumption.id;
+    #[cfg(feature = "resumption")]
+    let id = id.octets();
+    #[cfg(not(feature = "resumption"))]
+    let id = &[];
+    connection.sender.send(Kind::ServerHello, |writer| ServerHello::write(writer, random, id, *suite, agreed))
+}
+
+/// ServerKeyExchange; with certificates also Certificate and CertificateRequest.
+#[cfg(feature = "ecdhe")]
+fn send_keys<C: Crypto, const BUFFER: usize>(
+    connection: &mut Connection<C, BUFFER>,
+    crypto: &mut C,
+    _credentials: &impl Credentials,
+    offer: &Offer<'_>,
+    hello: &ClientHello<'_>,
+) -> Result<(), Problem> {
+    let Connection { sender, keys, .. } = connection;
+    let group = public_keys::group(hello.extensions, &offer.abilities).ok_or(alert::HANDSHAKE_FAILURE)?;
+    #[cfg(feature = "certificates")]
+    if connection.suite.key_exchange() == KeyExchange::EcdheEcdsa {
+        let own = _credentials.certificate().ok_or(alert::INTERNAL_ERROR)?;
+        sender.send(Kind::Certificate, |writer| certificates::write(writer, Some(own.certificate)))?;
+        let parameters = keys.draw(crypto, group)?;
+        let digest = certificates::key_exchange_digest(crypto, &connection.randoms, parameters.octets());
+        let signature = crypto.sign(own.private_key, &digest).map_err(|_| alert::INTERNAL_ERROR)?;
+        sender.send(Kind::ServerKeyExchange, |writer| {
+            writer.put(parameters.octets())?;
+            certificates::write_signature(writer, &signature)
+        })?;
+        if !offer.abilities.accepted.is_empty() {
+            sender.send(Kind::CertificateRequest, certificates::write_request)?;
+            connection.expects = Expects::Certificate;
         }
-    });
-    match sent {
-        Ok(()) => connection.wait(Some(header.sequence)),
-        Err(_) => connection.end(Status::Failed(Failure::BufferTooSmall)),
+        return Ok(());
     }
-    connection
+    let parameters = keys.draw(crypto, group)?;
+    sender.send(Kind::ServerKeyExchange, |writer| {
+        writer.vector(2, |_| Ok(()))?; // no hint
+        writer.put(parameters.octets())
+    })?;
+    Ok(())
 }
 
 /// The key of a client that leaves out its ClientKeyExchange. Without one, the server asks for that message.
@@ -135,11 +233,7 @@ fn key_in_advance<'k>(
 
 /// The ClientHello that opened the connection came again. The client does not have the answer, unless it has gone on.
 pub(crate) fn hear_hello_again<C: Crypto, const BUFFER: usize>(connection: &mut Connection<C, BUFFER>) {
-    let is_first_answer = match connection.agreed.lean.has(Lean::OMIT_MESSAGES) {
-        true => connection.expects == Expects::Finished,
-        false => connection.expects == Expects::ClientKeyExchange,
-    };
-    if is_first_answer {
+    if connection.is_unanswered() {
         connection.repeat();
     }
 }
@@ -149,20 +243,78 @@ pub(crate) fn handle<C: Crypto, const BUFFER: usize>(
     connection: &mut Connection<C, BUFFER>,
     crypto: &mut C,
     config: &Config<impl Credentials>,
+    resuming: &Resuming<'_>,
 ) -> bool {
-    let Connection { sender, incoming, .. } = connection;
-    let Some((header, body)) = incoming.whole(connection.next) else { return false };
-    if header.kind != Kind::ClientKeyExchange {
-        return false;
+    let handled = handle_message(connection, crypto, &config.credentials, resuming);
+    if let Err(problem) = handled {
+        connection.give_up(problem);
     }
-    let mut reader = Reader::new(body);
-    let Some(identity) = reader.vector(2).filter(|_| reader.is_empty()) else { return false };
-    let Some(key) = config.credentials.find_psk(identity).filter(|key| is_key(key)) else {
-        connection.refuse(alert::UNKNOWN_PSK_IDENTITY);
-        return false;
-    };
-    sender.note(&header, body);
-    connection.derive(crypto, key);
-    connection.expect_finished();
-    true
+    handled == Ok(true)
+}
+
+fn handle_message<C: Crypto, const BUFFER: usize>(
+    connection: &mut Connection<C, BUFFER>,
+    crypto: &mut C,
+    credentials: &impl Credentials,
+    _resuming: &Resuming<'_>,
+) -> Result<bool, Problem> {
+    let Connection { sender, incoming, .. } = connection;
+    let Some((header, body)) = incoming.whole(connection.next) else { return Ok(false) };
+    match (connection.expects, header.kind) {
+        #[cfg(feature = "certificates")]
+        (Expects::Certificate, Kind::Certificate) => {
+            let kind = connection.agreed.public_keys.client_type();
+            let key = certificates::read(body, kind, Role::Client, credentials)?;
+            // A client without a certificate (RFC 5246, section 7.4.6).
+            connection.keys.certified = Some(key.ok_or(alert::HANDSHAKE_FAILURE)?);
+            sender.note(&header, body);
+            connection.expects = Expects::ClientKeyExchange;
+        }
+        (Expects::ClientKeyExchange, Kind::ClientKeyExchange) => {
+            sender.note(&header, body);
+            let mut reader = Reader::new(body);
+            let premaster = match connection.suite.key_exchange() {
+                KeyExchange::Psk => Premaster::from_psk(read_identity(&mut reader, credentials)?),
+                #[cfg(feature = "ecdhe")]
+                KeyExchange::EcdhePsk => {
+                    let psk = read_identity(&mut reader, credentials)?;
+                    let public = reader.vector(1).ok_or(alert::DECODE_ERROR)?;
+                    Premaster::from_parts(&*connection.keys.agree(crypto, public)?, psk)
+                }
+                #[cfg(feature = "certificates")]
+                KeyExchange::EcdheEcdsa => {
+                    let public = reader.vector(1).ok_or(alert::DECODE_ERROR)?;
+                    Premaster::from_agreement(&*connection.keys.agree(crypto, public)?)
+                }
+            };
+            reader.is_empty().then_some(()).ok_or(alert::DECODE_ERROR)?;
+            connection.derive(crypto, &premaster);
+            #[cfg(feature = "certificates")]
+            if connection.keys.certified.is_some() {
+                connection.expects = Expects::CertificateVerify;
+                return Ok(true);
+            }
+            connection.expect_finished();
+        }
+        #[cfg(feature = "certificates")]
+        (Expects::CertificateVerify, Kind::CertificateVerify) => {
+            let digest = sender.transcript.digest();
+            let key = connection.keys.certified.as_ref().ok_or(alert::INTERNAL_ERROR)?;
+            certificates::verify_signature(Reader::new(body), crypto, key, &digest)?;
+            sender.note(&header, body);
+            connection.expect_finished();
+        }
+        // It has been verified. What follows comes before this end's own.
+        #[cfg(feature = "resumption")]
+        (Expects::Finished, Kind::Finished) => connection.send_ticket(crypto, _resuming)?,
+        _ => return Ok(false),
+    }
+    Ok(true)
+}
+
+/// The identity of a client, and the key that goes with it.
+fn read_identity<'k>(reader: &mut Reader<'_>, credentials: &'k impl Credentials) -> Result<&'k [u8], Problem> {
+    let identity = reader.vector(2).ok_or(alert::DECODE_ERROR)?;
+    let key = credentials.find_psk(identity).filter(|key| is_key(key));
+    key.ok_or(Problem::Alert(alert::UNKNOWN_PSK_IDENTITY))
 }

@@ -49,6 +49,33 @@ fn a_cookie_is_good_for_one_address_and_one_hello() {
     assert_eq!(server.status(PEER), Some(Status::Handshaking));
 }
 
+/// HelloVerifyRequests that the client cannot use: the one that it has answered, one that is malformed, and one with an old
+/// number. None of them takes the place of the ServerHello.
+#[test]
+fn a_useless_hello_verify_request_takes_no_place() {
+    let request = |sequence: u8, body: &[u8]| {
+        let mut record = vec![22, 0xfe, 0xff, 0, 0, 0, 0, 0, 0, 0, 9, 0, 12 + body.len() as u8];
+        record.extend([3, 0, 0, body.len() as u8, 0, sequence, 0, 0, 0, 0, 0, body.len() as u8]);
+        record.extend_from_slice(body);
+        record
+    };
+    for (number, is_malformed) in [(1, false), (1, true), (0, false), (0, true)] {
+        let (mut client, mut server) = (client(1, 256), server(256, Admission::Refuse));
+        client.connect();
+        let mut first = from_client(&mut client, NOW).remove(0);
+        server.receive(PEER, &mut first, |_| {});
+        let answer = from_server(&mut server, NOW).remove(0).1;
+        client.receive(&mut answer.clone(), |_| {});
+        let mut with_cookie = from_client(&mut client, NOW).remove(0);
+        let body = if is_malformed { &[0xff] } else { &answer[25..] };
+        client.receive(&mut request(number, body), |_| {});
+        assert!(from_client(&mut client, NOW).is_empty());
+        server.receive(PEER, &mut with_cookie, |_| {});
+        run(&mut client, &mut server, []);
+        assert_eq!(client.status(), Status::Established, "{number} {is_malformed}");
+    }
+}
+
 #[test]
 fn another_key_is_another_peer() {
     let mut other = Client::new(config(OTHER_KEYS, 256), RustCrypto::new(random(1)));

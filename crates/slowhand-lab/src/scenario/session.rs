@@ -5,8 +5,8 @@ use std::time::Duration;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use slowhand_sessions::{
-    Credential, CredentialKind, Cryptography, Curve, Dtls12, Family, KeyExchange, LeanSwitch, Protocol, Resumption,
-    Role, SessionConfig, Stack, Suite, Timers, Tls, Version, best_common_suite, stacks,
+    Credential, CredentialKind, Cryptography, Curve, Dtls12, Family, LeanSwitch, Protocol, Resumption, Role,
+    SessionConfig, Stack, Suite, Timers, Tls, Version, best_common_suite, stacks,
 };
 
 use crate::input::{Integer, PositiveSeconds};
@@ -41,6 +41,10 @@ pub struct Session {
     /// Which ends authenticate themselves. Default: `psk` with a PSK suite. `mutual` with any other suite, or if no
     /// suite is given.
     pub auth: Option<Auth>,
+    /// With what the ends authenticate themselves. A suite and `auth` leave a choice only to a library with certificates and
+    /// raw public keys, as lean-dtls. Default: `psk` with a PSK suite or with `auth = "psk"`. Otherwise the first that both
+    /// libraries have, in the client's order (`slowhand stacks`).
+    pub credential: Option<CredentialKind>,
     /// The curve for key exchange and ECDSA signatures. Default: `secp256r1`.
     #[serde(default = "default_curve")]
     pub curve: Curve,
@@ -125,7 +129,8 @@ impl Session {
     /// Which ends authenticate themselves.
     pub fn auth(&self) -> Auth {
         self.auth.unwrap_or(match self.suite.map(Suite::key_exchange) {
-            Some(KeyExchange::Psk) => Auth::Psk,
+            Some(exchange) if exchange.has_psk() => Auth::Psk,
+            None if self.credential == Some(CredentialKind::Psk) => Auth::Psk,
             _ => Auth::Mutual,
         })
     }
@@ -139,12 +144,17 @@ impl Session {
 
     /// The kind of credential of an end with this library.
     pub(super) fn credential_kind(&self, stack: Stack) -> CredentialKind {
-        let capabilities = stack.capabilities();
-        match (self.suite, self.auth()) {
-            (Some(suite), _) => capabilities.credential(suite),
-            (None, Auth::Psk) => CredentialKind::Psk,
-            (None, Auth::Server | Auth::Mutual) => capabilities.asymmetric_credential(),
+        if let Some(credential) = self.credential {
+            return credential;
         }
+        let has_psk = self.suite.is_some_and(|suite| suite.key_exchange().has_psk());
+        if has_psk || self.auth() == Auth::Psk {
+            return CredentialKind::Psk;
+        }
+        let both = [self.stack, self.server_stack()].map(Stack::capabilities);
+        let mut kinds = both[0].asymmetric_credentials();
+        let common = kinds.find(|kind| both.iter().all(|end| end.credentials.contains(kind)));
+        common.unwrap_or(stack.capabilities().asymmetric_credential())
     }
 
     /// One end of the session; its seed is still to be set.

@@ -86,6 +86,25 @@ fn a_session_without_options_has_the_defaults_of_the_sessions_crate() {
     assert_eq!(first_word(&said(&identity, "Default:").unwrap()), default);
 }
 
+/// lean-dtls has certificates and raw public keys: the peer decides, or the key of the scenario.
+#[test]
+fn the_credential_is_one_that_both_libraries_have() {
+    use CredentialKind::{Certificate, Psk, RawPublicKey};
+    for (keys, expected) in [
+        ("stack = \"lean-dtls\"", Certificate),
+        ("stack = \"lean-dtls\", server_stack = \"mbedtls\"", Certificate),
+        ("stack = \"lean-dtls\", server_stack = \"tinydtls\"", RawPublicKey),
+        ("stack = \"tinydtls\", server_stack = \"lean-dtls\"", RawPublicKey),
+        ("stack = \"lean-dtls\", credential = \"raw_public_key\"", RawPublicKey),
+        ("stack = \"lean-dtls\", credential = \"psk\"", Psk),
+        ("stack = \"lean-dtls\", suite = \"TLS_ECDHE_PSK_WITH_AES_128_CCM_8_SHA256\"", Psk),
+    ] {
+        let session = with(&format!("session={{ {keys} }}")).session;
+        let ends = [Role::Client, Role::Server].map(|role| session.config(role));
+        assert!(ends.iter().all(|end| end.credential.kind() == expected && end.validate().is_ok()), "{keys}: {ends:?}");
+    }
+}
+
 #[test]
 fn a_section_becomes_the_configuration_of_its_layer() {
     let lowpan = with(

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use slowhand_sessions::{ConfigError as SessionError, CredentialKind, KeyExchange, Role, Suite};
+use slowhand_sessions::{ConfigError as SessionError, CredentialKind, Role, Suite};
 
 use super::network::{MAX_NODE, Mesh};
 use super::{Auth, Gateway, LossSpread, Lowpan, Network, Reassembly, Scenario, ServerAt, Topology};
@@ -162,6 +162,12 @@ fn session(scenario: &Scenario, document: &Document) -> Result<(), InputError> {
     if let Some(suite) = session.suite {
         auth_fits_suite(session.auth(), suite, document)?;
     }
+    let is_psk = session.auth() == Auth::Psk;
+    if let Some(credential) = session.credential.filter(|credential| (*credential == CredentialKind::Psk) != is_psk) {
+        let allowed = if is_psk { "psk" } else { "certificate or raw_public_key" };
+        let allowed = format!("{allowed} with this suite and session.auth");
+        return Err(document.blame("session.credential", credential.to_string(), allowed));
+    }
     let credentials = [session.stack, session.server_stack()].map(|stack| session.credential_kind(stack));
     for (role, credential) in [Role::Client, Role::Server].into_iter().zip(credentials) {
         let config = session.config(role);
@@ -192,7 +198,7 @@ fn session(scenario: &Scenario, document: &Document) -> Result<(), InputError> {
 }
 
 fn auth_fits_suite(auth: Auth, suite: Suite, document: &Document) -> Result<(), InputError> {
-    let is_psk = suite.key_exchange() == KeyExchange::Psk;
+    let is_psk = suite.key_exchange().has_psk();
     if is_psk == (auth == Auth::Psk) {
         return Ok(());
     }
@@ -231,6 +237,7 @@ fn library(error: &SessionError, role: Role, scenario: &Scenario, document: &Doc
         "first_timeout" if own_timeout => "session.server_timeout_s".to_owned(),
         "first_timeout" => "session.timeout_s".to_owned(),
         "maximum_timeout" => "session.max_timeout_s".to_owned(),
+        "credential" if document.has("session.credential") => "session.credential".to_owned(),
         // Without a suite, `auth` asks for the credential, and the library does not have it.
         "credential" if scenario.session.suite.is_none() => "session.auth".to_owned(),
         "credential" => "session.suite".to_owned(),

@@ -16,7 +16,7 @@ pub(crate) struct End {
 
 /// A key pair of secp256r1, not encoded.
 pub(crate) struct RawKey {
-    pub(crate) private: &'static [u8],
+    pub(crate) private: &'static [u8; 32],
     pub(crate) public_x: &'static [u8],
     pub(crate) public_y: &'static [u8],
 }
@@ -27,8 +27,13 @@ impl End {
     /// All fields have a fixed length (RFC 5915 section 3): the private key comes after 7 octets, and the uncompressed
     /// point is the last 64 octets.
     fn raw(&self) -> RawKey {
+        RawKey { private: self.private_scalar(), public_x: &self.key[57..89], public_y: &self.key[89..121] }
+    }
+
+    /// The private key in the file, which must be a key of secp256r1.
+    pub(crate) fn private_scalar(&self) -> &'static [u8; 32] {
         assert_eq!(self.key.len(), 121, "an ECPrivateKey of secp256r1 with its public key has 121 octets");
-        RawKey { private: &self.key[7..39], public_x: &self.key[57..89], public_y: &self.key[89..121] }
+        self.key[7..].first_chunk().expect("it has 121 octets")
     }
 }
 

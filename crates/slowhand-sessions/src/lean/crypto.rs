@@ -1,11 +1,11 @@
 //! The cryptography of lean-dtls, which advances the device's clock.
 
-use lean_dtls::crypto::{self, Crypto, DIGEST, Failed, Hash, Protection};
+use lean_dtls::crypto::{self, Crypto, DIGEST, Failed, Group, Hash, MAX_PUBLIC, Protection, SCALAR, SIGNATURE};
 
 use super::software::Software;
 use crate::config::Cryptography;
 use crate::device;
-use crate::operation::{self, Aead, AeadMode, Operation};
+use crate::operation::{self, Aead, AeadMode, Curve, Operation};
 
 /// The cryptography of a session. It reports its operations to the device.
 pub(super) struct Counting(Software);
@@ -60,6 +60,14 @@ fn aead(with: &Protection<'_>, content: &[u8]) -> Aead {
     Aead { mode, key_bits: 128, tag: with.aead.tag() as u8, octets, additional }
 }
 
+/// The curve of a group. The devices have no times for X25519, which sessions do not offer.
+fn curve(group: Group) -> Result<Curve, Failed> {
+    match group {
+        Group::P256 => Ok(Curve::Secp256r1),
+        Group::X25519 => Err(Failed),
+    }
+}
+
 impl Crypto for Counting {
     type Hash = CountingHash;
 
@@ -87,6 +95,31 @@ impl Crypto for Counting {
 
     fn random(&mut self, octets: &mut [u8]) {
         self.0.random(octets);
+    }
+
+    fn generate(&mut self, group: Group, public: &mut [u8]) -> Result<[u8; SCALAR], Failed> {
+        device::perform(Operation::EcdhKeyGeneration(curve(group)?));
+        self.0.generate(group, public)
+    }
+
+    fn agree(&mut self, group: Group, private: &[u8; SCALAR], public: &[u8]) -> Result<[u8; SCALAR], Failed> {
+        device::perform(Operation::EcdhSharedSecret(curve(group)?));
+        self.0.agree(group, private, public)
+    }
+
+    fn sign(&mut self, private: &[u8; SCALAR], digest: &[u8; DIGEST]) -> Result<[u8; SIGNATURE], Failed> {
+        device::perform(Operation::EcdsaSign(Curve::Secp256r1));
+        self.0.sign(private, digest)
+    }
+
+    fn verify(
+        &mut self,
+        public: &[u8; MAX_PUBLIC],
+        digest: &[u8; DIGEST],
+        signature: &[u8; SIGNATURE],
+    ) -> Result<(), Failed> {
+        device::perform(Operation::EcdsaVerify(Curve::Secp256r1));
+        self.0.verify(public, digest, signature)
     }
 
     fn log_secret(&mut self, label: &str, client_random: &[u8; 32], secret: &[u8]) {

@@ -1,7 +1,7 @@
 //! The cryptography of lean-dtls, real or weightless.
 
 use lean_dtls::RustCrypto;
-use lean_dtls::crypto::{BLOCK, Crypto, DIGEST, Failed, Group, Hash, KEY, Protection, SCALAR};
+use lean_dtls::crypto::{BLOCK, Crypto, DIGEST, Failed, Group, Hash, KEY, MAX_PUBLIC, Protection, SCALAR, SIGNATURE};
 
 use super::weightless::{Digest, Weightless};
 use crate::config::Cryptography;
@@ -104,6 +104,26 @@ impl Crypto for Software {
         match self {
             Self::Real(real) => real.agree(group, private, public),
             Self::Weightless(weightless) => weightless.agree(group, private, public),
+        }
+    }
+
+    // Signatures are real always: their length depends on their value.
+    fn sign(&mut self, private: &[u8; SCALAR], digest: &[u8; DIGEST]) -> Result<[u8; SIGNATURE], Failed> {
+        match self {
+            Self::Real(real) => real.sign(private, digest),
+            Self::Weightless(_) => Err(Failed),
+        }
+    }
+
+    fn verify(
+        &mut self,
+        public: &[u8; MAX_PUBLIC],
+        digest: &[u8; DIGEST],
+        signature: &[u8; SIGNATURE],
+    ) -> Result<(), Failed> {
+        match self {
+            Self::Real(real) => real.verify(public, digest, signature),
+            Self::Weightless(_) => Err(Failed),
         }
     }
 

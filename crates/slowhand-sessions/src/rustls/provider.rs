@@ -207,6 +207,9 @@ static VERIFICATION: WebPkiSupportedAlgorithms = WebPkiSupportedAlgorithms {
     mapping: &[(SignatureScheme::ECDSA_NISTP256_SHA256, &[&WITH_SHA256])],
 };
 
+/// ECDSA with secp256r1 and SHA-256, for another library that checks certificates with the same crate.
+pub(crate) const ECDSA_SECP256R1_SHA256: &[&dyn SignatureVerificationAlgorithm] = &[&WITH_SHA256];
+
 /// For TLS 1.2 with a SHA-384 suite. There, an mbedTLS client signs with the hash of the suite, even if the server did
 /// not offer it. In TLS 1.2, a signature scheme does not fix the curve (RFC 8446 section 4.2.3).
 static VERIFICATION_SHA384: WebPkiSupportedAlgorithms = WebPkiSupportedAlgorithms {

@@ -10,6 +10,8 @@ use serde::{Deserialize, Serialize};
 pub enum KeyExchange {
     /// A pre-shared key (RFC 4279).
     Psk,
+    /// A pre-shared key and ephemeral elliptic-curve Diffie-Hellman (RFC 5489).
+    EcdhePsk,
     /// Ephemeral elliptic-curve Diffie-Hellman, signed with ECDSA (RFC 8422).
     EcdheEcdsa,
     /// Ephemeral elliptic-curve Diffie-Hellman, signed with RSA (RFC 8422).
@@ -21,7 +23,12 @@ pub enum KeyExchange {
 impl KeyExchange {
     /// True if the key exchange uses a [`Curve`](crate::Curve).
     pub const fn has_curve(self) -> bool {
-        matches!(self, Self::EcdheEcdsa | Self::EcdheRsa)
+        matches!(self, Self::EcdhePsk | Self::EcdheEcdsa | Self::EcdheRsa)
+    }
+
+    /// True if both ends prove their identity with a pre-shared key.
+    pub const fn has_psk(self) -> bool {
+        matches!(self, Self::Psk | Self::EcdhePsk)
     }
 
     /// True if the keys of the certificates are RSA keys.
@@ -45,6 +52,10 @@ pub enum Suite {
     TLS_PSK_WITH_AES_256_CCM_8,
     /// RFC 5487.
     TLS_PSK_WITH_AES_128_GCM_SHA256,
+    /// RFC 8442.
+    TLS_ECDHE_PSK_WITH_AES_128_CCM_8_SHA256,
+    /// RFC 8442.
+    TLS_ECDHE_PSK_WITH_AES_128_GCM_SHA256,
     /// RFC 5487.
     TLS_PSK_WITH_AES_256_GCM_SHA384,
     /// RFC 7251.
@@ -94,6 +105,8 @@ impl Suite {
         Self::TLS_PSK_WITH_AES_256_CCM_8,
         Self::TLS_PSK_WITH_AES_128_GCM_SHA256,
         Self::TLS_PSK_WITH_AES_256_GCM_SHA384,
+        Self::TLS_ECDHE_PSK_WITH_AES_128_CCM_8_SHA256,
+        Self::TLS_ECDHE_PSK_WITH_AES_128_GCM_SHA256,
         Self::TLS_ECDHE_ECDSA_WITH_AES_128_CCM,
         Self::TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8,
         Self::TLS_ECDHE_ECDSA_WITH_AES_256_CCM,
@@ -126,6 +139,8 @@ impl Suite {
             Self::TLS_RSA_WITH_AES_128_GCM_SHA256 => 0x009C,
             Self::TLS_PSK_WITH_AES_128_GCM_SHA256 => 0x00A8,
             Self::TLS_PSK_WITH_AES_256_GCM_SHA384 => 0x00A9,
+            Self::TLS_ECDHE_PSK_WITH_AES_128_GCM_SHA256 => 0xD001,
+            Self::TLS_ECDHE_PSK_WITH_AES_128_CCM_8_SHA256 => 0xD003,
             Self::TLS_PSK_WITH_AES_128_CCM => 0xC0A4,
             Self::TLS_PSK_WITH_AES_256_CCM => 0xC0A5,
             Self::TLS_PSK_WITH_AES_128_CCM_8 => 0xC0A8,
@@ -163,6 +178,9 @@ impl Suite {
             | Self::TLS_PSK_WITH_AES_256_CCM_8
             | Self::TLS_PSK_WITH_AES_128_GCM_SHA256
             | Self::TLS_PSK_WITH_AES_256_GCM_SHA384 => KeyExchange::Psk,
+            Self::TLS_ECDHE_PSK_WITH_AES_128_CCM_8_SHA256 | Self::TLS_ECDHE_PSK_WITH_AES_128_GCM_SHA256 => {
+                KeyExchange::EcdhePsk
+            }
             Self::TLS_ECDHE_ECDSA_WITH_AES_128_CCM
             | Self::TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8
             | Self::TLS_ECDHE_ECDSA_WITH_AES_256_CCM

@@ -13,14 +13,14 @@ use crate::pair::{Pair, failure};
 const PSK: Suite = Suite::TLS_PSK_WITH_AES_128_CCM_8;
 
 /// Every library with each of its protocols and credentials.
-fn every_kind() -> Vec<(Stack, Stack, Protocol, Suite)> {
+fn every_kind() -> Vec<(Stack, Stack, Protocol, Suite, CredentialKind)> {
     let mut kinds = Vec::new();
     for client in Stack::ALL.iter().copied() {
         for server in Stack::ALL.iter().copied() {
             for protocol in client.capabilities().protocols() {
                 for credential in [CredentialKind::Psk, CredentialKind::RawPublicKey, CredentialKind::Certificate] {
                     let suite = best_common_suite([client, server], protocol, credential);
-                    kinds.extend(suite.map(|suite| (client, server, protocol, suite)));
+                    kinds.extend(suite.map(|suite| (client, server, protocol, suite, credential)));
                 }
             }
         }
@@ -28,8 +28,14 @@ fn every_kind() -> Vec<(Stack, Stack, Protocol, Suite)> {
     kinds
 }
 
-fn established(client: Stack, server: Stack, protocol: Protocol, suite: Suite) -> [Box<dyn Session>; 2] {
-    let mut pair = Pair::of(client, protocol, suite);
+fn established(
+    client: Stack,
+    server: Stack,
+    protocol: Protocol,
+    suite: Suite,
+    credential: CredentialKind,
+) -> [Box<dyn Session>; 2] {
+    let mut pair = Pair::of(client, protocol, suite).both(|config| config.credential = credential.into());
     pair.server.stack = server;
     let (mut client, mut server) = pair.build();
     let transcript = Path::default().run(&mut *client, &mut *server);
@@ -64,9 +70,9 @@ const NOW: Duration = Duration::from_secs(10);
 fn what_one_end_writes_the_other_receives_in_order() {
     let kinds = every_kind();
     assert!(kinds.len() > 30, "{}", kinds.len());
-    for (client, server, protocol, suite) in kinds {
-        let name = format!("{client} {server} {protocol} {suite}");
-        let mut ends = established(client, server, protocol, suite);
+    for (client, server, protocol, suite, credential) in kinds {
+        let name = format!("{client} {server} {protocol} {suite} {credential}");
+        let mut ends = established(client, server, protocol, suite, credential);
         carry(&mut ends, NOW);
         for (from, to) in [(0, 1), (1, 0)] {
             let sizes = [1, 2, 15, 16, 17, 100, 512, 1_000, 1_300];
@@ -95,11 +101,11 @@ fn what_one_end_writes_the_other_receives_in_order() {
 /// A stream carries any length, in records of at most 2^14 octets (RFC 8446 section 5.1).
 #[test]
 fn a_stream_takes_any_length() {
-    for (client, server, protocol, suite) in every_kind() {
+    for (client, server, protocol, suite, credential) in every_kind() {
         if !protocol.is_stream() {
             continue;
         }
-        let mut ends = established(client, server, protocol, suite);
+        let mut ends = established(client, server, protocol, suite, credential);
         let message: Vec<u8> = (0..200_000u32).map(|index| (index % 251) as u8).collect();
         ends[0].write(NOW, &message).unwrap();
         carry(&mut ends, NOW);
@@ -132,7 +138,7 @@ fn a_datagram_is_as_long_as_the_limit_says() {
 #[test]
 fn the_longest_datagram_arrives() {
     for stack in [Stack::Mbedtls, Stack::Openssl, Stack::Tinydtls] {
-        let mut ends = established(stack, stack, Protocol::Dtls12, PSK);
+        let mut ends = established(stack, stack, Protocol::Dtls12, PSK, CredentialKind::Psk);
         let Err(WriteError::TooLong { limit, .. }) = ends[1].write(NOW, &[0; 20_000]) else { panic!("{stack}") };
         ends[1].write(NOW, &vec![9; limit]).unwrap();
         carry(&mut ends, NOW);
@@ -183,10 +189,10 @@ fn the_device_computes_before_it_sends() {
 /// Calls that make no sense do nothing, in any order.
 #[test]
 fn no_order_of_calls_is_harmful() {
-    for (client, server, protocol, suite) in every_kind() {
-        let mut pair = Pair::of(client, protocol, suite);
+    for (client, server, protocol, suite, credential) in every_kind() {
+        let mut pair = Pair::of(client, protocol, suite).both(|config| config.credential = credential.into());
         pair.server.stack = server;
-        let name = format!("{client} {server} {protocol} {suite}");
+        let name = format!("{client} {server} {protocol} {suite} {credential}");
         let (client, server) = pair.build();
         let mut ends = [client, server];
         for end in &mut ends {

@@ -4,7 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use slowhand_sessions::memory::{Direction, End, Path};
-use slowhand_sessions::{Aead, AeadMode, Cbc, Operation, Performed, Processor, Session, Stack, Status, Suite};
+use slowhand_sessions::{
+    Aead, AeadMode, Cbc, Credential, Operation, Performed, Processor, Session, Stack, Status, Suite,
+};
 
 use crate::pair::{Pair, tls};
 
@@ -78,7 +80,7 @@ fn psk_is_hashing_and_two_records() {
 
 #[test]
 fn mutual_ecdhe_with_certificates() {
-    for stack in [Stack::Mbedtls, Stack::Openssl] {
+    for stack in [Stack::LeanDtls, Stack::Mbedtls, Stack::Openssl] {
         let (client, server) = both_ends(&Pair::new(stack, ECDHE));
         // Each end generates an ephemeral key, agrees on a secret and signs once (ServerKeyExchange there,
         // CertificateVerify here). Each verifies twice: the other's certificate with the authority's key,
@@ -90,15 +92,24 @@ fn mutual_ecdhe_with_certificates() {
 
 #[test]
 fn mutual_ecdhe_with_raw_public_keys() {
-    let (client, server) = both_ends(&Pair::new(Stack::Tinydtls, ECDHE));
-    // As with certificates, but nobody has issued the keys: one verification less.
-    assert_eq!(counts(&client), [1, 1, 1, 1, 1, 1]);
-    assert_eq!(counts(&server), [1, 1, 1, 1, 1, 1]);
+    for stack in [Stack::LeanDtls, Stack::Tinydtls] {
+        let pair = Pair::new(stack, ECDHE).both(|config| config.credential = Credential::RawPublicKey);
+        let (client, server) = both_ends(&pair);
+        // As with certificates, but nobody has issued the keys: one verification less.
+        assert_eq!(counts(&client), [1, 1, 1, 1, 1, 1], "{stack}");
+        assert_eq!(counts(&server), [1, 1, 1, 1, 1, 1], "{stack}");
+    }
+}
+
+#[test]
+fn key_agreement_with_a_pre_shared_key() {
+    let (client, server) = both_ends(&Pair::new(Stack::LeanDtls, Suite::TLS_ECDHE_PSK_WITH_AES_128_CCM_8_SHA256));
+    assert_eq!((counts(&client), counts(&server)), ([1, 1, 0, 0, 1, 1], [1, 1, 0, 0, 1, 1]));
 }
 
 #[test]
 fn a_client_that_is_not_authenticated_does_not_sign() {
-    for stack in [Stack::Mbedtls, Stack::Openssl, Stack::Tinydtls] {
+    for stack in [Stack::LeanDtls, Stack::Mbedtls, Stack::Openssl, Stack::Tinydtls] {
         let pair = Pair::new(stack, ECDHE).both(|config| tls(config).auth = slowhand_sessions::Auth::Server);
         let (client, server) = both_ends(&pair);
         assert_eq!(counts(&client)[2], 0, "{stack}");
@@ -108,21 +119,23 @@ fn a_client_that_is_not_authenticated_does_not_sign() {
 
 #[test]
 fn the_order_is_that_of_the_protocol() {
-    let (client, _) = both_ends(&Pair::new(Stack::Mbedtls, ECDHE));
-    let order: Vec<_> = client
-        .iter()
-        .filter(|performed| !matches!(performed.operation, Operation::Sha256 { .. } | Operation::Sha512 { .. }))
-        .map(|performed| match performed.operation {
-            Operation::EcdsaVerify(_) => "verify",
-            Operation::EcdhKeyGeneration(_) => "generate",
-            Operation::EcdhSharedSecret(_) => "agree",
-            Operation::EcdsaSign(_) => "sign",
-            Operation::Seal(_) => "seal",
-            Operation::Open(_) => "open",
-            other => panic!("{other:?}"),
-        })
-        .collect();
-    assert_eq!(order, ["verify", "verify", "generate", "agree", "sign", "seal", "open"]);
+    for stack in [Stack::LeanDtls, Stack::Mbedtls] {
+        let (client, _) = both_ends(&Pair::new(stack, ECDHE));
+        let order: Vec<_> = client
+            .iter()
+            .filter(|performed| !matches!(performed.operation, Operation::Sha256 { .. } | Operation::Sha512 { .. }))
+            .map(|performed| match performed.operation {
+                Operation::EcdsaVerify(_) => "verify",
+                Operation::EcdhKeyGeneration(_) => "generate",
+                Operation::EcdhSharedSecret(_) => "agree",
+                Operation::EcdsaSign(_) => "sign",
+                Operation::Seal(_) => "seal",
+                Operation::Open(_) => "open",
+                other => panic!("{other:?}"),
+            })
+            .collect();
+        assert_eq!(order, ["verify", "verify", "generate", "agree", "sign", "seal", "open"], "{stack}");
+    }
 }
 
 #[test]

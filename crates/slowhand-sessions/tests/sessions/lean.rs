@@ -48,7 +48,7 @@ fn every_pair_completes_shares_its_secret_and_carries_data() {
     }
 }
 
-fn carried(from: &mut dyn Session, to: &mut dyn Session, transcript: &Transcript, data: &[u8]) -> Vec<u8> {
+pub fn carried(from: &mut dyn Session, to: &mut dyn Session, transcript: &Transcript, data: &[u8]) -> Vec<u8> {
     from.write(transcript.at, data).unwrap();
     let datagram = from.poll_transmit().unwrap().bytes.to_vec();
     to.handle_input(transcript.at, &datagram);

@@ -1,7 +1,7 @@
 //! The extensions of lean-dtls, with peers that have them too.
 
 use slowhand_sessions::memory::{Direction, End, Path, Transcript};
-use slowhand_sessions::{Session, Stack, Status, Suite};
+use slowhand_sessions::{CredentialKind, Resumption, Session, Stack, Status, Suite};
 use slowhand_wire::{ContentType, dtls::records};
 
 use crate::pair::{Pair, dtls, negotiated, tls};
@@ -115,5 +115,119 @@ fn who_does_not_know_an_extension_gets_a_session_without() {
         let transcript = Path::default().run(&mut *client, &mut *server_end);
         assert!(matches!(client.status(), Status::Established { .. }), "{server}: {transcript:?}");
         assert_eq!(negotiated(&*client).2, None, "{server}");
+    }
+}
+
+/// Whether the two ends had an abbreviated handshake: five datagrams with a cookie, and the same secret as before.
+fn is_resumed(transcript: &Transcript) -> bool {
+    transcript.datagrams.len() == 5
+}
+
+#[test]
+fn sessions_are_resumed_by_id_and_by_ticket() {
+    for (client_stack, server_stack) in PAIRS {
+        for resumption in [Resumption::Id, Resumption::Ticket] {
+            for with_others in [false, true] {
+                let name = format!("{client_stack} to {server_stack}, {resumption}, {with_others}");
+                let pair = pair(client_stack, server_stack).both(|config| {
+                    tls(config).resumption = Some(resumption);
+                    if with_others {
+                        tls(config).max_fragment_length = Some(1024);
+                        dtls(config).connection_id = Some(5);
+                    }
+                });
+                let (mut client, mut server) = pair.build();
+                let transcript = Path::default().run(&mut *client, &mut *server);
+                assert_eq!(transcript.end, End::Completed, "{name}: {transcript:?}");
+                assert!(is_resumed(&transcript), "{name}: {:?}", transcript.sizes());
+                assert_eq!((client.key_log().len(), client.key_log()), (1, server.key_log()), "{name}");
+                assert_eq!(carried(&mut *client, &mut *server, &transcript, b"22.5 C"), b"22.5 C", "{name}");
+                assert_eq!(carried(&mut *server, &mut *client, &transcript, &[7; 200]), [7; 200], "{name}");
+                assert!(client.resumable().is_some() && server.resumable().is_some(), "{name}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_resumption_survives_the_loss_of_any_datagram() {
+    for (client, server) in PAIRS {
+        for resumption in [Resumption::Id, Resumption::Ticket] {
+            let pair = pair(client, server).both(|config| tls(config).resumption = Some(resumption));
+            for lost in 0..5 {
+                let transcript = pair.run(&Path { dropped: vec![lost], ..Path::default() });
+                assert_eq!(
+                    transcript.end,
+                    End::Completed,
+                    "{client} to {server}, {resumption}, {lost}: {transcript:?}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn a_server_that_does_not_know_the_session_begins_anew() {
+    for resumption in [Resumption::Id, Resumption::Ticket] {
+        for (client_stack, server_stack) in PAIRS {
+            let pair = pair(client_stack, server_stack).both(|config| tls(config).resumption = Some(resumption));
+            let (mut client, _) = pair.build();
+            let mut server =
+                slowhand_sessions::build(&pair.server, std::sync::Arc::new(slowhand_sessions::Weightless)).unwrap();
+            let transcript = Path::default().run(&mut *client, &mut *server);
+            let name = format!("{client_stack} to {server_stack}, {resumption}");
+            assert_eq!(transcript.end, End::Completed, "{name}: {transcript:?}");
+            assert!(!is_resumed(&transcript), "{name}");
+        }
+    }
+}
+
+/// By hand. ClientHello 75 and 16 of ID; HelloVerifyRequest 44; 16 of cookie more; ServerHello 74 and 16 of ID,
+/// ChangeCipherSpec 14 and Finished 53; the last two again. A ticket has 83 octets, its extension 4, and the ID is one of 8.
+#[test]
+fn the_datagrams_of_a_resumption() {
+    for (resumption, id, ticket) in [(Resumption::Id, 16, 0), (Resumption::Ticket, 8, 4 + 83)] {
+        let pair = pair(Stack::LeanDtls, Stack::LeanDtls).both(|config| tls(config).resumption = Some(resumption));
+        let sizes = pair.run(&Path::default()).sizes();
+        assert_eq!(sizes, [75 + id + ticket, 44, 91 + id + ticket, 74 + id + 14 + 53, 14 + 53], "{resumption}");
+    }
+}
+
+/// Sessions of key agreement and certificates: resumed without either (RFC 5246, section 7.3). mbedTLS puts the client's
+/// certificate into its ticket, which lean-dtls then cannot keep: a full handshake.
+#[test]
+fn sessions_of_every_suite_are_resumed() {
+    use CredentialKind::{Certificate, Psk, RawPublicKey};
+    for (suite, credential) in [
+        (Suite::TLS_PSK_WITH_AES_128_GCM_SHA256, Psk),
+        (Suite::TLS_ECDHE_PSK_WITH_AES_128_CCM_8_SHA256, Psk),
+        (Suite::TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8, RawPublicKey),
+        (Suite::TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8, Certificate),
+        (Suite::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256, Certificate),
+    ] {
+        for (client_stack, server_stack) in PAIRS {
+            let speaks = |stack: Stack| {
+                let capabilities = stack.capabilities();
+                capabilities.tls.suites.contains(&suite) && capabilities.credentials.contains(&credential)
+            };
+            for resumption in [Resumption::Id, Resumption::Ticket]
+                .into_iter()
+                .filter(|_| speaks(client_stack) && speaks(server_stack))
+            {
+                let name = format!("{client_stack} to {server_stack}, {suite}, {credential}, {resumption}");
+                let pair = pair(client_stack, server_stack).both(|config| {
+                    config.credential = credential.into();
+                    (tls(config).suite, tls(config).resumption) = (Some(suite), Some(resumption));
+                });
+                let (mut client, mut server) = pair.build();
+                let transcript = Path::default().run(&mut *client, &mut *server);
+                assert_eq!(transcript.end, End::Completed, "{name}: {transcript:?}");
+                let is_long =
+                    credential == Certificate && server_stack == Stack::Mbedtls && resumption == Resumption::Ticket;
+                assert_eq!(is_resumed(&transcript), !is_long, "{name}: {:?}", transcript.sizes());
+                assert_eq!((negotiated(&*client).1, negotiated(&*server).1), (suite, suite), "{name}");
+                assert_eq!(carried(&mut *client, &mut *server, &transcript, b"22.5 C"), b"22.5 C", "{name}");
+            }
+        }
     }
 }

@@ -10,6 +10,8 @@ mod interoperation;
 mod lean;
 mod lean_extensions;
 mod lean_profile;
+mod lean_public_keys;
+mod lean_wire;
 mod losses;
 mod mirrors;
 mod openssl;

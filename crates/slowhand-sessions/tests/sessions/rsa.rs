@@ -192,6 +192,7 @@ fn key_exchanges_are_those_of_the_names() {
     for suite in Suite::ALL.iter().filter(|suite| !suite.is_tls13()) {
         let expected = match suite.to_string().split("_WITH_").next() {
             Some("TLS_PSK") => KeyExchange::Psk,
+            Some("TLS_ECDHE_PSK") => KeyExchange::EcdhePsk,
             Some("TLS_RSA") => KeyExchange::Rsa,
             Some("TLS_ECDHE_RSA") => KeyExchange::EcdheRsa,
             _ => KeyExchange::EcdheEcdsa,

@@ -7,9 +7,14 @@ use core::hint::black_box;
 
 use firmware_atmega128rfa1::Radio;
 use firmware_session::echo::{client, serve};
+use firmware_session::settings::{BUFFER, config};
 
 #[unsafe(no_mangle)]
 extern "C" fn main() {
-    black_box(client(&mut Radio, [0, 1], b"22.5 C", |_| {}));
-    black_box(serve(&mut Radio));
+    if let Some(config) = config() {
+        black_box(client::<BUFFER, _>(&mut Radio, config, [0, 1], b"22.5 C", &mut |data| _ = black_box(data)));
+    }
+    if let Some(config) = config() {
+        serve::<BUFFER, _>(&mut Radio, config);
+    }
 }

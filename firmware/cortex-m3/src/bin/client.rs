@@ -7,8 +7,11 @@ use core::hint::black_box;
 
 use firmware_cortex_m3::Radio;
 use firmware_session::echo::client;
+use firmware_session::settings::{BUFFER, config};
 
 #[unsafe(no_mangle)]
 extern "C" fn main() {
-    black_box(client(&mut Radio, [0, 1], b"22.5 C", |_| {}));
+    if let Some(config) = config() {
+        black_box(client::<BUFFER, _>(&mut Radio, config, [0, 1], b"22.5 C", &mut |data| _ = black_box(data)));
+    }
 }

@@ -3,12 +3,13 @@
 #![no_std]
 #![no_main]
 
-use core::hint::black_box;
-
 use firmware_cortex_m3::Radio;
 use firmware_session::echo::serve;
+use firmware_session::settings::{BUFFER, config};
 
 #[unsafe(no_mangle)]
 extern "C" fn main() {
-    black_box(serve(&mut Radio));
+    if let Some(config) = config() {
+        serve::<BUFFER, _>(&mut Radio, config);
+    }
 }

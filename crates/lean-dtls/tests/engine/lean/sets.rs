@@ -125,3 +125,18 @@ fn connection_ids_and_short_headers_exclude_each_other() {
         assert_eq!(client.max_data(100), 100 - (13 + 4 + nonce + 1 + 8), "{lean:?}");
     }
 }
+
+/// The profile is for suites of plain pre-shared keys: with key agreement the handshake is plain, and has its cookie.
+#[cfg(feature = "ecdhe")]
+#[test]
+fn with_key_agreement_nothing_is_left_out() {
+    const SUITES: &[lean_dtls::Suite] = &[lean_dtls::Suite::TLS_ECDHE_PSK_WITH_AES_128_CCM_8_SHA256];
+    let all = Lean::ALL.with(Lean::KNOWN_ADDRESS);
+    let config = config(Known { is_known: true, ..KNOWN }, 256, all).with_suites(SUITES);
+    let mut client = TestClient::new(config, RustCrypto::new(random(1)));
+    let mut server: TestServer<Known> = Server::new(config, RustCrypto::new(random(99)));
+    let seen = super::octets::handshake(&mut client, &mut server);
+    // HelloVerifyRequest.
+    assert_eq!(seen[1][13], 3);
+    assert_eq!(client.max_data(100), 100 - 29);
+}

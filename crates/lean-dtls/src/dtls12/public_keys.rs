@@ -1,0 +1,203 @@
+//! What the hellos say about public keys: groups, forms of points, signatures (RFC 8422, section 5.1; RFC 5246, section
+//! 7.4.1.4.1) and types of certificates (RFC 7250).
+
+use super::connection::alert;
+use super::extensions::{Extensions, write};
+use super::suite::{Abilities, KeyExchange, Suite};
+use crate::codec::{Full, Reader, Writer};
+#[cfg(feature = "certificates")]
+use crate::credentials::CertificateType;
+use crate::crypto::Group;
+
+pub(crate) const SUPPORTED_GROUPS: u16 = 10;
+pub(crate) const EC_POINT_FORMATS: u16 = 11;
+#[cfg(feature = "certificates")]
+pub(crate) const SIGNATURE_ALGORITHMS: u16 = 13;
+#[cfg(feature = "certificates")]
+pub(crate) const CLIENT_CERTIFICATE_TYPE: u16 = 19;
+#[cfg(feature = "certificates")]
+pub(crate) const SERVER_CERTIFICATE_TYPE: u16 = 20;
+
+/// The form of a point that is not compressed.
+const UNCOMPRESSED: u8 = 0;
+
+/// ECDSA with SHA-256: the only signatures of this engine (RFC 5246, section 7.4.1.4.1).
+#[cfg(feature = "certificates")]
+pub(crate) const ECDSA_SHA256: u16 = 0x0403;
+
+/// What the hellos have settled about public keys.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Agreed {
+    /// The server answers the client's forms of points.
+    answers_formats: bool,
+    /// The type of the server's certificate, and of the client's, if the hellos say it. Otherwise it is X.509.
+    #[cfg(feature = "certificates")]
+    types: [Option<CertificateType>; 2],
+}
+
+#[cfg(feature = "certificates")]
+impl Agreed {
+    pub(crate) fn server_type(&self) -> CertificateType {
+        self.types[0].unwrap_or(CertificateType::X509)
+    }
+
+    pub(crate) fn client_type(&self) -> CertificateType {
+        self.types[1].unwrap_or(CertificateType::X509)
+    }
+}
+
+/// The client's extensions.
+pub(crate) fn write_offer(writer: &mut Writer<'_>, abilities: &Abilities<'_>) -> Result<(), Full> {
+    if abilities.offered().all(|suite| suite.key_exchange() == KeyExchange::Psk) {
+        return Ok(());
+    }
+    write(writer, SUPPORTED_GROUPS, |writer| {
+        writer.vector(2, |writer| abilities.groups.iter().try_for_each(|group| writer.number(group.number().into(), 2)))
+    })?;
+    write(writer, EC_POINT_FORMATS, |writer| writer.vector(1, |writer| writer.number(UNCOMPRESSED.into(), 1)))?;
+    #[cfg(feature = "certificates")]
+    if abilities.offered().any(|suite| suite.key_exchange() == KeyExchange::EcdheEcdsa) {
+        write(writer, SIGNATURE_ALGORITHMS, |writer| writer.vector(2, |writer| writer.number(ECDSA_SHA256.into(), 2)))?;
+        write_types(writer, CLIENT_CERTIFICATE_TYPE, abilities.own.as_slice())?;
+        write_types(writer, SERVER_CERTIFICATE_TYPE, abilities.accepted)?;
+    }
+    Ok(())
+}
+
+/// X.509 alone needs no extension (RFC 7250, section 4.1).
+#[cfg(feature = "certificates")]
+fn write_types(writer: &mut Writer<'_>, number: u16, types: &[CertificateType]) -> Result<(), Full> {
+    if types.iter().all(|kind| *kind == CertificateType::X509) {
+        return Ok(());
+    }
+    write(writer, number, |writer| {
+        writer.vector(1, |writer| types.iter().try_for_each(|kind| writer.number(kind.number().into(), 1)))
+    })
+}
+
+/// True if the client has asked for this extension.
+pub(crate) fn is_offered(number: u16, abilities: &Abilities<'_>) -> bool {
+    match number {
+        EC_POINT_FORMATS => abilities.offered().any(|suite| suite.key_exchange() != KeyExchange::Psk),
+        #[cfg(feature = "certificates")]
+        CLIENT_CERTIFICATE_TYPE => abilities.own == Some(CertificateType::RawPublicKey),
+        #[cfg(feature = "certificates")]
+        SERVER_CERTIFICATE_TYPE => abilities.accepted.contains(&CertificateType::RawPublicKey),
+        _ => false,
+    }
+}
+
+/// The server: the group that it takes of the client's offer, if both have one.
+pub(crate) fn group(extensions: Extensions<'_>, abilities: &Abilities<'_>) -> Option<Group> {
+    // Without the extension the server is free (RFC 8422, section 4).
+    let Some(content) = extensions.find(SUPPORTED_GROUPS) else { return abilities.groups.first().copied() };
+    abilities.groups.iter().copied().find(|group| numbers(content).any(|number| number == group.number()))
+}
+
+/// The server: true if its public keys suit the client's extensions.
+pub(crate) fn is_possible(extensions: Extensions<'_>, suite: Suite, abilities: &Abilities<'_>) -> bool {
+    // Without the extension, this is the only form (RFC 8422, section 5.1.2).
+    let has_point = || {
+        let has_form = extensions.find(EC_POINT_FORMATS).is_none_or(|content| list_of_octets(content).contains(&0));
+        has_form && group(extensions, abilities).is_some()
+    };
+    match suite.key_exchange() {
+        KeyExchange::Psk => true,
+        KeyExchange::EcdhePsk => has_point(),
+        #[cfg(feature = "certificates")]
+        KeyExchange::EcdheEcdsa => {
+            // Without the extension the client wants SHA-1 (RFC 5246, section 7.4.1.4.1).
+            let algorithms = extensions.find(SIGNATURE_ALGORITHMS).unwrap_or(&[]);
+            let can_verify = numbers(algorithms).any(|number| number == ECDSA_SHA256);
+            let takes = |own: CertificateType| match extensions.find(SERVER_CERTIFICATE_TYPE) {
+                Some(content) => list_of_octets(content).contains(&own.number()),
+                None => own == CertificateType::X509,
+            };
+            can_verify && has_point() && abilities.own.is_some_and(takes)
+        }
+    }
+}
+
+/// The server: what it takes of the client's offer, for a suite that is possible.
+///
+/// # Errors
+/// The alert with which it refuses the client.
+pub(crate) fn accept(extensions: Extensions<'_>, suite: Suite, _abilities: &Abilities<'_>) -> Result<Agreed, u8> {
+    let mut agreed = Agreed::default();
+    if suite.key_exchange() != KeyExchange::Psk {
+        agreed.answers_formats = extensions.find(EC_POINT_FORMATS).is_some();
+    }
+    #[cfg(feature = "certificates")]
+    if suite.key_exchange() == KeyExchange::EcdheEcdsa {
+        agreed.types[0] = extensions.find(SERVER_CERTIFICATE_TYPE).and(_abilities.own);
+        let client = extensions.find(CLIENT_CERTIFICATE_TYPE);
+        let has = |kind: &&CertificateType| match client {
+            Some(content) => list_of_octets(content).contains(&kind.number()),
+            None => **kind == CertificateType::X509,
+        };
+        if !_abilities.accepted.is_empty() {
+            let chosen = _abilities.accepted.iter().find(has).ok_or(alert::UNSUPPORTED_CERTIFICATE)?;
+            agreed.types[1] = client.map(|_| *chosen);
+        }
+    }
+    Ok(agreed)
+}
+
+/// The server's extensions.
+pub(crate) fn write_answer(writer: &mut Writer<'_>, agreed: &Agreed) -> Result<(), Full> {
+    if agreed.answers_formats {
+        write(writer, EC_POINT_FORMATS, |writer| writer.vector(1, |writer| writer.number(UNCOMPRESSED.into(), 1)))?;
+    }
+    #[cfg(feature = "certificates")]
+    for (number, kind) in [SERVER_CERTIFICATE_TYPE, CLIENT_CERTIFICATE_TYPE].into_iter().zip(agreed.types) {
+        if let Some(kind) = kind {
+            write(writer, number, |writer| writer.number(kind.number().into(), 1))?;
+        }
+    }
+    Ok(())
+}
+
+/// The client: what the server has taken of its offer.
+///
+/// # Errors
+/// The alert with which it refuses the server.
+pub(crate) fn confirm(extensions: Extensions<'_>, suite: Suite, _abilities: &Abilities<'_>) -> Result<Agreed, u8> {
+    let agreed = Agreed {
+        answers_formats: extensions.find(EC_POINT_FORMATS).is_some(),
+        #[cfg(feature = "certificates")]
+        types: [
+            chosen(extensions, SERVER_CERTIFICATE_TYPE, _abilities.accepted)?,
+            chosen(extensions, CLIENT_CERTIFICATE_TYPE, _abilities.own.as_slice())?,
+        ],
+    };
+    if extensions.find(EC_POINT_FORMATS).is_some_and(|content| !list_of_octets(content).contains(&UNCOMPRESSED)) {
+        return Err(alert::ILLEGAL_PARAMETER);
+    }
+    #[cfg(feature = "certificates")]
+    if suite.key_exchange() == KeyExchange::EcdheEcdsa && !_abilities.accepted.contains(&agreed.server_type()) {
+        return Err(alert::UNSUPPORTED_CERTIFICATE);
+    }
+    let _ = suite;
+    Ok(agreed)
+}
+
+/// The type that the server has chosen, which the client must have offered.
+#[cfg(feature = "certificates")]
+fn chosen(extensions: Extensions<'_>, number: u16, offered: &[CertificateType]) -> Result<Option<CertificateType>, u8> {
+    let Some(content) = extensions.find(number) else { return Ok(None) };
+    let kind = offered.iter().copied().find(|kind| content == [kind.number()]);
+    kind.map(Some).ok_or(alert::ILLEGAL_PARAMETER)
+}
+
+/// The numbers of a list with two octets of length. Empty if it is malformed.
+fn numbers(content: &[u8]) -> impl Iterator<Item = u16> {
+    let mut reader = Reader::new(content);
+    let octets = reader.vector(2).filter(|_| reader.is_empty()).unwrap_or(&[]);
+    octets.chunks_exact(2).map(|number| u16::from_be_bytes([number[0], number[1]]))
+}
+
+/// The octets of a list with one octet of length. Empty if it is malformed.
+fn list_of_octets(content: &[u8]) -> &[u8] {
+    let mut reader = Reader::new(content);
+    reader.vector(1).filter(|_| reader.is_empty()).unwrap_or(&[])
+}

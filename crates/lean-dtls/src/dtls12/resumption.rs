@@ -1,0 +1,323 @@
+//! Resumption: by a session ID (RFC 5246, section 7.3), and by a ticket, for which the server keeps nothing (RFC 5077).
+
+use zeroize::{Zeroize, ZeroizeOnDrop};
+
+use super::connection::{Connection, Expects, Problem, alert};
+use super::extensions::Agreed;
+use super::hello::{ClientHello, ServerHello};
+use super::schedule::Master;
+use super::suite::{Abilities, Suite};
+use crate::codec::{Full, Reader, Writer};
+use crate::config::Config;
+use crate::credentials::Credentials;
+use crate::crypto::{Aead, Crypto, KEY, NONCE, Protection};
+use crate::handshake::Kind;
+use crate::session::{Session, SessionId, SessionState, Sessions};
+use crate::time::Instant;
+
+pub(super) const SESSION_TICKET: u16 = 35;
+
+/// Octets of the names that a server gives to sessions: as many as there can be, because clients of wolfSSL 5.9 resume no session
+/// with a shorter name, and those of Mbed TLS 3.6 none with less than 16.
+const ID: usize = 32;
+
+/// Octets of the names by which a client sees that its ticket was taken. (Assumed: a server does not choose the same by chance.)
+const TICKET_ID: usize = 8;
+
+/// Octets of the name of a ticket key (RFC 5077, section 4, recommends 16; assumed: a server has two of them).
+const KEY_NAME: usize = 4;
+
+/// Octets of what a ticket hides: suite, fragment length, time, master secret.
+const STATE: usize = 2 + 1 + 8 + 48;
+
+/// The algorithm of tickets.
+const TICKET_AEAD: Aead = Aead::Ccm8;
+
+/// Octets of a ticket.
+const TICKET: usize = KEY_NAME + NONCE + STATE + TICKET_AEAD.tag();
+
+/// What a connection knows of the session that it opens or resumes.
+#[derive(Default)]
+pub(crate) struct Resumption {
+    /// The session's name. Empty if it has none.
+    pub(crate) id: SessionId,
+    pub(crate) is_resumed: bool,
+    /// The server keeps the session when the handshake is complete.
+    pub(crate) is_to_keep: bool,
+}
+
+/// What a server has to resume sessions with.
+#[derive(Clone, Copy)]
+pub(crate) struct Resuming<'a> {
+    /// If its configuration asks for tickets.
+    pub(crate) tickets: Option<&'a TicketKeys>,
+    /// The session that the client asks for, if it may be resumed.
+    pub(crate) session: Option<&'a SessionState>,
+    /// It gives names to new sessions.
+    pub(crate) gives_ids: bool,
+    pub(crate) lifetime_s: u32,
+    pub(crate) now: Instant,
+}
+
+/// The keys of a server's tickets: the one for new tickets, and the one before, for those that clients still have.
+#[derive(Zeroize, ZeroizeOnDrop)]
+pub(crate) struct TicketKeys {
+    current: TicketKey,
+    previous: Option<TicketKey>,
+}
+
+#[derive(Clone, Zeroize, ZeroizeOnDrop)]
+struct TicketKey {
+    /// What tickets name the key by.
+    name: [u8; KEY_NAME],
+    key: [u8; KEY],
+}
+
+impl TicketKey {
+    fn new<C: Crypto>(crypto: &mut C, key: &[u8; KEY]) -> Self {
+        let name = crypto.hmac(key, &[b"name of a ticket key"]);
+        Self { name: *name.first_chunk().unwrap_or(&[0; KEY_NAME]), key: *key }
+    }
+}
+
+impl TicketKeys {
+    pub(crate) fn new<C: Crypto>(crypto: &mut C, key: &[u8; KEY]) -> Self {
+        Self { current: TicketKey::new(crypto, key), previous: None }
+    }
+
+    pub(crate) fn rotate<C: Crypto>(&mut self, crypto: &mut C, key: &[u8; KEY]) {
+        let before = core::mem::replace(&mut self.current, TicketKey::new(crypto, key));
+        self.previous = Some(before);
+    }
+
+    /// A ticket for a session.
+    fn seal<C: Crypto>(&self, crypto: &mut C, session: &SessionState) -> Result<[u8; TICKET], Full> {
+        let (mut ticket, mut nonce) = ([0; TICKET], [0; NONCE]);
+        crypto.random(&mut nonce);
+        let mut writer = Writer::new(&mut ticket);
+        writer.put(&self.current.name)?;
+        writer.put(&nonce)?;
+        writer.number(session.suite.iana().into(), 2)?;
+        writer.number(session.fragment_length.into(), 1)?;
+        writer.put(&session.kept_at.as_millis().to_be_bytes())?;
+        writer.put(session.master.secret())?;
+        let (name, rest) = ticket.split_at_mut(KEY_NAME);
+        let (state, tag) = rest[NONCE..].split_at_mut(STATE);
+        let with = Protection { aead: TICKET_AEAD, key: &self.current.key, nonce: &nonce, associated: name };
+        crypto.seal(&with, state, tag).map_err(|_| Full)?;
+        Ok(ticket)
+    }
+
+    /// The session in a ticket. `None` if no key of this server's has sealed it.
+    pub(crate) fn open<C: Crypto>(&self, crypto: &mut C, ticket: &[u8], id: &[u8]) -> Option<SessionState> {
+        let mut ticket: [u8; TICKET] = ticket.try_into().ok()?;
+        let (name, rest) = ticket.split_at_mut(KEY_NAME);
+        let mut keys = [Some(&self.current), self.previous.as_ref()].into_iter().flatten();
+        let key = keys.find(|key| key.name == *name)?;
+        let (nonce, rest) = rest.split_first_chunk_mut()?;
+        let (state, tag) = rest.split_at_mut(STATE);
+        let with = Protection { aead: TICKET_AEAD, key: &key.key, nonce, associated: name };
+        crypto.open(&with, state, tag).ok()?;
+        let mut reader = Reader::new(state);
+        let (number, fragment_length) = (reader.u16()?, reader.u8()?);
+        let kept_at = Instant::from_millis(u64::from_be_bytes(reader.array()?));
+        let suite = Suite::ALL.iter().copied().find(|suite| suite.iana() == number)?;
+        let master = Master::from_secret(&reader.array()?);
+        ticket.zeroize();
+        Some(SessionState { id: SessionId::new(id)?, master, suite, fragment_length, kept_at })
+    }
+}
+
+/// The session that a client asks for, if this server has it: by its ticket, or else by its ID. Whether it may be resumed,
+/// the other hello and its age say.
+pub(crate) fn find<C: Crypto>(
+    crypto: &mut C,
+    hello: &ClientHello<'_>,
+    tickets: Option<&TicketKeys>,
+    sessions: &impl Sessions,
+    (now, lifetime_s): (Instant, u32),
+) -> Option<SessionState> {
+    let ticket = hello.extensions.find(SESSION_TICKET).filter(|ticket| !ticket.is_empty());
+    let session = match (tickets, ticket) {
+        (Some(keys), Some(ticket)) => keys.open(crypto, ticket, hello.session),
+        _ => None,
+    };
+    let by_id = || sessions.find(hello.session).filter(|_| !hello.session.is_empty()).cloned();
+    session.or_else(by_id).filter(|session| {
+        // One from the future is of another life of the server's clock.
+        let age = now.as_millis().checked_sub(session.kept_at.as_millis());
+        age.is_some_and(|age| age < u64::from(lifetime_s) * 1000)
+    })
+}
+
+impl SessionState {
+    /// True if the hellos suit the session: the suite is offered and allowed, and the fragment length is the session's.
+    pub(super) fn suits(&self, hello: &ClientHello<'_>, abilities: &Abilities<'_>, agreed: &Agreed) -> bool {
+        abilities.suites.contains(&self.suite)
+            && hello.offers(self.suite)
+            && self.fragment_length == agreed.fragment_length()
+    }
+}
+
+impl SessionState {
+    /// The client: true if the server has taken this session.
+    pub(super) fn is_that_of(&self, hello: &ServerHello<'_>) -> bool {
+        !self.id().is_empty() && self.id() == hello.session
+    }
+
+    /// The client: whether the server's hello suits the session that it has taken.
+    pub(super) fn check(&self, suite: Suite, agreed: &Agreed) -> Result<(), u8> {
+        if suite != self.suite || agreed.fragment_length() != self.fragment_length {
+            return Err(alert::ILLEGAL_PARAMETER);
+        }
+        // RFC 7627, section 5.3: every session that is kept had the extension.
+        agreed.extended_master_secret.then_some(()).ok_or(alert::HANDSHAKE_FAILURE)
+    }
+}
+
+impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
+    /// What is kept of this session. `None` without extended master secret, and while there are no keys.
+    fn state(&self, kept_at: Instant) -> Option<SessionState> {
+        let master = self.master.as_ref().filter(|_| self.agreed.extended_master_secret)?.clone();
+        let fragment_length = self.agreed.fragment_length();
+        Some(SessionState { id: self.resumption.id, master, suite: self.suite, fragment_length, kept_at })
+    }
+
+    /// Takes the master secret of another session in the place of a key exchange.
+    pub(super) fn resume(&mut self, crypto: &mut C, session: &SessionState) {
+        self.resumption.is_resumed = true;
+        (self.resumption.id, self.suite) = (session.id, session.suite);
+        self.protect(crypto, session.master.clone());
+    }
+
+    /// The server: what is to be kept of a session whose handshake is complete. Once.
+    pub(crate) fn take_state(&mut self, kept_at: Instant) -> Option<SessionState> {
+        if !core::mem::take(&mut self.resumption.is_to_keep) {
+            return None;
+        }
+        let state = self.state(kept_at);
+        self.master = None;
+        state
+    }
+
+    /// The server: the name of a new session, if it is to have one.
+    pub(super) fn name(&mut self, crypto: &mut C, resuming: &Resuming<'_>) {
+        if resuming.gives_ids && !self.agreed.session_ticket && self.agreed.extended_master_secret {
+            let mut id = [0; ID];
+            crypto.random(&mut id);
+            self.resumption.id = SessionId::new(&id).unwrap_or_default();
+            self.resumption.is_to_keep = true;
+        }
+    }
+
+    /// The server: the NewSessionTicket, if both ends have agreed on one.
+    pub(super) fn send_ticket(&mut self, crypto: &mut C, resuming: &Resuming<'_>) -> Result<(), Problem> {
+        let Some(keys) = resuming.tickets.filter(|_| self.agreed.session_ticket) else { return Ok(()) };
+        let state = self.state(resuming.now).ok_or(alert::INTERNAL_ERROR)?;
+        let ticket = keys.seal(crypto, &state)?;
+        let sent = self.sender.send(Kind::NewSessionTicket, |writer| {
+            writer.number(resuming.lifetime_s, 4)?;
+            writer.vector(2, |writer| writer.put(&ticket))
+        });
+        // Without room for it, there is none after all (RFC 5077, section 3.3).
+        Ok(sent.or_else(|Full| self.sender.send(Kind::NewSessionTicket, |writer| writer.put(&[0; 6])))?)
+    }
+
+    /// The client: its keys are there, and the server's last flight is next.
+    pub(super) fn expect_last_flight(&mut self, kept: &mut Option<Session>) {
+        let is_new = !self.resumption.is_resumed;
+        if is_new {
+            let has_name = !self.resumption.id.octets().is_empty() || self.agreed.session_ticket;
+            *kept = self.state(Instant::from_millis(0)).filter(|_| has_name).map(Session::new);
+        }
+        self.expect_finished();
+        if self.agreed.session_ticket {
+            self.expects = Expects::NewSessionTicket;
+        }
+    }
+}
+
+/// The client: keeps the ticket in a NewSessionTicket. `None` if it is malformed.
+pub(super) fn read_ticket(body: &[u8], kept: &mut Option<Session>) -> Option<()> {
+    let mut reader = Reader::new(body);
+    let lifetime_s = reader.number(4)?;
+    let ticket = reader.vector(2).filter(|_| reader.is_empty())?;
+    // An empty one says that there is none after all (RFC 5077, section 3.3).
+    if let Some(session) = kept.as_mut().filter(|_| !ticket.is_empty()) {
+        session.set_ticket(ticket, lifetime_s);
+    }
+    Some(())
+}
+
+/// The client: what it will ask for. A session that does not suit the configuration is left out.
+pub(super) fn begin<C: Crypto>(crypto: &mut C, config: &Config<impl Credentials>, kept: &mut Option<Session>) {
+    let suits = |session: &Session| {
+        let Session { state, .. } = session;
+        let is_known = config.abilities().offered().any(|suite| suite == state.suite);
+        let can_say = session.ticket().is_empty() || config.options.tickets;
+        is_known && can_say && state.fragment_length == config.options.fragment_length()
+    };
+    *kept = kept.take().filter(suits);
+    if let Some(session) = kept {
+        name_ticket(crypto, session);
+    }
+}
+
+/// The client: a name by which it sees whether its ticket was taken (RFC 5077, section 3.4).
+fn name_ticket<C: Crypto>(crypto: &mut C, session: &mut Session) {
+    if !session.ticket().is_empty() {
+        let mut id = [0; TICKET_ID];
+        crypto.random(&mut id);
+        session.state.id = SessionId::new(&id).unwrap_or_default();
+    }
+}
+
+#[cfg(all(test, feature = "rustcrypto"))]
+mod tests {
+    use super::*;
+    use crate::crypto::RustCrypto;
+
+    fn session() -> SessionState {
+        SessionState {
+            id: SessionId::default(),
+            master: Master::from_secret(&[3; 48]),
+            suite: Suite::TLS_PSK_WITH_AES_128_CCM_8,
+            fragment_length: 1,
+            kept_at: Instant::from_millis(1_000),
+        }
+    }
+
+    #[test]
+    fn a_ticket_is_opened_with_its_key_or_the_one_after_it_and_no_other() {
+        let mut crypto = RustCrypto::new(|octets: &mut [u8]| octets.fill(9));
+        let mut keys = TicketKeys::new(&mut crypto, &[1; KEY]);
+        let ticket = keys.seal(&mut crypto, &session()).unwrap();
+        assert!(!ticket.windows(8).any(|window| window == [3; 8]), "the secret is hidden");
+        let opened = keys.open(&mut crypto, &ticket, b"id").unwrap();
+        assert_eq!(opened.master.secret(), &[3; 48]);
+        assert_eq!((opened.id(), opened.fragment_length), (&b"id"[..], 1));
+        assert_eq!(opened.kept_at, Instant::from_millis(1_000));
+        keys.rotate(&mut crypto, &[2; KEY]);
+        assert!(keys.open(&mut crypto, &ticket, b"").is_some(), "the key before");
+        keys.rotate(&mut crypto, &[4; KEY]);
+        assert!(keys.open(&mut crypto, &ticket, b"").is_none(), "the key before that");
+        // Under the right name, and another key.
+        let mut other = TicketKeys::new(&mut crypto, &[1; KEY]);
+        other.current.key[0] ^= 1;
+        assert!(other.open(&mut crypto, &ticket, b"").is_none());
+    }
+
+    #[test]
+    fn no_octet_of_a_ticket_can_be_changed() {
+        let mut crypto = RustCrypto::new(|octets: &mut [u8]| octets.fill(9));
+        let keys = TicketKeys::new(&mut crypto, &[1; KEY]);
+        let ticket = keys.seal(&mut crypto, &session()).unwrap();
+        for place in 0..ticket.len() {
+            let mut altered = ticket;
+            altered[place] ^= 1;
+            assert!(keys.open(&mut crypto, &altered, b"").is_none(), "octet {place}");
+        }
+        assert!(keys.open(&mut crypto, &ticket[1..], b"").is_none());
+        assert!(keys.open(&mut crypto, &[], b"").is_none());
+    }
+}

@@ -1,0 +1,209 @@
+//! Sessions that a later handshake resumes: what each end keeps of them.
+
+#![cfg_attr(not(feature = "resumption"), allow(dead_code))] // the type of a server names some of it in any case
+
+use zeroize::{Zeroize, ZeroizeOnDrop};
+
+use crate::dtls12::{Master, Suite};
+use crate::time::Instant;
+
+/// Octets of the longest session ID (RFC 5246, section 7.4.1.2).
+const MAX_ID: usize = 32;
+
+/// Octets of the longest ticket that a client keeps; it does without one that is longer. (Assumed: with pre-shared keys mbedTLS
+/// sends 135 octets, OpenSSL up to 208.)
+pub const MAX_TICKET: usize = 256;
+
+/// The name of a session, which is sent in clear. Empty: the session has none.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct SessionId {
+    octets: [u8; MAX_ID],
+    length: u8,
+}
+
+impl SessionId {
+    /// `None` if it is too long.
+    pub(crate) fn new(id: &[u8]) -> Option<Self> {
+        let mut octets = [0; MAX_ID];
+        octets.get_mut(..id.len())?.copy_from_slice(id);
+        Some(Self { octets, length: id.len() as u8 })
+    }
+
+    pub(crate) fn octets(&self) -> &[u8] {
+        self.octets.get(..usize::from(self.length)).unwrap_or(&[])
+    }
+}
+
+/// What both ends keep of a session. It is wiped when it is dropped.
+///
+/// Both ends had agreed on the extended master secret: without it a session is not resumed (RFC 7627, section 5.3).
+#[derive(Clone, Zeroize, ZeroizeOnDrop)]
+pub struct SessionState {
+    #[zeroize(skip)]
+    pub(crate) id: SessionId,
+    pub(crate) master: Master,
+    #[zeroize(skip)]
+    pub(crate) suite: Suite,
+    /// The code of the maximum fragment length, or 0: it holds for the session (RFC 6066, section 4).
+    pub(crate) fragment_length: u8,
+    /// When the server kept it.
+    #[zeroize(skip)]
+    pub(crate) kept_at: Instant,
+}
+
+impl SessionState {
+    /// The name under which the client asks for it.
+    pub fn id(&self) -> &[u8] {
+        self.id.octets()
+    }
+}
+
+/// What a client keeps to resume a session: its owner takes it out of the client, and gives it to a later one. It is wiped when
+/// it is dropped.
+#[derive(Clone, Zeroize, ZeroizeOnDrop)]
+pub struct Session {
+    pub(crate) state: SessionState,
+    ticket: [u8; MAX_TICKET],
+    ticket_length: u16,
+    pub(crate) lifetime_s: u32,
+}
+
+impl Session {
+    pub(crate) fn new(state: SessionState) -> Self {
+        Self { state, ticket: [0; MAX_TICKET], ticket_length: 0, lifetime_s: 0 }
+    }
+
+    /// Keeps a ticket, unless it is too long.
+    pub(crate) fn set_ticket(&mut self, ticket: &[u8], lifetime_s: u32) {
+        self.ticket_length = 0;
+        if let Some(start) = self.ticket.get_mut(..ticket.len()) {
+            start.copy_from_slice(ticket);
+            (self.ticket_length, self.lifetime_s) = (ticket.len() as u16, lifetime_s);
+        }
+    }
+
+    /// The server's ticket. Empty if the server has kept the session itself.
+    pub fn ticket(&self) -> &[u8] {
+        self.ticket.get(..self.ticket_length.into()).unwrap_or(&[])
+    }
+
+    /// For how many seconds the server takes the ticket, as it says. 0: it does not say (RFC 5077, section 3.3).
+    pub const fn lifetime_s(&self) -> u32 {
+        self.lifetime_s
+    }
+}
+
+impl core::fmt::Debug for Session {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Session").field("suite", &self.state.suite).finish_non_exhaustive()
+    }
+}
+
+/// The sessions that a server keeps by their IDs. `()` keeps none; [`SessionCache`] a fixed number.
+pub trait Sessions {
+    /// True if it keeps sessions: the server then gives each a name.
+    fn keeps(&self) -> bool;
+
+    /// Keeps a session.
+    fn keep(&mut self, session: SessionState);
+
+    /// The session with this ID, if it is still kept.
+    fn find(&self, id: &[u8]) -> Option<&SessionState>;
+
+    /// Forgets a session: it ended with a fatal alert (RFC 5246, section 7.2.2).
+    fn forget(&mut self, id: &[u8]);
+}
+
+impl Sessions for () {
+    fn keeps(&self) -> bool {
+        false
+    }
+
+    fn keep(&mut self, _: SessionState) {}
+
+    fn find(&self, _: &[u8]) -> Option<&SessionState> {
+        None
+    }
+
+    fn forget(&mut self, _: &[u8]) {}
+}
+
+/// The last `N` sessions: a new one takes the place of the oldest.
+#[derive(Clone)]
+pub struct SessionCache<const N: usize> {
+    sessions: [Option<SessionState>; N],
+    next: usize,
+}
+
+impl<const N: usize> SessionCache<N> {
+    /// No sessions.
+    pub const fn new() -> Self {
+        Self { sessions: [const { None }; N], next: 0 }
+    }
+}
+
+impl<const N: usize> Default for SessionCache<N> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<const N: usize> Sessions for SessionCache<N> {
+    fn keeps(&self) -> bool {
+        N > 0
+    }
+
+    fn keep(&mut self, session: SessionState) {
+        if let Some(place) = self.sessions.get_mut(self.next) {
+            *place = Some(session);
+            self.next = (self.next + 1) % N;
+        }
+    }
+
+    fn find(&self, id: &[u8]) -> Option<&SessionState> {
+        self.sessions.iter().flatten().find(|session| session.id() == id)
+    }
+
+    fn forget(&mut self, id: &[u8]) {
+        let is_it = |session: &&mut Option<SessionState>| session.as_ref().is_some_and(|session| session.id() == id);
+        if let Some(place) = self.sessions.iter_mut().find(is_it) {
+            *place = None;
+        }
+    }
+}
+
+#[cfg(all(test, feature = "resumption"))]
+mod tests {
+    use super::*;
+
+    fn state(id: u8) -> SessionState {
+        SessionState {
+            id: SessionId::new(&[id]).unwrap_or_default(),
+            master: Master::from_secret(&[id; 48]),
+            suite: Suite::TLS_PSK_WITH_AES_128_CCM_8,
+            fragment_length: 0,
+            kept_at: Instant::from_millis(0),
+        }
+    }
+
+    #[test]
+    fn a_cache_keeps_the_last_sessions_until_it_forgets_them() {
+        let mut cache = SessionCache::<2>::new();
+        (1..4).for_each(|id| cache.keep(state(id)));
+        assert_eq!([1, 2, 3].map(|id| cache.find(&[id]).is_some()), [false, true, true]);
+        cache.forget(&[2]);
+        assert_eq!([2, 3].map(|id| cache.find(&[id]).is_some()), [false, true]);
+        let mut none = SessionCache::<0>::new();
+        none.keep(state(1));
+        assert!(none.find(&[1]).is_none());
+    }
+
+    #[test]
+    fn a_ticket_that_is_too_long_is_not_kept() {
+        let mut session = Session::new(state(1));
+        session.set_ticket(&[5; MAX_TICKET], 60);
+        assert_eq!((session.ticket(), session.lifetime_s()), (&[5; MAX_TICKET][..], 60));
+        session.set_ticket(&[5; MAX_TICKET + 1], 60);
+        assert!(session.ticket().is_empty());
+    }
+}

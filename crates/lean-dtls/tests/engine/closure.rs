@@ -1,0 +1,95 @@
+//! How a connection ends (RFC 5246, section 7.2.1).
+
+use lean_dtls::{Failure, Instant, SendError, Status};
+
+use crate::world::{PEER, client, established, from_client, from_server, run_through, server};
+
+const NOW: Instant = Instant::from_millis(5);
+
+#[test]
+fn a_close_is_an_alert_that_only_the_peer_can_have_sent() {
+    let (mut client, mut server) = established();
+    client.close();
+    assert_eq!(client.status(), Status::Closing);
+    assert_eq!(client.send(b"x", &mut [0; 100]), Err(SendError::NotEstablished));
+    let mut sent = from_client(&mut client, NOW);
+    assert_eq!(sent.len(), 1);
+    let mut forged = sent[0].clone();
+    *forged.last_mut().unwrap() ^= 1;
+    server.receive(PEER, &mut forged, |_| {});
+    assert_eq!(server.status(PEER), Some(Status::Established));
+    server.receive(PEER, &mut sent[0], |_| {});
+    assert_eq!(server.status(PEER), Some(Status::Closed));
+}
+
+/// Both have the alert in the end, and nobody answers an answer.
+#[test]
+fn a_close_is_answered_once() {
+    let (mut client, mut server) = established();
+    client.close();
+    server.receive(PEER, &mut from_client(&mut client, NOW)[0], |_| {});
+    let mut answers = from_server(&mut server, NOW);
+    assert_eq!(answers.len(), 1);
+    client.receive(&mut answers[0].1, |_| {});
+    assert_eq!((client.status(), server.status(PEER)), (Status::Closed, Some(Status::Closed)));
+    assert!(from_client(&mut client, NOW).is_empty() && from_server(&mut server, NOW).is_empty());
+    client.close();
+    assert_eq!((client.status(), from_client(&mut client, NOW)), (Status::Closed, vec![]));
+}
+
+/// Both close at the same time: the alerts cross.
+#[test]
+fn closes_that_cross_need_no_answer() {
+    let (mut client, mut server) = established();
+    client.close();
+    server.close(PEER);
+    let mut of_client = from_client(&mut client, NOW);
+    client.receive(&mut from_server(&mut server, NOW)[0].1, |_| {});
+    server.receive(PEER, &mut of_client[0], |_| {});
+    assert_eq!((client.status(), server.status(PEER)), (Status::Closed, Some(Status::Closed)));
+    assert!(from_client(&mut client, NOW).is_empty() && from_server(&mut server, NOW).is_empty());
+}
+
+/// What the server sent before it heard of the close is not cut off. What comes after its own alert is.
+#[test]
+fn data_on_the_way_are_delivered_until_the_peer_has_closed() {
+    let (mut client, mut server) = established();
+    let mut datagrams = [[0; 100]; 2];
+    let lengths: Vec<_> = datagrams.iter_mut().map(|output| server.send(PEER, b"late", output).unwrap()).collect();
+    client.close();
+    let mut heard = 0;
+    client.receive(&mut datagrams[0][..lengths[0]], |data| heard += data.len());
+    assert_eq!((heard, client.status()), (4, Status::Closing));
+    server.receive(PEER, &mut from_client(&mut client, NOW)[0], |_| {});
+    client.receive(&mut from_server(&mut server, NOW)[0].1, |_| {});
+    client.receive(&mut datagrams[1][..lengths[1]], |_| panic!("delivered"));
+    assert_eq!(client.status(), Status::Closed);
+}
+
+/// An alert in clear in any state, fatal or a close: anybody can have sent it.
+#[test]
+fn alerts_in_clear_end_nothing() {
+    for description in [0, 40] {
+        let alert = [21, 0xfe, 0xfd, 0, 0, 0, 0, 0, 0, 0, 9, 0, 2, 2, description];
+        let (mut connected, mut to) = established();
+        connected.receive(&mut alert.clone(), |_| {});
+        to.receive(PEER, &mut alert.clone(), |_| {});
+        assert_eq!((connected.status(), to.status(PEER)), (Status::Established, Some(Status::Established)));
+        let (mut client, mut server) = (client(1, 256), server(256, lean_dtls::Admission::Refuse));
+        run_through(&mut client, &mut server, |_, datagram| datagram.extend(alert));
+        assert_eq!((client.status(), server.status(PEER)), (Status::Established, Some(Status::Established)));
+    }
+}
+
+#[test]
+fn a_client_that_hears_nothing_names_the_alert_it_heard() {
+    let mut client = client(1, 256);
+    client.connect();
+    from_client(&mut client, NOW);
+    client.receive(&mut [21, 0xfe, 0xfd, 0, 0, 0, 0, 0, 0, 0, 9, 0, 2, 2, 40], |_| {});
+    while let Some(deadline) = client.deadline() {
+        client.handle_timeout(deadline);
+        from_client(&mut client, deadline);
+    }
+    assert_eq!(client.status(), Status::Failed(Failure::TimedOut(Some(40))));
+}

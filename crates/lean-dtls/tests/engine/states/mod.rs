@@ -1,0 +1,246 @@
+//! Every state of a handshake meets every message: what each end answers, as tables in the files beside this one.
+//!
+//! An end is brought to a state by the records of a handshake that was recorded, one after the other. Then it gets one more
+//! message, in every form: in clear and encrypted with the peer's key, at its turn, before it and after it, malformed, forged.
+//! After that it gets the rest of the recorded handshake, which shows if the message has done harm.
+//!
+//! `SLOWHAND_RENEW=1 cargo test -p lean-dtls states` writes the tables anew. Each change in them needs a reason.
+
+mod end;
+mod inputs;
+mod spy;
+
+use std::fmt::Write;
+use std::path::PathBuf;
+
+use lean_dtls::Status;
+
+use end::{End, Pair};
+use inputs::{Answer, Input, Peer};
+
+use crate::world;
+
+/// Walks all states of both ends, and compares the table with the file of this name.
+fn walk(name: &str, pair: &Pair) {
+    let recorded = Recorded::new(pair);
+    let mut table = String::from(LEGEND);
+    for is_client in [true, false] {
+        for state in recorded.states(is_client) {
+            recorded.write_state(&mut table, pair, &state);
+        }
+    }
+    let file = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(format!("tests/engine/states/{name}.txt"));
+    if std::env::var_os("SLOWHAND_RENEW").is_some() {
+        std::fs::write(&file, &table).unwrap();
+    }
+    let expected = std::fs::read_to_string(&file).unwrap_or_default();
+    println!("{table}");
+    for (number, (found, expected)) in table.lines().zip(expected.lines()).enumerate() {
+        assert_eq!(found, expected, "{}:{}", file.display(), number + 1);
+    }
+    assert_eq!(table.lines().count(), expected.lines().count(), "{}", file.display());
+}
+
+const LEGEND: &str = "\
+What an end answers to one more message in each state.
+
+.             nothing, and the handshake goes on
+x             nothing, but the handshake does not complete: nobody can tell the message from the right one
+CH SH ...     the messages of the datagrams that it sends: * is encrypted, AL an alert
+established, closed, refuses 40 (fails with an alert that it sends), fails 40 (with the peer's alert)
+data          delivers application data
+";
+
+/// A handshake as it goes without disturbance, with everything that somebody on the path sees, and the keys.
+struct Recorded {
+    /// The records for the client, and those for the server.
+    records: [Vec<Vec<u8>>; 2],
+    /// What the server and the client have encrypted with: those who send to the client and to the server.
+    peers: [Peer; 2],
+}
+
+/// A state of an end.
+struct State {
+    is_client: bool,
+    name: String,
+    /// How many of the recorded records it has got.
+    records: usize,
+    /// What its owner or its peer has done after that.
+    after: After,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum After {
+    Nothing,
+    Closed,
+    ClosedByPeer,
+}
+
+impl Recorded {
+    fn new(pair: &Pair) -> Self {
+        let [(mut client, of_client), (mut server, of_server)] = [pair.client(), pair.server()];
+        let mut records = [Vec::new(), Vec::new()];
+        client.start();
+        let carry = |from: &mut dyn End, to: &mut dyn End, records: &mut Vec<Vec<u8>>| {
+            for mut datagram in from.transmit() {
+                records.extend(inputs::split(&datagram));
+                to.receive(&mut datagram);
+            }
+        };
+        for _ in 0..6 {
+            carry(&mut *client, &mut *server, &mut records[1]);
+            carry(&mut *server, &mut *client, &mut records[0]);
+        }
+        assert_eq!([client.status(), server.status()], [Some(Status::Established); 2]);
+        let [to_client, to_server] = &records;
+        let peers = [Peer::new(to_client, &of_server), Peer::new(to_server, &of_client)];
+        Self { records, peers }
+    }
+
+    /// All states of an end: after each record, and after the end of the connection.
+    fn states(&self, is_client: bool) -> Vec<State> {
+        let records = &self.records[usize::from(!is_client)];
+        let role = if is_client { "client" } else { "server" };
+        let mut states = Vec::new();
+        for count in 0..=records.len() {
+            let after = match count.checked_sub(1) {
+                None => "at the beginning".to_owned(),
+                Some(last) => format!("after {}", inputs::name(&records[last])),
+            };
+            states.push(State { is_client, name: format!("{role} {after}"), records: count, after: After::Nothing });
+        }
+        for (after, words) in
+            [(After::Closed, "after it has closed"), (After::ClosedByPeer, "after the peer has closed")]
+        {
+            states.push(State { is_client, name: format!("{role} {words}"), records: records.len(), after });
+        }
+        states
+    }
+
+    /// An end in this state.
+    fn reach(&self, pair: &Pair, state: &State) -> Box<dyn End> {
+        let (mut end, _) = if state.is_client { pair.client() } else { pair.server() };
+        end.start();
+        end.transmit();
+        let side = usize::from(!state.is_client);
+        for record in &self.records[side][..state.records] {
+            end.receive(&mut record.clone());
+            end.transmit();
+        }
+        match state.after {
+            After::Nothing => {}
+            After::Closed => end.close(),
+            After::ClosedByPeer => end.receive(&mut self.peers[side].protected(21, 20, &[1, 0])),
+        }
+        end.transmit();
+        end
+    }
+
+    fn write_state(&self, table: &mut String, pair: &Pair, state: &State) {
+        let side = usize::from(!state.is_client);
+        let received = &self.records[side][..state.records];
+        writeln!(table, "\n== {} ==", state.name).unwrap();
+        // Messages with the same answers stand together.
+        let mut rows: Vec<(Vec<String>, Vec<String>)> = Vec::new();
+        for (name, inputs) in inputs::all(&self.peers[side], received) {
+            let answers = group(inputs.iter().map(|input| (input.form, self.answer(pair, state, input))));
+            match rows.iter_mut().find(|(_, other)| *other == answers) {
+                Some((names, _)) => names.push(name),
+                None => rows.push((vec![name], answers)),
+            }
+        }
+        rows.sort_by_key(|(_, answers)| answers.len() == 1);
+        for (names, answers) in rows {
+            for line in names.chunks(6) {
+                writeln!(table, "{}", line.join(", ")).unwrap();
+            }
+            for answer in answers {
+                writeln!(table, "    {answer}").unwrap();
+            }
+        }
+    }
+
+    /// What the end answers to this input.
+    fn answer(&self, pair: &Pair, state: &State, input: &Input) -> String {
+        let mut end = self.reach(pair, state);
+        let before = end.status();
+        let delivered = end.receive_counting(&mut input.octets.clone());
+        let sent: Vec<String> =
+            end.transmit().iter().flat_map(|sent| inputs::split(sent)).map(|sent| inputs::name(&sent)).collect();
+        let after = end.status();
+        let mut answer = Answer { sent, delivered, change: (before != after).then_some(after).flatten() }.to_string();
+        if before == after {
+            let side = usize::from(!state.is_client);
+            for record in &self.records[side][state.records..] {
+                end.receive(&mut record.clone());
+                end.transmit();
+            }
+            let expected = match state.after {
+                After::Nothing => Status::Established,
+                After::Closed => Status::Closing,
+                After::ClosedByPeer => Status::Closed,
+            };
+            match (answer.as_str(), end.status() == Some(expected)) {
+                ("", true) => answer.push('.'),
+                ("", false) => answer.push('x'),
+                (_, true) => {}
+                (_, false) => answer.push_str(" x"),
+            }
+        }
+        answer
+    }
+}
+
+/// Lines with an answer and the forms of a message that have it. Most forms have none.
+fn group<'a>(answers: impl Iterator<Item = (&'a str, String)>) -> Vec<String> {
+    let mut groups: Vec<(String, Vec<&str>)> = Vec::new();
+    for (form, answer) in answers {
+        match groups.iter_mut().find(|(other, _)| *other == answer) {
+            Some((_, forms)) => forms.push(form),
+            None => groups.push((answer, vec![form])),
+        }
+    }
+    groups.sort_by_key(|(answer, _)| answer == ".");
+    let line = |(answer, forms): (String, Vec<&str>)| match &answer[..] {
+        "." => ".".to_owned(),
+        _ => format!("{answer:<28} {}", forms.join(", ")),
+    };
+    groups.into_iter().map(line).collect()
+}
+
+#[test]
+fn a_pre_shared_key() {
+    walk("psk", &Pair::new(|| world::config(world::KEYS, 256)));
+}
+
+/// All switches but that for a Finished without its header, to which every other message looks like a wrong Finished.
+#[cfg(feature = "lean")]
+#[test]
+fn the_lean_profile() {
+    use lean_dtls::Lean;
+
+    let lean = Lean::ALL.without(Lean::SHORT_FINISHED);
+    walk("lean", &Pair::new(move || world::config(world::KEYS, 256).with_lean(lean)));
+}
+
+#[cfg(all(feature = "webpki", feature = "x25519"))]
+mod public_keys {
+    use super::{Pair, walk};
+    use lean_dtls::{Config, Timeouts};
+
+    use crate::public_keys::{Any, ECDHE_PSK, ECDSA, client_x509, server_x509};
+    use crate::world;
+
+    #[test]
+    fn a_pre_shared_key_and_key_agreement() {
+        walk("ecdhe_psk", &Pair::new(|| world::config(world::KEYS, 256).with_suites(ECDHE_PSK)));
+    }
+
+    #[test]
+    fn certificates_at_both_ends() {
+        // Each message is in one piece.
+        let config = |credentials| Config::new(credentials, 3000, Timeouts::default()).unwrap().with_suites(ECDSA);
+        let [client, server] = [client_x509, server_x509].map(|end| move || config(Any::X509(end())));
+        walk("certificates", &Pair::of(client, server));
+    }
+}

@@ -1,0 +1,87 @@
+//! Cryptography that lets a test see the keys: what a peer can send, the test can send.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use lean_dtls::RustCrypto;
+use lean_dtls::crypto::{
+    Aead, BLOCK, Crypto, DIGEST, Failed, Group, KEY, MAX_PUBLIC, NONCE, Protection, SCALAR, SIGNATURE,
+};
+
+use crate::world::{Random, random};
+
+/// A record that an end has encrypted.
+#[derive(Clone)]
+pub struct Seen {
+    pub aead: Aead,
+    pub key: [u8; KEY],
+    pub nonce: [u8; NONCE],
+    /// What it was before.
+    pub content: Vec<u8>,
+}
+
+/// All that an end has encrypted.
+pub type Window = Rc<RefCell<Vec<Seen>>>;
+
+pub struct Spy {
+    crypto: RustCrypto<Random>,
+    window: Window,
+}
+
+impl Spy {
+    pub fn new(seed: u64) -> (Self, Window) {
+        let window = Window::default();
+        (Self { crypto: RustCrypto::new(random(seed)), window: window.clone() }, window)
+    }
+}
+
+impl Crypto for Spy {
+    type Hash = <RustCrypto<Random> as Crypto>::Hash;
+
+    fn hash(&mut self) -> Self::Hash {
+        self.crypto.hash()
+    }
+
+    fn hmac(&mut self, key: &[u8], parts: &[&[u8]]) -> [u8; DIGEST] {
+        self.crypto.hmac(key, parts)
+    }
+
+    fn seal(&mut self, with: &Protection<'_>, content: &mut [u8], tag: &mut [u8]) -> Result<(), Failed> {
+        let seen = Seen { aead: with.aead, key: *with.key, nonce: *with.nonce, content: content.to_vec() };
+        self.window.borrow_mut().push(seen);
+        self.crypto.seal(with, content, tag)
+    }
+
+    fn open(&mut self, with: &Protection<'_>, content: &mut [u8], tag: &[u8]) -> Result<(), Failed> {
+        self.crypto.open(with, content, tag)
+    }
+
+    fn random(&mut self, octets: &mut [u8]) {
+        self.crypto.random(octets);
+    }
+
+    fn encrypt_block(&mut self, key: &[u8; KEY], block: &mut [u8; BLOCK]) -> Result<(), Failed> {
+        self.crypto.encrypt_block(key, block)
+    }
+
+    fn generate(&mut self, group: Group, public: &mut [u8]) -> Result<[u8; SCALAR], Failed> {
+        self.crypto.generate(group, public)
+    }
+
+    fn agree(&mut self, group: Group, private: &[u8; SCALAR], public: &[u8]) -> Result<[u8; SCALAR], Failed> {
+        self.crypto.agree(group, private, public)
+    }
+
+    fn sign(&mut self, private: &[u8; SCALAR], digest: &[u8; DIGEST]) -> Result<[u8; SIGNATURE], Failed> {
+        self.crypto.sign(private, digest)
+    }
+
+    fn verify(
+        &mut self,
+        public: &[u8; MAX_PUBLIC],
+        digest: &[u8; DIGEST],
+        signature: &[u8; SIGNATURE],
+    ) -> Result<(), Failed> {
+        self.crypto.verify(public, digest, signature)
+    }
+}

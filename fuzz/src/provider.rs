@@ -1,0 +1,147 @@
+//! Cryptography that costs little, and whose keys can be seen: the peer of an attacked end may be the attacker.
+
+use std::cell::Cell;
+use std::rc::Rc;
+
+use lean_dtls::crypto::{
+    Aead, BLOCK, Crypto, DIGEST, Failed, Group, Hash, KEY, MAX_PUBLIC, NONCE, Protection, SCALAR, SIGNATURE,
+};
+
+use crate::weightless::{Digest, Weightless};
+
+/// A source of octets that look random: xorshift64*.
+type Random = Box<dyn FnMut(&mut [u8])>;
+
+/// With what an end has last encrypted.
+#[derive(Clone, Copy, Debug)]
+pub struct Seen {
+    /// The algorithm.
+    pub aead: Aead,
+    /// The key.
+    pub key: [u8; KEY],
+    /// The nonce.
+    pub nonce: [u8; NONCE],
+}
+
+/// Where a [`Cheap`] leaves what it has last encrypted with.
+pub type Window = Rc<Cell<Option<Seen>>>;
+
+/// Cheap cryptography with all algorithms.
+pub struct Cheap {
+    weightless: Weightless<Random>,
+    window: Window,
+}
+
+/// A hash under way.
+#[derive(Clone)]
+pub struct CheapHash(Digest);
+
+impl Cheap {
+    /// Cryptography with random numbers that follow from `seed`, and the window into it.
+    pub fn new(seed: u64) -> (Self, Window) {
+        let window = Window::default();
+        (Self { weightless: Weightless::new(random(seed)), window: window.clone() }, window)
+    }
+}
+
+fn random(seed: u64) -> Random {
+    let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+    Box::new(move |octets: &mut [u8]| {
+        for chunk in octets.chunks_mut(8) {
+            state ^= state >> 12;
+            state ^= state << 25;
+            state ^= state >> 27;
+            chunk.copy_from_slice(&state.wrapping_mul(0x2545_f491_4f6c_dd1d).to_be_bytes()[..chunk.len()]);
+        }
+    })
+}
+
+/// Encrypts a record as an end with this key does. Returns the tag.
+pub fn seal(seen: &Seen, associated: &[u8], content: &mut [u8]) -> Vec<u8> {
+    let mut tag = vec![0; seen.aead.tag()];
+    let with = Protection { aead: seen.aead, key: &seen.key, nonce: &seen.nonce, associated };
+    // It cannot fail.
+    let _ = Weightless::new(|_: &mut [u8]| {}).seal(&with, content, &mut tag);
+    tag
+}
+
+impl Hash for CheapHash {
+    fn update(&mut self, octets: &[u8]) {
+        self.0.update(octets);
+    }
+
+    fn digest(&self) -> [u8; DIGEST] {
+        self.0.digest()
+    }
+}
+
+impl Crypto for Cheap {
+    type Hash = CheapHash;
+
+    fn hash(&mut self) -> CheapHash {
+        CheapHash(self.weightless.hash())
+    }
+
+    fn hmac(&mut self, key: &[u8], parts: &[&[u8]]) -> [u8; DIGEST] {
+        self.weightless.hmac(key, parts)
+    }
+
+    fn seal(&mut self, with: &Protection<'_>, content: &mut [u8], tag: &mut [u8]) -> Result<(), Failed> {
+        self.window.set(Some(Seen { aead: with.aead, key: *with.key, nonce: *with.nonce }));
+        self.weightless.seal(with, content, tag)
+    }
+
+    fn open(&mut self, with: &Protection<'_>, content: &mut [u8], tag: &[u8]) -> Result<(), Failed> {
+        self.weightless.open(with, content, tag)
+    }
+
+    fn random(&mut self, octets: &mut [u8]) {
+        self.weightless.random(octets);
+    }
+
+    fn encrypt_block(&mut self, key: &[u8; KEY], block: &mut [u8; BLOCK]) -> Result<(), Failed> {
+        self.weightless.encrypt_block(key, block)
+    }
+
+    fn generate(&mut self, group: Group, public: &mut [u8]) -> Result<[u8; SCALAR], Failed> {
+        self.weightless.generate(group, public)
+    }
+
+    fn agree(&mut self, group: Group, private: &[u8; SCALAR], public: &[u8]) -> Result<[u8; SCALAR], Failed> {
+        self.weightless.agree(group, private, public)
+    }
+
+    fn sign(&mut self, private: &[u8; SCALAR], digest: &[u8; DIGEST]) -> Result<[u8; SIGNATURE], Failed> {
+        Ok(self.signature(&public_key(private), digest))
+    }
+
+    fn verify(
+        &mut self,
+        public: &[u8; MAX_PUBLIC],
+        digest: &[u8; DIGEST],
+        signature: &[u8; SIGNATURE],
+    ) -> Result<(), Failed> {
+        if self.signature(public, digest) == *signature { Ok(()) } else { Err(Failed) }
+    }
+}
+
+impl Cheap {
+    /// Not zero, as r and s are not.
+    fn signature(&mut self, public: &[u8; MAX_PUBLIC], digest: &[u8; DIGEST]) -> [u8; SIGNATURE] {
+        let mut signature = [0; SIGNATURE];
+        for (half, number) in signature.chunks_exact_mut(DIGEST).zip(1_u8..) {
+            half.copy_from_slice(&self.weightless.hmac(public, &[digest, &[number]]));
+            half[DIGEST - 1] |= 1;
+        }
+        signature
+    }
+}
+
+/// The public key of a private key.
+pub fn public_key(private: &[u8; SCALAR]) -> [u8; MAX_PUBLIC] {
+    let mut public = [0; MAX_PUBLIC];
+    // A source that gives the private key.
+    let mut weightless = Weightless::new(|octets: &mut [u8]| octets.copy_from_slice(private));
+    let _ = weightless.generate(Group::P256, &mut public);
+    public
+}

@@ -1,0 +1,284 @@
+//! lean-dtls itself.
+
+use std::slice;
+use std::time::Duration;
+
+use lean_dtls::crypto::Group;
+use lean_dtls::{
+    Certificate, CertificateError, CertificateType, CertifiedKey, Client, Config, ConfigError, Credentials,
+    EcdsaP256Sha256, Instant, Psk, RawPublicKey, RustCrypto, Server, Session, SessionCache, SessionState, Sessions,
+    Timeouts, X509,
+};
+use slowhand_sessions::{CredentialKind, Failure, FailureKind, Resumable, Resumption, Role};
+
+use crate::credentials::{self, PSK, PSK_IDENTITY};
+use crate::end::{Engine, Progress, State};
+use crate::host;
+use crate::setup::{self, Setup, Version};
+
+/// Octets of each of the two buffers for flights: enough for a flight with a certificate.
+const BUFFER: usize = 2048;
+
+/// The longest datagram if no limit is set: it fits into the buffers of every peer.
+const MTU: u16 = 1200;
+
+/// The server has one peer. Its cookie needs an address.
+const PEER: [u8; 1] = [0];
+
+type Crypto = RustCrypto<fn(&mut [u8])>;
+
+/// One end of a session of lean-dtls.
+pub(crate) struct LeanDtls {
+    end: End,
+    resumption: Option<Resumption>,
+    datagram: Vec<u8>,
+}
+
+enum End {
+    Client(Box<Client<Keys, Crypto, BUFFER>>),
+    Server(Box<Server<Keys, Crypto, [u8; 1], 1, BUFFER, Cache>>),
+}
+
+/// The sessions that a server keeps, if it is to resume them by their IDs.
+struct Cache(Option<SessionCache<1>>);
+
+impl Sessions for Cache {
+    fn keeps(&self) -> bool {
+        self.0.is_some()
+    }
+
+    fn keep(&mut self, session: SessionState) {
+        if let Some(cache) = &mut self.0 {
+            cache.keep(session);
+        }
+    }
+
+    fn find(&self, id: &[u8]) -> Option<&SessionState> {
+        self.0.as_ref()?.find(id)
+    }
+
+    fn forget(&mut self, id: &[u8]) {
+        if let Some(cache) = &mut self.0 {
+            cache.forget(id);
+        }
+    }
+}
+
+/// The key of the tickets of all servers.
+const TICKET_KEY: [u8; 16] = *b"interop-ticket-k";
+
+/// The credentials, of one kind.
+enum Keys {
+    Psk([Psk<'static>; 1]),
+    RawPublicKey(RawPublicKey<'static>),
+    X509(X509<'static>),
+}
+
+impl Keys {
+    fn new(setup: &Setup) -> Self {
+        let (own, peer) = (credentials::of(setup.role), credentials::of(credentials::other(setup.role)));
+        match setup.credential {
+            CredentialKind::RawPublicKey => Self::RawPublicKey(RawPublicKey {
+                own: Some((own.public_key, own.private_key())),
+                trusted: slice::from_ref(peer.point()),
+            }),
+            CredentialKind::Certificate => Self::X509(X509 {
+                own: Some(CertifiedKey {
+                    certificate: Certificate::X509(slice::from_ref(&own.certificate)),
+                    private_key: own.private_key(),
+                }),
+                authorities: &[credentials::AUTHORITY],
+                server_name: None,
+                unix_time: host::unix_time,
+                algorithms: EcdsaP256Sha256::ONLY,
+            }),
+            _ => Self::Psk([Psk { identity: PSK_IDENTITY.as_bytes(), key: &PSK }]),
+        }
+    }
+
+    fn inner(&self) -> &dyn Credentials {
+        match self {
+            Self::Psk(keys) => keys,
+            Self::RawPublicKey(keys) => keys,
+            Self::X509(keys) => keys,
+        }
+    }
+}
+
+impl Credentials for Keys {
+    fn psk(&self) -> Option<Psk<'_>> {
+        self.inner().psk()
+    }
+
+    fn find_psk(&self, identity: &[u8]) -> Option<&[u8]> {
+        self.inner().find_psk(identity)
+    }
+
+    fn certificate(&self) -> Option<CertifiedKey<'_>> {
+        self.inner().certificate()
+    }
+
+    fn accepted(&self) -> &[CertificateType] {
+        self.inner().accepted()
+    }
+
+    fn check_peer(&self, peer: lean_dtls::Role, certificate: &Certificate<'_>) -> Result<(), CertificateError> {
+        self.inner().check_peer(peer, certificate)
+    }
+}
+
+impl LeanDtls {
+    /// # Errors
+    /// What the library does not have, or refuses.
+    pub(crate) fn new(setup: &Setup, previous: Option<&Resumable>) -> Result<Self, String> {
+        if setup.version == Version::Dtls13 {
+            return Err("it has no DTLS 1.3".to_owned());
+        }
+        let suite = lean_dtls::Suite::ALL.iter().find(|suite| suite.iana() == setup.suite.iana());
+        let suite = suite.ok_or_else(|| format!("it has no {}", setup.suite))?;
+        let config = config(setup).map_err(|error| format!("the configuration is refused: {error:?}"))?;
+        let config = config.with_suites(slice::from_ref(suite));
+        let crypto = RustCrypto::new(host::fill_random as fn(&mut [u8]));
+        let end = match setup.role {
+            Role::Client => End::Client(Box::new(client(config, crypto, previous))),
+            Role::Server => End::Server(Box::new(server(config, crypto, setup.resumption, previous))),
+        };
+        let datagram = vec![0; setup.mtu.unwrap_or(MTU).into()];
+        Ok(Self { end, resumption: setup.resumption, datagram })
+    }
+
+    /// Sends what the library has to send, and says how it is.
+    fn progress(&mut self) -> Progress {
+        let (status, deadline) = match &mut self.end {
+            End::Client(client) => {
+                while let length @ 1.. = client.poll_transmit(now(), &mut self.datagram) {
+                    host::transmit(&self.datagram[..length]);
+                }
+                (client.status(), client.deadline())
+            }
+            End::Server(server) => {
+                while let Some((_, length)) = server.poll_transmit(now(), &mut self.datagram) {
+                    host::transmit(&self.datagram[..length]);
+                }
+                (server.status(PEER).unwrap_or(lean_dtls::Status::Handshaking), server.deadline())
+            }
+        };
+        Progress {
+            state: state(status),
+            deadline: deadline.map(|at| host::since_beginning(Duration::from_millis(at.as_millis()))),
+        }
+    }
+}
+
+fn client(config: Config<Keys>, crypto: Crypto, previous: Option<&Resumable>) -> Client<Keys, Crypto, BUFFER> {
+    let mut client = Client::new(config, crypto);
+    if let Some(session) = previous.and_then(Resumable::get::<Session>) {
+        client.resume(session.clone());
+    }
+    client
+}
+
+fn server(
+    config: Config<Keys>,
+    crypto: Crypto,
+    resumption: Option<Resumption>,
+    previous: Option<&Resumable>,
+) -> Server<Keys, Crypto, [u8; 1], 1, BUFFER, Cache> {
+    let cache = (resumption == Some(Resumption::Id)).then(|| {
+        let kept = previous.and_then(Resumable::get::<SessionCache<1>>);
+        kept.cloned().unwrap_or_default()
+    });
+    let mut server = Server::with_sessions(config, crypto, Cache(cache));
+    server.rotate_ticket_key(&TICKET_KEY);
+    server
+}
+
+fn config(setup: &Setup) -> Result<Config<Keys>, ConfigError> {
+    let initial_ms = u32::try_from(setup.first_timeout.as_millis()).unwrap_or(u32::MAX);
+    let timeouts = Timeouts { initial_ms, ..Timeouts::default() };
+    let mut config = Config::new(Keys::new(setup), setup.mtu.unwrap_or(MTU), timeouts)?;
+    if setup.resumption == Some(Resumption::Ticket) {
+        config = config.with_tickets();
+    }
+    // The keys of the certificates must be on one of the groups too (RFC 8422, section 5.1).
+    let config = match setup.group {
+        None => config,
+        Some(setup::Group::P256) => config.with_groups(&[Group::P256]),
+        Some(setup::Group::X25519) => config.with_groups(&[Group::X25519, Group::P256]),
+    };
+    match setup.connection_id {
+        None => Ok(config),
+        Some(octets) => config.with_connection_id(octets),
+    }
+}
+
+fn now() -> Instant {
+    Instant::from_millis(host::milliseconds(host::calendar()))
+}
+
+fn state(status: lean_dtls::Status) -> State {
+    let failed = |kind, reason| State::Failed(Failure { kind, reason });
+    match status {
+        lean_dtls::Status::Handshaking => State::Handshaking,
+        // An end that has closed still gets what the peer sends.
+        lean_dtls::Status::Established | lean_dtls::Status::Closing => State::Established,
+        lean_dtls::Status::Closed => State::Closed,
+        lean_dtls::Status::Failed(failure @ lean_dtls::Failure::TimedOut(_)) => {
+            failed(FailureKind::TimedOut, format!("{failure:?}"))
+        }
+        lean_dtls::Status::Failed(failure) => failed(FailureKind::Library { code: 0 }, format!("{failure:?}")),
+    }
+}
+
+impl Engine for LeanDtls {
+    fn start(&mut self) -> Progress {
+        if let End::Client(client) = &mut self.end {
+            client.connect();
+        }
+        self.progress()
+    }
+
+    fn handle_input(&mut self, datagram: &[u8]) -> Progress {
+        let mut datagram = datagram.to_vec();
+        match &mut self.end {
+            End::Client(client) => client.receive(&mut datagram, host::deliver),
+            End::Server(server) => server.receive(PEER, &mut datagram, host::deliver),
+        }
+        self.progress()
+    }
+
+    fn handle_timeout(&mut self) -> Progress {
+        match &mut self.end {
+            End::Client(client) => client.handle_timeout(now()),
+            End::Server(server) => server.handle_timeout(now()),
+        }
+        self.progress()
+    }
+
+    fn write(&mut self, data: &[u8]) -> Progress {
+        let sent = match &mut self.end {
+            End::Client(client) => client.send(data, &mut self.datagram),
+            End::Server(server) => server.send(PEER, data, &mut self.datagram),
+        };
+        if let Ok(length) = sent {
+            host::transmit(&self.datagram[..length]);
+        }
+        self.progress()
+    }
+
+    fn keep(&mut self) -> Option<Resumable> {
+        match (&mut self.end, self.resumption?) {
+            (End::Client(client), _) => client.take_session().map(Resumable::new),
+            (End::Server(server), Resumption::Id) => server.sessions().0.clone().map(Resumable::new),
+            (End::Server(_), Resumption::Ticket) => None,
+        }
+    }
+
+    fn close(&mut self) -> Progress {
+        match &mut self.end {
+            End::Client(client) => client.close(),
+            End::Server(server) => server.close(PEER),
+        }
+        self.progress()
+    }
+}
