@@ -78,6 +78,7 @@
 
 #![no_std]
 #![forbid(unsafe_code)]
+#![allow(clippy::result_large_err)] // there is no heap to put an error on
 
 #[cfg(test)]
 extern crate std;

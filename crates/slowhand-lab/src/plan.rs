@@ -11,7 +11,7 @@ use slowhand_net::network::{Network, NetworkConfig};
 use slowhand_net::random::Streams;
 use slowhand_net::transport::tcp;
 use slowhand_sessions::{
-    BuildError, Family, Operation, Processor, Role, Session, SessionConfig, Stack, Status, Version, memory,
+    BuildError, Family, Operation, Processor, Role, Session, SessionConfig, Stack, Status, memory,
 };
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};

@@ -11,8 +11,6 @@ use super::key_agreement;
 use super::record::{self, ContentType, Format, Inbound, Outbound, Records};
 #[cfg(feature = "resumption")]
 use super::resumption::Resumption;
-#[cfg(feature = "lean")]
-use super::schedule::MAX_PSK;
 use super::schedule::{Context, Master, Premaster};
 use super::suite::Suite;
 use crate::codec::{Full, Reader, Writer};
@@ -151,15 +149,10 @@ pub(crate) struct Connection<C: Crypto, const BUFFER: usize> {
     is_acknowledgement_due: bool,
     /// How many octets may still be sent to an address that nobody has verified.
     allowance: Option<usize>,
-    /// The key of which all others are derived once the ServerHello is out, while the client does the same.
+    /// The secret of which all keys are derived once the ServerHello is out, while the client does the same.
     #[cfg(feature = "lean")]
-    postponed: Option<PostponedKey>,
+    postponed: Option<Premaster>,
 }
-
-/// A pre-shared key, and its length.
-#[cfg(feature = "lean")]
-#[derive(zeroize::Zeroize, zeroize::ZeroizeOnDrop)]
-struct PostponedKey([u8; MAX_PSK], usize);
 
 /// The flight of this end, and the transcript of the handshake.
 pub(crate) struct Sender<C: Crypto, const BUFFER: usize> {
@@ -688,16 +681,14 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
 
     /// Derives all keys when nothing is left to send, or when a record arrives that needs them.
     #[cfg(feature = "lean")]
-    pub(crate) fn postpone(&mut self, psk: &[u8]) {
-        let mut key = PostponedKey([0; MAX_PSK], psk.len().min(MAX_PSK));
-        key.0.iter_mut().zip(psk).for_each(|(octet, psk)| *octet = *psk);
-        self.postponed = Some(key);
+    pub(crate) fn postpone(&mut self, premaster: Premaster) {
+        self.postponed = Some(premaster);
     }
 
     #[cfg(feature = "lean")]
     fn derive_postponed(&mut self, crypto: &mut C) {
-        if let Some(key) = self.postponed.take() {
-            self.derive(crypto, &Premaster::from_psk(key.0.get(..key.1).unwrap_or_default()));
+        if let Some(premaster) = self.postponed.take() {
+            self.derive(crypto, &premaster);
         }
     }
 

@@ -121,10 +121,11 @@ fn answer<C: Crypto, const BUFFER: usize>(
         connection.expect_finished();
         if agreed.lean.has(Lean::SERVER_FINISHED_FIRST) {
             connection.derive(crypto, &Premaster::from_psk(key));
-            return Ok(connection.finish(crypto)?);
+            connection.finish(crypto)?;
+        } else {
+            #[cfg(feature = "lean")]
+            connection.postpone(Premaster::from_psk(key));
         }
-        #[cfg(feature = "lean")]
-        connection.postpone(key);
         return Ok(());
     }
     #[cfg(feature = "ecdhe")]
