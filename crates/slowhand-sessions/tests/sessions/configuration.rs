@@ -242,8 +242,8 @@ fn the_words_of_a_library_follow_from_what_it_can_do() {
     assert_eq!(
         words(Stack::LeanDtls),
         "secp256r1; server or mutual authentication; cookie on or off; mtu; datagram_packing; first and maximum timeout; \
-         connection_id; lean profile; max_fragment_length; resumption by identifier or ticket; application data; \
-         weightless cryptography with psk; ignores alerts in clear"
+         connection_id; lean profile; max_fragment_length; resumption by identifier (1.2) or ticket (1.2); application \
+         data; weightless cryptography with psk; ignores alerts in clear"
     );
     assert_eq!(
         words(Stack::Mbedtls),
