@@ -1,4 +1,4 @@
-//! A DTLS 1.2 engine for class-1 devices.
+//! A DTLS 1.2 and 1.3 engine for class-1 devices.
 //!
 //! It is `no_std`, allocates nothing, does no I/O and has no `unsafe`. The owner gives it datagrams and the time, takes out
 //! the datagrams that it sends, and asks for its next deadline.
