@@ -14,9 +14,7 @@ use crate::crypto::KEY;
 #[cfg(feature = "certificates")]
 use crate::crypto::MAX_PUBLIC;
 use crate::crypto::{Crypto, DIGEST};
-use crate::dtls12::Heard;
-use crate::dtls12::Resuming;
-use crate::dtls12::{self, Arrived, COOKIE, ClientHello, ConnectionId, ContentType, Offer, record};
+use crate::dtls12::{self, Arrived, COOKIE, ClientHello, ConnectionId, ContentType, Heard, Offer, Resuming, record};
 #[cfg(feature = "resumption")]
 use crate::dtls12::{TicketKeys, find_session};
 #[cfg(feature = "dtls13")]
@@ -421,16 +419,11 @@ where
         let connection = Connection::Dtls12(dtls12::Connection::new(&mut self.crypto, false, self.config.timeouts));
         self.count = self.count.wrapping_add(1);
         let (opened, used) = (self.count, self.count);
-        let Some(slot) = self.slots.get_mut(place) else { return };
-        let slot = slot.insert(Slot { peer, opened, used, used_at: None, connection });
-        let (connection, crypto) = (&mut slot.connection, &mut self.crypto);
-        match connection {
-            Connection::Dtls12(connection) => {
-                dtls12::server::open(connection, crypto, &self.config, &offer, &resuming, arrived, (from, &hello));
-            }
-            #[cfg(feature = "dtls13")]
-            Connection::Dtls13(_) => {}
-        }
+        let slot = Slot { peer, opened, used, used_at: None, connection };
+        let slot = self.slots.get_mut(place).map(|place| place.insert(slot));
+        let Some(Slot { connection: Connection::Dtls12(connection), .. }) = slot else { return };
+        let crypto = &mut self.crypto;
+        dtls12::server::open(connection, crypto, &self.config, &offer, &resuming, arrived, (from, &hello));
     }
 
     #[cfg(feature = "dtls13")]

@@ -2,7 +2,7 @@
 
 #[cfg(feature = "certificates")]
 use super::certificates;
-use super::connection::{Connection, Expects, Problem, Sender, alert};
+use super::connection::{Connection, Expects, Problem, Sender};
 #[cfg(feature = "connection-id")]
 use super::connection_id::ConnectionId;
 use super::extensions::{self, Offer};
@@ -11,6 +11,7 @@ use super::hello::{self, ClientHello, ServerHello};
 use super::resumption;
 use super::schedule::Premaster;
 use super::suite::KeyExchange;
+use crate::alert;
 use crate::codec::Full;
 use crate::config::Config;
 #[cfg(feature = "certificates")]

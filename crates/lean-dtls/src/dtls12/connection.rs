@@ -13,6 +13,7 @@ use super::record::{self, ContentType, Format, Inbound, Outbound, Records};
 use super::resumption::Resumption;
 use super::schedule::{Context, Master, Premaster};
 use super::suite::Suite;
+use crate::alert;
 use crate::codec::{Full, Reader, Writer};
 use crate::config::{Config, Packing};
 use crate::credentials::Credentials;
@@ -27,29 +28,8 @@ use crate::status::{Failure, SendError, Status};
 use crate::status::{HeartbeatError, Liveness};
 use crate::time::{Expired, Instant, Timeouts, Timer};
 
-/// Alerts that this engine sends (RFC 5246, section 7.2.2; RFC 4279, section 2).
-pub(crate) mod alert {
-    pub(crate) const CLOSE_NOTIFY: u8 = 0;
-    pub(crate) const UNEXPECTED_MESSAGE: u8 = 10;
-    pub(crate) const HANDSHAKE_FAILURE: u8 = 40;
-    #[cfg(feature = "certificates")]
-    pub(crate) const BAD_CERTIFICATE: u8 = 42;
-    #[cfg(feature = "certificates")]
-    pub(crate) const UNSUPPORTED_CERTIFICATE: u8 = 43;
-    pub(crate) const ILLEGAL_PARAMETER: u8 = 47;
-    pub(crate) const DECODE_ERROR: u8 = 50;
-    pub(crate) const DECRYPT_ERROR: u8 = 51;
-    #[cfg(any(feature = "ecdhe", feature = "resumption"))]
-    pub(crate) const INTERNAL_ERROR: u8 = 80;
-    pub(crate) const UNSUPPORTED_EXTENSION: u8 = 110;
-    pub(crate) const UNKNOWN_PSK_IDENTITY: u8 = 115;
-}
-
 /// How many times the octets from an address that nobody has verified are sent to it at most (RFC 9000, section 8.1).
 const AMPLIFICATION: usize = 3;
-
-const WARNING: u8 = 1;
-const FATAL: u8 = 2;
 
 /// What the handshake waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -331,7 +311,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
     pub(crate) fn close(&mut self) {
         if self.status == Status::Established {
             self.end(Status::Closing);
-            self.alert = Some(([WARNING, alert::CLOSE_NOTIFY], 1));
+            self.alert = Some(([alert::WARNING, alert::CLOSE_NOTIFY], 1));
         }
     }
 
@@ -339,7 +319,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
     pub(crate) fn refuse(&mut self, description: u8) {
         let epoch = u16::from(self.sender.flight.has_changed());
         self.end(Status::Failed(Failure::AlertSent(description)));
-        self.alert = Some(([FATAL, description], epoch));
+        self.alert = Some(([alert::FATAL, description], epoch));
     }
 
     /// Ends the handshake.
@@ -455,14 +435,14 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         let &[level, description] = content else { return };
         if epoch == 0 {
             self.heard = Some(description);
-        } else if level == FATAL {
+        } else if level == alert::FATAL {
             self.end(Status::Failed(Failure::AlertReceived(description)));
         } else if description == alert::CLOSE_NOTIFY {
             // Whoever hears it first answers it (RFC 5246, section 7.2.1).
             match self.status {
                 Status::Established => {
                     self.end(Status::Closed);
-                    self.alert = Some(([WARNING, alert::CLOSE_NOTIFY], 1));
+                    self.alert = Some(([alert::WARNING, alert::CLOSE_NOTIFY], 1));
                 }
                 Status::Handshaking => self.end(Status::Failed(Failure::AlertReceived(description))),
                 _ => self.end(Status::Closed),
@@ -607,8 +587,8 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         has_part && self.agreed.lean.has(Lean::ACKNOWLEDGE)
     }
 
-    #[cfg(feature = "lean")]
     /// The peer has these records, and the rest is sent again. Only the peer can send an acknowledgement: it is encrypted.
+    #[cfg(feature = "lean")]
     fn receive_acknowledgement(&mut self, content: &[u8]) {
         if !self.agreed.lean.has(Lean::ACKNOWLEDGE) {
             return;

@@ -3,7 +3,6 @@
 //! To add one: its number and a line in `KNOWN`; its reading in [`accept`] (the server) and in [`confirm`] (the client); its
 //! writing in [`write_offer`] (the client) and in [`write_answer`] (the server).
 
-use super::connection::alert;
 use super::connection_id::ConnectionId;
 #[cfg(feature = "connection-id")]
 use super::connection_id::{self, CONNECTION_ID};
@@ -17,8 +16,11 @@ use super::public_keys;
 #[cfg(feature = "resumption")]
 use super::resumption::SESSION_TICKET;
 use super::suite::{Abilities, KeyExchange, Suite};
+use crate::alert;
 use crate::codec::{Full, Reader, Writer};
 use crate::config::Options;
+use crate::extension::next;
+pub(super) use crate::extension::write;
 use crate::lean::{self, Lean};
 #[cfg(feature = "resumption")]
 use crate::session::Session;
@@ -93,20 +95,6 @@ impl<'a> Extensions<'a> {
             Some(found) => (found == content).then_some(true),
         }
     }
-}
-
-fn next<'a>(reader: &mut Reader<'a>) -> Option<(u16, &'a [u8])> {
-    Some((reader.u16()?, reader.vector(2)?))
-}
-
-/// Writes an extension.
-pub(crate) fn write(
-    writer: &mut Writer<'_>,
-    number: u16,
-    content: impl FnOnce(&mut Writer<'_>) -> Result<(), Full>,
-) -> Result<(), Full> {
-    writer.number(number.into(), 2)?;
-    writer.vector(2, content)
 }
 
 /// What both ends have agreed on by extensions.

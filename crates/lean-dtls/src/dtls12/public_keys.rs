@@ -1,29 +1,23 @@
 //! What the hellos say about public keys: groups, forms of points, signatures (RFC 8422, section 5.1; RFC 5246, section
 //! 7.4.1.4.1) and types of certificates (RFC 7250).
 
-use super::connection::alert;
 use super::extensions::{Extensions, write};
 use super::suite::{Abilities, KeyExchange, Suite};
+use crate::alert;
 use crate::codec::{Full, Reader, Writer};
 #[cfg(feature = "certificates")]
 use crate::credentials::CertificateType;
 use crate::crypto::Group;
+pub(crate) use crate::extension::SUPPORTED_GROUPS;
+#[cfg(feature = "certificates")]
+pub(crate) use crate::extension::{
+    CLIENT_CERTIFICATE_TYPE, ECDSA_SHA256, SERVER_CERTIFICATE_TYPE, SIGNATURE_ALGORITHMS,
+};
 
-pub(crate) const SUPPORTED_GROUPS: u16 = 10;
 pub(crate) const EC_POINT_FORMATS: u16 = 11;
-#[cfg(feature = "certificates")]
-pub(crate) const SIGNATURE_ALGORITHMS: u16 = 13;
-#[cfg(feature = "certificates")]
-pub(crate) const CLIENT_CERTIFICATE_TYPE: u16 = 19;
-#[cfg(feature = "certificates")]
-pub(crate) const SERVER_CERTIFICATE_TYPE: u16 = 20;
 
 /// The form of a point that is not compressed.
 const UNCOMPRESSED: u8 = 0;
-
-/// ECDSA with SHA-256: the only signatures of this engine (RFC 5246, section 7.4.1.4.1).
-#[cfg(feature = "certificates")]
-pub(crate) const ECDSA_SHA256: u16 = 0x0403;
 
 /// What the hellos have settled about public keys.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -223,8 +223,8 @@ impl Outbound {
         (self.keys, self.format) = (Some(keys), format);
     }
 
-    #[cfg(feature = "lean")]
     /// The latest sequence number of an epoch, of those that were sent, with these lower 16 bits.
+    #[cfg(feature = "lean")]
     pub(crate) const fn latest(&self, epoch: u16, lower: u16) -> Option<u64> {
         let Some(latest) = self.next[(epoch & 1) as usize].checked_sub(1) else { return None };
         latest.checked_sub((latest as u16).wrapping_sub(lower) as u64)

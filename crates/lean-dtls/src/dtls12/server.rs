@@ -2,7 +2,7 @@
 
 #[cfg(feature = "certificates")]
 use super::certificates;
-use super::connection::{Connection, Expects, Problem, alert};
+use super::connection::{Connection, Expects, Problem};
 use super::extensions::{self, Agreed, Offer};
 use super::hello::{self, ClientHello, ServerHello};
 #[cfg(feature = "ecdhe")]
@@ -10,6 +10,7 @@ use super::public_keys;
 use super::record::{self, ContentType, Outbound};
 use super::schedule::Premaster;
 use super::suite::KeyExchange;
+use crate::alert;
 use crate::codec::{Full, Reader, Writer};
 use crate::config::Config;
 #[cfg(feature = "certificates")]

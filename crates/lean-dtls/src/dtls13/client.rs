@@ -5,14 +5,16 @@ use zeroize::Zeroize;
 use super::agreement::Share;
 #[cfg(feature = "certificates")]
 use super::certificates;
-use super::connection::{Connection, Expects, alert};
-use super::hello::{self, BINDERS, Extensions, Mode, Offer, ServerHello, extension};
+use super::connection::{Connection, Expects};
+use super::hello::{self, BINDERS, Extensions, Mode, Offer, ServerHello};
 use super::schedule::{Origin, Secret};
+use crate::alert;
 use crate::codec::Reader;
 use crate::config::Config;
 use crate::credentials::{Credentials, is_key};
 use crate::crypto::{Crypto, Hash};
 use crate::dtls12::ConnectionId;
+use crate::extension;
 use crate::handshake::Kind;
 use crate::reassembly::Reassembly;
 use crate::status::{Failure, Status};

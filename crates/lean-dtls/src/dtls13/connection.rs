@@ -10,6 +10,7 @@ use super::record::{
     self, ContentType, InClear, Inbound, Layout, MOST_FORGERIES, MOST_RECORDS, Number, Outbound, Records,
 };
 use super::schedule::Secret;
+use crate::alert;
 use crate::codec::{Full, Reader, Writer};
 use crate::config::Packing;
 use crate::crypto::{Aead, Crypto, DIGEST, Hash};
@@ -20,31 +21,8 @@ use crate::reassembly::Reassembly;
 use crate::status::{Failure, SendError, Status};
 use crate::time::{Expired, Instant, Timeouts, Timer};
 
-/// Alerts that this engine sends (RFC 8446, section 6).
-pub(crate) mod alert {
-    pub(crate) const CLOSE_NOTIFY: u8 = 0;
-    pub(crate) const UNEXPECTED_MESSAGE: u8 = 10;
-    pub(crate) const HANDSHAKE_FAILURE: u8 = 40;
-    pub(crate) const ILLEGAL_PARAMETER: u8 = 47;
-    pub(crate) const DECODE_ERROR: u8 = 50;
-    pub(crate) const DECRYPT_ERROR: u8 = 51;
-    #[cfg(feature = "certificates")]
-    pub(crate) const BAD_CERTIFICATE: u8 = 42;
-    #[cfg(feature = "certificates")]
-    pub(crate) const UNSUPPORTED_CERTIFICATE: u8 = 43;
-    pub(crate) const PROTOCOL_VERSION: u8 = 70;
-    pub(crate) const MISSING_EXTENSION: u8 = 109;
-    pub(crate) const UNSUPPORTED_EXTENSION: u8 = 110;
-    pub(crate) const UNKNOWN_PSK_IDENTITY: u8 = 115;
-    #[cfg(feature = "certificates")]
-    pub(crate) const CERTIFICATE_REQUIRED: u8 = 116;
-}
-
 /// user_canceled: a close_notify follows (RFC 8446, section 6.1).
 const USER_CANCELED: u8 = 90;
-
-const WARNING: u8 = 1;
-const FATAL: u8 = 2;
 
 /// Epochs (RFC 9147, section 6.1).
 const HANDSHAKE: u16 = 2;
@@ -341,14 +319,14 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
     pub(crate) fn close(&mut self) {
         if self.status == Status::Established {
             self.end(Status::Closed);
-            self.alert = Some(([WARNING, alert::CLOSE_NOTIFY], self.sender.outbound.epoch()));
+            self.alert = Some(([alert::WARNING, alert::CLOSE_NOTIFY], self.sender.outbound.epoch()));
         }
     }
 
     /// Refuses the peer, and tells it why.
     pub(crate) fn refuse(&mut self, description: u8) {
         self.end(Status::Failed(Failure::AlertSent(description)));
-        self.alert = Some(([FATAL, description], self.sender.outbound.epoch()));
+        self.alert = Some(([alert::FATAL, description], self.sender.outbound.epoch()));
     }
 
     pub(crate) fn end(&mut self, status: Status) {
