@@ -19,6 +19,8 @@ use crate::config::{Config, Packing};
 use crate::credentials::Credentials;
 use crate::crypto::{Crypto, Hash};
 use crate::dtls12::Kept;
+#[cfg(feature = "dtls13")]
+use crate::dtls13;
 use crate::flight::Flight;
 use crate::handshake::{self, Kind};
 use crate::lean::{Lean, Received};
@@ -103,7 +105,7 @@ pub(crate) struct Connection<C: Crypto, const BUFFER: usize> {
     pub(crate) next: u16,
     /// The number of the peer's message that this end's flight answers: the last of the peer's flight before it.
     answered: Option<u16>,
-    timer: Timer,
+    pub(crate) timer: Timer,
     /// The random numbers of the client's and of the server's hello.
     pub(crate) randoms: [[u8; 32]; 2],
     pub(crate) agreed: Agreed,
@@ -118,6 +120,9 @@ pub(crate) struct Connection<C: Crypto, const BUFFER: usize> {
     pub(super) master: Option<Master>,
     #[cfg(feature = "heartbeat")]
     heartbeat: Heartbeat,
+    /// A client that has offered DTLS 1.3 too, until the server chooses one.
+    #[cfg(feature = "dtls13")]
+    pub(crate) dtls13: Option<dtls13::client::Offered>,
     /// An alert that waits to be sent, and its epoch.
     alert: Option<([u8; 2], u16)>,
     /// The last alert in clear.
@@ -163,7 +168,7 @@ impl<C: Crypto, const BUFFER: usize> Sender<C, BUFFER> {
 }
 
 /// Adds a message to a transcript.
-fn hash(transcript: &mut impl Hash, header: &handshake::Header, body: &[u8]) {
+pub(super) fn hash(transcript: &mut impl Hash, header: &handshake::Header, body: &[u8]) {
     transcript.update(&header.octets());
     transcript.update(body);
 }
@@ -194,6 +199,8 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
             master: None,
             #[cfg(feature = "heartbeat")]
             heartbeat: Heartbeat::default(),
+            #[cfg(feature = "dtls13")]
+            dtls13: None,
             alert: None,
             heard: None,
             has_no_room: false,
@@ -206,20 +213,12 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
     }
 
     /// What a client says in its hellos: the same in each.
-    pub(crate) fn offer<'a>(&self, config: &'a Config<impl Credentials>, _kept: &'a Kept) -> Offer<'a> {
+    pub(crate) fn offer<'a>(&self, config: &'a Config<impl Credentials>, kept: &'a Kept) -> Offer<'a> {
         #[cfg(feature = "connection-id")]
         let connection_id = self.own_id;
         #[cfg(not(feature = "connection-id"))]
         let connection_id: Option<ConnectionId> = None;
-        let psk = config.credentials.psk().filter(|_| config.options.lean.has_identity());
-        Offer {
-            options: &config.options,
-            connection_id,
-            identity: psk.map_or(&[], |psk| psk.identity),
-            abilities: config.abilities(),
-            #[cfg(feature = "resumption")]
-            session: _kept.as_ref(),
-        }
+        Offer::of_client(config, connection_id, kept)
     }
 
     /// From now on what the hellos say holds.
@@ -233,6 +232,12 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         if let Some([own, peers]) = agreed.connection_ids {
             (self.inbound.id, self.sender.outbound.id) = (own, peers);
         }
+    }
+
+    /// True if the server of a client that has offered both versions has chosen DTLS 1.3.
+    #[cfg(feature = "dtls13")]
+    pub(crate) fn has_chosen_dtls13(&self) -> bool {
+        self.dtls13.as_ref().is_some_and(|offered| offered.is_chosen)
     }
 
     pub(crate) const fn deadline(&self) -> Option<Instant> {
@@ -563,6 +568,10 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
                     Expects::Finished => self.receive_finished(crypto, handle),
                     _ => handle(self, crypto),
                 };
+                #[cfg(feature = "dtls13")]
+                if self.has_chosen_dtls13() {
+                    return; // the message stays for the connection that takes over
+                }
                 self.incoming.remove(sequence);
                 if !is_used {
                     if sequence == header.sequence {

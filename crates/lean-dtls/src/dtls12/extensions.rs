@@ -18,7 +18,11 @@ use super::resumption::SESSION_TICKET;
 use super::suite::{Abilities, KeyExchange, Suite};
 use crate::alert;
 use crate::codec::{Full, Reader, Writer};
-use crate::config::Options;
+use crate::config::{Config, Options};
+use crate::credentials::Credentials;
+use crate::dtls12::Kept;
+#[cfg(feature = "dtls13")]
+use crate::dtls13;
 use crate::extension::next;
 pub(super) use crate::extension::write;
 use crate::lean::{self, Lean};
@@ -133,9 +137,40 @@ pub(crate) struct Offer<'a> {
     /// The session that a client asks for.
     #[cfg(feature = "resumption")]
     pub(crate) session: Option<&'a Session>,
+    /// What a client says that offers DTLS 1.3 too.
+    #[cfg(feature = "dtls13")]
+    pub(crate) dtls13: Option<dtls13::Offer<'a>>,
 }
 
-impl Offer<'_> {
+impl<'a> Offer<'a> {
+    /// What a client says in its hellos: the same in each.
+    pub(crate) fn of_client(
+        config: &'a Config<impl Credentials>,
+        connection_id: Option<ConnectionId>,
+        _kept: &'a Kept,
+    ) -> Self {
+        let psk = config.credentials.psk().filter(|_| config.options.lean.has_identity());
+        Self {
+            options: &config.options,
+            connection_id,
+            identity: psk.map_or(&[], |psk| psk.identity),
+            abilities: config.abilities(),
+            #[cfg(feature = "resumption")]
+            session: _kept.as_ref(),
+            #[cfg(feature = "dtls13")]
+            dtls13: None,
+        }
+    }
+
+    /// True if the client's extensions for DTLS 1.3 have those that both versions have.
+    #[cfg(any(feature = "connection-id", feature = "ecdhe"))]
+    const fn shares(&self) -> bool {
+        #[cfg(feature = "dtls13")]
+        return self.dtls13.is_some();
+        #[cfg(not(feature = "dtls13"))]
+        false
+    }
+
     /// The name of the session that a client asks for.
     pub(crate) fn session_id(&self) -> &[u8] {
         #[cfg(feature = "resumption")]
@@ -164,7 +199,7 @@ pub(crate) fn write_offer(writer: &mut Writer<'_>, offer: &Offer<'_>) -> Result<
         #[cfg(feature = "record-limits")]
         limits::write_offer(writer, options)?;
         #[cfg(feature = "connection-id")]
-        if let Some(own) = _connection_id {
+        if let Some(own) = _connection_id.as_ref().filter(|_| !offer.shares()) {
             connection_id::write(writer, own)?;
         }
         #[cfg(feature = "heartbeat")]
@@ -177,11 +212,15 @@ pub(crate) fn write_offer(writer: &mut Writer<'_>, offer: &Offer<'_>) -> Result<
             write(writer, SESSION_TICKET, |writer| writer.put(ticket))?;
         }
         #[cfg(feature = "ecdhe")]
-        public_keys::write_offer(writer, _abilities)?;
-        if options.lean.is_empty() {
-            return Ok(());
+        public_keys::write_offer(writer, _abilities, offer.shares())?;
+        if !options.lean.is_empty() {
+            write(writer, lean::EXTENSION, |writer| lean::Offer { switches: options.lean, identity }.write(writer))?;
         }
-        write(writer, lean::EXTENSION, |writer| lean::Offer { switches: options.lean, identity }.write(writer))
+        #[cfg(feature = "dtls13")]
+        if let Some(offer) = &offer.dtls13 {
+            offer.write_extensions(writer)?;
+        }
+        Ok(())
     })
 }
 

@@ -40,17 +40,20 @@ impl Agreed {
     }
 }
 
-/// The client's extensions.
-pub(crate) fn write_offer(writer: &mut Writer<'_>, abilities: &Abilities<'_>) -> Result<(), Full> {
-    if abilities.offered().all(|suite| suite.key_exchange() == KeyExchange::Psk) {
+/// The client's extensions, without those that DTLS 1.3 has too if they are there.
+pub(crate) fn write_offer(writer: &mut Writer<'_>, abilities: &Abilities<'_>, is_shared: bool) -> Result<(), Full> {
+    if !abilities.needs_groups() {
         return Ok(());
     }
-    write(writer, SUPPORTED_GROUPS, |writer| {
-        writer.vector(2, |writer| abilities.groups.iter().try_for_each(|group| writer.number(group.number().into(), 2)))
-    })?;
+    if !is_shared {
+        write(writer, SUPPORTED_GROUPS, |writer| {
+            let mut groups = abilities.groups.iter();
+            writer.vector(2, |writer| groups.try_for_each(|group| writer.number(group.number().into(), 2)))
+        })?;
+    }
     write(writer, EC_POINT_FORMATS, |writer| writer.vector(1, |writer| writer.number(UNCOMPRESSED.into(), 1)))?;
     #[cfg(feature = "certificates")]
-    if abilities.offered().any(|suite| suite.key_exchange() == KeyExchange::EcdheEcdsa) {
+    if !is_shared && abilities.offered().any(|suite| suite.key_exchange() == KeyExchange::EcdheEcdsa) {
         write(writer, SIGNATURE_ALGORITHMS, |writer| writer.vector(2, |writer| writer.number(ECDSA_SHA256.into(), 2)))?;
         write_types(writer, CLIENT_CERTIFICATE_TYPE, abilities.own.as_slice())?;
         write_types(writer, SERVER_CERTIFICATE_TYPE, abilities.accepted)?;
@@ -72,7 +75,7 @@ fn write_types(writer: &mut Writer<'_>, number: u16, types: &[CertificateType]) 
 /// True if the client has asked for this extension.
 pub(crate) fn is_offered(number: u16, abilities: &Abilities<'_>) -> bool {
     match number {
-        EC_POINT_FORMATS => abilities.offered().any(|suite| suite.key_exchange() != KeyExchange::Psk),
+        EC_POINT_FORMATS => abilities.needs_groups(),
         #[cfg(feature = "certificates")]
         CLIENT_CERTIFICATE_TYPE => abilities.own == Some(CertificateType::RawPublicKey),
         #[cfg(feature = "certificates")]

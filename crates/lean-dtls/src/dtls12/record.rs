@@ -219,6 +219,12 @@ impl Outbound {
         self.next[0] = sequence;
     }
 
+    /// The number of the next record in clear.
+    #[cfg(feature = "dtls13")]
+    pub(crate) const fn next_in_clear(&self) -> u64 {
+        self.next[0]
+    }
+
     pub(crate) fn protect(&mut self, keys: Keys, format: Format) {
         (self.keys, self.format) = (Some(keys), format);
     }

@@ -83,7 +83,7 @@ pub(crate) struct Connection<C: Crypto, const BUFFER: usize> {
     pub(crate) next: u16,
     /// The number of the peer's message that this end's flight answers: the last of the peer's flight before it.
     answered: Option<u16>,
-    timer: Timer,
+    pub(super) timer: Timer,
     /// A flight was begun since the record that is processed came: it acknowledges that record.
     has_answered: bool,
     /// An acknowledgement that acknowledged nothing has made this end send again, since the timer was last started.
@@ -132,21 +132,20 @@ impl<C: Crypto, const BUFFER: usize> Sender<C, BUFFER> {
         kind: Kind,
         body: impl FnOnce(&mut Writer<'_>) -> Result<(), Full>,
     ) -> Result<(), Full> {
-        self.send_bound(kind, body, |_, _, _| {})
+        self.send_bound(kind, body, |_, _| {})
     }
 
-    /// The same for a message that `bind` completes, from its header and the transcript before it.
+    /// The same for a message that `bind` completes, from the transcript before it.
     pub(crate) fn send_bound(
         &mut self,
         kind: Kind,
         body: impl FnOnce(&mut Writer<'_>) -> Result<(), Full>,
-        bind: impl FnOnce(&C::Hash, &[u8; 4], &mut [u8]),
+        bind: impl FnOnce(&C::Hash, &mut [u8]),
     ) -> Result<(), Full> {
         let following = self.next.checked_add(1).ok_or(Full)?;
         let sent = self.flight.push(kind, self.next, body)?;
-        let header = transcript_header(kind, sent.len());
-        bind(&self.transcript, &header, sent);
-        self.transcript.update(&header);
+        bind(&self.transcript, sent);
+        self.transcript.update(&transcript_header(kind, sent.len()));
         self.transcript.update(sent);
         self.next = following;
         Ok(())
@@ -474,7 +473,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         if self.status != Status::Established {
             return;
         }
-        let is_key_update = self.sender.flight.kind() == Some(Kind::KeyUpdate);
+        let is_key_update = self.sender.flight.first().is_some_and(|(kind, _)| kind == Kind::KeyUpdate);
         self.sender.flight.clear();
         self.timer.stop();
         self.sender.outbound.forget();

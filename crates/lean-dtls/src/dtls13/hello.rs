@@ -9,13 +9,21 @@ use crate::extension;
 pub(crate) const VERSION: u16 = 0xfefc;
 
 /// The version that every hello has for older peers: DTLS 1.2.
-const LEGACY_VERSION: u16 = 0xfefd;
+pub(crate) const LEGACY_VERSION: u16 = 0xfefd;
 
 /// The random number of a HelloRetryRequest: SHA-256 of "HelloRetryRequest" (RFC 8446, section 4.1.3).
 pub(crate) const RETRY: [u8; 32] = [
     0xcf, 0x21, 0xad, 0x74, 0xe5, 0x9a, 0x61, 0x11, 0xbe, 0x1d, 0x8c, 0x02, 0x1e, 0x65, 0xb8, 0x91, 0xc2, 0xa2, 0x11,
     0x16, 0x7a, 0xbb, 0x8c, 0x5e, 0x07, 0x9e, 0x09, 0xe2, 0xc8, 0xa8, 0x33, 0x9c,
 ];
+
+/// How the random number of a server ends that speaks DTLS 1.3, and chooses DTLS 1.2 (RFC 8446, section 4.1.3).
+pub(crate) const DOWNGRADE: [u8; 8] = *b"DOWNGRD\x01";
+
+/// True if this is the random number of a server that speaks DTLS 1.3: the last octet says which earlier version it has chosen.
+pub(crate) fn is_downgrade(random: &[u8; 32]) -> bool {
+    random[24..31] == DOWNGRADE[..7] && random[31] <= 1
+}
 
 /// Octets at the end of a ClientHello with one binder, which the binder does not cover: the list's length, the binder's, and
 /// the binder.
@@ -96,12 +104,13 @@ pub(crate) fn read_connection_id(content: &[u8]) -> Option<ConnectionId> {
 /// What a client offers.
 #[derive(Clone, Copy)]
 pub(crate) struct Offer<'a> {
-    pub(crate) random: &'a [u8; 32],
+    /// The versions, the preferred one first.
+    pub(crate) versions: &'static [u16],
     pub(crate) aeads: &'a [Aead],
     pub(crate) groups: &'a [Group],
     /// A group and a public key in it.
     pub(crate) share: Option<(Group, &'a [u8])>,
-    pub(crate) connection_id: Option<&'a ConnectionId>,
+    pub(crate) connection_id: Option<ConnectionId>,
     pub(crate) cookie: &'a [u8],
     /// The identity of a pre-shared key, and how it is used.
     pub(crate) identity: Option<(&'a [u8], Mode)>,
@@ -111,19 +120,23 @@ pub(crate) struct Offer<'a> {
 
 impl Offer<'_> {
     /// Writes the body of a ClientHello. If it has an identity, it ends with [`BINDERS`] octets in which the binder is missing.
-    pub(crate) fn write(&self, writer: &mut Writer<'_>) -> Result<(), Full> {
+    pub(crate) fn write(&self, writer: &mut Writer<'_>, random: &[u8; 32]) -> Result<(), Full> {
         writer.number(LEGACY_VERSION.into(), 2)?;
-        writer.put(self.random)?;
+        writer.put(random)?;
         writer.vector(1, |_| Ok(()))?; // no session of an earlier version
         writer.vector(1, |_| Ok(()))?; // no cookie of an earlier version
-        writer.vector(2, |writer| self.aeads.iter().try_for_each(|aead| writer.number(suite(*aead).into(), 2)))?;
+        writer.vector(2, |writer| self.write_suites(writer))?;
         writer.vector(1, |writer| writer.number(0, 1))?;
         writer.vector(2, |writer| self.write_extensions(writer))
     }
 
-    fn write_extensions(&self, writer: &mut Writer<'_>) -> Result<(), Full> {
+    pub(crate) fn write_suites(&self, writer: &mut Writer<'_>) -> Result<(), Full> {
+        self.aeads.iter().try_for_each(|aead| writer.number(suite(*aead).into(), 2))
+    }
+
+    pub(crate) fn write_extensions(&self, writer: &mut Writer<'_>) -> Result<(), Full> {
         extension::write(writer, extension::SUPPORTED_VERSIONS, |writer| {
-            writer.vector(1, |writer| writer.number(VERSION.into(), 2))
+            writer.vector(1, |writer| self.versions.iter().try_for_each(|version| writer.number((*version).into(), 2)))
         })?;
         if !self.cookie.is_empty() {
             extension::write(writer, extension::COOKIE, |writer| writer.vector(2, |writer| writer.put(self.cookie)))?;
@@ -133,15 +146,17 @@ impl Offer<'_> {
                 writer.vector(2, |writer| self.groups.iter().try_for_each(|it| writer.number(it.number().into(), 2)))
             })?;
         }
-        if let Some((of, public)) = self.share {
+        // Whoever names groups has to have this too (RFC 8446, section 9.2).
+        if !self.groups.is_empty() {
             extension::write(writer, extension::KEY_SHARE, |writer| {
                 writer.vector(2, |writer| {
+                    let Some((of, public)) = self.share else { return Ok(()) };
                     writer.number(of.number().into(), 2)?;
                     writer.vector(2, |writer| writer.put(public))
                 })
             })?;
         }
-        if let Some(id) = self.connection_id {
+        if let Some(id) = &self.connection_id {
             write_connection_id(writer, id)?;
         }
         #[cfg(feature = "certificates")]

@@ -149,8 +149,8 @@ fn make_cookie<C: Crypto>(
     cookie[0] = asked.map_or(0, |group| group.number() as u8);
     cookie[1..=DIGEST].copy_from_slice(first_hello);
     let (content, place) = cookie.split_at_mut(1 + DIGEST);
-    let address = [from.address.len() as u8];
-    let mac = crypto.hmac(from.secret, &[&address, from.address, &hello.random, content]);
+    // A cookie of DTLS 1.2 has a version where this one has a zero: neither is good in place of the other.
+    let mac = crypto.hmac(from.secret, &[&[from.address.len() as u8], from.address, &[0], &hello.random, content]);
     place.copy_from_slice(&mac[..MAC]);
     cookie
 }
@@ -292,7 +292,7 @@ pub(crate) fn handle<C: Crypto, const BUFFER: usize>(
     #[cfg(feature = "certificates")]
     let handled = connection.receive_certificate(_crypto, _config);
     #[cfg(not(feature = "certificates"))]
-    let handled = Err(alert::UNEXPECTED_MESSAGE);
+    let handled: Result<(), u8> = Err(alert::UNEXPECTED_MESSAGE);
     if let Err(description) = handled {
         connection.refuse(description);
     }

@@ -1,6 +1,8 @@
 //! DTLS 1.3: the engine against itself, over a network that loses, repeats, reorders and forges.
 
 mod attacks;
+mod both;
 mod bytes;
+mod downgrade;
 mod liveness;
 mod world;

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use lean_dtls::{Client, Config, Instant, Psk, RustCrypto, Server, Status, Timeouts, Versions};
+use proptest::prelude::*;
 
 pub type Address = [u8; 2];
 pub type Keys = [Psk<'static>; 1];
@@ -67,6 +68,22 @@ pub enum Fate {
     Twice,
     /// It arrives after the next one.
     Late,
+}
+
+/// What a network does to the first datagrams. It drops fewer than an end sends before it gives up: 8.
+pub fn fates() -> impl Strategy<Value = Vec<Fate>> {
+    let fate = prop_oneof![3 => Just(Fate::Pass), 2 => Just(Fate::Drop), 1 => Just(Fate::Twice), 1 => Just(Fate::Late)];
+    let fates = proptest::collection::vec(fate, 0..16);
+    fates.prop_filter("at most 7 are lost", |fates| fates.iter().filter(|fate| **fate == Fate::Drop).count() < 8)
+}
+
+/// Replaces octets that are there once by others of the same length. Returns false if they are not there.
+pub fn replace(datagram: &mut [u8], old: &[u8], new: &[u8]) -> bool {
+    let place = datagram.windows(old.len()).position(|window| window == old);
+    place.is_some_and(|place| {
+        datagram[place..][..new.len()].copy_from_slice(new);
+        true
+    })
 }
 
 /// What was sent: when, by whom, and its octets.
