@@ -204,7 +204,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         let handshake = self.sender.transcript.digest();
         let (header, body) = self.incoming.whole(self.next).ok_or(alert::DECODE_ERROR)?;
         self.expects = match (self.expects, header.kind) {
-            (Expects::Certificate, Kind::CertificateRequest) if self.is_client && !self.certificates.is_asked => {
+            (Expects::Certificate, Kind::CertificateRequest) if !self.certificates.is_asked => {
                 read_request(body)?;
                 self.certificates.is_asked = true;
                 Expects::Certificate

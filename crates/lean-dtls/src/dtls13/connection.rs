@@ -259,7 +259,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         let outbound = &mut self.sender.outbound;
         self.acknowledgements.tick(now, wait);
         let epoch = outbound.epoch();
-        let room = output.len().saturating_sub(outbound.overhead(epoch, true));
+        let room = output.len().saturating_sub(outbound.overhead(epoch, true)).min(outbound.limit);
         if let Some((numbers, length)) = self.acknowledgements.take(room)
             && let Ok((written, _)) =
                 outbound.write(crypto, (ContentType::Ack, epoch), true, &[&numbers[..length]], output)
@@ -291,7 +291,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
     /// The most octets of application data in a datagram of `room` octets.
     pub(crate) fn max_data(&self, room: usize) -> usize {
         let outbound = &self.sender.outbound;
-        room.saturating_sub(outbound.overhead(outbound.epoch(), true))
+        room.saturating_sub(outbound.overhead(outbound.epoch(), true)).min(outbound.limit)
     }
 
     /// True if the last datagram was later than all before, and can only be the peer's.

@@ -88,6 +88,8 @@ pub(crate) struct Outbound {
     pub(crate) aead: Aead,
     /// The ID that the peer wants in its records.
     pub(crate) connection_id: ConnectionId,
+    /// The most octets of content that the peer takes in an encrypted record.
+    pub(crate) limit: usize,
     /// The sequence number of the next record in clear.
     next_in_clear: u64,
     /// The epoch before, then the latest.
@@ -103,7 +105,7 @@ struct Sending {
 impl Outbound {
     pub(crate) fn new() -> Self {
         let connection_id = ConnectionId::default();
-        Self { aead: Aead::Ccm8, connection_id, next_in_clear: 0, epochs: [None, None] }
+        Self { aead: Aead::Ccm8, connection_id, limit: usize::MAX, next_in_clear: 0, epochs: [None, None] }
     }
 
     /// Goes on from the record that carried a HelloRetryRequest's answer.
@@ -166,7 +168,7 @@ impl Outbound {
     ) -> Result<(usize, Number), Full> {
         let sequence = *self.next(epoch).ok_or(Full)?;
         let number = Number { epoch, sequence };
-        if sequence >= MOST_RECORDS {
+        if sequence >= MOST_RECORDS || epoch > 0 && content.iter().map(|part| part.len()).sum::<usize>() > self.limit {
             return Err(Full);
         }
         let written = match epoch {
@@ -280,6 +282,10 @@ impl<C: Crypto> flight::Records for Records<'_, C> {
 
     fn overhead(&self, part: Part, is_last: bool) -> usize {
         self.outbound.overhead(epoch(self.epochs, part), is_last)
+    }
+
+    fn limit(&self, part: Part) -> usize {
+        if epoch(self.epochs, part) > 0 { self.outbound.limit } else { usize::MAX }
     }
 
     fn write(

@@ -99,6 +99,38 @@ fn a_key_update_is_answered_once_if_it_asks() {
     }
 }
 
+/// What this end asks for is not forgotten when the peer asks for the same.
+#[test]
+fn a_key_update_that_waits_still_asks() {
+    let (mut client, mut server) = established(config(KEYS), config(KEYS));
+    exchange(&mut client, &mut server);
+    // The second one waits for the acknowledgement of the first.
+    server.connection.update_keys(true);
+    server.connection.update_keys(true);
+    let asking = client.message(3, Kind::KeyUpdate, &[1]);
+    server.receive(&asking);
+    server.transmit(MTU).iter().for_each(|datagram| drop(client.receive(datagram)));
+    client.transmit(MTU).iter().for_each(|datagram| drop(server.receive(datagram)));
+    assert_eq!(server.connection.sender.flight.first().unwrap(), (Kind::KeyUpdate, &mut [1][..]));
+}
+
+/// A record with another connection ID, or without one, is another end's: it is not counted as a forgery.
+#[test]
+fn a_record_for_another_end_is_no_forgery() {
+    let (mut client, mut server) = established(with_ids(KEYS), with_ids(KEYS));
+    let record = client.record(3, ContentType::ApplicationData, b"22.5 C");
+    let mut other = record.clone();
+    other[1] ^= 1;
+    let mut without = record.clone();
+    without[0] ^= 0x10;
+    without.drain(1..4);
+    for datagram in [other, without] {
+        assert_eq!(server.receive(&datagram), []);
+        assert_eq!(server.connection.inbound.forgeries(), 0);
+    }
+    assert_eq!(server.receive(&record), b"22.5 C");
+}
+
 /// An epoch has no number after 65,535: a later one would be taken for epoch 0, which is in clear.
 #[test]
 fn epochs_do_not_begin_again() {

@@ -78,6 +78,48 @@ fn whoever_has_another_key_than_it_says_is_refused() {
     assert_eq!(run(stranger(&client), server.clone()), [None, Some(46)]);
 }
 
+/// A key for psk_ke beside a raw public key.
+struct Several(Raw);
+
+impl Credentials for Several {
+    fn psk(&self) -> Option<Psk<'_>> {
+        Some(KEYS[0])
+    }
+
+    fn certificate(&self) -> Option<CertifiedKey<'_>> {
+        self.0.certificate()
+    }
+
+    fn accepted(&self) -> &[CertificateType] {
+        self.0.accepted()
+    }
+}
+
+/// A server chooses one of what the client has offered: no pre-shared key without an offer, and no key agreement with a key that
+/// is used alone.
+#[test]
+fn each_choice_of_a_server_that_was_not_offered_has_its_alert() {
+    let hello = |extensions: &[&[u8]]| {
+        let extensions = extensions.concat();
+        let mut body = [&[0xfe, 0xfd][..], &[9; 32], &[0, 0x13, 0x05, 0, 0, extensions.len() as u8]].concat();
+        body.extend(extensions);
+        in_clear(Kind::ServerHello, 0, &body)
+    };
+    let version = &[0, 43, 0, 2, 0xfe, 0xfc][..];
+    let psk = &[0, 41, 0, 2, 0, 0][..];
+    let share = [&[0, 51, 0, 69, 0, 23, 0, 65][..], &key_pair(1).1].concat();
+    let (mut client, _) = End::client(config(Raw::of(0)));
+    client.receive(&hello(&[version, psk, &share]));
+    assert_eq!(client.refused(), Some(110));
+    let (mut client, _) = End::client(config(Several(Raw::of(0))));
+    client.receive(&hello(&[version, psk, &share]));
+    assert_eq!(client.refused(), Some(47));
+    // Neither the key nor a certificate, which the client could not check.
+    let (mut client, _) = End::client(config(KEYS).with_psk_agreement());
+    client.receive(&hello(&[version, &share]));
+    assert_eq!(client.refused(), Some(40));
+}
+
 /// A server has no slot for a client that could not check its certificate, or that has none which the server could check.
 #[test]
 fn a_client_that_takes_other_certificates_is_refused_at_once() {

@@ -111,3 +111,34 @@ fn an_acknowledgement_of_a_later_epoch_is_illegal() {
         assert_eq!(client.refused(), expected, "{epoch} {named}");
     }
 }
+
+/// A client that offers both versions offers what belongs to DTLS 1.2 too. A server of DTLS 1.3 may answer some of it in its
+/// EncryptedExtensions: the limit of records, to which the client then keeps, and heartbeats, which it does not send.
+#[cfg(all(feature = "record-limits", feature = "heartbeat"))]
+#[test]
+fn what_was_offered_for_both_versions_may_be_answered() {
+    use crate::config::MaxFragmentLength;
+
+    let both = || config(KEYS).with_versions(Versions::Both);
+    let limited = || both().with_record_size_limit(200).unwrap().with_heartbeats();
+    let shorter = || both().with_max_fragment_length(MaxFragmentLength::Octets512);
+    // record_size_limit (28) of 64 octets, one of which is the type; max_fragment_length (1) of 512; heartbeat (15).
+    for (own, extensions, expected) in [
+        (limited(), &[0, 6, 0, 28, 0, 2, 0, 64][..], Ok(63)),
+        (limited(), &[0, 5, 0, 15, 0, 1, 1], Ok((1 << 14) - 1)),
+        (limited(), &[0, 6, 0, 28, 0, 2, 0, 63], Err(47)),
+        (limited(), &[0, 5, 0, 1, 0, 1, 1], Err(110)),
+        (shorter(), &[0, 5, 0, 1, 0, 1, 1], Ok(511)),
+        (shorter(), &[0, 5, 0, 1, 0, 1, 2], Err(47)),
+        (shorter(), &[0, 6, 0, 28, 0, 2, 0, 64], Err(110)),
+        (config(KEYS).with_record_size_limit(200).unwrap(), &[0, 6, 0, 28, 0, 2, 0, 64], Err(110)),
+    ] {
+        let (mut client, mut server) = after_server_hello(own, both());
+        let datagram = server.message(2, Kind::EncryptedExtensions, extensions);
+        client.receive(&datagram);
+        match expected {
+            Ok(limit) => assert_eq!((client.refused(), client.connection.max_data(usize::MAX)), (None, limit)),
+            Err(alert) => assert_eq!(client.refused(), Some(alert), "{extensions:?}"),
+        }
+    }
+}

@@ -135,6 +135,7 @@ fn a_malformed_client_hello_is_none() {
     };
     assert_eq!(body[40..44], [1, 0, 0, body.len() as u8 - 44]);
     assert_eq!(body[44..51], [0, 43, 0, 3, 2, 0xfe, 0xfc]);
+    assert_eq!(body[57..59], [0, 41]);
     for (what, malformed) in [
         ("version", changed(1, 0xfc)),
         ("compression", changed(41, 1)),
@@ -146,6 +147,13 @@ fn a_malformed_client_hello_is_none() {
             swapped.extend_from_slice(&body[57..]);
             swapped.extend_from_slice(&body[51..57]);
             swapped
+        }),
+        ("octets after the binders", {
+            let mut longer = body.clone();
+            longer.push(0);
+            longer[43] += 1;
+            longer[60] += 1;
+            longer
         }),
         ("session", {
             let mut longer = body.clone();
