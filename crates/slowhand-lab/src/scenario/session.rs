@@ -89,7 +89,8 @@ pub struct Session {
     #[serde(default)]
     pub cryptography: Cryptography,
     /// What both ends leave out of DTLS 1.2: switches of the lean profile of lean-dtls, or `slides` for those of Pittoli et
-    /// al. 2016, or `all`. Only with lean-dtls at both ends. Default: none.
+    /// al. 2016, or `all`. `all` has `server_finished_first` too, which makes handshakes slower where an end computes slowly or
+    /// datagrams get lost: name the others there. Only with lean-dtls at both ends. Default: none.
     #[serde(default)]
     #[schemars(extend("uniqueItems" = true))]
     pub lean: Vec<LeanSwitch>,
