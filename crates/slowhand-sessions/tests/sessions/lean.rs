@@ -72,6 +72,22 @@ fn every_pair_survives_the_loss_of_any_datagram() {
     }
 }
 
+/// The third datagram is the ClientHello with the cookie. Without a floor the client sends it again after 2 s. With one, it has
+/// measured the round trip of the cookie exchange, 80 ms, and waits three times as long (RFC 6298, section 2.2), or the floor.
+#[test]
+fn a_timer_with_a_floor_follows_the_round_trip() {
+    let delay = Duration::from_millis(40);
+    for (floor_ms, wait_ms) in [(None, 2000), (Some(100), 240), (Some(700), 700)] {
+        let mut pair = Pair::new(Stack::LeanDtls, PSK);
+        pair.client.timers.first = Some(Duration::from_secs(2));
+        pair.client.timers.floor = floor_ms.map(Duration::from_millis);
+        let transcript = pair.run(&Path { delay, dropped: vec![2], ..Path::default() });
+        assert_eq!(transcript.end, End::Completed, "{transcript:?}");
+        let [lost, again] = [2, 3].map(|number| transcript.datagrams[number].at);
+        assert_eq!(again - lost, Duration::from_millis(wait_ms), "{floor_ms:?}");
+    }
+}
+
 #[test]
 fn every_pair_survives_datagrams_that_come_twice_or_late() {
     for (client, server, pair) in pairs(None) {
