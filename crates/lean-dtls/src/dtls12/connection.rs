@@ -342,6 +342,8 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         self.master = None;
         #[cfg(feature = "ecdhe")]
         self.keys.wipe();
+        #[cfg(feature = "dtls13")]
+        self.dtls13.iter_mut().for_each(dtls13::client::Offered::wipe);
         #[cfg(feature = "lean")]
         {
             self.postponed = None;

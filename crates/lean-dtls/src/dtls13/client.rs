@@ -33,6 +33,11 @@ impl Offered {
         Self { share: generate_share(crypto, config), is_chosen: false }
     }
 
+    /// Forgets the private key.
+    pub(crate) fn wipe(&mut self) {
+        self.share = None;
+    }
+
     /// What its ClientHello says beside the offer of DTLS 1.2.
     pub(crate) fn offer<'a>(
         &'a self,
