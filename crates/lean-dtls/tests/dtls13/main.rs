@@ -1,6 +1,10 @@
 //! DTLS 1.3: the engine against itself, over a network that loses, repeats, reorders and forges.
 
+#[path = "../engine/assault.rs"]
+mod assault;
 mod attacks;
 mod bytes;
 mod liveness;
+#[path = "../engine/network.rs"]
+mod network;
 mod world;

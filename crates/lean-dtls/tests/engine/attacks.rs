@@ -3,6 +3,7 @@
 use lean_dtls::{Admission, Client, Failure, Instant, RustCrypto, Server, Status};
 use proptest::prelude::*;
 
+use crate::assault::{attack, attacks};
 use crate::world::{
     KEYS, OTHER_KEYS, PEER, TestServer, client, config, established, from_client, from_server, random, run, server,
 };
@@ -189,37 +190,9 @@ proptest! {
     #[test]
     fn nothing_that_arrives_ends_the_process_or_opens_a_connection(
         seed in 1_u64..1000,
-        attacks in proptest::collection::vec(
-            (any::<bool>(), 0_usize..40, proptest::collection::vec((any::<proptest::sample::Index>(), any::<u8>()), 0..4),
-             proptest::collection::vec(any::<u8>(), 0..80)), 1..40),
+        attacks in attacks(),
     ) {
-        let mut client = Client::<_, _, 192>::new(config(OTHER_KEYS, 100), RustCrypto::new(random(seed)));
-        let mut server = server(100, Admission::EvictOldest);
-        let mut seen: Vec<Vec<u8>> = Vec::new();
-        client.connect();
-        for (is_to_server, chosen, changes, junk) in attacks {
-            let mut output = [0; 300];
-            while let length @ 1.. = client.poll_transmit(NOW, &mut output) {
-                seen.push(output[..length].to_vec());
-                server.receive(PEER, &mut output[..length].to_vec(), |_| panic!("delivered"));
-            }
-            for (_, datagram) in from_server(&mut server, NOW) {
-                seen.push(datagram.clone());
-                client.receive(&mut datagram.clone(), |_| panic!("delivered"));
-            }
-            let mut datagram = seen.get(chosen).cloned().unwrap_or(junk);
-            for (index, octet) in changes {
-                if !datagram.is_empty() {
-                    let place = index.index(datagram.len());
-                    datagram[place] = octet;
-                }
-            }
-            match is_to_server {
-                true => server.receive(PEER, &mut datagram, |_| panic!("delivered")),
-                false => client.receive(&mut datagram, |_| panic!("delivered")),
-            }
-            prop_assert_ne!(client.status(), Status::Established);
-            prop_assert_ne!(server.status(PEER), Some(Status::Established));
-        }
+        let client = Client::<_, _, 192>::new(config(OTHER_KEYS, 100), RustCrypto::new(random(seed)));
+        attack(client, server(100, Admission::EvictOldest), attacks)?;
     }
 }
