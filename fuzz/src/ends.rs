@@ -126,7 +126,7 @@ pub struct Setup {
     mtu: u16,
     knows_address: bool,
     admission: Admission,
-    /// If the ends speak DTLS 1.3.
+    /// If the ends may speak DTLS 1.3.
     dtls13: Option<Dtls13>,
     /// The client's and the server's.
     ends: [Extensions; 2],
@@ -135,6 +135,7 @@ pub struct Setup {
 #[derive(Clone, Copy, Debug)]
 struct Dtls13 {
     /// The client's and the server's.
+    versions: [Versions; 2],
     aeads: [&'static [Aead]; 2],
     groups: [&'static [Group]; 2],
 }
@@ -188,7 +189,7 @@ impl Setup {
         self.ends[1].connection_id.is_some_and(|length| length > 0)
     }
 
-    /// True if the ends speak DTLS 1.3.
+    /// True if the ends may speak DTLS 1.3.
     pub const fn is_dtls13(&self) -> bool {
         self.dtls13.is_some()
     }
@@ -220,8 +221,8 @@ impl Setup {
         if let Some(length) = extensions.connection_id {
             config = config.with_connection_id(length).expect("a valid length");
         }
-        if let Some(Dtls13 { aeads, groups }) = self.dtls13 {
-            config = config.with_versions(Versions::Dtls13).with_aeads(aeads[end]).with_groups(groups[end]);
+        if let Some(Dtls13 { versions, aeads, groups }) = self.dtls13 {
+            config = config.with_versions(versions[end]).with_aeads(aeads[end]).with_groups(groups[end]);
             if self.kind == Kind::PskWithAgreement {
                 config = config.with_psk_agreement();
             }
@@ -238,7 +239,13 @@ impl Dtls13 {
         let chosen = AEADS[usize::from(flags & 3)];
         // A client's first share is of P-256: the server may ask for the other one.
         let groups = if flags & 8 == 0 { Group::ALL } else { &[Group::X25519] };
-        Self { aeads: [if flags & 4 == 0 { chosen } else { ALL }, chosen], groups: [Group::ALL, groups] }
+        let version = |is_alone| if is_alone { Versions::Dtls13 } else { Versions::Both };
+        let versions = match flags >> 4 & 7 {
+            6 => [Versions::Both, Versions::Dtls12],
+            7 => [Versions::Dtls12, Versions::Both],
+            alone => [version(alone & 1 == 0), version(alone & 2 == 0)],
+        };
+        Self { versions, aeads: [if flags & 4 == 0 { chosen } else { ALL }, chosen], groups: [Group::ALL, groups] }
     }
 }
 

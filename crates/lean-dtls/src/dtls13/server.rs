@@ -9,15 +9,17 @@ use super::agreement::Share;
 use super::certificates;
 #[cfg(feature = "certificates")]
 use super::connection::Expects;
-use super::connection::{Connection, alert, transcript_header};
-use super::hello::{self, Answer, ClientHello, Mode, OfferedPsk, extension};
+use super::connection::{Connection, transcript_header};
+use super::hello::{self, Answer, ClientHello, Mode, OfferedPsk};
 use super::record::{self, ContentType};
 use super::schedule::{Origin, Secret};
+use crate::alert;
 use crate::codec::{Full, Reader, Writer};
 use crate::config::Config;
 use crate::credentials::{Credentials, is_key};
 use crate::crypto::{Aead, Crypto, DIGEST, Group, Hash, SCALAR};
 use crate::dtls12::{Arrived, ConnectionId};
+use crate::extension;
 use crate::handshake::{self, Kind};
 use crate::reply::Reply;
 use crate::status::{Failure, Status};
@@ -144,11 +146,11 @@ fn make_cookie<C: Crypto>(
     first_hello: &[u8; DIGEST],
 ) -> [u8; COOKIE] {
     let mut cookie = [0; COOKIE];
-    cookie[0] = asked.map_or(0, |group| hello::group(group) as u8);
+    cookie[0] = asked.map_or(0, |group| group.number() as u8);
     cookie[1..=DIGEST].copy_from_slice(first_hello);
     let (content, place) = cookie.split_at_mut(1 + DIGEST);
-    let address = [from.address.len() as u8];
-    let mac = crypto.hmac(from.secret, &[&address, from.address, &hello.random, content]);
+    // A cookie of DTLS 1.2 has a version where this one has a zero: neither is good in place of the other.
+    let mac = crypto.hmac(from.secret, &[&[from.address.len() as u8], from.address, &[0], &hello.random, content]);
     place.copy_from_slice(&mac[..MAC]);
     cookie
 }
@@ -157,7 +159,7 @@ fn make_cookie<C: Crypto>(
 fn check_cookie<C: Crypto>(crypto: &mut C, from: Sender<'_>, hello: &ClientHello<'_>, cookie: &[u8]) -> Option<First> {
     let mut reader = Reader::new(cookie);
     let (number, first_hello) = (reader.u8()?, reader.array()?);
-    let asked = [Group::P256, Group::X25519].into_iter().find(|group| hello::group(*group) == number.into());
+    let asked = [Group::P256, Group::X25519].into_iter().find(|group| group.number() == number.into());
     let expected = make_cookie(crypto, from, hello, asked, &first_hello);
     bool::from(cookie.ct_eq(&expected)).then_some((first_hello, asked, expected))
 }
@@ -173,9 +175,7 @@ fn write_retry(record: u64, aead: Aead, asked: Option<Group>, cookie: &[u8; COOK
 }
 
 fn write_alert(record: u64, description: u8) -> Option<Answered> {
-    /// AlertLevel fatal.
-    const FATAL: u8 = 2;
-    write_in_clear(record, ContentType::Alert, &[&[FATAL, description]])
+    write_in_clear(record, ContentType::Alert, &[&[alert::FATAL, description]])
 }
 
 fn write_in_clear(record: u64, content_type: ContentType, content: &[&[u8]]) -> Option<Answered> {
@@ -292,7 +292,7 @@ pub(crate) fn handle<C: Crypto, const BUFFER: usize>(
     #[cfg(feature = "certificates")]
     let handled = connection.receive_certificate(_crypto, _config);
     #[cfg(not(feature = "certificates"))]
-    let handled = Err(alert::UNEXPECTED_MESSAGE);
+    let handled: Result<(), u8> = Err(alert::UNEXPECTED_MESSAGE);
     if let Err(description) = handled {
         connection.refuse(description);
     }

@@ -3,7 +3,10 @@
 #[path = "../engine/assault.rs"]
 mod assault;
 mod attacks;
+mod both;
 mod bytes;
+mod closure;
+mod downgrade;
 mod liveness;
 #[path = "../engine/network.rs"]
 mod network;

@@ -1,9 +1,10 @@
 //! Clients and a server in memory.
 
 use lean_dtls::{Client, Config, Instant, Psk, RustCrypto, Server, Status, Timeouts, Versions};
+use proptest::prelude::*;
 
 use crate::network;
-pub use crate::network::{Address, Fate, PEER, Random, Trace, from_client, random, run};
+pub use crate::network::{Address, Fate, PEER, Random, Trace, from_client, random, replace, run};
 
 pub type Keys = [Psk<'static>; 1];
 pub type TestClient = Client<Keys, RustCrypto<Random>, 384>;
@@ -27,6 +28,13 @@ pub fn server(config: Config<Keys>) -> TestServer {
 /// All that the server sends now.
 pub fn from_server(server: &mut TestServer, now: Instant) -> Vec<Vec<u8>> {
     network::from_server(server, now).into_iter().map(|(_, datagram)| datagram).collect()
+}
+
+/// What a network does to the first datagrams. It drops fewer than an end sends before it gives up: 8.
+pub fn fates() -> impl Strategy<Value = Vec<Fate>> {
+    let fate = prop_oneof![3 => Just(Fate::Pass), 2 => Just(Fate::Drop), 1 => Just(Fate::Twice), 1 => Just(Fate::Late)];
+    let fates = proptest::collection::vec(fate, 0..16);
+    fates.prop_filter("at most 7 are lost", |fates| fates.iter().filter(|fate| **fate == Fate::Drop).count() < 8)
 }
 
 /// A client and a server with a connection.

@@ -184,6 +184,28 @@ fn messages_out_of_turn_change_nothing() {
     }
 }
 
+/// A flight is not sent again because some other message has the number of the hello that it answers: a client that has begun
+/// again may send such a message in its flight, which it repeats when the server repeats. Both would do so for ever.
+#[test]
+fn another_message_with_the_number_of_the_hello_says_nothing() {
+    let (mut client, mut server) = (client(1, 256), server(256, Admission::Refuse));
+    client.connect();
+    let mut hello = Vec::new();
+    for _ in 0..2 {
+        for mut datagram in from_client(&mut client, NOW) {
+            hello = datagram.clone();
+            server.receive(PEER, &mut datagram, |_| {});
+        }
+        from_server(&mut server, NOW).into_iter().for_each(|(_, mut datagram)| client.receive(&mut datagram, |_| {}));
+    }
+    server.receive(PEER, &mut hello.clone(), |_| {});
+    assert_eq!(from_server(&mut server, NOW).len(), 1, "the hello again");
+    hello[10] += 1; // the record's number
+    hello[13] = 16; // ClientKeyExchange
+    server.receive(PEER, &mut hello, |_| {});
+    assert_eq!(from_server(&mut server, NOW).len(), 0);
+}
+
 proptest! {
     /// Random octets, and datagrams of the handshake with octets changed, at any time: no panic, nothing established between
     /// ends that do not share a key, nothing delivered.

@@ -54,6 +54,15 @@ where
     sent
 }
 
+/// Replaces octets that are there once by others of the same length. Returns false if they are not there.
+pub fn replace(datagram: &mut [u8], old: &[u8], new: &[u8]) -> bool {
+    let place = datagram.windows(old.len()).position(|window| window == old);
+    place.is_some_and(|place| {
+        datagram[place..][..new.len()].copy_from_slice(new);
+        true
+    })
+}
+
 /// What the network does with a datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {

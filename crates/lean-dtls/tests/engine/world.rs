@@ -3,7 +3,7 @@
 use lean_dtls::{Admission, Client, Config, Instant, Psk, RustCrypto, Server, Status, Timeouts};
 
 use crate::network;
-pub use crate::network::{Address, Fate, PEER, Random, from_client, from_server, random};
+pub use crate::network::{Address, Fate, PEER, Random, from_client, from_server, random, replace};
 
 pub type Keys = [Psk<'static>; 1];
 pub type TestClient<K = Keys> = Client<K, RustCrypto<Random>, 192>;
@@ -48,15 +48,6 @@ pub fn run_through(
         }
     }
     sent
-}
-
-/// Replaces octets that are there once by others of the same length. Returns false if they are not there.
-pub fn replace(datagram: &mut [u8], old: &[u8], new: &[u8]) -> bool {
-    let place = datagram.windows(old.len()).position(|window| window == old);
-    place.is_some_and(|place| {
-        datagram[place..][..new.len()].copy_from_slice(new);
-        true
-    })
 }
 
 pub fn client(seed: u64, mtu: u16) -> TestClient {
