@@ -440,29 +440,37 @@ where
 
     #[cfg(feature = "dtls13")]
     fn answer_dtls13(&mut self, peer: P, arrived: Arrived<'_>, hello: &dtls13::ClientHello<'_>) {
-        let from = dtls13::server::Sender { secret: &self.secret, address: peer.as_ref() };
+        let own = self.slot(peer);
+        let is_again = own.is_some_and(|slot| slot.connection.has_answered(&hello.random));
+        // Nobody loses a slot to a client without a cookie.
+        let is_alone = own.is_none_or(|slot| slot.connection.is_over());
+        let from = dtls13::server::Sender {
+            secret: &self.secret,
+            address: peer.as_ref(),
+            can_be_unverified: is_again || is_alone && self.free_place(peer).is_some(),
+        };
         let admitted = match dtls13::server::admit(&mut self.crypto, &self.config, from, &arrived, hello) {
             Ok(admitted) => admitted,
             Err(reply) => return self.reply(peer, reply),
         };
+        let octets = record::HEADER + handshake::HEADER + arrived.body.len();
         let own = self.slots.iter_mut().flatten().find(|slot| slot.peer == peer);
-        if let Some(Slot { connection: Connection::Dtls13(connection), .. }) = own
-            && connection.client_random == hello.random
-        {
+        if let Some(Slot { connection: Connection::Dtls13(connection), .. }) = own.filter(|_| is_again) {
+            if connection.is_unverified() && !admitted.is_verified() {
+                connection.allow(octets);
+            }
             return connection.hear_hello_again();
         }
-        // Nobody loses a slot to a client without a cookie.
-        let is_alone = !self.slots.iter().flatten().any(|slot| slot.peer == peer && !slot.connection.is_over());
-        let place = match admitted.is_verified() {
-            true => self.place(peer),
-            false => self.free_place(peer).filter(|_| is_alone),
-        };
+        let place = if admitted.is_verified() { self.place(peer) } else { self.free_place(peer) };
         let Some(place) = place else { return };
         #[cfg(feature = "connection-id")]
         let own_id = self.draw_id();
         #[cfg(not(feature = "connection-id"))]
         let own_id = None;
-        let connection = dtls13::server::open(&mut self.crypto, &self.config, arrived, hello, &admitted, own_id);
+        let mut connection = dtls13::server::open(&mut self.crypto, &self.config, arrived, hello, &admitted, own_id);
+        if !admitted.is_verified() && self.config.options.dtls13.has_cookie {
+            connection.allow(octets);
+        }
         self.count = self.count.wrapping_add(1);
         let (opened, used, connection) = (self.count, self.count, Connection::Dtls13(connection));
         self.slots[place] = Some(Slot { peer, opened, used, used_at: None, connection });

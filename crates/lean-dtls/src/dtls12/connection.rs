@@ -31,7 +31,7 @@ use crate::status::{HeartbeatError, Liveness};
 use crate::time::{Expired, Instant, Timeouts, Timer};
 
 /// How many times the octets from an address that nobody has verified are sent to it at most (RFC 9000, section 8.1).
-const AMPLIFICATION: usize = 3;
+pub(crate) const AMPLIFICATION: usize = 3;
 
 /// What the handshake waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

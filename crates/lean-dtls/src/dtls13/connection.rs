@@ -14,7 +14,7 @@ use crate::alert;
 use crate::codec::{Full, Reader, Writer};
 use crate::config::Packing;
 use crate::crypto::{Aead, Crypto, DIGEST, Hash};
-use crate::dtls12::ConnectionId;
+use crate::dtls12::{AMPLIFICATION, ConnectionId};
 use crate::flight::{Flight, Part};
 use crate::handshake::{self, Kind};
 use crate::reassembly::Reassembly;
@@ -106,6 +106,8 @@ pub(crate) struct Connection<C: Crypto, const BUFFER: usize> {
     alert: Option<([u8; 2], u16)>,
     /// The last alert in clear.
     heard: Option<u8>,
+    /// How many octets may still be sent to an address that nobody has verified.
+    allowance: Option<usize>,
 }
 
 /// The flight of this end, and the transcript of the handshake.
@@ -206,6 +208,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
             owed: Owed::default(),
             alert: None,
             heard: None,
+            allowance: None,
         }
     }
 
@@ -267,7 +270,15 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
             return written;
         }
         let Sender { flight, outbound, epochs, .. } = &mut self.sender;
-        let written = flight.write(&mut Records { crypto, outbound, epochs: *epochs }, packing, output);
+        let mut records = Records { crypto, outbound, epochs: *epochs };
+        let mut written = flight.write(&mut records, packing, output);
+        while let Some(allowance) = self.allowance.as_mut().filter(|_| written > 0) {
+            if let Some(left) = allowance.checked_sub(written) {
+                *allowance = left;
+                break;
+            }
+            written = flight.write(&mut records, packing, output);
+        }
         if flight.is_sent() {
             self.timer.sent(now);
         }
@@ -312,6 +323,16 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
             self.owed.key_update = Some(is_asking || self.owed.key_update == Some(true));
             self.send_owed();
         }
+    }
+
+    /// True if the peer's address may be another's: neither a cookie nor an encrypted record has come from there.
+    pub(crate) const fn is_unverified(&self) -> bool {
+        self.allowance.is_some()
+    }
+
+    /// Lets this end send to an address that nobody has verified, because so many octets have come from it.
+    pub(crate) fn allow(&mut self, octets: usize) {
+        self.allowance = Some(self.allowance.unwrap_or(0).saturating_add(AMPLIFICATION * octets));
     }
 
     /// Ends an established connection, and tells the peer. What the peer has sent before it hears of that is still received.
@@ -397,6 +418,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         let forgeries = self.inbound.forgeries();
         match self.inbound.open(crypto, layout, record) {
             Ok((content_type, number, content)) => {
+                self.allowance = None; // the keys are made of what was sent to its address
                 self.receive_content(crypto, content_type, number, content, deliver, handle);
             }
             // The ServerHello is missing. The server sends its flight again if it hears that somebody is here

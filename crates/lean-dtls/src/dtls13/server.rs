@@ -67,6 +67,8 @@ pub(crate) struct Sender<'a> {
     /// The server's key for cookies.
     pub(crate) secret: &'a [u8; DIGEST],
     pub(crate) address: &'a [u8],
+    /// The server has a slot for it even if its address may be another's.
+    pub(crate) can_be_unverified: bool,
 }
 
 /// Looks at a ClientHello of a client that may have no slot.
@@ -105,9 +107,11 @@ pub(crate) fn admit<C: Crypto>(
         },
     };
     let asked = group.filter(|group| !has_share(group));
+    // Only the answer to a plain pre-shared key is short enough for an address that nobody has verified.
+    let is_known_address = || group.is_none() && config.credentials.is_known(from.address);
     let first = match hello.cookie() {
         None if hello.extensions.find(extension::COOKIE).is_some() => return refuse(alert::DECODE_ERROR),
-        None if asked.is_some() || options.has_cookie && !config.credentials.is_known(from.address) => {
+        None if asked.is_some() || !from.can_be_unverified || options.has_cookie && !is_known_address() => {
             let first_hello = digest(crypto, arrived.body);
             let cookie = make_cookie(crypto, from, hello, asked, &first_hello);
             return Err(write_retry(arrived.record, aead, asked, &cookie));

@@ -1,5 +1,6 @@
 //! DTLS 1.3: the engine against itself, over a network that loses, repeats, reorders and forges.
 
+mod addresses;
 #[path = "../engine/assault.rs"]
 mod assault;
 mod attacks;
