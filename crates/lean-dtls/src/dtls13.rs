@@ -12,4 +12,4 @@ mod schedule;
 pub(crate) mod server;
 
 pub(crate) use connection::Connection;
-pub(crate) use hello::ClientHello;
+pub(crate) use hello::{ClientHello, DOWNGRADE, Offer, ServerHello, is_downgrade};

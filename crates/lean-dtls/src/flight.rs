@@ -173,10 +173,12 @@ impl<const BUFFER: usize> Flight<BUFFER> {
         self.length == 0
     }
 
-    /// The kind of its first message.
+    /// The kind and the body of its first message.
     #[cfg(feature = "dtls13")]
-    pub(crate) fn kind(&self) -> Option<Kind> {
-        self.octets[..self.length].first().map(|number| Kind::of(*number))
+    pub(crate) fn first(&mut self) -> Option<(Kind, &mut [u8])> {
+        let (&mut [kind, l0, l1, l2, ..], rest) = self.octets[..self.length].split_first_chunk_mut::<KEPT>()?;
+        let length = u32::from_be_bytes([0, l0, l1, l2]) as usize;
+        rest.get_mut(..length).map(|body| (Kind::of(kind), body))
     }
 
     /// True if these octets are somewhere in it.

@@ -83,6 +83,7 @@
 #[cfg(test)]
 extern crate std;
 
+mod alert;
 mod client;
 mod codec;
 mod config;
@@ -96,6 +97,7 @@ mod der;
 mod dtls12;
 #[cfg(feature = "dtls13")]
 mod dtls13;
+mod extension;
 mod flight;
 #[cfg(fuzzing)]
 pub mod fuzzing;

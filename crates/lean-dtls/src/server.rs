@@ -7,16 +7,14 @@ use crate::codec::Reader;
 #[cfg(feature = "dtls13")]
 use crate::config::Versions;
 use crate::config::{Admission, Config};
-use crate::connection::{self, Connection};
+use crate::connection::Connection;
 use crate::credentials::Credentials;
 #[cfg(feature = "resumption")]
 use crate::crypto::KEY;
 #[cfg(feature = "certificates")]
 use crate::crypto::MAX_PUBLIC;
 use crate::crypto::{Crypto, DIGEST};
-use crate::dtls12::Heard;
-use crate::dtls12::Resuming;
-use crate::dtls12::{self, Arrived, COOKIE, ClientHello, ConnectionId, ContentType, Offer, record};
+use crate::dtls12::{self, Arrived, COOKIE, ClientHello, ConnectionId, ContentType, Heard, Offer, Resuming, record};
 #[cfg(feature = "resumption")]
 use crate::dtls12::{TicketKeys, find_session};
 #[cfg(feature = "dtls13")]
@@ -151,7 +149,7 @@ where
     fn find(&self, peer: P, _datagram: &[u8]) -> Option<usize> {
         #[cfg(feature = "connection-id")]
         if let Some(length @ 1..) = self.config.options.connection_id
-            && let Some(id) = connection::connection_id_of(_datagram, length.into())
+            && let Some(id) = crate::connection::connection_id_of(_datagram, length.into())
         {
             let is_its = |slot: &Slot<C, P, BUFFER>| slot.connection.own_id().is_some_and(|own| own.octets() == id);
             return self.slots.iter().position(|slot| slot.as_ref().is_some_and(is_its));
@@ -327,6 +325,12 @@ where
         self.slots.iter().flatten().find(|slot| slot.peer == peer)
     }
 
+    /// The version that the server has chosen for a peer. `None` if it has no slot.
+    #[cfg(feature = "dtls13")]
+    pub fn versions(&self, peer: P) -> Option<Versions> {
+        self.slot(peer).map(|slot| slot.connection.versions())
+    }
+
     /// Changes the keys of both ends: see [`Client::update_keys`](crate::Client::update_keys).
     #[cfg(feature = "dtls13")]
     pub fn update_keys(&mut self, peer: P) {
@@ -381,8 +385,12 @@ where
     /// Answers a ClientHello: with a cookie, or with a connection if it has one.
     fn answer(&mut self, peer: P, arrived: Arrived<'_>) {
         #[cfg(feature = "dtls13")]
-        if self.config.options.dtls13.versions == Versions::Dtls13 {
-            return self.answer_dtls13(peer, arrived);
+        if self.config.options.dtls13.versions != Versions::Dtls12 {
+            match dtls13::ClientHello::read(arrived.body) {
+                Some(hello) => return self.answer_dtls13(peer, arrived, &hello),
+                None if self.config.options.dtls13.versions == Versions::Dtls13 => return,
+                None => {}
+            }
         }
         let Some(hello) = ClientHello::read(arrived.body) else { return };
         let cookie = self.cookie(&peer, &hello, 0);
@@ -427,6 +435,8 @@ where
             abilities: self.config.abilities(),
             #[cfg(feature = "resumption")]
             session: None,
+            #[cfg(feature = "dtls13")]
+            dtls13: None,
         };
         #[cfg(feature = "resumption")]
         let (tickets, lifetime_s, now) = (self.tickets.as_ref(), offer.options.session_lifetime_s(), self.now);
@@ -440,45 +450,47 @@ where
         let connection = Connection::Dtls12(dtls12::Connection::new(&mut self.crypto, false, self.config.timeouts));
         self.count = self.count.wrapping_add(1);
         let (opened, used) = (self.count, self.count);
-        let Some(slot) = self.slots.get_mut(place) else { return };
-        let slot = slot.insert(Slot { peer, opened, used, used_at: None, connection });
-        let (connection, crypto) = (&mut slot.connection, &mut self.crypto);
-        match connection {
-            Connection::Dtls12(connection) => {
-                dtls12::server::open(connection, crypto, &self.config, &offer, &resuming, arrived, (from, &hello));
-            }
-            #[cfg(feature = "dtls13")]
-            Connection::Dtls13(_) => {}
-        }
+        let slot = Slot { peer, opened, used, used_at: None, connection };
+        let slot = self.slots.get_mut(place).map(|place| place.insert(slot));
+        let Some(Slot { connection: Connection::Dtls12(connection), .. }) = slot else { return };
+        let crypto = &mut self.crypto;
+        dtls12::server::open(connection, crypto, &self.config, &offer, &resuming, arrived, (from, &hello));
     }
 
     #[cfg(feature = "dtls13")]
-    fn answer_dtls13(&mut self, peer: P, arrived: Arrived<'_>) {
-        let Some(hello) = dtls13::ClientHello::read(arrived.body) else { return };
-        let periods = [0, 1].map(|ago| self.cookie_period.wrapping_sub(ago).to_be_bytes());
-        let from = dtls13::server::Sender { secret: &self.secret, periods, address: peer.as_ref() };
-        let admitted = match dtls13::server::admit(&mut self.crypto, &self.config, from, &arrived, &hello) {
+    fn answer_dtls13(&mut self, peer: P, arrived: Arrived<'_>, hello: &dtls13::ClientHello<'_>) {
+        let own = self.slot(peer);
+        let is_again = own.is_some_and(|slot| slot.connection.has_answered(&hello.random));
+        // Nobody loses a slot to a client without a cookie.
+        let is_alone = own.is_none_or(|slot| slot.connection.is_over());
+        let from = dtls13::server::Sender {
+            secret: &self.secret,
+            periods: [0, 1].map(|ago| self.cookie_period.wrapping_sub(ago).to_be_bytes()),
+            address: peer.as_ref(),
+            can_be_unverified: is_again || is_alone && self.free_place(peer).is_some(),
+        };
+        let admitted = match dtls13::server::admit(&mut self.crypto, &self.config, from, &arrived, hello) {
             Ok(admitted) => admitted,
             Err(reply) => return self.reply(peer, reply),
         };
+        let octets = record::HEADER + handshake::HEADER + arrived.body.len();
         let own = self.slots.iter_mut().flatten().find(|slot| slot.peer == peer);
-        if let Some(Slot { connection: Connection::Dtls13(connection), .. }) = own
-            && connection.client_random == hello.random
-        {
-            return connection.repeat();
+        if let Some(Slot { connection: Connection::Dtls13(connection), .. }) = own.filter(|_| is_again) {
+            if connection.is_unverified() && !admitted.is_verified() {
+                connection.allow(octets);
+            }
+            return connection.hear_hello_again();
         }
-        // Nobody loses a slot to a client without a cookie.
-        let is_alone = !self.slots.iter().flatten().any(|slot| slot.peer == peer && !slot.connection.is_over());
-        let place = match admitted.is_verified() {
-            true => self.place(peer),
-            false => self.free_place(peer).filter(|_| is_alone),
-        };
+        let place = if admitted.is_verified() { self.place(peer) } else { self.free_place(peer) };
         let Some(place) = place else { return };
         #[cfg(feature = "connection-id")]
         let own_id = self.draw_id();
         #[cfg(not(feature = "connection-id"))]
         let own_id = None;
-        let connection = dtls13::server::open(&mut self.crypto, &self.config, arrived, &hello, &admitted, own_id);
+        let mut connection = dtls13::server::open(&mut self.crypto, &self.config, arrived, hello, &admitted, own_id);
+        if !admitted.is_verified() && self.config.options.dtls13.has_cookie {
+            connection.allow(octets);
+        }
         self.count = self.count.wrapping_add(1);
         let (opened, used, connection) = (self.count, self.count, Connection::Dtls13(connection));
         self.slots[place] = Some(Slot { peer, opened, used, used_at: None, connection });

@@ -3,6 +3,7 @@
 use lean_dtls::{Client, Failure, Instant, Psk, RustCrypto, Status, Versions};
 use proptest::prelude::*;
 
+use crate::assault::{attack, attacks};
 use crate::world::{
     KEYS, PEER, TestClient, TestServer, client, config, established, from_client, from_server, random, run, server,
     to_server,
@@ -338,37 +339,10 @@ proptest! {
     #[test]
     fn nothing_that_arrives_ends_the_process_or_opens_a_connection(
         seed in 1_u64..1000,
-        attacks in proptest::collection::vec(
-            (any::<bool>(), 0_usize..40, proptest::collection::vec((any::<proptest::sample::Index>(), any::<u8>()), 0..4),
-             proptest::collection::vec(any::<u8>(), 0..80)), 1..40),
+        attacks in attacks(),
     ) {
         let other = [Psk { identity: b"sensor-17", key: b"0123456789abcdeF" }];
-        let mut client = Client::<_, _, 384>::new(config(other, 100), RustCrypto::new(random(seed)));
-        let mut server = server(config(KEYS, 100));
-        let mut seen: Vec<Vec<u8>> = Vec::new();
-        client.connect();
-        for (is_to_server, chosen, changes, junk) in attacks {
-            for datagram in from_client(&mut client, NOW) {
-                seen.push(datagram.clone());
-                server.receive(PEER, &mut datagram.clone(), |_| panic!("delivered"));
-            }
-            for datagram in from_server(&mut server, NOW) {
-                seen.push(datagram.clone());
-                client.receive(&mut datagram.clone(), |_| panic!("delivered"));
-            }
-            let mut datagram = seen.get(chosen).cloned().unwrap_or(junk);
-            for (index, octet) in changes {
-                if !datagram.is_empty() {
-                    let place = index.index(datagram.len());
-                    datagram[place] = octet;
-                }
-            }
-            match is_to_server {
-                true => server.receive(PEER, &mut datagram, |_| panic!("delivered")),
-                false => client.receive(&mut datagram, |_| panic!("delivered")),
-            }
-            prop_assert_ne!(client.status(), Status::Established);
-            prop_assert_ne!(server.status(PEER), Some(Status::Established));
-        }
+        let client = Client::<_, _, 384>::new(config(other, 100), RustCrypto::new(random(seed)));
+        attack(client, server(config(KEYS, 100)), attacks)?;
     }
 }
