@@ -366,6 +366,31 @@ pub(crate) fn confirm(extensions: Extensions<'_>, offer: &Offer<'_>, suite: Opti
     if is_possible { Ok(agreed) } else { Err(alert::ILLEGAL_PARAMETER) }
 }
 
+/// True if a client that offers both versions has asked for this extension, which a server of DTLS 1.3 answers too.
+#[cfg(feature = "dtls13")]
+pub(crate) fn is_for_both(number: u16, _options: &Options) -> bool {
+    match number {
+        #[cfg(feature = "record-limits")]
+        MAX_FRAGMENT_LENGTH => _options.max_fragment_length.is_some(),
+        #[cfg(feature = "record-limits")]
+        RECORD_SIZE_LIMIT => _options.record_size_limit.is_some(),
+        #[cfg(feature = "heartbeat")]
+        HEARTBEAT => _options.heartbeat,
+        _ => false,
+    }
+}
+
+/// The most octets of content that a server of DTLS 1.3 takes in an encrypted record, by its extensions. The type of the content
+/// counts too (RFC 8449, section 4).
+///
+/// # Errors
+/// The alert with which the client refuses the server.
+#[cfg(all(feature = "dtls13", feature = "record-limits"))]
+pub(crate) fn content_limit(extensions: &[u8], options: &Options) -> Result<usize, u8> {
+    let [_, [_, limit]] = limits::confirm(Extensions(extensions), options)?.octets();
+    Ok(usize::from(limit) - 1)
+}
+
 /// True if the client has asked for this extension.
 fn is_offered(number: u16, offer: &Offer<'_>) -> bool {
     match number {

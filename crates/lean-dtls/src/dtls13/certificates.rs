@@ -150,7 +150,7 @@ pub(crate) fn read_chosen(state: &mut State, extensions: Extensions<'_>, offer: 
 
 /// The digest that an end signs: 64 spaces, a text that names the end, and the digest of the handshake so far (RFC 8446,
 /// section 4.4.3).
-fn signed_digest<C: Crypto>(crypto: &mut C, signer: Role, handshake: &[u8; DIGEST]) -> [u8; DIGEST] {
+pub(super) fn signed_digest<C: Crypto>(crypto: &mut C, signer: Role, handshake: &[u8; DIGEST]) -> [u8; DIGEST] {
     let text: &[u8] = match signer {
         Role::Client => b"TLS 1.3, client CertificateVerify\0",
         Role::Server => b"TLS 1.3, server CertificateVerify\0",
@@ -204,7 +204,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         let handshake = self.sender.transcript.digest();
         let (header, body) = self.incoming.whole(self.next).ok_or(alert::DECODE_ERROR)?;
         self.expects = match (self.expects, header.kind) {
-            (Expects::Certificate, Kind::CertificateRequest) if self.is_client && !self.certificates.is_asked => {
+            (Expects::Certificate, Kind::CertificateRequest) if !self.certificates.is_asked => {
                 read_request(body)?;
                 self.certificates.is_asked = true;
                 Expects::Certificate

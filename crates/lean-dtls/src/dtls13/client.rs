@@ -259,7 +259,8 @@ fn receive_hello<C: Crypto, const BUFFER: usize>(
         return Err(alert::ILLEGAL_PARAMETER);
     }
     let is_offered = |number: u16| match number {
-        extension::SUPPORTED_VERSIONS | extension::PRE_SHARED_KEY => true,
+        extension::SUPPORTED_VERSIONS => true,
+        extension::PRE_SHARED_KEY => psk(config).is_some(),
         extension::KEY_SHARE => share.is_some(),
         extension::CONNECTION_ID => own_id.is_some(),
         _ => false,
@@ -311,22 +312,28 @@ fn receive_hello<C: Crypto, const BUFFER: usize>(
 /// Reads what the server has chosen beside its hello.
 fn receive_extensions<C: Crypto, const BUFFER: usize>(
     connection: &mut Connection<C, BUFFER>,
-    _config: &Config<impl Credentials>,
+    config: &Config<impl Credentials>,
 ) -> Result<(), u8> {
     let (header, body) = connection.incoming.whole(connection.next).ok_or(alert::DECODE_ERROR)?;
     let extensions = Extensions::read(Reader::new(body)).ok_or(alert::DECODE_ERROR)?;
     #[cfg(feature = "certificates")]
-    let offer = certificates::Offer::of(&_config.credentials);
+    let offer = certificates::Offer::of(&config.credentials);
     let is_offered = |number: u16| {
         #[cfg(feature = "certificates")]
         if offer.asks_for(number) {
             return true;
         }
-        // A server may tell which groups it would have liked (RFC 8446, section 4.2.7).
-        number == extension::SUPPORTED_GROUPS
+        // A server may tell which groups it would have liked (RFC 8446, section 4.2.7), and answer what was offered for
+        // both versions.
+        let has_both = config.options.dtls13.versions == Versions::Both;
+        number == extension::SUPPORTED_GROUPS || has_both && dtls12::is_for_both(number, &config.options)
     };
     if !extensions.iter().all(|(number, _)| is_offered(number)) {
         return Err(alert::UNSUPPORTED_EXTENSION);
+    }
+    #[cfg(feature = "record-limits")]
+    {
+        connection.sender.outbound.limit = dtls12::content_limit(extensions.octets(), &config.options)?;
     }
     connection.expects = Expects::Finished;
     #[cfg(feature = "certificates")]

@@ -262,7 +262,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         let outbound = &mut self.sender.outbound;
         self.acknowledgements.tick(now, wait);
         let epoch = outbound.epoch();
-        let room = output.len().saturating_sub(outbound.overhead(epoch, true));
+        let room = output.len().saturating_sub(outbound.overhead(epoch, true)).min(outbound.limit);
         if let Some((numbers, length)) = self.acknowledgements.take(room)
             && let Ok((written, _)) =
                 outbound.write(crypto, (ContentType::Ack, epoch), true, &[&numbers[..length]], output)
@@ -302,7 +302,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
     /// The most octets of application data in a datagram of `room` octets.
     pub(crate) fn max_data(&self, room: usize) -> usize {
         let outbound = &self.sender.outbound;
-        room.saturating_sub(outbound.overhead(outbound.epoch(), true))
+        room.saturating_sub(outbound.overhead(outbound.epoch(), true)).min(outbound.limit)
     }
 
     /// True if the last datagram was later than all before, and can only be the peer's.
@@ -512,8 +512,10 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         self.timer.stop();
         self.sender.outbound.forget();
         if is_key_update && let Some([own, _]) = &mut self.traffic {
+            let Some(epoch) = self.sender.outbound.epoch().checked_add(1) else {
+                return self.refuse(alert::UNEXPECTED_MESSAGE);
+            };
             own.update(crypto);
-            let epoch = self.sender.outbound.epoch() + 1;
             self.sender.outbound.protect(epoch, own.keys(crypto));
             self.sender.outbound.forget();
         }

@@ -69,6 +69,12 @@ impl<'a> Extensions<'a> {
         Some(extensions)
     }
 
+    /// The same, to be read as extensions of DTLS 1.2.
+    #[cfg(feature = "record-limits")]
+    pub(crate) const fn octets(self) -> &'a [u8] {
+        self.0
+    }
+
     /// The content of an extension, if it is there.
     pub(crate) fn find(self, number: u16) -> Option<&'a [u8]> {
         self.iter().find(|(found, _)| *found == number).map(|(_, content)| content)
