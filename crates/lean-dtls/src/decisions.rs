@@ -105,9 +105,9 @@
 //! default, lets nobody lose a connection, but clients that have died block it.
 //! [`EvictIdleLongest`](Admission::EvictIdleLongest) ends what has been idle for some time, and is what a server of
 //! sensors wants; [`EvictLeastRecentlyUsed`](Admission::EvictLeastRecentlyUsed) and
-//! [`EvictOldest`](Admission::EvictOldest) always find a place. With these two, a client with a valid cookie and no key
-//! can end the connections of others, so give them only to servers that bear it. A connection ends without an alert,
-//! and its client notices at its next message.
+//! [`EvictOldest`](Admission::EvictOldest) always find a place. A client with a valid cookie and no key can end
+//! connections of others in this way, with the first of the three only those that are idle: give these policies to
+//! servers that bear it. A connection ends without an alert, and its client notices at its next message.
 //!
 //! # A cookie?
 //!

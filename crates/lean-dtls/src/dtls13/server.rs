@@ -65,7 +65,7 @@ pub(crate) struct Sender<'a> {
     /// The server's key for cookies.
     pub(crate) secret: &'a [u8; DIGEST],
     /// The present period of its cookies, and the one before.
-    pub(crate) periods: [[u8; 4]; 2],
+    pub(crate) periods: [u16; 2],
     pub(crate) address: &'a [u8],
 }
 
@@ -141,7 +141,7 @@ fn digest<C: Crypto>(crypto: &mut C, body: &[u8]) -> [u8; DIGEST] {
 fn make_cookie<C: Crypto>(
     crypto: &mut C,
     from: Sender<'_>,
-    period: [u8; 4],
+    period: u16,
     hello: &ClientHello<'_>,
     (asked, first_hello): (Option<Group>, &[u8; DIGEST]),
 ) -> [u8; COOKIE] {
@@ -149,8 +149,9 @@ fn make_cookie<C: Crypto>(
     cookie[0] = asked.map_or(0, |group| hello::group(group) as u8);
     cookie[1..=DIGEST].copy_from_slice(first_hello);
     let (content, place) = cookie.split_at_mut(1 + DIGEST);
-    let address = [from.address.len() as u8];
-    let mac = crypto.hmac(from.secret, &[&period, &address, from.address, &hello.random, content]);
+    let [upper, lower] = period.to_be_bytes();
+    let length = from.address.len() as u8;
+    let mac = crypto.hmac(from.secret, &[&[upper, lower, length], from.address, &hello.random, content]);
     place.copy_from_slice(&mac[..MAC]);
     cookie
 }
