@@ -10,6 +10,8 @@ mod hello;
 pub(crate) mod record;
 mod schedule;
 pub(crate) mod server;
+#[cfg(all(test, feature = "rustcrypto"))]
+mod tests;
 
 pub(crate) use connection::Connection;
 pub(crate) use hello::{ClientHello, DOWNGRADE, Offer, ServerHello, is_downgrade};

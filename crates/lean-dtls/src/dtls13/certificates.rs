@@ -150,7 +150,7 @@ pub(crate) fn read_chosen(state: &mut State, extensions: Extensions<'_>, offer: 
 
 /// The digest that an end signs: 64 spaces, a text that names the end, and the digest of the handshake so far (RFC 8446,
 /// section 4.4.3).
-fn signed_digest<C: Crypto>(crypto: &mut C, signer: Role, handshake: &[u8; DIGEST]) -> [u8; DIGEST] {
+pub(super) fn signed_digest<C: Crypto>(crypto: &mut C, signer: Role, handshake: &[u8; DIGEST]) -> [u8; DIGEST] {
     let text: &[u8] = match signer {
         Role::Client => b"TLS 1.3, client CertificateVerify\0",
         Role::Server => b"TLS 1.3, server CertificateVerify\0",

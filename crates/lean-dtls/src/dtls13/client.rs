@@ -259,7 +259,8 @@ fn receive_hello<C: Crypto, const BUFFER: usize>(
         return Err(alert::ILLEGAL_PARAMETER);
     }
     let is_offered = |number: u16| match number {
-        extension::SUPPORTED_VERSIONS | extension::PRE_SHARED_KEY => true,
+        extension::SUPPORTED_VERSIONS => true,
+        extension::PRE_SHARED_KEY => psk(config).is_some(),
         extension::KEY_SHARE => share.is_some(),
         extension::CONNECTION_ID => own_id.is_some(),
         _ => false,

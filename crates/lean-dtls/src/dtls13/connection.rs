@@ -512,8 +512,10 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         self.timer.stop();
         self.sender.outbound.forget();
         if is_key_update && let Some([own, _]) = &mut self.traffic {
+            let Some(epoch) = self.sender.outbound.epoch().checked_add(1) else {
+                return self.refuse(alert::UNEXPECTED_MESSAGE);
+            };
             own.update(crypto);
-            let epoch = self.sender.outbound.epoch() + 1;
             self.sender.outbound.protect(epoch, own.keys(crypto));
             self.sender.outbound.forget();
         }

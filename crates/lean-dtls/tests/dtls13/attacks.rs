@@ -1,6 +1,6 @@
 //! Nothing that is forged, replayed, downgraded or too early is accepted, and nothing that arrives ends the process.
 
-use lean_dtls::{Client, Failure, Instant, Psk, RustCrypto, Status, Versions};
+use lean_dtls::{Admission, Client, Failure, Instant, Psk, RustCrypto, Status, Versions};
 use proptest::prelude::*;
 
 use crate::assault::{attack, attacks};
@@ -64,23 +64,45 @@ fn a_cookie_is_good_for_one_address_and_one_random_number() {
     let with_cookie = from_client(&mut honest, NOW).remove(0);
     // The extension cookie has the number 44, a length of 43, and a vector of 41: group, digest, MAC.
     let cookie = with_cookie.windows(6).position(|octets| octets == [0, 44, 0, 43, 0, 41]).unwrap() + 6;
-    // From another address; with another random number; with another group, digest and MAC.
-    for (peer, place) in [
-        ([7, 7], None),
-        (PEER, Some(13 + 12 + 2)),
-        (PEER, Some(cookie)),
-        (PEER, Some(cookie + 1)),
-        (PEER, Some(cookie + 40)),
+    // From another address; with another random number; with other groups, digest and MAC. Group 23 is P-256.
+    for (peer, place, change) in [
+        ([7, 7], 0, 0),
+        (PEER, 13 + 12 + 2, 1),
+        (PEER, cookie, 1),
+        (PEER, cookie, 23),
+        (PEER, cookie + 1, 1),
+        (PEER, cookie + 40, 1),
     ] {
         let mut datagram = with_cookie.clone();
-        place.into_iter().for_each(|place: usize| datagram[place] ^= 1);
+        datagram[place] ^= change;
         server.receive(peer, &mut datagram, |_| {});
-        assert_eq!(server.status(peer), None, "{peer:?} {place:?}");
+        assert_eq!(server.status(peer), None, "{peer:?} {place}");
         // A fatal illegal_parameter (47).
-        assert!(from_server(&mut server, NOW)[0].ends_with(&[2, 47]), "{peer:?} {place:?}");
+        assert!(from_server(&mut server, NOW)[0].ends_with(&[2, 47]), "{peer:?} {place}");
     }
     server.receive(PEER, &mut with_cookie.clone(), |_| {});
     assert_eq!(server.status(PEER), Some(Status::Handshaking));
+}
+
+/// Without cookies anybody can say to be anywhere. Nobody loses a slot to such a client: neither the one that has its address, nor the
+/// one that would be next by the policy.
+#[test]
+fn a_client_without_a_cookie_takes_no_slot_of_another() {
+    let policy = config(KEYS, 256).without_cookie().with_admission(Admission::EvictOldest);
+    let mut server = server(policy);
+    let mut established = client(1, config(KEYS, 256));
+    run(&mut established, &mut server, []);
+    // The first has the address of the client above; the second takes the second slot; the third finds none.
+    for (seed, peer, expected) in [(2, PEER, false), (3, [7, 7], true), (4, [8, 8], false)] {
+        let mut other = client(seed, config(KEYS, 256));
+        other.connect();
+        for mut datagram in from_client(&mut other, NOW) {
+            server.receive(peer, &mut datagram, |_| {});
+        }
+        assert_eq!(server.status(PEER), Some(Status::Established), "{peer:?}");
+        assert_eq!(!from_server(&mut server, NOW).is_empty(), expected, "{peer:?}");
+    }
+    assert_eq!(to_server(&mut established, &mut server, b"22.5 C"), b"22.5 C");
 }
 
 #[test]
