@@ -88,8 +88,7 @@ fn a_client_that_takes_other_certificates_is_refused_at_once() {
         let (_, hello) = End::client(config(client));
         let arrived = arrived(&hello);
         let hello = ClientHello::read(arrived.body).unwrap();
-        let from = server::Sender { secret: &[0; 32], address: &[1], can_be_unverified: true };
-        let Err(Some((octets, length))) = server::admit(&mut crypto(false), &config(server), from, &arrived, &hello)
+        let Err(Some((octets, length))) = server::admit(&mut crypto(false), &config(server), SENDER, &arrived, &hello)
         else {
             panic!("admitted");
         };
@@ -101,8 +100,7 @@ fn a_client_that_takes_other_certificates_is_refused_at_once() {
     hello[place + 6] = 5;
     let arrived = arrived(&hello);
     let read = ClientHello::read(arrived.body).unwrap();
-    let from = server::Sender { secret: &[0; 32], address: &[1], can_be_unverified: true };
-    assert!(server::admit(&mut crypto(false), &config(Raw::of(1)), from, &arrived, &read).is_err());
+    assert!(server::admit(&mut crypto(false), &config(Raw::of(1)), SENDER, &arrived, &read).is_err());
 }
 
 /// Raw public keys of both ends in EncryptedExtensions.

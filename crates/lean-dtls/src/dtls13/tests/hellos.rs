@@ -161,9 +161,8 @@ fn a_malformed_client_hello_is_none() {
 /// The answer of a server without a slot for the client.
 fn answer(config: &Config<impl Credentials>, hello: &[u8]) -> Result<(), Option<Answered>> {
     let arrived = arrived(hello);
-    let from = server::Sender { secret: &[0; 32], address: &[1], can_be_unverified: true };
     let hello = ClientHello::read(arrived.body).unwrap();
-    server::admit(&mut crypto(false), config, from, &arrived, &hello).map(|_| ())
+    server::admit(&mut crypto(false), config, SENDER, &arrived, &hello).map(|_| ())
 }
 
 /// A server with nothing in common has no slot for the client.
