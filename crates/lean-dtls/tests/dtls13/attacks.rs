@@ -31,6 +31,11 @@ fn ack_in_clear(records: &[(u64, u64)]) -> Vec<u8> {
     in_clear(26, 9, &content)
 }
 
+/// True if a datagram is a HelloRetryRequest: its random number says so (RFC 8446, section 4.1.3).
+fn is_retry(datagram: &[u8]) -> bool {
+    datagram.get(13 + 12 + 2..).is_some_and(|random| random.starts_with(&[0xcf, 0x21, 0xad, 0x74]))
+}
+
 /// A client and a server after so many exchanges, of which the attacker changes the client's datagrams.
 fn after(rounds: usize, mut change: impl FnMut(&mut Vec<u8>)) -> (TestClient, TestServer) {
     let (mut client, mut server) = (client(1, config(KEYS, 256)), server(config(KEYS, 256)));
@@ -98,14 +103,17 @@ fn a_client_without_a_cookie_takes_no_slot_of_another() {
     let mut established = client(1, config(KEYS, 256));
     run(&mut established, &mut server, []);
     // The first has the address of the client above; the second takes the second slot; the third finds none.
-    for (seed, peer, expected) in [(2, PEER, false), (3, [7, 7], true), (4, [8, 8], false)] {
+    for (seed, peer, expected) in [(2, PEER, None), (3, [7, 7], Some(Status::Handshaking)), (4, [8, 8], None)] {
         let mut other = client(seed, config(KEYS, 256));
         other.connect();
         for mut datagram in from_client(&mut other, NOW) {
             server.receive(peer, &mut datagram, |_| {});
         }
         assert_eq!(server.status(PEER), Some(Status::Established), "{peer:?}");
-        assert_eq!(!from_server(&mut server, NOW).is_empty(), expected, "{peer:?}");
+        assert_eq!(server.status(peer).filter(|_| peer != PEER), expected, "{peer:?}");
+        // Who gets no slot is asked for a cookie.
+        let answer = from_server(&mut server, NOW).remove(0);
+        assert_eq!(is_retry(&answer), expected.is_none(), "{peer:?}");
     }
     assert_eq!(to_server(&mut established, &mut server, b"22.5 C"), b"22.5 C");
 }

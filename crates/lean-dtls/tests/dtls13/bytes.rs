@@ -78,3 +78,14 @@ fn the_last_record_of_a_datagram_has_no_length() {
         }
     }
 }
+
+/// No record in clear has the number of another one: neither those of a HelloRetryRequest in fragments nor the ServerHello.
+#[test]
+fn each_record_in_clear_has_its_own_number() {
+    for mtu in 64..=200 {
+        let (trace, _) = run(&mut client(1, config(KEYS, 256)), &mut server(config(KEYS, mtu)), []);
+        let sent = trace.iter().filter(|(_, is_to_server, datagram)| !is_to_server && datagram[0] == 22);
+        let numbers: Vec<_> = sent.map(|(_, _, datagram)| datagram[3..11].to_vec()).collect();
+        assert!(numbers.is_sorted_by(|one, next| one < next), "{mtu}: {numbers:?}");
+    }
+}
