@@ -168,13 +168,15 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         }
     }
 
+    /// True if it answers the ClientHello of DTLS 1.3 with this random number.
+    #[cfg(feature = "dtls13")]
+    pub(crate) fn has_answered(&self, client_random: &[u8; 32]) -> bool {
+        matches!(self, Self::Dtls13(connection) if connection.client_random == *client_random)
+    }
+
     /// True if the client may not be where it says.
     pub(crate) const fn is_unverified(&self) -> bool {
-        match self {
-            Self::Dtls12(connection) => connection.is_unverified(),
-            #[cfg(feature = "dtls13")]
-            Self::Dtls13(_) => false,
-        }
+        either!(self, connection => connection.is_unverified())
     }
 
     /// The most octets of application data in a datagram of `room` octets.

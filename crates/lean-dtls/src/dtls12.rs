@@ -22,6 +22,8 @@ mod schedule;
 pub(crate) mod server;
 mod suite;
 
+#[cfg(feature = "dtls13")]
+pub(crate) use connection::AMPLIFICATION;
 pub(crate) use connection::{Connection, Heard};
 pub(crate) use connection_id::ConnectionId;
 #[cfg(feature = "connection-id")]

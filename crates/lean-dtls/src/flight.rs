@@ -396,6 +396,43 @@ mod tests {
         (begin..=header.offset + header.fragment).map(move |place| (sequence, place))
     }
 
+    /// Records with as many messages as there is room for: how many each has.
+    #[cfg(feature = "dtls13")]
+    struct Counting(Vec<usize>);
+
+    #[cfg(feature = "dtls13")]
+    impl super::Records for Counting {
+        const LAST_IS_SHORTER: bool = false;
+        const HAS_SEVERAL_MESSAGES: bool = true;
+
+        fn overhead(&self, _: Part, _: bool) -> usize {
+            0
+        }
+
+        fn write(&mut self, _: Part, _: bool, fragments: &[&[u8]], output: &mut [u8]) -> Result<(usize, u64), Full> {
+            let mut writer = Writer::new(output);
+            fragments.iter().try_for_each(|octets| writer.put(octets))?;
+            self.0.push(fragments.len() / 2);
+            Ok((writer.len(), self.0.len() as u64))
+        }
+
+        fn change(&mut self, _: &mut [u8]) -> Result<usize, Full> {
+            Ok(0)
+        }
+    }
+
+    #[cfg(feature = "dtls13")]
+    #[test]
+    fn short_messages_share_a_record() {
+        let mut flight = Flight::<400>::new();
+        for sequence in 0..6 {
+            flight.push(Kind::Other(99), sequence, |writer| writer.put(&[7; 5])).unwrap();
+        }
+        let mut records = Counting(Vec::new());
+        flight.write(&mut records, Packing::Full, &mut [0; 300]);
+        assert_eq!(records.0, [MOST_FRAGMENTS, 6 - MOST_FRAGMENTS]);
+    }
+
     proptest! {
         /// What comes again is exactly what no acknowledged record has carried, until there is nothing left.
         #[test]

@@ -31,7 +31,7 @@ use crate::status::{HeartbeatError, Liveness};
 use crate::time::{Expired, Instant, Timeouts, Timer};
 
 /// How many times the octets from an address that nobody has verified are sent to it at most (RFC 9000, section 8.1).
-const AMPLIFICATION: usize = 3;
+pub(crate) const AMPLIFICATION: usize = 3;
 
 /// What the handshake waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -621,10 +621,11 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
 
     /// The peer repeats the flight before this end's, so it does not have this end's: the end of its last message says so
     /// (RFC 6347, section 4.2.4). Other old messages say nothing. If they were answered too, two ends could answer each
-    /// other for ever.
+    /// other for ever. A flight of the client ends with a Finished, or with a hello, which the server hears elsewhere.
     fn receive_again(&mut self, header: &handshake::Header) {
         let is_end = header.offset + header.fragment == header.length;
-        if is_end && self.answered == Some(header.sequence) {
+        let can_be_last = self.is_client || header.kind == Kind::Finished;
+        if is_end && can_be_last && self.answered == Some(header.sequence) {
             self.repeat();
         }
     }

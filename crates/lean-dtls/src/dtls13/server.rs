@@ -67,8 +67,10 @@ pub(crate) struct Sender<'a> {
     /// The server's key for cookies.
     pub(crate) secret: &'a [u8; DIGEST],
     /// The present period of its cookies, and the one before.
-    pub(crate) periods: [[u8; 4]; 2],
+    pub(crate) periods: [u16; 2],
     pub(crate) address: &'a [u8],
+    /// The server has a slot for it even if its address may be another's.
+    pub(crate) can_be_unverified: bool,
 }
 
 /// Looks at a ClientHello of a client that may have no slot.
@@ -107,9 +109,11 @@ pub(crate) fn admit<C: Crypto>(
         },
     };
     let asked = group.filter(|group| !has_share(group));
+    // Only the answer to a plain pre-shared key is short enough for an address that nobody has verified.
+    let is_known_address = || group.is_none() && config.credentials.is_known(from.address);
     let first = match hello.cookie() {
         None if hello.extensions.find(extension::COOKIE).is_some() => return refuse(alert::DECODE_ERROR),
-        None if asked.is_some() || options.has_cookie && !config.credentials.is_known(from.address) => {
+        None if asked.is_some() || !from.can_be_unverified || options.has_cookie && !is_known_address() => {
             let first_hello = digest(crypto, arrived.body);
             let cookie = make_cookie(crypto, from, from.periods[0], hello, (asked, &first_hello));
             return Err(write_retry(arrived.record, aead, asked, &cookie));
@@ -143,7 +147,7 @@ fn digest<C: Crypto>(crypto: &mut C, body: &[u8]) -> [u8; DIGEST] {
 fn make_cookie<C: Crypto>(
     crypto: &mut C,
     from: Sender<'_>,
-    period: [u8; 4],
+    period: u16,
     hello: &ClientHello<'_>,
     (asked, first_hello): (Option<Group>, &[u8; DIGEST]),
 ) -> [u8; COOKIE] {
@@ -151,9 +155,10 @@ fn make_cookie<C: Crypto>(
     cookie[0] = asked.map_or(0, |group| group.number() as u8);
     cookie[1..=DIGEST].copy_from_slice(first_hello);
     let (content, place) = cookie.split_at_mut(1 + DIGEST);
+    let [upper, lower] = period.to_be_bytes();
+    let parts = [&[upper, lower, from.address.len() as u8], from.address, &[0], &hello.random, content];
     // A cookie of DTLS 1.2 has a version where this one has a zero: neither is good in place of the other.
-    let address = [from.address.len() as u8];
-    let mac = crypto.hmac(from.secret, &[&period, &address, from.address, &[0], &hello.random, content]);
+    let mac = crypto.hmac(from.secret, &parts);
     place.copy_from_slice(&mac[..MAC]);
     cookie
 }

@@ -139,9 +139,9 @@ fn epochs_do_not_begin_again() {
     for asks in [false, true] {
         let (mut client, mut server) = established(config(KEYS), config(KEYS));
         let last = u16::MAX;
-        for end in [&mut client.connection, &mut server.connection] {
-            end.inbound.protect(last, keys(&secret));
-            end.sender.outbound.protect(last, keys(&secret));
+        for end in [&mut client, &mut server] {
+            end.connection.sender.outbound.protect(last, keys(&secret));
+            end.connection.inbound.protect(last, keys(&secret));
         }
         if asks {
             // Its own: it ends, and says nothing in clear.

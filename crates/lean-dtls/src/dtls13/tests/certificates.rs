@@ -130,7 +130,7 @@ fn a_client_that_takes_other_certificates_is_refused_at_once() {
         let (_, hello) = End::client(config(client));
         let arrived = arrived(&hello);
         let hello = ClientHello::read(arrived.body).unwrap();
-        let Err(Some((octets, length))) = server::admit(&mut crypto(false), &config(server), FROM, &arrived, &hello)
+        let Err(Some((octets, length))) = server::admit(&mut crypto(false), &config(server), SENDER, &arrived, &hello)
         else {
             panic!("admitted");
         };
@@ -142,7 +142,7 @@ fn a_client_that_takes_other_certificates_is_refused_at_once() {
     hello[place + 6] = 5;
     let arrived = arrived(&hello);
     let read = ClientHello::read(arrived.body).unwrap();
-    assert!(server::admit(&mut crypto(false), &config(Raw::of(1)), FROM, &arrived, &read).is_err());
+    assert!(server::admit(&mut crypto(false), &config(Raw::of(1)), SENDER, &arrived, &read).is_err());
 }
 
 /// Raw public keys of both ends in EncryptedExtensions.

@@ -21,7 +21,7 @@ fn each_message_that_the_server_must_not_send_has_its_alert() {
         // A wrong Finished, and none at all.
         (&[(Kind::EncryptedExtensions, &[0, 0]), (Kind::Finished, &[7; 32])], Some(51)),
         (&[(Kind::EncryptedExtensions, &[0, 0]), (Kind::Finished, &[])], Some(51)),
-        (&[(Kind::EncryptedExtensions, &[0, 0]), (Kind::KeyUpdate, &[0])], Some(51)),
+        (&[(Kind::EncryptedExtensions, &[0, 0]), (Kind::KeyUpdate, &[0])], Some(10)),
     ] {
         let (mut client, mut server) = after_server_hello(config(KEYS), config(KEYS));
         for (kind, body) in messages {
@@ -46,7 +46,7 @@ fn the_octets_of_a_finished_in_another_message_end_nothing() {
     server.connection.sender.next -= 1;
     let other = server.message(2, Kind::KeyUpdate, &verify_data);
     client.receive(&other);
-    assert_eq!(client.refused(), Some(51));
+    assert_eq!(client.refused(), Some(10));
 }
 
 #[test]

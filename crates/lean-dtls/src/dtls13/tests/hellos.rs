@@ -170,7 +170,7 @@ fn a_malformed_client_hello_is_none() {
 fn answer(config: &Config<impl Credentials>, hello: &[u8]) -> Result<(), Option<Answered>> {
     let arrived = arrived(hello);
     let hello = ClientHello::read(arrived.body).unwrap();
-    server::admit(&mut crypto(false), config, FROM, &arrived, &hello).map(|_| ())
+    server::admit(&mut crypto(false), config, SENDER, &arrived, &hello).map(|_| ())
 }
 
 /// A server with nothing in common has no slot for the client.
