@@ -53,8 +53,8 @@
 //! With the feature `lean` it has the lean profile (docs/lean-profile.md), an extension of its own for plain pre-shared keys: both
 //! ends leave out messages, copies in records and most of the record header, if both agree. See [`Lean`].
 //!
-//! DTLS 1.3 (RFC 9147) in its place, if the configuration says so: pre-shared keys alone or with key agreement, raw public keys
-//! and X.509 certificates; AES-128 in CCM_8, CCM and GCM; cookies in a HelloRetryRequest, connection IDs, key updates, and
+//! DTLS 1.3 (RFC 9147) in its place, if the configuration says so: pre-shared keys alone or with key agreement, used as they are
+//! or imported (RFC 9258, `ImportedPsk`), raw public keys and X.509 certificates; AES-128 in CCM_8, CCM and GCM; cookies in a HelloRetryRequest, connection IDs, key updates, and
 //! acknowledgements. Tickets are acknowledged, and not used. Early data are not offered.
 //!
 //! # How it behaves

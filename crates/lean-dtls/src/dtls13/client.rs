@@ -7,10 +7,11 @@ use super::agreement::Share;
 use super::certificates;
 use super::connection::{Connection, Expects, alert};
 use super::hello::{self, BINDERS, Extensions, Mode, Offer, ServerHello, extension};
-use super::schedule::{Origin, Secret};
+use super::psk::Key;
+use super::schedule::Secret;
 use crate::codec::Reader;
 use crate::config::Config;
-use crate::credentials::{Credentials, is_key};
+use crate::credentials::Credentials;
 use crate::crypto::{Crypto, Hash};
 use crate::dtls12::ConnectionId;
 use crate::handshake::Kind;
@@ -43,7 +44,7 @@ fn send_hello<C: Crypto, const BUFFER: usize>(
 ) -> bool {
     let Connection { sender, incoming, client_random, own_id, share, .. } = connection;
     let answered = retry.and_then(|sequence| incoming.whole(sequence)).and_then(|(_, body)| ServerHello::read(body));
-    let psk = config.credentials.psk().filter(|psk| is_key(psk.key));
+    let psk = Key::own(&config.credentials);
     let offer = Offer {
         random: client_random,
         aeads: config.options.dtls13.aeads,
@@ -51,7 +52,7 @@ fn send_hello<C: Crypto, const BUFFER: usize>(
         share: share.as_ref().map(|share| (share.group(), share.public())),
         connection_id: own_id.as_ref(),
         cookie: answered.and_then(|hello| hello.cookie()).unwrap_or(&[]),
-        identity: psk.map(|psk| (psk.identity, mode(config))),
+        psk: psk.map(|psk| (psk, mode(config))),
         #[cfg(feature = "certificates")]
         certificates: certificates::Offer::of(&config.credentials),
     };
@@ -61,7 +62,8 @@ fn send_hello<C: Crypto, const BUFFER: usize>(
         let mut transcript = transcript.clone();
         transcript.update(header);
         transcript.update(&body[..covered]);
-        let binder = Secret::early(crypto, Some(psk.key)).binder(crypto, Origin::External, &transcript.digest());
+        let early = psk.early(crypto);
+        let binder = psk.binder(crypto, &early, &transcript.digest());
         body[covered + BINDERS - binder.len()..].copy_from_slice(&binder);
     };
     sender.flight.clear();
@@ -171,7 +173,7 @@ fn receive_hello<C: Crypto, const BUFFER: usize>(
         return Err(alert::UNSUPPORTED_EXTENSION);
     }
     let psk = match hello.extensions.find(extension::PRE_SHARED_KEY) {
-        Some([0, 0]) => config.credentials.psk().filter(|psk| is_key(psk.key)),
+        Some([0, 0]) => Key::own(&config.credentials),
         Some(_) => return Err(alert::ILLEGAL_PARAMETER),
         None => None,
     };
@@ -196,7 +198,11 @@ fn receive_hello<C: Crypto, const BUFFER: usize>(
         sender.outbound.connection_id = hello::read_connection_id(content).ok_or(alert::HANDSHAKE_FAILURE)?;
     }
     sender.note(Kind::ServerHello, body);
-    let secret = Secret::early(crypto, psk.map(|psk| psk.key)).next_stage(crypto, agreed.as_ref());
+    let early = match psk {
+        Some(psk) => psk.early(crypto),
+        None => Secret::early(crypto, None),
+    };
+    let secret = early.next_stage(crypto, agreed.as_ref());
     agreed.zeroize();
     #[cfg(feature = "certificates")]
     {

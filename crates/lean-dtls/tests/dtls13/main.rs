@@ -2,5 +2,6 @@
 
 mod attacks;
 mod bytes;
+mod imported;
 mod liveness;
 mod world;
