@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use slowhand_sessions::{
-    Credential, Dtls, Family, LeanProfile, Resumable, Session, SessionConfig, Stack, Timers, Tls, Weightless,
+    Credential, Dtls, Family, Resumable, Session, SessionConfig, Stack, Timers, Tls, Weightless,
     build_resuming,
 };
 
@@ -23,7 +23,7 @@ pub(crate) fn build(stack: Stack, setup: &Setup, previous: Option<&Resumable>) -
     let suite = slowhand_sessions::Suite::from_iana(setup.suite.iana());
     let suite = suite.ok_or_else(|| format!("the adapter of {stack} has no {}", setup.suite))?;
     let (cookie, connection_id) = (setup.cookie, setup.connection_id);
-    let version = Dtls { cookie, connection_id, lean: LeanProfile::NONE };
+    let version = Dtls { cookie, connection_id, ..Dtls::DEFAULT };
     let version = slowhand_sessions::Version::Dtls12(version);
     let tls = Tls { suite: Some(suite), resumption: setup.resumption, ..Tls::new(version) };
     let mut seed = [0; 32];
