@@ -2,12 +2,12 @@
 
 use super::{Credentials, Psk};
 
-/// A pre-shared key that DTLS 1.3 imports (RFC 9258): it uses a key that is derived from this one, and from the identity and the
-/// context. An array of them are [`Credentials`], as an array of [`Psk`] is. Both ends have to import the key, with the same
-/// context.
+/// A pre-shared key that DTLS 1.3 imports (RFC 9258): it uses a key that is derived from this one, and from the
+/// identity and the context. An array of them are [`Credentials`], as an array of [`Psk`] is. Both ends have to import
+/// the key, with the same context.
 ///
-/// So one key may serve DTLS 1.2, which uses it as it is, and DTLS 1.3. And a key that several devices share cannot be turned
-/// against its owner, if the context names both ends (RFC 9258, appendix A).
+/// So one key may serve DTLS 1.2, which uses it as it is, and DTLS 1.3. And a key that several devices share cannot be
+/// turned against its owner, if the context names both ends (RFC 9258, appendix A).
 #[derive(Clone, Copy)]
 pub struct ImportedPsk<'k> {
     /// The name, which is sent in clear.

@@ -24,8 +24,8 @@ impl<'k> Key<'k> {
         Some(Self { psk, context: credentials.import_context(psk.identity) })
     }
 
-    /// The key that a server knows under the identity that a client sends. A key has one use only: who imports it does not use
-    /// it as it is (RFC 9258, section 4).
+    /// The key that a server knows under the identity that a client sends. A key has one use only: who imports it does
+    /// not use it as it is (RFC 9258, section 4).
     pub(crate) fn find(credentials: &'k impl Credentials, sent: &'k [u8]) -> Option<Self> {
         let known = |identity, context| {
             let key = credentials.find_psk(identity).filter(|key| is_key(key))?;
@@ -84,8 +84,8 @@ mod tests {
         octets.iter().map(|octet| std::format!("{octet:02x}")).collect()
     }
 
-    /// The expected values are those of Python's `hmac` and `hashlib`, from the formulas of RFC 9258, section 5, and RFC 8446,
-    /// section 7, with the prefix of DTLS 1.3 (RFC 9147, section 5.9).
+    /// The expected values are those of Python's `hmac` and `hashlib`, from the formulas of RFC 9258, section 5, and
+    /// RFC 8446, section 7, with the prefix of DTLS 1.3 (RFC 9147, section 5.9).
     #[test]
     fn an_imported_key_is_that_of_another_implementation() {
         for (context, identity, early, binder) in [

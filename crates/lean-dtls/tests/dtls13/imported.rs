@@ -10,7 +10,8 @@ use crate::world::{PEER, Random, random};
 const IDENTITY: &[u8] = b"sensor-17";
 const KEY: &[u8] = b"0123456789abcdef";
 
-/// The key that `KEY` becomes when it is imported with the identity above and no context, from Python's `hmac` and `hashlib`.
+/// The key that `KEY` becomes when it is imported with the identity above and no context, from Python's `hmac` and
+/// `hashlib`.
 const IMPORTED: [u8; 32] = [
     0xa4, 0x17, 0xfa, 0x5f, 0x53, 0x1a, 0x93, 0xe5, 0xea, 0x0b, 0xa7, 0xda, 0x8c, 0x01, 0xaf, 0xc8, 0xb4, 0x73, 0xd9,
     0x96, 0x04, 0xd0, 0xf2, 0x75, 0x73, 0x92, 0xfe, 0x30, 0x14, 0x8e, 0x94, 0xf3,
@@ -138,7 +139,8 @@ fn a_key_for_another_version_or_function_is_unknown() {
     }
 }
 
-/// A plain key can have the name of an imported one, and even its value. The binder tells them apart (RFC 9258, section 5.2).
+/// A plain key can have the name of an imported one, and even its value. The binder tells them apart (RFC 9258, section
+/// 5.2).
 #[test]
 fn a_plain_key_is_not_taken_for_an_imported_one() {
     let identity = imported_identity(b"", 0xfefc, 1);
