@@ -25,6 +25,7 @@ struct interop_options {
     int is_server;
     uint16_t version;          /* as on the wire: 0xfefd DTLS 1.2, 0xfefc DTLS 1.3 */
     uint16_t suite;            /* IANA cipher suite */
+    uint16_t other_suite;      /* IANA cipher suite of the other version; 0: the end speaks one version */
     uint16_t group;            /* TLS NamedGroup; 0: no elliptic curve */
     int credential;            /* enum interop_credential */
     int is_without_ephemeral;  /* DTLS 1.3 with a pre-shared key: psk_ke, not psk_dhe_ke */

@@ -134,6 +134,7 @@ fn options(setup: &Setup, previous: *mut c_void) -> interop_options {
         is_server: (setup.role == Role::Server).into(),
         version: setup.version.on_the_wire(),
         suite: setup.suite.iana(),
+        other_suite: setup.other_suite.map_or(0, |suite| suite.iana()),
         group: setup.group.map_or(0, |group| group.iana()),
         credential: match setup.credential {
             CredentialKind::RawPublicKey => INTEROP_RAW_PUBLIC_KEY,
@@ -176,6 +177,7 @@ pub(crate) struct interop_options {
     is_server: c_int,
     version: u16,
     suite: u16,
+    other_suite: u16,
     group: u16,
     credential: c_int,
     is_without_ephemeral: c_int,

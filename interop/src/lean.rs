@@ -147,7 +147,7 @@ impl LeanDtls {
             return Err("it resumes no session of DTLS 1.3".to_owned());
         }
         let config = config(setup).map_err(|error| format!("the configuration is refused: {error:?}"))?;
-        let config = with_suite(config, setup).ok_or_else(|| format!("it has no {}", setup.suite))?;
+        let config = with_suites(config, setup).ok_or_else(|| format!("it has no {}", setup.suite))?;
         let crypto = RustCrypto::new(host::fill_random as fn(&mut [u8]));
         let end = match setup.role {
             Role::Client => End::Client(Box::new(client(config, crypto, previous))),
@@ -181,13 +181,18 @@ impl LeanDtls {
     }
 }
 
-/// The same with the suite of its version.
-fn with_suite(config: Config<Keys>, setup: &Setup) -> Option<Config<Keys>> {
-    if setup.version == Version::Dtls12 {
-        let suite = lean_dtls::Suite::ALL.iter().find(|suite| suite.iana() == setup.suite.iana());
-        return suite.map(|suite| config.with_suites(slice::from_ref(suite)));
+/// The same with its versions, and the suite of each.
+fn with_suites(config: Config<Keys>, setup: &Setup) -> Option<Config<Keys>> {
+    let config = with_suite(config, setup, setup.suite)?;
+    let Some(other) = setup.other_suite else { return Some(config) };
+    Some(with_suite(config, setup, other)?.with_versions(Versions::Both))
+}
+
+fn with_suite(config: Config<Keys>, setup: &Setup, suite: Suite) -> Option<Config<Keys>> {
+    if let Some(suite) = lean_dtls::Suite::ALL.iter().find(|own| own.iana() == suite.iana()) {
+        return Some(config.with_suites(slice::from_ref(suite)));
     }
-    let aeads: &[Aead] = match setup.suite {
+    let aeads: &[Aead] = match suite {
         Suite::TLS_AES_128_CCM_8_SHA256 => &[Aead::Ccm8],
         Suite::TLS_AES_128_CCM_SHA256 => &[Aead::Ccm],
         Suite::TLS_AES_128_GCM_SHA256 => &[Aead::Gcm],

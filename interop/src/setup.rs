@@ -13,10 +13,12 @@ pub const HEARTBEAT: &[u8] = b"heartbeat";
 pub struct Setup {
     /// Which end this is.
     pub role: Role,
-    /// The only version.
+    /// The version of the session. It is the only one, unless the end has a suite of the other one.
     pub version: Version,
-    /// The only cipher suite.
+    /// The only cipher suite of this version.
     pub suite: Suite,
+    /// The end speaks both versions: its cipher suite of the other one.
+    pub other_suite: Option<Suite>,
     /// The only group of the key exchange. `None`: no Diffie-Hellman.
     pub group: Option<Group>,
     /// How the end proves its identity.

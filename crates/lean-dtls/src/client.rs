@@ -85,6 +85,12 @@ impl<K: Credentials, C: Crypto, const BUFFER: usize> Client<K, C, BUFFER> {
         self.connection.connection_ids()
     }
 
+    /// The version that the server has chosen. [`Versions::Both`](crate::Versions::Both) until it has.
+    #[cfg(feature = "dtls13")]
+    pub const fn versions(&self) -> crate::Versions {
+        if self.has_started { self.connection.versions() } else { self.config.options.dtls13.versions }
+    }
+
     /// Changes the keys of both ends (RFC 9147, section 8). Each end does this by itself before a key has encrypted too much,
     /// or has seen too many forgeries. Does nothing in DTLS 1.2, or before the connection is established.
     ///

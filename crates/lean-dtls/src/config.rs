@@ -125,6 +125,11 @@ pub enum Versions {
     Dtls12,
     /// DTLS 1.3 (RFC 9147).
     Dtls13,
+    /// Both. A client offers both, and goes on with what the server chooses. A server chooses DTLS 1.3 for every client that
+    /// offers it, because such a client accepts nothing else from a server that speaks it (RFC 8446, section 4.1.3).
+    ///
+    /// With a pre-shared key: the same key is then used in both versions. See the documentation of the crate.
+    Both,
 }
 
 /// A length of RFC 6066, section 4. Its number is the one on the wire.

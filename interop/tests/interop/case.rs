@@ -14,6 +14,8 @@ pub struct Case {
     pub credential: CredentialKind,
     pub group: Option<Group>,
     pub beside: Option<Beside>,
+    /// The suites of the other version, of ends that speak both: client first.
+    pub other_suites: [Option<Suite>; 2],
 }
 
 /// What a session may have besides.
@@ -42,11 +44,15 @@ const CONNECTION_ID: u8 = 4;
 
 impl Case {
     pub const fn new(version: Version, suite: Suite, credential: CredentialKind, group: Option<Group>) -> Self {
-        Self { version, suite, credential, group, beside: None }
+        Self { version, suite, credential, group, beside: None, other_suites: [None; 2] }
     }
 
     pub const fn with(self, beside: Beside) -> Self {
         Self { beside: Some(beside), ..self }
+    }
+
+    pub const fn with_other_suites(self, other_suites: [Option<Suite>; 2]) -> Self {
+        Self { other_suites, ..self }
     }
 
     /// The most octets of content of a record, if the ends agree on that.
@@ -64,6 +70,7 @@ impl Case {
             role,
             version: self.version,
             suite: self.suite,
+            other_suite: self.other_suites[role as usize],
             group: self.group,
             credential: self.credential,
             imports_psk: self.beside == Some(Beside::ImportedPsk),

@@ -112,7 +112,11 @@ pub fn run_without_faults(case: &Case, pair: &Pair) -> Result<Transcript, String
     wire::disagreement(case, &transcript.datagrams).map_or(Ok(transcript), Err)
 }
 
-fn build(case: &Case, pair: &Pair, kept: &[Option<Resumable>; 2], is_earlier: bool) -> Result<Ends, String> {
+/// Makes both ends, of the earlier session or of the one that resumes it.
+///
+/// # Errors
+/// Why one refuses this.
+pub fn build(case: &Case, pair: &Pair, kept: &[Option<Resumable>; 2], is_earlier: bool) -> Result<Ends, String> {
     let end = |role: Role, index: usize| {
         let mut setup = case.setup(role, pair.mtus[index]);
         if is_earlier {

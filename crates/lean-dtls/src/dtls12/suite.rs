@@ -151,6 +151,12 @@ impl<'a> Abilities<'a> {
         self.choose(hello).is_some_and(|suite| suite.key_exchange() == KeyExchange::Psk)
     }
 
+    /// The client: true if a suite that it offers has key agreement.
+    #[cfg(any(feature = "ecdhe", feature = "dtls13"))]
+    pub(crate) fn needs_groups(&self) -> bool {
+        self.offered().any(|suite| suite.key_exchange() != KeyExchange::Psk)
+    }
+
     /// The suites that a client offers, the preferred one first.
     #[cfg(not(any(feature = "ecdhe", feature = "gcm")))]
     pub(crate) fn offered(self) -> impl Iterator<Item = Suite> {

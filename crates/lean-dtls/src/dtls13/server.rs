@@ -9,16 +9,18 @@ use super::agreement::Share;
 use super::certificates;
 #[cfg(feature = "certificates")]
 use super::connection::Expects;
-use super::connection::{Connection, alert, transcript_header};
-use super::hello::{self, Answer, ClientHello, Mode, OfferedPsk, extension};
+use super::connection::{Connection, transcript_header};
+use super::hello::{self, Answer, ClientHello, Mode, OfferedPsk};
 use super::psk::Key;
 use super::record::{self, ContentType};
 use super::schedule::Secret;
+use crate::alert;
 use crate::codec::{Full, Reader, Writer};
 use crate::config::Config;
 use crate::credentials::Credentials;
 use crate::crypto::{Aead, Crypto, DIGEST, Group, Hash, SCALAR};
 use crate::dtls12::{Arrived, ConnectionId};
+use crate::extension;
 use crate::handshake::{self, Kind};
 use crate::reply::Reply;
 use crate::status::{Failure, Status};
@@ -66,8 +68,10 @@ pub(crate) struct Sender<'a> {
     /// The server's key for cookies.
     pub(crate) secret: &'a [u8; DIGEST],
     /// The present period of its cookies, and the one before.
-    pub(crate) periods: [[u8; 4]; 2],
+    pub(crate) periods: [u16; 2],
     pub(crate) address: &'a [u8],
+    /// The server has a slot for it even if its address may be another's.
+    pub(crate) can_be_unverified: bool,
 }
 
 /// Looks at a ClientHello of a client that may have no slot.
@@ -106,9 +110,11 @@ pub(crate) fn admit<C: Crypto>(
         },
     };
     let asked = group.filter(|group| !has_share(group));
+    // Only the answer to a plain pre-shared key is short enough for an address that nobody has verified.
+    let is_known_address = || group.is_none() && config.credentials.is_known(from.address);
     let first = match hello.cookie() {
         None if hello.extensions.find(extension::COOKIE).is_some() => return refuse(alert::DECODE_ERROR),
-        None if asked.is_some() || options.has_cookie && !config.credentials.is_known(from.address) => {
+        None if asked.is_some() || !from.can_be_unverified || options.has_cookie && !is_known_address() => {
             let first_hello = digest(crypto, arrived.body);
             let cookie = make_cookie(crypto, from, from.periods[0], hello, (asked, &first_hello));
             return Err(write_retry(arrived.record, aead, asked, &cookie));
@@ -142,16 +148,18 @@ fn digest<C: Crypto>(crypto: &mut C, body: &[u8]) -> [u8; DIGEST] {
 fn make_cookie<C: Crypto>(
     crypto: &mut C,
     from: Sender<'_>,
-    period: [u8; 4],
+    period: u16,
     hello: &ClientHello<'_>,
     (asked, first_hello): (Option<Group>, &[u8; DIGEST]),
 ) -> [u8; COOKIE] {
     let mut cookie = [0; COOKIE];
-    cookie[0] = asked.map_or(0, |group| hello::group(group) as u8);
+    cookie[0] = asked.map_or(0, |group| group.number() as u8);
     cookie[1..=DIGEST].copy_from_slice(first_hello);
     let (content, place) = cookie.split_at_mut(1 + DIGEST);
-    let address = [from.address.len() as u8];
-    let mac = crypto.hmac(from.secret, &[&period, &address, from.address, &hello.random, content]);
+    let [upper, lower] = period.to_be_bytes();
+    let parts = [&[upper, lower, from.address.len() as u8], from.address, &[0], &hello.random, content];
+    // A cookie of DTLS 1.2 has a version where this one has a zero: neither is good in place of the other.
+    let mac = crypto.hmac(from.secret, &parts);
     place.copy_from_slice(&mac[..MAC]);
     cookie
 }
@@ -160,7 +168,7 @@ fn make_cookie<C: Crypto>(
 fn check_cookie<C: Crypto>(crypto: &mut C, from: Sender<'_>, hello: &ClientHello<'_>, cookie: &[u8]) -> Option<First> {
     let mut reader = Reader::new(cookie);
     let (number, first_hello) = (reader.u8()?, reader.array()?);
-    let asked = [Group::P256, Group::X25519].into_iter().find(|group| hello::group(*group) == number.into());
+    let asked = [Group::P256, Group::X25519].into_iter().find(|group| group.number() == number.into());
     let expected = from.periods.map(|period| make_cookie(crypto, from, period, hello, (asked, &first_hello)));
     let made = expected.into_iter().find(|expected| bool::from(cookie.ct_eq(expected)))?;
     Some((first_hello, asked, made))
@@ -177,9 +185,7 @@ fn write_retry(record: u64, aead: Aead, asked: Option<Group>, cookie: &[u8; COOK
 }
 
 fn write_alert(record: u64, description: u8) -> Option<Answered> {
-    /// AlertLevel fatal.
-    const FATAL: u8 = 2;
-    write_in_clear(record, ContentType::Alert, &[&[FATAL, description]])
+    write_in_clear(record, ContentType::Alert, &[&[alert::FATAL, description]])
 }
 
 fn write_in_clear(record: u64, content_type: ContentType, content: &[&[u8]]) -> Option<Answered> {
@@ -296,7 +302,7 @@ pub(crate) fn handle<C: Crypto, const BUFFER: usize>(
     #[cfg(feature = "certificates")]
     let handled = connection.receive_certificate(_crypto, _config);
     #[cfg(not(feature = "certificates"))]
-    let handled = Err::<(), u8>(alert::UNEXPECTED_MESSAGE);
+    let handled: Result<(), u8> = Err(alert::UNEXPECTED_MESSAGE);
     if let Err(description) = handled {
         connection.refuse(description);
     }
