@@ -60,6 +60,7 @@ BETWEEN_KEYS = {
         "openssl-server-timeout",
         "openssl-timeout",
         "packing-mbedtls",
+        "psk-mode-of-dtls13",
         "psk-suite-with-certificates",
         "recovery-without",
         "rsa-suite-with-psk",

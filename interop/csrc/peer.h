@@ -32,6 +32,9 @@ struct interop_options {
     int has_cookie;            /* a server asks for the cookie */
     int resumption;            /* enum interop_resumption */
     int connection_id;         /* octets of the ID in records to this end; -1: no connection IDs */
+    uint16_t max_fragment_length; /* octets; 0: not asked for */
+    uint16_t record_size_limit;   /* octets; 0: not told to the peer */
+    int has_heartbeat;         /* `write` asks for one too; interop_heartbeat_answered() tells the answer */
     uint16_t mtu;              /* octets of UDP payload; 0: the library's default */
     uint32_t first_timeout_ms;
     const uint8_t *psk, *psk_identity;

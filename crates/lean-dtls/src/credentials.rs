@@ -2,6 +2,8 @@
 
 #[cfg(feature = "certificates")]
 mod certificate;
+#[cfg(feature = "dtls13")]
+mod imported;
 #[cfg(feature = "webpki")]
 mod x509;
 
@@ -11,6 +13,8 @@ use crate::dtls12::MAX_PSK;
 pub use certificate::{
     Certificate, CertificateError, CertificateType, CertifiedKey, MAX_CHAIN, RawPublicKey, Role, SPKI, spki,
 };
+#[cfg(feature = "dtls13")]
+pub use imported::ImportedPsk;
 #[cfg(feature = "webpki")]
 pub use x509::{EcdsaP256Sha256, X509};
 
@@ -27,8 +31,8 @@ pub struct Psk<'k> {
 
 /// The credentials of a client or a server: its own, and what it knows of its peers.
 ///
-/// An array or a slice of [`Psk`] are credentials. So are a `RawPublicKey` and an `X509` certificate (features `certificates`
-/// and `webpki`). Who has several kinds, or keeps keys elsewhere, implements the trait. Each method has a default that has
+/// An array or a slice of [`Psk`] are credentials. So are those of `ImportedPsk` (feature `dtls13`), a `RawPublicKey` and an
+/// `X509` certificate (features `certificates` and `webpki`). Who has several kinds, or keeps keys elsewhere, implements the trait. Each method has a default that has
 /// nothing and trusts nobody.
 ///
 /// See [Which credential?](crate::decisions#which-credential)
@@ -55,6 +59,13 @@ pub trait Credentials {
     /// It saves the identity in both ClientHellos. A false address gets another client's key, which does it no good:
     /// the Finished fails. Default: nobody is known by address.
     fn find_psk_by_address(&self, _address: &[u8]) -> Option<&[u8]> {
+        None
+    }
+
+    /// With which context DTLS 1.3 imports the key of this identity (RFC 9258). `None`: it uses the key as it is. See
+    /// [`ImportedPsk`].
+    #[cfg(feature = "dtls13")]
+    fn import_context(&self, _identity: &[u8]) -> Option<&[u8]> {
         None
     }
 
@@ -131,6 +142,11 @@ impl<T: Credentials + ?Sized> Credentials for &T {
 
     fn find_psk_by_address(&self, address: &[u8]) -> Option<&[u8]> {
         (**self).find_psk_by_address(address)
+    }
+
+    #[cfg(feature = "dtls13")]
+    fn import_context(&self, identity: &[u8]) -> Option<&[u8]> {
+        (**self).import_context(identity)
     }
 
     fn is_known(&self, address: &[u8]) -> bool {

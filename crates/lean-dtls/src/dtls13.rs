@@ -7,6 +7,7 @@ mod certificates;
 pub(crate) mod client;
 mod connection;
 mod hello;
+mod psk;
 pub(crate) mod record;
 mod schedule;
 pub(crate) mod server;

@@ -23,7 +23,7 @@ use crate::device;
 use crate::library::{Library, Progress, State};
 use crate::operation::Curve;
 use crate::session::{Failure, FailureKind, Resumable};
-use crate::tls::{FRAGMENT_LENGTHS, Resumption, Suite, Tls};
+use crate::tls::{FRAGMENT_LENGTHS, PskMode, Resumption, Suite, Tls};
 use credentials::Credentials;
 use crypto::Counting;
 
@@ -259,6 +259,9 @@ fn with_extensions(mut config: Config<Credentials>, tls: &Tls) -> Result<Config<
     }
     if let Some(dtls) = tls.version.dtls() {
         config = config.with_lean(dtls.lean.switches());
+        if dtls.psk_mode == PskMode::PskDheKe {
+            config = config.with_psk_agreement();
+        }
         if !dtls.cookie {
             config = config.without_cookie();
         }

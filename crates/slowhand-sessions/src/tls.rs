@@ -111,11 +111,34 @@ pub struct Dtls {
     /// What this end offers, or takes, of the lean profile. A server that is given `known_address` knows its client by
     /// its address. Default: nothing.
     pub lean: LeanProfile,
+    /// How a pre-shared key of DTLS 1.3 is used. No effect with certificates and raw public keys. Default: `psk_ke`.
+    pub psk_mode: PskMode,
 }
 
 impl Dtls {
     /// The default of each.
-    pub const DEFAULT: Self = Self { cookie: true, connection_id: None, lean: LeanProfile::NONE };
+    pub const DEFAULT: Self =
+        Self { cookie: true, connection_id: None, lean: LeanProfile::NONE, psk_mode: PskMode::PskKe };
+}
+
+/// How DTLS 1.3 uses a pre-shared key (RFC 8446 section 4.2.9).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum PskMode {
+    /// Alone.
+    #[default]
+    PskKe,
+    /// With key agreement (ECDHE): who learns the pre-shared key later cannot read the session.
+    PskDheKe,
+}
+
+impl fmt::Display for PskMode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::PskKe => "psk_ke",
+            Self::PskDheKe => "psk_dhe_ke",
+        })
+    }
 }
 
 /// Which ends prove their identity in a handshake with certificates or raw public keys. With a pre-shared key, both

@@ -261,6 +261,13 @@ static int set_up_session(struct end *end)
     if (options->resumption == INTEROP_RESUMPTION_TICKET && !options->is_server && !has_13(end)
         && wolfSSL_UseSessionTicket(end->ssl) != WOLFSSL_SUCCESS)
         return 0;
+    if (options->record_size_limit != 0 || options->has_heartbeat) /* it has none of these */
+        return 0;
+    /* 512 octets have the number 1, and so on. A server grants what is asked for. */
+    if (options->max_fragment_length != 0 && !options->is_server
+        && wolfSSL_UseMaxFragment(end->ssl, (unsigned char) (__builtin_ctz(options->max_fragment_length) - 8))
+               != WOLFSSL_SUCCESS)
+        return 0;
     if (options->connection_id >= 0) {
         unsigned char id[32];
         if (options->connection_id > (int) sizeof id)

@@ -9,11 +9,12 @@ use super::agreement::Share;
 use super::certificates;
 use super::connection::{Connection, Expects, transcript_header};
 use super::hello::{self, BINDERS, Extensions, Mode, Offer, ServerHello};
-use super::schedule::{Origin, Secret};
+use super::psk::Key;
+use super::schedule::Secret;
 use crate::alert;
 use crate::codec::{Reader, Writer};
 use crate::config::{Config, Versions};
-use crate::credentials::{Credentials, Psk, is_key};
+use crate::credentials::Credentials;
 use crate::crypto::{Crypto, Hash};
 use crate::dtls12::{self, ConnectionId, Kept};
 use crate::extension;
@@ -106,7 +107,7 @@ fn send_hello<C: Crypto, const BUFFER: usize>(
     let cookie = answered.and_then(|hello| hello.cookie()).unwrap_or(&[]);
     let offer = offer(config, share.as_ref(), *own_id, cookie);
     sender.flight.clear();
-    if offer.identity.is_none() && offer.groups.is_empty() {
+    if offer.psk.is_none() && offer.groups.is_empty() {
         connection.end(Status::Failed(Failure::NoKey));
         return false;
     }
@@ -146,7 +147,7 @@ fn offer<'a>(
         share: share.map(|share| (share.group(), share.public())),
         connection_id,
         cookie,
-        identity: psk(config).map(|psk| (psk.identity, mode(config))),
+        psk: Key::own(&config.credentials).map(|psk| (psk, mode(config))),
         #[cfg(feature = "certificates")]
         certificates: certificates::Offer::of(&config.credentials),
     }
@@ -160,18 +161,14 @@ pub(crate) fn bind<C: Crypto>(
     transcript: &C::Hash,
     body: &mut [u8],
 ) {
-    let Some(psk) = psk(config) else { return };
+    let Some(psk) = Key::own(&config.credentials) else { return };
     let covered = body.len() - BINDERS;
     let mut transcript = transcript.clone();
     transcript.update(&transcript_header(Kind::ClientHello, body.len()));
     transcript.update(&body[..covered]);
-    let binder = Secret::early(crypto, Some(psk.key)).binder(crypto, Origin::External, &transcript.digest());
+    let early = psk.early(crypto);
+    let binder = psk.binder(crypto, &early, &transcript.digest());
     body[covered + BINDERS - binder.len()..].copy_from_slice(&binder);
-}
-
-/// The pre-shared key of this client.
-fn psk(config: &Config<impl Credentials>) -> Option<Psk<'_>> {
-    config.credentials.psk().filter(|psk| is_key(psk.key))
 }
 
 /// A key pair in the group that this client prefers, if it offers any.
@@ -265,7 +262,7 @@ fn receive_hello<C: Crypto, const BUFFER: usize>(
     }
     let is_offered = |number: u16| match number {
         extension::SUPPORTED_VERSIONS => true,
-        extension::PRE_SHARED_KEY => psk(config).is_some(),
+        extension::PRE_SHARED_KEY => Key::own(&config.credentials).is_some(),
         extension::KEY_SHARE => share.is_some(),
         extension::CONNECTION_ID => own_id.is_some(),
         _ => false,
@@ -274,7 +271,7 @@ fn receive_hello<C: Crypto, const BUFFER: usize>(
         return Err(alert::UNSUPPORTED_EXTENSION);
     }
     let psk = match hello.extensions.find(extension::PRE_SHARED_KEY) {
-        Some([0, 0]) => psk(config),
+        Some([0, 0]) => Key::own(&config.credentials),
         Some(_) => return Err(alert::ILLEGAL_PARAMETER),
         None => None,
     };
@@ -299,7 +296,11 @@ fn receive_hello<C: Crypto, const BUFFER: usize>(
         sender.outbound.connection_id = hello::read_connection_id(content).ok_or(alert::HANDSHAKE_FAILURE)?;
     }
     sender.note(Kind::ServerHello, body);
-    let secret = Secret::early(crypto, psk.map(|psk| psk.key)).next_stage(crypto, agreed.as_ref());
+    let early = match psk {
+        Some(psk) => psk.early(crypto),
+        None => Secret::early(crypto, None),
+    };
+    let secret = early.next_stage(crypto, agreed.as_ref());
     agreed.zeroize();
     #[cfg(feature = "certificates")]
     {

@@ -1,5 +1,6 @@
 //! ClientHello, ServerHello and HelloRetryRequest, and their extensions (RFC 8446, section 4; RFC 9147, section 5).
 
+use super::psk::Key;
 use crate::codec::{Full, Reader, Writer};
 use crate::crypto::{Aead, DIGEST, Group};
 use crate::dtls12::ConnectionId;
@@ -118,14 +119,14 @@ pub(crate) struct Offer<'a> {
     pub(crate) share: Option<(Group, &'a [u8])>,
     pub(crate) connection_id: Option<ConnectionId>,
     pub(crate) cookie: &'a [u8],
-    /// The identity of a pre-shared key, and how it is used.
-    pub(crate) identity: Option<(&'a [u8], Mode)>,
+    /// A pre-shared key, and how it is used.
+    pub(crate) psk: Option<(Key<'a>, Mode)>,
     #[cfg(feature = "certificates")]
     pub(crate) certificates: super::certificates::Offer<'a>,
 }
 
 impl Offer<'_> {
-    /// Writes the body of a ClientHello. If it has an identity, it ends with [`BINDERS`] octets in which the binder is missing.
+    /// Writes the body of a ClientHello. If it has a key, it ends with [`BINDERS`] octets in which the binder is missing.
     pub(crate) fn write(&self, writer: &mut Writer<'_>, random: &[u8; 32]) -> Result<(), Full> {
         writer.number(LEGACY_VERSION.into(), 2)?;
         writer.put(random)?;
@@ -167,14 +168,14 @@ impl Offer<'_> {
         }
         #[cfg(feature = "certificates")]
         self.certificates.write(writer)?;
-        let Some((identity, mode)) = self.identity else { return Ok(()) };
+        let Some((key, mode)) = self.psk else { return Ok(()) };
         extension::write(writer, extension::PSK_KEY_EXCHANGE_MODES, |writer| {
             writer.vector(1, |writer| writer.put(&[mode as u8]))
         })?;
         // It is always the last (RFC 8446, section 4.2.11).
         extension::write(writer, extension::PRE_SHARED_KEY, |writer| {
             writer.vector(2, |writer| {
-                writer.vector(2, |writer| writer.put(identity))?;
+                writer.vector(2, |writer| key.write_identity(writer))?;
                 writer.number(0, 4) // the age of a ticket, which it is not
             })?;
             writer.vector(2, |writer| writer.vector(1, |writer| writer.put(&[0; DIGEST])))

@@ -11,12 +11,13 @@ use super::certificates;
 use super::connection::Expects;
 use super::connection::{Connection, transcript_header};
 use super::hello::{self, Answer, ClientHello, Mode, OfferedPsk};
+use super::psk::Key;
 use super::record::{self, ContentType};
-use super::schedule::{Origin, Secret};
+use super::schedule::Secret;
 use crate::alert;
 use crate::codec::{Full, Reader, Writer};
 use crate::config::Config;
-use crate::credentials::{Credentials, is_key};
+use crate::credentials::Credentials;
 use crate::crypto::{Aead, Crypto, DIGEST, Group, Hash, SCALAR};
 use crate::dtls12::{Arrived, ConnectionId};
 use crate::extension;
@@ -93,7 +94,7 @@ pub(crate) fn admit<C: Crypto>(
         return refuse(alert::HANDSHAKE_FAILURE);
     };
     let can_be_alone = hello.offers_mode(Mode::Alone) && !options.psk_agreement;
-    let is_known = |psk: OfferedPsk<'_>| config.credentials.find_psk(psk.identity).is_some_and(is_key);
+    let is_known = |psk: OfferedPsk<'_>| Key::find(&config.credentials, psk.identity).is_some();
     let has_psk = (can_be_alone || hello.offers_mode(Mode::WithAgreement)) && hello.psks().any(is_known);
     if !has_psk && !has_certificate(config, hello) {
         let is_psk = hello.extensions.find(extension::PRE_SHARED_KEY).is_some();
@@ -326,23 +327,21 @@ fn begin_transcript<C: Crypto, const BUFFER: usize>(
 }
 
 /// The first pre-shared key of the client that this server knows: its place in the client's list, and its early secret.
-fn choose_psk<C: Crypto, const BUFFER: usize>(
+fn choose_psk<'a, C: Crypto, const BUFFER: usize>(
     connection: &Connection<C, BUFFER>,
     crypto: &mut C,
-    config: &Config<impl Credentials>,
+    config: &'a Config<impl Credentials>,
     body: &[u8],
-    hello: &ClientHello<'_>,
+    hello: &ClientHello<'a>,
 ) -> Result<(u16, Secret), u8> {
-    let credentials = &config.credentials;
-    let is_known = |psk: &OfferedPsk<'_>| credentials.find_psk(psk.identity).is_some_and(is_key);
-    let psk = hello.psks().find(is_known).ok_or(alert::UNKNOWN_PSK_IDENTITY)?;
-    let key = credentials.find_psk(psk.identity).ok_or(alert::UNKNOWN_PSK_IDENTITY)?;
+    let known = |psk: OfferedPsk<'a>| Some((psk, Key::find(&config.credentials, psk.identity)?));
+    let (psk, key) = hello.psks().find_map(known).ok_or(alert::UNKNOWN_PSK_IDENTITY)?;
     let covered = body.len().checked_sub(hello.binders()).ok_or(alert::DECODE_ERROR)?;
     let mut transcript = connection.sender.transcript.clone();
     transcript.update(&transcript_header(Kind::ClientHello, body.len()));
     transcript.update(&body[..covered]);
-    let early = Secret::early(crypto, Some(key));
-    let binder = early.binder(crypto, Origin::External, &transcript.digest());
+    let early = key.early(crypto);
+    let binder = key.binder(crypto, &early, &transcript.digest());
     if !bool::from(psk.binder.ct_eq(&binder)) {
         return Err(alert::DECRYPT_ERROR);
     }

@@ -8,6 +8,7 @@ mod both;
 mod bytes;
 mod closure;
 mod downgrade;
+mod imported;
 mod liveness;
 #[path = "../engine/network.rs"]
 mod network;

@@ -5,7 +5,7 @@ use std::time::Duration;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use slowhand_sessions::{
-    Credential, CredentialKind, Cryptography, Curve, Dtls, Family, LeanSwitch, Protocol, Resumption, Role,
+    Credential, CredentialKind, Cryptography, Curve, Dtls, Family, LeanSwitch, Protocol, PskMode, Resumption, Role,
     SessionConfig, Stack, Suite, Timers, Tls, Version, best_common_suite, stacks,
 };
 
@@ -94,6 +94,10 @@ pub struct Session {
     #[serde(default)]
     #[schemars(extend("uniqueItems" = true))]
     pub lean: Vec<LeanSwitch>,
+    /// How a pre-shared key of DTLS 1.3 is used: alone (`psk_ke`), or with key agreement (`psk_dhe_ke`), which takes longer, and
+    /// after which who learns the key cannot read the session (RFC 8446 section 4.2.9). Default: `psk_ke`.
+    #[serde(default)]
+    pub psk_mode: PskMode,
     /// How the session resumes an earlier session of the two ends: by the session ID (`id`) or by a ticket. The earlier
     /// session is not part of the run. Default: none, the handshake is a full handshake.
     pub resumption: Option<Resumption>,
@@ -181,7 +185,7 @@ impl Session {
         if let Some(dtls) = tls.version.dtls_mut() {
             let connection_id = self.connection_id.map(|length| length.get() as u8);
             let lean = self.lean.iter().copied().collect();
-            *dtls = Dtls { cookie: self.cookie, connection_id, lean };
+            *dtls = Dtls { cookie: self.cookie, connection_id, lean, psk_mode: self.psk_mode };
         }
         let mut config = SessionConfig::new(role, stack, family, self.credential(stack));
         config.cryptography = self.cryptography;

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use slowhand_sessions::memory::{End, Path};
 use slowhand_sessions::{
-    Auth, BuildError, Credential, CredentialKind, Cryptography, Curve, LeanSwitch, Protocol, Resumption, Role,
+    Auth, BuildError, Credential, CredentialKind, Cryptography, Curve, LeanSwitch, Protocol, PskMode, Resumption, Role,
     SessionConfig, Stack, Suite, Version, Weightless, best_common_suite, build,
 };
 
@@ -75,6 +75,7 @@ fn each_field_is_checked() {
         ("connection_id", refused(Stack::Mbedtls, PSK, |config| dtls(config).connection_id = Some(33))),
         ("connection_id", refused(Stack::LeanDtls, PSK, |config| dtls(config).connection_id = Some(9))),
         ("lean", refused(Stack::Mbedtls, PSK, |config| dtls(config).lean = [LeanSwitch::All].into_iter().collect())),
+        ("psk_mode", refused(Stack::LeanDtls, PSK, |config| dtls(config).psk_mode = PskMode::PskDheKe)),
         ("resumption", refused(Stack::Tinydtls, PSK, |config| tls(config).resumption = Some(Resumption::Id))),
         ("resumption", tls13(|config| tls(config).resumption = Some(Resumption::Id))),
         ("protocol", refused(Stack::Tinydtls, PSK, |config| tls(config).version = Version::Tls12)),
