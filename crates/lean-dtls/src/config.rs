@@ -148,11 +148,14 @@ pub enum Admission {
     #[default]
     Refuse,
     /// The session that was used longest ago ends, without an alert.
+    #[cfg(feature = "eviction")]
     EvictLeastRecentlyUsed,
     /// The session that was opened first ends, without an alert.
+    #[cfg(feature = "eviction")]
     EvictOldest,
     /// Of the established sessions that have not been used for `idle_after_ms`, that which was used longest ago ends, without
     /// an alert. If there is none, the client is ignored.
+    #[cfg(feature = "eviction")]
     EvictIdleLongest {
         /// After how many milliseconds without a record from the peer or to it a session is idle.
         idle_after_ms: u32,
@@ -179,7 +182,7 @@ pub enum ConfigError {
     Chain,
     /// The datagrams are shorter than [`MIN_MTU`].
     Mtu,
-    /// The first timeout is 0.
+    /// The first timeout is 0; or there is a floor, without the feature `round-trips`.
     Timeout,
     /// The record size limit is less than 64 octets or more than 2^14.
     #[cfg(feature = "record-limits")]
@@ -205,7 +208,7 @@ impl<K: Credentials> Config<K> {
         if mtu < MIN_MTU {
             return Err(ConfigError::Mtu);
         }
-        if timeouts.initial_ms == 0 {
+        if timeouts.initial_ms == 0 || !cfg!(feature = "round-trips") && timeouts.floor_ms.is_some() {
             return Err(ConfigError::Timeout);
         }
         Ok(Self {

@@ -48,6 +48,7 @@ pub trait Credentials {
     /// True if a server answers a client at this address without asking for a cookie: it trusts that nobody else can send from
     /// there, or can bear that somebody does. Until the client has proved that it is there, it gets at most three times the
     /// octets that it has sent. Only with suites of plain pre-shared keys, whose answers are short enough for that.
+    #[cfg(feature = "known-addresses")]
     fn is_known(&self, _address: &[u8]) -> bool {
         false
     }
@@ -109,6 +110,7 @@ impl<T: Credentials + ?Sized> Credentials for &T {
         (**self).find_psk_by_address(address)
     }
 
+    #[cfg(feature = "known-addresses")]
     fn is_known(&self, address: &[u8]) -> bool {
         (**self).is_known(address)
     }
@@ -134,6 +136,14 @@ impl core::fmt::Debug for Psk<'_> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.debug_struct("Psk").field("identity", &self.identity).finish_non_exhaustive()
     }
+}
+
+/// True if a server asks the client at this address for no cookie.
+pub(crate) fn is_known(_credentials: &impl Credentials, _address: &[u8]) -> bool {
+    #[cfg(feature = "known-addresses")]
+    return _credentials.is_known(_address);
+    #[cfg(not(feature = "known-addresses"))]
+    false
 }
 
 /// True if a pre-shared key has a length that the engine can use.

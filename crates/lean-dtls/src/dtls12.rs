@@ -1,5 +1,6 @@
 //! DTLS 1.2 (RFC 6347).
 
+mod allowance;
 #[cfg(feature = "certificates")]
 pub(crate) mod certificates;
 pub(crate) mod client;

@@ -138,9 +138,8 @@ impl<const BUFFER: usize> Flight<BUFFER> {
 
     fn begin(&mut self, kind: Kind, sequence: u16) -> Result<Writer<'_>, Full> {
         let mut writer = Writer::new(self.octets.get_mut(self.length..).unwrap_or_default());
-        writer.number(kind.number().into(), 1)?;
-        writer.number(0, 3)?;
-        writer.number(sequence.into(), 2)?;
+        let [s0, s1] = sequence.to_be_bytes();
+        writer.put(&[kind.0, 0, 0, 0, s0, s1])?; // `end` writes the length
         Ok(writer)
     }
 
@@ -149,8 +148,7 @@ impl<const BUFFER: usize> Flight<BUFFER> {
         let message = self.octets.get_mut(self.length..self.length + octets).unwrap_or_default();
         self.length += octets;
         let Some((header, body)) = message.split_first_chunk_mut::<KEPT>() else { return &mut [] };
-        let [_, l0, l1, l2] = (body.len() as u32).to_be_bytes();
-        [header[1], header[2], header[3]] = [l0, l1, l2];
+        header[1..4].copy_from_slice(&handshake::three(body.len()));
         body
     }
 
@@ -176,7 +174,7 @@ impl<const BUFFER: usize> Flight<BUFFER> {
     /// The kind of its first message.
     #[cfg(feature = "dtls13")]
     pub(crate) fn kind(&self) -> Option<Kind> {
-        self.octets[..self.length].first().map(|number| Kind::of(*number))
+        self.octets[..self.length].first().copied().map(Kind)
     }
 
     /// True if these octets are somewhere in it.
@@ -244,8 +242,8 @@ impl<const BUFFER: usize> Flight<BUFFER> {
         let mut headers = [[0; handshake::HEADER]; MOST_FRAGMENTS];
         for (header, piece) in headers.iter_mut().zip(pieces) {
             header[..KEPT].copy_from_slice(self.octets.get(piece.message..piece.message + KEPT)?);
-            header[6..9].copy_from_slice(&(piece.begin as u32).to_be_bytes()[1..]);
-            header[9..].copy_from_slice(&(piece.octets() as u32).to_be_bytes()[1..]);
+            header[6..9].copy_from_slice(&handshake::three(piece.begin));
+            header[9..].copy_from_slice(&handshake::three(piece.octets()));
         }
         let mut fragments: [&[u8]; 2 * MOST_FRAGMENTS] = [&[]; 2 * MOST_FRAGMENTS];
         for ((place, header), piece) in fragments.chunks_exact_mut(2).zip(&headers).zip(pieces) {
@@ -404,7 +402,7 @@ mod tests {
         ) {
             let (mut flight, mut outbound) = (Flight::<400>::new(), Outbound::default());
             for (sequence, length) in (0..).zip(&lengths) {
-                flight.push(Kind::Other(99), sequence, |writer| writer.put(&vec![7; *length])).unwrap();
+                flight.push(Kind(99), sequence, |writer| writer.put(&vec![7; *length])).unwrap();
             }
             let mut missing: BTreeSet<_> =
                 (0..).zip(&lengths).flat_map(|(sequence, length)| (0..=*length).map(move |at| (sequence, at))).collect();

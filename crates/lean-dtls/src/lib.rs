@@ -94,6 +94,7 @@ mod der;
 mod dtls12;
 #[cfg(feature = "dtls13")]
 mod dtls13;
+mod eviction;
 mod flight;
 #[cfg(fuzzing)]
 pub mod fuzzing;

@@ -2,6 +2,7 @@
 
 use subtle::ConstantTimeEq;
 
+use super::allowance::Allowance;
 use super::connection_id::ConnectionId;
 use super::extensions::{Agreed, Offer};
 #[cfg(feature = "heartbeat")]
@@ -44,9 +45,6 @@ pub(crate) mod alert {
     pub(crate) const UNSUPPORTED_EXTENSION: u8 = 110;
     pub(crate) const UNKNOWN_PSK_IDENTITY: u8 = 115;
 }
-
-/// How many times the octets from an address that nobody has verified are sent to it at most (RFC 9000, section 8.1).
-const AMPLIFICATION: usize = 3;
 
 const WARNING: u8 = 1;
 const FATAL: u8 = 2;
@@ -144,11 +142,8 @@ pub(crate) struct Connection<C: Crypto, const BUFFER: usize> {
     heard: Option<u8>,
     /// A message that was expected is longer than the buffer. Anybody can have sent it.
     has_no_room: bool,
-    /// The records of the peer's flight, and whether they are to be acknowledged now.
     received: Received,
-    is_acknowledgement_due: bool,
-    /// How many octets may still be sent to an address that nobody has verified.
-    allowance: Option<usize>,
+    pub(crate) allowance: Allowance,
     /// The secret of which all keys are derived once the ServerHello is out, while the client does the same.
     #[cfg(feature = "lean")]
     postponed: Option<Premaster>,
@@ -217,9 +212,8 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
             alert: None,
             heard: None,
             has_no_room: false,
-            received: Received::NONE,
-            is_acknowledgement_due: false,
-            allowance: None,
+            received: Received::default(),
+            allowance: Allowance::default(),
             #[cfg(feature = "lean")]
             postponed: None,
         }
@@ -262,13 +256,13 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
     /// Begins to wait for the answer to a new flight, which answers the peer's message `answered`.
     pub(crate) fn wait(&mut self, answered: Option<u16>) {
         self.answered = answered;
-        self.received = Received::NONE;
+        self.received.clear();
         self.timer.start();
     }
 
     pub(crate) fn handle_timeout(&mut self, now: Instant) {
         match self.timer.expire(now) {
-            Some(Expired::SendAgain) if self.owes_acknowledgement() => self.is_acknowledgement_due = true,
+            Some(Expired::SendAgain) if self.owes_acknowledgement() => self.received.acknowledge(),
             Some(Expired::SendAgain) if !self.is_client && self.leaves_losses_to_the_client() => {}
             #[cfg(feature = "heartbeat")]
             Some(Expired::SendAgain) if self.heartbeat.request.is_some() => self.heartbeat.is_due = true,
@@ -288,16 +282,12 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
             return self.sender.outbound.write(crypto, (ContentType::Alert, epoch), &[&alert], output).unwrap_or(0);
         }
         let Sender { flight, outbound, .. } = &mut self.sender;
-        if core::mem::take(&mut self.is_acknowledgement_due) {
+        if self.received.take_due() {
             let content = &[self.received.names()];
             return outbound.write(crypto, (ContentType::Acknowledgement, 1), content, output).unwrap_or(0);
         }
         let mut written = flight.write(&mut Records { crypto, outbound }, packing, output);
-        while let Some(allowance) = self.allowance.as_mut().filter(|_| written > 0) {
-            if let Some(left) = allowance.checked_sub(written) {
-                *allowance = left;
-                break;
-            }
+        while written > 0 && !self.allowance.take(written) {
             written = flight.write(&mut Records { crypto, outbound }, packing, output);
         }
         #[cfg(feature = "heartbeat")]
@@ -396,6 +386,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         }
     }
 
+    #[inline(never)] // in the loop, the places of all that it needs are computed before the loop, and kept on the stack
     fn receive_record(
         &mut self,
         crypto: &mut C,
@@ -416,7 +407,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         };
         let Ok((content_type, content)) = opened else { return Heard::Nothing };
         if header.epoch > 0 {
-            self.allowance = None; // the keys are made of what was sent to its address
+            self.allowance.lift(); // the keys are made of what was sent to its address
         }
         match (content_type, header.epoch) {
             (ContentType::Handshake, _) => self.receive_fragments(crypto, header, content, handle),
@@ -494,7 +485,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
     pub(crate) fn liveness(&self) -> Liveness {
         match (self.heartbeat.request, self.heartbeat.is_answered) {
             (Some(_), _) => Liveness::Waiting,
-            (None, true) => Liveness::Alive { round_trip_ms: self.timer.round_trip().map(|measured| measured.last) },
+            (None, true) => Liveness::Alive { round_trip_ms: self.timer.last_round_trip() },
             (None, false) => Liveness::Unknown,
         }
     }
@@ -547,11 +538,13 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         // The client repeats its Finished until it knows that it has arrived.
         let is_over = !self.is_client && self.status == Status::Established;
         if is_over && epoch == 1 && self.leaves_losses_to_the_client() {
-            self.received = Received::of(epoch, record.sequence);
-            self.is_acknowledgement_due = true;
+            self.received.clear();
+            self.received.note(epoch, record.sequence);
+            self.received.acknowledge();
         }
     }
 
+    #[inline(never)] // as `receive_record`
     fn receive_fragment(
         &mut self,
         crypto: &mut C,
@@ -640,12 +633,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
 
     /// True if the peer's address may be another's: neither a cookie nor an encrypted record has come from there.
     pub(crate) const fn is_unverified(&self) -> bool {
-        self.allowance.is_some()
-    }
-
-    /// Lets this end send to an address that nobody has verified, because so many octets have come from it.
-    pub(crate) fn allow(&mut self, octets: usize) {
-        self.allowance = Some(self.allowance.unwrap_or(0).saturating_add(AMPLIFICATION * octets));
+        self.allowance.is_limited()
     }
 
     /// Sends the flight again, if it is not just being sent.

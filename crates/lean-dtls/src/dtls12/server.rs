@@ -95,7 +95,7 @@ fn answer<C: Crypto, const BUFFER: usize>(
     (from, hello): (From<'_>, &ClientHello<'_>),
 ) -> Result<(), Problem> {
     crypto.random(&mut connection.randoms[1]);
-    from.unverified.into_iter().for_each(|octets| connection.allow(octets));
+    from.unverified.into_iter().for_each(|octets| connection.allowance.receive(octets));
     #[cfg(feature = "resumption")]
     if let Some(session) = _resuming.session
         && resume(connection, crypto, offer, session, hello)?

@@ -144,7 +144,7 @@ pub(crate) struct Sender<C: Crypto, const BUFFER: usize> {
 /// The header of a message in the transcript: without what fragments need (RFC 9147, section 5.2).
 pub(crate) fn transcript_header(kind: Kind, length: usize) -> [u8; 4] {
     let [.., l0, l1, l2] = (length as u32).to_be_bytes();
-    [kind.number(), l0, l1, l2]
+    [kind.0, l0, l1, l2]
 }
 
 impl<C: Crypto, const BUFFER: usize> Sender<C, BUFFER> {

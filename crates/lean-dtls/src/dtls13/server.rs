@@ -15,7 +15,7 @@ use super::record::{self, ContentType};
 use super::schedule::{Origin, Secret};
 use crate::codec::{Full, Reader, Writer};
 use crate::config::Config;
-use crate::credentials::{Credentials, is_key};
+use crate::credentials::{self, Credentials, is_key};
 use crate::crypto::{Aead, Crypto, DIGEST, Group, Hash, SCALAR};
 use crate::dtls12::{Arrived, ConnectionId};
 use crate::handshake::{self, Kind};
@@ -105,7 +105,7 @@ pub(crate) fn admit<C: Crypto>(
     let asked = group.filter(|group| !has_share(group));
     let first = match hello.cookie() {
         None if hello.extensions.find(extension::COOKIE).is_some() => return refuse(alert::DECODE_ERROR),
-        None if asked.is_some() || options.has_cookie && !config.credentials.is_known(from.address) => {
+        None if asked.is_some() || options.has_cookie && !credentials::is_known(&config.credentials, from.address) => {
             let first_hello = digest(crypto, arrived.body);
             let cookie = make_cookie(crypto, from, hello, asked, &first_hello);
             return Err(write_retry(arrived.record, aead, asked, &cookie));
