@@ -28,17 +28,25 @@ class Board:
     size: str
     emulator: str
 
+    @property
+    def folder(self) -> Path:
+        """Where what has been built is."""
+        return ROOT / "target/firmware" / self.target / "release"
+
     def image(self, name: str) -> Path:
-        return ROOT / "target/firmware" / self.target / "release" / f"{name}{self.suffix}"
+        return self.folder / f"{name}{self.suffix}"
 
     def build(self, features: list[str], images: list[str]) -> None:
         """Builds images with these features."""
+        names = [word for image in images for word in ("--bin", image)]
+        self.cargo(["-p", f"firmware-{self.name}", "--features", ",".join(features), *names])
+
+    def cargo(self, what: list[str]) -> None:
+        """Builds for the board, with Debian's compiler and the options in `firmware/.cargo/config.toml`."""
         environment = {k: v for k, v in os.environ.items() if not k.startswith(("CARGO", "RUST")) or k == "CARGO_HOME"}
         environment |= {"PATH": f"/usr/bin:{os.environ['PATH']}", "RUSTC_BOOTSTRAP": "1"}
         command = ["/usr/bin/cargo", "build", "-q", "--release", "--locked", "--target", self.target]
-        command += ["-p", f"firmware-{self.name}", "--features", ",".join(features)]
-        # The images need the options in `firmware/.cargo/config.toml`.
-        run(command + [word for image in images for word in ("--bin", image)], cwd=FIRMWARE, env=environment)
+        run(command + what, cwd=FIRMWARE, env=environment)
 
     def sections(self, image: str) -> dict[str, int]:
         """The octets of text, data and bss."""

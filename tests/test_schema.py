@@ -86,6 +86,7 @@ BETWEEN_KEYS = {
         "tcp-buffer-below-segment",
         "tcp-min-rto-above-max",
         "timeout-beyond-maximum",
+        "timeout-floor-with-mbedtls",
         "timing-ends-before-sfd",
         "tinydtls-certificate",
         "tinydtls-connection-id",

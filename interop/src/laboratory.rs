@@ -29,7 +29,7 @@ pub(crate) fn build(stack: Stack, setup: &Setup, previous: Option<&Resumable>) -
     let mut seed = [0; 32];
     seed[..8].copy_from_slice(&setup.seed.to_le_bytes());
     let config = SessionConfig {
-        timers: Timers { first: Some(setup.first_timeout), maximum: None },
+        timers: Timers { first: Some(setup.first_timeout), maximum: None, floor: None },
         mtu: setup.mtu,
         seed,
         ..SessionConfig::new(setup.role, stack, Family::Tls(tls), Credential::from(setup.credential))

@@ -89,6 +89,8 @@ mod config;
 mod connection;
 mod credentials;
 pub mod crypto;
+#[cfg(doc)]
+pub mod decisions;
 #[cfg(feature = "certificates")]
 mod der;
 mod dtls12;

@@ -35,6 +35,10 @@ use crate::time::Instant;
 ///
 /// `P` is the address of a peer. `BUFFER` is as for [`Client`](crate::Client). `S` keeps sessions that clients may resume by
 /// their IDs.
+///
+/// On a Cortex-M3 with a pre-shared key it takes 0.4 kB and 1 kB for each slot (`docs/footprint.md`). All octets of `P`
+/// go into the cookie: use those that say where an answer goes, address and port. See [How many slots, and for
+/// whom?](crate::decisions#how-many-slots-and-for-whom)
 pub struct Server<K, C: Crypto, P, const SLOTS: usize, const BUFFER: usize, S = ()> {
     config: Config<K>,
     crypto: C,
@@ -46,8 +50,9 @@ pub struct Server<K, C: Crypto, P, const SLOTS: usize, const BUFFER: usize, S = 
     sessions: S,
     #[cfg(feature = "resumption")]
     tickets: Option<TicketKeys>,
-    /// The key of the cookies.
+    /// The key of the cookies, and how many times it has been changed: that is part of what a cookie is made of.
     secret: [u8; DIGEST],
+    cookie_period: u32,
     /// A ClientHello in fragments. One at a time: all clients without a slot share it.
     hello: Option<(P, Reassembly<BUFFER>)>,
     /// The answer to a client without a slot.
@@ -102,6 +107,7 @@ where
             #[cfg(feature = "resumption")]
             tickets,
             secret,
+            cookie_period: 0,
             hello: None,
             reply: None,
         }
@@ -192,6 +198,16 @@ where
         if let Some(tickets) = &mut self.tickets {
             tickets.rotate(&mut self.crypto, key);
         }
+    }
+
+    /// Makes other cookies from now on. Those from before are still taken, older ones not (RFC 6347, section 4.2.1).
+    ///
+    /// A cookie is good for as long as its server makes the same ones. So somebody who can listen at many addresses, one after
+    /// another, can collect cookies, and later fill the slots from all of these addresses at once. Call this every few minutes
+    /// if that is to be feared: it costs nothing on the air. A client in the middle of its handshake is not disturbed, as long
+    /// as there is more time between two calls than a ClientHello may take.
+    pub fn rotate_cookies(&mut self) {
+        self.cookie_period = self.cookie_period.wrapping_add(1);
     }
 
     /// True if the handshake with a peer resumes a session.
@@ -368,8 +384,11 @@ where
             return self.answer_dtls13(peer, arrived);
         }
         let Some(hello) = ClientHello::read(arrived.body) else { return };
-        let cookie = self.cookie(&peer, &hello);
-        let is_verified = bool::from(hello.cookie.ct_eq(&cookie));
+        let cookie = self.cookie(&peer, &hello, 0);
+        let mut is_verified = bool::from(hello.cookie.ct_eq(&cookie));
+        if !is_verified && hello.cookie.len() == COOKIE {
+            is_verified = self.cookie(&peer, &hello, 1).ct_eq(hello.cookie).into();
+        }
         let octets = record::HEADER + handshake::HEADER + arrived.body.len();
         let own = self.slots.iter_mut().flatten().find(|slot| slot.peer == peer);
         if let Some(Slot { connection: Connection::Dtls12(connection), .. }) = own
@@ -434,7 +453,8 @@ where
     #[cfg(feature = "dtls13")]
     fn answer_dtls13(&mut self, peer: P, arrived: Arrived<'_>) {
         let Some(hello) = dtls13::ClientHello::read(arrived.body) else { return };
-        let from = dtls13::server::Sender { secret: &self.secret, address: peer.as_ref() };
+        let periods = [0, 1].map(|ago| self.cookie_period.wrapping_sub(ago).to_be_bytes());
+        let from = dtls13::server::Sender { secret: &self.secret, periods, address: peer.as_ref() };
         let admitted = match dtls13::server::admit(&mut self.crypto, &self.config, from, &arrived, &hello) {
             Ok(admitted) => admitted,
             Err(reply) => return self.reply(peer, reply),
@@ -467,11 +487,11 @@ where
     }
 
     /// The cookie of a ClientHello: only this server can make it, and for no other peer or hello
-    /// (RFC 6347, section 4.2.1).
-    fn cookie(&mut self, peer: &P, hello: &ClientHello<'_>) -> [u8; COOKIE] {
+    /// (RFC 6347, section 4.2.1). `ago` is 1 for the cookie of the period before.
+    fn cookie(&mut self, peer: &P, hello: &ClientHello<'_>, ago: u32) -> [u8; COOKIE] {
         let [before, after] = hello.around;
-        let address = peer.as_ref();
-        let digest = self.crypto.hmac(&self.secret, &[&[address.len() as u8], address, before, after]);
+        let (period, address) = (self.cookie_period.wrapping_sub(ago).to_be_bytes(), peer.as_ref());
+        let digest = self.crypto.hmac(&self.secret, &[&period, &[address.len() as u8], address, before, after]);
         *digest.first_chunk().unwrap_or(&[0; COOKIE])
     }
 

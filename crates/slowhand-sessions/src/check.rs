@@ -164,6 +164,13 @@ fn check_datagrams(datagrams: &Datagrams, config: &SessionConfig) -> Result<(Dur
             check("maximum_timeout", &Seconds(maximum), allowed, |s| (first..=timer.most).contains(&s.0))?;
         }
     }
+    if let Some(floor) = config.timers.floor {
+        let allowed = match timer.measures {
+            true => format!("{} to {} (the maximum timeout)", Seconds(timer.least), Seconds(maximum)),
+            false => "none (the library measures no round trip)".to_owned(),
+        };
+        check("timeout_floor", &Seconds(floor), allowed, |s| timer.measures && (timer.least..=maximum).contains(&s.0))?;
+    }
     Ok((first, maximum))
 }
 
@@ -174,6 +181,7 @@ fn check_stream(config: &SessionConfig) -> Result<(Duration, Duration), ConfigEr
         ("mtu", config.mtu.map(|octets| format!("{octets} octets"))),
         ("first_timeout", config.timers.first.map(seconds)),
         ("maximum_timeout", config.timers.maximum.map(seconds)),
+        ("timeout_floor", config.timers.floor.map(seconds)),
     ] {
         if let Some(found) = found {
             let allowed = format!("none ({} runs over a stream: no datagrams, no timers)", config.protocol());

@@ -19,8 +19,15 @@ pub trait Register {
 /// A radio with such a register. It is the clock and the source of random numbers, too.
 pub struct Radio<R>(PhantomData<R>);
 
+impl<R> Default for Radio<R> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl<R> Radio<R> {
-    const fn new() -> Self {
+    /// The radio.
+    pub const fn new() -> Self {
         Self(PhantomData)
     }
 }

@@ -8,6 +8,9 @@ pub mod echo;
 mod handshake;
 mod image;
 mod meter;
+#[cfg(feature = "nal")]
+#[path = "../../../crates/lean-dtls/examples/nal/mod.rs"]
+pub mod nal;
 pub mod operations;
 pub mod settings;
 mod stack;

@@ -63,6 +63,8 @@ impl Suite {
     ];
 
     /// The suites of an end that is not told others: those that RFC 7925 makes mandatory.
+    ///
+    /// See [Which suites?](crate::decisions#which-suites)
     pub const DEFAULT: &'static [Self] = &[
         #[cfg(feature = "certificates")]
         Self::TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8,

@@ -64,6 +64,8 @@ type First = ([u8; DIGEST], Option<Group>, [u8; COOKIE]);
 pub(crate) struct Sender<'a> {
     /// The server's key for cookies.
     pub(crate) secret: &'a [u8; DIGEST],
+    /// The present period of its cookies, and the one before.
+    pub(crate) periods: [[u8; 4]; 2],
     pub(crate) address: &'a [u8],
 }
 
@@ -107,7 +109,7 @@ pub(crate) fn admit<C: Crypto>(
         None if hello.extensions.find(extension::COOKIE).is_some() => return refuse(alert::DECODE_ERROR),
         None if asked.is_some() || options.has_cookie && !credentials::is_known(&config.credentials, from.address) => {
             let first_hello = digest(crypto, arrived.body);
-            let cookie = make_cookie(crypto, from, hello, asked, &first_hello);
+            let cookie = make_cookie(crypto, from, from.periods[0], hello, (asked, &first_hello));
             return Err(write_retry(arrived.record, aead, asked, &cookie));
         }
         None => None,
@@ -139,16 +141,16 @@ fn digest<C: Crypto>(crypto: &mut C, body: &[u8]) -> [u8; DIGEST] {
 fn make_cookie<C: Crypto>(
     crypto: &mut C,
     from: Sender<'_>,
+    period: [u8; 4],
     hello: &ClientHello<'_>,
-    asked: Option<Group>,
-    first_hello: &[u8; DIGEST],
+    (asked, first_hello): (Option<Group>, &[u8; DIGEST]),
 ) -> [u8; COOKIE] {
     let mut cookie = [0; COOKIE];
     cookie[0] = asked.map_or(0, |group| hello::group(group) as u8);
     cookie[1..=DIGEST].copy_from_slice(first_hello);
     let (content, place) = cookie.split_at_mut(1 + DIGEST);
     let address = [from.address.len() as u8];
-    let mac = crypto.hmac(from.secret, &[&address, from.address, &hello.random, content]);
+    let mac = crypto.hmac(from.secret, &[&period, &address, from.address, &hello.random, content]);
     place.copy_from_slice(&mac[..MAC]);
     cookie
 }
@@ -158,8 +160,9 @@ fn check_cookie<C: Crypto>(crypto: &mut C, from: Sender<'_>, hello: &ClientHello
     let mut reader = Reader::new(cookie);
     let (number, first_hello) = (reader.u8()?, reader.array()?);
     let asked = [Group::P256, Group::X25519].into_iter().find(|group| hello::group(*group) == number.into());
-    let expected = make_cookie(crypto, from, hello, asked, &first_hello);
-    bool::from(cookie.ct_eq(&expected)).then_some((first_hello, asked, expected))
+    let expected = from.periods.map(|period| make_cookie(crypto, from, period, hello, (asked, &first_hello)));
+    let made = expected.into_iter().find(|expected| bool::from(cookie.ct_eq(expected)))?;
+    Some((first_hello, asked, made))
 }
 
 /// A HelloRetryRequest, in a record with the number of the client's: the server keeps no numbers of its own.
@@ -292,7 +295,7 @@ pub(crate) fn handle<C: Crypto, const BUFFER: usize>(
     #[cfg(feature = "certificates")]
     let handled = connection.receive_certificate(_crypto, _config);
     #[cfg(not(feature = "certificates"))]
-    let handled = Err(alert::UNEXPECTED_MESSAGE);
+    let handled: Result<(), u8> = Err(alert::UNEXPECTED_MESSAGE);
     if let Err(description) = handled {
         connection.refuse(description);
     }

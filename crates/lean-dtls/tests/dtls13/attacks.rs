@@ -82,6 +82,22 @@ fn a_cookie_is_good_for_one_address_and_one_random_number() {
     assert_eq!(server.status(PEER), Some(Status::Handshaking));
 }
 
+/// As in DTLS 1.2 (RFC 6347, section 4.2.1): a server takes the cookies from before, and no older ones.
+#[test]
+fn a_cookie_is_good_until_the_second_rotation() {
+    for (rotations, expected) in [(0, Some(Status::Handshaking)), (1, Some(Status::Handshaking)), (2, None)] {
+        let (mut late, mut server) = after(1, |_| {});
+        (0..rotations).for_each(|_| server.rotate_cookies());
+        from_client(&mut late, NOW).iter_mut().for_each(|datagram| server.receive(PEER, datagram, |_| {}));
+        assert_eq!(server.status(PEER), expected, "{rotations} rotations");
+        if expected.is_some() {
+            // Its HelloRetryRequest is part of the transcript, as the server has sent it.
+            from_server(&mut server, NOW).iter_mut().for_each(|datagram| late.receive(datagram, |_| {}));
+            assert_eq!(late.status(), Status::Established);
+        }
+    }
+}
+
 #[test]
 fn another_key_is_another_peer() {
     for (keys, alert, expected) in [

@@ -49,6 +49,26 @@ fn a_cookie_is_good_for_one_address_and_one_hello() {
     assert_eq!(server.status(PEER), Some(Status::Handshaking));
 }
 
+/// RFC 6347, section 4.2.1: a server that makes other cookies takes those from before for a while, and no older ones.
+#[test]
+fn a_cookie_is_good_until_the_second_rotation() {
+    for (rotations, is_good) in [(0, true), (1, true), (2, false)] {
+        let mut server = server(256, Admission::Refuse);
+        let mut late = client(1, 256);
+        late.connect();
+        from_client(&mut late, NOW).iter_mut().for_each(|datagram| server.receive(PEER, datagram, |_| {}));
+        from_server(&mut server, NOW).iter_mut().for_each(|(_, datagram)| late.receive(datagram, |_| {}));
+        (0..rotations).for_each(|_| server.rotate_cookies());
+        from_client(&mut late, NOW).iter_mut().for_each(|datagram| server.receive(PEER, datagram, |_| {}));
+        assert_eq!(server.status(PEER).is_some(), is_good, "{rotations} rotations");
+        // The answer to a cookie that is too old is another one. A client that begins again gets a connection.
+        from_server(&mut server, NOW);
+        let mut another = client(2, 256);
+        run(&mut another, &mut server, []);
+        assert_eq!(another.status(), Status::Established);
+    }
+}
+
 /// HelloVerifyRequests that the client cannot use: the one that it has answered, one that is malformed, and one with an old
 /// number. None of them takes the place of the ServerHello.
 #[test]

@@ -66,6 +66,10 @@ pub struct Session {
     pub max_timeout_s: Option<PositiveSeconds>,
     /// The server's first retransmission timeout. Default: `timeout_s`.
     pub server_timeout_s: Option<PositiveSeconds>,
+    /// An end that has measured a round trip waits as long as RFC 6298 has it before it repeats a new flight, and at least this
+    /// long; `timeout_s` is for its flights until then. Choose more than a peer computes for an answer. Only with lean-dtls at
+    /// both ends. Default: none, nothing is measured.
+    pub timeout_floor_s: Option<PositiveSeconds>,
     /// The maximum fragment length that the client asks for (RFC 6066 section 4). Default: none.
     #[schemars(extend("enum" = [512, 1_024, 2_048, 4_096]))]
     pub max_fragment_length: Option<Integer<1, 65_535>>,
@@ -85,7 +89,8 @@ pub struct Session {
     #[serde(default)]
     pub cryptography: Cryptography,
     /// What both ends leave out of DTLS 1.2: switches of the lean profile of lean-dtls, or `slides` for those of Pittoli et
-    /// al. 2016, or `all`. Only with lean-dtls at both ends. Default: none.
+    /// al. 2016, or `all`. `all` has `server_finished_first` too, which makes handshakes slower where an end computes slowly or
+    /// datagrams get lost: name the others there. Only with lean-dtls at both ends. Default: none.
     #[serde(default)]
     #[schemars(extend("uniqueItems" = true))]
     pub lean: Vec<LeanSwitch>,
@@ -184,7 +189,11 @@ impl Session {
             let duration = |seconds: PositiveSeconds| Duration::from_micros(seconds.micros());
             config.mtu = self.mtu.map(|mtu| mtu.get() as u16);
             config.datagram_packing = self.datagram_packing;
-            config.timers = Timers { first: timeout.map(duration), maximum: self.max_timeout_s.map(duration) };
+            config.timers = Timers {
+                first: timeout.map(duration),
+                maximum: self.max_timeout_s.map(duration),
+                floor: self.timeout_floor_s.map(duration),
+            };
         }
         config
     }
