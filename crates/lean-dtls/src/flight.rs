@@ -64,8 +64,9 @@ pub(crate) enum Part {
 }
 
 /// A flight. Its messages have `BUFFER` octets at most.
+// What is small comes first, as in a connection.
+#[cfg_attr(target_arch = "avr", repr(C))]
 pub(crate) struct Flight<const BUFFER: usize> {
-    octets: [u8; BUFFER],
     length: usize,
     /// Where the second part begins, if there is one.
     change: Option<usize>,
@@ -73,6 +74,7 @@ pub(crate) struct Flight<const BUFFER: usize> {
     cursor: Cursor,
     #[cfg(feature = "acknowledgements")]
     sent: sent::Sent,
+    octets: [u8; BUFFER],
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -11,10 +11,12 @@ const MESSAGES: usize = if cfg!(feature = "certificates") { 5 } else { 3 };
 const RANGES: usize = 4;
 
 /// The messages of a flight that are not whole yet, or whole but not their turn. All share `BUFFER` octets.
+// What is small comes first, as in a connection.
+#[cfg_attr(target_arch = "avr", repr(C))]
 pub(crate) struct Reassembly<const BUFFER: usize> {
-    octets: [u8; BUFFER],
     used: u16,
     messages: [Option<Message>; MESSAGES],
+    octets: [u8; BUFFER],
 }
 
 #[derive(Clone, Copy, Debug)]

@@ -59,6 +59,8 @@ pub struct Server<K, C: Crypto, P, const SLOTS: usize, const BUFFER: usize, S = 
     reply: Option<(P, Reply)>,
 }
 
+// What is small comes first, as in a connection.
+#[cfg_attr(target_arch = "avr", repr(C))]
 struct Slot<C: Crypto, P, const BUFFER: usize> {
     peer: P,
     age: Age,

@@ -110,20 +110,17 @@ impl From<Full> for Problem {
 }
 
 /// One end's half of a connection. `BUFFER` octets hold a flight that is sent, and as many one that arrives.
+// What is small comes first: an AVR reaches the first 64 octets of a structure with one instruction.
+#[cfg_attr(target_arch = "avr", repr(C))]
 pub(crate) struct Connection<C: Crypto, const BUFFER: usize> {
     pub(crate) status: Status,
     is_client: bool,
     pub(crate) expects: Expects,
-    pub(crate) sender: Sender<C, BUFFER>,
-    pub(crate) incoming: Reassembly<BUFFER>,
-    inbound: Inbound,
     /// The number of the peer's next message.
     pub(crate) next: u16,
     /// The number of the peer's message that this end's flight answers: the last of the peer's flight before it.
     answered: Option<u16>,
     timer: Timer,
-    /// The random numbers of the client's and of the server's hello.
-    pub(crate) randoms: [[u8; 32]; 2],
     pub(crate) agreed: Agreed,
     pub(crate) suite: Suite,
     #[cfg(feature = "ecdhe")]
@@ -133,7 +130,6 @@ pub(crate) struct Connection<C: Crypto, const BUFFER: usize> {
     pub(crate) own_id: Option<ConnectionId>,
     #[cfg(feature = "resumption")]
     pub(crate) resumption: Resumption,
-    pub(super) master: Option<Master>,
     #[cfg(feature = "heartbeat")]
     heartbeat: Heartbeat,
     /// An alert that waits to be sent, and its epoch.
@@ -147,6 +143,12 @@ pub(crate) struct Connection<C: Crypto, const BUFFER: usize> {
     /// The secret of which all keys are derived once the ServerHello is out, while the client does the same.
     #[cfg(feature = "lean")]
     postponed: Option<Premaster>,
+    inbound: Inbound,
+    pub(crate) sender: Sender<C, BUFFER>,
+    pub(crate) incoming: Reassembly<BUFFER>,
+    /// The random numbers of the client's and of the server's hello.
+    pub(crate) randoms: [[u8; 32]; 2],
+    pub(super) master: Option<Master>,
 }
 
 /// The flight of this end, and the transcript of the handshake.

@@ -1,5 +1,5 @@
 //! A block of SHA-256 for the AVR, by loops (FIPS 180-4, section 6.2.2). The crate `sha2` keeps more numbers in registers than an
-//! AVR has: it is as fast there, and takes 1,500 octets more.
+//! AVR has: it takes 700 octets more there, for 8 % less time of a handshake.
 
 use super::super::HASH_BLOCK;
 
@@ -56,8 +56,8 @@ pub(super) fn compress(state: &mut [u32; 8], block: &[u8; HASH_BLOCK]) {
 #[inline(never)]
 fn extend(words: &mut [u32; 16], round: usize) {
     let [early, late] = [words[(round + 1) % 16], words[(round + 14) % 16]];
-    let early = rotate(early, 7) ^ rotate(early, 18) ^ early >> 3;
-    let late = rotate(late, 17) ^ rotate(late, 19) ^ late >> 10;
+    let early = early.rotate_right(7) ^ early.rotate_right(18) ^ early >> 3;
+    let late = late.rotate_right(17) ^ late.rotate_right(19) ^ late >> 10;
     let more = early.wrapping_add(words[(round + 9) % 16]).wrapping_add(late);
     words[round % 16] = words[round % 16].wrapping_add(more);
 }
@@ -74,23 +74,11 @@ fn step(working: &mut [u32; 8], word: u32) {
     working[0] = first.wrapping_add(second);
 }
 
-/// A word in three rotations, by the last number, by the last two together, and by all.
-fn sum(word: u32, [first, second, third]: [u8; 3]) -> u32 {
-    rotate(rotate(rotate(word, first) ^ word, second) ^ word, third)
-}
-
-/// A rotation to the right. An AVR shifts by one bit at a time.
-#[inline(never)]
-fn rotate(mut word: u32, mut bits: u8) -> u32 {
-    while bits >= 8 {
-        word = word.rotate_right(8);
-        bits -= 8;
-    }
-    while bits > 0 {
-        word = word.rotate_right(1);
-        bits -= 1;
-    }
-    word
+/// A word in three rotations, by the last number, by the last two together, and by all: an AVR shifts by one bit at a time, so
+/// fewer bits are less code and time.
+#[inline(always)]
+const fn sum(word: u32, [first, second, third]: [u32; 3]) -> u32 {
+    ((word.rotate_right(first) ^ word).rotate_right(second) ^ word).rotate_right(third)
 }
 
 #[cfg(test)]
