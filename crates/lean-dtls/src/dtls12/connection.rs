@@ -593,18 +593,23 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         has_part && self.agreed.lean.has(Lean::ACKNOWLEDGE)
     }
 
-    /// The peer has these records, and the rest is sent again. Only the peer can send an acknowledgement: it is encrypted.
+    /// The peer has these records, and the rest is sent again. Only the peer can send an acknowledgement: it is encrypted. One
+    /// of records that are forgotten says nothing: what they carried has been sent again since.
     #[cfg(feature = "lean")]
     fn receive_acknowledgement(&mut self, content: &[u8]) {
         if !self.agreed.lean.has(Lean::ACKNOWLEDGE) {
             return;
         }
         let Sender { flight, outbound, .. } = &mut self.sender;
+        let mut is_news = false;
         for name in content.chunks_exact(crate::lean::RECORD_NAME) {
             let &[epoch, upper, lower] = name else { continue };
             if let Some(sequence) = outbound.latest(epoch.into(), u16::from_be_bytes([upper, lower])) {
-                flight.acknowledge(record::part(epoch.into()), sequence);
+                is_news |= flight.acknowledge(record::part(epoch.into()), sequence);
             }
+        }
+        if !is_news {
+            return;
         }
         if !flight.is_acknowledged() {
             self.repeat();

@@ -4,7 +4,7 @@
 
 use crate::ranges::Ranges;
 
-/// How many records are remembered. An acknowledgement of an older one says nothing: its content is sent again, in a record
+/// How many records are remembered. An acknowledgement of an older one says nothing: its content was sent again, in a record
 /// that is remembered. (Assumed: a flight of 1,000 octets in datagrams of 64 octets.)
 const RECORDS: usize = 20;
 

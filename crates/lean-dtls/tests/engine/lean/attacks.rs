@@ -1,5 +1,7 @@
 //! What an attacker on the path strips, alters, forges, replays or reflects.
 
+use std::collections::VecDeque;
+
 use lean_dtls::{Failure, Instant, Lean, Psk, RustCrypto, Server, Status};
 use proptest::prelude::*;
 
@@ -312,6 +314,32 @@ fn messages_of_another_handshake_change_nothing() {
             assert_eq!(server.status(PEER), Some(Status::Established), "{lean:?} {rounds}");
         }
     }
+}
+
+/// Somebody repeats a hello so often that the client forgets in which records its Finished went before the
+/// acknowledgements of these come back. The ends do not answer each other for ever.
+#[test]
+fn acknowledgements_of_forgotten_records_repeat_nothing() {
+    let lean = Lean::OMIT_MESSAGES.with(Lean::SERVER_FINISHED_FIRST).with(Lean::ACKNOWLEDGE);
+    let (mut client, mut server) = (client(1, 256, lean), server(256, lean));
+    client.connect();
+    let mut hello = from_client(&mut client, NOW).remove(0);
+    server.receive(PEER, &mut hello, |_| {});
+    from_server(&mut server, NOW).into_iter().for_each(|(_, mut verify)| client.receive(&mut verify, |_| {}));
+    let hello = from_client(&mut client, NOW).remove(0);
+    let mut flying: VecDeque<(bool, Vec<u8>)> = (0..50).map(|_| (true, hello.clone())).collect();
+    let mut delivered = 0;
+    while let Some((to_server, mut datagram)) = flying.pop_front() {
+        match to_server {
+            true => server.receive(PEER, &mut datagram, |_| {}),
+            false => client.receive(&mut datagram, |_| {}),
+        }
+        flying.extend(from_client(&mut client, NOW).into_iter().map(|datagram| (true, datagram)));
+        flying.extend(from_server(&mut server, NOW).into_iter().map(|(_, datagram)| (false, datagram)));
+        delivered += 1;
+        assert!(delivered <= 4 * 50, "each hello is answered once, by three datagrams");
+    }
+    assert_eq!((client.status(), server.status(PEER)), (Status::Established, Some(Status::Established)));
 }
 
 proptest! {
