@@ -11,7 +11,7 @@ import pytest
 import slowhand
 from conftest import COMMAND, QUICKSTART, ROOT, Cli, the_message
 
-COMMANDS = ["run", "stacks", "scenarios", "devices", "schema", "capacity", "papers"]
+COMMANDS = ["run", "stacks", "scenarios", "devices", "schema", "capacity", "links", "papers"]
 
 
 @pytest.mark.parametrize("command", COMMANDS)
