@@ -110,11 +110,6 @@ impl Probability {
         Self(((u128::from(self.0) * u128::from(other.0)) >> 32) as u64)
     }
 
-    /// The probability that it does not happen.
-    pub fn not(self) -> Self {
-        Self((1 << 32) - self.0)
-    }
-
     /// The probability as a number from 0 to 1.
     pub fn get(self) -> f64 {
         self.0 as f64 / (1u64 << 32) as f64
@@ -156,8 +151,8 @@ mod tests {
     #[test]
     fn both_of_two_independent_things_happen() {
         let [quarter, half] = [0.25, 0.5].map(Probability::new);
-        assert_eq!((quarter.and(half).get(), quarter.not().get()), (0.125, 0.75));
-        assert_eq!((quarter.and(Probability::ALWAYS), Probability::ALWAYS.not()), (quarter, Probability::NEVER));
+        assert_eq!(quarter.and(half).get(), 0.125);
+        assert_eq!((quarter.and(Probability::ALWAYS), quarter.and(Probability::NEVER)), (quarter, Probability::NEVER));
     }
 
     /// Of the exponential distribution, the share above x times the mean is e^-x. Five standard deviations of a
