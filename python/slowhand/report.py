@@ -50,8 +50,8 @@ METRICS = {
         "traffic_sent": ("sent", "datagrams"),
         "traffic_delivered": ("delivered", "datagrams"),
         "traffic_lost": ("lost", "datagrams"),
-        "traffic_latency_mean_s": ("latency, mean", "s"),
-        "traffic_latency_p95_s": ("latency, 95th percentile", "s"),
+        "traffic_latency_mean_s": ("mean latency", "s"),
+        "traffic_latency_p95_s": ("latency, p95", "s"),
     },
     "Most at any node": {
         "queue_peak": ("in the queue", "frames"),
