@@ -11,7 +11,7 @@ import pytest
 import slowhand
 from conftest import COMMAND, QUICKSTART, ROOT, Cli, the_message
 
-COMMANDS = ["run", "stacks", "scenarios", "devices", "schema", "capacity", "papers"]
+COMMANDS = ["run", "stacks", "scenarios", "devices", "schema", "capacity", "links", "papers"]
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -37,7 +37,13 @@ def test_help_lists_the_commands_there_are(cli: Cli) -> None:
         (["run", QUICKSTART, "--no-such-option"], "--no-such-option"),
         (["walk"], "walk"),
         (["run", "quickstrat"], "scenario: found 'quickstrat', allowed: the path of a .toml file"),
-        (["scenarios", "quickstrat"], "scenario: found 'quickstrat', allowed: beacon, gateway"),
+        (["run", QUICKSTART, "--records=--"], "--records --: the name must end in .parquet"),
+        (["run", QUICKSTART, "--set=--"], "--set --: found no value, allowed: key=value"),
+        (["run", QUICKSTART, "--seed=--"], "--seed: found --, allowed: a whole number"),
+        (
+            ["scenarios", "quickstrat"],
+            "scenario: found 'quickstrat', allowed: beacon, busy, gateway",
+        ),
         (
             ["devices", "toaster"],
             "device: found 'toaster', allowed: atmega128rfa1, esp32-c6, greennet",

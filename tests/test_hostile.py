@@ -42,6 +42,7 @@ OPTIONS = {
         *("--slots", "--clients", "--rho", "--policy", "--handshake-share", "--seed", "--device"),
         *("--bytes-per-session", "--reserved-bytes"),
     ],
+    "links": ["--out", "--root", "--least-pdr", "--json"],
     "papers": ["--out", "--json"],
 }
 

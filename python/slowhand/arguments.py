@@ -55,12 +55,16 @@ class Parser(argparse.ArgumentParser):
                 marked[-1] += f"={word}"
             else:
                 marked.append(word)
+        # argparse takes `--option=--` for an option with an empty list as its value.
+        marked = [f"{word[:-2]}{LITERAL}--" if _is_double_dash(word) else word for word in marked]
         # argparse does not know "--" where options may stand anywhere.
         marked += [LITERAL + word for word in words[end + 1 :]]
         found = self.parse_intermixed_args(marked)
         for name, value in vars(found).items():
             if isinstance(value, str):
                 setattr(found, name, value.removeprefix(LITERAL))
+            elif isinstance(value, list):
+                setattr(found, name, [word.removeprefix(LITERAL) for word in value])
         return found
 
     def _wants_value(self, word: str) -> bool:
@@ -72,6 +76,11 @@ class Parser(argparse.ArgumentParser):
         self.add_argument(
             "--json", action="store_true", help="Print JSON, and nothing else, on stdout."
         )
+
+
+def _is_double_dash(word: str) -> bool:
+    """True for an option whose value is `--`."""
+    return word.startswith("-") and word.partition("=")[1:] == ("=", "--")
 
 
 def integer(least: int, most: int = MAX_SEED) -> Callable[[str], int]:
@@ -99,4 +108,4 @@ def number(text: str) -> float:
 
 
 def _found(text: str) -> str:
-    return printable(text, LONGEST_WORD) or "nothing"
+    return printable(text.removeprefix(LITERAL), LONGEST_WORD) or "nothing"

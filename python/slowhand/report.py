@@ -46,6 +46,13 @@ METRICS = {
         "energy_client_listen_mj": ("idle listening", "mJ"),
         "energy_client_sleep_mj": ("sleeping", "mJ"),
     },
+    "Other traffic during the handshake": {
+        "traffic_sent": ("sent", "datagrams"),
+        "traffic_delivered": ("delivered", "datagrams"),
+        "traffic_lost": ("lost", "datagrams"),
+        "traffic_latency_mean_s": ("mean latency", "s"),
+        "traffic_latency_p95_s": ("latency, p95", "s"),
+    },
     "Most at any node": {
         "queue_peak": ("in the queue", "frames"),
         "reassembly_peak_bytes": ("in reassembly", "B"),
@@ -53,8 +60,11 @@ METRICS = {
 }
 """The label and the unit of every metric, in the order of the report."""
 
-IF_ANY = {"frames_control", "bytes_control", "energy_client_tpm_mj"}
-"""Metrics that only some link layers or devices have: shown only if one value is not zero."""
+IF_ANY = {
+    *("frames_control", "bytes_control", "energy_client_tpm_mj"),
+    *("traffic_sent", "traffic_delivered", "traffic_lost"),
+}
+"""Metrics that only some scenarios have: shown only if one value is not zero."""
 
 FAILED = ("energy_client_mj", "compute_client_s", "frames", "datagrams")
 """What is shown of the handshakes that failed, beside those that completed."""

@@ -20,6 +20,7 @@
 //! | [`scenario`] | what a scenario may say: one type for each section |
 //! | [`device`] | what a device draws and how fast it computes |
 //! | [`plan`] | a scenario that is ready to run, and its network |
+//! | [`traffic`] | flows of datagrams beside the sessions |
 //! | [`application`] | the programs above the sessions of a conversation |
 //! | [`record`] | the result of one handshake, and of one conversation with its phases |
 //! | [`interrupt`] | stops worlds before their end |
@@ -131,6 +132,7 @@ pub mod runner;
 pub mod scenario;
 mod sniffer;
 pub mod summary;
+pub mod traffic;
 mod world;
 
 pub use slowhand_sessions::StackInfo;

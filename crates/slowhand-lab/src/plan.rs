@@ -4,6 +4,7 @@ use crate::device::{Device, Missing, Paced};
 use crate::energy::{Times, energy};
 use crate::record::Energy;
 use crate::scenario::{MacError, Mesh, PreparedMac, Scenario, TcpEndpoint};
+use crate::traffic::Flow;
 use slowhand_net::address::{Host, NodeId};
 use slowhand_net::clock::Duration;
 use slowhand_net::ip::Endpoint;
@@ -30,6 +31,8 @@ pub struct Plan {
     start: Duration,
     start_spread: Duration,
     give_up: Duration,
+    traffic: Vec<Flow>,
+    traffic_start: Duration,
     sessions: [SessionConfig; 2],
     /// TCP at each end. `None` over UDP.
     transports: Option<[TcpEndpoint; 2]>,
@@ -110,6 +113,8 @@ impl Plan {
             start: scenario.client.start(link_layer.settling()),
             start_spread: scenario.client.start_spread(link_layer.period()),
             give_up: session.give_up_s.duration(),
+            traffic: scenario.flows().collect(),
+            traffic_start: link_layer.settling(),
             sessions: [Role::Client, Role::Server].map(|role| session.config(role)),
             transports: session.protocol.is_stream().then(|| scenario.transports()),
             devices: [&scenario.client_device, &scenario.server_device].map(Arc::clone),
@@ -222,6 +227,16 @@ impl Plan {
         self.give_up
     }
 
+    /// The flows beside the sessions.
+    pub(crate) fn traffic(&self) -> &[Flow] {
+        &self.traffic
+    }
+
+    /// When the flows begin.
+    pub(crate) fn traffic_start(&self) -> Duration {
+        self.traffic_start
+    }
+
     /// Octets of the connection IDs in the sessions' records.
     pub(crate) fn connection_id(&self) -> u8 {
         let Family::Tls(tls) = &self.sessions[0].family;
@@ -298,6 +313,7 @@ fn network_config(scenario: &Scenario) -> NetworkConfig {
     let depth = (0..routes.nodes()).map(|node| routes.depth(NodeId(node as u16))).max().unwrap_or(0);
     NetworkConfig {
         internet: scenario.server.internet_config(),
+        outages: scenario.outages(),
         gateway: scenario.gateway.config(),
         ..scenario.lowpan.config(depth, scenario.mac.link_layer().period())
     }

@@ -235,6 +235,36 @@ pub struct Record {
     pub queue_peak: Arc<[u64]>,
     /// The most octets that were ever in reassembly at each node, by node.
     pub reassembly_peak_bytes: Arc<[u64]>,
+    /// The datagrams of other traffic that were sent during the handshake.
+    pub traffic: Traffic,
+}
+
+/// What became of the datagrams of other traffic that were sent in a time. Those that were neither delivered nor lost
+/// were still on their way when the world ended.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Traffic {
+    /// How many were sent.
+    pub sent: u64,
+    /// How many arrived.
+    pub delivered: u64,
+    /// How many were lost, by the first reason.
+    pub losses: BTreeMap<DropReason, u64>,
+    /// How long those that arrived took, from the sender's network layer to the receiver's: the mean, in seconds.
+    pub latency_mean_s: Option<f64>,
+    /// The 95th percentile of the same.
+    pub latency_p95_s: Option<f64>,
+}
+
+impl Traffic {
+    /// How many were lost.
+    pub fn lost(&self) -> u64 {
+        self.losses.values().sum()
+    }
+
+    /// How many were lost, by the [name](DropReason::name) of the reason.
+    pub fn lost_because(&self) -> BTreeMap<&'static str, u64> {
+        self.losses.iter().map(|(reason, count)| (reason.name(), *count)).collect()
+    }
 }
 
 impl Record {
@@ -280,7 +310,7 @@ enum Value {
 }
 
 /// The columns, in their fixed order: units are in their names.
-const COLUMNS: [(&str, Value); 31] = [
+const COLUMNS: [(&str, Value); 37] = [
     ("seed", Value::U64(|r| r.seed)),
     ("client", Value::U64(|r| r.client.into())),
     ("outcome", Value::Text(|r| r.outcome.name().to_owned())),
@@ -312,6 +342,12 @@ const COLUMNS: [(&str, Value); 31] = [
     ("failure_end", Value::OptText(|r| r.failure.as_ref().map(|failure| failure.end_name().to_owned()))),
     ("failure_reason", Value::OptText(|r| r.failure.as_ref().map(|failure| failure.reason.clone()))),
     ("losses", Value::Losses(|r| &r.losses)),
+    ("traffic_sent", Value::U64(|r| r.traffic.sent)),
+    ("traffic_delivered", Value::U64(|r| r.traffic.delivered)),
+    ("traffic_lost", Value::U64(|r| r.traffic.lost())),
+    ("traffic_lost_because", Value::Text(|r| because(&r.traffic.lost_because()))),
+    ("traffic_latency_mean_s", Value::OptF64(|r| r.traffic.latency_mean_s)),
+    ("traffic_latency_p95_s", Value::OptF64(|r| r.traffic.latency_p95_s)),
 ];
 
 /// The records as a table.

@@ -18,7 +18,7 @@
 //!   border router can hold back repeated DTLS flights ([`network::gateway::suppression`]).
 //! - There is no model of radio waves. Each direction of each link has a probability of delivery ([`link`]). Frames
 //!   that overlap at a receiver collide.
-//! - Nodes do not move, and routes do not change. A [`Routes`](route::Routes) tree is made once from the links.
+//! - Routes do not change, not even if links do. A [`Routes`](route::Routes) tree is made once from the links.
 //! - It is no stack for a device: one process holds the state of all nodes, and it allocates memory.
 //!
 //! # Modules

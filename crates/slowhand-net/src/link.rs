@@ -1,7 +1,19 @@
-//! Links: which node receives which other node, and with what probability.
+//! Links: which node receives which other node, and with what probability. The probability may change with time
+//! ([`Variation`]).
+
+mod alternating;
+mod course;
+mod variation;
 
 use crate::address::NodeId;
+use crate::clock::Instant;
 use crate::random::{Probability, Stream, Streams};
+use std::ops::Range;
+use std::sync::Arc;
+use variation::Varying;
+
+pub use course::Course;
+pub use variation::{GilbertElliott, Interferer, Variation};
 
 /// The quality of a link in one direction.
 #[derive(Clone, Debug, PartialEq)]
@@ -41,6 +53,8 @@ pub enum Kind {
 pub struct Links {
     /// The links out of node n.
     of_node: Vec<Outgoing>,
+    /// What changes with time. `None` if nothing does.
+    varying: Option<Box<Varying>>,
 }
 
 /// The links out of one node.
@@ -86,7 +100,26 @@ impl Links {
             let (receivers, links) = links.into_iter().unzip();
             Outgoing { receivers, links }
         };
-        Self { of_node: of_node.into_iter().map(outgoing).collect() }
+        Self { of_node: of_node.into_iter().map(outgoing).collect(), varying: None }
+    }
+
+    /// The same links, whose delivery changes with time.
+    pub fn varying(mut self, variation: &Arc<Variation>, streams: &Streams) -> Self {
+        let receivers = self.of_node.iter().map(|outgoing| &*outgoing.receivers);
+        let varying = || Box::new(Varying::new(Arc::clone(variation), receivers, streams));
+        self.varying = (!variation.is_empty()).then(varying);
+        self
+    }
+
+    /// Sets the delivery ratio of a link in one direction, for data frames and acknowledgements on all channels. It
+    /// takes the place of the link's own ratios and of its course over time. Without effect if there is no such link.
+    pub fn set_delivery(&mut self, from: NodeId, to: NodeId, pdr: f64) {
+        let Some(position) = self.position(from, to) else { return };
+        let link = &mut self.of_node[from.index()].links[position];
+        (link.data, link.ack, link.channels) = (Probability::new(pdr), Probability::new(pdr), None);
+        if let Some(varying) = &mut self.varying {
+            varying.fix(from, to);
+        }
     }
 
     /// The number of nodes.
@@ -104,20 +137,24 @@ impl Links {
         self.of_node[from.index()].receivers.iter().copied()
     }
 
-    /// Draws a random number: true if a frame arrives that no other frame disturbs.
-    pub fn delivers(&mut self, from: NodeId, to: NodeId, channel: u8, kind: Kind) -> bool {
+    /// Draws a random number: true if a frame arrives that no other frame disturbs. It is on the air for this `time`.
+    pub fn delivers(&mut self, time: Range<Instant>, from: NodeId, to: NodeId, channel: u8, kind: Kind) -> bool {
         let Some(position) = self.position(from, to) else {
             return false;
         };
         let link = &mut self.of_node[from.index()].links[position];
-        let probability = link.probability(channel, kind);
+        let mut probability = link.probability(channel, kind);
+        if let Some(varying) = &mut self.varying {
+            probability = varying.probability(probability, time, (from, position, to), channel);
+        }
         match kind {
             Kind::Data => link.losses.happens(probability),
             Kind::Ack => link.ack_losses.happens(probability),
         }
     }
 
-    /// The probability that a frame arrives that no other frame disturbs. It is zero without a link.
+    /// The probability that a frame arrives that no other frame disturbs, where nothing changes it with time. It is
+    /// zero without a link.
     pub fn probability(&self, from: NodeId, to: NodeId, channel: u8, kind: Kind) -> Probability {
         let link = self.position(from, to).map(|position| &self.of_node[from.index()].links[position]);
         link.map_or(Probability::NEVER, |link| link.probability(channel, kind))

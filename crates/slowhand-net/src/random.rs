@@ -4,6 +4,7 @@
 //! one part of a scenario does not change the draws of the other parts. So two configurations
 //! can be compared under the same losses (common random numbers).
 
+use crate::clock::Duration;
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use siphasher::sip128::{Hasher128, SipHasher24};
@@ -53,6 +54,30 @@ impl Stream {
         ((u128::from(self.0.next_u64()) * u128::from(bound)) >> 64) as u64
     }
 
+    /// A time drawn from the exponential distribution with this mean, which is at most 2^56 us.
+    pub fn exponential(&mut self, mean: Duration) -> Duration {
+        // The method of von Neumann (1951) only compares numbers. A logarithm would not have the same bits on every
+        // machine. The result is the whole number of rejected runs plus the first number of the accepted run.
+        let mut rejected: u128 = 0;
+        loop {
+            let first = self.0.next_u64();
+            let (mut least, mut length) = (first, 1);
+            loop {
+                let next = self.0.next_u64();
+                if next >= least {
+                    break;
+                }
+                (least, length) = (next, length + 1);
+            }
+            if length % 2 == 1 {
+                // 56 fractional bits: with a mean of 2^56 us there is room for 2^16 rejected runs.
+                let multiple = rejected << 56 | u128::from(first >> 8);
+                return Duration::from_micros(((multiple * u128::from(mean.as_micros())) >> 56) as u64);
+            }
+            rejected += 1;
+        }
+    }
+
     /// True with the given probability. It always draws one number, so the stream stays in step.
     pub fn happens(&mut self, probability: Probability) -> bool {
         (self.0.next_u64() >> 32) < probability.0
@@ -78,6 +103,11 @@ impl Probability {
     pub fn or(self, other: Self) -> Self {
         let both = (u128::from(self.0) * u128::from(other.0)) >> 32;
         Self(self.0 + other.0 - both as u64)
+    }
+
+    /// The probability that two independent things happen.
+    pub fn and(self, other: Self) -> Self {
+        Self(((u128::from(self.0) * u128::from(other.0)) >> 32) as u64)
     }
 
     /// The probability as a number from 0 to 1.
@@ -116,6 +146,32 @@ mod tests {
         assert_eq!(quarter.or(Probability::NEVER), quarter);
         assert_eq!(quarter.or(Probability::ALWAYS), Probability::ALWAYS);
         assert_eq!(Probability::ALWAYS.or(Probability::ALWAYS), Probability::ALWAYS);
+    }
+
+    #[test]
+    fn both_of_two_independent_things_happen() {
+        let [quarter, half] = [0.25, 0.5].map(Probability::new);
+        assert_eq!(quarter.and(half).get(), 0.125);
+        assert_eq!((quarter.and(Probability::ALWAYS), quarter.and(Probability::NEVER)), (quarter, Probability::NEVER));
+    }
+
+    /// Of the exponential distribution, the share above x times the mean is e^-x. Five standard deviations of a
+    /// binomial(100,000, p) are 791 at most. The standard deviation of the mean of 100,000 draws is mean / 316.
+    #[test]
+    fn exponential_times_are_distributed_as_their_name_says() {
+        let mut stream = Streams::new(1).stream("test", 0);
+        let mean = 1_000_000;
+        let draws: Vec<u64> =
+            (0..100_000).map(|_| stream.exponential(Duration::from_micros(mean)).as_micros()).collect();
+        for (multiple, share) in
+            [(0.1, 0.904_837), (0.5, 0.606_531), (1.0, 0.367_879), (2.0, 0.135_335), (4.0, 0.018_316)]
+        {
+            let above = draws.iter().filter(|&&draw| draw as f64 > multiple * mean as f64).count();
+            assert!(above.abs_diff((share * 1e5) as usize) < 791, "{above} above {multiple}");
+        }
+        let sum: u64 = draws.iter().sum();
+        assert!((sum / 100_000).abs_diff(mean) < 5 * mean / 316, "{sum}");
+        assert_eq!(stream.exponential(Duration::ZERO), Duration::ZERO);
     }
 
     #[test]

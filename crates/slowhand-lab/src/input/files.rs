@@ -61,6 +61,18 @@ impl<'a> Files<'a> {
 
     /// Reads and parses a file.
     pub(crate) fn read(&mut self, name: &Path) -> Result<Document, InputError> {
+        let text = self.unnoted_text(name, "a TOML file that can be read")?;
+        self.parse(name, text)
+    }
+
+    /// Reads a file that is not TOML. If it cannot be read, the error says what is `allowed`.
+    pub(crate) fn text(&mut self, name: &Path, allowed: &str) -> Result<String, InputError> {
+        let text = self.unnoted_text(name, allowed)?;
+        self.read.insert(name.to_string_lossy().into_owned(), text.clone());
+        Ok(text)
+    }
+
+    fn unnoted_text(&self, name: &Path, allowed: &str) -> Result<String, InputError> {
         let path = self.path(name);
         let error = |found: String, allowed: &str| InputError {
             place: Place::File(path.clone()),
@@ -74,11 +86,11 @@ impl<'a> Files<'a> {
                 texts.get(&*name.to_string_lossy()).cloned().ok_or_else(|| "no text with this name".to_owned())
             }
         };
-        let text = text.map_err(|found| error(found, "a TOML file that can be read"))?;
+        let text = text.map_err(|found| error(found, allowed))?;
         if text.len() as u64 > LONGEST_FILE {
-            return Err(error("a longer file".to_owned(), "a TOML file of 64 MiB at most"));
+            return Err(error("a longer file".to_owned(), &allowed.replace("that can be read", "of 64 MiB at most")));
         }
-        self.parse(name, text)
+        Ok(text)
     }
 
     /// Parses a text as that of the file with this name.

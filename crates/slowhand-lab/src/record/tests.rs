@@ -32,6 +32,13 @@ fn record() -> Record {
         energy_client: Energy { cpu_mj: 1.0, tpm_mj: 2.0, tx_mj: 4.0, rx_mj: 8.0, listen_mj: 16.0, sleep_mj: 32.0 },
         queue_peak: [1, 5].into(),
         reassembly_peak_bytes: [306, 0].into(),
+        traffic: Traffic {
+            sent: 40,
+            delivered: 30,
+            losses: [(DropReason::QueueFull, 5), (DropReason::NoCell, 3)].into(),
+            latency_mean_s: Some(0.125),
+            latency_p95_s: None,
+        },
     }
 }
 
@@ -55,6 +62,9 @@ fn each_column_has_its_value() {
         ("retransmissions_spurious", 20),
         ("retransmissions_spurious_server", 21),
         ("datagrams_lost", 22),
+        ("traffic_sent", 40),
+        ("traffic_delivered", 30),
+        ("traffic_lost", 8),
     ];
     for (name, value) in whole {
         assert_eq!(of(name), &Column::U64(vec![value]), "{name}");
@@ -81,7 +91,10 @@ fn each_column_has_its_value() {
     assert_eq!(of("queue_peak"), &Column::Lists(vec![[1, 5].into()]));
     assert_eq!(of("reassembly_peak_bytes"), &Column::Lists(vec![[306, 0].into()]));
     assert_eq!(of("losses"), &Column::Losses(vec![record().losses]));
-    assert_eq!(names.len(), whole.len() + numbers.len() + 8, "a column without a test: {names:?}");
+    assert_eq!(of("traffic_lost_because"), &Column::Text(vec!["no_cell:3 queue_full:5".to_owned()]));
+    assert_eq!(of("traffic_latency_mean_s"), &Column::OptF64(vec![Some(0.125)]));
+    assert_eq!(of("traffic_latency_p95_s"), &Column::OptF64(vec![None]));
+    assert_eq!(names.len(), whole.len() + numbers.len() + 11, "a column without a test: {names:?}");
 }
 
 #[test]

@@ -10,8 +10,11 @@ mod mac;
 mod network;
 mod session;
 mod sources;
+mod trace;
+mod traffic;
 mod transport;
 mod validate;
+mod variation;
 
 use std::path::Path;
 use std::str::FromStr;
@@ -34,12 +37,16 @@ pub use mac::{
 pub use network::{Channel, Link, MAX_NODE, Mesh, Network, Topology};
 pub use session::{Auth, Session};
 pub use sources::Sources;
+pub use traffic::{Pattern, Place, Traffic};
 pub(crate) use transport::TcpEndpoint;
 pub use transport::{Preset, Tcp, Transport};
+
+pub use variation::{Change, GilbertElliott, Outage, Trace, WiFi};
 
 use crate::device::Device;
 use crate::input::{Document, Files, Integer, schema_of};
 pub use crate::input::{InputError, Override};
+use crate::traffic::Flow;
 
 /// Everything that is simulated, read and checked.
 #[derive(Clone, Debug)]
@@ -62,6 +69,8 @@ pub struct Scenario {
     pub transport: Transport,
     /// What the border router does beyond forwarding.
     pub gateway: Gateway,
+    /// Flows of datagrams beside the sessions.
+    pub traffic: Vec<Traffic>,
     /// What a scenario may take of the machine that runs it.
     pub limits: Limits,
     /// What a client runs on.
@@ -107,6 +116,9 @@ struct Sections {
     /// What the border router does beyond forwarding.
     #[serde(default)]
     gateway: Gateway,
+    /// Other traffic: flows of datagrams beside the sessions. Default: none.
+    #[serde(default)]
+    traffic: Vec<Traffic>,
     /// What a scenario may take of the machine that runs it.
     #[serde(default)]
     limits: Limits,
@@ -155,18 +167,19 @@ impl Scenario {
         for change in overrides {
             document.set(change)?;
         }
-        let Sections { network, mac, lowpan, client, server, session, transport, gateway, limits } =
+        let Sections { network, mac, lowpan, client, server, session, transport, gateway, traffic, limits } =
             document.deserialize()?;
         let mut device = |name: &str, key| validate::device(name, key, &mut files, &document).map(Arc::new);
         let (client_device, server_device) =
             (device(&client.device, "client.device")?, device(&server.device, "server.device")?);
+        let mesh = validate::mesh(&network, &mut files, &document)?;
         let sources = Sources {
             scenario: name.to_string_lossy().into_owned(),
             files: files.into_read(),
             overrides: overrides.iter().map(Override::to_string).collect(),
         };
         let scenario = Self {
-            mesh: Arc::new(validate::mesh(&network, &document)?),
+            mesh: Arc::new(mesh),
             name: name.file_stem().unwrap_or_default().to_string_lossy().into_owned(),
             client_device,
             server_device,
@@ -178,6 +191,7 @@ impl Scenario {
             session,
             transport,
             gateway,
+            traffic,
             limits,
             sources: Arc::new(sources),
         };
@@ -187,7 +201,26 @@ impl Scenario {
 
     /// The memory that one world takes, in octets: an estimate, rather too much than too little.
     pub fn memory(&self) -> u64 {
-        limits::memory(self.mesh.nodes(), self.clients().len())
+        limits::memory(self.mesh.nodes(), self.clients().len(), self.datagrams())
+    }
+
+    /// When radios are off.
+    pub(crate) fn outages(&self) -> Vec<slowhand_net::network::Outage> {
+        self.network.outages.iter().map(Outage::outage).collect()
+    }
+
+    /// The flows beside the sessions.
+    pub(crate) fn flows(&self) -> impl Iterator<Item = Flow> {
+        self.traffic.iter().flat_map(|traffic| traffic.flows(self.mesh.nodes()))
+    }
+
+    /// The datagrams of these flows in the longest world that there can be.
+    fn datagrams(&self) -> u64 {
+        let link_layer = self.mac.link_layer();
+        let [settling, period] = [link_layer.settling(), link_layer.period()];
+        let last = self.client.start(settling) + self.client.start_spread(period) + self.session.give_up_s.duration();
+        let time = last.saturating_sub(settling);
+        self.flows().map(|flow| flow.datagrams_in(time)).fold(0, u64::saturating_add)
     }
 
     /// The texts that the scenario was made from.

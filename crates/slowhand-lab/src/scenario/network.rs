@@ -2,15 +2,17 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::de::{self, Deserializer, Visitor};
 use slowhand_net::address::NodeId;
-use slowhand_net::link::{LinkQuality, Links};
+use slowhand_net::link::{LinkQuality, Links, Variation};
 use slowhand_net::random::Streams;
 use slowhand_net::route::{Routes, Unreachable};
 
+use super::variation::{Change, GilbertElliott, Outage, Trace, WiFi};
 use crate::input::{Integer, Probability};
 
 /// The nodes of the mesh and the links between them.
@@ -30,6 +32,19 @@ pub struct Network {
     /// on that channel, for example to model a jammer. Default: no channel has a share of its own.
     #[serde(default)]
     pub channel_pdr: BTreeMap<Channel, Probability>,
+    /// Losses in bursts: links that alternate between a good and a bad state. Default: none.
+    pub gilbert_elliott: Option<GilbertElliott>,
+    /// Measured delivery ratios over time, which take the place of the fixed ones. Default: none.
+    pub trace: Option<Trace>,
+    /// Wi-Fi networks nearby. Default: none.
+    #[serde(default)]
+    pub wifi: Vec<WiFi>,
+    /// Links whose ratio changes at an instant. Default: none.
+    #[serde(default)]
+    pub changes: Vec<Change>,
+    /// Times in which the radio of a node is off. Default: none.
+    #[serde(default)]
+    pub outages: Vec<Outage>,
 }
 
 /// Which nodes have a link. Frames take the path with the fewest hops.
@@ -84,6 +99,7 @@ pub struct Link {
 pub struct Mesh {
     links: Vec<LinkQuality>,
     routes: Routes,
+    variation: Arc<Variation>,
 }
 
 /// A channel of the 2.4 GHz band, 11 to 26 (IEEE 802.15.4 channel page 0).
@@ -135,7 +151,7 @@ impl Network {
     pub fn mesh(&self) -> Result<Mesh, Unreachable> {
         let links = self.links();
         let routes = Routes::shortest(self.topology.node_count(), &links)?;
-        Ok(Mesh { links, routes })
+        Ok(Mesh { links, routes, variation: Arc::default() })
     }
 }
 
@@ -150,9 +166,19 @@ impl Mesh {
         &self.routes
     }
 
+    /// The links as they are where nothing changes with time.
+    pub(super) fn qualities(&self) -> &[LinkQuality] {
+        &self.links
+    }
+
+    /// The same mesh, whose links change with time.
+    pub(super) fn varying(self, variation: Variation) -> Self {
+        Self { variation: Arc::new(variation), ..self }
+    }
+
     /// The links, each direction with a random stream of its own for its losses.
     pub fn links(&self, streams: &Streams) -> Links {
-        Links::new(self.nodes(), &self.links, streams)
+        Links::new(self.nodes(), &self.links, streams).varying(&self.variation, streams)
     }
 }
 
@@ -179,11 +205,11 @@ impl Topology {
 }
 
 /// The node of a number that is at most [`MAX_NODE`].
-fn node(number: u32) -> NodeId {
+pub(super) fn node(number: u32) -> NodeId {
     NodeId(number as u16)
 }
 
-fn certain() -> Probability {
+pub(super) fn certain() -> Probability {
     Probability::constant(1.0)
 }
 

@@ -330,7 +330,7 @@ fn the_schema_has_the_keys_that_the_loader_knows() {
     };
     let mut sections: Vec<(String, Value)> = Vec::new();
     for (name, section) in schema["properties"].as_object().unwrap() {
-        let section = resolve(section);
+        let section = resolve(section.get("items").unwrap_or(section));
         match section.get("oneOf").and_then(Value::as_array) {
             Some(kinds) => sections.extend(kinds.iter().map(|kind| (name.clone(), kind.clone()))),
             None => sections.push((name.clone(), section)),
@@ -344,7 +344,9 @@ fn the_schema_has_the_keys_that_the_loader_knows() {
         let mut keys: Vec<&str> = properties.keys().map(String::as_str).filter(|key| *key != "kind").collect();
         let kind = properties.get("kind").and_then(|kind| kind["const"].as_str());
         let table = kind.map_or(String::new(), |kind| format!("kind = {kind:?}, "));
-        let change = format!("{name}={{ {table}no_such_key = 1 }}");
+        let table = format!("{{ {table}no_such_key = 1 }}");
+        let is_array = schema["properties"][&name].get("items").is_some();
+        let change = if is_array { format!("{name}=[{table}]") } else { format!("{name}={table}") };
         let error = changed(&change).unwrap_err();
         let mut known: Vec<&str> = error.allowed.split(", ").collect();
         keys.sort_unstable();

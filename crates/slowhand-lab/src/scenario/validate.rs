@@ -6,6 +6,7 @@ use std::collections::HashMap;
 use slowhand_sessions::{ConfigError as SessionError, CredentialKind, Protocol, Role, Suite};
 
 use super::network::{MAX_NODE, Mesh};
+use super::variation;
 use super::{Auth, Gateway, LossSpread, Lowpan, Network, Reassembly, Scenario, ServerAt, Topology};
 use crate::device::Device;
 use crate::input::{Document, Files, InputError};
@@ -13,11 +14,13 @@ use crate::input::{Document, Files, InputError};
 /// Checks a scenario that has been read from `document`.
 pub(super) fn validate(scenario: &Scenario, document: &Document) -> Result<(), InputError> {
     scenario.mac.link_layer().check(&scenario.mesh, document)?;
+    variation::check(&scenario.network, scenario.mac.link_layer(), document)?;
     lowpan(&scenario.lowpan, document)?;
     ends(scenario, document)?;
     session(scenario, document)?;
     transport(scenario, document)?;
     gateway(scenario, document)?;
+    traffic(scenario, document)?;
     limits(scenario, document)
 }
 
@@ -28,7 +31,12 @@ fn limits(scenario: &Scenario, document: &Document) -> Result<(), InputError> {
         return Ok(());
     }
     let (nodes, clients) = (scenario.mesh.nodes(), scenario.clients().len());
-    let found = format!("{limit}, where a world of {nodes} nodes and {clients} clients takes about {needed} MB");
+    let datagrams = match scenario.datagrams() {
+        0 => String::new(),
+        datagrams => format!(", with {datagrams} datagrams of other traffic,"),
+    };
+    let found =
+        format!("{limit}, where a world of {nodes} nodes and {clients} clients{datagrams} takes about {needed} MB");
     Err(document.blame("limits.memory_mb", found, format!("{needed} or more, for each thread; or a smaller scenario")))
 }
 
@@ -67,8 +75,14 @@ fn gateway(scenario: &Scenario, document: &Document) -> Result<(), InputError> {
     }
 }
 
-/// Checks the nodes and their links, and works out the routes.
-pub(super) fn mesh(network: &Network, document: &Document) -> Result<Mesh, InputError> {
+/// Checks each flow beside the sessions.
+fn traffic(scenario: &Scenario, document: &Document) -> Result<(), InputError> {
+    let nodes = scenario.mesh.nodes();
+    scenario.traffic.iter().enumerate().try_for_each(|(index, traffic)| traffic.check(index, nodes, document))
+}
+
+/// Checks the nodes and their links, works out the routes, and reads what changes with time.
+pub(super) fn mesh(network: &Network, files: &mut Files<'_>, document: &Document) -> Result<Mesh, InputError> {
     let key = match &network.topology {
         Topology::Line { .. } => "network.topology.hops",
         Topology::Star { .. } => "network.topology.leaves",
@@ -85,11 +99,13 @@ pub(super) fn mesh(network: &Network, document: &Document) -> Result<Mesh, Input
     if network.link_pdr.get() == 0.0 && !matches!(network.topology, Topology::Explicit { .. }) {
         return Err(document.blame("network.link_pdr", "0", "a probability above 0, at most 1"));
     }
-    network.mesh().map_err(|unreachable| {
+    let mesh = network.mesh().map_err(|unreachable| {
         let found = format!("no path between node {} and the root (node 0)", unreachable.0);
         let allowed = "links that lead from every node to the root, with a delivery ratio above 0 in both directions";
         document.blame(key, found, allowed)
-    })
+    })?;
+    let variation = variation::variation(network, mesh.qualities(), files, document)?;
+    Ok(mesh.varying(variation))
 }
 
 fn explicit_links(links: &[super::Link], document: &Document) -> Result<(), InputError> {

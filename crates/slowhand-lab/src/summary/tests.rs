@@ -178,6 +178,9 @@ fn every_metric_of_a_record_is_in_the_summary() {
         "energy_client_sleep_mj",
         "queue_peak",
         "reassembly_peak_bytes",
+        "traffic_sent",
+        "traffic_delivered",
+        "traffic_lost",
     ];
     assert_eq!(names, expected);
 }

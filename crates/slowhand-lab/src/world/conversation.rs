@@ -209,6 +209,7 @@ impl World<'_> {
             energy_client: self.energy([start, end]),
             queue_peak: Arc::clone(queue_peak),
             reassembly_peak_bytes: Arc::clone(reassembly_peak_bytes),
+            traffic: self.ledger.traffic.report(start.at, end.at),
         }
     }
 

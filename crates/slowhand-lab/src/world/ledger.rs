@@ -2,6 +2,7 @@
 
 use super::retransmission::{self, Reader, Records, Retransmissions};
 use super::segments::{self, Span};
+use super::traffic::Traffic;
 use crate::record::{Costs, Loss, Phase};
 use slowhand_net::address::Host;
 use slowhand_net::datagram::{DatagramId, is_of_router};
@@ -27,6 +28,8 @@ pub(super) struct Ledger {
     on_their_way: usize,
     /// How many datagrams of the later phases are on their way, by conversation.
     data_on_their_way: Vec<usize>,
+    /// The datagrams of flows beside the conversations.
+    pub(super) traffic: Traffic,
     /// Conversations whose last such datagram has arrived or was lost. [`Ledger::pop_settled`] takes them out.
     settled: Vec<usize>,
 }
@@ -89,6 +92,7 @@ impl Ledger {
             costs: vec![Default::default(); conversations],
             on_their_way: 0,
             data_on_their_way: vec![0; conversations],
+            traffic: Traffic::default(),
             settled: Vec::new(),
         }
     }
@@ -134,6 +138,9 @@ impl Ledger {
 
     /// A part of a datagram was lost at this host. Without effect if the datagram has arrived.
     pub(super) fn lost(&mut self, id: DatagramId, reason: DropReason, host: Host) {
+        if Traffic::has(id) {
+            return self.traffic.lost(id, reason);
+        }
         if self.datagram(id).is_some_and(|datagram| datagram.fate == Fate::OnItsWay) {
             self.settle(id, Fate::Lost { reason, host });
         }
@@ -201,7 +208,7 @@ impl Ledger {
 
     /// True if any datagram is on its way.
     pub(super) fn any_on_its_way(&self) -> bool {
-        self.on_their_way > 0
+        self.on_their_way > 0 || self.traffic.any_on_its_way()
     }
 
     /// True if a datagram of a later phase than the handshake is on its way.

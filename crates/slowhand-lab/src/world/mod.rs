@@ -14,6 +14,7 @@ mod run;
 mod segments;
 mod stream;
 mod tcp;
+mod traffic;
 
 use crate::application::Applications;
 use crate::energy::Times;
@@ -30,10 +31,11 @@ use slowhand_net::ip::Endpoint;
 use slowhand_net::network::{Event as NetworkEvent, Events as NetworkEvents, Network};
 use slowhand_net::observer::Observer;
 use slowhand_net::queue::EventQueue;
-use slowhand_net::random::Streams;
+use slowhand_net::random::{Stream as Random, Streams};
 use slowhand_sessions::Role;
 use std::sync::Arc;
 use stream::Stream;
+use traffic::Traffic;
 
 /// The longest time that the world goes on after the last conversation, so that datagrams on their way are
 /// accounted for: the longest that reassembly waits (RFC 4944, section 5.3).
@@ -53,6 +55,8 @@ pub(crate) struct World<'a> {
     /// How many conversations are not over.
     open: usize,
     ledger: Ledger,
+    /// The random stream of each flow of other traffic.
+    traffic: Vec<Random>,
     network_events: NetworkEvents,
     /// The segment that is being sent; kept for its memory.
     segment: Vec<u8>,
@@ -93,6 +97,8 @@ enum Event {
     Failed { conversation: usize, outcome: Outcome, failure: Failure },
     /// A conversation has taken too long.
     GaveUp { conversation: usize },
+    /// A flow of other traffic sends.
+    Traffic { flow: usize },
 }
 
 impl<'a> World<'a> {
@@ -114,6 +120,7 @@ impl<'a> World<'a> {
             conversations: Vec::new(),
             open: plan.clients().len(),
             ledger: Ledger::new(plan.clients().len(), plan.connection_id()),
+            traffic: Vec::new(),
             network_events: NetworkEvents::default(),
             segment: Vec::new(),
         };
@@ -138,6 +145,12 @@ impl<'a> World<'a> {
             let mut start = streams.stream("start", client.0.into());
             let after = Duration::from_micros(start.below(plan.start_spread().as_micros().max(1)));
             world.events.push(Instant::ZERO + plan.start() + after, Event::Start { conversation: number });
+        }
+        for (number, flow) in plan.traffic().iter().enumerate() {
+            let mut random = streams.stream("traffic", number as u64);
+            let first = Instant::ZERO + plan.traffic_start() + flow.first(&mut random);
+            world.traffic.push(random);
+            world.events.push(first, Event::Traffic { flow: number });
         }
         Some(world)
     }
@@ -216,6 +229,7 @@ impl<'a> World<'a> {
                     self.end(now, conversation, outcome, Some(failure));
                 }
                 Event::GaveUp { conversation } => self.end(now, conversation, Outcome::GaveUp, None),
+                Event::Traffic { flow } => self.send_traffic(now, flow),
             }
         }
     }
@@ -247,6 +261,9 @@ impl<'a> World<'a> {
                         let phase = self.conversations[end / 2].phase();
                         self.ledger.originated(datagram, end, phase, packet.segment);
                     }
+                }
+                NetworkEvent::Delivered { datagram, at, .. } if Traffic::has(datagram) => {
+                    self.ledger.traffic.arrived(datagram, at);
                 }
                 NetworkEvent::Delivered { datagram, host, source, destination, payload, .. } => {
                     self.ledger.arrived(datagram);

@@ -14,6 +14,8 @@ mod sizes;
 mod sources;
 mod timing;
 mod tpm;
+mod traffic;
+mod variation;
 mod weightless;
 
 use slowhand_lab::plan::Plan;

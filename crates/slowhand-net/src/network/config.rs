@@ -3,6 +3,7 @@
 use super::gateway::GatewayConfig;
 use super::internet::InternetConfig;
 use crate::address::NodeId;
+use crate::clock::Instant;
 use crate::lowpan::reassembly::Limits;
 use crate::lowpan::{FRAME_CAPACITY, forwarding, recovery};
 use crate::random::Probability;
@@ -32,6 +33,8 @@ pub struct NetworkConfig {
     pub fragments: Fragments,
     /// How many buffers the border router has, if not as many as the other nodes.
     pub border_router: BufferCounts,
+    /// When radios are switched off. The outages of a node do not overlap.
+    pub outages: Vec<Outage>,
     /// The path between the border router and the Internet hosts.
     pub internet: InternetConfig,
     /// What the border router does beyond forwarding.
@@ -50,10 +53,22 @@ impl Default for NetworkConfig {
             reassembly: Limits::default(),
             fragments: Fragments::default(),
             border_router: BufferCounts::default(),
+            outages: Vec::new(),
             internet: InternetConfig::default(),
             gateway: GatewayConfig::default(),
         }
     }
+}
+
+/// A time in which the radio of a node is off ([`Mac::switch_radio`](crate::radio::Mac::switch_radio)).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Outage {
+    /// The node.
+    pub node: NodeId,
+    /// When it is switched off.
+    pub from: Instant,
+    /// When it is switched on again.
+    pub until: Instant,
 }
 
 /// How many buffers one node has. `None`: as many as the other nodes.

@@ -1,10 +1,10 @@
 //! One hop of a packet: how a node cuts it into frames, and what the next node does with these frames.
 
-use super::Network;
 use super::adaptation::{AdaptationLayer, FragmentHandling, send_failure};
 use super::capacity::payload_capacity;
 use super::destination::{NextHop, destination, host, last_node, next_hop};
 use super::events::Events;
+use super::{Network, Timer};
 use crate::address::{Eui64, Host, NodeId};
 use crate::clock::Instant;
 use crate::datagram::DatagramId;
@@ -210,7 +210,7 @@ impl Network {
         let own = &mut self.nodes[node.index()];
         if let Some(deadline) = own.deadline().filter(|&at| own.timer.is_none_or(|armed| at < armed)) {
             own.timer = Some(deadline);
-            self.timers.push(deadline, node);
+            self.timers.push(deadline, Timer::Fragments(node));
         }
     }
 

@@ -45,7 +45,7 @@ use levels::Levels;
 use loss::Losses;
 use std::net::Ipv6Addr;
 
-pub use config::{BufferCounts, Fragments, LossSpread, NetworkConfig};
+pub use config::{BufferCounts, Fragments, LossSpread, NetworkConfig, Outage};
 pub use events::{Event, Events};
 
 /// A mesh with one MAC, and the Internet behind its border router.
@@ -63,8 +63,7 @@ pub struct Network {
     gateway: Option<Box<Gateway>>,
     losses: Losses,
     levels: Levels,
-    /// The timers of nodes, for reassembly, forwarding and recovery.
-    timers: EventQueue<NodeId>,
+    timers: EventQueue<Timer>,
     /// The latest time that the driver has passed.
     now: Instant,
     /// The earliest deadline of all parts. Every public method that changes a part computes it again.
@@ -74,6 +73,15 @@ pub struct Network {
     indications: Vec<Indication>,
     /// The packet that is being forwarded; kept for its memory.
     packet: Vec<u8>,
+}
+
+/// What is due at a node.
+#[derive(Clone, Copy, Debug)]
+enum Timer {
+    /// Reassembly, forwarding or recovery of fragments.
+    Fragments(NodeId),
+    /// The radio of the node is switched off, or on.
+    Radio(NodeId, bool),
 }
 
 /// Why the network does not accept a packet.
@@ -98,7 +106,12 @@ impl Network {
     /// A network of the nodes of `routes`, with `mac` as its link layer.
     pub fn new(mac: Box<dyn Mac>, routes: Routes, config: NetworkConfig, streams: &Streams) -> Self {
         let (contexts, nodes) = (Contexts::mesh(), routes.nodes());
-        let deadline = mac.deadline(); // no other part has a deadline yet
+        let mut timers = EventQueue::default();
+        for outage in &config.outages {
+            timers.push(outage.from, Timer::Radio(outage.node, false));
+            timers.push(outage.until, Timer::Radio(outage.node, true));
+        }
+        let deadline = earliest(mac.deadline(), timers.next_at()); // no other part has a deadline yet
         Self {
             nodes: (0..nodes).map(|id| AdaptationLayer::new(NodeId(id as u16), &config, &contexts)).collect(),
             error_limits: vec![ErrorLimit::default(); nodes],
@@ -110,7 +123,7 @@ impl Network {
             routes,
             contexts,
             config,
-            timers: EventQueue::default(),
+            timers,
             now: Instant::ZERO,
             deadline,
             of_routers: 0,
@@ -231,8 +244,11 @@ impl Network {
             }
             self.indications = indications;
         }
-        while let Some(node) = self.timers.pop_due(now) {
-            self.handle_timer(now, node, events);
+        while let Some(timer) = self.timers.pop_due(now) {
+            match timer {
+                Timer::Fragments(node) => self.handle_timer(now, node, events),
+                Timer::Radio(node, on) => drop(self.mac.switch_radio(now, node, on)),
+            }
         }
         while let Some(arrival) = self.internet.pop_due(now) {
             match arrival.direction {
@@ -281,6 +297,23 @@ impl Network {
         let now = self.advance(now);
         self.mac.end_burst(now, node);
         self.deadline = self.earliest_deadline();
+    }
+
+    /// Switches the radio of a node off or on ([`Mac::switch_radio`]). Returns false if the link layer cannot do this.
+    /// For `now` see [`begin_burst`](Self::begin_burst).
+    pub fn switch_radio(&mut self, now: Instant, node: NodeId, on: bool) -> bool {
+        let now = self.advance(now);
+        let switched = self.mac.switch_radio(now, node, on);
+        self.deadline = self.earliest_deadline();
+        switched
+    }
+
+    /// Sets the delivery ratio of a link in one direction ([`Links::set_delivery`](crate::link::Links::set_delivery))
+    /// for frames that end from now on.
+    pub fn set_delivery(&mut self, from: NodeId, to: NodeId, pdr: f64) {
+        if let Some(links) = self.mac.links_mut() {
+            links.set_delivery(from, to, pdr);
+        }
     }
 
     /// See [`Mac::processor_time`].

@@ -66,6 +66,7 @@ pub struct Medium {
 #[derive(Debug, Default)]
 struct Frame {
     from: Option<NodeId>,
+    begin: Instant,
     end: Instant,
     receptions: Vec<Reception>,
 }
@@ -102,6 +103,11 @@ impl Medium {
         &self.links
     }
 
+    /// The same, to change how well they work.
+    pub fn links_mut(&mut self) -> &mut Links {
+        &mut self.links
+    }
+
     /// `from` sends the first symbol of a frame that lasts `air_time`. `listens` is true for nodes whose radio listens.
     ///
     /// A frame that `from` was receiving is lost. Call [`end`](Self::end) when the air time is over.
@@ -130,7 +136,7 @@ impl Medium {
             }
             ear.hear(now, end);
         }
-        self.frames[id.0 as usize] = Frame { from: Some(from), end, receptions };
+        self.frames[id.0 as usize] = Frame { from: Some(from), begin: now, end, receptions };
         id
     }
 
@@ -147,8 +153,9 @@ impl Medium {
         receptions.append(&mut frame.receptions);
         // A frame that has ended already has no receptions, and is not freed twice.
         let Some(from) = frame.from.take() else { return };
+        let time = frame.begin..frame.end;
         for Reception { node, outcome } in &mut *receptions {
-            if *outcome == Outcome::Received && !self.links.delivers(from, *node, self.channel, kind) {
+            if *outcome == Outcome::Received && !self.links.delivers(time.clone(), from, *node, self.channel, kind) {
                 *outcome = Outcome::Lost;
             }
             let ear = &mut self.ears[node.index()];

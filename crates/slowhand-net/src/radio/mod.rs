@@ -16,6 +16,7 @@ use crate::address::NodeId;
 use crate::clock::{Duration, Instant};
 use crate::datagram::DatagramId;
 use crate::drop_reason::DropReason;
+use crate::link::Links;
 use crate::observer::{Observer, RadioTimes};
 use phy::MAX_PSDU;
 use std::any::Any;
@@ -61,6 +62,17 @@ pub trait Mac: Any + Debug + Send {
 
     /// The most frames that have waited at a node at one time.
     fn queue_peak(&self, node: NodeId) -> usize;
+
+    /// The links between the nodes, to change how well they work. `None` if the MAC has none.
+    fn links_mut(&mut self) -> Option<&mut Links> {
+        None
+    }
+
+    /// Switches a node's radio off or on. While it is off, the node hears nothing and sends nothing, and its frames
+    /// wait in its queue. A slot that has begun is finished. Returns false if the MAC cannot do this.
+    fn switch_radio(&mut self, _now: Instant, _node: NodeId, _on: bool) -> bool {
+        false
+    }
 
     /// How long a node's radio has been in each state since the start of the simulation.
     fn radio_times(&self, node: NodeId, now: Instant) -> RadioTimes;

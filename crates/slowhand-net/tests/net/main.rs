@@ -4,6 +4,7 @@ mod beacon;
 mod frame;
 mod gateway;
 mod harness;
+mod links;
 mod lowpan;
 mod mesh;
 mod scheduling;

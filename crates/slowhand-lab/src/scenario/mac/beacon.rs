@@ -125,6 +125,10 @@ impl LinkLayer for Beacon {
         self.beacon_interval_ms.duration()
     }
 
+    fn may_vary(&self) -> bool {
+        false
+    }
+
     fn remedy(&self, reason: DropReason) -> Option<Remedy> {
         match reason {
             DropReason::QueueFull => Some(Remedy::raise("mac.queue")),

@@ -283,6 +283,10 @@ impl LinkLayer for Tsch {
         }
     }
 
+    fn switches_radios(&self) -> bool {
+        true
+    }
+
     fn remedy(&self, reason: DropReason) -> Option<Remedy> {
         match reason {
             DropReason::QueueFull => Some(Remedy::raise("mac.queue")),

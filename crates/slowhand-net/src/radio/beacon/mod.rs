@@ -252,6 +252,10 @@ impl Mac for Beacon {
         self.nodes[node.index()].peak
     }
 
+    fn links_mut(&mut self) -> Option<&mut Links> {
+        Some(self.medium.links_mut())
+    }
+
     /// A frame counts as sent or received when it has ended. Until then its time counts as listening.
     fn radio_times(&self, node: NodeId, now: Instant) -> RadioTimes {
         self.times(node, now)

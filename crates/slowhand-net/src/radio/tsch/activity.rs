@@ -35,6 +35,8 @@ pub struct Activity {
     before_change: u64,
     /// The slot of the last change of the schedule.
     changed: u64,
+    /// The first slot in which the radio is switched off, while it is.
+    off: Option<u64>,
     /// The timeline has all idle listening before this slot.
     shown: u64,
     /// The timeline has the idle listening of the current slot before this instant.
@@ -60,6 +62,15 @@ impl Activity {
         self.changed = asn;
     }
 
+    /// The radio is switched on or off, from slot `asn` on. In the other slots until then its receive cells have counted.
+    pub fn switch(&mut self, asn: u64, on: bool, schedule: &Schedule) {
+        self.change(asn, schedule);
+        if on {
+            self.shown = self.shown.max(asn);
+        }
+        self.off = (!on).then_some(asn);
+    }
+
     /// How long the radio has been in each state before `now`.
     pub fn times(&self, now: Instant, timing: &Timing, schedule: &Schedule) -> RadioTimes {
         let asn = timing.asn(now);
@@ -70,7 +81,8 @@ impl Activity {
             let total = sum(&mut times, span.state);
             *total = total.saturating_sub(ahead);
         }
-        let idle_now = self.last != Some(asn) && schedule.listens_at(asn).is_some() && self.changed <= asn;
+        let is_on = self.off.is_none_or(|off| asn < off);
+        let idle_now = self.last != Some(asn) && schedule.listens_at(asn).is_some() && self.changed <= asn && is_on;
         let used_now = self.last == Some(asn) && schedule.listens_at(asn).is_some() && self.changed <= asn;
         let used = self.used - u64::from(used_now);
         let idle = self.receive_slots_before(asn.max(self.changed), schedule).saturating_sub(used);
@@ -94,6 +106,7 @@ impl Activity {
         timeline: &mut Vec<RadioInterval>,
     ) {
         let slotframe = u64::from(schedule.slotframe());
+        let asn = self.off.map_or(asn, |off| asn.min(off));
         while self.shown < asn {
             let (start, phase) = (self.shown - self.shown % slotframe, (self.shown % slotframe) as u16);
             let slots = schedule.receive_slots();
@@ -118,7 +131,7 @@ impl Activity {
     ) {
         let asn = timing.asn(now);
         self.show_idle(node, asn, timing, schedule, timeline);
-        if self.shown == asn && schedule.listens_at(asn).is_some() {
+        if self.shown == asn && schedule.listens_at(asn).is_some() && self.off.is_none_or(|off| asn < off) {
             let span = idle_span(asn, timing);
             self.show_listening(node, Span { to: span.to.min(now), ..span }, timeline);
         }
@@ -139,6 +152,7 @@ impl Activity {
     }
 
     fn receive_slots_before(&self, asn: u64, schedule: &Schedule) -> u64 {
+        let asn = self.off.map_or(asn, |off| asn.min(off)).max(self.changed);
         let since_change = schedule.receive_slots_before(asn) - schedule.receive_slots_before(self.changed);
         self.before_change + since_change
     }

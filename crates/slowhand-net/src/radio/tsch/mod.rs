@@ -153,6 +153,15 @@ impl Mac for Tsch {
         self.state.nodes[node.index()].peak
     }
 
+    fn links_mut(&mut self) -> Option<&mut Links> {
+        Some(&mut self.state.links)
+    }
+
+    fn switch_radio(&mut self, now: Instant, node: NodeId, on: bool) -> bool {
+        self.state.switch_radio(now, node, on);
+        true
+    }
+
     fn radio_times(&self, node: NodeId, now: Instant) -> RadioTimes {
         let TschNode { activity, schedule, .. } = &self.state.nodes[node.index()];
         activity.times(now, &self.state.config.timing, schedule)

@@ -27,6 +27,8 @@ pub(super) struct TschNode {
     pub(super) wake: Option<u64>,
     /// The last slot in which it sent or received. A radio does one of them in a slot.
     pub(super) busy: Option<u64>,
+    /// True while its radio is switched off.
+    pub(super) is_off: bool,
     pub(super) backoff: Stream,
     pub(super) activity: Activity,
     /// Template of the acknowledgments that this node receives for its frames.
@@ -87,6 +89,7 @@ impl TschNode {
             peak: 0,
             wake: None,
             busy: None,
+            is_off: false,
             backoff: streams.stream("back-off", u64::from(id.0)),
             activity: Activity::default(),
             acknowledgment: frame::enhanced_ack(own),

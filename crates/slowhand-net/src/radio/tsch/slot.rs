@@ -65,7 +65,7 @@ impl TschState {
     /// True if the destination receives the data frame: it listens on this channel, and no other frame or
     /// acknowledgement collides.
     fn receives(&mut self, attempts: &[Attempt], index: usize, asn: u64) -> bool {
-        let Attempt { from, to, channel, end, .. } = attempts[index];
+        let Attempt { from, to, channel, start, end, .. } = attempts[index];
         if self.listens(to, asn) != Some(channel) {
             return false;
         }
@@ -73,7 +73,7 @@ impl TschState {
             let ack = other.received && other.ack_start < end && self.links.hears(other.to, to);
             other.from != from && other.channel == channel && (ack || self.links.hears(other.from, to))
         };
-        !attempts.iter().any(disturbs) && self.links.delivers(from, to, channel, Kind::Data)
+        !attempts.iter().any(disturbs) && self.links.delivers(start..end, from, to, channel, Kind::Data)
     }
 
     /// True if the acknowledgement of a received frame reaches the sender: the sender hears no other frame on this
@@ -86,7 +86,7 @@ impl TschState {
             let ack = other.received && overlaps && self.links.hears(other.to, from);
             other.from != from && other.channel == channel && (data || ack)
         };
-        !attempts.iter().any(disturbs) && self.links.delivers(to, from, channel, Kind::Ack)
+        !attempts.iter().any(disturbs) && self.links.delivers(ack_start..ack_end, to, from, channel, Kind::Ack)
     }
 
     /// Shows the observer the frames in the order of their first symbols.
@@ -179,7 +179,7 @@ impl TschState {
     /// The channel on which a node listens in a slot. `None` if its radio has been used in the slot already.
     fn listens(&self, node: NodeId, asn: u64) -> Option<u8> {
         let node = &self.nodes[node.index()];
-        let offset = node.schedule.listens_at(asn).filter(|_| node.busy != Some(asn))?;
+        let offset = node.schedule.listens_at(asn).filter(|_| node.busy != Some(asn) && !node.is_off)?;
         Some(hopping::channel(&self.config.hopping, asn, offset))
     }
 }

@@ -156,6 +156,26 @@ impl TschState {
         }
     }
 
+    /// See [`Mac::switch_radio`](crate::radio::Mac::switch_radio).
+    pub(super) fn switch_radio(&mut self, now: Instant, node: NodeId, on: bool) {
+        let after_now = self.config.timing.asn(now) + 1;
+        let TschNode { schedule, activity, is_off, neighbors, .. } = &mut self.nodes[node.index()];
+        if *is_off != on {
+            return;
+        }
+        if self.watched {
+            activity.show_idle(node, after_now, &self.config.timing, schedule, &mut self.timeline);
+        }
+        *is_off = !on;
+        activity.switch(after_now, on, schedule);
+        if on {
+            for position in 0..neighbors.len() {
+                self.nodes[node.index()].plan(position, after_now);
+            }
+            self.schedule_wake(node);
+        }
+    }
+
     /// Chooses the frame that the node sends in the slot that begins.
     pub(super) fn wake(&mut self, now: Instant, node: NodeId) {
         let asn = self.config.timing.asn(now);
@@ -164,6 +184,9 @@ impl TschState {
             return; // an earlier wake-up has replaced this one
         }
         sender.wake = None;
+        if sender.is_off {
+            return; // its frames are planned again when its radio is on
+        }
         let chosen = sender.choose(asn, &self.pool);
         for position in 0..sender.next.len() {
             if sender.next[position] != asn {

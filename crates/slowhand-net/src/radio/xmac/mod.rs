@@ -206,6 +206,10 @@ impl Mac for XMac {
         self.nodes[node.index()].peak
     }
 
+    fn links_mut(&mut self) -> Option<&mut Links> {
+        Some(self.medium.links_mut())
+    }
+
     fn radio_times(&self, node: NodeId, now: Instant) -> RadioTimes {
         self.nodes[node.index()].times(now)
     }

@@ -1,5 +1,6 @@
 //! TSCH with cells that are given: its timing, its back-off, its channels, and what must hold whatever happens.
 
 mod conformance;
+mod outages;
 mod properties;
 mod timing;

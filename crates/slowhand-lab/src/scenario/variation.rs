@@ -1,0 +1,287 @@
+//! What of `[network]` changes with time: delivery ratios, and radios that are off.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use slowhand_net::address::NodeId;
+use slowhand_net::clock::{Duration, Instant};
+use slowhand_net::link::{self, Course, Interferer, LinkQuality, Variation};
+use slowhand_net::network;
+
+use super::Network;
+use super::mac::LinkLayer;
+use super::network::{MAX_NODE, certain, node};
+use super::trace::{Key, rows};
+use crate::input::{Document, Files, InputError, Integer, PositiveMilliseconds, PositiveSeconds, Probability, Seconds};
+
+/// A link that alternates between a good and a bad state (Gilbert and Elliott). Each direction of each link has its own
+/// states, and each time in a state is drawn from the exponential distribution.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct GilbertElliott {
+    /// The mean time in the good state.
+    pub good_ms: PositiveMilliseconds,
+    /// The mean time in the bad state.
+    pub bad_ms: PositiveMilliseconds,
+    /// The share of frames that arrive in the good state, of those that the link's own ratio lets arrive. Default: 1.
+    #[serde(default = "certain")]
+    pub good_pdr: Probability,
+    /// The same in the bad state. Default: 0.
+    #[serde(default = "never")]
+    pub bad_pdr: Probability,
+}
+
+/// Delivery ratios that were measured, for example in a testbed. `slowhand links` makes such files of published data sets.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Trace {
+    /// The path of a CSV file, relative to the scenario. Its first line is `time_s,from,to,channel,pdr`. Each further
+    /// line is the share of frames (data and acknowledgement) that arrive from one node at another on a channel (11 to
+    /// 26; empty: on all channels without a line of their own), from this time until the next line of the same link and
+    /// channel. The first such line counts before its time too. Lines about links that the topology does not have are
+    /// left out. A link without a line keeps its fixed ratio.
+    pub file: String,
+    /// The time in the trace at which the network begins. Default: 0.
+    pub start_s: Option<Seconds>,
+    /// The trace begins again after this time. Default: it does not, and the last ratio of each link lasts.
+    pub repeat_s: Option<PositiveSeconds>,
+    /// True if each seed begins at a random time of the trace, after `start_s`. It needs `repeat_s`. Default: false.
+    #[serde(default)]
+    pub random_start: bool,
+}
+
+/// A Wi-Fi network nearby. It is busy and idle in turn, each for a time drawn from the exponential distribution. All
+/// nodes see the same bursts. Nodes do not hear Wi-Fi when they assess a channel.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct WiFi {
+    /// Its channel. Wi-Fi channel n covers the four channels n + 10 to n + 13 of IEEE 802.15.4: channels 1, 6 and 11
+    /// leave only 15, 20, 25 and 26 free.
+    pub channel: Integer<1, 13>,
+    /// The share of the time in which it sends, above 0 and below 1.
+    pub duty: Probability,
+    /// The mean time that it sends without a pause.
+    pub burst_ms: PositiveMilliseconds,
+    /// The probability that a frame is lost if Wi-Fi sends during any part of it. Default: 1.
+    #[serde(default = "certain")]
+    pub loss: Probability,
+    /// The nodes that receive badly while Wi-Fi sends. Default: all.
+    #[schemars(extend("minItems" = 1))]
+    pub nodes: Option<Vec<Integer<0, MAX_NODE>>>,
+}
+
+/// A link whose delivery ratio changes at an instant, for example because a node moves. Before the first change it has its
+/// fixed ratio. Routes do not change.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Change {
+    /// When.
+    pub at_s: Seconds,
+    /// One end of the link.
+    pub from: Integer<0, MAX_NODE>,
+    /// The other end.
+    pub to: Integer<0, MAX_NODE>,
+    /// The share of frames (data and acknowledgement) that arrive from then on.
+    pub pdr: Probability,
+    /// The share in the other direction, `to` to `from`. Default: `pdr`.
+    pub reverse_pdr: Option<Probability>,
+}
+
+/// A time in which the radio of a node is off: it hears nothing and sends nothing. Its frames wait in its queue, and what
+/// the node computes goes on.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Outage {
+    /// The node.
+    pub node: Integer<0, MAX_NODE>,
+    /// When its radio is switched off.
+    pub from_s: Seconds,
+    /// When it is switched on again.
+    pub until_s: Seconds,
+}
+
+fn never() -> Probability {
+    Probability::constant(0.0)
+}
+
+fn instant(at: Seconds) -> Instant {
+    Instant::ZERO + at.duration()
+}
+
+impl Outage {
+    /// The outage as the network has it.
+    pub(super) fn outage(&self) -> network::Outage {
+        network::Outage { node: node(self.node.get()), from: instant(self.from_s), until: instant(self.until_s) }
+    }
+}
+
+impl WiFi {
+    fn interferer(&self) -> Interferer {
+        let busy = self.burst_ms.duration();
+        let idle = busy.as_micros() as f64 * (1.0 - self.duty.get()) / self.duty.get();
+        Interferer {
+            channel: self.channel.get() as u8,
+            busy,
+            idle: Duration::from_micros((idle.round() as u64).max(1)),
+            loss: self.loss.get(),
+            nodes: self.nodes.as_ref().map(|nodes| nodes.iter().map(|number| node(number.get())).collect()),
+        }
+    }
+}
+
+/// What changes with time, in a network with these links. Reads the trace.
+pub(super) fn variation(
+    network: &Network,
+    links: &[LinkQuality],
+    files: &mut Files<'_>,
+    document: &Document,
+) -> Result<Variation, InputError> {
+    let fixed: BTreeMap<(NodeId, NodeId), f64> = links.iter().map(|link| ((link.from, link.to), link.data)).collect();
+    let mut courses = match &network.trace {
+        Some(trace) => of_trace(trace, &fixed, files, document)?,
+        None => BTreeMap::new(),
+    };
+    courses.extend(of_changes(&network.changes, &courses, &fixed, document)?);
+    wifi(network, document)?;
+    Ok(Variation {
+        courses,
+        random_start: network.trace.as_ref().is_some_and(|trace| trace.random_start),
+        states: network.gilbert_elliott.as_ref().map(|states| link::GilbertElliott {
+            good: states.good_ms.duration(),
+            bad: states.bad_ms.duration(),
+            good_pdr: states.good_pdr.get(),
+            bad_pdr: states.bad_pdr.get(),
+        }),
+        interferers: network.wifi.iter().map(WiFi::interferer).collect(),
+    })
+}
+
+type Courses = BTreeMap<Key, Course>;
+
+fn of_trace(
+    trace: &Trace,
+    fixed: &BTreeMap<(NodeId, NodeId), f64>,
+    files: &mut Files<'_>,
+    document: &Document,
+) -> Result<Courses, InputError> {
+    let name = Path::new(&trace.file);
+    if !files.has(name) {
+        let found = format!("{:?}, which is not there", trace.file);
+        return Err(document.blame("network.trace.file", found, "the path of a CSV file, relative to the scenario"));
+    }
+    let text = files.text(name, "a CSV file that can be read")?;
+    let rows = rows(&files.path(name), &text)?;
+    let last = rows.iter().map(|row| row.at).max().unwrap_or_default();
+    let repeat = trace.repeat_s.map(PositiveSeconds::duration);
+    match repeat {
+        Some(repeat) if repeat < last.since(Instant::ZERO) => {
+            let found = trace.repeat_s.map_or(0.0, PositiveSeconds::get).to_string();
+            let allowed = format!("at least {}, the time of the last line", last.as_secs_f64());
+            return Err(document.blame("network.trace.repeat_s", found, allowed));
+        }
+        None if trace.random_start => {
+            let allowed = "false without network.trace.repeat_s, the length of the trace";
+            return Err(document.blame("network.trace.random_start", "true", allowed));
+        }
+        _ => {}
+    }
+    let mut steps: BTreeMap<Key, Vec<(Instant, f64)>> = BTreeMap::new();
+    for row in rows.into_iter().filter(|row| fixed.contains_key(&(row.link.0, row.link.1))) {
+        steps.entry(row.link).or_default().push((row.at, row.pdr));
+    }
+    if steps.is_empty() {
+        let found = format!("{:?}, which has no line about a link of the topology", trace.file);
+        return Err(document.blame("network.trace.file", found, "a trace of links of this network"));
+    }
+    let start = trace.start_s.map_or(Duration::ZERO, Seconds::duration);
+    Ok(steps.into_iter().map(|(link, steps)| (link, Course::new(steps, repeat).starting_at(start))).collect())
+}
+
+fn of_changes(
+    changes: &[Change],
+    traced: &Courses,
+    fixed: &BTreeMap<(NodeId, NodeId), f64>,
+    document: &Document,
+) -> Result<Courses, InputError> {
+    let traced: BTreeSet<(NodeId, NodeId)> = traced.keys().map(|(from, to, _)| (*from, *to)).collect();
+    let mut steps: BTreeMap<Key, Vec<(Instant, f64)>> = BTreeMap::new();
+    for (index, change) in changes.iter().enumerate() {
+        let (from, to) = (node(change.from.get()), node(change.to.get()));
+        let reverse = change.reverse_pdr.unwrap_or(change.pdr);
+        for (from, to, pdr) in [(from, to, change.pdr), (to, from, reverse)] {
+            let refuse = |found: String, allowed: &str| {
+                Err(document.blame(&format!("network.changes[{index}].to"), found, allowed))
+            };
+            let Some(&first) = fixed.get(&(from, to)) else {
+                return refuse(format!("no link between {from} and {to}"), "two nodes with a link");
+            };
+            if traced.contains(&(from, to)) {
+                let allowed = "a link without a line in network.trace.file";
+                return refuse(format!("the link between {from} and {to}, which follows the trace"), allowed);
+            }
+            let steps = steps.entry((from, to, None)).or_insert_with(|| vec![(Instant::ZERO, first)]);
+            steps.push((instant(change.at_s), pdr.get()));
+        }
+    }
+    Ok(steps.into_iter().map(|(link, steps)| (link, Course::new(steps, None))).collect())
+}
+
+fn wifi(network: &Network, document: &Document) -> Result<(), InputError> {
+    let nodes = network.topology.node_count();
+    for (index, wifi) in network.wifi.iter().enumerate() {
+        if !(wifi.duty.get() > 0.0 && wifi.duty.get() < 1.0) {
+            let found = wifi.duty.get().to_string();
+            return Err(document.blame(&format!("network.wifi[{index}].duty"), found, "a share above 0 and below 1"));
+        }
+        let hit = wifi.nodes.iter().flatten().enumerate();
+        if let Some((number, node)) = hit.into_iter().find(|(_, node)| node.get() as usize >= nodes) {
+            let key = format!("network.wifi[{index}].nodes[{number}]");
+            return Err(document.blame(&key, node.get().to_string(), known(nodes)));
+        }
+    }
+    Ok(())
+}
+
+fn known(nodes: usize) -> String {
+    format!("a node of the network, 0 to {}", nodes - 1)
+}
+
+/// Checks that the link layer can do what changes, and that the outages are possible.
+pub(super) fn check(network: &Network, link_layer: &dyn LinkLayer, document: &Document) -> Result<(), InputError> {
+    if !link_layer.may_vary() {
+        for key in ["gilbert_elliott", "trace", "wifi", "changes"].map(|key| format!("network.{key}")) {
+            if document.has(&key) {
+                let found = "losses that change with time";
+                let allowed = "fixed ratios with this mac.kind: it counts lost beacons by one ratio";
+                return Err(document.blame(&key, found, allowed));
+            }
+        }
+    }
+    let nodes = network.topology.node_count();
+    for (index, outage) in network.outages.iter().enumerate() {
+        let blame = |key: &str, found: String, allowed: String| {
+            Err(document.blame(&format!("network.outages[{index}].{key}"), found, allowed))
+        };
+        if !link_layer.switches_radios() {
+            let allowed = "this key with mac.kind = \"tsch\" only".to_owned();
+            return blame("node", "a radio that is switched off".to_owned(), allowed);
+        }
+        if outage.node.get() as usize >= nodes {
+            return blame("node", outage.node.get().to_string(), known(nodes));
+        }
+        if outage.until_s <= outage.from_s {
+            let allowed = format!("later than from_s, {}", outage.from_s.get());
+            return blame("until_s", outage.until_s.get().to_string(), allowed);
+        }
+        let overlaps = |other: &Outage| {
+            other.node == outage.node && other.from_s <= outage.until_s && outage.from_s <= other.until_s
+        };
+        if let Some(first) = network.outages[..index].iter().position(overlaps) {
+            let found = format!("{}, in the time of outages[{first}]", outage.from_s.get());
+            return blame("from_s", found, "outages of a node that do not touch each other".to_owned());
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,156 @@
+//! What makes the delivery of links change with time.
+
+use super::alternating::Alternating;
+use super::course::Course;
+use crate::address::NodeId;
+use crate::clock::{Duration, Instant};
+use crate::random::{Probability, Streams};
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+use std::sync::Arc;
+
+/// What makes the delivery of links change with time. The causes are independent: a frame arrives if none of them loses
+/// it.
+#[derive(Clone, Debug, Default)]
+pub struct Variation {
+    /// The delivery ratio over time by sender, receiver and channel (11..=26; `None` for those without a course of their
+    /// own). It takes the place of the link's fixed ratio.
+    pub courses: BTreeMap<(NodeId, NodeId, Option<u8>), Course>,
+    /// True if each world begins at a random time in courses that repeat: the same time in all of them.
+    pub random_start: bool,
+    /// The states of each link, in each direction for itself.
+    pub states: Option<GilbertElliott>,
+    /// Wi-Fi networks nearby.
+    pub interferers: Vec<Interferer>,
+}
+
+/// A link that alternates between a good and a bad state (Gilbert 1960, Elliott 1963), here in continuous time: each
+/// time in a state is exponential.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct GilbertElliott {
+    /// The mean time in the good state.
+    pub good: Duration,
+    /// The mean time in the bad state.
+    pub bad: Duration,
+    /// The share of frames that arrive in the good state.
+    pub good_pdr: f64,
+    /// The share of frames that arrive in the bad state.
+    pub bad_pdr: f64,
+}
+
+impl GilbertElliott {
+    /// The share of frames that arrive over a long time.
+    pub fn mean_pdr(&self) -> f64 {
+        let [good, bad] = [self.good, self.bad].map(|time| time.as_micros() as f64);
+        (good * self.good_pdr + bad * self.bad_pdr) / (good + bad)
+    }
+}
+
+/// A Wi-Fi network. It is busy and idle in turn, each for an exponential time, and all nodes see the same times.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Interferer {
+    /// Its channel, 1..=13.
+    pub channel: u8,
+    /// The mean time that it sends without a pause.
+    pub busy: Duration,
+    /// The mean pause.
+    pub idle: Duration,
+    /// The probability that a frame is lost if Wi-Fi sends during any part of it.
+    pub loss: f64,
+    /// The nodes that receive badly then. `None`: all.
+    pub nodes: Option<Vec<NodeId>>,
+}
+
+impl Interferer {
+    /// The channels of IEEE 802.15.4 that a Wi-Fi channel covers. The centre of Wi-Fi channel n is at 2407 + 5 n MHz, and
+    /// it is 22 MHz wide (IEEE 802.11-2020, section 15.4.4.3 and figure 15-12). The centre of channel k is at
+    /// 2405 + 5 (k - 11) MHz (IEEE 802.15.4-2015, section 10.1.2.2). Less than 11 MHz apart are the four from n + 10 to
+    /// n + 13: Wi-Fi channels 1, 6 and 11 leave only 15, 20, 25 and 26 free.
+    pub fn covered(channel: u8) -> Range<u8> {
+        channel + 10..channel + 14
+    }
+
+    fn disturbs(&self, node: NodeId, channel: u8) -> bool {
+        Self::covered(self.channel).contains(&channel) && self.nodes.as_ref().is_none_or(|nodes| nodes.contains(&node))
+    }
+}
+
+impl Variation {
+    /// True if nothing changes with time.
+    pub fn is_empty(&self) -> bool {
+        self.courses.is_empty() && self.states.is_none() && self.interferers.is_empty()
+    }
+}
+
+/// The state of a [`Variation`] in one world.
+#[derive(Debug)]
+pub(super) struct Varying {
+    variation: Arc<Variation>,
+    /// How far into its courses the world begins.
+    shift: Duration,
+    /// True while in its bad state, by sender and position of the receiver.
+    bad: Vec<Vec<Alternating>>,
+    /// True while busy, by interferer.
+    busy: Vec<Alternating>,
+    /// Links whose ratio was set while the world ran: their courses do not count any more.
+    fixed: BTreeSet<(NodeId, NodeId)>,
+}
+
+impl Varying {
+    /// The state of links with these receivers by sender.
+    pub(super) fn new<'a>(
+        variation: Arc<Variation>,
+        receivers: impl Iterator<Item = &'a [NodeId]>,
+        streams: &Streams,
+    ) -> Self {
+        let longest = variation.courses.values().filter_map(Course::repeat).max().filter(|_| variation.random_start);
+        let shift = longest.map_or(0, |longest| streams.stream("course start", 0).below(longest.as_micros()));
+        let state = |from: u64, to: &NodeId| {
+            let random = streams.stream("link state", from << 16 | u64::from(to.0));
+            variation.states.map(|states| Alternating::new(states.good, states.bad, random))
+        };
+        let bad = (0..).zip(receivers).map(|(from, to)| to.iter().filter_map(|to| state(from, to)).collect());
+        let busy = |(number, wifi): (u64, &Interferer)| {
+            Alternating::new(wifi.idle, wifi.busy, streams.stream("wi-fi", number))
+        };
+        Self {
+            shift: Duration::from_micros(shift),
+            bad: bad.collect(),
+            busy: (0..).zip(&variation.interferers).map(busy).collect(),
+            fixed: BTreeSet::new(),
+            variation,
+        }
+    }
+
+    /// The probability that a frame arrives, on a link where it is `fixed` if nothing changes it. `position` is that of
+    /// the receiver among those of the sender.
+    pub(super) fn probability(
+        &mut self,
+        fixed: Probability,
+        time: Range<Instant>,
+        (from, position, to): (NodeId, usize, NodeId),
+        channel: u8,
+    ) -> Probability {
+        let Variation { courses, states, interferers, .. } = &*self.variation;
+        let mut probability = fixed;
+        if !courses.is_empty() && !self.fixed.contains(&(from, to)) {
+            let course = courses.get(&(from, to, Some(channel))).or_else(|| courses.get(&(from, to, None)));
+            probability = course.and_then(|course| course.ratio(time.start, self.shift)).unwrap_or(fixed);
+        }
+        if let Some(GilbertElliott { good_pdr, bad_pdr, .. }) = *states {
+            let is_bad = self.bad[from.index()][position].is_on_at(time.start);
+            probability = probability.and(Probability::new(if is_bad { bad_pdr } else { good_pdr }));
+        }
+        for (interferer, busy) in interferers.iter().zip(&mut self.busy) {
+            if interferer.disturbs(to, channel) && busy.is_on_during(time.clone()) {
+                probability = probability.and(Probability::new(1.0 - interferer.loss));
+            }
+        }
+        probability
+    }
+
+    /// The course of a link does not count any more.
+    pub(super) fn fix(&mut self, from: NodeId, to: NodeId) {
+        self.fixed.insert((from, to));
+    }
+}
