@@ -4,11 +4,13 @@
 //! `deadline` tells when it wants to be called next, and `handle_deadline` does everything that is due.
 
 pub mod beacon;
+mod contention;
 pub mod frame;
 pub mod medium;
 pub mod phy;
 mod pool;
 pub mod sixtop;
+mod timeline;
 pub mod tsch;
 pub mod xmac;
 
