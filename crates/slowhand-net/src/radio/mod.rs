@@ -5,6 +5,7 @@
 
 pub mod beacon;
 mod contention;
+pub mod csma;
 pub mod frame;
 pub mod medium;
 pub mod phy;
