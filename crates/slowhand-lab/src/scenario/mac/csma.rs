@@ -6,11 +6,11 @@ use std::fmt;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{self, Deserializer, SeqAccess, Visitor};
 use serde::{Deserialize, Serialize};
-use slowhand_net::address::NodeId;
+use slowhand_net::address::{Addressing, NodeId};
 use slowhand_net::clock::Duration;
 use slowhand_net::drop_reason::DropReason;
 use slowhand_net::radio::Mac;
-use slowhand_net::radio::csma::config::CSL_UNIT;
+use slowhand_net::radio::csma::config::{CSL_UNIT, MAX_SHORT_ADDRESSES};
 use slowhand_net::radio::csma::{self, CsmaConfig, CsmaConfigError, FastPolls, Polling};
 use slowhand_net::random::Streams;
 
@@ -42,6 +42,11 @@ pub struct Csma {
     pub data_wait_ms: PositiveMilliseconds,
     /// Coordinated sampled listening of the sleepy devices. Default: they only poll.
     pub csl: Option<Csl>,
+    /// The addresses in frames: `extended` (64 bits), or `short` (16 bits), as nodes have them in Thread. The IPv6
+    /// addresses of nodes follow from extended addresses, and header compression leaves them out; with short ones it
+    /// carries 8 octets of each. `lowpan.max_frame_payload` must allow the longer payload, 116 octets. Default:
+    /// `extended`, as in all other link layers.
+    pub addresses: Addresses,
     /// The minimum backoff exponent (macMinBE). Default: 3 (IEEE 802.15.4-2006, table 86; OpenThread).
     pub min_be: Integer<0, 8>,
     /// The maximum backoff exponent (macMaxBE). Default: 5 (same sources).
@@ -118,6 +123,17 @@ pub enum FastPoll {
     Never,
 }
 
+/// The addresses in frames.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Addresses {
+    /// 64 bits.
+    #[default]
+    Extended,
+    /// 16 bits.
+    Short,
+}
+
 /// The defaults of CSL. They do not depend on the period.
 const CSL: csma::Csl = csma::Csl::openthread(0);
 
@@ -141,6 +157,7 @@ impl Default for Csma {
     fn default() -> Self {
         let CsmaConfig {
             channel,
+            addressing: _,
             backoff_exponents: (min_be, max_be),
             max_csma_backoffs,
             max_retries,
@@ -161,6 +178,7 @@ impl Default for Csma {
             fast_polls: Integer::constant(fast_polls.into()),
             data_wait_ms: PositiveMilliseconds::of(polling.data_wait),
             csl: None,
+            addresses: Addresses::default(),
             min_be: Integer::constant(min_be.into()),
             max_be: Integer::constant(max_be.into()),
             max_csma_backoffs: Integer::constant(max_csma_backoffs.into()),
@@ -187,6 +205,11 @@ impl LinkLayer for Csma {
             CsmaConfigError::BackoffExponents { min, max } => {
                 ("mac.min_be", min.to_string(), format!("at most mac.max_be, {max}"))
             }
+            CsmaConfigError::ShortAddresses(nodes) => (
+                "mac.addresses",
+                format!("\"short\" for {nodes} nodes"),
+                format!("\"short\" for at most {MAX_SHORT_ADDRESSES} nodes"),
+            ),
             CsmaConfigError::FastPolls { fast, .. } => (
                 "mac.fast_poll_period_ms",
                 milliseconds(fast),
@@ -272,6 +295,10 @@ impl Csma {
     fn config(&self) -> CsmaConfig {
         CsmaConfig {
             channel: self.channel.get() as u8,
+            addressing: match self.addresses {
+                Addresses::Extended => Addressing::Extended,
+                Addresses::Short => Addressing::Short,
+            },
             backoff_exponents: (self.min_be.get() as u8, self.max_be.get() as u8),
             max_csma_backoffs: self.max_csma_backoffs.get() as u8,
             max_retries: self.max_retries.get() as u8,
@@ -438,6 +465,7 @@ mod tests {
                 uncertainty_ms: Milliseconds::constant(0.1),
                 receive_after_ms: Milliseconds::constant(1.5),
             }),
+            addresses: Addresses::Short,
             min_be: Integer::constant(2),
             max_be: Integer::constant(7),
             max_csma_backoffs: Integer::constant(3),
@@ -453,6 +481,7 @@ mod tests {
         let us = Duration::from_micros;
         let expected = CsmaConfig {
             channel: 15,
+            addressing: Addressing::Short,
             backoff_exponents: (2, 7),
             max_csma_backoffs: 3,
             max_retries: 6,

@@ -6,7 +6,7 @@ mod tsch;
 mod xmac;
 
 pub use beacon::{Beacon, Downward};
-pub use csma::{Csl, Csma, FastPoll, Sleepy};
+pub use csma::{Addresses, Csl, Csma, FastPoll, Sleepy};
 pub use tsch::{Cell, CellKind, Cells, Scheduling, SlotTiming, StartOfFrame, Tsch};
 pub use xmac::{Generation, XMac};
 

@@ -3,8 +3,8 @@
 //! Tables and sections are those of IEEE 802.15.4-2006 unless they name another edition. File names are those of
 //! OpenThread (commit 0291abe11).
 
-use super::frame::{Form, ack_octets};
-use crate::address::NodeId;
+use super::frame::{Form, Kind};
+use crate::address::{Addressing, NodeId};
 use crate::clock::Duration;
 use crate::radio::contention::{BACKOFF_PERIOD, LIFS, TURNAROUND, TreeError, symbols};
 use crate::radio::medium::CCA_DURATION;
@@ -44,11 +44,16 @@ pub const QUICK_POLLS: u8 = 5;
 /// (`kMaxCslTriggeredTxAttempts` in `csl_tx_scheduler.hpp`).
 pub const CSL_ATTEMPTS: u8 = 4;
 
+/// 0xfffe and 0xffff are no short addresses of nodes (IEEE 802.15.4-2006, 7.2.1.4).
+pub const MAX_SHORT_ADDRESSES: usize = 0xfffe;
+
 /// The constants of a non-beacon PAN.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CsmaConfig {
     /// The channel, 11..=26.
     pub channel: u8,
+    /// The addresses in its frames.
+    pub addressing: Addressing,
     /// Smallest and largest back-off exponent (macMinBE, macMaxBE).
     pub backoff_exponents: (u8, u8),
     /// The most back-offs after a busy channel (macMaxCSMABackoffs).
@@ -138,10 +143,12 @@ impl CsmaConfig {
     ///   `OPENTHREAD_CONFIG_MLE_CHILD_TIMEOUT_DEFAULT`, and its frames with it (7.68 s in the standard: 500 times
     ///   aBaseSuperframeDuration).
     /// - Queue: `OPENTHREAD_CONFIG_NUM_MESSAGE_BUFFERS`, 44 buffers of 128 octets.
-    /// - Channel 26: assumed (clear of IEEE 802.11).
+    /// - Channel 26: assumed (clear of IEEE 802.11). Extended addresses, as in the other link layers; in Thread a node has a
+    ///   short address as soon as it is attached.
     pub fn openthread() -> Self {
         Self {
             channel: 26,
+            addressing: Addressing::Extended,
             backoff_exponents: (3, 5),
             max_csma_backoffs: 4,
             max_retries: 15,
@@ -158,8 +165,9 @@ impl CsmaConfig {
     /// The longest time from the start of contention to the end of a longest frame's interframe space, if the channel
     /// is clear and the frame arrives.
     pub fn longest_exchange(&self) -> Duration {
+        let longest_ack = Form { addressing: self.addressing, kind: Kind::Csl(0) };
         let contention = BACKOFF_PERIOD * ((1 << self.backoff_exponents.0) - 1) + ASSESSED_START;
-        contention + air_time(MAX_PSDU) + TURNAROUND + air_time(ack_octets(Form::Csl(0))) + LIFS
+        contention + air_time(MAX_PSDU) + TURNAROUND + air_time(longest_ack.ack_octets()) + LIFS
     }
 
     /// Checks the constants, independent of the network.
@@ -260,6 +268,9 @@ pub enum CsmaConfigError {
         /// macMaxBE.
         max: u8,
     },
+    /// More nodes than short addresses ([`MAX_SHORT_ADDRESSES`]).
+    #[error("{0} nodes with short addresses: at most {MAX_SHORT_ADDRESSES} can have one")]
+    ShortAddresses(usize),
     /// Fast polls that are slower than the others.
     #[error("a fast poll period of {fast} is longer than the poll period of {period}")]
     FastPolls {

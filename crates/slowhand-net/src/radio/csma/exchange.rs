@@ -1,7 +1,7 @@
 //! The exchange of frames and their acknowledgements.
 
 use super::config::{BEFORE_HEADER, CSL_UNIT};
-use super::frame::{self, Form, set_frame_pending};
+use super::frame::{Form, Kind as FormKind, set_frame_pending};
 use super::node::{Phase, Station, Task};
 use super::{Csma, Event};
 use crate::address::NodeId;
@@ -21,15 +21,13 @@ impl Csma {
     pub(super) fn send(&mut self, now: Instant, node: NodeId) {
         let mut octets = [0; MAX_FRAME];
         let to = self.peer(node);
+        let form = self.form(node, to);
         let (kind, length) = match self.frame_of(node) {
             Some(frame) => (FrameKind::Data, self.copy_data(node, frame, &mut octets)),
-            None => {
-                let form = self.form(node, to);
-                (FrameKind::DataRequest, frame::write_data_request(&mut octets, form, self.sequence_of(node), node, to))
-            }
+            None => (FrameKind::DataRequest, form.write_data_request(&mut octets, self.sequence_of(node), node, to)),
         };
-        if let Form::Csl(_) = self.form(node, to) {
-            frame::set_csl_phase(&mut octets, frame::REQUEST_HEADER, self.phase(now, node));
+        if form.announces_samples() {
+            form.set_phase(&mut octets, self.phase(now, node));
         }
         self.nodes[node.index()].station.phase = Phase::Sending;
         let (on_air, trace, end) = self.begin_frame(now, node, kind, octets, length);
@@ -56,7 +54,7 @@ impl Csma {
         self.deliver(node, indications);
         self.nodes[to.index()].station.is_acknowledging = true;
         self.rest(now, to); // it stays awake
-        if let Form::Csl(_) = self.form(node, to) {
+        if self.form(node, to).announces_samples() {
             self.learn_samples(now, node, now - air_time(self.psdu(node)));
         }
         self.events.push(now + TURNAROUND, Event::Acknowledge(node));
@@ -77,9 +75,9 @@ impl Csma {
         }
         let mut octets = [0; MAX_FRAME];
         let form = self.ack_form(node, to);
-        let length = frame::write_ack(&mut octets, form, self.sequence_of(node), frame_pending, node);
-        if let Form::Csl(_) = form {
-            frame::set_csl_phase(&mut octets, frame::ACK_HEADER, self.phase(now, to));
+        let length = form.write_ack(&mut octets, self.sequence_of(node), frame_pending, node);
+        if form.announces_samples() {
+            form.set_ack_phase(&mut octets, self.phase(now, to));
         }
         let (on_air, trace, end) = self.begin_frame(now, node, FrameKind::Ack, octets, length);
         self.events.push(end, Event::Acknowledged(node, on_air, trace));
@@ -100,10 +98,11 @@ impl Csma {
         let station = &self.nodes[node.index()].station;
         let (task, frame_pending) = (station.task, station.frame_pending);
         let space_over = now + interframe_space(self.psdu(node));
-        if let form @ Form::Csl(_) = self.ack_form(node, from) {
+        let form = self.ack_form(node, from);
+        if form.announces_samples() {
             self.synchronise(now, from);
             if received {
-                self.learn_samples(now, from, now - air_time(frame::ack_octets(form)));
+                self.learn_samples(now, from, now - air_time(form.ack_octets()));
             }
         }
         match task {
@@ -307,19 +306,21 @@ impl Csma {
 
     /// The form of the frames from one node to another.
     pub(super) fn form(&self, from: NodeId, to: NodeId) -> Form {
-        match &self.config.csl {
-            Some(csl) if self.nodes[from.index()].is_sleepy() => Form::Csl(csl.period),
-            Some(_) if self.nodes[to.index()].is_sleepy() => Form::Enhanced,
-            _ => Form::Plain,
-        }
+        let kind = match &self.config.csl {
+            Some(csl) if self.nodes[from.index()].is_sleepy() => FormKind::Csl(csl.period),
+            Some(_) if self.nodes[to.index()].is_sleepy() => FormKind::Enhanced,
+            _ => FormKind::Plain,
+        };
+        Form { addressing: self.config.addressing, kind }
     }
 
     /// The form of the acknowledgements of these frames.
     fn ack_form(&self, from: NodeId, to: NodeId) -> Form {
-        match self.form(from, to) {
-            Form::Plain => Form::Plain,
-            Form::Csl(_) => Form::Enhanced,
-            Form::Enhanced => self.form(to, from),
+        let form = self.form(from, to);
+        match form.kind {
+            FormKind::Plain => form,
+            FormKind::Csl(_) => Form { kind: FormKind::Enhanced, ..form },
+            FormKind::Enhanced => self.form(to, from),
         }
     }
 
@@ -362,7 +363,7 @@ impl Csma {
     fn psdu(&self, node: NodeId) -> usize {
         match self.frame_of(node) {
             Some(frame) => self.pool.get(frame).octets().len() + FCS,
-            None => frame::data_request_octets(self.form(node, self.peer(node))),
+            None => self.form(node, self.peer(node)).data_request_octets(),
         }
     }
 

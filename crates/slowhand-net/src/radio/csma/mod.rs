@@ -34,7 +34,7 @@ use super::medium::{Medium, OnAir, Reception};
 use super::pool::FramePool;
 use super::timeline::{Span, Timeline};
 use super::{Indication, Mac};
-use crate::address::NodeId;
+use crate::address::{Addressing, NodeId};
 use crate::clock::{Duration, Instant};
 use crate::datagram::DatagramId;
 use crate::drop_reason::DropReason;
@@ -42,6 +42,7 @@ use crate::link::Links;
 use crate::observer::{Observer, RadioInterval, RadioTimes};
 use crate::queue::EventQueue;
 use crate::random::Streams;
+use config::MAX_SHORT_ADDRESSES;
 pub use config::{Csl, CsmaConfig, CsmaConfigError, FastPolls, Polling};
 use node::{CsmaNode, Known};
 use polls::Polls;
@@ -115,7 +116,10 @@ impl Csma {
         config.check()?;
         let tree = Tree::new(parents, &links)?;
         check_roles(&tree, sleepy)?;
-        let nodes = (0..).zip(sleepy).map(|(index, &sleepy)| new_node(index, sleepy, &config, streams)).collect();
+        if config.addressing == Addressing::Short && tree.nodes() > MAX_SHORT_ADDRESSES {
+            return Err(CsmaConfigError::ShortAddresses(tree.nodes()));
+        }
+        let nodes = sleepy.iter().zip(0..).map(|(&sleepy, index)| new_node(index, sleepy, &config, streams)).collect();
         let mut csma = Self {
             medium: Medium::new(config.channel, links),
             config,
@@ -162,7 +166,7 @@ fn check_roles(tree: &Tree, sleepy: &[bool]) -> Result<(), CsmaConfigError> {
     if sleepy.len() != tree.nodes() {
         return Err(CsmaConfigError::Parents { parents: sleepy.len(), nodes: tree.nodes() });
     }
-    for node in (0..).zip(sleepy).filter(|(_, sleepy)| **sleepy).map(|(node, _)| NodeId(node)) {
+    for node in sleepy.iter().zip(0..).filter(|(sleepy, _)| **sleepy).map(|(_, node)| NodeId(node)) {
         if tree.parent(node).is_none() {
             return Err(CsmaConfigError::SleepyRoot(node));
         }
@@ -208,15 +212,13 @@ impl Mac for Csma {
             return Err(DropReason::QueueFull);
         }
         let form = self.form(node, next_hop);
-        if payload.len() > frame::data_capacity(form) {
+        if payload.len() > form.data_capacity() {
             return Err(DropReason::Malformed);
         }
         let sequence = self.link(node, next_hop).take();
         let frame = self
             .pool
-            .allocate(datagram, discard, sequence, |octets| {
-                frame::write_data(octets, form, sequence, node, next_hop, payload)
-            })
+            .allocate(datagram, discard, sequence, |octets| form.write_data(octets, sequence, node, next_hop, payload))
             .map_err(|_| DropReason::Malformed)?;
         let details = Details { to: next_hop, since: now };
         match self.details.get_mut(frame as usize) {
@@ -240,7 +242,11 @@ impl Mac for Csma {
     }
 
     fn payload_capacity(&self, node: NodeId, next_hop: NodeId) -> usize {
-        frame::data_capacity(self.form(node, next_hop))
+        self.form(node, next_hop).data_capacity()
+    }
+
+    fn addressing(&self) -> Addressing {
+        self.config.addressing
     }
 
     fn deadline(&self) -> Option<Instant> {
@@ -299,7 +305,7 @@ impl Mac for Csma {
             return;
         }
         self.keep_timelines(true);
-        for (id, node) in (0..).map(NodeId).zip(&mut self.nodes) {
+        for (node, id) in self.nodes.iter_mut().zip((0..).map(NodeId)) {
             node.radio.settle(now);
             for Span { state, from, to } in node.radio.timeline.iter_mut().flat_map(Timeline::drain) {
                 observer.radio(&RadioInterval { node: id, state, from, to });

@@ -6,7 +6,7 @@ use slowhand_net::radio::Mac;
 use slowhand_testing::hex;
 use slowhand_testing::wireshark::Tshark;
 
-const FIELDS: [&str; 15] = [
+const FIELDS: [&str; 17] = [
     "wpan.frame_type",
     "wpan.version",
     "wpan.pending",
@@ -15,6 +15,8 @@ const FIELDS: [&str; 15] = [
     "wpan.dst_pan",
     "wpan.dst64",
     "wpan.src64",
+    "wpan.dst16",
+    "wpan.src16",
     "wpan.cmd",
     "wpan.header_ie.csl.phase",
     "wpan.header_ie.csl.period",
@@ -47,7 +49,15 @@ fn frames(config: CsmaConfig) -> Recorder {
 #[test]
 fn every_frame_reads_as_what_it_is() {
     let sleepy = node(2);
-    for (config, csl) in [(polling_every(us(500_000)), false), (sampling_every(625), true)] {
+    let short = |config| CsmaConfig { addressing: Addressing::Short, ..config };
+    let cases = [
+        (polling_every(us(500_000)), false),
+        (sampling_every(625), true),
+        (short(polling_every(us(500_000))), false),
+        (short(sampling_every(625)), true),
+    ];
+    for (config, csl) in cases {
+        let is_short = config.addressing == Addressing::Short;
         let air = frames(config);
         let rows = Tshark::default().rows(&capture(&air.frames), &FIELDS);
         assert_eq!(rows.len(), air.frames.len());
@@ -66,7 +76,7 @@ fn every_frame_reads_as_what_it_is() {
             let some = |present: bool, value: String| if present { value } else { String::new() };
             let addressed = !is_ack || enhanced;
             // The phase is not checked here: the tests of the timing derive it.
-            let phase = row[9].clone();
+            let phase = row[11].clone();
             assert_eq!(phase.is_empty(), !announces, "{frame:?}");
             let expected = [
                 text(kind),
@@ -75,14 +85,16 @@ fn every_frame_reads_as_what_it_is() {
                 text(asks),
                 frame.octets[2].to_string(),
                 some(addressed, text("0xcafe")),
-                some(addressed, address(frame.to)),
-                some(!is_ack, address(frame.from)),
+                some(addressed && !is_short, address(frame.to)),
+                some(!is_ack && !is_short, address(frame.from)),
+                some(addressed && is_short, format!("0x{:04x}", frame.to.0)),
+                some(!is_ack && is_short, format!("0x{:04x}", frame.from.0)),
                 some(frame.kind == FrameKind::DataRequest, text("0x04")),
                 phase,
                 some(announces, text("625")),
                 text("1"),
                 some(frame.kind == FrameKind::Data, text("2001:db8::2")),
-                row[13].clone(),
+                row[15].clone(),
                 String::new(),
             ];
             assert_eq!(row, expected, "{frame:?}");

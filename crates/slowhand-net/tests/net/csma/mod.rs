@@ -1,6 +1,7 @@
 //! The MAC of a non-beacon PAN, looked at from outside: its timing, its rules, its frames, and what must hold whatever
 //! happens.
 
+mod addresses;
 mod capture;
 mod conformance;
 mod formulas;
@@ -8,7 +9,7 @@ mod properties;
 mod timing;
 
 use crate::harness::*;
-use slowhand_net::address::NodeId;
+use slowhand_net::address::{Addressing, NodeId};
 use slowhand_net::clock::{Duration, Instant};
 use slowhand_net::link::{LinkQuality, Links};
 use slowhand_net::radio::Indication;

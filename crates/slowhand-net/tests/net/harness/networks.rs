@@ -26,7 +26,7 @@ pub fn line(hops: u16, pdr: f64) -> Vec<LinkQuality> {
 
 /// A link in both directions between each node and its parent.
 pub fn tree(parents: &[Option<u16>], pdr: f64) -> Vec<LinkQuality> {
-    let pairs = (0..).zip(parents).filter_map(|(child, parent)| Some((child, (*parent)?)));
+    let pairs = parents.iter().zip(0..).filter_map(|(parent, child)| Some((child, (*parent)?)));
     pairs.flat_map(|(child, parent)| both(child, parent, pdr)).collect()
 }
 
