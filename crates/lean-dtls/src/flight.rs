@@ -173,10 +173,12 @@ impl<const BUFFER: usize> Flight<BUFFER> {
         self.length == 0
     }
 
-    /// The kind of its first message.
+    /// The kind and the body of its first message.
     #[cfg(feature = "dtls13")]
-    pub(crate) fn kind(&self) -> Option<Kind> {
-        self.octets[..self.length].first().map(|number| Kind::of(*number))
+    pub(crate) fn first(&mut self) -> Option<(Kind, &mut [u8])> {
+        let (&mut [kind, l0, l1, l2, ..], rest) = self.octets[..self.length].split_first_chunk_mut::<KEPT>()?;
+        let length = u32::from_be_bytes([0, l0, l1, l2]) as usize;
+        rest.get_mut(..length).map(|body| (Kind::of(kind), body))
     }
 
     /// True if these octets are somewhere in it.
@@ -392,6 +394,43 @@ mod tests {
     fn octets(header: &handshake::Header) -> impl Iterator<Item = (u16, usize)> {
         let (sequence, begin) = (header.sequence, header.offset + usize::from(header.offset > 0));
         (begin..=header.offset + header.fragment).map(move |place| (sequence, place))
+    }
+
+    /// Records with as many messages as there is room for: how many each has.
+    #[cfg(feature = "dtls13")]
+    struct Counting(Vec<usize>);
+
+    #[cfg(feature = "dtls13")]
+    impl super::Records for Counting {
+        const LAST_IS_SHORTER: bool = false;
+        const HAS_SEVERAL_MESSAGES: bool = true;
+
+        fn overhead(&self, _: Part, _: bool) -> usize {
+            0
+        }
+
+        fn write(&mut self, _: Part, _: bool, fragments: &[&[u8]], output: &mut [u8]) -> Result<(usize, u64), Full> {
+            let mut writer = Writer::new(output);
+            fragments.iter().try_for_each(|octets| writer.put(octets))?;
+            self.0.push(fragments.len() / 2);
+            Ok((writer.len(), self.0.len() as u64))
+        }
+
+        fn change(&mut self, _: &mut [u8]) -> Result<usize, Full> {
+            Ok(0)
+        }
+    }
+
+    #[cfg(feature = "dtls13")]
+    #[test]
+    fn short_messages_share_a_record() {
+        let mut flight = Flight::<400>::new();
+        for sequence in 0..6 {
+            flight.push(Kind::Other(99), sequence, |writer| writer.put(&[7; 5])).unwrap();
+        }
+        let mut records = Counting(Vec::new());
+        flight.write(&mut records, Packing::Full, &mut [0; 300]);
+        assert_eq!(records.0, [MOST_FRAGMENTS, 6 - MOST_FRAGMENTS]);
     }
 
     proptest! {

@@ -7,16 +7,14 @@ use crate::codec::Reader;
 #[cfg(feature = "dtls13")]
 use crate::config::Versions;
 use crate::config::{Admission, Config};
-use crate::connection::{self, Connection};
+use crate::connection::Connection;
 use crate::credentials::Credentials;
 #[cfg(feature = "resumption")]
 use crate::crypto::KEY;
 #[cfg(feature = "certificates")]
 use crate::crypto::MAX_PUBLIC;
 use crate::crypto::{Crypto, DIGEST};
-use crate::dtls12::Heard;
-use crate::dtls12::Resuming;
-use crate::dtls12::{self, Arrived, COOKIE, ClientHello, ConnectionId, ContentType, Offer, record};
+use crate::dtls12::{self, Arrived, COOKIE, ClientHello, ConnectionId, ContentType, Heard, Offer, Resuming, record};
 #[cfg(feature = "resumption")]
 use crate::dtls12::{TicketKeys, find_session};
 #[cfg(feature = "dtls13")]
@@ -34,6 +32,10 @@ use crate::time::Instant;
 ///
 /// `P` is the address of a peer. `BUFFER` is as for [`Client`](crate::Client). `S` keeps sessions that clients may resume by
 /// their IDs.
+///
+/// On a Cortex-M3 with a pre-shared key it takes 0.4 kB and 1 kB for each slot (`docs/footprint.md`). All octets of `P`
+/// go into the cookie: use those that say where an answer goes, address and port. See [How many slots, and for
+/// whom?](crate::decisions#how-many-slots-and-for-whom)
 pub struct Server<K, C: Crypto, P, const SLOTS: usize, const BUFFER: usize, S = ()> {
     config: Config<K>,
     crypto: C,
@@ -47,6 +49,8 @@ pub struct Server<K, C: Crypto, P, const SLOTS: usize, const BUFFER: usize, S = 
     tickets: Option<TicketKeys>,
     /// The key of the cookies.
     secret: [u8; DIGEST],
+    /// How many times the owner has asked for other cookies.
+    period: u16,
     /// A ClientHello in fragments. One at a time: all clients without a slot share it.
     hello: Option<(P, Reassembly<BUFFER>)>,
     /// The answer to a client without a slot.
@@ -105,6 +109,7 @@ where
             #[cfg(feature = "resumption")]
             tickets,
             secret,
+            period: 0,
             hello: None,
             reply: None,
         }
@@ -145,7 +150,7 @@ where
     fn find(&self, peer: P, _datagram: &[u8]) -> Option<usize> {
         #[cfg(feature = "connection-id")]
         if let Some(length @ 1..) = self.config.options.connection_id
-            && let Some(id) = connection::connection_id_of(_datagram, length.into())
+            && let Some(id) = crate::connection::connection_id_of(_datagram, length.into())
         {
             let is_its = |slot: &Slot<C, P, BUFFER>| slot.connection.own_id().is_some_and(|own| own.octets() == id);
             return self.slots.iter().position(|slot| slot.as_ref().is_some_and(is_its));
@@ -196,6 +201,16 @@ where
         if let Some(tickets) = &mut self.tickets {
             tickets.rotate(&mut self.crypto, key);
         }
+    }
+
+    /// Makes other cookies from now on. Those from before are still taken, older ones not (RFC 6347, section 4.2.1).
+    ///
+    /// A cookie is good for as long as its server makes the same ones. So somebody who can listen at many addresses, one after
+    /// another, can collect cookies, and later fill the slots from all of these addresses at once. Call this every few minutes
+    /// if that is to be feared: it costs nothing on the air. A client in the middle of its handshake is not disturbed, as long
+    /// as there is more time between two calls than a ClientHello may take.
+    pub fn rotate_cookies(&mut self) {
+        self.period = self.period.wrapping_add(1);
     }
 
     /// True if the handshake with a peer resumes a session.
@@ -311,6 +326,12 @@ where
         self.slots.iter().flatten().find(|slot| slot.peer == peer)
     }
 
+    /// The version that the server has chosen for a peer. `None` if it has no slot.
+    #[cfg(feature = "dtls13")]
+    pub fn versions(&self, peer: P) -> Option<Versions> {
+        self.slot(peer).map(|slot| slot.connection.versions())
+    }
+
     /// Changes the keys of both ends: see [`Client::update_keys`](crate::Client::update_keys).
     #[cfg(feature = "dtls13")]
     pub fn update_keys(&mut self, peer: P) {
@@ -365,8 +386,12 @@ where
     /// Answers a ClientHello: with a cookie, or with a connection if it has one.
     fn answer(&mut self, peer: P, arrived: Arrived<'_>) {
         #[cfg(feature = "dtls13")]
-        if self.config.options.dtls13.versions == Versions::Dtls13 {
-            return self.answer_dtls13(peer, arrived);
+        if self.config.options.dtls13.versions != Versions::Dtls12 {
+            match dtls13::ClientHello::read(arrived.body) {
+                Some(hello) => return self.answer_dtls13(peer, arrived, &hello),
+                None if self.config.options.dtls13.versions == Versions::Dtls13 => return,
+                None => {}
+            }
         }
         let Some(hello) = ClientHello::read(arrived.body) else { return };
         let cookie = self.cookie(&peer, &hello);
@@ -408,6 +433,8 @@ where
             abilities: self.config.abilities(),
             #[cfg(feature = "resumption")]
             session: None,
+            #[cfg(feature = "dtls13")]
+            dtls13: None,
         };
         #[cfg(feature = "resumption")]
         let (tickets, lifetime_s, now) = (self.tickets.as_ref(), offer.options.session_lifetime_s(), self.now);
@@ -421,44 +448,47 @@ where
         let connection = Connection::Dtls12(dtls12::Connection::new(&mut self.crypto, false, self.config.timeouts));
         self.count = self.count.wrapping_add(1);
         let (opened, used) = (self.count, self.count);
-        let Some(slot) = self.slots.get_mut(place) else { return };
-        let slot = slot.insert(Slot { peer, opened, used, used_at: None, connection });
-        let (connection, crypto) = (&mut slot.connection, &mut self.crypto);
-        match connection {
-            Connection::Dtls12(connection) => {
-                dtls12::server::open(connection, crypto, &self.config, &offer, &resuming, arrived, (from, &hello));
-            }
-            #[cfg(feature = "dtls13")]
-            Connection::Dtls13(_) => {}
-        }
+        let slot = Slot { peer, opened, used, used_at: None, connection };
+        let slot = self.slots.get_mut(place).map(|place| place.insert(slot));
+        let Some(Slot { connection: Connection::Dtls12(connection), .. }) = slot else { return };
+        let crypto = &mut self.crypto;
+        dtls12::server::open(connection, crypto, &self.config, &offer, &resuming, arrived, (from, &hello));
     }
 
     #[cfg(feature = "dtls13")]
-    fn answer_dtls13(&mut self, peer: P, arrived: Arrived<'_>) {
-        let Some(hello) = dtls13::ClientHello::read(arrived.body) else { return };
-        let from = dtls13::server::Sender { secret: &self.secret, address: peer.as_ref() };
-        let admitted = match dtls13::server::admit(&mut self.crypto, &self.config, from, &arrived, &hello) {
+    fn answer_dtls13(&mut self, peer: P, arrived: Arrived<'_>, hello: &dtls13::ClientHello<'_>) {
+        let own = self.slot(peer);
+        let is_again = own.is_some_and(|slot| slot.connection.has_answered(&hello.random));
+        // Nobody loses a slot to a client without a cookie.
+        let is_alone = own.is_none_or(|slot| slot.connection.is_over());
+        let from = dtls13::server::Sender {
+            secret: &self.secret,
+            periods: [0, 1].map(|ago| self.period.wrapping_sub(ago)),
+            address: peer.as_ref(),
+            can_be_unverified: is_again || is_alone && self.free_place(peer).is_some(),
+        };
+        let admitted = match dtls13::server::admit(&mut self.crypto, &self.config, from, &arrived, hello) {
             Ok(admitted) => admitted,
             Err(reply) => return self.reply(peer, reply),
         };
+        let octets = record::HEADER + handshake::HEADER + arrived.body.len();
         let own = self.slots.iter_mut().flatten().find(|slot| slot.peer == peer);
-        if let Some(Slot { connection: Connection::Dtls13(connection), .. }) = own
-            && connection.client_random == hello.random
-        {
-            return connection.repeat();
+        if let Some(Slot { connection: Connection::Dtls13(connection), .. }) = own.filter(|_| is_again) {
+            if connection.is_unverified() && !admitted.is_verified() {
+                connection.allow(octets);
+            }
+            return connection.hear_hello_again();
         }
-        // Nobody loses a slot to a client without a cookie.
-        let is_alone = !self.slots.iter().flatten().any(|slot| slot.peer == peer && !slot.connection.is_over());
-        let place = match admitted.is_verified() {
-            true => self.place(peer),
-            false => self.free_place(peer).filter(|_| is_alone),
-        };
+        let place = if admitted.is_verified() { self.place(peer) } else { self.free_place(peer) };
         let Some(place) = place else { return };
         #[cfg(feature = "connection-id")]
         let own_id = self.draw_id();
         #[cfg(not(feature = "connection-id"))]
         let own_id = None;
-        let connection = dtls13::server::open(&mut self.crypto, &self.config, arrived, &hello, &admitted, own_id);
+        let mut connection = dtls13::server::open(&mut self.crypto, &self.config, arrived, hello, &admitted, own_id);
+        if !admitted.is_verified() && self.config.options.dtls13.has_cookie {
+            connection.allow(octets);
+        }
         self.count = self.count.wrapping_add(1);
         let (opened, used, connection) = (self.count, self.count, Connection::Dtls13(connection));
         self.slots[place] = Some(Slot { peer, opened, used, used_at: None, connection });
@@ -470,12 +500,17 @@ where
     }
 
     /// The cookie of a ClientHello: only this server can make it, and for no other peer or hello
-    /// (RFC 6347, section 4.2.1).
+    /// (RFC 6347, section 4.2.1). Its first octet says in which period the server made it. A client that brings one of the period
+    /// before is compared with that; so there is one computation for each hello.
     fn cookie(&mut self, peer: &P, hello: &ClientHello<'_>) -> [u8; COOKIE] {
+        let age = hello.cookie.first().is_some_and(|made| made.wrapping_add(1) == self.period as u8);
+        let [lower, upper] = self.period.wrapping_sub(age.into()).to_le_bytes();
         let [before, after] = hello.around;
         let address = peer.as_ref();
-        let digest = self.crypto.hmac(&self.secret, &[&[address.len() as u8], address, before, after]);
-        *digest.first_chunk().unwrap_or(&[0; COOKIE])
+        let parts = [&[upper, lower, address.len() as u8], address, before, after];
+        let mut cookie = *self.crypto.hmac(&self.secret, &parts).first_chunk().unwrap_or(&[0; COOKIE]);
+        cookie[0] = lower;
+        cookie
     }
 
     /// The slot that a peer has, a free one, or one whose connection has ended.

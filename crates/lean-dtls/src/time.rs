@@ -21,18 +21,30 @@ impl Instant {
 }
 
 /// How long an end waits for the peer's answer before it sends its flight again (RFC 6347, section 4.2.4).
+///
+/// They cost nothing but time and energy, and protect nothing: a wait is not visible to the peer. The defaults are
+/// those for slow devices on slow links; see [How long to wait?](crate::decisions#how-long-to-wait)
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timeouts {
     /// The first wait in milliseconds. It doubles each time. Default: 9,000 (RFC 7925, section 11).
     pub initial_ms: u32,
     /// The longest wait in milliseconds. Default: 60,000 (RFC 6347, section 4.2.4.1).
+    ///
+    /// It also bounds how long a server keeps a slot for a client that has gone.
     pub maximum_ms: u32,
     /// How many times a flight is sent again before the end gives up. Default: 7, as in tinyDTLS.
+    ///
+    /// With all defaults an end gives up after 9 + 18 + 36 + 5 times 60 seconds: six minutes.
     pub retransmissions: u8,
     /// If there is one, the first wait in milliseconds is that of RFC 6298 as soon as a round trip has been measured, and not
     /// shorter than this: `initial_ms` is for the first flight alone. A round trip contains the time in which the peer computes
     /// its answer; that of the cookie exchange contains almost none, so choose a floor above the longest computation. Default:
     /// none.
+    ///
+    /// It repeats a lost flight earlier on a fast path, and waits longer on a slow one, without anybody knowing the
+    /// path beforehand. One exchange is measured, not an average, so on a link whose delay varies choose a floor of at
+    /// least its usual delay. An attacker who holds back datagrams can make the waits longer, up to `maximum_ms`, as
+    /// they could anyhow.
     pub floor_ms: Option<u32>,
 }
 

@@ -7,6 +7,9 @@
 pub mod echo;
 mod handshake;
 mod meter;
+#[cfg(feature = "nal")]
+#[path = "../../../crates/lean-dtls/examples/nal/mod.rs"]
+pub mod nal;
 pub mod operations;
 pub mod settings;
 

@@ -13,11 +13,14 @@ use super::record::{self, ContentType, Format, Inbound, Outbound, Records};
 use super::resumption::Resumption;
 use super::schedule::{Context, Master, Premaster};
 use super::suite::Suite;
+use crate::alert;
 use crate::codec::{Full, Reader, Writer};
 use crate::config::{Config, Packing};
 use crate::credentials::Credentials;
 use crate::crypto::{Crypto, Hash};
 use crate::dtls12::Kept;
+#[cfg(feature = "dtls13")]
+use crate::dtls13;
 use crate::flight::Flight;
 use crate::handshake::{self, Kind};
 use crate::lean::{Lean, Received};
@@ -27,29 +30,8 @@ use crate::status::{Failure, SendError, Status};
 use crate::status::{HeartbeatError, Liveness};
 use crate::time::{Expired, Instant, Timeouts, Timer};
 
-/// Alerts that this engine sends (RFC 5246, section 7.2.2; RFC 4279, section 2).
-pub(crate) mod alert {
-    pub(crate) const CLOSE_NOTIFY: u8 = 0;
-    pub(crate) const UNEXPECTED_MESSAGE: u8 = 10;
-    pub(crate) const HANDSHAKE_FAILURE: u8 = 40;
-    #[cfg(feature = "certificates")]
-    pub(crate) const BAD_CERTIFICATE: u8 = 42;
-    #[cfg(feature = "certificates")]
-    pub(crate) const UNSUPPORTED_CERTIFICATE: u8 = 43;
-    pub(crate) const ILLEGAL_PARAMETER: u8 = 47;
-    pub(crate) const DECODE_ERROR: u8 = 50;
-    pub(crate) const DECRYPT_ERROR: u8 = 51;
-    #[cfg(any(feature = "ecdhe", feature = "resumption"))]
-    pub(crate) const INTERNAL_ERROR: u8 = 80;
-    pub(crate) const UNSUPPORTED_EXTENSION: u8 = 110;
-    pub(crate) const UNKNOWN_PSK_IDENTITY: u8 = 115;
-}
-
 /// How many times the octets from an address that nobody has verified are sent to it at most (RFC 9000, section 8.1).
-const AMPLIFICATION: usize = 3;
-
-const WARNING: u8 = 1;
-const FATAL: u8 = 2;
+pub(crate) const AMPLIFICATION: usize = 3;
 
 /// What the handshake waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -123,7 +105,7 @@ pub(crate) struct Connection<C: Crypto, const BUFFER: usize> {
     pub(crate) next: u16,
     /// The number of the peer's message that this end's flight answers: the last of the peer's flight before it.
     answered: Option<u16>,
-    timer: Timer,
+    pub(crate) timer: Timer,
     /// The random numbers of the client's and of the server's hello.
     pub(crate) randoms: [[u8; 32]; 2],
     pub(crate) agreed: Agreed,
@@ -138,6 +120,9 @@ pub(crate) struct Connection<C: Crypto, const BUFFER: usize> {
     pub(super) master: Option<Master>,
     #[cfg(feature = "heartbeat")]
     heartbeat: Heartbeat,
+    /// A client that has offered DTLS 1.3 too, until the server chooses one.
+    #[cfg(feature = "dtls13")]
+    pub(crate) dtls13: Option<dtls13::client::Offered>,
     /// An alert that waits to be sent, and its epoch.
     alert: Option<([u8; 2], u16)>,
     /// The last alert in clear.
@@ -183,7 +168,7 @@ impl<C: Crypto, const BUFFER: usize> Sender<C, BUFFER> {
 }
 
 /// Adds a message to a transcript.
-fn hash(transcript: &mut impl Hash, header: &handshake::Header, body: &[u8]) {
+pub(super) fn hash(transcript: &mut impl Hash, header: &handshake::Header, body: &[u8]) {
     transcript.update(&header.octets());
     transcript.update(body);
 }
@@ -214,6 +199,8 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
             master: None,
             #[cfg(feature = "heartbeat")]
             heartbeat: Heartbeat::default(),
+            #[cfg(feature = "dtls13")]
+            dtls13: None,
             alert: None,
             heard: None,
             has_no_room: false,
@@ -226,20 +213,12 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
     }
 
     /// What a client says in its hellos: the same in each.
-    pub(crate) fn offer<'a>(&self, config: &'a Config<impl Credentials>, _kept: &'a Kept) -> Offer<'a> {
+    pub(crate) fn offer<'a>(&self, config: &'a Config<impl Credentials>, kept: &'a Kept) -> Offer<'a> {
         #[cfg(feature = "connection-id")]
         let connection_id = self.own_id;
         #[cfg(not(feature = "connection-id"))]
         let connection_id: Option<ConnectionId> = None;
-        let psk = config.credentials.psk().filter(|_| config.options.lean.has_identity());
-        Offer {
-            options: &config.options,
-            connection_id,
-            identity: psk.map_or(&[], |psk| psk.identity),
-            abilities: config.abilities(),
-            #[cfg(feature = "resumption")]
-            session: _kept.as_ref(),
-        }
+        Offer::of_client(config, connection_id, kept)
     }
 
     /// From now on what the hellos say holds.
@@ -253,6 +232,12 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         if let Some([own, peers]) = agreed.connection_ids {
             (self.inbound.id, self.sender.outbound.id) = (own, peers);
         }
+    }
+
+    /// True if the server of a client that has offered both versions has chosen DTLS 1.3.
+    #[cfg(feature = "dtls13")]
+    pub(crate) fn has_chosen_dtls13(&self) -> bool {
+        self.dtls13.as_ref().is_some_and(|offered| offered.is_chosen)
     }
 
     pub(crate) const fn deadline(&self) -> Option<Instant> {
@@ -331,7 +316,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
     pub(crate) fn close(&mut self) {
         if self.status == Status::Established {
             self.end(Status::Closing);
-            self.alert = Some(([WARNING, alert::CLOSE_NOTIFY], 1));
+            self.alert = Some(([alert::WARNING, alert::CLOSE_NOTIFY], 1));
         }
     }
 
@@ -339,7 +324,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
     pub(crate) fn refuse(&mut self, description: u8) {
         let epoch = u16::from(self.sender.flight.has_changed());
         self.end(Status::Failed(Failure::AlertSent(description)));
-        self.alert = Some(([FATAL, description], epoch));
+        self.alert = Some(([alert::FATAL, description], epoch));
     }
 
     /// Ends the handshake.
@@ -357,6 +342,8 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         self.master = None;
         #[cfg(feature = "ecdhe")]
         self.keys.wipe();
+        #[cfg(feature = "dtls13")]
+        self.dtls13.iter_mut().for_each(dtls13::client::Offered::wipe);
         #[cfg(feature = "lean")]
         {
             self.postponed = None;
@@ -455,14 +442,14 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         let &[level, description] = content else { return };
         if epoch == 0 {
             self.heard = Some(description);
-        } else if level == FATAL {
+        } else if level == alert::FATAL {
             self.end(Status::Failed(Failure::AlertReceived(description)));
         } else if description == alert::CLOSE_NOTIFY {
             // Whoever hears it first answers it (RFC 5246, section 7.2.1).
             match self.status {
                 Status::Established => {
                     self.end(Status::Closed);
-                    self.alert = Some(([WARNING, alert::CLOSE_NOTIFY], 1));
+                    self.alert = Some(([alert::WARNING, alert::CLOSE_NOTIFY], 1));
                 }
                 Status::Handshaking => self.end(Status::Failed(Failure::AlertReceived(description))),
                 _ => self.end(Status::Closed),
@@ -583,6 +570,10 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
                     Expects::Finished => self.receive_finished(crypto, handle),
                     _ => handle(self, crypto),
                 };
+                #[cfg(feature = "dtls13")]
+                if self.has_chosen_dtls13() {
+                    return; // the message stays for the connection that takes over
+                }
                 self.incoming.remove(sequence);
                 if !is_used {
                     if sequence == header.sequence {
@@ -607,8 +598,8 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         has_part && self.agreed.lean.has(Lean::ACKNOWLEDGE)
     }
 
-    #[cfg(feature = "lean")]
     /// The peer has these records, and the rest is sent again. Only the peer can send an acknowledgement: it is encrypted.
+    #[cfg(feature = "lean")]
     fn receive_acknowledgement(&mut self, content: &[u8]) {
         if !self.agreed.lean.has(Lean::ACKNOWLEDGE) {
             return;
@@ -630,10 +621,11 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
 
     /// The peer repeats the flight before this end's, so it does not have this end's: the end of its last message says so
     /// (RFC 6347, section 4.2.4). Other old messages say nothing. If they were answered too, two ends could answer each
-    /// other for ever.
+    /// other for ever. A flight of the client ends with a Finished, or with a hello, which the server hears elsewhere.
     fn receive_again(&mut self, header: &handshake::Header) {
         let is_end = header.offset + header.fragment == header.length;
-        if is_end && self.answered == Some(header.sequence) {
+        let can_be_last = self.is_client || header.kind == Kind::Finished;
+        if is_end && can_be_last && self.answered == Some(header.sequence) {
             self.repeat();
         }
     }

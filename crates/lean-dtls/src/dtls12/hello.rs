@@ -72,6 +72,8 @@ impl<'a> ClientHello<'a> {
         writer.vector(1, |writer| writer.put(offer.session_id()))?;
         writer.vector(1, |writer| writer.put(cookie))?;
         writer.vector(2, |writer| {
+            #[cfg(feature = "dtls13")]
+            offer.dtls13.iter().try_for_each(|offer| offer.write_suites(writer))?;
             offer.abilities.offered().try_for_each(|suite| writer.number(suite.iana().into(), 2))?;
             writer.number(RENEGOTIATION_SCSV.into(), 2)
         })?;

@@ -219,12 +219,18 @@ impl Outbound {
         self.next[0] = sequence;
     }
 
+    /// The number of the next record in clear.
+    #[cfg(feature = "dtls13")]
+    pub(crate) const fn next_in_clear(&self) -> u64 {
+        self.next[0]
+    }
+
     pub(crate) fn protect(&mut self, keys: Keys, format: Format) {
         (self.keys, self.format) = (Some(keys), format);
     }
 
-    #[cfg(feature = "lean")]
     /// The latest sequence number of an epoch, of those that were sent, with these lower 16 bits.
+    #[cfg(feature = "lean")]
     pub(crate) const fn latest(&self, epoch: u16, lower: u16) -> Option<u64> {
         let Some(latest) = self.next[(epoch & 1) as usize].checked_sub(1) else { return None };
         latest.checked_sub((latest as u16).wrapping_sub(lower) as u64)
