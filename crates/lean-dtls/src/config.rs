@@ -171,14 +171,17 @@ pub enum Admission {
     /// The session that was used longest ago ends, without an alert.
     ///
     /// It finds a place in any case. Choose it if clients come and go, and nobody is there to attack.
+    #[cfg(feature = "eviction")]
     EvictLeastRecentlyUsed,
     /// The session that was opened first ends, without an alert.
     ///
     /// As above, and it needs no use of a session to be told from another: a client that is busy for long loses its
     /// session first.
+    #[cfg(feature = "eviction")]
     EvictOldest,
     /// Of the established sessions that have not been used for `idle_after_ms`, that which was used longest ago ends,
     /// without an alert. If there is none, the client is ignored.
+    #[cfg(feature = "eviction")]
     EvictIdleLongest {
         /// After how many milliseconds without a record from the peer or to it a session is idle.
         idle_after_ms: u32,
@@ -208,7 +211,7 @@ pub enum ConfigError {
     Chain,
     /// The datagrams are shorter than [`MIN_MTU`].
     Mtu,
-    /// The first timeout is 0.
+    /// The first timeout is 0; or there is a floor, without the feature `round-trips`.
     Timeout,
     /// The record size limit is less than 64 octets or more than 2^14.
     #[cfg(feature = "record-limits")]
@@ -239,7 +242,7 @@ impl<K: Credentials> Config<K> {
         if mtu < MIN_MTU {
             return Err(ConfigError::Mtu);
         }
-        if timeouts.initial_ms == 0 {
+        if timeouts.initial_ms == 0 || !cfg!(feature = "round-trips") && timeouts.floor_ms.is_some() {
             return Err(ConfigError::Timeout);
         }
         Ok(Self {

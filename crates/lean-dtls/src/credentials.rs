@@ -75,6 +75,7 @@ pub trait Credentials {
     ///
     /// It saves a round trip and 135 octets. Default: nobody, everybody gets a cookie. See [A
     /// cookie?](crate::decisions#a-cookie)
+    #[cfg(feature = "known-addresses")]
     fn is_known(&self, _address: &[u8]) -> bool {
         false
     }
@@ -149,6 +150,7 @@ impl<T: Credentials + ?Sized> Credentials for &T {
         (**self).import_context(identity)
     }
 
+    #[cfg(feature = "known-addresses")]
     fn is_known(&self, address: &[u8]) -> bool {
         (**self).is_known(address)
     }
@@ -174,6 +176,14 @@ impl core::fmt::Debug for Psk<'_> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.debug_struct("Psk").field("identity", &self.identity).finish_non_exhaustive()
     }
+}
+
+/// True if a server asks the client at this address for no cookie.
+pub(crate) fn is_known(_credentials: &impl Credentials, _address: &[u8]) -> bool {
+    #[cfg(feature = "known-addresses")]
+    return _credentials.is_known(_address);
+    #[cfg(not(feature = "known-addresses"))]
+    false
 }
 
 /// True if a pre-shared key has a length that the engine can use.

@@ -6,13 +6,20 @@
 use zeroize::Zeroize;
 
 #[cfg(feature = "rustcrypto")]
+#[cfg_attr(target_arch = "avr", path = "crypto/aes128_octets.rs")]
 mod aes128;
+#[cfg(all(test, feature = "rustcrypto"))]
+mod aes128_octets;
 #[cfg(feature = "rustcrypto")]
 mod ccm;
 #[cfg(all(feature = "rustcrypto", feature = "ecdhe"))]
 mod ecdh;
+#[cfg(all(feature = "rustcrypto", feature = "gcm"))]
+mod modes;
 #[cfg(feature = "rustcrypto")]
 mod rustcrypto;
+#[cfg(feature = "rustcrypto")]
+mod sha256;
 
 #[cfg(feature = "rustcrypto")]
 pub use rustcrypto::RustCrypto;

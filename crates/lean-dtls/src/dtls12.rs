@@ -22,8 +22,6 @@ mod schedule;
 pub(crate) mod server;
 mod suite;
 
-#[cfg(feature = "dtls13")]
-pub(crate) use connection::AMPLIFICATION;
 pub(crate) use connection::{Connection, Heard};
 pub(crate) use connection_id::ConnectionId;
 #[cfg(feature = "connection-id")]

@@ -103,6 +103,7 @@
 extern crate std;
 
 mod alert;
+mod allowance;
 mod client;
 mod codec;
 mod config;
@@ -116,6 +117,7 @@ mod der;
 mod dtls12;
 #[cfg(feature = "dtls13")]
 mod dtls13;
+mod eviction;
 mod extension;
 mod flight;
 #[cfg(fuzzing)]

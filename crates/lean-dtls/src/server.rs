@@ -8,7 +8,7 @@ use crate::codec::Reader;
 use crate::config::Versions;
 use crate::config::{Admission, Config};
 use crate::connection::Connection;
-use crate::credentials::Credentials;
+use crate::credentials::{Credentials, is_known};
 #[cfg(feature = "resumption")]
 use crate::crypto::KEY;
 #[cfg(feature = "certificates")]
@@ -19,6 +19,7 @@ use crate::dtls12::{self, Arrived, COOKIE, ClientHello, ConnectionId, ContentTyp
 use crate::dtls12::{TicketKeys, find_session};
 #[cfg(feature = "dtls13")]
 use crate::dtls13;
+use crate::eviction::{Age, Count};
 use crate::handshake::{self, Kind};
 use crate::reassembly::Reassembly;
 use crate::reply::Reply;
@@ -40,10 +41,12 @@ pub struct Server<K, C: Crypto, P, const SLOTS: usize, const BUFFER: usize, S = 
     config: Config<K>,
     crypto: C,
     slots: [Option<Slot<C, P, BUFFER>>; SLOTS],
-    /// The number of connections so far, and of their uses.
-    count: u32,
+    count: Count,
     /// The last time that the owner has told.
+    #[cfg(any(feature = "eviction", feature = "resumption"))]
     now: Instant,
+    /// Its type is a parameter of the server with every set of features.
+    #[cfg_attr(not(feature = "resumption"), allow(dead_code))]
     sessions: S,
     #[cfg(feature = "resumption")]
     tickets: Option<TicketKeys>,
@@ -57,14 +60,11 @@ pub struct Server<K, C: Crypto, P, const SLOTS: usize, const BUFFER: usize, S = 
     reply: Option<(P, Reply)>,
 }
 
+// What is small comes first, as in a connection.
+#[cfg_attr(target_arch = "avr", repr(C))]
 struct Slot<C: Crypto, P, const BUFFER: usize> {
     peer: P,
-    /// The server's count when the connection was opened, and when it was used last: when a record of the peer's arrived, or
-    /// data were sent to it.
-    opened: u32,
-    used: u32,
-    /// The time of the last use. `None`: the owner will tell it next.
-    used_at: Option<Instant>,
+    age: Age,
     connection: Connection<C, BUFFER>,
 }
 
@@ -103,7 +103,8 @@ where
             config,
             crypto,
             slots: core::array::from_fn(|_| None),
-            count: 0,
+            count: Count::default(),
+            #[cfg(any(feature = "eviction", feature = "resumption"))]
             now: Instant::from_millis(0),
             sessions,
             #[cfg(feature = "resumption")]
@@ -135,8 +136,7 @@ where
         let crypto = &mut self.crypto;
         let heard = slot.connection.receive_from_client(crypto, &self.config, &resuming, datagram, &mut deliver);
         if heard != Heard::Nothing {
-            self.count = self.count.wrapping_add(1);
-            (slot.used, slot.used_at) = (self.count, None);
+            slot.age.note_use(self.count.next(), None);
         }
         #[cfg(feature = "resumption")]
         self.keep(place);
@@ -273,8 +273,8 @@ where
     /// There is no connection with this peer that is established, or the data do not fit into `output`.
     pub fn send(&mut self, peer: P, data: &[u8], output: &mut [u8]) -> Result<usize, SendError> {
         let slot = self.slots.iter_mut().flatten().find(|slot| slot.peer == peer).ok_or(SendError::NotEstablished)?;
-        self.count = self.count.wrapping_add(1);
-        (slot.used, slot.used_at) = (self.count, Some(self.now));
+        #[cfg(feature = "eviction")]
+        slot.age.note_use(self.count.next(), Some(self.now));
         slot.connection.send(&mut self.crypto, data, output)
     }
 
@@ -297,8 +297,11 @@ where
 
     /// The present time: that of what has happened since the owner told it last.
     fn tell(&mut self, now: Instant) {
-        self.now = now;
-        self.slots.iter_mut().flatten().for_each(|slot| slot.used_at = slot.used_at.or(Some(now)));
+        #[cfg(any(feature = "eviction", feature = "resumption"))]
+        {
+            self.now = now;
+        }
+        self.slots.iter_mut().flatten().for_each(|slot| slot.age.tell(now));
     }
 
     /// The most octets of application data that [`send`](Self::send) puts into a datagram of `room` octets for this peer.
@@ -403,7 +406,7 @@ where
         {
             let is_unverified = connection.is_unverified();
             if is_unverified && !is_verified {
-                connection.allow(octets);
+                connection.allowance.receive(octets);
             }
             if is_unverified || is_verified {
                 return dtls12::server::hear_hello_again(connection);
@@ -411,8 +414,8 @@ where
         }
         // Nobody loses a slot to a client without a cookie: a connection that it has, or says to have, stays.
         let is_alone = !self.slots.iter().flatten().any(|slot| slot.peer == peer && !slot.connection.is_over());
-        let is_known = || self.config.credentials.is_known(peer.as_ref());
-        let is_trusted = hello.cookie.is_empty() && is_alone && self.config.abilities().is_cheap(&hello) && is_known();
+        let is_known = is_known(&self.config.credentials, peer.as_ref());
+        let is_trusted = is_known && hello.cookie.is_empty() && is_alone && self.config.abilities().is_cheap(&hello);
         let place = if is_verified { self.place(peer) } else { self.free_place(peer).filter(|_| is_trusted) };
         let Some(place) = place else {
             if !is_verified {
@@ -446,10 +449,8 @@ where
         #[cfg(not(feature = "resumption"))]
         let resuming = Resuming::default();
         let connection = Connection::Dtls12(dtls12::Connection::new(&mut self.crypto, false, self.config.timeouts));
-        self.count = self.count.wrapping_add(1);
-        let (opened, used) = (self.count, self.count);
-        let slot = Slot { peer, opened, used, used_at: None, connection };
-        let slot = self.slots.get_mut(place).map(|place| place.insert(slot));
+        let age = Age::new(self.count.next());
+        let slot = self.slots.get_mut(place).map(|place| place.insert(Slot { peer, age, connection }));
         let Some(Slot { connection: Connection::Dtls12(connection), .. }) = slot else { return };
         let crypto = &mut self.crypto;
         dtls12::server::open(connection, crypto, &self.config, &offer, &resuming, arrived, (from, &hello));
@@ -475,7 +476,7 @@ where
         let own = self.slots.iter_mut().flatten().find(|slot| slot.peer == peer);
         if let Some(Slot { connection: Connection::Dtls13(connection), .. }) = own.filter(|_| is_again) {
             if connection.is_unverified() && !admitted.is_verified() {
-                connection.allow(octets);
+                connection.allowance.receive(octets);
             }
             return connection.hear_hello_again();
         }
@@ -487,11 +488,10 @@ where
         let own_id = None;
         let mut connection = dtls13::server::open(&mut self.crypto, &self.config, arrived, hello, &admitted, own_id);
         if !admitted.is_verified() && self.config.options.dtls13.has_cookie {
-            connection.allow(octets);
+            connection.allowance.receive(octets);
         }
-        self.count = self.count.wrapping_add(1);
-        let (opened, used, connection) = (self.count, self.count, Connection::Dtls13(connection));
-        self.slots[place] = Some(Slot { peer, opened, used, used_at: None, connection });
+        let (age, connection) = (Age::new(self.count.next()), Connection::Dtls13(connection));
+        self.slots[place] = Some(Slot { peer, age, connection });
     }
 
     /// Sends an answer to a client without a slot.
@@ -522,15 +522,19 @@ where
 
     /// The slot for a new connection with a peer whose cookie has returned: a free one, one whose client may not be where it
     /// says, or what the policy gives.
+    #[cfg_attr(not(feature = "eviction"), allow(clippy::unnecessary_lazy_evaluations))] // there is one policy only
     fn place(&self, peer: P) -> Option<usize> {
         let free = self.free_place(peer).or_else(|| self.first(|slot| slot.connection.is_unverified()));
         free.or_else(|| match self.config.admission {
             Admission::Refuse => None,
-            Admission::EvictOldest => self.longest(|slot| Some(slot.opened)),
-            Admission::EvictLeastRecentlyUsed => self.longest(|slot| Some(slot.used)),
+            #[cfg(feature = "eviction")]
+            Admission::EvictOldest => self.longest(|slot| Some(slot.age.since_opened(self.count))),
+            #[cfg(feature = "eviction")]
+            Admission::EvictLeastRecentlyUsed => self.longest(|slot| Some(slot.age.since_used(self.count))),
+            #[cfg(feature = "eviction")]
             Admission::EvictIdleLongest { idle_after_ms } => self.longest(|slot| {
-                let is_idle = slot.used_at.is_some_and(|used| used.after(idle_after_ms) <= self.now);
-                (slot.connection.status() == Status::Established && is_idle).then_some(slot.used)
+                let is_idle = slot.age.is_idle(idle_after_ms, self.now);
+                (slot.connection.status() == Status::Established && is_idle).then_some(slot.age.since_used(self.count))
             }),
         })
     }
@@ -540,12 +544,11 @@ where
         self.slots.iter().position(|slot| slot.as_ref().is_some_and(&is_it))
     }
 
-    /// The slot whose event is longest ago. `since` says at which count it was, or that the slot stays.
+    /// The slot whose event is longest ago. `since` says how long ago it is, or that the slot stays.
+    #[cfg(feature = "eviction")]
     fn longest(&self, since: impl Fn(&Slot<C, P, BUFFER>) -> Option<u32>) -> Option<usize> {
-        let ages = self.slots.iter().enumerate().filter_map(|(place, slot)| {
-            let count = slot.as_ref().and_then(&since)?;
-            Some((self.count.wrapping_sub(count), place))
-        });
+        let ages = self.slots.iter().enumerate();
+        let ages = ages.filter_map(|(place, slot)| Some((slot.as_ref().and_then(&since)?, place)));
         ages.max().map(|(_, place)| place)
     }
 }

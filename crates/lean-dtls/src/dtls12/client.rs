@@ -360,7 +360,7 @@ fn send_key_exchange<C: Crypto, const BUFFER: usize>(
                 writer.vector(2, |writer| writer.put(psk.identity))?;
                 writer.vector(1, |writer| writer.put(&public[..length]))
             })?;
-            Ok(Premaster::from_parts(&*secret, psk.key))
+            Ok(Premaster::from_parts(&secret, psk.key))
         }
         #[cfg(feature = "certificates")]
         KeyExchange::EcdheEcdsa => {

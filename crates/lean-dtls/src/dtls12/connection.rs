@@ -14,6 +14,7 @@ use super::resumption::Resumption;
 use super::schedule::{Context, Master, Premaster};
 use super::suite::Suite;
 use crate::alert;
+use crate::allowance::Allowance;
 use crate::codec::{Full, Reader, Writer};
 use crate::config::{Config, Packing};
 use crate::credentials::Credentials;
@@ -29,9 +30,6 @@ use crate::status::{Failure, SendError, Status};
 #[cfg(feature = "heartbeat")]
 use crate::status::{HeartbeatError, Liveness};
 use crate::time::{Expired, Instant, Timeouts, Timer};
-
-/// How many times the octets from an address that nobody has verified are sent to it at most (RFC 9000, section 8.1).
-pub(crate) const AMPLIFICATION: usize = 3;
 
 /// What the handshake waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,20 +92,17 @@ impl From<Full> for Problem {
 }
 
 /// One end's half of a connection. `BUFFER` octets hold a flight that is sent, and as many one that arrives.
+// What is small comes first: an AVR reaches the first 64 octets of a structure with one instruction.
+#[cfg_attr(target_arch = "avr", repr(C))]
 pub(crate) struct Connection<C: Crypto, const BUFFER: usize> {
     pub(crate) status: Status,
     is_client: bool,
     pub(crate) expects: Expects,
-    pub(crate) sender: Sender<C, BUFFER>,
-    pub(crate) incoming: Reassembly<BUFFER>,
-    inbound: Inbound,
     /// The number of the peer's next message.
     pub(crate) next: u16,
     /// The number of the peer's message that this end's flight answers: the last of the peer's flight before it.
     answered: Option<u16>,
     pub(crate) timer: Timer,
-    /// The random numbers of the client's and of the server's hello.
-    pub(crate) randoms: [[u8; 32]; 2],
     pub(crate) agreed: Agreed,
     pub(crate) suite: Suite,
     #[cfg(feature = "ecdhe")]
@@ -117,7 +112,6 @@ pub(crate) struct Connection<C: Crypto, const BUFFER: usize> {
     pub(crate) own_id: Option<ConnectionId>,
     #[cfg(feature = "resumption")]
     pub(crate) resumption: Resumption,
-    pub(super) master: Option<Master>,
     #[cfg(feature = "heartbeat")]
     heartbeat: Heartbeat,
     /// A client that has offered DTLS 1.3 too, until the server chooses one.
@@ -129,14 +123,17 @@ pub(crate) struct Connection<C: Crypto, const BUFFER: usize> {
     heard: Option<u8>,
     /// A message that was expected is longer than the buffer. Anybody can have sent it.
     has_no_room: bool,
-    /// The records of the peer's flight, and whether they are to be acknowledged now.
     received: Received,
-    is_acknowledgement_due: bool,
-    /// How many octets may still be sent to an address that nobody has verified.
-    allowance: Option<usize>,
+    pub(crate) allowance: Allowance,
     /// The secret of which all keys are derived once the ServerHello is out, while the client does the same.
     #[cfg(feature = "lean")]
     postponed: Option<Premaster>,
+    inbound: Inbound,
+    pub(crate) sender: Sender<C, BUFFER>,
+    pub(crate) incoming: Reassembly<BUFFER>,
+    /// The random numbers of the client's and of the server's hello.
+    pub(crate) randoms: [[u8; 32]; 2],
+    pub(super) master: Option<Master>,
 }
 
 /// The flight of this end, and the transcript of the handshake.
@@ -204,9 +201,8 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
             alert: None,
             heard: None,
             has_no_room: false,
-            received: Received::NONE,
-            is_acknowledgement_due: false,
-            allowance: None,
+            received: Received::default(),
+            allowance: Allowance::default(),
             #[cfg(feature = "lean")]
             postponed: None,
         }
@@ -247,13 +243,13 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
     /// Begins to wait for the answer to a new flight, which answers the peer's message `answered`.
     pub(crate) fn wait(&mut self, answered: Option<u16>) {
         self.answered = answered;
-        self.received = Received::NONE;
+        self.received.clear();
         self.timer.start();
     }
 
     pub(crate) fn handle_timeout(&mut self, now: Instant) {
         match self.timer.expire(now) {
-            Some(Expired::SendAgain) if self.owes_acknowledgement() => self.is_acknowledgement_due = true,
+            Some(Expired::SendAgain) if self.owes_acknowledgement() => self.received.acknowledge(),
             Some(Expired::SendAgain) if !self.is_client && self.leaves_losses_to_the_client() => {}
             #[cfg(feature = "heartbeat")]
             Some(Expired::SendAgain) if self.heartbeat.request.is_some() => self.heartbeat.is_due = true,
@@ -273,16 +269,12 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
             return self.sender.outbound.write(crypto, (ContentType::Alert, epoch), &[&alert], output).unwrap_or(0);
         }
         let Sender { flight, outbound, .. } = &mut self.sender;
-        if core::mem::take(&mut self.is_acknowledgement_due) {
+        if self.received.take_due() {
             let content = &[self.received.names()];
             return outbound.write(crypto, (ContentType::Acknowledgement, 1), content, output).unwrap_or(0);
         }
         let mut written = flight.write(&mut Records { crypto, outbound }, packing, output);
-        while let Some(allowance) = self.allowance.as_mut().filter(|_| written > 0) {
-            if let Some(left) = allowance.checked_sub(written) {
-                *allowance = left;
-                break;
-            }
+        while written > 0 && !self.allowance.take(written) {
             written = flight.write(&mut Records { crypto, outbound }, packing, output);
         }
         #[cfg(feature = "heartbeat")]
@@ -383,6 +375,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         }
     }
 
+    #[inline(never)] // in the loop, the places of all that it needs are computed before the loop, and kept on the stack
     fn receive_record(
         &mut self,
         crypto: &mut C,
@@ -403,7 +396,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         };
         let Ok((content_type, content)) = opened else { return Heard::Nothing };
         if header.epoch > 0 {
-            self.allowance = None; // the keys are made of what was sent to its address
+            self.allowance.lift(); // the keys are made of what was sent to its address
         }
         match (content_type, header.epoch) {
             (ContentType::Handshake, _) => self.receive_fragments(crypto, header, content, handle),
@@ -481,7 +474,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
     pub(crate) fn liveness(&self) -> Liveness {
         match (self.heartbeat.request, self.heartbeat.is_answered) {
             (Some(_), _) => Liveness::Waiting,
-            (None, true) => Liveness::Alive { round_trip_ms: self.timer.round_trip().map(|measured| measured.last) },
+            (None, true) => Liveness::Alive { round_trip_ms: self.timer.last_round_trip() },
             (None, false) => Liveness::Unknown,
         }
     }
@@ -534,11 +527,13 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         // The client repeats its Finished until it knows that it has arrived.
         let is_over = !self.is_client && self.status == Status::Established;
         if is_over && epoch == 1 && self.leaves_losses_to_the_client() {
-            self.received = Received::of(epoch, record.sequence);
-            self.is_acknowledgement_due = true;
+            self.received.clear();
+            self.received.note(epoch, record.sequence);
+            self.received.acknowledge();
         }
     }
 
+    #[inline(never)] // as `receive_record`
     fn receive_fragment(
         &mut self,
         crypto: &mut C,
@@ -632,12 +627,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
 
     /// True if the peer's address may be another's: neither a cookie nor an encrypted record has come from there.
     pub(crate) const fn is_unverified(&self) -> bool {
-        self.allowance.is_some()
-    }
-
-    /// Lets this end send to an address that nobody has verified, because so many octets have come from it.
-    pub(crate) fn allow(&mut self, octets: usize) {
-        self.allowance = Some(self.allowance.unwrap_or(0).saturating_add(AMPLIFICATION * octets));
+        self.allowance.is_limited()
     }
 
     /// Sends the flight again, if it is not just being sent.

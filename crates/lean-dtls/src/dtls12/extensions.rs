@@ -36,6 +36,7 @@ const RENEGOTIATION_INFO: u16 = 0xff01;
 const KNOWN: &[u16] = &[
     EXTENDED_MASTER_SECRET,
     RENEGOTIATION_INFO,
+    #[cfg(feature = "lean")]
     lean::EXTENSION,
     #[cfg(feature = "record-limits")]
     MAX_FRAGMENT_LENGTH,
@@ -85,6 +86,11 @@ impl<'a> Extensions<'a> {
     /// The content of an extension, if it is there.
     pub(crate) fn find(self, number: u16) -> Option<&'a [u8]> {
         self.iter().find(|(found, _)| *found == number).map(|(_, content)| content)
+    }
+
+    /// The content of the extension of the lean profile, if this end knows it.
+    fn lean(self) -> Option<&'a [u8]> {
+        if cfg!(feature = "lean") { self.find(lean::EXTENSION) } else { None }
     }
 
     fn iter(self) -> impl Iterator<Item = (u16, &'a [u8])> {
@@ -284,7 +290,7 @@ impl Agreed {
 /// # Errors
 /// The alert with which the server refuses it: it is malformed.
 pub(crate) fn lean_offer<'a>(hello: &ClientHello<'a>) -> Result<Option<lean::Offer<'a>>, u8> {
-    let content = hello.extensions.find(lean::EXTENSION).filter(|_| cfg!(feature = "lean"));
+    let content = hello.extensions.lean();
     content.map(|content| lean::Offer::read(content).ok_or(alert::DECODE_ERROR)).transpose()
 }
 
@@ -334,7 +340,7 @@ pub(crate) fn confirm(extensions: Extensions<'_>, offer: &Offer<'_>, suite: Opti
         return Err(alert::UNSUPPORTED_EXTENSION);
     }
     let is_there = |number, content| extensions.is_there(number, content).ok_or(alert::DECODE_ERROR);
-    let lean = match extensions.find(lean::EXTENSION) {
+    let lean = match extensions.lean() {
         Some(content) => lean::read_answer(content, offer.options.lean).ok_or(alert::ILLEGAL_PARAMETER)?,
         None => Lean::NONE,
     };

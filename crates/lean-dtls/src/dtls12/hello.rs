@@ -28,6 +28,7 @@ pub(crate) struct ClientHello<'a> {
 
 impl<'a> ClientHello<'a> {
     /// Reads the body of a message. `None` if it is malformed, or of another version.
+    #[inline(never)] // its caller has enough to keep
     pub(crate) fn read(body: &'a [u8]) -> Option<Self> {
         let mut reader = Reader::new(body);
         // A client that knows later versions offers a smaller number.

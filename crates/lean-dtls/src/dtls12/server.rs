@@ -104,7 +104,7 @@ fn answer<C: Crypto, const BUFFER: usize>(
     if config.options.dtls13.versions == Versions::Both {
         connection.randoms[1][24..].copy_from_slice(&dtls13::DOWNGRADE);
     }
-    from.unverified.into_iter().for_each(|octets| connection.allow(octets));
+    from.unverified.into_iter().for_each(|octets| connection.allowance.receive(octets));
     #[cfg(feature = "resumption")]
     if let Some(session) = _resuming.session
         && resume(connection, crypto, offer, session, hello)?

@@ -11,10 +11,11 @@ use super::record::{
 };
 use super::schedule::Secret;
 use crate::alert;
+use crate::allowance::Allowance;
 use crate::codec::{Full, Reader, Writer};
 use crate::config::Packing;
 use crate::crypto::{Aead, Crypto, DIGEST, Hash};
-use crate::dtls12::{AMPLIFICATION, ConnectionId};
+use crate::dtls12::ConnectionId;
 use crate::flight::{Flight, Part};
 use crate::handshake::{self, Kind};
 use crate::reassembly::Reassembly;
@@ -107,7 +108,7 @@ pub(crate) struct Connection<C: Crypto, const BUFFER: usize> {
     /// The last alert in clear.
     heard: Option<u8>,
     /// How many octets may still be sent to an address that nobody has verified.
-    allowance: Option<usize>,
+    pub(crate) allowance: Allowance,
 }
 
 /// The flight of this end, and the transcript of the handshake.
@@ -124,7 +125,7 @@ pub(crate) struct Sender<C: Crypto, const BUFFER: usize> {
 /// The header of a message in the transcript: without what fragments need (RFC 9147, section 5.2).
 pub(crate) fn transcript_header(kind: Kind, length: usize) -> [u8; 4] {
     let [.., l0, l1, l2] = (length as u32).to_be_bytes();
-    [kind.number(), l0, l1, l2]
+    [kind.0, l0, l1, l2]
 }
 
 impl<C: Crypto, const BUFFER: usize> Sender<C, BUFFER> {
@@ -208,7 +209,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
             owed: Owed::default(),
             alert: None,
             heard: None,
-            allowance: None,
+            allowance: Allowance::default(),
         }
     }
 
@@ -272,11 +273,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         let Sender { flight, outbound, epochs, .. } = &mut self.sender;
         let mut records = Records { crypto, outbound, epochs: *epochs };
         let mut written = flight.write(&mut records, packing, output);
-        while let Some(allowance) = self.allowance.as_mut().filter(|_| written > 0) {
-            if let Some(left) = allowance.checked_sub(written) {
-                *allowance = left;
-                break;
-            }
+        while written > 0 && !self.allowance.take(written) {
             written = flight.write(&mut records, packing, output);
         }
         if flight.is_sent() {
@@ -327,12 +324,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
 
     /// True if the peer's address may be another's: neither a cookie nor an encrypted record has come from there.
     pub(crate) const fn is_unverified(&self) -> bool {
-        self.allowance.is_some()
-    }
-
-    /// Lets this end send to an address that nobody has verified, because so many octets have come from it.
-    pub(crate) fn allow(&mut self, octets: usize) {
-        self.allowance = Some(self.allowance.unwrap_or(0).saturating_add(AMPLIFICATION * octets));
+        self.allowance.is_limited()
     }
 
     /// Ends an established connection, and tells the peer. What the peer has sent before it hears of that is still received.
@@ -418,7 +410,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         let forgeries = self.inbound.forgeries();
         match self.inbound.open(crypto, layout, record) {
             Ok((content_type, number, content)) => {
-                self.allowance = None; // the keys are made of what was sent to its address
+                self.allowance.lift(); // the keys are made of what was sent to its address
                 self.receive_content(crypto, content_type, number, content, deliver, handle);
             }
             // The ServerHello is missing. The server sends its flight again if it hears that somebody is here

@@ -17,7 +17,7 @@ use super::schedule::Secret;
 use crate::alert;
 use crate::codec::{Full, Reader, Writer};
 use crate::config::Config;
-use crate::credentials::Credentials;
+use crate::credentials::{self, Credentials};
 use crate::crypto::{Aead, Crypto, DIGEST, Group, Hash, SCALAR};
 use crate::dtls12::{Arrived, ConnectionId};
 use crate::extension;
@@ -111,7 +111,7 @@ pub(crate) fn admit<C: Crypto>(
     };
     let asked = group.filter(|group| !has_share(group));
     // Only the answer to a plain pre-shared key is short enough for an address that nobody has verified.
-    let is_known_address = || group.is_none() && config.credentials.is_known(from.address);
+    let is_known_address = || group.is_none() && credentials::is_known(&config.credentials, from.address);
     let first = match hello.cookie() {
         None if hello.extensions.find(extension::COOKIE).is_some() => return refuse(alert::DECODE_ERROR),
         None if asked.is_some() || !from.can_be_unverified || options.has_cookie && !is_known_address() => {

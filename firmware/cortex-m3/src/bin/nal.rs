@@ -11,10 +11,12 @@ use core::task::Poll;
 use embassy_futures::block_on;
 use embedded_hal_async::delay::DelayNs;
 use embedded_nal_async::ConnectedUdp;
-use firmware_cortex_m3::Radio;
+use firmware_cortex_m3::Mps2;
 use firmware_session::echo::{Instant, Network};
 use firmware_session::nal::{Device, client};
-use firmware_session::settings::{BUFFER, config};
+use firmware_session::settings::{BUFFER, End, config};
+
+type Radio = firmware_session::Radio<Mps2>;
 
 struct Socket(Radio);
 
@@ -52,8 +54,8 @@ impl Device for Clock {
 
 #[unsafe(no_mangle)]
 extern "C" fn main() {
-    if let Some(config) = config() {
-        let (mut socket, mut clock) = (Socket(Radio), Clock(Radio));
+    if let Some(config) = config(End::Client) {
+        let (mut socket, mut clock) = (Socket(Radio::new()), Clock(Radio::new()));
         let mut deliver = |data: &[u8]| _ = black_box(data);
         let client = client::<BUFFER, _, _>(&mut socket, &mut clock, config, b"22.5 C", &mut deliver);
         let _ = black_box(block_on(client));
