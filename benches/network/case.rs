@@ -7,6 +7,7 @@ use slowhand_net::link::{LinkQuality, Links};
 use slowhand_net::network::{Event, Events, Network, NetworkConfig};
 use slowhand_net::observer::{FrameKind, Observer, Transmission};
 use slowhand_net::radio::beacon::{self, Beacon, Superframe};
+use slowhand_net::radio::csma::{Csma, CsmaConfig};
 use slowhand_net::radio::tsch::layout::Layout;
 use slowhand_net::radio::tsch::timing::Timing;
 use slowhand_net::radio::tsch::{self, Tsch};
@@ -36,6 +37,8 @@ enum LinkLayer {
         check_interval: Duration,
     },
     Beacon(Superframe),
+    /// Unslotted CSMA/CA of nodes that always listen.
+    Csma,
 }
 
 impl Case {
@@ -69,6 +72,17 @@ impl Case {
         Self { link_layer: LinkLayer::Beacon(superframe), ..Self::line(101, period) }
     }
 
+    /// The same line under unslotted CSMA/CA.
+    pub fn line_of_csma(period: Duration) -> Self {
+        Self { link_layer: LinkLayer::Csma, ..Self::line(101, period) }
+    }
+
+    /// The same tree under unslotted CSMA/CA. Two packets a second, however many nodes there are.
+    pub fn tree_of_csma(nodes: u16) -> Self {
+        let period = Duration::from_millis(500) * u64::from(nodes);
+        Self { link_layer: LinkLayer::Csma, period, ..Self::tree(nodes) }
+    }
+
     /// Runs for a span of virtual time, or until enough frames have been sent.
     pub fn run(&self, span: Duration, frames: u64) -> Cost {
         let nodes = self.parents.len() + 1;
@@ -94,6 +108,11 @@ impl Case {
             LinkLayer::Beacon(superframe) => {
                 let mac = Beacon::new(beacon::BeaconConfig::standard(superframe), links, &routes.parents(), &streams)
                     .expect("the active periods fit");
+                self.drive(Network::new(Box::new(mac), routes, NetworkConfig::default(), &streams), span, frames)
+            }
+            LinkLayer::Csma => {
+                let mac = Csma::new(CsmaConfig::openthread(), links, &routes.parents(), &vec![false; nodes], &streams)
+                    .expect("every node has a parent");
                 self.drive(Network::new(Box::new(mac), routes, NetworkConfig::default(), &streams), span, frames)
             }
         }

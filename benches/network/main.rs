@@ -42,11 +42,12 @@ fn line() {
 fn contention() {
     let (period, hours) = (Duration::from_millis(1100), Duration::from_secs(6 * 3600));
     let superframe = Superframe::of_orders(4, 1).expect("orders of the standard");
-    let (xmac, beacon) =
-        (Case::line_of_xmac(Duration::from_millis(125), period), Case::line_of_beacons(superframe, period));
-    let costs = cheapest([(&xmac, hours), (&beacon, hours)], TURNS);
+    let (csma, xmac) = (Case::line_of_csma(period), Case::line_of_xmac(Duration::from_millis(125), period));
+    let beacon = Case::line_of_beacons(superframe, period);
+    let costs = cheapest([(&csma, hours), (&xmac, hours), (&beacon, hours)], TURNS);
     println!("the same line and traffic, 6 h:");
-    for (name, cost) in ["X-MAC, a check every 125 ms", "beacons every 245.76 ms, CAP 30.72 ms"].iter().zip(&costs) {
+    let names = ["unslotted CSMA/CA", "X-MAC, a check every 125 ms", "beacons every 245.76 ms, CAP 30.72 ms"];
+    for (name, cost) in names.iter().zip(&costs) {
         let (speed, delivered) = (cost.simulated_per_second(), cost.delivered);
         println!(
             "  {speed:>9.0} simulated s per s of one core, {name} ({delivered} of {} datagrams delivered)",
@@ -70,6 +71,15 @@ fn tree() {
         cheapest([(&small, Duration::from_secs(24 * 3600)), (&large, Duration::from_secs(600))], TURNS);
     println!("trees whose nodes all send 60 octets to the root within every minute:");
     for (nodes, cost) in [("10", &small), ("1,000", &large)] {
+        let (each, delivered) = (cost.nanoseconds_per_frame(), cost.delivered);
+        println!("  {each:>9.0} ns a frame with {nodes} nodes ({delivered} of {} datagrams delivered)", cost.sent);
+    }
+    let growth = large.nanoseconds_per_frame() / small.nanoseconds_per_frame();
+    println!("  {growth:>9.2} times the cost of a frame");
+    let (small, large) = (Case::tree_of_csma(10), Case::tree_of_csma(10_000));
+    let [small, large] = cheapest([(&small, Duration::from_secs(3_600)), (&large, Duration::from_secs(3_600))], TURNS);
+    println!("trees under unslotted CSMA/CA, two packets a second:");
+    for (nodes, cost) in [("10", &small), ("10,000", &large)] {
         let (each, delivered) = (cost.nanoseconds_per_frame(), cost.delivered);
         println!("  {each:>9.0} ns a frame with {nodes} nodes ({delivered} of {} datagrams delivered)", cost.sent);
     }

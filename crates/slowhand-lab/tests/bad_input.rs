@@ -87,7 +87,7 @@ fn overrides_are_blamed_by_their_own_name() {
             "--set network.link_prd: found an unknown key (did you mean \"link_pdr\"?), allowed: topology, link_pdr, \
              ack_pdr, channel_pdr",
         ),
-        ("mac.kind=aloha", "--set mac.kind: found \"aloha\", allowed: one of \"tsch\", \"xmac\", \"beacon\""),
+        ("mac.kind=aloha", "--set mac.kind: found \"aloha\", allowed: one of \"tsch\", \"xmac\", \"beacon\", \"csma\""),
         ("session.max_fragment_length=1000", "--set session.max_fragment_length: found 1000, allowed: 512, 1024"),
         (
             "session.suite.tag=8",
@@ -151,7 +151,7 @@ fn another_type_is_told_in_the_words_of_toml() {
         ("network.channel_pdr=[1]", "found [1], allowed: a table"),
         ("client.device=1", "found 1, allowed: a string"),
         ("session.auth=1", "found 1, allowed: one of \"psk\", \"server\", \"mutual\""),
-        ("mac.kind=1", "found 1, allowed: one of \"tsch\", \"xmac\", \"beacon\""),
+        ("mac.kind=1", "found 1, allowed: one of \"tsch\", \"xmac\", \"beacon\", \"csma\""),
         ("session=1", "found 1, allowed: a table with the keys stack, "),
     ] {
         let error = Scenario::load(&scenario("quickstart"), &[change.parse().unwrap()]).unwrap_err().to_string();

@@ -34,6 +34,13 @@ impl Eui64 {
         Self([0x02, 0x12, 0x74, 0x00, 0x00, 0x00, high, low])
     }
 
+    /// A 16-bit address as an EUI-64: the one whose interface identifier is that of the 16-bit address,
+    /// 0000:00ff:fe00:XXXX (RFC 6282 section 3.2.2).
+    pub const fn of_short(address: u16) -> Self {
+        let [high, low] = address.to_be_bytes();
+        Self([0x02, 0x00, 0x00, 0xff, 0xfe, 0x00, high, low])
+    }
+
     /// The node of the mesh that has this address.
     pub const fn node(self) -> NodeId {
         NodeId(u16::from_be_bytes([self.0[6], self.0[7]]))
@@ -44,6 +51,26 @@ impl Eui64 {
         let mut identifier = self.0;
         identifier[0] ^= 0x02;
         identifier
+    }
+}
+
+/// The addresses in the frames of a link layer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Addressing {
+    /// Extended addresses: the EUI-64 of each node.
+    #[default]
+    Extended,
+    /// Short addresses: the number of each node. IPv6 addresses do not follow from them.
+    Short,
+}
+
+impl Addressing {
+    /// The address of a node, as an EUI-64.
+    pub const fn of_node(self, node: NodeId) -> Eui64 {
+        match self {
+            Self::Extended => Eui64::of_node(node),
+            Self::Short => Eui64::of_short(node.0),
+        }
     }
 }
 

@@ -31,7 +31,7 @@
 //! | [`address`], [`link`], [`route`] | nodes and their addresses; links and their quality; the routing tree |
 //! | [`datagram`], [`drop_reason`] | the numbers of datagrams; why they are lost |
 //! | [`observer`] | what an observer sees |
-//! | [`radio`] | the codec of 802.15.4 frames; the link layers [`radio::tsch`], [`radio::xmac`] and [`radio::beacon`] |
+//! | [`radio`] | the codec of 802.15.4 frames; the link layers [`radio::tsch`], [`radio::csma`], [`radio::xmac`] and [`radio::beacon`] |
 //! | [`ip`] | headers of IPv6 and UDP; ICMPv6 errors |
 //! | [`lowpan`] | 6LoWPAN: header compression, fragmentation, reassembly, forwarding and recovery of fragments |
 //! | [`transport`] | TCP, and a proxy that splits TCP connections |

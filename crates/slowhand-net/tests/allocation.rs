@@ -9,6 +9,7 @@ use slowhand_net::lowpan::{forwarding, reassembly, recovery};
 use slowhand_net::network::{Event, Events, Fragments, Network, NetworkConfig};
 use slowhand_net::radio::Mac;
 use slowhand_net::radio::beacon::{Beacon, BeaconConfig, Superframe};
+use slowhand_net::radio::csma::{Csl, Csma, CsmaConfig, Polling};
 use slowhand_net::radio::tsch::layout::Layout;
 use slowhand_net::radio::tsch::{self, Tsch};
 use slowhand_net::radio::xmac::{XMac, XmacConfig};
@@ -38,29 +39,44 @@ fn exchange(network: &mut Network, numbers: std::ops::Range<u32>) -> usize {
     delivered
 }
 
+/// Makes the MAC of a line of nodes.
+type LinkLayer = fn(Links, &Routes, &Streams) -> Box<dyn Mac>;
+
+fn tsch(links: Links, routes: &Routes, streams: &Streams) -> Box<dyn Mac> {
+    let layout = Layout { slotframe: 31, shared: 1, up: 2, down: 2, autonomous: true };
+    Box::new(Tsch::new(tsch::TschConfig::openwsn(31), links, layout.cells(routes).unwrap(), streams))
+}
+
+/// The last node is a sleepy device, which polls and has samples.
+fn csma(links: Links, routes: &Routes, streams: &Streams) -> Box<dyn Mac> {
+    let polling = Polling { period: Duration::from_millis(500), ..Polling::openthread() };
+    let config = CsmaConfig { polling, csl: Some(Csl::openthread(3_125)), ..CsmaConfig::openthread() };
+    let sleepy = [false, false, false, false, true];
+    Box::new(Csma::new(config, links, &routes.parents(), &sleepy, streams).unwrap())
+}
+
 #[test]
 fn thousands_of_datagrams_allocate_nothing() {
-    check(Fragments::Reassembled);
-    check(Fragments::Forwarded(forwarding::Limits::default()));
     let sender = recovery::RecoveryConfig { timeout: Duration::from_secs(2), ..Default::default() };
-    check(Fragments::Recovered { sender, forwarding: forwarding::Limits::default() });
+    let recovered = Fragments::Recovered { sender, forwarding: forwarding::Limits::default() };
+    check(tsch, Fragments::Reassembled);
+    check(tsch, Fragments::Forwarded(forwarding::Limits::default()));
+    check(tsch, recovered);
+    check(csma, Fragments::Reassembled);
 
     // The counter works: it would count the copy of a datagram.
     let one = allocation_counter::measure(|| drop(std::hint::black_box(vec![0u8; 100])));
     assert_eq!(one.count_total, 1);
 }
 
-fn check(fragments: Fragments) {
+fn check(link_layer: LinkLayer, fragments: Fragments) {
     // Lossy, so that retransmissions, back-off and reassembly timers are part of it.
     let links: Vec<LinkQuality> =
         (0..4).flat_map(|node| LinkQuality::symmetric(NodeId(node), NodeId(node + 1), 0.8)).collect();
     let streams = Streams::new(3);
     let routes = Routes::shortest(5, &links).unwrap();
-    let layout = Layout { slotframe: 31, shared: 1, up: 2, down: 2, autonomous: true };
-    let cells = layout.cells(&routes).unwrap();
-    let mac = Tsch::new(tsch::TschConfig::openwsn(31), Links::new(5, &links, &streams), cells, &streams);
-    let mut network =
-        Network::new(Box::new(mac), routes, NetworkConfig { fragments, ..NetworkConfig::default() }, &streams);
+    let mac = link_layer(Links::new(5, &links, &streams), &routes, &streams);
+    let mut network = Network::new(mac, routes, NetworkConfig { fragments, ..NetworkConfig::default() }, &streams);
 
     exchange(&mut network, 0..1000);
     let mut delivered = 0;
@@ -93,7 +109,11 @@ fn taken(limit: usize) -> Vec<u64> {
         let config = BeaconConfig { queue: limit, ..standard };
         Box::new(Beacon::new(config, radio(), &routes.parents(), &streams).unwrap())
     };
-    let link_layers: [&dyn Fn() -> Box<dyn Mac>; 3] = [&tsch, &xmac, &beacon];
+    let csma = || -> Box<dyn Mac> {
+        let config = CsmaConfig { queue: limit, ..CsmaConfig::openthread() };
+        Box::new(Csma::new(config, radio(), &routes.parents(), &[false, false, false, false, true], &streams).unwrap())
+    };
+    let link_layers: [&dyn Fn() -> Box<dyn Mac>; 4] = [&tsch, &xmac, &beacon, &csma];
     let reassembly = reassembly::Limits { buffers: limit, datagram: limit.min(2_047), ..Default::default() };
     let forwarding = forwarding::Limits { entries: limit, ..Default::default() };
     let sender = recovery::RecoveryConfig::default();

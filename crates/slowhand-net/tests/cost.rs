@@ -8,6 +8,7 @@ use slowhand_net::link::{LinkQuality, Links};
 use slowhand_net::network::{Network, NetworkConfig};
 use slowhand_net::radio::Mac;
 use slowhand_net::radio::beacon::{Beacon, BeaconConfig, Superframe};
+use slowhand_net::radio::csma::{Csma, CsmaConfig};
 use slowhand_net::radio::tsch::layout::Layout;
 use slowhand_net::radio::tsch::{Tsch, TschConfig};
 use slowhand_net::radio::xmac::{XMac, XmacConfig};
@@ -70,6 +71,20 @@ fn a_thousand_nodes_cost_little_more_a_frame_than_ten() {
     assert!(growth <= 1.5, "a frame among 1,000 nodes costs {growth:.2} times one among ten");
 }
 
+/// The nodes that hear a frame cost time: one or nine in the small tree, up to eleven in the large one.
+#[test]
+fn a_frame_of_csma_costs_little_more_among_ten_thousand_nodes() {
+    let (small, large) = (Case::tree_of_csma(10), Case::tree_of_csma(10_000));
+    let (hour, minutes) = (Duration::from_secs(3600), Duration::from_secs(1800));
+    let growth = |small: &Cost, large: &Cost| large.nanoseconds_per_frame() / small.nanoseconds_per_frame();
+    let [small, large] = compare([(&small, hour), (&large, minutes)], |small, large| growth(small, large) <= 2.0);
+    for cost in [&small, &large] {
+        assert!(cost.delivered * 100 >= cost.sent * 99, "{} of {} delivered", cost.delivered, cost.sent);
+    }
+    let growth = growth(&small, &large);
+    assert!(growth <= 2.0, "a frame among 10,000 nodes costs {growth:.2} times one among ten");
+}
+
 /// A link layer for the nodes of a tree.
 type LinkLayer = fn(Links, &Routes, &Streams) -> Box<dyn Mac>;
 
@@ -87,6 +102,14 @@ fn xmac(links: Links, _: &Routes, streams: &Streams) -> Box<dyn Mac> {
 fn beacon(links: Links, routes: &Routes, streams: &Streams) -> Box<dyn Mac> {
     let config = BeaconConfig::standard(Superframe::of_orders(6, 2).unwrap());
     Box::new(Beacon::new(config, links, &routes.parents(), streams).unwrap())
+}
+
+/// The leaves are sleepy devices.
+fn csma(links: Links, routes: &Routes, streams: &Streams) -> Box<dyn Mac> {
+    let parents = routes.parents();
+    let mut sleepy = vec![true; parents.len()];
+    parents.iter().flatten().for_each(|parent| sleepy[parent.index()] = false);
+    Box::new(Csma::new(CsmaConfig::openthread(), links, &parents, &sleepy, streams).unwrap())
 }
 
 /// The parent of each node but the root.
@@ -114,12 +137,14 @@ fn time_to_build(link_layer: LinkLayer, nodes: u16, parent: Parent) -> time::Dur
 fn to_build_a_network_takes_time_in_proportion_to_its_links() {
     let star = |_| 0;
     let line = |node| node - 1;
-    let cases: [(LinkLayer, Parent, &str); 5] = [
+    let cases: [(LinkLayer, Parent, &str); 7] = [
         (tsch, star, "a star of TSCH"),
         (tsch, line, "a line of TSCH"),
         (xmac, star, "a star of X-MAC"),
         (xmac, line, "a line of X-MAC"),
         (beacon, star, "a star with beacons"),
+        (csma, star, "a star of CSMA/CA"),
+        (csma, line, "a line of CSMA/CA"),
     ];
     for (link_layer, parent, name) in cases {
         let (mut few, mut many) = (time::Duration::MAX, time::Duration::MAX);

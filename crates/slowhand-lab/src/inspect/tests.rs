@@ -29,7 +29,7 @@ proptest! {
 
     #[test]
     fn times_and_energies_add_up(
-        mac in prop::sample::select(vec!["psk-tinydtls.toml", "xmac.toml", "beacon.toml"]),
+        mac in prop::sample::select(vec!["psk-tinydtls.toml", "xmac.toml", "beacon.toml", "csma.toml"]),
         hops in 1u8..4, pdr in 0.7f64..=1.0, at_the_root in any::<bool>(), seed in 0u64..1000,
     ) {
         let at = if at_the_root { "server.at=0" } else { "server.at=\"internet\"" };

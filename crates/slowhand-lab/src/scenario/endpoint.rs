@@ -34,7 +34,7 @@ pub struct Client {
     /// takes some time.
     pub start_s: Option<Seconds>,
     /// The start of each client is drawn uniformly from this span after `start_s`. Default: the period of the link
-    /// layer (slotframe, check interval, beacon interval), so that a client may start at any time within it.
+    /// layer (slotframe, check interval, beacon interval, poll or sample period), so that a client may start at any time within it.
     pub start_spread_s: Option<Seconds>,
 }
 

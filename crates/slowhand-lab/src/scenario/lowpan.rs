@@ -32,8 +32,9 @@ pub struct Lowpan {
     /// all nodes, in the order in which the link layer gets them. Default: none.
     pub dropped_frames: Vec<Ordinal>,
     /// The most octets of a frame that 6LoWPAN uses. Default: 104. That is 127 octets without the MAC header (21 with
-    /// 64-bit addresses and one PAN ID) and the FCS (2). OpenWSN uses 80 or 96.
-    pub max_frame_payload: Integer<40, 104>,
+    /// 64-bit addresses and one PAN ID) and the FCS (2). OpenWSN uses 80 or 96. With 16-bit addresses
+    /// (`mac.addresses`) up to 116 fit into a frame.
+    pub max_frame_payload: Integer<40, 116>,
     /// How many datagrams a node can reassemble at the same time. Default: 2 (as in OpenWSN and Contiki-NG).
     pub reassembly_buffers: Integer<1, 65_535>,
     /// The same at the border router, which is often a stronger machine. Default: `reassembly_buffers`.

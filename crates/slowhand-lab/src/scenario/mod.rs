@@ -31,8 +31,8 @@ pub use losses::{Advice, Remedy};
 pub use lowpan::{Forwarding, LossSpread, Lowpan, Reassembly, Recovery};
 pub(crate) use mac::PreparedMac;
 pub use mac::{
-    Beacon, Cell, CellKind, Cells, Downward, Generation, Mac, MacError, Scheduling, SlotTiming, StartOfFrame, Tsch,
-    XMac,
+    Addresses, Beacon, Cell, CellKind, Cells, Csl, Csma, Downward, FastPoll, Generation, Mac, MacError, Scheduling,
+    Sleepy, SlotTiming, StartOfFrame, Tsch, XMac,
 };
 pub use network::{Channel, Link, MAX_NODE, Mesh, Network, Topology};
 pub use session::{Auth, Session};

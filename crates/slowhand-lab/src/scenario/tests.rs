@@ -383,29 +383,29 @@ fn the_scenarios_that_come_along_are_read() {
 fn the_key_against_a_loss_is_a_key_of_the_scenario() {
     use slowhand_net::address::Host;
     use slowhand_net::drop_reason::DropReason as Reason;
-    let kinds = ["{ kind = \"tsch\" }", "{ kind = \"xmac\" }", "{ kind = \"beacon\" }"];
+    let kinds = ["{ kind = \"tsch\" }", "{ kind = \"xmac\" }", "{ kind = \"beacon\" }", "{ kind = \"csma\" }"];
     let hosts = [Host::Node(NodeId::ROOT), Host::Node(NodeId(1)), Host::Internet];
     let reasons = [
-        (Reason::QueueFull, 3),
-        (Reason::RetriesExhausted, 3),
+        (Reason::QueueFull, 4),
+        (Reason::RetriesExhausted, 4),
         (Reason::NoCell, 1),
-        (Reason::ChannelAccessFailure, 1),
-        (Reason::TransactionExpired, 1),
+        (Reason::ChannelAccessFailure, 2),
+        (Reason::TransactionExpired, 2),
         (Reason::FrameLost, 1),
-        (Reason::InjectedLoss, 3),
-        (Reason::ReassemblyFull, 3),
-        (Reason::ReassemblyTooLong, 3),
-        (Reason::ReassemblyTimeout, 3),
-        (Reason::ForwardingFull, 3),
-        (Reason::ForwardingTimeout, 3),
+        (Reason::InjectedLoss, 4),
+        (Reason::ReassemblyFull, 4),
+        (Reason::ReassemblyTooLong, 4),
+        (Reason::ReassemblyTimeout, 4),
+        (Reason::ForwardingFull, 4),
+        (Reason::ForwardingTimeout, 4),
         (Reason::FirstFragmentMissing, 0),
         (Reason::NoSlack, 0),
-        (Reason::RecoveryFailed, 3),
+        (Reason::RecoveryFailed, 4),
         (Reason::Malformed, 0),
         (Reason::NoRoute, 0),
         (Reason::HopLimit, 0),
-        (Reason::Internet, 3),
-        (Reason::Suppressed, 3),
+        (Reason::Internet, 4),
+        (Reason::Suppressed, 4),
     ];
     for (reason, expected) in reasons {
         let keys = kinds.map(|mac| {
@@ -467,6 +467,7 @@ fn exists(scenario: &Scenario, key: &str) -> bool {
         Mac::Tsch(_) => "tsch",
         Mac::Xmac(_) => "xmac",
         Mac::Beacon(_) => "beacon",
+        Mac::Csma(_) => "csma",
     };
     let files = BTreeMap::from([("scenario.toml".to_owned(), SMALLEST.to_owned())]);
     let overrides = vec![format!("mac={{ kind = \"{kind}\" }}"), format!("{key}=1979-05-27")];

@@ -11,6 +11,7 @@ mod losses;
 mod refragmented;
 mod reproducible;
 mod sizes;
+mod sleepy;
 mod sources;
 mod timing;
 mod tpm;

@@ -2,7 +2,7 @@
 
 use super::config::{Fragments, NetworkConfig};
 use super::recovery::Recovery;
-use crate::address::{Eui64, NodeId};
+use crate::address::Eui64;
 use crate::clock::Instant;
 use crate::drop_reason::DropReason;
 use crate::lowpan::reassembly::Occupancy;
@@ -28,9 +28,10 @@ pub(super) enum FragmentHandling {
 }
 
 impl AdaptationLayer {
-    /// The adaptation layer of node `id`.
-    pub(super) fn new(id: NodeId, config: &NetworkConfig, contexts: &Contexts) -> Self {
-        let (own, reassembly) = (Eui64::of_node(id), config.reassembly_of(id));
+    /// The adaptation layer of the node with this link-layer address.
+    pub(super) fn new(own: Eui64, config: &NetworkConfig, contexts: &Contexts) -> Self {
+        let id = own.node();
+        let reassembly = config.reassembly_of(id);
         let fragments = match config.fragments {
             Fragments::Reassembled => FragmentHandling::Reassemble,
             Fragments::Forwarded(limits) => {

@@ -5,7 +5,7 @@ use super::capacity::payload_capacity;
 use super::destination::{NextHop, destination, host, last_node, next_hop};
 use super::events::Events;
 use super::{Network, Timer};
-use crate::address::{Eui64, Host, NodeId};
+use crate::address::{Host, NodeId};
 use crate::clock::Instant;
 use crate::datagram::DatagramId;
 use crate::drop_reason::DropReason;
@@ -64,7 +64,7 @@ impl Network {
             // It cannot fail: the header was parsed just before.
             let _ = ip::ipv6::mark(packet, Ecn::CongestionExperienced);
         }
-        let link = Link { source: Eui64::of_node(node), destination: Eui64::of_node(next_hop) };
+        let link = Link { source: self.addressing.of_node(node), destination: self.addressing.of_node(next_hop) };
         // A node that forwards the first fragment compresses the header again, and it may grow. It needs slack only if
         // the next hop is not the last.
         let goes_on = destination(packet).is_none_or(|to| last_node(host(&self.routes, to)) != next_hop);
@@ -144,11 +144,16 @@ impl Network {
                     NextHop::Neighbor(to) => {
                         *next_tag = next_tag.wrapping_add(1);
                         let capacity = payload_capacity(&**mac, config.frame_capacity, node, to);
-                        Route::Next { to: Eui64::of_node(to), tag: next_tag.wrapping_sub(1), congested, capacity }
+                        Route::Next {
+                            to: self.addressing.of_node(to),
+                            tag: next_tag.wrapping_sub(1),
+                            congested,
+                            capacity,
+                        }
                     }
                 };
                 let mut frame = [0; MAX_FRAME];
-                let source = Eui64::of_node(from);
+                let source = self.addressing.of_node(from);
                 let done = match forwarder.handle_fragment(now, source, payload, datagram, route, &mut frame) {
                     forwarding::Outcome::Local => {
                         return self.reassemble(now, node, from, payload, datagram, events);
@@ -177,7 +182,7 @@ impl Network {
         datagram: DatagramId,
         events: &mut Events,
     ) {
-        let (source, destination) = (Eui64::of_node(from), Eui64::of_node(node));
+        let (source, destination) = (self.addressing.of_node(from), self.addressing.of_node(node));
         let reassembler = &mut self.nodes[node.index()].reassembler;
         match reassembler.handle_fragment(now, source, destination, payload, datagram) {
             Outcome::Complete { packet, datagram } => {

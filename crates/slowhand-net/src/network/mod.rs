@@ -24,7 +24,7 @@ mod loss;
 mod recovering;
 mod recovery;
 
-use crate::address::{Host, NodeId};
+use crate::address::{Addressing, Host, NodeId};
 use crate::clock::{Duration, Instant};
 use crate::datagram::{DatagramId, ROUTER_DATAGRAMS};
 use crate::drop_reason::DropReason;
@@ -52,6 +52,8 @@ pub use events::{Event, Events};
 #[derive(Debug)]
 pub struct Network {
     mac: Box<dyn Mac>,
+    /// That of the MAC.
+    addressing: Addressing,
     routes: Routes,
     contexts: Contexts,
     config: NetworkConfig,
@@ -112,14 +114,17 @@ impl Network {
             timers.push(outage.until, Timer::Radio(outage.node, true));
         }
         let deadline = earliest(mac.deadline(), timers.next_at()); // no other part has a deadline yet
+        let addressing = mac.addressing();
+        let adaptation = |id| AdaptationLayer::new(addressing.of_node(NodeId(id as u16)), &config, &contexts);
         Self {
-            nodes: (0..nodes).map(|id| AdaptationLayer::new(NodeId(id as u16), &config, &contexts)).collect(),
+            nodes: (0..nodes).map(adaptation).collect(),
             error_limits: vec![ErrorLimit::default(); nodes],
             losses: Losses::new(&config, nodes, streams),
             levels: Levels::new(nodes),
             internet: Internet::new(config.internet.clone(), streams),
             gateway: Gateway::new(&config.gateway, streams),
             mac,
+            addressing,
             routes,
             contexts,
             config,

@@ -7,7 +7,7 @@ use super::destination::{NextHop, destination, host, last_node, next_hop};
 use super::events::Events;
 use super::recovery::{Outgoing, Recovery, free_tag};
 use super::{Network, adaptation};
-use crate::address::{Eui64, Host, NodeId};
+use crate::address::{Host, NodeId};
 use crate::clock::{Duration, Instant};
 use crate::datagram::DatagramId;
 use crate::drop_reason::DropReason;
@@ -125,11 +125,11 @@ impl Network {
             (NextHop::Neighbor(to), Some(tag)) => {
                 *next_tag = tag.wrapping_add(1);
                 let capacity = payload_capacity(&**mac, config.frame_capacity, node, to);
-                Route::Next { to: Eui64::of_node(to), tag: tag.into(), congested, capacity }
+                Route::Next { to: self.addressing.of_node(to), tag: tag.into(), congested, capacity }
             }
             (NextHop::Neighbor(_), None) => Route::None,
         };
-        let (source, own) = (Eui64::of_node(from), Eui64::of_node(node));
+        let (source, own) = (self.addressing.of_node(from), self.addressing.of_node(node));
         let mut frame = [0; MAX_FRAME];
         let answer = match router.handle_fragment(now, source, payload, congested, route, &mut frame) {
             Outcome::Forward { to, length } => {
@@ -168,6 +168,7 @@ impl Network {
         events: &mut Events,
     ) {
         let Ok(acknowledgment) = RfragAck::parse(payload) else { return };
+        let source = self.addressing.of_node(from);
         let Some(Recovery { router, outgoing, .. }) = self.recovering(node) else { return };
         let is_its = |own: &Outgoing| own.next_hop == from && own.sender.tag() == acknowledgment.tag;
         if let Some(index) = outgoing.iter().position(is_its) {
@@ -175,7 +176,7 @@ impl Network {
             self.learn_round_trip(now, node, &mut own);
             own.sender.handle_acknowledgment(&acknowledgment);
             self.send_recoverable(now, node, own, events);
-        } else if let Some((to, on)) = router.handle_acknowledgment(now, Eui64::of_node(from), &acknowledgment) {
+        } else if let Some((to, on)) = router.handle_acknowledgment(now, source, &acknowledgment) {
             let _ = self.enqueue(now, node, to.node(), &on.emit(), datagram);
         }
     }

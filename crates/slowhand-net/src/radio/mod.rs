@@ -4,15 +4,18 @@
 //! `deadline` tells when it wants to be called next, and `handle_deadline` does everything that is due.
 
 pub mod beacon;
+mod contention;
+pub mod csma;
 pub mod frame;
 pub mod medium;
 pub mod phy;
 mod pool;
 pub mod sixtop;
+mod timeline;
 pub mod tsch;
 pub mod xmac;
 
-use crate::address::NodeId;
+use crate::address::{Addressing, NodeId};
 use crate::clock::{Duration, Instant};
 use crate::datagram::DatagramId;
 use crate::drop_reason::DropReason;
@@ -42,6 +45,11 @@ pub trait Mac: Any + Debug + Send {
 
     /// The most octets of payload in one frame from a node to a neighbour.
     fn payload_capacity(&self, node: NodeId, next_hop: NodeId) -> usize;
+
+    /// The addresses in its frames. Header compression leaves out what follows from them.
+    fn addressing(&self) -> Addressing {
+        Addressing::Extended
+    }
 
     /// The instant of the next event. `None` if nothing is planned.
     fn deadline(&self) -> Option<Instant>;

@@ -1,10 +1,12 @@
 //! `[mac]`: the link layer.
 
 mod beacon;
+mod csma;
 mod tsch;
 mod xmac;
 
 pub use beacon::{Beacon, Downward};
+pub use csma::{Addresses, Csl, Csma, FastPoll, Sleepy};
 pub use tsch::{Cell, CellKind, Cells, Scheduling, SlotTiming, StartOfFrame, Tsch};
 pub use xmac::{Generation, XMac};
 
@@ -32,6 +34,8 @@ pub enum Mac {
     Xmac(XMac),
     /// Beacon-enabled IEEE 802.15.4: a cluster tree with staggered superframes.
     Beacon(Beacon),
+    /// Unslotted CSMA/CA with sleepy devices, as Thread and Zigbee use it.
+    Csma(Csma),
 }
 
 impl Mac {
@@ -41,6 +45,7 @@ impl Mac {
             Self::Tsch(tsch) => tsch,
             Self::Xmac(xmac) => xmac,
             Self::Beacon(beacon) => beacon,
+            Self::Csma(csma) => csma,
         }
     }
 

@@ -6,47 +6,22 @@
 use super::frame::{ACK, DATA_REQUEST, MAX_PENDING_ADDRESSES, beacon_octets};
 use crate::address::NodeId;
 use crate::clock::Duration;
-use crate::radio::phy::{CHANNELS, MAX_PSDU, SYMBOL, air_time};
+use crate::radio::contention::{TreeError, symbols};
+use crate::radio::phy::{CHANNELS, MAX_PSDU, air_time};
 
-const fn symbols(count: u64) -> Duration {
-    Duration::from_micros(count * SYMBOL.as_micros())
-}
+pub use crate::radio::contention::{ACK_WAIT, BACKOFF_PERIOD, LIFS, TURNAROUND, interframe_space};
 
 /// aBaseSuperframeDuration: 16 slots of 60 symbols, 15.36 ms (table 85).
 pub const BASE_SUPERFRAME: Duration = symbols(960);
 
-/// aUnitBackoffPeriod: 20 symbols (table 85).
-pub const BACKOFF_PERIOD: Duration = symbols(20);
-
-/// aTurnaroundTime: 12 symbols (table 22).
-pub const TURNAROUND: Duration = symbols(12);
-
 /// aMinCAPLength: 440 symbols (table 85).
 pub const MIN_CAP: Duration = symbols(440);
-
-/// macMinSIFSPeriod: 12 symbols after a frame of at most [`MAX_SIFS_FRAME`] octets (table 86).
-pub const SIFS: Duration = symbols(12);
-
-/// macMinLIFSPeriod: 40 symbols after a longer frame (table 86).
-pub const LIFS: Duration = symbols(40);
-
-/// aMaxSIFSFrameSize: 18 octets, FCS included (table 85).
-pub const MAX_SIFS_FRAME: usize = 18;
-
-/// macAckWaitDuration: a back-off period, a turnaround, the synchronisation header (10 symbols) and the six octets
-/// of length and acknowledgement (12 symbols), from the end of the frame on (table 86, 7.4.2).
-pub const ACK_WAIT: Duration = symbols(20 + 12 + 10 + 12);
 
 /// Air time of a beacon that lists no address.
 pub const IDLE_BEACON: Duration = air_time(beacon_octets(0));
 
 /// Clear channel assessments before a frame (CW, 7.5.1.4).
 pub const CONTENTION_WINDOW: u8 = 2;
-
-/// The interframe space: the time that a receiver needs after a frame of `psdu` octets before the next (7.5.1.3).
-pub const fn interframe_space(psdu: usize) -> Duration {
-    if psdu <= MAX_SIFS_FRAME { SIFS } else { LIFS }
-}
 
 /// The beacon interval and the active period.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -290,6 +265,16 @@ pub enum BeaconConfigError {
         /// The number of active periods that fit into an interval.
         room: u64,
     },
+}
+
+impl From<TreeError> for BeaconConfigError {
+    fn from(error: TreeError) -> Self {
+        match error {
+            TreeError::Parents { parents, nodes } => Self::Parents { parents, nodes },
+            TreeError::NotATree(node) => Self::NotATree(node),
+            TreeError::NoLink { child, parent } => Self::NoLink { child, parent },
+        }
+    }
 }
 
 #[cfg(test)]

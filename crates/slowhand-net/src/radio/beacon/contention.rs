@@ -10,6 +10,7 @@ use crate::address::NodeId;
 use crate::clock::Instant;
 use crate::drop_reason::DropReason;
 use crate::radio::Indication;
+use crate::radio::contention::Backoff;
 use crate::radio::frame::FCS;
 use crate::radio::medium::CCA_DURATION;
 use crate::radio::phy::air_time;
@@ -48,8 +49,7 @@ impl Beacon {
         };
         if task == Task::Fetch {
             let BeaconNode { device, up, .. } = self.node(id.node);
-            (device.request_sequence, device.request_attempts) = (up.sequence, 0);
-            up.sequence = up.sequence.wrapping_add(1);
+            (device.request_sequence, device.request_attempts) = (up.sequence.take(), 0);
         }
         self.station_mut(id).task = task;
         self.contend(now, id);
@@ -60,8 +60,7 @@ impl Beacon {
         let exponent = self.config.backoff_exponents.0;
         let station = self.station_mut(id);
         station.phase = Phase::Contending;
-        station.backoffs = 0;
-        station.exponent = exponent;
+        station.backoff = Backoff::new(exponent);
         station.paused = None;
         self.wake(now, id);
         self.back_off(now, id);
@@ -76,7 +75,7 @@ impl Beacon {
         let boundary = self.contention_boundary(now, id);
         let station = self.station_mut(id);
         let drawn = station.paused.take();
-        let periods = drawn.unwrap_or_else(|| station.random.below(1 << station.exponent));
+        let periods = drawn.unwrap_or_else(|| station.backoff.draw(&mut station.random));
         let Some((active, boundary)) = boundary else {
             self.station_mut(id).paused = Some(periods).filter(|&periods| periods > 0);
             return self.defer(now, id);
@@ -112,12 +111,10 @@ impl Beacon {
                 _ => self.events.push(next + CCA_DURATION, Event::Assessed(id)),
             };
         }
-        station.backoffs += 1;
-        station.exponent = (station.exponent + 1).min(max_exponent);
-        if station.backoffs > max_backoffs {
-            self.give_up(now, id, DropReason::ChannelAccessFailure, indications);
-        } else {
+        if station.backoff.goes_on(max_exponent, max_backoffs) {
             self.back_off(now, id);
+        } else {
+            self.give_up(now, id, DropReason::ChannelAccessFailure, indications);
         }
     }
 

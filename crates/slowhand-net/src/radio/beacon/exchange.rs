@@ -5,7 +5,6 @@ use super::frame::{ACK, set_frame_pending, write_ack, write_data_request};
 use super::node::Direction;
 use super::station::{Phase, Role, StationId, Task};
 use super::superframe::listens;
-use super::trace::{Entry, TraceIndex};
 use super::{Beacon, Event};
 use crate::address::{Eui64, NodeId};
 use crate::clock::{Duration, Instant};
@@ -13,6 +12,7 @@ use crate::datagram::{DatagramId, NO_DATAGRAM};
 use crate::drop_reason::DropReason;
 use crate::link::Kind;
 use crate::observer::FrameKind;
+use crate::radio::contention::{Entry, TraceIndex};
 use crate::radio::frame::{FCS, FrameView, MAX_FRAME};
 use crate::radio::medium::OnAir;
 use crate::radio::phy::air_time;
@@ -234,7 +234,8 @@ impl Beacon {
             Task::Fetch | Task::Up => &mut self.nodes[id.node.index()].up,
             Task::Down(child) => &mut self.nodes[child.index()].down,
         };
-        let Some(sent) = frame.filter(|_| direction.accepts(sequence)).map(|frame| self.pool.get(frame)) else {
+        let Some(sent) = frame.filter(|_| direction.sequence.accepts(sequence)).map(|frame| self.pool.get(frame))
+        else {
             return;
         };
         if let Ok(frame) = FrameView::parse(sent.octets()) {

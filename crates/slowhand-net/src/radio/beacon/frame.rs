@@ -1,27 +1,24 @@
 //! The frames of a beacon-enabled PAN: versions 0 and 1 (IEEE Std 802.15.4-2006, 7.2 and 7.3), extended addresses.
 
 use crate::address::{Eui64, PAN_ID};
+use crate::radio::contention::{self, data_header, data_request_header};
 use crate::radio::frame::{
-    Address, BeaconFields, DATA_REQUEST_COMMAND, Error, FCS, Frame, FrameType, Header, MAX_FRAME,
-    SuperframeSpecification, Version,
+    Address, BeaconFields, Error, FCS, Frame, FrameType, Header, MAX_FRAME, SuperframeSpecification, Version,
 };
 
+pub use crate::radio::contention::{ACK, write_ack};
 pub use crate::radio::frame::{MAX_PENDING_ADDRESSES, set_frame_pending};
 
-/// The most octets of payload in a data frame.
-pub const DATA_CAPACITY: usize = MAX_FRAME - data_header(Version::V0, 0, Eui64([0; 8]), Eui64([0; 8])).length();
+const ANY: Address = Address::Extended(Eui64([0; 8]));
 
-/// Octets of an acknowledgment, FCS included (7.2.2.3).
-pub const ACK: usize = ack_header(0, false).length() + FCS;
+/// The most octets of payload in a data frame.
+pub const DATA_CAPACITY: usize = MAX_FRAME - data_header(Version::V0, 0, ANY, ANY).length();
 
 /// Octets of a data request command, FCS included (7.3.4).
-pub const DATA_REQUEST: usize = data_request_header(0, Eui64([0; 8]), Eui64([0; 8])).length() + 1 + FCS;
+pub const DATA_REQUEST: usize = data_request_header(Version::V0, 0, ANY, ANY).length() + 1 + FCS;
 
 /// The last slot of the contention access period is that of the superframe: there are no guaranteed time slots.
 const FINAL_CAP_SLOT: u8 = 15;
-
-/// aMaxMACSafePayloadSize: a data frame with a longer payload must be of version 1 (7.2.3, table 85).
-const MAX_SAFE_PAYLOAD: usize = 102;
 
 /// Octets of a beacon that lists `pending` extended addresses, FCS included.
 pub const fn beacon_octets(pending: usize) -> usize {
@@ -60,22 +57,12 @@ pub fn write_data(
     to: Eui64,
     payload: &[u8],
 ) -> Result<usize, Error> {
-    let version = if payload.len() > MAX_SAFE_PAYLOAD { Version::V1 } else { Version::V0 };
-    Frame { payload, ..Frame::new(data_header(version, sequence, from, to)) }.emit(out)
+    contention::write_data(out, sequence, Address::Extended(from), Address::Extended(to), payload)
 }
 
 /// Writes a data request command and returns its length.
 pub fn write_data_request(out: &mut [u8; MAX_FRAME], sequence: u8, from: Eui64, to: Eui64) -> usize {
-    Frame { payload: &[DATA_REQUEST_COMMAND], ..Frame::new(data_request_header(sequence, from, to)) }
-        .emit(out)
-        .expect("a data request is shorter than the longest frame")
-}
-
-/// Writes an acknowledgment and returns its length.
-pub fn write_ack(out: &mut [u8; MAX_FRAME], sequence: u8, frame_pending: bool) -> usize {
-    Frame::new(ack_header(sequence, frame_pending))
-        .emit(out)
-        .expect("an acknowledgment is shorter than the longest frame")
+    contention::write_data_request(out, sequence, Address::Extended(from), Address::Extended(to))
 }
 
 const fn fields(
@@ -102,16 +89,4 @@ const fn beacon_header(sequence: u8, from: Eui64) -> Header {
         source: Some(Address::Extended(from)),
         ..Header::new(FrameType::Beacon, Version::V0)
     }
-}
-
-const fn data_header(version: Version, sequence: u8, from: Eui64, to: Eui64) -> Header {
-    Header { ack_request: true, ..Header::between(FrameType::Data, version, sequence, PAN_ID, from, to) }
-}
-
-const fn data_request_header(sequence: u8, from: Eui64, to: Eui64) -> Header {
-    Header { ack_request: true, ..Header::between(FrameType::Command, Version::V0, sequence, PAN_ID, from, to) }
-}
-
-const fn ack_header(sequence: u8, frame_pending: bool) -> Header {
-    Header { frame_pending, sequence: Some(sequence), ..Header::new(FrameType::Ack, Version::V0) }
 }

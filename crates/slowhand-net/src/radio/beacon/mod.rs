@@ -31,10 +31,10 @@ mod radio_time;
 mod station;
 mod superframe;
 mod timeline;
-mod trace;
 mod tracking;
 mod tree;
 
+use super::contention::{Trace, TraceIndex, Tree};
 use super::medium::{Medium, OnAir, Reception};
 use super::pool::{FrameIndex, FramePool};
 use super::{Indication, Mac};
@@ -49,8 +49,6 @@ use crate::random::Streams;
 pub use config::{BeaconConfig, BeaconConfigError, Downward, Superframe};
 use node::{BeaconNode, Direction};
 use station::{Phase, Role, StationId};
-use trace::{Trace, TraceIndex};
-use tree::Tree;
 
 /// The destination of a beacon in [`Transmission::to`](crate::observer::Transmission::to): all children of its sender.
 /// The beacon counts as received if all of them received it.
@@ -112,7 +110,7 @@ impl Beacon {
     ) -> Result<Self, BeaconConfigError> {
         config.check()?;
         let tree = Tree::new(parents, &links)?;
-        let offsets = tree.offsets(&config, &links)?;
+        let offsets = tree::offsets(&tree, &config, &links)?;
         let nodes = (0..parents.len() as u16)
             .map(|index| BeaconNode::new(NodeId(index), &config, &tree, &offsets, &links, streams))
             .collect();
@@ -191,11 +189,11 @@ impl Mac for Beacon {
         let direction = if upwards { &mut self.nodes[node.index()].up } else { &mut self.nodes[next_hop.index()].down };
         let frame = self
             .pool
-            .allocate(datagram, discard, direction.sequence, |octets| {
-                frame::write_data(octets, direction.sequence, from, to, payload)
+            .allocate(datagram, discard, direction.sequence.next(), |octets| {
+                frame::write_data(octets, direction.sequence.next(), from, to, payload)
             })
             .map_err(|_| DropReason::Malformed)?;
-        direction.sequence = direction.sequence.wrapping_add(1);
+        direction.sequence.take();
         direction.queue.push(&mut self.pool, frame);
         direction.waiting += 1;
         self.remember(now, frame);

@@ -5,10 +5,10 @@ use super::config::{BeaconConfig, Superframe};
 use super::radio::Radio;
 use super::station::Station;
 use super::tracking::Tracking;
-use super::tree::Tree;
 use crate::address::NodeId;
 use crate::clock::Duration;
 use crate::link::Links;
+use crate::radio::contention::{Sequence, Tree};
 use crate::radio::pool::FrameQueue;
 use crate::random::Streams;
 
@@ -39,9 +39,7 @@ pub struct LinkQueue {
     pub queue: FrameQueue,
     /// The number of frames in `queue`.
     pub waiting: usize,
-    /// The next sequence number. Each direction has its own count, so that consecutive frames differ.
-    pub sequence: u8,
-    last_received: Option<u8>,
+    pub sequence: Sequence,
 }
 
 /// The direction of a frame in the tree: up from a child to its parent, or down.
@@ -82,13 +80,5 @@ impl BeaconNode {
             peak: 0,
             radio: Radio { guard, ..Radio::default() },
         }
-    }
-}
-
-impl LinkQueue {
-    /// True if a frame is new. The same sequence number twice in a row is a retransmission after a lost
-    /// acknowledgement.
-    pub fn accepts(&mut self, sequence: u8) -> bool {
-        self.last_received.replace(sequence) != Some(sequence)
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::address::NodeId;
 use crate::clock::Instant;
+use crate::radio::contention::Backoff;
 use crate::random::Stream;
 
 /// The role in which a node sends: as a child in its parent's active period, or as a coordinator in its own.
@@ -24,10 +25,8 @@ pub struct Station {
     pub phase: Phase,
     /// The present task. Not valid while idle.
     pub task: Task,
-    /// NB of the standard: back-offs so far.
-    pub backoffs: u8,
-    /// BE of the standard: the back-off exponent.
-    pub exponent: u8,
+    /// NB and BE of the standard.
+    pub backoff: Backoff,
     /// CW of the standard: assessments that must still find the channel clear.
     pub window: u8,
     /// Back-off periods that were left when the active period ended.
@@ -86,8 +85,7 @@ impl Station {
         Self {
             phase: Phase::Idle,
             task: Task::Up,
-            backoffs: 0,
-            exponent: 0,
+            backoff: Backoff::default(),
             window: 0,
             paused: None,
             ready: Instant::ZERO,

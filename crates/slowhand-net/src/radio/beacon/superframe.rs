@@ -5,8 +5,6 @@ use super::config::{BeaconConfig, Downward, IDLE_BEACON, interframe_space};
 use super::frame::{MAX_PENDING_ADDRESSES, beacon_octets, write_beacon};
 use super::node::{BeaconNode, Direction};
 use super::station::{Phase, Role, StationId, Task};
-use super::trace::Entry;
-use super::tree::Tree;
 use super::{Beacon, EVERY_CHILD, Event};
 use crate::address::{Eui64, NodeId};
 use crate::clock::{Duration, Instant};
@@ -14,6 +12,7 @@ use crate::datagram::NO_DATAGRAM;
 use crate::drop_reason::DropReason;
 use crate::observer::FrameKind;
 use crate::radio::Indication;
+use crate::radio::contention::{Entry, Tree};
 use crate::radio::frame::MAX_FRAME;
 use crate::radio::phy::air_time;
 

@@ -1,10 +1,10 @@
 //! The radios' timelines, for an observer that watches them.
 
 use super::XMac;
-use super::node::{Span, Timeline};
 use crate::address::NodeId;
 use crate::clock::Instant;
 use crate::observer::{Observer, RadioInterval};
+use crate::radio::timeline::{Span, Timeline};
 
 impl XMac {
     /// Starts or stops keeping timelines.

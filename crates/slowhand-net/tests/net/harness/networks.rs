@@ -7,6 +7,7 @@ use slowhand_net::lowpan::{forwarding, recovery};
 use slowhand_net::network::{Fragments, Network, NetworkConfig};
 use slowhand_net::radio::Mac;
 use slowhand_net::radio::beacon::{Beacon, BeaconConfig, Superframe};
+use slowhand_net::radio::csma::{Csl, Csma, CsmaConfig, FastPolls, Polling};
 use slowhand_net::radio::tsch::layout::Layout;
 use slowhand_net::radio::tsch::schedule::{Cell, CellOptions, handle};
 use slowhand_net::radio::tsch::timing::Timing;
@@ -25,7 +26,7 @@ pub fn line(hops: u16, pdr: f64) -> Vec<LinkQuality> {
 
 /// A link in both directions between each node and its parent.
 pub fn tree(parents: &[Option<u16>], pdr: f64) -> Vec<LinkQuality> {
-    let pairs = (0..).zip(parents).filter_map(|(child, parent)| Some((child, (*parent)?)));
+    let pairs = parents.iter().zip(0..).filter_map(|(parent, child)| Some((child, (*parent)?)));
     pairs.flat_map(|(child, parent)| both(child, parent, pdr)).collect()
 }
 
@@ -76,7 +77,7 @@ pub fn one_hop(config: NetworkConfig) -> Network {
 pub type LinkLayer = fn(u16, f64, u64) -> (Box<dyn Mac>, Routes);
 
 /// The link layers under which the same holds.
-pub const LINK_LAYERS: [LinkLayer; 3] = [tsch, xmac, beacon];
+pub const LINK_LAYERS: [LinkLayer; 6] = [tsch, xmac, beacon, csma, csma_polling, csma_sampling];
 
 /// The network of a line of nodes under a link layer.
 pub fn network(link_layer: LinkLayer, hops: u16, pdr: f64, config: NetworkConfig, seed: u64) -> Network {
@@ -107,6 +108,31 @@ pub fn beacon(hops: u16, pdr: f64, seed: u64) -> (Box<dyn Mac>, Routes) {
     let superframe = Superframe::of_orders(6, 2).unwrap();
     let config = BeaconConfig { queue: 60, ..BeaconConfig::standard(superframe) };
     (Box::new(Beacon::new(config, links, &routes.parents(), &streams).unwrap()), routes)
+}
+
+/// Unslotted CSMA/CA: all nodes always listen.
+pub fn csma(hops: u16, pdr: f64, seed: u64) -> (Box<dyn Mac>, Routes) {
+    csma_of(CsmaConfig::openthread(), false, hops, pdr, seed)
+}
+
+/// The same, but the last node is a sleepy device that polls twice a second.
+pub fn csma_polling(hops: u16, pdr: f64, seed: u64) -> (Box<dyn Mac>, Routes) {
+    let polling = Polling { period: Duration::from_millis(500), ..Polling::openthread() };
+    csma_of(CsmaConfig { polling, ..CsmaConfig::openthread() }, true, hops, pdr, seed)
+}
+
+/// The same, but the last node listens twice a second, and polls rarely.
+pub fn csma_sampling(hops: u16, pdr: f64, seed: u64) -> (Box<dyn Mac>, Routes) {
+    let csl = Csl::openthread(3_125);
+    let polling = Polling { period: csl.poll_period(), fast: FastPolls::Never, ..Polling::openthread() };
+    csma_of(CsmaConfig { csl: Some(csl), polling, ..CsmaConfig::openthread() }, true, hops, pdr, seed)
+}
+
+fn csma_of(config: CsmaConfig, sleepy: bool, hops: u16, pdr: f64, seed: u64) -> (Box<dyn Mac>, Routes) {
+    let (links, routes, streams) = line_of(hops, pdr, seed);
+    let config = CsmaConfig { queue: 60, ..config };
+    let sleepy: Vec<_> = (0..=hops).map(|node| sleepy && node == hops).collect();
+    (Box::new(Csma::new(config, links, &routes.parents(), &sleepy, &streams).unwrap()), routes)
 }
 
 fn line_of(hops: u16, pdr: f64, seed: u64) -> (Links, Routes, Streams) {

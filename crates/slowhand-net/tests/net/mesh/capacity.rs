@@ -16,20 +16,25 @@ use std::sync::{Arc, Mutex};
 /// 127 octets of PSDU, less 21 of header (control 2, sequence number 1, PAN ID 2, two addresses of 8) and 2 of FCS.
 const CAPACITY: usize = 104;
 
-fn check(link_layer: LinkLayer) {
-    let (from, to) = (NodeId(1), NodeId::ROOT);
+fn check(link_layer: LinkLayer, from: NodeId, to: NodeId, capacity: usize) {
     let (mut mac, _) = link_layer(1, 1.0, 1);
-    assert_eq!(mac.payload_capacity(from, to), CAPACITY);
+    assert_eq!(mac.payload_capacity(from, to), capacity);
     let payload = [0x3f; CAPACITY + 1];
-    assert_eq!(mac.enqueue(Instant::ZERO, from, to, &payload, 0, false), Err(DropReason::Malformed));
+    assert_eq!(mac.enqueue(Instant::ZERO, from, to, &payload[..=capacity], 0, false), Err(DropReason::Malformed));
     assert_eq!(mac.queued(from), 0);
-    assert_eq!(mac.enqueue(Instant::ZERO, from, to, &payload[..CAPACITY], 0, false), Ok(()));
+    assert_eq!(mac.enqueue(Instant::ZERO, from, to, &payload[..capacity], 0, false), Ok(()));
     assert_eq!(mac.queued(from), 1);
 }
 
 #[test]
 fn a_mac_takes_what_it_says_and_no_octet_more() {
-    LINK_LAYERS.into_iter().for_each(check);
+    let (leaf, root) = (NodeId(1), NodeId::ROOT);
+    LINK_LAYERS.into_iter().for_each(|link_layer| check(link_layer, root, leaf, CAPACITY));
+    for link_layer in [tsch, xmac, beacon, csma, csma_polling] {
+        check(link_layer, leaf, root, CAPACITY);
+    }
+    // The frames of a CSL receiver have an information element of 6 octets, and 2 that end the list of them.
+    check(csma_sampling, leaf, root, CAPACITY - 8);
 }
 
 /// 127 octets of PSDU, less 9 of header (control 2, sequence number 1, PAN ID 2, two addresses of 2) and 2 of FCS.

@@ -1,0 +1,514 @@
+//! `[mac] kind = "csma"`.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::de::{self, Deserializer, SeqAccess, Visitor};
+use serde::{Deserialize, Serialize};
+use slowhand_net::address::{Addressing, NodeId};
+use slowhand_net::clock::Duration;
+use slowhand_net::drop_reason::DropReason;
+use slowhand_net::radio::Mac;
+use slowhand_net::radio::csma::config::{CSL_UNIT, MAX_SHORT_ADDRESSES};
+use slowhand_net::radio::csma::{self, CsmaConfig, CsmaConfigError, FastPolls, Polling};
+use slowhand_net::random::Streams;
+
+use super::{LinkLayer, MacError, PreparedMac};
+use crate::input::{Document, InputError, Integer, Milliseconds, PositiveMilliseconds, PositiveSeconds};
+use crate::scenario::losses::Remedy;
+use crate::scenario::network::{MAX_NODE, Mesh};
+
+/// Unslotted CSMA/CA, as Thread and Zigbee use it. Nodes always listen, except sleepy devices, which poll their parents.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Csma {
+    /// Which nodes are sleepy devices: `"none"`, `"leaves"` (all nodes without children), or a list of leaves. All other
+    /// nodes always listen. Default: `none`.
+    pub sleepy: Sleepy,
+    /// From one poll of a sleepy device to its next. Default: 236000 (OpenThread: the child timeout of 240 s less four
+    /// polls, 1 s apart); with `csl` its timeout less 4000.
+    pub poll_period_ms: Option<PositiveMilliseconds>,
+    /// When a sleepy device polls fast: `data` for some polls after each frame that it has to send, `session` while
+    /// the client on it opens a session, `never`. Default: `data` (OpenThread's own clients).
+    pub fast_poll: FastPoll,
+    /// The poll period while a device polls fast. Default: 188 (OpenThread, kFastPollPeriod).
+    pub fast_poll_period_ms: PositiveMilliseconds,
+    /// How many fast polls follow a frame that the device has to send, with `fast_poll = "data"`. Default: 8
+    /// (OpenThread, kDefaultFastPolls).
+    pub fast_polls: Integer<1, 15>,
+    /// How long a device listens for a frame that an acknowledgement has announced. Default: 100 (OpenThread,
+    /// OPENTHREAD_CONFIG_MAC_DATA_POLL_TIMEOUT).
+    pub data_wait_ms: PositiveMilliseconds,
+    /// Coordinated sampled listening of the sleepy devices. Default: they only poll.
+    pub csl: Option<Csl>,
+    /// The addresses in frames: `extended` (64 bits), or `short` (16 bits), as nodes have them in Thread. The IPv6
+    /// addresses of nodes follow from extended addresses, and header compression leaves them out; with short ones it
+    /// carries 8 octets of each. `lowpan.max_frame_payload` must allow the longer payload, 116 octets. Default:
+    /// `extended`, as in all other link layers.
+    pub addresses: Addresses,
+    /// The minimum backoff exponent (macMinBE). Default: 3 (IEEE 802.15.4-2006, table 86; OpenThread).
+    pub min_be: Integer<0, 8>,
+    /// The maximum backoff exponent (macMaxBE). Default: 5 (same sources).
+    pub max_be: Integer<0, 8>,
+    /// How often CSMA-CA backs off again because the channel is busy (macMaxCSMABackoffs). Default: 4 (same sources).
+    pub max_csma_backoffs: Integer<0, 5>,
+    /// How often a frame is sent again (macMaxFrameRetries). Default: 15 (OpenThread,
+    /// OPENTHREAD_CONFIG_MAC_DEFAULT_MAX_FRAME_RETRIES_DIRECT; 3 in the standard).
+    pub max_retries: Integer<0, 255>,
+    /// True if a frame for which the channel was always busy is retried too. In the standard it is given up at once.
+    /// Default: true (OpenThread, SubMac::HandleTransmitDone).
+    pub retries_busy_channel: bool,
+    /// True if the acknowledgement of a sleepy device's data frame says whether frames wait for it. If false, only that
+    /// of a poll does. Default: true (OpenThread).
+    pub pending_in_data_acks: bool,
+    /// How often a parent sends a frame to a sleepy device, each time after a poll, until the device acknowledges it.
+    /// Default: 4 (OpenThread, OPENTHREAD_CONFIG_MAC_MAX_TX_ATTEMPTS_INDIRECT_POLLS).
+    pub indirect_attempts: Integer<1, 255>,
+    /// How long a parent keeps a frame for a sleepy device (macTransactionPersistenceTime). Default: 240 (OpenThread's
+    /// child timeout; 7.68 in the standard and in Zigbee).
+    pub indirect_timeout_s: PositiveSeconds,
+    /// The channel. Default: 26 (assumed).
+    pub channel: Integer<11, 26>,
+    /// How many frames a node's queue holds. Default: 44 (OpenThread, OPENTHREAD_CONFIG_NUM_MESSAGE_BUFFERS).
+    pub queue: Integer<1, 65_535>,
+}
+
+/// Coordinated sampled listening (CSL, IEEE 802.15.4-2015), as Thread has it from version 1.2 on.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Csl {
+    /// From one sample of the channel to the next: a multiple of 0.16 (10 symbols), from 10 to 10485.6.
+    pub period_ms: PositiveMilliseconds,
+    /// A parent that has not heard its child for this time keeps frames until the child polls. Default: 100 (OpenThread,
+    /// OPENTHREAD_CONFIG_CSL_TIMEOUT).
+    #[serde(default = "timeout")]
+    pub timeout_s: PositiveSeconds,
+    /// The tolerance of each node's clock in millionths. The device listens longer by the drift since parent and device
+    /// have last exchanged a frame. Default: 20 (several ports of OpenThread, otPlatRadioGetCslAccuracy).
+    #[serde(default = "accuracy")]
+    pub accuracy_ppm: Integer<0, 255>,
+    /// How exactly each node knows when a frame begins. Default: 0.2 (several ports of OpenThread,
+    /// otPlatRadioGetCslUncertainty: 20 units of 10 us).
+    #[serde(default = "uncertainty")]
+    pub uncertainty_ms: Milliseconds,
+    /// How long a sample lasts after the time at which the header of a frame is expected. Default: 5.504 (OpenThread,
+    /// OPENTHREAD_CONFIG_MIN_RECEIVE_ON_AFTER: the longest frame and acknowledgement).
+    #[serde(default = "receive_after")]
+    pub receive_after_ms: Milliseconds,
+}
+
+/// Which nodes are sleepy devices.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Sleepy {
+    /// None.
+    #[default]
+    None,
+    /// All nodes without children.
+    Leaves,
+    /// These.
+    Nodes(Vec<NodeId>),
+}
+
+/// When a sleepy device polls fast.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum FastPoll {
+    /// After each frame that it has to send.
+    #[default]
+    Data,
+    /// While the client on it opens a session.
+    Session,
+    /// Never.
+    Never,
+}
+
+/// The addresses in frames.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Addresses {
+    /// 64 bits.
+    #[default]
+    Extended,
+    /// 16 bits.
+    Short,
+}
+
+/// The defaults of CSL. They do not depend on the period.
+const CSL: csma::Csl = csma::Csl::openthread(0);
+
+fn timeout() -> PositiveSeconds {
+    PositiveSeconds::of(CSL.timeout)
+}
+
+fn accuracy() -> Integer<0, 255> {
+    Integer::constant(CSL.accuracy_ppm / 2)
+}
+
+fn uncertainty() -> Milliseconds {
+    Milliseconds::of(CSL.uncertainty / 2)
+}
+
+fn receive_after() -> Milliseconds {
+    Milliseconds::of(CSL.receive_after)
+}
+
+impl Default for Csma {
+    fn default() -> Self {
+        let CsmaConfig {
+            channel,
+            addressing: _,
+            backoff_exponents: (min_be, max_be),
+            max_csma_backoffs,
+            max_retries,
+            retries_busy_channel,
+            pending_in_data_acks,
+            indirect_attempts,
+            indirect_timeout,
+            polling,
+            csl: _,
+            queue,
+        } = CsmaConfig::openthread();
+        let FastPolls::AfterData(fast_polls) = polling.fast else { unreachable!("OpenThread polls fast after data") };
+        Self {
+            sleepy: Sleepy::default(),
+            poll_period_ms: None,
+            fast_poll: FastPoll::default(),
+            fast_poll_period_ms: PositiveMilliseconds::of(polling.fast_period),
+            fast_polls: Integer::constant(fast_polls.into()),
+            data_wait_ms: PositiveMilliseconds::of(polling.data_wait),
+            csl: None,
+            addresses: Addresses::default(),
+            min_be: Integer::constant(min_be.into()),
+            max_be: Integer::constant(max_be.into()),
+            max_csma_backoffs: Integer::constant(max_csma_backoffs.into()),
+            max_retries: Integer::constant(max_retries.into()),
+            retries_busy_channel,
+            pending_in_data_acks,
+            indirect_attempts: Integer::constant(indirect_attempts.into()),
+            indirect_timeout_s: PositiveSeconds::of(indirect_timeout),
+            channel: Integer::constant(channel.into()),
+            queue: Integer::constant(queue as u32),
+        }
+    }
+}
+
+impl LinkLayer for Csma {
+    /// Checks that sleepy devices are leaves, and that the keys go together.
+    fn check(&self, mesh: &Mesh, document: &Document) -> Result<(), InputError> {
+        self.check_sleepy(mesh, document)?;
+        let config = self.config();
+        let Err(error) = build(config.clone(), self, mesh, &Streams::new(0)) else { return Ok(()) };
+        let milliseconds = |time: Duration| (time.as_micros() as f64 / 1e3).to_string();
+        let poll_period = milliseconds(config.polling.period);
+        let (key, found, allowed) = match error {
+            CsmaConfigError::BackoffExponents { min, max } => {
+                ("mac.min_be", min.to_string(), format!("at most mac.max_be, {max}"))
+            }
+            CsmaConfigError::ShortAddresses(nodes) => (
+                "mac.addresses",
+                format!("\"short\" for {nodes} nodes"),
+                format!("\"short\" for at most {MAX_SHORT_ADDRESSES} nodes"),
+            ),
+            CsmaConfigError::FastPolls { fast, .. } => (
+                "mac.fast_poll_period_ms",
+                milliseconds(fast),
+                format!("at most mac.poll_period_ms, {poll_period}; or mac.fast_poll = \"never\""),
+            ),
+            CsmaConfigError::PollPeriod(_) => ("mac.poll_period_ms", poll_period, "at least 10".to_owned()),
+            CsmaConfigError::CslPeriod(period) => {
+                ("mac.csl.period_ms", milliseconds(period), "from 10 to 10485.6".to_owned())
+            }
+            CsmaConfigError::CslTimeout { timeout, .. } => {
+                let least = config.polling.period.as_secs_f64();
+                let allowed = format!("at least mac.poll_period_ms, {least} s: polls keep a child synchronised");
+                ("mac.csl.timeout_s", timeout.as_secs_f64().to_string(), allowed)
+            }
+            CsmaConfigError::CslUncertainty(both) => {
+                let allowed = "at least 0.08: frames carry the time of the next sample in units of 0.16 ms";
+                ("mac.csl.uncertainty_ms", milliseconds(both / 2), allowed.to_owned())
+            }
+            other => ("mac", "a network that cannot be".to_owned(), other.to_string()),
+        };
+        Err(document.blame(key, found, allowed))
+    }
+
+    /// The time after which a frame for a sleepy device can be sent; if no node sleeps, that of an exchange of a frame.
+    fn period(&self) -> Duration {
+        let config = self.config();
+        let Polling { period, fast_period, fast, .. } = config.polling;
+        match (&self.sleepy, &self.csl) {
+            (Sleepy::None, _) => config.longest_exchange(),
+            (_, Some(csl)) => csl.period_ms.duration(),
+            _ if fast == FastPolls::Never => period,
+            _ => fast_period,
+        }
+    }
+
+    fn remedy(&self, reason: DropReason) -> Option<Remedy> {
+        match reason {
+            DropReason::QueueFull => Some(Remedy::raise("mac.queue")),
+            DropReason::RetriesExhausted => Some(Remedy::raise("mac.max_retries")),
+            DropReason::ChannelAccessFailure => Some(Remedy::raise("mac.max_csma_backoffs")),
+            DropReason::TransactionExpired => Some(Remedy::raise("mac.indirect_timeout_s")),
+            _ => None,
+        }
+    }
+
+    fn describe(&self) -> String {
+        let listens = "CSMA/CA".to_owned();
+        match (&self.sleepy, &self.csl) {
+            (Sleepy::None, _) => listens + ", all nodes listen",
+            (_, Some(csl)) => format!("{listens}, sleepy devices with samples every {} ms", csl.period_ms.get()),
+            _ => {
+                format!("{listens}, sleepy devices with polls every {} ms", self.poll_period().as_micros() as f64 / 1e3)
+            }
+        }
+    }
+
+    fn prepare(&self, mesh: &Mesh) -> Result<Box<dyn PreparedMac>, MacError> {
+        let config = self.config();
+        build(config, self, mesh, &Streams::new(0)).map_err(|error| MacError::new("mac", error))?;
+        Ok(Box::new(Prepared { keys: self.clone() }))
+    }
+}
+
+/// A non-beacon network without its randomness.
+#[derive(Debug)]
+struct Prepared {
+    keys: Csma,
+}
+
+impl PreparedMac for Prepared {
+    fn build(&self, mesh: &Mesh, streams: &Streams) -> Box<dyn Mac> {
+        // `prepare` has built a network of the same tree and constants. The seed changes nothing in that.
+        Box::new(build(self.keys.config(), &self.keys, mesh, streams).expect("a checked network"))
+    }
+}
+
+fn build(config: CsmaConfig, keys: &Csma, mesh: &Mesh, streams: &Streams) -> Result<csma::Csma, CsmaConfigError> {
+    csma::Csma::new(config, mesh.links(streams), &mesh.routes().parents(), &keys.sleepy_nodes(mesh), streams)
+}
+
+impl Csma {
+    /// The constants of the link layer.
+    fn config(&self) -> CsmaConfig {
+        CsmaConfig {
+            channel: self.channel.get() as u8,
+            addressing: match self.addresses {
+                Addresses::Extended => Addressing::Extended,
+                Addresses::Short => Addressing::Short,
+            },
+            backoff_exponents: (self.min_be.get() as u8, self.max_be.get() as u8),
+            max_csma_backoffs: self.max_csma_backoffs.get() as u8,
+            max_retries: self.max_retries.get() as u8,
+            retries_busy_channel: self.retries_busy_channel,
+            pending_in_data_acks: self.pending_in_data_acks,
+            indirect_attempts: self.indirect_attempts.get() as u8,
+            indirect_timeout: self.indirect_timeout_s.duration(),
+            polling: Polling {
+                period: self.poll_period(),
+                fast_period: self.fast_poll_period_ms.duration(),
+                fast: match self.fast_poll {
+                    FastPoll::Data => FastPolls::AfterData(self.fast_polls.get() as u8),
+                    FastPoll::Session => FastPolls::InBursts,
+                    FastPoll::Never => FastPolls::Never,
+                },
+                data_wait: self.data_wait_ms.duration(),
+            },
+            csl: self.csl.as_ref().map(Csl::config),
+            queue: self.queue.get() as usize,
+        }
+    }
+
+    fn poll_period(&self) -> Duration {
+        let csl = || self.csl.as_ref().map(|csl| csl.config().poll_period());
+        let default = || csl().unwrap_or(Polling::openthread().period);
+        self.poll_period_ms.map_or_else(default, PositiveMilliseconds::duration)
+    }
+
+    /// By node.
+    fn sleepy_nodes(&self, mesh: &Mesh) -> Vec<bool> {
+        let mut sleepy = vec![self.sleepy == Sleepy::Leaves; mesh.nodes()];
+        sleepy[NodeId::ROOT.index()] = false;
+        mesh.routes().parents().into_iter().flatten().for_each(|parent| sleepy[parent.index()] = false);
+        if let Sleepy::Nodes(nodes) = &self.sleepy {
+            nodes.iter().for_each(|node| sleepy[node.index()] = true);
+        }
+        sleepy
+    }
+
+    fn check_sleepy(&self, mesh: &Mesh, document: &Document) -> Result<(), InputError> {
+        let refuse = |key, found: String, allowed: &str| Err(document.blame(key, found, allowed));
+        if let Sleepy::Nodes(nodes) = &self.sleepy {
+            if let Some(node) = nodes.iter().find(|node| node.index() >= mesh.nodes()) {
+                let last = mesh.nodes() - 1;
+                return refuse("mac.sleepy", format!("node {node}"), &format!("nodes of the network, 1 to {last}"));
+            }
+            let has_children = mesh.routes().parents().into_iter().flatten().find(|parent| nodes.contains(parent));
+            if let Some(parent) = has_children {
+                let allowed = "nodes without children: a node that forwards frames must always listen";
+                return refuse("mac.sleepy", format!("node {parent}, which has children"), allowed);
+            }
+        }
+        if self.sleepy == Sleepy::None {
+            let allowed = "this key only with sleepy devices (mac.sleepy)";
+            if let Some(period) = self.poll_period_ms {
+                return refuse("mac.poll_period_ms", period.get().to_string(), allowed);
+            }
+            if let Some(csl) = &self.csl {
+                return refuse("mac.csl.period_ms", csl.period_ms.get().to_string(), allowed);
+            }
+        }
+        match &self.csl {
+            Some(csl) if csl.units().is_none() => {
+                refuse("mac.csl.period_ms", csl.period_ms.get().to_string(), "a multiple of 0.16 from 10 to 10485.6")
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Csl {
+    /// The period in units of 10 symbols. `None` if it is no multiple of them, or too long.
+    fn units(&self) -> Option<u16> {
+        let (period, unit) = (self.period_ms.micros(), CSL_UNIT.as_micros());
+        u16::try_from(period / unit).ok().filter(|_| period % unit == 0)
+    }
+
+    fn config(&self) -> csma::Csl {
+        csma::Csl {
+            period: self.units().unwrap_or(u16::MAX),
+            timeout: self.timeout_s.duration(),
+            // Parent and child have one clock each.
+            accuracy_ppm: 2 * self.accuracy_ppm.get(),
+            uncertainty: self.uncertainty_ms.duration() * 2,
+            receive_after: self.receive_after_ms.duration(),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Sleepy {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Nodes;
+
+        impl<'de> Visitor<'de> for Nodes {
+            type Value = Sleepy;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, "\"none\", \"leaves\" or a list of nodes, 1 to {MAX_NODE}")
+            }
+
+            fn visit_str<E: de::Error>(self, nodes: &str) -> Result<Sleepy, E> {
+                match nodes {
+                    "none" => Ok(Sleepy::None),
+                    "leaves" => Ok(Sleepy::Leaves),
+                    _ => Err(E::invalid_value(de::Unexpected::Str(nodes), &self)),
+                }
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut nodes: A) -> Result<Sleepy, A::Error> {
+                let mut sleepy = Vec::new();
+                while let Some(node) = nodes.next_element::<Integer<1, MAX_NODE>>()? {
+                    sleepy.push(NodeId(node.get() as u16));
+                }
+                Ok(if sleepy.is_empty() { Sleepy::None } else { Sleepy::Nodes(sleepy) })
+            }
+        }
+
+        deserializer.deserialize_any(Nodes)
+    }
+}
+
+impl Serialize for Sleepy {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::None => serializer.serialize_str("none"),
+            Self::Leaves => serializer.serialize_str("leaves"),
+            Self::Nodes(nodes) => serializer.collect_seq(nodes.iter().map(|node| node.0)),
+        }
+    }
+}
+
+impl JsonSchema for Sleepy {
+    fn schema_name() -> Cow<'static, str> {
+        "Sleepy".into()
+    }
+
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "anyOf": [
+            { "enum": ["none", "leaves"] },
+            { "type": "array", "items": { "type": "integer", "minimum": 1, "maximum": MAX_NODE } },
+        ] })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_key_reaches_the_link_layer() {
+        let keys = Csma {
+            poll_period_ms: Some(PositiveMilliseconds::constant(750.0)),
+            fast_poll: FastPoll::Session,
+            fast_poll_period_ms: PositiveMilliseconds::constant(50.0),
+            data_wait_ms: PositiveMilliseconds::constant(30.0),
+            csl: Some(Csl {
+                period_ms: PositiveMilliseconds::constant(500.0),
+                timeout_s: PositiveSeconds::constant(20.0),
+                accuracy_ppm: Integer::constant(30),
+                uncertainty_ms: Milliseconds::constant(0.1),
+                receive_after_ms: Milliseconds::constant(1.5),
+            }),
+            addresses: Addresses::Short,
+            min_be: Integer::constant(2),
+            max_be: Integer::constant(7),
+            max_csma_backoffs: Integer::constant(3),
+            max_retries: Integer::constant(6),
+            retries_busy_channel: false,
+            pending_in_data_acks: false,
+            indirect_attempts: Integer::constant(2),
+            indirect_timeout_s: PositiveSeconds::constant(7.68),
+            channel: Integer::constant(15),
+            queue: Integer::constant(11),
+            ..Csma::default()
+        };
+        let us = Duration::from_micros;
+        let expected = CsmaConfig {
+            channel: 15,
+            addressing: Addressing::Short,
+            backoff_exponents: (2, 7),
+            max_csma_backoffs: 3,
+            max_retries: 6,
+            retries_busy_channel: false,
+            pending_in_data_acks: false,
+            indirect_attempts: 2,
+            indirect_timeout: us(7_680_000),
+            polling: Polling {
+                period: us(750_000),
+                fast_period: us(50_000),
+                fast: FastPolls::InBursts,
+                data_wait: us(30_000),
+            },
+            csl: Some(csma::Csl {
+                period: 3_125,
+                timeout: us(20_000_000),
+                accuracy_ppm: 60,
+                uncertainty: us(200),
+                receive_after: us(1_500),
+            }),
+            queue: 11,
+        };
+        assert_eq!(keys.config(), expected);
+        assert_eq!(Csma { poll_period_ms: None, ..keys.clone() }.config().polling.period, us(16_000_000));
+        let fast_polls = Csma { fast_polls: Integer::constant(3), ..Csma::default() }.config().polling.fast;
+        assert_eq!(fast_polls, FastPolls::AfterData(3));
+        assert_eq!(Csma { fast_poll: FastPoll::Never, ..keys }.config().polling.fast, FastPolls::Never);
+        assert_eq!(Csma::default().config(), CsmaConfig::openthread());
+    }
+}

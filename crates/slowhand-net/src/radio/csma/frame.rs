@@ -1,0 +1,162 @@
+//! The frames of a non-beacon PAN. Frames between a CSL receiver and its parent are of version 2, all others of the
+//! earlier versions, as OpenThread chooses them (`MeshForwarder::CalcFrameVersion`).
+
+use crate::address::{Addressing, Eui64, NodeId, PAN_ID};
+use crate::radio::contention::{self, data_header, data_request_header};
+use crate::radio::frame::{
+    Address, DATA_REQUEST_COMMAND, Error, FCS, Frame, FrameType, Header, HeaderIe, MAX_FRAME, Version,
+};
+
+pub use crate::radio::frame::set_frame_pending;
+
+/// The element ID of the CSL IE (IEEE 802.15.4-2015, table 7-7).
+const CSL_IE: u8 = 0x1a;
+
+/// Octets of the content of the CSL IE: phase and period (7.4.2.3).
+const CSL_CONTENT: usize = 4;
+
+/// Octets of the CSL IE with its descriptor.
+const CSL_IE_LENGTH: usize = 2 + CSL_CONTENT;
+
+/// Octets of the termination IE between header IEs and payload.
+const TERMINATION: usize = 2;
+
+/// The form of the frames from one node to another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Form {
+    pub addressing: Addressing,
+    pub kind: Kind,
+}
+
+/// What kind of frames.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Version 0 or 1.
+    Plain,
+    /// Version 2, from a parent to a CSL receiver.
+    Enhanced,
+    /// Version 2 with a CSL IE that announces samples with this period.
+    Csl(u16),
+}
+
+impl Form {
+    /// True if the frames announce samples.
+    pub const fn announces_samples(self) -> bool {
+        matches!(self.kind, Kind::Csl(_))
+    }
+
+    /// The most octets of payload in a data frame.
+    pub const fn data_capacity(self) -> usize {
+        MAX_FRAME - self.header_length() - self.ie_length(true)
+    }
+
+    /// Octets of a data request command, FCS included.
+    pub const fn data_request_octets(self) -> usize {
+        self.header_length() + self.ie_length(true) + 1 + FCS
+    }
+
+    /// Octets of an acknowledgment, FCS included.
+    pub const fn ack_octets(self) -> usize {
+        match self.kind {
+            Kind::Plain => contention::ACK,
+            _ => self.enhanced_ack(0, false, NodeId::ROOT).length() + self.ie_length(false) + FCS,
+        }
+    }
+
+    /// Writes a data frame that asks for an acknowledgment, and returns its length.
+    ///
+    /// # Errors
+    /// [`Error::BufferTooSmall`].
+    pub fn write_data(
+        self,
+        out: &mut [u8; MAX_FRAME],
+        sequence: u8,
+        from: NodeId,
+        to: NodeId,
+        payload: &[u8],
+    ) -> Result<usize, Error> {
+        let (from, to) = (self.address(from), self.address(to));
+        match self.kind {
+            Kind::Plain => contention::write_data(out, sequence, from, to, payload),
+            _ => self.write_enhanced(out, data_header(Version::V2, sequence, from, to), payload),
+        }
+    }
+
+    /// Writes a data request command and returns its length.
+    pub fn write_data_request(self, out: &mut [u8; MAX_FRAME], sequence: u8, from: NodeId, to: NodeId) -> usize {
+        let (from, to) = (self.address(from), self.address(to));
+        match self.kind {
+            Kind::Plain => contention::write_data_request(out, sequence, from, to),
+            _ => {
+                let header = data_request_header(Version::V2, sequence, from, to);
+                self.write_enhanced(out, header, &[DATA_REQUEST_COMMAND])
+                    .expect("a data request is shorter than the longest frame")
+            }
+        }
+    }
+
+    /// Writes an acknowledgment and returns its length. Those of frames of version 2 are enhanced ones (IEEE
+    /// 802.15.4-2015, 6.7.4.2).
+    pub fn write_ack(self, out: &mut [u8; MAX_FRAME], sequence: u8, frame_pending: bool, to: NodeId) -> usize {
+        match self.kind {
+            Kind::Plain => contention::write_ack(out, sequence, frame_pending),
+            _ => self
+                .write_enhanced(out, self.enhanced_ack(sequence, frame_pending, to), &[])
+                .expect("an acknowledgment is shorter than the longest frame"),
+        }
+    }
+
+    /// Sets the phase in the CSL IE of a data frame or data request: the time from the first symbol of its MAC header to
+    /// the next sample.
+    pub fn set_phase(self, octets: &mut [u8; MAX_FRAME], phase: u16) {
+        set_phase(octets, self.header_length(), phase);
+    }
+
+    /// Sets the phase in the CSL IE of an acknowledgment.
+    pub fn set_ack_phase(self, octets: &mut [u8; MAX_FRAME], phase: u16) {
+        set_phase(octets, self.enhanced_ack(0, false, NodeId::ROOT).length(), phase);
+    }
+
+    const fn address(self, node: NodeId) -> Address {
+        match self.addressing {
+            Addressing::Extended => Address::Extended(Eui64::of_node(node)),
+            Addressing::Short => Address::Short(node.0),
+        }
+    }
+
+    /// Octets of the header of a data frame or data request. All versions have the same length.
+    const fn header_length(self) -> usize {
+        data_header(Version::V2, 0, self.address(NodeId::ROOT), self.address(NodeId::ROOT)).length()
+    }
+
+    /// Octets of the information elements, with the one that ends them before a payload.
+    const fn ie_length(self, has_payload: bool) -> usize {
+        match self.kind {
+            Kind::Csl(_) if has_payload => CSL_IE_LENGTH + TERMINATION,
+            Kind::Csl(_) => CSL_IE_LENGTH,
+            _ => 0,
+        }
+    }
+
+    const fn enhanced_ack(self, sequence: u8, frame_pending: bool, to: NodeId) -> Header {
+        Header {
+            frame_pending,
+            sequence: Some(sequence),
+            destination_pan: Some(PAN_ID),
+            destination: Some(self.address(to)),
+            ..Header::new(FrameType::Ack, Version::V2)
+        }
+    }
+
+    fn write_enhanced(self, out: &mut [u8; MAX_FRAME], header: Header, payload: &[u8]) -> Result<usize, Error> {
+        let frame = Frame { payload, ..Frame::new(header) };
+        let Kind::Csl(period) = self.kind else { return frame.emit(out) };
+        let [low, high] = period.to_le_bytes();
+        let content = [0, 0, low, high]; // the phase is known when the frame is sent
+        Frame { header_ies: &[HeaderIe::Other { id: CSL_IE, content: &content }], ..frame }.emit(out)
+    }
+}
+
+fn set_phase(octets: &mut [u8; MAX_FRAME], header: usize, phase: u16) {
+    octets[header + 2..header + 4].copy_from_slice(&phase.to_le_bytes());
+}

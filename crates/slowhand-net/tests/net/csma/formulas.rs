@@ -1,0 +1,121 @@
+//! The radio times of a sleepy device, and how long a frame for it takes, against formulas that are worked out here.
+
+use super::*;
+use slowhand_net::radio::{Indication, Mac};
+
+/// A poll: assessment 128 us, turnaround 192 us, 30 octets, turnaround 192 us, acknowledgement of 11 octets. A back-off
+/// from 0..8 periods of 320 us comes before, in which the radio is off.
+const REQUEST: u64 = 30 * 32;
+const ACK: u64 = 11 * 32;
+const POLL_LISTENS: u64 = 128 + 192 + 192;
+const ACCESS: u64 = 320;
+const BACKOFF: u64 = 7 * 320 / 2;
+
+/// 21 octets of header, 60 of payload, 2 of FCS, and 6.
+const DATA: u64 = 89 * 32;
+
+fn assert_near(measured: f64, expected: f64, what: &str) {
+    assert!((measured / expected - 1.0).abs() < 0.02, "{what}: {measured} measured, {expected} expected");
+}
+
+/// The mean time from enqueueing to reception of frames for node 1. Each comes alone, and at another place of the period.
+fn mean_latency(mac: &mut Csma, period: u64) -> f64 {
+    let count = 500;
+    let mut sum = 0;
+    for number in 0..count {
+        let begin = (10 + number * 10) * period + number * period / count;
+        run(mac, at(begin - 1), &mut Recorder::default());
+        mac.enqueue(at(begin), node(0), node(1), &[0xab; 60], number as u32, false).unwrap();
+        let indications = run(mac, at(begin + 5 * period), &mut Recorder::default());
+        let arrived = received(&indications, node(1));
+        assert_eq!(arrived.len(), 1);
+        sum += arrived[0].0 - begin;
+    }
+    sum as f64 / count as f64
+}
+
+#[test]
+fn the_radio_times_of_a_polling_device_follow_its_period() {
+    for period in [100_000, 1_000_000, 10_000_000] {
+        let mut mac = of_tree(polling_every(us(period)), &[None, Some(0)], &[1], 1.0);
+        let polls = 1_000;
+        let end = at(polls * period);
+        run(&mut mac, end, &mut Recorder::default());
+        let times = mac.radio_times(node(1), end);
+        let expected = [REQUEST, ACK, POLL_LISTENS].map(|each| (each * polls) as f64);
+        for (measured, expected) in [times.transmit, times.receive, times.listen].into_iter().zip(expected) {
+            assert_near(measured.as_micros() as f64, expected, "radio time");
+        }
+        // 6 events: the timer, the assessment, beginning and end of two frames.
+        assert!(mac.events_handled() <= 6 * (polls + 1), "{} events for {polls} polls", mac.events_handled());
+    }
+}
+
+/// A frame is in time for a poll if it comes before the poll's acknowledgement begins. So it waits for half a period on
+/// average; then come the acknowledgement, and the parent's own back-off.
+#[test]
+fn the_latency_of_frames_for_a_polling_device_follows_its_period() {
+    for period in [100_000, 1_000_000, 10_000_000] {
+        let mut mac = of_tree(polling_every(us(period)), &[None, Some(0)], &[1], 1.0);
+        let exchange = ACK + BACKOFF + ACCESS + DATA;
+        let expected = (period / 2 + exchange) as f64;
+        assert_near(mean_latency(&mut mac, period), expected, "latency");
+    }
+}
+
+/// Each sample begins 192 us (the preamble) before its time, and ends 5,504 us after. The uncertainty of both ends, 400
+/// us, and the drift of 40 ppm since the last poll make both sides longer. Polls are 96 s apart, so that the mean drift is
+/// 40 ppm of 48 s: 1,920 us.
+#[test]
+fn the_radio_times_of_a_csl_receiver_follow_its_period() {
+    for units in [625, 3_125] {
+        let (period, polls) = (u64::from(units) * 160, 20);
+        let mut mac = of_tree(sampling_every(units), &[None, Some(0)], &[1], 1.0);
+        let end = at(polls * 96_000_000);
+        run(&mut mac, end, &mut Recorder::default());
+        let times = mac.radio_times(node(1), end);
+        let samples = polls * 96_000_000 / period;
+        // The poll is 8 octets longer, and its acknowledgement has 10 more: PAN ID and address.
+        let expected = [
+            (REQUEST + 8 * 32) * polls,
+            (ACK + 10 * 32) * polls,
+            samples * (2 * (400 + 1_920) + 192 + 5_504) + polls * POLL_LISTENS,
+        ];
+        for (measured, expected) in [times.transmit, times.receive, times.listen].into_iter().zip(expected) {
+            assert_near(measured.as_micros() as f64, expected as f64, "radio time");
+        }
+        // Samples are no events.
+        assert!(mac.events_handled() <= 6 * (polls + 1), "{} events for {polls} polls", mac.events_handled());
+    }
+}
+
+/// A frame waits for half a period on average, and for 2,192 us more that its parent needs before a sample. It begins 192
+/// us before the time of the sample.
+#[test]
+fn the_latency_of_frames_for_a_csl_receiver_follows_its_period() {
+    for units in [625, 3_125] {
+        let period = u64::from(units) * 160;
+        let mut mac = of_tree(sampling_every(units), &[None, Some(0)], &[1], 1.0);
+        assert_near(mean_latency(&mut mac, period), (period / 2 + 2_192 - 192 + DATA) as f64, "latency");
+    }
+}
+
+/// The bound on the sending time holds for every frame.
+#[test]
+fn a_frame_takes_no_longer_than_is_promised() {
+    let cases =
+        [(CsmaConfig::openthread(), vec![]), (polling_every(us(500_000)), vec![1]), (sampling_every(625), vec![1])];
+    for (config, sleepy) in cases {
+        let mut mac = of_tree(config, &[None, Some(0)], &sleepy, 1.0);
+        for number in 0..200u32 {
+            let begin = at(u64::from(number) * 5_000_000 + u64::from(number) * 7_919);
+            run(&mut mac, begin, &mut Recorder::default());
+            let frames = number % 5 + 1;
+            (0..frames).for_each(|frame| mac.enqueue(begin, node(0), node(1), &[0; 104], frame, false).unwrap());
+            let indications = run(&mut mac, begin + us(4_000_000), &mut Recorder::default());
+            let sent = indications.iter().rfind(|(_, indication)| matches!(indication, Indication::Sent { .. }));
+            let taken = sent.unwrap().0.since(begin);
+            assert!(taken <= mac.sending_time(node(0), node(1), frames.into()), "{frames} frames take {taken}");
+        }
+    }
+}
