@@ -7,6 +7,7 @@ use crate::clock::Instant;
 use crate::drop_reason::DropReason;
 use crate::lowpan::reassembly::Occupancy;
 use crate::lowpan::{Contexts, Error, Forwarder, Reassembler, recovery};
+use crate::route::Routes;
 
 /// The adaptation layer of a node.
 #[derive(Debug)]
@@ -27,10 +28,19 @@ pub(super) enum FragmentHandling {
     Recover(Box<Recovery>),
 }
 
+/// The adaptation layers of all nodes.
+pub(super) fn layers(routes: &Routes, config: &NetworkConfig, contexts: &Contexts) -> Vec<AdaptationLayer> {
+    // A node reassembles a packet of the limit also with the headers that RPL adds (RFC 6553 section 3).
+    let longer = config.rpl.map_or(0, |rpl| rpl.longest_headers(routes));
+    let nodes = (0..routes.nodes()).map(|node| NodeId(node as u16));
+    nodes.map(|node| AdaptationLayer::new(node, config, longer, contexts)).collect()
+}
+
 impl AdaptationLayer {
-    /// The adaptation layer of node `id`.
-    pub(super) fn new(id: NodeId, config: &NetworkConfig, contexts: &Contexts) -> Self {
-        let (own, reassembly) = (Eui64::of_node(id), config.reassembly_of(id));
+    /// The adaptation layer of node `id`, whose packets may be longer than the limit of the configuration.
+    fn new(id: NodeId, config: &NetworkConfig, longer: usize, contexts: &Contexts) -> Self {
+        let (own, mut reassembly) = (Eui64::of_node(id), config.reassembly_of(id));
+        reassembly.datagram += longer;
         let fragments = match config.fragments {
             Fragments::Reassembled => FragmentHandling::Reassemble,
             Fragments::Forwarded(limits) => {

@@ -146,7 +146,12 @@ impl Network {
     }
 
     fn gateway_and_path(&mut self) -> Option<(&mut Gateway, SchedulePath<'_>)> {
-        let path = SchedulePath { mac: &*self.mac, routes: &self.routes, frame_capacity: self.config.frame_capacity };
+        let path = SchedulePath {
+            mac: &*self.mac,
+            routes: &self.routes,
+            frame_capacity: self.config.frame_capacity,
+            rpl: self.config.rpl,
+        };
         Some((self.gateway.as_mut()?, path))
     }
 }

@@ -3,15 +3,15 @@
 use super::adaptation::{AdaptationLayer, FragmentHandling};
 use super::capacity::payload_capacity;
 use super::config::Fragments;
-use super::destination::{NextHop, next_hop};
+use super::destination::NextHop;
 use super::events::Events;
+use super::hop::next_hop_of;
 use super::recovery::{Outgoing, Recovery, free_tag};
 use super::{Network, adaptation};
 use crate::address::{Eui64, Host, NodeId};
 use crate::clock::Instant;
 use crate::datagram::DatagramId;
 use crate::drop_reason::DropReason;
-use crate::ip::Ipv6Header;
 use crate::lowpan::forwarding::Route;
 use crate::lowpan::recovery::{Outcome, Reception, Rfrag, RfragAck, Sender, State};
 use crate::lowpan::{Link, reassembly, recovery};
@@ -103,10 +103,13 @@ impl Network {
         let FragmentHandling::Recover(recovering) = &mut nodes[node.index()].fragments else { return };
         let Recovery { router, receiver, outgoing, next_tag, .. } = &mut **recovering;
         let tag = free_tag(*next_tag, router, outgoing);
-        let route = |header: &Ipv6Header| match (next_hop(routes, node, header.destination), tag) {
+        let has_rpl = config.rpl.is_some();
+        let route = |headers: &mut [u8], is_new| match (next_hop_of(routes, has_rpl, node, headers), tag) {
             (NextHop::Here, _) => Route::Local,
             (NextHop::Neighbor(to), Some(tag)) => {
-                *next_tag = tag.wrapping_add(1);
+                if is_new {
+                    *next_tag = tag.wrapping_add(1);
+                }
                 let capacity = payload_capacity(&**mac, config.frame_capacity, node, to);
                 Route::Next { to: Eui64::of_node(to), tag: tag.into(), congested, capacity }
             }

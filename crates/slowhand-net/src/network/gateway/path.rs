@@ -2,7 +2,9 @@
 
 use crate::address::NodeId;
 use crate::clock::Duration;
+use crate::ip::rpl::RplOption;
 use crate::lowpan::fragment::{FragmentHeader, UNIT};
+use crate::network::RplConfig;
 use crate::network::capacity::payload_capacity;
 use crate::radio::Mac;
 use crate::route::Routes;
@@ -15,6 +17,8 @@ pub(in crate::network) struct SchedulePath<'a> {
     pub(in crate::network) routes: &'a Routes,
     /// The most octets of a frame that 6LoWPAN uses, in addition to the limit of each link.
     pub(in crate::network) frame_capacity: usize,
+    /// What RPL adds to each packet.
+    pub(in crate::network) rpl: Option<RplConfig>,
 }
 
 impl Path for SchedulePath<'_> {
@@ -22,6 +26,7 @@ impl Path for SchedulePath<'_> {
     /// packet, if these are more.
     fn downward(&self, node: NodeId, packets: u64, octets: usize) -> Duration {
         let queued = self.mac.queued(NodeId::ROOT) as u64;
+        let octets = octets + self.headers_down(node);
         self.over_all_hops(node, |above, below| {
             let one = self.frames(above, below, octets);
             self.mac.sending_time(above, below, (one * packets).max(one + queued))
@@ -29,6 +34,7 @@ impl Path for SchedulePath<'_> {
     }
 
     fn upward(&self, node: NodeId, octets: usize) -> Duration {
+        let octets = octets + if self.rpl.is_some() { RplOption::HEADER } else { 0 };
         self.over_all_hops(node, |above, below| self.mac.sending_time(below, above, self.frames(below, above, octets)))
     }
 }
@@ -42,6 +48,14 @@ impl SchedulePath<'_> {
         let hops = std::iter::successors(Some(node), |&below| self.routes.parent(below));
         hops.filter_map(|below| Some(time(self.routes.parent(below)?, below)))
             .fold(Duration::ZERO, |sum, hop| sum + hop)
+    }
+
+    /// The octets that RPL adds to a packet from the Internet.
+    fn headers_down(&self, node: NodeId) -> usize {
+        match self.rpl {
+            Some(rpl) if node.index() < self.routes.nodes() => rpl.headers_down(self.routes.depth(node)),
+            _ => 0,
+        }
     }
 
     /// The largest number of frames of a packet on the link from a node to a neighbour.
