@@ -4,6 +4,7 @@ use super::*;
 use proptest::prelude::*;
 use slowhand_net::address::{Host, NodeId};
 use slowhand_net::clock::Instant;
+use slowhand_net::lowpan::{Context, Contexts};
 use slowhand_net::network::{Fragments, NetworkConfig, RplConfig, RplEncoding, RplMode};
 use slowhand_net::observer::FrameKind;
 use slowhand_testing::wireshark::{Pcap, Tshark};
@@ -114,6 +115,27 @@ fn the_first_fragment_gets_shorter_with_its_route() {
         // Each hop takes an address of 8 octets out. The last hop also leaves out the destination of the packet.
         let begin = first[0];
         assert_eq!(first[..4], [begin, begin - 8, begin - 16, begin - 32], "{fragments:?}: {first:?}");
+    }
+}
+
+/// The first hop from node 4 to the server: 2, contexts 1, the server's interface identifier 8, UDP 7. A context of all 128
+/// bits leaves nothing of the server's address. Without contexts both addresses travel in full: 2 + 16 + 16 + 7. tshark
+/// reads each with the same contexts.
+#[test]
+fn contexts_replace_what_they_cover() {
+    let mut whole = Contexts::none();
+    whole.set(0, "2001:db8::".parse().unwrap(), 64).unwrap();
+    whole.set(15, "2001:db8:1::1".parse().unwrap(), 128).unwrap();
+    for (contexts, first) in [(Contexts::mesh(), 18), (whole, 10), (Contexts::none(), 41)] {
+        let config = NetworkConfig { contexts: contexts.clone(), ..NetworkConfig::default() };
+        let frames = heard(config, LEAF, Host::Internet, 20);
+        assert_eq!(lengths(&frames)[0], first + 20, "{contexts:?}");
+        let with = |tshark: Tshark, (id, context): (u8, Context)| {
+            tshark.context(id, &context.prefix().to_string(), context.length())
+        };
+        let tshark = contexts.iter().fold(Tshark::default(), with);
+        let rows = tshark.rows(&capture(&frames), &["ipv6.src", "ipv6.dst", "udp.checksum.status", "_ws.expert"]);
+        assert!(rows.iter().all(|row| *row == ["2001:db8::12:7400:0:4", "2001:db8:1::1", "1", ""]), "{rows:?}");
     }
 }
 
