@@ -22,8 +22,13 @@ CONDITIONS: dict[str, dict[str, Setting]] = {
     "no loss": {},
     "5 % of frames": {"network.link_pdr": 0.95},
     "5 % of fragments": {"lowpan.fragment_loss": 0.05},
+    "5 % of fragments, recovered": {
+        "lowpan.fragment_loss": 0.05,
+        "lowpan.reassembly": "recovery",
+        "lowpan.recovery.adaptive": True,
+    },
 }
-"""The link layer repeats lost frames. No layer below DTLS and TCP repeats lost fragments."""
+"""The link layer repeats lost frames. Lost fragments are repeated by DTLS and TCP only, or recovered."""
 
 DTLS: dict[str, Setting] = {"session.protocol": "dtls1.2"}
 TLS: dict[str, Setting] = {"session.protocol": "tls1.2"}

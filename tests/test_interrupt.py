@@ -19,6 +19,7 @@ from polars.testing import assert_frame_equal
 import slowhand
 from conftest import COMMAND, QUICKSTART, ROOT
 from slowhand import cli
+from slowhand.arguments import Parser
 from slowhand.output import replacing
 from slowhand.progress import BAR, Progress
 
@@ -210,6 +211,27 @@ def test_ctrl_c_at_any_time_after_the_start_leaves_no_traceback(command: list[st
         if "Traceback" not in errors:
             codes.add(process.returncode)
     assert codes and codes <= {130, -signal.SIGINT}
+
+
+def test_a_signal_that_makes_other_code_fail_is_still_a_signal(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # `argparse` puts back in a `finally` what it has not saved yet.
+    def read(parser: Parser, arguments: list[str]) -> None:
+        try:
+            os.kill(os.getpid(), signal.SIGTERM)
+        finally:
+            raise AttributeError("save_nargs")
+
+    before = {number: signal.getsignal(number) for number in SIGNALS}
+    monkeypatch.setattr(Parser, "read", read)
+    try:
+        code = cli.execute(["run", str(QUICKSTART)])
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    assert code == 128 + signal.SIGTERM
+    assert capsys.readouterr() == ("", "slowhand: interrupted\n")
 
 
 def test_a_signal_after_the_work_costs_no_report(

@@ -10,54 +10,30 @@ from __future__ import annotations
 
 import datetime
 import json
-import os
 import re
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
-FIRMWARE = Path(__file__).parent.parent
-IMAGES = FIRMWARE.parent / "target" / "firmware" / "avr-none" / "release"
-TARGET = "atmega128rfa1"
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+from images import ATMEGA128RFA1 as BOARD
+
 CLOCK_HZ = 16_000_000
-
-LINE = re.compile(r"^(call|size) (\w+)(?: ([a-z_]+))? ((?:\d+ )+)", re.MULTILINE)
-COLOUR = re.compile(r"\x1b\[\d*m")
-
-
-def build(*options: str) -> None:
-    """Builds images. The distribution's compiler has the sources of `core`."""
-    environment = {**os.environ, "RUSTC_BOOTSTRAP": "1"}
-    environment["PATH"] = f"/usr/bin{os.pathsep}{environment['PATH']}"
-    # The images of this folder need the options in `firmware/.cargo/config.toml`.
-    command = ["cargo", "build", "--release", "--target", "avr-none", "-p", f"firmware-{TARGET}"]
-    subprocess.run([*command, *options], cwd=FIRMWARE, env=environment, check=True)
-
-
-def run(image: str) -> dict[str, Any]:
-    """Runs an image to its end. Each call has role, name, octets, cycles, octets of stack."""
-    command = ["simavr", "-m", TARGET, "-f", str(CLOCK_HZ), str(IMAGES / f"{image}.elf")]
-    lines = subprocess.run(command, capture_output=True, text=True, check=True, timeout=300)
-    console = COLOUR.sub("", lines.stdout + lines.stderr)
-    if "complete" not in console.split("incomplete")[0]:
-        raise SystemExit(f"{image}: found a run that is not complete:\n{console}")
-    calls: list[list[str | int]] = []
-    sizes: dict[str, int] = {}
-    for kind, role, name, numbers in LINE.findall(console):
-        values = [int(number) for number in numbers.split()]
-        if kind == "size":
-            sizes[role] = values[0]
-        else:
-            calls.append([role, name, *values])
-    return {"calls": calls, "sizes": sizes}
+IMAGES = ["both", "client", "server", "bare"]
 
 
 def memory(image: str) -> dict[str, int]:
     """Flash and static RAM of an image. What is initialised is in both."""
-    printed = subprocess.check_output(["avr-size", IMAGES / f"{image}.elf"], text=True)
-    text, data, bss = (int(number) for number in printed.splitlines()[1].split()[:3])
-    return {"flash": text + data, "static": data + bss}
+    of = BOARD.sections(image)
+    return {"flash": of["text"] + of["data"], "static": of["data"] + of["bss"]}
+
+
+def handshake(features: list[str], others: list[str]) -> dict[str, Any]:
+    """Builds images, and runs the handshake. Each call has role, name, octets, cycles, octets of stack."""
+    BOARD.build(features, ["handshake", *others])
+    sizes, calls = BOARD.run("handshake")
+    return {"calls": calls, "sizes": sizes, "image": memory("handshake")}
 
 
 def version(*command: str) -> str:
@@ -67,10 +43,8 @@ def version(*command: str) -> str:
 
 def measure() -> dict[str, Any]:
     """All of it."""
-    build("--features", "slides", "--bin", "handshake")
-    slides = {**run("handshake"), "image": memory("handshake")}
-    build()
-    plain = {**run("handshake"), "image": memory("handshake")}
+    slides = handshake(["slides"], [])
+    plain = handshake([], [*IMAGES, "operations"])
     simavr = version("dpkg-query", "--show", "--showformat=${Version}", "simavr")
     return {
         "date": datetime.date.today().isoformat(),
@@ -82,8 +56,8 @@ def measure() -> dict[str, Any]:
         "clock_hz": CLOCK_HZ,
         "plain": plain,
         "slides": slides,
-        "operations": [[name, *values] for _, name, *values in run("operations")["calls"]],
-        "images": {name: memory(name) for name in ("both", "client", "server", "bare")},
+        "operations": [values for _, *values in BOARD.run("operations")[1]],
+        "images": {name: memory(name) for name in IMAGES},
     }
 
 

@@ -2,10 +2,10 @@
 
 use std::sync::OnceLock;
 
-use lean_dtls::crypto::{MAX_PUBLIC, SCALAR};
+use lean_dtls::crypto::{Aead, Group, MAX_PUBLIC, SCALAR};
 use lean_dtls::{
     Admission, Certificate, CertificateError, CertificateType, CertifiedKey, Client, Config, Credentials, Instant,
-    Lean, MaxFragmentLength, Psk, Role, SPKI, Server, Status, Suite, Timeouts, spki,
+    Lean, MaxFragmentLength, Psk, Role, SPKI, Server, Status, Suite, Timeouts, Versions, spki,
 };
 
 use crate::input::Input;
@@ -126,8 +126,18 @@ pub struct Setup {
     mtu: u16,
     knows_address: bool,
     admission: Admission,
+    /// If the ends may speak DTLS 1.3.
+    dtls13: Option<Dtls13>,
     /// The client's and the server's.
     ends: [Extensions; 2],
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Dtls13 {
+    /// The client's and the server's.
+    versions: [Versions; 2],
+    aeads: [&'static [Aead]; 2],
+    groups: [&'static [Group]; 2],
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -158,7 +168,8 @@ impl Setup {
             3 => Kind::RawPublicKeys,
             _ => Kind::Psk,
         };
-        Self { seed, is_trusted: true, kind, mtu, knows_address: flags & 8 != 0, admission, ends }
+        let dtls13 = (flags & 0x40 != 0).then(|| Dtls13::new(input));
+        Self { seed, is_trusted: true, kind, mtu, knows_address: flags & 8 != 0, admission, dtls13, ends }
     }
 
     /// A client that has not started.
@@ -176,6 +187,16 @@ impl Setup {
     /// True if the server finds its connections by connection IDs.
     pub fn has_connection_id(&self) -> bool {
         self.ends[1].connection_id.is_some_and(|length| length > 0)
+    }
+
+    /// True if the ends may speak DTLS 1.3.
+    pub const fn is_dtls13(&self) -> bool {
+        self.dtls13.is_some()
+    }
+
+    /// True if a client can be established before the server has checked who it is (RFC 8446, section 4.4.2).
+    pub fn client_is_checked_last(&self) -> bool {
+        self.is_dtls13() && self.kind == Kind::RawPublicKeys
     }
 
     fn config(&self, end: usize) -> Config<Keys> {
@@ -200,7 +221,31 @@ impl Setup {
         if let Some(length) = extensions.connection_id {
             config = config.with_connection_id(length).expect("a valid length");
         }
+        if let Some(Dtls13 { versions, aeads, groups }) = self.dtls13 {
+            config = config.with_versions(versions[end]).with_aeads(aeads[end]).with_groups(groups[end]);
+            if self.kind == Kind::PskWithAgreement {
+                config = config.with_psk_agreement();
+            }
+        }
         config
+    }
+}
+
+impl Dtls13 {
+    fn new(input: &mut Input<'_>) -> Self {
+        const ALL: &[Aead] = &[Aead::Ccm8, Aead::Ccm, Aead::Gcm];
+        const AEADS: [&[Aead]; 4] = [&[Aead::Ccm8], &[Aead::Ccm], &[Aead::Gcm], ALL];
+        let flags = input.octet();
+        let chosen = AEADS[usize::from(flags & 3)];
+        // A client's first share is of P-256: the server may ask for the other one.
+        let groups = if flags & 8 == 0 { Group::ALL } else { &[Group::X25519] };
+        let version = |is_alone| if is_alone { Versions::Dtls13 } else { Versions::Both };
+        let versions = match flags >> 4 & 7 {
+            6 => [Versions::Both, Versions::Dtls12],
+            7 => [Versions::Dtls12, Versions::Both],
+            alone => [version(alone & 1 == 0), version(alone & 2 == 0)],
+        };
+        Self { versions, aeads: [if flags & 4 == 0 { chosen } else { ALL }, chosen], groups: [Group::ALL, groups] }
     }
 }
 

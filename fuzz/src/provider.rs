@@ -21,15 +21,87 @@ pub struct Seen {
     pub key: [u8; KEY],
     /// The nonce.
     pub nonce: [u8; NONCE],
+    /// What DTLS 1.3 has beside that.
+    pub unified: Option<Unified>,
 }
 
-/// Where a [`Cheap`] leaves what it has last encrypted with.
-pub type Window = Rc<Cell<Option<Seen>>>;
+/// A unified header, and how its sequence number is hidden (RFC 9147, section 4).
+#[derive(Clone, Copy, Debug)]
+pub struct Unified {
+    /// The header with its sequence number in clear. The rest is 0.
+    pub header: [u8; UNIFIED],
+    /// Octets of the header.
+    pub length: usize,
+    /// The key that hides sequence numbers.
+    pub hiding: [u8; KEY],
+}
+
+/// Octets of the longest unified header: with a connection ID of 8 octets, two of a sequence number, and a length.
+const UNIFIED: usize = 1 + 8 + 2 + 2;
+
+/// An octet that an end changes before it encrypts.
+#[derive(Clone, Copy, Debug)]
+pub struct Slip {
+    /// How many records it encrypts before.
+    pub after: usize,
+    /// Where the octet is.
+    pub place: usize,
+    /// What changes in it.
+    pub mask: u8,
+}
+
+/// What somebody with an end's keys sees and does.
+#[derive(Default)]
+struct Keyhole {
+    seen: Cell<Option<Seen>>,
+    slip: Cell<Option<Slip>>,
+}
+
+/// A view into the cryptography of an end.
+#[derive(Clone, Default)]
+pub struct Window(Rc<Keyhole>);
+
+impl Window {
+    /// With what the end has last encrypted, if it has.
+    pub fn last(&self) -> Option<Seen> {
+        self.0.seen.get()
+    }
+
+    /// Makes the end send something else than it means.
+    pub fn let_slip(&self, slip: Slip) {
+        self.0.slip.set(Some(slip));
+    }
+
+    /// Notes a record, and changes it if its turn has come.
+    fn note(&self, with: &Protection<'_>, content: &mut [u8]) {
+        let mut unified = None;
+        // Only a unified header begins with these three bits: what is protected in DTLS 1.2 begins with an epoch.
+        if with.associated.first().is_some_and(|first| first >> 5 == 1) && with.associated.len() <= UNIFIED {
+            let (mut header, length) = ([0; UNIFIED], with.associated.len());
+            header[..length].copy_from_slice(with.associated);
+            unified = Some(Unified { header, length, hiding: [0; KEY] });
+        }
+        self.0.seen.set(Some(Seen { aead: with.aead, key: *with.key, nonce: *with.nonce, unified }));
+        let Some(mut slip) = self.0.slip.take() else { return };
+        match slip.after.checked_sub(1) {
+            Some(after) => {
+                slip.after = after;
+                self.0.slip.set(Some(slip));
+            }
+            None => {
+                let place = slip.place % content.len().max(1);
+                content.iter_mut().skip(place).take(1).for_each(|octet| *octet ^= slip.mask);
+            }
+        }
+    }
+}
 
 /// Cheap cryptography with all algorithms.
 pub struct Cheap {
     weightless: Weightless<Random>,
     window: Window,
+    /// A record was encrypted, and its sequence number was not.
+    is_hiding: bool,
 }
 
 /// A hash under way.
@@ -40,7 +112,7 @@ impl Cheap {
     /// Cryptography with random numbers that follow from `seed`, and the window into it.
     pub fn new(seed: u64) -> (Self, Window) {
         let window = Window::default();
-        (Self { weightless: Weightless::new(random(seed)), window: window.clone() }, window)
+        (Self { weightless: Weightless::new(random(seed)), window: window.clone(), is_hiding: false }, window)
     }
 }
 
@@ -65,6 +137,15 @@ pub fn seal(seen: &Seen, associated: &[u8], content: &mut [u8]) -> Vec<u8> {
     tag
 }
 
+/// Hides the octets of a sequence number, or shows them again (RFC 9147, section 4.2.3).
+pub fn hide(hiding: &[u8; KEY], sequence: &mut [u8], encrypted: &[u8]) {
+    let mut mask = [0; BLOCK];
+    mask.iter_mut().zip(encrypted).for_each(|(mask, octet)| *mask = *octet);
+    // It cannot fail.
+    let _ = Weightless::new(|_: &mut [u8]| {}).encrypt_block(hiding, &mut mask);
+    sequence.iter_mut().zip(mask).for_each(|(octet, mask)| *octet ^= mask);
+}
+
 impl Hash for CheapHash {
     fn update(&mut self, octets: &[u8]) {
         self.0.update(octets);
@@ -87,7 +168,8 @@ impl Crypto for Cheap {
     }
 
     fn seal(&mut self, with: &Protection<'_>, content: &mut [u8], tag: &mut [u8]) -> Result<(), Failed> {
-        self.window.set(Some(Seen { aead: with.aead, key: *with.key, nonce: *with.nonce }));
+        self.window.note(with, content);
+        self.is_hiding = true;
         self.weightless.seal(with, content, tag)
     }
 
@@ -100,6 +182,14 @@ impl Crypto for Cheap {
     }
 
     fn encrypt_block(&mut self, key: &[u8; KEY], block: &mut [u8; BLOCK]) -> Result<(), Failed> {
+        // The first one after a record is its sequence number's.
+        if std::mem::take(&mut self.is_hiding)
+            && let Some(mut seen) = self.window.last()
+            && let Some(unified) = &mut seen.unified
+        {
+            unified.hiding = *key;
+            self.window.0.seen.set(Some(seen));
+        }
         self.weightless.encrypt_block(key, block)
     }
 

@@ -25,10 +25,11 @@ fuzz_target!(|octets: &[u8]| {
         let window = if to_server { &of_client } else { &of_server };
         let (content_type, epoch, sequence) =
             (20 + input.octet() % 8, u16::from(input.octet() % 3), input.number().into());
+        let seen = window.last();
         let record = match input.below(3) {
             0 => input.string().to_vec(),
             1 => records::clear(content_type, epoch, sequence, input.string()),
-            _ => match window.get() {
+            _ => match seen {
                 Some(seen) => {
                     has_keys = true;
                     records::protected(&seen, content_type, epoch, sequence, input.string())
@@ -39,8 +40,9 @@ fuzz_target!(|octets: &[u8]| {
         let mut deliver = |_: &[u8]| {
             // Application data in the epoch with keys, each record once.
             assert!(has_keys && content_type == 23 && epoch == 1);
-            assert!(!delivered.contains(&(to_server, sequence)), "a record was delivered twice");
-            delivered.push((to_server, sequence));
+            let record = (to_server, seen.map(|seen| seen.key), sequence);
+            assert!(!delivered.contains(&record), "a record was delivered twice");
+            delivered.push(record);
         };
         let before = [Some(client.status()), server.status(PEER)];
         match to_server {

@@ -13,5 +13,7 @@ uint64_t interop_unix_time_ms(void);
 void interop_random(uint8_t *output, size_t length);
 void interop_transmit(const uint8_t *datagram, size_t length);
 void interop_deliver(const uint8_t *data, size_t length);
+/* The peer has answered this end's heartbeat. */
+void interop_heartbeat_answered(void);
 
 #endif

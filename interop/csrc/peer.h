@@ -25,12 +25,16 @@ struct interop_options {
     int is_server;
     uint16_t version;          /* as on the wire: 0xfefd DTLS 1.2, 0xfefc DTLS 1.3 */
     uint16_t suite;            /* IANA cipher suite */
+    uint16_t other_suite;      /* IANA cipher suite of the other version; 0: the end speaks one version */
     uint16_t group;            /* TLS NamedGroup; 0: no elliptic curve */
     int credential;            /* enum interop_credential */
     int is_without_ephemeral;  /* DTLS 1.3 with a pre-shared key: psk_ke, not psk_dhe_ke */
     int has_cookie;            /* a server asks for the cookie */
     int resumption;            /* enum interop_resumption */
     int connection_id;         /* octets of the ID in records to this end; -1: no connection IDs */
+    uint16_t max_fragment_length; /* octets; 0: not asked for */
+    uint16_t record_size_limit;   /* octets; 0: not told to the peer */
+    int has_heartbeat;         /* `write` asks for one too; interop_heartbeat_answered() tells the answer */
     uint16_t mtu;              /* octets of UDP payload; 0: the library's default */
     uint32_t first_timeout_ms;
     const uint8_t *psk, *psk_identity;

@@ -46,6 +46,9 @@ impl Dimpl {
         if setup.resumption.is_some() {
             return Err("it resumes no session".to_owned());
         }
+        if setup.max_fragment_length.is_some() || setup.record_size_limit.is_some() || setup.heartbeat {
+            return Err("it has no such extension".to_owned());
+        }
         // The keys of the certificates must be on one of the groups too (RFC 8422, section 5.1).
         let groups = match setup.group {
             Some(Group::X25519) => &[NamedGroup::X25519, NamedGroup::Secp256r1][..],

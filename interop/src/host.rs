@@ -10,6 +10,7 @@ use std::ptr;
 use std::slice;
 use std::time::Duration;
 
+use crate::setup::HEARTBEAT;
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -125,6 +126,11 @@ unsafe extern "C" fn interop_transmit(datagram: *const u8, length: usize) {
 unsafe extern "C" fn interop_deliver(data: *const u8, length: usize) {
     // SAFETY: the caller gives data of this length, at least one octet.
     deliver(unsafe { slice::from_raw_parts(data, length) });
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn interop_heartbeat_answered() {
+    deliver(HEARTBEAT);
 }
 
 // Checks of the types of these functions.

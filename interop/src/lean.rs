@@ -6,15 +6,15 @@ use std::time::Duration;
 use lean_dtls::crypto::Group;
 use lean_dtls::{
     Certificate, CertificateError, CertificateType, CertifiedKey, Client, Config, ConfigError, Credentials,
-    EcdsaP256Sha256, Instant, Psk, RawPublicKey, RustCrypto, Server, Session, SessionCache, SessionState, Sessions,
-    Timeouts, Versions, X509, crypto::Aead,
+    EcdsaP256Sha256, ImportedPsk, Instant, Liveness, MaxFragmentLength, Psk, RawPublicKey, RustCrypto, Server, Session,
+    SessionCache, SessionState, Sessions, Timeouts, Versions, X509, crypto::Aead,
 };
 use slowhand_sessions::{CredentialKind, Failure, FailureKind, Resumable, Resumption, Role};
 
 use crate::credentials::{self, PSK, PSK_IDENTITY};
 use crate::end::{Engine, Progress, State};
 use crate::host;
-use crate::setup::{self, Setup, Suite, Version};
+use crate::setup::{self, HEARTBEAT, Setup, Suite, Version};
 
 /// Octets of each of the two buffers for flights: enough for a flight with a certificate.
 const BUFFER: usize = 2048;
@@ -31,6 +31,9 @@ type Crypto = RustCrypto<fn(&mut [u8])>;
 pub(crate) struct LeanDtls {
     end: End,
     resumption: Option<Resumption>,
+    has_heartbeats: bool,
+    /// A heartbeat of this end is not answered yet.
+    is_asking: bool,
     datagram: Vec<u8>,
 }
 
@@ -70,6 +73,7 @@ const TICKET_KEY: [u8; 16] = *b"interop-ticket-k";
 /// The credentials, of one kind.
 enum Keys {
     Psk([Psk<'static>; 1]),
+    ImportedPsk([ImportedPsk<'static>; 1]),
     RawPublicKey(RawPublicKey<'static>),
     X509(X509<'static>),
 }
@@ -92,6 +96,9 @@ impl Keys {
                 unix_time: host::unix_time,
                 algorithms: EcdsaP256Sha256::ONLY,
             }),
+            _ if setup.imports_psk => {
+                Self::ImportedPsk([ImportedPsk { identity: PSK_IDENTITY.as_bytes(), key: &PSK, context: b"" }])
+            }
             _ => Self::Psk([Psk { identity: PSK_IDENTITY.as_bytes(), key: &PSK }]),
         }
     }
@@ -99,6 +106,7 @@ impl Keys {
     fn inner(&self) -> &dyn Credentials {
         match self {
             Self::Psk(keys) => keys,
+            Self::ImportedPsk(keys) => keys,
             Self::RawPublicKey(keys) => keys,
             Self::X509(keys) => keys,
         }
@@ -112,6 +120,10 @@ impl Credentials for Keys {
 
     fn find_psk(&self, identity: &[u8]) -> Option<&[u8]> {
         self.inner().find_psk(identity)
+    }
+
+    fn import_context(&self, identity: &[u8]) -> Option<&[u8]> {
+        self.inner().import_context(identity)
     }
 
     fn certificate(&self) -> Option<CertifiedKey<'_>> {
@@ -135,14 +147,15 @@ impl LeanDtls {
             return Err("it resumes no session of DTLS 1.3".to_owned());
         }
         let config = config(setup).map_err(|error| format!("the configuration is refused: {error:?}"))?;
-        let config = with_suite(config, setup).ok_or_else(|| format!("it has no {}", setup.suite))?;
+        let config = with_suites(config, setup).ok_or_else(|| format!("it has no {}", setup.suite))?;
         let crypto = RustCrypto::new(host::fill_random as fn(&mut [u8]));
         let end = match setup.role {
             Role::Client => End::Client(Box::new(client(config, crypto, previous))),
             Role::Server => End::Server(Box::new(server(config, crypto, setup.resumption, previous))),
         };
         let datagram = vec![0; setup.mtu.unwrap_or(MTU).into()];
-        Ok(Self { end, resumption: setup.resumption, datagram })
+        let (resumption, has_heartbeats) = (setup.resumption, setup.heartbeat);
+        Ok(Self { end, resumption, has_heartbeats, is_asking: false, datagram })
     }
 
     /// Sends what the library has to send, and says how it is.
@@ -168,13 +181,18 @@ impl LeanDtls {
     }
 }
 
-/// The same with the suite of its version.
-fn with_suite(config: Config<Keys>, setup: &Setup) -> Option<Config<Keys>> {
-    if setup.version == Version::Dtls12 {
-        let suite = lean_dtls::Suite::ALL.iter().find(|suite| suite.iana() == setup.suite.iana());
-        return suite.map(|suite| config.with_suites(slice::from_ref(suite)));
+/// The same with its versions, and the suite of each.
+fn with_suites(config: Config<Keys>, setup: &Setup) -> Option<Config<Keys>> {
+    let config = with_suite(config, setup, setup.suite)?;
+    let Some(other) = setup.other_suite else { return Some(config) };
+    Some(with_suite(config, setup, other)?.with_versions(Versions::Both))
+}
+
+fn with_suite(config: Config<Keys>, setup: &Setup, suite: Suite) -> Option<Config<Keys>> {
+    if let Some(suite) = lean_dtls::Suite::ALL.iter().find(|own| own.iana() == suite.iana()) {
+        return Some(config.with_suites(slice::from_ref(suite)));
     }
-    let aeads: &[Aead] = match setup.suite {
+    let aeads: &[Aead] = match suite {
         Suite::TLS_AES_128_CCM_8_SHA256 => &[Aead::Ccm8],
         Suite::TLS_AES_128_CCM_SHA256 => &[Aead::Ccm],
         Suite::TLS_AES_128_GCM_SHA256 => &[Aead::Gcm],
@@ -220,9 +238,19 @@ fn config(setup: &Setup) -> Result<Config<Keys>, ConfigError> {
         Some(setup::Group::P256) => config.with_groups(&[Group::P256]),
         Some(setup::Group::X25519) => config.with_groups(&[Group::X25519, Group::P256]),
     };
-    match setup.connection_id {
+    let config = match setup.connection_id {
+        None => config,
+        Some(octets) => config.with_connection_id(octets)?,
+    };
+    let is_asked = |length: &MaxFragmentLength| Some(length.octets()) == setup.max_fragment_length;
+    let config = match MaxFragmentLength::ALL.into_iter().find(is_asked) {
+        None => config,
+        Some(length) => config.with_max_fragment_length(length),
+    };
+    let config = if setup.heartbeat { config.with_heartbeats() } else { config };
+    match setup.record_size_limit {
         None => Ok(config),
-        Some(octets) => config.with_connection_id(octets),
+        Some(octets) => config.with_record_size_limit(octets),
     }
 }
 
@@ -258,6 +286,14 @@ impl Engine for LeanDtls {
             End::Client(client) => client.receive(&mut datagram, host::deliver),
             End::Server(server) => server.receive(PEER, &mut datagram, host::deliver),
         }
+        let liveness = match &self.end {
+            End::Client(client) => Some(client.liveness()),
+            End::Server(server) => server.liveness(PEER),
+        };
+        if self.is_asking && matches!(liveness, Some(Liveness::Alive { .. })) {
+            self.is_asking = false;
+            host::deliver(HEARTBEAT);
+        }
         self.progress()
     }
 
@@ -276,6 +312,13 @@ impl Engine for LeanDtls {
         };
         if let Ok(length) = sent {
             host::transmit(&self.datagram[..length]);
+        }
+        if self.has_heartbeats {
+            let asked = match &mut self.end {
+                End::Client(client) => client.heartbeat(),
+                End::Server(server) => server.heartbeat(PEER),
+            };
+            self.is_asking = asked.is_ok();
         }
         self.progress()
     }

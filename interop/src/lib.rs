@@ -16,7 +16,7 @@ mod peer;
 mod setup;
 
 pub use peer::Peer;
-pub use setup::{Group, Setup, Suite, Version};
+pub use setup::{Group, HEARTBEAT, Setup, Suite, Version};
 
 #[cfg(doc)]
 use slowhand_sessions::Session;

@@ -47,6 +47,9 @@ impl Peer {
     /// # Errors
     /// Why the library refuses this.
     pub fn build(self, setup: &Setup, previous: Option<&Resumable>) -> Result<Box<dyn Session>, String> {
+        if setup.other_suite.is_some() && !matches!(self, Self::LeanDtls | Self::Wolfssl) {
+            return Err(format!("the adapter of {self} speaks one version at a time"));
+        }
         match self {
             Self::LeanDtls => end(setup, || LeanDtls::new(setup, previous)),
             Self::Laboratory(stack) => laboratory::build(stack, setup, previous),

@@ -5,25 +5,39 @@ use std::time::Duration;
 
 use slowhand_sessions::{CredentialKind, Resumption, Role};
 
+/// What an end receives as data when its heartbeat was answered.
+pub const HEARTBEAT: &[u8] = b"heartbeat";
+
 /// One end of a session of DTLS. Both ends authenticate themselves.
 #[derive(Clone, Debug)]
 pub struct Setup {
     /// Which end this is.
     pub role: Role,
-    /// The only version.
+    /// The version of the session. It is the only one, unless the end has a suite of the other one.
     pub version: Version,
-    /// The only cipher suite.
+    /// The only cipher suite of this version.
     pub suite: Suite,
+    /// The end speaks both versions: its cipher suite of the other one.
+    pub other_suite: Option<Suite>,
     /// The only group of the key exchange. `None`: no Diffie-Hellman.
     pub group: Option<Group>,
     /// How the end proves its identity.
     pub credential: CredentialKind,
+    /// The pre-shared key is imported, without a context (RFC 9258). Only lean-dtls can choose.
+    pub imports_psk: bool,
     /// The server asks for a cookie.
     pub cookie: bool,
     /// How the session is resumed.
     pub resumption: Option<Resumption>,
     /// Octets of the connection ID in the records to this end.
     pub connection_id: Option<u8>,
+    /// The most octets of content of the records of both ends (RFC 6066, section 4).
+    pub max_fragment_length: Option<u16>,
+    /// The most octets of content of the encrypted records for this end (RFC 8449).
+    pub record_size_limit: Option<u16>,
+    /// Heartbeats (RFC 6520): with the data that it writes, this end asks its peer for one. It receives [`HEARTBEAT`] as data
+    /// when the answer is there.
+    pub heartbeat: bool,
     /// The most octets of a datagram of this end. `None`: the library's default.
     pub mtu: Option<u16>,
     /// The first timeout of the handshake.

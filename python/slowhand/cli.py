@@ -37,17 +37,26 @@ def execute(arguments: Sequence[str]) -> int:
             signals.finish()  # the exit code is known, and impatient users send several
             output.remove_unfinished()
     except KeyboardInterrupt as stopped:
-        say("interrupted")
-        return signals.exit_code(stopped)
+        return _interrupted(stopped)
     except (Complaint, OutputError, ScenarioError, OSError) as error:
         say(str(error))
         return BAD_INPUT
+    except Exception as error:
+        stopped_by = signals.behind(error)
+        if not stopped_by:
+            raise
+        return _interrupted(stopped_by)
     if isinstance(out.failure, BrokenPipeError):
         return CLOSED_PIPE
     if out.failure:
         say(f"stdout: cannot be written: {out.failure.strerror}")
         return code or NO
     return code
+
+
+def _interrupted(stopped: KeyboardInterrupt) -> int:
+    say("interrupted")
+    return signals.exit_code(stopped)
 
 
 def _dispatch(arguments: Sequence[str], out: Terminal) -> int:

@@ -45,6 +45,18 @@ def exit_code(stopped: KeyboardInterrupt) -> int:
     return 128 + getattr(stopped, "number", signal.SIGINT)
 
 
+def behind(error: BaseException) -> Stopped | None:
+    """The signal behind an error, if there is one.
+
+    Other code may fail because a signal stopped it in the middle: `argparse`, for example, puts
+    back in a `finally` what it has not saved yet.
+    """
+    seen: BaseException | None = error
+    while seen is not None and not isinstance(seen, Stopped):
+        seen = seen.__cause__ or seen.__context__
+    return seen
+
+
 def _handle(handler: signal._HANDLER) -> None:
     for number in SIGNALS:
         if signal.getsignal(number) != signal.SIG_IGN:

@@ -36,8 +36,9 @@ int main(int count, char **arguments)
 {
     static lean_dtls_client client;
     static const char identity[] = "sensor-17", key[] = "0123456789abcdef";
-    lean_dtls_config config = {.identity = (const uint8_t *)identity, .identity_length = strlen(identity),
-                               .key = (const uint8_t *)key, .key_length = strlen(key), .mtu = 256, .timeout_ms = 1000};
+    lean_dtls_psk psk = {.identity = (const uint8_t *)identity, .identity_length = strlen(identity),
+                         .key = (const uint8_t *)key, .key_length = strlen(key)};
+    lean_dtls_config config = {.keys = &psk, .key_count = 1, .mtu = 256, .timeout_ms = 1000};
     struct sockaddr_in server = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     int descriptor = socket(AF_INET, SOCK_DGRAM, 0);
     uint8_t datagram[256];
@@ -48,7 +49,7 @@ int main(int count, char **arguments)
         return 2;
     server.sin_port = htons((uint16_t)atoi(arguments[1]));
     if (connect(descriptor, (struct sockaddr *)&server, sizeof server) != 0
-        || !lean_dtls_client_new(&client, sizeof client, &config))
+        || lean_dtls_client_new(&client, sizeof client, &config) != LEAN_DTLS_OK)
         return 2;
     lean_dtls_client_connect(&client);
     for (;;) {
@@ -59,9 +60,12 @@ int main(int count, char **arguments)
             break;
         if (status == LEAN_DTLS_ESTABLISHED && !has_asked) {
             has_asked = true;
-            length = lean_dtls_client_send(&client, (const uint8_t *)arguments[2], strlen(arguments[2]), datagram,
-                                           sizeof datagram);
-            send(descriptor, datagram, length, 0);
+            lean_dtls_error error = lean_dtls_client_send(&client, (const uint8_t *)arguments[2], strlen(arguments[2]),
+                                                          datagram, sizeof datagram, &length);
+            if (error == LEAN_DTLS_OK)
+                send(descriptor, datagram, length, 0);
+            else
+                fprintf(stderr, "%s\n", lean_dtls_error_name(error));
         }
         uint64_t deadline = lean_dtls_client_deadline(&client), now = now_ms();
         int wait = deadline == LEAN_DTLS_NEVER ? 10000 : deadline > now ? (int)(deadline - now) : 0;

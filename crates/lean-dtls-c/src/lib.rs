@@ -1,15 +1,25 @@
-//! The client of `lean-dtls` for firmware in C. `include/lean_dtls.h` documents each function; the names are the same.
+//! `lean-dtls` for firmware in C. `include/lean_dtls.h` documents each function; the names are the same.
 //!
-//! The storage of a client is the caller's, because there is no allocator. Its size is a constant of the header, and
-//! `lean_dtls_client_new` refuses less than a client needs. Random numbers come from a function that the firmware defines
-//! (`lean_dtls_random`), as a device has one source of them. Application data goes to a function pointer with a context.
+//! The storage of a client or a server is the caller's, because there is no allocator. Its size is a constant of the header, and
+//! less than is needed is refused. Random numbers come from a function that the firmware defines (`lean_dtls_random`), as a
+//! device has one source of them. Application data goes to a function pointer with a context.
 
 #![no_std]
 
-use core::ffi::c_void;
+mod client;
+mod handle;
+mod server;
+mod settings;
+
+use core::ffi::{CStr, c_char, c_void};
 use core::slice;
 
-use lean_dtls::{Client, Config, Instant, Psk, RustCrypto, Status, Timeouts};
+use lean_dtls::{Failure, RustCrypto, SendError, Status};
+
+pub use client::{CLIENT_SIZE, Client};
+pub use handle::Handle;
+pub use server::{Address, SERVER_SIZE, SLOTS, Server};
+pub use settings::{PskOfC, Settings};
 
 #[cfg(feature = "std")]
 extern crate std;
@@ -23,49 +33,102 @@ fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
 /// Octets of the buffers of a connection: enough for all that lean-dtls offers with all of its features.
 const BUFFER: usize = 512;
 
-/// `LEAN_DTLS_CLIENT_SIZE` of the header.
-pub const CLIENT_SIZE: usize = 4096;
-
 /// `LEAN_DTLS_NEVER` of the header.
 const NEVER: u64 = u64::MAX;
 
-/// What is in the storage of `lean_dtls_client`.
-pub type Engine = Client<[Psk<'static>; 1], RustCrypto<fn(&mut [u8])>, BUFFER>;
+/// `lean_dtls_deliver`.
+type Deliver = unsafe extern "C" fn(context: *mut c_void, data: *const u8, length: usize);
 
-const _: () = assert!(size_of::<Engine>() <= CLIENT_SIZE, "the header's constant is too small");
-const _: () = assert!(align_of::<Engine>() <= align_of::<u64>(), "the header's storage is not aligned enough");
+type Crypto = RustCrypto<fn(&mut [u8])>;
 
 unsafe extern "C" {
     /// Defined by the firmware: fills `octets` with random numbers that nobody can predict.
     fn lean_dtls_random(octets: *mut u8, length: usize);
 }
 
-fn random(octets: &mut [u8]) {
-    // SAFETY: the pointer and the length are those of a slice that is borrowed here alone.
-    unsafe { lean_dtls_random(octets.as_mut_ptr(), octets.len()) }
+fn crypto() -> Crypto {
+    RustCrypto::new(|octets| {
+        // SAFETY: the pointer and the length are those of a slice that is borrowed here alone.
+        unsafe { lean_dtls_random(octets.as_mut_ptr(), octets.len()) }
+    })
 }
 
-/// `lean_dtls_config`.
-#[repr(C)]
-pub struct Settings {
-    identity: *const u8,
-    identity_length: usize,
-    key: *const u8,
-    key_length: usize,
-    mtu: u16,
-    timeout_ms: u32,
+/// `lean_dtls_error`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(i32)]
+pub enum Error {
+    /// No error.
+    Ok,
+    /// A pointer is null, or not aligned.
+    Null,
+    /// The storage is too small.
+    Storage,
+    /// The storage holds nothing, or is in use.
+    NotMade,
+    /// A key is missing, or its length is wrong.
+    Key,
+    /// The datagrams are too short.
+    Mtu,
+    /// The connection is not established.
+    NotEstablished,
+    /// The data do not fit.
+    TooLong,
 }
 
-/// `lean_dtls_deliver`.
-type Deliver = unsafe extern "C" fn(context: *mut c_void, data: *const u8, length: usize);
+impl Error {
+    /// All of them with their names in C. The number of each is its place.
+    pub const NAMES: [(Self, &'static CStr); 8] = [
+        (Self::Ok, c"LEAN_DTLS_OK"),
+        (Self::Null, c"LEAN_DTLS_ERROR_NULL"),
+        (Self::Storage, c"LEAN_DTLS_ERROR_STORAGE"),
+        (Self::NotMade, c"LEAN_DTLS_ERROR_NOT_MADE"),
+        (Self::Key, c"LEAN_DTLS_ERROR_KEY"),
+        (Self::Mtu, c"LEAN_DTLS_ERROR_MTU"),
+        (Self::NotEstablished, c"LEAN_DTLS_ERROR_NOT_ESTABLISHED"),
+        (Self::TooLong, c"LEAN_DTLS_ERROR_TOO_LONG"),
+    ];
+}
+
+/// The name of an error.
+#[unsafe(no_mangle)]
+pub extern "C" fn lean_dtls_error_name(error: i32) -> *const c_char {
+    let named = usize::try_from(error).ok().and_then(|place| Error::NAMES.get(place));
+    named.map_or(c"unknown", |(_, name)| name).as_ptr()
+}
+
+/// `lean_dtls_status` of the header.
+fn status_number(status: Status) -> i32 {
+    match status {
+        Status::Handshaking => 0,
+        Status::Established => 1,
+        Status::Closing => 2,
+        Status::Closed => 3,
+        Status::Failed(_) => FAILED,
+    }
+}
+
+/// `LEAN_DTLS_FAILED`.
+const FAILED: i32 = 4;
+
+/// `lean_dtls_failure` of the header, and the alert.
+fn failure_number(status: Status) -> (i32, u8) {
+    let Status::Failed(failure) = status else { return (0, 0) };
+    match failure {
+        Failure::TimedOut(alert) => (1, alert.unwrap_or(0)),
+        Failure::AlertReceived(alert) => (2, alert),
+        Failure::AlertSent(alert) => (3, alert),
+        Failure::BufferTooSmall => (4, 0),
+        Failure::NoKey => (5, 0),
+    }
+}
 
 /// The octets at a pointer from C. A null pointer is no octets.
 ///
 /// # Safety
 /// If the pointer is not null, there are `length` octets that nobody changes while the result is used.
 unsafe fn octets<'a>(pointer: *const u8, length: usize) -> &'a [u8] {
-    // SAFETY: the caller's promise.
-    if pointer.is_null() { &[] } else { unsafe { slice::from_raw_parts(pointer, length) } }
+    // SAFETY: the caller's promise. No object is longer than `isize::MAX`, so a greater length is a mistake.
+    if is_range(pointer, length) { unsafe { slice::from_raw_parts(pointer, length) } } else { &[] }
 }
 
 /// The same for octets that are written.
@@ -73,133 +136,50 @@ unsafe fn octets<'a>(pointer: *const u8, length: usize) -> &'a [u8] {
 /// # Safety
 /// If the pointer is not null, there are `length` octets that nobody else uses while the result is used.
 unsafe fn octets_mut<'a>(pointer: *mut u8, length: usize) -> &'a mut [u8] {
-    // SAFETY: the caller's promise.
-    if pointer.is_null() { &mut [] } else { unsafe { slice::from_raw_parts_mut(pointer, length) } }
+    // SAFETY: as above.
+    if is_range(pointer, length) { unsafe { slice::from_raw_parts_mut(pointer, length) } } else { &mut [] }
 }
 
-/// Octets that a client needs.
-#[unsafe(no_mangle)]
-pub const extern "C" fn lean_dtls_client_size() -> usize {
-    size_of::<Engine>()
+fn is_range(pointer: *const u8, length: usize) -> bool {
+    !pointer.is_null() && isize::try_from(length).is_ok()
 }
 
-/// Makes a client in the caller's storage.
+/// The value at a pointer from C, if it can be one.
 ///
 /// # Safety
-/// `client` points to `size` octets, aligned as a `uint64_t`. The identity and the key stay where they are, and as they are,
-/// as long as the client is used.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn lean_dtls_client_new(client: *mut Engine, size: usize, settings: &Settings) -> bool {
-    if size < size_of::<Engine>() {
-        return false;
+/// If the pointer is neither null nor misaligned, there is a value of this type.
+unsafe fn value<T: Copy>(pointer: *const T) -> Option<T> {
+    let is_one = !pointer.is_null() && pointer.is_aligned();
+    // SAFETY: the caller's promise.
+    is_one.then(|| unsafe { pointer.read() })
+}
+
+/// Puts a value where C wants it, if it does.
+///
+/// # Safety
+/// If the pointer is neither null nor misaligned, there is room for the value.
+unsafe fn put<T>(pointer: *mut T, value: T) {
+    if !pointer.is_null() && pointer.is_aligned() {
+        // SAFETY: the caller's promise.
+        unsafe { pointer.write(value) };
     }
-    // SAFETY: the caller's promise about identity and key.
-    let (identity, key) =
-        unsafe { (octets(settings.identity, settings.identity_length), octets(settings.key, settings.key_length)) };
-    let initial_ms = if settings.timeout_ms == 0 { Timeouts::DEFAULT.initial_ms } else { settings.timeout_ms };
-    let timeouts = Timeouts { initial_ms, ..Timeouts::DEFAULT };
-    let Ok(config) = Config::new([Psk { identity, key }], settings.mtu, timeouts) else { return false };
-    // SAFETY: there is enough room, and it is aligned. What was there before is not read.
-    unsafe { client.write(Client::new(config, RustCrypto::new(random))) };
-    true
 }
 
-/// Begins the handshake.
-#[unsafe(no_mangle)]
-pub extern "C" fn lean_dtls_client_connect(client: &mut Engine) {
-    client.connect();
-}
-
-/// Processes a datagram of the server.
-///
-/// # Safety
-/// `datagram` points to `length` octets that nobody else uses meanwhile. `deliver` does not use the client.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn lean_dtls_client_receive(
-    client: &mut Engine,
-    datagram: *mut u8,
-    length: usize,
-    deliver: Option<Deliver>,
-    context: *mut c_void,
-) {
-    // SAFETY: the caller's promise.
-    let datagram = unsafe { octets_mut(datagram, length) };
-    client.receive(datagram, |data| {
+/// Gives application data to C.
+fn deliver_to(deliver: Option<Deliver>, context: *mut c_void) -> impl FnMut(&[u8]) {
+    move |data| {
         if let Some(deliver) = deliver {
             // SAFETY: the data are there until the call returns. The context is the caller's own.
             unsafe { deliver(context, data.as_ptr(), data.len()) };
         }
-    });
-}
-
-/// Writes the next datagram.
-///
-/// # Safety
-/// `output` points to `room` octets that nobody else uses meanwhile.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn lean_dtls_client_poll_transmit(
-    client: &mut Engine,
-    now_ms: u64,
-    output: *mut u8,
-    room: usize,
-) -> usize {
-    // SAFETY: the caller's promise.
-    client.poll_transmit(Instant::from_millis(now_ms), unsafe { octets_mut(output, room) })
-}
-
-/// When to handle a timeout.
-#[unsafe(no_mangle)]
-pub extern "C" fn lean_dtls_client_deadline(client: &Engine) -> u64 {
-    client.deadline().map_or(NEVER, Instant::as_millis)
-}
-
-/// Does what is due.
-#[unsafe(no_mangle)]
-pub extern "C" fn lean_dtls_client_handle_timeout(client: &mut Engine, now_ms: u64) {
-    client.handle_timeout(Instant::from_millis(now_ms));
-}
-
-/// Encrypts application data.
-///
-/// # Safety
-/// `data` points to `length` octets, `output` to `room` others that nobody else uses meanwhile.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn lean_dtls_client_send(
-    client: &mut Engine,
-    data: *const u8,
-    length: usize,
-    output: *mut u8,
-    room: usize,
-) -> usize {
-    // SAFETY: the caller's promise.
-    let (data, output) = unsafe { (octets(data, length), octets_mut(output, room)) };
-    client.send(data, output).unwrap_or(0)
-}
-
-/// Closes the connection.
-#[unsafe(no_mangle)]
-pub extern "C" fn lean_dtls_client_close(client: &mut Engine) {
-    client.close();
-}
-
-/// `lean_dtls_status` of the header.
-#[unsafe(no_mangle)]
-pub extern "C" fn lean_dtls_client_status(client: &Engine) -> i32 {
-    match client.status() {
-        Status::Handshaking => 0,
-        Status::Established => 1,
-        Status::Closing => 2,
-        Status::Closed => 3,
-        Status::Failed(_) => 4,
     }
 }
 
-/// Wipes the keys.
-///
-/// # Safety
-/// The client was made by [`lean_dtls_client_new`], and is not used any more.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn lean_dtls_client_drop(client: *mut Engine) {
-    // SAFETY: the caller's promise.
-    unsafe { client.drop_in_place() };
+/// The length of what was encrypted, and the error.
+fn sent(result: Result<usize, SendError>) -> (usize, Error) {
+    match result {
+        Ok(length) => (length, Error::Ok),
+        Err(SendError::NotEstablished) => (0, Error::NotEstablished),
+        Err(SendError::TooLong) => (0, Error::TooLong),
+    }
 }

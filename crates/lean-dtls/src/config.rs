@@ -16,21 +16,30 @@ use crate::lean::Lean;
 use crate::time::Timeouts;
 
 /// Octets of the smallest datagram that the engine can use.
+///
+/// The engine's own: a record header, a message header and a few octets of a message. A smaller datagram would be
+/// mostly headers.
 pub const MIN_MTU: u16 = 64;
 
-/// Octets of the longest datagram that fits one frame of IEEE 802.15.4, so that 6LoWPAN does not cut it: 127 octets of a frame
-/// without 21 of its header (64-bit addresses, one PAN ID), 2 of its check sequence, and the IPv6 and UDP headers as 6LoWPAN
-/// compresses them (RFC 6282).
+/// Octets of the longest datagram that fits one frame of IEEE 802.15.4, so that 6LoWPAN does not cut it: 127 octets of
+/// a frame without 21 of its header (64-bit addresses, one PAN ID), 2 of its check sequence, and the IPv6 and UDP
+/// headers as 6LoWPAN compresses them (RFC 6282).
 ///
 /// These are 8 octets between neighbours: 2 of IPHC with both addresses elided, 1 of NHC, 3 of ports of which one is
-/// compressed, and 2 of checksum. An address in full adds 16, one of 64 bits adds 8; so does link-layer security with its
-/// header and tag, by what they have. The result is at least [`MIN_MTU`], which may need two frames.
+/// compressed, and 2 of checksum. An address in full adds 16, one of 64 bits adds 8; so does link-layer security with
+/// its header and tag, by what they have. The result is at least [`MIN_MTU`], which may need two frames.
+///
+/// On a lossy link, this is the most useful setting of all: see [How long is a
+/// datagram?](crate::decisions#how-long-is-a-datagram).
 pub const fn frame_mtu(compressed_headers: u16) -> u16 {
     let room = (127_u16 - 21 - 2).saturating_sub(compressed_headers);
     if room < MIN_MTU { MIN_MTU } else { room }
 }
 
 /// The configuration of a client or a server. `K` has its credentials.
+///
+/// [`decisions`](crate::decisions) goes through the questions in the order in which an engineer meets them. What is not
+/// asked for is not offered, accepted or sent.
 #[derive(Clone, Copy, Debug)]
 pub struct Config<K> {
     pub(crate) credentials: K,
@@ -106,6 +115,8 @@ impl Default for Dtls13 {
 }
 
 /// The versions of DTLS that an end speaks.
+///
+/// See [Which version?](crate::decisions#which-version)
 #[cfg(feature = "dtls13")]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Versions {
@@ -114,9 +125,16 @@ pub enum Versions {
     Dtls12,
     /// DTLS 1.3 (RFC 9147).
     Dtls13,
+    /// Both. A client offers both, and goes on with what the server chooses. A server chooses DTLS 1.3 for every client that
+    /// offers it, because such a client accepts nothing else from a server that speaks it (RFC 8446, section 4.1.3).
+    ///
+    /// With a pre-shared key: the same key is then used in both versions. See the documentation of the crate.
+    Both,
 }
 
 /// A length of RFC 6066, section 4. Its number is the one on the wire.
+///
+/// See [Shorter records?](crate::decisions#shorter-records).
 #[cfg(feature = "record-limits")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MaxFragmentLength {
@@ -142,17 +160,28 @@ impl MaxFragmentLength {
 }
 
 /// What a server does with a client for which it has no free slot. The names are those of `slowhand capacity`.
+///
+/// Only a client whose cookie has returned, so that it is where it says, can end the session of another; but it need
+/// not have a key yet. See [How many slots, and for whom?](crate::decisions#how-many-slots-and-for-whom).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Admission {
     /// The client is ignored until a slot is free.
     #[default]
     Refuse,
     /// The session that was used longest ago ends, without an alert.
+    ///
+    /// It finds a place in any case. Choose it if clients come and go, and nobody is there to attack.
+    #[cfg(feature = "eviction")]
     EvictLeastRecentlyUsed,
     /// The session that was opened first ends, without an alert.
+    ///
+    /// As above, and it needs no use of a session to be told from another: a client that is busy for long loses its
+    /// session first.
+    #[cfg(feature = "eviction")]
     EvictOldest,
-    /// Of the established sessions that have not been used for `idle_after_ms`, that which was used longest ago ends, without
-    /// an alert. If there is none, the client is ignored.
+    /// Of the established sessions that have not been used for `idle_after_ms`, that which was used longest ago ends,
+    /// without an alert. If there is none, the client is ignored.
+    #[cfg(feature = "eviction")]
     EvictIdleLongest {
         /// After how many milliseconds without a record from the peer or to it a session is idle.
         idle_after_ms: u32,
@@ -160,6 +189,9 @@ pub enum Admission {
 }
 
 /// How many records of a flight share a datagram.
+///
+/// It changes octets, not security: the headers of UDP and 6LoWPAN, once for each datagram. See [How long is a
+/// datagram?](crate::decisions#how-long-is-a-datagram)
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Packing {
     /// As many as there is room for.
@@ -179,7 +211,7 @@ pub enum ConfigError {
     Chain,
     /// The datagrams are shorter than [`MIN_MTU`].
     Mtu,
-    /// The first timeout is 0.
+    /// The first timeout is 0; or there is a floor, without the feature `round-trips`.
     Timeout,
     /// The record size limit is less than 64 octets or more than 2^14.
     #[cfg(feature = "record-limits")]
@@ -190,7 +222,12 @@ pub enum ConfigError {
 }
 
 impl<K: Credentials> Config<K> {
-    /// A configuration with these credentials. `mtu` is the most octets of a datagram, without the headers of UDP and IP.
+    /// A configuration with these credentials. `mtu` is the most octets of a datagram, without the headers of UDP and
+    /// IP.
+    ///
+    /// Everything else has a default that RFC 7925 or RFC 6347 gives, and each other method changes one thing. See [How
+    /// long is a datagram?](crate::decisions#how-long-is-a-datagram) and [How long to
+    /// wait?](crate::decisions#how-long-to-wait)
     ///
     /// # Errors
     /// See [`ConfigError`].
@@ -205,7 +242,7 @@ impl<K: Credentials> Config<K> {
         if mtu < MIN_MTU {
             return Err(ConfigError::Mtu);
         }
-        if timeouts.initial_ms == 0 {
+        if timeouts.initial_ms == 0 || !cfg!(feature = "round-trips") && timeouts.floor_ms.is_some() {
             return Err(ConfigError::Timeout);
         }
         Ok(Self {
@@ -222,8 +259,11 @@ impl<K: Credentials> Config<K> {
         })
     }
 
-    /// The same with these suites, the preferred one first, in place of [`Suite::DEFAULT`]. An end uses those of them for which
-    /// it has credentials.
+    /// The same with these suites, the preferred one first, in place of [`Suite::DEFAULT`]. An end uses those of them
+    /// for which it has credentials.
+    ///
+    /// Name fewer, to get what you want or nothing: a list of one suite cannot be downgraded. Both Finished messages
+    /// cover the choice in any case. See [Which suites?](crate::decisions#which-suites)
     #[cfg(any(feature = "ecdhe", feature = "gcm"))]
     #[must_use]
     pub fn with_suites(self, suites: &'static [Suite]) -> Self {
@@ -231,6 +271,9 @@ impl<K: Credentials> Config<K> {
     }
 
     /// The same with these groups for key agreement, the preferred one first, in place of [`Group::ALL`].
+    ///
+    /// A client pays for each group that it offers with 2 octets, and in DTLS 1.3 with the key of the first: 65 octets
+    /// and a multiplication for P-256, 32 for X25519. See [Which suites?](crate::decisions#which-suites)
     #[cfg(feature = "ecdhe")]
     #[must_use]
     pub fn with_groups(self, groups: &'static [Group]) -> Self {
@@ -275,6 +318,8 @@ impl<K: Credentials> Config<K> {
     }
 
     /// The same with other versions.
+    ///
+    /// See [Which version?](crate::decisions#which-version)
     #[cfg(feature = "dtls13")]
     #[must_use]
     pub const fn with_versions(mut self, versions: Versions) -> Self {
@@ -283,6 +328,9 @@ impl<K: Credentials> Config<K> {
     }
 
     /// The same with other algorithms for the records of DTLS 1.3, the preferred one first. Default: [`Aead::Ccm8`].
+    ///
+    /// CCM_8 has tags of 8 octets, the others of 16. With the short ones, an end changes its key after 64 forged
+    /// records, and closes after 2^23 (RFC 9147, appendix B.3). See [Which suites?](crate::decisions#which-suites)
     #[cfg(feature = "dtls13")]
     #[must_use]
     pub const fn with_aeads(mut self, aeads: &'static [Aead]) -> Self {
@@ -290,8 +338,13 @@ impl<K: Credentials> Config<K> {
         self
     }
 
-    /// The same with pre-shared keys of DTLS 1.3 that are used with key agreement only (psk_dhe_ke). Otherwise a client uses
-    /// its key alone (psk_ke), a server lets the client choose, and who learns the key later can read the connection.
+    /// The same with pre-shared keys of DTLS 1.3 that are used with key agreement only (psk_dhe_ke). Otherwise a client
+    /// uses its key alone (psk_ke), a server lets the client choose, and who learns the key later can read the
+    /// connection.
+    ///
+    /// It costs the keys of both ends (65 or 32 octets each), two multiplications on a curve, and the flash of feature
+    /// `ecdhe`. RFC 9257, section 4.2, wants it where the key may leak. See [Which
+    /// credential?](crate::decisions#which-credential)
     #[cfg(all(feature = "dtls13", feature = "ecdhe"))]
     #[must_use]
     pub const fn with_psk_agreement(mut self) -> Self {
@@ -299,8 +352,11 @@ impl<K: Credentials> Config<K> {
         self
     }
 
-    /// The same for a server of DTLS 1.3 that asks for no cookie. Then anybody can fill its slots, and make it send a flight
-    /// to somebody else (RFC 9147, section 5.1).
+    /// The same for a server of DTLS 1.3 that asks for no cookie. Then anybody can fill its slots, and make it send a
+    /// flight to somebody else (RFC 9147, section 5.1).
+    ///
+    /// It saves a round trip: 309 octets of the 683 of a handshake with a pre-shared key (`docs/lean-profile.md`). For
+    /// some clients only: [`Credentials::is_known`]. See [A cookie?](crate::decisions#a-cookie)
     #[cfg(feature = "dtls13")]
     #[must_use]
     pub const fn without_cookie(mut self) -> Self {
@@ -309,18 +365,28 @@ impl<K: Credentials> Config<K> {
     }
 
     /// The same with another policy for clients beyond the slots of a server.
+    ///
+    /// Default: [`Admission::Refuse`]. See [How many slots, and for
+    /// whom?](crate::decisions#how-many-slots-and-for-whom)
     #[must_use]
     pub fn with_admission(self, admission: Admission) -> Self {
         Self { admission, ..self }
     }
 
     /// The same with another number of records in a datagram of a handshake. Either peer accepts both.
+    ///
+    /// Default: [`Packing::Full`].
     #[must_use]
     pub fn with_packing(self, packing: Packing) -> Self {
         Self { packing, ..self }
     }
 
-    /// The same with these switches of the lean profile: a client offers them, a server takes those of them that are offered.
+    /// The same with these switches of the lean profile: a client offers them, a server takes those of them that are
+    /// offered.
+    ///
+    /// It costs 3 kB of flash and 0.35 kB of RAM for each connection (`docs/footprint.md`), and 5 octets in each hello;
+    /// a peer without it ignores the offer. Default: [`Lean::NONE`]. See [Which switches of the lean
+    /// profile?](crate::decisions#which-switches-of-the-lean-profile)
     #[cfg(feature = "lean")]
     #[must_use]
     pub fn with_lean(mut self, lean: Lean) -> Self {
@@ -328,8 +394,12 @@ impl<K: Credentials> Config<K> {
         self
     }
 
-    /// The same with shorter records in both directions (RFC 6066, section 4): a client asks for this length, a server grants
-    /// its clients whatever length they ask for.
+    /// The same with shorter records in both directions (RFC 6066, section 4): a client asks for this length, a server
+    /// grants its clients whatever length they ask for.
+    ///
+    /// Choose it for peers that do not know `with_record_size_limit`, if this end has less room than they have to say.
+    /// 5 octets in each hello; longer data take more records, with 29 octets each. Default: not asked for. See [Shorter
+    /// records?](crate::decisions#shorter-records)
     #[cfg(feature = "record-limits")]
     #[must_use]
     pub fn with_max_fragment_length(mut self, length: MaxFragmentLength) -> Self {
@@ -337,8 +407,12 @@ impl<K: Credentials> Config<K> {
         self
     }
 
-    /// The same, and the peer is told that it must not send records with more than so many octets of content (RFC 8449).
-    /// This end keeps to the peer's limit.
+    /// The same, and the peer is told that it must not send records with more than so many octets of content (RFC
+    /// 8449). This end keeps to the peer's limit.
+    ///
+    /// Choose the octets of the buffer for datagrams, less [`OVERHEAD`](crate::OVERHEAD). 6 octets in each hello.
+    /// Default: not sent, and the peer may send records of 2^14 octets, of which this end discards those that it has no
+    /// room for. See [Shorter records?](crate::decisions#shorter-records)
     ///
     /// # Errors
     /// See [`ConfigError::RecordSizeLimit`].
@@ -351,8 +425,11 @@ impl<K: Credentials> Config<K> {
         Ok(self)
     }
 
-    /// The same with connection IDs (RFC 9146): encrypted records for this end carry one of so many octets. With 0, they carry
-    /// none, but those for the peer may.
+    /// The same with connection IDs (RFC 9146): encrypted records for this end carry one of so many octets. With 0,
+    /// they carry none, but those for the peer may.
+    ///
+    /// An ID of n octets costs n + 1 in each record for this end in DTLS 1.2. It is in clear, so a device can be
+    /// followed by it. Default: not asked for. See [A connection ID?](crate::decisions#a-connection-id)
     ///
     /// # Errors
     /// See [`ConfigError::ConnectionId`].
@@ -365,9 +442,12 @@ impl<K: Credentials> Config<K> {
         Ok(self)
     }
 
-    /// The same with tickets (RFC 5077): a server gives its clients what it would keep of their sessions, sealed with a key of
-    /// its own, and a client asks for that. Without tickets, a server resumes the sessions that it keeps by their IDs
-    /// ([`Server::with_sessions`](crate::Server::with_sessions)).
+    /// The same with tickets (RFC 5077): a server gives its clients what it would keep of their sessions, sealed with a
+    /// key of its own, and a client asks for that. Without tickets, a server resumes the sessions that it keeps by
+    /// their IDs ([`Server::with_sessions`](crate::Server::with_sessions)).
+    ///
+    /// A ticket of this server has 83 octets, which come once and go back with each resumption. It holds the master
+    /// secret, so its key is worth as much as all sessions. Default: no tickets. See [Resume?](crate::decisions#resume)
     #[cfg(feature = "resumption")]
     #[must_use]
     pub fn with_tickets(mut self) -> Self {
@@ -375,8 +455,11 @@ impl<K: Credentials> Config<K> {
         self
     }
 
-    /// The same for a server that resumes a session for so many seconds after its first handshake. Default: 86,400 (RFC 5246,
-    /// section F.1.4: at most a day).
+    /// The same for a server that resumes a session for so many seconds after its first handshake. Default: 86,400 (RFC
+    /// 5246, section F.1.4: at most a day).
+    ///
+    /// The longer, the more handshakes are short, and the longer somebody who steals a session from a client can use
+    /// it.
     #[cfg(feature = "resumption")]
     #[must_use]
     pub fn with_session_lifetime(mut self, seconds: u32) -> Self {
@@ -385,6 +468,10 @@ impl<K: Credentials> Config<K> {
     }
 
     /// The same with heartbeats (RFC 6520): this end answers requests, and may ask if the peer does so too.
+    ///
+    /// 5 octets in each hello, and 52 for a request and for its answer. This end answers only what is encrypted and
+    /// came from the peer, with as many octets as came: nobody else gets anything out of it. Default: not agreed on.
+    /// See [Heartbeats?](crate::decisions#heartbeats)
     #[cfg(feature = "heartbeat")]
     #[must_use]
     pub fn with_heartbeats(mut self) -> Self {
@@ -392,9 +479,12 @@ impl<K: Credentials> Config<K> {
         self
     }
 
-    /// The same for a server that sends to a client's new address as soon as a record came from there that is the client's and
-    /// later than all before (RFC 9146, section 6). The application has to make sure that the client is there, before it
-    /// sends much: somebody on the path can have sent the client's record from an address of another.
+    /// The same for a server that sends to a client's new address as soon as a record came from there that is the
+    /// client's and later than all before (RFC 9146, section 6). The application has to make sure that the client is
+    /// there, before it sends much: somebody on the path can have sent the client's record from an address of another.
+    ///
+    /// Default: the answers go to the address of the handshake. See [A connection
+    /// ID?](crate::decisions#a-connection-id)
     #[cfg(feature = "connection-id")]
     #[must_use]
     pub fn with_followed_addresses(mut self) -> Self {

@@ -1,5 +1,7 @@
 //! One connection, of whichever version.
 
+#[cfg(feature = "dtls13")]
+use crate::config::Versions;
 use crate::config::{Config, Packing};
 use crate::credentials::Credentials;
 use crate::crypto::Crypto;
@@ -34,7 +36,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
     /// The connection of a client that has not started.
     pub(crate) fn of_client<K>(crypto: &mut C, config: &Config<K>) -> Self {
         #[cfg(feature = "dtls13")]
-        if config.options.dtls13.versions == crate::config::Versions::Dtls13 {
+        if config.options.dtls13.versions == Versions::Dtls13 {
             return Self::Dtls13(dtls13::Connection::new(crypto, true, config.timeouts));
         }
         Self::Dtls12(dtls12::Connection::new(crypto, true, config.timeouts))
@@ -45,7 +47,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         match self {
             Self::Dtls12(connection) => dtls12::client::start(connection, crypto, config, kept),
             #[cfg(feature = "dtls13")]
-            Self::Dtls13(connection) => dtls13::client::start(connection, crypto, config),
+            Self::Dtls13(connection) => dtls13::client::start(connection, crypto, config, kept),
         }
     }
 
@@ -58,18 +60,22 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         datagram: &mut [u8],
         deliver: &mut dyn FnMut(&[u8]),
     ) {
-        match self {
-            Self::Dtls12(connection) => {
-                connection.receive(crypto, datagram, deliver, &mut |connection, crypto| {
-                    dtls12::client::handle(connection, crypto, config, kept)
-                });
-            }
+        #[cfg_attr(not(feature = "dtls13"), allow(irrefutable_let_patterns))]
+        if let Self::Dtls12(connection) = self {
+            connection.receive(crypto, datagram, deliver, &mut |connection, crypto| {
+                dtls12::client::handle(connection, crypto, config, kept)
+            });
             #[cfg(feature = "dtls13")]
-            Self::Dtls13(connection) => {
-                connection.receive(crypto, datagram, deliver, &mut |connection, crypto| {
-                    dtls13::client::handle(connection, crypto, config)
-                });
+            if connection.has_chosen_dtls13() {
+                *self = Self::Dtls13(dtls13::client::take_over(connection, crypto, config.timeouts));
             }
+        }
+        // The datagram in which the server chooses DTLS 1.3 begins again: nothing in it was encrypted for DTLS 1.2.
+        #[cfg(feature = "dtls13")]
+        if let Self::Dtls13(connection) = self {
+            connection.receive(crypto, datagram, deliver, &mut |connection, crypto| {
+                dtls13::client::handle(connection, crypto, config, kept)
+            });
         }
     }
 
@@ -133,6 +139,16 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         }
     }
 
+    /// The versions that the connection can have: one, if the server has chosen.
+    #[cfg(feature = "dtls13")]
+    pub(crate) const fn versions(&self) -> Versions {
+        match self {
+            Self::Dtls12(connection) if connection.dtls13.is_some() => Versions::Both,
+            Self::Dtls12(_) => Versions::Dtls12,
+            Self::Dtls13(_) => Versions::Dtls13,
+        }
+    }
+
     /// Asks the peer whether it is there (RFC 6520). DTLS 1.3 of this engine does not.
     #[cfg(feature = "heartbeat")]
     pub(crate) fn start_heartbeat(&mut self, crypto: &mut C) -> Result<(), crate::HeartbeatError> {
@@ -152,13 +168,15 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         }
     }
 
+    /// True if it answers the ClientHello of DTLS 1.3 with this random number.
+    #[cfg(feature = "dtls13")]
+    pub(crate) fn has_answered(&self, client_random: &[u8; 32]) -> bool {
+        matches!(self, Self::Dtls13(connection) if connection.client_random == *client_random)
+    }
+
     /// True if the client may not be where it says.
     pub(crate) const fn is_unverified(&self) -> bool {
-        match self {
-            Self::Dtls12(connection) => connection.is_unverified(),
-            #[cfg(feature = "dtls13")]
-            Self::Dtls13(_) => false,
-        }
+        either!(self, connection => connection.is_unverified())
     }
 
     /// The most octets of application data in a datagram of `room` octets.

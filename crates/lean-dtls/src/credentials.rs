@@ -2,6 +2,8 @@
 
 #[cfg(feature = "certificates")]
 mod certificate;
+#[cfg(feature = "dtls13")]
+mod imported;
 #[cfg(feature = "webpki")]
 mod x509;
 
@@ -11,6 +13,8 @@ use crate::dtls12::MAX_PSK;
 pub use certificate::{
     Certificate, CertificateError, CertificateType, CertifiedKey, MAX_CHAIN, RawPublicKey, Role, SPKI, spki,
 };
+#[cfg(feature = "dtls13")]
+pub use imported::ImportedPsk;
 #[cfg(feature = "webpki")]
 pub use x509::{EcdsaP256Sha256, X509};
 
@@ -20,39 +24,66 @@ pub struct Psk<'k> {
     /// The name, which is sent in clear.
     pub identity: &'k [u8],
     /// The key: 1 to [`MAX_PSK`] octets.
+    ///
+    /// It must be random: 16 octets that nobody can guess, of its own for each device. Whoever has it is the peer.
     pub key: &'k [u8],
 }
 
 /// The credentials of a client or a server: its own, and what it knows of its peers.
 ///
-/// An array or a slice of [`Psk`] are credentials. So are a `RawPublicKey` and an `X509` certificate (features `certificates`
-/// and `webpki`). Who has several kinds, or keeps keys elsewhere, implements the trait. Each method has a default that has
+/// An array or a slice of [`Psk`] are credentials. So are those of `ImportedPsk` (feature `dtls13`), a `RawPublicKey` and an
+/// `X509` certificate (features `certificates` and `webpki`). Who has several kinds, or keeps keys elsewhere, implements the trait. Each method has a default that has
 /// nothing and trusts nobody.
+///
+/// See [Which credential?](crate::decisions#which-credential)
 pub trait Credentials {
     /// The pre-shared key that a client uses.
+    ///
+    /// Default: none, and the client offers no suite with pre-shared keys.
     fn psk(&self) -> Option<Psk<'_>> {
         None
     }
 
     /// The key that a server knows under this identity: 1 to [`MAX_PSK`] octets.
+    ///
+    /// It is asked before the client has proved anything, so it should not take long. A server with many keys looks
+    /// them up here in its own memory. An identity that is not known ends the handshake with an alert, so anybody can
+    /// find out which ones are (RFC 4279, section 2, allows a server to hide it; this one does not).
     fn find_psk(&self, _identity: &[u8]) -> Option<&[u8]> {
         None
     }
 
     /// The key that a server knows for the client at this address, which does not send its identity: 1 to [`MAX_PSK`]
     /// octets. Only clients of the lean profile leave it out.
+    ///
+    /// It saves the identity in both ClientHellos. A false address gets another client's key, which does it no good:
+    /// the Finished fails. Default: nobody is known by address.
     fn find_psk_by_address(&self, _address: &[u8]) -> Option<&[u8]> {
+        None
+    }
+
+    /// With which context DTLS 1.3 imports the key of this identity (RFC 9258). `None`: it uses the key as it is. See
+    /// [`ImportedPsk`].
+    #[cfg(feature = "dtls13")]
+    fn import_context(&self, _identity: &[u8]) -> Option<&[u8]> {
         None
     }
 
     /// True if a server answers a client at this address without asking for a cookie: it trusts that nobody else can send from
     /// there, or can bear that somebody does. Until the client has proved that it is there, it gets at most three times the
     /// octets that it has sent. Only with suites of plain pre-shared keys, whose answers are short enough for that.
+    ///
+    /// It saves a round trip and 135 octets. Default: nobody, everybody gets a cookie. See [A
+    /// cookie?](crate::decisions#a-cookie)
+    #[cfg(feature = "known-addresses")]
     fn is_known(&self, _address: &[u8]) -> bool {
         false
     }
 
     /// The certificate of this end. A server needs one for the suites with certificates; a client, if the server asks.
+    ///
+    /// Signing takes most of the 37 million instructions of a handshake on a Cortex-M3 (`docs/footprint.md`). Default:
+    /// none.
     #[cfg(feature = "certificates")]
     fn certificate(&self) -> Option<CertifiedKey<'_>> {
         None
@@ -60,6 +91,8 @@ pub trait Credentials {
 
     /// The types of certificates that a peer may have, the preferred one first. A server asks its clients for a certificate,
     /// and refuses clients without one, exactly if this is not empty. A client without any uses no suite with certificates.
+    ///
+    /// Default: none, nobody is trusted.
     #[cfg(feature = "certificates")]
     fn accepted(&self) -> &[CertificateType] {
         &[]
@@ -67,6 +100,9 @@ pub trait Credentials {
 
     /// The hook that decides about a peer's certificate, which has one of the accepted types. It is called before the peer's
     /// signature is checked: the engine does that, with the key in the certificate.
+    ///
+    /// Compare a raw public key with those that are known; check the chain, the date, the use and the name of an X.509
+    /// certificate. What is accepted here is trusted. Default: everything is refused.
     ///
     /// # Errors
     /// The certificate is refused. The peer gets the alert that the reason gives.
@@ -109,6 +145,12 @@ impl<T: Credentials + ?Sized> Credentials for &T {
         (**self).find_psk_by_address(address)
     }
 
+    #[cfg(feature = "dtls13")]
+    fn import_context(&self, identity: &[u8]) -> Option<&[u8]> {
+        (**self).import_context(identity)
+    }
+
+    #[cfg(feature = "known-addresses")]
     fn is_known(&self, address: &[u8]) -> bool {
         (**self).is_known(address)
     }
@@ -134,6 +176,14 @@ impl core::fmt::Debug for Psk<'_> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.debug_struct("Psk").field("identity", &self.identity).finish_non_exhaustive()
     }
+}
+
+/// True if a server asks the client at this address for no cookie.
+pub(crate) fn is_known(_credentials: &impl Credentials, _address: &[u8]) -> bool {
+    #[cfg(feature = "known-addresses")]
+    return _credentials.is_known(_address);
+    #[cfg(not(feature = "known-addresses"))]
+    false
 }
 
 /// True if a pre-shared key has a length that the engine can use.

@@ -6,13 +6,20 @@
 use zeroize::Zeroize;
 
 #[cfg(feature = "rustcrypto")]
+#[cfg_attr(target_arch = "avr", path = "crypto/aes128_octets.rs")]
 mod aes128;
+#[cfg(all(test, feature = "rustcrypto"))]
+mod aes128_octets;
 #[cfg(feature = "rustcrypto")]
 mod ccm;
 #[cfg(all(feature = "rustcrypto", feature = "ecdhe"))]
 mod ecdh;
+#[cfg(all(feature = "rustcrypto", feature = "gcm"))]
+mod modes;
 #[cfg(feature = "rustcrypto")]
 mod rustcrypto;
+#[cfg(feature = "rustcrypto")]
+mod sha256;
 
 #[cfg(feature = "rustcrypto")]
 pub use rustcrypto::RustCrypto;
@@ -49,6 +56,8 @@ pub const MAX_PUBLIC: usize = 65;
 pub const SIGNATURE: usize = 64;
 
 /// Authenticated encryption with a key of AES-128.
+///
+/// See [Which suites?](crate::decisions#which-suites)
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Aead {
     /// AES-128-CCM with a tag of 8 octets (RFC 6655, section 4).
@@ -83,6 +92,8 @@ pub struct Protection<'a> {
 }
 
 /// A group of elliptic-curve key agreement.
+///
+/// See [Which suites?](crate::decisions#which-suites)
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Group {
     /// NIST P-256. A public key has 65 octets: 4, x and y (RFC 8422, section 5.4.1).
@@ -124,6 +135,10 @@ pub struct Failed;
 /// SHA-256, HMAC-SHA-256, authenticated encryption and random numbers; and for public keys, key agreement and ECDSA.
 ///
 /// The methods for public keys fail unless an implementation has them: pre-shared keys need none of them.
+///
+/// Implement it for an accelerator, or for keys that do not leave a secure element. What compares tags must do so in
+/// constant time, and what is secret must not decide about branches and addresses. See [Whose
+/// cryptography?](crate::decisions#whose-cryptography)
 pub trait Crypto {
     /// A SHA-256 computation under way.
     type Hash: Hash;
@@ -156,6 +171,9 @@ pub trait Crypto {
 
     /// Encrypts `content` in place and writes its tag, which has the length that the algorithm gives.
     ///
+    /// With software it takes 39,000 instructions on a Cortex-M3 for 32 octets, with the key schedule
+    /// (`docs/footprint.md`).
+    ///
     /// # Errors
     /// The content is too long, or the algorithm is not there. The content is then undefined, and is not sent.
     fn seal(&mut self, with: &Protection<'_>, content: &mut [u8], tag: &mut [u8]) -> Result<(), Failed>;
@@ -168,6 +186,10 @@ pub trait Crypto {
     fn open(&mut self, with: &Protection<'_>, content: &mut [u8], tag: &[u8]) -> Result<(), Failed>;
 
     /// Fills `octets` with random numbers that nobody can predict.
+    ///
+    /// The engine asks for 32 octets for each hello, 32 for each ephemeral key, 32 at the start of a server, and one
+    /// for each octet of connection IDs. If there is no entropy yet, wait: whoever can predict these numbers can read
+    /// and forge.
     fn random(&mut self, octets: &mut [u8]);
 
     /// AES-128 of one block, which hides record numbers (RFC 9147, section 4.2.3).

@@ -27,6 +27,10 @@ pub(crate) use connection_id::ConnectionId;
 #[cfg(feature = "connection-id")]
 pub use connection_id::MAX_CONNECTION_ID;
 pub(crate) use extensions::Offer;
+#[cfg(all(feature = "dtls13", feature = "record-limits"))]
+pub(crate) use extensions::content_limit;
+#[cfg(feature = "dtls13")]
+pub(crate) use extensions::is_for_both;
 pub(crate) use hello::ClientHello;
 #[cfg(feature = "record-limits")]
 pub(crate) use limits::LEAST_RECORD_SIZE;

@@ -7,9 +7,12 @@ mod certificates;
 pub(crate) mod client;
 mod connection;
 mod hello;
+mod psk;
 pub(crate) mod record;
 mod schedule;
 pub(crate) mod server;
+#[cfg(all(test, feature = "rustcrypto"))]
+mod tests;
 
 pub(crate) use connection::Connection;
-pub(crate) use hello::ClientHello;
+pub(crate) use hello::{ClientHello, DOWNGRADE, Offer, ServerHello, is_downgrade};

@@ -64,8 +64,9 @@ pub(crate) enum Part {
 }
 
 /// A flight. Its messages have `BUFFER` octets at most.
+// What is small comes first, as in a connection.
+#[cfg_attr(target_arch = "avr", repr(C))]
 pub(crate) struct Flight<const BUFFER: usize> {
-    octets: [u8; BUFFER],
     length: usize,
     /// Where the second part begins, if there is one.
     change: Option<usize>,
@@ -73,6 +74,7 @@ pub(crate) struct Flight<const BUFFER: usize> {
     cursor: Cursor,
     #[cfg(feature = "acknowledgements")]
     sent: sent::Sent,
+    octets: [u8; BUFFER],
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -138,9 +140,8 @@ impl<const BUFFER: usize> Flight<BUFFER> {
 
     fn begin(&mut self, kind: Kind, sequence: u16) -> Result<Writer<'_>, Full> {
         let mut writer = Writer::new(self.octets.get_mut(self.length..).unwrap_or_default());
-        writer.number(kind.number().into(), 1)?;
-        writer.number(0, 3)?;
-        writer.number(sequence.into(), 2)?;
+        let [s0, s1] = sequence.to_be_bytes();
+        writer.put(&[kind.0, 0, 0, 0, s0, s1])?; // `end` writes the length
         Ok(writer)
     }
 
@@ -149,8 +150,7 @@ impl<const BUFFER: usize> Flight<BUFFER> {
         let message = self.octets.get_mut(self.length..self.length + octets).unwrap_or_default();
         self.length += octets;
         let Some((header, body)) = message.split_first_chunk_mut::<KEPT>() else { return &mut [] };
-        let [_, l0, l1, l2] = (body.len() as u32).to_be_bytes();
-        [header[1], header[2], header[3]] = [l0, l1, l2];
+        header[1..4].copy_from_slice(&handshake::three(body.len()));
         body
     }
 
@@ -173,10 +173,12 @@ impl<const BUFFER: usize> Flight<BUFFER> {
         self.length == 0
     }
 
-    /// The kind of its first message.
+    /// The kind and the body of its first message.
     #[cfg(feature = "dtls13")]
-    pub(crate) fn kind(&self) -> Option<Kind> {
-        self.octets[..self.length].first().map(|number| Kind::of(*number))
+    pub(crate) fn first(&mut self) -> Option<(Kind, &mut [u8])> {
+        let (&mut [kind, l0, l1, l2, ..], rest) = self.octets[..self.length].split_first_chunk_mut::<KEPT>()?;
+        let length = u32::from_be_bytes([0, l0, l1, l2]) as usize;
+        rest.get_mut(..length).map(|body| (Kind(kind), body))
     }
 
     /// True if these octets are somewhere in it.
@@ -244,8 +246,8 @@ impl<const BUFFER: usize> Flight<BUFFER> {
         let mut headers = [[0; handshake::HEADER]; MOST_FRAGMENTS];
         for (header, piece) in headers.iter_mut().zip(pieces) {
             header[..KEPT].copy_from_slice(self.octets.get(piece.message..piece.message + KEPT)?);
-            header[6..9].copy_from_slice(&(piece.begin as u32).to_be_bytes()[1..]);
-            header[9..].copy_from_slice(&(piece.octets() as u32).to_be_bytes()[1..]);
+            header[6..9].copy_from_slice(&handshake::three(piece.begin));
+            header[9..].copy_from_slice(&handshake::three(piece.octets()));
         }
         let mut fragments: [&[u8]; 2 * MOST_FRAGMENTS] = [&[]; 2 * MOST_FRAGMENTS];
         for ((place, header), piece) in fragments.chunks_exact_mut(2).zip(&headers).zip(pieces) {
@@ -394,6 +396,43 @@ mod tests {
         (begin..=header.offset + header.fragment).map(move |place| (sequence, place))
     }
 
+    /// Records with as many messages as there is room for: how many each has.
+    #[cfg(feature = "dtls13")]
+    struct Counting(Vec<usize>);
+
+    #[cfg(feature = "dtls13")]
+    impl super::Records for Counting {
+        const LAST_IS_SHORTER: bool = false;
+        const HAS_SEVERAL_MESSAGES: bool = true;
+
+        fn overhead(&self, _: Part, _: bool) -> usize {
+            0
+        }
+
+        fn write(&mut self, _: Part, _: bool, fragments: &[&[u8]], output: &mut [u8]) -> Result<(usize, u64), Full> {
+            let mut writer = Writer::new(output);
+            fragments.iter().try_for_each(|octets| writer.put(octets))?;
+            self.0.push(fragments.len() / 2);
+            Ok((writer.len(), self.0.len() as u64))
+        }
+
+        fn change(&mut self, _: &mut [u8]) -> Result<usize, Full> {
+            Ok(0)
+        }
+    }
+
+    #[cfg(feature = "dtls13")]
+    #[test]
+    fn short_messages_share_a_record() {
+        let mut flight = Flight::<400>::new();
+        for sequence in 0..6 {
+            flight.push(Kind(99), sequence, |writer| writer.put(&[7; 5])).unwrap();
+        }
+        let mut records = Counting(Vec::new());
+        flight.write(&mut records, Packing::Full, &mut [0; 300]);
+        assert_eq!(records.0, [MOST_FRAGMENTS, 6 - MOST_FRAGMENTS]);
+    }
+
     proptest! {
         /// What comes again is exactly what no acknowledged record has carried, until there is nothing left.
         #[test]
@@ -404,7 +443,7 @@ mod tests {
         ) {
             let (mut flight, mut outbound) = (Flight::<400>::new(), Outbound::default());
             for (sequence, length) in (0..).zip(&lengths) {
-                flight.push(Kind::Other(99), sequence, |writer| writer.put(&vec![7; *length])).unwrap();
+                flight.push(Kind(99), sequence, |writer| writer.put(&vec![7; *length])).unwrap();
             }
             let mut missing: BTreeSet<_> =
                 (0..).zip(&lengths).flat_map(|(sequence, length)| (0..=*length).map(move |at| (sequence, at))).collect();

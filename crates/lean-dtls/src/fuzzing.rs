@@ -40,7 +40,7 @@ impl<const BUFFER: usize> Reassembly<BUFFER> {
 
     /// The kind and the octets of the message with this number, if it is whole.
     pub fn whole(&self, sequence: u16) -> Option<(u8, &[u8])> {
-        self.0.whole(sequence).map(|(header, octets)| (header.kind.number(), octets))
+        self.0.whole(sequence).map(|(header, octets)| (header.kind.0, octets))
     }
 
     /// Forgets a message.
@@ -51,7 +51,7 @@ impl<const BUFFER: usize> Reassembly<BUFFER> {
 
 fn header(fragment: &Fragment<'_>) -> Header {
     let &Fragment { kind, sequence, length, offset, octets } = fragment;
-    Header { kind: Kind::of(kind), length, sequence, offset, fragment: octets.len() }
+    Header { kind: Kind(kind), length, sequence, offset, fragment: octets.len() }
 }
 
 /// The public key in an X.509 certificate.

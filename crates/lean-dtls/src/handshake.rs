@@ -1,87 +1,35 @@
 //! Handshake messages and their fragments (RFC 6347, section 4.2.2).
 
-use crate::codec::{Full, Reader, Writer};
+use crate::codec::Reader;
 
 /// Octets of the header of a message or of a fragment of it.
 pub(crate) const HEADER: usize = 12;
 
-/// The kinds of messages that this engine knows (RFC 5246, section 7.4; RFC 6347, section 4.3.2; RFC 5077, section 3.3; RFC 9147, section 5.2).
+/// The kind of a message: its number (RFC 5246, section 7.4; RFC 6347, section 4.3.2; RFC 5077, section 3.3; RFC 9147, section
+/// 5.2; RFC 8446, section 4). Any number can arrive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
-    ClientHello,
-    ServerHello,
-    HelloVerifyRequest,
-    NewSessionTicket,
-    EncryptedExtensions,
-    RequestConnectionId,
-    NewConnectionId,
-    #[cfg(feature = "certificates")]
-    Certificate,
-    ServerKeyExchange,
-    #[cfg(feature = "certificates")]
-    CertificateRequest,
-    ServerHelloDone,
-    #[cfg(feature = "certificates")]
-    CertificateVerify,
-    ClientKeyExchange,
-    Finished,
-    KeyUpdate,
-    /// The digest of a ClientHello in the transcript of DTLS 1.3.
-    MessageHash,
-    /// One that this engine has not asked for.
-    Other(u8),
-}
+pub(crate) struct Kind(pub(crate) u8);
 
+#[allow(non_upper_case_globals)] // they are used like the variants of an enumeration, which would need a table for each direction
+#[cfg_attr(not(all(feature = "dtls13", feature = "certificates")), allow(dead_code))]
 impl Kind {
-    pub(crate) const fn of(number: u8) -> Self {
-        match number {
-            1 => Self::ClientHello,
-            2 => Self::ServerHello,
-            3 => Self::HelloVerifyRequest,
-            4 => Self::NewSessionTicket,
-            8 => Self::EncryptedExtensions,
-            9 => Self::RequestConnectionId,
-            10 => Self::NewConnectionId,
-            #[cfg(feature = "certificates")]
-            11 => Self::Certificate,
-            12 => Self::ServerKeyExchange,
-            #[cfg(feature = "certificates")]
-            13 => Self::CertificateRequest,
-            14 => Self::ServerHelloDone,
-            #[cfg(feature = "certificates")]
-            15 => Self::CertificateVerify,
-            16 => Self::ClientKeyExchange,
-            20 => Self::Finished,
-            24 => Self::KeyUpdate,
-            254 => Self::MessageHash,
-            number => Self::Other(number),
-        }
-    }
-
-    pub(crate) const fn number(self) -> u8 {
-        match self {
-            Self::ClientHello => 1,
-            Self::ServerHello => 2,
-            Self::HelloVerifyRequest => 3,
-            Self::NewSessionTicket => 4,
-            Self::EncryptedExtensions => 8,
-            Self::RequestConnectionId => 9,
-            Self::NewConnectionId => 10,
-            #[cfg(feature = "certificates")]
-            Self::Certificate => 11,
-            Self::ServerKeyExchange => 12,
-            #[cfg(feature = "certificates")]
-            Self::CertificateRequest => 13,
-            Self::ServerHelloDone => 14,
-            #[cfg(feature = "certificates")]
-            Self::CertificateVerify => 15,
-            Self::ClientKeyExchange => 16,
-            Self::Finished => 20,
-            Self::KeyUpdate => 24,
-            Self::MessageHash => 254,
-            Self::Other(number) => number,
-        }
-    }
+    pub(crate) const ClientHello: Self = Self(1);
+    pub(crate) const ServerHello: Self = Self(2);
+    pub(crate) const HelloVerifyRequest: Self = Self(3);
+    pub(crate) const NewSessionTicket: Self = Self(4);
+    pub(crate) const EncryptedExtensions: Self = Self(8);
+    pub(crate) const RequestConnectionId: Self = Self(9);
+    pub(crate) const NewConnectionId: Self = Self(10);
+    pub(crate) const Certificate: Self = Self(11);
+    pub(crate) const ServerKeyExchange: Self = Self(12);
+    pub(crate) const CertificateRequest: Self = Self(13);
+    pub(crate) const ServerHelloDone: Self = Self(14);
+    pub(crate) const CertificateVerify: Self = Self(15);
+    pub(crate) const ClientKeyExchange: Self = Self(16);
+    pub(crate) const Finished: Self = Self(20);
+    pub(crate) const KeyUpdate: Self = Self(24);
+    /// The digest of a ClientHello in the transcript of DTLS 1.3.
+    pub(crate) const MessageHash: Self = Self(254);
 }
 
 /// The header of a fragment; of a whole message if the fragment is all of it.
@@ -110,26 +58,29 @@ impl Header {
 
     /// Reads a fragment with its header. `None` if it is not whole, or reaches beyond its message.
     pub(crate) fn read<'a>(reader: &mut Reader<'a>) -> Option<(Self, &'a [u8])> {
-        let kind = Kind::of(reader.u8()?);
-        let length = reader.number(3)? as usize;
-        let sequence = reader.u16()?;
-        let (offset, fragment) = (reader.number(3)? as usize, reader.number(3)? as usize);
+        let [kind, l0, l1, l2, s0, s1, o0, o1, o2, f0, f1, f2] = reader.array::<HEADER>()?;
+        let (length, offset, fragment) = (size([l0, l1, l2]), size([o0, o1, o2]), size([f0, f1, f2]));
         let octets = reader.take(fragment)?;
-        (offset + fragment <= length).then_some((Self { kind, length, sequence, offset, fragment }, octets))
-    }
-
-    pub(crate) fn write(&self, writer: &mut Writer<'_>) -> Result<(), Full> {
-        writer.number(self.kind.number().into(), 1)?;
-        writer.number(self.length as u32, 3)?;
-        writer.number(self.sequence.into(), 2)?;
-        writer.number(self.offset as u32, 3)?;
-        writer.number(self.fragment as u32, 3)
+        let sequence = u16::from_be_bytes([s0, s1]);
+        let is_within = offset.checked_add(fragment).is_some_and(|end| end <= length);
+        is_within.then_some((Self { kind: Kind(kind), length, sequence, offset, fragment }, octets))
     }
 
     pub(crate) fn octets(&self) -> [u8; HEADER] {
-        let mut octets = [0; HEADER];
-        // Twelve octets are what `write` needs.
-        let _ = self.write(&mut Writer::new(&mut octets));
-        octets
+        let [s0, s1] = self.sequence.to_be_bytes();
+        let ([l0, l1, l2], [o0, o1, o2]) = (three(self.length), three(self.offset));
+        let [f0, f1, f2] = three(self.fragment);
+        [self.kind.0, l0, l1, l2, s0, s1, o0, o1, o2, f0, f1, f2]
     }
+}
+
+/// A number of 24 bits. One that is beyond the processor's own numbers is the largest of these: nothing is so long.
+fn size([n0, n1, n2]: [u8; 3]) -> usize {
+    usize::try_from(u32::from_be_bytes([0, n0, n1, n2])).unwrap_or(usize::MAX)
+}
+
+/// The lower 24 bits of a number, the most significant octet first.
+pub(crate) const fn three(number: usize) -> [u8; 3] {
+    let [_, n0, n1, n2] = (number as u32).to_be_bytes();
+    [n0, n1, n2]
 }

@@ -53,9 +53,28 @@
 //! With the feature `lean` it has the lean profile (docs/lean-profile.md), an extension of its own for plain pre-shared keys: both
 //! ends leave out messages, copies in records and most of the record header, if both agree. See [`Lean`].
 //!
-//! DTLS 1.3 (RFC 9147) in its place, if the configuration says so: pre-shared keys alone or with key agreement, raw public keys
-//! and X.509 certificates; AES-128 in CCM_8, CCM and GCM; cookies in a HelloRetryRequest, connection IDs, key updates, and
+//! DTLS 1.3 (RFC 9147) in its place or beside it, if the configuration says so ([`Versions`]): pre-shared keys alone or with key agreement,
+//! used as they are or imported (RFC 9258, [`ImportedPsk`]), raw public keys and X.509 certificates; AES-128 in CCM_8, CCM and GCM; cookies in a HelloRetryRequest, connection IDs, key updates, and
 //! acknowledgements. Tickets are acknowledged, and not used. Early data are not offered.
+//!
+//! An end with both versions speaks DTLS 1.3 with every peer that speaks it. A client offers both in one ClientHello. A server that
+//! speaks both and chooses DTLS 1.2 says so in its random number, and a client that has offered both then refuses it
+//! (RFC 8446, section 4.1.3): somebody on the path has changed the offer. Who takes out that sign too changes the transcript, from
+//! which both ends derive their keys (RFC 7627).
+//!
+//! # One pre-shared key in both versions
+//!
+//! An end with [`Versions::Both`] uses its pre-shared key in both. No way is known in which the two versions derive related secrets
+//! from one key, but little analysis was done (RFC 8446, appendix E.7). So:
+//!
+//! - Best is a key that DTLS 1.3 imports (RFC 9258), an [`ImportedPsk`]: what it then uses is another key than that of DTLS 1.2 (section 6 there). Both
+//!   ends have to do so.
+//! - Otherwise one key in both versions is as good as each of them, as far as is known, because this engine uses it with SHA-256
+//!   only, as appendix E.7 asks for. Give it at least 128 random bits, and to two ends only, whose roles do not change (RFC 9257,
+//!   section 4).
+//! - A key that is to be safe for certain belongs to one version: [`Versions::Dtls13`] as soon as every peer speaks it.
+//! - Without key agreement, who learns the key later can read what was sent before, in either version. An end that wants
+//!   agreement has to ask for it in both: `Config::with_psk_agreement`, and suites with ECDHE_PSK.
 //!
 //! # How it behaves
 //!
@@ -83,17 +102,23 @@
 #[cfg(test)]
 extern crate std;
 
+mod alert;
+mod allowance;
 mod client;
 mod codec;
 mod config;
 mod connection;
 mod credentials;
 pub mod crypto;
+#[cfg(doc)]
+pub mod decisions;
 #[cfg(feature = "certificates")]
 mod der;
 mod dtls12;
 #[cfg(feature = "dtls13")]
 mod dtls13;
+mod eviction;
+mod extension;
 mod flight;
 #[cfg(fuzzing)]
 pub mod fuzzing;

@@ -40,7 +40,7 @@ impl<const MOST: usize> Ranges<MOST> {
     }
 
     /// How many octets have arrived before the first gap.
-    #[cfg(feature = "acknowledgements")]
+    #[cfg(feature = "dtls13")]
     pub(crate) fn progress(&self) -> u16 {
         if self.count > 0 && self.ranges[0].0 == 0 { self.ranges[0].1 } else { 0 }
     }

@@ -11,10 +11,12 @@ const MESSAGES: usize = if cfg!(feature = "certificates") { 5 } else { 3 };
 const RANGES: usize = 4;
 
 /// The messages of a flight that are not whole yet, or whole but not their turn. All share `BUFFER` octets.
+// What is small comes first, as in a connection.
+#[cfg_attr(target_arch = "avr", repr(C))]
 pub(crate) struct Reassembly<const BUFFER: usize> {
-    octets: [u8; BUFFER],
     used: u16,
     messages: [Option<Message>; MESSAGES],
+    octets: [u8; BUFFER],
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -49,7 +51,7 @@ impl<const BUFFER: usize> Reassembly<BUFFER> {
 
     /// The same for a fragment whose record will be acknowledged if the result is true. What was acknowledged does not come
     /// again, so nothing is driven out, and the message whose turn it is can always have a place.
-    #[cfg(feature = "acknowledgements")]
+    #[cfg(feature = "dtls13")]
     pub(crate) fn keep(&mut self, next: u16, header: &Header, fragment: &[u8]) -> bool {
         let free = self.messages.iter().filter(|message| message.is_none()).count();
         let is_known = [next, header.sequence].into_iter().any(|sequence| self.find(sequence).is_some());
@@ -65,7 +67,7 @@ impl<const BUFFER: usize> Reassembly<BUFFER> {
     }
 
     /// How many octets of a message have arrived before the first gap.
-    #[cfg(feature = "acknowledgements")]
+    #[cfg(feature = "dtls13")]
     pub(crate) fn progress(&self, sequence: u16) -> usize {
         let message = self.messages.iter().flatten().find(|message| message.sequence == sequence);
         message.map_or(0, |message| message.arrived.progress().into())
@@ -194,7 +196,7 @@ mod tests {
     }
 
     /// What has been acknowledged stays, and leaves a place for the message whose turn it is.
-    #[cfg(feature = "acknowledgements")]
+    #[cfg(feature = "dtls13")]
     #[test]
     fn what_is_kept_is_not_driven_out() {
         let mut reassembly = Reassembly::<64>::new();

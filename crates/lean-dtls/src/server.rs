@@ -7,20 +7,19 @@ use crate::codec::Reader;
 #[cfg(feature = "dtls13")]
 use crate::config::Versions;
 use crate::config::{Admission, Config};
-use crate::connection::{self, Connection};
-use crate::credentials::Credentials;
+use crate::connection::Connection;
+use crate::credentials::{Credentials, is_known};
 #[cfg(feature = "resumption")]
 use crate::crypto::KEY;
 #[cfg(feature = "certificates")]
 use crate::crypto::MAX_PUBLIC;
 use crate::crypto::{Crypto, DIGEST};
-use crate::dtls12::Heard;
-use crate::dtls12::Resuming;
-use crate::dtls12::{self, Arrived, COOKIE, ClientHello, ConnectionId, ContentType, Offer, record};
+use crate::dtls12::{self, Arrived, COOKIE, ClientHello, ConnectionId, ContentType, Heard, Offer, Resuming, record};
 #[cfg(feature = "resumption")]
 use crate::dtls12::{TicketKeys, find_session};
 #[cfg(feature = "dtls13")]
 use crate::dtls13;
+use crate::eviction::{Age, Count};
 use crate::handshake::{self, Kind};
 use crate::reassembly::Reassembly;
 use crate::reply::Reply;
@@ -34,33 +33,38 @@ use crate::time::Instant;
 ///
 /// `P` is the address of a peer. `BUFFER` is as for [`Client`](crate::Client). `S` keeps sessions that clients may resume by
 /// their IDs.
+///
+/// On a Cortex-M3 with a pre-shared key it takes 0.4 kB and 1 kB for each slot (`docs/footprint.md`). All octets of `P`
+/// go into the cookie: use those that say where an answer goes, address and port. See [How many slots, and for
+/// whom?](crate::decisions#how-many-slots-and-for-whom)
 pub struct Server<K, C: Crypto, P, const SLOTS: usize, const BUFFER: usize, S = ()> {
     config: Config<K>,
     crypto: C,
     slots: [Option<Slot<C, P, BUFFER>>; SLOTS],
-    /// The number of connections so far, and of their uses.
-    count: u32,
+    count: Count,
     /// The last time that the owner has told.
+    #[cfg(any(feature = "eviction", feature = "resumption"))]
     now: Instant,
+    /// Its type is a parameter of the server with every set of features.
+    #[cfg_attr(not(feature = "resumption"), allow(dead_code))]
     sessions: S,
     #[cfg(feature = "resumption")]
     tickets: Option<TicketKeys>,
     /// The key of the cookies.
     secret: [u8; DIGEST],
+    /// How many times the owner has asked for other cookies.
+    period: u16,
     /// A ClientHello in fragments. One at a time: all clients without a slot share it.
     hello: Option<(P, Reassembly<BUFFER>)>,
     /// The answer to a client without a slot.
     reply: Option<(P, Reply)>,
 }
 
+// What is small comes first, as in a connection.
+#[cfg_attr(target_arch = "avr", repr(C))]
 struct Slot<C: Crypto, P, const BUFFER: usize> {
     peer: P,
-    /// The server's count when the connection was opened, and when it was used last: when a record of the peer's arrived, or
-    /// data were sent to it.
-    opened: u32,
-    used: u32,
-    /// The time of the last use. `None`: the owner will tell it next.
-    used_at: Option<Instant>,
+    age: Age,
     connection: Connection<C, BUFFER>,
 }
 
@@ -99,12 +103,14 @@ where
             config,
             crypto,
             slots: core::array::from_fn(|_| None),
-            count: 0,
+            count: Count::default(),
+            #[cfg(any(feature = "eviction", feature = "resumption"))]
             now: Instant::from_millis(0),
             sessions,
             #[cfg(feature = "resumption")]
             tickets,
             secret,
+            period: 0,
             hello: None,
             reply: None,
         }
@@ -130,8 +136,7 @@ where
         let crypto = &mut self.crypto;
         let heard = slot.connection.receive_from_client(crypto, &self.config, &resuming, datagram, &mut deliver);
         if heard != Heard::Nothing {
-            self.count = self.count.wrapping_add(1);
-            (slot.used, slot.used_at) = (self.count, None);
+            slot.age.note_use(self.count.next(), None);
         }
         #[cfg(feature = "resumption")]
         self.keep(place);
@@ -145,7 +150,7 @@ where
     fn find(&self, peer: P, _datagram: &[u8]) -> Option<usize> {
         #[cfg(feature = "connection-id")]
         if let Some(length @ 1..) = self.config.options.connection_id
-            && let Some(id) = connection::connection_id_of(_datagram, length.into())
+            && let Some(id) = crate::connection::connection_id_of(_datagram, length.into())
         {
             let is_its = |slot: &Slot<C, P, BUFFER>| slot.connection.own_id().is_some_and(|own| own.octets() == id);
             return self.slots.iter().position(|slot| slot.as_ref().is_some_and(is_its));
@@ -196,6 +201,16 @@ where
         if let Some(tickets) = &mut self.tickets {
             tickets.rotate(&mut self.crypto, key);
         }
+    }
+
+    /// Makes other cookies from now on. Those from before are still taken, older ones not (RFC 6347, section 4.2.1).
+    ///
+    /// A cookie is good for as long as its server makes the same ones. So somebody who can listen at many addresses, one after
+    /// another, can collect cookies, and later fill the slots from all of these addresses at once. Call this every few minutes
+    /// if that is to be feared: it costs nothing on the air. A client in the middle of its handshake is not disturbed, as long
+    /// as there is more time between two calls than a ClientHello may take.
+    pub fn rotate_cookies(&mut self) {
+        self.period = self.period.wrapping_add(1);
     }
 
     /// True if the handshake with a peer resumes a session.
@@ -258,8 +273,8 @@ where
     /// There is no connection with this peer that is established, or the data do not fit into `output`.
     pub fn send(&mut self, peer: P, data: &[u8], output: &mut [u8]) -> Result<usize, SendError> {
         let slot = self.slots.iter_mut().flatten().find(|slot| slot.peer == peer).ok_or(SendError::NotEstablished)?;
-        self.count = self.count.wrapping_add(1);
-        (slot.used, slot.used_at) = (self.count, Some(self.now));
+        #[cfg(feature = "eviction")]
+        slot.age.note_use(self.count.next(), Some(self.now));
         slot.connection.send(&mut self.crypto, data, output)
     }
 
@@ -282,8 +297,11 @@ where
 
     /// The present time: that of what has happened since the owner told it last.
     fn tell(&mut self, now: Instant) {
-        self.now = now;
-        self.slots.iter_mut().flatten().for_each(|slot| slot.used_at = slot.used_at.or(Some(now)));
+        #[cfg(any(feature = "eviction", feature = "resumption"))]
+        {
+            self.now = now;
+        }
+        self.slots.iter_mut().flatten().for_each(|slot| slot.age.tell(now));
     }
 
     /// The most octets of application data that [`send`](Self::send) puts into a datagram of `room` octets for this peer.
@@ -309,6 +327,12 @@ where
 
     fn slot(&self, peer: P) -> Option<&Slot<C, P, BUFFER>> {
         self.slots.iter().flatten().find(|slot| slot.peer == peer)
+    }
+
+    /// The version that the server has chosen for a peer. `None` if it has no slot.
+    #[cfg(feature = "dtls13")]
+    pub fn versions(&self, peer: P) -> Option<Versions> {
+        self.slot(peer).map(|slot| slot.connection.versions())
     }
 
     /// Changes the keys of both ends: see [`Client::update_keys`](crate::Client::update_keys).
@@ -365,8 +389,12 @@ where
     /// Answers a ClientHello: with a cookie, or with a connection if it has one.
     fn answer(&mut self, peer: P, arrived: Arrived<'_>) {
         #[cfg(feature = "dtls13")]
-        if self.config.options.dtls13.versions == Versions::Dtls13 {
-            return self.answer_dtls13(peer, arrived);
+        if self.config.options.dtls13.versions != Versions::Dtls12 {
+            match dtls13::ClientHello::read(arrived.body) {
+                Some(hello) => return self.answer_dtls13(peer, arrived, &hello),
+                None if self.config.options.dtls13.versions == Versions::Dtls13 => return,
+                None => {}
+            }
         }
         let Some(hello) = ClientHello::read(arrived.body) else { return };
         let cookie = self.cookie(&peer, &hello);
@@ -378,7 +406,7 @@ where
         {
             let is_unverified = connection.is_unverified();
             if is_unverified && !is_verified {
-                connection.allow(octets);
+                connection.allowance.receive(octets);
             }
             if is_unverified || is_verified {
                 return dtls12::server::hear_hello_again(connection);
@@ -386,8 +414,8 @@ where
         }
         // Nobody loses a slot to a client without a cookie: a connection that it has, or says to have, stays.
         let is_alone = !self.slots.iter().flatten().any(|slot| slot.peer == peer && !slot.connection.is_over());
-        let is_known = || self.config.credentials.is_known(peer.as_ref());
-        let is_trusted = hello.cookie.is_empty() && is_alone && self.config.abilities().is_cheap(&hello) && is_known();
+        let is_known = is_known(&self.config.credentials, peer.as_ref());
+        let is_trusted = is_known && hello.cookie.is_empty() && is_alone && self.config.abilities().is_cheap(&hello);
         let place = if is_verified { self.place(peer) } else { self.free_place(peer).filter(|_| is_trusted) };
         let Some(place) = place else {
             if !is_verified {
@@ -408,6 +436,8 @@ where
             abilities: self.config.abilities(),
             #[cfg(feature = "resumption")]
             session: None,
+            #[cfg(feature = "dtls13")]
+            dtls13: None,
         };
         #[cfg(feature = "resumption")]
         let (tickets, lifetime_s, now) = (self.tickets.as_ref(), offer.options.session_lifetime_s(), self.now);
@@ -419,49 +449,49 @@ where
         #[cfg(not(feature = "resumption"))]
         let resuming = Resuming::default();
         let connection = Connection::Dtls12(dtls12::Connection::new(&mut self.crypto, false, self.config.timeouts));
-        self.count = self.count.wrapping_add(1);
-        let (opened, used) = (self.count, self.count);
-        let Some(slot) = self.slots.get_mut(place) else { return };
-        let slot = slot.insert(Slot { peer, opened, used, used_at: None, connection });
-        let (connection, crypto) = (&mut slot.connection, &mut self.crypto);
-        match connection {
-            Connection::Dtls12(connection) => {
-                dtls12::server::open(connection, crypto, &self.config, &offer, &resuming, arrived, (from, &hello));
-            }
-            #[cfg(feature = "dtls13")]
-            Connection::Dtls13(_) => {}
-        }
+        let age = Age::new(self.count.next());
+        let slot = self.slots.get_mut(place).map(|place| place.insert(Slot { peer, age, connection }));
+        let Some(Slot { connection: Connection::Dtls12(connection), .. }) = slot else { return };
+        let crypto = &mut self.crypto;
+        dtls12::server::open(connection, crypto, &self.config, &offer, &resuming, arrived, (from, &hello));
     }
 
     #[cfg(feature = "dtls13")]
-    fn answer_dtls13(&mut self, peer: P, arrived: Arrived<'_>) {
-        let Some(hello) = dtls13::ClientHello::read(arrived.body) else { return };
-        let from = dtls13::server::Sender { secret: &self.secret, address: peer.as_ref() };
-        let admitted = match dtls13::server::admit(&mut self.crypto, &self.config, from, &arrived, &hello) {
+    fn answer_dtls13(&mut self, peer: P, arrived: Arrived<'_>, hello: &dtls13::ClientHello<'_>) {
+        let own = self.slot(peer);
+        let is_again = own.is_some_and(|slot| slot.connection.has_answered(&hello.random));
+        // Nobody loses a slot to a client without a cookie.
+        let is_alone = own.is_none_or(|slot| slot.connection.is_over());
+        let from = dtls13::server::Sender {
+            secret: &self.secret,
+            periods: [0, 1].map(|ago| self.period.wrapping_sub(ago)),
+            address: peer.as_ref(),
+            can_be_unverified: is_again || is_alone && self.free_place(peer).is_some(),
+        };
+        let admitted = match dtls13::server::admit(&mut self.crypto, &self.config, from, &arrived, hello) {
             Ok(admitted) => admitted,
             Err(reply) => return self.reply(peer, reply),
         };
+        let octets = record::HEADER + handshake::HEADER + arrived.body.len();
         let own = self.slots.iter_mut().flatten().find(|slot| slot.peer == peer);
-        if let Some(Slot { connection: Connection::Dtls13(connection), .. }) = own
-            && connection.client_random == hello.random
-        {
-            return connection.repeat();
+        if let Some(Slot { connection: Connection::Dtls13(connection), .. }) = own.filter(|_| is_again) {
+            if connection.is_unverified() && !admitted.is_verified() {
+                connection.allowance.receive(octets);
+            }
+            return connection.hear_hello_again();
         }
-        // Nobody loses a slot to a client without a cookie.
-        let is_alone = !self.slots.iter().flatten().any(|slot| slot.peer == peer && !slot.connection.is_over());
-        let place = match admitted.is_verified() {
-            true => self.place(peer),
-            false => self.free_place(peer).filter(|_| is_alone),
-        };
+        let place = if admitted.is_verified() { self.place(peer) } else { self.free_place(peer) };
         let Some(place) = place else { return };
         #[cfg(feature = "connection-id")]
         let own_id = self.draw_id();
         #[cfg(not(feature = "connection-id"))]
         let own_id = None;
-        let connection = dtls13::server::open(&mut self.crypto, &self.config, arrived, &hello, &admitted, own_id);
-        self.count = self.count.wrapping_add(1);
-        let (opened, used, connection) = (self.count, self.count, Connection::Dtls13(connection));
-        self.slots[place] = Some(Slot { peer, opened, used, used_at: None, connection });
+        let mut connection = dtls13::server::open(&mut self.crypto, &self.config, arrived, hello, &admitted, own_id);
+        if !admitted.is_verified() && self.config.options.dtls13.has_cookie {
+            connection.allowance.receive(octets);
+        }
+        let (age, connection) = (Age::new(self.count.next()), Connection::Dtls13(connection));
+        self.slots[place] = Some(Slot { peer, age, connection });
     }
 
     /// Sends an answer to a client without a slot.
@@ -470,12 +500,17 @@ where
     }
 
     /// The cookie of a ClientHello: only this server can make it, and for no other peer or hello
-    /// (RFC 6347, section 4.2.1).
+    /// (RFC 6347, section 4.2.1). Its first octet says in which period the server made it. A client that brings one of the period
+    /// before is compared with that; so there is one computation for each hello.
     fn cookie(&mut self, peer: &P, hello: &ClientHello<'_>) -> [u8; COOKIE] {
+        let age = hello.cookie.first().is_some_and(|made| made.wrapping_add(1) == self.period as u8);
+        let [lower, upper] = self.period.wrapping_sub(age.into()).to_le_bytes();
         let [before, after] = hello.around;
         let address = peer.as_ref();
-        let digest = self.crypto.hmac(&self.secret, &[&[address.len() as u8], address, before, after]);
-        *digest.first_chunk().unwrap_or(&[0; COOKIE])
+        let parts = [&[upper, lower, address.len() as u8], address, before, after];
+        let mut cookie = *self.crypto.hmac(&self.secret, &parts).first_chunk().unwrap_or(&[0; COOKIE]);
+        cookie[0] = lower;
+        cookie
     }
 
     /// The slot that a peer has, a free one, or one whose connection has ended.
@@ -487,15 +522,19 @@ where
 
     /// The slot for a new connection with a peer whose cookie has returned: a free one, one whose client may not be where it
     /// says, or what the policy gives.
+    #[cfg_attr(not(feature = "eviction"), allow(clippy::unnecessary_lazy_evaluations))] // there is one policy only
     fn place(&self, peer: P) -> Option<usize> {
         let free = self.free_place(peer).or_else(|| self.first(|slot| slot.connection.is_unverified()));
         free.or_else(|| match self.config.admission {
             Admission::Refuse => None,
-            Admission::EvictOldest => self.longest(|slot| Some(slot.opened)),
-            Admission::EvictLeastRecentlyUsed => self.longest(|slot| Some(slot.used)),
+            #[cfg(feature = "eviction")]
+            Admission::EvictOldest => self.longest(|slot| Some(slot.age.since_opened(self.count))),
+            #[cfg(feature = "eviction")]
+            Admission::EvictLeastRecentlyUsed => self.longest(|slot| Some(slot.age.since_used(self.count))),
+            #[cfg(feature = "eviction")]
             Admission::EvictIdleLongest { idle_after_ms } => self.longest(|slot| {
-                let is_idle = slot.used_at.is_some_and(|used| used.after(idle_after_ms) <= self.now);
-                (slot.connection.status() == Status::Established && is_idle).then_some(slot.used)
+                let is_idle = slot.age.is_idle(idle_after_ms, self.now);
+                (slot.connection.status() == Status::Established && is_idle).then_some(slot.age.since_used(self.count))
             }),
         })
     }
@@ -505,12 +544,11 @@ where
         self.slots.iter().position(|slot| slot.as_ref().is_some_and(&is_it))
     }
 
-    /// The slot whose event is longest ago. `since` says at which count it was, or that the slot stays.
+    /// The slot whose event is longest ago. `since` says how long ago it is, or that the slot stays.
+    #[cfg(feature = "eviction")]
     fn longest(&self, since: impl Fn(&Slot<C, P, BUFFER>) -> Option<u32>) -> Option<usize> {
-        let ages = self.slots.iter().enumerate().filter_map(|(place, slot)| {
-            let count = slot.as_ref().and_then(&since)?;
-            Some((self.count.wrapping_sub(count), place))
-        });
+        let ages = self.slots.iter().enumerate();
+        let ages = ages.filter_map(|(place, slot)| Some((slot.as_ref().and_then(&since)?, place)));
         ages.max().map(|(_, place)| place)
     }
 }

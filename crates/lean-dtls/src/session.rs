@@ -12,6 +12,8 @@ const MAX_ID: usize = 32;
 
 /// Octets of the longest ticket that a client keeps; it does without one that is longer. (Assumed: with pre-shared keys mbedTLS
 /// sends 135 octets, OpenSSL up to 208.)
+///
+/// All of it is in each [`Session`].
 pub const MAX_TICKET: usize = 256;
 
 /// The name of a session, which is sent in clear. Empty: the session has none.
@@ -60,6 +62,9 @@ impl SessionState {
 
 /// What a client keeps to resume a session: its owner takes it out of the client, and gives it to a later one. It is wiped when
 /// it is dropped.
+///
+/// It holds the master secret: keep it in memory that nobody else reads, and in flash only encrypted. See
+/// [Resume?](crate::decisions#resume)
 #[derive(Clone, Zeroize, ZeroizeOnDrop)]
 pub struct Session {
     pub(crate) state: SessionState,
@@ -100,6 +105,9 @@ impl core::fmt::Debug for Session {
 }
 
 /// The sessions that a server keeps by their IDs. `()` keeps none; [`SessionCache`] a fixed number.
+///
+/// Implement it to keep sessions elsewhere, for example in RAM that survives a deep sleep. Who reads it can read the
+/// connections.
 pub trait Sessions {
     /// True if it keeps sessions: the server then gives each a name.
     fn keeps(&self) -> bool;
@@ -129,6 +137,9 @@ impl Sessions for () {
 }
 
 /// The last `N` sessions: a new one takes the place of the oldest.
+///
+/// A session takes about 100 octets. Choose as many as the clients that come back within the lifetime: one that is not
+/// there costs a full handshake, and nothing else.
 #[derive(Clone)]
 pub struct SessionCache<const N: usize> {
     sessions: [Option<SessionState>; N],

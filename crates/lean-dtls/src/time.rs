@@ -1,5 +1,9 @@
 //! Time as the owner of the engine counts it.
 
+mod round_trips;
+
+use round_trips::RoundTrips;
+
 /// A point in time: milliseconds since any beginning that the owner chooses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Instant(u64);
@@ -21,18 +25,30 @@ impl Instant {
 }
 
 /// How long an end waits for the peer's answer before it sends its flight again (RFC 6347, section 4.2.4).
+///
+/// They cost nothing but time and energy, and protect nothing: a wait is not visible to the peer. The defaults are
+/// those for slow devices on slow links; see [How long to wait?](crate::decisions#how-long-to-wait)
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timeouts {
     /// The first wait in milliseconds. It doubles each time. Default: 9,000 (RFC 7925, section 11).
     pub initial_ms: u32,
     /// The longest wait in milliseconds. Default: 60,000 (RFC 6347, section 4.2.4.1).
+    ///
+    /// It also bounds how long a server keeps a slot for a client that has gone.
     pub maximum_ms: u32,
     /// How many times a flight is sent again before the end gives up. Default: 7, as in tinyDTLS.
+    ///
+    /// With all defaults an end gives up after 9 + 18 + 36 + 5 times 60 seconds: six minutes.
     pub retransmissions: u8,
     /// If there is one, the first wait in milliseconds is that of RFC 6298 as soon as a round trip has been measured, and not
     /// shorter than this: `initial_ms` is for the first flight alone. A round trip contains the time in which the peer computes
     /// its answer; that of the cookie exchange contains almost none, so choose a floor above the longest computation. Default:
-    /// none.
+    /// none. It needs the feature `round-trips`.
+    ///
+    /// It repeats a lost flight earlier on a fast path, and waits longer on a slow one, without anybody knowing the
+    /// path beforehand. One exchange is measured, not an average, so on a link whose delay varies choose a floor of at
+    /// least its usual delay. An attacker who holds back datagrams can make the waits longer, up to `maximum_ms`, as
+    /// they could anyhow.
     pub floor_ms: Option<u32>,
 }
 
@@ -54,37 +70,7 @@ pub(crate) struct Timer {
     current_ms: u32,
     left: u8,
     state: State,
-    /// When the flight was sent, if it was sent once: what is repeated gives no measurement (Karn's rule: nobody knows which of
-    /// them was answered).
-    sent: Option<Instant>,
-    is_repeated: bool,
-    /// A flight that was sent then has been answered. The present time is not known yet.
-    answered: Option<Instant>,
-    round_trip: Option<RoundTrip>,
-}
-
-/// What has been measured (RFC 6298, section 2), in milliseconds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct RoundTrip {
-    pub(crate) last: u32,
-    smoothed: u32,
-    variation: u32,
-}
-
-impl RoundTrip {
-    /// The estimate after another measurement.
-    fn after(before: Option<Self>, last: u32) -> Self {
-        let Some(Self { smoothed, variation, .. }) = before else {
-            return Self { last, smoothed: last, variation: last / 2 };
-        };
-        let weighed =
-            |old: u32, new: u32, shares: u64| ((u64::from(old) * (shares - 1) + u64::from(new)) / shares) as u32;
-        Self { last, smoothed: weighed(smoothed, last, 8), variation: weighed(variation, smoothed.abs_diff(last), 4) }
-    }
-
-    const fn timeout(self) -> u32 {
-        self.smoothed.saturating_add(self.variation.saturating_mul(4))
-    }
+    round_trips: RoundTrips,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -110,10 +96,7 @@ impl Timer {
             current_ms: initial_ms,
             left: retransmissions,
             state: State::Stopped,
-            sent: None,
-            is_repeated: false,
-            answered: None,
-            round_trip: None,
+            round_trips: RoundTrips::NONE,
         }
     }
 
@@ -125,15 +108,15 @@ impl Timer {
     }
 
     /// How long the current wait is, in milliseconds.
-    #[cfg(feature = "acknowledgements")]
+    #[cfg(feature = "dtls13")]
     pub(crate) const fn current(&self) -> u32 {
         self.current_ms
     }
 
     /// Something of the flight will be sent again before the wait is over. The wait then begins again.
-    #[cfg(feature = "acknowledgements")]
+    #[cfg(feature = "dtls13")]
     pub(crate) const fn send_again(&mut self) {
-        self.repeat();
+        self.round_trips.repeat();
         if let State::Until(_) = self.state {
             self.state = State::Sending;
         }
@@ -143,10 +126,11 @@ impl Timer {
     pub(crate) fn start(&mut self) {
         self.stop();
         // With losses the wait stays as it has become, until a flight gets through at once (RFC 6347, section 4.2.4.1).
-        if self.timeouts.floor_ms.is_none() || !self.is_repeated {
+        if self.timeouts.floor_ms.is_none() || !self.round_trips.is_repeated() {
             self.current_ms = self.first();
         }
-        (self.left, self.is_repeated) = (self.timeouts.retransmissions, false);
+        self.round_trips.start();
+        self.left = self.timeouts.retransmissions;
         self.state = State::Sending;
     }
 
@@ -154,44 +138,39 @@ impl Timer {
     pub(crate) fn sent(&mut self, now: Instant) {
         if self.state == State::Sending {
             self.state = State::Until(now.after(self.current_ms));
-            self.sent = Some(now).filter(|_| !self.is_repeated);
+            self.round_trips.sent(now);
         }
     }
 
     /// What was sent is sent again, for whatever reason.
     pub(crate) const fn repeat(&mut self) {
-        (self.sent, self.is_repeated) = (None, true);
+        self.round_trips.repeat();
     }
 
     /// What was sent has been answered, or nobody waits for the answer any more.
     pub(crate) const fn stop(&mut self) {
         self.state = State::Stopped;
-        if let Some(sent) = self.sent.take() {
-            self.answered = Some(sent);
-        }
+        self.round_trips.answered();
     }
 
     /// Tells the present time: an answer that has come came now.
     pub(crate) fn note(&mut self, now: Instant) {
-        let Some(sent) = self.answered.take() else { return };
-        let last = u32::try_from(now.as_millis().saturating_sub(sent.as_millis())).unwrap_or(u32::MAX);
-        self.round_trip = Some(RoundTrip::after(self.round_trip, last));
-        if self.state == State::Sending && !self.is_repeated {
+        if self.round_trips.note(now) && self.state == State::Sending && !self.round_trips.is_repeated() {
             self.current_ms = self.first();
         }
     }
 
-    /// What has been measured so far.
+    /// The last round trip that was measured, in milliseconds.
     #[cfg(feature = "heartbeat")]
-    pub(crate) const fn round_trip(&self) -> Option<RoundTrip> {
-        self.round_trip
+    pub(crate) const fn last_round_trip(&self) -> Option<u32> {
+        self.round_trips.last()
     }
 
     /// The first wait for an answer.
     fn first(&self) -> u32 {
         let Timeouts { initial_ms, maximum_ms, floor_ms, .. } = self.timeouts;
-        match (floor_ms, self.round_trip) {
-            (Some(floor), Some(measured)) => measured.timeout().min(maximum_ms).max(floor),
+        match (floor_ms, self.round_trips.timeout()) {
+            (Some(floor), Some(measured)) => measured.min(maximum_ms).max(floor),
             _ => initial_ms,
         }
     }
@@ -214,7 +193,7 @@ impl Timer {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "round-trips"))]
 mod tests {
     use std::{vec, vec::Vec};
 
@@ -283,7 +262,7 @@ mod tests {
         timer.start();
         timer.note(Instant::from_millis(3_300));
         timer.sent(Instant::from_millis(3_300));
-        assert_eq!(timer.round_trip.map(|measured| measured.last), Some(800));
+        assert_eq!(timer.round_trips.last(), Some(800));
         assert_eq!(timer.deadline().map(Instant::as_millis), Some(3_300 + 4_800));
         // The next one gets through at once: measured, 7/8 * 800 + 1/8 * 100 = 712, 3/4 * 400 + 1/4 * 700 = 475.
         timer.start();

@@ -2,8 +2,8 @@
 #![cfg(feature = "webpki")]
 
 use lean_dtls::{
-    Certificate, CertificateError, CertifiedKey, Config, ConfigError, Credentials, EcdsaP256Sha256, RawPublicKey, Role,
-    Timeouts, X509, spki,
+    Certificate, CertificateError, CertificateType, CertifiedKey, Config, ConfigError, Credentials, EcdsaP256Sha256,
+    RawPublicKey, Role, Timeouts, X509, spki,
 };
 use p256::elliptic_curve::sec1::ToSec1Point;
 
@@ -98,4 +98,18 @@ fn a_chain_that_cannot_be_sent_is_refused_at_once() {
     assert_eq!(config(&[SERVER, ISSUER, AUTHORITY]), None);
     assert_eq!(config(&[]), Some(ConfigError::Chain));
     assert_eq!(config(&[SERVER, ISSUER, AUTHORITY, OTHER]), Some(ConfigError::Chain));
+}
+
+/// Who says which certificates it accepts, but not how it checks them, trusts nobody.
+#[test]
+fn without_the_hook_nobody_is_believed() {
+    struct Trusting;
+    impl Credentials for Trusting {
+        fn accepted(&self) -> &[CertificateType] {
+            &[CertificateType::X509, CertificateType::RawPublicKey]
+        }
+    }
+    let refused = Err(CertificateError::CertificateUnknown);
+    assert_eq!(Trusting.check_peer(Role::Server, &Certificate::X509(&[SERVER, ISSUER])), refused);
+    assert_eq!(Trusting.check_peer(Role::Client, &Certificate::X509(&[CLIENT, ISSUER])), refused);
 }

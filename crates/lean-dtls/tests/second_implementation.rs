@@ -109,7 +109,8 @@ impl Peer {
 #[test]
 fn a_client_written_from_the_document_speaks_with_the_engine() {
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/second_implementation/client.py");
-    let mut python = Command::new("python3").arg(script).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut python =
+        Command::new("python3").args(["-B", script]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     let output = BufReader::new(python.stdout.take().unwrap());
     let mut peer = Peer { input: python.stdin.take().unwrap(), output };
     let mut agreed = std::collections::BTreeSet::new();

@@ -9,7 +9,9 @@ use slowhand_testing::hex;
 use slowhand_testing::wireshark::{self, Tshark};
 use slowhand_wire::dtls;
 use std::collections::BTreeSet;
+use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
 /// A run of the quick start, one hop, with these changes; its record and its capture.
 fn captured(name: &str, changes: &[&str]) -> (Record, PathBuf) {
@@ -253,4 +255,59 @@ fn our_reader_sees_the_same_records_and_fragments() {
             assert_eq!(seen.join("\t"), expected, "{name}: {payload}");
         }
     }
+}
+
+/// Wireshark knows the records of DTLS 1.3 from version 4.4 on, and Debian 12 has 4.0. So a second implementation, in Python,
+/// decrypts them: it takes the secrets out of the capture, and the datagrams from tshark.
+#[test]
+fn a_second_implementation_decrypts_a_capture_of_dtls_1_3() {
+    let psk = "session.auth=psk";
+    // EncryptedExtensions, CertificateRequest, Certificate, CertificateVerify, Finished (RFC 8446, section 4).
+    for (suite, changes, of_server, of_client) in [
+        ("TLS_AES_128_CCM_8_SHA256", &[psk, "session.mtu=100"][..], &["8", "20"][..], &["20"][..]),
+        ("TLS_AES_128_CCM_SHA256", &[psk, "session.connection_id=3"], &["8", "20"], &["20"]),
+        ("TLS_AES_128_GCM_SHA256", &["session.mtu=200"], &["8", "13", "11", "15", "20"], &["11", "15", "20"]),
+    ] {
+        let suite_change = format!("session.suite={suite}");
+        let lean = ["session.stack=lean-dtls", "session.protocol=dtls1.3", "server.at=internet", &suite_change];
+        let changes = [&lean[..], changes].concat();
+        let (record, capture) = captured_of("tests/worlds/one-hop.toml", &format!("decrypted-{suite}"), &changes);
+        assert_eq!(record.outcome, Outcome::Completed);
+        check_frames(&record, &capture);
+
+        let records = decrypted(&capture);
+        // The messages of an end, each once, in the order in which they were sent.
+        let messages = |sender: &str| {
+            let begin = format!("{sender} 2 ");
+            let handshake =
+                records.iter().filter(|record| record.starts_with(&begin) && record.contains(" handshake "));
+            let mut messages: Vec<&str> = handshake.flat_map(|record| record.split(' ').skip(4)).collect();
+            messages.dedup();
+            messages
+        };
+        assert_eq!((messages("server"), messages("client")), (of_server.to_vec(), of_client.to_vec()), "{records:?}");
+        // The server acknowledges the client's Finished with the keys of the data.
+        let last = records.last().unwrap();
+        assert!(last.starts_with("server 3 0 ack 0010"), "{records:?}");
+    }
+}
+
+/// The encrypted records of a capture of DTLS 1.3, as a second implementation decrypts them.
+fn decrypted(capture: &Path) -> Vec<String> {
+    let datagrams = tshark(capture, "udp", &["udp.dstport", "udp.payload"]);
+    let input: String = datagrams
+        .iter()
+        .map(|line| {
+            let (port, payload) = line.split_once('\t').unwrap();
+            format!("{} {payload}\n", if port == "5684" { "client" } else { "server" })
+        })
+        .collect();
+    let script = "../lean-dtls/tests/second_implementation/dtls13.py";
+    let mut command = Command::new("python3");
+    let mut python =
+        command.args(["-B", script]).arg(capture).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    python.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
+    let output = python.wait_with_output().unwrap();
+    assert!(output.status.success(), "{input}");
+    String::from_utf8(output.stdout).unwrap().lines().map(str::to_owned).collect()
 }

@@ -43,8 +43,8 @@ pub fn build(config: &SessionConfig, processor: Arc<dyn Processor>) -> Result<Bo
     build_with(config, processor, WORLD_BEGAN, None)
 }
 
-/// Like [`build`], but the world begins `before` the time at which worlds begin, and the end resumes an earlier session, of which
-/// it has kept `previous`.
+/// Like [`build`], but the world begins `before` the time at which worlds begin, and the end resumes an earlier
+/// session, of which it has kept `previous`.
 ///
 /// # Errors
 /// Those of [`build`].

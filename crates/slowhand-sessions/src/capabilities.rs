@@ -1,5 +1,5 @@
-//! What a library supports here. Each library's adapter has one constant of [`Capabilities`]. The checks of configurations
-//! and the list of libraries use only these constants.
+//! What a library supports here. Each library's adapter has one constant of [`Capabilities`]. The checks of
+//! configurations and the list of libraries use only these constants.
 
 use std::time::Duration;
 
@@ -55,6 +55,8 @@ pub struct Timer {
     pub least: Duration,
     /// The largest timeout that a configuration may choose.
     pub most: Duration,
+    /// True if it can follow the measured round trip.
+    pub measures: bool,
 }
 
 /// The maximum timeout: the value at which a timer stops doubling.

@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::capabilities::{Capabilities, Datagrams, MaximumTimeout, TlsVersion};
 use crate::config::{ConfigError, Credential, Cryptography, Family, Protocol, Role, SessionConfig};
 use crate::credentials::{self, CertificateKey};
-use crate::tls::{Dtls, LeanProfile, Suite, Tls};
+use crate::tls::{Dtls, LeanProfile, PskMode, Suite, Tls};
 
 /// A configuration that its library supports, with the library's defaults.
 pub(crate) struct Checked<'a> {
@@ -120,6 +120,9 @@ impl Capabilities {
         check("lean", &dtls.lean, none, |lean| self.tls.lean || *lean == LeanProfile::NONE)?;
         let is_12 = config.protocol() == Protocol::Dtls12;
         check("lean", &dtls.lean, "none (only DTLS 1.2 has it)", |lean| is_12 || *lean == LeanProfile::NONE)?;
+        let is_13 = config.protocol() == Protocol::Dtls13;
+        let allowed = "psk_ke (only DTLS 1.3 has another)";
+        check("psk_mode", &dtls.psk_mode, allowed, |mode| is_13 || *mode == PskMode::PskKe)?;
         if config.role == Role::Server {
             let can = self.tls.without_cookie;
             let allowed = if can { "true or false" } else { "true (the library always challenges)" };
@@ -164,6 +167,13 @@ fn check_datagrams(datagrams: &Datagrams, config: &SessionConfig) -> Result<(Dur
             check("maximum_timeout", &Seconds(maximum), allowed, |s| (first..=timer.most).contains(&s.0))?;
         }
     }
+    if let Some(floor) = config.timers.floor {
+        let allowed = match timer.measures {
+            true => format!("{} to {} (the maximum timeout)", Seconds(timer.least), Seconds(maximum)),
+            false => "none (the library measures no round trip)".to_owned(),
+        };
+        check("timeout_floor", &Seconds(floor), allowed, |s| timer.measures && (timer.least..=maximum).contains(&s.0))?;
+    }
     Ok((first, maximum))
 }
 
@@ -174,6 +184,7 @@ fn check_stream(config: &SessionConfig) -> Result<(Duration, Duration), ConfigEr
         ("mtu", config.mtu.map(|octets| format!("{octets} octets"))),
         ("first_timeout", config.timers.first.map(seconds)),
         ("maximum_timeout", config.timers.maximum.map(seconds)),
+        ("timeout_floor", config.timers.floor.map(seconds)),
     ] {
         if let Some(found) = found {
             let allowed = format!("none ({} runs over a stream: no datagrams, no timers)", config.protocol());

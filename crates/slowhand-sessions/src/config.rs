@@ -1,5 +1,5 @@
-//! The configuration of a session: protocol, credential, timers, sizes. The options of only one family of protocols are in
-//! the module of that family ([`Tls`]).
+//! The configuration of a session: protocol, credential, timers, sizes. The options of only one family of protocols are
+//! in the module of that family ([`Tls`]).
 
 use std::fmt;
 use std::time::Duration;
@@ -119,8 +119,8 @@ pub enum Credential {
         /// The length in bits of the RSA keys, including the authority's: 1024, 2048 or 3072. No effect without RSA.
         rsa_bits: u16,
         /// The length in octets of the certificate of each end (DER): at least the length of the certificate in
-        /// `credentials/`, at most 8000. A comment extension without meaning makes it longer. `None`: the certificate in
-        /// `credentials/`.
+        /// `credentials/`, at most 8000. A comment extension without meaning makes it longer. `None`: the certificate
+        /// in `credentials/`.
         length: Option<u16>,
     },
 }
@@ -149,8 +149,8 @@ impl Credential {
     }
 }
 
-/// A credential of this kind with default options: the identity [`PSK_IDENTITY`], RSA keys of 2048 bits, the certificates in
-/// `credentials/`.
+/// A credential of this kind with default options: the identity [`PSK_IDENTITY`], RSA keys of 2048 bits, the
+/// certificates in `credentials/`.
 impl From<CredentialKind> for Credential {
     fn from(kind: CredentialKind) -> Self {
         match kind {
@@ -166,9 +166,13 @@ impl From<CredentialKind> for Credential {
 pub struct Timers {
     /// The first timeout (mbedTLS: whole milliseconds; OpenSSL: at least 16 ms). Default: the library's own.
     pub first: Option<Duration>,
-    /// The maximum timeout: the timer doubles up to this value (mbedTLS: whole milliseconds). Default: the library's own.
-    /// tinyDTLS accepts only 128 times the first timeout.
+    /// The maximum timeout: the timer doubles up to this value (mbedTLS: whole milliseconds). Default: the library's
+    /// own. tinyDTLS accepts only 128 times the first timeout.
     pub maximum: Option<Duration>,
+    /// If there is one, an end that has measured a round trip waits as long as RFC 6298 has it, and at least this long,
+    /// before it sends a new flight again; `first` is for its flights until then. Only lean-dtls measures (whole
+    /// milliseconds). Default: none, nothing is measured.
+    pub floor: Option<Duration>,
 }
 
 /// With what a session computes.
@@ -178,9 +182,9 @@ pub enum Cryptography {
     /// Real cryptography.
     #[default]
     Real,
-    /// Stand-ins that protect nothing, so that the laboratory is fast. All messages have their real sizes, every random number is
-    /// drawn, and every operation takes the device's time as if it were real. The octets that come out are other ones, and
-    /// the key log is empty. Both ends need it.
+    /// Stand-ins that protect nothing, so that the laboratory is fast. All messages have their real sizes, every random
+    /// number is drawn, and every operation takes the device's time as if it were real. The octets that come out are
+    /// other ones, and the key log is empty. Both ends need it.
     Weightless,
 }
 
@@ -197,22 +201,23 @@ pub struct SessionConfig {
     pub credential: Credential,
     /// The retransmission timer; only over datagrams. Default: the library's own.
     pub timers: Timers,
-    /// The most octets of a datagram (UDP payload) that this end sends. The library cuts flights and messages to fit. Only
-    /// over datagrams. Default: no limit.
+    /// The most octets of a datagram (UDP payload) that this end sends. The library cuts flights and messages to fit.
+    /// Only over datagrams. Default: no limit.
     pub mtu: Option<u16>,
-    /// True if this end puts as many records of a flight into a datagram as there is room for, false if it sends one record
-    /// a datagram. Only over datagrams; no effect on tinyDTLS, which always sends one. Default: true.
+    /// True if this end puts as many records of a flight into a datagram as there is room for, false if it sends one
+    /// record a datagram. Only over datagrams; no effect on tinyDTLS, which always sends one. Default: true.
     pub datagram_packing: bool,
     /// With what this end computes. Default: real cryptography.
     pub cryptography: Cryptography,
-    /// The seed of this end's randomness. The two ends of a session need different seeds. Default: zeros, for tests only.
+    /// The seed of this end's randomness. The two ends of a session need different seeds. Default: zeros, for tests
+    /// only.
     pub seed: [u8; 32],
 }
 
 impl SessionConfig {
     /// One end of a session with default options.
     pub const fn new(role: Role, stack: Stack, family: Family, credential: Credential) -> Self {
-        let timers = Timers { first: None, maximum: None };
+        let timers = Timers { first: None, maximum: None, floor: None };
         Self {
             role,
             stack,

@@ -49,6 +49,7 @@ impl Capabilities {
             (datagrams.fragments, "mtu"),
             (datagrams.without_packing, "datagram_packing"),
             (true, timeouts),
+            (datagrams.timer.measures, "timeout floor"),
             (self.tls.connection_id.is_some(), "connection_id"),
             (self.tls.lean, "lean profile"),
         ]

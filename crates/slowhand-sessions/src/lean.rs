@@ -1,7 +1,7 @@
 //! lean-dtls, the engine of this project.
 //!
-//! Its cryptography is [`lean_dtls::RustCrypto`], whose operations advance the device's clock. Its time is the device's calendar in
-//! whole milliseconds. It does nothing after its last retransmission but to say so.
+//! Its cryptography is [`lean_dtls::RustCrypto`], whose operations advance the device's clock. Its time is the device's
+//! calendar in whole milliseconds. It does nothing after its last retransmission but to say so.
 
 mod credentials;
 mod crypto;
@@ -23,7 +23,7 @@ use crate::device;
 use crate::library::{Library, Progress, State};
 use crate::operation::Curve;
 use crate::session::{Failure, FailureKind, Resumable};
-use crate::tls::{FRAGMENT_LENGTHS, Resumption, Suite, Tls};
+use crate::tls::{FRAGMENT_LENGTHS, PskMode, Resumption, Suite, Tls};
 use credentials::Credentials;
 use crypto::Counting;
 
@@ -44,6 +44,7 @@ pub(crate) const CAPABILITIES: Capabilities = Capabilities {
             // Whole milliseconds in 32 bits.
             least: Duration::from_millis(1),
             most: Duration::from_millis(u32::MAX as u64),
+            measures: true,
         },
     }),
     // The length of a signature of ECDSA in DER depends on its value, which only the arithmetic can give.
@@ -84,12 +85,12 @@ pub(crate) const CAPABILITIES: Capabilities = Capabilities {
     remarks: &["ignores alerts in clear"],
 };
 
-/// Octets of each of an end's two buffers for flights: enough for the longest identity that a configuration can have, and for a
-/// ClientHello with a cookie and a ticket of another library (mbedTLS: 147 octets).
+/// Octets of each of an end's two buffers for flights: enough for the longest identity that a configuration can have,
+/// and for a ClientHello with a cookie and a ticket of another library (mbedTLS: 147 octets).
 pub(crate) const PSK_BUFFER: usize = 384;
 
-/// The same with certificates: enough for the longest certificate that a configuration can have, 8,000 octets, and for the
-/// other messages of its flight.
+/// The same with certificates: enough for the longest certificate that a configuration can have, 8,000 octets, and for
+/// the other messages of its flight.
 pub(crate) const CERTIFICATE_BUFFER: usize = 8_000 + 512;
 
 /// The longest datagram if the configuration sets no limit: a record of 2^14 octets (RFC 5246, section 6.2.1) with its
@@ -156,6 +157,7 @@ impl<const BUFFER: usize> LeanDtls<BUFFER> {
         let timeouts = Timeouts {
             initial_ms: milliseconds(checked.first_timeout),
             maximum_ms: milliseconds(checked.maximum_timeout),
+            floor_ms: checked.config.timers.floor.map(milliseconds),
             ..Timeouts::default()
         };
         let mtu = checked.config.mtu.unwrap_or(MTU);
@@ -180,8 +182,8 @@ impl<const BUFFER: usize> LeanDtls<BUFFER> {
             server.rotate_ticket_key(&key.0);
             resumable = Some(Resumable::new(key));
         }
-        // The longest flight in one datagram has its messages, and less than as much again for the headers of records and
-        // messages.
+        // The longest flight in one datagram has its messages, and less than as much again for the headers of records
+        // and messages.
         let datagram = vec![0; (2 * BUFFER).min(mtu.into())];
         Ok(Self {
             end,
@@ -257,6 +259,9 @@ fn with_extensions(mut config: Config<Credentials>, tls: &Tls) -> Result<Config<
     }
     if let Some(dtls) = tls.version.dtls() {
         config = config.with_lean(dtls.lean.switches());
+        if dtls.psk_mode == PskMode::PskDheKe {
+            config = config.with_psk_agreement();
+        }
         if !dtls.cookie {
             config = config.without_cookie();
         }

@@ -111,4 +111,4 @@ pub use config::{
 pub use operation::{Aead, AeadMode, Cbc, Curve, Operation, Performed, Processor, Weightless};
 pub use session::{Failure, FailureKind, Received, Resumable, Session, Status, Transmit, WriteError};
 pub use stacks::{StackInfo, best_common_suite, stacks};
-pub use tls::{Auth, Dtls, KeyExchange, LeanProfile, LeanSwitch, Resumption, Suite, Tls, Version};
+pub use tls::{Auth, Dtls, KeyExchange, LeanProfile, LeanSwitch, PskMode, Resumption, Suite, Tls, Version};

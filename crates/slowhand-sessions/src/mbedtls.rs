@@ -44,6 +44,7 @@ pub(crate) const CAPABILITIES: Capabilities = Capabilities {
             // Whole milliseconds in 32 bits.
             least: Duration::from_millis(1),
             most: Duration::from_secs(u32::MAX as u64 / 1000),
+            measures: false,
         },
     }),
     weightless: &[],

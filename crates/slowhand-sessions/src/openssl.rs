@@ -50,6 +50,7 @@ pub(crate) const CAPABILITIES: Capabilities = Capabilities {
             least: Duration::from_millis(16),
             // The callback counts microseconds in 32 bits.
             most: Duration::from_secs(4294),
+            measures: false,
         },
     }),
     weightless: &[],

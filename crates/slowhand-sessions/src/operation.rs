@@ -44,8 +44,9 @@ impl fmt::Display for Curve {
 
 /// A cryptographic operation that a library performed.
 ///
-/// Not counted, because they take little time in comparison: drawing random numbers, expanding an AES key, parsing messages
-/// and certificates, copying. Hashing *inside* a signature (the deterministic nonce of RFC 6979) is part of the signature.
+/// Not counted, because they take little time in comparison: drawing random numbers, expanding an AES key, parsing
+/// messages and certificates, copying. Hashing *inside* a signature (the deterministic nonce of RFC 6979) is part of
+/// the signature.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Operation {
@@ -61,8 +62,8 @@ pub enum Operation {
         /// Number of compressions.
         blocks: u32,
     },
-    /// Compressions of SHA-1, in HMAC and for OpenSSL's fingerprints of certificates: blocks of 64 octets, including those
-    /// of the padding.
+    /// Compressions of SHA-1, in HMAC and for OpenSSL's fingerprints of certificates: blocks of 64 octets, including
+    /// those of the padding.
     Sha1 {
         /// Number of compressions.
         blocks: u32,
@@ -93,8 +94,8 @@ pub enum Operation {
     RsaDecrypt(u16),
 }
 
-/// The compressions that the hash of so many octets takes in all, with SHA-2 in blocks of `block` octets. The padding has
-/// one octet at least, and an eighth of a block for the length (FIPS 180-4 section 5.1).
+/// The compressions that the hash of so many octets takes in all, with SHA-2 in blocks of `block` octets. The padding
+/// has one octet at least, and an eighth of a block for the length (FIPS 180-4 section 5.1).
 pub(crate) const fn compressions(octets: usize, block: usize) -> usize {
     (octets + 1 + block / 8).div_ceil(block)
 }
@@ -142,9 +143,9 @@ pub enum AeadMode {
 impl Aead {
     /// The number of AES block operations.
     ///
-    /// CCM (RFC 3610 sections 2.2 and 2.3): one block B0, the additional data with two octets for its length, each plaintext
-    /// block twice (MAC and counter mode), and one for the tag. GCM: one for the hash key, each plaintext block once, and one
-    /// for the tag. GHASH is not AES.
+    /// CCM (RFC 3610 sections 2.2 and 2.3): one block B0, the additional data with two octets for its length, each
+    /// plaintext block twice (MAC and counter mode), and one for the tag. GCM: one for the hash key, each plaintext
+    /// block once, and one for the tag. GHASH is not AES.
     pub fn aes_blocks(&self) -> u32 {
         const BLOCK: u32 = 16;
         let plaintext = self.octets.div_ceil(BLOCK);
@@ -160,8 +161,9 @@ impl Aead {
 
 /// The part of a device that computes: it says how long operations take.
 ///
-/// The library calls it in the middle of a call of a [`Session`](crate::Session). An implementation may run other sessions.
-/// If it panics, the library continues to the end of that call as if the operation took no time, and the call then panics.
+/// The library calls it in the middle of a call of a [`Session`](crate::Session). An implementation may run other
+/// sessions. If it panics, the library continues to the end of that call as if the operation took no time, and the call
+/// then panics.
 pub trait Processor: Send + Sync {
     /// How long the device takes for `operation`.
     fn time(&self, operation: Operation) -> Duration;

@@ -62,8 +62,8 @@ impl SessionConfig {
     }
 }
 
-/// The suite that two libraries use by default: the first one, in the client's order of preference, that both support with
-/// this protocol and credential.
+/// The suite that two libraries use by default: the first one, in the client's order of preference, that both support
+/// with this protocol and credential.
 pub fn best_common_suite(
     [client, server]: [Stack; 2],
     protocol: Protocol,

@@ -26,8 +26,8 @@ pub struct Tls {
     /// The version, with the options that only this version has.
     pub version: Version,
     /// The only suite that this end offers or accepts. One exception: if this is a CCM-8 suite, tinyDTLS offers all its
-    /// suites with the same key exchange, the CCM-8 suite first, as its applications do. Default: the first suite for the
-    /// credential in the library's order of preference.
+    /// suites with the same key exchange, the CCM-8 suite first, as its applications do. Default: the first suite for
+    /// the credential in the library's order of preference.
     pub suite: Option<Suite>,
     /// Which ends prove their identity. No effect with a pre-shared key. Default: both.
     pub auth: Auth,
@@ -102,23 +102,47 @@ impl Version {
 /// The options that only DTLS has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Dtls {
-    /// True if the server answers the first ClientHello with a cookie: in a HelloVerifyRequest (RFC 6347 section 4.2.1), in DTLS
-    /// 1.3 in a HelloRetryRequest (RFC 9147 section 5.1). No effect for a client. Default: true.
+    /// True if the server answers the first ClientHello with a cookie: in a HelloVerifyRequest (RFC 6347 section
+    /// 4.2.1), in DTLS 1.3 in a HelloRetryRequest (RFC 9147 section 5.1). No effect for a client. Default: true.
     pub cookie: bool,
-    /// The length of this end's connection ID (RFC 9146), 0 to 32 octets. With 0, the records that this end receives carry no
-    /// ID. Default: this end neither offers nor accepts connection IDs.
+    /// The length of this end's connection ID (RFC 9146), 0 to 32 octets. With 0, the records that this end receives
+    /// carry no ID. Default: this end neither offers nor accepts connection IDs.
     pub connection_id: Option<u8>,
-    /// What this end offers, or takes, of the lean profile. A server that is given `known_address` knows its client by its
-    /// address. Default: nothing.
+    /// What this end offers, or takes, of the lean profile. A server that is given `known_address` knows its client by
+    /// its address. Default: nothing.
     pub lean: LeanProfile,
+    /// How a pre-shared key of DTLS 1.3 is used. No effect with certificates and raw public keys. Default: `psk_ke`.
+    pub psk_mode: PskMode,
 }
 
 impl Dtls {
     /// The default of each.
-    pub const DEFAULT: Self = Self { cookie: true, connection_id: None, lean: LeanProfile::NONE };
+    pub const DEFAULT: Self =
+        Self { cookie: true, connection_id: None, lean: LeanProfile::NONE, psk_mode: PskMode::PskKe };
 }
 
-/// Which ends prove their identity in a handshake with certificates or raw public keys. With a pre-shared key, both always do.
+/// How DTLS 1.3 uses a pre-shared key (RFC 8446 section 4.2.9).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum PskMode {
+    /// Alone.
+    #[default]
+    PskKe,
+    /// With key agreement (ECDHE): who learns the pre-shared key later cannot read the session.
+    PskDheKe,
+}
+
+impl fmt::Display for PskMode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::PskKe => "psk_ke",
+            Self::PskDheKe => "psk_dhe_ke",
+        })
+    }
+}
+
+/// Which ends prove their identity in a handshake with certificates or raw public keys. With a pre-shared key, both
+/// always do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Auth {
@@ -134,8 +158,8 @@ pub enum Auth {
 pub enum Resumption {
     /// With the session ID: the server keeps the session (RFC 5246 section 7.4.1.2).
     Id,
-    /// With a ticket: the client keeps the session, encrypted by the server (RFC 5077). In TLS 1.3, the ticket identifies a
-    /// pre-shared key, which is used together with ECDHE (RFC 8446 section 2.2).
+    /// With a ticket: the client keeps the session, encrypted by the server (RFC 5077). In TLS 1.3, the ticket
+    /// identifies a pre-shared key, which is used together with ECDHE (RFC 8446 section 2.2).
     Ticket,
 }
 

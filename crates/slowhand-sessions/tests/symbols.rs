@@ -1,5 +1,5 @@
-//! A program that has other libraries with the same names: those of `symbols.c`, and the system's OpenSSL if there is one. Each
-//! side calls its own functions.
+//! A program that has other libraries with the same names: those of `symbols.c`, and the system's OpenSSL if there is
+//! one. Each side calls its own functions.
 #![allow(missing_docs)]
 
 use std::ffi::{CStr, CString, c_char, c_int, c_void};

@@ -1,13 +1,47 @@
-//! The ATmega128RFA1: its clock, its console, and a radio that is only a register. `simavr` runs it, exact to the cycle.
+//! The ATmega128RFA1: its clock, its console, and a register of its radio. `simavr` runs it, exact to the cycle.
 
 #![no_std]
 #![feature(asm_experimental_arch)]
 
 use core::arch::asm;
+use core::ops::Range;
 use core::panic::PanicInfo;
 
-use firmware_session::Board;
-use firmware_session::echo::{Instant, Network};
+use firmware_session::{Board, Register};
+
+/// Copies octets. That of `compiler_builtins`, which stands back, is made for processors with words, and has 400 octets.
+///
+/// # Safety
+/// As for memcpy of C.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn memcpy(to: *mut u8, from: *const u8, octets: usize) -> *mut u8 {
+    let (mut place, mut from) = (to, from);
+    for _ in 0..octets {
+        // SAFETY: both ranges are the caller's. Volatile: otherwise the compiler calls memcpy.
+        unsafe {
+            place.write_volatile(from.read_volatile());
+            (place, from) = (place.add(1), from.add(1));
+        }
+    }
+    to
+}
+
+/// Fills octets.
+///
+/// # Safety
+/// As for memset of C.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn memset(to: *mut u8, octet: i16, octets: usize) -> *mut u8 {
+    let mut place = to;
+    for _ in 0..octets {
+        // SAFETY: the range is the caller's.
+        unsafe {
+            place.write_volatile(octet as u8);
+            place = place.add(1);
+        }
+    }
+    to
+}
 
 #[panic_handler]
 fn panic(_: &PanicInfo<'_>) -> ! {
@@ -27,9 +61,6 @@ mod register {
     pub(crate) const TCNT3H: *mut u8 = 0x95 as *mut u8;
 }
 use register::*;
-
-/// What the stack is painted with.
-const PAINT: u8 = 0xa5;
 
 unsafe extern "C" {
     /// Where the statics end.
@@ -77,30 +108,8 @@ impl Board for Atmega128Rfa1 {
         }
     }
 
-    #[inline(never)]
-    fn paint() {
-        // SAFETY: between the statics and this function's frame nothing is in use.
-        unsafe {
-            let mut place = &raw mut _end;
-            // The frame of this function is small, but not empty.
-            let end = (stack_pointer() - 32) as *mut u8;
-            while place < end {
-                place.write_volatile(PAINT);
-                place = place.add(1);
-            }
-        }
-    }
-
-    #[inline(never)]
-    fn depth() -> usize {
-        // SAFETY: between the statics and the stack all is RAM.
-        unsafe {
-            let mut place = &raw const _end;
-            while place.read_volatile() == PAINT {
-                place = place.add(1);
-            }
-            stack_pointer() - place as usize
-        }
+    fn free_stack() -> Range<*mut u8> {
+        &raw mut _end..stack_pointer() as *mut u8
     }
 
     fn exit(_: bool) -> ! {
@@ -122,36 +131,17 @@ fn stop() -> ! {
     loop {}
 }
 
-/// A radio whose only register takes and gives octets: code that no compiler can leave out, and as little as possible of it.
-pub struct Radio;
+/// TRXFBST, the first octet of the frame buffer of the radio.
+const RADIO: *mut u8 = 0x180 as *mut u8;
 
-/// TRXFBST, the first octet of the frame buffer.
-const REGISTER: *mut u8 = 0x180 as *mut u8;
-
-fn read() -> u8 {
-    // SAFETY: a register.
-    unsafe { REGISTER.read_volatile() }
-}
-
-impl Network for Radio {
-    type Address = [u8; 2];
-
-    fn now(&self) -> Instant {
-        Instant::from_millis(read().into())
-    }
-
-    fn random(octets: &mut [u8]) {
-        octets.iter_mut().for_each(|octet| *octet = read());
-    }
-
-    fn send(&mut self, _: [u8; 2], datagram: &[u8]) {
+impl Register for Atmega128Rfa1 {
+    fn read() -> u8 {
         // SAFETY: a register.
-        datagram.iter().for_each(|octet| unsafe { REGISTER.write_volatile(*octet) });
+        unsafe { RADIO.read_volatile() }
     }
 
-    fn receive(&mut self, _: Option<Instant>, datagram: &mut [u8]) -> Option<([u8; 2], usize)> {
-        let length = usize::from(read()).min(datagram.len());
-        datagram.iter_mut().take(length).for_each(|octet| *octet = read());
-        (length > 0).then_some(([read(), read()], length))
+    fn write(octet: u8) {
+        // SAFETY: a register.
+        unsafe { RADIO.write_volatile(octet) };
     }
 }

@@ -1,12 +1,12 @@
-//! The board mps2-an385 of QEMU, a Cortex-M3: its start, its clock, its console, and a radio.
+//! The board mps2-an385 of QEMU, a Cortex-M3: its start, its clock, its console, and a register as its radio.
 
 #![no_std]
 
 use core::arch::{asm, global_asm};
+use core::ops::Range;
 use core::panic::PanicInfo;
 
-use firmware_session::Board;
-use firmware_session::echo::{Instant, Network};
+use firmware_session::{Board, Register};
 
 global_asm!(
     r#"
@@ -44,6 +44,63 @@ fault:
 "#
 );
 
+// Copying and filling, as the compiler asks for it (RTABI of Arm, section 4.3.4). The functions of `compiler_builtins`, which stand
+// back, are made for speed, and have 600 octets.
+global_asm!(
+    r#"
+    .syntax unified
+    .section .text.copy, "ax"
+    .global __aeabi_memcpy8, __aeabi_memcpy4, __aeabi_memcpy, memcpy
+    .thumb_func
+__aeabi_memcpy8:
+    .thumb_func
+__aeabi_memcpy4:
+1:  subs r2, #4
+    blt 2f
+    ldr r3, [r1], #4
+    str r3, [r0], #4
+    b 1b
+2:  adds r2, #4
+    .thumb_func
+__aeabi_memcpy:
+    .thumb_func
+memcpy:
+    cbz r2, 4f
+3:  subs r2, #1
+    ldrb r3, [r1, r2]
+    strb r3, [r0, r2]
+    bne 3b
+4:  bx lr
+
+    .section .text.fill, "ax"
+    .global memset, __aeabi_memclr8, __aeabi_memclr4, __aeabi_memclr, __aeabi_memset8, __aeabi_memset4, __aeabi_memset
+    .thumb_func
+memset:
+    mov r3, r1
+    mov r1, r2
+    mov r2, r3
+    b __aeabi_memset
+    .thumb_func
+__aeabi_memclr8:
+    .thumb_func
+__aeabi_memclr4:
+    .thumb_func
+__aeabi_memclr:
+    movs r2, #0
+    .thumb_func
+__aeabi_memset8:
+    .thumb_func
+__aeabi_memset4:
+    .thumb_func
+__aeabi_memset:
+    cbz r1, 2f
+1:  subs r1, #1
+    strb r2, [r0, r1]
+    bne 1b
+2:  bx lr
+"#
+);
+
 #[panic_handler]
 fn panic(_: &PanicInfo<'_>) -> ! {
     exit(false)
@@ -54,9 +111,6 @@ const TIMER: *mut u32 = 0x4000_0000 as *mut u32;
 
 /// Instructions in a tick of the timer: QEMU's `-icount shift=3` lets each take 8 ns.
 const INSTRUCTIONS: u32 = 5;
-
-/// What the stack is painted with.
-const PAINT: u32 = 0xa5a5_a5a5;
 
 unsafe extern "C" {
     static mut bss_end: u32;
@@ -87,30 +141,8 @@ impl Board for Mps2 {
         call_host(WRITE, &raw const octet as u32);
     }
 
-    #[inline(never)]
-    fn paint() {
-        // SAFETY: between the statics and this function's frame nothing is in use.
-        unsafe {
-            let mut place = &raw mut bss_end;
-            // The frame of this function is small, but not empty.
-            let end = (stack_pointer() - 64) as *mut u32;
-            while place < end {
-                place.write_volatile(PAINT);
-                place = place.add(1);
-            }
-        }
-    }
-
-    #[inline(never)]
-    fn depth() -> usize {
-        // SAFETY: between the statics and the stack all is RAM.
-        unsafe {
-            let mut place = &raw const bss_end;
-            while place.read_volatile() == PAINT {
-                place = place.add(1);
-            }
-            stack_pointer() as usize - place as usize
-        }
+    fn free_stack() -> Range<*mut u8> {
+        (&raw mut bss_end).cast()..stack_pointer() as *mut u8
     }
 
     fn exit(is_well: bool) -> ! {
@@ -137,39 +169,17 @@ fn exit(is_well: bool) -> ! {
     loop {}
 }
 
-/// A radio whose only register takes and gives octets: code that no compiler can leave out, and as little as possible of it.
-pub struct Radio;
+/// A register of the board that takes and gives octets.
+const RADIO: *mut u32 = 0x4000_4000 as *mut u32;
 
-const REGISTER: *mut u32 = 0x4000_4000 as *mut u32;
-
-fn read() -> u32 {
-    // SAFETY: a register.
-    unsafe { REGISTER.read_volatile() }
-}
-
-fn write(octet: u8) {
-    // SAFETY: a register.
-    unsafe { REGISTER.write_volatile(octet.into()) };
-}
-
-impl Network for Radio {
-    type Address = [u8; 2];
-
-    fn now(&self) -> Instant {
-        Instant::from_millis(read().into())
+impl Register for Mps2 {
+    fn read() -> u8 {
+        // SAFETY: a register.
+        unsafe { RADIO.read_volatile() as u8 }
     }
 
-    fn random(octets: &mut [u8]) {
-        octets.iter_mut().for_each(|octet| *octet = read() as u8);
-    }
-
-    fn send(&mut self, _: [u8; 2], datagram: &[u8]) {
-        datagram.iter().for_each(|octet| write(*octet));
-    }
-
-    fn receive(&mut self, _: Option<Instant>, datagram: &mut [u8]) -> Option<([u8; 2], usize)> {
-        let length = (read() as usize).min(datagram.len());
-        datagram.iter_mut().take(length).for_each(|octet| *octet = read() as u8);
-        (length > 0).then_some(([read() as u8, read() as u8], length))
+    fn write(octet: u8) {
+        // SAFETY: a register.
+        unsafe { RADIO.write_volatile(octet.into()) };
     }
 }

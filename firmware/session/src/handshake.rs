@@ -6,7 +6,7 @@ use lean_dtls::{Client, Instant, RustCrypto, Server, Status};
 use crate::Board;
 use crate::echo::MTU;
 use crate::meter::{Meter, line, print};
-use crate::settings::{BUFFER, Keys, config};
+use crate::settings::{BUFFER, End, Keys, config};
 
 /// The client's address.
 const CLIENT: [u8; 2] = [0, 1];
@@ -24,8 +24,8 @@ pub fn run<B: Board>() -> ! {
 
 fn session<B: Board>() -> Option<()> {
     let now = Instant::from_millis(0);
-    let mut client = Client::<_, _, BUFFER>::new(config()?, crypto(|octets| octets.fill(1)));
-    let mut server = Server::<_, _, [u8; 2], 1, BUFFER>::new(config()?, crypto(|octets| octets.fill(2)));
+    let mut client = Client::<_, _, BUFFER>::new(config(End::Client)?, crypto(|octets| octets.fill(1)));
+    let mut server = Server::<_, _, [u8; 2], 1, BUFFER>::new(config(End::Server)?, crypto(|octets| octets.fill(2)));
     let mut datagram = [0; MTU];
     let meter = Meter::<B>::new();
     line::<B>(&["size", "client"], &[size_of_val(&client) as u32]);

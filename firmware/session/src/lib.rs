@@ -1,16 +1,22 @@
 //! What every image does.
 
 #![no_std]
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 
 #[path = "../../../crates/lean-dtls/examples/echo/mod.rs"]
 pub mod echo;
 mod handshake;
+mod image;
 mod meter;
+#[cfg(feature = "nal")]
+#[path = "../../../crates/lean-dtls/examples/nal/mod.rs"]
+pub mod nal;
 pub mod operations;
 pub mod settings;
+mod stack;
 
 pub use handshake::run;
+pub use image::{Radio, Register, both, client, plain, server};
 
 /// What a measurement needs of a board.
 pub trait Board {
@@ -23,11 +29,8 @@ pub trait Board {
     /// Writes an octet to the console.
     fn print(octet: u8);
 
-    /// Paints the part of the stack that is free.
-    fn paint();
-
-    /// Octets of the stack that were in use at some time since it was painted, beyond those in use now.
-    fn depth() -> usize;
+    /// The free part of the stack: from the end of the statics to the stack pointer of the caller.
+    fn free_stack() -> core::ops::Range<*mut u8>;
 
     /// Ends the emulator.
     fn exit(is_well: bool) -> !;

@@ -2,7 +2,7 @@
 
 use core::hint::black_box;
 
-use crate::Board;
+use crate::{Board, stack};
 
 /// The measurement of calls on a board.
 pub(crate) struct Meter<B> {
@@ -28,11 +28,11 @@ impl<B: Board> Meter<B> {
     #[inline(never)]
     fn measure(&self, call: &mut dyn FnMut() -> usize) -> (usize, u32, usize) {
         let call = black_box(call);
-        B::paint();
+        stack::paint::<B>();
         let before = B::now();
         let octets = call();
         let taken = B::now().wrapping_sub(before).wrapping_sub(self.empty);
-        (octets, taken, B::depth())
+        (octets, taken, stack::depth::<B>())
     }
 }
 

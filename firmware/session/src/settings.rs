@@ -1,56 +1,35 @@
 //! What the images are configured for, by features.
 
-#[cfg(not(feature = "ecdsa"))]
-use lean_dtls::Psk;
 use lean_dtls::{Config, Timeouts};
 
 use crate::echo::MTU;
 
-/// Octets of the buffers of a connection: enough for identities of up to 32 octets.
-#[cfg(not(feature = "ecdsa"))]
-pub const BUFFER: usize = 192;
-
 #[cfg(feature = "ecdsa")]
-mod ecdsa;
-#[cfg(feature = "ecdsa")]
-use ecdsa::KEYS;
-#[cfg(feature = "ecdsa")]
-pub use ecdsa::{BUFFER, Keys};
+#[path = "settings/ecdsa.rs"]
+mod credentials;
+#[cfg(not(any(feature = "ecdsa", feature = "x509")))]
+#[path = "settings/psk.rs"]
+mod credentials;
+#[cfg(feature = "x509")]
+#[path = "settings/x509.rs"]
+mod credentials;
 
-/// The key that both ends know.
-#[cfg(not(feature = "ecdsa"))]
-const KEY: Psk<'static> = Psk { identity: b"sensor-17", key: b"0123456789abcdef" };
+pub use credentials::{BUFFER, Keys};
 
-/// The credentials of both ends.
-#[cfg(not(any(feature = "slides", feature = "ecdsa")))]
-pub type Keys = [Psk<'static>; 1];
-#[cfg(not(any(feature = "slides", feature = "ecdsa")))]
-const KEYS: Keys = [KEY];
-
-/// The same for ends that know each other by their addresses.
-#[cfg(feature = "slides")]
-pub struct Keys(Psk<'static>);
-#[cfg(feature = "slides")]
-const KEYS: Keys = Keys(KEY);
-
-#[cfg(feature = "slides")]
-impl lean_dtls::Credentials for Keys {
-    fn psk(&self) -> Option<Psk<'_>> {
-        Some(self.0)
-    }
-
-    fn find_psk(&self, identity: &[u8]) -> Option<&[u8]> {
-        (identity == self.0.identity).then_some(self.0.key)
-    }
-
-    fn find_psk_by_address(&self, _: &[u8]) -> Option<&[u8]> {
-        Some(self.0.key)
-    }
+/// An end of a connection.
+#[derive(Clone, Copy)]
+pub enum End {
+    /// The client.
+    Client,
+    /// The server.
+    Server,
 }
 
-/// The configuration of both ends.
-pub fn config() -> Option<Config<Keys>> {
-    let config = Config::new(KEYS, MTU as u16, Timeouts::DEFAULT).ok()?;
+/// The configuration of an end.
+pub fn config(end: End) -> Option<Config<Keys>> {
+    let config = Config::new(credentials::keys(end), MTU as u16, Timeouts::DEFAULT).ok()?;
+    #[cfg(feature = "dtls13")]
+    let config = config.with_versions(lean_dtls::Versions::Dtls13);
     #[cfg(feature = "lean")]
     let config = config.with_lean(lean_dtls::Lean::ALL);
     // The messages and the nonce of Pittoli et al. 2016, whose ends know each other.

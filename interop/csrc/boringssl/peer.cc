@@ -209,7 +209,9 @@ static int set_up_session(struct end *end)
         SSL_set_accept_state(end->ssl);
     else
         SSL_set_connect_state(end->ssl);
-    return options->connection_id < 0; /* it has none */
+    /* It has none of these. */
+    return options->connection_id < 0 && options->max_fragment_length == 0 && options->record_size_limit == 0
+           && !options->has_heartbeat;
 }
 
 static void destroy(void *context)

@@ -23,6 +23,10 @@
 /* The time after which the library gives up, in milliseconds (assumed: six doublings of a first timeout of 1 s). */
 #define TOTAL_TIMEOUT_MS 127000
 
+/* Octets of a heartbeat as the library counts them: the least padding (RFC 6520, section 4), and a payload. It fails an assertion
+ * without a payload. */
+#define HEARTBEAT_LEN (16 + 4)
+
 /* The client's address for the cookie. There is only one client, so it is a constant. */
 static char client_address[] = "client";
 
@@ -244,6 +248,8 @@ static int set_priority(struct end *end)
         return GNUTLS_E_UNKNOWN_CIPHER_SUITE;
     strcat(priority, suite);
     strcat(priority, end->options.group == 29 ? ":+GROUP-X25519" : ":+GROUP-SECP256R1");
+    if (end->options.record_size_limit != 0)
+        strcat(priority, ":%ALLOW_SMALL_RECORDS");
     if (end->options.credential == INTEROP_RAW_PUBLIC_KEY)
         strcat(priority, ":+CTYPE-CLI-RAWPK:+CTYPE-SRV-RAWPK");
     else
@@ -305,6 +311,15 @@ static int set_up(struct end *end)
         error = set_priority(end);
     if (error >= 0)
         error = options->credential == INTEROP_PSK ? set_psk(end) : set_certificate(end);
+    /* A client with the same size for both directions asks for a fragment length. A server grants what is asked for. */
+    int asks = options->max_fragment_length != 0 && !options->is_server;
+    if (error >= 0 && asks)
+        error = (int) gnutls_record_set_max_size(end->session, options->max_fragment_length);
+    uint16_t received = asks ? options->max_fragment_length : options->record_size_limit;
+    if (error >= 0 && received != 0)
+        error = (int) gnutls_record_set_max_recv_size(end->session, received);
+    if (options->has_heartbeat)
+        gnutls_heartbeat_enable(end->session, GNUTLS_HB_PEER_ALLOWED_TO_SEND);
     return error < 0 ? error : set_resumption(end, options->previous);
 }
 
@@ -403,6 +418,10 @@ static void proceed(struct end *end, struct interop_progress *progress)
             interop_deliver(data, (size_t) length);
         } else if (length == 0) {
             end->state = INTEROP_CLOSED;
+        } else if (length == GNUTLS_E_HEARTBEAT_PING_RECEIVED) {
+            gnutls_heartbeat_pong(end->session, 0);
+        } else if (length == GNUTLS_E_HEARTBEAT_PONG_RECEIVED) {
+            interop_heartbeat_answered();
         } else {
             fail(end, (int) length);
             if (end->input == NULL)
@@ -440,6 +459,8 @@ static void write_data(void *context, const uint8_t *data, size_t length, struct
     struct end *end = context;
     is_in_library = 1;
     ssize_t result = gnutls_record_send(end->session, data, length);
+    if (result >= 0 && end->options.has_heartbeat)
+        result = gnutls_heartbeat_ping(end->session, HEARTBEAT_LEN, 1, 0);
     is_in_library = 0;
     if (result < 0)
         fail(end, (int) result);

@@ -2,6 +2,7 @@
 #include "host.h"
 #include "peer.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -118,36 +119,54 @@ static unsigned server_key(WOLFSSL *ssl, const char *identity, unsigned char *ke
     return copy_key(end, key, key_size);
 }
 
-static const char *suite_name(const struct end *end)
+static const char *name_of(uint16_t suite)
 {
-    return wolfSSL_get_cipher_name_from_suite((unsigned char) (end->options.suite >> 8),
-                                              (unsigned char) end->options.suite);
+    return wolfSSL_get_cipher_name_from_suite((unsigned char) (suite >> 8), (unsigned char) suite);
+}
+
+/* The suites of DTLS 1.3 have a number of their own (RFC 8446, appendix B.4). */
+static const char *suite_name_13(const struct end *end)
+{
+    return name_of(end->options.suite >> 8 == 0x13 ? end->options.suite : end->options.other_suite);
 }
 
 static unsigned client_key_13(WOLFSSL *ssl, const char *hint, char *identity, unsigned identity_size,
                               unsigned char *key, unsigned key_size, const char **suite)
 {
-    *suite = suite_name(wolfSSL_get_psk_callback_ctx(ssl));
+    *suite = suite_name_13(wolfSSL_get_psk_callback_ctx(ssl));
     return client_key(ssl, hint, identity, identity_size, key, key_size);
 }
 
 static unsigned server_key_13(WOLFSSL *ssl, const char *identity, unsigned char *key, unsigned key_size,
                               const char **suite)
 {
-    *suite = suite_name(wolfSSL_get_psk_callback_ctx(ssl));
+    *suite = suite_name_13(wolfSSL_get_psk_callback_ctx(ssl));
     return server_key(ssl, identity, key, key_size);
 }
 
 /* Setting up. Each step returns WOLFSSL_SUCCESS, or another value if it failed. */
 
+static int has_both(const struct end *end)
+{
+    return end->options.other_suite != 0;
+}
+
+static int has_13(const struct end *end)
+{
+    return has_both(end) || end->options.version == 0xfefc;
+}
+
+/* The version of the session, as far as it is known. */
 static int is_13(const struct end *end)
 {
-    return end->options.version == 0xfefc;
+    return has_both(end) ? end->ssl != NULL && wolfSSL_version(end->ssl) == DTLS1_3_VERSION : has_13(end);
 }
 
 static WOLFSSL_METHOD *method(const struct end *end)
 {
-    if (is_13(end))
+    if (has_both(end))
+        return end->options.is_server ? wolfDTLS_server_method() : wolfDTLS_client_method();
+    if (has_13(end))
         return end->options.is_server ? wolfDTLSv1_3_server_method() : wolfDTLSv1_3_client_method();
     return end->options.is_server ? wolfDTLSv1_2_server_method() : wolfDTLSv1_2_client_method();
 }
@@ -159,7 +178,7 @@ static int set_credentials(struct end *end)
     if (options->credential == INTEROP_PSK) {
         wolfSSL_CTX_set_psk_client_callback(context, client_key);
         wolfSSL_CTX_set_psk_server_callback(context, server_key);
-        if (is_13(end)) {
+        if (has_13(end)) {
             wolfSSL_CTX_set_psk_client_tls13_callback(context, client_key_13);
             wolfSSL_CTX_set_psk_server_tls13_callback(context, server_key_13);
             return options->is_without_ephemeral ? wolfSSL_CTX_no_dhe_psk(context) == 0 : 1;
@@ -189,9 +208,15 @@ static int set_up_context(struct end *end)
     wolfSSL_CTX_SetIORecv(end->context, receive);
     wolfSSL_CTX_SetIOSend(end->context, transmit);
     wolfSSL_CTX_SetGenCookie(end->context, cookie);
-    if (suite_name(end) == NULL || wolfSSL_CTX_set_cipher_list(end->context, suite_name(end)) != WOLFSSL_SUCCESS)
+    char suites[120];
+    const char *suite = name_of(end->options.suite);
+    if (suite == NULL)
         return 0;
-    if (end->options.resumption != INTEROP_RESUMPTION_TICKET && !is_13(end)
+    snprintf(suites, sizeof suites, "%s%s%s", suite, has_both(end) ? ":" : "",
+             has_both(end) ? name_of(end->options.other_suite) : "");
+    if (wolfSSL_CTX_set_cipher_list(end->context, suites) != WOLFSSL_SUCCESS)
+        return 0;
+    if (end->options.resumption != INTEROP_RESUMPTION_TICKET && !has_13(end)
         && wolfSSL_CTX_NoTicketTLSv12(end->context) != WOLFSSL_SUCCESS)
         return 0;
     return set_credentials(end);
@@ -230,11 +255,18 @@ static int set_up_session(struct end *end)
         && wolfSSL_UseSupportedCurve(end->ssl, options->group) != WOLFSSL_SUCCESS)
         return 0;
     /* The keys of certificates must be on one of the groups too (RFC 8422, section 5.1). */
-    if (options->group == WOLFSSL_ECC_X25519 && !options->is_server && !is_13(end)
+    if (options->group == WOLFSSL_ECC_X25519 && !options->is_server && !has_13(end)
         && wolfSSL_UseSupportedCurve(end->ssl, WOLFSSL_ECC_SECP256R1) != WOLFSSL_SUCCESS)
         return 0;
-    if (options->resumption == INTEROP_RESUMPTION_TICKET && !options->is_server && !is_13(end)
+    if (options->resumption == INTEROP_RESUMPTION_TICKET && !options->is_server && !has_13(end)
         && wolfSSL_UseSessionTicket(end->ssl) != WOLFSSL_SUCCESS)
+        return 0;
+    if (options->record_size_limit != 0 || options->has_heartbeat) /* it has none of these */
+        return 0;
+    /* 512 octets have the number 1, and so on. A server grants what is asked for. */
+    if (options->max_fragment_length != 0 && !options->is_server
+        && wolfSSL_UseMaxFragment(end->ssl, (unsigned char) (__builtin_ctz(options->max_fragment_length) - 8))
+               != WOLFSSL_SUCCESS)
         return 0;
     if (options->connection_id >= 0) {
         unsigned char id[32];
@@ -245,7 +277,7 @@ static int set_up_session(struct end *end)
             || wolfSSL_dtls_cid_set(end->ssl, id, (unsigned) options->connection_id) != WOLFSSL_SUCCESS)
             return 0;
     }
-    return is_13(end) ? set_up_13(end) : WOLFSSL_SUCCESS;
+    return has_13(end) ? set_up_13(end) : WOLFSSL_SUCCESS;
 }
 
 static void destroy(void *context)

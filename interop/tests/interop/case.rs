@@ -14,6 +14,8 @@ pub struct Case {
     pub credential: CredentialKind,
     pub group: Option<Group>,
     pub beside: Option<Beside>,
+    /// The suites of the other version, of ends that speak both: client first.
+    pub other_suites: [Option<Suite>; 2],
 }
 
 /// What a session may have besides.
@@ -23,18 +25,43 @@ pub enum Beside {
     ConnectionId,
     /// The session resumes an earlier one.
     Resumption(Resumption),
+    /// Both ends import the pre-shared key.
+    ImportedPsk,
+    /// The client asks for short records in both directions.
+    MaxFragmentLength,
+    /// Each end says how long the records for it may be.
+    RecordSizeLimit,
+    /// Each end asks the other for a heartbeat.
+    Heartbeat,
 }
+
+/// The most octets of content of a record, if the ends agree on that: the least of RFC 6066, and less than that.
+const MAX_FRAGMENT_LENGTH: u16 = 512;
+const RECORD_SIZE_LIMIT: u16 = 256;
 
 /// Octets of the connection IDs.
 const CONNECTION_ID: u8 = 4;
 
 impl Case {
     pub const fn new(version: Version, suite: Suite, credential: CredentialKind, group: Option<Group>) -> Self {
-        Self { version, suite, credential, group, beside: None }
+        Self { version, suite, credential, group, beside: None, other_suites: [None; 2] }
     }
 
     pub const fn with(self, beside: Beside) -> Self {
         Self { beside: Some(beside), ..self }
+    }
+
+    pub const fn with_other_suites(self, other_suites: [Option<Suite>; 2]) -> Self {
+        Self { other_suites, ..self }
+    }
+
+    /// The most octets of content of a record, if the ends agree on that.
+    pub fn record_size(&self) -> Option<u16> {
+        match self.beside {
+            Some(Beside::MaxFragmentLength) => Some(MAX_FRAGMENT_LENGTH),
+            Some(Beside::RecordSizeLimit) => Some(RECORD_SIZE_LIMIT),
+            _ => None,
+        }
     }
 
     /// One end of it. The seeds of the two ends differ.
@@ -43,14 +70,19 @@ impl Case {
             role,
             version: self.version,
             suite: self.suite,
+            other_suite: self.other_suites[role as usize],
             group: self.group,
             credential: self.credential,
+            imports_psk: self.beside == Some(Beside::ImportedPsk),
             cookie: true,
             resumption: match self.beside {
                 Some(Beside::Resumption(resumption)) => Some(resumption),
                 _ => None,
             },
             connection_id: (self.beside == Some(Beside::ConnectionId)).then_some(CONNECTION_ID),
+            max_fragment_length: (self.beside == Some(Beside::MaxFragmentLength)).then_some(MAX_FRAGMENT_LENGTH),
+            record_size_limit: (self.beside == Some(Beside::RecordSizeLimit)).then_some(RECORD_SIZE_LIMIT),
+            heartbeat: self.beside == Some(Beside::Heartbeat),
             mtu,
             first_timeout: Duration::from_secs(2),
             before: Duration::ZERO,
@@ -71,6 +103,10 @@ impl Case {
             Some(Beside::ConnectionId) => ", connection ID",
             Some(Beside::Resumption(Resumption::Id)) => ", resumed by session ID",
             Some(Beside::Resumption(Resumption::Ticket)) => ", resumed by ticket",
+            Some(Beside::ImportedPsk) => ", imported",
+            Some(Beside::MaxFragmentLength) => ", max_fragment_length",
+            Some(Beside::RecordSizeLimit) => ", record_size_limit",
+            Some(Beside::Heartbeat) => ", heartbeats",
             None => "",
         };
         format!("{}{group}{beside}", self.suite)

@@ -19,6 +19,10 @@ pub fn cannot(peer: Peer, role: Role, case: &Case) -> Option<&'static str> {
     let has_id = case.beside == Some(Beside::ConnectionId);
     let is_resumed = matches!(case.beside, Some(Beside::Resumption(_)));
     let is_by_ticket = case.beside == Some(Beside::Resumption(Resumption::Ticket));
+    let is_imported = case.beside == Some(Beside::ImportedPsk);
+    let has_length = case.beside == Some(Beside::MaxFragmentLength);
+    let has_limit = case.beside == Some(Beside::RecordSizeLimit);
+    let has_heartbeat = case.beside == Some(Beside::Heartbeat);
     let is_x25519 = case.group == Some(Group::X25519);
     Some(match peer {
         Peer::Laboratory(Stack::Mbedtls) if is_13 => "Mbed TLS has no DTLS 1.3.",
@@ -28,6 +32,11 @@ pub fn cannot(peer: Peer, role: Role, case: &Case) -> Option<&'static str> {
         Peer::Laboratory(Stack::Mbedtls) if is_by_ticket && role == Role::Server && has_certificate => {
             "Mbed TLS puts the client's certificate into a ticket; lean-dtls keeps none of more than 256 octets."
         }
+        Peer::Laboratory(Stack::Mbedtls) if has_limit => "Mbed TLS has record_size_limit only in TLS 1.3.",
+        Peer::Laboratory(Stack::Mbedtls) if has_heartbeat => "Mbed TLS has no heartbeats.",
+        Peer::Laboratory(Stack::Openssl) if has_limit || has_heartbeat => {
+            "OpenSSL has no record_size_limit, and no heartbeats since version 1.1.1."
+        }
         Peer::Laboratory(Stack::Openssl) if is_13 => "OpenSSL has no DTLS 1.3 before version 4.1.",
         Peer::Laboratory(Stack::Openssl) if is_rfc8442 => "OpenSSL has ECDHE_PSK only with CBC and ChaCha20-Poly1305.",
         Peer::Laboratory(Stack::Openssl) if is_raw => "The laboratory's adapter of OpenSSL has no raw public keys.",
@@ -36,10 +45,16 @@ pub fn cannot(peer: Peer, role: Role, case: &Case) -> Option<&'static str> {
         Peer::Laboratory(Stack::Openssl) if is_x25519 => "The laboratory's adapter of OpenSSL has no X25519.",
         Peer::Laboratory(Stack::Tinydtls) if is_resumed => "tinyDTLS resumes no session.",
         Peer::Laboratory(Stack::Tinydtls) if has_id => "tinyDTLS has no connection IDs.",
+        Peer::Laboratory(Stack::Tinydtls) if has_length || has_limit || has_heartbeat => {
+            "tinyDTLS has no max_fragment_length, no record_size_limit and no heartbeats."
+        }
         Peer::Laboratory(Stack::Tinydtls) if !is_tinydtls(case) => {
             "tinyDTLS has DTLS 1.2 with CCM alone: with a pre-shared key, and with ECDHE_ECDSA on P-256 and raw public keys."
         }
         Peer::Dimpl if case.credential == CredentialKind::Psk && is_13 => "dimpl has no pre-shared keys in DTLS 1.3.",
+        Peer::Dimpl if has_length || has_limit || has_heartbeat => {
+            "dimpl has no max_fragment_length, no record_size_limit and no heartbeats."
+        }
         Peer::Dimpl if is_raw => "dimpl has no raw public keys.",
         Peer::Dimpl if has_id => "dimpl has no connection IDs.",
         Peer::Dimpl if is_resumed => "dimpl resumes no session.",
@@ -55,6 +70,8 @@ pub fn cannot(peer: Peer, role: Role, case: &Case) -> Option<&'static str> {
             "GnuTLS has tickets of 326 octets and more; lean-dtls keeps none of more than 256."
         }
         Peer::Gnutls if has_id => "GnuTLS has no connection IDs.",
+        Peer::Wolfssl if has_limit || has_heartbeat => "wolfSSL has no record_size_limit and no heartbeats.",
+        Peer::Wolfssl if is_imported => "wolfSSL imports no pre-shared keys.",
         Peer::Wolfssl if case.suite == Suite::TLS_ECDHE_PSK_WITH_AES_128_CCM_8_SHA256 => {
             "wolfSSL has ECDHE_PSK with GCM, but not with CCM."
         }
@@ -67,8 +84,12 @@ pub fn cannot(peer: Peer, role: Role, case: &Case) -> Option<&'static str> {
             "BoringSSL has suites of DTLS 1.2 with a pre-shared key only with CBC and ChaCha20-Poly1305."
         }
         #[cfg(feature = "boringssl")]
-        Peer::Boringssl if case.credential == CredentialKind::Psk => {
-            "BoringSSL has no pre-shared keys of DTLS 1.3 but imported ones (RFC 9258), which lean-dtls does not have."
+        Peer::Boringssl if case.credential == CredentialKind::Psk && !is_imported => {
+            "BoringSSL imports every pre-shared key of DTLS 1.3 (RFC 9258)."
+        }
+        #[cfg(feature = "boringssl")]
+        Peer::Boringssl if case.credential == CredentialKind::Psk && case.group.is_none() => {
+            "BoringSSL uses no pre-shared key of DTLS 1.3 without key agreement."
         }
         _ => return None,
     })
@@ -91,6 +112,18 @@ fn is_tinydtls(case: &Case) -> bool {
         _ => Suite::TLS_PSK_WITH_AES_128_CCM_8,
     };
     case.suite == suite && case.group != Some(Group::X25519) && case.beside.is_none()
+}
+
+/// Why a peer in this role sends longer records than the ends have agreed on, if it is given longer data.
+pub fn sends_longer(peer: Peer, role: Role, case: &Case) -> Option<&'static str> {
+    let has_length = case.beside == Some(Beside::MaxFragmentLength);
+    Some(match peer {
+        Peer::Gnutls if has_length && role == Role::Server => {
+            "A server of GnuTLS that is given more data sends a record that is longer than its client has asked for."
+        }
+        Peer::Wolfssl if has_length => "wolfSSL that is given more data sends a record that is longer than agreed.",
+        _ => return None,
+    })
 }
 
 /// Why a session with a peer in this role does not survive a fault, with this size of the datagrams of lean-dtls.

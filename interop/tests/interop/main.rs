@@ -1,5 +1,6 @@
 //! Who speaks with whom.
 
+mod both;
 mod case;
 mod dtls13;
 mod licence;

@@ -12,7 +12,7 @@ use slowhand_interop::{Group, Peer, Suite, Version};
 use slowhand_sessions::{CredentialKind, Resumption, Role};
 
 use crate::case::{Beside, Case};
-use crate::limits::{cannot, does_not_survive};
+use crate::limits::{cannot, does_not_survive, sends_longer};
 use crate::report::document;
 use crate::run::{Fault, Pair, run, run_without_faults};
 
@@ -47,6 +47,9 @@ const SECTIONS: &[Section] = {
                 case(Dtls12, TLS_PSK_WITH_AES_128_CCM_8, Psk, None).with(Beside::ConnectionId),
                 case(Dtls12, TLS_PSK_WITH_AES_128_CCM_8, Psk, None).with(Beside::Resumption(Id)),
                 case(Dtls12, TLS_PSK_WITH_AES_128_CCM_8, Psk, None).with(Beside::Resumption(Ticket)),
+                case(Dtls12, TLS_PSK_WITH_AES_128_CCM_8, Psk, None).with(Beside::MaxFragmentLength),
+                case(Dtls12, TLS_PSK_WITH_AES_128_CCM_8, Psk, None).with(Beside::RecordSizeLimit),
+                case(Dtls12, TLS_PSK_WITH_AES_128_CCM_8, Psk, None).with(Beside::Heartbeat),
                 case(Dtls12, TLS_PSK_WITH_AES_128_GCM_SHA256, Psk, None),
                 case(Dtls12, TLS_ECDHE_PSK_WITH_AES_128_CCM_8_SHA256, Psk, P256),
                 case(Dtls12, TLS_ECDHE_PSK_WITH_AES_128_GCM_SHA256, Psk, P256),
@@ -82,6 +85,15 @@ const SECTIONS: &[Section] = {
                 case(Dtls13, TLS_AES_128_CCM_SHA256, Psk, P256),
                 case(Dtls13, TLS_AES_128_GCM_SHA256, Psk, P256),
                 case(Dtls13, TLS_AES_128_GCM_SHA256, Psk, X25519),
+            ],
+        },
+        Section {
+            title: "DTLS 1.3, imported pre-shared keys (RFC 9258)",
+            cases: &[
+                case(Dtls13, TLS_AES_128_CCM_8_SHA256, Psk, P256).with(Beside::ImportedPsk),
+                case(Dtls13, TLS_AES_128_GCM_SHA256, Psk, None).with(Beside::ImportedPsk),
+                case(Dtls13, TLS_AES_128_GCM_SHA256, Psk, P256).with(Beside::ImportedPsk),
+                case(Dtls13, TLS_AES_128_GCM_SHA256, Psk, X25519).with(Beside::ImportedPsk),
             ],
         },
         Section {
@@ -131,7 +143,7 @@ fn cell(peer: Peer, role: Role, case: &Case) -> Cell {
         (Ok(_), Some(why)) => return Cell::Wrong(vec![format!("it works, although: {why}")]),
         (Ok(_), None) => {}
     }
-    let (mut reasons, mut wrong) = (Vec::new(), Vec::new());
+    let (mut reasons, mut wrong) = (Vec::from_iter(sends_longer(peer, role, case)), Vec::new());
     let takes_fragments = does_not_survive(peer, role, case, Some(SHORT), None).is_none();
     let less_short = (!takes_fragments).then_some(LESS_SHORT);
     for mtu in [None, Some(SHORT)].into_iter().chain(less_short.map(Some)) {

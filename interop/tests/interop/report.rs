@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use slowhand_interop::Peer;
 
-use crate::matrix::{Cell, Cells, LESS_SHORT, Row, SHORT, rows, sections};
+use crate::matrix::{Cell, Cells, LESS_SHORT, Row, SHORT, Section, rows, sections};
 
 /// The peer that only some builds have. The lines of others come from the document as it is.
 const SOMETIMES: &str = "BoringSSL";
@@ -25,7 +25,14 @@ pub fn document(cells: &Cells, written: &str) -> String {
             document.push('\n');
         }
         if !has_sometimes() {
-            keep(&mut document, written, table.title, &format!("| {SOMETIMES}, "));
+            document.push_str(&kept(written, table.title, &format!("| {SOMETIMES}, ")));
+        }
+        let without_peer = match has_sometimes() {
+            true => without_peer(cells, section, table),
+            false => kept(written, table.title, WITHOUT_PEER),
+        };
+        if !without_peer.is_empty() {
+            let _ = write!(document, "\n{without_peer}");
         }
     }
     document.push_str("\n## Why not\n\n");
@@ -35,7 +42,7 @@ pub fn document(cells: &Cells, written: &str) -> String {
         }
     }
     if !has_sometimes() {
-        keep(&mut document, written, "Why not", &format!("- {SOMETIMES} "));
+        document.push_str(&kept(written, "Why not", &format!("- {SOMETIMES} ")));
     }
     document
 }
@@ -54,14 +61,28 @@ cargo test -p slowhand-interop --features boringssl  # with it: three minutes of
 Each cell is a session between lean-dtls and a peer, which has the role in the first column. Both ends prove their identity, and
 the server asks for a cookie. The session runs without faults; then with each datagram of the handshake lost, doubled, and so
 late that others overtake it; then all of that again with datagrams of lean-dtls of at most {SHORT} octets. Each time, both ends send
-application data afterwards.
+application data afterwards, with heartbeats an answered heartbeat, and with short records also the most that one may have.
 
 - **yes**: all of that works.
-- **yes, but**: some faults end the session. The letter says why, in the list at the end. If the peer takes no fragments, or
-  none of a ClientHello, all of it runs with datagrams of {LESS_SHORT} octets too.
+- **yes, but**: some faults end the session, or the peer does not keep to what was agreed. The letter says why, in the list at the
+  end. If the peer takes no fragments, or none of a ClientHello, all of it runs with datagrams of {LESS_SHORT} octets too.
 - **no**: the session cannot be. The test tries it all the same, and fails if it works.
 "
     )
+}
+
+/// How the line about the cases begins that no peer has.
+const WITHOUT_PEER: &str = "No peer has";
+
+/// The line about the cases of a table that no peer has.
+fn without_peer(cells: &Cells, section: usize, table: &Section) -> String {
+    let is_without = |case: &usize| (0..rows().len()).all(|row| matches!(cells[&(section, row, *case)], Cell::No(_)));
+    let names = (0..table.cases.len()).filter(is_without).map(|case| table.cases[case].within_section());
+    let names = names.collect::<Vec<_>>().join("; nor ");
+    if names.is_empty() {
+        return names;
+    }
+    format!("{WITHOUT_PEER} {names}. lean-dtls speaks that with itself alone.\n")
 }
 
 fn has_sometimes() -> bool {
@@ -107,11 +128,8 @@ fn letter(index: usize) -> char {
     char::from(b'a' + index as u8)
 }
 
-/// Keeps the lines of a section that begin with this.
-fn keep(document: &mut String, written: &str, title: &str, beginning: &str) {
+/// The lines of a section that begin with this, as they are written.
+fn kept(written: &str, title: &str, beginning: &str) -> String {
     let section = written.split("\n## ").find(|section| section.starts_with(title)).unwrap_or_default();
-    for line in section.lines().filter(|line| line.starts_with(beginning)) {
-        document.push_str(line);
-        document.push('\n');
-    }
+    section.lines().filter(|line| line.starts_with(beginning)).map(|line| format!("{line}\n")).collect()
 }

@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
-use slowhand_interop::Peer;
+use slowhand_interop::{HEARTBEAT, Peer};
 use slowhand_sessions::memory::{End, Path, Transcript};
 use slowhand_sessions::{Resumable, Role, Session, Status};
 
 use crate::case::{Beside, Case};
+use crate::limits::sends_longer;
 use crate::wire;
 
 /// The two ends of a session, client first.
@@ -65,8 +66,25 @@ const LIMIT: Duration = Duration::from_secs(20);
 pub fn run(case: &Case, pair: &Pair, path: &Path) -> Result<Transcript, String> {
     let ([mut client, mut server], transcript) = handshake(case, pair, path)?;
     completed(&transcript)?;
-    carry(&mut *client, &mut *server, &transcript, b"22.5 C").map_err(|why| format!("data to the server: {why}"))?;
-    carry(&mut *server, &mut *client, &transcript, &[7; 60]).map_err(|why| format!("data to the client: {why}"))?;
+    let mut both = |to_server: &[u8], to_client: &[u8]| {
+        let at = transcript.at;
+        carry(case, &mut *client, &mut *server, at, to_server).map_err(|why| format!("data to the server: {why}"))?;
+        carry(case, &mut *server, &mut *client, at, to_client).map_err(|why| format!("data to the client: {why}"))
+    };
+    both(b"22.5 C", &[7; 60])?;
+    if let (Some(most), [None, None]) = (case.record_size(), pair.mtus) {
+        let most = usize::from(most);
+        both(&vec![7; most], &vec![8; most])?;
+        for (role, peer, end) in
+            [(Role::Client, pair.peers[0], &mut client), (Role::Server, pair.peers[1], &mut server)]
+        {
+            match (longer_is_not_sent(&mut **end, transcript.at, most), sends_longer(peer, role, case)) {
+                (Ok(()), None) | (Err(_), Some(_)) => {}
+                (Err(why), None) => return Err(format!("the {role}: {why}")),
+                (Ok(()), Some(why)) => return Err(format!("the {role} keeps to the limit, although: {why}")),
+            }
+        }
+    }
     Ok(transcript)
 }
 
@@ -94,7 +112,11 @@ pub fn run_without_faults(case: &Case, pair: &Pair) -> Result<Transcript, String
     wire::disagreement(case, &transcript.datagrams).map_or(Ok(transcript), Err)
 }
 
-fn build(case: &Case, pair: &Pair, kept: &[Option<Resumable>; 2], is_earlier: bool) -> Result<Ends, String> {
+/// Makes both ends, of the earlier session or of the one that resumes it.
+///
+/// # Errors
+/// Why one refuses this.
+pub fn build(case: &Case, pair: &Pair, kept: &[Option<Resumable>; 2], is_earlier: bool) -> Result<Ends, String> {
     let end = |role: Role, index: usize| {
         let mut setup = case.setup(role, pair.mtus[index]);
         if is_earlier {
@@ -131,14 +153,40 @@ fn completed(transcript: &Transcript) -> Result<(), String> {
     }
 }
 
-fn carry(from: &mut dyn Session, to: &mut dyn Session, after: &Transcript, data: &[u8]) -> Result<(), String> {
-    from.write(after.at, data).map_err(|error| error.to_string())?;
-    while let Some(sent) = from.poll_transmit().map(|sent| sent.bytes.to_vec()) {
-        to.handle_input(after.at, &sent);
-    }
+/// Data go from one end to the other. With heartbeats, an answer comes back.
+fn carry(case: &Case, from: &mut dyn Session, to: &mut dyn Session, at: Duration, data: &[u8]) -> Result<(), String> {
+    from.write(at, data).map_err(|error| error.to_string())?;
+    deliver(from, to, at);
     match to.poll_received() {
-        Some(received) if received.bytes == data => Ok(()),
-        Some(_) => Err("other data arrived".to_owned()),
-        None => Err(format!("nothing arrived, {:?}", to.status())),
+        Some(received) if received.bytes == data => {}
+        Some(_) => return Err("other data arrived".to_owned()),
+        None => return Err(format!("nothing arrived, {:?}", to.status())),
     }
+    if case.beside == Some(Beside::Heartbeat) {
+        deliver(to, from, at);
+        let answer = from.poll_received().map(|received| received.bytes.to_vec());
+        if answer.as_deref() != Some(HEARTBEAT) {
+            return Err(format!("the heartbeat was not answered: {answer:?}"));
+        }
+    }
+    Ok(())
+}
+
+fn deliver(from: &mut dyn Session, to: &mut dyn Session, at: Duration) {
+    while let Some(sent) = from.poll_transmit().map(|sent| sent.bytes.to_vec()) {
+        to.handle_input(at, &sent);
+    }
+}
+
+/// An end that is given more data than a record may have refuses them, or cuts them.
+fn longer_is_not_sent(from: &mut dyn Session, at: Duration, most: usize) -> Result<(), String> {
+    // Whether it is an error to try is the library's affair.
+    let _ = from.write(at, &vec![9; most + 1]);
+    while let Some(sent) = from.poll_transmit() {
+        let longest = wire::longest_content(sent.bytes);
+        if longest > most {
+            return Err(format!("it sent a record with {longest} octets"));
+        }
+    }
+    Ok(())
 }

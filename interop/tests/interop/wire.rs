@@ -11,7 +11,10 @@ const SERVER_HELLO: u8 = 2;
 const SERVER_KEY_EXCHANGE: u8 = 12;
 const SERVER_HELLO_DONE: u8 = 14;
 
-/// ExtensionType (RFC 8446, section 4.2).
+/// ExtensionType (RFC 6066, section 4; RFC 6520, section 2; RFC 8449, section 4; RFC 8446, section 4.2).
+const MAX_FRAGMENT_LENGTH: u16 = 1;
+const HEARTBEAT: u16 = 15;
+const RECORD_SIZE_LIMIT: u16 = 28;
 const PRE_SHARED_KEY: u16 = 41;
 const SUPPORTED_VERSIONS: u16 = 43;
 const KEY_SHARE: u16 = 51;
@@ -44,6 +47,15 @@ pub fn disagreement(case: &Case, datagrams: &[Datagram]) -> Option<String> {
             false => !handshake.iter().any(|(kind, _)| *kind == SERVER_HELLO_DONE),
         };
         return (!is_resumed).then(|| "the session was not resumed".to_owned());
+    }
+    let expected = match case.beside {
+        Some(Beside::MaxFragmentLength) => Some(MAX_FRAGMENT_LENGTH),
+        Some(Beside::RecordSizeLimit) => Some(RECORD_SIZE_LIMIT),
+        Some(Beside::Heartbeat) => Some(HEARTBEAT),
+        _ => None,
+    };
+    if let Some(extension) = expected.filter(|extension| hello.extension(*extension).is_none()) {
+        return Some(format!("the server has not granted the extension {extension}"));
     }
     if let Some(Beside::ConnectionId) = case.beside {
         let both = [Direction::ToServer, Direction::ToClient].into_iter();
@@ -125,4 +137,18 @@ fn has_id(datagram: &[u8]) -> bool {
         rest = rest.get(13 + usize::from(number(&rest[11..]))..).unwrap_or_default();
     }
     rest.first().is_some_and(|first| first & 0b1111_0000 == 0b0011_0000)
+}
+
+/// Octets beside the content in a record of AES-CCM-8 in version 1.2: half a nonce, and the tag (RFC 6655, sections 3 and 4).
+const EXPANSION: usize = 8 + 8;
+
+/// The most octets of content of the encrypted records of a datagram of version 1.2.
+pub fn longest_content(datagram: &[u8]) -> usize {
+    let (mut rest, mut longest) = (datagram, 0);
+    while rest.len() >= 13 {
+        let length = usize::from(number(&rest[11..]));
+        longest = longest.max(length.saturating_sub(EXPANSION));
+        rest = rest.get(13 + length..).unwrap_or_default();
+    }
+    longest
 }

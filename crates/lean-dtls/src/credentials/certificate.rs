@@ -5,6 +5,9 @@ use crate::crypto::{MAX_PUBLIC, SCALAR};
 use crate::der;
 
 /// The most certificates of a chain.
+///
+/// The engine's own: a device's certificate, and two authorities above it. Each certificate of 500 octets costs 1,000
+/// of RAM for each connection, in two buffers.
 pub const MAX_CHAIN: usize = 3;
 
 /// Octets of the SubjectPublicKeyInfo of a key of P-256.
@@ -20,6 +23,8 @@ pub enum Role {
 }
 
 /// The type of a certificate (RFC 7250, section 6).
+///
+/// A raw public key is 91 octets on the wire; an X.509 certificate has 300 and more, and says who has issued it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CertificateType {
     /// A chain of X.509 certificates.
@@ -114,6 +119,9 @@ pub fn spki(public_key: &[u8; MAX_PUBLIC]) -> [u8; SPKI] {
 }
 
 /// Credentials of an end that has a raw public key, and knows the keys of its peers.
+///
+/// RFC 7250. A list of 65 octets for each peer takes the place of an authority; a peer is revoked by taking it off the
+/// list. See [Which credential?](crate::decisions#which-credential)
 #[derive(Clone, Copy)]
 pub struct RawPublicKey<'a> {
     /// The SubjectPublicKeyInfo of this end's key, which [`spki`] writes. `None`: a client without a key of its own.

@@ -9,15 +9,15 @@ use p256::ecdsa::{
     Signature, SigningKey, VerifyingKey,
     signature::hazmat::{PrehashSigner, PrehashVerifier},
 };
-use sha2::{Digest, Sha256};
 
-use super::{Aead, Crypto, DIGEST, Failed, Hash, Protection, ccm};
+use super::sha256::Sha256;
+use super::{Aead, Crypto, Failed, Protection, ccm};
 #[cfg(feature = "dtls13")]
 use super::{BLOCK, KEY, aes128::Aes128};
+#[cfg(feature = "certificates")]
+use super::{DIGEST, MAX_PUBLIC, SIGNATURE};
 #[cfg(feature = "ecdhe")]
 use super::{Group, SCALAR};
-#[cfg(feature = "certificates")]
-use super::{MAX_PUBLIC, SIGNATURE};
 
 #[cfg(feature = "gcm")]
 type Gcm = aes_gcm::AesGcm<super::aes128::Aes128, U12>;
@@ -128,18 +128,6 @@ fn open_gcm(with: &Protection<'_>, content: &mut [u8], tag: &[u8]) -> Result<(),
     let tag = tag.try_into().map_err(|_| Failed)?;
     let cipher = <Gcm as KeyInit>::new(with.key.into());
     cipher.decrypt_inout_detached(with.nonce.into(), with.associated, content.into(), tag).map_err(|_| Failed)
-}
-
-impl Hash for Sha256 {
-    #[inline(never)] // it is everywhere, and a copy is larger than a call
-    fn update(&mut self, octets: &[u8]) {
-        Digest::update(self, octets);
-    }
-
-    #[inline(never)]
-    fn digest(&self) -> [u8; DIGEST] {
-        self.clone().finalize().into()
-    }
 }
 
 #[cfg(test)]

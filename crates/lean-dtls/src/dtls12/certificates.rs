@@ -1,7 +1,7 @@
 //! Certificate, CertificateRequest, and what is signed (RFC 5246, sections 7.4.2 to 7.4.8; RFC 7250, section 3).
 
-use super::connection::alert;
 use super::public_keys::ECDSA_SHA256;
+use crate::alert;
 use crate::codec::{Full, Reader, Writer};
 use crate::credentials::{Certificate, CertificateType, Credentials, MAX_CHAIN, Role};
 use crate::crypto::{Crypto, DIGEST, Hash, MAX_PUBLIC, SIGNATURE};

@@ -2,7 +2,9 @@
 
 #[cfg(feature = "certificates")]
 use super::certificates;
-use super::connection::{Connection, Expects, Problem, Sender, alert};
+#[cfg(feature = "dtls13")]
+use super::connection::hash;
+use super::connection::{Connection, Expects, Problem, Sender};
 #[cfg(feature = "connection-id")]
 use super::connection_id::ConnectionId;
 use super::extensions::{self, Offer};
@@ -11,8 +13,11 @@ use super::hello::{self, ClientHello, ServerHello};
 use super::resumption;
 use super::schedule::Premaster;
 use super::suite::KeyExchange;
+use crate::alert;
 use crate::codec::Full;
 use crate::config::Config;
+#[cfg(feature = "dtls13")]
+use crate::config::Versions;
 #[cfg(feature = "certificates")]
 use crate::credentials::{CertifiedKey, Role};
 use crate::credentials::{Credentials, Psk, is_key};
@@ -22,6 +27,10 @@ use crate::crypto::Hash;
 #[cfg(feature = "ecdhe")]
 use crate::crypto::MAX_PUBLIC;
 use crate::dtls12::Kept;
+#[cfg(feature = "dtls13")]
+use crate::dtls13;
+#[cfg(feature = "dtls13")]
+use crate::handshake;
 use crate::handshake::Kind;
 use crate::lean::Lean;
 #[cfg(feature = "resumption")]
@@ -48,7 +57,15 @@ pub(crate) fn start<C: Crypto, const BUFFER: usize>(
     #[cfg(feature = "resumption")]
     resumption::begin(crypto, config, kept);
     let offer = connection.offer(config, kept);
+    #[cfg(feature = "dtls13")]
+    if config.options.dtls13.versions == Versions::Both {
+        connection.dtls13 = Some(dtls13::client::Offered::new(crypto, config));
+    }
+    #[cfg(feature = "dtls13")]
+    let offer = with_dtls13(offer, connection.dtls13.as_ref(), config);
     let sent = send_hello(&mut connection.sender, &random, &[], &offer);
+    #[cfg(feature = "dtls13")]
+    bind_hello(connection, crypto, config);
     settle_hello(connection, sent, kept);
 }
 
@@ -66,6 +83,32 @@ fn send_hello<C: Crypto, const BUFFER: usize>(
         return send(&Offer { session: None, ..*offer }).map(|()| false);
     }
     sent.map(|()| true)
+}
+
+/// The same offer with that of DTLS 1.3.
+#[cfg(feature = "dtls13")]
+fn with_dtls13<'a>(
+    offer: Offer<'a>,
+    dtls13: Option<&'a dtls13::client::Offered>,
+    config: &'a Config<impl Credentials>,
+) -> Offer<'a> {
+    Offer { dtls13: dtls13.map(|offered| offered.offer(config, offer.connection_id)), ..offer }
+}
+
+/// Completes a ClientHello that was sent with the offer of DTLS 1.3, and the transcript, which it begins.
+#[cfg(feature = "dtls13")]
+fn bind_hello<C: Crypto, const BUFFER: usize>(
+    connection: &mut Connection<C, BUFFER>,
+    crypto: &mut C,
+    config: &Config<impl Credentials>,
+) {
+    let Connection { sender, dtls13: Some(_), .. } = connection else { return };
+    let Some((kind, body)) = sender.flight.first() else { return };
+    let transcript = crypto.hash();
+    dtls13::client::bind(crypto, config, &transcript, body);
+    sender.transcript = transcript;
+    let header = handshake::Header::whole(kind, sender.next.wrapping_sub(1), body.len());
+    hash(&mut sender.transcript, &header, body);
 }
 
 /// Waits for the answer to a ClientHello, if it was sent.
@@ -103,14 +146,31 @@ pub(crate) fn handle<C: Crypto, const BUFFER: usize>(
             sender.transcript = crypto.hash();
             sender.flight.clear();
             sender.next = 1;
+            #[cfg(feature = "dtls13")]
+            let offer = with_dtls13(offer, connection.dtls13.as_ref(), config);
             let sent = send_hello(sender, random, cookie, &offer);
+            #[cfg(feature = "dtls13")]
+            bind_hello(connection, crypto, config);
             connection.expects = Expects::ServerHello;
             // A HelloVerifyRequest that comes again says nothing: its server keeps no state.
             settle_hello(connection, sent, kept);
             return connection.status == Status::Handshaking;
         }
+        #[cfg(feature = "dtls13")]
+        (Expects::Hello, Kind::ServerHello)
+            if connection.dtls13.is_some() && dtls13::ServerHello::read(body).is_some() =>
+        {
+            connection.dtls13.iter_mut().for_each(|offered| offered.is_chosen = true);
+            return false;
+        }
         (Expects::Hello | Expects::ServerHello, Kind::ServerHello) => {
             let Some(hello) = ServerHello::read(body) else { return false };
+            // Somebody on the path has changed the versions (RFC 8446, section 4.1.3).
+            #[cfg(feature = "dtls13")]
+            if connection.dtls13.take().is_some() && dtls13::is_downgrade(&hello.random) {
+                connection.refuse(alert::ILLEGAL_PARAMETER);
+                return false;
+            }
             if !hello.is_acceptable {
                 connection.refuse(alert::HANDSHAKE_FAILURE);
                 return false;
@@ -300,7 +360,7 @@ fn send_key_exchange<C: Crypto, const BUFFER: usize>(
                 writer.vector(2, |writer| writer.put(psk.identity))?;
                 writer.vector(1, |writer| writer.put(&public[..length]))
             })?;
-            Ok(Premaster::from_parts(&*secret, psk.key))
+            Ok(Premaster::from_parts(&secret, psk.key))
         }
         #[cfg(feature = "certificates")]
         KeyExchange::EcdheEcdsa => {

@@ -13,11 +13,15 @@ use super::record::{self, ContentType, Format, Inbound, Outbound, Records};
 use super::resumption::Resumption;
 use super::schedule::{Context, Master, Premaster};
 use super::suite::Suite;
+use crate::alert;
+use crate::allowance::Allowance;
 use crate::codec::{Full, Reader, Writer};
 use crate::config::{Config, Packing};
 use crate::credentials::Credentials;
 use crate::crypto::{Crypto, Hash};
 use crate::dtls12::Kept;
+#[cfg(feature = "dtls13")]
+use crate::dtls13;
 use crate::flight::Flight;
 use crate::handshake::{self, Kind};
 use crate::lean::{Lean, Received};
@@ -26,30 +30,6 @@ use crate::status::{Failure, SendError, Status};
 #[cfg(feature = "heartbeat")]
 use crate::status::{HeartbeatError, Liveness};
 use crate::time::{Expired, Instant, Timeouts, Timer};
-
-/// Alerts that this engine sends (RFC 5246, section 7.2.2; RFC 4279, section 2).
-pub(crate) mod alert {
-    pub(crate) const CLOSE_NOTIFY: u8 = 0;
-    pub(crate) const UNEXPECTED_MESSAGE: u8 = 10;
-    pub(crate) const HANDSHAKE_FAILURE: u8 = 40;
-    #[cfg(feature = "certificates")]
-    pub(crate) const BAD_CERTIFICATE: u8 = 42;
-    #[cfg(feature = "certificates")]
-    pub(crate) const UNSUPPORTED_CERTIFICATE: u8 = 43;
-    pub(crate) const ILLEGAL_PARAMETER: u8 = 47;
-    pub(crate) const DECODE_ERROR: u8 = 50;
-    pub(crate) const DECRYPT_ERROR: u8 = 51;
-    #[cfg(any(feature = "ecdhe", feature = "resumption"))]
-    pub(crate) const INTERNAL_ERROR: u8 = 80;
-    pub(crate) const UNSUPPORTED_EXTENSION: u8 = 110;
-    pub(crate) const UNKNOWN_PSK_IDENTITY: u8 = 115;
-}
-
-/// How many times the octets from an address that nobody has verified are sent to it at most (RFC 9000, section 8.1).
-const AMPLIFICATION: usize = 3;
-
-const WARNING: u8 = 1;
-const FATAL: u8 = 2;
 
 /// What the handshake waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -112,20 +92,17 @@ impl From<Full> for Problem {
 }
 
 /// One end's half of a connection. `BUFFER` octets hold a flight that is sent, and as many one that arrives.
+// What is small comes first: an AVR reaches the first 64 octets of a structure with one instruction.
+#[cfg_attr(target_arch = "avr", repr(C))]
 pub(crate) struct Connection<C: Crypto, const BUFFER: usize> {
     pub(crate) status: Status,
     is_client: bool,
     pub(crate) expects: Expects,
-    pub(crate) sender: Sender<C, BUFFER>,
-    pub(crate) incoming: Reassembly<BUFFER>,
-    inbound: Inbound,
     /// The number of the peer's next message.
     pub(crate) next: u16,
     /// The number of the peer's message that this end's flight answers: the last of the peer's flight before it.
     answered: Option<u16>,
-    timer: Timer,
-    /// The random numbers of the client's and of the server's hello.
-    pub(crate) randoms: [[u8; 32]; 2],
+    pub(crate) timer: Timer,
     pub(crate) agreed: Agreed,
     pub(crate) suite: Suite,
     #[cfg(feature = "ecdhe")]
@@ -135,23 +112,28 @@ pub(crate) struct Connection<C: Crypto, const BUFFER: usize> {
     pub(crate) own_id: Option<ConnectionId>,
     #[cfg(feature = "resumption")]
     pub(crate) resumption: Resumption,
-    pub(super) master: Option<Master>,
     #[cfg(feature = "heartbeat")]
     heartbeat: Heartbeat,
+    /// A client that has offered DTLS 1.3 too, until the server chooses one.
+    #[cfg(feature = "dtls13")]
+    pub(crate) dtls13: Option<dtls13::client::Offered>,
     /// An alert that waits to be sent, and its epoch.
     alert: Option<([u8; 2], u16)>,
     /// The last alert in clear.
     heard: Option<u8>,
     /// A message that was expected is longer than the buffer. Anybody can have sent it.
     has_no_room: bool,
-    /// The records of the peer's flight, and whether they are to be acknowledged now.
     received: Received,
-    is_acknowledgement_due: bool,
-    /// How many octets may still be sent to an address that nobody has verified.
-    allowance: Option<usize>,
+    pub(crate) allowance: Allowance,
     /// The secret of which all keys are derived once the ServerHello is out, while the client does the same.
     #[cfg(feature = "lean")]
     postponed: Option<Premaster>,
+    inbound: Inbound,
+    pub(crate) sender: Sender<C, BUFFER>,
+    pub(crate) incoming: Reassembly<BUFFER>,
+    /// The random numbers of the client's and of the server's hello.
+    pub(crate) randoms: [[u8; 32]; 2],
+    pub(super) master: Option<Master>,
 }
 
 /// The flight of this end, and the transcript of the handshake.
@@ -183,7 +165,7 @@ impl<C: Crypto, const BUFFER: usize> Sender<C, BUFFER> {
 }
 
 /// Adds a message to a transcript.
-fn hash(transcript: &mut impl Hash, header: &handshake::Header, body: &[u8]) {
+pub(super) fn hash(transcript: &mut impl Hash, header: &handshake::Header, body: &[u8]) {
     transcript.update(&header.octets());
     transcript.update(body);
 }
@@ -214,32 +196,25 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
             master: None,
             #[cfg(feature = "heartbeat")]
             heartbeat: Heartbeat::default(),
+            #[cfg(feature = "dtls13")]
+            dtls13: None,
             alert: None,
             heard: None,
             has_no_room: false,
-            received: Received::NONE,
-            is_acknowledgement_due: false,
-            allowance: None,
+            received: Received::default(),
+            allowance: Allowance::default(),
             #[cfg(feature = "lean")]
             postponed: None,
         }
     }
 
     /// What a client says in its hellos: the same in each.
-    pub(crate) fn offer<'a>(&self, config: &'a Config<impl Credentials>, _kept: &'a Kept) -> Offer<'a> {
+    pub(crate) fn offer<'a>(&self, config: &'a Config<impl Credentials>, kept: &'a Kept) -> Offer<'a> {
         #[cfg(feature = "connection-id")]
         let connection_id = self.own_id;
         #[cfg(not(feature = "connection-id"))]
         let connection_id: Option<ConnectionId> = None;
-        let psk = config.credentials.psk().filter(|_| config.options.lean.has_identity());
-        Offer {
-            options: &config.options,
-            connection_id,
-            identity: psk.map_or(&[], |psk| psk.identity),
-            abilities: config.abilities(),
-            #[cfg(feature = "resumption")]
-            session: _kept.as_ref(),
-        }
+        Offer::of_client(config, connection_id, kept)
     }
 
     /// From now on what the hellos say holds.
@@ -255,6 +230,12 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         }
     }
 
+    /// True if the server of a client that has offered both versions has chosen DTLS 1.3.
+    #[cfg(feature = "dtls13")]
+    pub(crate) fn has_chosen_dtls13(&self) -> bool {
+        self.dtls13.as_ref().is_some_and(|offered| offered.is_chosen)
+    }
+
     pub(crate) const fn deadline(&self) -> Option<Instant> {
         self.timer.deadline()
     }
@@ -262,13 +243,13 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
     /// Begins to wait for the answer to a new flight, which answers the peer's message `answered`.
     pub(crate) fn wait(&mut self, answered: Option<u16>) {
         self.answered = answered;
-        self.received = Received::NONE;
+        self.received.clear();
         self.timer.start();
     }
 
     pub(crate) fn handle_timeout(&mut self, now: Instant) {
         match self.timer.expire(now) {
-            Some(Expired::SendAgain) if self.owes_acknowledgement() => self.is_acknowledgement_due = true,
+            Some(Expired::SendAgain) if self.owes_acknowledgement() => self.received.acknowledge(),
             Some(Expired::SendAgain) if !self.is_client && self.leaves_losses_to_the_client() => {}
             #[cfg(feature = "heartbeat")]
             Some(Expired::SendAgain) if self.heartbeat.request.is_some() => self.heartbeat.is_due = true,
@@ -288,16 +269,12 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
             return self.sender.outbound.write(crypto, (ContentType::Alert, epoch), &[&alert], output).unwrap_or(0);
         }
         let Sender { flight, outbound, .. } = &mut self.sender;
-        if core::mem::take(&mut self.is_acknowledgement_due) {
+        if self.received.take_due() {
             let content = &[self.received.names()];
             return outbound.write(crypto, (ContentType::Acknowledgement, 1), content, output).unwrap_or(0);
         }
         let mut written = flight.write(&mut Records { crypto, outbound }, packing, output);
-        while let Some(allowance) = self.allowance.as_mut().filter(|_| written > 0) {
-            if let Some(left) = allowance.checked_sub(written) {
-                *allowance = left;
-                break;
-            }
+        while written > 0 && !self.allowance.take(written) {
             written = flight.write(&mut Records { crypto, outbound }, packing, output);
         }
         #[cfg(feature = "heartbeat")]
@@ -331,7 +308,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
     pub(crate) fn close(&mut self) {
         if self.status == Status::Established {
             self.end(Status::Closing);
-            self.alert = Some(([WARNING, alert::CLOSE_NOTIFY], 1));
+            self.alert = Some(([alert::WARNING, alert::CLOSE_NOTIFY], 1));
         }
     }
 
@@ -339,7 +316,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
     pub(crate) fn refuse(&mut self, description: u8) {
         let epoch = u16::from(self.sender.flight.has_changed());
         self.end(Status::Failed(Failure::AlertSent(description)));
-        self.alert = Some(([FATAL, description], epoch));
+        self.alert = Some(([alert::FATAL, description], epoch));
     }
 
     /// Ends the handshake.
@@ -357,6 +334,8 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         self.master = None;
         #[cfg(feature = "ecdhe")]
         self.keys.wipe();
+        #[cfg(feature = "dtls13")]
+        self.dtls13.iter_mut().for_each(dtls13::client::Offered::wipe);
         #[cfg(feature = "lean")]
         {
             self.postponed = None;
@@ -396,6 +375,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         }
     }
 
+    #[inline(never)] // in the loop, the places of all that it needs are computed before the loop, and kept on the stack
     fn receive_record(
         &mut self,
         crypto: &mut C,
@@ -416,7 +396,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         };
         let Ok((content_type, content)) = opened else { return Heard::Nothing };
         if header.epoch > 0 {
-            self.allowance = None; // the keys are made of what was sent to its address
+            self.allowance.lift(); // the keys are made of what was sent to its address
         }
         match (content_type, header.epoch) {
             (ContentType::Handshake, _) => self.receive_fragments(crypto, header, content, handle),
@@ -455,14 +435,14 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         let &[level, description] = content else { return };
         if epoch == 0 {
             self.heard = Some(description);
-        } else if level == FATAL {
+        } else if level == alert::FATAL {
             self.end(Status::Failed(Failure::AlertReceived(description)));
         } else if description == alert::CLOSE_NOTIFY {
             // Whoever hears it first answers it (RFC 5246, section 7.2.1).
             match self.status {
                 Status::Established => {
                     self.end(Status::Closed);
-                    self.alert = Some(([WARNING, alert::CLOSE_NOTIFY], 1));
+                    self.alert = Some(([alert::WARNING, alert::CLOSE_NOTIFY], 1));
                 }
                 Status::Handshaking => self.end(Status::Failed(Failure::AlertReceived(description))),
                 _ => self.end(Status::Closed),
@@ -494,7 +474,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
     pub(crate) fn liveness(&self) -> Liveness {
         match (self.heartbeat.request, self.heartbeat.is_answered) {
             (Some(_), _) => Liveness::Waiting,
-            (None, true) => Liveness::Alive { round_trip_ms: self.timer.round_trip().map(|measured| measured.last) },
+            (None, true) => Liveness::Alive { round_trip_ms: self.timer.last_round_trip() },
             (None, false) => Liveness::Unknown,
         }
     }
@@ -547,11 +527,13 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         // The client repeats its Finished until it knows that it has arrived.
         let is_over = !self.is_client && self.status == Status::Established;
         if is_over && epoch == 1 && self.leaves_losses_to_the_client() {
-            self.received = Received::of(epoch, record.sequence);
-            self.is_acknowledgement_due = true;
+            self.received.clear();
+            self.received.note(epoch, record.sequence);
+            self.received.acknowledge();
         }
     }
 
+    #[inline(never)] // as `receive_record`
     fn receive_fragment(
         &mut self,
         crypto: &mut C,
@@ -583,6 +565,10 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
                     Expects::Finished => self.receive_finished(crypto, handle),
                     _ => handle(self, crypto),
                 };
+                #[cfg(feature = "dtls13")]
+                if self.has_chosen_dtls13() {
+                    return; // the message stays for the connection that takes over
+                }
                 self.incoming.remove(sequence);
                 if !is_used {
                     if sequence == header.sequence {
@@ -607,8 +593,8 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         has_part && self.agreed.lean.has(Lean::ACKNOWLEDGE)
     }
 
-    #[cfg(feature = "lean")]
     /// The peer has these records, and the rest is sent again. Only the peer can send an acknowledgement: it is encrypted.
+    #[cfg(feature = "lean")]
     fn receive_acknowledgement(&mut self, content: &[u8]) {
         if !self.agreed.lean.has(Lean::ACKNOWLEDGE) {
             return;
@@ -630,22 +616,18 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
 
     /// The peer repeats the flight before this end's, so it does not have this end's: the end of its last message says so
     /// (RFC 6347, section 4.2.4). Other old messages say nothing. If they were answered too, two ends could answer each
-    /// other for ever.
+    /// other for ever. A flight of the client ends with a Finished, or with a hello, which the server hears elsewhere.
     fn receive_again(&mut self, header: &handshake::Header) {
         let is_end = header.offset + header.fragment == header.length;
-        if is_end && self.answered == Some(header.sequence) {
+        let can_be_last = self.is_client || header.kind == Kind::Finished;
+        if is_end && can_be_last && self.answered == Some(header.sequence) {
             self.repeat();
         }
     }
 
     /// True if the peer's address may be another's: neither a cookie nor an encrypted record has come from there.
     pub(crate) const fn is_unverified(&self) -> bool {
-        self.allowance.is_some()
-    }
-
-    /// Lets this end send to an address that nobody has verified, because so many octets have come from it.
-    pub(crate) fn allow(&mut self, octets: usize) {
-        self.allowance = Some(self.allowance.unwrap_or(0).saturating_add(AMPLIFICATION * octets));
+        self.allowance.is_limited()
     }
 
     /// Sends the flight again, if it is not just being sent.

@@ -48,12 +48,12 @@ impl ConnectionId {
 #[cfg(feature = "connection-id")]
 mod negotiation {
     use super::{ConnectionId, MAX_CONNECTION_ID};
+    use crate::alert;
     use crate::codec::{Full, Reader, Writer};
     use crate::crypto::Crypto;
-    use crate::dtls12::connection::alert;
     use crate::dtls12::extensions::{self, Extensions};
 
-    pub(in crate::dtls12) const CONNECTION_ID: u16 = 54;
+    pub(in crate::dtls12) use crate::extension::CONNECTION_ID;
 
     impl ConnectionId {
         /// A new one of so many octets. `None` beyond [`MAX_CONNECTION_ID`].

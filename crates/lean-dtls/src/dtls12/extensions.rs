@@ -3,7 +3,6 @@
 //! To add one: its number and a line in `KNOWN`; its reading in [`accept`] (the server) and in [`confirm`] (the client); its
 //! writing in [`write_offer`] (the client) and in [`write_answer`] (the server).
 
-use super::connection::alert;
 use super::connection_id::ConnectionId;
 #[cfg(feature = "connection-id")]
 use super::connection_id::{self, CONNECTION_ID};
@@ -17,8 +16,15 @@ use super::public_keys;
 #[cfg(feature = "resumption")]
 use super::resumption::SESSION_TICKET;
 use super::suite::{Abilities, KeyExchange, Suite};
+use crate::alert;
 use crate::codec::{Full, Reader, Writer};
-use crate::config::Options;
+use crate::config::{Config, Options};
+use crate::credentials::Credentials;
+use crate::dtls12::Kept;
+#[cfg(feature = "dtls13")]
+use crate::dtls13;
+use crate::extension::next;
+pub(super) use crate::extension::write;
 use crate::lean::{self, Lean};
 #[cfg(feature = "resumption")]
 use crate::session::Session;
@@ -30,6 +36,7 @@ const RENEGOTIATION_INFO: u16 = 0xff01;
 const KNOWN: &[u16] = &[
     EXTENDED_MASTER_SECRET,
     RENEGOTIATION_INFO,
+    #[cfg(feature = "lean")]
     lean::EXTENSION,
     #[cfg(feature = "record-limits")]
     MAX_FRAGMENT_LENGTH,
@@ -81,6 +88,11 @@ impl<'a> Extensions<'a> {
         self.iter().find(|(found, _)| *found == number).map(|(_, content)| content)
     }
 
+    /// The content of the extension of the lean profile, if this end knows it.
+    fn lean(self) -> Option<&'a [u8]> {
+        if cfg!(feature = "lean") { self.find(lean::EXTENSION) } else { None }
+    }
+
     fn iter(self) -> impl Iterator<Item = (u16, &'a [u8])> {
         let mut rest = Reader::new(self.0);
         core::iter::from_fn(move || next(&mut rest))
@@ -93,20 +105,6 @@ impl<'a> Extensions<'a> {
             Some(found) => (found == content).then_some(true),
         }
     }
-}
-
-fn next<'a>(reader: &mut Reader<'a>) -> Option<(u16, &'a [u8])> {
-    Some((reader.u16()?, reader.vector(2)?))
-}
-
-/// Writes an extension.
-pub(crate) fn write(
-    writer: &mut Writer<'_>,
-    number: u16,
-    content: impl FnOnce(&mut Writer<'_>) -> Result<(), Full>,
-) -> Result<(), Full> {
-    writer.number(number.into(), 2)?;
-    writer.vector(2, content)
 }
 
 /// What both ends have agreed on by extensions.
@@ -145,9 +143,40 @@ pub(crate) struct Offer<'a> {
     /// The session that a client asks for.
     #[cfg(feature = "resumption")]
     pub(crate) session: Option<&'a Session>,
+    /// What a client says that offers DTLS 1.3 too.
+    #[cfg(feature = "dtls13")]
+    pub(crate) dtls13: Option<dtls13::Offer<'a>>,
 }
 
-impl Offer<'_> {
+impl<'a> Offer<'a> {
+    /// What a client says in its hellos: the same in each.
+    pub(crate) fn of_client(
+        config: &'a Config<impl Credentials>,
+        connection_id: Option<ConnectionId>,
+        _kept: &'a Kept,
+    ) -> Self {
+        let psk = config.credentials.psk().filter(|_| config.options.lean.has_identity());
+        Self {
+            options: &config.options,
+            connection_id,
+            identity: psk.map_or(&[], |psk| psk.identity),
+            abilities: config.abilities(),
+            #[cfg(feature = "resumption")]
+            session: _kept.as_ref(),
+            #[cfg(feature = "dtls13")]
+            dtls13: None,
+        }
+    }
+
+    /// True if the client's extensions for DTLS 1.3 have those that both versions have.
+    #[cfg(any(feature = "connection-id", feature = "ecdhe"))]
+    const fn shares(&self) -> bool {
+        #[cfg(feature = "dtls13")]
+        return self.dtls13.is_some();
+        #[cfg(not(feature = "dtls13"))]
+        false
+    }
+
     /// The name of the session that a client asks for.
     pub(crate) fn session_id(&self) -> &[u8] {
         #[cfg(feature = "resumption")]
@@ -176,7 +205,7 @@ pub(crate) fn write_offer(writer: &mut Writer<'_>, offer: &Offer<'_>) -> Result<
         #[cfg(feature = "record-limits")]
         limits::write_offer(writer, options)?;
         #[cfg(feature = "connection-id")]
-        if let Some(own) = _connection_id {
+        if let Some(own) = _connection_id.as_ref().filter(|_| !offer.shares()) {
             connection_id::write(writer, own)?;
         }
         #[cfg(feature = "heartbeat")]
@@ -189,11 +218,15 @@ pub(crate) fn write_offer(writer: &mut Writer<'_>, offer: &Offer<'_>) -> Result<
             write(writer, SESSION_TICKET, |writer| writer.put(ticket))?;
         }
         #[cfg(feature = "ecdhe")]
-        public_keys::write_offer(writer, _abilities)?;
-        if options.lean.is_empty() {
-            return Ok(());
+        public_keys::write_offer(writer, _abilities, offer.shares())?;
+        if !options.lean.is_empty() {
+            write(writer, lean::EXTENSION, |writer| lean::Offer { switches: options.lean, identity }.write(writer))?;
         }
-        write(writer, lean::EXTENSION, |writer| lean::Offer { switches: options.lean, identity }.write(writer))
+        #[cfg(feature = "dtls13")]
+        if let Some(offer) = &offer.dtls13 {
+            offer.write_extensions(writer)?;
+        }
+        Ok(())
     })
 }
 
@@ -257,7 +290,7 @@ impl Agreed {
 /// # Errors
 /// The alert with which the server refuses it: it is malformed.
 pub(crate) fn lean_offer<'a>(hello: &ClientHello<'a>) -> Result<Option<lean::Offer<'a>>, u8> {
-    let content = hello.extensions.find(lean::EXTENSION).filter(|_| cfg!(feature = "lean"));
+    let content = hello.extensions.lean();
     content.map(|content| lean::Offer::read(content).ok_or(alert::DECODE_ERROR)).transpose()
 }
 
@@ -307,7 +340,7 @@ pub(crate) fn confirm(extensions: Extensions<'_>, offer: &Offer<'_>, suite: Opti
         return Err(alert::UNSUPPORTED_EXTENSION);
     }
     let is_there = |number, content| extensions.is_there(number, content).ok_or(alert::DECODE_ERROR);
-    let lean = match extensions.find(lean::EXTENSION) {
+    let lean = match extensions.lean() {
         Some(content) => lean::read_answer(content, offer.options.lean).ok_or(alert::ILLEGAL_PARAMETER)?,
         None => Lean::NONE,
     };
@@ -337,6 +370,31 @@ pub(crate) fn confirm(extensions: Extensions<'_>, offer: &Offer<'_>, suite: Opti
     let excluded = suite.map_or(Lean::NONE, |suite| agreed.excluded(suite));
     let is_possible = agreed.lean.and(excluded).is_empty() && (agreed.lean.is_empty() || !is_whole);
     if is_possible { Ok(agreed) } else { Err(alert::ILLEGAL_PARAMETER) }
+}
+
+/// True if a client that offers both versions has asked for this extension, which a server of DTLS 1.3 answers too.
+#[cfg(feature = "dtls13")]
+pub(crate) fn is_for_both(number: u16, _options: &Options) -> bool {
+    match number {
+        #[cfg(feature = "record-limits")]
+        MAX_FRAGMENT_LENGTH => _options.max_fragment_length.is_some(),
+        #[cfg(feature = "record-limits")]
+        RECORD_SIZE_LIMIT => _options.record_size_limit.is_some(),
+        #[cfg(feature = "heartbeat")]
+        HEARTBEAT => _options.heartbeat,
+        _ => false,
+    }
+}
+
+/// The most octets of content that a server of DTLS 1.3 takes in an encrypted record, by its extensions. The type of the content
+/// counts too (RFC 8449, section 4).
+///
+/// # Errors
+/// The alert with which the client refuses the server.
+#[cfg(all(feature = "dtls13", feature = "record-limits"))]
+pub(crate) fn content_limit(extensions: &[u8], options: &Options) -> Result<usize, u8> {
+    let [_, [_, limit]] = limits::confirm(Extensions(extensions), options)?.octets();
+    Ok(usize::from(limit) - 1)
 }
 
 /// True if the client has asked for this extension.

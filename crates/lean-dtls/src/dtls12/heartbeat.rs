@@ -1,7 +1,7 @@
 //! Heartbeats (RFC 6520): a request that the peer answers, to see that it is there, and how far.
 
-use super::connection::alert;
 use super::extensions::{self, Extensions};
+use crate::alert;
 use crate::codec::{Full, Reader, Writer};
 
 pub(super) const HEARTBEAT: u16 = 15;

@@ -28,6 +28,7 @@ pub(crate) struct ClientHello<'a> {
 
 impl<'a> ClientHello<'a> {
     /// Reads the body of a message. `None` if it is malformed, or of another version.
+    #[inline(never)] // its caller has enough to keep
     pub(crate) fn read(body: &'a [u8]) -> Option<Self> {
         let mut reader = Reader::new(body);
         // A client that knows later versions offers a smaller number.
@@ -72,6 +73,8 @@ impl<'a> ClientHello<'a> {
         writer.vector(1, |writer| writer.put(offer.session_id()))?;
         writer.vector(1, |writer| writer.put(cookie))?;
         writer.vector(2, |writer| {
+            #[cfg(feature = "dtls13")]
+            offer.dtls13.iter().try_for_each(|offer| offer.write_suites(writer))?;
             offer.abilities.offered().try_for_each(|suite| writer.number(suite.iana().into(), 2))?;
             writer.number(RENEGOTIATION_SCSV.into(), 2)
         })?;

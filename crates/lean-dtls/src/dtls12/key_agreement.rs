@@ -5,8 +5,8 @@ use zeroize::{Zeroize, Zeroizing};
 
 #[cfg(feature = "certificates")]
 use super::certificates;
-use super::connection::alert;
 use super::suite::{KeyExchange, Suite};
+use crate::alert;
 use crate::codec::{Full, Reader, Writer};
 use crate::crypto::{Crypto, Group, MAX_PUBLIC, SCALAR};
 

@@ -1,8 +1,8 @@
 //! How long the content of a record may be: max_fragment_length (RFC 6066, section 4) and record_size_limit (RFC 8449).
 
-use super::connection::alert;
 use super::extensions::{self, Extensions};
 use super::record::MAX_CONTENT;
+use crate::alert;
 use crate::codec::{Full, Writer};
 use crate::config::{MaxFragmentLength, Options};
 

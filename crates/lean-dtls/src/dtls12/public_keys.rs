@@ -1,29 +1,23 @@
 //! What the hellos say about public keys: groups, forms of points, signatures (RFC 8422, section 5.1; RFC 5246, section
 //! 7.4.1.4.1) and types of certificates (RFC 7250).
 
-use super::connection::alert;
 use super::extensions::{Extensions, write};
 use super::suite::{Abilities, KeyExchange, Suite};
+use crate::alert;
 use crate::codec::{Full, Reader, Writer};
 #[cfg(feature = "certificates")]
 use crate::credentials::CertificateType;
 use crate::crypto::Group;
+pub(crate) use crate::extension::SUPPORTED_GROUPS;
+#[cfg(feature = "certificates")]
+pub(crate) use crate::extension::{
+    CLIENT_CERTIFICATE_TYPE, ECDSA_SHA256, SERVER_CERTIFICATE_TYPE, SIGNATURE_ALGORITHMS,
+};
 
-pub(crate) const SUPPORTED_GROUPS: u16 = 10;
 pub(crate) const EC_POINT_FORMATS: u16 = 11;
-#[cfg(feature = "certificates")]
-pub(crate) const SIGNATURE_ALGORITHMS: u16 = 13;
-#[cfg(feature = "certificates")]
-pub(crate) const CLIENT_CERTIFICATE_TYPE: u16 = 19;
-#[cfg(feature = "certificates")]
-pub(crate) const SERVER_CERTIFICATE_TYPE: u16 = 20;
 
 /// The form of a point that is not compressed.
 const UNCOMPRESSED: u8 = 0;
-
-/// ECDSA with SHA-256: the only signatures of this engine (RFC 5246, section 7.4.1.4.1).
-#[cfg(feature = "certificates")]
-pub(crate) const ECDSA_SHA256: u16 = 0x0403;
 
 /// What the hellos have settled about public keys.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -46,17 +40,20 @@ impl Agreed {
     }
 }
 
-/// The client's extensions.
-pub(crate) fn write_offer(writer: &mut Writer<'_>, abilities: &Abilities<'_>) -> Result<(), Full> {
-    if abilities.offered().all(|suite| suite.key_exchange() == KeyExchange::Psk) {
+/// The client's extensions, without those that DTLS 1.3 has too if they are there.
+pub(crate) fn write_offer(writer: &mut Writer<'_>, abilities: &Abilities<'_>, is_shared: bool) -> Result<(), Full> {
+    if !abilities.needs_groups() {
         return Ok(());
     }
-    write(writer, SUPPORTED_GROUPS, |writer| {
-        writer.vector(2, |writer| abilities.groups.iter().try_for_each(|group| writer.number(group.number().into(), 2)))
-    })?;
+    if !is_shared {
+        write(writer, SUPPORTED_GROUPS, |writer| {
+            let mut groups = abilities.groups.iter();
+            writer.vector(2, |writer| groups.try_for_each(|group| writer.number(group.number().into(), 2)))
+        })?;
+    }
     write(writer, EC_POINT_FORMATS, |writer| writer.vector(1, |writer| writer.number(UNCOMPRESSED.into(), 1)))?;
     #[cfg(feature = "certificates")]
-    if abilities.offered().any(|suite| suite.key_exchange() == KeyExchange::EcdheEcdsa) {
+    if !is_shared && abilities.offered().any(|suite| suite.key_exchange() == KeyExchange::EcdheEcdsa) {
         write(writer, SIGNATURE_ALGORITHMS, |writer| writer.vector(2, |writer| writer.number(ECDSA_SHA256.into(), 2)))?;
         write_types(writer, CLIENT_CERTIFICATE_TYPE, abilities.own.as_slice())?;
         write_types(writer, SERVER_CERTIFICATE_TYPE, abilities.accepted)?;
@@ -78,7 +75,7 @@ fn write_types(writer: &mut Writer<'_>, number: u16, types: &[CertificateType]) 
 /// True if the client has asked for this extension.
 pub(crate) fn is_offered(number: u16, abilities: &Abilities<'_>) -> bool {
     match number {
-        EC_POINT_FORMATS => abilities.offered().any(|suite| suite.key_exchange() != KeyExchange::Psk),
+        EC_POINT_FORMATS => abilities.needs_groups(),
         #[cfg(feature = "certificates")]
         CLIENT_CERTIFICATE_TYPE => abilities.own == Some(CertificateType::RawPublicKey),
         #[cfg(feature = "certificates")]

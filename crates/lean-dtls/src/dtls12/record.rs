@@ -32,47 +32,34 @@ const LAST_SEQUENCE: u64 = (1 << 48) - 1;
 pub(crate) const MAX_CONTENT: u16 = 1 << 14;
 
 /// Octets of the longest associated data: that of a record with a connection ID.
-const MAX_ASSOCIATED: usize = 23 + MAX_CONNECTION_ID;
+const MAX_ASSOCIATED: usize = if cfg!(feature = "connection-id") { 23 + MAX_CONNECTION_ID } else { 13 };
 
-/// What a record carries (RFC 5246, section 6.2.1).
+/// What a record carries: its number (RFC 5246, section 6.2.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum ContentType {
-    ChangeCipherSpec,
-    Alert,
-    Handshake,
-    ApplicationData,
-    /// RFC 6520.
-    Heartbeat,
-    /// tls12_cid: the content type is encrypted (RFC 9146, section 3).
-    ConnectionId,
-    /// Of the lean profile, with the number of RFC 9147, section 7. It is always encrypted.
-    Acknowledgement,
-}
+pub(crate) struct ContentType(u8);
 
+#[allow(non_upper_case_globals)] // they are used like the variants of an enumeration
+#[cfg_attr(not(all(feature = "dtls13", feature = "heartbeat")), allow(dead_code))]
 impl ContentType {
-    const fn of(number: u8) -> Option<Self> {
-        match number {
-            20 => Some(Self::ChangeCipherSpec),
-            21 => Some(Self::Alert),
-            22 => Some(Self::Handshake),
-            23 => Some(Self::ApplicationData),
-            24 => Some(Self::Heartbeat),
-            25 => Some(Self::ConnectionId),
-            26 if cfg!(feature = "lean") => Some(Self::Acknowledgement),
-            _ => None,
-        }
+    pub(crate) const ChangeCipherSpec: Self = Self(20);
+    pub(crate) const Alert: Self = Self(21);
+    pub(crate) const Handshake: Self = Self(22);
+    pub(crate) const ApplicationData: Self = Self(23);
+    /// RFC 6520.
+    pub(crate) const Heartbeat: Self = Self(24);
+    /// tls12_cid: the content type is encrypted (RFC 9146, section 3).
+    pub(crate) const ConnectionId: Self = Self(25);
+    /// Of the lean profile, with the number of RFC 9147, section 7. It is always encrypted.
+    pub(crate) const Acknowledgement: Self = Self(26);
+
+    /// `None` if this engine does not know it.
+    pub(crate) const fn of(number: u8) -> Option<Self> {
+        let last = if cfg!(feature = "lean") { Self::Acknowledgement } else { Self::ConnectionId };
+        if Self::ChangeCipherSpec.0 <= number && number <= last.0 { Some(Self(number)) } else { None }
     }
 
-    const fn number(self) -> u8 {
-        match self {
-            Self::ChangeCipherSpec => 20,
-            Self::Alert => 21,
-            Self::Handshake => 22,
-            Self::ApplicationData => 23,
-            Self::Heartbeat => 24,
-            Self::ConnectionId => 25,
-            Self::Acknowledgement => 26,
-        }
+    pub(crate) const fn number(self) -> u8 {
+        self.0
     }
 }
 
@@ -107,11 +94,13 @@ impl Header {
 
     /// Writes the header of a record whose content gets so many octets more.
     fn write(&self, writer: &mut Writer<'_>, id: &ConnectionId, expansion: usize) -> Result<(), Full> {
-        writer.number(self.content_type.number().into(), 1)?;
-        writer.number(VERSION.into(), 2)?;
+        let ([v0, v1], [l0, l1]) = (VERSION.to_be_bytes(), ((self.length + expansion) as u16).to_be_bytes());
+        writer.put(&[self.content_type.0, v0, v1])?;
         writer.put(&self.epoch_and_sequence())?;
-        writer.put(id.octets())?;
-        writer.number((self.length + expansion) as u32, 2)
+        if !id.octets().is_empty() {
+            writer.put(id.octets())?;
+        }
+        writer.put(&[l0, l1])
     }
 
     fn epoch_and_sequence(&self) -> [u8; EXPLICIT_NONCE] {
@@ -123,6 +112,7 @@ impl Header {
 #[derive(Clone, Copy)]
 pub(crate) struct Format {
     lean: Lean,
+    #[cfg(feature = "gcm")]
     aead: Aead,
 }
 
@@ -142,8 +132,19 @@ impl Format {
     /// With nothing left out, in a suite with CCM_8.
     const PLAIN: Self = Self::new(Lean::NONE, Aead::Ccm8);
 
-    pub(crate) const fn new(lean: Lean, aead: Aead) -> Self {
-        Self { lean, aead }
+    pub(crate) const fn new(lean: Lean, _aead: Aead) -> Self {
+        Self {
+            lean,
+            #[cfg(feature = "gcm")]
+            aead: _aead,
+        }
+    }
+
+    const fn aead(self) -> Aead {
+        #[cfg(feature = "gcm")]
+        return self.aead;
+        #[cfg(not(feature = "gcm"))]
+        Aead::Ccm8
     }
 
     const fn header(self) -> usize {
@@ -156,18 +157,18 @@ impl Format {
 
     /// Octets that a record has beside its content.
     const fn overhead(self) -> usize {
-        self.header() + self.explicit_nonce() + self.aead.tag()
+        self.header() + self.explicit_nonce() + self.aead().tag()
     }
 
     fn write(self, header: &Header, id: &ConnectionId, writer: &mut Writer<'_>) -> Result<(), Full> {
         let number = header.epoch_and_sequence();
-        let short = SHORT_TYPES.iter().find(|(_, of)| *of == header.content_type);
-        match short.filter(|_| self.lean.has(Lean::SHORT_HEADER)) {
+        let is_short = self.lean.has(Lean::SHORT_HEADER);
+        match is_short.then(|| SHORT_TYPES.iter().find(|(_, of)| *of == header.content_type)).flatten() {
             Some((first, _)) => {
                 writer.number((*first).into(), 1)?;
                 writer.put(&number[6..])?;
             }
-            None => header.write(writer, id, self.explicit_nonce() + self.aead.tag())?,
+            None => header.write(writer, id, self.explicit_nonce() + self.aead().tag())?,
         }
         writer.put(&number[..self.explicit_nonce()])
     }
@@ -219,12 +220,18 @@ impl Outbound {
         self.next[0] = sequence;
     }
 
+    /// The number of the next record in clear.
+    #[cfg(feature = "dtls13")]
+    pub(crate) const fn next_in_clear(&self) -> u64 {
+        self.next[0]
+    }
+
     pub(crate) fn protect(&mut self, keys: Keys, format: Format) {
         (self.keys, self.format) = (Some(keys), format);
     }
 
-    #[cfg(feature = "lean")]
     /// The latest sequence number of an epoch, of those that were sent, with these lower 16 bits.
+    #[cfg(feature = "lean")]
     pub(crate) const fn latest(&self, epoch: u16, lower: u16) -> Option<u64> {
         let Some(latest) = self.next[(epoch & 1) as usize].checked_sub(1) else { return None };
         latest.checked_sub((latest as u16).wrapping_sub(lower) as u64)
@@ -287,7 +294,7 @@ impl Outbound {
             let keys = self.keys.as_ref().ok_or(Full)?;
             let mut associated = [0; MAX_ASSOCIATED];
             let associated = header.write_associated(&id, &mut associated);
-            let (aead, nonce) = (self.format.aead, &keys.nonce(&header.epoch_and_sequence()));
+            let (aead, nonce) = (self.format.aead(), &keys.nonce(&header.epoch_and_sequence()));
             let with = Protection { aead, key: &keys.key, nonce, associated };
             let (content, rest) = output[start..].split_at_mut(inner);
             crypto.seal(&with, content, &mut rest[..aead.tag()]).map_err(|_| Full)?;
@@ -423,7 +430,7 @@ impl Inbound {
         if header.epoch != 1 || !self.window.is_new(header.sequence) || has_id == self.id.octets().is_empty() {
             return Err(Failed);
         }
-        let Format { aead, .. } = self.format;
+        let aead = self.format.aead();
         let (explicit, rest) = fragment.split_at_mut_checked(self.format.explicit_nonce()).ok_or(Failed)?;
         let (content, tag) = rest.split_at_mut_checked(rest.len().wrapping_sub(aead.tag())).ok_or(Failed)?;
         let plain = Header { length: content.len(), ..*header };
@@ -473,24 +480,20 @@ impl Header {
     /// What the tag protects beside the content (RFC 5246, section 6.2.3.3; RFC 6347, section 4.1.2.1; with a connection ID
     /// RFC 9146, section 5.3). The length is that of the content.
     fn write_associated<'a>(&self, id: &ConnectionId, data: &'a mut [u8; MAX_ASSOCIATED]) -> &'a [u8] {
-        let (content_type, length) = (self.content_type.number(), self.length as u16);
+        let ([v0, v1], [l0, l1]) = (VERSION.to_be_bytes(), (self.length as u16).to_be_bytes());
+        let (content_type, octets) = (self.content_type.0, id.octets());
         let mut writer = Writer::new(data);
         // It has room for the longest connection ID.
-        let _ = if content_type == ContentType::ConnectionId.number() {
-            let octets = id.octets();
-            writer
-                .put(&[0xff; 8])
-                .and_then(|()| writer.put(&[content_type, octets.len() as u8, content_type]))
-                .and_then(|()| writer.put(&VERSION.to_be_bytes()))
-                .and_then(|()| writer.put(&self.epoch_and_sequence()))
-                .and_then(|()| writer.put(octets))
+        let _ = if octets.is_empty() {
+            writer.put(&self.epoch_and_sequence()).and_then(|()| writer.put(&[content_type, v0, v1, l0, l1]))
         } else {
             writer
-                .put(&self.epoch_and_sequence())
-                .and_then(|()| writer.put(&[content_type]))
-                .and_then(|()| writer.put(&VERSION.to_be_bytes()))
-        }
-        .and_then(|()| writer.put(&length.to_be_bytes()));
+                .put(&[0xff; 8])
+                .and_then(|()| writer.put(&[content_type, octets.len() as u8, content_type, v0, v1]))
+                .and_then(|()| writer.put(&self.epoch_and_sequence()))
+                .and_then(|()| writer.put(octets))
+                .and_then(|()| writer.put(&[l0, l1]))
+        };
         let written = writer.len();
         &data[..written]
     }

@@ -2,11 +2,12 @@
 
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
-use super::connection::{Connection, Expects, Problem, alert};
+use super::connection::{Connection, Expects, Problem};
 use super::extensions::Agreed;
 use super::hello::{ClientHello, ServerHello};
 use super::schedule::Master;
 use super::suite::{Abilities, Suite};
+use crate::alert;
 use crate::codec::{Full, Reader, Writer};
 use crate::config::Config;
 use crate::credentials::Credentials;

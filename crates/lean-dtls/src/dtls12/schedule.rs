@@ -2,8 +2,7 @@
 
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
-use crate::codec::Writer;
-#[cfg(feature = "certificates")]
+#[cfg(feature = "ecdhe")]
 use crate::crypto::SCALAR;
 use crate::crypto::{Crypto, DIGEST, KEY};
 
@@ -37,18 +36,25 @@ pub(crate) struct Premaster {
 impl Premaster {
     /// From a pre-shared key (RFC 4279, section 2): as many zeros as the key has octets and then the key, each with its length.
     pub(crate) fn from_psk(psk: &[u8]) -> Self {
-        Self::from_parts(&[0; MAX_PSK][..psk.len().min(MAX_PSK)], psk)
+        Self::with_room(psk.len(), psk)
     }
 
-    /// From a secret of key agreement and then a pre-shared key (RFC 5489, section 2), each with its length. A key beyond
-    /// [`MAX_PSK`] is cut; configurations refuse it.
-    pub(crate) fn from_parts(secret: &[u8], psk: &[u8]) -> Self {
-        let psk = &psk[..psk.len().min(MAX_PSK)];
-        let mut premaster = Self { octets: [0; 2 * (2 + MAX_PSK)], length: 0 };
-        let mut writer = Writer::new(&mut premaster.octets);
-        // Both have at most `MAX_PSK` octets.
-        let _ = writer.vector(2, |writer| writer.put(secret)).and_then(|()| writer.vector(2, |writer| writer.put(psk)));
-        premaster.length = writer.len();
+    /// A key after so many zeros, each with its length. A key beyond [`MAX_PSK`] is cut; configurations refuse it.
+    fn with_room(room: usize, psk: &[u8]) -> Self {
+        let (room, length) = (room.min(MAX_PSK), psk.len().min(MAX_PSK));
+        let mut octets = [0; 2 * (2 + MAX_PSK)];
+        octets[1] = room as u8;
+        let rest = &mut octets[2 + room..][..2 + length];
+        rest[1] = length as u8;
+        rest[2..].copy_from_slice(&psk[..length]);
+        Self { octets, length: 2 + room + 2 + length }
+    }
+
+    /// From a secret of key agreement and then a pre-shared key (RFC 5489, section 2), each with its length.
+    #[cfg(feature = "ecdhe")]
+    pub(crate) fn from_parts(secret: &[u8; SCALAR], psk: &[u8]) -> Self {
+        let mut premaster = Self::with_room(secret.len(), psk);
+        premaster.octets[2..][..SCALAR].copy_from_slice(secret);
         premaster
     }
 
@@ -126,14 +132,17 @@ impl Master {
 fn prf<C: Crypto>(crypto: &mut C, secret: &[u8], label: &[u8], seed: &[&[u8]], output: &mut [u8]) {
     let (first, second) = (seed.first().copied().unwrap_or(&[]), seed.get(1).copied().unwrap_or(&[]));
     let mut a = crypto.hmac(secret, &[label, first, second]);
-    let mut chunks = output.chunks_mut(DIGEST).peekable();
-    while let Some(chunk) = chunks.next() {
+    let mut rest = output;
+    loop {
         let mut block = crypto.hmac(secret, &[&a, label, first, second]);
+        let (chunk, more) = rest.split_at_mut(rest.len().min(DIGEST));
         chunk.copy_from_slice(&block[..chunk.len()]);
         block.zeroize();
-        if chunks.peek().is_some() {
-            a = crypto.hmac(secret, &[&a]);
+        if more.is_empty() {
+            break;
         }
+        rest = more;
+        a = crypto.hmac(secret, &[&a]);
     }
     a.zeroize();
 }

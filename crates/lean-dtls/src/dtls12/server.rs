@@ -2,7 +2,7 @@
 
 #[cfg(feature = "certificates")]
 use super::certificates;
-use super::connection::{Connection, Expects, Problem, alert};
+use super::connection::{Connection, Expects, Problem};
 use super::extensions::{self, Agreed, Offer};
 use super::hello::{self, ClientHello, ServerHello};
 #[cfg(feature = "ecdhe")]
@@ -10,8 +10,11 @@ use super::public_keys;
 use super::record::{self, ContentType, Outbound};
 use super::schedule::Premaster;
 use super::suite::KeyExchange;
+use crate::alert;
 use crate::codec::{Full, Reader, Writer};
 use crate::config::Config;
+#[cfg(feature = "dtls13")]
+use crate::config::Versions;
 #[cfg(feature = "certificates")]
 use crate::credentials::Role;
 use crate::credentials::{Credentials, is_key};
@@ -19,6 +22,8 @@ use crate::crypto::Crypto;
 #[cfg(feature = "certificates")]
 use crate::crypto::Hash;
 use crate::dtls12::Resuming;
+#[cfg(feature = "dtls13")]
+use crate::dtls13;
 use crate::handshake::{self, Kind};
 use crate::lean::Lean;
 #[cfg(feature = "resumption")]
@@ -95,7 +100,11 @@ fn answer<C: Crypto, const BUFFER: usize>(
     (from, hello): (From<'_>, &ClientHello<'_>),
 ) -> Result<(), Problem> {
     crypto.random(&mut connection.randoms[1]);
-    from.unverified.into_iter().for_each(|octets| connection.allow(octets));
+    #[cfg(feature = "dtls13")]
+    if config.options.dtls13.versions == Versions::Both {
+        connection.randoms[1][24..].copy_from_slice(&dtls13::DOWNGRADE);
+    }
+    from.unverified.into_iter().for_each(|octets| connection.allowance.receive(octets));
     #[cfg(feature = "resumption")]
     if let Some(session) = _resuming.session
         && resume(connection, crypto, offer, session, hello)?

@@ -63,6 +63,8 @@ impl Suite {
     ];
 
     /// The suites of an end that is not told others: those that RFC 7925 makes mandatory.
+    ///
+    /// See [Which suites?](crate::decisions#which-suites)
     pub const DEFAULT: &'static [Self] = &[
         #[cfg(feature = "certificates")]
         Self::TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8,
@@ -147,6 +149,12 @@ impl<'a> Abilities<'a> {
     /// The server: true if its answer takes no arithmetic with public keys.
     pub(crate) fn is_cheap(&self, hello: &ClientHello<'_>) -> bool {
         self.choose(hello).is_some_and(|suite| suite.key_exchange() == KeyExchange::Psk)
+    }
+
+    /// The client: true if a suite that it offers has key agreement.
+    #[cfg(any(feature = "ecdhe", feature = "dtls13"))]
+    pub(crate) fn needs_groups(&self) -> bool {
+        self.offered().any(|suite| suite.key_exchange() != KeyExchange::Psk)
     }
 
     /// The suites that a client offers, the preferred one first.

@@ -1,16 +1,15 @@
 //! Certificates: who has which type, Certificate, CertificateRequest and CertificateVerify (RFC 8446, section 4.4; RFC 7250).
 
-use super::connection::{Connection, Expects, alert};
-use super::hello::{ClientHello, Extensions, extension, write_extension};
+use super::connection::{Connection, Expects};
+use super::hello::{ClientHello, Extensions};
+use crate::alert;
 use crate::codec::{Full, Reader, Writer};
 use crate::config::Config;
 use crate::credentials::{Certificate, CertificateType, CertifiedKey, Credentials, MAX_CHAIN, Role};
 use crate::crypto::{Crypto, DIGEST, Hash, MAX_PUBLIC};
 use crate::dtls12::certificates::{verify_signature, write_signature};
+use crate::extension::{self, ECDSA_SHA256};
 use crate::handshake::Kind;
-
-/// ecdsa_secp256r1_sha256, the only signatures of this engine (RFC 8446, section 4.2.3).
-const ECDSA_SHA256: u16 = 0x0403;
 
 /// What a connection knows about certificates.
 #[derive(Clone, Copy, Debug, Default)]
@@ -77,7 +76,7 @@ impl<'a> Offer<'a> {
 }
 
 fn write_algorithms(writer: &mut Writer<'_>) -> Result<(), Full> {
-    write_extension(writer, extension::SIGNATURE_ALGORITHMS, |writer| {
+    extension::write(writer, extension::SIGNATURE_ALGORITHMS, |writer| {
         writer.vector(2, |writer| writer.number(ECDSA_SHA256.into(), 2))
     })
 }
@@ -87,7 +86,7 @@ fn write_types(writer: &mut Writer<'_>, role: Role, types: &[CertificateType]) -
     if types.iter().all(|kind| *kind == CertificateType::X509) {
         return Ok(());
     }
-    write_extension(writer, extension_of(role), |writer| {
+    extension::write(writer, extension_of(role), |writer| {
         writer.vector(1, |writer| types.iter().try_for_each(|kind| writer.put(&[kind.number()])))
     })
 }
@@ -126,7 +125,7 @@ pub(crate) fn choose(hello: &ClientHello<'_>, credentials: &impl Credentials) ->
 pub(crate) fn write_chosen(writer: &mut Writer<'_>, state: &State) -> Result<(), Full> {
     for (role, kind) in [Role::Client, Role::Server].into_iter().zip(state.types) {
         if let Some(kind) = kind {
-            write_extension(writer, extension_of(role), |writer| writer.put(&[kind.number()]))?;
+            extension::write(writer, extension_of(role), |writer| writer.put(&[kind.number()]))?;
         }
     }
     Ok(())
@@ -151,7 +150,7 @@ pub(crate) fn read_chosen(state: &mut State, extensions: Extensions<'_>, offer: 
 
 /// The digest that an end signs: 64 spaces, a text that names the end, and the digest of the handshake so far (RFC 8446,
 /// section 4.4.3).
-fn signed_digest<C: Crypto>(crypto: &mut C, signer: Role, handshake: &[u8; DIGEST]) -> [u8; DIGEST] {
+pub(super) fn signed_digest<C: Crypto>(crypto: &mut C, signer: Role, handshake: &[u8; DIGEST]) -> [u8; DIGEST] {
     let text: &[u8] = match signer {
         Role::Client => b"TLS 1.3, client CertificateVerify\0",
         Role::Server => b"TLS 1.3, server CertificateVerify\0",
@@ -205,7 +204,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         let handshake = self.sender.transcript.digest();
         let (header, body) = self.incoming.whole(self.next).ok_or(alert::DECODE_ERROR)?;
         self.expects = match (self.expects, header.kind) {
-            (Expects::Certificate, Kind::CertificateRequest) if self.is_client && !self.certificates.is_asked => {
+            (Expects::Certificate, Kind::CertificateRequest) if !self.certificates.is_asked => {
                 read_request(body)?;
                 self.certificates.is_asked = true;
                 Expects::Certificate

@@ -1,27 +1,60 @@
 //! The client's side of a handshake.
 
+use core::mem::swap;
+
 use zeroize::Zeroize;
 
 use super::agreement::Share;
 #[cfg(feature = "certificates")]
 use super::certificates;
-use super::connection::{Connection, Expects, alert};
-use super::hello::{self, BINDERS, Extensions, Mode, Offer, ServerHello, extension};
-use super::schedule::{Origin, Secret};
-use crate::codec::Reader;
-use crate::config::Config;
-use crate::credentials::{Credentials, is_key};
+use super::connection::{Connection, Expects, transcript_header};
+use super::hello::{self, BINDERS, Extensions, Mode, Offer, ServerHello};
+use super::psk::Key;
+use super::schedule::Secret;
+use crate::alert;
+use crate::codec::{Reader, Writer};
+use crate::config::{Config, Versions};
+use crate::credentials::Credentials;
 use crate::crypto::{Crypto, Hash};
-use crate::dtls12::ConnectionId;
+use crate::dtls12::{self, ConnectionId, Kept};
+use crate::extension;
 use crate::handshake::Kind;
 use crate::reassembly::Reassembly;
 use crate::status::{Failure, Status};
+use crate::time::Timeouts;
+
+/// What a client that offers DTLS 1.2 too needs if the server chooses DTLS 1.3.
+pub(crate) struct Offered {
+    share: Option<Share>,
+    pub(crate) is_chosen: bool,
+}
+
+impl Offered {
+    pub(crate) fn new<C: Crypto>(crypto: &mut C, config: &Config<impl Credentials>) -> Self {
+        Self { share: generate_share(crypto, config), is_chosen: false }
+    }
+
+    /// Forgets the private key.
+    pub(crate) fn wipe(&mut self) {
+        self.share = None;
+    }
+
+    /// What its ClientHello says beside the offer of DTLS 1.2.
+    pub(crate) fn offer<'a>(
+        &'a self,
+        config: &'a Config<impl Credentials>,
+        connection_id: Option<ConnectionId>,
+    ) -> Offer<'a> {
+        offer(config, self.share.as_ref(), connection_id, &[])
+    }
+}
 
 /// Begins the handshake.
 pub(crate) fn start<C: Crypto, const BUFFER: usize>(
     connection: &mut Connection<C, BUFFER>,
     crypto: &mut C,
     config: &Config<impl Credentials>,
+    kept: &Kept,
 ) {
     crypto.random(&mut connection.client_random);
     #[cfg(feature = "connection-id")]
@@ -29,8 +62,35 @@ pub(crate) fn start<C: Crypto, const BUFFER: usize>(
         let length = config.options.connection_id;
         connection.own_id = length.and_then(|length| ConnectionId::draw(crypto, length));
     }
-    connection.share = config.offered_groups().first().and_then(|group| Share::generate(crypto, *group));
-    send_hello(connection, crypto, config, None);
+    connection.share = generate_share(crypto, config);
+    send_hello(connection, crypto, config, kept, None);
+}
+
+/// Goes on with the connection of a client that has offered both versions, and whose server has chosen DTLS 1.3: the ClientHello is
+/// the same, and so is what has arrived.
+pub(crate) fn take_over<C: Crypto, const BUFFER: usize>(
+    earlier: &mut dtls12::Connection<C, BUFFER>,
+    crypto: &mut C,
+    timeouts: Timeouts,
+) -> Connection<C, BUFFER> {
+    let mut connection = Connection::new(crypto, true, timeouts);
+    connection.client_random = earlier.randoms[0];
+    #[cfg(feature = "connection-id")]
+    {
+        connection.own_id = earlier.own_id;
+    }
+    connection.share = earlier.dtls13.take().and_then(|offered| offered.share);
+    connection.timer = earlier.timer;
+    swap(&mut connection.incoming, &mut earlier.incoming);
+    let sender = &mut connection.sender;
+    swap(&mut sender.flight, &mut earlier.sender.flight);
+    sender.next = earlier.sender.next;
+    sender.outbound.start_at(earlier.sender.outbound.next_in_clear());
+    if let Some((kind, body)) = sender.flight.first() {
+        sender.transcript.update(&transcript_header(kind, body.len()));
+        sender.transcript.update(body);
+    }
+    connection
 }
 
 /// Sends a ClientHello: the first one, or with the cookie of the message whose turn it is. Returns false if that is not
@@ -39,37 +99,26 @@ fn send_hello<C: Crypto, const BUFFER: usize>(
     connection: &mut Connection<C, BUFFER>,
     crypto: &mut C,
     config: &Config<impl Credentials>,
+    kept: &Kept,
     retry: Option<u16>,
 ) -> bool {
     let Connection { sender, incoming, client_random, own_id, share, .. } = connection;
     let answered = retry.and_then(|sequence| incoming.whole(sequence)).and_then(|(_, body)| ServerHello::read(body));
-    let psk = config.credentials.psk().filter(|psk| is_key(psk.key));
-    let offer = Offer {
-        random: client_random,
-        aeads: config.options.dtls13.aeads,
-        groups: config.offered_groups(),
-        share: share.as_ref().map(|share| (share.group(), share.public())),
-        connection_id: own_id.as_ref(),
-        cookie: answered.and_then(|hello| hello.cookie()).unwrap_or(&[]),
-        identity: psk.map(|psk| (psk.identity, mode(config))),
-        #[cfg(feature = "certificates")]
-        certificates: certificates::Offer::of(&config.credentials),
-    };
-    let bind = |transcript: &C::Hash, header: &[u8; 4], body: &mut [u8]| {
-        let Some(psk) = psk else { return };
-        let covered = body.len() - BINDERS;
-        let mut transcript = transcript.clone();
-        transcript.update(header);
-        transcript.update(&body[..covered]);
-        let binder = Secret::early(crypto, Some(psk.key)).binder(crypto, Origin::External, &transcript.digest());
-        body[covered + BINDERS - binder.len()..].copy_from_slice(&binder);
-    };
+    let cookie = answered.and_then(|hello| hello.cookie()).unwrap_or(&[]);
+    let offer = offer(config, share.as_ref(), *own_id, cookie);
     sender.flight.clear();
-    if psk.is_none() && offer.groups.is_empty() {
+    if offer.psk.is_none() && offer.groups.is_empty() {
         connection.end(Status::Failed(Failure::NoKey));
         return false;
     }
-    match sender.send_bound(Kind::ClientHello, |writer| offer.write(writer), bind) {
+    let write = |writer: &mut Writer<'_>| match config.options.dtls13.versions {
+        Versions::Both => {
+            let offer = dtls12::Offer { dtls13: Some(offer), ..dtls12::Offer::of_client(config, *own_id, kept) };
+            dtls12::ClientHello::write(writer, client_random, &[], &offer)
+        }
+        Versions::Dtls12 | Versions::Dtls13 => offer.write(writer, client_random),
+    };
+    match sender.send_bound(Kind::ClientHello, write, |transcript, body| bind(crypto, config, transcript, body)) {
         Ok(()) => {
             // A HelloRetryRequest that comes again says nothing: its server keeps no state.
             connection.wait(None);
@@ -82,6 +131,51 @@ fn send_hello<C: Crypto, const BUFFER: usize>(
     }
 }
 
+/// What this client offers.
+fn offer<'a>(
+    config: &'a Config<impl Credentials>,
+    share: Option<&'a Share>,
+    connection_id: Option<ConnectionId>,
+    cookie: &'a [u8],
+) -> Offer<'a> {
+    let is_alone = config.options.dtls13.versions == Versions::Dtls13;
+    let needs_groups = !is_alone && config.abilities().needs_groups();
+    Offer {
+        versions: if is_alone { &[hello::VERSION] } else { &[hello::VERSION, hello::LEGACY_VERSION] },
+        aeads: config.options.dtls13.aeads,
+        groups: if needs_groups { config.groups() } else { config.offered_groups() },
+        share: share.map(|share| (share.group(), share.public())),
+        connection_id,
+        cookie,
+        psk: Key::own(&config.credentials).map(|psk| (psk, mode(config))),
+        #[cfg(feature = "certificates")]
+        certificates: certificates::Offer::of(&config.credentials),
+    }
+}
+
+/// Completes the body of a ClientHello with the binder of its pre-shared key, if it has one. The transcript is what comes before
+/// it.
+pub(crate) fn bind<C: Crypto>(
+    crypto: &mut C,
+    config: &Config<impl Credentials>,
+    transcript: &C::Hash,
+    body: &mut [u8],
+) {
+    let Some(psk) = Key::own(&config.credentials) else { return };
+    let covered = body.len() - BINDERS;
+    let mut transcript = transcript.clone();
+    transcript.update(&transcript_header(Kind::ClientHello, body.len()));
+    transcript.update(&body[..covered]);
+    let early = psk.early(crypto);
+    let binder = psk.binder(crypto, &early, &transcript.digest());
+    body[covered + BINDERS - binder.len()..].copy_from_slice(&binder);
+}
+
+/// A key pair in the group that this client prefers, if it offers any.
+fn generate_share<C: Crypto>(crypto: &mut C, config: &Config<impl Credentials>) -> Option<Share> {
+    config.offered_groups().first().and_then(|group| Share::generate(crypto, *group))
+}
+
 /// How this client uses a pre-shared key.
 const fn mode<K>(config: &Config<K>) -> Mode {
     if config.options.dtls13.psk_agreement { Mode::WithAgreement } else { Mode::Alone }
@@ -92,12 +186,16 @@ pub(crate) fn handle<C: Crypto, const BUFFER: usize>(
     connection: &mut Connection<C, BUFFER>,
     crypto: &mut C,
     config: &Config<impl Credentials>,
+    kept: &mut Kept,
 ) -> bool {
     let Some((header, body)) = connection.incoming.whole(connection.next) else { return false };
     let handled = match (connection.expects, header.kind) {
         (Expects::Hello | Expects::ServerHello, Kind::ServerHello) => match ServerHello::read(body) {
-            Some(hello) if hello.is_retry() => receive_retry(connection, crypto, config),
-            Some(_) => receive_hello(connection, crypto, config),
+            Some(hello) if hello.is_retry() => receive_retry(connection, crypto, config, kept),
+            Some(_) => {
+                *kept = Kept::default(); // a session of DTLS 1.2
+                receive_hello(connection, crypto, config)
+            }
             None => Err(alert::PROTOCOL_VERSION),
         },
         // Anybody can have sent what is in clear.
@@ -119,6 +217,7 @@ fn receive_retry<C: Crypto, const BUFFER: usize>(
     connection: &mut Connection<C, BUFFER>,
     crypto: &mut C,
     config: &Config<impl Credentials>,
+    kept: &Kept,
 ) -> Result<(), u8> {
     if connection.expects == Expects::ServerHello {
         return Err(alert::UNEXPECTED_MESSAGE);
@@ -144,7 +243,7 @@ fn receive_retry<C: Crypto, const BUFFER: usize>(
     sender.begin_again(crypto, &first_hello);
     sender.note(Kind::ServerHello, body);
     connection.expects = Expects::ServerHello;
-    send_hello(connection, crypto, config, Some(header.sequence));
+    send_hello(connection, crypto, config, kept, Some(header.sequence));
     Ok(())
 }
 
@@ -162,7 +261,8 @@ fn receive_hello<C: Crypto, const BUFFER: usize>(
         return Err(alert::ILLEGAL_PARAMETER);
     }
     let is_offered = |number: u16| match number {
-        extension::SUPPORTED_VERSIONS | extension::PRE_SHARED_KEY => true,
+        extension::SUPPORTED_VERSIONS => true,
+        extension::PRE_SHARED_KEY => Key::own(&config.credentials).is_some(),
         extension::KEY_SHARE => share.is_some(),
         extension::CONNECTION_ID => own_id.is_some(),
         _ => false,
@@ -171,7 +271,7 @@ fn receive_hello<C: Crypto, const BUFFER: usize>(
         return Err(alert::UNSUPPORTED_EXTENSION);
     }
     let psk = match hello.extensions.find(extension::PRE_SHARED_KEY) {
-        Some([0, 0]) => config.credentials.psk().filter(|psk| is_key(psk.key)),
+        Some([0, 0]) => Key::own(&config.credentials),
         Some(_) => return Err(alert::ILLEGAL_PARAMETER),
         None => None,
     };
@@ -196,7 +296,11 @@ fn receive_hello<C: Crypto, const BUFFER: usize>(
         sender.outbound.connection_id = hello::read_connection_id(content).ok_or(alert::HANDSHAKE_FAILURE)?;
     }
     sender.note(Kind::ServerHello, body);
-    let secret = Secret::early(crypto, psk.map(|psk| psk.key)).next_stage(crypto, agreed.as_ref());
+    let early = match psk {
+        Some(psk) => psk.early(crypto),
+        None => Secret::early(crypto, None),
+    };
+    let secret = early.next_stage(crypto, agreed.as_ref());
     agreed.zeroize();
     #[cfg(feature = "certificates")]
     {
@@ -214,22 +318,28 @@ fn receive_hello<C: Crypto, const BUFFER: usize>(
 /// Reads what the server has chosen beside its hello.
 fn receive_extensions<C: Crypto, const BUFFER: usize>(
     connection: &mut Connection<C, BUFFER>,
-    _config: &Config<impl Credentials>,
+    config: &Config<impl Credentials>,
 ) -> Result<(), u8> {
     let (header, body) = connection.incoming.whole(connection.next).ok_or(alert::DECODE_ERROR)?;
     let extensions = Extensions::read(Reader::new(body)).ok_or(alert::DECODE_ERROR)?;
     #[cfg(feature = "certificates")]
-    let offer = certificates::Offer::of(&_config.credentials);
+    let offer = certificates::Offer::of(&config.credentials);
     let is_offered = |number: u16| {
         #[cfg(feature = "certificates")]
         if offer.asks_for(number) {
             return true;
         }
-        // A server may tell which groups it would have liked (RFC 8446, section 4.2.7).
-        number == extension::SUPPORTED_GROUPS
+        // A server may tell which groups it would have liked (RFC 8446, section 4.2.7), and answer what was offered for
+        // both versions.
+        let has_both = config.options.dtls13.versions == Versions::Both;
+        number == extension::SUPPORTED_GROUPS || has_both && dtls12::is_for_both(number, &config.options)
     };
     if !extensions.iter().all(|(number, _)| is_offered(number)) {
         return Err(alert::UNSUPPORTED_EXTENSION);
+    }
+    #[cfg(feature = "record-limits")]
+    {
+        connection.sender.outbound.limit = dtls12::content_limit(extensions.octets(), &config.options)?;
     }
     connection.expects = Expects::Finished;
     #[cfg(feature = "certificates")]

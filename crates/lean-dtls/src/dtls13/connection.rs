@@ -10,6 +10,8 @@ use super::record::{
     self, ContentType, InClear, Inbound, Layout, MOST_FORGERIES, MOST_RECORDS, Number, Outbound, Records,
 };
 use super::schedule::Secret;
+use crate::alert;
+use crate::allowance::Allowance;
 use crate::codec::{Full, Reader, Writer};
 use crate::config::Packing;
 use crate::crypto::{Aead, Crypto, DIGEST, Hash};
@@ -20,31 +22,8 @@ use crate::reassembly::Reassembly;
 use crate::status::{Failure, SendError, Status};
 use crate::time::{Expired, Instant, Timeouts, Timer};
 
-/// Alerts that this engine sends (RFC 8446, section 6).
-pub(crate) mod alert {
-    pub(crate) const CLOSE_NOTIFY: u8 = 0;
-    pub(crate) const UNEXPECTED_MESSAGE: u8 = 10;
-    pub(crate) const HANDSHAKE_FAILURE: u8 = 40;
-    pub(crate) const ILLEGAL_PARAMETER: u8 = 47;
-    pub(crate) const DECODE_ERROR: u8 = 50;
-    pub(crate) const DECRYPT_ERROR: u8 = 51;
-    #[cfg(feature = "certificates")]
-    pub(crate) const BAD_CERTIFICATE: u8 = 42;
-    #[cfg(feature = "certificates")]
-    pub(crate) const UNSUPPORTED_CERTIFICATE: u8 = 43;
-    pub(crate) const PROTOCOL_VERSION: u8 = 70;
-    pub(crate) const MISSING_EXTENSION: u8 = 109;
-    pub(crate) const UNSUPPORTED_EXTENSION: u8 = 110;
-    pub(crate) const UNKNOWN_PSK_IDENTITY: u8 = 115;
-    #[cfg(feature = "certificates")]
-    pub(crate) const CERTIFICATE_REQUIRED: u8 = 116;
-}
-
 /// user_canceled: a close_notify follows (RFC 8446, section 6.1).
 const USER_CANCELED: u8 = 90;
-
-const WARNING: u8 = 1;
-const FATAL: u8 = 2;
 
 /// Epochs (RFC 9147, section 6.1).
 const HANDSHAKE: u16 = 2;
@@ -105,7 +84,7 @@ pub(crate) struct Connection<C: Crypto, const BUFFER: usize> {
     pub(crate) next: u16,
     /// The number of the peer's message that this end's flight answers: the last of the peer's flight before it.
     answered: Option<u16>,
-    timer: Timer,
+    pub(super) timer: Timer,
     /// A flight was begun since the record that is processed came: it acknowledges that record.
     has_answered: bool,
     /// An acknowledgement that acknowledged nothing has made this end send again, since the timer was last started.
@@ -128,6 +107,8 @@ pub(crate) struct Connection<C: Crypto, const BUFFER: usize> {
     alert: Option<([u8; 2], u16)>,
     /// The last alert in clear.
     heard: Option<u8>,
+    /// How many octets may still be sent to an address that nobody has verified.
+    pub(crate) allowance: Allowance,
 }
 
 /// The flight of this end, and the transcript of the handshake.
@@ -144,7 +125,7 @@ pub(crate) struct Sender<C: Crypto, const BUFFER: usize> {
 /// The header of a message in the transcript: without what fragments need (RFC 9147, section 5.2).
 pub(crate) fn transcript_header(kind: Kind, length: usize) -> [u8; 4] {
     let [.., l0, l1, l2] = (length as u32).to_be_bytes();
-    [kind.number(), l0, l1, l2]
+    [kind.0, l0, l1, l2]
 }
 
 impl<C: Crypto, const BUFFER: usize> Sender<C, BUFFER> {
@@ -154,21 +135,20 @@ impl<C: Crypto, const BUFFER: usize> Sender<C, BUFFER> {
         kind: Kind,
         body: impl FnOnce(&mut Writer<'_>) -> Result<(), Full>,
     ) -> Result<(), Full> {
-        self.send_bound(kind, body, |_, _, _| {})
+        self.send_bound(kind, body, |_, _| {})
     }
 
-    /// The same for a message that `bind` completes, from its header and the transcript before it.
+    /// The same for a message that `bind` completes, from the transcript before it.
     pub(crate) fn send_bound(
         &mut self,
         kind: Kind,
         body: impl FnOnce(&mut Writer<'_>) -> Result<(), Full>,
-        bind: impl FnOnce(&C::Hash, &[u8; 4], &mut [u8]),
+        bind: impl FnOnce(&C::Hash, &mut [u8]),
     ) -> Result<(), Full> {
         let following = self.next.checked_add(1).ok_or(Full)?;
         let sent = self.flight.push(kind, self.next, body)?;
-        let header = transcript_header(kind, sent.len());
-        bind(&self.transcript, &header, sent);
-        self.transcript.update(&header);
+        bind(&self.transcript, sent);
+        self.transcript.update(&transcript_header(kind, sent.len()));
         self.transcript.update(sent);
         self.next = following;
         Ok(())
@@ -229,6 +209,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
             owed: Owed::default(),
             alert: None,
             heard: None,
+            allowance: Allowance::default(),
         }
     }
 
@@ -282,7 +263,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         let outbound = &mut self.sender.outbound;
         self.acknowledgements.tick(now, wait);
         let epoch = outbound.epoch();
-        let room = output.len().saturating_sub(outbound.overhead(epoch, true));
+        let room = output.len().saturating_sub(outbound.overhead(epoch, true)).min(outbound.limit);
         if let Some((numbers, length)) = self.acknowledgements.take(room)
             && let Ok((written, _)) =
                 outbound.write(crypto, (ContentType::Ack, epoch), true, &[&numbers[..length]], output)
@@ -290,7 +271,11 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
             return written;
         }
         let Sender { flight, outbound, epochs, .. } = &mut self.sender;
-        let written = flight.write(&mut Records { crypto, outbound, epochs: *epochs }, packing, output);
+        let mut records = Records { crypto, outbound, epochs: *epochs };
+        let mut written = flight.write(&mut records, packing, output);
+        while written > 0 && !self.allowance.take(written) {
+            written = flight.write(&mut records, packing, output);
+        }
         if flight.is_sent() {
             self.timer.sent(now);
         }
@@ -314,7 +299,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
     /// The most octets of application data in a datagram of `room` octets.
     pub(crate) fn max_data(&self, room: usize) -> usize {
         let outbound = &self.sender.outbound;
-        room.saturating_sub(outbound.overhead(outbound.epoch(), true))
+        room.saturating_sub(outbound.overhead(outbound.epoch(), true)).min(outbound.limit)
     }
 
     /// True if the last datagram was later than all before, and can only be the peer's.
@@ -337,18 +322,27 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         }
     }
 
-    /// Ends an established connection, and tells the peer.
+    /// True if the peer's address may be another's: neither a cookie nor an encrypted record has come from there.
+    pub(crate) const fn is_unverified(&self) -> bool {
+        self.allowance.is_limited()
+    }
+
+    /// Ends an established connection, and tells the peer. What the peer has sent before it hears of that is still received.
     pub(crate) fn close(&mut self) {
         if self.status == Status::Established {
-            self.end(Status::Closed);
-            self.alert = Some(([WARNING, alert::CLOSE_NOTIFY], self.sender.outbound.epoch()));
+            self.say_goodbye(Status::Closing);
         }
+    }
+
+    fn say_goodbye(&mut self, status: Status) {
+        self.end(status);
+        self.alert = Some(([alert::WARNING, alert::CLOSE_NOTIFY], self.sender.outbound.epoch()));
     }
 
     /// Refuses the peer, and tells it why.
     pub(crate) fn refuse(&mut self, description: u8) {
         self.end(Status::Failed(Failure::AlertSent(description)));
-        self.alert = Some(([FATAL, description], self.sender.outbound.epoch()));
+        self.alert = Some(([alert::FATAL, description], self.sender.outbound.epoch()));
     }
 
     pub(crate) fn end(&mut self, status: Status) {
@@ -363,7 +357,12 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
 
     /// True if it has ended, and has nothing more to say.
     pub(crate) const fn is_over(&self) -> bool {
-        matches!(self.status, Status::Closed | Status::Failed(_)) && self.alert.is_none()
+        matches!(self.status, Status::Closing | Status::Closed | Status::Failed(_)) && self.alert.is_none()
+    }
+
+    /// True if it has not ended, but for what the peer still sends.
+    const fn is_heard(&self) -> bool {
+        self.is_open() || matches!(self.status, Status::Closing)
     }
 
     pub(crate) const fn is_open(&self) -> bool {
@@ -381,7 +380,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
     ) {
         self.inbound.is_latest = false;
         let (mut rest, mut is_first) = (datagram, true);
-        while self.is_open() && !rest.is_empty() {
+        while self.is_heard() && !rest.is_empty() {
             let length = match Layout::read(rest, &self.inbound.connection_id, is_first) {
                 Some(layout) => {
                     self.receive_encrypted(crypto, &layout, &mut rest[..layout.length], deliver, handle);
@@ -411,6 +410,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         let forgeries = self.inbound.forgeries();
         match self.inbound.open(crypto, layout, record) {
             Ok((content_type, number, content)) => {
+                self.allowance.lift(); // the keys are made of what was sent to its address
                 self.receive_content(crypto, content_type, number, content, deliver, handle);
             }
             // The ServerHello is missing. The server sends its flight again if it hears that somebody is here
@@ -435,12 +435,12 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         handle: &mut dyn FnMut(&mut Self, &mut C) -> bool,
     ) {
         match content_type {
-            ContentType::Handshake => self.receive_fragments(crypto, number, content, handle),
-            ContentType::Ack => self.receive_acknowledgement(crypto, number.epoch, content),
+            ContentType::Handshake if self.is_open() => self.receive_fragments(crypto, number, content, handle),
+            ContentType::Ack if self.is_open() => self.receive_acknowledgement(crypto, number.epoch, content),
             ContentType::Alert => self.receive_alert(number.epoch, content),
             // There are no keys of that epoch before the peer's Finished was verified.
             ContentType::ApplicationData if number.epoch >= APPLICATION => deliver(content),
-            ContentType::ApplicationData => {}
+            ContentType::Handshake | ContentType::Ack | ContentType::ApplicationData => {}
         }
     }
 
@@ -449,7 +449,9 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         match (epoch, description) {
             (0, _) => self.heard = Some(description),
             (_, USER_CANCELED) => {}
-            (APPLICATION.., alert::CLOSE_NOTIFY) => self.end(Status::Closed),
+            (APPLICATION.., alert::CLOSE_NOTIFY) if self.status == Status::Closing => self.end(Status::Closed),
+            // Who does not send any more says so (RFC 8446, section 6.1).
+            (APPLICATION.., alert::CLOSE_NOTIFY) => self.say_goodbye(Status::Closed),
             // The level says nothing (RFC 8446, section 6).
             _ => self.end(Status::Failed(Failure::AlertReceived(description))),
         }
@@ -457,7 +459,8 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
 
     /// The peer has received some records (RFC 9147, section 7.2).
     fn receive_acknowledgement(&mut self, crypto: &mut C, epoch: u16, content: &[u8]) {
-        if !self.has_chosen_version() {
+        // After the handshake, one in clear is not the peer's.
+        if !self.has_chosen_version() || epoch == 0 && self.status == Status::Established {
             return;
         }
         let Some(numbers) = ack::read(content) else { return };
@@ -496,13 +499,15 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         if self.status != Status::Established {
             return;
         }
-        let is_key_update = self.sender.flight.kind() == Some(Kind::KeyUpdate);
+        let is_key_update = self.sender.flight.first().is_some_and(|(kind, _)| kind == Kind::KeyUpdate);
         self.sender.flight.clear();
         self.timer.stop();
         self.sender.outbound.forget();
         if is_key_update && let Some([own, _]) = &mut self.traffic {
+            let Some(epoch) = self.sender.outbound.epoch().checked_add(1) else {
+                return self.refuse(alert::UNEXPECTED_MESSAGE);
+            };
             own.update(crypto);
-            let epoch = self.sender.outbound.epoch() + 1;
             self.sender.outbound.protect(epoch, own.keys(crypto));
             self.sender.outbound.forget();
         }
@@ -531,6 +536,9 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
             return;
         }
         self.acknowledgements.note(number);
+        if !self.has_chosen_version() {
+            return;
+        }
         if self.expects == Expects::Nothing || heard == Some(Heard::OutOfOrder) {
             self.acknowledgements.ask_now();
         } else {
@@ -547,7 +555,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         handle: &mut dyn FnMut(&mut Self, &mut C) -> bool,
     ) -> Heard {
         if header.sequence < self.next {
-            return self.receive_again(header);
+            return self.receive_again(epoch, header);
         }
         if !self.is_open() || epoch != self.expected_epoch() {
             if epoch >= APPLICATION && epoch < self.inbound.epoch() {
@@ -595,7 +603,12 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
 
     /// A fragment of a message that was processed before. Its record is acknowledged, unless this end's flight does that: if
     /// the end of the message comes that this flight answers, the peer does not have it.
-    fn receive_again(&mut self, header: &handshake::Header) -> Heard {
+    ///
+    /// What is in clear can be anybody's, and says nothing as soon as there are keys.
+    fn receive_again(&mut self, epoch: u16, header: &handshake::Header) -> Heard {
+        if epoch == 0 && self.expected_epoch() > 0 {
+            return Heard::Dropped;
+        }
         let answered = self.answered.filter(|_| !self.sender.flight.is_empty());
         if answered.is_some_and(|answered| header.sequence <= answered) {
             let is_end = header.offset + header.fragment == header.length;
@@ -611,8 +624,15 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         }
     }
 
+    /// The client repeats the hello that this end has answered.
+    pub(crate) fn hear_hello_again(&mut self) {
+        if self.status == Status::Handshaking {
+            self.repeat();
+        }
+    }
+
     /// Sends again what the peer does not have of the flight, if it is not just being sent.
-    pub(crate) fn repeat(&mut self) {
+    fn repeat(&mut self) {
         if self.is_open() && !self.sender.flight.is_empty() && self.sender.flight.is_sent() {
             self.sender.flight.restart();
             self.timer.send_again();
@@ -660,8 +680,8 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
 
     /// Handles the peer's Finished. Returns false after a wrong one: the connection has failed.
     fn receive_finished(&mut self, crypto: &mut C, handle: &mut dyn FnMut(&mut Self, &mut C) -> bool) -> bool {
-        if !self.verify_finished(crypto) {
-            self.refuse(alert::DECRYPT_ERROR);
+        if let Err(description) = self.verify_finished(crypto) {
+            self.refuse(description);
             return false;
         }
         // The client answers it.
@@ -672,14 +692,17 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         true
     }
 
-    fn verify_finished(&mut self, crypto: &mut C) -> bool {
+    fn verify_finished(&mut self, crypto: &mut C) -> Result<(), u8> {
         let (Some((header, body)), Some([_, peers])) = (self.incoming.whole(self.next), &self.traffic) else {
-            return false;
+            return Err(alert::UNEXPECTED_MESSAGE);
         };
+        if header.kind != Kind::Finished {
+            return Err(alert::UNEXPECTED_MESSAGE);
+        }
         let digest = self.sender.transcript.digest();
         let expected = peers.verify_data(crypto, &digest);
         self.sender.note(header.kind, body);
-        header.kind == Kind::Finished && bool::from(body.ct_eq(&expected))
+        if bool::from(body.ct_eq(&expected)) { Ok(()) } else { Err(alert::DECRYPT_ERROR) }
     }
 
     /// The handshake is complete. The client's Finished waits for its acknowledgement.

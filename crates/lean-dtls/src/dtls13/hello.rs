@@ -1,37 +1,30 @@
 //! ClientHello, ServerHello and HelloRetryRequest, and their extensions (RFC 8446, section 4; RFC 9147, section 5).
 
+use super::psk::Key;
 use crate::codec::{Full, Reader, Writer};
 use crate::crypto::{Aead, DIGEST, Group};
 use crate::dtls12::ConnectionId;
+use crate::extension;
 
 /// DTLS 1.3 in supported_versions.
 pub(crate) const VERSION: u16 = 0xfefc;
 
 /// The version that every hello has for older peers: DTLS 1.2.
-const LEGACY_VERSION: u16 = 0xfefd;
-
-/// Numbers of extensions (RFC 8446, section 4.2; RFC 9146; RFC 7250).
-pub(crate) mod extension {
-    pub(crate) const SUPPORTED_GROUPS: u16 = 10;
-    #[cfg(feature = "certificates")]
-    pub(crate) const SIGNATURE_ALGORITHMS: u16 = 13;
-    #[cfg(feature = "certificates")]
-    pub(crate) const CLIENT_CERTIFICATE_TYPE: u16 = 19;
-    #[cfg(feature = "certificates")]
-    pub(crate) const SERVER_CERTIFICATE_TYPE: u16 = 20;
-    pub(crate) const PRE_SHARED_KEY: u16 = 41;
-    pub(crate) const SUPPORTED_VERSIONS: u16 = 43;
-    pub(crate) const COOKIE: u16 = 44;
-    pub(crate) const PSK_KEY_EXCHANGE_MODES: u16 = 45;
-    pub(crate) const KEY_SHARE: u16 = 51;
-    pub(crate) const CONNECTION_ID: u16 = 54;
-}
+pub(crate) const LEGACY_VERSION: u16 = 0xfefd;
 
 /// The random number of a HelloRetryRequest: SHA-256 of "HelloRetryRequest" (RFC 8446, section 4.1.3).
 pub(crate) const RETRY: [u8; 32] = [
     0xcf, 0x21, 0xad, 0x74, 0xe5, 0x9a, 0x61, 0x11, 0xbe, 0x1d, 0x8c, 0x02, 0x1e, 0x65, 0xb8, 0x91, 0xc2, 0xa2, 0x11,
     0x16, 0x7a, 0xbb, 0x8c, 0x5e, 0x07, 0x9e, 0x09, 0xe2, 0xc8, 0xa8, 0x33, 0x9c,
 ];
+
+/// How the random number of a server ends that speaks DTLS 1.3, and chooses DTLS 1.2 (RFC 8446, section 4.1.3).
+pub(crate) const DOWNGRADE: [u8; 8] = *b"DOWNGRD\x01";
+
+/// True if this is the random number of a server that speaks DTLS 1.3: the last octet says which earlier version it has chosen.
+pub(crate) fn is_downgrade(random: &[u8; 32]) -> bool {
+    random[24..31] == DOWNGRADE[..7] && random[31] <= 1
+}
 
 /// Octets at the end of a ClientHello with one binder, which the binder does not cover: the list's length, the binder's, and
 /// the binder.
@@ -55,14 +48,6 @@ pub(crate) const fn suite(aead: Aead) -> u16 {
     }
 }
 
-/// The number of a group (RFC 8446, section 4.2.7).
-pub(crate) const fn group(group: Group) -> u16 {
-    match group {
-        Group::P256 => 0x0017,
-        Group::X25519 => 0x001d,
-    }
-}
-
 /// Extensions as they are on the wire. None is there twice.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Extensions<'a>(&'a [u8]);
@@ -75,7 +60,7 @@ impl<'a> Extensions<'a> {
         // Those with a number below 64: all that this engine knows. Others are not looked at.
         let mut seen = 0_u64;
         while !rest.is_empty() {
-            let (number, _) = next(&mut rest)?;
+            let (number, _) = extension::next(&mut rest)?;
             let bit = 1_u64.checked_shl(number.into()).unwrap_or(0);
             if seen & bit != 0 {
                 return None;
@@ -85,6 +70,12 @@ impl<'a> Extensions<'a> {
         Some(extensions)
     }
 
+    /// The same, to be read as extensions of DTLS 1.2.
+    #[cfg(feature = "record-limits")]
+    pub(crate) const fn octets(self) -> &'a [u8] {
+        self.0
+    }
+
     /// The content of an extension, if it is there.
     pub(crate) fn find(self, number: u16) -> Option<&'a [u8]> {
         self.iter().find(|(found, _)| *found == number).map(|(_, content)| content)
@@ -92,7 +83,7 @@ impl<'a> Extensions<'a> {
 
     pub(crate) fn iter(self) -> impl Iterator<Item = (u16, &'a [u8])> {
         let mut rest = Reader::new(self.0);
-        core::iter::from_fn(move || next(&mut rest))
+        core::iter::from_fn(move || extension::next(&mut rest))
     }
 
     fn last(self) -> Option<u16> {
@@ -106,23 +97,9 @@ impl<'a> Extensions<'a> {
     }
 }
 
-fn next<'a>(reader: &mut Reader<'a>) -> Option<(u16, &'a [u8])> {
-    Some((reader.u16()?, reader.vector(2)?))
-}
-
-/// Writes an extension.
-pub(crate) fn write_extension(
-    writer: &mut Writer<'_>,
-    number: u16,
-    content: impl FnOnce(&mut Writer<'_>) -> Result<(), Full>,
-) -> Result<(), Full> {
-    writer.number(number.into(), 2)?;
-    writer.vector(2, content)
-}
-
 /// Writes a connection_id extension.
 pub(crate) fn write_connection_id(writer: &mut Writer<'_>, id: &ConnectionId) -> Result<(), Full> {
-    write_extension(writer, extension::CONNECTION_ID, |writer| writer.vector(1, |writer| writer.put(id.octets())))
+    extension::write(writer, extension::CONNECTION_ID, |writer| writer.vector(1, |writer| writer.put(id.octets())))
 }
 
 /// The ID in a connection_id extension. `None` if it is malformed, or longer than this end can keep.
@@ -134,64 +111,71 @@ pub(crate) fn read_connection_id(content: &[u8]) -> Option<ConnectionId> {
 /// What a client offers.
 #[derive(Clone, Copy)]
 pub(crate) struct Offer<'a> {
-    pub(crate) random: &'a [u8; 32],
+    /// The versions, the preferred one first.
+    pub(crate) versions: &'static [u16],
     pub(crate) aeads: &'a [Aead],
     pub(crate) groups: &'a [Group],
     /// A group and a public key in it.
     pub(crate) share: Option<(Group, &'a [u8])>,
-    pub(crate) connection_id: Option<&'a ConnectionId>,
+    pub(crate) connection_id: Option<ConnectionId>,
     pub(crate) cookie: &'a [u8],
-    /// The identity of a pre-shared key, and how it is used.
-    pub(crate) identity: Option<(&'a [u8], Mode)>,
+    /// A pre-shared key, and how it is used.
+    pub(crate) psk: Option<(Key<'a>, Mode)>,
     #[cfg(feature = "certificates")]
     pub(crate) certificates: super::certificates::Offer<'a>,
 }
 
 impl Offer<'_> {
-    /// Writes the body of a ClientHello. If it has an identity, it ends with [`BINDERS`] octets in which the binder is missing.
-    pub(crate) fn write(&self, writer: &mut Writer<'_>) -> Result<(), Full> {
+    /// Writes the body of a ClientHello. If it has a key, it ends with [`BINDERS`] octets in which the binder is missing.
+    pub(crate) fn write(&self, writer: &mut Writer<'_>, random: &[u8; 32]) -> Result<(), Full> {
         writer.number(LEGACY_VERSION.into(), 2)?;
-        writer.put(self.random)?;
+        writer.put(random)?;
         writer.vector(1, |_| Ok(()))?; // no session of an earlier version
         writer.vector(1, |_| Ok(()))?; // no cookie of an earlier version
-        writer.vector(2, |writer| self.aeads.iter().try_for_each(|aead| writer.number(suite(*aead).into(), 2)))?;
+        writer.vector(2, |writer| self.write_suites(writer))?;
         writer.vector(1, |writer| writer.number(0, 1))?;
         writer.vector(2, |writer| self.write_extensions(writer))
     }
 
-    fn write_extensions(&self, writer: &mut Writer<'_>) -> Result<(), Full> {
-        write_extension(writer, extension::SUPPORTED_VERSIONS, |writer| {
-            writer.vector(1, |writer| writer.number(VERSION.into(), 2))
+    pub(crate) fn write_suites(&self, writer: &mut Writer<'_>) -> Result<(), Full> {
+        self.aeads.iter().try_for_each(|aead| writer.number(suite(*aead).into(), 2))
+    }
+
+    pub(crate) fn write_extensions(&self, writer: &mut Writer<'_>) -> Result<(), Full> {
+        extension::write(writer, extension::SUPPORTED_VERSIONS, |writer| {
+            writer.vector(1, |writer| self.versions.iter().try_for_each(|version| writer.number((*version).into(), 2)))
         })?;
         if !self.cookie.is_empty() {
-            write_extension(writer, extension::COOKIE, |writer| writer.vector(2, |writer| writer.put(self.cookie)))?;
+            extension::write(writer, extension::COOKIE, |writer| writer.vector(2, |writer| writer.put(self.cookie)))?;
         }
         if !self.groups.is_empty() {
-            write_extension(writer, extension::SUPPORTED_GROUPS, |writer| {
-                writer.vector(2, |writer| self.groups.iter().try_for_each(|it| writer.number(group(*it).into(), 2)))
+            extension::write(writer, extension::SUPPORTED_GROUPS, |writer| {
+                writer.vector(2, |writer| self.groups.iter().try_for_each(|it| writer.number(it.number().into(), 2)))
             })?;
         }
-        if let Some((of, public)) = self.share {
-            write_extension(writer, extension::KEY_SHARE, |writer| {
+        // Whoever names groups has to have this too (RFC 8446, section 9.2).
+        if !self.groups.is_empty() {
+            extension::write(writer, extension::KEY_SHARE, |writer| {
                 writer.vector(2, |writer| {
-                    writer.number(group(of).into(), 2)?;
+                    let Some((of, public)) = self.share else { return Ok(()) };
+                    writer.number(of.number().into(), 2)?;
                     writer.vector(2, |writer| writer.put(public))
                 })
             })?;
         }
-        if let Some(id) = self.connection_id {
+        if let Some(id) = &self.connection_id {
             write_connection_id(writer, id)?;
         }
         #[cfg(feature = "certificates")]
         self.certificates.write(writer)?;
-        let Some((identity, mode)) = self.identity else { return Ok(()) };
-        write_extension(writer, extension::PSK_KEY_EXCHANGE_MODES, |writer| {
+        let Some((key, mode)) = self.psk else { return Ok(()) };
+        extension::write(writer, extension::PSK_KEY_EXCHANGE_MODES, |writer| {
             writer.vector(1, |writer| writer.put(&[mode as u8]))
         })?;
         // It is always the last (RFC 8446, section 4.2.11).
-        write_extension(writer, extension::PRE_SHARED_KEY, |writer| {
+        extension::write(writer, extension::PRE_SHARED_KEY, |writer| {
             writer.vector(2, |writer| {
-                writer.vector(2, |writer| writer.put(identity))?;
+                writer.vector(2, |writer| key.write_identity(writer))?;
                 writer.number(0, 4) // the age of a ticket, which it is not
             })?;
             writer.vector(2, |writer| writer.vector(1, |writer| writer.put(&[0; DIGEST])))
@@ -256,7 +240,7 @@ impl<'a> ClientHello<'a> {
     }
 
     pub(crate) fn offers_group(&self, of: Group) -> bool {
-        self.extensions.lists(extension::SUPPORTED_GROUPS, 2, group(of))
+        self.extensions.lists(extension::SUPPORTED_GROUPS, 2, of.number())
     }
 
     pub(crate) fn offers_mode(&self, mode: Mode) -> bool {
@@ -274,8 +258,8 @@ impl<'a> ClientHello<'a> {
     pub(crate) fn share(&self, of: Group) -> Option<&'a [u8]> {
         let mut shares = Reader::new(Reader::new(self.extensions.find(extension::KEY_SHARE)?).vector(2)?);
         while !shares.is_empty() {
-            let (number, public) = next(&mut shares)?;
-            if number == group(of) {
+            let (number, public) = extension::next(&mut shares)?;
+            if number == of.number() {
                 return Some(public);
             }
         }
@@ -350,14 +334,14 @@ impl<'a> ServerHello<'a> {
     /// The group that a HelloRetryRequest asks for, of these.
     pub(crate) fn group(&self, offered: &[Group]) -> Option<Group> {
         let content = self.extensions.find(extension::KEY_SHARE)?;
-        offered.iter().copied().find(|it| group(*it).to_be_bytes() == content)
+        offered.iter().copied().find(|it| it.number().to_be_bytes() == content)
     }
 
     /// The server's public key in this group.
     pub(crate) fn share(&self, of: Group) -> Option<&'a [u8]> {
         let mut reader = Reader::new(self.extensions.find(extension::KEY_SHARE)?);
-        let (number, public) = next(&mut reader)?;
-        (reader.is_empty() && number == group(of)).then_some(public)
+        let (number, public) = extension::next(&mut reader)?;
+        (reader.is_empty() && number == of.number()).then_some(public)
     }
 }
 
@@ -376,8 +360,8 @@ impl Answer<'_> {
     pub(crate) fn write(&self, writer: &mut Writer<'_>) -> Result<(), Full> {
         write_server_hello(writer, self.random, self.aead, |writer| {
             if let Some((of, public)) = self.share {
-                write_extension(writer, extension::KEY_SHARE, |writer| {
-                    writer.number(group(of).into(), 2)?;
+                extension::write(writer, extension::KEY_SHARE, |writer| {
+                    writer.number(of.number().into(), 2)?;
                     writer.vector(2, |writer| writer.put(public))
                 })?;
             }
@@ -386,7 +370,7 @@ impl Answer<'_> {
             }
             match self.psk {
                 Some(place) => {
-                    write_extension(writer, extension::PRE_SHARED_KEY, |writer| writer.number(place.into(), 2))
+                    extension::write(writer, extension::PRE_SHARED_KEY, |writer| writer.number(place.into(), 2))
                 }
                 None => Ok(()),
             }
@@ -403,9 +387,9 @@ pub(crate) fn write_retry(
 ) -> Result<(), Full> {
     write_server_hello(writer, &RETRY, aead, |writer| {
         if let Some(asked) = asked {
-            write_extension(writer, extension::KEY_SHARE, |writer| writer.number(group(asked).into(), 2))?;
+            extension::write(writer, extension::KEY_SHARE, |writer| writer.number(asked.number().into(), 2))?;
         }
-        write_extension(writer, extension::COOKIE, |writer| writer.vector(2, |writer| writer.put(cookie)))
+        extension::write(writer, extension::COOKIE, |writer| writer.vector(2, |writer| writer.put(cookie)))
     })
 }
 
@@ -421,7 +405,7 @@ fn write_server_hello(
     writer.number(suite(aead).into(), 2)?;
     writer.number(0, 1)?;
     writer.vector(2, |writer| {
-        write_extension(writer, extension::SUPPORTED_VERSIONS, |writer| writer.number(VERSION.into(), 2))?;
+        extension::write(writer, extension::SUPPORTED_VERSIONS, |writer| writer.number(VERSION.into(), 2))?;
         extensions(writer)
     })
 }

@@ -88,6 +88,8 @@ pub(crate) struct Outbound {
     pub(crate) aead: Aead,
     /// The ID that the peer wants in its records.
     pub(crate) connection_id: ConnectionId,
+    /// The most octets of content that the peer takes in an encrypted record.
+    pub(crate) limit: usize,
     /// The sequence number of the next record in clear.
     next_in_clear: u64,
     /// The epoch before, then the latest.
@@ -103,7 +105,7 @@ struct Sending {
 impl Outbound {
     pub(crate) fn new() -> Self {
         let connection_id = ConnectionId::default();
-        Self { aead: Aead::Ccm8, connection_id, next_in_clear: 0, epochs: [None, None] }
+        Self { aead: Aead::Ccm8, connection_id, limit: usize::MAX, next_in_clear: 0, epochs: [None, None] }
     }
 
     /// Goes on from the record that carried a HelloRetryRequest's answer.
@@ -166,7 +168,7 @@ impl Outbound {
     ) -> Result<(usize, Number), Full> {
         let sequence = *self.next(epoch).ok_or(Full)?;
         let number = Number { epoch, sequence };
-        if sequence >= MOST_RECORDS {
+        if sequence >= MOST_RECORDS || epoch > 0 && content.iter().map(|part| part.len()).sum::<usize>() > self.limit {
             return Err(Full);
         }
         let written = match epoch {
@@ -280,6 +282,10 @@ impl<C: Crypto> flight::Records for Records<'_, C> {
 
     fn overhead(&self, part: Part, is_last: bool) -> usize {
         self.outbound.overhead(epoch(self.epochs, part), is_last)
+    }
+
+    fn limit(&self, part: Part) -> usize {
+        if epoch(self.epochs, part) > 0 { self.outbound.limit } else { usize::MAX }
     }
 
     fn write(
@@ -451,6 +457,57 @@ const fn reconstruct(expected: u64, last: u64, bits: u32) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    #[cfg(feature = "rustcrypto")]
+    use crate::crypto::RustCrypto;
+
+    impl Outbound {
+        /// As if so many records had been sent with the latest key.
+        pub(in crate::dtls13) fn skip_to(&mut self, next: u64) {
+            self.epochs[1].iter_mut().for_each(|latest| latest.next = next);
+        }
+    }
+
+    fn keys() -> Keys {
+        Keys { key: [1; 16], iv: [2; 12], sequence: [3; 16] }
+    }
+
+    /// A record of epoch 3.
+    #[cfg(feature = "rustcrypto")]
+    fn written(outbound: &mut Outbound) -> Result<std::vec::Vec<u8>, Full> {
+        let (mut crypto, mut output) = (RustCrypto::new(|_: &mut [u8]| {}), [0; 64]);
+        let of = (ContentType::ApplicationData, 3);
+        outbound.write(&mut crypto, of, true, &[b"22.5 C"], &mut output).map(|(length, _)| output[..length].to_vec())
+    }
+
+    /// RFC 9147, section 4.5.3. A test with 2^23 forgeries takes too long, so it begins with the last two of them.
+    #[cfg(feature = "rustcrypto")]
+    #[test]
+    fn a_key_is_given_up_after_too_many_forgeries() {
+        let (mut outbound, mut inbound) = (Outbound::new(), Inbound::new());
+        outbound.protect(3, keys());
+        inbound.protect(3, keys());
+        inbound.epochs[1].iter_mut().for_each(|latest| latest.forgeries = MOST_FORGERIES - 2);
+        let mut open = |mut record: std::vec::Vec<u8>| {
+            let layout = Layout::read(&record, &ConnectionId::default(), true).unwrap();
+            inbound.open(&mut RustCrypto::new(|_: &mut [u8]| {}), &layout, &mut record).is_ok()
+        };
+        for expected in [true, true, false] {
+            assert_eq!(open(written(&mut outbound).unwrap()), expected);
+            let mut forged = written(&mut outbound).unwrap();
+            *forged.last_mut().unwrap() ^= 1;
+            assert!(!open(forged));
+        }
+    }
+
+    #[cfg(feature = "rustcrypto")]
+    #[test]
+    fn a_key_encrypts_no_more_than_its_records() {
+        let mut outbound = Outbound::new();
+        outbound.protect(3, keys());
+        outbound.skip_to(MOST_RECORDS - 1);
+        assert!(written(&mut outbound).is_ok());
+        assert_eq!(written(&mut outbound), Err(Full));
+    }
 
     /// By hand.
     #[test]

@@ -24,7 +24,6 @@ pub(crate) struct Keys {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Origin {
     External,
-    #[cfg_attr(not(test), allow(dead_code))]
     Imported,
 }
 
@@ -37,6 +36,12 @@ impl Secret {
     /// The early secret, from a pre-shared key. Without one, the key is zeros.
     pub(crate) fn early<C: Crypto>(crypto: &mut C, psk: Option<&[u8]>) -> Self {
         Self::extract(crypto, &[], psk.unwrap_or(&[0; DIGEST]))
+    }
+
+    /// The early secret, from a pre-shared key that is imported, and the digest of its ImportedIdentity (RFC 9258, section 5.1).
+    pub(crate) fn early_imported<C: Crypto>(crypto: &mut C, external: &[u8], identity: &[u8; DIGEST]) -> Self {
+        let imported = Self::extract(crypto, &[], external).derive(crypto, b"derived psk", identity);
+        Self::early(crypto, Some(&imported.0))
     }
 
     /// The secret of the next stage, from what the ends have agreed on: the handshake secret, then the master secret.

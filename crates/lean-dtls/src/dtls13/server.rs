@@ -9,15 +9,18 @@ use super::agreement::Share;
 use super::certificates;
 #[cfg(feature = "certificates")]
 use super::connection::Expects;
-use super::connection::{Connection, alert, transcript_header};
-use super::hello::{self, Answer, ClientHello, Mode, OfferedPsk, extension};
+use super::connection::{Connection, transcript_header};
+use super::hello::{self, Answer, ClientHello, Mode, OfferedPsk};
+use super::psk::Key;
 use super::record::{self, ContentType};
-use super::schedule::{Origin, Secret};
+use super::schedule::Secret;
+use crate::alert;
 use crate::codec::{Full, Reader, Writer};
 use crate::config::Config;
-use crate::credentials::{Credentials, is_key};
+use crate::credentials::{self, Credentials};
 use crate::crypto::{Aead, Crypto, DIGEST, Group, Hash, SCALAR};
 use crate::dtls12::{Arrived, ConnectionId};
+use crate::extension;
 use crate::handshake::{self, Kind};
 use crate::reply::Reply;
 use crate::status::{Failure, Status};
@@ -64,7 +67,11 @@ type First = ([u8; DIGEST], Option<Group>, [u8; COOKIE]);
 pub(crate) struct Sender<'a> {
     /// The server's key for cookies.
     pub(crate) secret: &'a [u8; DIGEST],
+    /// The present period of its cookies, and the one before.
+    pub(crate) periods: [u16; 2],
     pub(crate) address: &'a [u8],
+    /// The server has a slot for it even if its address may be another's.
+    pub(crate) can_be_unverified: bool,
 }
 
 /// Looks at a ClientHello of a client that may have no slot.
@@ -87,7 +94,7 @@ pub(crate) fn admit<C: Crypto>(
         return refuse(alert::HANDSHAKE_FAILURE);
     };
     let can_be_alone = hello.offers_mode(Mode::Alone) && !options.psk_agreement;
-    let is_known = |psk: OfferedPsk<'_>| config.credentials.find_psk(psk.identity).is_some_and(is_key);
+    let is_known = |psk: OfferedPsk<'_>| Key::find(&config.credentials, psk.identity).is_some();
     let has_psk = (can_be_alone || hello.offers_mode(Mode::WithAgreement)) && hello.psks().any(is_known);
     if !has_psk && !has_certificate(config, hello) {
         let is_psk = hello.extensions.find(extension::PRE_SHARED_KEY).is_some();
@@ -103,11 +110,13 @@ pub(crate) fn admit<C: Crypto>(
         },
     };
     let asked = group.filter(|group| !has_share(group));
+    // Only the answer to a plain pre-shared key is short enough for an address that nobody has verified.
+    let is_known_address = || group.is_none() && credentials::is_known(&config.credentials, from.address);
     let first = match hello.cookie() {
         None if hello.extensions.find(extension::COOKIE).is_some() => return refuse(alert::DECODE_ERROR),
-        None if asked.is_some() || options.has_cookie && !config.credentials.is_known(from.address) => {
+        None if asked.is_some() || !from.can_be_unverified || options.has_cookie && !is_known_address() => {
             let first_hello = digest(crypto, arrived.body);
-            let cookie = make_cookie(crypto, from, hello, asked, &first_hello);
+            let cookie = make_cookie(crypto, from, from.periods[0], hello, (asked, &first_hello));
             return Err(write_retry(arrived.record, aead, asked, &cookie));
         }
         None => None,
@@ -139,16 +148,18 @@ fn digest<C: Crypto>(crypto: &mut C, body: &[u8]) -> [u8; DIGEST] {
 fn make_cookie<C: Crypto>(
     crypto: &mut C,
     from: Sender<'_>,
+    period: u16,
     hello: &ClientHello<'_>,
-    asked: Option<Group>,
-    first_hello: &[u8; DIGEST],
+    (asked, first_hello): (Option<Group>, &[u8; DIGEST]),
 ) -> [u8; COOKIE] {
     let mut cookie = [0; COOKIE];
-    cookie[0] = asked.map_or(0, |group| hello::group(group) as u8);
+    cookie[0] = asked.map_or(0, |group| group.number() as u8);
     cookie[1..=DIGEST].copy_from_slice(first_hello);
     let (content, place) = cookie.split_at_mut(1 + DIGEST);
-    let address = [from.address.len() as u8];
-    let mac = crypto.hmac(from.secret, &[&address, from.address, &hello.random, content]);
+    let [upper, lower] = period.to_be_bytes();
+    let parts = [&[upper, lower, from.address.len() as u8], from.address, &[0], &hello.random, content];
+    // A cookie of DTLS 1.2 has a version where this one has a zero: neither is good in place of the other.
+    let mac = crypto.hmac(from.secret, &parts);
     place.copy_from_slice(&mac[..MAC]);
     cookie
 }
@@ -157,9 +168,10 @@ fn make_cookie<C: Crypto>(
 fn check_cookie<C: Crypto>(crypto: &mut C, from: Sender<'_>, hello: &ClientHello<'_>, cookie: &[u8]) -> Option<First> {
     let mut reader = Reader::new(cookie);
     let (number, first_hello) = (reader.u8()?, reader.array()?);
-    let asked = [Group::P256, Group::X25519].into_iter().find(|group| hello::group(*group) == number.into());
-    let expected = make_cookie(crypto, from, hello, asked, &first_hello);
-    bool::from(cookie.ct_eq(&expected)).then_some((first_hello, asked, expected))
+    let asked = [Group::P256, Group::X25519].into_iter().find(|group| group.number() == number.into());
+    let expected = from.periods.map(|period| make_cookie(crypto, from, period, hello, (asked, &first_hello)));
+    let made = expected.into_iter().find(|expected| bool::from(cookie.ct_eq(expected)))?;
+    Some((first_hello, asked, made))
 }
 
 /// A HelloRetryRequest, in a record with the number of the client's: the server keeps no numbers of its own.
@@ -173,9 +185,7 @@ fn write_retry(record: u64, aead: Aead, asked: Option<Group>, cookie: &[u8; COOK
 }
 
 fn write_alert(record: u64, description: u8) -> Option<Answered> {
-    /// AlertLevel fatal.
-    const FATAL: u8 = 2;
-    write_in_clear(record, ContentType::Alert, &[&[FATAL, description]])
+    write_in_clear(record, ContentType::Alert, &[&[alert::FATAL, description]])
 }
 
 fn write_in_clear(record: u64, content_type: ContentType, content: &[&[u8]]) -> Option<Answered> {
@@ -292,7 +302,7 @@ pub(crate) fn handle<C: Crypto, const BUFFER: usize>(
     #[cfg(feature = "certificates")]
     let handled = connection.receive_certificate(_crypto, _config);
     #[cfg(not(feature = "certificates"))]
-    let handled = Err(alert::UNEXPECTED_MESSAGE);
+    let handled: Result<(), u8> = Err(alert::UNEXPECTED_MESSAGE);
     if let Err(description) = handled {
         connection.refuse(description);
     }
@@ -317,23 +327,21 @@ fn begin_transcript<C: Crypto, const BUFFER: usize>(
 }
 
 /// The first pre-shared key of the client that this server knows: its place in the client's list, and its early secret.
-fn choose_psk<C: Crypto, const BUFFER: usize>(
+fn choose_psk<'a, C: Crypto, const BUFFER: usize>(
     connection: &Connection<C, BUFFER>,
     crypto: &mut C,
-    config: &Config<impl Credentials>,
+    config: &'a Config<impl Credentials>,
     body: &[u8],
-    hello: &ClientHello<'_>,
+    hello: &ClientHello<'a>,
 ) -> Result<(u16, Secret), u8> {
-    let credentials = &config.credentials;
-    let is_known = |psk: &OfferedPsk<'_>| credentials.find_psk(psk.identity).is_some_and(is_key);
-    let psk = hello.psks().find(is_known).ok_or(alert::UNKNOWN_PSK_IDENTITY)?;
-    let key = credentials.find_psk(psk.identity).ok_or(alert::UNKNOWN_PSK_IDENTITY)?;
+    let known = |psk: OfferedPsk<'a>| Some((psk, Key::find(&config.credentials, psk.identity)?));
+    let (psk, key) = hello.psks().find_map(known).ok_or(alert::UNKNOWN_PSK_IDENTITY)?;
     let covered = body.len().checked_sub(hello.binders()).ok_or(alert::DECODE_ERROR)?;
     let mut transcript = connection.sender.transcript.clone();
     transcript.update(&transcript_header(Kind::ClientHello, body.len()));
     transcript.update(&body[..covered]);
-    let early = Secret::early(crypto, Some(key));
-    let binder = early.binder(crypto, Origin::External, &transcript.digest());
+    let early = key.early(crypto);
+    let binder = key.binder(crypto, &early, &transcript.digest());
     if !bool::from(psk.binder.ct_eq(&binder)) {
         return Err(alert::DECRYPT_ERROR);
     }

@@ -1,8 +1,9 @@
 //! Nothing that is forged, replayed, downgraded or too early is accepted, and nothing that arrives ends the process.
 
-use lean_dtls::{Client, Failure, Instant, Psk, RustCrypto, Status, Versions};
+use lean_dtls::{Admission, Client, Failure, Instant, Psk, RustCrypto, Status, Versions};
 use proptest::prelude::*;
 
+use crate::assault::{attack, attacks};
 use crate::world::{
     KEYS, PEER, TestClient, TestServer, client, config, established, from_client, from_server, random, run, server,
     to_server,
@@ -12,8 +13,13 @@ const NOW: Instant = Instant::from_millis(0);
 
 /// A record in clear: its type, its number, its content.
 fn in_clear(content_type: u8, number: u8, content: &[u8]) -> Vec<u8> {
+    in_clear_of(0, content_type, number, content)
+}
+
+/// The same with an epoch.
+fn in_clear_of(epoch: u8, content_type: u8, number: u8, content: &[u8]) -> Vec<u8> {
     let length = (content.len() as u16).to_be_bytes();
-    [&[content_type, 0xfe, 0xfd, 0, 0, 0, 0, 0, 0, 0, number], &length[..], content].concat()
+    [&[content_type, 0xfe, 0xfd, 0, epoch, 0, 0, 0, 0, 0, number], &length[..], content].concat()
 }
 
 /// An acknowledgement in clear of records: their epochs and numbers.
@@ -23,6 +29,11 @@ fn ack_in_clear(records: &[(u64, u64)]) -> Vec<u8> {
         content.extend([epoch.to_be_bytes(), number.to_be_bytes()].concat());
     }
     in_clear(26, 9, &content)
+}
+
+/// True if a datagram is a HelloRetryRequest: its random number says so (RFC 8446, section 4.1.3).
+fn is_retry(datagram: &[u8]) -> bool {
+    datagram.get(13 + 12 + 2..).is_some_and(|random| random.starts_with(&[0xcf, 0x21, 0xad, 0x74]))
 }
 
 /// A client and a server after so many exchanges, of which the attacker changes the client's datagrams.
@@ -63,23 +74,64 @@ fn a_cookie_is_good_for_one_address_and_one_random_number() {
     let with_cookie = from_client(&mut honest, NOW).remove(0);
     // The extension cookie has the number 44, a length of 43, and a vector of 41: group, digest, MAC.
     let cookie = with_cookie.windows(6).position(|octets| octets == [0, 44, 0, 43, 0, 41]).unwrap() + 6;
-    // From another address; with another random number; with another group, digest and MAC.
-    for (peer, place) in [
-        ([7, 7], None),
-        (PEER, Some(13 + 12 + 2)),
-        (PEER, Some(cookie)),
-        (PEER, Some(cookie + 1)),
-        (PEER, Some(cookie + 40)),
+    // From another address; with another random number; with other groups, digest and MAC. Group 23 is P-256.
+    for (peer, place, change) in [
+        ([7, 7], 0, 0),
+        (PEER, 13 + 12 + 2, 1),
+        (PEER, cookie, 1),
+        (PEER, cookie, 23),
+        (PEER, cookie + 1, 1),
+        (PEER, cookie + 40, 1),
     ] {
         let mut datagram = with_cookie.clone();
-        place.into_iter().for_each(|place: usize| datagram[place] ^= 1);
+        datagram[place] ^= change;
         server.receive(peer, &mut datagram, |_| {});
-        assert_eq!(server.status(peer), None, "{peer:?} {place:?}");
+        assert_eq!(server.status(peer), None, "{peer:?} {place}");
         // A fatal illegal_parameter (47).
-        assert!(from_server(&mut server, NOW)[0].ends_with(&[2, 47]), "{peer:?} {place:?}");
+        assert!(from_server(&mut server, NOW)[0].ends_with(&[2, 47]), "{peer:?} {place}");
     }
     server.receive(PEER, &mut with_cookie.clone(), |_| {});
     assert_eq!(server.status(PEER), Some(Status::Handshaking));
+}
+
+/// Without cookies anybody can say to be anywhere. Nobody loses a slot to such a client: neither the one that has its address, nor the
+/// one that would be next by the policy.
+#[test]
+fn a_client_without_a_cookie_takes_no_slot_of_another() {
+    let policy = config(KEYS, 256).without_cookie().with_admission(Admission::EvictOldest);
+    let mut server = server(policy);
+    let mut established = client(1, config(KEYS, 256));
+    run(&mut established, &mut server, []);
+    // The first has the address of the client above; the second takes the second slot; the third finds none.
+    for (seed, peer, expected) in [(2, PEER, None), (3, [7, 7], Some(Status::Handshaking)), (4, [8, 8], None)] {
+        let mut other = client(seed, config(KEYS, 256));
+        other.connect();
+        for mut datagram in from_client(&mut other, NOW) {
+            server.receive(peer, &mut datagram, |_| {});
+        }
+        assert_eq!(server.status(PEER), Some(Status::Established), "{peer:?}");
+        assert_eq!(server.status(peer).filter(|_| peer != PEER), expected, "{peer:?}");
+        // Who gets no slot is asked for a cookie.
+        let answer = from_server(&mut server, NOW).remove(0);
+        assert_eq!(is_retry(&answer), expected.is_none(), "{peer:?}");
+    }
+    assert_eq!(to_server(&mut established, &mut server, b"22.5 C"), b"22.5 C");
+}
+
+/// As in DTLS 1.2 (RFC 6347, section 4.2.1): a server takes the cookies from before, and no older ones.
+#[test]
+fn a_cookie_is_good_until_the_second_rotation() {
+    for (rotations, expected) in [(0, Some(Status::Handshaking)), (1, Some(Status::Handshaking)), (2, None)] {
+        let (mut late, mut server) = after(1, |_| {});
+        (0..rotations).for_each(|_| server.rotate_cookies());
+        from_client(&mut late, NOW).iter_mut().for_each(|datagram| server.receive(PEER, datagram, |_| {}));
+        assert_eq!(server.status(PEER), expected, "{rotations} rotations");
+        if expected.is_some() {
+            // Its HelloRetryRequest is part of the transcript, as the server has sent it.
+            from_server(&mut server, NOW).iter_mut().for_each(|datagram| late.receive(datagram, |_| {}));
+            assert_eq!(late.status(), Status::Established);
+        }
+    }
 }
 
 #[test]
@@ -171,12 +223,21 @@ fn a_changed_octet_is_discarded() {
     assert_eq!(received, b"22.5 C");
 }
 
+/// Also if its header says that it is encrypted: with an epoch of DTLS 1.2.
 #[test]
-fn application_data_in_clear_is_discarded() {
+fn what_is_in_clear_is_not_taken_for_encrypted() {
     let (mut client, mut server) = established();
-    server.receive(PEER, &mut in_clear(23, 9, b"abc"), |_| panic!("delivered"));
-    client.receive(&mut in_clear(23, 9, b"abc"), |_| panic!("delivered"));
-    assert_eq!(client.status(), Status::Established);
+    for epoch in 0..5 {
+        // Data; a fatal alert; a KeyUpdate with the number of the next message.
+        let key_update = |next| [24, 0, 0, 1, 0, next, 0, 0, 0, 0, 0, 1, 0];
+        for (content_type, content) in [(23, &b"abc"[..]), (21, &[2, 40]), (22, &key_update(3)), (22, &key_update(4))] {
+            let mut datagram = in_clear_of(epoch, content_type, 9, content);
+            server.receive(PEER, &mut datagram.clone(), |_| panic!("delivered"));
+            client.receive(&mut datagram, |_| panic!("delivered"));
+        }
+        assert_eq!((client.status(), server.status(PEER)), (Status::Established, Some(Status::Established)));
+    }
+    assert_eq!(to_server(&mut client, &mut server, b"22.5 C"), b"22.5 C");
 }
 
 /// Alerts and acknowledgements in clear can be anybody's.
@@ -195,12 +256,17 @@ fn what_comes_in_clear_does_not_end_a_connection() {
 /// was never sent does not.
 #[test]
 fn an_acknowledgement_of_nothing_does_not_stop_a_retransmission() {
-    for (rounds, records) in [(0, [(0, 0), (0, 1)]), (1, [(0, 7), (2, 0)])] {
+    for (rounds, records) in [(0, &[(0, 0), (0, 1)][..]), (1, &[(0, 7), (2, 0)]), (1, &[(0, 7)])] {
         let (mut client, _) = after(rounds, |_| {});
         let hello = from_client(&mut client, NOW);
         assert_eq!(hello.len(), 1);
-        client.receive(&mut ack_in_clear(&records), |_| {});
+        client.receive(&mut ack_in_clear(records), |_| {});
+        // Nor does one that is malformed: one octet too many, and half of a number.
+        for malformed in [&[0, 0, 9][..], &[0, 8, 0, 0, 0, 0, 0, 0, 0, 0]] {
+            client.receive(&mut in_clear(26, 9, malformed), |_| {});
+        }
         assert_eq!(client.status(), Status::Handshaking);
+        assert!(from_client(&mut client, NOW).is_empty(), "it says nothing new");
         let deadline = client.deadline().unwrap();
         client.handle_timeout(deadline);
         assert_eq!(from_client(&mut client, deadline)[0].len(), hello[0].len(), "{rounds}");
@@ -218,6 +284,57 @@ fn empty_acknowledgements_do_not_make_a_flood() {
         sent += from_client(&mut client, NOW).len();
     }
     assert_eq!(sent, 1);
+}
+
+/// A server sends its flight again if the ClientHello comes again that it answers, and not for other old messages, which anybody can
+/// make; nor does it begin again before it has ended.
+#[test]
+fn old_messages_make_no_flood() {
+    let ends = || {
+        let (mut client, mut server) = (client(1, config(KEYS, 256)), server(config(KEYS, 64)));
+        client.connect();
+        for _ in 0..2 {
+            from_client(&mut client, NOW).iter_mut().for_each(|datagram| server.receive(PEER, datagram, |_| {}));
+            if server.status(PEER).is_none() {
+                from_server(&mut server, NOW).iter_mut().for_each(|datagram| client.receive(datagram, |_| {}));
+            }
+        }
+        (client, server)
+    };
+    let (_, mut server) = ends();
+    let flight = from_server(&mut server, NOW).len();
+    assert_eq!(flight, 3);
+    // Message 0 of another kind.
+    server.receive(PEER, &mut in_clear(22, 9, &[2, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 1, 7]), |_| {});
+    assert!(from_server(&mut server, NOW).is_empty());
+
+    let (mut client, mut server) = ends();
+    let mut output = [0; 600];
+    assert!(server.poll_transmit(NOW, &mut output).is_some());
+    let deadline = client.deadline().unwrap();
+    client.handle_timeout(deadline);
+    let mut again = from_client(&mut client, deadline).remove(0);
+    server.receive(PEER, &mut again, |_| {});
+    assert_eq!(from_server(&mut server, NOW).len(), flight - 1);
+}
+
+/// A server that follows its clients to new addresses follows the latest record only (RFC 9146, section 6).
+#[test]
+fn an_older_record_moves_no_client() {
+    let with_id = || config(KEYS, 256).with_connection_id(2).unwrap();
+    let (mut client, mut server) = (client(1, with_id()), server(with_id().with_followed_addresses()));
+    run(&mut client, &mut server, []);
+    let mut records = [0, 1, 2].map(|number| {
+        let mut datagram = [0; 64];
+        let length = client.send(&[number], &mut datagram).unwrap();
+        datagram[..length].to_vec()
+    });
+    let (other, mut heard) = ([9, 9], Vec::new());
+    for (number, peer, expected) in [(1, PEER, PEER), (0, other, PEER), (2, other, other)] {
+        server.receive(peer, &mut records[number], |data| heard.extend_from_slice(data));
+        assert_eq!(server.status(expected), Some(Status::Established), "{number}");
+    }
+    assert_eq!((heard, server.status(PEER)), (vec![1, 0, 2], None));
 }
 
 #[test]
@@ -322,37 +439,10 @@ proptest! {
     #[test]
     fn nothing_that_arrives_ends_the_process_or_opens_a_connection(
         seed in 1_u64..1000,
-        attacks in proptest::collection::vec(
-            (any::<bool>(), 0_usize..40, proptest::collection::vec((any::<proptest::sample::Index>(), any::<u8>()), 0..4),
-             proptest::collection::vec(any::<u8>(), 0..80)), 1..40),
+        attacks in attacks(),
     ) {
         let other = [Psk { identity: b"sensor-17", key: b"0123456789abcdeF" }];
-        let mut client = Client::<_, _, 384>::new(config(other, 100), RustCrypto::new(random(seed)));
-        let mut server = server(config(KEYS, 100));
-        let mut seen: Vec<Vec<u8>> = Vec::new();
-        client.connect();
-        for (is_to_server, chosen, changes, junk) in attacks {
-            for datagram in from_client(&mut client, NOW) {
-                seen.push(datagram.clone());
-                server.receive(PEER, &mut datagram.clone(), |_| panic!("delivered"));
-            }
-            for datagram in from_server(&mut server, NOW) {
-                seen.push(datagram.clone());
-                client.receive(&mut datagram.clone(), |_| panic!("delivered"));
-            }
-            let mut datagram = seen.get(chosen).cloned().unwrap_or(junk);
-            for (index, octet) in changes {
-                if !datagram.is_empty() {
-                    let place = index.index(datagram.len());
-                    datagram[place] = octet;
-                }
-            }
-            match is_to_server {
-                true => server.receive(PEER, &mut datagram, |_| panic!("delivered")),
-                false => client.receive(&mut datagram, |_| panic!("delivered")),
-            }
-            prop_assert_ne!(client.status(), Status::Established);
-            prop_assert_ne!(server.status(PEER), Some(Status::Established));
-        }
+        let client = Client::<_, _, 384>::new(config(other, 100), RustCrypto::new(random(seed)));
+        attack(client, server(config(KEYS, 100)), attacks)?;
     }
 }

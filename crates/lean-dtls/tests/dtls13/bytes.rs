@@ -52,3 +52,40 @@ fn a_handshake_with_a_cookie() {
     assert_eq!(expected, [138, 118, 185, 146, 55, 29]);
     assert_eq!(expected.iter().sum::<usize>(), 671);
 }
+
+/// Only the last record of a datagram leaves out its length (RFC 9147, section 4.1), in datagrams of every size.
+#[test]
+fn the_last_record_of_a_datagram_has_no_length() {
+    const UNIFIED: u8 = 0b0010_0000;
+    const HAS_LENGTH: u8 = 0b0000_0100;
+    for mtu in 64..=200 {
+        let (trace, _) = run(&mut client(1, config(KEYS, 256)), &mut server(config(KEYS, mtu)), []);
+        for (_, _, datagram) in trace.iter().filter(|(_, is_to_server, _)| !is_to_server) {
+            let mut rest = &datagram[..];
+            while let Some(first) = rest.first() {
+                let (header, has_length) = match first & 0b1110_0000 == UNIFIED {
+                    // First octet, one of the sequence number, length.
+                    true => (4, first & HAS_LENGTH != 0),
+                    false => (IN_CLEAR, true),
+                };
+                if !has_length {
+                    break;
+                }
+                let length = usize::from(u16::from_be_bytes([rest[header - 2], rest[header - 1]]));
+                rest = &rest[header + length..];
+                assert!(header == IN_CLEAR || !rest.is_empty(), "{mtu}: 2 octets too many");
+            }
+        }
+    }
+}
+
+/// No record in clear has the number of another one: neither those of a HelloRetryRequest in fragments nor the ServerHello.
+#[test]
+fn each_record_in_clear_has_its_own_number() {
+    for mtu in 64..=200 {
+        let (trace, _) = run(&mut client(1, config(KEYS, 256)), &mut server(config(KEYS, mtu)), []);
+        let sent = trace.iter().filter(|(_, is_to_server, datagram)| !is_to_server && datagram[0] == 22);
+        let numbers: Vec<_> = sent.map(|(_, _, datagram)| datagram[3..11].to_vec()).collect();
+        assert!(numbers.is_sorted_by(|one, next| one < next), "{mtu}: {numbers:?}");
+    }
+}

@@ -4,17 +4,7 @@ use lean_dtls::Status;
 use lean_dtls::crypto::{Aead, Group};
 use proptest::prelude::*;
 
-use crate::world::{Fate, KEYS, PEER, client, config, run, server, to_client, to_server};
-
-fn fate() -> impl Strategy<Value = Fate> {
-    prop_oneof![3 => Just(Fate::Pass), 2 => Just(Fate::Drop), 1 => Just(Fate::Twice), 1 => Just(Fate::Late)]
-}
-
-/// What a network does to the first datagrams. It drops fewer than an end sends before it gives up: 8.
-fn fates() -> impl Strategy<Value = Vec<Fate>> {
-    let fates = proptest::collection::vec(fate(), 0..16);
-    fates.prop_filter("at most 7 are lost", |fates| fates.iter().filter(|fate| **fate == Fate::Drop).count() < 8)
-}
+use crate::world::{Fate, KEYS, PEER, client, config, fates, run, server, to_client, to_server};
 
 proptest! {
     #[test]

@@ -1,5 +1,6 @@
 //! The engine against itself, over a network that loses, repeats, reorders and forges.
 
+mod assault;
 mod attacks;
 mod closure;
 #[cfg(feature = "connection-id")]
@@ -11,6 +12,7 @@ mod lean;
 #[cfg(feature = "record-limits")]
 mod limits;
 mod liveness;
+mod network;
 #[cfg(all(feature = "webpki", feature = "x25519"))]
 mod public_keys;
 #[cfg(feature = "resumption")]

@@ -9,6 +9,8 @@ import hmac
 import random
 import sys
 
+from aes import Ccm, encrypt, expand
+
 KEY = b"0123456789abcdef"
 IDENTITY = b"client-identity"
 
@@ -19,95 +21,6 @@ EXTENSION = 0xFF4C
 ALERT, HANDSHAKE, DATA, ACK, CHANGE_CIPHER_SPEC = 21, 22, 23, 26, 20
 SHORT_TYPES = {ALERT: 28, HANDSHAKE: 29, DATA: 30, ACK: 31}
 LONG_TYPES = {short: long for long, short in SHORT_TYPES.items()}
-
-
-# AES-128 (FIPS 197) and CCM with a tag of 8 octets and a nonce of 12 (NIST SP 800-38C).
-
-
-def double(octet: int) -> int:
-    return (octet << 1) ^ (0x11B if octet & 0x80 else 0)
-
-
-def make_sbox() -> list[int]:
-    sbox = [0] * 256
-    p = q = 1
-    while True:
-        p = p ^ double(p)  # times 3
-        for shift in (1, 2, 4):  # divided by 3
-            q ^= q << shift
-        q = (q & 0xFF) ^ (0x09 if q & 0x80 else 0)
-        rotated = [(q << n | q >> (8 - n)) & 0xFF for n in range(5)]
-        sbox[p] = rotated[0] ^ rotated[1] ^ rotated[2] ^ rotated[3] ^ rotated[4] ^ 0x63
-        if p == 1:
-            break
-    sbox[0] = 0x63
-    return sbox
-
-
-SBOX = make_sbox()
-
-
-def expand(key: bytes) -> list[list[int]]:
-    words = [list(key[n : n + 4]) for n in range(0, 16, 4)]
-    constant = 1
-    for n in range(4, 44):
-        word = words[-1]
-        if n % 4 == 0:
-            word = [SBOX[octet] for octet in word[1:] + word[:1]]
-            word[0] ^= constant
-            constant = double(constant)
-        words.append([a ^ b for a, b in zip(words[n - 4], word, strict=True)])
-    return [sum(words[n : n + 4], []) for n in range(0, 44, 4)]
-
-
-def encrypt(keys: list[list[int]], block: bytes) -> bytes:
-    state = [a ^ b for a, b in zip(block, keys[0], strict=True)]
-    for number, key in enumerate(keys[1:], 1):
-        state = [SBOX[state[(n + 4 * (n % 4)) % 16]] for n in range(16)]
-        if number < 10:
-            mixed = []
-            for n in range(0, 16, 4):
-                column = state[n : n + 4]
-                every = column[0] ^ column[1] ^ column[2] ^ column[3]
-                mixed += [column[m] ^ every ^ double(column[m] ^ column[(m + 1) % 4]) for m in range(4)]
-            state = mixed
-        state = [a ^ b for a, b in zip(state, key, strict=True)]
-    return bytes(state)
-
-
-class Ccm8:
-    def __init__(self, key: bytes) -> None:
-        self.keys = expand(key)
-
-    def tag(self, nonce: bytes, associated: bytes, content: bytes) -> bytes:
-        def padded(octets: bytes) -> bytes:
-            return octets + bytes(-len(octets) % 16)
-
-        first = bytes([0x40 | 3 << 3 | 2]) + nonce + len(content).to_bytes(3, "big")
-        blocks = first + padded(len(associated).to_bytes(2, "big") + associated) + padded(content)
-        state = bytes(16)
-        for n in range(0, len(blocks), 16):
-            state = encrypt(self.keys, bytes(a ^ b for a, b in zip(state, blocks[n : n + 16], strict=True)))
-        return state[:8]
-
-    def stream(self, nonce: bytes, number: int) -> bytes:
-        return encrypt(self.keys, b"\x02" + nonce + number.to_bytes(3, "big"))
-
-    def crypt(self, nonce: bytes, content: bytes) -> bytes:
-        blocks = range((len(content) + 15) // 16)
-        stream = b"".join(self.stream(nonce, number + 1) for number in blocks)
-        return bytes(a ^ b for a, b in zip(content, stream, strict=False))
-
-    def seal(self, nonce: bytes, associated: bytes, content: bytes) -> bytes:
-        tag = self.tag(nonce, associated, content)
-        return self.crypt(nonce, content) + bytes(a ^ b for a, b in zip(tag, self.stream(nonce, 0), strict=False))
-
-    def open(self, nonce: bytes, associated: bytes, sealed: bytes) -> bytes:
-        content = self.crypt(nonce, sealed[:-8])
-        tag = bytes(a ^ b for a, b in zip(sealed[-8:], self.stream(nonce, 0), strict=False))
-        if tag != self.tag(nonce, associated, content):
-            raise ValueError("a record with a wrong tag")
-        return content
 
 
 # RFC 5246 and RFC 6347.
@@ -219,7 +132,7 @@ class Client:
         session = hashlib.sha256(self.transcript).digest()
         self.master = prf(premaster, b"extended master secret", session, 48)
         block = prf(self.master, b"key expansion", self.server_random + self.random, 40)
-        self.own, self.peer = Ccm8(block[:16]), Ccm8(block[16:32])
+        self.own, self.peer = Ccm(block[:16], 8), Ccm(block[16:32], 8)
         self.own_salt, self.peer_salt = block[32:36], block[36:]
 
     def verify_data(self, label: bytes) -> bytes:

@@ -164,6 +164,10 @@ pub struct Recovery {
     /// beacon interval) for each hop to the farthest node, at least 0.7. RIOT has 0.7. Two periods in each direction of
     /// a hop are assumed.
     pub arq_timeout_s: Option<PositiveSeconds>,
+    /// True if each node measures how long acknowledgments take, and waits for as long as RFC 6298 computes from that: at
+    /// most `arq_timeout_s`, at least 0.7 s. Before the first measurement the border router computes this time from the
+    /// schedule. (RFC 8931 section 7.1 has a least, a first and a greatest time. How it changes is assumed.) Default: false.
+    pub adaptive: bool,
     /// How often a fragment is sent again before the sender drops the datagram (MaxFragRetries). Default: 2 (RIOT).
     pub retries: Integer<0, 254>,
     /// True if the sender waits for the acknowledgment of the first fragment, which sets up the path, before it sends
@@ -174,12 +178,13 @@ pub struct Recovery {
 
 impl Default for Recovery {
     fn default() -> Self {
-        let recovery::RecoveryConfig { capacity, window, max_retries, first_alone, .. } =
+        let recovery::RecoveryConfig { capacity, window, adaptive, max_retries, first_alone, .. } =
             recovery::RecoveryConfig::default();
         Self {
             window: Integer::constant(window as u32),
             fragment_size: Integer::constant((capacity - recovery::Rfrag::LENGTH) as u32),
             arq_timeout_s: None,
+            adaptive,
             retries: Integer::constant(max_retries.into()),
             first_alone,
         }
@@ -202,6 +207,7 @@ impl Recovery {
             capacity: (recovery::Rfrag::LENGTH + self.fragment_size.get() as usize).min(FRAME_CAPACITY),
             window: self.window.get() as usize,
             timeout: self.arq_timeout_s.map_or_else(by_distance, PositiveSeconds::duration),
+            adaptive: self.adaptive,
             max_retries: self.retries.get() as u8,
             first_alone: self.first_alone,
         }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use slowhand_sessions::{
-    Credential, CredentialKind, Cryptography, Curve, Dtls, Family, LeanSwitch, Protocol, Resumption, Role,
+    Credential, CredentialKind, Cryptography, Curve, Dtls, Family, LeanSwitch, Protocol, PskMode, Resumption, Role,
     SessionConfig, Stack, Suite, Timers, Tls, Version, best_common_suite, stacks,
 };
 
@@ -66,6 +66,10 @@ pub struct Session {
     pub max_timeout_s: Option<PositiveSeconds>,
     /// The server's first retransmission timeout. Default: `timeout_s`.
     pub server_timeout_s: Option<PositiveSeconds>,
+    /// An end that has measured a round trip waits as long as RFC 6298 has it before it repeats a new flight, and at least this
+    /// long; `timeout_s` is for its flights until then. Choose more than a peer computes for an answer. Only with lean-dtls at
+    /// both ends. Default: none, nothing is measured.
+    pub timeout_floor_s: Option<PositiveSeconds>,
     /// The maximum fragment length that the client asks for (RFC 6066 section 4). Default: none.
     #[schemars(extend("enum" = [512, 1_024, 2_048, 4_096]))]
     pub max_fragment_length: Option<Integer<1, 65_535>>,
@@ -85,10 +89,15 @@ pub struct Session {
     #[serde(default)]
     pub cryptography: Cryptography,
     /// What both ends leave out of DTLS 1.2: switches of the lean profile of lean-dtls, or `slides` for those of Pittoli et
-    /// al. 2016, or `all`. Only with lean-dtls at both ends. Default: none.
+    /// al. 2016, or `all`. `all` has `server_finished_first` too, which makes handshakes slower where an end computes slowly or
+    /// datagrams get lost: name the others there. Only with lean-dtls at both ends. Default: none.
     #[serde(default)]
     #[schemars(extend("uniqueItems" = true))]
     pub lean: Vec<LeanSwitch>,
+    /// How a pre-shared key of DTLS 1.3 is used: alone (`psk_ke`), or with key agreement (`psk_dhe_ke`), which takes longer, and
+    /// after which who learns the key cannot read the session (RFC 8446 section 4.2.9). Default: `psk_ke`.
+    #[serde(default)]
+    pub psk_mode: PskMode,
     /// How the session resumes an earlier session of the two ends: by the session ID (`id`) or by a ticket. The earlier
     /// session is not part of the run. Default: none, the handshake is a full handshake.
     pub resumption: Option<Resumption>,
@@ -176,7 +185,7 @@ impl Session {
         if let Some(dtls) = tls.version.dtls_mut() {
             let connection_id = self.connection_id.map(|length| length.get() as u8);
             let lean = self.lean.iter().copied().collect();
-            *dtls = Dtls { cookie: self.cookie, connection_id, lean };
+            *dtls = Dtls { cookie: self.cookie, connection_id, lean, psk_mode: self.psk_mode };
         }
         let mut config = SessionConfig::new(role, stack, family, self.credential(stack));
         config.cryptography = self.cryptography;
@@ -184,7 +193,11 @@ impl Session {
             let duration = |seconds: PositiveSeconds| Duration::from_micros(seconds.micros());
             config.mtu = self.mtu.map(|mtu| mtu.get() as u16);
             config.datagram_packing = self.datagram_packing;
-            config.timers = Timers { first: timeout.map(duration), maximum: self.max_timeout_s.map(duration) };
+            config.timers = Timers {
+                first: timeout.map(duration),
+                maximum: self.max_timeout_s.map(duration),
+                floor: self.timeout_floor_s.map(duration),
+            };
         }
         config
     }

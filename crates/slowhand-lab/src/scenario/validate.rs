@@ -359,6 +359,7 @@ fn library(error: &SessionError, role: Role, scenario: &Scenario, document: &Doc
         "first_timeout" if own_timeout => "session.server_timeout_s".to_owned(),
         "first_timeout" => "session.timeout_s".to_owned(),
         "maximum_timeout" => "session.max_timeout_s".to_owned(),
+        "timeout_floor" => "session.timeout_floor_s".to_owned(),
         "credential" if document.has("session.credential") => "session.credential".to_owned(),
         // Without a suite, `auth` asks for the credential, and the library does not have it.
         "credential" if scenario.session.suite.is_none() => "session.auth".to_owned(),

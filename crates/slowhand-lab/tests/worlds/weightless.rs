@@ -29,14 +29,21 @@ const NETWORKS: [&[&str]; 6] = [
     &["lowpan.fragment_loss=0.6", "session.give_up_s=100"],
 ];
 
-/// What such a session can use: key agreement, another cipher, the lean profile, connection IDs.
-const SESSIONS: [&[&str]; 5] = [
+/// What such a session can use: key agreement, another cipher, the lean profile, connection IDs; the same in DTLS 1.3.
+const SESSIONS: [&[&str]; 10] = [
     &[],
     &["session.suite=TLS_ECDHE_PSK_WITH_AES_128_CCM_8_SHA256"],
     &["session.suite=TLS_ECDHE_PSK_WITH_AES_128_GCM_SHA256"],
     &["session.lean=[\"all\"]"],
     &["session.connection_id=4"],
+    &[DTLS13[0], DTLS13[1], "session.suite=TLS_AES_128_CCM_8_SHA256"],
+    &[DTLS13[0], DTLS13[1], "session.suite=TLS_AES_128_CCM_SHA256", "session.connection_id=4"],
+    &[DTLS13[0], DTLS13[1], "session.suite=TLS_AES_128_GCM_SHA256"],
+    &[DTLS13[0], DTLS13[1], "session.suite=TLS_AES_128_CCM_8_SHA256", "session.cookie=false"],
+    &[DTLS13[0], DTLS13[1], "session.suite=TLS_AES_128_CCM_8_SHA256", "session.psk_mode=psk_dhe_ke"],
 ];
+
+const DTLS13: [&str; 2] = ["session.protocol=dtls1.3", "session.auth=psk"];
 
 #[test]
 fn weightless_sessions_have_the_records_of_real_ones() {

@@ -66,6 +66,19 @@ impl Network {
         }
     }
 
+    /// The border router begins to send a datagram in fragments that it recovers.
+    pub(super) fn tell_gateway_of_recovery(&mut self, datagram: DatagramId) {
+        if let Some(Gateway { suppression: Some(suppression), .. }) = self.gateway.as_deref_mut() {
+            suppression.handle_recovery(datagram);
+        }
+    }
+
+    /// All fragments of a datagram of the border router are acknowledged.
+    pub(super) fn tell_gateway_of_arrival(&mut self, now: Instant, datagram: DatagramId) {
+        let Some((Gateway { suppression: Some(suppression), .. }, path)) = self.gateway_and_path() else { return };
+        suppression.handle_arrival(now, datagram, &path);
+    }
+
     /// Gives the proxy a segment. Returns true if there is a proxy.
     fn give_to_proxy(
         &mut self,
@@ -146,13 +159,13 @@ impl Network {
     }
 
     fn gateway_and_path(&mut self) -> Option<(&mut Gateway, SchedulePath<'_>)> {
-        let path = SchedulePath {
-            mac: &*self.mac,
-            routes: &self.routes,
-            frame_capacity: self.config.frame_capacity,
-            rpl: self.config.rpl,
-        };
-        Some((self.gateway.as_mut()?, path))
+        let Self { gateway, mac, routes, config, .. } = self;
+        Some((gateway.as_deref_mut()?, SchedulePath::new(&**mac, routes, config)))
+    }
+
+    /// The paths through the mesh, with the times of its schedule.
+    pub(super) fn schedule_path(&self) -> SchedulePath<'_> {
+        SchedulePath::new(&*self.mac, &self.routes, &self.config)
     }
 }
 

@@ -3,19 +3,21 @@
 use super::adaptation::{AdaptationLayer, FragmentHandling};
 use super::capacity::payload_capacity;
 use super::config::Fragments;
-use super::destination::NextHop;
+use super::destination::{NextHop, host, last_node};
 use super::events::Events;
 use super::hop::next_hop_of;
 use super::recovery::{Outgoing, Recovery, free_tag};
-use super::{Network, adaptation};
+use super::{Network, adaptation, rpl};
 use crate::address::{Eui64, Host, NodeId};
-use crate::clock::Instant;
+use crate::clock::{Duration, Instant};
 use crate::datagram::DatagramId;
 use crate::drop_reason::DropReason;
+use crate::ip::Ipv6Header;
 use crate::lowpan::forwarding::Route;
 use crate::lowpan::recovery::{Outcome, Reception, Rfrag, RfragAck, Sender, State};
 use crate::lowpan::{Link, reassembly, recovery};
 use crate::radio::frame::MAX_FRAME;
+use crate::transport::Path;
 
 impl Network {
     /// Starts to send a packet in recoverable fragments.
@@ -34,6 +36,8 @@ impl Network {
         events: &mut Events,
     ) -> Result<(), DropReason> {
         let capacity = self.payload_capacity(node, next_hop);
+        let end = last_node(rpl::last_destination(packet).and_then(|to| host(&self.routes, to)));
+        let timeout = self.acknowledgment_timeout(node, end);
         let Some(Recovery { config, router, outgoing, spare, next_tag, .. }) = self.recovering(node) else {
             return Ok(());
         };
@@ -44,8 +48,19 @@ impl Network {
         kept.clear();
         kept.extend_from_slice(packet);
         let sender = Sender::new(packet, link, &self.contexts, tag, config).and_then(|sender| sender.with_slack(slack));
-        let sender = sender.map_err(|error| adaptation::send_failure(&error))?;
-        self.send_recoverable(now, node, Outgoing { sender, packet: kept, datagram, next_hop, waiting: 0 }, events);
+        let mut sender = sender.map_err(|error| adaptation::send_failure(&error))?;
+        if let Some(timeout) = timeout {
+            sender.set_timeout(timeout);
+        }
+        if node == NodeId::ROOT {
+            self.tell_gateway_of_recovery(datagram);
+        }
+        self.send_recoverable(
+            now,
+            node,
+            Outgoing { sender, packet: kept, datagram, next_hop, end, waiting: 0 },
+            events,
+        );
         Ok(())
     }
 
@@ -57,11 +72,14 @@ impl Network {
             let given = self.enqueue(now, node, outgoing.next_hop, &frame[..length], outgoing.datagram);
             outgoing.waiting += usize::from(given.is_ok());
         }
-        if outgoing.sender.state() == State::Failed {
-            events.lost(Host::Node(node), outgoing.datagram, DropReason::RecoveryFailed);
+        let state = outgoing.sender.state();
+        match state {
+            State::Delivered if node == NodeId::ROOT => self.tell_gateway_of_arrival(now, outgoing.datagram),
+            State::Failed => events.lost(Host::Node(node), outgoing.datagram, DropReason::RecoveryFailed),
+            _ => {}
         }
         let Some(recovering) = self.recovering(node) else { return };
-        match outgoing.sender.state() {
+        match state {
             State::Delivered | State::Failed => recovering.spare.push(outgoing.packet),
             State::Sending | State::Waiting => recovering.outgoing.push(outgoing),
         }
@@ -158,11 +176,33 @@ impl Network {
         let is_its = |own: &Outgoing| own.next_hop == from && own.sender.tag() == acknowledgment.tag;
         if let Some(index) = outgoing.iter().position(is_its) {
             let mut own = outgoing.swap_remove(index);
+            self.learn_round_trip(now, node, &mut own);
             own.sender.handle_acknowledgment(&acknowledgment);
             self.send_recoverable(now, node, own, events);
         } else if let Some((to, on)) = router.handle_acknowledgment(now, Eui64::of_node(from), &acknowledgment) {
             let _ = self.enqueue(now, node, to.node(), &on.emit(), datagram);
         }
+    }
+
+    /// Measures the round trip that an acknowledgment ends, if the node adapts its timer.
+    fn learn_round_trip(&mut self, now: Instant, node: NodeId, own: &mut Outgoing) {
+        let Some(recovering) = self.recovering(node).filter(|recovering| recovering.config.adaptive) else { return };
+        if let Some(measured) = own.sender.round_trip(now) {
+            let timeout = recovering.note_round_trip(own.end, measured);
+            own.sender.set_timeout(timeout);
+        }
+    }
+
+    /// How long a node that adapts its timer waits for the acknowledgment of another one: as measured. Before the first
+    /// measurement the border router computes it from the schedule of the mesh; other nodes know only their own cells.
+    fn acknowledgment_timeout(&self, node: NodeId, end: NodeId) -> Option<Duration> {
+        let FragmentHandling::Recover(recovering) = &self.nodes[node.index()].fragments else { return None };
+        let by_schedule = || {
+            let (path, one_frame) = (self.schedule_path(), Ipv6Header::LENGTH);
+            path.downward(end, 1, one_frame) + path.upward(end, one_frame)
+        };
+        let is_computed = recovering.config.adaptive && node == NodeId::ROOT;
+        recovering.timeout(end).or_else(|| is_computed.then(by_schedule))
     }
 
     /// Notes that a frame has left the MAC, sent or given up.

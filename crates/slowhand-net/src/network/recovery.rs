@@ -1,11 +1,13 @@
 //! The state of fragment recovery at a node (RFC 8931).
 
 use crate::address::{Eui64, NodeId};
-use crate::clock::Instant;
+use crate::clock::{Duration, Instant};
 use crate::datagram::DatagramId;
 use crate::lowpan::reassembly::Limits;
 use crate::lowpan::recovery::{Receiver, RecoveryConfig, Router, Sender};
 use crate::lowpan::{Contexts, forwarding};
+use crate::transport::tcp::{Rto, RttEstimator};
+use std::collections::BTreeMap;
 
 /// The state of fragment recovery at a node: as a router between the ends, and as either end.
 #[derive(Debug)]
@@ -18,6 +20,8 @@ pub(super) struct Recovery {
     /// The memory of finished packets, to use again.
     pub(super) spare: Vec<Vec<u8>>,
     pub(super) next_tag: u8,
+    /// The measured round trips, by the node that acknowledges.
+    pub(super) round_trips: BTreeMap<NodeId, RttEstimator>,
 }
 
 /// A packet on its way from this node.
@@ -27,6 +31,8 @@ pub(super) struct Outgoing {
     pub(super) packet: Vec<u8>,
     pub(super) datagram: DatagramId,
     pub(super) next_hop: NodeId,
+    /// The node that acknowledges.
+    pub(super) end: NodeId,
     /// The number of its frames in the MAC. The timer of the acknowledgment starts when the last of them has left.
     pub(super) waiting: usize,
 }
@@ -55,12 +61,29 @@ impl Recovery {
             outgoing: Vec::new(),
             spare: Vec::new(),
             next_tag: 0,
+            round_trips: BTreeMap::new(),
         }
     }
 
     /// The number of virtual reassembly buffers in use.
     pub(super) fn paths(&self) -> usize {
         self.router.occupancy()
+    }
+
+    /// How long to wait for the acknowledgment of a node, if a round trip to it was measured.
+    pub(super) fn timeout(&self, end: NodeId) -> Option<Duration> {
+        self.round_trips.get(&end).map(RttEstimator::timeout)
+    }
+
+    /// Notes a round trip to a node and back. Returns how long to wait from now on.
+    pub(super) fn note_round_trip(&mut self, end: NodeId, measured: Duration) -> Duration {
+        // The shortest is that of `RecoveryConfig::default`, which is short for a network without duty cycle.
+        let RecoveryConfig { timeout: max, .. } = self.config;
+        let min = RecoveryConfig::default().timeout.min(max);
+        let limits = Rto { initial: max, after_syn_loss: max, min, max, granularity: Duration::ZERO };
+        let estimator = self.round_trips.entry(end).or_insert_with(|| RttEstimator::new(limits));
+        estimator.sample(measured);
+        estimator.timeout()
     }
 
     /// When a fragment must be sent again, or a packet or path times out.

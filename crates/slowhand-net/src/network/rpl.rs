@@ -281,6 +281,13 @@ pub(super) fn has_segments_left(packet: &[u8]) -> bool {
     rpl::route(packet, &headers).is_some_and(|route| route.segments_left() > 0)
 }
 
+/// The last destination of a packet: that of its source route, if it has one.
+pub(super) fn last_destination(packet: &[u8]) -> Option<Ipv6Addr> {
+    let next = destination(packet)?;
+    let headers = RplHeaders::of(packet);
+    rpl::route(packet, &headers).and_then(|route| route.rest(next).last()).or(Some(next))
+}
+
 /// The octets that RPL has added to a packet.
 pub(super) fn added(packet: &[u8]) -> usize {
     RplHeaders::of(packet).end - Ipv6Header::LENGTH

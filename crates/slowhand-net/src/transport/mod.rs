@@ -14,4 +14,10 @@ pub trait Path {
 
     /// The longest time until an IPv6 packet of `octets` from a node has reached the border router, if nothing is lost.
     fn upward(&self, node: NodeId, octets: usize) -> Duration;
+
+    /// True if the border router has room for an IPv6 packet of `octets` to a node. If not, the packet waits where it is
+    /// made, because the mesh would only lose its fragments and send them again.
+    fn has_room(&self, _node: NodeId, _octets: usize) -> bool {
+        true
+    }
 }

@@ -32,7 +32,8 @@ const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
 /// Octets of a word.
 const WORD: usize = size_of::<u64>();
 
-/// The last step of SplitMix64, with the constants of its authors: each bit of the result depends on all bits of `word`.
+/// The last step of SplitMix64, with the constants of its authors: each bit of the result depends on all bits of
+/// `word`.
 const fn scramble(mut word: u64) -> u64 {
     word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     word = (word ^ (word >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -44,7 +45,8 @@ impl Digest {
         Self { state: GOLDEN, word: 0, length: 0 }
     }
 
-    /// Both halves of a product: what a changed bit does depends on all that came before, and no other change undoes it.
+    /// Both halves of a product: what a changed bit does depends on all that came before, and no other change undoes
+    /// it.
     fn mix(&mut self, word: u64) {
         let product = u128::from(self.state ^ word) * u128::from(GOLDEN);
         self.state = (product as u64).rotate_left(29) ^ (product >> 64) as u64;

@@ -158,8 +158,8 @@ impl Processor for Slow {
     }
 }
 
-/// 40 octets with CCM: 1 block for B0, 1 for 13 octets of additional data, 2 for each of 3 blocks of plaintext, 1 for the
-/// tag (RFC 3610): 9 ms on either device.
+/// 40 octets with CCM: 1 block for B0, 1 for 13 octets of additional data, 2 for each of 3 blocks of plaintext, 1 for
+/// the tag (RFC 3610): 9 ms on either device.
 #[test]
 fn the_device_computes_before_it_sends() {
     for stack in [Stack::Mbedtls, Stack::Openssl, Stack::Tinydtls] {

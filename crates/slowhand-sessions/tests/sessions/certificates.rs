@@ -13,7 +13,8 @@ use crate::pair::{Pair, set_length, set_rsa_bits, tls};
 const ECDSA: Suite = Suite::TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8;
 const RSA: Suite = Suite::TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256;
 
-/// The key of a certificate: the name of its files, the length of the certificate in the file (`credentials/README.md`).
+/// The key of a certificate: the name of its files, the length of the certificate in the file
+/// (`credentials/README.md`).
 const KEYS: [(&str, u16); 5] =
     [("secp192r1", 246), ("secp256r1", 332), ("rsa1024", 467), ("rsa2048", 728), ("rsa3072", 984)];
 
@@ -29,8 +30,8 @@ fn with_key(key: &str, protocol: Protocol, length: u16) -> Pair {
     })
 }
 
-/// What the two ends have sent: the bodies of their Certificate messages in a handshake over TLS 1.2, where each message
-/// is in clear and, shorter than a record, whole.
+/// What the two ends have sent: the bodies of their Certificate messages in a handshake over TLS 1.2, where each
+/// message is in clear and, shorter than a record, whole.
 fn certificate_messages(transcript: &Transcript) -> [Vec<u8>; 2] {
     [Direction::ToClient, Direction::ToServer].map(|direction| {
         let writes = transcript.datagrams.iter().filter(|write| write.direction == direction);
@@ -60,8 +61,8 @@ fn certificates(key: &str, length: u16) -> [Vec<u8>; 2] {
     certificate_messages(&transcript).map(|message| only_certificate(&message).to_vec())
 }
 
-/// The shortest, around the boundaries of DER's lengths (content of 128 and 256 octets, at all depths of a certificate), and
-/// far from them.
+/// The shortest, around the boundaries of DER's lengths (content of 128 and 256 octets, at all depths of a
+/// certificate), and far from them.
 fn many_lengths(least: u16) -> impl Iterator<Item = u16> {
     let near = (0..45).chain(105..155).chain(240..285).map(move |more| least + more);
     near.chain([1_000, 1_500, 2_047, 4_096, 7_999, 8_000]).filter(|length| *length != 259)
@@ -200,8 +201,8 @@ fn drain(session: &mut dyn Session) -> Vec<Operation> {
     all
 }
 
-/// OpenSSL verifies each with the issuer's certificate, and reads in it what stands in the file's. Without the command, as
-/// in the other tests with tools of the system, there is nothing to compare with, and the test says so.
+/// OpenSSL verifies each with the issuer's certificate, and reads in it what stands in the file's. Without the command,
+/// as in the other tests with tools of the system, there is nothing to compare with, and the test says so.
 #[test]
 fn openssl_verifies_them() {
     if Command::new("openssl").arg("version").output().is_err() {

@@ -161,8 +161,8 @@ fn a_finished_costs_the_octets_that_it_has() {
     }
 }
 
-/// CCM: B0, the additional data with two octets for its length, each block of plaintext twice, the tag's (RFC 3610 section
-/// 2). GCM: the hash key, each block of plaintext, the tag's (NIST SP 800-38D section 7.1). CBC: each block.
+/// CCM: B0, the additional data with two octets for its length, each block of plaintext twice, the tag's (RFC 3610
+/// section 2). GCM: the hash key, each block of plaintext, the tag's (NIST SP 800-38D section 7.1). CBC: each block.
 #[test]
 fn the_blocks_of_records() {
     let aead = |mode, octets, additional| Aead { mode, key_bits: 128, tag: 8, octets, additional }.aes_blocks();

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use slowhand_sessions::memory::{End, Path};
 use slowhand_sessions::{
-    Auth, BuildError, Credential, CredentialKind, Cryptography, Curve, LeanSwitch, Protocol, Resumption, Role,
+    Auth, BuildError, Credential, CredentialKind, Cryptography, Curve, LeanSwitch, Protocol, PskMode, Resumption, Role,
     SessionConfig, Stack, Suite, Version, Weightless, best_common_suite, build,
 };
 
@@ -68,10 +68,14 @@ fn each_field_is_checked() {
         ("first_timeout", refused(Stack::Mbedtls, PSK, |config| config.timers.first = ms(0))),
         ("maximum_timeout", refused(Stack::Tinydtls, PSK, |config| config.timers.maximum = ms(60_000))),
         ("maximum_timeout", refused(Stack::Mbedtls, PSK, |config| config.timers.maximum = ms(500))),
+        ("timeout_floor", refused(Stack::Mbedtls, PSK, |config| config.timers.floor = ms(500))),
+        ("timeout_floor", refused(Stack::LeanDtls, PSK, |config| config.timers.floor = ms(60_001))),
+        ("timeout_floor", refused(Stack::LeanDtls, PSK, |config| config.timers.floor = ms(0))),
         ("connection_id", refused(Stack::Tinydtls, PSK, |config| dtls(config).connection_id = Some(4))),
         ("connection_id", refused(Stack::Mbedtls, PSK, |config| dtls(config).connection_id = Some(33))),
         ("connection_id", refused(Stack::LeanDtls, PSK, |config| dtls(config).connection_id = Some(9))),
         ("lean", refused(Stack::Mbedtls, PSK, |config| dtls(config).lean = [LeanSwitch::All].into_iter().collect())),
+        ("psk_mode", refused(Stack::LeanDtls, PSK, |config| dtls(config).psk_mode = PskMode::PskDheKe)),
         ("resumption", refused(Stack::Tinydtls, PSK, |config| tls(config).resumption = Some(Resumption::Id))),
         ("resumption", tls13(|config| tls(config).resumption = Some(Resumption::Id))),
         ("protocol", refused(Stack::Tinydtls, PSK, |config| tls(config).version = Version::Tls12)),
@@ -82,6 +86,7 @@ fn each_field_is_checked() {
         ("mtu", tls13(|config| config.mtu = Some(1280))),
         ("first_timeout", tls13(|config| config.timers.first = ms(1000))),
         ("maximum_timeout", tls13(|config| config.timers.maximum = ms(60_000))),
+        ("timeout_floor", tls13(|config| config.timers.floor = ms(500))),
         ("rsa_bits", refused(Stack::Openssl, RSA, |config| set_rsa_bits(config, 512))),
         ("mtu", refused(Stack::Openssl, ECDHE, |config| config.mtu = Some(207))),
         ("first_timeout", refused(Stack::Openssl, PSK, |config| config.timers.first = ms(15))),
@@ -204,8 +209,8 @@ fn the_libraries_tell_their_versions() {
     assert_eq!(stacks[4].version, "0.8.6");
 }
 
-/// The first in the library's own list: `ciphersuite_preference` of mbedTLS, `openssl ciphers`, `cipher_suite_params` of
-/// tinyDTLS, `DEFAULT_CIPHER_SUITES` of rustls.
+/// The first in the library's own list: `ciphersuite_preference` of mbedTLS, `openssl ciphers`, `cipher_suite_params`
+/// of tinyDTLS, `DEFAULT_CIPHER_SUITES` of rustls.
 #[test]
 fn without_a_suite_it_is_the_best_of_the_library() {
     use CredentialKind::{Certificate, Psk, RawPublicKey};
@@ -242,8 +247,8 @@ fn the_words_of_a_library_follow_from_what_it_can_do() {
     assert_eq!(
         words(Stack::LeanDtls),
         "secp256r1; server or mutual authentication; cookie on or off; mtu; datagram_packing; first and maximum timeout; \
-         connection_id; lean profile; max_fragment_length; resumption by identifier (1.2) or ticket (1.2); application \
-         data; weightless cryptography with psk; ignores alerts in clear"
+         timeout floor; connection_id; lean profile; max_fragment_length; resumption by identifier (1.2) or ticket \
+         (1.2); application data; weightless cryptography with psk; ignores alerts in clear"
     );
     assert_eq!(
         words(Stack::Mbedtls),

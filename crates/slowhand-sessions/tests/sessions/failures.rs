@@ -26,9 +26,10 @@ fn assert_failed(session: &dyn Session, kind: FailureKind, words: &str) {
     assert_eq!((failure.kind, failure.to_string().as_str()), (kind, words));
 }
 
-/// The client has an identity that the server does not know. RFC 4279 section 2: the server may answer unknown_psk_identity
-/// (115), or decrypt_error (51) as if the key were wrong. The words are those of `error.c` (with the code of `ssl.h`) and of
-/// `ssl_err.c`. tinyDTLS has none, and its error code has the level and the description of the alert that it sends (`alert.h`).
+/// The client has an identity that the server does not know. RFC 4279 section 2: the server may answer
+/// unknown_psk_identity (115), or decrypt_error (51) as if the key were wrong. The words are those of `error.c` (with
+/// the code of `ssl.h`) and of `ssl_err.c`. tinyDTLS has none, and its error code has the level and the description of
+/// the alert that it sends (`alert.h`).
 #[test]
 fn an_end_says_what_it_refuses_and_the_other_which_alert_came() {
     for (stack, alert, at_client, code, at_server) in [
@@ -58,8 +59,8 @@ fn an_end_says_what_it_refuses_and_the_other_which_alert_came() {
     }
 }
 
-/// A server of another protocol answers. RFC 8446 section 6.2: the answer to what cannot be decoded is decode_error (50). The
-/// words are those of `Display` of `rustls::Error`.
+/// A server of another protocol answers. RFC 8446 section 6.2: the answer to what cannot be decoded is decode_error
+/// (50). The words are those of `Display` of `rustls::Error`.
 #[test]
 fn rustls_says_it_too() {
     let pair = Pair::of(Stack::Rustls, Protocol::Tls13, Suite::TLS_AES_128_GCM_SHA256);

@@ -29,8 +29,8 @@ fn pairs(mtu: Option<u16>) -> Vec<(Stack, Stack, Pair)> {
         .collect()
 }
 
-/// tinyDTLS of 2024 begins anew, with another random number, when a ClientHello comes again; and it never sends its last
-/// flight again. So it cannot lose its ServerHelloDone (4) or its Finished (7), or get the ClientHello (2) twice.
+/// tinyDTLS of 2024 begins anew, with another random number, when a ClientHello comes again; and it never sends its
+/// last flight again. So it cannot lose its ServerHelloDone (4) or its Finished (7), or get the ClientHello (2) twice.
 fn is_tinydtls(server: Stack, number: usize, cannot: &[usize]) -> bool {
     server == Stack::Tinydtls && cannot.contains(&number)
 }
@@ -72,6 +72,22 @@ fn every_pair_survives_the_loss_of_any_datagram() {
     }
 }
 
+/// The third datagram is the ClientHello with the cookie. Without a floor the client sends it again after 2 s. With one, it has
+/// measured the round trip of the cookie exchange, 80 ms, and waits three times as long (RFC 6298, section 2.2), or the floor.
+#[test]
+fn a_timer_with_a_floor_follows_the_round_trip() {
+    let delay = Duration::from_millis(40);
+    for (floor_ms, wait_ms) in [(None, 2000), (Some(100), 240), (Some(700), 700)] {
+        let mut pair = Pair::new(Stack::LeanDtls, PSK);
+        pair.client.timers.first = Some(Duration::from_secs(2));
+        pair.client.timers.floor = floor_ms.map(Duration::from_millis);
+        let transcript = pair.run(&Path { delay, dropped: vec![2], ..Path::default() });
+        assert_eq!(transcript.end, End::Completed, "{transcript:?}");
+        let [lost, again] = [2, 3].map(|number| transcript.datagrams[number].at);
+        assert_eq!(again - lost, Duration::from_millis(wait_ms), "{floor_ms:?}");
+    }
+}
+
 #[test]
 fn every_pair_survives_datagrams_that_come_twice_or_late() {
     for (client, server, pair) in pairs(None) {
@@ -107,8 +123,8 @@ fn flights_are_cut_to_the_size_of_a_datagram() {
     }
 }
 
-/// Each message in a datagram of its own, as tinyDTLS has it; its peer may pack. The sizes by hand: plain messages in 13 + 12
-/// octets of headers, encrypted ones in 29 + 12.
+/// Each message in a datagram of its own, as tinyDTLS has it; its peer may pack. The sizes by hand: plain messages in
+/// 13 + 12 octets of headers, encrypted ones in 29 + 12.
 #[test]
 fn without_packing_each_record_is_a_datagram() {
     for (client, server, mut pair) in pairs(None) {
@@ -137,8 +153,8 @@ impl Processor for Hashing {
     }
 }
 
-/// As the profile leaves out the ClientKeyExchange, both ends have all that the keys are made of when the ServerHello is there.
-/// The server sends it first, so that both compute at the same time: more than 30 compressions each.
+/// As the profile leaves out the ClientKeyExchange, both ends have all that the keys are made of when the ServerHello
+/// is there. The server sends it first, so that both compute at the same time: more than 30 compressions each.
 #[test]
 fn a_server_of_the_lean_profile_derives_its_keys_while_the_client_does() {
     let mut pair =
@@ -156,9 +172,9 @@ fn a_server_of_the_lean_profile_derives_its_keys_while_the_client_does() {
 #[test]
 fn the_datagrams_of_a_handshake() {
     let transcript = Pair::new(Stack::LeanDtls, PSK).run(&Path::default());
-    // By hand. ClientHello 13 + 12 + 2 + 32 + 1 + 1 + 6 + 2 + 6; HelloVerifyRequest 13 + 12 + 3 + 16; the ClientHello with
-    // 16 octets of cookie; ServerHello 13 + 12 + 2 + 32 + 1 + 3 + 11 and ServerHelloDone 25; ClientKeyExchange 25 + 2 + 15,
-    // ChangeCipherSpec 14, Finished 13 + 8 + 24 + 8; the last two again.
+    // By hand. ClientHello 13 + 12 + 2 + 32 + 1 + 1 + 6 + 2 + 6; HelloVerifyRequest 13 + 12 + 3 + 16; the ClientHello
+    // with 16 octets of cookie; ServerHello 13 + 12 + 2 + 32 + 1 + 3 + 11 and ServerHelloDone 25; ClientKeyExchange 25
+    // + 2 + 15, ChangeCipherSpec 14, Finished 13 + 8 + 24 + 8; the last two again.
     assert_eq!(transcript.sizes(), [75, 44, 91, 74 + 25, 42 + 14 + 53, 14 + 53]);
 }
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use slowhand_sessions::memory::{End, Path};
-use slowhand_sessions::{Credential, CredentialKind, Cryptography, Negotiated, Protocol, Stack, Suite};
+use slowhand_sessions::{Credential, CredentialKind, Cryptography, Negotiated, Protocol, PskMode, Stack, Suite};
 
 use crate::pair::{Pair, dtls};
 
@@ -48,11 +48,30 @@ fn the_datagrams_of_a_handshake() {
     assert_eq!(pair.run(&Path::default()).sizes(), [151, 118, 198, 146 + 7 + 2, 57, 31]);
 }
 
+/// With key agreement, a hello has a group and a key of P-256 more: supported_groups with one, and key_share with one, which the
+/// server answers with one.
+#[test]
+fn a_pre_shared_key_with_key_agreement() {
+    let pair = pair(SUITES[0], CredentialKind::Psk).both(|config| dtls(config).psk_mode = PskMode::PskDheKe);
+    let (offered, chosen) = ((4 + 2 + 2) + (4 + 2 + 2 + 2 + 65), 4 + 2 + 2 + 65);
+    let sizes = pair.run(&Path::default()).sizes();
+    assert_eq!(sizes, [144 + offered, 118, 191 + offered, 146 + chosen, 55, 29]);
+    for lost in 0..sizes.len() {
+        let transcript = pair.run(&Path { dropped: vec![lost], ..Path::default() });
+        assert_eq!(transcript.end, End::Completed, "{lost}: {transcript:?}");
+    }
+}
+
 #[test]
 fn weightless_cryptography_sends_datagrams_of_the_same_sizes() {
-    let real = pair(SUITES[0], CredentialKind::Psk);
-    let weightless = pair(SUITES[0], CredentialKind::Psk).both(|config| config.cryptography = Cryptography::Weightless);
-    assert_eq!(weightless.run(&Path::default()).sizes(), real.run(&Path::default()).sizes());
+    for mode in [PskMode::PskKe, PskMode::PskDheKe] {
+        let real = pair(SUITES[0], CredentialKind::Psk).both(|config| dtls(config).psk_mode = mode);
+        let weightless = pair(SUITES[0], CredentialKind::Psk).both(|config| {
+            dtls(config).psk_mode = mode;
+            config.cryptography = Cryptography::Weightless;
+        });
+        assert_eq!(weightless.run(&Path::default()).sizes(), real.run(&Path::default()).sizes());
+    }
 }
 
 #[test]

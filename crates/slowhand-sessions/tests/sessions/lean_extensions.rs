@@ -183,7 +183,8 @@ fn a_server_that_does_not_know_the_session_begins_anew() {
 }
 
 /// By hand. ClientHello 75 and 32 of ID; HelloVerifyRequest 44; 16 of cookie more; ServerHello 74 and 32 of ID,
-/// ChangeCipherSpec 14 and Finished 53; the last two again. A ticket has 83 octets, its extension 4, and the ID is one of 8.
+/// ChangeCipherSpec 14 and Finished 53; the last two again. A ticket has 83 octets, its extension 4, and the ID is one
+/// of 8.
 #[test]
 fn the_datagrams_of_a_resumption() {
     for (resumption, id, ticket) in [(Resumption::Id, 32, 0), (Resumption::Ticket, 8, 4 + 83)] {
@@ -193,8 +194,8 @@ fn the_datagrams_of_a_resumption() {
     }
 }
 
-/// Sessions of key agreement and certificates: resumed without either (RFC 5246, section 7.3). mbedTLS puts the client's
-/// certificate into its ticket, which lean-dtls then cannot keep: a full handshake.
+/// Sessions of key agreement and certificates: resumed without either (RFC 5246, section 7.3). mbedTLS puts the
+/// client's certificate into its ticket, which lean-dtls then cannot keep: a full handshake.
 #[test]
 fn sessions_of_every_suite_are_resumed() {
     use CredentialKind::{Certificate, Psk, RawPublicKey};

@@ -1,5 +1,5 @@
-//! lean-dtls with key agreement, raw public keys and certificates, and with AES-GCM: with every library that has the suite and
-//! the credential, both ways, over a path with faults.
+//! lean-dtls with key agreement, raw public keys and certificates, and with AES-GCM: with every library that has the
+//! suite and the credential, both ways, over a path with faults.
 
 use std::time::Duration;
 
@@ -64,8 +64,9 @@ fn case(client: Stack, server: Stack, suite: Suite, credential: CredentialKind, 
 #[test]
 fn every_pair_completes_shares_its_secret_and_carries_data() {
     let cases = cases(&NEW);
-    // By hand. Itself: 2 suites with 2 credentials and 2 ways of authentication, and 3 with a pre-shared key. Both ways: with
-    // mbedTLS and with OpenSSL 2 suites with certificates and 2 ways, and one with a pre-shared key; with tinyDTLS one suite.
+    // By hand. Itself: 2 suites with 2 credentials and 2 ways of authentication, and 3 with a pre-shared key. Both
+    // ways: with mbedTLS and with OpenSSL 2 suites with certificates and 2 ways, and one with a pre-shared key; with
+    // tinyDTLS one suite.
     assert_eq!(cases.len(), 11 + 2 * (5 + 5 + 2));
     for Case { name, pair, .. } in cases {
         let (mut client, mut server) = pair.build();
@@ -117,8 +118,8 @@ fn flights_are_cut_to_the_size_of_a_datagram() {
                 config.mtu = Some(mtu).filter(|_| config.stack == Stack::LeanDtls);
             }
             let transcript = pair.run(&Path::default());
-            // mbedTLS takes no fragments of a ClientHello: with a cookie of 32 octets it has 107 or 129. tinyDTLS takes no
-            // fragments: its server gets messages of 125 octets or less, but its client a ServerKeyExchange of 169.
+            // mbedTLS takes no fragments of a ClientHello: with a cookie of 32 octets it has 107 or 129. tinyDTLS takes
+            // no fragments: its server gets messages of 125 octets or less, but its client a ServerKeyExchange of 169.
             let can = match (pair.client.stack, server) {
                 (_, Stack::Mbedtls) => mtu >= 128 && tls(&mut pair.client).suite == Some(PSK_GCM),
                 (_, Stack::Tinydtls) => mtu >= 128,
@@ -143,8 +144,8 @@ fn the_datagrams_of_a_handshake() {
     let [hello, verify, again, ..] = sizes(ECDSA_CCM_8, CredentialKind::RawPublicKey)[..] else { panic!() };
     assert_eq!([hello, verify, again], [75 + 8 + 6 + 8 + 6 + 6, 44, 75 + 8 + 6 + 8 + 6 + 6 + 16]);
     assert_eq!(sizes(ECDSA_CCM_8, CredentialKind::Certificate)[0], 75 + 8 + 6 + 8);
-    // ServerHello with the answer to ec_point_formats, ServerKeyExchange 25 + 2 + 69, ServerHelloDone; ClientKeyExchange with
-    // the identity and a public key.
+    // ServerHello with the answer to ec_point_formats, ServerKeyExchange 25 + 2 + 69, ServerHelloDone;
+    // ClientKeyExchange with the identity and a public key.
     let [hello, _, again, first, second, last] = sizes(ECDHE_PSK_CCM_8, CredentialKind::Psk)[..] else { panic!() };
     assert_eq!([hello, again, first], [75 + 8 + 6, 75 + 8 + 6 + 16, 74 + 6 + 96 + 25]);
     assert_eq!([second, last], [42 + 66 + 14 + 53, 14 + 53]);

@@ -1,5 +1,5 @@
-//! Every order of calls, of every library, protocol and role. `tools/sanitize` runs this module with the C code compiled with
-//! AddressSanitizer: then an access to memory that the library has freed ends the process.
+//! Every order of calls, of every library, protocol and role. `tools/sanitize` runs this module with the C code
+//! compiled with AddressSanitizer: then an access to memory that the library has freed ends the process.
 
 use std::collections::VecDeque;
 use std::time::Duration;

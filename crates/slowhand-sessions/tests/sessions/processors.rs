@@ -1,5 +1,5 @@
-//! A library calls the [`Processor`] in the middle of C. Whatever the processor does there, it harms neither the library nor the
-//! process.
+//! A library calls the [`Processor`] in the middle of C. Whatever the processor does there, it harms neither the
+//! library nor the process.
 
 use std::mem::{Discriminant, discriminant};
 use std::panic::{self, AssertUnwindSafe};
@@ -142,7 +142,8 @@ impl Processor for Nesting {
     }
 }
 
-/// Each library inside each library, also with sessions that fail. Before, tinyDTLS waited for its own lock, and went on without its session.
+/// Each library inside each library, also with sessions that fail. Before, tinyDTLS waited for its own lock, and went
+/// on without its session.
 #[test]
 fn a_processor_may_run_sessions() {
     let run = |pair: &Pair| {

@@ -107,15 +107,16 @@ fn mbedtls_by_identifier() {
     assert_eq!(transcript.sizes(), [133, 60, 165, 179, 67]);
 }
 
-/// The other messages have the sizes of a resumption by identifier; the two ClientHellos have a ticket besides. Measured
-/// with the library in plain C programs: 564/60/596/179/67, of which 564 would be a ticket with a certificate of 278 octets.
+/// The other messages have the sizes of a resumption by identifier; the two ClientHellos have a ticket besides.
+/// Measured with the library in plain C programs: 564/60/596/179/67, of which 564 would be a ticket with a certificate
+/// of 278 octets.
 #[test]
 fn mbedtls_by_ticket() {
     let kind = (Stack::Mbedtls, Protocol::Dtls12, ECDHE, Resumption::Ticket);
     for (auth, certificate) in [(Auth::Mutual, 332), (Auth::Server, 0)] {
-        // `ssl_tls12_session_save` of ssl_tls.c: header and suite, start, identifier, master secret, result of verification,
-        // the client's certificate, creation of the ticket, fragment length, RFC 7366; `mbedtls_ssl_ticket_write` of
-        // ssl_ticket.c: name of the key, IV, length, tag.
+        // `ssl_tls12_session_save` of ssl_tls.c: header and suite, start, identifier, master secret, result of
+        // verification, the client's certificate, creation of the ticket, fragment length, RFC 7366;
+        // `mbedtls_ssl_ticket_write` of ssl_ticket.c: name of the key, IV, length, tag.
         let state = 9 + 8 + (1 + 32) + 48 + 4 + (3 + certificate) + 8 + 1 + 1;
         let ticket = 4 + 12 + 2 + state + 16;
         let transcript = pair(&kind).both(|config| tls(config).auth = auth).run(&Path::default());
@@ -142,8 +143,8 @@ fn an_abbreviated_handshake_over_a_stream() {
     assert_eq!(transcript.datagrams.len(), 3);
 }
 
-/// A client that comes with a ticket or an identifier that the server does not know gets a full handshake. This server begins
-/// alone, so it has no session of before.
+/// A client that comes with a ticket or an identifier that the server does not know gets a full handshake. This server
+/// begins alone, so it has no session of before.
 #[test]
 fn a_server_that_does_not_know_the_session_begins_anew() {
     for kind in KINDS {
@@ -190,9 +191,9 @@ fn libraries_resume_with_each_other() {
     }
 }
 
-/// In small datagrams, the first session completes only after a timeout: when mbedTLS has put a message together from its
-/// fragments, it drops the records that follow in the same datagram if these have a connection ID. How long the fragments are
-/// follows from the length of a signature, which differs from seed to seed.
+/// In small datagrams, the first session completes only after a timeout: when mbedTLS has put a message together from
+/// its fragments, it drops the records that follow in the same datagram if these have a connection ID. How long the
+/// fragments are follows from the length of a signature, which differs from seed to seed.
 #[test]
 fn a_first_session_that_needs_its_timers_is_resumed() {
     let suites = [GCM, ECDHE, PSK, Suite::TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA];
@@ -223,8 +224,8 @@ fn a_first_session_that_needs_its_timers_is_resumed() {
     assert_eq!(built, 4 * 3 * 4 * 3 * 2);
 }
 
-/// A ticket with a certificate in it makes the ClientHello longer than a fragment of 512 octets. mbedTLS 3.6 does not put a
-/// ClientHello together (`ssl_tls12_server.c`).
+/// A ticket with a certificate in it makes the ClientHello longer than a fragment of 512 octets. mbedTLS 3.6 does not
+/// put a ClientHello together (`ssl_tls12_server.c`).
 #[test]
 fn a_ticket_that_a_fragment_cannot_hold_fails_in_the_words_of_the_library() {
     let kind = (Stack::Mbedtls, Protocol::Dtls12, GCM, Resumption::Ticket);
@@ -232,8 +233,8 @@ fn a_ticket_that_a_fragment_cannot_hold_fails_in_the_words_of_the_library() {
     assert_eq!(failure(&transcript.server).reason, "SSL - The requested feature is not available (-0x7080)");
 }
 
-/// The seeds of a session do not change the one that it resumes: with these values, the seeds of the first session decided
-/// whether it needed a timer.
+/// The seeds of a session do not change the one that it resumes: with these values, the seeds of the first session
+/// decided whether it needed a timer.
 #[test]
 fn the_first_session_does_not_depend_on_the_seeds() {
     let kind = (Stack::Mbedtls, Protocol::Dtls12, GCM, Resumption::Id);
@@ -278,7 +279,7 @@ fn a_first_session_that_fails_says_why() {
     });
     let timers = |seconds| {
         let time = Some(Duration::from_secs(seconds));
-        Timers { first: time, maximum: time }
+        Timers { first: time, maximum: time, floor: None }
     };
     (hasty.client.timers, hasty.server.timers) = (timers(1), timers(3000));
     assert_eq!(first_session_of(&hasty), "client: SSL - The operation timed out (-0x6800)");

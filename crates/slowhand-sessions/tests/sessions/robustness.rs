@@ -176,8 +176,8 @@ fn a_clock_at_its_end_harms_no_session() {
     }
 }
 
-/// A tinyDTLS server is established when it sends its ChangeCipherSpec. The client refuses a damaged one (RFC 5246 section 7.1:
-/// its only octet is 1) with a fatal alert, which the server must not ignore.
+/// A tinyDTLS server is established when it sends its ChangeCipherSpec. The client refuses a damaged one (RFC 5246
+/// section 7.1: its only octet is 1) with a fatal alert, which the server must not ignore.
 #[test]
 fn a_fatal_alert_ends_an_established_session() {
     let (mut client, mut server) = Pair::new(Stack::Tinydtls, Suite::TLS_PSK_WITH_AES_128_CCM_8).build();

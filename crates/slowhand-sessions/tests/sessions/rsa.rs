@@ -75,8 +75,8 @@ fn names(operations: Vec<Operation>, bits: u16) -> Vec<&'static str> {
 }
 
 /// RFC 5246 section 7.4: the client verifies the authority's signature on the server's certificate, encrypts the
-/// premaster secret with its key, and signs CertificateVerify; the server verifies the client's certificate, decrypts, and
-/// verifies CertificateVerify.
+/// premaster secret with its key, and signs CertificateVerify; the server verifies the client's certificate, decrypts,
+/// and verifies CertificateVerify.
 #[test]
 fn a_key_exchange_by_rsa_computes_what_the_protocol_asks_for() {
     for protocol in [Protocol::Dtls12, Protocol::Tls12] {
@@ -129,8 +129,8 @@ fn ecdhe_signed_with_rsa() {
     assert_eq!(asymmetric(&mut *server, 2048), ["generate", "sign", "verify", "agree", "verify"]);
 }
 
-/// Finished: a header of 4 octets (12 over datagrams) and verify_data of 12, padded to blocks of 16 with at least one octet.
-/// Both ends know RFC 7366, so the HMAC covers the ciphertext: header of the record (13), IV (16), two blocks.
+/// Finished: a header of 4 octets (12 over datagrams) and verify_data of 12, padded to blocks of 16 with at least one
+/// octet. Both ends know RFC 7366, so the HMAC covers the ciphertext: header of the record (13), IV (16), two blocks.
 #[test]
 fn a_record_in_cbc_mode_is_aes_and_an_hmac() {
     let (mut client, mut server) = pair(Protocol::Dtls12, KOTHMAYR, 2048, Auth::Mutual).build();

@@ -3,17 +3,9 @@
 #![no_std]
 #![no_main]
 
-use core::hint::black_box;
-
-use firmware_atmega128rfa1::Radio;
-use firmware_session::echo::{MTU, Network};
+use firmware_atmega128rfa1::Atmega128Rfa1;
 
 #[unsafe(no_mangle)]
-extern "C" fn main() {
-    let mut datagram = [0; MTU];
-    loop {
-        if let Some((client, length)) = Radio.receive(None, &mut datagram) {
-            Radio.send(client, black_box(&datagram[..length]));
-        }
-    }
+extern "C" fn main() -> ! {
+    firmware_session::plain::<Atmega128Rfa1>()
 }

@@ -1,17 +1,11 @@
-//! The echo over a radio that is only a register. Its size is what counts.
+//! The echo over a radio that is only a register, with a client. Its size is what counts.
 
 #![no_std]
 #![no_main]
 
-use core::hint::black_box;
-
-use firmware_cortex_m3::Radio;
-use firmware_session::echo::client;
-use firmware_session::settings::{BUFFER, config};
+use firmware_cortex_m3::Mps2;
 
 #[unsafe(no_mangle)]
 extern "C" fn main() {
-    if let Some(config) = config() {
-        black_box(client::<BUFFER, _>(&mut Radio, config, [0, 1], b"22.5 C", &mut |data| _ = black_box(data)));
-    }
+    firmware_session::client::<Mps2>();
 }

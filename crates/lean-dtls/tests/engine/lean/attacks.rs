@@ -5,6 +5,7 @@ use proptest::prelude::*;
 
 use super::octets::handshake;
 use super::{KNOWN, Known, client, config, established, server, set, sets};
+use crate::assault::{attack, attacks};
 use crate::world::{PEER, TestClient, TestServer, from_client, from_server, random, run};
 
 const NOW: Instant = Instant::from_millis(0);
@@ -319,37 +320,10 @@ proptest! {
     fn nothing_that_arrives_opens_a_lean_connection(
         seed in 1_u64..1000,
         bits in 0_u8..128,
-        attacks in proptest::collection::vec(
-            (any::<bool>(), 0_usize..40, proptest::collection::vec((any::<proptest::sample::Index>(), any::<u8>()), 0..4),
-             proptest::collection::vec(any::<u8>(), 0..80)), 1..40),
+        attacks in attacks(),
     ) {
         let other = Known { psk: Psk { key: b"0123456789abcdeF", ..KNOWN.psk }, ..KNOWN };
-        let mut client = TestClient::new(config(other, 100, set(bits)), RustCrypto::new(random(seed)));
-        let mut server = server(100, set(bits));
-        let mut seen: Vec<Vec<u8>> = Vec::new();
-        client.connect();
-        for (is_to_server, chosen, changes, junk) in attacks {
-            for datagram in from_client(&mut client, NOW) {
-                seen.push(datagram.clone());
-                server.receive(PEER, &mut datagram.clone(), |_| panic!("delivered"));
-            }
-            for (_, datagram) in from_server(&mut server, NOW) {
-                seen.push(datagram.clone());
-                client.receive(&mut datagram.clone(), |_| panic!("delivered"));
-            }
-            let mut datagram = seen.get(chosen).cloned().unwrap_or(junk);
-            for (index, octet) in changes {
-                if !datagram.is_empty() {
-                    let place = index.index(datagram.len());
-                    datagram[place] = octet;
-                }
-            }
-            match is_to_server {
-                true => server.receive(PEER, &mut datagram, |_| panic!("delivered")),
-                false => client.receive(&mut datagram, |_| panic!("delivered")),
-            }
-            prop_assert_ne!(client.status(), Status::Established);
-            prop_assert_ne!(server.status(PEER), Some(Status::Established));
-        }
+        let client = TestClient::new(config(other, 100, set(bits)), RustCrypto::new(random(seed)));
+        attack(client, server(100, set(bits)), attacks)?;
     }
 }

@@ -25,6 +25,12 @@ pub trait End {
 
     fn close(&mut self);
 
+    /// Sends application data.
+    fn send(&mut self, data: &[u8]);
+
+    #[cfg(feature = "dtls13")]
+    fn update_keys(&mut self);
+
     fn receive(&mut self, datagram: &mut [u8]) {
         self.receive_counting(datagram);
     }
@@ -57,6 +63,15 @@ impl<K: Credentials> End for Client<K, Spy, BUFFER> {
     fn close(&mut self) {
         Client::close(self);
     }
+
+    fn send(&mut self, data: &[u8]) {
+        Client::send(self, data, &mut [0; 100]).unwrap();
+    }
+
+    #[cfg(feature = "dtls13")]
+    fn update_keys(&mut self) {
+        Client::update_keys(self);
+    }
 }
 
 impl<K: Credentials> End for Server<K, Spy, Address, 1, BUFFER> {
@@ -83,6 +98,15 @@ impl<K: Credentials> End for Server<K, Spy, Address, 1, BUFFER> {
 
     fn close(&mut self) {
         Server::close(self, PEER);
+    }
+
+    fn send(&mut self, data: &[u8]) {
+        Server::send(self, PEER, data, &mut [0; 100]).unwrap();
+    }
+
+    #[cfg(feature = "dtls13")]
+    fn update_keys(&mut self) {
+        Server::update_keys(self, PEER);
     }
 }
 

@@ -6,6 +6,9 @@
 //!
 //! `SLOWHAND_RENEW=1 cargo test -p lean-dtls states` writes the tables anew. Each change in them needs a reason.
 
+mod dtls12;
+#[cfg(feature = "dtls13")]
+mod dtls13;
 mod end;
 mod inputs;
 mod spy;
@@ -14,15 +17,21 @@ use std::fmt::Write;
 use std::path::PathBuf;
 
 use lean_dtls::Status;
+#[cfg(feature = "dtls13")]
+use lean_dtls::Versions;
 
+use dtls12::Dtls12;
+#[cfg(feature = "dtls13")]
+use dtls13::Dtls13;
 use end::{End, Pair};
-use inputs::{Answer, Input, Peer};
+use inputs::{Answer, Input, Peer, Record};
+use spy::Window;
 
 use crate::world;
 
 /// Walks all states of both ends, and compares the table with the file of this name.
-fn walk(name: &str, pair: &Pair) {
-    let recorded = Recorded::new(pair);
+fn walk<P: Peer>(name: &str, pair: &Pair) {
+    let recorded = Recorded::<P>::new(pair);
     let mut table = String::from(LEGEND);
     for is_client in [true, false] {
         for state in recorded.states(is_client) {
@@ -52,11 +61,11 @@ data          delivers application data
 ";
 
 /// A handshake as it goes without disturbance, with everything that somebody on the path sees, and the keys.
-struct Recorded {
+struct Recorded<P> {
     /// The records for the client, and those for the server.
-    records: [Vec<Vec<u8>>; 2],
-    /// What the server and the client have encrypted with: those who send to the client and to the server.
-    peers: [Peer; 2],
+    records: [Vec<Record>; 2],
+    /// The server and the client: those who send to the client and to the server.
+    peers: [P; 2],
 }
 
 /// A state of an end.
@@ -72,29 +81,34 @@ struct State {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum After {
     Nothing,
+    KeyUpdate,
     Closed,
     ClosedByPeer,
 }
 
-impl Recorded {
+impl<P: Peer> Recorded<P> {
     fn new(pair: &Pair) -> Self {
         let [(mut client, of_client), (mut server, of_server)] = [pair.client(), pair.server()];
-        let mut records = [Vec::new(), Vec::new()];
+        let mut datagrams = [Vec::new(), Vec::new()];
         client.start();
-        let carry = |from: &mut dyn End, to: &mut dyn End, records: &mut Vec<Vec<u8>>| {
+        let carry = |from: &mut dyn End, to: &mut dyn End, datagrams: &mut Vec<Vec<u8>>| {
             for mut datagram in from.transmit() {
-                records.extend(inputs::split(&datagram));
+                datagrams.push(datagram.clone());
                 to.receive(&mut datagram);
             }
         };
         for _ in 0..6 {
-            carry(&mut *client, &mut *server, &mut records[1]);
-            carry(&mut *server, &mut *client, &mut records[0]);
+            carry(&mut *client, &mut *server, &mut datagrams[1]);
+            carry(&mut *server, &mut *client, &mut datagrams[0]);
         }
         assert_eq!([client.status(), server.status()], [Some(Status::Established); 2]);
-        let [to_client, to_server] = &records;
-        let peers = [Peer::new(to_client, &of_server), Peer::new(to_server, &of_client)];
-        Self { records, peers }
+        // Each end shows its last key.
+        client.send(b"22.5 C");
+        server.send(b"22.5 C");
+        let [to_client, to_server] = &datagrams;
+        let (from_server, to_client) = P::new(to_client, &of_server.borrow());
+        let (from_client, to_server) = P::new(to_server, &of_client.borrow());
+        Self { records: [to_client, to_server], peers: [from_server, from_client] }
     }
 
     /// All states of an end: after each record, and after the end of the connection.
@@ -105,35 +119,39 @@ impl Recorded {
         for count in 0..=records.len() {
             let after = match count.checked_sub(1) {
                 None => "at the beginning".to_owned(),
-                Some(last) => format!("after {}", inputs::name(&records[last])),
+                Some(last) => format!("after {}", records[last].name),
             };
             states.push(State { is_client, name: format!("{role} {after}"), records: count, after: After::Nothing });
         }
-        for (after, words) in
-            [(After::Closed, "after it has closed"), (After::ClosedByPeer, "after the peer has closed")]
-        {
+        let ends = [(After::Closed, "after it has closed"), (After::ClosedByPeer, "after the peer has closed")];
+        let update = P::UPDATES_KEYS.then_some((After::KeyUpdate, "after it has asked for new keys"));
+        for (after, words) in update.into_iter().chain(ends) {
             states.push(State { is_client, name: format!("{role} {words}"), records: records.len(), after });
         }
         states
     }
 
-    /// An end in this state.
-    fn reach(&self, pair: &Pair, state: &State) -> Box<dyn End> {
-        let (mut end, _) = if state.is_client { pair.client() } else { pair.server() };
+    /// An end in this state, and what it encrypts.
+    fn reach(&self, pair: &Pair, state: &State) -> (Box<dyn End>, Window) {
+        let (mut end, window) = if state.is_client { pair.client() } else { pair.server() };
         end.start();
         end.transmit();
         let side = usize::from(!state.is_client);
         for record in &self.records[side][..state.records] {
-            end.receive(&mut record.clone());
+            end.receive(&mut record.octets.clone());
             end.transmit();
         }
         match state.after {
             After::Nothing => {}
+            #[cfg(feature = "dtls13")]
+            After::KeyUpdate => end.update_keys(),
+            #[cfg(not(feature = "dtls13"))]
+            After::KeyUpdate => {}
             After::Closed => end.close(),
-            After::ClosedByPeer => end.receive(&mut self.peers[side].protected(21, 20, &[1, 0])),
+            After::ClosedByPeer => end.receive(&mut self.peers[side].close_notify()),
         }
         end.transmit();
-        end
+        (end, window)
     }
 
     fn write_state(&self, table: &mut String, pair: &Pair, state: &State) {
@@ -142,7 +160,7 @@ impl Recorded {
         writeln!(table, "\n== {} ==", state.name).unwrap();
         // Messages with the same answers stand together.
         let mut rows: Vec<(Vec<String>, Vec<String>)> = Vec::new();
-        for (name, inputs) in inputs::all(&self.peers[side], received) {
+        for (name, inputs) in self.peers[side].inputs(received) {
             let answers = group(inputs.iter().map(|input| (input.form, self.answer(pair, state, input))));
             match rows.iter_mut().find(|(_, other)| *other == answers) {
                 Some((names, _)) => names.push(name),
@@ -162,25 +180,21 @@ impl Recorded {
 
     /// What the end answers to this input.
     fn answer(&self, pair: &Pair, state: &State, input: &Input) -> String {
-        let mut end = self.reach(pair, state);
-        let before = end.status();
+        let (mut end, window) = self.reach(pair, state);
+        let (before, encrypted) = (end.status(), window.borrow().len());
         let delivered = end.receive_counting(&mut input.octets.clone());
-        let sent: Vec<String> =
-            end.transmit().iter().flat_map(|sent| inputs::split(sent)).map(|sent| inputs::name(&sent)).collect();
+        let datagrams = end.transmit();
+        let sent = P::names(&datagrams, &window.borrow()[encrypted..]);
         let after = end.status();
         let mut answer = Answer { sent, delivered, change: (before != after).then_some(after).flatten() }.to_string();
         if before == after {
             let side = usize::from(!state.is_client);
             for record in &self.records[side][state.records..] {
-                end.receive(&mut record.clone());
+                end.receive(&mut record.octets.clone());
                 end.transmit();
             }
-            let expected = match state.after {
-                After::Nothing => Status::Established,
-                After::Closed => Status::Closing,
-                After::ClosedByPeer => Status::Closed,
-            };
-            match (answer.as_str(), end.status() == Some(expected)) {
+            let expected = if state.after == After::Nothing { Some(Status::Established) } else { before };
+            match (answer.as_str(), end.status() == expected) {
                 ("", true) => answer.push('.'),
                 ("", false) => answer.push('x'),
                 (_, true) => {}
@@ -210,7 +224,7 @@ fn group<'a>(answers: impl Iterator<Item = (&'a str, String)>) -> Vec<String> {
 
 #[test]
 fn a_pre_shared_key() {
-    walk("psk", &Pair::new(|| world::config(world::KEYS, 256)));
+    walk::<Dtls12>("psk", &Pair::new(|| world::config(world::KEYS, 256)));
 }
 
 /// All switches but that for a Finished without its header, to which every other message looks like a wrong Finished.
@@ -220,12 +234,20 @@ fn the_lean_profile() {
     use lean_dtls::Lean;
 
     let lean = Lean::ALL.without(Lean::SHORT_FINISHED);
-    walk("lean", &Pair::new(move || world::config(world::KEYS, 256).with_lean(lean)));
+    walk::<Dtls12>("lean", &Pair::new(move || world::config(world::KEYS, 256).with_lean(lean)));
+}
+
+#[cfg(feature = "dtls13")]
+#[test]
+fn a_pre_shared_key_in_dtls13() {
+    walk::<Dtls13>("dtls13_psk", &Pair::new(|| world::config(world::KEYS, 256).with_versions(Versions::Dtls13)));
 }
 
 #[cfg(all(feature = "webpki", feature = "x25519"))]
 mod public_keys {
-    use super::{Pair, walk};
+    use super::{Dtls12, Pair, walk};
+    #[cfg(feature = "dtls13")]
+    use super::{Dtls13, Versions};
     use lean_dtls::{Config, Timeouts};
 
     use crate::public_keys::{Any, ECDHE_PSK, ECDSA, client_x509, server_x509};
@@ -233,7 +255,7 @@ mod public_keys {
 
     #[test]
     fn a_pre_shared_key_and_key_agreement() {
-        walk("ecdhe_psk", &Pair::new(|| world::config(world::KEYS, 256).with_suites(ECDHE_PSK)));
+        walk::<Dtls12>("ecdhe_psk", &Pair::new(|| world::config(world::KEYS, 256).with_suites(ECDHE_PSK)));
     }
 
     #[test]
@@ -241,6 +263,24 @@ mod public_keys {
         // Each message is in one piece.
         let config = |credentials| Config::new(credentials, 3000, Timeouts::default()).unwrap().with_suites(ECDSA);
         let [client, server] = [client_x509, server_x509].map(|end| move || config(Any::X509(end())));
-        walk("certificates", &Pair::of(client, server));
+        walk::<Dtls12>("certificates", &Pair::of(client, server));
+    }
+
+    /// With connection IDs at both ends.
+    #[cfg(all(feature = "dtls13", feature = "connection-id"))]
+    #[test]
+    fn a_pre_shared_key_and_key_agreement_in_dtls13() {
+        // Each message is in one piece.
+        let config = || world::config(world::KEYS, 512).with_versions(Versions::Dtls13).with_psk_agreement();
+        walk::<Dtls13>("dtls13_psk_dhe", &Pair::new(move || config().with_connection_id(2).unwrap()));
+    }
+
+    #[cfg(feature = "dtls13")]
+    #[test]
+    fn certificates_at_both_ends_in_dtls13() {
+        let config =
+            |credentials| Config::new(credentials, 3000, Timeouts::default()).unwrap().with_versions(Versions::Dtls13);
+        let [client, server] = [client_x509, server_x509].map(|end| move || config(Any::X509(end())));
+        walk::<Dtls13>("dtls13_certificates", &Pair::of(client, server));
     }
 }

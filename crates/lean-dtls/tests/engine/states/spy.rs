@@ -18,6 +18,10 @@ pub struct Seen {
     pub nonce: [u8; NONCE],
     /// What it was before.
     pub content: Vec<u8>,
+    /// What its tag protects beside that: in DTLS 1.3 its header, before the sequence number is hidden.
+    pub associated: Vec<u8>,
+    /// The key that hides its sequence number, in DTLS 1.3.
+    pub hiding: Option<[u8; KEY]>,
 }
 
 /// All that an end has encrypted.
@@ -26,12 +30,14 @@ pub type Window = Rc<RefCell<Vec<Seen>>>;
 pub struct Spy {
     crypto: RustCrypto<Random>,
     window: Window,
+    /// A record was encrypted, and its sequence number was not.
+    is_hiding: bool,
 }
 
 impl Spy {
     pub fn new(seed: u64) -> (Self, Window) {
         let window = Window::default();
-        (Self { crypto: RustCrypto::new(random(seed)), window: window.clone() }, window)
+        (Self { crypto: RustCrypto::new(random(seed)), window: window.clone(), is_hiding: false }, window)
     }
 }
 
@@ -47,8 +53,16 @@ impl Crypto for Spy {
     }
 
     fn seal(&mut self, with: &Protection<'_>, content: &mut [u8], tag: &mut [u8]) -> Result<(), Failed> {
-        let seen = Seen { aead: with.aead, key: *with.key, nonce: *with.nonce, content: content.to_vec() };
+        let seen = Seen {
+            aead: with.aead,
+            key: *with.key,
+            nonce: *with.nonce,
+            content: content.to_vec(),
+            associated: with.associated.to_vec(),
+            hiding: None,
+        };
         self.window.borrow_mut().push(seen);
+        self.is_hiding = true;
         self.crypto.seal(with, content, tag)
     }
 
@@ -61,6 +75,10 @@ impl Crypto for Spy {
     }
 
     fn encrypt_block(&mut self, key: &[u8; KEY], block: &mut [u8; BLOCK]) -> Result<(), Failed> {
+        // The first one after a record is its sequence number's.
+        if std::mem::take(&mut self.is_hiding) {
+            self.window.borrow_mut().last_mut().unwrap().hiding = Some(*key);
+        }
         self.crypto.encrypt_block(key, block)
     }
 

@@ -12,8 +12,11 @@ pub struct RecoveryConfig {
     pub capacity: usize,
     /// OptWindowSize: the number of fragments before the sender requests an acknowledgment, 1 to 32.
     pub window: usize,
-    /// OptARQTimeOut: how long the sender waits for an acknowledgment.
+    /// OptARQTimeOut: how long the sender waits for an acknowledgment. If it adapts this time, the longest one.
     pub timeout: Duration,
+    /// True if a node measures the round trip to each end, and computes the timeout from that as in RFC 6298 (assumed:
+    /// section 7.1 names limits, and no rule).
+    pub adaptive: bool,
     /// MaxFragRetries: how often the sender sends a fragment again before it gives the packet up.
     pub max_retries: u8,
     /// True if the sender sends the first fragment alone, and waits for its acknowledgment. The first fragment sets up
@@ -26,7 +29,8 @@ impl Default for RecoveryConfig {
     /// frame. `first_alone` is assumed: RIOT sends the other fragments at once.
     fn default() -> Self {
         let capacity = super::super::FRAME_CAPACITY;
-        Self { capacity, window: 16, timeout: Duration::from_millis(700), max_retries: 2, first_alone: true }
+        let timeout = Duration::from_millis(700);
+        Self { capacity, window: 16, timeout, adaptive: false, max_retries: 2, first_alone: true }
     }
 }
 
@@ -77,6 +81,10 @@ pub struct Sender {
     /// True if the sender must tell the receiver that it gives the packet up.
     abort: bool,
     state: State,
+    /// How long it waits now.
+    timeout: Duration,
+    /// When the fragment left that requests an acknowledgment, if no fragment was sent twice so far.
+    asked_at: Option<Instant>,
 }
 
 impl Sender {
@@ -113,6 +121,8 @@ impl Sender {
             deadline: None,
             abort: false,
             state: State::Sending,
+            timeout: config.timeout,
+            asked_at: None,
         };
         if sender.fragments() > MAX_FRAGMENTS {
             return Err(Error::TooLong(packet.len()));
@@ -183,7 +193,7 @@ impl Sender {
         self.sent[sequence] += 1;
         if is_last {
             self.state = State::Waiting;
-            self.deadline = Some(now + self.config.timeout);
+            self.deadline = Some(now + self.timeout);
         }
         Ok(Some(out.written()))
     }
@@ -214,9 +224,21 @@ impl Sender {
         }
     }
 
+    /// The round trip that an acknowledgment ends which arrives now. None if a fragment was sent twice: nobody knows then
+    /// which copy is acknowledged (Karn's algorithm, RFC 6298 section 3).
+    pub fn round_trip(&self, now: Instant) -> Option<Duration> {
+        self.asked_at.map(|asked| now.since(asked))
+    }
+
+    /// Changes how long it waits for an acknowledgment, at most to the configured time.
+    pub fn set_timeout(&mut self, timeout: Duration) {
+        self.timeout = timeout.min(self.config.timeout);
+    }
+
     /// Starts to send the missing fragments again, if the timer of the acknowledgment has expired.
     pub fn handle_timeout(&mut self, now: Instant) {
         if self.deadline.is_some_and(|deadline| deadline <= now) {
+            self.set_timeout(self.timeout * 2);
             self.start_window();
         }
     }
@@ -224,14 +246,15 @@ impl Sender {
     /// Restarts the timer of the acknowledgment: the last frame has left this node only now.
     pub fn handle_departure(&mut self, now: Instant) {
         if self.state == State::Waiting {
-            self.deadline = Some(now + self.config.timeout);
+            self.deadline = Some(now + self.timeout);
+            self.asked_at = self.sent.iter().all(|&times| times <= 1).then_some(now);
         }
     }
 
     /// Starts the next window of fragments. Each fragment is sent once before any is sent again. Missing fragments are
     /// sent again in order (RFC 8931 section 6).
     fn start_window(&mut self) {
-        self.deadline = None;
+        (self.deadline, self.asked_at) = (None, None);
         self.state = State::Sending;
         let unsent = self.unsent();
         let mut missing = self.all() & !self.acknowledged;

@@ -129,6 +129,30 @@ fn only_what_is_missing_is_sent_again() {
     assert_eq!(reception.acknowledgment.unwrap().bitmap, bit(4));
 }
 
+/// The sender measures from the departure of the fragment that asks until the acknowledgment, and only if nothing was sent
+/// twice. The timer doubles at each expiry, up to the configured time.
+#[test]
+fn a_sender_measures_what_is_not_ambiguous() {
+    let packet = packet(400);
+    let mut sender = sender(&packet, all_at_once());
+    flight(&mut sender, at(0), &packet);
+    assert_eq!(sender.round_trip(at(5)), None, "the frame has not left");
+    sender.handle_departure(at(10));
+    assert_eq!(sender.round_trip(at(110)), Some(Duration::from_millis(100)));
+    sender.set_timeout(Duration::from_millis(200));
+    sender.handle_departure(at(110));
+    assert_eq!(sender.deadline(), Some(at(310)));
+    for (now, next) in [(310, 400), (710, 700)] {
+        sender.handle_timeout(at(now));
+        flight(&mut sender, at(now), &packet);
+        sender.handle_departure(at(now));
+        assert_eq!(sender.round_trip(at(now + 50)), None, "sent twice");
+        assert_eq!(sender.deadline(), Some(at(now + next)));
+    }
+    sender.handle_timeout(at(1_410));
+    assert_eq!(sender.state(), State::Failed, "sent three times");
+}
+
 #[test]
 fn a_window_at_a_time_narrower_after_congestion() {
     let packet = packet(1000);

@@ -1,6 +1,10 @@
 //! What the border router can read in a datagram: parts of a DTLS flight, or something else.
 
+use slowhand_wire::flight::RecordId;
 use slowhand_wire::{ContentType, FlightPart, MessageType, WireError, dtls, flight};
+
+/// Octets of the header of a record without a connection ID (RFC 6347 section 4.1).
+const HEADER: usize = 13;
 
 /// The content of a DTLS datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -10,23 +14,35 @@ pub enum Content {
         /// If the datagram has the first ClientHello of a handshake (message_seq 0): a hash of it.
         hello: Option<u64>,
     },
-    /// Other records too: alerts, application data, records with a connection ID.
+    /// Other records too: alerts, application data, a record with a connection ID that stands alone.
     Other,
 }
 
 /// Reads a datagram, and adds the parts of a flight that it carries to `parts`. None if the datagram is damaged, or is
 /// not DTLS 1.0 or 1.2.
 ///
-/// The border router does not know the length of connection IDs (RFC 9146 section 4), so it stops reading at the first.
+/// The border router does not know the length of connection IDs (RFC 9146 section 4), so it cannot find the end of a record
+/// with one. After records of a flight, it takes such a record and what follows for the Finished, as one part. Alone, it may
+/// be anything.
 pub fn parse(datagram: &[u8], parts: &mut Vec<FlightPart>) -> Option<Content> {
     let mut hello = None;
     let mut is_handshake = true;
+    let mut read = 0;
     for record in dtls::records(datagram, None) {
         let record = match record {
             Ok(record) => record,
-            Err(WireError::ConnectionIdLengthUnknown) => return Some(Content::Other),
+            Err(WireError::ConnectionIdLengthUnknown) if !is_handshake || parts.is_empty() => {
+                return Some(Content::Other);
+            }
+            Err(WireError::ConnectionIdLengthUnknown) => {
+                // A datagram is shorter than 2^16 octets.
+                let length = (datagram.len() - read) as u16;
+                parts.push(FlightPart::Record(RecordId { content_type: ContentType::Tls12Cid, epoch: 1, length }));
+                break;
+            }
             Err(_) => return None,
         };
+        read += HEADER + record.fragment.len();
         match record.content_type {
             ContentType::Handshake | ContentType::ChangeCipherSpec => {
                 for part in flight::parts(&record) {

@@ -6,6 +6,7 @@ use crate::ip::rpl::RplOption;
 use crate::lowpan::fragment::{FragmentHeader, UNIT};
 use crate::network::RplConfig;
 use crate::network::capacity::payload_capacity;
+use crate::network::config::{Fragments, NetworkConfig};
 use crate::radio::Mac;
 use crate::route::Routes;
 use crate::transport::Path;
@@ -13,12 +14,14 @@ use crate::transport::Path;
 /// The paths through the mesh, with the times of its schedule.
 #[derive(Debug)]
 pub(in crate::network) struct SchedulePath<'a> {
-    pub(in crate::network) mac: &'a dyn Mac,
-    pub(in crate::network) routes: &'a Routes,
+    mac: &'a dyn Mac,
+    routes: &'a Routes,
     /// The most octets of a frame that 6LoWPAN uses, in addition to the limit of each link.
-    pub(in crate::network) frame_capacity: usize,
+    frame_capacity: usize,
+    /// The nodes recover lost fragments (RFC 8931).
+    is_recovered: bool,
     /// What RPL adds to each packet.
-    pub(in crate::network) rpl: Option<RplConfig>,
+    rpl: Option<RplConfig>,
 }
 
 impl Path for SchedulePath<'_> {
@@ -37,9 +40,26 @@ impl Path for SchedulePath<'_> {
         let octets = octets + if self.rpl.is_some() { RplOption::HEADER } else { 0 };
         self.over_all_hops(node, |above, below| self.mac.sending_time(below, above, self.frames(below, above, octets)))
     }
+
+    /// With recovery, a fragment for which the queue has no room costs the time until its acknowledgment is missed.
+    fn has_room(&self, node: NodeId, octets: usize) -> bool {
+        let queued = self.mac.queued(NodeId::ROOT);
+        if !self.is_recovered || queued == 0 || node.index() >= self.routes.nodes() {
+            return true;
+        }
+        let octets = octets + self.headers_down(node);
+        let next_hop = self.routes.next_hop(NodeId::ROOT, node);
+        let frames = next_hop.map_or(0, |next_hop| self.frames(NodeId::ROOT, next_hop, octets));
+        queued + frames as usize <= self.mac.queue_limit(NodeId::ROOT)
+    }
 }
 
-impl SchedulePath<'_> {
+impl<'a> SchedulePath<'a> {
+    pub(in crate::network) fn new(mac: &'a dyn Mac, routes: &'a Routes, config: &NetworkConfig) -> Self {
+        let is_recovered = matches!(config.fragments, Fragments::Recovered { .. });
+        Self { mac, routes, frame_capacity: config.frame_capacity, is_recovered, rpl: config.rpl }
+    }
+
     /// Each hop begins when the hop before has ended, as with reassembly at every hop. Fragment forwarding is faster.
     fn over_all_hops(&self, node: NodeId, time: impl Fn(NodeId, NodeId) -> Duration) -> Duration {
         if node.index() >= self.routes.nodes() {

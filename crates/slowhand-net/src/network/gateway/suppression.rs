@@ -12,12 +12,16 @@
 //! So a flight that the mesh has lost still arrives, though perhaps late. The border router also releases a copy at
 //! once if its own link layer has given up the first copy.
 //!
+//! If lost fragments are sent again (RFC 8931), the border router knows more: it keeps a datagram in fragments until the
+//! client acknowledges it, or gives it up. Until then the datagram is on its way, however long that takes. Then it has
+//! arrived, and only the answer can be overdue; or it is lost, and a copy is released at once.
+//!
 //! If the client has already answered the flight, the server has missed a part of the answer, and the client will
 //! repeat the answer. A copy of such a flight is held back for the same time. It is discarded as soon as the client or
 //! the server sends its next flight.
 //!
 //! This module handles only handshakes of DTLS 1.2 and 1.0 ([`dtls`]), on any port. Everything else passes: other
-//! protocols, application data, alerts, records with a connection ID, the encrypted flights of DTLS 1.3.
+//! protocols, application data, alerts, a record with a connection ID that stands alone, the encrypted flights of DTLS 1.3.
 
 use super::dtls::{self, Content};
 use crate::address::{Host, NodeId};
@@ -126,8 +130,19 @@ struct Sent {
     arrives: Instant,
     /// When the answer is due at the border router.
     due: Instant,
-    /// True if it is known to be lost.
-    lost: bool,
+    fate: Fate,
+}
+
+/// What the border router knows about a part that went into the mesh.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fate {
+    /// The times of its schedule.
+    Estimated,
+    /// Its fragments are sent again until they have arrived.
+    Recovering,
+    /// The client has acknowledged it.
+    Arrived,
+    Lost,
 }
 
 #[derive(Debug)]
@@ -135,7 +150,8 @@ struct Held {
     key: Key,
     parts: Vec<FlightPart>,
     flight: u32,
-    until: Instant,
+    /// None while recovery of the first copy is under way.
+    until: Option<Instant>,
     datagram: DatagramId,
     packet: Vec<u8>,
 }
@@ -156,6 +172,13 @@ impl Conversation {
     /// The copies of these parts that went into the mesh.
     fn copies<'a>(&'a self, parts: &'a [FlightPart]) -> impl Iterator<Item = &'a Sent> {
         self.down.iter().filter(|sent| parts.iter().any(|part| part.overlaps(&sent.part)))
+    }
+
+    /// How long a copy of these parts of the current flight is held; none if recovery will tell.
+    fn overdue_at(&self, parts: &[FlightPart]) -> Option<Instant> {
+        let is_recovering = |sent: &Sent| sent.flight == self.flight && sent.fate == Fate::Recovering;
+        let overdue = || self.copies(parts).map(|sent| sent.due).fold(self.due, Instant::max);
+        (!self.down.iter().any(is_recovering)).then(overdue)
     }
 
     /// When the answer to the first of these parts is overdue.
@@ -238,28 +261,62 @@ impl Suppression {
         Verdict::Pass
     }
 
-    /// Notes that the border router's own link layer has given up a part of a datagram.
+    /// Notes that the border router's own link layer, or its recovery of fragments, has given up a datagram.
     pub fn handle_loss(&mut self, now: Instant, datagram: DatagramId, path: &impl Path) {
-        let mut lost_for = None;
-        for (&key, conversation) in &mut self.conversations {
-            for sent in conversation.down.iter_mut().filter(|sent| sent.datagram == datagram) {
-                sent.lost = true;
-                lost_for = Some(key);
+        if let Some(key) = self.note_fate(datagram, Fate::Lost) {
+            if self.held.iter().any(|held| held.key == key && held.until.is_none()) {
+                self.hold_again(key);
             }
-        }
-        if let Some(key) = lost_for {
             self.release_lost(now, key, path);
         }
     }
 
+    /// Notes that the border router sends lost fragments of a datagram again until [`handle_arrival`](Self::handle_arrival)
+    /// or [`handle_loss`](Self::handle_loss) says how that ended.
+    pub fn handle_recovery(&mut self, datagram: DatagramId) {
+        if let Some(key) = self.note_fate(datagram, Fate::Recovering) {
+            self.hold_again(key);
+        }
+    }
+
+    /// Notes that the client has acknowledged all fragments of a datagram.
+    pub fn handle_arrival(&mut self, now: Instant, datagram: DatagramId, path: &impl Path) {
+        let answer_time = self.config.answer_time;
+        let Some(key) = self.note_fate(datagram, Fate::Arrived) else { return };
+        let Some(conversation) = self.conversations.get_mut(&key) else { return };
+        let due = now + answer_time + path.upward(node_of(key), conversation.octets);
+        conversation.due = conversation.due.max(due);
+        conversation.down.iter_mut().filter(|sent| sent.datagram == datagram).for_each(|sent| sent.due = due);
+        self.hold_again(key);
+    }
+
+    /// Notes what is known of a datagram. Returns its conversation; none if it is no part of a flight.
+    fn note_fate(&mut self, datagram: DatagramId, fate: Fate) -> Option<Key> {
+        let mut concerned = None;
+        for (&key, conversation) in &mut self.conversations {
+            for sent in conversation.down.iter_mut().filter(|sent| sent.datagram == datagram) {
+                sent.fate = fate;
+                concerned = Some(key);
+            }
+        }
+        concerned
+    }
+
+    /// Works out again until when the copies of the current flight of a conversation are held.
+    fn hold_again(&mut self, key: Key) {
+        let Some(conversation) = self.conversations.get(&key) else { return };
+        let current = |held: &&mut Held| held.key == key && held.flight == conversation.flight;
+        self.held.iter_mut().filter(current).for_each(|held| held.until = conversation.overdue_at(&held.parts));
+    }
+
     /// When the next held copy must be released.
     pub fn deadline(&self) -> Option<Instant> {
-        self.held.iter().map(|held| held.until).min()
+        self.held.iter().filter_map(|held| held.until).min()
     }
 
     /// Releases the copies that are due. Poll the [actions](Self::poll_action) afterwards.
     pub fn handle_timeout(&mut self, now: Instant, path: &impl Path) {
-        while let Some(index) = self.held.iter().position(|held| held.until <= now) {
+        while let Some(index) = self.held.iter().position(|held| held.until.is_some_and(|at| at <= now)) {
             self.release(now, index, path);
         }
     }
@@ -317,11 +374,11 @@ impl Suppression {
         let estimated = estimate(now, self.config, key, packet.len(), conversation.octets, datagram, path);
         let answered = flight < conversation.flight;
         let until = match answered {
-            true => estimated.due,
-            false => conversation.copies(parts).map(|sent| sent.due).fold(conversation.due, Instant::max),
+            true => Some(estimated.due),
+            false => conversation.overdue_at(parts),
         };
-        let lost = !answered && conversation.copies(parts).any(|sent| sent.lost);
-        if lost || until <= now || self.held.len() >= MAX_PARTS {
+        let lost = !answered && conversation.copies(parts).any(|sent| sent.fate == Fate::Lost);
+        if lost || until.is_some_and(|at| at <= now) || self.held.len() >= MAX_PARTS {
             conversation.note_down(parts, Sent { flight, ..estimated });
             return Verdict::Pass;
         }
@@ -347,8 +404,9 @@ impl Suppression {
         // A part of a later flight that should have arrived before the client sent this is lost.
         let upward = path.upward(node_of(key), octets);
         let Some(conversation) = self.conversations.get_mut(&key) else { return };
-        for sent in conversation.down.iter_mut().filter(|sent| sent.flight > flight && sent.arrives + upward <= now) {
-            sent.lost = true;
+        let is_overdue = |sent: &&mut Sent| sent.fate == Fate::Estimated && sent.arrives + upward <= now;
+        for sent in conversation.down.iter_mut().filter(|sent| sent.flight > flight).filter(is_overdue) {
+            sent.fate = Fate::Lost;
         }
         self.release_lost(now, key, path);
     }
@@ -365,7 +423,9 @@ impl Suppression {
     fn release_lost(&mut self, now: Instant, key: Key, path: &impl Path) {
         let lost = |held: &Held, conversations: &BTreeMap<Key, Conversation>| {
             held.key == key
-                && conversations.get(&key).is_some_and(|known| known.copies(&held.parts).any(|sent| sent.lost))
+                && conversations
+                    .get(&key)
+                    .is_some_and(|known| known.copies(&held.parts).any(|sent| sent.fate == Fate::Lost))
         };
         while let Some(index) = self.held.iter().position(|held| lost(held, &self.conversations)) {
             self.release(now, index, path);
@@ -379,7 +439,7 @@ impl Suppression {
             conversation.note_down(&parts, Sent { flight, ..estimated });
             // Other held copies of these parts now repeat a datagram that is on its way again.
             for held in self.held.iter_mut().filter(|held| held.key == key) {
-                held.until = held.until.max(conversation.on_its_way_until(&held.parts));
+                held.until = held.until.map(|until| until.max(conversation.on_its_way_until(&held.parts)));
             }
         }
         self.actions.push_back(Action::Release { datagram, packet });
@@ -412,7 +472,7 @@ fn estimate(
     let arrives = now + path.downward(node, 1, octets);
     let due = arrives + config.answer_time + path.upward(node, flight.max(octets));
     let part = FlightPart::Record(RecordId { content_type: ContentType::Other(0), epoch: 0, length: 0 });
-    Sent { part, flight: 0, datagram, arrives, due, lost: false }
+    Sent { part, flight: 0, datagram, arrives, due, fate: Fate::Estimated }
 }
 
 /// The node of a conversation. If the address is not that of a node: the border router itself, zero hops away.

@@ -11,6 +11,9 @@ use crate::transport::tcp::{Connection, ConnectionError, HEADER_LEN, SegmentErro
 /// section 3).
 const OPTIONS: usize = 20;
 
+/// The most octets of a segment into the mesh without data, in its packet.
+const HEADERS: usize = Ipv6Header::LENGTH + HEADER_LEN + OPTIONS;
+
 /// The side of the border router on which an end is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
@@ -117,7 +120,10 @@ impl Flow {
     /// Writes the next segment to an end.
     pub(super) fn poll_transmit(&mut self, now: Instant, path: &impl Path, out: &mut [u8]) -> Option<(Side, Transmit)> {
         self.set_timer(path);
-        Side::BOTH.into_iter().find_map(|side| Some((side, self.leg_mut(side).poll_transmit(now, out)?)))
+        let segment = HEADERS + self.leg(Side::Mesh).segment_size() as usize;
+        let may_send = |side: &Side| *side == Side::Internet || path.has_room(self.node, segment);
+        let sides = Side::BOTH.map(|side| Some(side).filter(may_send));
+        sides.into_iter().flatten().find_map(|side| Some((side, self.leg_mut(side).poll_transmit(now, out)?)))
     }
 
     /// Sets the retransmission timer towards the node to the round trip, by the schedule, of the data in flight and to
@@ -127,9 +133,8 @@ impl Flow {
         let octets = mesh.unacknowledged().min(mesh.congestion_window());
         let segment = mesh.segment_size().max(1);
         let (packets, payload) = (octets.div_ceil(segment).max(1), octets.min(segment));
-        let headers = Ipv6Header::LENGTH + HEADER_LEN + OPTIONS;
-        let there = path.downward(self.node, packets.into(), headers + payload as usize);
-        let round_trip = there + path.upward(self.node, headers);
+        let there = path.downward(self.node, packets.into(), HEADERS + payload as usize);
+        let round_trip = there + path.upward(self.node, HEADERS);
         // It cannot fail: `rto` gives only values in the range that a connection accepts.
         let _ = self.leg_mut(Side::Mesh).set_rto(rto(round_trip));
     }

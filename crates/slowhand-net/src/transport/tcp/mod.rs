@@ -37,6 +37,7 @@ pub use options::{
     MAX_SACK_BLOCKS, MAX_SACK_BLOCKS_WITH_TIMESTAMPS, MAX_WINDOW_SCALE, Options, SackBlocks, TIMESTAMPS_LEN, Timestamps,
 };
 pub use ranges::SeqRange;
+pub(crate) use rtt::RttEstimator;
 pub use segment::{Flags, HEADER_LEN, Segment, checksum_holds};
 pub use seq::SeqNumber;
 pub use statistics::Statistics;

@@ -78,7 +78,7 @@ fn what_is_not_a_handshake_is_not_taken_for_one() {
     for (kind, expected) in [(21, Some(Content::Other)), (23, Some(Content::Other)), (26, None), (0x2c, None)] {
         assert_eq!(with(0, kind), expected, "content type {kind}");
     }
-    assert_eq!(with(0, 25), Some(Content::Other), "a connection ID, of whatever length");
+    assert_eq!(with(0, 25), Some(Content::Other), "a connection ID, of whatever length, and nothing before it");
     assert_eq!(with(1, 3), None, "TLS over something else");
     assert_eq!(with(12, 74), None, "a record longer than its messages");
     assert_eq!(with(24, 62), None, "a fragment longer than its message");

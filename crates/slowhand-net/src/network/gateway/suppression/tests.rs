@@ -197,6 +197,83 @@ fn what_the_border_router_lost_itself_goes_on_at_once() {
     assert_eq!(router.decided(), [vec![4], vec![]]);
 }
 
+/// Fragments that are sent again take their time. Nothing of that time is the client's.
+#[test]
+fn a_copy_waits_as_long_as_recovery_is_under_way() {
+    let mut router = BorderRouter::in_flight_4();
+    router.suppression.handle_recovery(2);
+    assert_eq!(router.down(4, FLIGHT_4, 3), Verdict::Hold);
+    assert_eq!(router.suppression.deadline(), None);
+    // The client repeats its flight: it waits, and that says nothing new.
+    router.up(10, WITH_COOKIE);
+    assert_eq!(router.decided(), [vec![], vec![]]);
+    // The client has it 37 s later. It may compute for 9 s, and its answer takes 1 s.
+    router.suppression.handle_arrival(at(40), 2, &Slow);
+    assert_eq!(router.suppression.deadline(), Some(at(40 + 9 + 1)));
+    router.up(45, WITH_COOKIE);
+    assert_eq!(router.decided(), [vec![], vec![]], "it is known that the flight has arrived");
+    router.suppression.handle_timeout(at(50), &Slow);
+    assert_eq!(router.decided(), [vec![3], vec![]], "the answer is overdue");
+}
+
+#[test]
+fn what_recovery_gives_up_goes_on_at_once() {
+    let mut router = BorderRouter::in_flight_4();
+    router.suppression.handle_recovery(2);
+    assert_eq!(router.down(4, FLIGHT_4, 3), Verdict::Hold);
+    router.suppression.handle_loss(at(20), 2, &Slow);
+    assert_eq!(router.decided(), [vec![3], vec![]]);
+    // The copy is recovered too.
+    router.suppression.handle_recovery(3);
+    assert_eq!(router.down(21, FLIGHT_4, 4), Verdict::Hold);
+    router.suppression.handle_arrival(at(22), 3, &Slow);
+    router.up(23, FLIGHT_5);
+    assert_eq!(router.decided(), [vec![], vec![4]]);
+}
+
+/// A flight in several datagrams, of which one fits into a frame: nobody acknowledges that one to the border router. A
+/// copy of it waits while the others are on their way, and then for the answer.
+#[test]
+fn a_copy_waits_for_the_rest_of_its_flight() {
+    let mut router = BorderRouter::new();
+    router.up(0, CLIENT_HELLO);
+    router.down(1, VERIFY, 1);
+    router.up(2, WITH_COOKIE);
+    let [hello, certificate, exchange, done] = FLIGHT_4_IN_PARTS;
+    for (which, datagram) in [(hello, 2), (certificate, 3), (exchange, 4), (done, 5)] {
+        assert_eq!(router.down(3, which, datagram), Verdict::Pass);
+    }
+    router.suppression.handle_recovery(3);
+    assert_eq!(router.down(4, done, 6), Verdict::Hold);
+    assert_eq!(router.suppression.deadline(), None);
+    router.suppression.handle_loss(at(30), 3, &Slow);
+    assert_eq!(router.decided(), [vec![], vec![]], "a copy of another datagram");
+    assert!(router.suppression.deadline().is_some());
+}
+
+/// RFC 9146: after the ChangeCipherSpec the Finished has a connection ID, of a length that only the ends know.
+#[test]
+fn a_flight_with_connection_ids_is_known_again() {
+    let mut router = BorderRouter::in_flight_4();
+    let with_id = |flight: &[u8], number: u8| {
+        let place = flight.len() - 13 - 40; // its Finished
+        let mut datagram = flight[..place].to_vec();
+        datagram.extend([25, 0xfe, 0xfd, 0, 1, 0, 0, 0, 0, 0, number, 7, 7, 7, 0, 41]);
+        datagram.extend([number; 41]);
+        datagram
+    };
+    let [answer, last] = [FLIGHT_5, FLIGHT_6].map(|flight| router.datagrams[flight].clone());
+    assert_eq!(router.down(4, FLIGHT_4, 3), Verdict::Hold);
+    router.up_octets(5, &with_id(&answer, 0));
+    assert_eq!(router.decided(), [vec![], vec![3]], "the client has answered");
+    assert_eq!(router.down_octets(6, &with_id(&last, 0), 4), Verdict::Pass);
+    assert_eq!(router.down_octets(7, &with_id(&last, 1), 5), Verdict::Hold, "the same, in other records");
+    // Alone, such a record may be data.
+    let data = [25, 0xfe, 0xfd, 0, 1, 0, 0, 0, 0, 0, 9, 7, 7, 7, 0, 1, 1];
+    assert_eq!(router.down_octets(8, &data, 6), Verdict::Pass);
+    assert_eq!(router.down_octets(8, &data, 7), Verdict::Pass);
+}
+
 #[test]
 fn a_copy_of_an_answered_flight_waits_for_the_next_flight() {
     // A part of flight 5, or the acknowledgment of it, did not reach the other end: both ends repeat.

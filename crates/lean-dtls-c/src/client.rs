@@ -1,0 +1,183 @@
+//! The client.
+
+use core::ffi::c_void;
+
+use lean_dtls::{Instant, Status};
+
+use crate::handle::{Handle, Marked};
+use crate::settings::{Keys, Settings, config};
+use crate::{
+    BUFFER, Crypto, Deliver, Error, FAILED, NEVER, crypto, deliver_to, failure_number, octets, octets_mut, put, sent,
+    status_number,
+};
+
+/// `LEAN_DTLS_CLIENT_SIZE` of the header.
+pub const CLIENT_SIZE: usize = 4096;
+
+type Engine = lean_dtls::Client<Keys, Crypto, BUFFER>;
+
+/// What is in the storage of `lean_dtls_client`.
+pub type Client = Handle<Engine>;
+
+impl Marked for Engine {
+    const MARK: u64 = u64::from_be_bytes(*b"a client");
+}
+
+const _: () = assert!(size_of::<Client>() <= CLIENT_SIZE, "the header's constant is too small");
+const _: () = assert!(align_of::<Client>() <= align_of::<u64>(), "the header's storage is not aligned enough");
+
+/// Octets that a client needs.
+#[unsafe(no_mangle)]
+pub const extern "C" fn lean_dtls_client_size() -> usize {
+    size_of::<Client>()
+}
+
+/// Makes a client in the caller's storage.
+///
+/// # Safety
+/// `client` is null or points to `size` octets. The configuration is null or right, and its identity and key stay where they
+/// are, and as they are, as long as the client is used.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lean_dtls_client_new(client: *mut Client, size: usize, settings: *const Settings) -> Error {
+    // SAFETY: the caller's promises.
+    unsafe { Handle::make(client, size, || Ok(Engine::new(config(settings)?, crypto()))) }
+}
+
+/// Begins the handshake.
+///
+/// # Safety
+/// `client` is null, or storage that was zeroed or used before.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lean_dtls_client_connect(client: *mut Client) {
+    // SAFETY: the caller's promise.
+    let _ = unsafe { Handle::with(client, Engine::connect) };
+}
+
+/// Processes a datagram of the server.
+///
+/// # Safety
+/// As above. `datagram` is null or points to `length` octets that nobody else uses meanwhile.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lean_dtls_client_receive(
+    client: *mut Client,
+    datagram: *mut u8,
+    length: usize,
+    deliver: Option<Deliver>,
+    context: *mut c_void,
+) {
+    // SAFETY: the caller's promises.
+    let _ = unsafe {
+        let datagram = octets_mut(datagram, length);
+        Handle::with(client, |client| client.receive(datagram, deliver_to(deliver, context)))
+    };
+}
+
+/// Writes the next datagram.
+///
+/// # Safety
+/// As above. `output` is null or points to `room` octets that nobody else uses meanwhile.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lean_dtls_client_poll_transmit(
+    client: *mut Client,
+    now_ms: u64,
+    output: *mut u8,
+    room: usize,
+) -> usize {
+    // SAFETY: the caller's promises.
+    unsafe {
+        let output = octets_mut(output, room);
+        Handle::with(client, |client| client.poll_transmit(Instant::from_millis(now_ms), output)).unwrap_or(0)
+    }
+}
+
+/// When to handle a timeout.
+///
+/// # Safety
+/// As above.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lean_dtls_client_deadline(client: *const Client) -> u64 {
+    // SAFETY: the caller's promise.
+    let deadline = unsafe { Handle::look(client, Engine::deadline) };
+    deadline.ok().flatten().map_or(NEVER, Instant::as_millis)
+}
+
+/// Does what is due.
+///
+/// # Safety
+/// As above.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lean_dtls_client_handle_timeout(client: *mut Client, now_ms: u64) {
+    // SAFETY: the caller's promise.
+    let _ = unsafe { Handle::with(client, |client| client.handle_timeout(Instant::from_millis(now_ms))) };
+}
+
+/// Encrypts application data.
+///
+/// # Safety
+/// As above. `data` is null or points to `length` octets, `output` to `room` others that nobody else uses meanwhile, `written` to
+/// a number.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lean_dtls_client_send(
+    client: *mut Client,
+    data: *const u8,
+    length: usize,
+    output: *mut u8,
+    room: usize,
+    written: *mut usize,
+) -> Error {
+    if written.is_null() {
+        return Error::Null; // its length is lost, and so is its number
+    }
+    // SAFETY: the caller's promises.
+    unsafe {
+        let (data, output) = (octets(data, length), octets_mut(output, room));
+        let (length, error) =
+            Handle::with(client, |client| sent(client.send(data, output))).unwrap_or_else(|error| (0, error));
+        put(written, length);
+        error
+    }
+}
+
+/// Closes the connection.
+///
+/// # Safety
+/// As above.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lean_dtls_client_close(client: *mut Client) {
+    // SAFETY: the caller's promise.
+    let _ = unsafe { Handle::with(client, Engine::close) };
+}
+
+/// How the connection is.
+///
+/// # Safety
+/// As above.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lean_dtls_client_status(client: *const Client) -> i32 {
+    // SAFETY: the caller's promise.
+    unsafe { Handle::look(client, Engine::status) }.map_or(FAILED, status_number)
+}
+
+/// Why the connection has failed.
+///
+/// # Safety
+/// As above. `alert` is null or points to an octet.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lean_dtls_client_failure(client: *const Client, alert: *mut u8) -> i32 {
+    // SAFETY: the caller's promises.
+    unsafe {
+        let (failure, heard) = failure_number(Handle::look(client, Engine::status).unwrap_or(Status::Handshaking));
+        put(alert, heard);
+        failure
+    }
+}
+
+/// Wipes the keys.
+///
+/// # Safety
+/// As above.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lean_dtls_client_drop(client: *mut Client) {
+    // SAFETY: the caller's promise.
+    unsafe { Handle::take(client) };
+}

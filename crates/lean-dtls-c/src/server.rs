@@ -1,0 +1,208 @@
+//! The server.
+
+use core::ffi::c_void;
+
+use lean_dtls::Instant;
+
+use crate::handle::{Handle, Marked};
+use crate::settings::{Keys, Settings, config};
+use crate::{
+    BUFFER, Crypto, Deliver, Error, FAILED, NEVER, crypto, deliver_to, octets, octets_mut, put, sent, status_number,
+    value,
+};
+
+/// `LEAN_DTLS_SERVER_SIZE` of the header.
+pub const SERVER_SIZE: usize = 12288;
+
+/// The number of slots, if the environment of the compiler has no `LEAN_DTLS_SLOTS`. (Assumed: a device that is a server has few
+/// peers.)
+const DEFAULT_SLOTS: usize = 3;
+
+/// `LEAN_DTLS_SLOTS` of the header.
+pub const SLOTS: usize = match option_env!("LEAN_DTLS_SLOTS") {
+    None => DEFAULT_SLOTS,
+    Some(number) => match usize::from_str_radix(number, 10) {
+        Ok(slots @ 1..) => slots,
+        _ => panic!("LEAN_DTLS_SLOTS is a number of 1 or more"),
+    },
+};
+
+/// `lean_dtls_address`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(C)]
+pub struct Address([u8; 18]);
+
+impl AsRef<[u8]> for Address {
+    fn as_ref(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+type Engine = lean_dtls::Server<Keys, Crypto, Address, SLOTS, BUFFER>;
+
+/// What is in the storage of `lean_dtls_server`.
+pub type Server = Handle<Engine>;
+
+impl Marked for Engine {
+    const MARK: u64 = u64::from_be_bytes(*b"a server");
+}
+
+const _: () =
+    assert!(SLOTS > DEFAULT_SLOTS || size_of::<Server>() <= SERVER_SIZE, "the header's constant is too small");
+const _: () = assert!(align_of::<Server>() <= align_of::<u64>(), "the header's storage is not aligned enough");
+
+/// Octets that a server needs.
+#[unsafe(no_mangle)]
+pub const extern "C" fn lean_dtls_server_size() -> usize {
+    size_of::<Server>()
+}
+
+/// Makes a server in the caller's storage.
+///
+/// # Safety
+/// `server` is null or points to `size` octets. The configuration is null or right, and its keys stay where they are, and as
+/// they are, as long as the server is used.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lean_dtls_server_new(server: *mut Server, size: usize, settings: *const Settings) -> Error {
+    // SAFETY: the caller's promises.
+    unsafe { Handle::make(server, size, || Ok(Engine::new(config(settings)?, crypto()))) }
+}
+
+/// Processes a datagram of a peer.
+///
+/// # Safety
+/// `server` is null, or storage that was zeroed or used before. `peer` is null or points to an address, `datagram` to `length`
+/// octets that nobody else uses meanwhile.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lean_dtls_server_receive(
+    server: *mut Server,
+    peer: *const Address,
+    datagram: *mut u8,
+    length: usize,
+    deliver: Option<Deliver>,
+    context: *mut c_void,
+) {
+    // SAFETY: the caller's promises.
+    unsafe {
+        let (Some(peer), datagram) = (value(peer), octets_mut(datagram, length)) else { return };
+        let _ = Handle::with(server, |server| server.receive(peer, datagram, deliver_to(deliver, context)));
+    }
+}
+
+/// Writes the next datagram.
+///
+/// # Safety
+/// As above. `peer` has room for an address. `output` is null or points to `room` octets that nobody else uses meanwhile.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lean_dtls_server_poll_transmit(
+    server: *mut Server,
+    now_ms: u64,
+    peer: *mut Address,
+    output: *mut u8,
+    room: usize,
+) -> usize {
+    if peer.is_null() {
+        return 0; // nobody would know where to send the datagram
+    }
+    // SAFETY: the caller's promises.
+    unsafe {
+        let output = octets_mut(output, room);
+        let next = Handle::with(server, |server| server.poll_transmit(Instant::from_millis(now_ms), output));
+        let Ok(Some((to, length))) = next else { return 0 };
+        put(peer, to);
+        length
+    }
+}
+
+/// When to handle a timeout.
+///
+/// # Safety
+/// As above.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lean_dtls_server_deadline(server: *const Server) -> u64 {
+    // SAFETY: the caller's promise.
+    let deadline = unsafe { Handle::look(server, Engine::deadline) };
+    deadline.ok().flatten().map_or(NEVER, Instant::as_millis)
+}
+
+/// Does what is due.
+///
+/// # Safety
+/// As above.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lean_dtls_server_handle_timeout(server: *mut Server, now_ms: u64) {
+    // SAFETY: the caller's promise.
+    let _ = unsafe { Handle::with(server, |server| server.handle_timeout(Instant::from_millis(now_ms))) };
+}
+
+/// Encrypts application data for a peer.
+///
+/// # Safety
+/// As above. `data` is null or points to `length` octets, `output` to `room` others that nobody else uses meanwhile, `written` to
+/// a number.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lean_dtls_server_send(
+    server: *mut Server,
+    peer: *const Address,
+    data: *const u8,
+    length: usize,
+    output: *mut u8,
+    room: usize,
+    written: *mut usize,
+) -> Error {
+    // SAFETY: the caller's promises.
+    unsafe {
+        let Some(peer) = value(peer).filter(|_| !written.is_null()) else { return Error::Null };
+        let (data, output) = (octets(data, length), octets_mut(output, room));
+        let (length, error) =
+            Handle::with(server, |server| sent(server.send(peer, data, output))).unwrap_or_else(|error| (0, error));
+        put(written, length);
+        error
+    }
+}
+
+/// Closes the connection with a peer.
+///
+/// # Safety
+/// As above.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lean_dtls_server_close(server: *mut Server, peer: *const Address) {
+    // SAFETY: the caller's promises.
+    unsafe {
+        let Some(peer) = value(peer) else { return };
+        let _ = Handle::with(server, |server| server.close(peer));
+    }
+}
+
+/// How the connection with a peer is.
+///
+/// # Safety
+/// As above.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lean_dtls_server_status(server: *const Server, peer: *const Address) -> i32 {
+    // SAFETY: the caller's promises.
+    unsafe {
+        let Some(peer) = value(peer) else { return FAILED };
+        Handle::look(server, |server| server.status(peer)).ok().flatten().map_or(FAILED, status_number)
+    }
+}
+
+/// Makes other cookies.
+///
+/// # Safety
+/// As above.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lean_dtls_server_rotate_cookies(server: *mut Server) {
+    // SAFETY: the caller's promise.
+    let _ = unsafe { Handle::with(server, Engine::rotate_cookies) };
+}
+
+/// Wipes the keys.
+///
+/// # Safety
+/// As above.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lean_dtls_server_drop(server: *mut Server) {
+    // SAFETY: the caller's promise.
+    unsafe { Handle::take(server) };
+}

@@ -1,0 +1,101 @@
+//! SHA-256 (FIPS 180-4). The crate `sha2` computes the blocks; its own code for what lies between blocks is made for all hashes,
+//! and larger.
+
+#[cfg(any(test, target_arch = "avr"))]
+mod compress;
+
+use super::{DIGEST, HASH_BLOCK, Hash};
+
+/// The state before the first block (section 5.3.3).
+const INITIAL: [u32; 8] =
+    [0x6a09_e667, 0xbb67_ae85, 0x3c6e_f372, 0xa54f_f53a, 0x510e_527f, 0x9b05_688c, 0x1f83_d9ab, 0x5be0_cd19];
+
+/// Octets of the length, which ends the last block (section 5.1.1).
+const LENGTH: usize = 8;
+
+/// A SHA-256 computation under way, of at most 2^38 octets.
+#[derive(Clone)]
+pub struct Sha256 {
+    state: [u32; 8],
+    /// How many blocks are in the state, and how many octets wait for the rest of theirs.
+    blocks: u32,
+    waiting: u8,
+    block: [u8; HASH_BLOCK],
+}
+
+impl Sha256 {
+    pub(super) const fn new() -> Self {
+        Self { state: INITIAL, blocks: 0, waiting: 0, block: [0; HASH_BLOCK] }
+    }
+
+    /// Ends it: one bit, zeros, and the length at the end of a block (section 5.1.1).
+    #[inline(never)]
+    fn end(&mut self) -> [u8; DIGEST] {
+        // 512 bits in a block, in two words: an AVR has 8 bits, and numbers of 64 take much code.
+        let bits = [self.blocks >> (32 - 9), self.blocks << 9 | u32::from(self.waiting) << 3].map(u32::to_be_bytes);
+        self.update(&[0x80]);
+        if usize::from(self.waiting) > HASH_BLOCK - LENGTH {
+            self.update(&[0; LENGTH][..HASH_BLOCK - usize::from(self.waiting)]);
+        }
+        self.block[self.waiting.into()..].fill(0);
+        self.block[HASH_BLOCK - LENGTH..].copy_from_slice(bits.as_flattened());
+        self.compress();
+        let mut digest = [0; DIGEST];
+        digest.as_chunks_mut().0.iter_mut().zip(self.state).for_each(|(place, word)| *place = word.to_be_bytes());
+        digest
+    }
+
+    fn compress(&mut self) {
+        #[cfg(target_arch = "avr")]
+        compress::compress(&mut self.state, &self.block);
+        #[cfg(not(target_arch = "avr"))]
+        sha2::block_api::compress256(&mut self.state, core::slice::from_ref(&self.block));
+        (self.blocks, self.waiting) = (self.blocks.wrapping_add(1), 0);
+    }
+}
+
+impl Hash for Sha256 {
+    #[inline(never)] // it is everywhere, and a copy is larger than a call
+    fn update(&mut self, octets: &[u8]) {
+        let mut octets = octets;
+        while let Some(room) = self.block.get_mut(self.waiting.into()..) {
+            let length = room.len().min(octets.len());
+            let (now, later) = octets.split_at(length);
+            room[..length].copy_from_slice(now);
+            self.waiting += length as u8;
+            if usize::from(self.waiting) < HASH_BLOCK {
+                return;
+            }
+            self.compress();
+            octets = later;
+        }
+    }
+
+    #[inline(never)]
+    fn digest(&self) -> [u8; DIGEST] {
+        self.clone().end()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::vec::Vec;
+
+    use sha2::Digest;
+
+    use super::*;
+
+    /// Each length up to three blocks, in pieces of each length, against the crate `sha2`.
+    #[test]
+    fn the_crate_sha2_gives_the_same() {
+        let octets: Vec<u8> = (0..3 * HASH_BLOCK as u8).collect();
+        for length in 0..=octets.len() {
+            let expected: [u8; DIGEST] = sha2::Sha256::digest(&octets[..length]).into();
+            for piece in [1, 7, 63, 64, 65, 192] {
+                let mut hash = Sha256::new();
+                octets[..length].chunks(piece).for_each(|octets| hash.update(octets));
+                assert_eq!(hash.digest(), expected, "{length} octets in pieces of {piece}");
+            }
+        }
+    }
+}
