@@ -24,6 +24,8 @@ pub struct Plan {
     mac: Box<dyn PreparedMac>,
     /// True if the link layer acknowledges data frames.
     is_acknowledged: bool,
+    /// The nodes whose queues are not as long as those of the others.
+    queues: Vec<(NodeId, usize)>,
     network: NetworkConfig,
     clients: Vec<NodeId>,
     server: Host,
@@ -106,7 +108,8 @@ impl Plan {
             mesh: Arc::clone(scenario.mesh()),
             mac: link_layer.prepare(scenario.mesh())?,
             is_acknowledged: link_layer.is_acknowledged(),
-            network: network_config(scenario),
+            queues: scenario.network.queues().collect(),
+            network: scenario.network_config(),
             clients,
             server: scenario.server.host(),
             ports: Ports { server: session.server_port.get() as u16, client: session.client_port.get() as u16 },
@@ -198,7 +201,8 @@ impl Plan {
     /// ```
     pub fn network(&self, seed: u64) -> Network {
         let streams = Streams::new(seed);
-        let mac = self.mac.build(&self.mesh, &streams);
+        let mut mac = self.mac.build(&self.mesh, &streams);
+        self.queues.iter().for_each(|&(node, frames)| mac.set_queue(node, frames));
         Network::new(mac, self.mesh.routes().clone(), self.network.clone(), &streams)
     }
 
@@ -305,18 +309,6 @@ impl Processor for Watched {
 /// The seed of a client's session, and that of the server's session for it.
 fn seeds(client: NodeId, streams: &Streams) -> [[u8; 32]; 2] {
     [0, 1].map(|side| streams.derive("session", 2 * u64::from(client.0) + side))
-}
-
-/// The configuration of the network: each part is a section of the scenario.
-fn network_config(scenario: &Scenario) -> NetworkConfig {
-    let routes = scenario.mesh().routes();
-    let depth = (0..routes.nodes()).map(|node| routes.depth(NodeId(node as u16))).max().unwrap_or(0);
-    NetworkConfig {
-        internet: scenario.server.internet_config(),
-        outages: scenario.outages(),
-        gateway: scenario.gateway.config(),
-        ..scenario.lowpan.config(depth, scenario.mac.link_layer().period())
-    }
 }
 
 #[cfg(test)]

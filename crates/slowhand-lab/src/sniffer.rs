@@ -6,7 +6,8 @@ use crate::interrupt::Interrupt;
 use crate::plan::{Plan, PlanError};
 use crate::record::{Conversation, Record};
 use crate::scenario::Scenario;
-use slowhand_net::lowpan::Contexts;
+use slowhand_net::address::PAN_ID;
+use slowhand_net::network::RplEncoding;
 use slowhand_net::observer::{Observer, Transmission};
 use slowhand_net::radio::frame;
 use std::path::Path;
@@ -57,8 +58,8 @@ pub fn capture_run(
 /// compressed addresses, which are not on the air (RFC 6282 leaves their distribution to others), and the protocol at
 /// the server's port. Without the prefixes addresses look like `::1`, and no checksum fits.
 pub fn wireshark_arguments(scenario: &Scenario) -> Vec<String> {
-    let contexts = Contexts::mesh();
-    let mut prefixes: Vec<_> = contexts.iter().collect();
+    let config = scenario.network_config();
+    let mut prefixes: Vec<_> = config.contexts.iter().collect();
     prefixes.sort_by_key(|(id, _)| *id);
     let prefixes = prefixes.into_iter().map(|(id, context)| {
         ["-o".to_owned(), format!("6lowpan.context{id}:{}/{}", context.prefix(), context.length())]
@@ -67,7 +68,10 @@ pub fn wireshark_arguments(scenario: &Scenario) -> Vec<String> {
     let (transport, session) = protocol;
     let port = scenario.session.server_port.get();
     let decode = ["-d".to_owned(), format!("{transport}.port=={port},{session}")];
-    prefixes.flatten().chain(decode).collect()
+    // Wireshark does not recognise 6LoWPAN that begins with the switch to page 1.
+    let routing_headers = config.rpl.is_some_and(|rpl| rpl.encoding == RplEncoding::RoutingHeaders);
+    let page_1 = routing_headers.then(|| ["-d".to_owned(), format!("wpan.panid=={PAN_ID:#06x},6lowpan")]);
+    prefixes.flatten().chain(decode).chain(page_1.into_iter().flatten()).collect()
 }
 
 /// Keeps every frame until the secrets, which stand in front of them in the file, are known.

@@ -41,6 +41,12 @@ impl Eui64 {
         Self([0x02, 0x00, 0x00, 0xff, 0xfe, 0x00, high, low])
     }
 
+    /// The address from which the interface identifier of an IPv6 address follows.
+    pub const fn of_address(address: Ipv6Addr) -> Self {
+        let [_, _, _, _, _, _, _, _, identifier @ ..] = address.octets();
+        Self(Self(identifier).interface_identifier())
+    }
+
     /// The node of the mesh that has this address.
     pub const fn node(self) -> NodeId {
         NodeId(u16::from_be_bytes([self.0[6], self.0[7]]))

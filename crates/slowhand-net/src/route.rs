@@ -2,9 +2,13 @@
 
 use crate::address::NodeId;
 use crate::link::LinkQuality;
-use std::collections::VecDeque;
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
 
-/// The routing tree. Every node except the root has a parent, as in RPL with storing mode (RFC 6550).
+/// The routing tree. Every node except the root has a parent, as in RPL (RFC 6550): a packet goes up until it is above
+/// its destination, then down. In RPL's storing mode each node knows the way to the nodes below it. In the non-storing
+/// mode only the root does, and packets carry their way down
+/// ([`RplConfig`](crate::network::RplConfig)).
 #[derive(Clone, Debug)]
 pub struct Routes {
     /// The parent of node n. The root is its own parent.
@@ -17,6 +21,15 @@ pub struct Routes {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("node {0} cannot reach the root over links that work in both directions")]
 pub struct Unreachable(pub NodeId);
+
+/// A node whose parents lead back to it, not to the root.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the parents of node {0} form a loop")]
+pub struct Loop(pub NodeId);
+
+/// The unit of the costs of routes: whole numbers, so that equal sums are equal (assumed; RFC 6551 section 4.3.2 has 128,
+/// with 16 bits for a sum).
+const ETX_1: f64 = 1_048_576.0;
 
 impl Routes {
     /// The tree in which every node has the fewest hops to the root, over links that deliver in both directions. Among
@@ -47,6 +60,59 @@ impl Routes {
         Ok(Self { parents, depths })
     }
 
+    /// The tree in which every node has the path of the smallest expected transmission count (ETX) to the root (RFC 6551
+    /// section 4.3.2). The count of a hop is 1 / (d * a): d is the delivery ratio of a frame to the parent, a that of the
+    /// acknowledgement that comes back. Ratios of single channels do not count. Among parents with the same sum, a node
+    /// takes the one with the smallest number.
+    ///
+    /// # Errors
+    /// The first node that cannot reach the root.
+    pub fn by_etx(nodes: usize, links: &[LinkQuality]) -> Result<Self, Unreachable> {
+        let mut sorted: Vec<&LinkQuality> = links.iter().filter(|link| link.data > 0.0).collect();
+        sorted.sort_by_key(|link| (link.from, link.to));
+        let find = |from: NodeId, to: NodeId| sorted.binary_search_by_key(&(from, to), |link| (link.from, link.to));
+        let mut costs = vec![u64::MAX; nodes];
+        let mut parents: Vec<Option<NodeId>> = vec![None; nodes];
+        costs[NodeId::ROOT.index()] = 0;
+        parents[NodeId::ROOT.index()] = Some(NodeId::ROOT);
+        let mut reached = BinaryHeap::from([Reverse((0, NodeId::ROOT))]);
+        while let Some(Reverse((cost, parent))) = reached.pop() {
+            if cost > costs[parent.index()] {
+                continue; // a shorter path was found
+            }
+            let first = sorted.partition_point(|link| link.from < parent);
+            for down in sorted[first..].iter().take_while(|link| link.from == parent) {
+                let child = down.to;
+                let Ok(up) = find(child, parent) else { continue };
+                let hop = ETX_1 / (sorted[up].data * down.ack);
+                if !hop.is_finite() {
+                    continue; // no acknowledgement arrives
+                }
+                let sum = cost.saturating_add(hop.round() as u64);
+                if (sum, Some(parent)) < (costs[child.index()], parents[child.index()]) {
+                    costs[child.index()] = sum;
+                    parents[child.index()] = Some(parent);
+                    reached.push(Reverse((sum, child)));
+                }
+            }
+        }
+        let reachable = |(node, parent): (usize, Option<NodeId>)| parent.ok_or(Unreachable(NodeId(node as u16)));
+        let parents: Vec<NodeId> = parents.into_iter().enumerate().map(reachable).collect::<Result<_, _>>()?;
+        // Every hop costs more than nothing, so there is no loop.
+        let depths = depths_of(&parents).unwrap_or_default();
+        Ok(Self { parents, depths })
+    }
+
+    /// The tree with these parents, by node. The root's own is not used.
+    ///
+    /// # Errors
+    /// The first node whose parents form a loop.
+    pub fn of_parents(mut parents: Vec<NodeId>) -> Result<Self, Loop> {
+        parents[NodeId::ROOT.index()] = NodeId::ROOT;
+        let depths = depths_of(&parents)?;
+        Ok(Self { parents, depths })
+    }
+
     /// The number of nodes.
     pub fn nodes(&self) -> usize {
         self.parents.len()
@@ -67,6 +133,11 @@ impl Routes {
         self.depths[node.index()]
     }
 
+    /// The nodes between the root and `node`, `node` included, from `node` upwards.
+    pub fn ancestry(&self, node: NodeId) -> impl Iterator<Item = NodeId> + '_ {
+        std::iter::successors(Some(node), |&below| self.parent(below)).take_while(|&above| above != NodeId::ROOT)
+    }
+
     /// The neighbour to which `at` sends a packet for `to`: down if `to` is below `at` in the tree, else up to the
     /// parent. None if `at` is the destination.
     pub fn next_hop(&self, at: NodeId, to: NodeId) -> Option<NodeId> {
@@ -83,6 +154,30 @@ impl Routes {
         }
         self.parent(at)
     }
+}
+
+/// The depth of each node: 0 for the root.
+fn depths_of(parents: &[NodeId]) -> Result<Vec<u16>, Loop> {
+    let mut depths: Vec<Option<u16>> = vec![None; parents.len()];
+    depths[NodeId::ROOT.index()] = Some(0);
+    let mut path = Vec::new();
+    for node in (0..parents.len()).map(|node| NodeId(node as u16)) {
+        path.clear();
+        let mut above = node;
+        while depths[above.index()].is_none() {
+            if path.len() == parents.len() {
+                return Err(Loop(node));
+            }
+            path.push(above);
+            above = parents[above.index()];
+        }
+        for below in path.drain(..).rev() {
+            // There are at most 65,535 nodes, so no depth is larger.
+            depths[below.index()] = depths[above.index()].map(|depth| depth + 1);
+            above = below;
+        }
+    }
+    Ok(depths.into_iter().flatten().collect())
 }
 
 #[cfg(test)]
@@ -110,6 +205,54 @@ mod tests {
         assert_eq!(path(0, 5), [0, 2, 5]);
         assert_eq!(path(4, 5), [4, 1, 0, 2, 5]);
         assert_eq!(path(3, 4), [3, 1, 4]);
+    }
+
+    /// A direct link of 0.2 has an ETX of 1 / (0.2 * 0.2) = 25. The way over node 1 has 1 / (0.93 * 0.93) + 1 / (0.71 *
+    /// 0.71) = 1.156 + 1.984.
+    #[test]
+    fn two_good_hops_are_better_than_a_bad_one() {
+        let links: Vec<LinkQuality> = [(0, 1, 0.93), (1, 2, 0.71), (0, 2, 0.2)]
+            .iter()
+            .flat_map(|&(a, b, pdr)| LinkQuality::symmetric(NodeId(a), NodeId(b), pdr))
+            .collect();
+        let parents = |routes: Routes| (routes.parents(), (0..3).map(|n| routes.depth(NodeId(n))).collect::<Vec<_>>());
+        let [root, one] = [Some(NodeId(0)), Some(NodeId(1))];
+        assert_eq!(parents(Routes::shortest(3, &links).unwrap()), (vec![None, root, root], vec![0, 1, 1]));
+        assert_eq!(parents(Routes::by_etx(3, &links).unwrap()), (vec![None, root, one], vec![0, 1, 2]));
+    }
+
+    /// Node 3 has two parents. Frames reach both alike. The acknowledgements of node 1 arrive in 8 of 10 cases, those of
+    /// node 2 always: 1 / (0.9 * 0.8) is 1.39, 1 / 0.9 is 1.11. What arrives in the other direction does not count.
+    #[test]
+    fn acknowledgements_count_and_ties_go_to_the_smaller_number() {
+        let with = |ack: f64, down: f64| {
+            let mut links = links(&[(0, 1), (0, 2), (1, 3), (2, 3)]);
+            for link in &mut links {
+                match (link.from.0, link.to.0) {
+                    (3, _) => (link.data, link.ack) = (0.9, 0.1),
+                    (1, 3) => (link.data, link.ack) = (down, ack),
+                    _ => {}
+                }
+            }
+            Routes::by_etx(4, &links).unwrap().parent(NodeId(3)).unwrap().0
+        };
+        assert_eq!((with(1.0, 1.0), with(0.8, 1.0), with(1.0, 0.1), with(0.0, 1.0)), (1, 2, 1, 2));
+    }
+
+    #[test]
+    fn a_node_without_acknowledgements_is_not_reached_by_etx() {
+        let mut links = links(&[(0, 1), (1, 2)]);
+        links.iter_mut().filter(|link| link.to == NodeId(2)).for_each(|link| link.ack = 0.0);
+        assert_eq!(Routes::by_etx(3, &links).unwrap_err(), Unreachable(NodeId(2)));
+    }
+
+    #[test]
+    fn parents_make_a_tree_or_a_loop() {
+        let parents = |parents: &[u16]| Routes::of_parents(parents.iter().map(|&parent| NodeId(parent)).collect());
+        let routes = parents(&[0, 2, 0, 1]).unwrap();
+        assert_eq!((0..4).map(|node| routes.depth(NodeId(node))).collect::<Vec<_>>(), [0, 2, 1, 3]);
+        assert_eq!(parents(&[0, 0, 3, 4, 2]).unwrap_err(), Loop(NodeId(2)));
+        assert_eq!(parents(&[0, 1]).unwrap_err(), Loop(NodeId(1)));
     }
 
     #[test]

@@ -10,6 +10,7 @@ mod error;
 mod files;
 mod item;
 mod number;
+mod prefix;
 mod schema;
 mod spelling;
 
@@ -17,5 +18,8 @@ pub(crate) use document::Document;
 pub use document::Override;
 pub use error::{InputError, Place};
 pub(crate) use files::Files;
-pub use number::{Factor, Integer, Milliseconds, PositiveMilliseconds, PositiveSeconds, Probability, Seconds, UpTo};
+pub use number::{
+    Factor, Integer, Milliseconds, NumberKey, PositiveMilliseconds, PositiveSeconds, Probability, Seconds, UpTo,
+};
+pub use prefix::Prefix;
 pub(crate) use schema::schema_of;

@@ -250,3 +250,43 @@ impl Visitor<'_> for NumberVisitor<'_> {
         Ok(number as f64)
     }
 }
+
+/// The key of a table that is a whole number from 0 to `MAX`, such as the number of a node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, JsonSchema, Serialize)]
+#[serde(transparent)]
+#[schemars(extend("pattern" = "^(0|[1-9][0-9]{0,4})$"))]
+pub struct NumberKey<const MAX: u32>(#[schemars(with = "String")] u32);
+
+impl<const MAX: u32> NumberKey<MAX> {
+    /// The key of a number, if it is in the range.
+    pub fn new(number: u32) -> Option<Self> {
+        (number <= MAX).then_some(Self(number))
+    }
+
+    /// The number.
+    pub const fn get(self) -> u32 {
+        self.0
+    }
+}
+
+impl<'de, const MAX: u32> Deserialize<'de> for NumberKey<MAX> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Key<const MAX: u32>;
+
+        impl<const MAX: u32> Visitor<'_> for Key<MAX> {
+            type Value = NumberKey<MAX>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, "a number from 0 to {MAX}")
+            }
+
+            fn visit_str<E: de::Error>(self, key: &str) -> Result<Self::Value, E> {
+                // Only its shortest form: `01` beside `1` would be the same number twice.
+                let number = key.parse().ok().filter(|number: &u32| *number <= MAX && number.to_string() == key);
+                number.map(NumberKey).ok_or_else(|| E::invalid_value(de::Unexpected::Str(key), &self))
+            }
+        }
+
+        deserializer.deserialize_str(Key)
+    }
+}

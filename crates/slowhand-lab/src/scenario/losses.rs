@@ -57,9 +57,26 @@ impl Remedy {
 }
 
 impl Scenario {
+    /// True if a node has as many buffers of the kind that was full as `network.nodes` says.
+    fn has_own_buffers(&self, reason: DropReason, host: Host) -> bool {
+        let Host::Node(node) = host else { return false };
+        let Some((_, own)) = self.network.nodes.iter().find(|(id, _)| id.get() == u32::from(node.0)) else {
+            return false;
+        };
+        match reason {
+            DropReason::QueueFull => own.queue.is_some(),
+            DropReason::ReassemblyFull => own.reassembly_buffers.is_some(),
+            DropReason::ForwardingFull => own.forwarding_entries.is_some(),
+            _ => false,
+        }
+    }
+
     /// What changes how many datagrams are lost at this host for this reason. `None` where no single key does.
     pub fn remedy(&self, reason: DropReason, host: Host) -> Option<Remedy> {
         let is_border_router = host == Host::Node(NodeId::ROOT);
+        if self.has_own_buffers(reason, host) {
+            return Some(Remedy::change("network.nodes"));
+        }
         self.mac.link_layer().remedy(reason).or(match reason {
             DropReason::InjectedLoss => Remedy::asked_by(&[
                 ("lowpan.fragment_loss", self.lowpan.fragment_loss.get() > 0.0),

@@ -1,16 +1,18 @@
 //! `[lowpan]`: how IPv6 datagrams travel in 802.15.4 frames.
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use slowhand_net::clock::Duration;
 use slowhand_net::lowpan::reassembly::Limits;
-use slowhand_net::lowpan::{FRAME_CAPACITY, forwarding, recovery};
+use slowhand_net::lowpan::{Context, Contexts, FRAME_CAPACITY, forwarding, recovery};
 use slowhand_net::network::{self, Fragments};
 use slowhand_net::random;
 
 use super::{Ordinal, ascending};
-use crate::input::{Integer, PositiveSeconds, Probability};
+use crate::input::{Integer, NumberKey, PositiveSeconds, Prefix, Probability};
 
 /// The adaptation layer between IPv6 and 802.15.4 (RFC 4944, RFC 6282).
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
@@ -35,6 +37,10 @@ pub struct Lowpan {
     /// 64-bit addresses and one PAN ID) and the FCS (2). OpenWSN uses 80 or 96. With 16-bit addresses
     /// (`mac.addresses`) up to 116 fit into a frame.
     pub max_frame_payload: Integer<40, 116>,
+    /// The prefixes to which compressed addresses refer, by the number of their context (RFC 6282 section 3.1.1). An address
+    /// that no prefix covers travels in full. The nodes have addresses in `2001:db8::/64`, the server on the Internet has
+    /// `2001:db8:1::1`. Default: `{ 0 = "2001:db8::/64", 1 = "2001:db8:1::/64" }` (assumed: the root announces both).
+    pub contexts: BTreeMap<NumberKey<15>, Prefix>,
     /// How many datagrams a node can reassemble at the same time. Default: 2 (as in OpenWSN and Contiki-NG).
     pub reassembly_buffers: Integer<1, 65_535>,
     /// The same at the border router, which is often a stronger machine. Default: `reassembly_buffers`.
@@ -52,6 +58,43 @@ pub struct Lowpan {
     pub forwarding: Forwarding,
     /// How lost fragments are sent again. Only with `reassembly = "recovery"`.
     pub recovery: Recovery,
+    /// What the routing protocol RPL adds to each packet. Default: `none`, packets follow the routes without it.
+    pub rpl: Rpl,
+    /// How the headers of RPL travel in frames. Only with `rpl`. Default: `extension-headers`.
+    pub rpl_encoding: RplEncoding,
+    /// How many octets each address in a source route keeps at least: the last ones. It keeps more where the addresses
+    /// of the route differ before them (CmprI and CmprE of RFC 6554; an SRH-6LoRH has 1, 2, 4, 8 or 16). Only with
+    /// `rpl = "non-storing"`. Default: 8, the interface identifier: the EUI-64 of real devices have little in common,
+    /// while the nodes of a scenario differ in their last two octets only.
+    pub source_route_octets: Integer<1, 16>,
+}
+
+/// What RPL adds to each packet (RFC 6550 section 11.2; who adds what: RFC 9008).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Rpl {
+    /// Nothing (the default).
+    #[default]
+    None,
+    /// The storing mode: every packet has the RPL option, with the rank of its last sender (RFC 6553). Packets from the
+    /// Internet travel in IPv6-in-IPv6 from the root.
+    Storing,
+    /// The non-storing mode: packets up have the option, packets down a source routing header (RFC 6554). Packets from
+    /// the Internet travel in IPv6-in-IPv6 from the root. Packets between two nodes go over the root, in IPv6-in-IPv6
+    /// on both parts of their way.
+    NonStoring,
+}
+
+/// How the headers of RPL travel in frames.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum RplEncoding {
+    /// As extension headers of IPv6 (RFC 6553, RFC 6554), compressed by RFC 6282 section 4.2 (the default; Contiki-NG).
+    #[default]
+    ExtensionHeaders,
+    /// As 6LoWPAN routing headers (RFC 8138), which a 6TiSCH network uses (RFC 9030; OpenWSN).
+    #[serde(rename = "6lorh")]
+    RoutingHeaders,
 }
 
 /// What else is lost with a frame that `fragment_loss`, `frame_loss` or `dropped_frames` takes.
@@ -186,18 +229,47 @@ impl Lowpan {
             },
             ecn_threshold: self.ecn_threshold.map(Probability::get),
             frame_capacity: self.max_frame_payload.get() as usize,
+            contexts: self.contexts(),
             reassembly: Limits {
                 buffers: self.reassembly_buffers.get() as usize,
                 timeout: self.reassembly_timeout_s.duration(),
                 ..Limits::default()
             },
             fragments: self.fragments(depth, period),
-            border_router: network::BufferCounts {
-                reassembly: self.border_router_reassembly_buffers.map(|buffers| buffers.get() as usize),
-                forwarding: self.forwarding.border_router_entries.map(|entries| entries.get() as usize),
-            },
+            rpl: self.rpl_config(),
             ..network::NetworkConfig::default()
         }
+    }
+
+    /// How many buffers the border router has, if not as many as the other nodes.
+    pub fn border_router(&self) -> network::BufferCounts {
+        network::BufferCounts {
+            reassembly: self.border_router_reassembly_buffers.map(|buffers| buffers.get() as usize),
+            forwarding: self.forwarding.border_router_entries.map(|entries| entries.get() as usize),
+        }
+    }
+
+    fn contexts(&self) -> Contexts {
+        let mut contexts = Contexts::none();
+        for (id, prefix) in &self.contexts {
+            // It cannot fail: neither number is out of range.
+            let _ = contexts.set(id.get() as u8, prefix.address(), prefix.length());
+        }
+        contexts
+    }
+
+    /// What RPL adds to each packet.
+    fn rpl_config(&self) -> Option<network::RplConfig> {
+        let mode = match self.rpl {
+            Rpl::None => return None,
+            Rpl::Storing => network::RplMode::Storing,
+            Rpl::NonStoring => network::RplMode::NonStoring,
+        };
+        let encoding = match self.rpl_encoding {
+            RplEncoding::ExtensionHeaders => network::RplEncoding::ExtensionHeaders,
+            RplEncoding::RoutingHeaders => network::RplEncoding::RoutingHeaders,
+        };
+        Some(network::RplConfig { mode, encoding, address_octets: self.source_route_octets.get() as usize })
     }
 
     /// What happens to fragments in a mesh of this depth whose link layer has this period.
@@ -211,6 +283,14 @@ impl Lowpan {
     }
 }
 
+/// The prefixes of a network's contexts.
+fn contexts_of(contexts: &Contexts) -> BTreeMap<NumberKey<15>, Prefix> {
+    let entry = |(id, context): (u8, Context)| {
+        Some((NumberKey::new(id.into())?, Prefix::new(context.prefix(), context.length())?))
+    };
+    contexts.iter().filter_map(entry).collect()
+}
+
 impl Default for Lowpan {
     fn default() -> Self {
         let (network, reassembly) = (network::NetworkConfig::default(), Limits::default());
@@ -220,6 +300,7 @@ impl Default for Lowpan {
             loss_spread: LossSpread::default(),
             dropped_frames: Vec::new(),
             max_frame_payload: Integer::constant(FRAME_CAPACITY as u32),
+            contexts: contexts_of(&network.contexts),
             reassembly_buffers: Integer::constant(reassembly.buffers as u32),
             border_router_reassembly_buffers: None,
             reassembly_timeout_s: PositiveSeconds::of(reassembly.timeout),
@@ -227,6 +308,9 @@ impl Default for Lowpan {
             reassembly: Reassembly::default(),
             forwarding: Forwarding::default(),
             recovery: Recovery::default(),
+            rpl: Rpl::default(),
+            rpl_encoding: RplEncoding::default(),
+            source_route_octets: Integer::constant(network::RplConfig::ADDRESS_OCTETS as u32),
         }
     }
 }

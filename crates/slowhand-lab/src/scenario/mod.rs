@@ -23,18 +23,19 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use slowhand_net::address::NodeId;
+use slowhand_net::network::NetworkConfig;
 
 pub use endpoint::{Client, Server, ServerAt};
 pub use gateway::Gateway;
 pub use limits::Limits;
 pub use losses::{Advice, Remedy};
-pub use lowpan::{Forwarding, LossSpread, Lowpan, Reassembly, Recovery};
+pub use lowpan::{Forwarding, LossSpread, Lowpan, Reassembly, Recovery, Rpl, RplEncoding};
 pub(crate) use mac::PreparedMac;
 pub use mac::{
     Addresses, Beacon, Cell, CellKind, Cells, Csl, Csma, Downward, FastPoll, Generation, Mac, MacError, Scheduling,
     Sleepy, SlotTiming, StartOfFrame, Tsch, XMac,
 };
-pub use network::{Channel, Link, MAX_NODE, Mesh, Network, Topology};
+pub use network::{Channel, Link, MAX_NODE, Mesh, Network, NodeBuffers, RouteError, Routing, Topology};
 pub use session::{Auth, Session};
 pub use sources::Sources;
 pub use traffic::{Pattern, Place, Traffic};
@@ -231,6 +232,24 @@ impl Scenario {
     /// The links and routes that follow from `network`, as it was when the scenario was loaded.
     pub fn mesh(&self) -> &Arc<Mesh> {
         &self.mesh
+    }
+
+    /// The configuration of the network: each part is a section of the scenario.
+    pub(crate) fn network_config(&self) -> NetworkConfig {
+        let routes = self.mesh.routes();
+        let depth = (0..routes.nodes()).map(|node| routes.depth(NodeId(node as u16))).max().unwrap_or(0);
+        let mut buffers_of = self.network.buffers();
+        let root = buffers_of.entry(NodeId::ROOT).or_default();
+        let border_router = self.lowpan.border_router();
+        root.reassembly = root.reassembly.or(border_router.reassembly);
+        root.forwarding = root.forwarding.or(border_router.forwarding);
+        NetworkConfig {
+            buffers_of,
+            internet: self.server.internet_config(),
+            outages: self.outages(),
+            gateway: self.gateway.config(),
+            ..self.lowpan.config(depth, self.mac.link_layer().period())
+        }
     }
 
     /// TCP at the client's and at the server's end.

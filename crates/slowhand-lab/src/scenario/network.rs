@@ -1,19 +1,20 @@
 //! `[network]`: the nodes, and how well they hear each other.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::fmt;
 use std::sync::Arc;
 
 use schemars::JsonSchema;
-use serde::Deserialize;
 use serde::de::{self, Deserializer, Visitor};
+use serde::{Deserialize, Serialize};
 use slowhand_net::address::NodeId;
 use slowhand_net::link::{LinkQuality, Links, Variation};
+use slowhand_net::network::BufferCounts;
 use slowhand_net::random::Streams;
-use slowhand_net::route::{Routes, Unreachable};
+use slowhand_net::route::{Loop, Routes, Unreachable};
 
 use super::variation::{Change, GilbertElliott, Outage, Trace, WiFi};
-use crate::input::{Integer, Probability};
+use crate::input::{Integer, NumberKey, Probability};
 
 /// The nodes of the mesh and the links between them.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
@@ -32,6 +33,16 @@ pub struct Network {
     /// on that channel, for example to model a jammer. Default: no channel has a share of its own.
     #[serde(default)]
     pub channel_pdr: BTreeMap<Channel, Probability>,
+    /// Which path to the root a node takes. Default: `hops`.
+    #[serde(default)]
+    pub routing: Routing,
+    /// The parent of each node, for routes that you choose: `{ 1 = 0, 2 = 0, 3 = 2 }`. Every node but the root needs one,
+    /// to which it has a link. Default: none, the parents follow from `routing`.
+    pub parents: Option<BTreeMap<NumberKey<MAX_NODE>, Integer<0, MAX_NODE>>>,
+    /// What single nodes have that the others have not, by their numbers: `{ 0 = { queue = 60 }, 5 = { queue = 4 } }`.
+    /// Default: all nodes are alike.
+    #[serde(default)]
+    pub nodes: BTreeMap<NumberKey<MAX_NODE>, NodeBuffers>,
     /// Losses in bursts: links that alternate between a good and a bad state. Default: none.
     pub gilbert_elliott: Option<GilbertElliott>,
     /// Measured delivery ratios over time, which take the place of the fixed ones. Default: none.
@@ -47,7 +58,35 @@ pub struct Network {
     pub outages: Vec<Outage>,
 }
 
-/// Which nodes have a link. Frames take the path with the fewest hops.
+/// The buffers of one node.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct NodeBuffers {
+    /// How many frames its queue holds. Default: `mac.queue`.
+    pub queue: Option<Integer<1, 65_535>>,
+    /// How many datagrams it can reassemble at the same time. Default: `lowpan.reassembly_buffers`.
+    pub reassembly_buffers: Option<Integer<1, 65_535>>,
+    /// How many datagrams it can forward at the same time, with `lowpan.reassembly = "forwarding"` or `"recovery"`.
+    /// Default: `lowpan.forwarding.entries`.
+    pub forwarding_entries: Option<Integer<1, 65_535>>,
+}
+
+/// Which path to the root a node takes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Routing {
+    /// The path with the fewest hops, over any link that delivers something in both directions (the default). Of several
+    /// parents with the same number of hops, a node takes the one with the smallest number.
+    #[default]
+    Hops,
+    /// The path with the smallest expected transmission count (ETX, RFC 6551 section 4.3.2; the objective function MRHOF of
+    /// RFC 6719, without its hysteresis). A hop counts 1 / (d * a): d is the share of frames that arrive at the parent, a
+    /// the share of its acknowledgements that come back. `channel_pdr` does not count. Of several parents with the same
+    /// count, a node takes the one with the smallest number.
+    Etx,
+}
+
+/// Which nodes have a link.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase", deny_unknown_fields)]
 #[schemars(tag = "kind")]
@@ -144,15 +183,84 @@ impl Network {
         links
     }
 
-    /// The links, and the routing tree that follows from them: each node takes the path of fewest hops to the root.
+    /// The nodes whose queues are not as long as those of the others.
+    pub fn queues(&self) -> impl Iterator<Item = (NodeId, usize)> + '_ {
+        self.nodes.iter().filter_map(|(id, own)| Some((node(id.get()), own.queue?.get() as usize)))
+    }
+
+    /// The nodes that have not as many other buffers as the others.
+    pub fn buffers(&self) -> BTreeMap<NodeId, BufferCounts> {
+        let count = |number: Option<Integer<1, 65_535>>| number.map(|number| number.get() as usize);
+        let counts = |own: &NodeBuffers| BufferCounts {
+            reassembly: count(own.reassembly_buffers),
+            forwarding: count(own.forwarding_entries),
+        };
+        self.nodes.iter().map(|(id, own)| (node(id.get()), counts(own))).collect()
+    }
+
+    /// The links, and the routing tree that follows from them or is given.
     ///
     /// # Errors
-    /// A node without such a path.
-    pub fn mesh(&self) -> Result<Mesh, Unreachable> {
-        let links = self.links();
-        let routes = Routes::shortest(self.topology.node_count(), &links)?;
+    /// A node without a path to the root, or with a parent that it cannot have.
+    pub fn mesh(&self) -> Result<Mesh, RouteError> {
+        let (links, nodes) = (self.links(), self.topology.node_count());
+        let routes = match (&self.parents, self.routing) {
+            (Some(parents), _) => Routes::of_parents(parents_of(parents, nodes, &links)?)?,
+            (None, Routing::Hops) => Routes::shortest(nodes, &links)?,
+            (None, Routing::Etx) => Routes::by_etx(nodes, &links)?,
+        };
         Ok(Mesh { links, routes, variation: Arc::default() })
     }
+}
+
+/// The parent of each node. The root has itself.
+fn parents_of(
+    given: &BTreeMap<NumberKey<MAX_NODE>, Integer<0, MAX_NODE>>,
+    nodes: usize,
+    links: &[LinkQuality],
+) -> Result<Vec<NodeId>, RouteError> {
+    let delivers: HashSet<(NodeId, NodeId)> =
+        links.iter().filter(|link| link.data > 0.0).map(|link| (link.from, link.to)).collect();
+    let mut parents = vec![None; nodes];
+    parents[NodeId::ROOT.index()] = Some(NodeId::ROOT);
+    for (child, parent) in given {
+        let (child, parent) = (node(child.get()), node(parent.get()));
+        if child == NodeId::ROOT || child.index() >= nodes {
+            return Err(RouteError::NoSuchNode(child));
+        }
+        if !(delivers.contains(&(child, parent)) && delivers.contains(&(parent, child))) {
+            return Err(RouteError::OutOfRange { child, parent });
+        }
+        parents[child.index()] = Some(parent);
+    }
+    let parent = |(child, parent): (usize, Option<NodeId>)| parent.ok_or(RouteError::NoParent(NodeId(child as u16)));
+    parents.into_iter().enumerate().map(parent).collect()
+}
+
+/// A mesh without routes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum RouteError {
+    /// A node cannot reach the root.
+    #[error(transparent)]
+    Unreachable(#[from] Unreachable),
+    /// The parents of a node lead back to it.
+    #[error(transparent)]
+    Loop(#[from] Loop),
+    /// A parent is given for a node that has none: it is the root, or is not there.
+    #[error("node {0} has no parent")]
+    NoSuchNode(NodeId),
+    /// The node and its parent have no link in both directions.
+    #[error("node {child} has no link to {parent} that works in both directions")]
+    OutOfRange {
+        /// The node.
+        child: NodeId,
+        /// The parent that is given for it.
+        parent: NodeId,
+    },
+    /// Parents are given, but none for this node.
+    #[error("no parent is given for node {0}")]
+    NoParent(NodeId),
 }
 
 impl Mesh {

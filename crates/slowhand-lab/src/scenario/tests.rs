@@ -118,7 +118,10 @@ fn a_section_becomes_the_configuration_of_its_layer() {
     assert_eq!((config.loss_spread, config.ecn_threshold), (network::LossSpread::Flight, Some(0.75)));
     assert_eq!((config.frame_capacity, config.reassembly.buffers), (80, 3));
     assert_eq!(config.reassembly.timeout, Duration::from_millis(1_500));
-    assert_eq!(config.border_router, network::BufferCounts { reassembly: Some(300), forwarding: Some(200) });
+    assert_eq!(
+        lowpan.network_config().buffers_of[&NodeId::ROOT],
+        network::BufferCounts { reassembly: Some(300), forwarding: Some(200) }
+    );
     let network::Fragments::Forwarded(limits) = config.fragments else { panic!("{:?}", config.fragments) };
     assert_eq!((limits.entries, limits.timeout), (2, Duration::from_secs(5)));
     let server =
@@ -130,6 +133,45 @@ fn a_section_becomes_the_configuration_of_its_layer() {
     let (settling, period) = (Duration::from_secs(60), Duration::from_secs(2));
     assert_eq!((client.start(settling), client.start_spread(period)), (Duration::from_secs(3), period));
     assert_eq!(with("mac.queue=20").client.start(settling), settling);
+}
+
+#[test]
+fn headers_of_rpl_contexts_and_buffers_of_nodes() {
+    let config = |change| with(change).network_config();
+    assert_eq!(config("mac.queue=20").rpl, None);
+    let rpl =
+        config("lowpan={ rpl = \"non-storing\", rpl_encoding = \"6lorh\", source_route_octets = 2 }").rpl.unwrap();
+    let expected = (network::RplMode::NonStoring, network::RplEncoding::RoutingHeaders, 2);
+    assert_eq!((rpl.mode, rpl.encoding, rpl.address_octets), expected);
+    let rpl = config("lowpan.rpl=\"storing\"").rpl.unwrap();
+    let expected = (network::RplMode::Storing, network::RplEncoding::ExtensionHeaders, 8);
+    assert_eq!((rpl.mode, rpl.encoding, rpl.address_octets), expected);
+
+    let contexts = config("lowpan.contexts={ 3 = \"2001:db8:1::1/128\" }").contexts;
+    let found: Vec<_> =
+        contexts.iter().map(|(id, context)| (id, context.prefix().to_string(), context.length())).collect();
+    assert_eq!(found, [(3, "2001:db8:1::1".to_owned(), 128)]);
+    assert_eq!(config("mac.queue=20").contexts, slowhand_net::lowpan::Contexts::mesh());
+
+    let nodes = "network.nodes={ 0 = { reassembly_buffers = 9 }, 2 = { queue = 4 } }";
+    assert_eq!(with(nodes).network.queues().collect::<Vec<_>>(), [(NodeId(2), 4)]);
+    assert_eq!(config(nodes).buffers_of[&NodeId::ROOT].reassembly, Some(9));
+    let network = crate::plan::Plan::new(&with(nodes)).unwrap().network(1);
+    assert_eq!([1, 2].map(|node| network.mac().queue_limit(NodeId(node))), [20, 4]);
+}
+
+/// A node takes the parent that `network.parents` names, or the path that counts less.
+#[test]
+fn routes_follow_the_keys() {
+    let links = "[{ from = 0, to = 1, pdr = 0.93 }, { from = 1, to = 2, pdr = 0.71 }, { from = 0, to = 2, pdr = 0.2 }]";
+    let parents = |rest: &str| {
+        let network = format!("network={{ topology = {{ kind = \"explicit\", links = {links} }}{rest} }}");
+        let parents = with(&network).mesh().routes().parents();
+        parents[1..].iter().map(|parent| parent.unwrap().0).collect::<Vec<_>>()
+    };
+    assert_eq!(parents(""), [0, 0]);
+    assert_eq!(parents(", routing = \"etx\""), [0, 1]);
+    assert_eq!(parents(", parents = { 1 = 2, 2 = 0 }"), [2, 0]);
 }
 
 /// Every key of the schema: its place, and what the schema says of it.

@@ -3,11 +3,14 @@
 
 use std::collections::HashMap;
 
+use slowhand_net::address::NodeId;
+use slowhand_net::network::smallest_frame;
+use slowhand_net::route::{Loop, Unreachable};
 use slowhand_sessions::{ConfigError as SessionError, CredentialKind, Protocol, Role, Suite};
 
-use super::network::{MAX_NODE, Mesh};
+use super::network::{MAX_NODE, Mesh, RouteError, Routing};
 use super::variation;
-use super::{Auth, Gateway, LossSpread, Lowpan, Network, Reassembly, Scenario, ServerAt, Topology};
+use super::{Auth, Gateway, LossSpread, Lowpan, Network, Reassembly, Rpl, Scenario, ServerAt, Topology};
 use crate::device::Device;
 use crate::input::{Document, Files, InputError};
 
@@ -16,6 +19,9 @@ pub(super) fn validate(scenario: &Scenario, document: &Document) -> Result<(), I
     scenario.mac.link_layer().check(&scenario.mesh, document)?;
     variation::check(&scenario.network, scenario.mac.link_layer(), document)?;
     lowpan(&scenario.lowpan, document)?;
+    nodes(scenario, document)?;
+    contexts(&scenario.lowpan, document)?;
+    rpl(scenario, document)?;
     ends(scenario, document)?;
     session(scenario, document)?;
     transport(scenario, document)?;
@@ -40,6 +46,58 @@ fn limits(scenario: &Scenario, document: &Document) -> Result<(), InputError> {
     Err(document.blame("limits.memory_mb", found, format!("{needed} or more, for each thread; or a smaller scenario")))
 }
 
+/// Checks what is said of single nodes.
+fn nodes(scenario: &Scenario, document: &Document) -> Result<(), InputError> {
+    let (last, lowpan) = (scenario.mesh.nodes() - 1, &scenario.lowpan);
+    for (node, own) in &scenario.network.nodes {
+        let key = |key: &str| format!("network.nodes.{}{key}", node.get());
+        if node.get() as usize > last {
+            return Err(document.blame(&key(""), node.get().to_string(), format!("nodes 0 to {last}")));
+        }
+        if own.forwarding_entries.is_some() && lowpan.reassembly == Reassembly::PerHop {
+            let allowed = "this key with lowpan.reassembly = \"forwarding\" or \"recovery\" only";
+            return Err(document.blame(&key(".forwarding_entries"), "how many datagrams are forwarded", allowed));
+        }
+        let border_router = lowpan.border_router();
+        for (name, is_own, general, is_general) in [
+            (
+                "reassembly_buffers",
+                own.reassembly_buffers.is_some(),
+                "border_router_reassembly_buffers",
+                border_router.reassembly.is_some(),
+            ),
+            (
+                "forwarding_entries",
+                own.forwarding_entries.is_some(),
+                "forwarding.border_router_entries",
+                border_router.forwarding.is_some(),
+            ),
+        ] {
+            if node.get() == 0 && is_own && is_general {
+                let allowed = format!("one of this key and lowpan.{general}, which says the same");
+                return Err(document.blame(
+                    &key(&format!(".{name}")),
+                    "the buffers of the border router again",
+                    allowed,
+                ));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Checks that no prefix has two contexts.
+fn contexts(lowpan: &Lowpan, document: &Document) -> Result<(), InputError> {
+    let mut first = HashMap::new();
+    for (id, prefix) in &lowpan.contexts {
+        if let Some(other) = first.insert(*prefix, id.get()) {
+            let allowed = format!("each prefix once; context {other} is the same");
+            return Err(document.blame(&format!("lowpan.contexts.{}", id.get()), prefix.to_string(), allowed));
+        }
+    }
+    Ok(())
+}
+
 /// Checks that the tables about fragments are about the chosen `reassembly`.
 fn lowpan(lowpan: &Lowpan, document: &Document) -> Result<(), InputError> {
     let refuse = |key: &str, found: &str, needed: &str| {
@@ -58,6 +116,32 @@ fn lowpan(lowpan: &Lowpan, document: &Document) -> Result<(), InputError> {
         Reassembly::PerHop | Reassembly::Forwarding if document.has("lowpan.recovery") => {
             refuse("lowpan.recovery", "how fragments are recovered", "\"recovery\"")
         }
+        _ => Ok(()),
+    }
+}
+
+/// Checks that the keys about RPL go together, and that its headers leave room for data in a frame.
+fn rpl(scenario: &Scenario, document: &Document) -> Result<(), InputError> {
+    let Lowpan { rpl, max_frame_payload, source_route_octets, .. } = &scenario.lowpan;
+    if *rpl == Rpl::None && document.has("lowpan.rpl_encoding") {
+        let allowed = "this key with lowpan.rpl = \"storing\" or \"non-storing\" only";
+        return Err(document.blame("lowpan.rpl_encoding", "an encoding of headers that no packet has", allowed));
+    }
+    if *rpl != Rpl::NonStoring && document.has("lowpan.source_route_octets") {
+        let found = format!("{}, where packets have no source route", source_route_octets.get());
+        let allowed = "this key with lowpan.rpl = \"non-storing\" only";
+        return Err(document.blame("lowpan.source_route_octets", found, allowed));
+    }
+    if *rpl == Rpl::None {
+        return Ok(());
+    }
+    let most = max_frame_payload.get() as usize;
+    match smallest_frame(&scenario.network_config(), scenario.mesh.routes()) {
+        Ok(needed) if needed > most => {
+            let allowed = format!("{needed} or more, for the headers that lowpan.rpl adds");
+            Err(document.blame("lowpan.max_frame_payload", most.to_string(), allowed))
+        }
+        // A node that is too far for a source route is also too far for the hop limit.
         _ => Ok(()),
     }
 }
@@ -99,13 +183,50 @@ pub(super) fn mesh(network: &Network, files: &mut Files<'_>, document: &Document
     if network.link_pdr.get() == 0.0 && !matches!(network.topology, Topology::Explicit { .. }) {
         return Err(document.blame("network.link_pdr", "0", "a probability above 0, at most 1"));
     }
-    let mesh = network.mesh().map_err(|unreachable| {
-        let found = format!("no path between node {} and the root (node 0)", unreachable.0);
-        let allowed = "links that lead from every node to the root, with a delivery ratio above 0 in both directions";
-        document.blame(key, found, allowed)
-    })?;
+    if network.parents.is_some() && document.has("network.routing") {
+        let allowed = "this key without network.parents, which says the routes";
+        return Err(document.blame("network.routing", "a rule for routes that are given", allowed));
+    }
+    let mesh = network.mesh().map_err(|error| route_error(error, key, network, document))?;
     let variation = variation::variation(network, mesh.qualities(), files, document)?;
     Ok(mesh.varying(variation))
+}
+
+fn route_error(error: RouteError, key: &str, network: &Network, document: &Document) -> InputError {
+    let last = network.topology.node_count() - 1;
+    let parent_of = |node: NodeId| format!("network.parents.{node}");
+    match error {
+        RouteError::Unreachable(Unreachable(node)) => {
+            let found = format!("no path between node {node} and the root (node 0)");
+            let allowed = match network.routing {
+                Routing::Hops => {
+                    "links that lead from every node to the root, with a delivery ratio above 0 in both directions"
+                }
+                Routing::Etx => {
+                    "links that lead from every node to the root, with delivery ratios above 0 in both directions, and of \
+                     acknowledgements too"
+                }
+            };
+            document.blame(key, found, allowed)
+        }
+        RouteError::NoSuchNode(node) => {
+            document.blame(&parent_of(node), format!("a parent of node {node}"), format!("nodes 1 to {last}"))
+        }
+        RouteError::OutOfRange { child, parent } => {
+            let allowed =
+                format!("a node to which {child} has a link, with a delivery ratio above 0 in both directions");
+            document.blame(&parent_of(child), parent.to_string(), allowed)
+        }
+        RouteError::NoParent(node) => document.blame(
+            "network.parents",
+            format!("no parent of node {node}"),
+            "a parent for every node but the root",
+        ),
+        RouteError::Loop(Loop(node)) => {
+            let found = format!("a parent of node {node} from which the way leads back to {node}");
+            document.blame(&parent_of(node), found, "parents that lead to the root (node 0)")
+        }
+    }
 }
 
 fn explicit_links(links: &[super::Link], document: &Document) -> Result<(), InputError> {

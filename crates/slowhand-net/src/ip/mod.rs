@@ -1,4 +1,4 @@
-//! IPv6 packets: the fixed header, UDP datagrams and ICMPv6 errors, parsed and written.
+//! IPv6 packets: the fixed header, UDP datagrams, ICMPv6 errors and the headers of RPL, parsed and written.
 //!
 //! All types are plain values. They are parsed from octets, or written into a buffer of the caller.
 
@@ -8,6 +8,7 @@ use std::net::Ipv6Addr;
 pub mod checksum;
 pub mod icmpv6;
 pub mod ipv6;
+pub mod rpl;
 pub mod udp;
 
 pub use ipv6::{Ecn, Ipv6Header};
@@ -15,12 +16,20 @@ pub use udp::{UdpDatagram, UdpHeader, udp_datagram};
 
 /// Next header numbers (IANA, "Assigned Internet Protocol Numbers").
 pub mod next_header {
+    /// Hop-by-hop options (RFC 8200 section 4.3).
+    pub const HOP_BY_HOP: u8 = 0;
     /// Transmission Control Protocol (RFC 9293).
     pub const TCP: u8 = 6;
     /// User Datagram Protocol (RFC 768).
     pub const UDP: u8 = 17;
+    /// A whole IPv6 packet (RFC 2473).
+    pub const IPV6: u8 = 41;
+    /// Routing header (RFC 8200 section 4.4).
+    pub const ROUTING: u8 = 43;
     /// ICMP for IPv6 (RFC 4443).
     pub const ICMPV6: u8 = 58;
+    /// Destination options (RFC 8200 section 4.6).
+    pub const DESTINATION_OPTIONS: u8 = 60;
 }
 
 /// One end of a conversation: an address and a port.

@@ -1,9 +1,11 @@
-//! The address contexts of header compression (RFC 6282 section 3.1.1). Both ends of a link must have the same.
+//! What both ends of a link must know alike to compress headers: the prefixes of addresses (RFC 6282 section 3.1.1), and
+//! how headers of RPL are compressed.
 
 use std::cmp::Reverse;
 use std::net::Ipv6Addr;
 
 use super::Error;
+use super::routing_header::RoutingHeaders;
 use crate::address::{INTERNET_PREFIX, MESH_PREFIX};
 
 /// A prefix that compressed addresses can refer to.
@@ -51,6 +53,7 @@ impl Context {
 pub struct Contexts {
     /// The contexts with their identifiers. The first one that covers an address is used.
     longest_first: Vec<(u8, Context)>,
+    routing_headers: Option<RoutingHeaders>,
 }
 
 impl Contexts {
@@ -59,13 +62,27 @@ impl Contexts {
 
     /// No context: every global address is carried in full.
     pub const fn none() -> Self {
-        Self { longest_first: Vec::new() }
+        Self { longest_first: Vec::new(), routing_headers: None }
     }
 
     /// The contexts of the mesh: 0 is the /64 prefix of the mesh, 1 that of the default server on the Internet.
     pub fn mesh() -> Self {
         let context = |octets| Context { prefix: u128::from(u64::from_be_bytes(octets)) << 64, length: 64 };
-        Self { longest_first: vec![(0, context(MESH_PREFIX)), (1, context(INTERNET_PREFIX))] }
+        let longest_first = vec![(0, context(MESH_PREFIX)), (1, context(INTERNET_PREFIX))];
+        Self { longest_first, routing_headers: None }
+    }
+
+    /// The same contexts, in a network that compresses the headers of RPL by 6LoWPAN routing headers (RFC 8138), not as
+    /// extension headers (RFC 6282 section 4.2).
+    #[must_use]
+    pub fn with_routing_headers(self, routing_headers: RoutingHeaders) -> Self {
+        Self { routing_headers: Some(routing_headers), ..self }
+    }
+
+    /// How 6LoWPAN routing headers are made, if they are used.
+    #[inline]
+    pub fn routing_headers(&self) -> Option<&RoutingHeaders> {
+        self.routing_headers.as_ref()
     }
 
     /// Sets context `id` to the first `length` bits of `prefix`.

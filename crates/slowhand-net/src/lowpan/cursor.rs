@@ -71,6 +71,30 @@ impl<'a> Writer<'a> {
         self.slice(&value.to_be_bytes())
     }
 
+    /// Goes over octets that are written already.
+    pub(super) fn skip(&mut self, octets: usize) -> Result<(), Error> {
+        if octets > self.room() {
+            return Err(Error::BufferTooSmall(self.out.len()));
+        }
+        self.written += octets;
+        Ok(())
+    }
+
+    /// Forgets all octets behind the first `length`.
+    pub(super) fn truncate(&mut self, length: usize) {
+        self.written = self.written.min(length);
+    }
+
+    /// The number of octets that still fit.
+    fn room(&self) -> usize {
+        self.out.len() - self.written
+    }
+
+    /// The octets written so far, to change them.
+    pub(super) fn octets(&mut self) -> &mut [u8] {
+        &mut self.out[..self.written]
+    }
+
     /// The number of octets written so far.
     pub(super) fn written(&self) -> usize {
         self.written

@@ -6,7 +6,7 @@
 use super::cursor::Writer;
 use super::fragment::{FragmentHeader, MAX_DATAGRAM, UNIT};
 use super::reassembly::{Expired, MAX_TIMEOUT};
-use super::{Contexts, Error, Link, decompress, iphc};
+use super::{Contexts, Error, Form, Link, MAX_DECOMPRESSED, compress_headers, decompress};
 use crate::address::Eui64;
 use crate::clock::{Duration, Instant};
 use crate::ip::{Ecn, Ipv6Header};
@@ -120,7 +120,9 @@ impl Forwarder {
     /// Takes the payload of a frame from the neighbour `from`, and writes what is to be forwarded into `out`, which has
     /// room for the longest frame payload.
     ///
-    /// It calls `route` once for each packet, with the received header. `datagram` is the caller's identifier of the
+    /// It calls `route` with the headers of each first fragment. The second argument is true if the fragment is the first
+    /// of its packet, and false if it came before. `route` may change the headers, as the routing protocol asks of a
+    /// router; the hop limit is the forwarder's. `datagram` is the caller's identifier of the
     /// packet: the forwarder keeps that of the first fragment, and returns it when the entry times out.
     pub fn handle_fragment(
         &mut self,
@@ -128,7 +130,7 @@ impl Forwarder {
         from: Eui64,
         payload: &[u8],
         datagram: u32,
-        route: impl FnOnce(&Ipv6Header) -> Route,
+        route: impl FnOnce(&mut [u8], bool) -> Route,
         out: &mut [u8],
     ) -> Outcome {
         if !payload.first().is_some_and(|&octet| FragmentHeader::is_dispatch(octet)) {
@@ -181,41 +183,38 @@ impl Forwarder {
         header: FragmentHeader,
         rest: &[u8],
         datagram: u32,
-        route: impl FnOnce(&Ipv6Header) -> Route,
+        route: impl FnOnce(&mut [u8], bool) -> Route,
         out: &mut [u8],
     ) -> Result<Outcome, Discard> {
         let size = usize::from(header.datagram_size);
-        let mut headers = [0; iphc::MAX_DECOMPRESSED];
+        let mut headers = [0; MAX_DECOMPRESSED];
         let link = Link { source: from, destination: self.own };
         let done = decompress(rest, link, &self.contexts, Some(size), &mut headers)?;
         let rest = &rest[done.consumed..];
-        let headers = &headers[..done.written];
-        let passed = header.passed(0, done.written + rest.len())?;
+        let headers = &mut headers[..done.written];
+        let passed = header.passed(0, done.written - done.hidden + rest.len())?;
 
         let known = self.position(from, &header);
-        let ip = Ipv6Header::parse(headers).map_err(Error::from)?;
         let mut is_congested = false;
-        let next = match known {
-            Some(index) => self.entries[index].next,
-            None => match route(&ip) {
-                Route::Local => None,
-                Route::Next { to, tag, congested, capacity } => {
-                    is_congested = congested;
-                    Some(NextHop { to, tag, capacity })
-                }
-                Route::None => return Err(Discard::NoRoute),
-            },
+        let next = match (known, route(headers, known.is_none())) {
+            (Some(index), _) => self.entries[index].next,
+            (None, Route::Local) => None,
+            (None, Route::Next { to, tag, congested, capacity }) => {
+                is_congested = congested;
+                Some(NextHop { to, tag, capacity })
+            }
+            (None, Route::None) => return Err(Discard::NoRoute),
         };
         let outcome = match next {
             None => Outcome::Local,
             Some(_) if done.checksum_elided => return Err(Discard::ChecksumElided),
             Some(NextHop { to, tag, capacity }) => {
-                let ip = next_hop_header(ip, is_congested)?;
+                take_hop(headers, is_congested)?;
                 let link = Link { source: self.own, destination: to };
                 let mut out = Writer::new(first_octets(out, capacity));
                 FragmentHeader { datagram_tag: tag, ..header }
                     .emit(&mut out)
-                    .and_then(|()| emit_headers(&ip, &headers[Ipv6Header::LENGTH..], link, &self.contexts, &mut out))
+                    .and_then(|()| emit_headers(headers, done.hidden > 0, link, &self.contexts, &mut out))
                     .and_then(|()| out.slice(rest))
                     .map_err(|_| Discard::NoSlack)?;
                 Outcome::Forward { to, length: out.written() }
@@ -276,26 +275,27 @@ impl Forwarder {
     }
 }
 
-/// The header that a node forwards: the hop limit is lower by one. If the node is congested and the packet is
-/// ECN-capable, the packet is marked.
-pub(super) fn next_hop_header(ip: Ipv6Header, congested: bool) -> Result<Ipv6Header, Discard> {
+/// Changes headers as a node does that forwards them: the hop limit is lower by one. If the node is congested and the
+/// packet is ECN-capable, the packet is marked.
+pub(super) fn take_hop(headers: &mut [u8], congested: bool) -> Result<(), Discard> {
+    let ip = Ipv6Header::parse(headers).map_err(Error::from)?;
     let hop_limit = ip.hop_limit.checked_sub(1).filter(|&left| left > 0).ok_or(Discard::HopLimit)?;
     let ip = Ipv6Header { hop_limit, ..ip };
-    Ok(if congested && ip.ecn().is_capable() { ip.with_ecn(Ecn::CongestionExperienced) } else { ip })
+    let ip = if congested && ip.ecn().is_capable() { ip.with_ecn(Ecn::CongestionExperienced) } else { ip };
+    headers[..Ipv6Header::LENGTH].copy_from_slice(&ip.emit());
+    Ok(())
 }
 
-/// Writes the headers, compressed for `link`. `udp` is empty if the packet has another protocol.
+/// Writes the headers, compressed for `link`. `hidden` is true if they had [hidden](super::Compressed::hidden) octets.
 pub(super) fn emit_headers(
-    ip: &Ipv6Header,
-    udp: &[u8],
+    headers: &[u8],
+    hidden: bool,
     link: Link,
     contexts: &Contexts,
     out: &mut Writer<'_>,
 ) -> Result<(), Error> {
-    let mut compressed = [0; iphc::MAX_COMPRESSED];
-    let done = iphc::compress_headers(ip, udp, link, contexts, &mut compressed)?;
-    out.slice(&compressed[..done.written])?;
-    out.slice(&udp[done.consumed - Ipv6Header::LENGTH..])
+    let done = compress_headers(headers, Form::Same { hidden }, link, contexts, out)?;
+    out.slice(&headers[done.consumed..])
 }
 
 /// The part of `out` that a frame with this capacity can carry.

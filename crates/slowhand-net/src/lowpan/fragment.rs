@@ -21,12 +21,13 @@
 //! ```
 //!
 //! The first fragment carries the headers compressed. But size and offset always count octets of the uncompressed
-//! packet, the offset in units of eight octets (RFC 6282 section 2).
+//! packet, the offset in units of eight octets (RFC 6282 section 2). They do not count octets that are
+//! [hidden](super::Compressed::hidden).
 
 use std::ops::Range;
 
 use super::cursor::{Reader, Writer};
-use super::{Contexts, Error, Link, iphc};
+use super::{Contexts, Error, Link, MAX_COMPRESSED, compress, headers_of_first};
 use crate::ip;
 
 /// 11000 in the first five bits: a first fragment.
@@ -139,11 +140,14 @@ impl FragmentHeader {
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Fragmenter {
-    header: [u8; iphc::MAX_COMPRESSED],
+    header: [u8; MAX_COMPRESSED],
     /// The octets of `header` in use.
     compressed: usize,
-    /// The octets of the packet that `header` replaces.
+    /// The octets at the beginning of the packet that sizes and offsets do not count.
+    hidden: usize,
+    /// The octets of the packet behind them that `header` replaces.
     uncompressed: usize,
+    /// The octets of the packet behind the hidden ones.
     size: usize,
     tag: u16,
     capacity: usize,
@@ -161,13 +165,14 @@ impl Fragmenter {
     /// fragment header (openwsn-fw, `frag.h`), which is a capacity of 85.
     ///
     /// # Errors
-    /// As [`iphc::compress`]; [`Error::TooLong`] and [`Error::Capacity`] if the packet needs fragments but the sizes do
+    /// As [`compress`]; [`Error::TooLong`] and [`Error::Capacity`] if the packet needs fragments but the sizes do
     /// not allow them.
     pub fn new(packet: &[u8], link: Link, contexts: &Contexts, tag: u16, capacity: usize) -> Result<Self, Error> {
-        let mut header = [0; iphc::MAX_COMPRESSED];
-        let done = iphc::compress(packet, link, contexts, &mut header)?;
-        let size = packet.len();
-        if !fits_one_frame(size, done.consumed, done.written, capacity) {
+        let mut header = [0; MAX_COMPRESSED];
+        let room = headers_of_first(&mut header, capacity, FragmentHeader::FIRST_LENGTH);
+        let done = compress(packet, link, contexts, room)?;
+        let (size, uncompressed) = (packet.len() - done.hidden, done.consumed - done.hidden);
+        if !fits_one_frame(size, uncompressed, done.written, capacity) {
             if size > MAX_DATAGRAM {
                 return Err(Error::TooLong(size));
             }
@@ -177,8 +182,8 @@ impl Fragmenter {
                 return Err(Error::Capacity { needed, found: capacity });
             }
         }
-        let (compressed, uncompressed) = (done.written, done.consumed);
-        Ok(Self { header, compressed, uncompressed, size, tag, capacity, slack: 0, sent: 0 })
+        let (compressed, hidden) = (done.written, done.hidden);
+        Ok(Self { header, compressed, hidden, uncompressed, size, tag, capacity, slack: 0, sent: 0 })
     }
 
     /// Leaves up to `octets` of the first fragment free. With fragment forwarding, the compressed header may grow on
@@ -224,7 +229,7 @@ impl Fragmenter {
             out.slice(&self.header[..self.compressed])?;
             begin + self.carries(FragmentHeader::FIRST_LENGTH + self.compressed + self.slack, self.size - begin)
         };
-        out.slice(packet.get(begin..end).ok_or(Error::Truncated)?)?;
+        out.slice(packet.get(self.hidden + begin..self.hidden + end).ok_or(Error::Truncated)?)?;
         self.sent = end;
         Ok(Some(out.written()))
     }

@@ -1,7 +1,7 @@
 //! 6LoWPAN: IPv6 packets in 802.15.4 frames.
 //!
-//! To send a packet, [`fragment::Fragmenter`] compresses its headers ([`iphc`], [`nhc`]; RFC 6282) and gives one frame
-//! payload after another (RFC 4944 section 5.3). The receiver's [`reassembly::Reassembler`] takes the frame payloads in
+//! To send a packet, [`fragment::Fragmenter`] compresses its headers ([`iphc`], [`nhc`]; RFC 6282; those of RPL also by
+//! [`routing_header`], RFC 8138) and gives one frame payload after another (RFC 4944 section 5.3). The receiver's [`reassembly::Reassembler`] takes the frame payloads in
 //! any order and gives the packet back.
 //!
 //! Instead of reassembly at every hop, nodes can use fragment [`forwarding`] (RFC 8930) or selective fragment
@@ -9,6 +9,7 @@
 
 use crate::address::Eui64;
 use crate::ip;
+use crate::radio::phy::MAX_PSDU;
 
 mod buffers;
 pub mod context;
@@ -19,14 +20,17 @@ pub mod iphc;
 pub mod nhc;
 pub mod reassembly;
 pub mod recovery;
+pub mod routing_header;
 
 pub use context::{Context, Contexts};
 pub use forwarding::Forwarder;
 pub use fragment::Fragmenter;
+pub use iphc::MAX_PLAIN;
 pub use reassembly::Reassembler;
 
 use cursor::{Reader, Writer};
 use fragment::FragmentHeader;
+use iphc::Depth;
 use recovery::Rfrag;
 
 /// The dispatch octet of an IPv6 packet with an uncompressed header (RFC 4944 section 5.1).
@@ -35,6 +39,12 @@ pub const DISPATCH_IPV6: u8 = 0x41;
 /// The octets of 6LoWPAN that fit into a frame with 64-bit addresses: 127 of PSDU, minus 21 of MAC header (frame
 /// version 2, two 64-bit addresses, destination PAN ID) and 2 of FCS.
 pub const FRAME_CAPACITY: usize = 104;
+
+/// The longest compressed headers: no frame has more octets.
+pub const MAX_COMPRESSED: usize = MAX_PSDU;
+
+/// The longest headers that [`decompress`] writes: two IPv6 headers, UDP, and extension headers, which hardly grow.
+pub const MAX_DECOMPRESSED: usize = 2 * ip::UdpDatagram::HEADERS + MAX_COMPRESSED;
 
 /// The link-layer addresses of a frame. Header compression elides the parts of IPv6 addresses that follow from them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -52,6 +62,9 @@ pub struct Compressed {
     pub consumed: usize,
     /// The octets of the compressed header.
     pub written: usize,
+    /// The octets of the packet that sizes and offsets of fragments do not count: the headers that a [`routing_header`]
+    /// stands for, which may become shorter at every hop.
+    pub hidden: usize,
 }
 
 /// The result of header decompression.
@@ -61,6 +74,8 @@ pub struct Decompressed {
     pub consumed: usize,
     /// The octets of the decompressed headers.
     pub written: usize,
+    /// As [`Compressed::hidden`].
+    pub hidden: usize,
     /// True if the UDP checksum was elided. Then its field is zero, and it must be computed when the packet is
     /// complete: [`ip::udp::fill_checksum`] (RFC 6282 section 4.3.2).
     pub checksum_elided: bool,
@@ -98,8 +113,11 @@ pub enum Error {
     /// A fragment that is not the last has a length that is not a multiple of 8.
     #[error("a fragment of {0} octets that is not the last: only multiples of 8 are (RFC 4944 section 5.3)")]
     FragmentLength(usize),
-    /// The next header compression is not that of UDP.
-    #[error("next header compression {0:#04x} is not supported: only UDP's")]
+    /// The next header compression is none of those understood.
+    #[error(
+        "next header compression {0:#04x} is not supported: only that of UDP, IPv6, and hop-by-hop, routing and \
+             destination options headers"
+    )]
     NextHeader(u8),
     /// The packet is not valid IPv6, or its UDP datagram is not valid.
     #[error(transparent)]
@@ -110,6 +128,9 @@ pub enum Error {
     /// The packet is longer than a fragment header can express.
     #[error("a datagram of {0} octets is too long: at most 2047 (RFC 4944 section 5.3)")]
     TooLong(usize),
+    /// A 6LoWPAN routing header that is not understood (RFC 8138).
+    #[error("the 6LoWPAN routing headers are not those of a packet of RPL that this node understands (RFC 8138)")]
+    RoutingHeader,
     /// The octets end inside a header.
     #[error("the octets end inside a header")]
     Truncated,
@@ -121,14 +142,74 @@ pub fn is_fragment(payload: &[u8]) -> bool {
     payload.first().is_some_and(|&octet| FragmentHeader::is_dispatch(octet) || Rfrag::is_dispatch(octet))
 }
 
-/// Decompresses the headers at the beginning of `payload` (RFC 6282), or copies them if they are not compressed (RFC
-/// 4944 section 5.1).
-///
-/// `datagram_size` is the number of octets of the whole packet; the length fields follow from it. It is `None` for a
-/// frame payload that holds a whole packet.
+/// Compresses the headers of `packet` into `out`. The rest of the packet, after [`Compressed::consumed`], is carried
+/// unchanged. Extension headers stay there too if they do not fit into `out`: then they can be in any fragment, and a
+/// node must reassemble the packet to read them.
 ///
 /// # Errors
-/// As [`iphc::decompress`]; [`Error::Dispatch`] if the payload begins with neither.
+/// [`Error::Packet`] if `packet` is not an IPv6 packet of exactly the length in its header; [`Error::BufferTooSmall`]:
+/// [`MAX_PLAIN`] octets are always enough.
+pub fn compress(packet: &[u8], link: Link, contexts: &Contexts, out: &mut [u8]) -> Result<Compressed, Error> {
+    ip::Ipv6Header::parse_packet(packet)?;
+    compress_headers(packet, Form::Shortest, link, contexts, &mut Writer::new(out))
+}
+
+/// How headers of RPL are compressed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Form {
+    /// As routing headers if the contexts say so and they fit; else as extension headers.
+    Shortest,
+    /// As the headers of a fragment that was received: its size counts octets that are not [hidden](Compressed::hidden).
+    Same { hidden: bool },
+}
+
+/// As [`compress`], but `packet` may end after its headers: a node that forwards fragments has no more.
+#[inline]
+fn compress_headers(
+    packet: &[u8],
+    form: Form,
+    link: Link,
+    contexts: &Contexts,
+    out: &mut Writer<'_>,
+) -> Result<Compressed, Error> {
+    let before = out.written();
+    let header = ip::Ipv6Header::parse(packet)?;
+    if let Some(encoding) = contexts.routing_headers().filter(|_| form != Form::Same { hidden: false }) {
+        match routing_header::compress(packet, link, contexts, encoding, out) {
+            Ok(Some(compressed)) => return Ok(compressed),
+            Err(error) if form == (Form::Same { hidden: true }) => return Err(error),
+            Ok(None) => {}
+            Err(_) => out.truncate(before),
+        }
+    }
+    let consumed = match iphc::compress(&header, packet, Depth::All, link, contexts, out) {
+        Err(Error::BufferTooSmall(_)) => {
+            out.truncate(before);
+            iphc::compress(&header, packet, Depth::Udp, link, contexts, out)?
+        }
+        done => done?,
+    };
+    Ok(Compressed { consumed, written: out.written() - before, hidden: 0 })
+}
+
+/// The part of `out` for the compressed headers of the first fragment: behind them there must be room for data.
+fn headers_of_first(out: &mut [u8], capacity: usize, fragment_header: usize) -> &mut [u8] {
+    let room = capacity.saturating_sub(fragment_header + fragment::UNIT).max(MAX_PLAIN);
+    let length = out.len().min(room);
+    &mut out[..length]
+}
+
+/// Decompresses the headers at the beginning of `payload` (RFC 6282, RFC 8138), or copies them if they are not
+/// compressed (RFC 4944 section 5.1).
+///
+/// `datagram_size` is the number of octets of the whole packet, without those that are [hidden](Compressed::hidden); the
+/// length fields follow from it. It is `None` for a frame payload that holds a whole packet. [`MAX_DECOMPRESSED`] octets
+/// of `out` are always enough for what a frame holds.
+///
+/// # Errors
+/// [`Error::Dispatch`], [`Error::Truncated`], [`Error::Reserved`], [`Error::Context`], [`Error::NextHeader`],
+/// [`Error::RoutingHeader`], [`Error::BufferTooSmall`]; [`Error::TooLong`] if the packet is too long for the IPv6 length
+/// field, and [`Error::Packet`] if `datagram_size` is less than the headers.
 pub fn decompress(
     payload: &[u8],
     link: Link,
@@ -139,7 +220,10 @@ pub fn decompress(
     match payload.first() {
         None => Err(Error::Truncated),
         Some(&DISPATCH_IPV6) => copy_header(&payload[1..], out),
-        Some(&dispatch) if iphc::is_dispatch(dispatch) => iphc::decompress(payload, link, contexts, datagram_size, out),
+        Some(&dispatch) if iphc::is_dispatch(dispatch) => {
+            iphc::decompress(payload, link, contexts, datagram_size, &mut Writer::new(out))
+        }
+        Some(&routing_header::PAGE_1) => routing_header::decompress(payload, link, contexts, datagram_size, out),
         Some(&dispatch) => Err(Error::Dispatch(dispatch)),
     }
 }
@@ -148,5 +232,5 @@ fn copy_header(packet: &[u8], out: &mut [u8]) -> Result<Decompressed, Error> {
     let header = Reader::new(packet).array::<{ ip::Ipv6Header::LENGTH }>()?;
     ip::Ipv6Header::parse(&header)?;
     Writer::new(out).slice(&header)?;
-    Ok(Decompressed { consumed: 1 + header.len(), written: header.len(), checksum_elided: false })
+    Ok(Decompressed { consumed: 1 + header.len(), written: header.len(), hidden: 0, checksum_elided: false })
 }

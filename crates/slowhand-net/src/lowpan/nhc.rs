@@ -1,4 +1,16 @@
-//! Compression of the UDP header (RFC 6282 section 4.3).
+//! Compression of the headers behind the IPv6 header: extension headers (RFC 6282 section 4.2) and UDP (section 4.3).
+//!
+//! An extension header. EID says which one. NH is set if the next header is compressed too. Else the octet after this
+//! one has its number. Then follow the number of octets that remain of the header, and these octets.
+//!
+//! ```text
+//!   0   1   2   3   4   5   6   7
+//! +---+---+---+---+---+---+---+---+
+//! | 1 | 1 | 1 | 0 |    EID    |NH |
+//! +---+---+---+---+---+---+---+---+
+//! ```
+//!
+//! UDP:
 //!
 //! ```text
 //!   0   1   2   3   4   5   6   7
@@ -11,7 +23,31 @@
 
 use super::Error;
 use super::cursor::{Reader, Writer};
-use crate::ip::UdpHeader;
+use crate::ip::{Ipv6Header, UdpHeader, next_header};
+
+/// 1110 in the first four bits (RFC 6282 section 4.2).
+const EXTENSION: u8 = 0b1110_0000;
+const EXTENSION_MASK: u8 = 0b1111_0000;
+
+/// NH: the header behind this one is compressed too.
+const NEXT_COMPRESSED: u8 = 1;
+
+/// An IPv6 header, which [`iphc`](super::iphc) compresses: EID 7, NH 0.
+pub(super) const IPV6: u8 = EXTENSION | 7 << 1;
+
+/// The extension headers that are compressed, by EID: hop-by-hop options, routing header, and destination options.
+const EXTENSIONS: [(u8, u8); 3] =
+    [(0, next_header::HOP_BY_HOP), (1, next_header::ROUTING), (3, next_header::DESTINATION_OPTIONS)];
+
+/// The unit of the lengths of extension headers, in octets.
+const EXTENSION_UNIT: usize = 8;
+
+/// The octets of an extension header before those that its compressed form counts: next header and length.
+const EXTENSION_FIXED: usize = 2;
+
+/// The option that is one octet of padding, and the one that is several (RFC 8200 section 4.2).
+const PAD_1: u8 = 0;
+const PAD_N: u8 = 1;
 
 /// 11110 in the first five bits (RFC 6282 section 4.3.3).
 const DISPATCH: u8 = 0b1111_0000;
@@ -80,6 +116,93 @@ impl PortMode {
             _ => Self::Both4,
         }
     }
+}
+
+/// A header behind the IPv6 header that can be compressed.
+#[derive(Clone, Copy)]
+pub(super) enum NextHeader<'a> {
+    Udp(UdpHeader),
+    /// A whole IPv6 packet follows.
+    Ipv6(Ipv6Header),
+    Extension {
+        id: u8,
+        octets: &'a [u8],
+    },
+}
+
+impl<'a> NextHeader<'a> {
+    /// The header with this number at the beginning of `octets`, if it can be compressed. `length` is the number of octets
+    /// from here to the end of the packet, of which `octets` may be the first.
+    #[inline]
+    pub(super) fn of(number: u8, octets: &'a [u8], length: usize) -> Option<Self> {
+        match number {
+            // The lengths of UDP and inner IPv6 headers are elided, so they must agree with that of the packet.
+            next_header::UDP => {
+                let udp = UdpHeader::parse(octets).ok()?;
+                (usize::from(udp.length) == length).then_some(Self::Udp(udp))
+            }
+            next_header::IPV6 => {
+                let inner = Ipv6Header::parse(octets).ok()?;
+                (Ipv6Header::LENGTH + usize::from(inner.payload_length) == length).then_some(Self::Ipv6(inner))
+            }
+            _ => {
+                let &(id, _) = EXTENSIONS.iter().find(|(_, known)| *known == number)?;
+                let units = usize::from(*octets.get(1)?);
+                let octets = octets.get(..EXTENSION_UNIT * (units + 1))?;
+                (octets.len() - EXTENSION_FIXED <= usize::from(u8::MAX)).then_some(Self::Extension { id, octets })
+            }
+        }
+    }
+}
+
+/// Writes an extension header. `next` is true if the header behind it is compressed too.
+pub(super) fn emit_extension(id: u8, octets: &[u8], next: bool, out: &mut Writer<'_>) -> Result<(), Error> {
+    out.u8(EXTENSION | id << 1 | if next { NEXT_COMPRESSED } else { 0 })?;
+    if !next {
+        out.u8(octets[0])?;
+    }
+    out.u8((octets.len() - EXTENSION_FIXED) as u8)?; // `of` has checked that it fits
+    out.slice(&octets[EXTENSION_FIXED..])
+}
+
+/// The number of the compressed header that begins with `octet`: UDP, an IPv6 header, or an extension header.
+pub(super) fn number_of(octet: u8) -> Result<u8, Error> {
+    if octet & DISPATCH_MASK == DISPATCH {
+        return Ok(next_header::UDP);
+    }
+    if octet == IPV6 {
+        return Ok(next_header::IPV6);
+    }
+    let known = EXTENSIONS.iter().find(|(id, _)| octet & !NEXT_COMPRESSED == EXTENSION | id << 1);
+    known.map(|&(_, number)| number).ok_or(Error::NextHeader(octet))
+}
+
+/// Reads an extension header and writes it as it was. Returns the number of the next header, or `None` if that header
+/// is compressed too. Then its number is written as zero.
+pub(super) fn read_extension(input: &mut Reader<'_>, out: &mut Writer<'_>) -> Result<Option<u8>, Error> {
+    let encoding = input.u8()?;
+    debug_assert_eq!(encoding & EXTENSION_MASK, EXTENSION);
+    let is_route = number_of(encoding)? == next_header::ROUTING;
+    let next = if encoding & NEXT_COMPRESSED == 0 { Some(input.u8()?) } else { None };
+    let length = usize::from(input.u8()?);
+    let octets = input.slice(length)?;
+    let whole = (EXTENSION_FIXED + length).next_multiple_of(EXTENSION_UNIT);
+    // The sender may leave out padding at the end of options.
+    let padding = whole - EXTENSION_FIXED - length;
+    if is_route && padding > 0 {
+        return Err(Error::Truncated);
+    }
+    out.slice(&[next.unwrap_or(0), (whole / EXTENSION_UNIT - 1) as u8])?; // at most 33 units
+    out.slice(octets)?;
+    match padding {
+        0 => {}
+        1 => out.u8(PAD_1)?,
+        _ => {
+            out.slice(&[PAD_N, padding as u8 - 2])?;
+            (2..padding).try_for_each(|_| out.u8(0))?;
+        }
+    }
+    Ok(next)
 }
 
 pub(super) fn emit_udp(udp: &UdpHeader, out: &mut Writer<'_>) -> Result<(), Error> {

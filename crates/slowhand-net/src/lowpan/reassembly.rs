@@ -3,11 +3,12 @@
 //! The first fragment of a packet to arrive takes a buffer. The buffer is free again when the packet is complete, when
 //! a fragment overlaps another, or after a timeout. Its memory is allocated when it is first taken, and kept.
 
+use std::mem;
 use std::ops::Range;
 
 use super::buffers::Buffers;
 use super::fragment::{FragmentHeader, MAX_DATAGRAM, UNIT};
-use super::{Contexts, Decompressed, Error, Link, decompress, iphc};
+use super::{Contexts, Decompressed, Error, Link, MAX_DECOMPRESSED, decompress};
 use crate::address::Eui64;
 use crate::clock::{Duration, Instant};
 use crate::ip;
@@ -38,7 +39,7 @@ impl Default for Limits {
 impl Limits {
     /// Limits above those of the standard are lowered to them. A packet always has room for its headers.
     pub(super) fn within_standard(self) -> Self {
-        let datagram = self.datagram.clamp(iphc::MAX_DECOMPRESSED, MAX_DATAGRAM);
+        let datagram = self.datagram.clamp(ip::UdpDatagram::HEADERS, MAX_DATAGRAM);
         Self { datagram, timeout: self.timeout.min(MAX_TIMEOUT), ..self }
     }
 }
@@ -150,6 +151,8 @@ pub struct Reassembler {
     buffers: Buffers<Buffer>,
     /// The buffer for packets that arrive in one frame; empty before the first of them.
     whole: Vec<u8>,
+    /// The buffer for the headers of a fragment; empty before the first fragment.
+    headers: Vec<u8>,
     occupancy: Occupancy,
     peak: Occupancy,
 }
@@ -162,6 +165,7 @@ impl Reassembler {
             limits: limits.within_standard(),
             buffers: Buffers::with_limit(limits.buffers),
             whole: Vec::new(),
+            headers: Vec::new(),
             occupancy: Occupancy::default(),
             peak: Occupancy::default(),
         }
@@ -236,36 +240,50 @@ impl Reassembler {
     }
 
     fn store(&mut self, now: Instant, link: Link, payload: &[u8], datagram: u32) -> Outcome<'_> {
-        let fragment = match Fragment::read(link, payload, &self.contexts) {
-            Ok(fragment) => fragment,
-            Err(error) => return Outcome::Discarded(error.into()),
+        let mut headers = mem::take(&mut self.headers);
+        headers.resize(MAX_DECOMPRESSED, 0);
+        let stored = match Fragment::read(link, payload, &self.contexts, &mut headers) {
+            Ok(fragment) => self.store_fragment(now, &fragment, datagram),
+            Err(error) => Err(error.into()),
         };
-        let index = match self.buffer_for(now, fragment.key, datagram) {
-            Ok(index) => index,
-            Err(reason) => return Outcome::Discarded(reason),
-        };
+        self.headers = headers;
+        match stored {
+            Ok(None) => Outcome::Incomplete,
+            Ok(Some(complete)) => match self.buffers[complete].packet() {
+                Ok((packet, datagram)) => Outcome::Complete { packet, datagram },
+                Err(error) => Outcome::Discarded(Error::from(error).into()),
+            },
+            Err(reason) => Outcome::Discarded(reason),
+        }
+    }
+
+    /// Stores a fragment. Returns the buffer if its packet is complete; the buffer is free then.
+    fn store_fragment(
+        &mut self,
+        now: Instant,
+        fragment: &Fragment<'_>,
+        datagram: u32,
+    ) -> Result<Option<usize>, Discard> {
+        let index = self.buffer_for(now, fragment.key, datagram)?;
         let buffer = &mut self.buffers[index];
         match buffer.place(&fragment.extent) {
-            Place::Taken => return Outcome::Incomplete,
+            Place::Taken => return Ok(None),
             Place::Overlap => {
                 let datagram = buffer.datagram;
                 self.release(index);
-                return Outcome::Discarded(Discard::Overlap { datagram });
+                return Err(Discard::Overlap { datagram });
             }
             Place::Free => {}
         }
-        buffer.write(&fragment);
+        buffer.write(fragment);
         self.occupancy.fragments += 1;
         self.occupancy.received += fragment.extent.len();
         self.peak = self.peak.max(self.occupancy);
-        if !buffer.is_complete() {
-            return Outcome::Incomplete;
+        let is_complete = buffer.is_complete();
+        if is_complete {
+            self.release(index);
         }
-        self.release(index);
-        match self.buffers[index].packet() {
-            Ok((packet, datagram)) => Outcome::Complete { packet, datagram },
-            Err(error) => Outcome::Discarded(Error::from(error).into()),
-        }
+        Ok(is_complete.then_some(index))
     }
 
     /// The buffer of a fragment's packet, or a new one.
@@ -276,7 +294,8 @@ impl Reassembler {
         if key.size > self.limits.datagram {
             return Err(Discard::TooLong(key.size));
         }
-        let index = self.buffers.take(|| Buffer::new(self.limits.datagram)).ok_or(Discard::Full)?;
+        let front = if self.contexts.routing_headers().is_some() { MAX_DECOMPRESSED } else { 0 };
+        let index = self.buffers.take(|| Buffer::new(front, self.limits.datagram)).ok_or(Discard::Full)?;
         self.buffers[index].open(now, key, datagram);
         self.occupancy.buffers += 1;
         self.occupancy.reserved += key.size;
@@ -321,29 +340,29 @@ struct Key {
 struct Fragment<'a> {
     key: Key,
     extent: Range<usize>,
-    headers: [u8; iphc::MAX_DECOMPRESSED],
-    /// The octets of `headers` in use; zero except in a first fragment.
-    headers_length: usize,
+    /// The decompressed headers; empty except in a first fragment.
+    headers: &'a [u8],
+    /// How many of their octets sizes and offsets do not count.
+    hidden: usize,
     rest: &'a [u8],
     checksum_elided: bool,
 }
 
 impl<'a> Fragment<'a> {
-    fn read(link: Link, payload: &'a [u8], contexts: &Contexts) -> Result<Self, Error> {
+    fn read(link: Link, payload: &'a [u8], contexts: &Contexts, headers: &'a mut [u8]) -> Result<Self, Error> {
         let (header, rest) = FragmentHeader::parse(payload)?;
         let size = usize::from(header.datagram_size);
         let offset = usize::from(header.datagram_offset.unwrap_or(0)) * UNIT;
-        let mut headers = [0; iphc::MAX_DECOMPRESSED];
         let done = match header.datagram_offset {
-            None => decompress(rest, link, contexts, Some(size), &mut headers)?,
-            Some(_) => Decompressed { consumed: 0, written: 0, checksum_elided: false },
+            None => decompress(rest, link, contexts, Some(size), headers)?,
+            Some(_) => Decompressed { consumed: 0, written: 0, hidden: 0, checksum_elided: false },
         };
         let rest = &rest[done.consumed..];
         Ok(Self {
             key: Key { link, tag: header.datagram_tag, size },
-            extent: header.extent(offset, done.written + rest.len())?,
-            headers,
-            headers_length: done.written,
+            extent: header.extent(offset, done.written - done.hidden + rest.len())?,
+            headers: &headers[..done.written],
+            hidden: done.hidden,
             rest,
             checksum_elided: done.checksum_elided,
         })
@@ -360,6 +379,9 @@ struct Buffer {
     received: usize,
     checksum_elided: bool,
     octets: Box<[u8]>,
+    /// Where the octets of the packet begin that are not hidden. The hidden ones are before them.
+    front: usize,
+    hidden: usize,
     units: Box<[Unit]>,
 }
 
@@ -383,7 +405,8 @@ enum Place {
 }
 
 impl Buffer {
-    fn new(longest: usize) -> Self {
+    /// A buffer for packets of at most `longest` octets, and at most `front` hidden ones.
+    fn new(front: usize, longest: usize) -> Self {
         let nobody = Eui64([0; 8]);
         Self {
             key: Key { link: Link { source: nobody, destination: nobody }, tag: 0, size: 0 },
@@ -392,7 +415,9 @@ impl Buffer {
             fragments: 0,
             received: 0,
             checksum_elided: false,
-            octets: vec![0; longest].into(),
+            octets: vec![0; front + longest].into(),
+            front,
+            hidden: 0,
             units: vec![Unit::Missing; longest.div_ceil(UNIT)].into(),
         }
     }
@@ -404,6 +429,7 @@ impl Buffer {
         self.fragments = 0;
         self.received = 0;
         self.checksum_elided = false;
+        self.hidden = 0;
         self.units[..key.size.div_ceil(UNIT)].fill(Unit::Missing);
     }
 
@@ -424,9 +450,11 @@ impl Buffer {
         let (begin, end) = (extent.start / UNIT, extent.end.div_ceil(UNIT));
         self.units[begin] = Unit::First;
         self.units[begin + 1..end].fill(Unit::Next);
-        let (headers, rest) = self.octets[extent].split_at_mut(fragment.headers_length);
-        headers.copy_from_slice(&fragment.headers[..fragment.headers_length]);
+        let place = self.front + extent.start - fragment.hidden..self.front + extent.end;
+        let (headers, rest) = self.octets[place].split_at_mut(fragment.headers.len());
+        headers.copy_from_slice(fragment.headers);
         rest.copy_from_slice(fragment.rest);
+        self.hidden += fragment.hidden;
         self.fragments += 1;
         self.received += fragment.extent.len();
         self.checksum_elided |= fragment.checksum_elided;
@@ -437,7 +465,7 @@ impl Buffer {
     }
 
     fn packet(&mut self) -> Result<(&mut [u8], u32), ip::Error> {
-        let packet = &mut self.octets[..self.key.size];
+        let packet = &mut self.octets[self.front - self.hidden..self.front + self.key.size];
         if self.checksum_elided {
             ip::udp::fill_checksum(packet)?;
         }

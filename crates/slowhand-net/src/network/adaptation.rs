@@ -2,11 +2,12 @@
 
 use super::config::{Fragments, NetworkConfig};
 use super::recovery::Recovery;
-use crate::address::Eui64;
+use crate::address::{Addressing, Eui64, NodeId};
 use crate::clock::Instant;
 use crate::drop_reason::DropReason;
 use crate::lowpan::reassembly::Occupancy;
 use crate::lowpan::{Contexts, Error, Forwarder, Reassembler, recovery};
+use crate::route::Routes;
 
 /// The adaptation layer of a node.
 #[derive(Debug)]
@@ -27,11 +28,26 @@ pub(super) enum FragmentHandling {
     Recover(Box<Recovery>),
 }
 
+/// The adaptation layers of all nodes.
+pub(super) fn layers(
+    addressing: Addressing,
+    routes: &Routes,
+    config: &NetworkConfig,
+    contexts: &Contexts,
+) -> Vec<AdaptationLayer> {
+    // A node reassembles a packet of the limit also with the headers that RPL adds (RFC 6553 section 3).
+    let longer = config.rpl.map_or(0, |rpl| rpl.longest_headers(routes));
+    let nodes = (0..routes.nodes()).map(|node| NodeId(node as u16));
+    nodes.map(|node| AdaptationLayer::new(addressing.of_node(node), config, longer, contexts)).collect()
+}
+
 impl AdaptationLayer {
-    /// The adaptation layer of the node with this link-layer address.
-    pub(super) fn new(own: Eui64, config: &NetworkConfig, contexts: &Contexts) -> Self {
+    /// The adaptation layer of the node with this link-layer address, whose packets may be longer than the limit of the
+    /// configuration.
+    fn new(own: Eui64, config: &NetworkConfig, longer: usize, contexts: &Contexts) -> Self {
         let id = own.node();
-        let reassembly = config.reassembly_of(id);
+        let mut reassembly = config.reassembly_of(id);
+        reassembly.datagram += longer;
         let fragments = match config.fragments {
             Fragments::Reassembled => FragmentHandling::Reassemble,
             Fragments::Forwarded(limits) => {

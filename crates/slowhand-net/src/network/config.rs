@@ -2,11 +2,13 @@
 
 use super::gateway::GatewayConfig;
 use super::internet::InternetConfig;
+use super::rpl::RplConfig;
 use crate::address::NodeId;
 use crate::clock::Instant;
 use crate::lowpan::reassembly::Limits;
-use crate::lowpan::{FRAME_CAPACITY, forwarding, recovery};
+use crate::lowpan::{Contexts, FRAME_CAPACITY, forwarding, recovery};
 use crate::random::Probability;
+use std::collections::BTreeMap;
 
 /// The configuration of a network, without its link layer.
 #[derive(Clone, Debug)]
@@ -27,12 +29,16 @@ pub struct NetworkConfig {
     /// The most octets of a frame that 6LoWPAN uses, in addition to the limit of the MAC
     /// ([`Mac::payload_capacity`](crate::radio::Mac::payload_capacity)). Default: [`FRAME_CAPACITY`].
     pub frame_capacity: usize,
+    /// The prefixes that compressed addresses can refer to. Default: [`Contexts::mesh`].
+    pub contexts: Contexts,
     /// The reassembly buffers of a node.
     pub reassembly: Limits,
     /// How nodes forward fragments.
     pub fragments: Fragments,
-    /// How many buffers the border router has, if not as many as the other nodes.
-    pub border_router: BufferCounts,
+    /// What RPL adds to each packet. `None`: nothing, packets follow the routes without it.
+    pub rpl: Option<RplConfig>,
+    /// The nodes that have not as many buffers as the others.
+    pub buffers_of: BTreeMap<NodeId, BufferCounts>,
     /// When radios are switched off. The outages of a node do not overlap.
     pub outages: Vec<Outage>,
     /// The path between the border router and the Internet hosts.
@@ -50,9 +56,11 @@ impl Default for NetworkConfig {
             loss_spread: LossSpread::default(),
             ecn_threshold: None,
             frame_capacity: FRAME_CAPACITY,
+            contexts: Contexts::mesh(),
             reassembly: Limits::default(),
             fragments: Fragments::default(),
-            border_router: BufferCounts::default(),
+            rpl: None,
+            buffers_of: BTreeMap::new(),
             outages: Vec::new(),
             internet: InternetConfig::default(),
             gateway: GatewayConfig::default(),
@@ -83,13 +91,13 @@ pub struct BufferCounts {
 impl NetworkConfig {
     /// The limits of reassembly at a node.
     pub(super) fn reassembly_of(&self, node: NodeId) -> Limits {
-        let own = self.border_router.reassembly.filter(|_| node == NodeId::ROOT);
+        let own = self.buffers_of.get(&node).and_then(|own| own.reassembly);
         Limits { buffers: own.unwrap_or(self.reassembly.buffers), ..self.reassembly }
     }
 
     /// The limits of fragment forwarding at a node, where those of the other nodes are `limits`.
     pub(super) fn forwarding_of(&self, node: NodeId, limits: forwarding::Limits) -> forwarding::Limits {
-        let own = self.border_router.forwarding.filter(|_| node == NodeId::ROOT);
+        let own = self.buffers_of.get(&node).and_then(|own| own.forwarding);
         forwarding::Limits { entries: own.unwrap_or(limits.entries), ..limits }
     }
 }

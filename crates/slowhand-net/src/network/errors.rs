@@ -7,6 +7,7 @@
 use super::Network;
 use super::destination::{NextHop, destination, next_hop};
 use super::events::Events;
+use super::rpl;
 use crate::address::{Host, NodeId};
 use crate::clock::Instant;
 use crate::drop_reason::DropReason;
@@ -43,6 +44,7 @@ impl Network {
     pub(super) fn is_too_big(&self, node: NodeId, packet: &[u8]) -> bool {
         node == NodeId::ROOT
             && packet.len() > self.mtu()
+            && packet.len() - rpl::added(packet) > self.mtu()
             && destination(packet).is_some_and(|to| next_hop(&self.routes, node, to) != NextHop::Here)
     }
 

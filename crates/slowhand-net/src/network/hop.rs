@@ -4,7 +4,7 @@ use super::adaptation::{AdaptationLayer, FragmentHandling, send_failure};
 use super::capacity::payload_capacity;
 use super::destination::{NextHop, destination, host, last_node, next_hop};
 use super::events::Events;
-use super::{Network, Timer};
+use super::{Network, Timer, rpl};
 use crate::address::{Host, NodeId};
 use crate::clock::Instant;
 use crate::datagram::DatagramId;
@@ -16,6 +16,7 @@ use crate::lowpan::{Fragmenter, Link};
 use crate::observer::BufferLevel;
 use crate::radio::Indication;
 use crate::radio::frame::MAX_FRAME;
+use crate::route::Routes;
 
 impl Network {
     pub(super) fn handle_indication(&mut self, now: Instant, indication: Indication, events: &mut Events) {
@@ -67,7 +68,8 @@ impl Network {
         let link = Link { source: self.addressing.of_node(node), destination: self.addressing.of_node(next_hop) };
         // A node that forwards the first fragment compresses the header again, and it may grow. It needs slack only if
         // the next hop is not the last.
-        let goes_on = destination(packet).is_none_or(|to| last_node(host(&self.routes, to)) != next_hop);
+        let goes_on = destination(packet).is_none_or(|to| last_node(host(&self.routes, to)) != next_hop)
+            || self.config.rpl.is_some() && rpl::has_segments_left(packet);
         let capacity = self.payload_capacity(node, next_hop);
         let AdaptationLayer { next_tag, fragments, .. } = &mut self.nodes[node.index()];
         let slack = if goes_on && !matches!(fragments, FragmentHandling::Reassemble) { SLACK } else { 0 };
@@ -99,7 +101,7 @@ impl Network {
     /// True if a node's queue is so full that the node marks packets.
     pub(super) fn is_congested(&self, node: NodeId) -> bool {
         let queued = || self.mac.queued(node) as f64;
-        self.config.ecn_threshold.is_some_and(|share| queued() >= share * self.mac.queue_limit() as f64)
+        self.config.ecn_threshold.is_some_and(|share| queued() >= share * self.mac.queue_limit(node) as f64)
     }
 
     /// Notes the level of a node's buffers, if the observer watches it.
@@ -139,17 +141,14 @@ impl Network {
         match fragments {
             FragmentHandling::Reassemble => self.reassemble(now, node, from, payload, datagram, events),
             FragmentHandling::Forward(forwarder) => {
-                let route = |header: &Ipv6Header| match next_hop(routes, node, header.destination) {
+                let route = |headers: &mut [u8], is_new| match next_hop_of(routes, config.rpl.is_some(), node, headers)
+                {
                     NextHop::Here => Route::Local,
                     NextHop::Neighbor(to) => {
-                        *next_tag = next_tag.wrapping_add(1);
+                        let tag = *next_tag;
+                        *next_tag = tag.wrapping_add(u16::from(is_new));
                         let capacity = payload_capacity(&**mac, config.frame_capacity, node, to);
-                        Route::Next {
-                            to: self.addressing.of_node(to),
-                            tag: next_tag.wrapping_sub(1),
-                            congested,
-                            capacity,
-                        }
+                        Route::Next { to: self.addressing.of_node(to), tag, congested, capacity }
                     }
                 };
                 let mut frame = [0; MAX_FRAME];
@@ -237,6 +236,14 @@ impl Network {
         self.arm_timer(node);
         self.note_level(now, node);
     }
+}
+
+/// The next hop of a packet that a node forwards, of which it has the headers. With RPL, the node changes them.
+pub(super) fn next_hop_of(routes: &Routes, has_rpl: bool, node: NodeId, headers: &mut [u8]) -> NextHop {
+    if has_rpl {
+        rpl::pass(routes, node, headers);
+    }
+    destination(headers).map_or(NextHop::Here, |destination| next_hop(routes, node, destination))
 }
 
 fn reassembly_failure(reason: Discard) -> DropReason {

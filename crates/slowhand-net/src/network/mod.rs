@@ -23,6 +23,7 @@ mod levels;
 mod loss;
 mod recovering;
 mod recovery;
+mod rpl;
 
 use crate::address::{Addressing, Host, NodeId};
 use crate::clock::{Duration, Instant};
@@ -47,6 +48,7 @@ use std::net::Ipv6Addr;
 
 pub use config::{BufferCounts, Fragments, LossSpread, NetworkConfig, Outage};
 pub use events::{Event, Events};
+pub use rpl::{RplConfig, RplEncoding, RplMode, smallest_frame};
 
 /// A mesh with one MAC, and the Internet behind its border router.
 #[derive(Debug)]
@@ -75,6 +77,8 @@ pub struct Network {
     indications: Vec<Indication>,
     /// The packet that is being forwarded; kept for its memory.
     packet: Vec<u8>,
+    /// The addresses of a source route; kept for their memory.
+    route: Vec<Ipv6Addr>,
 }
 
 /// What is due at a node.
@@ -107,7 +111,7 @@ pub enum SendError {
 impl Network {
     /// A network of the nodes of `routes`, with `mac` as its link layer.
     pub fn new(mac: Box<dyn Mac>, routes: Routes, config: NetworkConfig, streams: &Streams) -> Self {
-        let (contexts, nodes) = (Contexts::mesh(), routes.nodes());
+        let (contexts, nodes) = (rpl::contexts(config.rpl, config.contexts.clone()), routes.nodes());
         let mut timers = EventQueue::default();
         for outage in &config.outages {
             timers.push(outage.from, Timer::Radio(outage.node, false));
@@ -115,9 +119,8 @@ impl Network {
         }
         let deadline = earliest(mac.deadline(), timers.next_at()); // no other part has a deadline yet
         let addressing = mac.addressing();
-        let adaptation = |id| AdaptationLayer::new(addressing.of_node(NodeId(id as u16)), &config, &contexts);
         Self {
-            nodes: (0..nodes).map(adaptation).collect(),
+            nodes: adaptation::layers(addressing, &routes, &config, &contexts),
             error_limits: vec![ErrorLimit::default(); nodes],
             losses: Losses::new(&config, nodes, streams),
             levels: Levels::new(nodes),
@@ -134,6 +137,7 @@ impl Network {
             of_routers: 0,
             indications: Vec::new(),
             packet: Vec::new(),
+            route: Vec::new(),
         }
     }
 
@@ -376,7 +380,10 @@ impl Network {
     }
 
     /// Handles a whole packet at a node: the node delivers it, or forwards it.
-    fn arrive(&mut self, now: Instant, node: NodeId, packet: &mut [u8], datagram: DatagramId, events: &mut Events) {
+    fn arrive(&mut self, now: Instant, node: NodeId, packet: &mut Vec<u8>, datagram: DatagramId, events: &mut Events) {
+        if self.config.rpl.is_some() {
+            rpl::receive(&self.routes, node, packet);
+        }
         if destination(packet).and_then(Host::of_address) == Some(Host::Node(node)) {
             return events.delivered(Host::Node(node), datagram, packet);
         }
@@ -388,10 +395,12 @@ impl Network {
 
     /// Forwards a packet at a node, with a hop limit that is lower by one. Reports an error to the source if that is
     /// not possible.
-    fn forward(&mut self, now: Instant, node: NodeId, packet: &mut [u8], datagram: DatagramId, events: &mut Events) {
+    fn forward(&mut self, now: Instant, node: NodeId, packet: &mut Vec<u8>, datagram: DatagramId, events: &mut Events) {
         let forwarded = match ip::ipv6::take_hop(packet) {
             Ok(1..) if self.is_too_big(node, packet) => Err(DropReason::ReassemblyTooLong),
-            Ok(1..) => self.send_to_next_hop(now, Host::Node(node), packet, datagram, events),
+            Ok(1..) => self
+                .forward_by_rpl(node, packet)
+                .and_then(|()| self.send_to_next_hop(now, Host::Node(node), packet, datagram, events)),
             Ok(0) => Err(DropReason::HopLimit),
             Err(_) => Err(DropReason::Malformed),
         };
@@ -402,11 +411,13 @@ impl Network {
     }
 
     /// Sends a packet from its source host over the first hop.
-    fn originate(&mut self, now: Instant, from: Host, packet: &mut [u8], datagram: DatagramId, events: &mut Events) {
+    fn originate(&mut self, now: Instant, from: Host, packet: &mut Vec<u8>, datagram: DatagramId, events: &mut Events) {
         if let Some(to) = destination(packet) {
             self.losses.sent(now, from, to, datagram);
         }
-        if let Err(reason) = self.send_to_next_hop(now, from, packet, datagram, events) {
+        let sent =
+            self.enter_rpl(from, packet).and_then(|()| self.send_to_next_hop(now, from, packet, datagram, events));
+        if let Err(reason) = sent {
             events.lost(from, datagram, reason);
         }
     }

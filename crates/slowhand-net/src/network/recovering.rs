@@ -3,10 +3,11 @@
 use super::adaptation::{AdaptationLayer, FragmentHandling};
 use super::capacity::payload_capacity;
 use super::config::Fragments;
-use super::destination::{NextHop, destination, host, last_node, next_hop};
+use super::destination::{NextHop, host, last_node};
 use super::events::Events;
+use super::hop::next_hop_of;
 use super::recovery::{Outgoing, Recovery, free_tag};
-use super::{Network, adaptation};
+use super::{Network, adaptation, rpl};
 use crate::address::{Host, NodeId};
 use crate::clock::{Duration, Instant};
 use crate::datagram::DatagramId;
@@ -35,7 +36,7 @@ impl Network {
         events: &mut Events,
     ) -> Result<(), DropReason> {
         let capacity = self.payload_capacity(node, next_hop);
-        let end = last_node(destination(packet).and_then(|to| host(&self.routes, to)));
+        let end = last_node(rpl::last_destination(packet).and_then(|to| host(&self.routes, to)));
         let timeout = self.acknowledgment_timeout(node, end);
         let Some(Recovery { config, router, outgoing, spare, next_tag, .. }) = self.recovering(node) else {
             return Ok(());
@@ -120,10 +121,13 @@ impl Network {
         let FragmentHandling::Recover(recovering) = &mut nodes[node.index()].fragments else { return };
         let Recovery { router, receiver, outgoing, next_tag, .. } = &mut **recovering;
         let tag = free_tag(*next_tag, router, outgoing);
-        let route = |header: &Ipv6Header| match (next_hop(routes, node, header.destination), tag) {
+        let has_rpl = config.rpl.is_some();
+        let route = |headers: &mut [u8], is_new| match (next_hop_of(routes, has_rpl, node, headers), tag) {
             (NextHop::Here, _) => Route::Local,
             (NextHop::Neighbor(to), Some(tag)) => {
-                *next_tag = tag.wrapping_add(1);
+                if is_new {
+                    *next_tag = tag.wrapping_add(1);
+                }
                 let capacity = payload_capacity(&**mac, config.frame_capacity, node, to);
                 Route::Next { to: self.addressing.of_node(to), tag: tag.into(), congested, capacity }
             }

@@ -66,7 +66,10 @@ pub trait Mac: Any + Debug + Send {
     fn queued(&self, node: NodeId) -> usize;
 
     /// The most frames of the layer above that can wait at a node.
-    fn queue_limit(&self) -> usize;
+    fn queue_limit(&self, node: NodeId) -> usize;
+
+    /// Gives a node a queue of another length than the configuration says. Before the first frame.
+    fn set_queue(&mut self, node: NodeId, frames: usize);
 
     /// The most frames that have waited at a node at one time.
     fn queue_peak(&self, node: NodeId) -> usize;

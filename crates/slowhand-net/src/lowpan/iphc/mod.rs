@@ -14,16 +14,16 @@ mod address;
 
 use super::context::Contexts;
 use super::cursor::{Reader, Writer};
-use super::{Compressed, Decompressed, Error, Link, nhc};
+use super::nhc::{self, NextHeader};
+use super::{Decompressed, Error, Link};
+use crate::address::Eui64;
 use crate::ip::{self, Ipv6Header, UdpHeader, next_header};
 use address::Coded;
+use std::net::Ipv6Addr;
 
-/// The longest compressed header that [`compress`] writes: base (2), context identifiers (1), traffic class and flow
+/// The longest compressed IPv6 and UDP headers: base (2), context identifiers (1), traffic class and flow
 /// label (4), next header (1) or UDP (7), hop limit (1), two addresses in full.
-pub const MAX_COMPRESSED: usize = 2 + 1 + 4 + 7 + 1 + 32;
-
-/// The longest headers that [`decompress`] writes: IPv6 and UDP.
-pub const MAX_DECOMPRESSED: usize = ip::UdpDatagram::HEADERS;
+pub const MAX_PLAIN: usize = 2 + 1 + 4 + 7 + 1 + 32;
 
 /// 011 in the first three bits (RFC 6282 section 3.1).
 const DISPATCH: u16 = 0b011 << 13;
@@ -36,26 +36,80 @@ pub const fn is_dispatch(octet: u8) -> bool {
     octet >> 5 == 0b011
 }
 
-/// Compresses the headers of `packet` into `out`: IPv6, and UDP if it follows. The rest of the packet, after
-/// [`Compressed::consumed`], is carried unchanged.
-///
-/// # Errors
-/// [`Error::Packet`] if `packet` is not an IPv6 packet of exactly the length in its header;
-/// [`Error::BufferTooSmall`]: [`MAX_COMPRESSED`] octets are always enough.
-pub fn compress(packet: &[u8], link: Link, contexts: &Contexts, out: &mut [u8]) -> Result<Compressed, Error> {
-    let (header, payload) = Ipv6Header::parse_packet(packet)?;
-    compress_headers(&header, payload, link, contexts, out)
+/// Which headers behind the IPv6 header are compressed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Depth {
+    /// UDP.
+    Udp,
+    /// Extension headers, UDP, and those of a packet in the packet.
+    All,
+    /// As `All`, of a packet in a packet: another packet in it is not compressed.
+    Inner,
 }
 
-/// As [`compress`], but `payload` may end after the UDP header: a node that forwards fragments has no more.
-pub(super) fn compress_headers(
+/// Compresses `header`, and the headers behind it in `packet`, which begins with an IPv6 header. The packet may end
+/// after its headers: a node that forwards fragments has no more. Returns the octets that were compressed.
+///
+/// # Errors
+/// As [`compress`](super::compress).
+pub(super) fn compress(
     header: &Ipv6Header,
-    payload: &[u8],
+    packet: &[u8],
+    depth: Depth,
     link: Link,
     contexts: &Contexts,
-    out: &mut [u8],
-) -> Result<Compressed, Error> {
-    let udp = compressible_udp(header, payload);
+    out: &mut Writer<'_>,
+) -> Result<usize, Error> {
+    let mut payload = &packet[Ipv6Header::LENGTH..];
+    let mut length = usize::from(header.payload_length);
+    let find = |number, payload, length| {
+        NextHeader::of(number, payload, length).filter(|next| match next {
+            NextHeader::Udp(_) => true,
+            NextHeader::Extension { .. } => depth != Depth::Udp,
+            NextHeader::Ipv6(_) => depth == Depth::All,
+        })
+    };
+    let mut next = find(header.next_header, payload, length);
+    emit_base(header, next.is_some(), link, contexts, out)?;
+    let mut consumed = Ipv6Header::LENGTH;
+    while let Some(found) = next {
+        match found {
+            NextHeader::Udp(udp) => {
+                nhc::emit_udp(&udp, out)?;
+                return Ok(consumed + UdpHeader::LENGTH);
+            }
+            NextHeader::Ipv6(inner) => {
+                out.u8(nhc::IPV6)?;
+                let link = link_of(header.source, header.destination);
+                return Ok(consumed + compress(&inner, payload, Depth::Inner, link, contexts, out)?);
+            }
+            NextHeader::Extension { id, octets } => {
+                payload = &payload[octets.len()..];
+                length = length.saturating_sub(octets.len());
+                next = find(octets[0], payload, length);
+                nhc::emit_extension(id, octets, next.is_some(), out)?;
+                consumed += octets.len();
+            }
+        }
+    }
+    Ok(consumed)
+}
+
+/// The addresses from which those of an inner header follow: the interface identifiers of the outer header (RFC 6282
+/// section 3.1.1).
+fn link_of(source: Ipv6Addr, destination: Ipv6Addr) -> Link {
+    let [source, destination] = [source, destination].map(Eui64::of_address);
+    Link { source, destination }
+}
+
+/// Writes the compressed IPv6 header.
+fn emit_base(
+    header: &Ipv6Header,
+    next_is_compressed: bool,
+    link: Link,
+    contexts: &Contexts,
+    out: &mut Writer<'_>,
+) -> Result<(), Error> {
     let source = Coded::source(header.source, link.source, contexts);
     let destination = Coded::destination(header.destination, link.destination, contexts);
     let context_ids = source.context << 4 | destination.context;
@@ -64,7 +118,7 @@ pub(super) fn compress_headers(
 
     let base = DISPATCH
         | (traffic as u16) << 11
-        | u16::from(udp.is_some()) << 10
+        | u16::from(next_is_compressed) << 10
         | (hop_limit_mode as u16) << 8
         | u16::from(context_ids != 0) << 7
         | u16::from(source.stateful) << 6
@@ -73,50 +127,125 @@ pub(super) fn compress_headers(
         | u16::from(destination.stateful) << 2
         | u16::from(destination.mode);
 
-    let mut out = Writer::new(out);
     out.u16(base)?;
     if context_ids != 0 {
         out.u8(context_ids)?;
     }
-    traffic.emit(header, &mut out)?;
-    if udp.is_none() {
+    traffic.emit(header, out)?;
+    if !next_is_compressed {
         out.u8(header.next_header)?;
     }
     if hop_limit_mode == 0 {
         out.u8(header.hop_limit)?;
     }
-    source.emit(&mut out)?;
-    destination.emit(&mut out)?;
-    let mut consumed = Ipv6Header::LENGTH;
-    if let Some(udp) = udp {
-        nhc::emit_udp(&udp, &mut out)?;
-        consumed += UdpHeader::LENGTH;
-    }
-    Ok(Compressed { consumed, written: out.written() })
+    source.emit(out)?;
+    destination.emit(out)
 }
 
-/// The UDP header, if it can be compressed. Its length field is elided, so it must agree with the IPv6 length field.
-fn compressible_udp(header: &Ipv6Header, payload: &[u8]) -> Option<UdpHeader> {
-    let udp = UdpHeader::parse(payload).ok()?;
-    (header.next_header == next_header::UDP && udp.length == header.payload_length).then_some(udp)
-}
-
-/// Decompresses the headers at the beginning of `payload`: IPv6, and UDP if it is compressed too.
+/// Decompresses the headers at the beginning of `payload`: IPv6, and those behind it that are compressed too.
 ///
-/// `datagram_size` is as in [`decompress`](super::decompress). [`MAX_DECOMPRESSED`] octets of `out` are always enough.
+/// `datagram_size` is as in [`decompress`](super::decompress), with the octets that `out` holds already: an outer header
+/// that was decompressed before.
 ///
 /// # Errors
-/// [`Error::Dispatch`], [`Error::Truncated`], [`Error::Reserved`], [`Error::Context`], [`Error::NextHeader`],
-/// [`Error::BufferTooSmall`]; [`Error::TooLong`] if the packet is too long for the IPv6 length field, and
-/// [`Error::Packet`] if `datagram_size` is less than the headers.
-pub fn decompress(
+/// As [`decompress`](super::decompress).
+pub(super) fn decompress(
     payload: &[u8],
     link: Link,
     contexts: &Contexts,
     datagram_size: Option<usize>,
-    out: &mut [u8],
+    out: &mut Writer<'_>,
 ) -> Result<Decompressed, Error> {
     let mut input = Reader::new(payload);
+    let at = out.written();
+    let (mut header, compressed) = read_base(&mut input, link, contexts)?;
+    let number = match (compressed, input.rest().first()) {
+        (true, None) => return Err(Error::Truncated),
+        (true, Some(&octet)) => nhc::number_of(octet)?,
+        (false, _) => header.next_header,
+    };
+    if compressed && number != next_header::UDP {
+        header.next_header = number;
+        return decompress_chain(header, input, contexts, datagram_size, out);
+    }
+    let udp = if compressed { Some(nhc::read_udp(&mut input)?) } else { None };
+    header.next_header = number;
+    let headers = Ipv6Header::LENGTH + if udp.is_some() { UdpHeader::LENGTH } else { 0 };
+    let size = datagram_size.unwrap_or(at + headers + input.rest().len());
+    header.payload_length = payload_length(size, at, headers)?;
+    out.slice(&header.emit())?;
+    if let Some(udp) = udp {
+        out.slice(&udp.header(header.payload_length).emit())?;
+    }
+    Ok(Decompressed {
+        consumed: input.position(),
+        written: out.written(),
+        hidden: 0,
+        checksum_elided: udp.is_some_and(|udp| udp.checksum.is_none()),
+    })
+}
+
+/// Decompresses the headers behind an IPv6 header of which the next is no UDP header.
+fn decompress_chain(
+    header: Ipv6Header,
+    mut input: Reader<'_>,
+    contexts: &Contexts,
+    datagram_size: Option<usize>,
+    out: &mut Writer<'_>,
+) -> Result<Decompressed, Error> {
+    let (mut ips, mut udp_at, mut checksum_elided) = ([out.written(), usize::MAX], None, false);
+    out.slice(&header.emit())?;
+    let mut link = link_of(header.source, header.destination);
+    // The compressed header that comes next, and the position of the octet that gets its number.
+    let mut next = Some(ips[0] + 6);
+    while let Some(place) = next {
+        let number = nhc::number_of(*input.rest().first().ok_or(Error::Truncated)?)?;
+        out.octets()[place] = number;
+        let begin = out.written();
+        next = match number {
+            next_header::UDP => {
+                let udp = nhc::read_udp(&mut input)?;
+                checksum_elided = udp.checksum.is_none();
+                udp_at = Some((begin, udp));
+                out.slice(&udp.header(0).emit())?;
+                None
+            }
+            next_header::IPV6 if ips[1] == usize::MAX => {
+                input.u8()?;
+                let (inner, compressed) = read_base(&mut input, link, contexts)?;
+                ips[1] = begin;
+                out.slice(&inner.emit())?;
+                link = link_of(inner.source, inner.destination);
+                compressed.then_some(begin + 6)
+            }
+            next_header::IPV6 => return Err(Error::NextHeader(nhc::IPV6)),
+            _ => nhc::read_extension(&mut input, out)?.is_none().then_some(begin),
+        };
+    }
+    let written = out.written();
+    let size = datagram_size.unwrap_or(written + input.rest().len());
+    for at in ips.into_iter().filter(|&at| at != usize::MAX) {
+        let length = payload_length(size, at, written - at)?;
+        out.octets()[at + 4..at + 6].copy_from_slice(&length.to_be_bytes());
+    }
+    if let Some((at, udp)) = udp_at {
+        // It fits: the payload of the IPv6 header, which is longer, does.
+        let header = udp.header((size - at) as u16).emit();
+        out.octets()[at..at + UdpHeader::LENGTH].copy_from_slice(&header);
+    }
+    Ok(Decompressed { consumed: input.position(), written, hidden: 0, checksum_elided })
+}
+
+/// The payload length of an IPv6 header at `at` in a packet of `size` octets, whose headers take `headers` octets.
+fn payload_length(size: usize, at: usize, headers: usize) -> Result<u16, Error> {
+    let Some(whole) = size.checked_sub(at).filter(|&whole| whole >= headers) else {
+        return Err(ip::Error::Length { field: size.saturating_sub(at), found: headers }.into());
+    };
+    u16::try_from(whole - Ipv6Header::LENGTH).map_err(|_| Error::TooLong(whole))
+}
+
+/// Reads a compressed IPv6 header. Returns it without its payload length, and true if the next header is compressed.
+fn read_base(input: &mut Reader<'_>, link: Link, contexts: &Contexts) -> Result<(Ipv6Header, bool), Error> {
     let base = input.u16()?;
     if base >> 13 != DISPATCH >> 13 {
         return Err(Error::Dispatch((base >> 8) as u8));
@@ -125,38 +254,21 @@ pub fn decompress(
     let flag = |shift: u16| field(shift, 1) == 1;
 
     let context_ids = if flag(7) { input.u8()? } else { 0 };
-    let (traffic_class, flow_label) = TrafficMode::from_bits(field(11, 2)).read(&mut input)?;
-    let compressed_next_header = flag(10);
-    let next_header = if compressed_next_header { next_header::UDP } else { input.u8()? };
+    let (traffic_class, flow_label) = TrafficMode::from_bits(field(11, 2)).read(input)?;
+    let compressed = flag(10);
+    let next_header = if compressed { 0 } else { input.u8()? };
     let hop_limit = match field(8, 2) {
         0 => input.u8()?,
         mode => HOP_LIMITS[usize::from(mode)],
     };
     let source_form = (flag(6), field(4, 2));
-    let source = address::read_source(&mut input, source_form, link.source, (contexts, context_ids >> 4))?;
+    let source = address::read_source(input, source_form, link.source, (contexts, context_ids >> 4))?;
     let destination_form = (flag(3), flag(2), field(0, 2));
     let destination =
-        address::read_destination(&mut input, destination_form, link.destination, (contexts, context_ids & 0xf))?;
-    let udp = if compressed_next_header { Some(nhc::read_udp(&mut input)?) } else { None };
-
-    let headers = Ipv6Header::LENGTH + if udp.is_some() { UdpHeader::LENGTH } else { 0 };
-    let size = datagram_size.unwrap_or(headers + input.rest().len());
-    if size < headers {
-        return Err(ip::Error::Length { field: size, found: headers }.into());
-    }
-    let payload_length = u16::try_from(size - Ipv6Header::LENGTH).map_err(|_| Error::TooLong(size))?;
-
-    let header = Ipv6Header { traffic_class, flow_label, payload_length, next_header, hop_limit, source, destination };
-    let mut out = Writer::new(out);
-    out.slice(&header.emit())?;
-    if let Some(udp) = udp {
-        out.slice(&udp.header(payload_length).emit())?;
-    }
-    Ok(Decompressed {
-        consumed: input.position(),
-        written: out.written(),
-        checksum_elided: udp.is_some_and(|udp| udp.checksum.is_none()),
-    })
+        address::read_destination(input, destination_form, link.destination, (contexts, context_ids & 0xf))?;
+    let header =
+        Ipv6Header { traffic_class, flow_label, payload_length: 0, next_header, hop_limit, source, destination };
+    Ok((header, compressed))
 }
 
 /// TF: which parts of traffic class and flow label are carried (RFC 6282 sections 3.1.1 and 3.2.1).

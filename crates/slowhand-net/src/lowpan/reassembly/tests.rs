@@ -176,9 +176,9 @@ fn what_contradicts_itself_is_malformed() {
         // DAC with DAM 0, M with DAC and DAM 1.
         (vec![0x7e, 0x74, 0xf3, 0x10, 1, 2], Error::Reserved),
         (vec![0x7e, 0x7d, 0xf3, 0x10, 1, 2], Error::Reserved),
-        // Context 5 is not set; an extension header is compressed.
+        // Context 5 is not set; a fragment header (EID 2) is compressed.
         (vec![0x7e, 0xf7, 0x50, 0xf3, 0x10, 1, 2], Error::Context(5)),
-        (vec![0x7e, 0x77, 0xe0, 17, 0], Error::NextHeader(0xe0)),
+        (vec![0x7e, 0x77, 0xe4, 17, 0], Error::NextHeader(0xe4)),
     ];
     for (payload, error) in cases {
         let mut reassembler = reassembler();

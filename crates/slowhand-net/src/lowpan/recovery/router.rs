@@ -2,13 +2,12 @@
 //! follow it, and acknowledgments come back along it.
 
 use super::super::cursor::Writer;
-use super::super::forwarding::{Discard, Limits, Route, emit_headers, first_octets, next_hop_header};
+use super::super::forwarding::{Discard, Limits, Route, emit_headers, first_octets, take_hop};
 use super::super::reassembly::MAX_TIMEOUT;
-use super::super::{Contexts, Error, Link, decompress, iphc};
+use super::super::{Contexts, Error, Link, MAX_DECOMPRESSED, decompress};
 use super::{Rfrag, RfragAck};
 use crate::address::Eui64;
 use crate::clock::Instant;
-use crate::ip::Ipv6Header;
 
 /// What to do with a recoverable fragment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,7 +48,7 @@ struct Path {
     to: (Eui64, u8),
     /// The most octets of payload in a frame to the next node.
     capacity: usize,
-    /// The octets by which the compressed header has grown at this node. The offsets of later fragments grow by as
+    /// The octets by which the compressed header has grown at this node; fewer than zero if it has shrunk. The offsets of later fragments grow by as
     /// much.
     growth: i16,
     used: Instant,
@@ -68,15 +67,15 @@ impl Router {
     /// Handles the payload of a frame from the neighbour `from`. Writes the payload to forward into `out`, whose length
     /// is the capacity of a frame. A node that is `congested` sets the congestion flag.
     ///
-    /// It calls `route` once for each packet, with the received header. The tag that `route` gives must fit into an
-    /// octet.
+    /// It calls `route` as [`Forwarder::handle_fragment`](super::super::Forwarder::handle_fragment) does. The tag that
+    /// `route` gives must fit into an octet.
     pub fn handle_fragment(
         &mut self,
         now: Instant,
         from: Eui64,
         payload: &[u8],
         congested: bool,
-        route: impl FnOnce(&Ipv6Header) -> Route,
+        route: impl FnOnce(&mut [u8], bool) -> Route,
         out: &mut [u8],
     ) -> Outcome {
         let (header, fragment) = match Rfrag::parse(payload) {
@@ -153,30 +152,27 @@ impl Router {
         from: Eui64,
         header: Rfrag,
         fragment: &[u8],
-        route: impl FnOnce(&Ipv6Header) -> Route,
+        route: impl FnOnce(&mut [u8], bool) -> Route,
         out: &mut [u8],
     ) -> Result<Outcome, Discard> {
-        let mut headers = [0; iphc::MAX_DECOMPRESSED];
+        let mut headers = [0; MAX_DECOMPRESSED];
         let link = Link { source: from, destination: self.own };
         let done = decompress(fragment, link, &self.contexts, None, &mut headers)?;
-        let headers = &headers[..done.written];
-        let ip = Ipv6Header::parse(headers).map_err(Error::from)?;
-        let (to, capacity, congested) = match known.map(|path| &self.paths[path]) {
-            Some(path) => (path.to, path.capacity, false),
-            None => match route(&ip) {
-                Route::Local => return Ok(Outcome::Local),
-                Route::Next { to, tag, congested, capacity } => ((to, tag as u8), capacity, congested),
-                Route::None => return Err(Discard::NoRoute),
-            },
+        let headers = &mut headers[..done.written];
+        let (to, capacity, congested) = match (known, route(headers, known.is_none())) {
+            (Some(path), _) => (self.paths[path].to, self.paths[path].capacity, false),
+            (None, Route::Local) => return Ok(Outcome::Local),
+            (None, Route::Next { to, tag, congested, capacity }) => ((to, tag as u8), capacity, congested),
+            (None, Route::None) => return Err(Discard::NoRoute),
         };
         if done.checksum_elided {
             return Err(Discard::ChecksumElided);
         }
-        let ip = next_hop_header(ip, congested)?;
+        take_hop(headers, congested)?;
         let link = Link { source: self.own, destination: to.0 };
         let (head, body) = first_octets(out, capacity).split_at_mut_checked(Rfrag::LENGTH).ok_or(Discard::NoSlack)?;
         let mut body = Writer::new(body);
-        emit_headers(&ip, &headers[Ipv6Header::LENGTH..], link, &self.contexts, &mut body)
+        emit_headers(headers, done.hidden > 0, link, &self.contexts, &mut body)
             .and_then(|()| body.slice(&fragment[done.consumed..]))
             .map_err(|_| Discard::NoSlack)?;
         // Both are lengths of one frame's payload.

@@ -1,7 +1,7 @@
 //! The sender of recoverable fragments (RFC 8931 section 6).
 
 use super::super::cursor::Writer;
-use super::super::{Contexts, Error, Link, iphc};
+use super::super::{Contexts, Error, Link, MAX_COMPRESSED, compress, headers_of_first};
 use super::{MAX_FRAGMENT_SIZE, MAX_FRAGMENTS, Rfrag, RfragAck, bit};
 use crate::clock::{Duration, Instant};
 
@@ -58,7 +58,7 @@ pub enum State {
 #[derive(Clone, Copy, Debug)]
 pub struct Sender {
     config: RecoveryConfig,
-    header: [u8; iphc::MAX_COMPRESSED],
+    header: [u8; MAX_COMPRESSED],
     /// The octets of `header` in use.
     compressed: usize,
     /// The octets of the packet that `header` replaces.
@@ -92,11 +92,12 @@ impl Sender {
     /// their way from this node.
     ///
     /// # Errors
-    /// As [`iphc::compress`]; [`Error::Capacity`] if a frame is too small for the compressed header, and
+    /// As [`compress`]; [`Error::Capacity`] if a frame is too small for the compressed header, and
     /// [`Error::TooLong`] if the packet needs more than 32 fragments.
     pub fn new(packet: &[u8], link: Link, contexts: &Contexts, tag: u8, config: RecoveryConfig) -> Result<Self, Error> {
-        let mut header = [0; iphc::MAX_COMPRESSED];
-        let done = iphc::compress(packet, link, contexts, &mut header)?;
+        let mut header = [0; MAX_COMPRESSED];
+        let room = headers_of_first(&mut header, config.capacity, Rfrag::LENGTH);
+        let done = compress(packet, link, contexts, room)?;
         let size = packet.len() - done.consumed + done.written;
         let needed = Rfrag::LENGTH + done.written;
         if config.capacity < needed {

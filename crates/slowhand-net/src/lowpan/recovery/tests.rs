@@ -267,7 +267,7 @@ impl Between {
 
     fn take(&mut self, frame: &[u8], tag: u16, congested: bool) -> (Outcome, Vec<u8>) {
         let mut out = [0; 104];
-        let next = |_: &_| Route::Next { to: LINK.destination, tag, congested, capacity: 104 };
+        let next = |_: &mut [u8], _| Route::Next { to: LINK.destination, tag, congested, capacity: 104 };
         let outcome = self.0.handle_fragment(at(0), Eui64::of_node(NodeId(2)), frame, congested, next, &mut out);
         let length = if let Outcome::Forward { length, .. } = outcome { length } else { 0 };
         (outcome, out[..length].to_vec())

@@ -2,7 +2,9 @@
 
 use crate::address::NodeId;
 use crate::clock::Duration;
+use crate::ip::rpl::RplOption;
 use crate::lowpan::fragment::{FragmentHeader, UNIT};
+use crate::network::RplConfig;
 use crate::network::capacity::payload_capacity;
 use crate::network::config::{Fragments, NetworkConfig};
 use crate::radio::Mac;
@@ -18,6 +20,8 @@ pub(in crate::network) struct SchedulePath<'a> {
     frame_capacity: usize,
     /// The nodes recover lost fragments (RFC 8931).
     is_recovered: bool,
+    /// What RPL adds to each packet.
+    rpl: Option<RplConfig>,
 }
 
 impl Path for SchedulePath<'_> {
@@ -25,6 +29,7 @@ impl Path for SchedulePath<'_> {
     /// packet, if these are more.
     fn downward(&self, node: NodeId, packets: u64, octets: usize) -> Duration {
         let queued = self.mac.queued(NodeId::ROOT) as u64;
+        let octets = octets + self.headers_down(node);
         self.over_all_hops(node, |above, below| {
             let one = self.frames(above, below, octets);
             self.mac.sending_time(above, below, (one * packets).max(one + queued))
@@ -32,6 +37,7 @@ impl Path for SchedulePath<'_> {
     }
 
     fn upward(&self, node: NodeId, octets: usize) -> Duration {
+        let octets = octets + if self.rpl.is_some() { RplOption::HEADER } else { 0 };
         self.over_all_hops(node, |above, below| self.mac.sending_time(below, above, self.frames(below, above, octets)))
     }
 
@@ -41,16 +47,17 @@ impl Path for SchedulePath<'_> {
         if !self.is_recovered || queued == 0 || node.index() >= self.routes.nodes() {
             return true;
         }
+        let octets = octets + self.headers_down(node);
         let next_hop = self.routes.next_hop(NodeId::ROOT, node);
         let frames = next_hop.map_or(0, |next_hop| self.frames(NodeId::ROOT, next_hop, octets));
-        queued + frames as usize <= self.mac.queue_limit()
+        queued + frames as usize <= self.mac.queue_limit(NodeId::ROOT)
     }
 }
 
 impl<'a> SchedulePath<'a> {
     pub(in crate::network) fn new(mac: &'a dyn Mac, routes: &'a Routes, config: &NetworkConfig) -> Self {
         let is_recovered = matches!(config.fragments, Fragments::Recovered { .. });
-        Self { mac, routes, frame_capacity: config.frame_capacity, is_recovered }
+        Self { mac, routes, frame_capacity: config.frame_capacity, is_recovered, rpl: config.rpl }
     }
 
     /// Each hop begins when the hop before has ended, as with reassembly at every hop. Fragment forwarding is faster.
@@ -61,6 +68,14 @@ impl<'a> SchedulePath<'a> {
         let hops = std::iter::successors(Some(node), |&below| self.routes.parent(below));
         hops.filter_map(|below| Some(time(self.routes.parent(below)?, below)))
             .fold(Duration::ZERO, |sum, hop| sum + hop)
+    }
+
+    /// The octets that RPL adds to a packet from the Internet.
+    fn headers_down(&self, node: NodeId) -> usize {
+        match self.rpl {
+            Some(rpl) if node.index() < self.routes.nodes() => rpl.headers_down(self.routes.depth(node)),
+            _ => 0,
+        }
     }
 
     /// The largest number of frames of a packet on the link from a node to a neighbour.

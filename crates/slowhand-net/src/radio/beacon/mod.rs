@@ -182,7 +182,7 @@ impl Mac for Beacon {
         if !upwards && !downwards {
             return Err(DropReason::NoCell);
         }
-        if self.nodes[node.index()].queued == self.config.queue {
+        if self.nodes[node.index()].queued == self.nodes[node.index()].capacity {
             return Err(DropReason::QueueFull);
         }
         let (from, to) = (Eui64::of_node(node), Eui64::of_node(next_hop));
@@ -242,8 +242,12 @@ impl Mac for Beacon {
         self.nodes[node.index()].queued
     }
 
-    fn queue_limit(&self) -> usize {
-        self.config.queue
+    fn queue_limit(&self, node: NodeId) -> usize {
+        self.nodes[node.index()].capacity
+    }
+
+    fn set_queue(&mut self, node: NodeId, frames: usize) {
+        self.nodes[node.index()].capacity = frames;
     }
 
     fn queue_peak(&self, node: NodeId) -> usize {

@@ -29,6 +29,8 @@ pub struct BeaconNode {
     /// Frames that wait for it at its parent.
     pub down: LinkQueue,
     pub queued: usize,
+    /// The most frames in its queue.
+    pub capacity: usize,
     pub peak: usize,
     pub radio: Radio,
 }
@@ -77,6 +79,7 @@ impl BeaconNode {
             up: LinkQueue::default(),
             down: LinkQueue::default(),
             queued: 0,
+            capacity: config.queue,
             peak: 0,
             radio: Radio { guard, ..Radio::default() },
         }

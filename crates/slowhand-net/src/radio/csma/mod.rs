@@ -185,7 +185,7 @@ fn new_node(index: u16, sleepy: bool, config: &CsmaConfig, streams: &Streams) ->
     let polls = sleepy.then(|| Polls::new(&config.polling, drawn("poll phase", config.polling.period)));
     let first = |csl: &Csl| drawn("sample phase", csl.interval());
     let samples = config.csl.as_ref().filter(|_| sleepy).map(|csl| Samples::new(csl.clone(), first(csl)));
-    let mut node = CsmaNode::new(Radio::new(!sleepy, samples), polls, streams.stream("back-off", number));
+    let mut node = CsmaNode::new(Radio::new(!sleepy, samples), polls, config.queue, streams.stream("back-off", number));
     node.indirect.samples = config.csl.as_ref().filter(|_| sleepy).map(|csl| Known {
         sample: first(csl),
         heard: Instant::ZERO,
@@ -208,7 +208,7 @@ impl Mac for Csma {
         if self.tree.parent(node) != Some(next_hop) && self.tree.parent(next_hop) != Some(node) {
             return Err(DropReason::NoCell);
         }
-        if self.nodes[node.index()].queued == self.config.queue {
+        if self.nodes[node.index()].queued >= self.nodes[node.index()].capacity {
             return Err(DropReason::QueueFull);
         }
         let form = self.form(node, next_hop);
@@ -287,8 +287,12 @@ impl Mac for Csma {
         self.nodes[node.index()].queued
     }
 
-    fn queue_limit(&self) -> usize {
-        self.config.queue
+    fn queue_limit(&self, node: NodeId) -> usize {
+        self.nodes[node.index()].capacity
+    }
+
+    fn set_queue(&mut self, node: NodeId, frames: usize) {
+        self.nodes[node.index()].capacity = frames;
     }
 
     fn queue_peak(&self, node: NodeId) -> usize {

@@ -27,6 +27,8 @@ pub struct CsmaNode {
     /// The numbers of its parent's frames to it.
     pub down: Sequence,
     pub queued: usize,
+    /// How many frames its queue holds.
+    pub capacity: usize,
     pub peak: usize,
 }
 
@@ -116,7 +118,7 @@ pub struct Known {
 
 impl CsmaNode {
     /// A node with nothing to send.
-    pub fn new(radio: Radio, polls: Option<Polls>, random: Stream) -> Self {
+    pub fn new(radio: Radio, polls: Option<Polls>, capacity: usize, random: Stream) -> Self {
         Self {
             station: Station::new(random),
             radio,
@@ -127,6 +129,7 @@ impl CsmaNode {
             up: Sequence::default(),
             down: Sequence::default(),
             queued: 0,
+            capacity,
             peak: 0,
         }
     }

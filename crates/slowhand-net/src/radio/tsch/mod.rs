@@ -145,8 +145,12 @@ impl Mac for Tsch {
         self.state.nodes[node.index()].queued
     }
 
-    fn queue_limit(&self) -> usize {
-        self.state.capacity
+    fn queue_limit(&self, node: NodeId) -> usize {
+        self.state.nodes[node.index()].capacity
+    }
+
+    fn set_queue(&mut self, node: NodeId, frames: usize) {
+        self.state.set_queue(node, frames);
     }
 
     fn queue_peak(&self, node: NodeId) -> usize {

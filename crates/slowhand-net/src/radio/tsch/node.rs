@@ -22,6 +22,8 @@ pub(super) struct TschNode {
     /// Not part of [`Neighbor`], because every frame reads all of it.
     pub(super) next: Vec<u64>,
     pub(super) queued: usize,
+    /// The most frames in the queue, 6P messages not counted.
+    pub(super) capacity: usize,
     pub(super) peak: usize,
     /// The slot of the wake-up in the event queue.
     pub(super) wake: Option<u64>,
@@ -86,6 +88,7 @@ impl TschNode {
             neighbors,
             schedule,
             queued: 0,
+            capacity: config.queue,
             peak: 0,
             wake: None,
             busy: None,

@@ -34,12 +34,15 @@ pub struct TschState {
     pub(super) slot: Vec<Attempt>,
     /// True if a scheduling function changes the schedule: the use of cells is counted for it.
     counts_use: bool,
-    /// The most frames in a node's queue, 6P messages not counted.
-    pub(super) capacity: usize,
     /// True if the observer watches the radios.
     pub(super) watched: bool,
     /// The intervals that the observer has not seen yet.
     pub(super) timeline: Vec<RadioInterval>,
+}
+
+/// The frames of the layer above that fit into a queue, if a scheduling function needs room in it too.
+fn capacity_of(queue: usize, has_function: bool) -> usize {
+    queue.saturating_sub(if has_function { RESERVED_FOR_CONTROL } else { 0 })
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -90,14 +93,14 @@ impl TschState {
         has_function: bool,
         streams: &Streams,
     ) -> Self {
+        let capacity = capacity_of(config.queue, has_function);
         let node = |(id, cells): (u16, Vec<Cell>)| {
-            TschNode::new(NodeId(id), Schedule::new(config.slotframe, cells), &links, &config, streams)
+            let schedule = Schedule::new(config.slotframe, cells);
+            TschNode { capacity, ..TschNode::new(NodeId(id), schedule, &links, &config, streams) }
         };
-        let reserved = if has_function { RESERVED_FOR_CONTROL } else { 0 };
         Self {
             nodes: (0..).zip(cells).map(node).collect(),
             counts_use: has_function,
-            capacity: config.queue.saturating_sub(reserved),
             config,
             links,
             pool: FramePool::default(),
@@ -106,6 +109,11 @@ impl TschState {
             watched: false,
             timeline: Vec::new(),
         }
+    }
+
+    /// See [`Mac::set_queue`](crate::radio::Mac::set_queue).
+    pub(super) fn set_queue(&mut self, node: NodeId, frames: usize) {
+        self.nodes[node.index()].capacity = capacity_of(frames, self.counts_use);
     }
 
     /// See [`Mac::enqueue`](crate::radio::Mac::enqueue).
@@ -126,7 +134,7 @@ impl TschState {
         if neighbor.cells.is_empty() {
             return Err(DropReason::NoCell);
         }
-        if sender.queued >= self.capacity {
+        if sender.queued >= sender.capacity {
             return Err(DropReason::QueueFull);
         }
         let frame = self

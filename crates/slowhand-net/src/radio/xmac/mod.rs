@@ -75,7 +75,7 @@ impl XMac {
         let node = |(index, &phase): (usize, &Duration)| {
             let neighbors = links.audience(NodeId(index as u16)).map(Neighbor::new).collect();
             let cycle = Cycle::new(Instant::ZERO + phase, config.check_interval, config.awake);
-            XmacNode::new(neighbors, cycle, streams.stream("back-off", index as u64))
+            XmacNode::new(neighbors, config.queue, cycle, streams.stream("back-off", index as u64))
         };
         let nodes = phases.iter().enumerate().map(node).collect();
         Self {
@@ -138,7 +138,7 @@ impl Mac for XMac {
         let position = sender.position(next_hop).ok_or(DropReason::NoCell)?;
         let first = sender.neighbors[position].queue.head().is_none();
         let queues = sender.neighbors.iter().filter(|neighbor| neighbor.queue.head().is_some()).count();
-        if sender.queued == self.config.queue || first && queues == self.config.neighbor_queues {
+        if sender.queued == sender.capacity || first && queues == self.config.neighbor_queues {
             return Err(DropReason::QueueFull);
         }
         let neighbor = &mut sender.neighbors[position];
@@ -198,8 +198,12 @@ impl Mac for XMac {
         self.nodes[node.index()].queued
     }
 
-    fn queue_limit(&self) -> usize {
-        self.config.queue
+    fn queue_limit(&self, node: NodeId) -> usize {
+        self.nodes[node.index()].capacity
+    }
+
+    fn set_queue(&mut self, node: NodeId, frames: usize) {
+        self.nodes[node.index()].capacity = frames;
     }
 
     fn queue_peak(&self, node: NodeId) -> usize {

@@ -19,6 +19,8 @@ pub struct XmacNode {
     /// By identifier.
     pub neighbors: Vec<Neighbor>,
     pub queued: usize,
+    /// The most frames in its queue.
+    pub capacity: usize,
     pub peak: usize,
     pub activity: Activity,
     /// Incremented with each activity and each step of it, so that events of earlier steps have no effect.
@@ -163,10 +165,11 @@ pub enum Event {
 }
 
 impl XmacNode {
-    pub fn new(neighbors: Vec<Neighbor>, cycle: Cycle, backoff: Stream) -> Self {
+    pub fn new(neighbors: Vec<Neighbor>, capacity: usize, cycle: Cycle, backoff: Stream) -> Self {
         Self {
             neighbors,
             queued: 0,
+            capacity,
             peak: 0,
             activity: Activity::Idle,
             step: 0,

@@ -4,7 +4,9 @@ use slowhand_net::address::{Eui64, NodeId};
 use slowhand_net::clock::Instant;
 use slowhand_net::ip::{UdpDatagram, udp_datagram};
 use slowhand_net::lowpan::reassembly::{Limits, Outcome};
-use slowhand_net::lowpan::{Contexts, Fragmenter, Link, Reassembler, decompress, iphc};
+use slowhand_net::lowpan::{
+    Contexts, Fragmenter, Link, MAX_COMPRESSED, MAX_DECOMPRESSED, Reassembler, compress, decompress,
+};
 use slowhand_testing::hex;
 
 const HEADERS: &str = include_str!("golden/headers.hex");
@@ -16,9 +18,9 @@ const LINK: Link = Link { source: Eui64::of_node(NodeId(1)), destination: Eui64:
 #[test]
 fn headers_compress_to_the_golden_octets() {
     for case in cases(HEADERS, 39) {
-        let mut out = [0; iphc::MAX_COMPRESSED];
+        let mut out = [0; MAX_COMPRESSED];
         let packet = case.octets("packet");
-        let done = iphc::compress(&packet, LINK, &contexts(), &mut out).unwrap();
+        let done = compress(&packet, LINK, &contexts(), &mut out).unwrap();
         let ours = [&out[..done.written], &packet[done.consumed..]].concat();
         assert_eq!(hex::text(&ours), case.text("compressed"), "{}", case.text("name"));
     }
@@ -61,7 +63,7 @@ fn datagrams_are_written_as_the_golden_packets_are() {
 fn cut_headers_are_errors() {
     for case in cases(HEADERS, 39) {
         let payload = case.octets("compressed");
-        let mut out = [0; iphc::MAX_DECOMPRESSED];
+        let mut out = [0; MAX_DECOMPRESSED];
         let whole = decompress(&payload, LINK, &contexts(), None, &mut out).unwrap();
         for length in 0..whole.consumed {
             let cut = decompress(&payload[..length], LINK, &contexts(), None, &mut out);

@@ -28,7 +28,7 @@ fn without_slack_the_grown_header_does_not_fit() {
     let mut fragmenter = Fragmenter::new(&packet, link, &Contexts::mesh(), 1, FRAME_CAPACITY).unwrap();
     let (mut frame, mut out) = ([0; FRAME_CAPACITY], [0; FRAME_CAPACITY]);
     let length = fragmenter.next_frame(&packet, &mut frame).unwrap().unwrap();
-    let next = |_: &_| Route::Next { to: node(0), tag: 9, congested: false, capacity: FRAME_CAPACITY };
+    let next = |_: &mut [u8], _| Route::Next { to: node(0), tag: 9, congested: false, capacity: FRAME_CAPACITY };
     let outcome = forwarder.handle_fragment(Instant::ZERO, node(2), &frame[..length], 0, next, &mut out);
     assert_eq!(outcome, Outcome::Discarded(Discard::NoSlack));
     assert_eq!(forwarder.occupancy(), 0);
@@ -51,7 +51,7 @@ fn a_fragment_that_is_too_long_for_the_next_link_is_discarded() {
     let forward = |capacity: usize| {
         let mut forwarder = Forwarder::new(node(1), forwarding::Limits::default(), Contexts::mesh());
         let outcomes = [0, 1].map(|index: usize| {
-            let next = |_: &_| Route::Next { to: node(0), tag: 9, congested: false, capacity };
+            let next = |_: &mut [u8], _| Route::Next { to: node(0), tag: 9, congested: false, capacity };
             let mut out = [0; FRAME_CAPACITY];
             forwarder.handle_fragment(Instant::ZERO, node(2), &frames[index], 0, next, &mut out)
         });
@@ -86,7 +86,8 @@ fn an_entry_is_forgotten_when_its_time_has_come() {
         let fragmenter = Fragmenter::new(&packet, link, &Contexts::mesh(), tag, FRAME_CAPACITY).unwrap();
         let (mut frame, mut out) = ([0; FRAME_CAPACITY], [0; FRAME_CAPACITY]);
         let length = fragmenter.with_slack(SLACK).next_frame(&packet, &mut frame).unwrap().unwrap();
-        let next = |_: &_| Route::Next { to: node(0), tag: 100 + tag, congested: false, capacity: FRAME_CAPACITY };
+        let next =
+            |_: &mut [u8], _| Route::Next { to: node(0), tag: 100 + tag, congested: false, capacity: FRAME_CAPACITY };
         let expired = forwarder.handle_timeout(at);
         (forwarder.handle_fragment(at, node(2), &frame[..length], tag.into(), next, &mut out), expired)
     };
@@ -200,7 +201,7 @@ proptest! {
         let mut out = [0; FRAME_CAPACITY];
         for (first, rest) in &frames {
             let frame = [&[*first][..], rest].concat();
-            let next = |_: &_| Route::Next { to: node(0), tag: 9, congested: false, capacity: FRAME_CAPACITY };
+            let next = |_: &mut [u8], _| Route::Next { to: node(0), tag: 9, congested: false, capacity: FRAME_CAPACITY };
             forwarder.handle_fragment(Instant::ZERO, node(2), &frame, 0, next, &mut out);
             receiver.handle_fragment(Instant::ZERO, node(2), node(1), &frame, 0);
             router.handle_fragment(Instant::ZERO, node(2), &frame, true, next, &mut out);
@@ -302,7 +303,7 @@ impl Line {
             self.tag += 1;
             let next =
                 Route::Next { to: node(own as u16 - 1), tag: self.tag, congested: false, capacity: FRAME_CAPACITY };
-            match self.forwarders[index].handle_fragment(Instant::ZERO, sender, &frame, 0, |_| next, &mut out) {
+            match self.forwarders[index].handle_fragment(Instant::ZERO, sender, &frame, 0, |_, _| next, &mut out) {
                 Outcome::Forward { length, .. } => self.carry(out[..length].to_vec(), own, fate, arrived),
                 // A packet in one frame is reassembled, which here means decompressed, and forwarded as a packet.
                 Outcome::Local => {

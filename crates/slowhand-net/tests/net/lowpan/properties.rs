@@ -10,17 +10,19 @@ use slowhand_net::address::{Eui64, NodeId, mesh_address};
 use slowhand_net::clock::{Duration, Instant};
 use slowhand_net::ip::{Ecn, Endpoint, Ipv6Header, UdpDatagram, ipv6, udp, udp_datagram};
 use slowhand_net::lowpan::reassembly::{Discard, Limits, Outcome, Reassembler};
-use slowhand_net::lowpan::{Contexts, Fragmenter, Link, decompress, fragment, iphc};
+use slowhand_net::lowpan::{
+    Contexts, Fragmenter, Link, MAX_COMPRESSED, MAX_DECOMPRESSED, compress, decompress, fragment,
+};
 
 proptest! {
     #[test]
     fn compression_is_undone_by_decompression(
         packet in packet(200), link in link(), contexts in contexts(),
     ) {
-        let mut compressed = [0; iphc::MAX_COMPRESSED];
-        let done = iphc::compress(&packet, link, &contexts, &mut compressed).unwrap();
+        let mut compressed = [0; MAX_COMPRESSED];
+        let done = compress(&packet, link, &contexts, &mut compressed).unwrap();
         let payload = [&compressed[..done.written], &packet[done.consumed..]].concat();
-        let mut headers = [0; iphc::MAX_DECOMPRESSED];
+        let mut headers = [0; MAX_DECOMPRESSED];
         let undone = decompress(&payload, link, &contexts, None, &mut headers).unwrap();
         prop_assert_eq!(undone.consumed, done.written);
         prop_assert_eq!(undone.written, done.consumed);
@@ -33,7 +35,7 @@ proptest! {
         packet in packet(1500), link in link(), contexts in contexts(), capacity in 0usize..200,
     ) {
         let Ok(mut fragmenter) = Fragmenter::new(&packet, link, &contexts, 1, capacity) else {
-            prop_assert!(capacity < fragment::FragmentHeader::FIRST_LENGTH + iphc::MAX_COMPRESSED);
+            prop_assert!(capacity < fragment::FragmentHeader::FIRST_LENGTH + MAX_COMPRESSED);
             return Ok(());
         };
         let promised = fragmenter.frames();

@@ -95,7 +95,7 @@ fn the_border_router_has_buffers_of_its_own() {
     let lost = |fragments, border_router, up: bool| {
         let config = NetworkConfig {
             fragments,
-            border_router,
+            buffers_of: [(NodeId::ROOT, border_router)].into(),
             reassembly: reassembly::Limits { buffers: 2, ..Default::default() },
             dropped_frames: (0..5).map(|datagram| 3 * datagram + 2).collect(),
             ..NetworkConfig::default()
@@ -120,4 +120,44 @@ fn the_border_router_has_buffers_of_its_own() {
         assert_eq!(lost(fragments, border_router, true), at_root, "{fragments:?}, {border_router:?}");
         assert_eq!(lost(fragments, border_router, false), at_leaf, "{fragments:?}, {border_router:?}");
     }
+}
+
+/// A line of three nodes. Five datagrams of one frame each wait at node 2 at the same time, and at the root. Each has the
+/// room that its queue has, and loses the others.
+#[test]
+fn a_node_may_have_a_queue_of_its_own() {
+    for link_layer in LINK_LAYERS {
+        let (mut mac, routes) = link_layer(2, 1.0, 1);
+        mac.set_queue(NodeId(2), 2);
+        mac.set_queue(NodeId::ROOT, 4);
+        assert_eq!([0, 1, 2].map(|node| mac.queue_limit(NodeId(node))), [4, 60, 2]);
+        let mut network = Network::new(mac, routes, NetworkConfig::default(), &slowhand_net::random::Streams::new(1));
+        let (root, leaf) = (Host::Node(NodeId::ROOT), Host::Node(NodeId(2)));
+        let up = (0..5).map(|_| (Instant::ZERO, leaf, root, 20));
+        let down = (0..5).map(|_| (Instant::ZERO, root, leaf, 20));
+        let mut full = losses(&mut network, &up.chain(down).collect::<Vec<_>>(), seconds(60));
+        full.retain(|loss| loss.reason == DropReason::QueueFull);
+        let at = |host| full.iter().filter(|loss| loss.host == host).count();
+        assert_eq!((at(leaf), at(root), full.len()), (3, 1, 4));
+    }
+}
+
+/// As [`the_border_router_has_buffers_of_its_own`], at a node that is not the border router.
+#[test]
+fn any_node_may_have_buffers_of_its_own() {
+    let full = |own: Option<usize>| {
+        let counts = BufferCounts { reassembly: own, forwarding: None };
+        let config = NetworkConfig {
+            buffers_of: [(NodeId(1), counts)].into(),
+            dropped_frames: (0..5).map(|datagram| 3 * datagram + 2).collect(),
+            ..NetworkConfig::default()
+        };
+        let ends = (Host::Node(NodeId::ROOT), Host::Node(NodeId(1)));
+        let sends: Vec<Send> = (0..5).map(|n| (seconds(3 * n), ends.0, ends.1, 200)).collect();
+        let mut full = losses(&mut network(tsch, 1, 1.0, config, 1), &sends, seconds(50));
+        full.retain(|loss| loss.reason == DropReason::ReassemblyFull);
+        full.dedup_by_key(|loss| loss.datagram);
+        full.len()
+    };
+    assert_eq!((full(None), full(Some(1)), full(Some(4))), (3, 4, 1));
 }

@@ -10,6 +10,7 @@ mod late;
 mod losses;
 mod marks;
 mod packets;
+mod rpl;
 mod timing;
 
 use crate::harness::*;
