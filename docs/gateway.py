@@ -28,7 +28,7 @@ CONDITIONS: dict[str, dict[str, Setting]] = {
         "lowpan.recovery.adaptive": True,
     },
 }
-"""The link layer repeats lost frames. Lost fragments are repeated by DTLS and TCP only, or recovered."""
+"""Lost frames: the link layer repeats them. Lost fragments: DTLS and TCP do, or recovery."""
 
 DTLS: dict[str, Setting] = {"session.protocol": "dtls1.2"}
 TLS: dict[str, Setting] = {"session.protocol": "tls1.2"}

@@ -42,7 +42,7 @@ def test_help_lists_the_commands_there_are(cli: Cli) -> None:
         (["run", QUICKSTART, "--seed=--"], "--seed: found --, allowed: a whole number"),
         (
             ["scenarios", "quickstrat"],
-            "scenario: found 'quickstrat', allowed: beacon, busy, gateway",
+            "scenario: found 'quickstrat', allowed: beacon, busy, csma, gateway",
         ),
         (
             ["devices", "toaster"],
