@@ -13,7 +13,7 @@ const INITIAL: [u32; 8] =
 /// Octets of the length, which ends the last block (section 5.1.1).
 const LENGTH: usize = 8;
 
-/// A SHA-256 computation under way, of at most 2^38 octets.
+/// A SHA-256 computation under way, of less than 2^29 octets.
 #[derive(Clone)]
 pub struct Sha256 {
     state: [u32; 8],
@@ -24,24 +24,26 @@ pub struct Sha256 {
 }
 
 impl Sha256 {
-    pub(super) const fn new() -> Self {
+    #[inline(never)] // as update
+    pub(super) fn new() -> Self {
         Self { state: INITIAL, blocks: 0, waiting: 0, block: [0; HASH_BLOCK] }
     }
 
     /// Ends it: one bit, zeros, and the length at the end of a block (section 5.1.1).
     #[inline(never)]
     fn end(&mut self) -> [u8; DIGEST] {
-        // 512 bits in a block, in two words: an AVR has 8 bits, and numbers of 64 take much code.
-        let bits = [self.blocks >> (32 - 9), self.blocks << 9 | u32::from(self.waiting) << 3].map(u32::to_be_bytes);
+        let bits = self.blocks << 9 | u32::from(self.waiting) << 3; // 512 in a block
         self.update(&[0x80]);
-        if usize::from(self.waiting) > HASH_BLOCK - LENGTH {
-            self.update(&[0; LENGTH][..HASH_BLOCK - usize::from(self.waiting)]);
+        while usize::from(self.waiting) > HASH_BLOCK - LENGTH {
+            self.update(&[0]);
         }
         self.block[self.waiting.into()..].fill(0);
-        self.block[HASH_BLOCK - LENGTH..].copy_from_slice(bits.as_flattened());
-        self.compress();
+        self.waiting = (HASH_BLOCK - LENGTH) as u8;
+        self.update(&u64::from(bits).to_be_bytes());
         let mut digest = [0; DIGEST];
-        digest.as_chunks_mut().0.iter_mut().zip(self.state).for_each(|(place, word)| *place = word.to_be_bytes());
+        // The highest octet of a word comes first. So an AVR only copies octets.
+        let octets = self.state.map(u32::to_le_bytes);
+        digest.iter_mut().enumerate().for_each(|(place, octet)| *octet = octets.as_flattened()[place ^ 3]);
         digest
     }
 

@@ -64,14 +64,24 @@ fn extend(words: &mut [u32; 16], round: usize) {
 
 #[inline(never)]
 fn step(working: &mut [u32; 8], word: u32) {
-    let [a, b, c, _, e, f, g, h] = *working;
-    let first = h.wrapping_add(word).wrapping_add(sum(e, [14, 5, 6])).wrapping_add(g ^ e & (f ^ g));
-    let second = sum(a, [9, 11, 2]).wrapping_add(a & b | c & (a | b));
+    let first = first(working).wrapping_add(word);
+    let second = second(working);
     for place in (1..8).rev() {
         working[place] = working[place - 1];
     }
     working[4] = working[4].wrapping_add(first);
     working[0] = first.wrapping_add(second);
+}
+
+/// In functions of their own, so that an AVR has registers for all of it.
+#[inline(never)]
+fn first(&[_, _, _, _, e, f, g, h]: &[u32; 8]) -> u32 {
+    h.wrapping_add(sum(e, [14, 5, 6])).wrapping_add(g ^ e & (f ^ g))
+}
+
+#[inline(never)]
+fn second(&[a, b, c, ..]: &[u32; 8]) -> u32 {
+    sum(a, [9, 11, 2]).wrapping_add(a & b | c & (a | b))
 }
 
 /// A word in three rotations, by the last number, by the last two together, and by all: an AVR shifts by one bit at a time, so
