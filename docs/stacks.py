@@ -23,6 +23,17 @@ FRAME = 78
 TIMEOUT_S = 3
 """The first wait of the ends that have a timer here. Others wait as by default: lean-dtls 9 s."""
 
+FLOOR_S = 1
+"""The least wait of an end that measures its round trips: more than either end computes for an answer (0.4 s)."""
+
+BUT_FINISHED_FIRST = (
+    "omit_messages",
+    "short_nonce",
+    "short_header",
+    "acknowledge",
+    "short_finished",
+)
+
 HOPS = (1, 3)
 
 LINKS: dict[str, Settings] = {
@@ -67,7 +78,12 @@ VARIANTS: dict[str, Settings] = {
     "slides": lean("slides"),
     "slides, server_finished_first": lean("slides", "server_finished_first"),
     "all": lean("all"),
+    "all but server_finished_first": lean(*BUT_FINISHED_FIRST),
+    "all, timer by round trip": lean("all", timeout_floor_s=FLOOR_S),
     "all, one frame, no cookie": lean("all", mtu=FRAME, cookie=False, timeout_s=TIMEOUT_S),
+    "the same, timer by round trip": lean(
+        "all", mtu=FRAME, cookie=False, timeout_s=TIMEOUT_S, timeout_floor_s=FLOOR_S
+    ),
     "DTLS 1.3": DTLS13,
     "DTLS 1.3, one frame, no cookie": {
         **DTLS13,

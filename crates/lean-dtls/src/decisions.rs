@@ -57,6 +57,11 @@
 //! proves the client's key before the server answers, and sends again only what was lost. It costs 683 octets (374
 //! without a cookie) and twice the hashing of 1.2: 2.9 s over one hop instead of 1.6.
 //!
+//! **Both** (`Versions::Both`) if the peers are not known, or change over from one to the other: the client offers 1.3 and takes
+//! 1.2 from a server that has nothing else. A server that could have taken 1.3 says so in its random number, and the client
+//! then sees that somebody has changed its offer (RFC 8446, section 4.1.3). The code of both is in the image in any case. One
+//! pre-shared key in both versions has a price: see "One pre-shared key in both versions" in the crate's documentation.
+//!
 //! # Which suites?
 //!
 //! Leave them: RFC 7925, sections 4.1 and 4.2, makes the two of [`Suite::DEFAULT`](crate::Suite::DEFAULT) mandatory,
