@@ -24,7 +24,7 @@ TIMEOUT_S = 3
 """The first wait of the ends that have a timer here. Others wait as by default: lean-dtls 9 s."""
 
 FLOOR_S = 1
-"""The least wait of an end that measures its round trips: more than either end computes for an answer (0.4 s)."""
+"""The least wait of an end that measures round trips: longer than either computes (0.4 s)."""
 
 BUT_FINISHED_FIRST = (
     "omit_messages",
