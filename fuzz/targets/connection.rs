@@ -12,8 +12,9 @@ use slowhand_fuzz::records;
 /// The most steps of an adversary, so that an input has an end.
 const STEPS: usize = 200;
 
-/// The most datagrams between two waits. (Assumed: what was in flight, and a handshake in the smallest datagrams.)
-const MOST_DATAGRAMS: usize = 1000;
+/// The most datagrams between two waits. (Assumed: a hundred in flight, each of which is answered by a flight with certificates
+/// in the smallest datagrams, and that by another one.)
+const MOST_DATAGRAMS: usize = 10_000;
 
 /// The most waits until both ends have come to rest: all their retransmissions, and acknowledgements of what comes again.
 const MOST_WAITS: usize = 100;
