@@ -35,7 +35,7 @@ impl Lean {
     /// The server's Finished travels with its ServerHello. Only with [`OMIT_MESSAGES`](Self::OMIT_MESSAGES).
     ///
     /// The client may send data a round trip earlier. Three things speak against it. The server has to compute its keys
-    /// before it answers, while the client waits: on two ATmega128RFA1 a connection takes 540 ms instead of 405
+    /// before it answers, while the client waits: on two ATmega128RFA1 a connection takes 543 ms instead of 406
     /// (`papers/pittoli2016`). The answer is longer, so that where a frame is short it becomes two, and is lost with
     /// either. And the server proves its key to somebody who has proved nothing, so that weak keys can be tried
     /// offline. Choose it on fast processors, for clients that send data at once over links with long round trips, with
