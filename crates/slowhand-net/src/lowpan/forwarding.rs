@@ -294,7 +294,8 @@ pub(super) fn emit_headers(
     contexts: &Contexts,
     out: &mut Writer<'_>,
 ) -> Result<(), Error> {
-    let done = compress_headers(headers, Form::Same { hidden }, link, contexts, out)?;
+    let header = Ipv6Header::parse(headers)?;
+    let done = compress_headers(&header, headers, Form::Same { hidden }, link, contexts, out)?;
     out.slice(&headers[done.consumed..])
 }
 

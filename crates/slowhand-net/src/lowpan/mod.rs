@@ -150,8 +150,8 @@ pub fn is_fragment(payload: &[u8]) -> bool {
 /// [`Error::Packet`] if `packet` is not an IPv6 packet of exactly the length in its header; [`Error::BufferTooSmall`]:
 /// [`MAX_PLAIN`] octets are always enough.
 pub fn compress(packet: &[u8], link: Link, contexts: &Contexts, out: &mut [u8]) -> Result<Compressed, Error> {
-    ip::Ipv6Header::parse_packet(packet)?;
-    compress_headers(packet, Form::Shortest, link, contexts, &mut Writer::new(out))
+    let (header, _) = ip::Ipv6Header::parse_packet(packet)?;
+    compress_headers(&header, packet, Form::Shortest, link, contexts, &mut Writer::new(out))
 }
 
 /// How headers of RPL are compressed.
@@ -163,9 +163,11 @@ enum Form {
     Same { hidden: bool },
 }
 
-/// As [`compress`], but `packet` may end after its headers: a node that forwards fragments has no more.
+/// As [`compress`], but `packet`, which begins with `header`, may end after its headers: a node that forwards fragments has no
+/// more.
 #[inline]
 fn compress_headers(
+    header: &ip::Ipv6Header,
     packet: &[u8],
     form: Form,
     link: Link,
@@ -173,7 +175,6 @@ fn compress_headers(
     out: &mut Writer<'_>,
 ) -> Result<Compressed, Error> {
     let before = out.written();
-    let header = ip::Ipv6Header::parse(packet)?;
     if let Some(encoding) = contexts.routing_headers().filter(|_| form != Form::Same { hidden: false }) {
         match routing_header::compress(packet, link, contexts, encoding, out) {
             Ok(Some(compressed)) => return Ok(compressed),
@@ -182,10 +183,10 @@ fn compress_headers(
             Err(_) => out.truncate(before),
         }
     }
-    let consumed = match iphc::compress(&header, packet, Depth::All, link, contexts, out) {
+    let consumed = match iphc::compress(header, packet, Depth::All, link, contexts, out) {
         Err(Error::BufferTooSmall(_)) => {
             out.truncate(before);
-            iphc::compress(&header, packet, Depth::Udp, link, contexts, out)?
+            iphc::compress(header, packet, Depth::Udp, link, contexts, out)?
         }
         done => done?,
     };
