@@ -133,14 +133,10 @@ pub(super) enum NextHeader<'a> {
 impl<'a> NextHeader<'a> {
     /// The header with this number at the beginning of `octets`, if it can be compressed. `length` is the number of octets
     /// from here to the end of the packet, of which `octets` may be the first.
-    #[inline]
     pub(super) fn of(number: u8, octets: &'a [u8], length: usize) -> Option<Self> {
         match number {
             // The lengths of UDP and inner IPv6 headers are elided, so they must agree with that of the packet.
-            next_header::UDP => {
-                let udp = UdpHeader::parse(octets).ok()?;
-                (usize::from(udp.length) == length).then_some(Self::Udp(udp))
-            }
+            next_header::UDP => udp(octets, length).map(Self::Udp),
             next_header::IPV6 => {
                 let inner = Ipv6Header::parse(octets).ok()?;
                 (Ipv6Header::LENGTH + usize::from(inner.payload_length) == length).then_some(Self::Ipv6(inner))
@@ -153,6 +149,12 @@ impl<'a> NextHeader<'a> {
             }
         }
     }
+}
+
+/// The UDP header at the beginning of `octets`, if it can be compressed. `length` is as in [`NextHeader::of`].
+#[inline]
+pub(super) fn udp(octets: &[u8], length: usize) -> Option<UdpHeader> {
+    UdpHeader::parse(octets).ok().filter(|udp| usize::from(udp.length) == length)
 }
 
 /// Writes an extension header. `next` is true if the header behind it is compressed too.
@@ -205,6 +207,7 @@ pub(super) fn read_extension(input: &mut Reader<'_>, out: &mut Writer<'_>) -> Re
     Ok(next)
 }
 
+#[inline]
 pub(super) fn emit_udp(udp: &UdpHeader, out: &mut Writer<'_>) -> Result<(), Error> {
     let (source, destination) = (udp.source_port, udp.destination_port);
     let mode = PortMode::of(source, destination);
@@ -227,6 +230,7 @@ pub(super) fn emit_udp(udp: &UdpHeader, out: &mut Writer<'_>) -> Result<(), Erro
     out.u16(udp.checksum)
 }
 
+#[inline]
 pub(super) fn read_udp(input: &mut Reader<'_>) -> Result<CompressedUdp, Error> {
     let encoding = input.u8()?;
     if encoding & DISPATCH_MASK != DISPATCH {

@@ -60,7 +60,27 @@ pub(super) fn compress(
     contexts: &Contexts,
     out: &mut Writer<'_>,
 ) -> Result<usize, Error> {
-    let mut payload = &packet[Ipv6Header::LENGTH..];
+    let payload = &packet[Ipv6Header::LENGTH..];
+    let length = usize::from(header.payload_length);
+    if header.next_header != next_header::UDP {
+        return compress_chain(header, payload, depth, link, contexts, out);
+    }
+    let udp = nhc::udp(payload, length);
+    emit_base(header, udp.is_some(), link, contexts, out)?;
+    let Some(udp) = udp else { return Ok(Ipv6Header::LENGTH) };
+    nhc::emit_udp(&udp, out)?;
+    Ok(Ipv6Header::LENGTH + UdpHeader::LENGTH)
+}
+
+/// Compresses a header of which the next is no UDP header, and those behind it.
+fn compress_chain(
+    header: &Ipv6Header,
+    mut payload: &[u8],
+    depth: Depth,
+    link: Link,
+    contexts: &Contexts,
+    out: &mut Writer<'_>,
+) -> Result<usize, Error> {
     let mut length = usize::from(header.payload_length);
     let find = |number, payload, length| {
         NextHeader::of(number, payload, length).filter(|next| match next {
@@ -103,6 +123,7 @@ fn link_of(source: Ipv6Addr, destination: Ipv6Addr) -> Link {
 }
 
 /// Writes the compressed IPv6 header.
+#[inline]
 fn emit_base(
     header: &Ipv6Header,
     next_is_compressed: bool,
@@ -245,6 +266,7 @@ fn payload_length(size: usize, at: usize, headers: usize) -> Result<u16, Error> 
 }
 
 /// Reads a compressed IPv6 header. Returns it without its payload length, and true if the next header is compressed.
+#[inline]
 fn read_base(input: &mut Reader<'_>, link: Link, contexts: &Contexts) -> Result<(Ipv6Header, bool), Error> {
     let base = input.u16()?;
     if base >> 13 != DISPATCH >> 13 {
