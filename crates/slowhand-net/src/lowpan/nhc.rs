@@ -209,25 +209,16 @@ pub(super) fn read_extension(input: &mut Reader<'_>, out: &mut Writer<'_>) -> Re
 
 #[inline]
 pub(super) fn emit_udp(udp: &UdpHeader, out: &mut Writer<'_>) -> Result<(), Error> {
-    let (source, destination) = (udp.source_port, udp.destination_port);
-    let mode = PortMode::of(source, destination);
-    out.u8(DISPATCH | mode as u8)?;
+    let mode = PortMode::of(udp.source_port, udp.destination_port);
+    let dispatch = DISPATCH | mode as u8;
+    let ([s1, s0], [d1, d0]) = (udp.source_port.to_be_bytes(), udp.destination_port.to_be_bytes());
+    let [c1, c0] = udp.checksum.to_be_bytes();
     match mode {
-        PortMode::Full => {
-            out.u16(source)?;
-            out.u16(destination)?;
-        }
-        PortMode::Destination8 => {
-            out.u16(source)?;
-            out.u8(destination as u8)?;
-        }
-        PortMode::Source8 => {
-            out.u8(source as u8)?;
-            out.u16(destination)?;
-        }
-        PortMode::Both4 => out.u8(((source & 0xf) << 4 | destination & 0xf) as u8)?,
+        PortMode::Full => out.slice(&[dispatch, s1, s0, d1, d0, c1, c0]),
+        PortMode::Destination8 => out.slice(&[dispatch, s1, s0, d0, c1, c0]),
+        PortMode::Source8 => out.slice(&[dispatch, s0, d1, d0, c1, c0]),
+        PortMode::Both4 => out.slice(&[dispatch, s0 << 4 | d0 & 0xf, c1, c0]),
     }
-    out.u16(udp.checksum)
 }
 
 #[inline]

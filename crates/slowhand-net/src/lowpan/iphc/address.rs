@@ -34,7 +34,7 @@ pub(super) struct Coded {
     pub(super) mode: u8,
     /// The identifier of the context; zero if there is none.
     pub(super) context: u8,
-    address: Ipv6Addr,
+    bits: u128,
 }
 
 impl Coded {
@@ -51,9 +51,14 @@ impl Coded {
     /// The shortest form of a destination address.
     #[inline]
     pub(super) fn destination(address: Ipv6Addr, link: Eui64, contexts: &Contexts) -> Self {
-        if !address.is_multicast() {
-            return Self::unicast(address, link, contexts);
+        if address.is_multicast() {
+            Self::any_multicast(address, contexts)
+        } else {
+            Self::unicast(address, link, contexts)
         }
+    }
+
+    fn any_multicast(address: Ipv6Addr, contexts: &Contexts) -> Self {
         let plain = Self::multicast(address);
         match Self::prefix_multicast(address, contexts) {
             Some(shorter) if plain.mode == 0 => shorter,
@@ -62,19 +67,16 @@ impl Coded {
     }
 
     fn full(address: Ipv6Addr) -> Self {
-        Self { multicast: false, stateful: false, mode: 0, context: 0, address }
+        Self { multicast: false, stateful: false, mode: 0, context: 0, bits: address.to_bits() }
     }
 
     #[inline]
     fn unicast(address: Ipv6Addr, link: Eui64, contexts: &Contexts) -> Self {
         let full = Self::full(address);
-        if let Some(mode) = shortest_mode(Context::LINK_LOCAL, address, link) {
-            return Self { mode, ..full };
-        }
-        let stateful =
-            contexts.covering(address).and_then(|(id, context)| Some((id, shortest_mode(context, address, link)?)));
-        match stateful {
-            Some((context, mode)) => Self { stateful: true, mode, context, ..full },
+        let stateful = !Context::LINK_LOCAL.covers(address);
+        let base = if stateful { contexts.covering(address) } else { Some((0, Context::LINK_LOCAL)) };
+        match base.and_then(|(id, base)| Some((id, shortest_mode(base, full.bits, link)?))) {
+            Some((context, mode)) => Self { stateful, mode, context, ..full },
             None => full,
         }
     }
@@ -104,19 +106,18 @@ impl Coded {
     /// Appends the octets that are carried.
     #[inline]
     pub(super) fn emit(&self, out: &mut Writer<'_>) -> Result<(), Error> {
-        let bits = self.address.to_bits();
         match (self.multicast, self.stateful, self.mode) {
             (false, true, 0) | (false, _, 3) => Ok(()), // "::", or nothing is carried
-            (false, _, 2) => out.slice(&(bits as u16).to_be_bytes()),
-            (false, _, 1) => out.slice(&(bits as u64).to_be_bytes()),
-            (false, ..) => out.slice(&bits.to_be_bytes()),
+            (false, _, 2) => out.slice(&(self.bits as u16).to_be_bytes()),
+            (false, _, 1) => out.slice(&(self.bits as u64).to_be_bytes()),
+            (false, ..) => out.slice(&self.bits.to_be_bytes()),
             (true, true, _) => self.emit_octets(&PREFIX_MULTICAST_INLINE, out),
             (true, false, mode) => self.emit_octets(MULTICAST_INLINE[usize::from(mode)], out),
         }
     }
 
     fn emit_octets(&self, positions: &[usize], out: &mut Writer<'_>) -> Result<(), Error> {
-        positions.iter().try_for_each(|&at| out.u8(self.address.octets()[at]))
+        positions.iter().try_for_each(|&at| out.u8(self.bits.to_be_bytes()[at]))
     }
 }
 
@@ -174,8 +175,7 @@ fn read_unicast(
 
 /// The unicast mode that carries the fewest octets and still gives the receiver the same address; none but mode 0 if `None`.
 #[inline]
-fn shortest_mode(base: Context, address: Ipv6Addr, link: Eui64) -> Option<u8> {
-    let bits = address.to_bits();
+fn shortest_mode(base: Context, bits: u128, link: Eui64) -> Option<u8> {
     if expand_link(base, link) == bits {
         Some(3)
     } else if expand_16(base, bits as u16) == bits {

@@ -52,6 +52,7 @@ pub(super) enum Depth {
 ///
 /// # Errors
 /// As [`compress`](super::compress).
+#[inline]
 pub(super) fn compress(
     header: &Ipv6Header,
     packet: &[u8],
@@ -60,27 +61,26 @@ pub(super) fn compress(
     contexts: &Contexts,
     out: &mut Writer<'_>,
 ) -> Result<usize, Error> {
-    let payload = &packet[Ipv6Header::LENGTH..];
-    let length = usize::from(header.payload_length);
     if header.next_header != next_header::UDP {
-        return compress_chain(header, payload, depth, link, contexts, out);
+        return compress_chain(header, packet, depth, link, contexts, out);
     }
-    let udp = nhc::udp(payload, length);
+    let udp = nhc::udp(&packet[Ipv6Header::LENGTH..], header.payload_length.into());
     emit_base(header, udp.is_some(), link, contexts, out)?;
     let Some(udp) = udp else { return Ok(Ipv6Header::LENGTH) };
     nhc::emit_udp(&udp, out)?;
     Ok(Ipv6Header::LENGTH + UdpHeader::LENGTH)
 }
 
-/// Compresses a header of which the next is no UDP header, and those behind it.
-fn compress_chain(
+/// As [`compress`], also for a header of which the next is no UDP header.
+pub(super) fn compress_chain(
     header: &Ipv6Header,
-    mut payload: &[u8],
+    packet: &[u8],
     depth: Depth,
     link: Link,
     contexts: &Contexts,
     out: &mut Writer<'_>,
 ) -> Result<usize, Error> {
+    let mut payload = &packet[Ipv6Header::LENGTH..];
     let mut length = usize::from(header.payload_length);
     let find = |number, payload, length| {
         NextHeader::of(number, payload, length).filter(|next| match next {
@@ -101,7 +101,7 @@ fn compress_chain(
             NextHeader::Ipv6(inner) => {
                 out.u8(nhc::IPV6)?;
                 let link = link_of(header.source, header.destination);
-                return Ok(consumed + compress(&inner, payload, Depth::Inner, link, contexts, out)?);
+                return Ok(consumed + compress_chain(&inner, payload, Depth::Inner, link, contexts, out)?);
             }
             NextHeader::Extension { id, octets } => {
                 payload = &payload[octets.len()..];
@@ -170,6 +170,7 @@ fn emit_base(
 ///
 /// # Errors
 /// As [`decompress`](super::decompress).
+#[inline]
 pub(super) fn decompress(
     payload: &[u8],
     link: Link,
