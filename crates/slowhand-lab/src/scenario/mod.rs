@@ -263,6 +263,13 @@ impl Scenario {
 
     /// The nodes that open a session each, in ascending order where the scenario does not name them.
     pub fn clients(&self) -> Vec<NodeId> {
+        let candidates = self.candidates();
+        let count = self.client.count.map_or(candidates.len(), |count| candidates.len().min(count.get() as usize));
+        (0..count).map(|client| candidates[client * candidates.len() / count]).collect()
+    }
+
+    /// The nodes of which `client.count` takes some.
+    fn candidates(&self) -> Vec<NodeId> {
         if let Some(nodes) = &self.client.nodes {
             return nodes.iter().map(|node| NodeId(node.get() as u16)).collect();
         }
