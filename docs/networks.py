@@ -91,8 +91,10 @@ def settings(link_layer: str, hops: int) -> Settings:
 
 def duty_cycle(network: Settings, node: int) -> float:
     """The share of time for which a node's radio is on while nothing is sent."""
-    on_s, total_s = zip(*(radio_on(network, start_s, node) for start_s in IDLE_S), strict=True)
-    return (on_s[1] - on_s[0]) / (total_s[1] - total_s[0])
+    (on_s, total_s), (later_on_s, later_total_s) = (
+        radio_on(network, start_s, node) for start_s in IDLE_S
+    )
+    return (later_on_s - on_s) / (later_total_s - total_s)
 
 
 def radio_on(network: Settings, start_s: float, node: int) -> tuple[float, float]:
