@@ -10,6 +10,7 @@ pub mod frame;
 pub mod medium;
 pub mod phy;
 mod pool;
+pub mod security;
 pub mod sixtop;
 mod timeline;
 pub mod tsch;
