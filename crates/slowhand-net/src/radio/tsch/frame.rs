@@ -25,7 +25,8 @@ const SYNCHRONISED: HeaderIe<'_> = HeaderIe::TimeCorrection(TimeCorrection { mic
 
 /// The template of data frames, which ask for an acknowledgment.
 pub fn data(from: Eui64, to: Eui64, security: Option<Security>) -> Template {
-    Template::new(&Frame::new(data_header(0, from, to, security))).expect("a header with a sequence number is a template")
+    Template::new(&Frame::new(data_header(0, from, to, security)))
+        .expect("a header with a sequence number is a template")
 }
 
 /// The template of the enhanced acknowledgments with which a node answers the sender of data frames.
