@@ -4,6 +4,7 @@ use super::adaptation::{AdaptationLayer, FragmentHandling, send_failure};
 use super::capacity::payload_capacity;
 use super::destination::{NextHop, destination, host, last_node, next_hop};
 use super::events::Events;
+use super::handling::Received;
 use super::{Network, Timer, rpl};
 use crate::address::{Host, NodeId};
 use crate::clock::Instant;
@@ -21,7 +22,12 @@ use crate::route::Routes;
 impl Network {
     pub(super) fn handle_indication(&mut self, now: Instant, indication: &Indication, events: &mut Events) {
         let node = match *indication {
-            Indication::Received { node, from, datagram, ref payload, discard } => {
+            Indication::Received { node, from, datagram, ref payload, discard, handled_at } if handled_at > now => {
+                let payload = payload.clone();
+                let place = self.unhandled.keep(Received { node, from, datagram, payload, discard });
+                return self.timers.push(handled_at, Timer::Handled(place));
+            }
+            Indication::Received { node, from, datagram, ref payload, discard, .. } => {
                 match discard {
                     true => self.lose_frame(node, datagram, DropReason::InjectedLoss, events),
                     false => self.receive(now, node, from, payload, datagram, events),
@@ -39,6 +45,13 @@ impl Network {
             }
         };
         self.note_level(now, node);
+    }
+
+    /// The processor of its node has handled a received frame.
+    pub(super) fn handle_received(&mut self, now: Instant, place: u32, events: &mut Events) {
+        let Received { node, from, datagram, payload, discard } = self.unhandled.take(place);
+        let received = Indication::Received { node, from, datagram, payload, discard, handled_at: now };
+        self.handle_indication(now, &received, events);
     }
 
     /// A frame of a datagram is lost at a node. That is no loss of the datagram if its source sends the frame again.

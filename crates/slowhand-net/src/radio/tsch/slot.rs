@@ -2,20 +2,16 @@
 
 use super::activity::{SPANS, Span};
 use super::attempt::Attempt;
-use super::frame::ENHANCED_ACK;
 use super::hopping;
 use super::node::TschNode;
 use super::state::{Event, Exchange, TschState};
 use crate::address::NodeId;
-use crate::clock::{Duration, Instant};
+use crate::clock::Instant;
 use crate::datagram::NO_DATAGRAM;
 use crate::link::Kind;
 use crate::observer::{FrameKind, Observer, RadioState, Transmission};
 use crate::radio::frame::{FCS, MAX_FRAME};
 use crate::radio::phy::air_time;
-
-/// How long an acknowledgement is on the air.
-const ACK_AIR: Duration = air_time(ENHANCED_ACK);
 
 impl TschState {
     /// Computes the slot that begins at `start`: which frames and acknowledgements arrive, and what each radio does.
@@ -57,7 +53,7 @@ impl TschState {
             attempt.start = start + self.config.timing.transmit_offset;
             attempt.end = attempt.start + air;
             attempt.ack_start = attempt.end + self.config.timing.ack_delay;
-            attempt.ack_end = attempt.ack_start + ACK_AIR;
+            attempt.ack_end = attempt.ack_start + self.ack_air;
             self.nodes[attempt.from.index()].busy = Some(asn);
         }
     }
@@ -109,7 +105,8 @@ impl TschState {
         for attempt in attempts.iter().filter(|attempt| attempt.received) {
             let frame = self.pool.get(attempt.frame);
             let mut octets = [0; MAX_FRAME];
-            let acknowledgment = &self.nodes[attempt.from.index()].acknowledgment;
+            let acknowledgment =
+                &self.nodes[attempt.from.index()].neighbors[usize::from(attempt.neighbor)].acknowledgment;
             // A template without payload is never too long.
             let Ok(length) = acknowledgment.emit(frame.sequence, &[], &mut octets) else { continue };
             observer.transmission(&Transmission {
