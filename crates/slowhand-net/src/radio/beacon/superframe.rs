@@ -163,7 +163,8 @@ impl Beacon {
         let from = Eui64::of_node(coordinator);
         let mut octets = [0; MAX_FRAME];
         let orders = self.config.superframe.orders();
-        let length = write_beacon(&mut octets, number as u8, from, orders, pan_coordinator, listed, self.config.security);
+        let length =
+            write_beacon(&mut octets, number as u8, from, orders, pan_coordinator, listed, self.config.security);
         let children = self.tree.children(coordinator);
         let received = children.iter().all(|child| self.nodes[child.index()].tracking.receives(number));
         self.trace.begin(Entry {

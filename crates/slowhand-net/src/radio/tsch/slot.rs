@@ -105,7 +105,8 @@ impl TschState {
         for attempt in attempts.iter().filter(|attempt| attempt.received) {
             let frame = self.pool.get(attempt.frame);
             let mut octets = [0; MAX_FRAME];
-            let acknowledgment = &self.nodes[attempt.from.index()].neighbors[usize::from(attempt.neighbor)].acknowledgment;
+            let acknowledgment =
+                &self.nodes[attempt.from.index()].neighbors[usize::from(attempt.neighbor)].acknowledgment;
             // A template without payload is never too long.
             let Ok(length) = acknowledgment.emit(frame.sequence, &[], &mut octets) else { continue };
             observer.transmission(&Transmission {

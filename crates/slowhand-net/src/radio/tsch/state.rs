@@ -104,7 +104,7 @@ impl TschState {
         Self {
             nodes: (0..).zip(cells).map(node).collect(),
             counts_use: has_function,
-            ack_air: air_time(frame::ack_octets(&config)),
+            ack_air: air_time(frame::ack_octets(config.security, config.ack_source_address)),
             config,
             links,
             pool: FramePool::default(),
@@ -335,7 +335,8 @@ impl TschState {
             return Err(DropReason::QueueFull);
         }
         let (source, destination, security) = (Eui64::of_node(node), Eui64::of_node(to), self.config.security);
-        let write = |octets: &mut _| frame::write_sixtop(octets, neighbor.sequence, source, destination, security, message);
+        let write =
+            |octets: &mut _| frame::write_sixtop(octets, neighbor.sequence, source, destination, security, message);
         let frame =
             self.pool.allocate(NO_DATAGRAM, false, neighbor.sequence, write).map_err(|_| DropReason::Malformed)?;
         self.pool.get_mut(frame).age = 0; // older than any data

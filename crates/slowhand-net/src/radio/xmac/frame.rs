@@ -78,12 +78,6 @@ const fn ack_header(sequence: u8, to: Eui64, security: Option<Security>) -> Head
     Header { security, ..Header::enhanced_ack(sequence, PAN_ID, to) }
 }
 
-const fn data_header(
-    sequence: u8,
-    from: Eui64,
-    to: Eui64,
-    ack_request: bool,
-    security: Option<Security>,
-) -> Header {
+const fn data_header(sequence: u8, from: Eui64, to: Eui64, ack_request: bool, security: Option<Security>) -> Header {
     Header { ack_request, security, ..Header::between(FrameType::Data, Version::V2, sequence, PAN_ID, from, to) }
 }
