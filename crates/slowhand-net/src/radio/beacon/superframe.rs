@@ -126,7 +126,7 @@ impl Beacon {
                 && self.since[frame as usize] + persistence <= now
             {
                 let (datagram, reason) = (self.pool.get(frame).datagram, DropReason::TransactionExpired);
-                self.take(child, Direction::Down);
+                self.take(now, child, Direction::Down);
                 indications.push(Indication::Dropped { node: coordinator, datagram, reason });
             }
         }

@@ -6,6 +6,7 @@ use super::frame;
 use super::schedule::{Schedule, TransmitCells};
 use crate::address::{Eui64, NodeId};
 use crate::link::Links;
+use crate::radio::Processor;
 use crate::radio::frame::Template;
 use crate::radio::pool::{FramePool, FrameQueue};
 use crate::random::{Stream, Streams};
@@ -33,6 +34,7 @@ pub(super) struct TschNode {
     pub(super) is_off: bool,
     pub(super) backoff: Stream,
     pub(super) activity: Activity,
+    pub(super) processor: Processor,
 }
 
 #[derive(Debug)]
@@ -100,6 +102,7 @@ impl TschNode {
             is_off: false,
             backoff: streams.stream("back-off", u64::from(id.0)),
             activity: Activity::default(),
+            processor: Processor::default(),
         }
     }
 

@@ -1,6 +1,6 @@
 //! What happens on the air in one slot.
 
-use super::activity::Span;
+use super::activity::{SPANS, Span};
 use super::attempt::Attempt;
 use super::hopping;
 use super::node::TschNode;
@@ -134,15 +134,15 @@ impl TschState {
         let listens = self.nodes[attempt.from.index()].schedule.listens_at(asn).is_some();
         if attempt.acknowledged {
             let waited = span(Listen, ack_from, ack_start);
-            self.use_slot(attempt.from, asn, listens, &[sent, waited, span(Receive, ack_start, ack_end)]);
+            self.use_slot(attempt.from, asn, listens, [sent, waited, span(Receive, ack_start, ack_end)]);
         } else {
             let waited = span(Listen, ack_from, timing.awaited_until(ack_start, timing.ack_guard));
-            self.use_slot(attempt.from, asn, listens, &[sent, waited]);
+            self.use_slot(attempt.from, asn, listens, [sent, waited, None]);
         }
         if attempt.received {
             let waited = span(Listen, timing.awaited_from(start, timing.guard), start);
             let spans = [waited, span(Receive, start, end), span(Transmit, ack_start, ack_end)];
-            self.use_slot(attempt.to, asn, true, &spans);
+            self.use_slot(attempt.to, asn, true, spans);
         }
     }
 
@@ -156,12 +156,13 @@ impl TschState {
             let listener = self.nodes[from.index()].neighbors[position].id;
             if listener != to && self.listens(listener, asn) == Some(channel) {
                 let waited = span(RadioState::Listen, awaited_from, start);
-                self.use_slot(listener, asn, true, &[waited, span(RadioState::Receive, start, end)]);
+                self.use_slot(listener, asn, true, [waited, span(RadioState::Receive, start, end), None]);
             }
         }
     }
 
-    fn use_slot(&mut self, node: NodeId, asn: u64, listens: bool, spans: &[Span]) {
+    #[inline]
+    fn use_slot(&mut self, node: NodeId, asn: u64, listens: bool, spans: [Option<Span>; SPANS]) {
         let TschNode { activity, schedule, busy, .. } = &mut self.nodes[node.index()];
         *busy = Some(asn);
         if self.watched {
@@ -181,6 +182,6 @@ impl TschState {
     }
 }
 
-fn span(state: RadioState, from: Instant, to: Instant) -> Span {
-    Span { state, from, to }
+fn span(state: RadioState, from: Instant, to: Instant) -> Option<Span> {
+    Some(Span { state, from, to })
 }

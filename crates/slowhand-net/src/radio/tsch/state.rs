@@ -150,6 +150,9 @@ impl TschState {
         neighbor.sequence = neighbor.sequence.wrapping_add(1);
         neighbor.queue.push(&mut self.pool, frame);
         neighbor.waiting += 1;
+        if sender.queued == 0 {
+            sender.processor.prepare(now);
+        }
         sender.queued += 1;
         sender.peak = sender.peak.max(sender.queued);
         if sender.next[position] == NEVER {
@@ -199,6 +202,15 @@ impl TschState {
         if sender.is_off {
             return; // its frames are planned again when its radio is on
         }
+        let free_at = sender.processor.free_at();
+        if free_at > now {
+            for position in 0..sender.next.len() {
+                if sender.next[position] == asn {
+                    sender.plan(position, self.config.timing.asn_from(free_at));
+                }
+            }
+            return self.schedule_wake(node);
+        }
         let chosen = sender.choose(asn, &self.pool);
         for position in 0..sender.next.len() {
             if sender.next[position] != asn {
@@ -244,7 +256,13 @@ impl TschState {
             arrived = self.nodes[to.index()].accepts(node, sequence);
             if arrived && datagram != NO_DATAGRAM {
                 let payload = Payload::new(frame.payload());
-                indications.push(Indication::Received { node: to, from: node, datagram, payload, discard });
+                let TschNode { processor, capacity, .. } = &mut self.nodes[to.index()];
+                indications.push(match processor.receive(now, *capacity) {
+                    Some(handled_at) => {
+                        Indication::Received { node: to, from: node, datagram, payload, discard, handled_at }
+                    }
+                    None => Indication::Dropped { node: to, datagram, reason: DropReason::QueueFull },
+                });
             }
         }
         let message = (datagram == NO_DATAGRAM).then(|| Payload::new(self.pool.get(index).octets()));
@@ -263,6 +281,9 @@ impl TschState {
             self.pool.release(index);
             neighbor.waiting -= 1;
             sender.queued -= 1;
+            if sender.queued > 0 {
+                sender.processor.prepare(now);
+            }
             if message.is_none() {
                 let reason = DropReason::RetriesExhausted;
                 indications.push(match given_up {

@@ -46,6 +46,11 @@ impl Timing {
         at.as_micros() / self.slot.as_micros()
     }
 
+    /// The first slot that begins at an instant or later.
+    pub const fn asn_from(&self, at: Instant) -> u64 {
+        at.as_micros().div_ceil(self.slot.as_micros())
+    }
+
     /// The start of a slot.
     pub const fn start(&self, asn: u64) -> Instant {
         Instant::from_micros(asn * self.slot.as_micros())

@@ -6,6 +6,7 @@ use super::node::{Activity, Answering};
 use super::{Sent, XMac};
 use crate::address::{Eui64, NodeId};
 use crate::clock::Instant;
+use crate::drop_reason::DropReason;
 use crate::observer::FrameKind;
 use crate::radio::frame::{FCS, FrameView};
 use crate::radio::medium::Reception;
@@ -71,7 +72,10 @@ impl XMac {
         listener.yield_for(now, 0);
         listener.go_quiet(now);
         if listener.accepts(from, sequence) {
-            indications.push(Indication::Received { node, from, datagram, payload, discard });
+            indications.push(match listener.processor.receive(now, listener.capacity) {
+                Some(handled_at) => Indication::Received { node, from, datagram, payload, discard, handled_at },
+                None => Indication::Dropped { node, datagram, reason: DropReason::QueueFull },
+            });
         }
         if self.config.data_ack {
             let at = now + TURNAROUND;
