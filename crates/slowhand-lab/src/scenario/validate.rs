@@ -8,6 +8,7 @@ use slowhand_net::network::smallest_frame;
 use slowhand_net::route::{Loop, Unreachable};
 use slowhand_sessions::{ConfigError as SessionError, CredentialKind, Protocol, Role, Suite};
 
+use super::mac::LinkLayer;
 use super::network::{MAX_NODE, Mesh, RouteError, Routing};
 use super::variation;
 use super::{Auth, Gateway, LossSpread, Lowpan, Network, Reassembly, Rpl, Scenario, ServerAt, Topology};
@@ -16,7 +17,7 @@ use crate::input::{Document, Files, InputError};
 
 /// Checks a scenario that has been read from `document`.
 pub(super) fn validate(scenario: &Scenario, document: &Document) -> Result<(), InputError> {
-    scenario.mac.link_layer().check(&scenario.mesh, document)?;
+    link_layer(scenario.mac.link_layer(), &scenario.mesh, document)?;
     variation::check(&scenario.network, scenario.mac.link_layer(), document)?;
     lowpan(&scenario.lowpan, document)?;
     nodes(scenario, document)?;
@@ -28,6 +29,14 @@ pub(super) fn validate(scenario: &Scenario, document: &Document) -> Result<(), I
     gateway(scenario, document)?;
     traffic(scenario, document)?;
     limits(scenario, document)
+}
+
+/// Checks the keys of the link layer.
+fn link_layer(link_layer: &dyn LinkLayer, mesh: &Mesh, document: &Document) -> Result<(), InputError> {
+    if let Some(security) = link_layer.security() {
+        security.check(link_layer.has_slots(), document)?;
+    }
+    link_layer.check(mesh, document)
 }
 
 /// Checks that a world of the scenario has room in memory.
