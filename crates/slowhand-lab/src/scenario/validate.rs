@@ -303,11 +303,14 @@ fn session(scenario: &Scenario, document: &Document) -> Result<(), InputError> {
     }
     let is_psk = session.auth() == Auth::Psk;
     if let Some(credential) = session.credential.filter(|credential| (*credential == CredentialKind::Psk) != is_psk) {
-        let allowed = if is_psk { "psk" } else { "certificate or raw_public_key" };
+        let allowed = if is_psk { "psk" } else { "certificate, raw_public_key or ecjpake" };
         let allowed = format!("{allowed} with this suite and session.auth");
         return Err(document.blame("session.credential", credential.to_string(), allowed));
     }
     let credentials = [session.stack, session.server_stack()].map(|stack| session.credential_kind(stack));
+    if session.auth() == Auth::Server && credentials.contains(&CredentialKind::Ecjpake) {
+        return Err(document.blame("session.auth", "\"server\"", "\"mutual\" with a password"));
+    }
     for (role, credential) in [Role::Client, Role::Server].into_iter().zip(credentials) {
         let config = session.config(role);
         if let Some(length) = session.certificate_length.filter(|_| credential != CredentialKind::Certificate) {

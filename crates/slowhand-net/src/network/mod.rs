@@ -258,9 +258,10 @@ impl Network {
         if self.mac.deadline() == Some(now) {
             let mut indications = std::mem::take(&mut self.indications);
             self.mac.handle_deadline(now, &mut indications, observer);
-            for indication in indications.drain(..) {
+            for indication in &indications {
                 self.handle_indication(now, indication, events);
             }
+            indications.clear();
             self.indications = indications;
         }
         while let Some(timer) = self.timers.pop_due(now) {

@@ -11,6 +11,7 @@ pub mod medium;
 pub mod phy;
 mod pool;
 mod processor;
+pub mod security;
 pub mod sixtop;
 mod timeline;
 pub mod tsch;

@@ -27,7 +27,8 @@ impl Beacon {
             Some(frame) => (FrameKind::Data, self.copy_data(id, frame, &mut octets)),
             None => {
                 let (from, to) = (Eui64::of_node(id.node), Eui64::of_node(self.peer(id)));
-                (FrameKind::DataRequest, write_data_request(&mut octets, self.sequence_of(id), from, to))
+                let length = write_data_request(&mut octets, self.sequence_of(id), from, to, self.config.security);
+                (FrameKind::DataRequest, length)
             }
         };
         self.station_mut(id).phase = Phase::Sending;

@@ -185,12 +185,12 @@ impl Mac for Beacon {
         if self.nodes[node.index()].queued == self.nodes[node.index()].capacity {
             return Err(DropReason::QueueFull);
         }
-        let (from, to) = (Eui64::of_node(node), Eui64::of_node(next_hop));
+        let (from, to, security) = (Eui64::of_node(node), Eui64::of_node(next_hop), self.config.security);
         let direction = if upwards { &mut self.nodes[node.index()].up } else { &mut self.nodes[next_hop.index()].down };
         let frame = self
             .pool
             .allocate(datagram, discard, direction.sequence.next(), |octets| {
-                frame::write_data(octets, direction.sequence.next(), from, to, payload)
+                frame::write_data(octets, direction.sequence.next(), from, to, security, payload)
             })
             .map_err(|_| DropReason::Malformed)?;
         direction.sequence.take();
@@ -208,7 +208,7 @@ impl Mac for Beacon {
     }
 
     fn payload_capacity(&self, _node: NodeId, _next_hop: NodeId) -> usize {
-        frame::DATA_CAPACITY
+        frame::data_capacity(self.config.security)
     }
 
     fn deadline(&self) -> Option<Instant> {

@@ -318,7 +318,7 @@ impl Csma {
             Some(_) if self.nodes[to.index()].is_sleepy() => FormKind::Enhanced,
             _ => FormKind::Plain,
         };
-        Form { addressing: self.config.addressing, kind }
+        Form { addressing: self.config.addressing, kind, security: self.config.security }
     }
 
     /// The form of the acknowledgements of these frames.

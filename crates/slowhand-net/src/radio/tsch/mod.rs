@@ -94,7 +94,7 @@ impl Mac for Tsch {
     }
 
     fn payload_capacity(&self, _node: NodeId, _next_hop: NodeId) -> usize {
-        frame::DATA_CAPACITY
+        frame::data_capacity(self.state.config.security)
     }
 
     fn deadline(&self) -> Option<Instant> {

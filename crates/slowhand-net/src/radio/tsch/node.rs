@@ -35,8 +35,6 @@ pub(super) struct TschNode {
     pub(super) backoff: Stream,
     pub(super) activity: Activity,
     pub(super) processor: Processor,
-    /// Template of the acknowledgments that this node receives for its frames.
-    pub(super) acknowledgment: Template,
 }
 
 #[derive(Debug)]
@@ -44,6 +42,8 @@ pub(super) struct Neighbor {
     pub(super) id: NodeId,
     /// Template of the data frames to the neighbour.
     pub(super) data: Template,
+    /// Template of the acknowledgments with which the neighbour answers.
+    pub(super) acknowledgment: Template,
     pub(super) cells: TransmitCells,
     pub(super) queue: FrameQueue,
     /// The number of frames in `queue`.
@@ -72,7 +72,8 @@ impl TschNode {
         let own = Eui64::of_node(id);
         let neighbor = |(id, cells)| Neighbor {
             id,
-            data: frame::data(own, Eui64::of_node(id)),
+            data: frame::data(own, Eui64::of_node(id), config.security),
+            acknowledgment: frame::enhanced_ack(Eui64::of_node(id), own, config),
             cells,
             queue: FrameQueue::default(),
             waiting: 0,
@@ -98,7 +99,6 @@ impl TschNode {
             backoff: streams.stream("back-off", u64::from(id.0)),
             activity: Activity::default(),
             processor: Processor::default(),
-            acknowledgment: frame::enhanced_ack(own),
         }
     }
 

@@ -6,13 +6,14 @@ use super::frame;
 use super::node::{NEVER, TschNode};
 use super::schedule::{Cell, Schedule, handle};
 use crate::address::{Eui64, NodeId};
-use crate::clock::Instant;
+use crate::clock::{Duration, Instant};
 use crate::datagram::{DatagramId, NO_DATAGRAM};
 use crate::drop_reason::DropReason;
 use crate::link::Links;
 use crate::observer::{Observer, RadioInterval};
 use crate::queue::EventQueue;
 use crate::radio::frame::FrameView;
+use crate::radio::phy::air_time;
 use crate::radio::pool::{FramePool, QueuedFrame};
 use crate::radio::{Indication, Payload};
 use crate::random::Streams;
@@ -26,6 +27,8 @@ const RESERVED_FOR_CONTROL: usize = 2;
 #[derive(Debug)]
 pub struct TschState {
     pub(super) config: TschConfig,
+    /// How long an acknowledgement is on the air.
+    pub(super) ack_air: Duration,
     pub(super) links: Links,
     pub(super) nodes: Vec<TschNode>,
     pub(super) pool: FramePool,
@@ -101,6 +104,7 @@ impl TschState {
         Self {
             nodes: (0..).zip(cells).map(node).collect(),
             counts_use: has_function,
+            ack_air: air_time(frame::ack_octets(&config)),
             config,
             links,
             pool: FramePool::default(),
@@ -351,8 +355,9 @@ impl TschState {
         if sender.queued >= self.config.queue {
             return Err(DropReason::QueueFull);
         }
-        let (source, destination) = (Eui64::of_node(node), Eui64::of_node(to));
-        let write = |octets: &mut _| frame::write_sixtop(octets, neighbor.sequence, source, destination, message);
+        let (source, destination, security) = (Eui64::of_node(node), Eui64::of_node(to), self.config.security);
+        let write =
+            |octets: &mut _| frame::write_sixtop(octets, neighbor.sequence, source, destination, security, message);
         let frame =
             self.pool.allocate(NO_DATAGRAM, false, neighbor.sequence, write).map_err(|_| DropReason::Malformed)?;
         self.pool.get_mut(frame).age = 0; // older than any data

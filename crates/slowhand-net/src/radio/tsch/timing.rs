@@ -1,6 +1,5 @@
 //! The times within a timeslot (IEEE 802.15.4-2015, 6.2.6.3 and figure 6-30).
 
-use super::frame::ENHANCED_ACK;
 use crate::clock::{Duration, Instant};
 use crate::radio::phy::{MAX_PSDU, SYNCHRONISATION_HEADER, air_time};
 
@@ -84,8 +83,8 @@ impl Timing {
         first_symbol + self.lead + guard
     }
 
-    /// The shortest slot that has room for the largest frame and its acknowledgement.
-    pub fn shortest_slot(&self) -> Duration {
-        self.transmit_offset + air_time(MAX_PSDU) + self.ack_delay + air_time(ENHANCED_ACK)
+    /// The shortest slot that has room for the largest frame and its acknowledgement of `ack` octets, FCS included.
+    pub fn shortest_slot(&self, ack: usize) -> Duration {
+        self.transmit_offset + air_time(MAX_PSDU) + self.ack_delay + air_time(ack)
     }
 }

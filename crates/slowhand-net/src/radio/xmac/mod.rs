@@ -144,10 +144,11 @@ impl Mac for XMac {
         let neighbor = &mut sender.neighbors[position];
         let (from, to) = (Eui64::of_node(node), Eui64::of_node(next_hop));
         let (sequence, acknowledged) = (neighbor.sequence, self.config.data_ack);
+        let security = self.config.security;
         let frame = self
             .pool
             .allocate(datagram, discard, sequence, |octets| {
-                frame::write_data(octets, sequence, from, to, payload, acknowledged)
+                frame::write_data(octets, sequence, from, to, payload, acknowledged, security)
             })
             .map_err(|_| DropReason::Malformed)?;
         neighbor.sequence = neighbor.sequence.wrapping_add(1);
@@ -164,7 +165,7 @@ impl Mac for XMac {
     }
 
     fn payload_capacity(&self, _node: NodeId, _next_hop: NodeId) -> usize {
-        frame::DATA_CAPACITY
+        frame::data_capacity(self.config.security)
     }
 
     fn deadline(&self) -> Option<Instant> {

@@ -56,9 +56,10 @@ impl XMac {
         let (datagram, attempt) = (sent.datagram, sent.attempt);
         let at = now + self.config.strobe_ack_delay;
         let answer = Answering { kind: FrameKind::StrobeAck, to: from, datagram, attempt, on_air: false };
+        let security = self.config.security;
         let listener = &mut self.nodes[node.index()];
         listener.control_length =
-            write_strobe_ack(&mut listener.control, sequence, Eui64::of_node(node), Eui64::of_node(from));
+            write_strobe_ack(&mut listener.control, sequence, Eui64::of_node(node), Eui64::of_node(from), security);
         listener.yield_for(now, YIELD_TO_SENDER);
         listener.stay_awake(now, &self.config);
         listener.turn_to(now, Activity::Answering(answer));
@@ -84,8 +85,9 @@ impl XMac {
         if self.config.data_ack {
             let at = now + TURNAROUND;
             let answer = Answering { kind: FrameKind::Ack, to: from, datagram, attempt, on_air: false };
+            let security = self.config.security;
             let listener = &mut self.nodes[node.index()];
-            listener.control_length = write_ack(&mut listener.control, sequence, Eui64::of_node(from));
+            listener.control_length = write_ack(&mut listener.control, sequence, Eui64::of_node(from), security);
             listener.turn_to(now, Activity::Answering(answer));
             self.plan(at, node);
         }

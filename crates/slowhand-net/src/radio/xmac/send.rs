@@ -45,7 +45,8 @@ impl XMac {
         };
         frame.attempts = frame.attempts.saturating_add(1);
         let sequence = frame.sequence;
-        sender.control_length = write_strobe(&mut sender.control, sequence, Eui64::of_node(node), Eui64::of_node(to));
+        let (from, receiver, security) = (Eui64::of_node(node), Eui64::of_node(to), self.config.security);
+        sender.control_length = write_strobe(&mut sender.control, sequence, from, receiver, security);
         self.stop_receiving(now, node);
         self.nodes[node.index()].turn_to(now, Activity::Sending(sending));
         self.plan(train, node);
