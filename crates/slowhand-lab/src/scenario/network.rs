@@ -13,8 +13,9 @@ use slowhand_net::network::BufferCounts;
 use slowhand_net::random::Streams;
 use slowhand_net::route::{Loop, Routes, Unreachable};
 
+use super::FrameHandling;
 use super::variation::{Change, GilbertElliott, Outage, Trace, WiFi};
-use crate::input::{Integer, NumberKey, Probability};
+use crate::input::{Integer, Milliseconds, NumberKey, Probability};
 
 /// The nodes of the mesh and the links between them.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
@@ -43,6 +44,11 @@ pub struct Network {
     /// Default: all nodes are alike.
     #[serde(default)]
     pub nodes: BTreeMap<NumberKey<MAX_NODE>, NodeBuffers>,
+    /// How long the processor of a node takes for each frame that it receives or sends: a time, or `"device"`: the
+    /// `processor.frame_handling_us` of its device (the server's where the server is, else the client's). Default: 0,
+    /// processors take no time for frames.
+    #[serde(default)]
+    pub frame_handling_ms: FrameHandling,
     /// Losses in bursts: links that alternate between a good and a bad state. Default: none.
     pub gilbert_elliott: Option<GilbertElliott>,
     /// Measured delivery ratios over time, which take the place of the fixed ones. Default: none.
@@ -58,8 +64,8 @@ pub struct Network {
     pub outages: Vec<Outage>,
 }
 
-/// The buffers of one node.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+/// What one node has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct NodeBuffers {
     /// How many frames its queue holds. Default: `mac.queue`.
@@ -69,6 +75,8 @@ pub struct NodeBuffers {
     /// How many datagrams it can forward at the same time, with `lowpan.reassembly = "forwarding"` or `"recovery"`.
     /// Default: `lowpan.forwarding.entries`.
     pub forwarding_entries: Option<Integer<1, 65_535>>,
+    /// How long its processor takes for a frame. Default: `network.frame_handling_ms`.
+    pub frame_handling_ms: Option<Milliseconds>,
 }
 
 /// Which path to the root a node takes.

@@ -8,6 +8,7 @@ use slowhand_net::network::smallest_frame;
 use slowhand_net::route::{Loop, Unreachable};
 use slowhand_sessions::{ConfigError as SessionError, CredentialKind, Protocol, Role, Suite};
 
+use super::handling;
 use super::mac::LinkLayer;
 use super::network::{MAX_NODE, Mesh, RouteError, Routing};
 use super::variation;
@@ -21,6 +22,7 @@ pub(super) fn validate(scenario: &Scenario, document: &Document) -> Result<(), I
     variation::check(&scenario.network, scenario.mac.link_layer(), document)?;
     lowpan(&scenario.lowpan, document)?;
     nodes(scenario, document)?;
+    handling::check(scenario, document)?;
     contexts(&scenario.lowpan, document)?;
     rpl(scenario, document)?;
     ends(scenario, document)?;
