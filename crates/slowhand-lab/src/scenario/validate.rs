@@ -8,6 +8,7 @@ use slowhand_net::network::smallest_frame;
 use slowhand_net::route::{Loop, Unreachable};
 use slowhand_sessions::{ConfigError as SessionError, CredentialKind, Protocol, Role, Suite};
 
+use super::handling;
 use super::mac::LinkLayer;
 use super::network::{MAX_NODE, Mesh, RouteError, Routing};
 use super::variation;
@@ -21,6 +22,7 @@ pub(super) fn validate(scenario: &Scenario, document: &Document) -> Result<(), I
     variation::check(&scenario.network, scenario.mac.link_layer(), document)?;
     lowpan(&scenario.lowpan, document)?;
     nodes(scenario, document)?;
+    handling::check(scenario, document)?;
     contexts(&scenario.lowpan, document)?;
     rpl(scenario, document)?;
     ends(scenario, document)?;
@@ -196,6 +198,12 @@ pub(super) fn mesh(network: &Network, files: &mut Files<'_>, document: &Document
         let allowed = "this key without network.parents, which says the routes";
         return Err(document.blame("network.routing", "a rule for routes that are given", allowed));
     }
+    if let Topology::Tree { nodes: Some(nodes), .. } = network.topology
+        && network.topology.node_count() < nodes.get() as usize
+    {
+        let allowed = format!("at most {}, the nodes of the whole tree", network.topology.node_count());
+        return Err(document.blame("network.topology.nodes", nodes.get().to_string(), allowed));
+    }
     let mesh = network.mesh().map_err(|error| route_error(error, key, network, document))?;
     let variation = variation::variation(network, mesh.qualities(), files, document)?;
     Ok(mesh.varying(variation))
@@ -278,9 +286,13 @@ fn ends(scenario: &Scenario, document: &Document) -> Result<(), InputError> {
     if scenario.client.nodes.as_ref().is_some_and(Vec::is_empty) {
         return Err(document.blame("client.nodes", "no node", "at least one node"));
     }
-    let clients = scenario.clients();
+    let candidates = scenario.candidates();
+    if let Some(count) = scenario.client.count.filter(|count| count.get() as usize > candidates.len()) {
+        let allowed = format!("at most {}, the nodes of which these are chosen", candidates.len());
+        return Err(document.blame("client.count", count.get().to_string(), allowed));
+    }
     let mut seen = vec![false; last + 1];
-    for (index, &client) in clients.iter().enumerate() {
+    for (index, &client) in candidates.iter().enumerate() {
         let key = || if document.has("client.nodes") { format!("client.nodes[{index}]") } else { "client".to_owned() };
         if client.index() > last {
             let allowed = format!("a node of the network other than the root, 1 to {last}");
@@ -292,6 +304,8 @@ fn ends(scenario: &Scenario, document: &Document) -> Result<(), InputError> {
         if std::mem::replace(&mut seen[client.index()], true) {
             return Err(document.blame(&key(), format!("{client} again"), "each node once"));
         }
+    }
+    for client in scenario.clients() {
         let port = scenario.session.client_port.get() + u32::from(client.0);
         if port > u32::from(u16::MAX) {
             let found = format!("{}, which gives node {client} the port {port}", scenario.session.client_port.get());

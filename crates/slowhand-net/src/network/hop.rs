@@ -34,6 +34,10 @@ impl Network {
                 }
                 node
             }
+            Indication::Lost { node, datagram, reason } => {
+                self.lose_frame(node, datagram, reason, events);
+                node
+            }
             Indication::Dropped { node, datagram, reason } => {
                 self.lose_frame(node, datagram, reason, events);
                 self.handle_departure(now, node, datagram);

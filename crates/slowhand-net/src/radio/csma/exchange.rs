@@ -214,7 +214,7 @@ impl Csma {
                 Some(handled_at) => {
                     Indication::Received { node: to, from: node, datagram, payload, discard, handled_at }
                 }
-                None => Indication::Dropped { node: to, datagram, reason: DropReason::QueueFull },
+                None => Indication::Lost { node: to, datagram, reason: DropReason::QueueFull },
             });
         }
     }

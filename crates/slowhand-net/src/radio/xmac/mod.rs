@@ -105,7 +105,7 @@ impl XMac {
     }
 
     /// True if the channel assessment before a frame that begins now finds the channel clear.
-    fn channel_is_clear(&self, now: Instant, node: NodeId) -> bool {
+    fn channel_is_clear(&mut self, now: Instant, node: NodeId) -> bool {
         !self.config.assess_channel || !self.medium.busy(now - TURNAROUND, node)
     }
 

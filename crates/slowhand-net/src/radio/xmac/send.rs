@@ -132,6 +132,10 @@ impl XMac {
             self.begin(now, node, psdu);
         } else {
             let ending = if self.config.data_ack { Ending::NoAck } else { Ending::Sent };
+            if ending == Ending::Sent {
+                let Sending { to, datagram, .. } = sending;
+                indications.push(Indication::Lost { node: to, datagram, reason: DropReason::FrameLost });
+            }
             self.finish(now, node, sending, ending, indications);
         }
     }
