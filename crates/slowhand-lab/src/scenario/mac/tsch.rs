@@ -283,10 +283,6 @@ impl LinkLayer for Tsch {
         }
     }
 
-    fn switches_radios(&self) -> bool {
-        true
-    }
-
     fn remedy(&self, reason: DropReason) -> Option<Remedy> {
         match reason {
             DropReason::QueueFull => Some(Remedy::raise("mac.queue")),

@@ -1,7 +1,7 @@
 //! One node, which is a child of its parent and the coordinator of its children.
 
 use super::cluster::Cluster;
-use super::config::{BeaconConfig, IDLE_BEACON, Superframe};
+use super::config::{BeaconConfig, Superframe};
 use super::radio::Radio;
 use super::station::Station;
 use super::tracking::{BeaconTimes, Tracking};
@@ -73,7 +73,7 @@ impl BeaconNode {
         let guard = if tree.children(id).is_empty() { config.guard } else { config.guard.min(until_parent) };
         let index = u64::from(id.0);
         let first = Instant::ZERO + config.guard + offsets[parent.index()];
-        let times = BeaconTimes { first, interval, air_time: IDLE_BEACON };
+        let times = BeaconTimes { first, interval, air_time: config.idle_beacon() };
         Self {
             cluster: Cluster::new(offset),
             device: Station::new(streams.stream("back-off", index)),
