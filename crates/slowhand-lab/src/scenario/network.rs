@@ -115,6 +115,8 @@ pub enum Topology {
         depth: Integer<1, MAX_NODE>,
         /// The number of children of each node that is not a leaf.
         fan_out: Integer<1, MAX_NODE>,
+        /// How many nodes there are, the root included: those with higher numbers are left out. Default: the whole tree.
+        nodes: Option<Integer<2, 65_535>>,
     },
     /// A list of links. Every node from 0 to the highest number used must have a path to the root.
     Explicit {
@@ -305,12 +307,13 @@ impl Topology {
         let most = u64::from(MAX_NODE) + 2;
         let last = match self {
             Self::Line { hops: below } | Self::Star { leaves: below } => u64::from(below.get()),
-            Self::Tree { depth, fan_out } => {
+            Self::Tree { depth, fan_out, nodes } => {
                 let levels = (0..depth.get()).scan(1_u64, |level, _| {
                     *level = (*level * u64::from(fan_out.get())).min(most);
                     Some(*level)
                 });
-                levels.take(most as usize).fold(0, |sum, level| (sum + level).min(most))
+                let whole = levels.take(most as usize).fold(0, |sum, level| (sum + level).min(most));
+                nodes.map_or(whole, |nodes| whole.min(u64::from(nodes.get()) - 1))
             }
             Self::Explicit { links } => {
                 links.iter().map(|link| u64::from(link.from.max(link.to).get())).max().unwrap_or(0)

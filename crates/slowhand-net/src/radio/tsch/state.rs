@@ -104,7 +104,7 @@ impl TschState {
         Self {
             nodes: (0..).zip(cells).map(node).collect(),
             counts_use: has_function,
-            ack_air: air_time(frame::ack_octets(&config)),
+            ack_air: air_time(frame::ack_octets(config.security, config.ack_source_address)),
             config,
             links,
             pool: FramePool::default(),
