@@ -104,14 +104,9 @@ pub(crate) trait LinkLayer {
         Addressing::Extended
     }
 
-    /// True if the delivery ratios of its links may change with time.
-    fn may_vary(&self) -> bool {
-        true
-    }
-
     /// True if the radio of a node can be switched off.
     fn switches_radios(&self) -> bool {
-        false
+        true
     }
 
     /// What changes how many frames this link layer loses for a reason. `None` where no single key does.

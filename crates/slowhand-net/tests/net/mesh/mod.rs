@@ -10,6 +10,7 @@ mod injected;
 mod late;
 mod losses;
 mod marks;
+mod outages;
 mod packets;
 mod rpl;
 mod timing;
