@@ -65,7 +65,7 @@ impl Network {
             // It cannot fail: the header was parsed just before.
             let _ = ip::ipv6::mark(packet, Ecn::CongestionExperienced);
         }
-        let link = Link { source: self.addressing.of_node(node), destination: self.addressing.of_node(next_hop) };
+        let link = self.link(node, next_hop);
         // A node that forwards the first fragment compresses the header again, and it may grow. It needs slack only if
         // the next hop is not the last.
         let goes_on = destination(packet).is_none_or(|to| last_node(host(&self.routes, to)) != next_hop)
@@ -181,7 +181,7 @@ impl Network {
         datagram: DatagramId,
         events: &mut Events,
     ) {
-        let (source, destination) = (self.addressing.of_node(from), self.addressing.of_node(node));
+        let Link { source, destination } = self.link(from, node);
         let reassembler = &mut self.nodes[node.index()].reassembler;
         match reassembler.handle_fragment(now, source, destination, payload, datagram) {
             Outcome::Complete { packet, datagram } => {

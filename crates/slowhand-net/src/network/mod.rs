@@ -19,10 +19,12 @@ mod events;
 pub mod gateway;
 mod hop;
 pub mod internet;
+pub mod joiner_router;
 mod levels;
 mod loss;
 mod recovering;
 mod recovery;
+mod relaying;
 mod rpl;
 
 use crate::address::{Addressing, Host, NodeId};
@@ -42,6 +44,7 @@ use destination::{destination, host, is_global_unicast, last_node};
 use error_limit::ErrorLimit;
 use gateway::Gateway;
 use internet::{Direction, Internet};
+use joiner_router::Joining;
 use levels::Levels;
 use loss::Losses;
 use std::net::Ipv6Addr;
@@ -65,6 +68,7 @@ pub struct Network {
     error_limits: Vec<ErrorLimit>,
     internet: Internet,
     gateway: Option<Box<Gateway>>,
+    joining: Option<Box<Joining>>,
     losses: Losses,
     levels: Levels,
     timers: EventQueue<Timer>,
@@ -110,12 +114,15 @@ pub enum SendError {
 
 impl Network {
     /// A network of the nodes of `routes`, with `mac` as its link layer.
-    pub fn new(mac: Box<dyn Mac>, routes: Routes, config: NetworkConfig, streams: &Streams) -> Self {
+    pub fn new(mut mac: Box<dyn Mac>, routes: Routes, config: NetworkConfig, streams: &Streams) -> Self {
         let (contexts, nodes) = (rpl::contexts(config.rpl, config.contexts.clone()), routes.nodes());
         let mut timers = EventQueue::default();
         for outage in &config.outages {
             timers.push(outage.from, Timer::Radio(outage.node, false));
             timers.push(outage.until, Timer::Radio(outage.node, true));
+        }
+        if let Some(joining) = &config.joining {
+            mac.set_joiners(&joining.joiners);
         }
         let deadline = earliest(mac.deadline(), timers.next_at()); // no other part has a deadline yet
         let addressing = mac.addressing();
@@ -126,6 +133,7 @@ impl Network {
             levels: Levels::new(nodes),
             internet: Internet::new(config.internet.clone(), streams),
             gateway: Gateway::new(&config.gateway, streams),
+            joining: Joining::new(config.joining.as_ref(), nodes, streams),
             mac,
             addressing,
             routes,
@@ -384,6 +392,9 @@ impl Network {
         if self.config.rpl.is_some() {
             rpl::receive(&self.routes, node, packet);
         }
+        if self.joining.is_some() && self.relay(now, node, packet, datagram, events) {
+            return;
+        }
         if destination(packet).and_then(Host::of_address) == Some(Host::Node(node)) {
             return events.delivered(Host::Node(node), datagram, packet);
         }
@@ -414,6 +425,11 @@ impl Network {
     fn originate(&mut self, now: Instant, from: Host, packet: &mut Vec<u8>, datagram: DatagramId, events: &mut Events) {
         if let Some(to) = destination(packet) {
             self.losses.sent(now, from, to, datagram);
+        }
+        if let (Host::Node(node), true) = (from, self.joining.is_some())
+            && self.relay(now, node, packet, datagram, events)
+        {
+            return;
         }
         let sent =
             self.enter_rpl(from, packet).and_then(|()| self.send_to_next_hop(now, from, packet, datagram, events));

@@ -15,6 +15,7 @@ use std::fmt::Debug;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
+use slowhand_net::address::NodeId;
 use slowhand_net::clock::Duration;
 use slowhand_net::drop_reason::DropReason;
 use slowhand_net::random::Streams;
@@ -85,6 +86,16 @@ pub(crate) trait LinkLayer {
     /// True if the radio of a node can be switched off.
     fn switches_radios(&self) -> bool {
         false
+    }
+
+    /// True if nodes can send without a key and a short address of the network.
+    fn carries_joiners(&self) -> bool {
+        false
+    }
+
+    /// The nodes that sleep, and ask their parents for frames.
+    fn sleepy(&self, _mesh: &Mesh) -> Vec<NodeId> {
+        Vec::new()
     }
 
     /// What changes how many frames this link layer loses for a reason. `None` where no single key does.

@@ -4,7 +4,7 @@ use super::config::{BEFORE_HEADER, CSL_UNIT};
 use super::frame::{Form, Kind as FormKind, set_frame_pending};
 use super::node::{Phase, Station, Task};
 use super::{Csma, Event};
-use crate::address::NodeId;
+use crate::address::{Addressing, NodeId};
 use crate::clock::Instant;
 use crate::datagram::{DatagramId, NO_DATAGRAM};
 use crate::link::Kind;
@@ -311,7 +311,8 @@ impl Csma {
             Some(_) if self.nodes[to.index()].is_sleepy() => FormKind::Enhanced,
             _ => FormKind::Plain,
         };
-        Form { addressing: self.config.addressing, kind }
+        let joins = self.nodes[from.index()].joins || self.nodes[to.index()].joins;
+        Form { addressing: if joins { Addressing::Extended } else { self.config.addressing }, kind }
     }
 
     /// The form of the acknowledgements of these frames.

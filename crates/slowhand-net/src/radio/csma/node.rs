@@ -26,6 +26,8 @@ pub struct CsmaNode {
     pub up: Sequence,
     /// The numbers of its parent's frames to it.
     pub down: Sequence,
+    /// True if it has no key and no short address of the network yet.
+    pub joins: bool,
     pub queued: usize,
     /// How many frames its queue holds.
     pub capacity: usize,
@@ -128,6 +130,7 @@ impl CsmaNode {
             indirect: Indirect::default(),
             up: Sequence::default(),
             down: Sequence::default(),
+            joins: false,
             queued: 0,
             capacity,
             peak: 0,

@@ -6,6 +6,7 @@ mod capture;
 mod flights;
 mod fragments;
 mod injected;
+mod joining;
 mod late;
 mod losses;
 mod marks;
