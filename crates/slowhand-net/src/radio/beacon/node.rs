@@ -6,8 +6,9 @@ use super::radio::Radio;
 use super::station::Station;
 use super::tracking::Tracking;
 use crate::address::NodeId;
-use crate::clock::Duration;
+use crate::clock::{Duration, Instant};
 use crate::link::Links;
+use crate::radio::Processor;
 use crate::radio::contention::{Sequence, Tree};
 use crate::radio::pool::FrameQueue;
 use crate::random::Streams;
@@ -28,6 +29,7 @@ pub struct BeaconNode {
     pub up: LinkQueue,
     /// Frames that wait for it at its parent.
     pub down: LinkQueue,
+    pub processor: Processor,
     pub queued: usize,
     /// The most frames in its queue.
     pub capacity: usize,
@@ -78,10 +80,19 @@ impl BeaconNode {
             to_fetch: false,
             up: LinkQueue::default(),
             down: LinkQueue::default(),
+            processor: Processor::default(),
             queued: 0,
             capacity: config.queue,
             peak: 0,
             radio: Radio { guard, ..Radio::default() },
+        }
+    }
+
+    /// A frame has left its queue.
+    pub fn frame_left(&mut self, now: Instant) {
+        self.queued -= 1;
+        if self.queued > 0 {
+            self.processor.prepare(now);
         }
     }
 }

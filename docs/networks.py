@@ -1,0 +1,143 @@
+"""Measures one handshake on every link layer: writes the tables of docs/networks.md.
+
+Run it when results have changed: .venv/bin/python docs/networks.py. It takes some minutes.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from measured import ROOT, Measured, Settings, fill, measure, number
+
+from slowhand import Scenario
+
+SCENARIO = ROOT / "scenarios" / "csma.toml"
+COUNT = 1000
+HOPS = (1, 3)
+
+LINK_LAYERS: dict[str, Settings] = {
+    "TSCH, slotframe of 89 slots of 10 ms": {
+        "kind": "tsch",
+        "slot_ms": 10,
+        "slotframe": 89,
+        "cells": {"shared": 1, "up": 1, "down": 1},
+    },
+    "X-MAC, every 780 ms": {
+        "kind": "xmac",
+        "check_interval_ms": 780,
+        "data_ack": True,
+    },
+    "beacons every 6.144 s": {"kind": "beacon", "beacon_interval_ms": 6144, "cap_ms": 61.44},
+    "CSMA, polls every 180 ms": {
+        "kind": "csma",
+        "sleepy": "leaves",
+        "fast_poll": "never",
+        "poll_period_ms": 180,
+    },
+    "CSMA, samples every 1 s (CSL)": {
+        "kind": "csma",
+        "sleepy": "leaves",
+        "poll_period_ms": 96000,
+        "csl": {"period_ms": 1000.0},
+    },
+    "CSMA, polls every 2 s, fast polls": {
+        "kind": "csma",
+        "sleepy": "leaves",
+        "poll_period_ms": 2000,
+    },
+    "CSMA, always on": {"kind": "csma", "sleepy": "none"},
+}
+"""The nodes that sleep are awake for 1 % of the time where nothing else is said."""
+
+CREDENTIALS: dict[str, Settings] = {
+    "PSK": {"session.suite": "TLS_PSK_WITH_AES_128_CCM_8"},
+    "certificates": {
+        "session.suite": "TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8",
+        "session.auth": "mutual",
+    },
+}
+
+COMMON: Settings = {
+    "network.link_pdr": 0.95,
+    "server.internet_delay_ms": 10,
+    "session.timeout_s": 9,
+}
+"""Of 100 frames 5 are lost. The first timer of both ends is that of RFC 7925."""
+
+QUEUE = 20
+"""Frames in a node's queue, as in OpenWSN: the defaults of the link layers differ."""
+
+KEPT = ("duration_s", "frames", "frames_ack", "frames_control", "energy_client_mj")
+
+HEADER = (
+    "| | hops | client on [%] | routers on [%] | median [s] | p95 [s] | frames | "
+    "ACKs, strobes, polls | client [mJ] | failed [%] |\n"
+    "| :--- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n"
+)
+
+IDLE_S = (10.0, 1010.0)
+"""Between these starts of the client the network is idle for 1000 s."""
+
+
+def settings(link_layer: str, hops: int) -> Settings:
+    """The network of a row."""
+    return {
+        **COMMON,
+        "mac": {"queue": QUEUE, **LINK_LAYERS[link_layer]},
+        "network.topology": {"kind": "line", "hops": hops},
+    }
+
+
+def duty_cycle(network: Settings, node: int) -> float:
+    """The share of time for which a node's radio is on while nothing is sent."""
+    (on_s, total_s), (later_on_s, later_total_s) = (
+        radio_on(network, start_s, node) for start_s in IDLE_S
+    )
+    return (later_on_s - on_s) / (later_total_s - total_s)
+
+
+def radio_on(network: Settings, start_s: float, node: int) -> tuple[float, float]:
+    """How long a node's radio was on, and the length of the world, in seconds."""
+    lossless: Settings = {**network, "network.link_pdr": 1, "client.start_s": start_s}
+    of_node = Scenario(SCENARIO, lossless).inspect(seed=1).nodes.row(node, named=True)
+    states = ("radio_transmit_s", "radio_receive_s", "radio_listen_s")
+    return sum(float(of_node[state]) for state in states), float(of_node["elapsed_s"])
+
+
+def row(link_layer: str, hops: int, credential: str) -> str:
+    """A row of a table."""
+    network = settings(link_layer, hops)
+    client, router = (100 * duty_cycle(network, node) for node in (hops, hops - 1))
+    ours = measure(SCENARIO, {**network, **CREDENTIALS[credential]}, KEPT, COUNT)
+    cells = [link_layer, str(hops), number(client), number(router), *results(ours)]
+    return "| " + " | ".join(cells) + " |\n"
+
+
+def results(ours: Measured) -> list[str]:
+    """What was measured, for the columns behind the duty cycles."""
+    failed = number(100 * (1 - ours.completed))
+    if not ours.worlds:
+        return ["", "", "", "", "", failed]
+    return [
+        number(ours.percentile("duration_s", 0.5)),
+        number(ours.percentile("duration_s", 0.95)),
+        number(ours.mean("frames").mean),
+        number(ours.mean("frames_ack").mean + ours.mean("frames_control").mean),
+        number(ours.mean("energy_client_mj").mean),
+        failed,
+    ]
+
+
+def main(folder: Path) -> None:
+    """Writes the tables."""
+    text = (ROOT / "docs" / "networks.md").read_text()
+    for credential in CREDENTIALS:
+        rows = [row(name, hops, credential) for name in LINK_LAYERS for hops in HOPS]
+        text = fill(text, credential, HEADER + "".join(rows))
+    (folder / "docs").mkdir(exist_ok=True)
+    (folder / "docs" / "networks.md").write_text(text)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]).resolve() if len(sys.argv) > 1 else ROOT)
