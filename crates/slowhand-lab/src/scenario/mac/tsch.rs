@@ -291,10 +291,6 @@ impl LinkLayer for Tsch {
         }
     }
 
-    fn switches_radios(&self) -> bool {
-        true
-    }
-
     fn security(&self) -> Option<&LinkSecurity> {
         self.security.as_ref()
     }
