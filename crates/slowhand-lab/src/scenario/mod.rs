@@ -24,7 +24,9 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use slowhand_net::address::NodeId;
+use slowhand_net::ip::Endpoint;
 use slowhand_net::network::NetworkConfig;
+use slowhand_net::network::joiner_router::JoiningConfig;
 
 pub use endpoint::{Client, Server, ServerAt};
 pub use gateway::Gateway;
@@ -251,8 +253,16 @@ impl Scenario {
             outages: self.outages(),
             frame_handling: self.frame_handling(),
             gateway: self.gateway.config(),
+            joining: self.joining(),
             ..self.lowpan.config(depth, self.mac.link_layer().period())
         }
+    }
+
+    /// Who joins, and where the commissioner is.
+    fn joining(&self) -> Option<JoiningConfig> {
+        let port = self.session.server_port.get() as u16;
+        let commissioner = Endpoint::new(self.server.host().address(), port);
+        self.client.joining.then(|| JoiningConfig { joiners: self.clients(), commissioner })
     }
 
     /// TCP at the client's and at the server's end.

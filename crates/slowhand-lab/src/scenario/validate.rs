@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use slowhand_net::address::NodeId;
+use slowhand_net::address::{Host, NodeId};
 use slowhand_net::network::smallest_frame;
 use slowhand_net::route::{Loop, Unreachable};
 use slowhand_sessions::{ConfigError as SessionError, CredentialKind, Protocol, Role, Suite};
@@ -29,6 +29,7 @@ pub(super) fn validate(scenario: &Scenario, document: &Document) -> Result<(), I
     session(scenario, document)?;
     transport(scenario, document)?;
     gateway(scenario, document)?;
+    joining(scenario, document)?;
     traffic(scenario, document)?;
     limits(scenario, document)
 }
@@ -168,6 +169,52 @@ fn gateway(scenario: &Scenario, document: &Document) -> Result<(), InputError> {
         }
         _ => Ok(()),
     }
+}
+
+/// Checks that joiners can join: as in Thread, and with nothing that the joiner router does not carry.
+fn joining(scenario: &Scenario, document: &Document) -> Result<(), InputError> {
+    if !scenario.client.joining {
+        return Ok(());
+    }
+    let refuse = |key: &str, found: &str, allowed: &str| Err(document.blame(key, found, allowed));
+    let link_layer = scenario.mac.link_layer();
+    if !link_layer.carries_joiners() {
+        return refuse("client.joining", "true", "false with this mac.kind: only csma has joiners");
+    }
+    if scenario.session.protocol.is_stream() {
+        return refuse("client.joining", "true", "false with TLS: a joiner router carries datagrams");
+    }
+    if document.has("session.client_port") {
+        let allowed = "this key without client.joining: the port of a joiner is 1000";
+        return refuse("session.client_port", "a port for joiners", allowed);
+    }
+    let clients = scenario.clients();
+    let routes = scenario.mesh.routes();
+    if let Some(parent) = routes.parents().into_iter().flatten().find(|parent| clients.contains(parent)) {
+        let found = format!("true, where client {parent} has children");
+        return refuse("client.joining", &found, "clients without children: a joiner forwards nothing");
+    }
+    if let Some(joiner) = link_layer.sleepy(&scenario.mesh).iter().find(|node| clients.contains(node)) {
+        let found = format!("node {joiner}, which joins");
+        let allowed = "nodes that do not join: a joiner always listens, because nobody keeps frames for it";
+        return refuse("mac.sleepy", &found, allowed);
+    }
+    let is_end = |host| matches!(host, Host::Node(node) if clients.contains(&node));
+    if scenario.flows().any(|flow| is_end(flow.from) || is_end(flow.to)) {
+        return refuse("client.joining", "true, with other traffic from or to a client", "traffic of other nodes only");
+    }
+    if scenario.lowpan.rpl != Rpl::None {
+        return refuse("lowpan.rpl", "headers of RPL", "\"none\" with client.joining: Thread has no RPL");
+    }
+    if matches!(scenario.lowpan.reassembly, Reassembly::Forwarding | Reassembly::Recovery) {
+        let allowed = "\"per-hop\" with client.joining: Thread does not forward fragments by RFC 8930";
+        return refuse("lowpan.reassembly", "fragments that are forwarded", allowed);
+    }
+    if scenario.gateway.suppress_spurious_flights {
+        let allowed = "false with client.joining: the border router sees messages of joiner routers";
+        return refuse("gateway.suppress_spurious_flights", "true", allowed);
+    }
+    Ok(())
 }
 
 /// Checks each flow beside the sessions.

@@ -2,6 +2,7 @@
 
 use super::gateway::GatewayConfig;
 use super::internet::InternetConfig;
+use super::joiner_router::JoiningConfig;
 use super::rpl::RplConfig;
 use crate::address::NodeId;
 use crate::clock::{Duration, Instant};
@@ -48,6 +49,8 @@ pub struct NetworkConfig {
     pub internet: InternetConfig,
     /// What the border router does beyond forwarding.
     pub gateway: GatewayConfig,
+    /// The nodes that join the network. `None`: all nodes have joined.
+    pub joining: Option<JoiningConfig>,
 }
 
 impl Default for NetworkConfig {
@@ -68,6 +71,7 @@ impl Default for NetworkConfig {
             outages: Vec::new(),
             internet: InternetConfig::default(),
             gateway: GatewayConfig::default(),
+            joining: None,
         }
     }
 }

@@ -82,7 +82,7 @@ impl Network {
             // It cannot fail: the header was parsed just before.
             let _ = ip::ipv6::mark(packet, Ecn::CongestionExperienced);
         }
-        let link = Link { source: self.addressing.of_node(node), destination: self.addressing.of_node(next_hop) };
+        let link = self.link(node, next_hop);
         let capacity = self.payload_capacity(node, next_hop);
         let mut frame = [0; MAX_FRAME];
         let headers = fragment::compress_for_frame(packet, link, &self.contexts, capacity, &mut frame)
@@ -221,7 +221,7 @@ impl Network {
         datagram: DatagramId,
         events: &mut Events,
     ) {
-        let (source, destination) = (self.addressing.of_node(from), self.addressing.of_node(node));
+        let Link { source, destination } = self.link(from, node);
         let reassembler = &mut self.nodes[node.index()].reassembler;
         match reassembler.handle_fragment(now, source, destination, payload, datagram) {
             Outcome::Complete { packet, datagram } => {

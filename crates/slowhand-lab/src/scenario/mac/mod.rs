@@ -19,7 +19,7 @@ use std::fmt::Debug;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use slowhand_net::address::Addressing;
+use slowhand_net::address::{Addressing, NodeId};
 use slowhand_net::clock::Duration;
 use slowhand_net::drop_reason::DropReason;
 use slowhand_net::radio::frame;
@@ -109,6 +109,16 @@ pub(crate) trait LinkLayer {
     /// True if the radio of a node can be switched off.
     fn switches_radios(&self) -> bool {
         true
+    }
+
+    /// True if nodes can send without a key and a short address of the network.
+    fn carries_joiners(&self) -> bool {
+        false
+    }
+
+    /// The nodes that sleep, and ask their parents for frames.
+    fn sleepy(&self, _mesh: &Mesh) -> Vec<NodeId> {
+        Vec::new()
     }
 
     /// What changes how many frames this link layer loses for a reason. `None` where no single key does.

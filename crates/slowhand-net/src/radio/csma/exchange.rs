@@ -4,7 +4,7 @@ use super::config::{BEFORE_HEADER, CSL_UNIT};
 use super::frame::{Form, Kind as FormKind, set_frame_pending};
 use super::node::{CsmaNode, Phase, Station, Task};
 use super::{Csma, Event};
-use crate::address::NodeId;
+use crate::address::{Addressing, NodeId};
 use crate::clock::Instant;
 use crate::datagram::{DatagramId, NO_DATAGRAM};
 use crate::drop_reason::DropReason;
@@ -324,6 +324,9 @@ impl Csma {
             Some(_) if self.nodes[to.index()].is_sleepy() => FormKind::Enhanced,
             _ => FormKind::Plain,
         };
+        if self.nodes[from.index()].joins || self.nodes[to.index()].joins {
+            return Form { addressing: Addressing::Extended, kind, security: None };
+        }
         Form { addressing: self.config.addressing, kind, security: self.config.security }
     }
 

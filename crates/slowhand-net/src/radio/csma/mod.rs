@@ -298,6 +298,10 @@ impl Mac for Csma {
         self.nodes[node.index()].capacity = frames;
     }
 
+    fn set_joiners(&mut self, joiners: &[NodeId]) {
+        joiners.iter().for_each(|joiner| self.nodes[joiner.index()].joins = true);
+    }
+
     fn queue_peak(&self, node: NodeId) -> usize {
         self.nodes[node.index()].peak
     }

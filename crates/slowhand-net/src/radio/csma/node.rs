@@ -27,6 +27,8 @@ pub struct CsmaNode {
     pub up: Sequence,
     /// The numbers of its parent's frames to it.
     pub down: Sequence,
+    /// True if it has no key and no short address of the network yet.
+    pub joins: bool,
     pub processor: Processor,
     pub queued: usize,
     /// How many frames its queue holds.
@@ -130,6 +132,7 @@ impl CsmaNode {
             indirect: Indirect::default(),
             up: Sequence::default(),
             down: Sequence::default(),
+            joins: false,
             processor: Processor::default(),
             queued: 0,
             capacity,

@@ -7,6 +7,7 @@ mod flights;
 mod fragments;
 mod handling;
 mod injected;
+mod joining;
 mod late;
 mod losses;
 mod marks;
