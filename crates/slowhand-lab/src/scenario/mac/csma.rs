@@ -245,6 +245,10 @@ impl LinkLayer for Csma {
         }
     }
 
+    fn has_short_addresses(&self) -> bool {
+        self.addresses == Addresses::Short
+    }
+
     fn carries_joiners(&self) -> bool {
         true
     }

@@ -88,6 +88,11 @@ pub(crate) trait LinkLayer {
         false
     }
 
+    /// True if frames have 16-bit addresses.
+    fn has_short_addresses(&self) -> bool {
+        false
+    }
+
     /// True if nodes can send without a key and a short address of the network.
     fn carries_joiners(&self) -> bool {
         false
