@@ -35,6 +35,10 @@ impl Network {
                 }
                 node
             }
+            Indication::Lost { node, datagram, reason } => {
+                self.lose_frame(node, datagram, reason, events);
+                node
+            }
             Indication::Dropped { node, datagram, reason } => {
                 self.lose_frame(node, datagram, reason, events);
                 self.handle_departure(now, node, datagram);

@@ -136,6 +136,15 @@ pub enum Indication {
         /// When the node's processor has handled the frame: the layer above gets the payload then.
         handled_at: Instant,
     },
+    /// A frame was lost after it was sent, and its sender does not know it.
+    Lost {
+        /// The receiver.
+        node: NodeId,
+        /// The datagram it belongs to.
+        datagram: DatagramId,
+        /// The reason.
+        reason: DropReason,
+    },
     /// A frame was acknowledged, or sent if it asks for no acknowledgement.
     Sent {
         /// The sender.

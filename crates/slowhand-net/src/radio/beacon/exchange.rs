@@ -247,7 +247,7 @@ impl Beacon {
                 Some(handled_at) => {
                     Indication::Received { node, from: id.node, datagram, payload, discard, handled_at }
                 }
-                None => Indication::Dropped { node, datagram, reason: DropReason::QueueFull },
+                None => Indication::Lost { node, datagram, reason: DropReason::QueueFull },
             });
         }
     }

@@ -4,7 +4,7 @@ use super::cluster::Cluster;
 use super::config::{BeaconConfig, Superframe};
 use super::radio::Radio;
 use super::station::Station;
-use super::tracking::Tracking;
+use super::tracking::{BeaconTimes, Tracking};
 use crate::address::NodeId;
 use crate::clock::{Duration, Instant};
 use crate::link::Links;
@@ -72,11 +72,13 @@ impl BeaconNode {
         // If its own active period ends shortly before its parent's beacon, the radio is on until then anyway.
         let guard = if tree.children(id).is_empty() { config.guard } else { config.guard.min(until_parent) };
         let index = u64::from(id.0);
+        let first = Instant::ZERO + config.guard + offsets[parent.index()];
+        let times = BeaconTimes { first, interval, air_time: config.idle_beacon() };
         Self {
             cluster: Cluster::new(offset),
             device: Station::new(streams.stream("back-off", index)),
             coordinator: Station::new(streams.stream("coordinator back-off", index)),
-            tracking: Tracking::new(parent, id, config.channel, links, streams),
+            tracking: Tracking::new(parent, id, config.channel, times, links, streams),
             to_fetch: false,
             up: LinkQueue::default(),
             down: LinkQueue::default(),

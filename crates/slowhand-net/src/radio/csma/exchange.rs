@@ -20,6 +20,9 @@ use crate::radio::{Indication, Payload};
 impl Csma {
     /// The node's frame begins.
     pub(super) fn send(&mut self, now: Instant, node: NodeId) {
+        if self.nodes[node.index()].radio.is_off {
+            return self.postpone(now, node);
+        }
         let mut octets = [0; MAX_FRAME];
         let to = self.peer(node);
         let form = self.form(node, to);
@@ -107,7 +110,10 @@ impl Csma {
             }
         }
         match task {
-            Task::Poll if frame_pending => self.answer(now, from, node),
+            Task::Poll if frame_pending => {
+                self.answer(now, from, node);
+                self.rest(now, from);
+            }
             Task::Answer(child) | Task::Sample(child) => self.fetched(now, child, frame_pending, space_over),
             Task::Poll | Task::Direct => self.rest(now, from),
         }
@@ -214,7 +220,7 @@ impl Csma {
                 Some(handled_at) => {
                     Indication::Received { node: to, from: node, datagram, payload, discard, handled_at }
                 }
-                None => Indication::Dropped { node: to, datagram, reason: DropReason::QueueFull },
+                None => Indication::Lost { node: to, datagram, reason: DropReason::QueueFull },
             });
         }
     }

@@ -310,6 +310,13 @@ impl Mac for Csma {
         Some(self.medium.links_mut())
     }
 
+    /// A frame that has begun is finished, with its acknowledgement. A node that backs off begins anew when its radio is
+    /// on again. Frames for a sleepy device go on to expire.
+    fn switch_radio(&mut self, now: Instant, node: NodeId, on: bool) -> bool {
+        self.power(now, node, on);
+        true
+    }
+
     fn processor(&self, node: NodeId) -> &Processor {
         &self.nodes[node.index()].processor
     }

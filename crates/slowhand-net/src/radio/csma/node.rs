@@ -155,9 +155,12 @@ impl CsmaNode {
 
     /// True if its radio must listen or is about to send.
     pub fn is_awake(&self) -> bool {
-        !self.is_sleepy()
-            || self.station.is_acknowledging
-            || !matches!(self.station.phase, Phase::Idle | Phase::Contending)
+        let Station { phase, is_acknowledging, .. } = self.station;
+        if self.radio.is_off {
+            // It finishes an exchange that has begun.
+            return is_acknowledging || matches!(phase, Phase::Sending | Phase::AwaitingAcknowledgement);
+        }
+        !self.is_sleepy() || is_acknowledging || !matches!(phase, Phase::Idle | Phase::Contending)
     }
 }
 

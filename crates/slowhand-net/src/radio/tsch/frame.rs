@@ -1,6 +1,5 @@
 //! The frames of TSCH, as 6TiSCH uses them: version 2, extended addresses, enhanced acknowledgments.
 
-use super::config::TschConfig;
 use crate::address::{Eui64, PAN_ID};
 use crate::radio::frame::ie::SIXTOP;
 use crate::radio::frame::{
@@ -8,6 +7,7 @@ use crate::radio::frame::{
     TimeCorrection, Version,
 };
 
+/// An address where any will do.
 const ANY: Eui64 = Eui64([0; 8]);
 
 /// The most octets of payload in a data frame.
@@ -15,9 +15,10 @@ pub const fn data_capacity(security: Option<Security>) -> usize {
     data_header(0, ANY, ANY, security).payload_capacity()
 }
 
-/// Octets of an enhanced acknowledgment, FCS included.
-pub const fn ack_octets(config: &TschConfig) -> usize {
-    MAX_FRAME - ack_header(ANY, ANY, config).payload_capacity() + SYNCHRONISED.length() + FCS
+/// Octets of an enhanced acknowledgment, FCS included. `with_source` is true if it has the address of its sender.
+pub const fn ack_octets(security: Option<Security>, with_source: bool) -> usize {
+    let source = if with_source { Some(ANY) } else { None };
+    MAX_FRAME - ack_header(source, ANY, security).payload_capacity() + SYNCHRONISED.length() + FCS
 }
 
 /// The time correction is always 0 us: all nodes share one clock.
@@ -29,9 +30,9 @@ pub fn data(from: Eui64, to: Eui64, security: Option<Security>) -> Template {
         .expect("a header with a sequence number is a template")
 }
 
-/// The template of the enhanced acknowledgments with which a node answers the sender of data frames.
-pub fn enhanced_ack(from: Eui64, to: Eui64, config: &TschConfig) -> Template {
-    Template::new(&Frame { header_ies: &[SYNCHRONISED], ..Frame::new(ack_header(from, to, config)) })
+/// The template of enhanced acknowledgments to the sender of data frames. They have a source address if `from` is given.
+pub fn enhanced_ack(from: Option<Eui64>, to: Eui64, security: Option<Security>) -> Template {
+    Template::new(&Frame { header_ies: &[SYNCHRONISED], ..Frame::new(ack_header(from, to, security)) })
         .expect("a header and one information element are a template")
 }
 
@@ -63,7 +64,10 @@ const fn data_header(sequence: u8, from: Eui64, to: Eui64, security: Option<Secu
     Header { ack_request: true, security, ..Header::between(FrameType::Data, Version::V2, sequence, PAN_ID, from, to) }
 }
 
-const fn ack_header(from: Eui64, to: Eui64, config: &TschConfig) -> Header {
-    let source = if config.ack_source_address { Some(Address::Extended(from)) } else { None };
-    Header { source, security: config.security, ..Header::enhanced_ack(0, PAN_ID, to) }
+const fn ack_header(from: Option<Eui64>, to: Eui64, security: Option<Security>) -> Header {
+    let source = match from {
+        None => None,
+        Some(from) => Some(Address::Extended(from)),
+    };
+    Header { source, security, ..Header::enhanced_ack(0, PAN_ID, to) }
 }

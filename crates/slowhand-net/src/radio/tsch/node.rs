@@ -73,7 +73,11 @@ impl TschNode {
         let neighbor = |(id, cells)| Neighbor {
             id,
             data: frame::data(own, Eui64::of_node(id), config.security),
-            acknowledgment: frame::enhanced_ack(Eui64::of_node(id), own, config),
+            acknowledgment: frame::enhanced_ack(
+                config.ack_source_address.then_some(Eui64::of_node(id)),
+                own,
+                config.security,
+            ),
             cells,
             queue: FrameQueue::default(),
             waiting: 0,

@@ -104,7 +104,7 @@ impl TschState {
         Self {
             nodes: (0..).zip(cells).map(node).collect(),
             counts_use: has_function,
-            ack_air: air_time(frame::ack_octets(&config)),
+            ack_air: air_time(frame::ack_octets(config.security, config.ack_source_address)),
             config,
             links,
             pool: FramePool::default(),
@@ -261,7 +261,7 @@ impl TschState {
                     Some(handled_at) => {
                         Indication::Received { node: to, from: node, datagram, payload, discard, handled_at }
                     }
-                    None => Indication::Dropped { node: to, datagram, reason: DropReason::QueueFull },
+                    None => Indication::Lost { node: to, datagram, reason: DropReason::QueueFull },
                 });
             }
         }

@@ -26,7 +26,12 @@ impl XMac {
         if !reception.is_received() {
             return;
         }
-        let (kind, is_for_us) = (sent.kind, sent.to == node);
+        let (kind, is_for_us, datagram) = (sent.kind, sent.to == node, sent.datagram);
+        let is_idle = matches!(self.nodes[node.index()].activity, Activity::Idle);
+        if kind == FrameKind::Data && is_for_us && !is_idle && !self.config.data_ack {
+            // The processor does not take the frame from the radio, and the sender does not learn of it.
+            indications.push(Indication::Lost { node, datagram, reason: DropReason::FrameLost });
+        }
         match self.nodes[node.index()].activity {
             Activity::Sending(sending) => {
                 self.hear_while_sending(now, node, sending, kind, is_for_us, indications);
@@ -74,7 +79,7 @@ impl XMac {
         if listener.accepts(from, sequence) {
             indications.push(match listener.processor.receive(now, listener.capacity) {
                 Some(handled_at) => Indication::Received { node, from, datagram, payload, discard, handled_at },
-                None => Indication::Dropped { node, datagram, reason: DropReason::QueueFull },
+                None => Indication::Lost { node, datagram, reason: DropReason::QueueFull },
             });
         }
         if self.config.data_ack {
