@@ -30,6 +30,8 @@ pub struct Client {
     /// tree or a list of links.
     #[schemars(extend("minItems" = 1, "uniqueItems" = true))]
     pub nodes: Option<Vec<Integer<1, MAX_NODE>>>,
+    /// How many of these nodes are clients: so many, evenly spread over the list. Default: all of them.
+    pub count: Option<Integer<1, MAX_NODE>>,
     /// The earliest start of a client. Default: 0; 60 if the nodes negotiate their cells (`mac.scheduling`), which
     /// takes some time.
     pub start_s: Option<Seconds>,

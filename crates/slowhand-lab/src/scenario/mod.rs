@@ -3,6 +3,7 @@
 
 mod endpoint;
 mod gateway;
+mod handling;
 mod limits;
 mod losses;
 mod lowpan;
@@ -27,13 +28,14 @@ use slowhand_net::network::NetworkConfig;
 
 pub use endpoint::{Client, Server, ServerAt};
 pub use gateway::Gateway;
+pub use handling::FrameHandling;
 pub use limits::Limits;
 pub use losses::{Advice, Remedy};
 pub use lowpan::{Forwarding, LossSpread, Lowpan, Reassembly, Recovery, Rpl, RplEncoding};
 pub(crate) use mac::PreparedMac;
 pub use mac::{
-    Addresses, Beacon, Cell, CellKind, Cells, Csl, Csma, Downward, FastPoll, Generation, Mac, MacError, Scheduling,
-    Sleepy, SlotTiming, StartOfFrame, Tsch, XMac,
+    Addresses, Beacon, Cell, CellKind, Cells, Csl, Csma, Downward, FastPoll, Generation, Key, LinkSecurity, Mac,
+    MacError, Scheduling, SecurityLevel, Sleepy, SlotTiming, StartOfFrame, Tsch, XMac,
 };
 pub use network::{Channel, Link, MAX_NODE, Mesh, Network, NodeBuffers, RouteError, Routing, Topology};
 pub use session::{Auth, Session};
@@ -247,6 +249,7 @@ impl Scenario {
             buffers_of,
             internet: self.server.internet_config(),
             outages: self.outages(),
+            frame_handling: self.frame_handling(),
             gateway: self.gateway.config(),
             ..self.lowpan.config(depth, self.mac.link_layer().period())
         }
@@ -263,6 +266,13 @@ impl Scenario {
 
     /// The nodes that open a session each, in ascending order where the scenario does not name them.
     pub fn clients(&self) -> Vec<NodeId> {
+        let candidates = self.candidates();
+        let count = self.client.count.map_or(candidates.len(), |count| candidates.len().min(count.get() as usize));
+        (0..count).map(|client| candidates[client * candidates.len() / count]).collect()
+    }
+
+    /// The nodes of which `client.count` takes some.
+    fn candidates(&self) -> Vec<NodeId> {
         if let Some(nodes) = &self.client.nodes {
             return nodes.iter().map(|node| NodeId(node.get() as u16)).collect();
         }

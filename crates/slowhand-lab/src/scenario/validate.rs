@@ -8,6 +8,8 @@ use slowhand_net::network::smallest_frame;
 use slowhand_net::route::{Loop, Unreachable};
 use slowhand_sessions::{ConfigError as SessionError, CredentialKind, Protocol, Role, Suite};
 
+use super::handling;
+use super::mac::LinkLayer;
 use super::network::{MAX_NODE, Mesh, RouteError, Routing};
 use super::variation;
 use super::{Auth, Gateway, LossSpread, Lowpan, Network, Reassembly, Rpl, Scenario, ServerAt, Topology};
@@ -16,10 +18,11 @@ use crate::input::{Document, Files, InputError};
 
 /// Checks a scenario that has been read from `document`.
 pub(super) fn validate(scenario: &Scenario, document: &Document) -> Result<(), InputError> {
-    scenario.mac.link_layer().check(&scenario.mesh, document)?;
+    link_layer(scenario.mac.link_layer(), &scenario.mesh, document)?;
     variation::check(&scenario.network, scenario.mac.link_layer(), document)?;
     lowpan(&scenario.lowpan, document)?;
     nodes(scenario, document)?;
+    handling::check(scenario, document)?;
     contexts(&scenario.lowpan, document)?;
     rpl(scenario, document)?;
     ends(scenario, document)?;
@@ -28,6 +31,14 @@ pub(super) fn validate(scenario: &Scenario, document: &Document) -> Result<(), I
     gateway(scenario, document)?;
     traffic(scenario, document)?;
     limits(scenario, document)
+}
+
+/// Checks the keys of the link layer.
+fn link_layer(link_layer: &dyn LinkLayer, mesh: &Mesh, document: &Document) -> Result<(), InputError> {
+    if let Some(security) = link_layer.security() {
+        security.check(link_layer.has_slots(), document)?;
+    }
+    link_layer.check(mesh, document)
 }
 
 /// Checks that a world of the scenario has room in memory.
@@ -187,6 +198,12 @@ pub(super) fn mesh(network: &Network, files: &mut Files<'_>, document: &Document
         let allowed = "this key without network.parents, which says the routes";
         return Err(document.blame("network.routing", "a rule for routes that are given", allowed));
     }
+    if let Topology::Tree { nodes: Some(nodes), .. } = network.topology
+        && network.topology.node_count() < nodes.get() as usize
+    {
+        let allowed = format!("at most {}, the nodes of the whole tree", network.topology.node_count());
+        return Err(document.blame("network.topology.nodes", nodes.get().to_string(), allowed));
+    }
     let mesh = network.mesh().map_err(|error| route_error(error, key, network, document))?;
     let variation = variation::variation(network, mesh.qualities(), files, document)?;
     Ok(mesh.varying(variation))
@@ -269,9 +286,13 @@ fn ends(scenario: &Scenario, document: &Document) -> Result<(), InputError> {
     if scenario.client.nodes.as_ref().is_some_and(Vec::is_empty) {
         return Err(document.blame("client.nodes", "no node", "at least one node"));
     }
-    let clients = scenario.clients();
+    let candidates = scenario.candidates();
+    if let Some(count) = scenario.client.count.filter(|count| count.get() as usize > candidates.len()) {
+        let allowed = format!("at most {}, the nodes of which these are chosen", candidates.len());
+        return Err(document.blame("client.count", count.get().to_string(), allowed));
+    }
     let mut seen = vec![false; last + 1];
-    for (index, &client) in clients.iter().enumerate() {
+    for (index, &client) in candidates.iter().enumerate() {
         let key = || if document.has("client.nodes") { format!("client.nodes[{index}]") } else { "client".to_owned() };
         if client.index() > last {
             let allowed = format!("a node of the network other than the root, 1 to {last}");
@@ -283,6 +304,8 @@ fn ends(scenario: &Scenario, document: &Document) -> Result<(), InputError> {
         if std::mem::replace(&mut seen[client.index()], true) {
             return Err(document.blame(&key(), format!("{client} again"), "each node once"));
         }
+    }
+    for client in scenario.clients() {
         let port = scenario.session.client_port.get() + u32::from(client.0);
         if port > u32::from(u16::MAX) {
             let found = format!("{}, which gives node {client} the port {port}", scenario.session.client_port.get());
@@ -301,11 +324,14 @@ fn session(scenario: &Scenario, document: &Document) -> Result<(), InputError> {
     }
     let is_psk = session.auth() == Auth::Psk;
     if let Some(credential) = session.credential.filter(|credential| (*credential == CredentialKind::Psk) != is_psk) {
-        let allowed = if is_psk { "psk" } else { "certificate or raw_public_key" };
+        let allowed = if is_psk { "psk" } else { "certificate, raw_public_key or ecjpake" };
         let allowed = format!("{allowed} with this suite and session.auth");
         return Err(document.blame("session.credential", credential.to_string(), allowed));
     }
     let credentials = [session.stack, session.server_stack()].map(|stack| session.credential_kind(stack));
+    if session.auth() == Auth::Server && credentials.contains(&CredentialKind::Ecjpake) {
+        return Err(document.blame("session.auth", "\"server\"", "\"mutual\" with a password"));
+    }
     for (role, credential) in [Role::Client, Role::Server].into_iter().zip(credentials) {
         let config = session.config(role);
         if let Some(length) = session.certificate_length.filter(|_| credential != CredentialKind::Certificate) {

@@ -149,6 +149,7 @@ pub fn is_fragment(payload: &[u8]) -> bool {
 /// # Errors
 /// [`Error::Packet`] if `packet` is not an IPv6 packet of exactly the length in its header; [`Error::BufferTooSmall`]:
 /// [`MAX_PLAIN`] octets are always enough.
+#[inline]
 pub fn compress(packet: &[u8], link: Link, contexts: &Contexts, out: &mut [u8]) -> Result<Compressed, Error> {
     let (header, _) = ip::Ipv6Header::parse_packet(packet)?;
     compress_headers(&header, packet, Form::Shortest, link, contexts, &mut Writer::new(out))
@@ -184,9 +185,9 @@ fn compress_headers(
         }
     }
     let consumed = match iphc::compress(header, packet, Depth::All, link, contexts, out) {
-        Err(Error::BufferTooSmall(_)) => {
+        Err(Error::BufferTooSmall(_)) if header.next_header != ip::next_header::UDP => {
             out.truncate(before);
-            iphc::compress(header, packet, Depth::Udp, link, contexts, out)?
+            iphc::compress_chain(header, packet, Depth::Udp, link, contexts, out)?
         }
         done => done?,
     };

@@ -4,7 +4,7 @@ use super::gateway::GatewayConfig;
 use super::internet::InternetConfig;
 use super::rpl::RplConfig;
 use crate::address::NodeId;
-use crate::clock::Instant;
+use crate::clock::{Duration, Instant};
 use crate::lowpan::reassembly::Limits;
 use crate::lowpan::{Contexts, FRAME_CAPACITY, forwarding, recovery};
 use crate::random::Probability;
@@ -39,6 +39,9 @@ pub struct NetworkConfig {
     pub rpl: Option<RplConfig>,
     /// The nodes that have not as many buffers as the others.
     pub buffers_of: BTreeMap<NodeId, BufferCounts>,
+    /// How long the processor of a node handles a frame ([`Processor`](crate::radio::Processor)). No time at nodes that are
+    /// not here.
+    pub frame_handling: BTreeMap<NodeId, Duration>,
     /// When radios are switched off. The outages of a node do not overlap.
     pub outages: Vec<Outage>,
     /// The path between the border router and the Internet hosts.
@@ -61,6 +64,7 @@ impl Default for NetworkConfig {
             fragments: Fragments::default(),
             rpl: None,
             buffers_of: BTreeMap::new(),
+            frame_handling: BTreeMap::new(),
             outages: Vec::new(),
             internet: InternetConfig::default(),
             gateway: GatewayConfig::default(),

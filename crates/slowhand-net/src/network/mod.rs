@@ -17,6 +17,7 @@ mod error_limit;
 mod errors;
 mod events;
 pub mod gateway;
+mod handling;
 mod hop;
 pub mod internet;
 mod levels;
@@ -41,6 +42,7 @@ use adaptation::AdaptationLayer;
 use destination::{destination, host, is_global_unicast, last_node};
 use error_limit::ErrorLimit;
 use gateway::Gateway;
+use handling::Unhandled;
 use internet::{Direction, Internet};
 use levels::Levels;
 use loss::Losses;
@@ -67,6 +69,8 @@ pub struct Network {
     gateway: Option<Box<Gateway>>,
     losses: Losses,
     levels: Levels,
+    /// Received frames that are not handled yet.
+    unhandled: Unhandled,
     timers: EventQueue<Timer>,
     /// The latest time that the driver has passed.
     now: Instant,
@@ -88,6 +92,8 @@ enum Timer {
     Fragments(NodeId),
     /// The radio of the node is switched off, or on.
     Radio(NodeId, bool),
+    /// The processor of its node has handled the received frame at this place.
+    Handled(u32),
 }
 
 /// Why the network does not accept a packet.
@@ -110,12 +116,15 @@ pub enum SendError {
 
 impl Network {
     /// A network of the nodes of `routes`, with `mac` as its link layer.
-    pub fn new(mac: Box<dyn Mac>, routes: Routes, config: NetworkConfig, streams: &Streams) -> Self {
+    pub fn new(mut mac: Box<dyn Mac>, routes: Routes, config: NetworkConfig, streams: &Streams) -> Self {
         let (contexts, nodes) = (rpl::contexts(config.rpl, config.contexts.clone()), routes.nodes());
         let mut timers = EventQueue::default();
         for outage in &config.outages {
             timers.push(outage.from, Timer::Radio(outage.node, false));
             timers.push(outage.until, Timer::Radio(outage.node, true));
+        }
+        for (&node, &handling) in &config.frame_handling {
+            mac.processor_mut(node).set_handling(handling);
         }
         let deadline = earliest(mac.deadline(), timers.next_at()); // no other part has a deadline yet
         let addressing = mac.addressing();
@@ -131,6 +140,7 @@ impl Network {
             routes,
             contexts,
             config,
+            unhandled: Unhandled::default(),
             timers,
             now: Instant::ZERO,
             deadline,
@@ -248,15 +258,17 @@ impl Network {
         if self.mac.deadline() == Some(now) {
             let mut indications = std::mem::take(&mut self.indications);
             self.mac.handle_deadline(now, &mut indications, observer);
-            for indication in indications.drain(..) {
+            for indication in &indications {
                 self.handle_indication(now, indication, events);
             }
+            indications.clear();
             self.indications = indications;
         }
         while let Some(timer) = self.timers.pop_due(now) {
             match timer {
                 Timer::Fragments(node) => self.handle_timer(now, node, events),
                 Timer::Radio(node, on) => drop(self.mac.switch_radio(now, node, on)),
+                Timer::Handled(place) => self.handle_received(now, place, events),
             }
         }
         while let Some(arrival) = self.internet.pop_due(now) {
@@ -328,6 +340,11 @@ impl Network {
     /// See [`Mac::processor_time`].
     pub fn processor_time(&self, node: NodeId) -> Duration {
         self.mac.processor_time(node)
+    }
+
+    /// How long frames have kept a node's processor busy until `now` ([`NetworkConfig::frame_handling`]).
+    pub fn handling_time(&self, node: NodeId, now: Instant) -> Duration {
+        self.mac.processor(node).busy(now)
     }
 
     /// The largest number of frames in a node's queue so far.

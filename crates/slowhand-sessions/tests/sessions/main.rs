@@ -5,6 +5,7 @@ mod certificates;
 mod computation;
 mod configuration;
 mod determinism;
+mod ecjpake;
 mod failures;
 mod interoperation;
 mod lean;

@@ -2,11 +2,13 @@
 
 mod beacon;
 mod csma;
+mod security;
 mod tsch;
 mod xmac;
 
 pub use beacon::{Beacon, Downward};
 pub use csma::{Addresses, Csl, Csma, FastPoll, Sleepy};
+pub use security::{Key, LinkSecurity, SecurityLevel};
 pub use tsch::{Cell, CellKind, Cells, Scheduling, SlotTiming, StartOfFrame, Tsch};
 pub use xmac::{Generation, XMac};
 
@@ -15,8 +17,10 @@ use std::fmt::Debug;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
+use slowhand_net::address::Addressing;
 use slowhand_net::clock::Duration;
 use slowhand_net::drop_reason::DropReason;
+use slowhand_net::radio::frame;
 use slowhand_net::random::Streams;
 
 use super::losses::Remedy;
@@ -49,6 +53,11 @@ impl Mac {
         }
     }
 
+    /// The link security of its frames. `None` if it has none.
+    pub fn security(&self) -> Option<&LinkSecurity> {
+        self.link_layer().security().filter(|security| security.level != SecurityLevel::None)
+    }
+
     /// The link layer in a few words, for the end of a report.
     pub fn describe(&self) -> String {
         self.link_layer().describe()
@@ -75,6 +84,24 @@ pub(crate) trait LinkLayer {
     /// True if data frames are acknowledged. If not, no node notices that one is lost.
     fn is_acknowledged(&self) -> bool {
         true
+    }
+
+    /// The table `mac.security`.
+    fn security(&self) -> Option<&LinkSecurity>;
+
+    /// True if each frame is sent in a slot that has a number.
+    fn has_slots(&self) -> bool {
+        false
+    }
+
+    /// The security header of its frames.
+    fn security_header(&self) -> Option<frame::Security> {
+        self.security().and_then(|security| security.header(self.has_slots()))
+    }
+
+    /// The addresses in its frames.
+    fn addressing(&self) -> Addressing {
+        Addressing::Extended
     }
 
     /// True if the delivery ratios of its links may change with time.

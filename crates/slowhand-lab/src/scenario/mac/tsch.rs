@@ -16,7 +16,7 @@ use slowhand_net::radio::tsch::{self, TschConfig};
 use slowhand_net::random::Streams;
 use slowhand_net::route::Routes;
 
-use super::{LinkLayer, MacError, PreparedMac};
+use super::{LinkLayer, LinkSecurity, MacError, PreparedMac};
 use crate::input::{Document, InputError, Integer, PositiveMilliseconds};
 use crate::scenario::losses::Remedy;
 use crate::scenario::network::{MAX_NODE, Mesh};
@@ -55,6 +55,12 @@ pub struct Tsch {
     pub min_be: Integer<0, 8>,
     /// The maximum backoff exponent. Default: 5 (OpenWSN, schedule.h MAXBE).
     pub max_be: Integer<0, 8>,
+    /// Link security of data frames, 6P messages and acknowledgements. Default: none.
+    pub security: Option<LinkSecurity>,
+    /// True if an acknowledgement has the address of its sender too, 8 octets more: OpenWSN's acknowledgement of 27 octets
+    /// (IEEE802154.c, ieee802154_prependHeader). Default: false (IEEE 802.15.4-2020, 6.7.4.2: the receiver knows who
+    /// answers).
+    pub ack_source_address: bool,
     /// How many frames a node's queue holds. Default: 20 (OpenWSN, config.h QUEUELENGTH).
     pub queue: Integer<1, 65_535>,
     /// The hopping sequence: the channels in order. Default: all 16 channels, in the order of RFC 8180 section 4.1.
@@ -155,7 +161,7 @@ pub enum CellKind {
 impl Default for Tsch {
     fn default() -> Self {
         let slotframe = Integer::constant(101);
-        let TschConfig { timing, max_retries, backoff_exponents: (min_be, max_be), queue, .. } =
+        let TschConfig { timing, max_retries, backoff_exponents: (min_be, max_be), queue, ack_source_address, .. } =
             TschConfig::openwsn(slotframe.get() as u16);
         Self {
             slot_ms: PositiveMilliseconds::of(timing.slot),
@@ -170,6 +176,8 @@ impl Default for Tsch {
             max_retries: Integer::constant(max_retries.into()),
             min_be: Integer::constant(min_be.into()),
             max_be: Integer::constant(max_be.into()),
+            security: None,
+            ack_source_address,
             queue: Integer::constant(queue as u32),
             hopping_sequence: None,
         }
@@ -287,6 +295,14 @@ impl LinkLayer for Tsch {
         true
     }
 
+    fn security(&self) -> Option<&LinkSecurity> {
+        self.security.as_ref()
+    }
+
+    fn has_slots(&self) -> bool {
+        true
+    }
+
     fn remedy(&self, reason: DropReason) -> Option<Remedy> {
         match reason {
             DropReason::QueueFull => Some(Remedy::raise("mac.queue")),
@@ -310,6 +326,8 @@ impl LinkLayer for Tsch {
             max_retries: self.max_retries.get() as u8,
             backoff_exponents: (self.min_be.get() as u8, self.max_be.get() as u8),
             queue: self.queue.get() as usize,
+            security: self.security_header(),
+            ack_source_address: self.ack_source_address,
         };
         let cells = self.schedule(mesh.routes()).map_err(|crowded| MacError::new("mac.slotframe", crowded))?;
         let (scheduling, tunnel_cells) = (self.scheduling, self.tunnel_cells.get() as u8);
@@ -357,11 +375,13 @@ fn check_slot(tsch: &Tsch, document: &Document) -> Result<(), InputError> {
         let allowed = "10 or 20 (OpenWSN's slots), or another length together with mac.timing";
         return Err(document.blame("mac.slot_ms", found(tsch.slot_ms.get()), allowed));
     };
-    let shortest = timing.shortest_slot();
+    let ack = tsch::frame::ack_octets(tsch.security_header(), tsch.ack_source_address);
+    let shortest = timing.shortest_slot(ack);
     if timing.slot < shortest {
         let millis = shortest.as_micros() as f64 / 1e3;
-        let allowed =
-            format!("at least {millis}: the frame's offset, 127 octets, the acknowledgement's delay and itself");
+        let allowed = format!(
+            "at least {millis}: the frame's offset, 127 octets, the acknowledgement's delay and its {ack} octets"
+        );
         return Err(document.blame("mac.slot_ms", found(tsch.slot_ms.get()), allowed));
     }
     // The moments that the guard times lie around.

@@ -65,7 +65,7 @@ impl Csma {
     fn back_off(&mut self, now: Instant, node: NodeId) {
         let this = &mut self.nodes[node.index()];
         let periods = this.station.backoff.draw(&mut this.station.random);
-        let at = now.max(this.station.ready) + BACKOFF_PERIOD * periods;
+        let at = now.max(this.station.ready).max(this.processor.free_at()) + BACKOFF_PERIOD * periods;
         this.radio.assess_at(now, at);
         self.events.push(at + CCA_DURATION, Event::Assessed(node));
     }
@@ -166,7 +166,7 @@ impl Csma {
     /// Drops the frame of the node's task.
     fn give_up(&mut self, now: Instant, node: NodeId, reason: DropReason, indications: &mut Vec<Indication>) {
         let datagram = self.datagram_of(node);
-        self.take(node);
+        self.take(now, node);
         indications.push(Indication::Dropped { node, datagram, reason });
         self.finish(now, node);
     }

@@ -33,7 +33,7 @@ use super::contention::{Sequence, Trace, TraceIndex, Tree};
 use super::medium::{Medium, OnAir, Reception};
 use super::pool::FramePool;
 use super::timeline::{Span, Timeline};
-use super::{Indication, Mac};
+use super::{Indication, Mac, Processor};
 use crate::address::{Addressing, NodeId};
 use crate::clock::{Duration, Instant};
 use crate::datagram::DatagramId;
@@ -226,6 +226,9 @@ impl Mac for Csma {
             None => self.details.push(details),
         }
         let sender = &mut self.nodes[node.index()];
+        if sender.queued == 0 {
+            sender.processor.prepare(now);
+        }
         sender.queued += 1;
         sender.peak = sender.peak.max(sender.queued);
         if self.nodes[next_hop.index()].is_sleepy() {
@@ -301,6 +304,14 @@ impl Mac for Csma {
 
     fn links_mut(&mut self) -> Option<&mut Links> {
         Some(self.medium.links_mut())
+    }
+
+    fn processor(&self, node: NodeId) -> &Processor {
+        &self.nodes[node.index()].processor
+    }
+
+    fn processor_mut(&mut self, node: NodeId) -> &mut Processor {
+        &mut self.nodes[node.index()].processor
     }
 
     fn radio_times(&self, node: NodeId, now: Instant) -> RadioTimes {

@@ -4,6 +4,7 @@ use super::polls::Polls;
 use super::radio::Radio;
 use crate::address::NodeId;
 use crate::clock::Instant;
+use crate::radio::Processor;
 use crate::radio::contention::{Backoff, Sequence};
 use crate::radio::pool::FrameQueue;
 use crate::random::Stream;
@@ -26,6 +27,7 @@ pub struct CsmaNode {
     pub up: Sequence,
     /// The numbers of its parent's frames to it.
     pub down: Sequence,
+    pub processor: Processor,
     pub queued: usize,
     /// How many frames its queue holds.
     pub capacity: usize,
@@ -128,6 +130,7 @@ impl CsmaNode {
             indirect: Indirect::default(),
             up: Sequence::default(),
             down: Sequence::default(),
+            processor: Processor::default(),
             queued: 0,
             capacity,
             peak: 0,
@@ -137,6 +140,14 @@ impl CsmaNode {
     /// True if it sleeps when it has nothing to do.
     pub fn is_sleepy(&self) -> bool {
         self.polls.is_some()
+    }
+
+    /// A frame has left its queue.
+    pub fn frame_left(&mut self, now: Instant) {
+        self.queued -= 1;
+        if self.queued > 0 {
+            self.processor.prepare(now);
+        }
     }
 
     /// True if its radio must listen or is about to send.

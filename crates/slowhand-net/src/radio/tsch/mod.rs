@@ -21,7 +21,7 @@ mod slot;
 mod state;
 pub mod timing;
 
-use super::{Indication, Mac};
+use super::{Indication, Mac, Processor};
 use crate::address::NodeId;
 use crate::clock::{Duration, Instant};
 use crate::datagram::DatagramId;
@@ -94,7 +94,7 @@ impl Mac for Tsch {
     }
 
     fn payload_capacity(&self, _node: NodeId, _next_hop: NodeId) -> usize {
-        frame::DATA_CAPACITY
+        frame::data_capacity(self.state.config.security)
     }
 
     fn deadline(&self) -> Option<Instant> {
@@ -164,6 +164,14 @@ impl Mac for Tsch {
     fn switch_radio(&mut self, now: Instant, node: NodeId, on: bool) -> bool {
         self.state.switch_radio(now, node, on);
         true
+    }
+
+    fn processor(&self, node: NodeId) -> &Processor {
+        &self.state.nodes[node.index()].processor
+    }
+
+    fn processor_mut(&mut self, node: NodeId) -> &mut Processor {
+        &mut self.state.nodes[node.index()].processor
     }
 
     fn radio_times(&self, node: NodeId, now: Instant) -> RadioTimes {

@@ -1,21 +1,17 @@
 //! What happens on the air in one slot.
 
-use super::activity::Span;
+use super::activity::{SPANS, Span};
 use super::attempt::Attempt;
-use super::frame::ENHANCED_ACK;
 use super::hopping;
 use super::node::TschNode;
 use super::state::{Event, Exchange, TschState};
 use crate::address::NodeId;
-use crate::clock::{Duration, Instant};
+use crate::clock::Instant;
 use crate::datagram::NO_DATAGRAM;
 use crate::link::Kind;
 use crate::observer::{FrameKind, Observer, RadioState, Transmission};
 use crate::radio::frame::{FCS, MAX_FRAME};
 use crate::radio::phy::air_time;
-
-/// How long an acknowledgement is on the air.
-const ACK_AIR: Duration = air_time(ENHANCED_ACK);
 
 impl TschState {
     /// Computes the slot that begins at `start`: which frames and acknowledgements arrive, and what each radio does.
@@ -57,7 +53,7 @@ impl TschState {
             attempt.start = start + self.config.timing.transmit_offset;
             attempt.end = attempt.start + air;
             attempt.ack_start = attempt.end + self.config.timing.ack_delay;
-            attempt.ack_end = attempt.ack_start + ACK_AIR;
+            attempt.ack_end = attempt.ack_start + self.ack_air;
             self.nodes[attempt.from.index()].busy = Some(asn);
         }
     }
@@ -109,7 +105,8 @@ impl TschState {
         for attempt in attempts.iter().filter(|attempt| attempt.received) {
             let frame = self.pool.get(attempt.frame);
             let mut octets = [0; MAX_FRAME];
-            let acknowledgment = &self.nodes[attempt.from.index()].acknowledgment;
+            let acknowledgment =
+                &self.nodes[attempt.from.index()].neighbors[usize::from(attempt.neighbor)].acknowledgment;
             // A template without payload is never too long.
             let Ok(length) = acknowledgment.emit(frame.sequence, &[], &mut octets) else { continue };
             observer.transmission(&Transmission {
@@ -137,15 +134,15 @@ impl TschState {
         let listens = self.nodes[attempt.from.index()].schedule.listens_at(asn).is_some();
         if attempt.acknowledged {
             let waited = span(Listen, ack_from, ack_start);
-            self.use_slot(attempt.from, asn, listens, &[sent, waited, span(Receive, ack_start, ack_end)]);
+            self.use_slot(attempt.from, asn, listens, [sent, waited, span(Receive, ack_start, ack_end)]);
         } else {
             let waited = span(Listen, ack_from, timing.awaited_until(ack_start, timing.ack_guard));
-            self.use_slot(attempt.from, asn, listens, &[sent, waited]);
+            self.use_slot(attempt.from, asn, listens, [sent, waited, None]);
         }
         if attempt.received {
             let waited = span(Listen, timing.awaited_from(start, timing.guard), start);
             let spans = [waited, span(Receive, start, end), span(Transmit, ack_start, ack_end)];
-            self.use_slot(attempt.to, asn, true, &spans);
+            self.use_slot(attempt.to, asn, true, spans);
         }
     }
 
@@ -159,12 +156,13 @@ impl TschState {
             let listener = self.nodes[from.index()].neighbors[position].id;
             if listener != to && self.listens(listener, asn) == Some(channel) {
                 let waited = span(RadioState::Listen, awaited_from, start);
-                self.use_slot(listener, asn, true, &[waited, span(RadioState::Receive, start, end)]);
+                self.use_slot(listener, asn, true, [waited, span(RadioState::Receive, start, end), None]);
             }
         }
     }
 
-    fn use_slot(&mut self, node: NodeId, asn: u64, listens: bool, spans: &[Span]) {
+    #[inline]
+    fn use_slot(&mut self, node: NodeId, asn: u64, listens: bool, spans: [Option<Span>; SPANS]) {
         let TschNode { activity, schedule, busy, .. } = &mut self.nodes[node.index()];
         *busy = Some(asn);
         if self.watched {
@@ -184,6 +182,6 @@ impl TschState {
     }
 }
 
-fn span(state: RadioState, from: Instant, to: Instant) -> Span {
-    Span { state, from, to }
+fn span(state: RadioState, from: Instant, to: Instant) -> Option<Span> {
+    Some(Span { state, from, to })
 }

@@ -6,13 +6,14 @@ use super::frame;
 use super::node::{NEVER, TschNode};
 use super::schedule::{Cell, Schedule, handle};
 use crate::address::{Eui64, NodeId};
-use crate::clock::Instant;
+use crate::clock::{Duration, Instant};
 use crate::datagram::{DatagramId, NO_DATAGRAM};
 use crate::drop_reason::DropReason;
 use crate::link::Links;
 use crate::observer::{Observer, RadioInterval};
 use crate::queue::EventQueue;
 use crate::radio::frame::FrameView;
+use crate::radio::phy::air_time;
 use crate::radio::pool::{FramePool, QueuedFrame};
 use crate::radio::{Indication, Payload};
 use crate::random::Streams;
@@ -26,6 +27,8 @@ const RESERVED_FOR_CONTROL: usize = 2;
 #[derive(Debug)]
 pub struct TschState {
     pub(super) config: TschConfig,
+    /// How long an acknowledgement is on the air.
+    pub(super) ack_air: Duration,
     pub(super) links: Links,
     pub(super) nodes: Vec<TschNode>,
     pub(super) pool: FramePool,
@@ -101,6 +104,7 @@ impl TschState {
         Self {
             nodes: (0..).zip(cells).map(node).collect(),
             counts_use: has_function,
+            ack_air: air_time(frame::ack_octets(config.security, config.ack_source_address)),
             config,
             links,
             pool: FramePool::default(),
@@ -146,6 +150,9 @@ impl TschState {
         neighbor.sequence = neighbor.sequence.wrapping_add(1);
         neighbor.queue.push(&mut self.pool, frame);
         neighbor.waiting += 1;
+        if sender.queued == 0 {
+            sender.processor.prepare(now);
+        }
         sender.queued += 1;
         sender.peak = sender.peak.max(sender.queued);
         if sender.next[position] == NEVER {
@@ -195,6 +202,15 @@ impl TschState {
         if sender.is_off {
             return; // its frames are planned again when its radio is on
         }
+        let free_at = sender.processor.free_at();
+        if free_at > now {
+            for position in 0..sender.next.len() {
+                if sender.next[position] == asn {
+                    sender.plan(position, self.config.timing.asn_from(free_at));
+                }
+            }
+            return self.schedule_wake(node);
+        }
         let chosen = sender.choose(asn, &self.pool);
         for position in 0..sender.next.len() {
             if sender.next[position] != asn {
@@ -240,7 +256,13 @@ impl TschState {
             arrived = self.nodes[to.index()].accepts(node, sequence);
             if arrived && datagram != NO_DATAGRAM {
                 let payload = Payload::new(frame.payload());
-                indications.push(Indication::Received { node: to, from: node, datagram, payload, discard });
+                let TschNode { processor, capacity, .. } = &mut self.nodes[to.index()];
+                indications.push(match processor.receive(now, *capacity) {
+                    Some(handled_at) => {
+                        Indication::Received { node: to, from: node, datagram, payload, discard, handled_at }
+                    }
+                    None => Indication::Lost { node: to, datagram, reason: DropReason::QueueFull },
+                });
             }
         }
         let message = (datagram == NO_DATAGRAM).then(|| Payload::new(self.pool.get(index).octets()));
@@ -259,6 +281,9 @@ impl TschState {
             self.pool.release(index);
             neighbor.waiting -= 1;
             sender.queued -= 1;
+            if sender.queued > 0 {
+                sender.processor.prepare(now);
+            }
             if message.is_none() {
                 let reason = DropReason::RetriesExhausted;
                 indications.push(match given_up {
@@ -330,8 +355,9 @@ impl TschState {
         if sender.queued >= self.config.queue {
             return Err(DropReason::QueueFull);
         }
-        let (source, destination) = (Eui64::of_node(node), Eui64::of_node(to));
-        let write = |octets: &mut _| frame::write_sixtop(octets, neighbor.sequence, source, destination, message);
+        let (source, destination, security) = (Eui64::of_node(node), Eui64::of_node(to), self.config.security);
+        let write =
+            |octets: &mut _| frame::write_sixtop(octets, neighbor.sequence, source, destination, security, message);
         let frame =
             self.pool.allocate(NO_DATAGRAM, false, neighbor.sequence, write).map_err(|_| DropReason::Malformed)?;
         self.pool.get_mut(frame).age = 0; // older than any data

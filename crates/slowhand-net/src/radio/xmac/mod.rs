@@ -34,7 +34,7 @@ use super::frame::FCS;
 use super::medium::{Medium, OnAir, Reception};
 use super::phy::{MAX_PSDU, air_time};
 use super::pool::FramePool;
-use super::{Indication, Mac};
+use super::{Indication, Mac, Processor};
 use crate::address::{Eui64, NodeId};
 use crate::clock::{Duration, Instant};
 use crate::datagram::DatagramId;
@@ -105,7 +105,7 @@ impl XMac {
     }
 
     /// True if the channel assessment before a frame that begins now finds the channel clear.
-    fn channel_is_clear(&self, now: Instant, node: NodeId) -> bool {
+    fn channel_is_clear(&mut self, now: Instant, node: NodeId) -> bool {
         !self.config.assess_channel || !self.medium.busy(now - TURNAROUND, node)
     }
 
@@ -144,14 +144,18 @@ impl Mac for XMac {
         let neighbor = &mut sender.neighbors[position];
         let (from, to) = (Eui64::of_node(node), Eui64::of_node(next_hop));
         let (sequence, acknowledged) = (neighbor.sequence, self.config.data_ack);
+        let security = self.config.security;
         let frame = self
             .pool
             .allocate(datagram, discard, sequence, |octets| {
-                frame::write_data(octets, sequence, from, to, payload, acknowledged)
+                frame::write_data(octets, sequence, from, to, payload, acknowledged, security)
             })
             .map_err(|_| DropReason::Malformed)?;
         neighbor.sequence = neighbor.sequence.wrapping_add(1);
         neighbor.queue.push(&mut self.pool, frame);
+        if sender.queued == 0 {
+            sender.processor.prepare(now);
+        }
         sender.queued += 1;
         sender.peak = sender.peak.max(sender.queued);
         if first {
@@ -161,7 +165,7 @@ impl Mac for XMac {
     }
 
     fn payload_capacity(&self, _node: NodeId, _next_hop: NodeId) -> usize {
-        frame::DATA_CAPACITY
+        frame::data_capacity(self.config.security)
     }
 
     fn deadline(&self) -> Option<Instant> {
@@ -212,6 +216,14 @@ impl Mac for XMac {
 
     fn links_mut(&mut self) -> Option<&mut Links> {
         Some(self.medium.links_mut())
+    }
+
+    fn processor(&self, node: NodeId) -> &Processor {
+        &self.nodes[node.index()].processor
+    }
+
+    fn processor_mut(&mut self, node: NodeId) -> &mut Processor {
+        &mut self.nodes[node.index()].processor
     }
 
     fn radio_times(&self, node: NodeId, now: Instant) -> RadioTimes {

@@ -7,6 +7,7 @@ use crate::address::NodeId;
 use crate::clock::{Duration, Instant};
 use crate::datagram::DatagramId;
 use crate::observer::{FrameKind, RadioState, RadioTimes};
+use crate::radio::Processor;
 use crate::radio::frame::MAX_FRAME;
 use crate::radio::medium::OnAir;
 use crate::radio::pool::{FrameIndex, FramePool, FrameQueue};
@@ -18,6 +19,7 @@ use crate::random::Stream;
 pub struct XmacNode {
     /// By identifier.
     pub neighbors: Vec<Neighbor>,
+    pub processor: Processor,
     pub queued: usize,
     /// The most frames in its queue.
     pub capacity: usize,
@@ -168,6 +170,7 @@ impl XmacNode {
     pub fn new(neighbors: Vec<Neighbor>, capacity: usize, cycle: Cycle, backoff: Stream) -> Self {
         Self {
             neighbors,
+            processor: Processor::default(),
             queued: 0,
             capacity,
             peak: 0,

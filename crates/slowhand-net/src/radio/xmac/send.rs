@@ -19,6 +19,9 @@ impl XMac {
             sender.neighbors[position].due = true;
             return;
         }
+        if sender.processor.free_at() > now {
+            return self.events.push(sender.processor.free_at(), Event::Attempt { node, neighbor: position });
+        }
         if sender.yields(now) > 0 {
             self.retry(now, node, position, Ending::Collision, indications);
             return;
@@ -42,7 +45,8 @@ impl XMac {
         };
         frame.attempts = frame.attempts.saturating_add(1);
         let sequence = frame.sequence;
-        sender.control_length = write_strobe(&mut sender.control, sequence, Eui64::of_node(node), Eui64::of_node(to));
+        let (from, receiver, security) = (Eui64::of_node(node), Eui64::of_node(to), self.config.security);
+        sender.control_length = write_strobe(&mut sender.control, sequence, from, receiver, security);
         self.stop_receiving(now, node);
         self.nodes[node.index()].turn_to(now, Activity::Sending(sending));
         self.plan(train, node);
@@ -128,6 +132,10 @@ impl XMac {
             self.begin(now, node, psdu);
         } else {
             let ending = if self.config.data_ack { Ending::NoAck } else { Ending::Sent };
+            if ending == Ending::Sent {
+                let Sending { to, datagram, .. } = sending;
+                indications.push(Indication::Lost { node: to, datagram, reason: DropReason::FrameLost });
+            }
             self.finish(now, node, sending, ending, indications);
         }
     }
@@ -195,6 +203,9 @@ impl XMac {
         if done {
             neighbor.release_head(&mut self.pool);
             sender.queued -= 1;
+            if sender.queued > 0 {
+                sender.processor.prepare(now);
+            }
             indications.push(match ending {
                 Ending::Sent => Indication::Sent { node, datagram },
                 _ => Indication::Dropped { node, datagram, reason: DropReason::RetriesExhausted },

@@ -5,6 +5,7 @@ mod capacity;
 mod capture;
 mod flights;
 mod fragments;
+mod handling;
 mod injected;
 mod late;
 mod losses;
