@@ -6,6 +6,7 @@ import math
 import os
 import random
 import re
+import resource
 import signal
 import statistics
 import subprocess
@@ -22,12 +23,12 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import slowhand
-from conftest import COMMAND, QUICKSTART, Cli, the_message
+from conftest import COMMAND, QUICKSTART, ROOT, Cli, the_message
 from slowhand import SweepError
 from slowhand.api import Setting
 from slowhand.progress import Progress
 from slowhand.sweeps import METRIC, Sampling, Sweep, varied
-from slowhand.sweeps.cluster import Cluster
+from slowhand.sweeps.cluster import REQUIREMENT, Cluster
 from slowhand.sweeps.dataset import Chunk, Rows
 from slowhand.sweeps.queue import FIRST, LONGEST_S, MOST_WORLDS, Queue
 from slowhand.sweeps.vary import Axis, combinations
@@ -159,10 +160,37 @@ def test_bad_input_has_one_message(cli: Cli, arguments: list[str | int], message
     assert the_message(done).startswith(f"slowhand: {message}")
 
 
+@pytest.mark.parametrize("value", ["1" + "0" * 400, "1" + "0" * 5000, "[" * 5000, "nan", "\udcff"])
+def test_a_value_that_is_not_possible_leaves_no_traceback(cli: Cli, value: str) -> None:
+    assert "session.mtu" in the_message(cli("sweep", PSK, "--vary", f"session.mtu={value}", code=2))
+
+
+def test_a_disk_that_is_full_keeps_what_is_written(tmp_path: Path) -> None:
+    # As on a full disk: no file may be longer than the first two.
+    limit = resource.RLIMIT_FSIZE, (40_000, 40_000)
+    done = subprocess.run(
+        [*COMMAND, *fast("--vary", "session.timeout_s=1", "--count", 20_000, "--out", "r")],
+        cwd=tmp_path,
+        preexec_fn=lambda: resource.setrlimit(*limit),
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.returncode == 1
+    assert re.search(
+        r"--out r/\w+-21-\d+\.parquet: cannot be written: File too large$", done.stderr
+    )
+    assert "Interrupted. What is complete:" in done.stdout
+    there = {file.name[16:] for file in (tmp_path / "r").iterdir()}
+    assert there == {"-1-10.parquet", "-11-20.parquet"}
+
+
 def test_without_dask_the_message_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(SweepError, match=r"needs the package distributed: .*-m pip install 'dis"):
         Cluster("tcp://127.0.0.1:8786")
+    for file in ("pyproject.toml", "docs/sweeps.md"):
+        assert REQUIREMENT in (ROOT / file).read_text()
 
 
 def test_the_rows_and_the_numbers_are_those_of_runs(cli: Cli, tmp_path: Path) -> None:

@@ -79,11 +79,7 @@ class Scenario:
         """The file that was read: the scenario's, or that of a result."""
         self.is_result = results.is_result(self.path)
         """True if that is a result: then the scenario's own file and its devices are not read."""
-        for override in overrides:
-            if not override.isascii() and any("\ud800" <= c <= "\udfff" for c in override):
-                found = override.encode("utf-8", "backslashreplace").decode()
-                found = printable(found)
-                raise _native.ScenarioError(f"--set {found}: found octets that are not UTF-8")
+        _check_utf8(overrides)
         if self.is_result:
             self._adopt(self._load_result(self.path, overrides))
         else:
@@ -106,6 +102,7 @@ class Scenario:
 
     def with_overrides_added(self, overrides: Sequence[str]) -> Scenario:
         """The same scenario with more overrides, as on the command line. No file is read."""
+        _check_utf8(overrides)
         other = copy.copy(self)
         sources = {**self.sources, "overrides": [*self.overrides, *overrides]}
         other._adopt(_native.Scenario.from_sources(json.dumps(sources)))
@@ -169,6 +166,14 @@ class Scenario:
         with _naming(seed):
             tables = _native.inspect(self.native, seed)
         return Inspection(*map(results.frame, tables))
+
+
+def _check_utf8(overrides: Sequence[str]) -> None:
+    for override in overrides:
+        if not override.isascii() and any("\ud800" <= c <= "\udfff" for c in override):
+            found = override.encode("utf-8", "backslashreplace").decode()
+            found = printable(found)
+            raise _native.ScenarioError(f"--set {found}: found octets that are not UTF-8")
 
 
 @contextmanager

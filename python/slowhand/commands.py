@@ -373,7 +373,7 @@ def _run_sweep(
         failure: Exception | None = None
         try:
             stopped = _watch_sweep(sweep)
-        except (ClusterError, OSError) as error:
+        except (ClusterError, OutputError) as error:
             stopped, failure = None, error
         with signals.held() as late:  # they cost no report
             for message in sweep.panicked[:1]:
@@ -388,8 +388,10 @@ def _run_sweep(
         stopped = stopped or next(iter(late), None)
         if failure:
             say(str(failure))
-        elif figure_file and not interrupted:
+        if figure_file:
             try:
+                if interrupted:
+                    raise figure_file.error("not written: interrupted")
                 figure.draw(results, sampling.metric, figure_file.path)
             except OutputError as error:
                 failure = error

@@ -347,8 +347,7 @@ def varied(
 def compared(scenarios: Sequence[Scenario], names: Sequence[str]) -> list[Configuration]:
     """Whole scenarios as configurations, by the names of their files if these are different."""
     files = [scenario.file for scenario in scenarios]
-    if len(set(files)) == len(files):
-        names = files
+    names = files if len(set(files)) == len(files) else [printable(name) for name in names]
     found = [Configuration(name, each) for name, each in zip(names, scenarios, strict=True)]
     for configuration in found:
         _check(configuration)

@@ -23,7 +23,6 @@ from typing import TYPE_CHECKING, NamedTuple
 from slowhand import output, results
 from slowhand._native import ScenarioError, __version__
 from slowhand.api import Run, Scenario
-from slowhand.output import replacing
 from slowhand.sweeps.vary import Plain, SweepError
 from slowhand.terminal import printable
 
@@ -147,7 +146,7 @@ class DataSet:
         if len(self._by_digest) < len(configurations):
             digests = [each.digest for each in configurations]
             twice = next(each for each in configurations if digests.count(each.digest) > 1)
-            raise SweepError(f"found {twice.label} twice, allowed: once")
+            raise SweepError(f"scenario: found {twice.label} twice, allowed: once")
         output.check_folder("--out", path)
         self._folder.mkdir(parents=True, exist_ok=True)
         self._lock = self._locked()
@@ -176,8 +175,9 @@ class DataSet:
 
     def store(self, chunk: Chunk, rows: Rows) -> None:
         """Writes a chunk. When this returns, it is on the disk."""
-        with replacing(self._folder / chunk.file) as temporary:
-            temporary.write_bytes(rows.octets)
+        output.Output("--out", str(self._folder / chunk.file)).write(
+            lambda temporary: temporary.write_bytes(rows.octets)
+        )
         spans = self._spans.setdefault(chunk.configuration.digest, [])
         spans.append((chunk.first, chunk.first + chunk.count - 1))
         spans.sort()

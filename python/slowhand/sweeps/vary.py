@@ -46,7 +46,7 @@ class Value(NamedTuple):
         """A value of the command line. What is no TOML is a string, as with `--set`."""
         try:
             return cls(text, _plain(tomllib.loads(f"value = {text}")["value"], text))
-        except tomllib.TOMLDecodeError:
+        except (ValueError, OverflowError, RecursionError):  # also numbers of thousands of digits
             return cls(text, text)
 
     @classmethod
