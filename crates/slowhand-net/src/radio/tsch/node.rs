@@ -110,9 +110,9 @@ impl TschNode {
         self.neighbors.binary_search_by_key(&neighbor, |neighbor| neighbor.id).ok()
     }
 
-    /// The first slot in which it may have a frame to send.
-    pub(super) fn next(&self) -> Option<u64> {
-        self.next.iter().copied().min().filter(|&asn| asn != NEVER)
+    /// The first slot in which it may have a frame to send, or [`NEVER`].
+    pub(super) fn next(&self) -> u64 {
+        self.next.iter().fold(NEVER, |first, &asn| first.min(asn))
     }
 
     /// The neighbour whose frame has waited longest, among those whose next attempt is in slot `asn`.

@@ -176,10 +176,10 @@ impl TschState {
 
     /// Makes sure that an event wakes the node in the first slot in which it can send.
     pub(super) fn schedule_wake(&mut self, node: NodeId) {
-        let of_load = self.load.as_ref().map(|load| load.next(node)).filter(|&asn| asn != NEVER);
+        let of_load = self.load.as_ref().map_or(NEVER, |load| load.next(node));
         let sender = &mut self.nodes[node.index()];
-        let next = sender.next().into_iter().chain(of_load).min();
-        if let Some(asn) = next.filter(|&asn| sender.wake.is_none_or(|wake| asn < wake)) {
+        let asn = sender.next().min(of_load);
+        if asn < sender.wake.unwrap_or(NEVER) {
             sender.wake = Some(asn);
             self.events.push(self.config.timing.start(asn), Event::Wake(node));
         }
