@@ -331,6 +331,9 @@ impl TschState {
         neighbor.back_off(asn, exchange.shared, acknowledged, self.config.backoff_exponents, &mut sender.backoff);
         sender.plan(position, asn + 1);
         self.schedule_wake(node);
+        if is_own && message.is_none() && (acknowledged || given_up) {
+            self.keep_alive_done(now, node);
+        }
 
         message.map(|frame| MessageAttempt { from: node, to, frame, arrived, acknowledged, given_up })
     }
