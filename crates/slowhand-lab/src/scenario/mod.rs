@@ -24,7 +24,9 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use slowhand_net::address::NodeId;
-use slowhand_net::network::NetworkConfig;
+use slowhand_net::ip::Endpoint;
+use slowhand_net::network::joiner_router::JoiningConfig;
+use slowhand_net::network::{MeshUnderConfig, NetworkConfig};
 
 pub use endpoint::{Client, Server, ServerAt};
 pub use gateway::Gateway;
@@ -34,7 +36,7 @@ pub use losses::{Advice, Remedy};
 pub use lowpan::{Forwarding, LossSpread, Lowpan, Reassembly, Recovery, Rpl, RplEncoding};
 pub(crate) use mac::PreparedMac;
 pub use mac::{
-    Addresses, Beacon, Cell, CellKind, Cells, Csl, Csma, Downward, FastPoll, Generation, Key, LinkSecurity, Mac,
+    Addresses, Beacon, Cell, CellKind, Cells, Csl, Csma, Downward, FastPoll, Generation, Key, LinkSecurity, Load, Mac,
     MacError, Scheduling, SecurityLevel, Sleepy, SlotTiming, StartOfFrame, Tsch, XMac,
 };
 pub use network::{Channel, Link, MAX_NODE, Mesh, Network, NodeBuffers, RouteError, Routing, Topology};
@@ -251,8 +253,23 @@ impl Scenario {
             outages: self.outages(),
             frame_handling: self.frame_handling(),
             gateway: self.gateway.config(),
+            joining: self.joining(),
+            mesh_under: self.mesh_under(),
             ..self.lowpan.config(depth, self.mac.link_layer().period())
         }
+    }
+
+    /// Who joins, and where the commissioner is.
+    fn joining(&self) -> Option<JoiningConfig> {
+        let port = self.session.server_port.get() as u16;
+        let commissioner = Endpoint::new(self.server.host().address(), port);
+        self.client.joining.then(|| JoiningConfig { joiners: self.clients(), commissioner })
+    }
+
+    /// Which nodes forward frames below IPv6.
+    fn mesh_under(&self) -> Option<MeshUnderConfig> {
+        let end_devices = || self.mac.link_layer().sleepy(&self.mesh);
+        (self.lowpan.reassembly == Reassembly::MeshUnder).then(|| MeshUnderConfig { end_devices: end_devices() })
     }
 
     /// TCP at the client's and at the server's end.

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use slowhand_net::address::NodeId;
+use slowhand_net::address::{Addressing, Host, NodeId};
 use slowhand_net::network::smallest_frame;
 use slowhand_net::route::{Loop, Unreachable};
 use slowhand_sessions::{ConfigError as SessionError, CredentialKind, Protocol, Role, Suite};
@@ -25,10 +25,12 @@ pub(super) fn validate(scenario: &Scenario, document: &Document) -> Result<(), I
     handling::check(scenario, document)?;
     contexts(&scenario.lowpan, document)?;
     rpl(scenario, document)?;
+    mesh_under(scenario, document)?;
     ends(scenario, document)?;
     session(scenario, document)?;
     transport(scenario, document)?;
     gateway(scenario, document)?;
+    joining(scenario, document)?;
     traffic(scenario, document)?;
     limits(scenario, document)
 }
@@ -65,7 +67,8 @@ fn nodes(scenario: &Scenario, document: &Document) -> Result<(), InputError> {
         if node.get() as usize > last {
             return Err(document.blame(&key(""), node.get().to_string(), format!("nodes 0 to {last}")));
         }
-        if own.forwarding_entries.is_some() && lowpan.reassembly == Reassembly::PerHop {
+        let forwards = matches!(lowpan.reassembly, Reassembly::Forwarding | Reassembly::Recovery);
+        if own.forwarding_entries.is_some() && !forwards {
             let allowed = "this key with lowpan.reassembly = \"forwarding\" or \"recovery\" only";
             return Err(document.blame(&key(".forwarding_entries"), "how many datagrams are forwarded", allowed));
         }
@@ -121,10 +124,10 @@ fn lowpan(lowpan: &Lowpan, document: &Document) -> Result<(), InputError> {
                 "\"fragment\" where lowpan.reassembly is \"recovery\": a fragment sent again is in the same flight";
             Err(document.blame("lowpan.loss_spread", "\"flight\"", allowed))
         }
-        Reassembly::PerHop if document.has("lowpan.forwarding") => {
+        Reassembly::PerHop | Reassembly::MeshUnder if document.has("lowpan.forwarding") => {
             refuse("lowpan.forwarding", "how fragments are forwarded", "\"forwarding\" or \"recovery\"")
         }
-        Reassembly::PerHop | Reassembly::Forwarding if document.has("lowpan.recovery") => {
+        Reassembly::PerHop | Reassembly::MeshUnder | Reassembly::Forwarding if document.has("lowpan.recovery") => {
             refuse("lowpan.recovery", "how fragments are recovered", "\"recovery\"")
         }
         _ => Ok(()),
@@ -157,6 +160,23 @@ fn rpl(scenario: &Scenario, document: &Document) -> Result<(), InputError> {
     }
 }
 
+/// Checks that frames can have a mesh header.
+fn mesh_under(scenario: &Scenario, document: &Document) -> Result<(), InputError> {
+    if scenario.lowpan.reassembly != Reassembly::MeshUnder {
+        return Ok(());
+    }
+    if scenario.mac.link_layer().addressing() != Addressing::Short {
+        let (found, allowed) =
+            ("\"mesh-under\"", "another value, or mac.kind = \"csma\" with mac.addresses = \"short\"");
+        return Err(document.blame("lowpan.reassembly", found, allowed));
+    }
+    if scenario.lowpan.rpl != Rpl::None {
+        let allowed = "\"none\" with lowpan.reassembly = \"mesh-under\": RPL routes packets, not frames";
+        return Err(document.blame("lowpan.rpl", "headers of RPL", allowed));
+    }
+    Ok(())
+}
+
 /// Checks that the gateway has something to do only if the server is on the Internet.
 fn gateway(scenario: &Scenario, document: &Document) -> Result<(), InputError> {
     let Gateway { tcp_proxy, suppress_spurious_flights, .. } = scenario.gateway;
@@ -168,6 +188,53 @@ fn gateway(scenario: &Scenario, document: &Document) -> Result<(), InputError> {
         }
         _ => Ok(()),
     }
+}
+
+/// Checks that joiners can join: as in Thread, and with nothing that the joiner router does not carry.
+fn joining(scenario: &Scenario, document: &Document) -> Result<(), InputError> {
+    if !scenario.client.joining {
+        return Ok(());
+    }
+    let refuse = |key: &str, found: &str, allowed: &str| Err(document.blame(key, found, allowed));
+    let link_layer = scenario.mac.link_layer();
+    if !link_layer.carries_joiners() {
+        return refuse("client.joining", "true", "false with this mac.kind: only csma has joiners");
+    }
+    if scenario.session.protocol.is_stream() {
+        return refuse("client.joining", "true", "false with TLS: a joiner router carries datagrams");
+    }
+    if document.has("session.client_port") {
+        let allowed = "this key without client.joining: the port of a joiner is 1000";
+        return refuse("session.client_port", "a port for joiners", allowed);
+    }
+    let clients = scenario.clients();
+    let routes = scenario.mesh.routes();
+    if let Some(parent) = routes.parents().into_iter().flatten().find(|parent| clients.contains(parent)) {
+        let found = format!("true, where client {parent} has children");
+        return refuse("client.joining", &found, "clients without children: a joiner forwards nothing");
+    }
+    if let Some(joiner) = link_layer.sleepy(&scenario.mesh).iter().find(|node| clients.contains(node)) {
+        let found = format!("node {joiner}, which joins");
+        let allowed = "nodes that do not join: a joiner always listens, because nobody keeps frames for it";
+        return refuse("mac.sleepy", &found, allowed);
+    }
+    let is_end = |host| matches!(host, Host::Node(node) if clients.contains(&node));
+    if scenario.flows().any(|flow| is_end(flow.from) || is_end(flow.to)) {
+        return refuse("client.joining", "true, with other traffic from or to a client", "traffic of other nodes only");
+    }
+    if scenario.lowpan.rpl != Rpl::None {
+        return refuse("lowpan.rpl", "headers of RPL", "\"none\" with client.joining: Thread has no RPL");
+    }
+    if matches!(scenario.lowpan.reassembly, Reassembly::Forwarding | Reassembly::Recovery) {
+        let allowed =
+            "\"mesh-under\" or \"per-hop\" with client.joining: Thread does not forward fragments by RFC 8930";
+        return refuse("lowpan.reassembly", "fragments that are forwarded", allowed);
+    }
+    if scenario.gateway.suppress_spurious_flights {
+        let allowed = "false with client.joining: the border router sees messages of joiner routers";
+        return refuse("gateway.suppress_spurious_flights", "true", allowed);
+    }
+    Ok(())
 }
 
 /// Checks each flow beside the sessions.

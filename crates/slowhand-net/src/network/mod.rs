@@ -20,10 +20,13 @@ pub mod gateway;
 mod handling;
 mod hop;
 pub mod internet;
+pub mod joiner_router;
 mod levels;
 mod loss;
+mod mesh_under;
 mod recovering;
 mod recovery;
+mod relaying;
 mod rpl;
 
 use crate::address::{Addressing, Host, NodeId};
@@ -44,12 +47,15 @@ use error_limit::ErrorLimit;
 use gateway::Gateway;
 use handling::Unhandled;
 use internet::{Direction, Internet};
+use joiner_router::Joining;
 use levels::Levels;
 use loss::Losses;
+use mesh_under::MeshUnder;
 use std::net::Ipv6Addr;
 
 pub use config::{BufferCounts, Fragments, LossSpread, NetworkConfig, Outage};
 pub use events::{Event, Events};
+pub use mesh_under::MeshUnderConfig;
 pub use rpl::{RplConfig, RplEncoding, RplMode, smallest_frame};
 
 /// A mesh with one MAC, and the Internet behind its border router.
@@ -67,6 +73,8 @@ pub struct Network {
     error_limits: Vec<ErrorLimit>,
     internet: Internet,
     gateway: Option<Box<Gateway>>,
+    joining: Option<Box<Joining>>,
+    mesh_under: Option<MeshUnder>,
     losses: Losses,
     levels: Levels,
     /// Received frames that are not handled yet.
@@ -123,6 +131,9 @@ impl Network {
             timers.push(outage.from, Timer::Radio(outage.node, false));
             timers.push(outage.until, Timer::Radio(outage.node, true));
         }
+        if let Some(joining) = &config.joining {
+            mac.set_joiners(&joining.joiners);
+        }
         for (&node, &handling) in &config.frame_handling {
             mac.processor_mut(node).set_handling(handling);
         }
@@ -135,6 +146,8 @@ impl Network {
             levels: Levels::new(nodes),
             internet: Internet::new(config.internet.clone(), streams),
             gateway: Gateway::new(&config.gateway, streams),
+            mesh_under: MeshUnder::new(config.mesh_under.as_ref(), nodes),
+            joining: Joining::new(config.joining.as_ref(), nodes, streams),
             mac,
             addressing,
             routes,
@@ -401,6 +414,9 @@ impl Network {
         if self.config.rpl.is_some() {
             rpl::receive(&self.routes, node, packet);
         }
+        if self.joining.is_some() && self.relay(now, node, packet, datagram, events) {
+            return;
+        }
         if destination(packet).and_then(Host::of_address) == Some(Host::Node(node)) {
             return events.delivered(Host::Node(node), datagram, packet);
         }
@@ -431,6 +447,11 @@ impl Network {
     fn originate(&mut self, now: Instant, from: Host, packet: &mut Vec<u8>, datagram: DatagramId, events: &mut Events) {
         if let Some(to) = destination(packet) {
             self.losses.sent(now, from, to, datagram);
+        }
+        if let (Host::Node(node), true) = (from, self.joining.is_some())
+            && self.relay(now, node, packet, datagram, events)
+        {
+            return;
         }
         let sent =
             self.enter_rpl(from, packet).and_then(|()| self.send_to_next_hop(now, from, packet, datagram, events));

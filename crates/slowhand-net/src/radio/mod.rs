@@ -74,6 +74,10 @@ pub trait Mac: Any + Debug + Send {
     /// Gives a node a queue of another length than the configuration says. Before the first frame.
     fn set_queue(&mut self, node: NodeId, frames: usize);
 
+    /// These nodes have no key and no short address of the network yet: their frames, and those for them, have extended
+    /// addresses and no security. Before the first frame. A MAC that cannot do this ignores it.
+    fn set_joiners(&mut self, _joiners: &[NodeId]) {}
+
     /// The most frames that have waited at a node at one time.
     fn queue_peak(&self, node: NodeId) -> usize;
 

@@ -128,7 +128,7 @@ impl LinkLayer for Beacon {
         self.beacon_interval_ms.duration()
     }
 
-    fn may_vary(&self) -> bool {
+    fn switches_radios(&self) -> bool {
         false
     }
 

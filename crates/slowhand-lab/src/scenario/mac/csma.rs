@@ -260,6 +260,15 @@ impl LinkLayer for Csma {
         }
     }
 
+    fn carries_joiners(&self) -> bool {
+        true
+    }
+
+    fn sleepy(&self, mesh: &Mesh) -> Vec<NodeId> {
+        let nodes = self.sleepy_nodes(mesh).into_iter().zip(0..);
+        nodes.filter(|(sleepy, _)| *sleepy).map(|(_, node)| NodeId(node)).collect()
+    }
+
     fn remedy(&self, reason: DropReason) -> Option<Remedy> {
         match reason {
             DropReason::QueueFull => Some(Remedy::raise("mac.queue")),

@@ -2,12 +2,14 @@
 
 mod beacon;
 mod csma;
+mod load;
 mod security;
 mod tsch;
 mod xmac;
 
 pub use beacon::{Beacon, Downward};
 pub use csma::{Addresses, Csl, Csma, FastPoll, Sleepy};
+pub use load::Load;
 pub use security::{Key, LinkSecurity, SecurityLevel};
 pub use tsch::{Cell, CellKind, Cells, Scheduling, SlotTiming, StartOfFrame, Tsch};
 pub use xmac::{Generation, XMac};
@@ -17,7 +19,7 @@ use std::fmt::Debug;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use slowhand_net::address::Addressing;
+use slowhand_net::address::{Addressing, NodeId};
 use slowhand_net::clock::Duration;
 use slowhand_net::drop_reason::DropReason;
 use slowhand_net::radio::frame;
@@ -104,14 +106,19 @@ pub(crate) trait LinkLayer {
         Addressing::Extended
     }
 
-    /// True if the delivery ratios of its links may change with time.
-    fn may_vary(&self) -> bool {
+    /// True if the radio of a node can be switched off.
+    fn switches_radios(&self) -> bool {
         true
     }
 
-    /// True if the radio of a node can be switched off.
-    fn switches_radios(&self) -> bool {
+    /// True if nodes can send without a key and a short address of the network.
+    fn carries_joiners(&self) -> bool {
         false
+    }
+
+    /// The nodes that sleep, and ask their parents for frames.
+    fn sleepy(&self, _mesh: &Mesh) -> Vec<NodeId> {
+        Vec::new()
     }
 
     /// What changes how many frames this link layer loses for a reason. `None` where no single key does.

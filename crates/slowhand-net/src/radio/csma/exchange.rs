@@ -4,7 +4,7 @@ use super::config::{BEFORE_HEADER, CSL_UNIT};
 use super::frame::{Form, Kind as FormKind, set_frame_pending};
 use super::node::{CsmaNode, Phase, Station, Task};
 use super::{Csma, Event};
-use crate::address::NodeId;
+use crate::address::{Addressing, NodeId};
 use crate::clock::Instant;
 use crate::datagram::{DatagramId, NO_DATAGRAM};
 use crate::drop_reason::DropReason;
@@ -20,6 +20,9 @@ use crate::radio::{Indication, Payload};
 impl Csma {
     /// The node's frame begins.
     pub(super) fn send(&mut self, now: Instant, node: NodeId) {
+        if self.nodes[node.index()].radio.is_off {
+            return self.postpone(now, node);
+        }
         let mut octets = [0; MAX_FRAME];
         let to = self.peer(node);
         let form = self.form(node, to);
@@ -107,7 +110,10 @@ impl Csma {
             }
         }
         match task {
-            Task::Poll if frame_pending => self.answer(now, from, node),
+            Task::Poll if frame_pending => {
+                self.answer(now, from, node);
+                self.rest(now, from);
+            }
             Task::Answer(child) | Task::Sample(child) => self.fetched(now, child, frame_pending, space_over),
             Task::Poll | Task::Direct => self.rest(now, from),
         }
@@ -318,6 +324,9 @@ impl Csma {
             Some(_) if self.nodes[to.index()].is_sleepy() => FormKind::Enhanced,
             _ => FormKind::Plain,
         };
+        if self.nodes[from.index()].joins || self.nodes[to.index()].joins {
+            return Form { addressing: Addressing::Extended, kind, security: None };
+        }
         Form { addressing: self.config.addressing, kind, security: self.config.security }
     }
 

@@ -67,7 +67,7 @@ impl Csma {
     }
 
     /// Makes sure that the event queue has the next sample of a child for which frames wait.
-    fn schedule_sample(&mut self, now: Instant, child: NodeId) {
+    pub(super) fn schedule_sample(&mut self, now: Instant, child: NodeId) {
         let Some(csl) = &self.config.csl else { return };
         let indirect = &mut self.nodes[child.index()].indirect;
         let waits = indirect.queue.head().is_some();
@@ -90,8 +90,8 @@ impl Csma {
         let waits = indirect.queue.head().is_some();
         let Some(known) = &mut indirect.samples else { return };
         known.is_scheduled = false;
-        let CsmaNode { station, processor, .. } = &self.nodes[parent.index()];
-        if waits && station.phase == Phase::Idle && station.ready.max(processor.free_at()) <= now {
+        let CsmaNode { station, radio, processor, .. } = &self.nodes[parent.index()];
+        if waits && !radio.is_off && station.phase == Phase::Idle && station.ready.max(processor.free_at()) <= now {
             self.assess(now, parent, Task::Sample(child));
         } else {
             self.schedule_sample(now, child);

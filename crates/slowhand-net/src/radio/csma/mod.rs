@@ -298,12 +298,23 @@ impl Mac for Csma {
         self.nodes[node.index()].capacity = frames;
     }
 
+    fn set_joiners(&mut self, joiners: &[NodeId]) {
+        joiners.iter().for_each(|joiner| self.nodes[joiner.index()].joins = true);
+    }
+
     fn queue_peak(&self, node: NodeId) -> usize {
         self.nodes[node.index()].peak
     }
 
     fn links_mut(&mut self) -> Option<&mut Links> {
         Some(self.medium.links_mut())
+    }
+
+    /// A frame that has begun is finished, with its acknowledgement. A node that backs off begins anew when its radio is
+    /// on again. Frames for a sleepy device go on to expire.
+    fn switch_radio(&mut self, now: Instant, node: NodeId, on: bool) -> bool {
+        self.power(now, node, on);
+        true
     }
 
     fn processor(&self, node: NodeId) -> &Processor {

@@ -27,6 +27,8 @@ pub struct CsmaNode {
     pub up: Sequence,
     /// The numbers of its parent's frames to it.
     pub down: Sequence,
+    /// True if it has no key and no short address of the network yet.
+    pub joins: bool,
     pub processor: Processor,
     pub queued: usize,
     /// How many frames its queue holds.
@@ -130,6 +132,7 @@ impl CsmaNode {
             indirect: Indirect::default(),
             up: Sequence::default(),
             down: Sequence::default(),
+            joins: false,
             processor: Processor::default(),
             queued: 0,
             capacity,
@@ -152,9 +155,12 @@ impl CsmaNode {
 
     /// True if its radio must listen or is about to send.
     pub fn is_awake(&self) -> bool {
-        !self.is_sleepy()
-            || self.station.is_acknowledging
-            || !matches!(self.station.phase, Phase::Idle | Phase::Contending)
+        let Station { phase, is_acknowledging, .. } = self.station;
+        if self.radio.is_off {
+            // It finishes an exchange that has begun.
+            return is_acknowledging || matches!(phase, Phase::Sending | Phase::AwaitingAcknowledgement);
+        }
+        !self.is_sleepy() || is_acknowledging || !matches!(phase, Phase::Idle | Phase::Contending)
     }
 }
 

@@ -57,7 +57,7 @@ pub struct XMac {
     events: EventQueue<Event>,
     /// The receptions of the frame that ends. Kept between frames to reuse the memory.
     receptions: Vec<Reception>,
-    /// True while timelines are kept.
+    /// True while timelines are kept: until an observer says that it does not watch radios.
     watched: bool,
 }
 
@@ -85,7 +85,7 @@ impl XMac {
             pool: FramePool::default(),
             events: EventQueue::default(),
             receptions: Vec::new(),
-            watched: false,
+            watched: true,
         }
     }
 
@@ -107,6 +107,32 @@ impl XMac {
     /// True if the channel assessment before a frame that begins now finds the channel clear.
     fn channel_is_clear(&mut self, now: Instant, node: NodeId) -> bool {
         !self.config.assess_channel || !self.medium.busy(now - TURNAROUND, node)
+    }
+
+    /// Switches the radio of a node off or on.
+    fn power(&mut self, now: Instant, node: NodeId, on: bool) {
+        let switched = &mut self.nodes[node.index()];
+        switched.settle(now);
+        switched.is_off = !on;
+        switched.attentive_until = now;
+        let waits = match switched.activity {
+            Activity::Idle => false,
+            Activity::Answering(answering) => !answering.on_air,
+            Activity::Sending(sending) => !matches!(sending.stage, Stage::Strobe | Stage::Data | Stage::AwaitDataAck),
+        };
+        match on {
+            true => self.attempt_what_is_due(now, node),
+            false => {
+                if !matches!(self.nodes[node.index()].activity, Activity::Sending(_)) || waits {
+                    self.stop_receiving(now, node);
+                }
+                if waits {
+                    let activity = self.nodes[node.index()].activity;
+                    self.nodes[node.index()].turn_to(now, activity);
+                    self.plan(now, node);
+                }
+            }
+        }
     }
 
     /// Ends a reception of the radio.
@@ -216,6 +242,14 @@ impl Mac for XMac {
 
     fn links_mut(&mut self) -> Option<&mut Links> {
         Some(self.medium.links_mut())
+    }
+
+    /// A frame that has begun is finished. The train of strobes ends, as if another node were sending.
+    fn switch_radio(&mut self, now: Instant, node: NodeId, on: bool) -> bool {
+        if self.nodes[node.index()].is_off == on {
+            self.power(now, node, on);
+        }
+        true
     }
 
     fn processor(&self, node: NodeId) -> &Processor {

@@ -15,7 +15,7 @@ impl XMac {
     /// The back-off towards a neighbour is over: begins to send the first frame of its queue.
     pub fn attempt(&mut self, now: Instant, node: NodeId, position: usize, indications: &mut Vec<Indication>) {
         let sender = &mut self.nodes[node.index()];
-        if !matches!(sender.activity, Activity::Idle) {
+        if sender.is_off || !matches!(sender.activity, Activity::Idle) {
             sender.neighbors[position].due = true;
             return;
         }
@@ -54,9 +54,14 @@ impl XMac {
 
     /// Does the next step of the node's activity.
     pub fn step(&mut self, now: Instant, node: NodeId, indications: &mut Vec<Indication>) {
+        let is_off = self.nodes[node.index()].is_off;
         match self.nodes[node.index()].activity {
             Activity::Idle => {}
+            Activity::Answering(_) if is_off => self.answered(now, node),
             Activity::Answering(answering) => self.answer(now, node, answering),
+            Activity::Sending(sending) if is_off && sending.stage != Stage::AwaitDataAck => {
+                self.finish(now, node, sending, Ending::Collision, indications);
+            }
             Activity::Sending(sending) => match sending.stage {
                 Stage::AwaitPhase => self.listen_for_strobe_ack(now, node, sending),
                 Stage::Listen => self.strobe(now, node, sending, indications),
@@ -89,7 +94,9 @@ impl XMac {
 
     /// After a strobe: listens, or ends the train at its limit.
     fn continue_train(&mut self, now: Instant, node: NodeId, sending: Sending, indications: &mut Vec<Indication>) {
-        if now < sending.limit {
+        if self.nodes[node.index()].is_off {
+            self.finish(now, node, sending, Ending::Collision, indications);
+        } else if now < sending.limit {
             self.listen_for_strobe_ack(now, node, sending);
         } else {
             self.finish(now, node, sending, Ending::NoAck, indications);
