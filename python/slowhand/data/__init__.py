@@ -47,8 +47,8 @@ def scenario_path(scenario: str | os.PathLike[str]) -> str:
         near = difflib.get_close_matches(path, bundled)
         meant = f"; did you mean {' or '.join(near)}?" if near else ""
         raise ScenarioError(
-            f"scenario: found '{printable(path)}', allowed: the path of a .toml file or of a result "
-            f"(.parquet, .json), or a name that `slowhand scenarios` lists{meant}"
+            f"scenario: found '{printable(path)}', allowed: the path of a .toml file or of a "
+            f"result (.parquet, .json), or a name that `slowhand scenarios` lists{meant}"
         )
     return path
 
