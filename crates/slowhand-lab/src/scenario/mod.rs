@@ -25,8 +25,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use slowhand_net::address::NodeId;
 use slowhand_net::ip::Endpoint;
-use slowhand_net::network::NetworkConfig;
 use slowhand_net::network::joiner_router::JoiningConfig;
+use slowhand_net::network::{MeshUnderConfig, NetworkConfig};
 
 pub use endpoint::{Client, Server, ServerAt};
 pub use gateway::Gateway;
@@ -36,7 +36,7 @@ pub use losses::{Advice, Remedy};
 pub use lowpan::{Forwarding, LossSpread, Lowpan, Reassembly, Recovery, Rpl, RplEncoding};
 pub(crate) use mac::PreparedMac;
 pub use mac::{
-    Addresses, Beacon, Cell, CellKind, Cells, Csl, Csma, Downward, FastPoll, Generation, Key, LinkSecurity, Mac,
+    Addresses, Beacon, Cell, CellKind, Cells, Csl, Csma, Downward, FastPoll, Generation, Key, LinkSecurity, Load, Mac,
     MacError, Scheduling, SecurityLevel, Sleepy, SlotTiming, StartOfFrame, Tsch, XMac,
 };
 pub use network::{Channel, Link, MAX_NODE, Mesh, Network, NodeBuffers, RouteError, Routing, Topology};
@@ -254,6 +254,7 @@ impl Scenario {
             frame_handling: self.frame_handling(),
             gateway: self.gateway.config(),
             joining: self.joining(),
+            mesh_under: self.mesh_under(),
             ..self.lowpan.config(depth, self.mac.link_layer().period())
         }
     }
@@ -263,6 +264,12 @@ impl Scenario {
         let port = self.session.server_port.get() as u16;
         let commissioner = Endpoint::new(self.server.host().address(), port);
         self.client.joining.then(|| JoiningConfig { joiners: self.clients(), commissioner })
+    }
+
+    /// Which nodes forward frames below IPv6.
+    fn mesh_under(&self) -> Option<MeshUnderConfig> {
+        let end_devices = || self.mac.link_layer().sleepy(&self.mesh);
+        (self.lowpan.reassembly == Reassembly::MeshUnder).then(|| MeshUnderConfig { end_devices: end_devices() })
     }
 
     /// TCP at the client's and at the server's end.

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use slowhand_net::address::{Host, NodeId};
+use slowhand_net::address::{Addressing, Host, NodeId};
 use slowhand_net::network::smallest_frame;
 use slowhand_net::route::{Loop, Unreachable};
 use slowhand_sessions::{ConfigError as SessionError, CredentialKind, Protocol, Role, Suite};
@@ -25,6 +25,7 @@ pub(super) fn validate(scenario: &Scenario, document: &Document) -> Result<(), I
     handling::check(scenario, document)?;
     contexts(&scenario.lowpan, document)?;
     rpl(scenario, document)?;
+    mesh_under(scenario, document)?;
     ends(scenario, document)?;
     session(scenario, document)?;
     transport(scenario, document)?;
@@ -66,7 +67,8 @@ fn nodes(scenario: &Scenario, document: &Document) -> Result<(), InputError> {
         if node.get() as usize > last {
             return Err(document.blame(&key(""), node.get().to_string(), format!("nodes 0 to {last}")));
         }
-        if own.forwarding_entries.is_some() && lowpan.reassembly == Reassembly::PerHop {
+        let forwards = matches!(lowpan.reassembly, Reassembly::Forwarding | Reassembly::Recovery);
+        if own.forwarding_entries.is_some() && !forwards {
             let allowed = "this key with lowpan.reassembly = \"forwarding\" or \"recovery\" only";
             return Err(document.blame(&key(".forwarding_entries"), "how many datagrams are forwarded", allowed));
         }
@@ -122,10 +124,10 @@ fn lowpan(lowpan: &Lowpan, document: &Document) -> Result<(), InputError> {
                 "\"fragment\" where lowpan.reassembly is \"recovery\": a fragment sent again is in the same flight";
             Err(document.blame("lowpan.loss_spread", "\"flight\"", allowed))
         }
-        Reassembly::PerHop if document.has("lowpan.forwarding") => {
+        Reassembly::PerHop | Reassembly::MeshUnder if document.has("lowpan.forwarding") => {
             refuse("lowpan.forwarding", "how fragments are forwarded", "\"forwarding\" or \"recovery\"")
         }
-        Reassembly::PerHop | Reassembly::Forwarding if document.has("lowpan.recovery") => {
+        Reassembly::PerHop | Reassembly::MeshUnder | Reassembly::Forwarding if document.has("lowpan.recovery") => {
             refuse("lowpan.recovery", "how fragments are recovered", "\"recovery\"")
         }
         _ => Ok(()),
@@ -156,6 +158,23 @@ fn rpl(scenario: &Scenario, document: &Document) -> Result<(), InputError> {
         // A node that is too far for a source route is also too far for the hop limit.
         _ => Ok(()),
     }
+}
+
+/// Checks that frames can have a mesh header.
+fn mesh_under(scenario: &Scenario, document: &Document) -> Result<(), InputError> {
+    if scenario.lowpan.reassembly != Reassembly::MeshUnder {
+        return Ok(());
+    }
+    if scenario.mac.link_layer().addressing() != Addressing::Short {
+        let (found, allowed) =
+            ("\"mesh-under\"", "another value, or mac.kind = \"csma\" with mac.addresses = \"short\"");
+        return Err(document.blame("lowpan.reassembly", found, allowed));
+    }
+    if scenario.lowpan.rpl != Rpl::None {
+        let allowed = "\"none\" with lowpan.reassembly = \"mesh-under\": RPL routes packets, not frames";
+        return Err(document.blame("lowpan.rpl", "headers of RPL", allowed));
+    }
+    Ok(())
 }
 
 /// Checks that the gateway has something to do only if the server is on the Internet.
@@ -207,7 +226,8 @@ fn joining(scenario: &Scenario, document: &Document) -> Result<(), InputError> {
         return refuse("lowpan.rpl", "headers of RPL", "\"none\" with client.joining: Thread has no RPL");
     }
     if matches!(scenario.lowpan.reassembly, Reassembly::Forwarding | Reassembly::Recovery) {
-        let allowed = "\"per-hop\" with client.joining: Thread does not forward fragments by RFC 8930";
+        let allowed =
+            "\"mesh-under\" or \"per-hop\" with client.joining: Thread does not forward fragments by RFC 8930";
         return refuse("lowpan.reassembly", "fragments that are forwarded", allowed);
     }
     if scenario.gateway.suppress_spurious_flights {

@@ -3,6 +3,7 @@
 use super::gateway::GatewayConfig;
 use super::internet::InternetConfig;
 use super::joiner_router::JoiningConfig;
+use super::mesh_under::MeshUnderConfig;
 use super::rpl::RplConfig;
 use crate::address::NodeId;
 use crate::clock::{Duration, Instant};
@@ -36,6 +37,9 @@ pub struct NetworkConfig {
     pub reassembly: Limits,
     /// How nodes forward fragments.
     pub fragments: Fragments,
+    /// Which nodes forward single frames below IPv6, with 16-bit addresses. Only with [`Fragments::Reassembled`]. `None`: no
+    /// node does.
+    pub mesh_under: Option<MeshUnderConfig>,
     /// What RPL adds to each packet. `None`: nothing, packets follow the routes without it.
     pub rpl: Option<RplConfig>,
     /// The nodes that have not as many buffers as the others.
@@ -65,6 +69,7 @@ impl Default for NetworkConfig {
             contexts: Contexts::mesh(),
             reassembly: Limits::default(),
             fragments: Fragments::default(),
+            mesh_under: None,
             rpl: None,
             buffers_of: BTreeMap::new(),
             frame_handling: BTreeMap::new(),

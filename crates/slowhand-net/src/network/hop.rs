@@ -12,6 +12,7 @@ use crate::datagram::DatagramId;
 use crate::drop_reason::DropReason;
 use crate::ip::{self, Ecn, Ipv6Header};
 use crate::lowpan::forwarding::{self, Route, SLACK};
+use crate::lowpan::mesh::MeshHeader;
 use crate::lowpan::reassembly::{Discard, Occupancy, Outcome};
 use crate::lowpan::{Fragmenter, Link, fragment};
 use crate::observer::BufferLevel;
@@ -82,20 +83,22 @@ impl Network {
             // It cannot fail: the header was parsed just before.
             let _ = ip::ipv6::mark(packet, Ecn::CongestionExperienced);
         }
-        let link = self.link(node, next_hop);
-        let capacity = self.payload_capacity(node, next_hop);
+        let (link, mesh) = self.framing(node, next_hop, packet);
         let mut frame = [0; MAX_FRAME];
-        let headers = fragment::compress_for_frame(packet, link, &self.contexts, capacity, &mut frame)
+        let before = mesh.map_or(0, |mesh| mesh.emit(&mut frame).unwrap_or(0)); // the longest header fits
+        let capacity = self.payload_capacity(node, next_hop).saturating_sub(before);
+        let payload = &mut frame[before..];
+        let headers = fragment::compress_for_frame(packet, link, &self.contexts, capacity, payload)
             .map_err(|error| send_failure(&error))?;
         let mut sent = Ok(());
-        if let Some(length) = fragment::complete_frame(packet, headers, capacity, &mut frame) {
-            if let Err(reason) = self.enqueue(now, node, next_hop, &frame[..length], datagram) {
+        if let Some(length) = fragment::complete_frame(packet, headers, capacity, payload) {
+            if let Err(reason) = self.enqueue(now, node, next_hop, &frame[..before + length], datagram) {
                 events.lost(Host::Node(node), datagram, reason);
             }
         } else {
-            let fragmenter = Fragmenter::with_headers(packet, headers, &frame, capacity);
+            let fragmenter = Fragmenter::with_headers(packet, headers, payload, capacity);
             let fragmenter = fragmenter.map_err(|error| send_failure(&error))?;
-            sent = self.send_fragments(now, fragmenter, link, (node, next_hop), packet, datagram, events);
+            sent = self.send_fragments(now, fragmenter, (link, mesh), (node, next_hop), packet, datagram, events);
         }
         self.note_level(now, node);
         sent
@@ -107,7 +110,7 @@ impl Network {
         &mut self,
         now: Instant,
         fragmenter: Fragmenter,
-        link: Link,
+        (link, mesh): (Link, Option<MeshHeader>),
         (node, next_hop): (NodeId, NodeId),
         packet: &[u8],
         datagram: DatagramId,
@@ -125,8 +128,9 @@ impl Network {
         let mut fragmenter = fragmenter.with_tag(*next_tag).with_slack(slack);
         *next_tag = next_tag.wrapping_add(1);
         let mut frame = [0; MAX_FRAME];
-        while let Ok(Some(length)) = fragmenter.next_frame(packet, &mut frame) {
-            if let Err(reason) = self.enqueue(now, node, next_hop, &frame[..length], datagram) {
+        let before = mesh.map_or(0, |mesh| mesh.emit(&mut frame).unwrap_or(0));
+        while let Ok(Some(length)) = fragmenter.next_frame(packet, &mut frame[before..]) {
+            if let Err(reason) = self.enqueue(now, node, next_hop, &frame[..before + length], datagram) {
                 events.lost(Host::Node(node), datagram, reason);
             }
         }
@@ -175,6 +179,9 @@ impl Network {
         datagram: DatagramId,
         events: &mut Events,
     ) {
+        if self.mesh_under.is_some() {
+            return self.receive_of_mesh(now, node, from, payload, datagram, events);
+        }
         let congested = self.is_congested(node);
         let Self { nodes, routes, mac, config, .. } = self;
         let AdaptationLayer { fragments, next_tag, .. } = &mut nodes[node.index()];
@@ -221,7 +228,19 @@ impl Network {
         datagram: DatagramId,
         events: &mut Events,
     ) {
-        let Link { source, destination } = self.link(from, node);
+        self.reassemble_over(now, node, self.link(from, node), payload, datagram, events);
+    }
+
+    /// The same for a frame payload whose headers are compressed for these addresses.
+    pub(super) fn reassemble_over(
+        &mut self,
+        now: Instant,
+        node: NodeId,
+        Link { source, destination }: Link,
+        payload: &[u8],
+        datagram: DatagramId,
+        events: &mut Events,
+    ) {
         let reassembler = &mut self.nodes[node.index()].reassembler;
         match reassembler.handle_fragment(now, source, destination, payload, datagram) {
             Outcome::Complete { packet, datagram } => {

@@ -23,6 +23,7 @@ pub mod internet;
 pub mod joiner_router;
 mod levels;
 mod loss;
+mod mesh_under;
 mod recovering;
 mod recovery;
 mod relaying;
@@ -49,10 +50,12 @@ use internet::{Direction, Internet};
 use joiner_router::Joining;
 use levels::Levels;
 use loss::Losses;
+use mesh_under::MeshUnder;
 use std::net::Ipv6Addr;
 
 pub use config::{BufferCounts, Fragments, LossSpread, NetworkConfig, Outage};
 pub use events::{Event, Events};
+pub use mesh_under::MeshUnderConfig;
 pub use rpl::{RplConfig, RplEncoding, RplMode, smallest_frame};
 
 /// A mesh with one MAC, and the Internet behind its border router.
@@ -71,6 +74,7 @@ pub struct Network {
     internet: Internet,
     gateway: Option<Box<Gateway>>,
     joining: Option<Box<Joining>>,
+    mesh_under: Option<MeshUnder>,
     losses: Losses,
     levels: Levels,
     /// Received frames that are not handled yet.
@@ -142,6 +146,7 @@ impl Network {
             levels: Levels::new(nodes),
             internet: Internet::new(config.internet.clone(), streams),
             gateway: Gateway::new(&config.gateway, streams),
+            mesh_under: MeshUnder::new(config.mesh_under.as_ref(), nodes),
             joining: Joining::new(config.joining.as_ref(), nodes, streams),
             mac,
             addressing,

@@ -7,7 +7,7 @@ use slowhand_net::ip::Endpoint;
 use slowhand_net::link::Links;
 use slowhand_net::network::joiner_router::relay::{Direction, Relay};
 use slowhand_net::network::joiner_router::{JOINER_PORT, JoiningConfig, MANAGEMENT_PORT};
-use slowhand_net::network::{Event, Events, Network, NetworkConfig};
+use slowhand_net::network::{Event, Events, MeshUnderConfig, Network, NetworkConfig};
 use slowhand_net::observer::FrameKind;
 use slowhand_net::radio::csma::{Csma, CsmaConfig};
 use slowhand_net::random::Streams;
@@ -19,6 +19,15 @@ const COMMISSIONER_PORT: u16 = 49_191;
 
 /// A line whose last node joins, with 16-bit addresses. The commissioner is at this host.
 fn joining(hops: u16, at: Host, addressing: Addressing) -> (Network, Endpoint) {
+    joining_over(hops, at, addressing, None)
+}
+
+fn joining_over(
+    hops: u16,
+    at: Host,
+    addressing: Addressing,
+    mesh_under: Option<MeshUnderConfig>,
+) -> (Network, Endpoint) {
     let (links, streams) = (line(hops, 1.0), Streams::new(1));
     let nodes = usize::from(hops) + 1;
     let routes = Routes::shortest(nodes, &links).unwrap();
@@ -27,7 +36,7 @@ fn joining(hops: u16, at: Host, addressing: Addressing) -> (Network, Endpoint) {
     let mac = Csma::new(config, links, &routes.parents(), &vec![false; nodes], &streams).unwrap();
     let commissioner = Endpoint::new(at.address(), COMMISSIONER_PORT);
     let joining = Some(JoiningConfig { joiners: vec![NodeId(hops)], commissioner });
-    let config = NetworkConfig { joining, frame_capacity: 116, ..NetworkConfig::default() };
+    let config = NetworkConfig { joining, mesh_under, frame_capacity: 116, ..NetworkConfig::default() };
     (Network::new(Box::new(mac), routes, config, &streams), commissioner)
 }
 
@@ -127,6 +136,19 @@ fn tshark_reads_the_messages() {
             format!(" {router} fe80::12:7400:0:2 1000 1000 1    {}", data[1]),
         ]
     );
+}
+
+/// Three hops with mesh headers: only the messages between routers that are no neighbours have one, of 6 octets. The hop limit
+/// of the message stays 64, and no node between puts it together.
+#[test]
+fn messages_travel_with_mesh_headers() {
+    let mesh_under = Some(MeshUnderConfig::default());
+    let (mut network, commissioner) = joining_over(3, Host::Internet, Addressing::Short, mesh_under);
+    let frames = exchange(&mut network, NodeId(3), commissioner, 30).0;
+    let lengths: Vec<_> = frames.iter().map(|frame| frame.octets.len()).collect();
+    let (joiner, routers) = (21 + 2 + 7 + 30, 9 + 6 + 2 + 4 + 34 + 30);
+    assert_eq!(lengths, [joiner, routers, routers, routers, routers, joiner]);
+    assert_eq!(frames[1].octets[9..15], [0xbf, 19, 0, 2, 0, 0]);
 }
 
 /// 200 octets each way, with the octets of each frame without FCS.

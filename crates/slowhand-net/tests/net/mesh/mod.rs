@@ -11,6 +11,7 @@ mod joining;
 mod late;
 mod losses;
 mod marks;
+mod mesh_under;
 mod outages;
 mod packets;
 mod rpl;
