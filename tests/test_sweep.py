@@ -533,6 +533,19 @@ def test_names_are_drawn_side_by_side(tmp_path: Path) -> None:
         slowhand.sweep(PSK, many, plot=tmp_path / "g.svg")
 
 
+@pytest.mark.skipif("SLOWHAND_FULL" not in os.environ, reason="half a minute; ./test --full")
+def test_the_programs_of_the_document_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    # The first program reads the folder that a later one fills.
+    slowhand.sweep("lossy-line", {"session.timeout_s": [1, 2]}, count=2, out="timers")
+    names: dict[str, object] = {}
+    programs = re.findall(r"```python\n(.*?)```", (ROOT / "docs/sweeps.md").read_text(), re.DOTALL)
+    for program in programs:
+        exec(program, names)
+    drawn = {file.stem for file in tmp_path.glob("*.svg")}
+    assert drawn == {"curve", "map", "front", "ecdf", "box", "energy", "buffers"}
+
+
 def test_progress_shows_rate_remaining_time_and_failures(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
