@@ -230,8 +230,9 @@ impl TschState {
         let slot = (asn % u64::from(self.config.slotframe)) as u16;
         let (own, config, cells, member) = (Eui64::of_node(id), &self.config, &node.cells, &node.member);
         let (kind, frame) = if std::mem::take(&mut node.has_beacon) {
-            let write =
-                |octets: &mut _| frame::write_beacon(octets, own, asn, member.hops, config.slotframe, cells.iter());
+            let write = |octets: &mut _| {
+                frame::write_beacon(octets, own, asn, member.hops, config.slotframe, cells.iter(), config.security)
+            };
             (FrameKind::Beacon, self.pool.allocate(NO_DATAGRAM, false, 0, write))
         } else {
             node.has_dio = false;
