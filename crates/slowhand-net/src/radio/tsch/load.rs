@@ -22,6 +22,9 @@ use crate::random::{Stream, Streams};
 /// nodes in range that listened received it.
 pub const EVERY_NEIGHBOR: NodeId = NodeId(u16::MAX);
 
+/// The shortest of all times of a load: shorter ones are taken as this. It is the smallest interval that a DIO can tell.
+const SHORTEST: Duration = Duration::from_millis(1);
+
 /// Which frames there are, and how often. `None`: never.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Load {
@@ -104,6 +107,12 @@ impl LoadState {
         events: &mut EventQueue<Event>,
         streams: &Streams,
     ) -> Self {
+        let at_least = |time: Duration| time.max(SHORTEST);
+        let config = Load {
+            beacon_period: config.beacon_period.map(at_least),
+            dio: config.dio.map(|dio| Trickle { min: at_least(dio.min), ..dio }),
+            keep_alive: config.keep_alive.map(at_least),
+        };
         let node = |(index, (member, cells)): (u64, (Member, TransmitCells))| Node {
             member,
             cells,
@@ -186,7 +195,8 @@ impl TschState {
                 let drawn = Duration::from_micros(node.random.below(half.as_micros().max(1)));
                 arm(now + half + drawn, LoadTimer::Dio);
                 arm(now + node.interval, LoadTimer::Interval);
-                node.interval = (node.interval * 2).min(min * (1 << doublings));
+                let most = min.as_micros().saturating_mul(1_u64.checked_shl(doublings.into()).unwrap_or(u64::MAX));
+                node.interval = (node.interval * 2).min(Duration::from_micros(most));
                 node.heard = 0;
                 return;
             }
