@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         schema,
         stacks,
     )
+    from slowhand.sweeps import SweepError, compare, sweep
 
 __all__ = [
     "Inspection",
@@ -28,17 +29,26 @@ __all__ = [
     "Scenario",
     "ScenarioError",
     "Setting",
+    "SweepError",
     "WorldError",
     "__version__",
     "capacity",
+    "compare",
     "estimate",
     "papers",
     "run",
     "schema",
     "stacks",
+    "sweep",
 ]
 
-_MODULES = {"ScenarioError": "slowhand._native", "__version__": "slowhand._native"}
+_MODULES = {
+    "ScenarioError": "slowhand._native",
+    "SweepError": "slowhand.sweeps",
+    "__version__": "slowhand._native",
+    "compare": "slowhand.sweeps",
+    "sweep": "slowhand.sweeps",
+}
 _SUBMODULES = {"capacity", "estimate", "papers"}
 
 

@@ -26,6 +26,9 @@ GREY = "#707070"
 LINE = 12.0
 """The height of a line of text, in points."""
 
+KINDS: dict[str, dict[str, Any]] = {"png": {}, "svg": {"metadata": {"Date": None}}}
+"""The formats of figures, and how they are written."""
+
 STYLE: dict[str, Any] = {
     "font.size": 11,
     "font.family": "sans-serif",
@@ -106,15 +109,20 @@ class Sheet:
 
     def save(self, folder: Path, name: str) -> list[Path]:
         """Writes the figure as PNG and SVG."""
-        self.figure.canvas.draw()  # computes the layout, on which the places of the names depend
-        for axes, ends in self._ends.items():
-            self._name(axes, ends)
-        kinds: dict[str, dict[str, Any]] = {"png": {}, "svg": {"metadata": {"Date": None}}}
-        files = [folder / f"{name}.{kind}" for kind in kinds]
-        for file, (kind, options) in zip(files, kinds.items(), strict=True):
-            write = partial(self.figure.savefig, format=kind, **options)
-            Output("--out", str(file)).write(write)
-        return files
+        files = {folder / f"{name}.{kind}": kind for kind in KINDS}
+        for file, kind in files.items():
+            Output("--out", str(file)).write(partial(self.write, kind=kind))
+        return list(files)
+
+    def write(self, file: Path, kind: str) -> None:
+        """Writes the figure as `png` or `svg`."""
+        if self._ends:
+            # This computes the layout, on which the places of the names depend.
+            self.figure.canvas.draw()
+            for axes, ends in self._ends.items():
+                self._name(axes, ends)
+            self._ends = {}
+        self.figure.savefig(file, format=kind, **KINDS[kind])
 
     def _name(self, axes: Axes, ends: list[tuple[float, float, str, str]]) -> None:
         """Writes each curve's name beside its last point, without overlaps."""

@@ -36,7 +36,7 @@ pub use losses::{Advice, Remedy};
 pub use lowpan::{Forwarding, LossSpread, Lowpan, Reassembly, Recovery, Rpl, RplEncoding};
 pub(crate) use mac::PreparedMac;
 pub use mac::{
-    Addresses, Beacon, Cell, CellKind, Cells, Csl, Csma, Downward, FastPoll, Generation, Key, LinkSecurity, Mac,
+    Addresses, Beacon, Cell, CellKind, Cells, Csl, Csma, Downward, FastPoll, Generation, Key, LinkSecurity, Load, Mac,
     MacError, Scheduling, SecurityLevel, Sleepy, SlotTiming, StartOfFrame, Tsch, XMac,
 };
 pub use network::{Channel, Link, MAX_NODE, Mesh, Network, NodeBuffers, RouteError, Routing, Topology};

@@ -21,6 +21,9 @@ use slowhand_net::route::Routes;
 const ROOT: NodeId = NodeId::ROOT;
 const LEAF: NodeId = NodeId(1);
 
+/// The lengths of the frames of each kind.
+type Lengths = &'static [(FrameKind, &'static [usize])];
+
 /// A link layer for a node and its parent.
 type Secured = fn(Option<Security>) -> Box<dyn Mac>;
 
@@ -153,7 +156,7 @@ fn check_capacity(link_layer: Secured, security: Security, capacity: usize) {
 fn the_length_of_every_frame() {
     use FrameKind::{Ack, Beacon, Data, DataRequest, Strobe, StrobeAck};
     let (counted, in_slots) = (counted(SecurityLevel::EncMic32), in_slots(SecurityLevel::EncMic32));
-    let rows: [(Secured, Security, &[(FrameKind, &[usize])]); 9] = [
+    let rows: [(Secured, Security, Lengths); 9] = [
         // 21 of header and the payload. Acknowledgment: control 2, number 1, PAN ID 2, address 8, time correction 4 are 17.
         (tsch, in_slots, &[(Data, &[21 + 2 + 50 + 4]), (Ack, &[17 + 2 + 4])]),
         (tsch, counted, &[(Data, &[21 + 6 + 50 + 4]), (Ack, &[17 + 6 + 4])]),

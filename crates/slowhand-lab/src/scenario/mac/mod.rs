@@ -2,12 +2,14 @@
 
 mod beacon;
 mod csma;
+mod load;
 mod security;
 mod tsch;
 mod xmac;
 
 pub use beacon::{Beacon, Downward};
 pub use csma::{Addresses, Csl, Csma, FastPoll, Sleepy};
+pub use load::Load;
 pub use security::{Key, LinkSecurity, SecurityLevel};
 pub use tsch::{Cell, CellKind, Cells, Scheduling, SlotTiming, StartOfFrame, Tsch};
 pub use xmac::{Generation, XMac};

@@ -16,7 +16,7 @@ use slowhand_net::radio::tsch::{self, TschConfig};
 use slowhand_net::random::Streams;
 use slowhand_net::route::Routes;
 
-use super::{LinkLayer, LinkSecurity, MacError, PreparedMac};
+use super::{LinkLayer, LinkSecurity, Load, MacError, PreparedMac};
 use crate::input::{Document, InputError, Integer, PositiveMilliseconds};
 use crate::scenario::losses::Remedy;
 use crate::scenario::network::{MAX_NODE, Mesh};
@@ -61,6 +61,8 @@ pub struct Tsch {
     /// (IEEE802154.c, ieee802154_prependHeader). Default: false (IEEE 802.15.4-2020, 6.7.4.2: the receiver knows who
     /// answers).
     pub ack_source_address: bool,
+    /// Beacons, DIOs and keep-alives in the shared cell. Default: none, nodes have joined and clocks do not drift.
+    pub load: Option<Load>,
     /// How many frames a node's queue holds. Default: 20 (OpenWSN, config.h QUEUELENGTH).
     pub queue: Integer<1, 65_535>,
     /// The hopping sequence: the channels in order. Default: all 16 channels, in the order of RFC 8180 section 4.1.
@@ -178,6 +180,7 @@ impl Default for Tsch {
             max_be: Integer::constant(max_be.into()),
             security: None,
             ack_source_address,
+            load: None,
             queue: Integer::constant(queue as u32),
             hopping_sequence: None,
         }
@@ -276,6 +279,9 @@ impl LinkLayer for Tsch {
     fn check(&self, mesh: &Mesh, document: &Document) -> Result<(), InputError> {
         check_slot(self, document)?;
         check_cells(self, mesh.routes(), document)?;
+        if let Some(load) = &self.load {
+            load.check(self.cells.shared.get(), self.period(), document)?;
+        }
         check_schedule(self, mesh.routes(), document)
     }
 
@@ -327,7 +333,8 @@ impl LinkLayer for Tsch {
         };
         let cells = self.schedule(mesh.routes()).map_err(|crowded| MacError::new("mac.slotframe", crowded))?;
         let (scheduling, tunnel_cells) = (self.scheduling, self.tunnel_cells.get() as u8);
-        Ok(Box::new(Prepared { config, cells, scheduling, tunnel_cells }))
+        let load = self.load.as_ref().map(|load| (load.config(), load.members(mesh.routes())));
+        Ok(Box::new(Prepared { config, cells, scheduling, tunnel_cells, load }))
     }
 }
 
@@ -339,14 +346,19 @@ struct Prepared {
     cells: Vec<Vec<schedule::Cell>>,
     scheduling: Scheduling,
     tunnel_cells: u8,
+    load: Option<(tsch::Load, Vec<tsch::Member>)>,
 }
 
 impl PreparedMac for Prepared {
     fn build(&self, mesh: &Mesh, streams: &Streams) -> Box<dyn Mac> {
         let (config, links, cells) = (self.config.clone(), mesh.links(streams), self.cells.clone());
-        Box::new(match self.function(mesh.routes(), streams) {
+        let tsch = match self.function(mesh.routes(), streams) {
             Some(function) => tsch::Tsch::with_function(config, links, cells, function, streams),
             None => tsch::Tsch::new(config, links, cells, streams),
+        };
+        Box::new(match &self.load {
+            Some((load, members)) => tsch.with_load(*load, members.clone(), streams),
+            None => tsch,
         })
     }
 }

@@ -5,7 +5,8 @@
 //! computed on request.
 //!
 //! The schedule is static ([`layout`]), or a [scheduling function](scheduling) changes it while the network runs. Its
-//! 6P messages are frames like all others. Nodes send no enhanced beacons or keep-alives, because clocks do not drift.
+//! 6P messages are frames like all others. Beacons, DIOs and keep-alives are [load](load) that a network may have or not: nodes have
+//! joined already, and clocks do not drift.
 
 mod activity;
 mod attempt;
@@ -14,6 +15,7 @@ mod config;
 pub mod frame;
 pub mod hopping;
 pub mod layout;
+pub mod load;
 mod node;
 pub mod schedule;
 pub mod scheduling;
@@ -35,6 +37,7 @@ use scheduling::{Control, Plane, SchedulingFunction};
 use state::{Event, TschState};
 
 pub use config::TschConfig;
+pub use load::{Load, Member, Trickle};
 pub use node::CellsUsed;
 
 /// All nodes of one TSCH network.
@@ -64,6 +67,12 @@ impl Tsch {
         let mut tsch = Self { state, control: Some(Box::new(control)) };
         tsch.with_control(Instant::ZERO, |function, plane| function.start(plane));
         tsch
+    }
+
+    /// The same network with this load on its minimal cells. `members` has one entry for each node.
+    pub fn with_load(mut self, load: Load, members: Vec<Member>, streams: &Streams) -> Self {
+        self.state.add_load(load, members, streams);
+        self
     }
 
     /// The present schedule of a node.
@@ -114,6 +123,7 @@ impl Mac for Tsch {
                         control.finish_message(now, &mut self.state, &message);
                     }
                 }
+                Event::Load(node, timer) => self.state.load_timer(now, node, timer),
                 Event::Function { node, timer } => {
                     self.with_control(now, |function, plane| function.handle_timer(node, timer, plane));
                 }

@@ -2,6 +2,7 @@
 
 use super::activity::{SPANS, Span};
 use super::attempt::Attempt;
+use super::frame::sixtop_message;
 use super::hopping;
 use super::node::TschNode;
 use super::state::{Event, Exchange, TschState};
@@ -12,6 +13,7 @@ use crate::link::Kind;
 use crate::observer::{FrameKind, Observer, RadioState, Transmission};
 use crate::radio::frame::{FCS, MAX_FRAME};
 use crate::radio::phy::air_time;
+use crate::radio::pool::QueuedFrame;
 
 impl TschState {
     /// Computes the slot that begins at `start`: which frames and acknowledgements arrive, and what each radio does.
@@ -22,7 +24,10 @@ impl TschState {
         // The frame that ends first is acknowledged first. That acknowledgement may collide with a longer frame.
         attempts.sort_by_key(|attempt| attempt.end);
         for index in 0..attempts.len() {
-            attempts[index].received = self.receives(&attempts, index, asn);
+            match attempts[index].broadcast {
+                None => attempts[index].received = self.receives(&attempts, index, attempts[index].to, asn),
+                Some(kind) => attempts[index].reached = self.reaches_all(&attempts, index, kind, asn),
+            }
         }
         for index in 0..attempts.len() {
             attempts[index].acknowledged = attempts[index].received && self.acknowledges(&attempts, index);
@@ -34,6 +39,10 @@ impl TschState {
         for attempt in attempts.drain(..) {
             if attempt.shared {
                 self.overhear(&attempt, asn);
+            }
+            if attempt.broadcast.is_some() {
+                self.pool.release(attempt.frame);
+                continue;
             }
             let Attempt { from: node, neighbor, handle, shared, received, acknowledged, .. } = attempt;
             let timing = &self.config.timing;
@@ -58,10 +67,9 @@ impl TschState {
         }
     }
 
-    /// True if the destination receives the data frame: it listens on this channel, and no other frame or
-    /// acknowledgement collides.
-    fn receives(&mut self, attempts: &[Attempt], index: usize, asn: u64) -> bool {
-        let Attempt { from, to, channel, start, end, .. } = attempts[index];
+    /// True if a node receives the frame: it listens on this channel, and no other frame or acknowledgement collides.
+    fn receives(&mut self, attempts: &[Attempt], index: usize, to: NodeId, asn: u64) -> bool {
+        let Attempt { from, channel, start, end, .. } = attempts[index];
         if self.listens(to, asn) != Some(channel) {
             return false;
         }
@@ -70,6 +78,21 @@ impl TschState {
             other.from != from && other.channel == channel && (ack || self.links.hears(other.from, to))
         };
         !attempts.iter().any(disturbs) && self.links.delivers(start..end, from, to, channel, Kind::Data)
+    }
+
+    /// True if all nodes in range that listen receive the broadcast.
+    fn reaches_all(&mut self, attempts: &[Attempt], index: usize, kind: FrameKind, asn: u64) -> bool {
+        let Attempt { from, channel, end, .. } = attempts[index];
+        let mut all = true;
+        for position in 0..self.nodes[from.index()].neighbors.len() {
+            let listener = self.nodes[from.index()].neighbors[position].id;
+            let received = self.receives(attempts, index, listener, asn);
+            all &= received || self.listens(listener, asn) != Some(channel);
+            if let Some(load) = self.load.as_mut().filter(|_| received) {
+                load.heard(end, listener, from, kind);
+            }
+        }
+        all
     }
 
     /// True if the acknowledgement of a received frame reaches the sender: the sender hears no other frame on this
@@ -93,12 +116,12 @@ impl TschState {
                 at: attempt.start,
                 asn: Some(asn),
                 channel: attempt.channel,
-                kind: if frame.datagram == NO_DATAGRAM { FrameKind::SixTop } else { FrameKind::Data },
+                kind: attempt.broadcast.unwrap_or_else(|| kind_of(frame)),
                 from: attempt.from,
                 to: attempt.to,
                 datagram: frame.datagram,
                 attempt: frame.attempts,
-                received: attempt.received,
+                received: attempt.received || attempt.reached,
                 octets: frame.octets(),
             });
         }
@@ -132,7 +155,9 @@ impl TschState {
         let ack_from = timing.awaited_from(ack_start, timing.ack_guard);
         let sent = span(Transmit, start, end);
         let listens = self.nodes[attempt.from.index()].schedule.listens_at(asn).is_some();
-        if attempt.acknowledged {
+        if attempt.broadcast.is_some() {
+            self.use_slot(attempt.from, asn, listens, [sent, None, None]);
+        } else if attempt.acknowledged {
             let waited = span(Listen, ack_from, ack_start);
             self.use_slot(attempt.from, asn, listens, [sent, waited, span(Receive, ack_start, ack_end)]);
         } else {
@@ -184,4 +209,13 @@ impl TschState {
 
 fn span(state: RadioState, from: Instant, to: Instant) -> Option<Span> {
     Some(Span { state, from, to })
+}
+
+/// The kind of a frame to one neighbour.
+fn kind_of(frame: &QueuedFrame) -> FrameKind {
+    match frame.datagram {
+        NO_DATAGRAM if sixtop_message(frame.octets()).is_some() => FrameKind::SixTop,
+        NO_DATAGRAM => FrameKind::KeepAlive,
+        _ => FrameKind::Data,
+    }
 }
