@@ -28,7 +28,7 @@ SCENARIOS = (_HERE / "scenarios").resolve()
 
 def files(folder: Path) -> Mapping[str, Path]:
     """The TOML files of a folder, by their names without `.toml`."""
-    return {file.stem: file for file in sorted(folder.glob("*.toml"), key=lambda file: file.stem)}
+    return dict(sorted((file.stem, file) for file in folder.glob("*.toml")))
 
 
 def scenario_path(scenario: str | os.PathLike[str]) -> str:
