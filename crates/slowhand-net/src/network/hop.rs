@@ -14,7 +14,7 @@ use crate::ip::{self, Ecn, Ipv6Header};
 use crate::lowpan::forwarding::{self, Route, SLACK};
 use crate::lowpan::mesh::MeshHeader;
 use crate::lowpan::reassembly::{Discard, Occupancy, Outcome};
-use crate::lowpan::{Fragmenter, Link, fragment};
+use crate::lowpan::{Fragmenter, Link, fragment, is_fragment};
 use crate::observer::BufferLevel;
 use crate::radio::Indication;
 use crate::radio::frame::MAX_FRAME;
@@ -257,8 +257,10 @@ impl Network {
                 events.lost(Host::Node(node), datagram, reassembly_failure(reason));
             }
         }
-        // In any case: with fragment forwarding, the virtual reassembly buffer has a timer too.
-        self.arm_timer(node);
+        if is_fragment(payload) {
+            // In any case: with fragment forwarding, the virtual reassembly buffer has a timer too.
+            self.arm_timer(node);
+        }
     }
 
     /// Handles the reassembled packet in `self.packet`.

@@ -130,7 +130,6 @@ impl LoadState {
                 // Nodes have heard their parents last at different times.
                 let since = phase(period);
                 arm(period.saturating_sub(since), LoadTimer::KeepAlive);
-                node.synchronised = Instant::ZERO;
             }
         }
         load
@@ -199,15 +198,14 @@ impl TschState {
                 node.has_dio = true;
             }
             LoadTimer::KeepAlive => {
-                let period = config.keep_alive.unwrap_or_default();
-                let is_due = node.synchronised + period <= now || node.synchronised == Instant::ZERO;
-                if is_due {
-                    node.synchronised = now;
+                let due = node.synchronised + config.keep_alive.unwrap_or_default();
+                if due > now && node.synchronised != Instant::ZERO {
+                    return arm(due, LoadTimer::KeepAlive);
                 }
-                arm(node.synchronised + period, LoadTimer::KeepAlive);
-                if let Some(parent) = node.member.parent.filter(|_| is_due) {
-                    // If the queue is full, frames to the parent keep the node synchronised.
-                    let _ = self.enqueue_own(now, id, parent, false, frame::write_keep_alive);
+                let Some(parent) = node.member.parent else { return };
+                // If the queue is full, frames to the parent keep the node synchronised.
+                if self.enqueue_own(now, id, parent, false, frame::write_keep_alive).is_err() {
+                    self.keep_alive_done(now, id);
                 }
                 return;
             }
@@ -215,6 +213,13 @@ impl TschState {
         if load.next(id) == NEVER {
             load.plan(id, after_now);
             self.schedule_wake(id);
+        }
+    }
+
+    /// A keep-alive has left the queue, sent or given up. The next one is due after the period.
+    pub(super) fn keep_alive_done(&mut self, now: Instant, id: NodeId) {
+        if let Some(period) = self.load.as_ref().and_then(|load| load.config.keep_alive) {
+            self.events.push(now + period, Event::Load(id, LoadTimer::KeepAlive));
         }
     }
 
