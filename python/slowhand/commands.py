@@ -282,7 +282,7 @@ def _sampling_options(parser: Parser) -> None:
         "--metric",
         metavar="NAME",
         default=METRIC,
-        help=f"What is compared: a name of the metrics in JSON. [default: {METRIC}]",
+        help=f"What is compared: a metric of `slowhand run --json`. [default: {METRIC}]",
     )
     parser.add_argument(
         "--baseline",
