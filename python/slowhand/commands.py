@@ -74,6 +74,12 @@ def _run_options(parser: Parser) -> None:
         default=[],
         help="Replace a key, as in network.link_pdr=0.9.",
     )
+    parser.add_argument(
+        "--nonces",
+        metavar="N",
+        type=integer(1),
+        help="Sets of random numbers of the sessions (session.nonces). [default: one a world]",
+    )
     for name, what in OUTPUTS.items():
         parser.add_argument(f"--{name}", metavar="FILE", help=what)
     parser.json()
@@ -98,7 +104,7 @@ def _run(arguments: argparse.Namespace, out: Terminal) -> int:
     outputs = _outputs(arguments)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        scenario = Scenario.with_overrides(arguments.scenario, arguments.set)
+        scenario = Scenario.with_overrides(arguments.scenario, _overrides(arguments))
     for warning in caught:
         say(str(warning.message))
     count = scenario.count if arguments.count is None else arguments.count
@@ -126,6 +132,11 @@ def _run(arguments: argparse.Namespace, out: Terminal) -> int:
         return signals.exit_code(stopped)
     whole = written and not handshakes.panicked
     return DONE if whole and handshakes.summary()["completed"] else NO
+
+
+def _overrides(arguments: argparse.Namespace) -> list[str]:
+    nonces = [] if arguments.nonces is None else [f"session.nonces={arguments.nonces}"]
+    return [*arguments.set, *nonces]
 
 
 def _show_wireshark(scenario: Scenario, capture: Output, out: Terminal) -> None:
