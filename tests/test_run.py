@@ -83,6 +83,29 @@ def test_records_depend_on_scenario_and_seed_alone(cli: Cli, tmp_path: Path) -> 
     assert_frame_equal(frame.slice(8, 3), polars.read_parquet(tmp_path / "tail.parquet"))
 
 
+def test_who_computes_changes_no_record() -> None:
+    rows = [
+        slowhand.run(QUICKSTART, count=5, set={"session.arithmetic": who})
+        for who in ("memo", "assembly", "library")
+    ]
+    assert_frame_equal(rows[0], rows[1])
+    assert_frame_equal(rows[0], rows[2])
+    assert_frame_equal(rows[0], slowhand.run(QUICKSTART, count=5))
+
+
+def test_sets_of_nonces_change_sessions_only(cli: Cli, tmp_path: Path) -> None:
+    """Seeds 0 to 7: with 100 sets each has its own, with 2 sets the first two have."""
+    own = slowhand.run(QUICKSTART, count=8, seed=0)
+    assert_frame_equal(own, slowhand.run(QUICKSTART, count=8, seed=0, set={"session.nonces": 100}))
+    two = slowhand.run(QUICKSTART, count=8, seed=0, threads=1, set={"session.nonces": 2})
+    assert_frame_equal(own.slice(0, 2), two.slice(0, 2))
+    assert not own.equals(two)
+    common = ["run", QUICKSTART, "--count", 8, "--seed", 0, "--nonces", 2]
+    done = cli(*common, "--json", "--records", "two.parquet")
+    assert_frame_equal(two, polars.read_parquet(tmp_path / "two.parquet"))
+    assert "session.nonces=2" in json.loads(done.stdout)["overrides"]
+
+
 def test_the_table_shows_what_the_json_says(cli: Cli) -> None:
     lines = cli("run", QUICKSTART, "--count", 10, *LOSSY).stdout.splitlines()
     result = json.loads(cli("run", QUICKSTART, "--count", 10, "--json", *LOSSY).stdout)

@@ -423,7 +423,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> polars.DataFrame:
     """The rows of that sweep, when nothing stops it."""
     folder = tmp_path_factory.mktemp("whole")
     with running(folder, *fast(*MANY, "--out", "r", "--threads", 1)) as process:
-        assert process.wait(timeout=120) == 0
+        assert process.wait(timeout=300) == 0
     return rows(folder / "r")
 
 
@@ -471,27 +471,34 @@ def test_a_sweep_that_is_killed_again_and_again_ends_in_the_same_rows(
 
 
 def test_a_lost_worker_costs_no_row(tmp_path: Path, whole: polars.DataFrame) -> None:
-    file = tmp_path / "scheduler.json"
-    with contextlib.ExitStack() as exits:
-
-        def start(*words: str) -> subprocess.Popen[str]:
-            command = [sys.executable, "-m", *words, "--scheduler-file", str(file)]
-            return exits.enter_context(process_of([*command, "--no-dashboard"], tmp_path))
-
-        start("distributed.cli.dask_scheduler", "--host", "127.0.0.1", "--port", "0")
-        while not file.exists():
-            time.sleep(0.05)
-        options = ("--host", "127.0.0.1", "--nthreads", "1", "--no-nanny")
-        workers = [start("distributed.cli.dask_worker", *options) for _ in range(2)]
-        address = json.loads(file.read_text())["address"]
+    with cluster(tmp_path) as (address, _, workers):
         arguments = fast(*MANY, "--out", "cluster", "--scheduler", address)
-        sweep = exits.enter_context(running(tmp_path, *arguments))
-        wait_for(tmp_path / "cluster", files=10, process=sweep)
-        assert files(tmp_path / "cluster") < FILES - 10, "too late: not in the middle"
-        workers[0].kill()
-        _, errors = sweep.communicate(timeout=120)
-        assert sweep.returncode == 0, errors
+        with running(tmp_path, *arguments) as sweep:
+            wait_for(tmp_path / "cluster", files=10, process=sweep)
+            assert files(tmp_path / "cluster") < FILES - 10, "too late: not in the middle"
+            workers[0].kill()
+            _, errors = sweep.communicate(timeout=300)
+            assert sweep.returncode == 0, errors
     assert_frame_equal(rows(tmp_path / "cluster"), whole)
+
+
+@pytest.mark.skipif("SLOWHAND_FULL" not in os.environ, reason="some seconds; ./test --full")
+def test_a_lost_scheduler_is_told_and_the_sweep_continues(
+    cli: Cli, tmp_path: Path, whole: polars.DataFrame
+) -> None:
+    with cluster(tmp_path) as (address, scheduler, _):
+        arguments = fast(*MANY, "--out", "r", "--scheduler", address)
+        with running(tmp_path, *arguments) as sweep:
+            wait_for(tmp_path / "r", files=3, process=sweep)
+            scheduler.kill()
+            output, errors = sweep.communicate(timeout=300)
+    assert sweep.returncode == 1
+    assert f"slowhand: --scheduler {address}: is gone: the same command continues" in errors
+    assert "Traceback" not in errors
+    assert output.startswith("Interrupted. What is complete:")
+    assert 3 <= files(tmp_path / "r") < FILES
+    cli(*fast(*MANY, "--out", "r"))
+    assert_frame_equal(rows(tmp_path / "r"), whole)
 
 
 @pytest.mark.skipif("SLOWHAND_FULL" not in os.environ, reason="half a minute; ./test --full")
@@ -533,6 +540,19 @@ def test_names_are_drawn_side_by_side(tmp_path: Path) -> None:
         slowhand.sweep(PSK, many, plot=tmp_path / "g.svg")
 
 
+@pytest.mark.skipif("SLOWHAND_FULL" not in os.environ, reason="half a minute; ./test --full")
+def test_the_programs_of_the_document_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    # The first program reads the folder that a later one fills.
+    slowhand.sweep("lossy-line", {"session.timeout_s": [1, 2]}, count=2, out="timers")
+    names: dict[str, object] = {}
+    programs = re.findall(r"```python\n(.*?)```", (ROOT / "docs/sweeps.md").read_text(), re.DOTALL)
+    for program in programs:
+        exec(program, names)
+    drawn = {file.stem for file in tmp_path.glob("*.svg")}
+    assert drawn == {"curve", "map", "front", "ecdf", "box", "energy", "buffers"}
+
+
 def test_progress_shows_rate_remaining_time_and_failures(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
@@ -562,6 +582,28 @@ def process_of(command: list[str], folder: Path) -> Iterator[subprocess.Popen[st
     finally:
         process.kill()
         process.communicate()
+
+
+Process = subprocess.Popen[str]
+
+
+@contextlib.contextmanager
+def cluster(folder: Path) -> Iterator[tuple[str, Process, list[Process]]]:
+    """A scheduler of Dask and two workers on loopback: its address, and their processes."""
+    file = folder / "scheduler.json"
+    with contextlib.ExitStack() as exits:
+
+        def start(*words: str) -> Process:
+            command = [sys.executable, "-m", *words, "--scheduler-file", str(file)]
+            return exits.enter_context(process_of([*command, "--no-dashboard"], folder))
+
+        scheduler = start("distributed.cli.dask_scheduler", "--host", "127.0.0.1", "--port", "0")
+        while not file.exists() or not file.read_text():
+            assert scheduler.poll() is None
+            time.sleep(0.05)
+        options = ("--host", "127.0.0.1", "--nthreads", "1", "--no-nanny")
+        workers = [start("distributed.cli.dask_worker", *options) for _ in range(2)]
+        yield json.loads(file.read_text())["address"], scheduler, workers
 
 
 def running(folder: Path, *arguments: str) -> contextlib.AbstractContextManager[Any]:

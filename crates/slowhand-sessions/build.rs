@@ -64,6 +64,7 @@ fn mirrors() -> PathBuf {
     write("certificate_checks.h", certificate.c());
 
     write("device.rs", layout::functions(&read("csrc/slowhand.h")));
+    write("arithmetic.rs", layout::functions(&read("csrc/p256.h")));
     directory
 }
 
@@ -117,6 +118,7 @@ fn mbedtls(root: &Path, checks: &Path) {
         "mbedtls_rsa_pkcs1_encrypt",
         "mbedtls_rsa_pkcs1_decrypt",
     ];
+    const REPLACED: &[&str] = &["mbedtls_ecp_muladd_restartable", "mbedtls_mpi_gcd_modinv_odd"];
     const OTHERS: &[&str] = &[
         "aes",
         "aesni",
@@ -132,8 +134,6 @@ fn mbedtls(root: &Path, checks: &Path) {
         "cipher_wrap",
         "constant_time",
         "ecdh",
-        "ecdsa",
-        "ecp",
         "ecp_curves",
         "error",
         "gcm",
@@ -191,19 +191,28 @@ fn mbedtls(root: &Path, checks: &Path) {
             .opt_level(OPT_LEVEL);
         build
     };
-    let callers = rename_calls(build(), COUNTED).files(CALLERS.iter().map(source)).compile_intermediates();
+    let mut objects = rename_calls(build(), COUNTED).files(CALLERS.iter().map(source)).compile_intermediates();
+    // The files that compute with points, over the fast arithmetic of `csrc/mbedtls/arithmetic.c`.
+    objects.extend(rename_calls(build(), REPLACED).file(source(&"ecdsa")).compile_intermediates());
+    let mut points = build();
+    points.define("MBEDTLS_ECP_MUL_ALT_SOFT_FALLBACK", None).flag("-include").flag("csrc/mbedtls/arithmetic.h");
+    objects.extend(points.file(source(&"ecp")).compile_intermediates());
     let mut others = build();
     others
         .files(OTHERS.iter().map(source))
+        .file("csrc/mbedtls/arithmetic.c")
+        .file("csrc/mbedtls/cases.c")
         .file("csrc/mbedtls/certificate.c")
         .file("csrc/mbedtls/session.c")
         .file("csrc/mbedtls/operations.c");
-    let visible = ["slowhand_mbedtls", "slowhand_mbedtls_issue", "slowhand_mbedtls_error_text"];
-    isolate::compile(&others, callers, "slowhand_mbedtls", &visible);
+    let visible =
+        ["slowhand_mbedtls", "slowhand_mbedtls_case", "slowhand_mbedtls_issue", "slowhand_mbedtls_error_text"];
+    isolate::compile(&others, objects, "slowhand_mbedtls", &visible);
 }
 
 fn tinydtls(root: &Path) {
     const HASHES: &[&str] = &["dtls_sha256_update", "dtls_sha256_final"];
+    const REPLACED: &[&str] = &["ecc_ec_mult", "ecc_ecdsa_sign", "ecc_ecdsa_validate"];
     const OTHERS_COUNTED: &[&str] = &[
         "dtls_encrypt_params",
         "dtls_decrypt_params",
@@ -224,13 +233,17 @@ fn tinydtls(root: &Path) {
         build
     };
     // crypto.c defines the other functions, which dtls.c calls.
-    let mut callers = rename_calls(build(), HASHES).files(["crypto", "hmac"].map(source)).compile_intermediates();
+    let mut callers = rename_calls(build(), HASHES).file(source("hmac")).compile_intermediates();
+    let cryptography =
+        rename_calls(rename_calls(build(), HASHES), REPLACED).file(source("crypto")).compile_intermediates();
+    callers.extend(cryptography);
     let protocol =
         rename_calls(rename_calls(build(), HASHES), OTHERS_COUNTED).file(source("dtls")).compile_intermediates();
     callers.extend(protocol);
     let mut others = build();
     others
         .files(OTHERS.iter().map(|name| source(name)))
+        .file("csrc/tinydtls/arithmetic.c")
         .file("csrc/tinydtls/session.c")
         .file("csrc/tinydtls/operations.c");
     isolate::compile(&others, callers, "slowhand_tinydtls", &["slowhand_tinydtls"]);

@@ -9,7 +9,7 @@ import importlib
 
 TYPE_CHECKING = False  # that of `typing`, without its import
 if TYPE_CHECKING:
-    from slowhand import capacity, estimate, papers
+    from slowhand import capacity, estimate, papers, plot
     from slowhand._native import ScenarioError, __version__
     from slowhand.api import (
         Inspection,
@@ -36,6 +36,7 @@ __all__ = [
     "compare",
     "estimate",
     "papers",
+    "plot",
     "run",
     "schema",
     "stacks",
@@ -49,7 +50,7 @@ _MODULES = {
     "compare": "slowhand.sweeps",
     "sweep": "slowhand.sweeps",
 }
-_SUBMODULES = {"capacity", "estimate", "papers"}
+_SUBMODULES = {"capacity", "estimate", "papers", "plot"}
 
 
 if not TYPE_CHECKING:  # so that a type checker knows every name

@@ -75,6 +75,12 @@ def _run_options(parser: Parser) -> None:
         default=[],
         help="Replace a key, as in network.link_pdr=0.9.",
     )
+    parser.add_argument(
+        "--nonces",
+        metavar="N",
+        type=integer(1),
+        help="Sets of random numbers of the sessions (session.nonces). [default: one a world]",
+    )
     for name, what in OUTPUTS.items():
         parser.add_argument(f"--{name}", metavar="FILE", help=what)
     parser.json()
@@ -97,7 +103,7 @@ def _run(arguments: argparse.Namespace, out: Terminal) -> int:
     from slowhand.api import Run, told
 
     outputs = _outputs(arguments)
-    scenario = _loaded(arguments.scenario, arguments.set)
+    scenario = _loaded(arguments.scenario, _overrides(arguments))
     count = scenario.count if arguments.count is None else arguments.count
     seed = scenario.seed if arguments.seed is None else arguments.seed
     if seed + count - 1 > MAX_SEED:
@@ -135,6 +141,11 @@ def _loaded(path: str, overrides: list[str]) -> Scenario:
     for warning in caught:
         say(str(warning.message))
     return scenario
+
+
+def _overrides(arguments: argparse.Namespace) -> list[str]:
+    nonces = [] if arguments.nonces is None else [f"session.nonces={arguments.nonces}"]
+    return [*arguments.set, *nonces]
 
 
 def _show_wireshark(scenario: Scenario, capture: Output, out: Terminal) -> None:
@@ -282,7 +293,7 @@ def _sampling_options(parser: Parser) -> None:
         "--metric",
         metavar="NAME",
         default=METRIC,
-        help=f"What is compared: a name of the metrics in JSON. [default: {METRIC}]",
+        help=f"What is compared: a metric of `slowhand run --json`. [default: {METRIC}]",
     )
     parser.add_argument(
         "--baseline",

@@ -3,8 +3,8 @@
 //! One packet for each 802.15.4 frame, with the link type IEEE 802.15.4 TAP (283): before the frame stand
 //! its channel and the absolute slot number. A decryption secrets block in front of the packets carries
 //! the keys of the sessions, so that what is encrypted is shown in the clear. Such blocks have no type for the
-//! keys of IEEE 802.15.4 (draft-ietf-opsawg-pcapng: TLS, WireGuard, and Zigbee's network and application
-//! layers), so the comment of the file says them.
+//! keys of IEEE 802.15.4 (draft-ietf-opsawg-pcapng has TLS, SSH, WireGuard, OPC UA, ESP, and Zigbee's network and
+//! application layers), so the comment of the file says them.
 //!
 //! Sources: the pcapng format (draft-ietf-opsawg-pcapng) and the IEEE 802.15.4 TAP link type
 //! (Exegin Technologies, "IEEE 802.15.4 TAP Link Type Specification").

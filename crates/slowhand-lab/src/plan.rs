@@ -37,6 +37,8 @@ pub struct Plan {
     traffic: Vec<Flow>,
     traffic_start: Duration,
     sessions: [SessionConfig; 2],
+    /// How many sets of random numbers the sessions have. `None`: each world has its own.
+    nonces: Option<u64>,
     /// TCP at each end. `None` over UDP.
     transports: Option<[TcpEndpoint; 2]>,
     devices: [Arc<Device>; 2],
@@ -123,6 +125,7 @@ impl Plan {
             traffic: scenario.flows().collect(),
             traffic_start: link_layer.settling(),
             sessions: [Role::Client, Role::Server].map(|role| session.config(role)),
+            nonces: session.nonces.map(|nonces| nonces.get().into()),
             transports: session.protocol.is_stream().then(|| scenario.transports()),
             devices: [&scenario.client_device, &scenario.server_device].map(Arc::clone),
             compute_factors: [scenario.client.compute_factor.get(), 1.0],
@@ -210,6 +213,11 @@ impl Plan {
         Network::new(mac, self.mesh.routes().clone(), self.network.clone(), &streams)
     }
 
+    /// The random numbers of the sessions of a seed.
+    pub(crate) fn nonces(&self, seed: u64) -> Streams {
+        Streams::new(self.nonces.map_or(seed, |nonces| seed % nonces))
+    }
+
     /// True if the link layer acknowledges data frames.
     pub(crate) fn is_acknowledged(&self) -> bool {
         self.is_acknowledged
@@ -264,9 +272,9 @@ impl Plan {
 
     /// The sessions of a client: its own and the server's for it. Their randomness follows from the client's node, so
     /// that another client beside it changes nothing.
-    pub(crate) fn sessions(&self, client: NodeId, streams: &Streams) -> [Box<dyn Session>; 2] {
+    pub(crate) fn sessions(&self, client: NodeId, nonces: &Streams) -> [Box<dyn Session>; 2] {
         // `new` has built sessions of these configurations, and `build_pair` succeeds with all seeds or with none.
-        self.build_sessions(seeds(client, streams)).expect("sessions of checked configurations")
+        self.build_sessions(seeds(client, nonces)).expect("sessions of checked configurations")
     }
 
     /// The energy that the client's device uses in this time.

@@ -8,6 +8,7 @@ use crate::record::{Conversation, Record};
 use crate::scenario::Scenario;
 use slowhand_net::address::{Addressing, Eui64, NodeId, PAN_ID};
 use slowhand_net::network::RplEncoding;
+use slowhand_net::network::joiner_router::{JOINER_PORT, MANAGEMENT_PORT};
 use slowhand_net::observer::{Observer, Transmission};
 use slowhand_net::radio::frame::{self, MAX_FRAME};
 use slowhand_net::radio::security::OutgoingSecurity;
@@ -103,13 +104,16 @@ pub fn wireshark_arguments(scenario: &Scenario) -> Vec<String> {
     });
     let protocol = if scenario.session.protocol.is_stream() { ("tcp", "tls") } else { ("udp", "dtls") };
     let (transport, session) = protocol;
-    let port = scenario.session.server_port.get();
-    let decode = ["-d".to_owned(), format!("{transport}.port=={port},{session}")];
+    let decode = |port: u32, protocol| ["-d".to_owned(), format!("{transport}.port=={port},{protocol}")];
+    let ports = match scenario.client.joining {
+        true => vec![decode(JOINER_PORT.into(), session), decode(MANAGEMENT_PORT.into(), "coap")],
+        false => vec![decode(scenario.session.server_port.get(), session)],
+    };
     // Wireshark does not recognise 6LoWPAN that begins with the switch to page 1.
     let routing_headers = config.rpl.is_some_and(|rpl| rpl.encoding == RplEncoding::RoutingHeaders);
     let page_1 = routing_headers.then(|| ["-d".to_owned(), format!("wpan.panid=={PAN_ID:#06x},6lowpan")]);
     let security = security_preferences(scenario).into_iter().flat_map(|preference| ["-o".to_owned(), preference]);
-    prefixes.flatten().chain(decode).chain(page_1.into_iter().flatten()).chain(security).collect()
+    prefixes.flatten().chain(ports.into_iter().flatten()).chain(page_1.into_iter().flatten()).chain(security).collect()
 }
 
 /// Keeps every frame until the secrets, which stand in front of them in the file, are known.

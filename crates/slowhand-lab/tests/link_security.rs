@@ -158,6 +158,22 @@ fn messages_of_6p_are_decrypted() {
     assert!(frames.iter().any(|frame| frame.sixtop == "0x01"), "a request to add cells");
 }
 
+/// Enhanced beacons are authenticated and not encrypted (RFC 8180, section 4.6): level 1 beside level 5. DIOs and keep-alives
+/// are data frames like all others.
+#[test]
+fn beacons_of_tsch_stay_readable() {
+    let load = "mac={ kind = \"tsch\", slotframe = 21, ack_source_address = true, load = { beacon_period_s = 1 } }";
+    let (_, capture, arguments) = captured("load", &[load], "{ level = \"enc-mic-32\" }");
+    let frames = dissect(&capture, &arguments);
+    for (frame_type, level) in [(0, 1), (1, 5), (2, 5)] {
+        let frames: Vec<_> = frames.iter().filter(|frame| frame.frame_type == frame_type).collect();
+        assert!(!frames.is_empty(), "type {frame_type}");
+        for frame in frames {
+            assert_eq!((frame.level, frame.mic, frame.complaint.as_str()), (Some(level), 4, ""));
+        }
+    }
+}
+
 /// Modes 0 to 3, another key index, a key of the scenario, and a frame counter under TSCH.
 #[test]
 fn each_way_to_name_the_key() {

@@ -22,7 +22,8 @@ fn session(scenario: &Scenario) -> String {
     let ends = if client == server { client } else { format!("{client} to {server}") };
     // A scenario that was loaded has a suite.
     let suite = session.suite().map_or_else(String::new, |suite| format!(", {suite}"));
-    format!("{ends}, {}{suite}", word(&session.protocol))
+    let nonces = session.nonces.map_or_else(String::new, |nonces| format!(", {} sets of nonces", nonces.get()));
+    format!("{ends}, {}{suite}{nonces}", word(&session.protocol))
 }
 
 /// The name that a value has in a scenario file.

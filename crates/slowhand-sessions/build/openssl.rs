@@ -55,13 +55,26 @@ const COUNTED: &[&str] = &[
     "tls_process_finished",
 ];
 
+/// The files that call a function in whose place the adapter has another one (`csrc/openssl/arithmetic.c`).
+const REPLACED: &[(&str, &str)] =
+    &[("crypto/ec/ec_lib.c", "ossl_ec_wNAF_mul"), ("crypto/ec/ecdsa_ossl.c", "ossl_ec_group_do_inverse_ord")];
+
+/// What Rust calls. The arithmetic is there on x86-64 only.
+const VISIBLE: &[&str] =
+    &["slowhand_openssl", "slowhand_nistz256_invert", "slowhand_nistz256_multiply", "slowhand_nistz256_multiply_add"];
+
 /// Compiles the library in `root`, and its adapter.
 pub(crate) fn build(root: &Path) {
     let directory = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets it")).join("openssl");
     let library = Library::kept(root, &directory).unwrap_or_else(|| Library::compile(root, &directory));
     let mut adapter = library.compiler();
-    adapter.include("csrc").file("csrc/openssl/session.c").file("csrc/openssl/operations.c");
-    isolate::compile(&adapter, library.objects, "slowhand_openssl", &["slowhand_openssl"]);
+    adapter.include("csrc").include(root);
+    adapter.file("csrc/openssl/arithmetic.c").file("csrc/openssl/session.c").file("csrc/openssl/operations.c");
+    let mut objects = library.objects.clone();
+    if env::var("CARGO_CFG_TARGET_ARCH").as_deref() == Ok("x86_64") {
+        objects.extend(library.nistz256(root, &directory));
+    }
+    isolate::compile(&adapter, objects, "slowhand_openssl", VISIBLE);
 }
 
 /// The library, compiled.
@@ -92,15 +105,38 @@ impl Library {
         let includes = listed("include").filter_map(|path| path.canonicalize().ok()).collect();
         let mut library = Self { includes, objects: Vec::new() };
         let callers: Vec<_> = CALLERS.iter().map(|caller| canonical(&root.join(caller))).collect();
-        let plain = listed("source").map(|source| canonical(&source)).filter(|source| !callers.contains(source));
+        let replaced: Vec<_> = REPLACED.iter().map(|(caller, _)| canonical(&root.join(caller))).collect();
+        let is_plain = |source: &PathBuf| !callers.contains(source) && !replaced.contains(source);
+        let plain = listed("source").map(|source| canonical(&source)).filter(is_plain);
         library.objects = library.compiler().files(plain).compile_intermediates();
-        library.objects.extend(rename_calls(library.compiler(), COUNTED).files(callers).compile_intermediates());
+        library.objects.extend(rename_calls(library.compiler(), COUNTED).files(&callers).compile_intermediates());
+        for (caller, (_, function)) in replaced.iter().zip(REPLACED) {
+            let renamed = rename_calls(library.compiler(), &[function]).file(caller).compile_intermediates();
+            library.objects.extend(renamed);
+        }
         let lines = |name, paths: &[PathBuf]| {
             paths.iter().map(|path| format!("{name} {}\n", path.display())).collect::<String>()
         };
         let record = made_from(root) + &lines("include", &library.includes) + &lines("object", &library.objects);
         fs::write(directory.join("record"), record).expect("the build directory can be written");
         library
+    }
+
+    /// Compiles the fast arithmetic of secp256r1 (`csrc/openssl/nistz256.c`), with the assembly that OpenSSL's own script
+    /// generates.
+    fn nistz256(&self, root: &Path, directory: &Path) -> Vec<PathBuf> {
+        let assembly = directory.join("nistz256.s");
+        run(Command::new("perl")
+            .arg(root.join("crypto/ec/asm/ecp_nistz256-x86_64.pl"))
+            .arg("elf")
+            .arg(&assembly)
+            .env("CC", cc::Build::new().get_compiler().path()));
+        // The library without assembly has a variable of this name for the features of the processor, which stays zero.
+        let text = fs::read_to_string(&assembly).expect("the script has written it");
+        fs::write(&assembly, text.replace("OPENSSL_ia32cap_P", "slowhand_ia32cap")).expect("it can be written again");
+        let mut build = self.compiler();
+        build.include(root).include(root.join("crypto/ec")).include("csrc/openssl").define("ECP_NISTZ256_ASM", None);
+        build.file("csrc/openssl/nistz256.c").file(assembly).flag("-Wa,--noexecstack").compile_intermediates()
     }
 
     /// A compiler with the options of OpenSSL's makefile.

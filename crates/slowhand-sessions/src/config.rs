@@ -208,6 +208,19 @@ pub enum Cryptography {
     Weightless,
 }
 
+/// Who computes on the curve secp256r1. The results, and so all messages, times and records, are the same with each.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Arithmetic {
+    /// Each library with its own code.
+    Library,
+    /// OpenSSL's assembly for every library; the library's own code if the processor is not an x86-64.
+    Assembly,
+    /// The same, and what was computed before in this process is not computed again.
+    #[default]
+    Memo,
+}
+
 /// One end of a session. [`SessionConfig::new`] gives each field its default.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SessionConfig {
@@ -229,6 +242,8 @@ pub struct SessionConfig {
     pub datagram_packing: bool,
     /// With what this end computes. Default: real cryptography.
     pub cryptography: Cryptography,
+    /// Who computes on secp256r1; it changes no result. Default: [`Arithmetic::Memo`], the fastest.
+    pub arithmetic: Arithmetic,
     /// The seed of this end's randomness. The two ends of a session need different seeds. Default: zeros, for tests
     /// only.
     pub seed: [u8; 32],
@@ -247,6 +262,7 @@ impl SessionConfig {
             mtu: None,
             datagram_packing: true,
             cryptography: Cryptography::Real,
+            arithmetic: Arithmetic::Memo,
             seed: [0; 32],
         }
     }
@@ -279,7 +295,7 @@ macro_rules! displayed_as_serialised {
     )*};
 }
 
-displayed_as_serialised!(Role, Stack, Protocol, CredentialKind, Cryptography);
+displayed_as_serialised!(Role, Stack, Protocol, CredentialKind, Cryptography, Arithmetic);
 
 /// What the two ends have agreed on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -23,6 +23,7 @@ use std::time::Duration;
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
+use crate::config::Arithmetic;
 use crate::operation::{Aead, AeadMode, Cbc, Curve, Operation, Performed, Processor};
 use crate::session::{Received, Transmit};
 
@@ -37,6 +38,7 @@ pub(crate) struct Device {
     /// The calendar time, since 1970, at which the clock is zero.
     began: Duration,
     clock: Duration,
+    arithmetic: Arithmetic,
     random: Xoshiro256PlusPlus,
     /// Datagrams, or writes to a stream, for the network.
     sent: Queue,
@@ -51,8 +53,9 @@ pub(crate) struct Device {
 
 impl Device {
     /// A device whose operations take no time. Its clock is zero at the calendar time `began`.
-    pub(crate) fn new(seed: [u8; 32], began: Duration) -> Self {
+    pub(crate) fn new(seed: [u8; 32], began: Duration, arithmetic: Arithmetic) -> Self {
         Self {
+            arithmetic,
             processor: None,
             began,
             clock: Duration::ZERO,
@@ -208,6 +211,11 @@ pub(crate) fn unix_time() -> Duration {
 /// The device's clock.
 pub(crate) fn clock() -> Duration {
     with_current(|device| device.clock)
+}
+
+/// Who computes on secp256r1.
+pub(crate) fn arithmetic() -> Arithmetic {
+    with_current(|device| device.arithmetic)
 }
 
 /// The device's randomness.
@@ -405,7 +413,7 @@ mod tests {
     /// 2030-01-01T00:00:00Z is 21,915 days after the epoch: 60 years, 15 of them leap years.
     #[test]
     fn the_calendar_goes_on_with_the_clock() {
-        let mut device = Device::new([0; 32], WORLD_BEGAN);
+        let mut device = Device::new([0; 32], WORLD_BEGAN, Arithmetic::default());
         let at = Duration::from_millis(90_500);
         device.advance_clock(at);
         assert_eq!(device.run(unix_time), Duration::from_secs((60 * 365 + 15) * 86_400) + at);
@@ -418,7 +426,7 @@ mod tests {
 
     #[test]
     fn an_operation_on_an_unknown_curve_is_not_counted() {
-        let mut device = Device::new([0; 32], WORLD_BEGAN);
+        let mut device = Device::new([0; 32], WORLD_BEGAN, Arithmetic::default());
         // RFC 8422 section 5.1.1: 19 is secp192r1, 23 secp256r1, 24 secp384r1. 0 is reserved.
         device.run(|| [0, 19, 24, 23].into_iter().for_each(|group| slowhand_ecdsa_verify(group)));
         let mut operations = Vec::new();

@@ -55,15 +55,20 @@
 //! - rustls: its cryptography is a parameter. The adapter's own provider (RustCrypto) reports its operations.
 //! - tinyDTLS: the calls of SHA-256 in `dtls.c`, `hmac.c` and `crypto.c`, of CCM, ECDH and ECDSA in `dtls.c`.
 //!
+//! In the same way the libraries hand their arithmetic of secp256r1 to the module `arithmetic`, which computes with
+//! OpenSSL's assembly and keeps results. [`SessionConfig::arithmetic`] can switch it off. All octets, times and
+//! operations are the same with it and without it.
+//!
 //! [`Operation`] lists what is not counted. Computations before the handshake (the MAC key for cookies, the own
 //! certificate) are part of the device's boot and take no time.
 //!
 //! # Many worlds at once
 //!
 //! One thread at a time uses a session, and sessions share nothing: the same seeds give the same bytes on any number of
-//! threads. The libraries write their global state once, before the first session. There are three exceptions, which
+//! threads. The libraries write their global state once, before the first session. There are four exceptions, which
 //! have locks: tinyDTLS's cipher context, which keeps nothing between calls; the key store of mbedTLS's PSA, where each
-//! session of TLS 1.3 has its own keys; and OpenSSL's caches of algorithms.
+//! session of TLS 1.3 has its own keys; OpenSSL's caches of algorithms; and the memo of `arithmetic`, which only saves
+//! time.
 //!
 //! # Modules
 //!
@@ -74,14 +79,15 @@
 //! the public test keys, and issues certificates of other lengths.
 //!
 //! The modules form layers, and imports run downwards only. From the lowest: operations, configurations and the trait;
-//! the device and the credentials; the capabilities and their check; the library that runs on a device; the adapters;
-//! the list of libraries; building and memory. All `unsafe` code is in the device, in the adapters, and in the module
-//! that issues certificates.
+//! the device, the arithmetic and the credentials; the capabilities and their check; the library that runs on a device; the adapters;
+//! the list of libraries; building and memory. All `unsafe` code is in the device, in the arithmetic, in the adapters,
+//! and in the module that issues certificates.
 //!
 //! # Add a library
 //!
 //! `ARCHITECTURE.md` has the list of the places to change ("Add a library").
 
+mod arithmetic;
 mod building;
 mod c_library;
 mod capabilities;
@@ -105,8 +111,8 @@ mod tls;
 pub use building::{BuildError, build, build_pair, build_resuming};
 pub use capabilities::{Capabilities, Datagrams, MaximumTimeout, Timer, TlsCapabilities, TlsVersion};
 pub use config::{
-    ConfigError, Credential, CredentialKind, Cryptography, Family, Negotiated, Protocol, Role, SessionConfig, Stack,
-    Timers,
+    Arithmetic, ConfigError, Credential, CredentialKind, Cryptography, Family, Negotiated, Protocol, Role,
+    SessionConfig, Stack, Timers,
 };
 pub use operation::{Aead, AeadMode, Cbc, Curve, Operation, Performed, Processor, Weightless};
 pub use session::{Failure, FailureKind, Received, Resumable, Session, Status, Transmit, WriteError};

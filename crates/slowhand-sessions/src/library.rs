@@ -4,7 +4,7 @@ use std::mem::ManuallyDrop;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::config::{Negotiated, Role};
+use crate::config::{Negotiated, Role, SessionConfig};
 use crate::device::Device;
 use crate::operation::{Performed, Processor};
 use crate::session::{Failure, Received, Resumable, Session, Status, Transmit, WriteError};
@@ -74,19 +74,18 @@ impl<L: Library> LibrarySession<L> {
     /// # Errors
     /// What `set_up` returns.
     pub(crate) fn new(
-        role: Role,
-        seed: [u8; 32],
+        config: &SessionConfig,
         processor: Arc<dyn Processor>,
         began: Duration,
         set_up: impl FnOnce() -> Result<L, Failure>,
     ) -> Result<Self, Failure> {
-        let mut device = Box::new(Device::new(seed, began));
+        let mut device = Box::new(Device::new(config.seed, began, config.arithmetic));
         let library = ManuallyDrop::new(device.run(set_up)?);
         device.begin(processor);
         Ok(Self {
             device,
             library,
-            has_started: role == Role::Server,
+            has_started: config.role == Role::Server,
             is_closed: false,
             is_closed_by_peer: false,
             status: Status::Handshaking,

@@ -85,22 +85,19 @@ pub(crate) fn session(
     previous: Option<&Resumable>,
 ) -> Result<Box<dyn Session>, Failure> {
     let config = checked.config;
-    let (role, seed) = (config.role, config.seed);
     Ok(match entry(config.stack).adapter {
-        Adapter::C(functions) => Box::new(LibrarySession::new(role, seed, processor, began, || {
-            CLibrary::new(functions(), checked, previous)
-        })?),
+        Adapter::C(functions) => {
+            Box::new(LibrarySession::new(config, processor, began, || CLibrary::new(functions(), checked, previous))?)
+        }
         Adapter::LeanDtls if config.credential.kind() == CredentialKind::Psk => {
-            Box::new(LibrarySession::new(role, seed, processor, began, || {
+            Box::new(LibrarySession::new(config, processor, began, || {
                 LeanDtls::<{ lean::PSK_BUFFER }>::new(checked, previous)
             })?)
         }
-        Adapter::LeanDtls => Box::new(LibrarySession::new(role, seed, processor, began, || {
+        Adapter::LeanDtls => Box::new(LibrarySession::new(config, processor, began, || {
             LeanDtls::<{ lean::CERTIFICATE_BUFFER }>::new(checked, previous)
         })?),
-        Adapter::Rustls => {
-            Box::new(LibrarySession::new(role, seed, processor, began, || Rustls::new(checked, previous))?)
-        }
+        Adapter::Rustls => Box::new(LibrarySession::new(config, processor, began, || Rustls::new(checked, previous))?),
     })
 }
 

@@ -10,6 +10,7 @@ import logging
 import socket
 import sys
 from collections.abc import Callable, Generator, Mapping
+from concurrent.futures import CancelledError
 from typing import TYPE_CHECKING, Any
 
 from slowhand._native import __version__
@@ -29,6 +30,9 @@ CONNECT_S = 10.0
 """How long the scheduler may take to answer. (Assumed.)"""
 
 POLL_S = 0.2
+
+LOST = (CancelledError, OSError)
+"""What is raised while the connection to the scheduler is lost."""
 
 AHEAD = 2
 """Chunks in flight for each thread of the cluster: one runs, one waits at the worker."""
@@ -54,7 +58,9 @@ class Cluster:
         except ImportError:
             install = f"{sys.executable} -m pip install '{REQUIREMENT}'"
             raise SweepError(f"{option}: needs the package distributed: {install}") from None
-        logging.getLogger("distributed").setLevel(logging.CRITICAL)  # what matters is raised
+        for name in list(logging.root.manager.loggerDict):
+            if name.startswith("distributed"):
+                logging.getLogger(name).setLevel(logging.CRITICAL)  # what matters is raised
         connect: Any = distributed.Client  # a part of distributed has no types
         try:
             # A client of Dask tries again and again, even if there is no such address.
@@ -77,6 +83,7 @@ class Cluster:
         flying: dict[distributed.Future[Rows], Chunk] = {}
         try:
             while True:
+                self._check()
                 slots = self._threads()
                 while len(flying) < AHEAD * slots and (chunk := queue.take(slots)):
                     flying[self._submit(chunk)] = chunk
@@ -118,14 +125,17 @@ class Cluster:
             with self._client.as_current():
                 found = wait(flying, timeout=POLL_S, return_when="FIRST_COMPLETED")
         except TimeoutError:
-            self._check()
             return set()
+        except LOST as error:
+            raise self._lost() from error
         done: set[distributed.Future[Rows]] = found.done
         return done
 
     def _rows(self, future: distributed.Future[Rows]) -> Rows:
         try:
             rows: Rows = future.result()
+        except LOST as error:
+            raise self._lost() from error
         except Exception as error:
             self._check()
             reason = printable(f"{type(error).__name__}: {error}", 300)
@@ -141,7 +151,11 @@ class Cluster:
     def _check(self) -> None:
         """Raises an error if the scheduler is gone."""
         if self._client.status != "running":
-            raise ClusterError(f"--scheduler {printable(self.address)}: the connection is lost")
+            raise self._lost()
+
+    def _lost(self) -> ClusterError:
+        remedy = "the same command continues when it is there again (with --out)"
+        return ClusterError(f"--scheduler {printable(self.address)}: is gone: {remedy}")
 
     def _drop(self, futures: list[distributed.Future[Rows]]) -> None:
         if futures and self._client.status == "running":

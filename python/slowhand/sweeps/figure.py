@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import pairwise
 from pathlib import Path
 
 from slowhand import plot
@@ -61,10 +60,8 @@ def draw(results: list[Result], metric: str, path: str) -> None:
             if not numbers:
                 axes.set_xticks(places, [printable(shown(v), 16) for v in values], rotation=20)
                 axes.margins(x=0.15)
-            elif _is_geometric(places):
-                axes.set_xscale("log", base=2)
-                axes.set_xticks(places, [shown(v) for v in values])
-                axes.minorticks_off()
+            elif len(places) <= plot.MOST_TICKS:
+                sheet.ticks(axes, places, [shown(v) for v in values])
         duration.set_title("Duration")
         duration.set_ylabel("median (solid), 95th percentile (dashed) [s]")
         what, unit = UNITS[second]
@@ -109,11 +106,3 @@ def _share(result: Result | None) -> Estimate | None:
     if result is None or not result.measured.handshakes:
         return None
     return Estimate(100 * result.measured.share)
-
-
-def _is_geometric(places: list[float]) -> bool:
-    """True if the values grow by factors rather than by steps."""
-    if len(places) < 3 or places[0] <= 0:
-        return False
-    ratios = [b / a for a, b in pairwise(places)]
-    return min(ratios) >= 1.5

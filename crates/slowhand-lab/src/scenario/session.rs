@@ -5,8 +5,8 @@ use std::time::Duration;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use slowhand_sessions::{
-    Credential, CredentialKind, Cryptography, Curve, Dtls, Family, KeyExchange, LeanSwitch, Protocol, PskMode,
-    Resumption, Role, SessionConfig, Stack, Suite, Timers, Tls, Version, best_common_suite, stacks,
+    Arithmetic, Credential, CredentialKind, Cryptography, Curve, Dtls, Family, KeyExchange, LeanSwitch, Protocol,
+    PskMode, Resumption, Role, SessionConfig, Stack, Suite, Timers, Tls, Version, best_common_suite, stacks,
 };
 
 use crate::input::{Integer, PositiveSeconds};
@@ -88,6 +88,17 @@ pub struct Session {
     /// lean-dtls with a pre-shared key can do without. Default: `real`.
     #[serde(default)]
     pub cryptography: Cryptography,
+    /// Who computes on the curve secp256r1: each `library` with its own code, OpenSSL's `assembly` for all libraries (only on
+    /// x86-64; elsewhere each library), or the same with a `memo` of what was computed before. All results are the same with
+    /// each: only the time of a run changes. Default: `memo`, the fastest.
+    #[serde(default)]
+    pub arithmetic: Arithmetic,
+    /// The number of sets of random numbers that the sessions draw from (nonces, ephemeral keys): the sessions of a world have
+    /// those of the world whose seed is the remainder of its own by this number. The network keeps the random numbers of its own
+    /// seed. So handshakes with certificates mostly compute what was computed before, and a long run is faster; but what follows
+    /// from the sessions' random numbers, such as the length of a signature, has no more than so many values. Default: none,
+    /// every world has its own.
+    pub nonces: Option<Integer<1, 1_000_000>>,
     /// What both ends leave out of DTLS 1.2: switches of the lean profile of lean-dtls, or `slides` for those of Pittoli et
     /// al. 2016, or `all`. `all` has `server_finished_first` too, which makes handshakes slower where an end computes slowly or
     /// datagrams get lost: name the others there. Only with lean-dtls at both ends. Default: none.
@@ -192,6 +203,7 @@ impl Session {
         }
         let mut config = SessionConfig::new(role, stack, family, self.credential(stack));
         config.cryptography = self.cryptography;
+        config.arithmetic = self.arithmetic;
         if !self.protocol.is_stream() {
             let duration = |seconds: PositiveSeconds| Duration::from_micros(seconds.micros());
             config.mtu = self.mtu.map(|mtu| mtu.get() as u16);

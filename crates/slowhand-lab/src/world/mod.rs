@@ -109,7 +109,7 @@ impl<'a> World<'a> {
         applications: &Applications<'_>,
         interrupt: &Interrupt,
     ) -> Option<Self> {
-        let streams = Streams::new(seed);
+        let (streams, nonces) = (Streams::new(seed), plan.nonces(seed));
         let mut world = Self {
             plan,
             seed,
@@ -129,7 +129,7 @@ impl<'a> World<'a> {
                 return None;
             }
             let [client_end, server_end] = plan.endpoints(client);
-            let sessions = plan.sessions(client, &streams);
+            let sessions = plan.sessions(client, &nonces);
             let hosts = [Host::Node(client), plan.server()];
             let endpoints = [(client_end, server_end), (server_end, client_end)];
             for (((session, host), (local, peer)), side) in sessions.into_iter().zip(hosts).zip(endpoints).zip(0..) {

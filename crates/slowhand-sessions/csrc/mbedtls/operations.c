@@ -3,6 +3,7 @@
  * build.rs compiles the *calling* files of the library with -D<function>=slowhand_<function>. The functions below have these
  * names. Each calls the real function, then reports the operation. The library's sources are unmodified. */
 #define MBEDTLS_ALLOW_PRIVATE_ACCESS
+#include "arithmetic.h"
 #include "hashing.h"
 #include "slowhand.h"
 
@@ -217,6 +218,8 @@ int slowhand_mbedtls_ecdsa_write_signature(mbedtls_ecdsa_context *ctx, mbedtls_m
     inside_signature = 1;
     int ret = mbedtls_ecdsa_write_signature(ctx, md_alg, hash, hlen, sig, sig_size, slen, f_rng, p_rng);
     inside_signature = 0;
+    if (ret == 0)
+        slowhand_mbedtls_signed(ctx, hash, hlen, sig, *slen);
     slowhand_ecdsa_sign(named_group(ctx->grp.id));
     return ret;
 }
@@ -224,7 +227,10 @@ int slowhand_mbedtls_ecdsa_write_signature(mbedtls_ecdsa_context *ctx, mbedtls_m
 int slowhand_mbedtls_ecdsa_read_signature(mbedtls_ecdsa_context *ctx, const unsigned char *hash, size_t hlen,
                                           const unsigned char *sig, size_t slen)
 {
-    int ret = mbedtls_ecdsa_read_signature(ctx, hash, hlen, sig, slen);
+    int ret = 0;
+    if (!slowhand_mbedtls_is_signed(ctx, hash, hlen, sig, slen)
+        && (ret = mbedtls_ecdsa_read_signature(ctx, hash, hlen, sig, slen)) == 0)
+        slowhand_mbedtls_signed(ctx, hash, hlen, sig, slen);
     slowhand_ecdsa_verify(named_group(ctx->grp.id));
     return ret;
 }

@@ -3,6 +3,7 @@
  * build.rs compiles the *calling* files of the library with -D<function>=slowhand_<function>. The functions below have these
  * names. Each calls the real function, then reports the operation. The library's sources are unmodified. */
 #define OPENSSL_SUPPRESS_DEPRECATED
+#include "openssl/arithmetic.h"
 #include "hashing.h"
 #include "slowhand.h"
 
@@ -155,6 +156,8 @@ int slowhand_ECDSA_sign_ex(int type, const unsigned char *hash, int hash_len, un
     inside_signature = 1;
     int ret = ECDSA_sign_ex(type, hash, hash_len, signature, length, kinv, r, key);
     inside_signature = 0;
+    if (ret == 1)
+        slowhand_openssl_signed(key, hash, hash_len, signature, *length);
     slowhand_ecdsa_sign(named_group(key));
     return ret;
 }
@@ -162,7 +165,10 @@ int slowhand_ECDSA_sign_ex(int type, const unsigned char *hash, int hash_len, un
 int slowhand_ECDSA_verify(int type, const unsigned char *hash, int hash_len, const unsigned char *signature,
                           int length, EC_KEY *key)
 {
-    int ret = ECDSA_verify(type, hash, hash_len, signature, length, key);
+    int ret = 1;
+    if (!slowhand_openssl_is_signed(key, hash, hash_len, signature, length)
+        && (ret = ECDSA_verify(type, hash, hash_len, signature, length, key)) == 1)
+        slowhand_openssl_signed(key, hash, hash_len, signature, (size_t) length);
     slowhand_ecdsa_verify(named_group(key));
     return ret;
 }

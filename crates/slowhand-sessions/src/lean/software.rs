@@ -1,11 +1,18 @@
-//! The cryptography of lean-dtls, real or weightless.
+//! The cryptography of lean-dtls, real or weightless. What is real on the curve P-256 may be computed by the fast arithmetic.
 
 use lean_dtls::RustCrypto;
 use lean_dtls::crypto::{BLOCK, Crypto, DIGEST, Failed, Group, Hash, KEY, MAX_PUBLIC, Protection, SCALAR, SIGNATURE};
 
+use p256::ecdsa::{Signature, SigningKey, VerifyingKey};
+use p256::{PublicKey, SecretKey};
+
 use super::weightless::{Digest, Weightless};
+use crate::arithmetic::ecdsa;
 use crate::config::Cryptography;
 use crate::device;
+
+/// The first octet of a point that is not compressed (SEC 1, section 2.3.3).
+const UNCOMPRESSED: u8 = 4;
 
 /// The library's own.
 type Real = RustCrypto<Random>;
@@ -95,14 +102,14 @@ impl Crypto for Software {
 
     fn generate(&mut self, group: Group, public: &mut [u8]) -> Result<[u8; SCALAR], Failed> {
         match self {
-            Self::Real(real) => real.generate(group, public),
+            Self::Real(real) => generate(group, public).map_or_else(|| real.generate(group, public), Ok),
             Self::Weightless(weightless) => weightless.generate(group, public),
         }
     }
 
     fn agree(&mut self, group: Group, private: &[u8; SCALAR], public: &[u8]) -> Result<[u8; SCALAR], Failed> {
         match self {
-            Self::Real(real) => real.agree(group, private, public),
+            Self::Real(real) => agree(group, private, public).map_or_else(|| real.agree(group, private, public), Ok),
             Self::Weightless(weightless) => weightless.agree(group, private, public),
         }
     }
@@ -110,7 +117,10 @@ impl Crypto for Software {
     // Signatures are real always: their length depends on their value.
     fn sign(&mut self, private: &[u8; SCALAR], digest: &[u8; DIGEST]) -> Result<[u8; SIGNATURE], Failed> {
         match self {
-            Self::Real(real) => real.sign(private, digest),
+            Self::Real(_) => {
+                let key = SigningKey::from_slice(private).map_err(|_| Failed)?;
+                Ok(ecdsa::sign(&key, digest).map_err(|_| Failed)?.to_bytes().into())
+            }
             Self::Weightless(_) => Err(Failed),
         }
     }
@@ -122,7 +132,11 @@ impl Crypto for Software {
         signature: &[u8; SIGNATURE],
     ) -> Result<(), Failed> {
         match self {
-            Self::Real(real) => real.verify(public, digest, signature),
+            Self::Real(_) => {
+                let key = VerifyingKey::from_sec1_bytes(public).map_err(|_| Failed)?;
+                let signature = Signature::from_slice(signature).map_err(|_| Failed)?;
+                ecdsa::verify(&key, digest, &signature).map_err(|_| Failed)
+            }
             Self::Weightless(_) => Err(Failed),
         }
     }
@@ -133,4 +147,25 @@ impl Crypto for Software {
             device::log_key(label, client_random, secret);
         }
     }
+}
+
+/// An ephemeral key of P-256, from the octets that the library would draw. `None` if they are no key: then the library
+/// draws again.
+fn generate(group: Group, public: &mut [u8]) -> Option<[u8; SCALAR]> {
+    let place = public.get_mut(..MAX_PUBLIC).filter(|_| group == Group::P256)?;
+    let mut private = [0; SCALAR];
+    device::fill_random(&mut private);
+    let secret = SecretKey::from_slice(&private).ok()?;
+    place[0] = UNCOMPRESSED;
+    place[1..].copy_from_slice(&ecdsa::public(&secret));
+    Some(private)
+}
+
+/// A shared secret of P-256. `None` for a key that the library has to look at.
+fn agree(group: Group, private: &[u8; SCALAR], public: &[u8]) -> Option<[u8; SCALAR]> {
+    if group != Group::P256 || public.len() != MAX_PUBLIC {
+        return None;
+    }
+    let peer = PublicKey::from_sec1_bytes(public).ok()?;
+    Some(ecdsa::agree(&SecretKey::from_slice(private).ok()?, &peer))
 }

@@ -3,9 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use p256::ecdsa::signature::hazmat::{PrehashSigner, PrehashVerifier};
-use p256::ecdsa::{DerSignature, SigningKey, VerifyingKey};
-use p256::elliptic_curve::sec1::ToSec1Point;
+use p256::ecdsa::{DerSignature, Signature, SigningKey, VerifyingKey};
 use p256::{PublicKey, SecretKey};
 use rustls::crypto::hash::Hash;
 use rustls::crypto::tls12::PrfUsingHmac;
@@ -24,6 +22,7 @@ use rustls::{
 use sha2::{Sha256, Sha384};
 
 use super::symmetric::{AES_128_GCM, AES_256_GCM, Hashing, SHA256, SHA384, Sha2};
+use crate::arithmetic::ecdsa;
 use crate::device;
 use crate::operation::{Curve, Operation};
 use crate::tls::Suite;
@@ -109,6 +108,9 @@ impl SecureRandom for DeviceRandom {
     }
 }
 
+/// The first octet of a point that is not compressed (SEC 1, section 2.3.3).
+const UNCOMPRESSED: u8 = 4;
+
 /// ECDHE with secp256r1.
 #[derive(Debug)]
 struct Secp256r1;
@@ -116,7 +118,7 @@ struct Secp256r1;
 impl SupportedKxGroup for Secp256r1 {
     fn start(&self) -> Result<Box<dyn ActiveKeyExchange>, Error> {
         let secret = ephemeral_key();
-        let public = secret.public_key().to_sec1_point(false).as_bytes().into();
+        let public = [&[UNCOMPRESSED], &ecdsa::public(&secret)[..]].concat().into();
         device::perform(Operation::EcdhKeyGeneration(Curve::Secp256r1));
         Ok(Box::new(KeyExchange { secret, public }))
     }
@@ -149,9 +151,9 @@ struct KeyExchange {
 impl ActiveKeyExchange for KeyExchange {
     fn complete(self: Box<Self>, peer: &[u8]) -> Result<SharedSecret, Error> {
         let peer = PublicKey::from_sec1_bytes(peer).map_err(|_| PeerMisbehaved::InvalidKeyShare)?;
-        let secret = self.secret.diffie_hellman(&peer);
+        let secret = ecdsa::agree(&self.secret, &peer);
         device::perform(Operation::EcdhSharedSecret(Curve::Secp256r1));
-        Ok(SharedSecret::from(&secret.raw_secret_bytes()[..]))
+        Ok(SharedSecret::from(&secret[..]))
     }
 
     fn pub_key(&self) -> &[u8] {
@@ -191,9 +193,8 @@ impl Signer for EcdsaKey {
     fn sign(&self, message: &[u8]) -> Result<Vec<u8>, Error> {
         let hash = SHA256.hash(message);
         device::perform(Operation::EcdsaSign(Curve::Secp256r1));
-        let signature: DerSignature =
-            self.0.sign_prehash(hash.as_ref()).map_err(|error| Error::General(error.to_string()))?;
-        Ok(signature.as_bytes().to_vec())
+        let signature = ecdsa::sign(&self.0, hash.as_ref()).map_err(|error| Error::General(error.to_string()))?;
+        Ok(signature.to_der().as_bytes().to_vec())
     }
 
     fn scheme(&self) -> SignatureScheme {
@@ -236,9 +237,10 @@ impl<D: Sha2> SignatureVerificationAlgorithm for EcdsaVerification<D> {
     fn verify_signature(&self, public_key: &[u8], message: &[u8], signature: &[u8]) -> Result<(), InvalidSignature> {
         let key = VerifyingKey::from_sec1_bytes(public_key).map_err(|_| InvalidSignature)?;
         let signature = DerSignature::try_from(signature).map_err(|_| InvalidSignature)?;
+        let signature = Signature::try_from(signature).map_err(|_| InvalidSignature)?;
         let hash = self.0.hash(message);
         device::perform(Operation::EcdsaVerify(Curve::Secp256r1));
-        key.verify_prehash(hash.as_ref(), &signature).map_err(|_| InvalidSignature)
+        ecdsa::verify(&key, hash.as_ref(), &signature).map_err(|_| InvalidSignature)
     }
 
     fn public_key_alg_id(&self) -> AlgorithmIdentifier {

@@ -1,6 +1,7 @@
 //! Sessions of real libraries against each other, without a network.
 
 mod application;
+mod arithmetic;
 mod certificates;
 mod computation;
 mod configuration;

@@ -86,7 +86,7 @@ impl Load {
         let member = |node: NodeId| {
             let hops = routes.depth(node);
             let parent = routes.parent(node).filter(|_| node != NodeId::ROOT);
-            tsch::Member { parent, hops: hops.min(255) as u8, dio: self.dio_of(node, hops as u16) }
+            tsch::Member { parent, hops: hops.min(255) as u8, dio: self.dio_of(node, hops) }
         };
         (0..routes.nodes()).map(|node| member(NodeId(node as u16))).collect()
     }

@@ -62,6 +62,16 @@ impl SecurityLevel {
         }
     }
 
+    /// The level with the same message integrity code and no encryption. `None` if it has no code.
+    pub const fn without_encryption(self) -> Option<Self> {
+        match self {
+            Self::None | Self::Enc => None,
+            Self::Mic32 | Self::EncMic32 => Some(Self::Mic32),
+            Self::Mic64 | Self::EncMic64 => Some(Self::Mic64),
+            Self::Mic128 | Self::EncMic128 => Some(Self::Mic128),
+        }
+    }
+
     /// True if payload IEs and payload are encrypted.
     pub const fn is_encrypted(self) -> bool {
         matches!(self, Self::Enc | Self::EncMic32 | Self::EncMic64 | Self::EncMic128)

@@ -54,7 +54,8 @@ pub fn write_sixtop(
 }
 
 /// Writes an enhanced beacon (RFC 8180, section 4.5): synchronisation, timeslot template, hopping sequence, and the minimal
-/// cells. It has no sequence number. Whoever wants to join must read it, so it is not encrypted.
+/// cells. It has no sequence number. Whoever wants to join must read it, so it is authenticated and never encrypted
+/// (section 4.6). The key is that of all frames, as OpenWSN sets it (cjoin.c); RFC 8180 allows another one.
 ///
 /// # Errors
 /// [`Error::BufferTooSmall`].
@@ -65,6 +66,7 @@ pub fn write_beacon<'a>(
     join_metric: u8,
     slotframe: u16,
     cells: impl Iterator<Item = &'a Cell>,
+    security: Option<Security>,
 ) -> Result<usize, Error> {
     // Sub-IDs of IEEE 802.15.4-2020, table 7-18.
     const SYNCHRONISATION: u8 = 0x1a;
@@ -97,7 +99,9 @@ pub fn write_beacon<'a>(
         ],
         &mut nested,
     )?;
-    let header = Header { sequence: None, ..broadcast_header(FrameType::Beacon, 0, from) };
+    let authenticated = |security: Security| Some(Security { level: security.level.without_encryption()?, ..security });
+    let security = security.and_then(authenticated);
+    let header = Header { sequence: None, security, ..broadcast_header(FrameType::Beacon, 0, from) };
     Frame { payload_ies: &[PayloadIe::Mlme(ies)], ..Frame::new(header) }.emit(out)
 }
 

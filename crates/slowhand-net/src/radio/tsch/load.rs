@@ -22,6 +22,9 @@ use crate::random::{Stream, Streams};
 /// nodes in range that listened received it.
 pub const EVERY_NEIGHBOR: NodeId = NodeId(u16::MAX);
 
+/// The shortest of all times of a load: shorter ones are taken as this. It is the smallest interval that a DIO can tell.
+const SHORTEST: Duration = Duration::from_millis(1);
+
 /// Which frames there are, and how often. `None`: never.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Load {
@@ -104,6 +107,12 @@ impl LoadState {
         events: &mut EventQueue<Event>,
         streams: &Streams,
     ) -> Self {
+        let at_least = |time: Duration| time.max(SHORTEST);
+        let config = Load {
+            beacon_period: config.beacon_period.map(at_least),
+            dio: config.dio.map(|dio| Trickle { min: at_least(dio.min), ..dio }),
+            keep_alive: config.keep_alive.map(at_least),
+        };
         let node = |(index, (member, cells)): (u64, (Member, TransmitCells))| Node {
             member,
             cells,
@@ -130,7 +139,6 @@ impl LoadState {
                 // Nodes have heard their parents last at different times.
                 let since = phase(period);
                 arm(period.saturating_sub(since), LoadTimer::KeepAlive);
-                node.synchronised = Instant::ZERO;
             }
         }
         load
@@ -187,7 +195,8 @@ impl TschState {
                 let drawn = Duration::from_micros(node.random.below(half.as_micros().max(1)));
                 arm(now + half + drawn, LoadTimer::Dio);
                 arm(now + node.interval, LoadTimer::Interval);
-                node.interval = (node.interval * 2).min(min * (1 << doublings));
+                let most = min.as_micros().saturating_mul(1_u64.checked_shl(doublings.into()).unwrap_or(u64::MAX));
+                node.interval = (node.interval * 2).min(Duration::from_micros(most));
                 node.heard = 0;
                 return;
             }
@@ -199,15 +208,14 @@ impl TschState {
                 node.has_dio = true;
             }
             LoadTimer::KeepAlive => {
-                let period = config.keep_alive.unwrap_or_default();
-                let is_due = node.synchronised + period <= now || node.synchronised == Instant::ZERO;
-                if is_due {
-                    node.synchronised = now;
+                let due = node.synchronised + config.keep_alive.unwrap_or_default();
+                if due > now && node.synchronised != Instant::ZERO {
+                    return arm(due, LoadTimer::KeepAlive);
                 }
-                arm(node.synchronised + period, LoadTimer::KeepAlive);
-                if let Some(parent) = node.member.parent.filter(|_| is_due) {
-                    // If the queue is full, frames to the parent keep the node synchronised.
-                    let _ = self.enqueue_own(now, id, parent, false, frame::write_keep_alive);
+                let Some(parent) = node.member.parent else { return };
+                // If the queue is full, frames to the parent keep the node synchronised.
+                if self.enqueue_own(now, id, parent, false, frame::write_keep_alive).is_err() {
+                    self.keep_alive_done(now, id);
                 }
                 return;
             }
@@ -218,6 +226,13 @@ impl TschState {
         }
     }
 
+    /// A keep-alive has left the queue, sent or given up. The next one is due after the period.
+    pub(super) fn keep_alive_done(&mut self, now: Instant, id: NodeId) {
+        if let Some(period) = self.load.as_ref().and_then(|load| load.config.keep_alive) {
+            self.events.push(now + period, Event::Load(id, LoadTimer::KeepAlive));
+        }
+    }
+
     /// Sends the broadcast of a node in the slot that begins, a beacon first. Returns false if none waits for this slot.
     pub(super) fn broadcast(&mut self, id: NodeId, asn: u64) -> bool {
         let Some(load) = self.load.as_mut().filter(|load| load.next(id) == asn) else { return false };
@@ -225,8 +240,9 @@ impl TschState {
         let slot = (asn % u64::from(self.config.slotframe)) as u16;
         let (own, config, cells, member) = (Eui64::of_node(id), &self.config, &node.cells, &node.member);
         let (kind, frame) = if std::mem::take(&mut node.has_beacon) {
-            let write =
-                |octets: &mut _| frame::write_beacon(octets, own, asn, member.hops, config.slotframe, cells.iter());
+            let write = |octets: &mut _| {
+                frame::write_beacon(octets, own, asn, member.hops, config.slotframe, cells.iter(), config.security)
+            };
             (FrameKind::Beacon, self.pool.allocate(NO_DATAGRAM, false, 0, write))
         } else {
             node.has_dio = false;

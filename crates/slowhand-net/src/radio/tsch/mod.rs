@@ -103,7 +103,7 @@ impl Mac for Tsch {
     }
 
     fn payload_capacity(&self, _node: NodeId, _next_hop: NodeId) -> usize {
-        frame::data_capacity(self.state.config.security)
+        self.state.payload_capacity
     }
 
     fn deadline(&self) -> Option<Instant> {

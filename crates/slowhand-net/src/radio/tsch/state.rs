@@ -28,6 +28,8 @@ const RESERVED_FOR_CONTROL: usize = 2;
 #[derive(Debug)]
 pub struct TschState {
     pub(super) config: TschConfig,
+    /// The most octets of payload in a data frame.
+    pub(super) payload_capacity: usize,
     /// How long an acknowledgement is on the air.
     pub(super) ack_air: Duration,
     pub(super) links: Links,
@@ -110,6 +112,7 @@ impl TschState {
             nodes: (0..).zip(cells).map(node).collect(),
             counts_use: has_function,
             load: None,
+            payload_capacity: frame::data_capacity(config.security),
             ack_air: air_time(frame::ack_octets(config.security, config.ack_source_address)),
             config,
             links,
@@ -331,6 +334,9 @@ impl TschState {
         neighbor.back_off(asn, exchange.shared, acknowledged, self.config.backoff_exponents, &mut sender.backoff);
         sender.plan(position, asn + 1);
         self.schedule_wake(node);
+        if is_own && message.is_none() && (acknowledged || given_up) {
+            self.keep_alive_done(now, node);
+        }
 
         message.map(|frame| MessageAttempt { from: node, to, frame, arrived, acknowledged, given_up })
     }

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +26,12 @@ GREY = "#707070"
 
 LINE = 12.0
 """The height of a line of text, in points."""
+
+MOST_TICKS = 12
+"""More values than these have no room below an axis."""
+
+LEAST_FACTOR = 1.5
+"""Numbers that grow by this factor or more are shown on a logarithmic axis. (Assumed.)"""
 
 KINDS: dict[str, dict[str, Any]] = {"png": {}, "svg": {"metadata": {"Date": None}}}
 """The formats of figures, and how they are written."""
@@ -96,6 +103,14 @@ class Sheet:
             )
             if not dashed:
                 self._ends.setdefault(axes, []).append((known[-1][0], means[-1], name, colour))
+
+    def ticks(self, axes: Axes, places: Sequence[float], names: Sequence[str]) -> None:
+        """Names the places across, on a logarithmic axis if they grow by factors."""
+        ratios = [b / a for a, b in pairwise(places)] if places[0] > 0 else []
+        if len(ratios) > 1 and min(ratios) >= LEAST_FACTOR:
+            axes.set_xscale("log", base=2)
+        axes.set_xticks(places, names)
+        axes.minorticks_off()
 
     def mark(self, axes: Axes, at: tuple[float, float], text: str, *, left: bool = False) -> None:
         """Draws a star for a reported number, with a text beside it."""
