@@ -1,5 +1,6 @@
 """The output in the documents is the real one, and their links and paths exist."""
 
+import os
 import re
 import subprocess
 import sys
@@ -37,6 +38,18 @@ def test_the_quickstart_in_the_documents_is_what_it_prints(document: str, tmp_pa
     written = without_wall_time((ROOT / document).read_text())
     now = without_wall_time((tmp_path / document).read_text())
     assert written == now, "run: .venv/bin/python docs/quickstart.py"
+
+
+@pytest.mark.skipif("SLOWHAND_FULL" not in os.environ, reason="a minute; ./test --full")
+def test_the_sweeps_in_their_document_are_what_they_print(tmp_path: Path) -> None:
+    subprocess.run([sys.executable, ROOT / "docs" / "sweeps.py", tmp_path], check=True)
+    wall_time = re.compile(r"[\d.]+ s of\s+wall\s+time")
+    written, now = (
+        wall_time.sub("", (folder / "docs" / "sweeps.md").read_text())
+        for folder in (ROOT, tmp_path)
+    )
+    assert written == now, "run: .venv/bin/python docs/sweeps.py"
+    assert (tmp_path / "docs/sweeps.svg").read_text() == (ROOT / "docs/sweeps.svg").read_text()
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=str)

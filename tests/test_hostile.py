@@ -173,7 +173,11 @@ def test_any_path_gets_one_short_message(cli: Cli, name: str) -> None:
 
 def test_a_name_that_is_unknown_hears_of_results(cli: Cli) -> None:
     message = the_message(cli("run", "r.txt", code=2))
-    assert "allowed: the path of a .toml file or of a result (.parquet, .json), or one" in message
+    assert "allowed: the path of a .toml file or of a result (.parquet, .json), or a" in message
+
+
+def test_a_name_with_a_typing_error_hears_which_is_meant(cli: Cli) -> None:
+    assert "did you mean quickstart?" in the_message(cli("run", "quikstart", code=2))
 
 
 def test_a_folder_that_is_gone_is_no_error(tmp_path: Path) -> None:

@@ -57,7 +57,9 @@ def interrupt_when_it_speaks(
     """Sends a signal after the first line of progress, and returns what is printed afterwards."""
     assert process.stderr
     progress = process.stderr.readline()
-    assert re.fullmatch(r"slowhand: \d+ of \d+ worlds done\n", progress)
+    assert re.fullmatch(
+        r"slowhand: \d+ of \d+ worlds done(, [\d,.]+ a second, [\d:]+ left)?\n", progress
+    )
     process.send_signal(number)
     output, errors = process.communicate(timeout=60)
     assert errors == ""

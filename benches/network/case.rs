@@ -14,7 +14,7 @@ use slowhand_net::radio::tsch::{self, Tsch};
 use slowhand_net::radio::xmac::{self, XMac};
 use slowhand_net::random::Streams;
 use slowhand_net::route::Routes;
-use std::sync::LazyLock;
+use slowhand_testing::processor;
 use std::time;
 
 /// A parent for every node but the root, in ascending order of node.
@@ -122,7 +122,7 @@ impl Case {
         let (mut events, mut air) = (Events::default(), Air::default());
         let mut cost =
             Cost { simulated: span, frames: 0, calls: 0, sent: 0, delivered: 0, spent: time::Duration::ZERO };
-        let started = processor_time();
+        let started = processor::time();
         let senders = self.senders.len() as u64;
         let (mut turn, end) = (0u64, Instant::ZERO + span);
         loop {
@@ -145,7 +145,7 @@ impl Case {
             cost.delivered += events.iter().filter(|event| matches!(event, Event::Delivered { .. })).count() as u64;
             events.clear();
         }
-        cost.spent = processor_time() - started;
+        cost.spent = processor::time() - started;
         cost.frames = air.frames;
         cost.sent = turn;
         cost
@@ -164,7 +164,7 @@ pub struct Cost {
     pub sent: u64,
     /// Datagrams that arrived.
     pub delivered: u64,
-    /// What [`processor_time`] measured.
+    /// Of a processor.
     pub spent: time::Duration,
 }
 
@@ -176,16 +176,6 @@ impl Cost {
     pub fn nanoseconds_per_frame(&self) -> f64 {
         self.spent.as_nanos() as f64 / self.frames as f64
     }
-}
-
-/// How long this thread has run on a processor. While others run, this time stands still, so that a busy machine changes it
-/// little. Where the system does not tell (it is not Linux), the time that has passed.
-fn processor_time() -> time::Duration {
-    static BEGIN: LazyLock<time::Instant> = LazyLock::new(time::Instant::now);
-    std::thread::yield_now(); // the system brings its count up to date
-    let counts = std::fs::read_to_string("/proc/thread-self/schedstat").ok();
-    let nanoseconds = counts.and_then(|counts| counts.split_whitespace().next()?.parse().ok());
-    nanoseconds.map_or_else(|| BEGIN.elapsed(), time::Duration::from_nanos)
 }
 
 /// Counts data frames.

@@ -81,6 +81,7 @@ fn decoy() {
 
 fn mbedtls(root: &Path, checks: &Path) {
     const CALLERS: &[&str] = &[
+        "ecjpake",
         "md",
         "pk_wrap",
         "psa_crypto_ecp",
@@ -105,6 +106,8 @@ fn mbedtls(root: &Path, checks: &Path) {
         "mbedtls_cipher_auth_decrypt_ext",
         "mbedtls_cipher_crypt",
         "mbedtls_ecp_mul",
+        "mbedtls_ecp_muladd",
+        "mbedtls_ecp_gen_keypair_base",
         "mbedtls_ecdh_make_params",
         "mbedtls_ecdh_make_public",
         "mbedtls_ecdh_calc_secret",

@@ -9,7 +9,7 @@ import importlib
 
 TYPE_CHECKING = False  # that of `typing`, without its import
 if TYPE_CHECKING:
-    from slowhand import capacity, estimate, papers
+    from slowhand import capacity, estimate, papers, plot
     from slowhand._native import ScenarioError, __version__
     from slowhand.api import (
         Inspection,
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         schema,
         stacks,
     )
+    from slowhand.sweeps import SweepError, compare, sweep
 
 __all__ = [
     "Inspection",
@@ -28,18 +29,28 @@ __all__ = [
     "Scenario",
     "ScenarioError",
     "Setting",
+    "SweepError",
     "WorldError",
     "__version__",
     "capacity",
+    "compare",
     "estimate",
     "papers",
+    "plot",
     "run",
     "schema",
     "stacks",
+    "sweep",
 ]
 
-_MODULES = {"ScenarioError": "slowhand._native", "__version__": "slowhand._native"}
-_SUBMODULES = {"capacity", "estimate", "papers"}
+_MODULES = {
+    "ScenarioError": "slowhand._native",
+    "SweepError": "slowhand.sweeps",
+    "__version__": "slowhand._native",
+    "compare": "slowhand.sweeps",
+    "sweep": "slowhand.sweeps",
+}
+_SUBMODULES = {"capacity", "estimate", "papers", "plot"}
 
 
 if not TYPE_CHECKING:  # so that a type checker knows every name

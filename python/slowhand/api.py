@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import math
 import os
@@ -78,16 +79,38 @@ class Scenario:
         """The file that was read: the scenario's, or that of a result."""
         self.is_result = results.is_result(self.path)
         """True if that is a result: then the scenario's own file and its devices are not read."""
-        for override in overrides:
-            if not override.isascii() and any("\ud800" <= c <= "\udfff" for c in override):
-                found = override.encode("utf-8", "backslashreplace").decode()
-                found = printable(found)
-                raise _native.ScenarioError(f"--set {found}: found octets that are not UTF-8")
+        _check_utf8(overrides)
         if self.is_result:
-            self.native = self._load_result(self.path, overrides)
+            self._adopt(self._load_result(self.path, overrides))
         else:
-            self.native = _native.Scenario(self.path, overrides)
-        sources = json.loads(self.native.sources())
+            self._adopt(_native.Scenario(self.path, overrides))
+
+    @classmethod
+    def from_sources(cls, path: str, sources: Mapping[str, Any]) -> Scenario:
+        """The scenario that has these `sources`. No file is read; `path` is its name in results."""
+        scenario = cls.__new__(cls)
+        scenario.path = scenario.read_from = path
+        scenario.count, scenario.seed = COUNT, SEED
+        scenario.is_result = False
+        scenario._adopt(_native.Scenario.from_sources(json.dumps(sources)))
+        return scenario
+
+    @property
+    def sources(self) -> dict[str, Any]:
+        """The texts that it was made from: the name of its file, all files, the overrides."""
+        return {"scenario": self.file, "files": self.files, "overrides": self.overrides}
+
+    def with_overrides_added(self, overrides: Sequence[str]) -> Scenario:
+        """The same scenario with more overrides, as on the command line. No file is read."""
+        _check_utf8(overrides)
+        other = copy.copy(self)
+        sources = {**self.sources, "overrides": [*self.overrides, *overrides]}
+        other._adopt(_native.Scenario.from_sources(json.dumps(sources)))
+        return other
+
+    def _adopt(self, native: _native.Scenario) -> None:
+        self.native: _native.Scenario = native
+        sources = json.loads(native.sources())
         self.file: str = sources["scenario"]
         """The name of the scenario's file in `files`."""
         self.overrides: list[str] = sources["overrides"]
@@ -143,6 +166,14 @@ class Scenario:
         with _naming(seed):
             tables = _native.inspect(self.native, seed)
         return Inspection(*map(results.frame, tables))
+
+
+def _check_utf8(overrides: Sequence[str]) -> None:
+    for override in overrides:
+        if not override.isascii() and any("\ud800" <= c <= "\udfff" for c in override):
+            found = override.encode("utf-8", "backslashreplace").decode()
+            found = printable(found)
+            raise _native.ScenarioError(f"--set {found}: found octets that are not UTF-8")
 
 
 @contextmanager
@@ -257,13 +288,13 @@ class Run:
         """The columns of `frame`, without polars."""
         return {name: values for name, _, values in self._table()}
 
-    def frame(self) -> polars.DataFrame:
+    def frame(self, *, warns: bool = True) -> polars.DataFrame:
         """One row for each handshake, ordered by seed, then client. Column names contain units.
 
-        Worlds that panicked have no rows: then there is a warning.
+        Worlds that panicked have no rows: then there is a warning, if `warns`.
         """
         frame = results.frame(self._table())
-        if self.panicked:
+        if warns and self.panicked:
             warnings.warn(told(self), stacklevel=2)
         return frame
 

@@ -107,5 +107,15 @@ def number(text: str) -> float:
         raise argparse.ArgumentTypeError(f"found {_found(text)}, allowed: a number") from None
 
 
+def share(text: str) -> float:
+    """The type of an option that is a share: `5%` or `0.05`."""
+    value = text.removesuffix("%")
+    try:
+        return float(value) / (1 if value == text else 100)
+    except ValueError:
+        message = f"found {_found(text)}, allowed: a share, such as 5% or 0.05"
+        raise argparse.ArgumentTypeError(message) from None
+
+
 def _found(text: str) -> str:
     return printable(text.removeprefix(LITERAL), LONGEST_WORD) or "nothing"

@@ -18,6 +18,9 @@ from slowhand.terminal import printable
 Write = Callable[[Path], object]
 """Writes a whole file, under the name that it is given."""
 
+TEMPORARY = ".slowhand-"
+"""How a temporary name begins."""
+
 _temporaries: set[Path] = set()
 """The temporary names in use. A name is here before its file is made."""
 
@@ -135,7 +138,7 @@ def _temporary(path: str | os.PathLike[str]) -> Iterator[Path]:
     It is removed at the end, unless it has another name by then.
     """
     folder = Path(os.path.realpath(path)).parent
-    temporary = folder / f".slowhand-{os.urandom(8).hex()}"
+    temporary = folder / f"{TEMPORARY}{os.urandom(8).hex()}"
     _temporaries.add(temporary)
     try:
         os.close(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666))

@@ -23,6 +23,7 @@ class Progress:
     def __init__(self, total: int, what: str):
         self._total = total
         self._what = what
+        self._before = 0  # done before the work began
         self._began = time.monotonic()
         self._next = self._began + PATIENCE_S
         self._draws = sys.stderr.isatty() and os.environ.get("TERM", "dumb") not in ("", "dumb")
@@ -40,26 +41,40 @@ class Progress:
         if self._drawn:
             self._draw("")
 
-    def update(self, done: int) -> None:
-        """Shows that so many are done."""
+    def resume(self, before: int) -> None:
+        """Says that so many were done before: the rate is that of the others."""
+        self._before = before
+
+    def update(self, done: int, *, total: int | None = None, note: str = "") -> None:
+        """Shows that so many are done, of a new total if there is one, and a note."""
         now = time.monotonic()
+        if total is not None:
+            self._total = total
         if now < self._next:
             return
+        note = note and f", {note}"
         if self._draws:
             self._next = now + BAR_EVERY_S
-            self._draw(self._bar(done, now))
+            self._draw(self._bar(done, now) + note)
         else:
             self._next += LINE_EVERY_S
-            say(f"{done} of {self._total} {self._what} done")
+            say(f"{done} of {self._total} {self._what} done{self._rate(done, now)}{note}")
 
     def _bar(self, done: int, now: float) -> str:
         done = min(done, self._total)
         filled = BAR * done // self._total if self._total else 0
         line = f"[{'#' * filled}{' ' * (BAR - filled)}] {done:,} of {self._total:,} {self._what}"
-        if done:
-            left = round((now - self._began) * (self._total - done) / done)
-            line += f", {left // 3600}:{left // 60 % 60:02}:{left % 60:02} left"
-        return line
+        return line + self._rate(done, now)
+
+    def _rate(self, done: int, now: float) -> str:
+        """How fast it goes and how long it still takes, where that is known."""
+        new, seconds = done - self._before, now - self._began
+        if new <= 0 or seconds <= 0:
+            return ""
+        rate = new / seconds
+        shown = f"{rate:,.0f}" if rate >= 10 else f"{rate:.2g}"
+        left = round(max(0, self._total - done) / rate)
+        return f", {shown} a second, {left // 3600}:{left // 60 % 60:02}:{left % 60:02} left"
 
     def _draw(self, line: str) -> None:
         """Replaces the line of the terminal (ECMA-48: EL). A terminal that is gone is no error."""

@@ -2,7 +2,9 @@
 //!
 //! One packet for each 802.15.4 frame, with the link type IEEE 802.15.4 TAP (283): before the frame stand
 //! its channel and the absolute slot number. A decryption secrets block in front of the packets carries
-//! the keys of the sessions, so that what is encrypted is shown in the clear.
+//! the keys of the sessions, so that what is encrypted is shown in the clear. Such blocks have no type for the
+//! keys of IEEE 802.15.4 (draft-ietf-opsawg-pcapng has TLS, SSH, WireGuard, OPC UA, ESP, and Zigbee's network and
+//! application layers), so the comment of the file says them.
 //!
 //! Sources: the pcapng format (draft-ietf-opsawg-pcapng) and the IEEE 802.15.4 TAP link type
 //! (Exegin Technologies, "IEEE 802.15.4 TAP Link Type Specification").
@@ -15,6 +17,7 @@ use std::time::Duration;
 
 use pcap_file::pcapng::blocks::enhanced_packet::EnhancedPacketBlock;
 use pcap_file::pcapng::blocks::interface_description::{InterfaceDescriptionBlock, InterfaceDescriptionOption};
+use pcap_file::pcapng::blocks::section_header::{SectionHeaderBlock, SectionHeaderOption};
 use pcap_file::pcapng::blocks::unknown::UnknownBlock;
 use pcap_file::pcapng::{PcapNgBlock, PcapNgWriter};
 use pcap_file::{DataLink, Endianness, PcapError};
@@ -79,13 +82,13 @@ pub enum CaptureError {
 }
 
 impl CaptureWriter<BufWriter<File>> {
-    /// Creates the file, or empties it.
+    /// Creates the file, or empties it. Its comment is what a reader has to know of it.
     ///
     /// # Errors
     /// It cannot be written.
-    pub fn create(path: &Path) -> Result<Self, CaptureError> {
+    pub fn create(path: &Path, comment: Option<&str>) -> Result<Self, CaptureError> {
         let file = File::create(path).map_err(|error| CaptureError::Write { path: path.to_owned(), error })?;
-        Self::new(BufWriter::new(file), path)
+        Self::new(BufWriter::new(file), path, comment)
     }
 }
 
@@ -94,9 +97,14 @@ impl<W: Write> CaptureWriter<W> {
     ///
     /// # Errors
     /// It cannot be written.
-    pub fn new(writer: W, path: &Path) -> Result<Self, CaptureError> {
-        // The machine's own order of octets would make the same capture differ between machines.
-        let writer = PcapNgWriter::with_endianness(writer, Endianness::Little).map_err(|error| failed(path, error))?;
+    pub fn new(writer: W, path: &Path, comment: Option<&str>) -> Result<Self, CaptureError> {
+        let section = SectionHeaderBlock {
+            // The machine's own order of octets would make the same capture differ between machines.
+            endianness: Endianness::Little,
+            options: comment.map(|text| SectionHeaderOption::Comment(text.to_owned().into())).into_iter().collect(),
+            ..SectionHeaderBlock::default()
+        };
+        let writer = PcapNgWriter::with_section_header(writer, section).map_err(|error| failed(path, error))?;
         let mut capture = Self { writer, path: path.to_owned(), last: None, packet: Vec::new() };
         let nanoseconds = InterfaceDescriptionOption::IfTsResol(9);
         let name = InterfaceDescriptionOption::IfName(Cow::Borrowed("mesh"));

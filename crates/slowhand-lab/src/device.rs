@@ -10,6 +10,7 @@ use std::time::Duration;
 use schemars::{JsonSchema, Schema};
 use serde::Deserialize;
 use serde_json::{Value, json};
+use slowhand_net::clock;
 use slowhand_sessions::{Aead, AeadMode, Cbc, Curve, Operation, Processor};
 
 use crate::input::{Document, Files, InputError, schema_of};
@@ -111,6 +112,9 @@ pub struct Machine {
     pub clock_mhz: Option<Megahertz>,
     /// RAM in kibibytes, for `slowhand capacity`.
     pub ram_kib: Option<Kibibytes>,
+    /// How long it takes for each frame that the node receives or sends, in microseconds, for
+    /// `network.frame_handling_ms = "device"`. Acknowledgements are the radio's work.
+    pub frame_handling_us: Option<Microseconds>,
 }
 
 /// How long cryptographic operations take.
@@ -261,6 +265,12 @@ impl Device {
             && [rsa1024, rsa2048, rsa3072]
                 .into_iter()
                 .all(|RsaTimes { private_ms, public_ms }| [private_ms, public_ms].into_iter().all(Option::is_some))
+    }
+
+    /// How long it takes for a frame. `None` if the device does not say.
+    pub(crate) fn frame_handling(&self) -> Option<clock::Duration> {
+        let us = self.us(self.processor.frame_handling_us.as_ref(), "frame_handling_us").ok()?;
+        Some(clock::Duration::from_secs_f64(us / 1e6))
     }
 
     /// How long an operation takes.

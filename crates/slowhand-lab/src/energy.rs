@@ -19,16 +19,18 @@ pub(crate) struct Times {
     pub(crate) tpm: Duration,
     /// The CPU waiting actively for the MAC.
     pub(crate) waited: Duration,
+    /// The CPU handling frames.
+    pub(crate) handled: Duration,
 }
 
 /// What `device` uses in this time.
 ///
-/// The CPU's handling of frames is not modelled: when it neither computes nor waits actively it sleeps.
+/// The CPU is active while it computes, waits actively or handles frames, one after the other. Else it sleeps.
 pub(crate) fn energy(device: &Device, times: Times) -> Energy {
     let current = &device.current;
     // mA times V times s is mJ.
     let mj = |milliamperes: f64, seconds: f64| milliamperes * device.supply_v.value * seconds;
-    let active = (times.computed + times.waited).min(times.elapsed).as_secs_f64();
+    let active = (times.computed + times.waited + times.handled).min(times.elapsed).as_secs_f64();
     let asleep = times.elapsed.as_secs_f64() - active;
     let radio = &times.radio;
     Energy {

@@ -39,6 +39,8 @@ pub struct NodeReport {
     pub computed: std::time::Duration,
     /// How long its MAC kept the CPU waiting actively; a wait that is not over does not count.
     pub waited: std::time::Duration,
+    /// How long its CPU handled frames.
+    pub handled: std::time::Duration,
     /// The energy that it used.
     pub energy: Energy,
     /// The most frames that ever waited in its queue.
@@ -70,6 +72,7 @@ pub fn inspect(scenario: &Scenario, seed: u64, interrupt: &Interrupt) -> Result<
             radio: times.radio,
             computed: times.computed,
             waited: times.waited,
+            handled: times.handled,
             energy: energy(plan.device(node), times),
             queue_peak: peak(|record| &record.queue_peak, node),
             reassembly_peak_bytes: peak(|record| &record.reassembly_peak_bytes, node),
@@ -138,6 +141,7 @@ impl Inspection {
             ("radio_sleep_s", number(|n| n.radio.sleep.as_secs_f64())),
             ("cpu_compute_s", number(|n| n.computed.as_secs_f64())),
             ("cpu_wait_s", number(|n| n.waited.as_secs_f64())),
+            ("cpu_handling_s", number(|n| n.handled.as_secs_f64())),
             ("energy_mj", number(|n| n.energy.total_mj())),
             ("energy_cpu_mj", number(|n| n.energy.cpu_mj)),
             ("energy_tpm_mj", number(|n| n.energy.tpm_mj)),

@@ -8,6 +8,7 @@ use crate::traffic::Flow;
 use slowhand_net::address::{Host, NodeId};
 use slowhand_net::clock::Duration;
 use slowhand_net::ip::Endpoint;
+use slowhand_net::network::joiner_router::JOINER_PORT;
 use slowhand_net::network::{Network, NetworkConfig};
 use slowhand_net::random::Streams;
 use slowhand_net::transport::tcp;
@@ -48,8 +49,8 @@ pub struct Plan {
 #[derive(Clone, Copy, Debug)]
 struct Ports {
     server: u16,
-    /// A client's port is this and the number of its node.
-    client: u16,
+    /// A client's port is this and the number of its node. `None` for joiners, which all have the same.
+    client: Option<u16>,
 }
 
 /// A scenario that cannot run.
@@ -114,7 +115,10 @@ impl Plan {
             network: scenario.network_config(),
             clients,
             server: scenario.server.host(),
-            ports: Ports { server: session.server_port.get() as u16, client: session.client_port.get() as u16 },
+            ports: Ports {
+                server: session.server_port.get() as u16,
+                client: (!scenario.client.joining).then(|| session.client_port.get() as u16),
+            },
             start: scenario.client.start(link_layer.settling()),
             start_spread: scenario.client.start_spread(link_layer.period()),
             give_up: session.give_up_s.duration(),
@@ -262,7 +266,7 @@ impl Plan {
 
     /// The two ends of a client's session.
     pub(crate) fn endpoints(&self, client: NodeId) -> [Endpoint; 2] {
-        let port = self.ports.client.wrapping_add(client.0);
+        let port = self.ports.client.map_or(JOINER_PORT, |first| first.wrapping_add(client.0));
         [Endpoint::new(Host::Node(client).address(), port), Endpoint::new(self.server.address(), self.ports.server)]
     }
 

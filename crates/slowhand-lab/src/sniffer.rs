@@ -6,10 +6,12 @@ use crate::interrupt::Interrupt;
 use crate::plan::{Plan, PlanError};
 use crate::record::{Conversation, Record};
 use crate::scenario::Scenario;
-use slowhand_net::address::PAN_ID;
+use slowhand_net::address::{Addressing, Eui64, NodeId, PAN_ID};
 use slowhand_net::network::RplEncoding;
+use slowhand_net::network::joiner_router::{JOINER_PORT, MANAGEMENT_PORT};
 use slowhand_net::observer::{Observer, Transmission};
-use slowhand_net::radio::frame;
+use slowhand_net::radio::frame::{self, MAX_FRAME};
+use slowhand_net::radio::security::OutgoingSecurity;
 use std::path::Path;
 
 /// A capture that could not be made.
@@ -38,8 +40,9 @@ pub fn capture_run(
     if interrupt.is_set() {
         return Ok(None);
     }
-    let mut writer = CaptureWriter::create(path)?;
-    let mut sniffer = Sniffer::default();
+    let mut writer = CaptureWriter::create(path, comment(scenario).as_deref())?;
+    let security = scenario.mac.security().map(|security| OutgoingSecurity::new(security.key.0));
+    let mut sniffer = Sniffer { security, ..Sniffer::default() };
     let Some(finished) = plan.run_world(seed, &open_and_stop, interrupt, &mut sniffer) else { return Ok(None) };
     // Under contention frames overlap, and each is heard when it ends.
     sniffer.heard.sort_by_key(|heard| heard.time_us);
@@ -54,9 +57,44 @@ pub fn capture_run(
     Ok(Some(Conversation::handshakes(finished.conversations)))
 }
 
+/// How to decrypt the frames of a capture. `None` if they are not secured.
+fn comment(scenario: &Scenario) -> Option<String> {
+    let key = scenario.mac.security()?.key;
+    let preference = key_preference(scenario)?;
+    let addresses = match scenario.mac.link_layer().addressing() {
+        Addressing::Extended => "",
+        Addressing::Short => {
+            ", and an entry of 802154_addresses for each node: its short address, the PAN ID, its extended address"
+        }
+    };
+    Some(format!(
+        "The key of IEEE 802.15.4 is {key}. Wireshark and tshark decrypt frames with the option -o '{preference}'{addresses}"
+    ))
+}
+
+/// The entry of Wireshark's table of keys.
+fn key_preference(scenario: &Scenario) -> Option<String> {
+    let security = scenario.mac.security()?;
+    let (key, index) = (security.key, security.key_index());
+    Some(format!("uat:ieee802154_keys:\"{key}\",\"{index}\",\"No hash\""))
+}
+
+/// The preferences with which Wireshark decrypts frames: the key, and the extended address of each node that has a short
+/// one, because nonces have extended addresses.
+fn security_preferences(scenario: &Scenario) -> Vec<String> {
+    let Some(key) = key_preference(scenario) else { return Vec::new() };
+    let has_short = scenario.mac.link_layer().addressing() == Addressing::Short;
+    let nodes = (0..if has_short { scenario.mesh().nodes() } else { 0 }).map(|node| NodeId(node as u16));
+    let addresses = nodes.map(|node| {
+        let extended: String = Eui64::of_node(node).0.iter().map(|octet| format!("{octet:02x}")).collect();
+        format!("uat:802154_addresses:\"{:04x}\",\"{PAN_ID:04x}\",{extended}", node.0)
+    });
+    [key].into_iter().chain(addresses).collect()
+}
+
 /// The arguments with which `wireshark` and `tshark` show a capture of this scenario as it is: the prefixes of
-/// compressed addresses, which are not on the air (RFC 6282 leaves their distribution to others), and the protocol at
-/// the server's port. Without the prefixes addresses look like `::1`, and no checksum fits.
+/// compressed addresses, which are not on the air (RFC 6282 leaves their distribution to others), the protocol at the
+/// server's port, and the key of the link layer. Without the prefixes addresses look like `::1`, and no checksum fits.
 pub fn wireshark_arguments(scenario: &Scenario) -> Vec<String> {
     let config = scenario.network_config();
     let mut prefixes: Vec<_> = config.contexts.iter().collect();
@@ -66,17 +104,23 @@ pub fn wireshark_arguments(scenario: &Scenario) -> Vec<String> {
     });
     let protocol = if scenario.session.protocol.is_stream() { ("tcp", "tls") } else { ("udp", "dtls") };
     let (transport, session) = protocol;
-    let port = scenario.session.server_port.get();
-    let decode = ["-d".to_owned(), format!("{transport}.port=={port},{session}")];
+    let decode = |port: u32, protocol| ["-d".to_owned(), format!("{transport}.port=={port},{protocol}")];
+    let ports = match scenario.client.joining {
+        true => vec![decode(JOINER_PORT.into(), session), decode(MANAGEMENT_PORT.into(), "coap")],
+        false => vec![decode(scenario.session.server_port.get(), session)],
+    };
     // Wireshark does not recognise 6LoWPAN that begins with the switch to page 1.
     let routing_headers = config.rpl.is_some_and(|rpl| rpl.encoding == RplEncoding::RoutingHeaders);
     let page_1 = routing_headers.then(|| ["-d".to_owned(), format!("wpan.panid=={PAN_ID:#06x},6lowpan")]);
-    prefixes.flatten().chain(decode).chain(page_1.into_iter().flatten()).collect()
+    let security = security_preferences(scenario).into_iter().flat_map(|preference| ["-o".to_owned(), preference]);
+    prefixes.flatten().chain(ports.into_iter().flatten()).chain(page_1.into_iter().flatten()).chain(security).collect()
 }
 
 /// Keeps every frame until the secrets, which stand in front of them in the file, are known.
 #[derive(Default)]
 struct Sniffer {
+    /// `None` if frames are not secured.
+    security: Option<OutgoingSecurity>,
     heard: Vec<Heard>,
     octets: Vec<u8>,
 }
@@ -91,8 +135,16 @@ struct Heard {
 impl Observer for Sniffer {
     fn transmission(&mut self, frame: &Transmission<'_>) {
         let start = self.octets.len();
-        self.octets.extend_from_slice(frame.octets);
-        self.octets.extend(frame::fcs(frame.octets));
+        match &mut self.security {
+            None => self.octets.extend_from_slice(frame.octets),
+            Some(security) => {
+                let mut octets = [0; MAX_FRAME];
+                // The frame is valid: a MAC has written it. Under TSCH it has a slot number.
+                let length = security.protect(frame, &mut octets).expect("a frame of a MAC");
+                self.octets.extend_from_slice(&octets[..length]);
+            }
+        }
+        self.octets.extend(frame::fcs(&self.octets[start..]));
         let octets = start..self.octets.len();
         self.heard.push(Heard { time_us: frame.at.as_micros(), channel: frame.channel, asn: frame.asn, octets });
     }

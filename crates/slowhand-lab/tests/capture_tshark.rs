@@ -22,7 +22,7 @@ fn key_log() -> String {
 fn data_frame(sequence: u8, payload: &[u8]) -> Vec<u8> {
     let mut octets = [0; frame::MAX_FRAME];
     let (from, to) = (Eui64::of_node(NodeId(1)), Eui64::of_node(NodeId::ROOT));
-    let length = tsch::frame::data(from, to).emit(sequence, payload, &mut octets).unwrap();
+    let length = tsch::frame::data(from, to, None).emit(sequence, payload, &mut octets).unwrap();
     let fcs = frame::fcs(&octets[..length]);
     [&octets[..length], &fcs].concat()
 }
@@ -35,7 +35,7 @@ fn place(name: &str) -> PathBuf {
 #[test]
 fn tshark_reads_link_type_channel_slot_number_and_time() {
     let path = place("frames.pcapng");
-    let mut capture = CaptureWriter::create(&path).unwrap();
+    let mut capture = CaptureWriter::create(&path, None).unwrap();
     capture.secrets([key_log().as_str()]).unwrap();
     capture.frame(2_120, 11, Some(0), &data_frame(1, &[0, 1, 2, 3, 4])).unwrap();
     capture.frame(2_120, 20, Some(u64::from(u32::MAX) + 7), &data_frame(2, &[0; 16])).unwrap();
@@ -75,7 +75,7 @@ fn tshark_reads_link_type_channel_slot_number_and_time() {
 #[test]
 fn the_link_type_and_the_secrets_stand_where_the_format_wants_them() {
     let path = place("secrets.pcapng");
-    let mut capture = CaptureWriter::create(&path).unwrap();
+    let mut capture = CaptureWriter::create(&path, None).unwrap();
     let second = format!("CLIENT_RANDOM {} {}", "77".repeat(32), "88".repeat(48));
     capture.secrets([key_log().as_str(), second.as_str()]).unwrap();
     capture.frame(1, 11, None, &data_frame(1, &[0])).unwrap();
@@ -95,6 +95,7 @@ fn the_link_type_and_the_secrets_stand_where_the_format_wants_them() {
 fn tshark_decrypts_a_session_with_the_embedded_secrets() {
     let ecdsa = [Suite::TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8, Suite::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256];
     decrypts(Stack::Mbedtls, ecdsa[0], CredentialKind::Certificate);
+    decrypts(Stack::Mbedtls, Suite::TLS_ECJPAKE_WITH_AES_128_CCM_8, CredentialKind::Ecjpake);
     for suite in ecdsa {
         decrypts(Stack::LeanDtls, suite, CredentialKind::Certificate);
         decrypts(Stack::LeanDtls, suite, CredentialKind::RawPublicKey);
@@ -128,7 +129,7 @@ fn decrypts(stack: Stack, suite: Suite, credential: CredentialKind) {
     assert!(matches!(client.status(), Status::Established { .. }), "{:?}", client.status());
 
     let path = place(&format!("handshake-{stack}-{suite}-{credential}.pcapng"));
-    let mut capture = CaptureWriter::create(&path).unwrap();
+    let mut capture = CaptureWriter::create(&path, None).unwrap();
     capture.secrets(client.key_log().iter().map(String::as_str)).unwrap();
     for (number, (sender, datagram)) in datagrams.iter().enumerate() {
         for frame in frames(number as u8, *sender, datagram) {
@@ -163,7 +164,8 @@ fn frames(sequence: u8, sender: Role, datagram: &[u8]) -> Vec<Vec<u8>> {
     let mut frames = Vec::new();
     while let Some(length) = fragmenter.next_frame(&packet, &mut payload).unwrap() {
         let mut octets = [0; frame::MAX_FRAME];
-        let length = tsch::frame::data(source, destination).emit(sequence, &payload[..length], &mut octets).unwrap();
+        let length =
+            tsch::frame::data(source, destination, None).emit(sequence, &payload[..length], &mut octets).unwrap();
         frames.push([&octets[..length], &frame::fcs(&octets[..length])].concat());
     }
     frames
@@ -171,7 +173,7 @@ fn frames(sequence: u8, sender: Role, datagram: &[u8]) -> Vec<Vec<u8>> {
 
 #[test]
 fn times_never_run_backwards() {
-    let mut capture = CaptureWriter::new(Vec::new(), Path::new("a.pcapng")).unwrap();
+    let mut capture = CaptureWriter::new(Vec::new(), Path::new("a.pcapng"), None).unwrap();
     capture.frame(20, 11, None, &data_frame(1, &[0])).unwrap();
     let error = capture.frame(19, 11, None, &data_frame(2, &[0])).unwrap_err();
     assert!(matches!(error, CaptureError::OutOfOrder { time_us: 19, last_us: 20, .. }));
@@ -182,13 +184,13 @@ fn times_never_run_backwards() {
 #[test]
 fn a_path_that_cannot_be_written_is_told_at_once() {
     let path = place("no-such-directory/x.pcapng");
-    let error = CaptureWriter::create(&path).err().unwrap().to_string();
+    let error = CaptureWriter::create(&path, None).err().unwrap().to_string();
     assert!(error.starts_with(&format!("{}: cannot write the capture: ", path.display())), "{error}");
 }
 
 #[test]
 fn a_full_disk_is_told_with_the_path() {
-    let capture = CaptureWriter::create(Path::new("/dev/full"));
+    let capture = CaptureWriter::create(Path::new("/dev/full"), None);
     let error = capture.and_then(CaptureWriter::finish).err().unwrap().to_string();
     assert!(error.starts_with("/dev/full: cannot write the capture: "), "{error}");
 }

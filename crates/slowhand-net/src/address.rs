@@ -89,6 +89,22 @@ pub const MESH_PREFIX: [u8; 8] = [0x20, 0x01, 0x0d, 0xb8, 0, 0, 0, 0];
 /// The /64 prefix of the server on the Internet, IPHC context 1 (RFC 3849 documentation prefix).
 pub const INTERNET_PREFIX: [u8; 8] = [0x20, 0x01, 0x0d, 0xb8, 0, 1, 0, 0];
 
+/// The address of a node of the mesh by its 16-bit address, the locator of Thread (RLOC): it follows from the addresses in
+/// frames with 16-bit addresses.
+pub fn locator_address(node: NodeId) -> Ipv6Addr {
+    address_of_identifier(Eui64::of_short(node.0).interface_identifier())
+}
+
+/// The link-local address of a node.
+pub fn link_local_address(node: NodeId) -> Ipv6Addr {
+    with_prefix([0xfe, 0x80, 0, 0, 0, 0, 0, 0], Eui64::of_node(node).interface_identifier())
+}
+
+/// The global address of the mesh with this interface identifier.
+pub fn address_of_identifier(identifier: [u8; 8]) -> Ipv6Addr {
+    with_prefix(MESH_PREFIX, identifier)
+}
+
 /// The global address of a node of the mesh.
 pub fn mesh_address(node: NodeId) -> Ipv6Addr {
     with_prefix(MESH_PREFIX, Eui64::of_node(node).interface_identifier())
@@ -125,7 +141,7 @@ impl Host {
             return Some(Self::Internet);
         }
         let node = NodeId(u16::from_be_bytes([octets[14], octets[15]]));
-        (mesh_address(node) == address).then_some(Self::Node(node))
+        (mesh_address(node) == address || locator_address(node) == address).then_some(Self::Node(node))
     }
 }
 

@@ -12,6 +12,8 @@ use std::ops::Range;
 use std::sync::Arc;
 use variation::Varying;
 
+pub(crate) use variation::OneLink;
+
 pub use course::Course;
 pub use variation::{GilbertElliott, Interferer, Variation};
 
@@ -158,6 +160,18 @@ impl Links {
     pub fn probability(&self, from: NodeId, to: NodeId, channel: u8, kind: Kind) -> Probability {
         let link = self.position(from, to).map(|position| &self.of_node[from.index()].links[position]);
         link.map_or(Probability::NEVER, |link| link.probability(channel, kind))
+    }
+
+    /// A copy of one direction of a link on one channel, for data frames. `None` if nothing changes with time.
+    pub(crate) fn varying_link(&self, from: NodeId, to: NodeId, channel: u8) -> Option<OneLink> {
+        let position = self.position(from, to)?;
+        let fixed = self.of_node[from.index()].links[position].probability(channel, Kind::Data);
+        Some(self.varying.as_ref()?.of_link(fixed, (from, position, to), channel))
+    }
+
+    /// True if Wi-Fi sends during any part of this time, where this node listens to this channel.
+    pub fn is_disturbed(&mut self, time: Range<Instant>, node: NodeId, channel: u8) -> bool {
+        self.varying.as_mut().is_some_and(|varying| varying.is_disturbed(time, node, channel))
     }
 
     fn position(&self, from: NodeId, to: NodeId) -> Option<usize> {

@@ -22,6 +22,10 @@ pub enum FrameKind {
     Strobe,
     /// The answer to a strobe: the node is awake.
     StrobeAck,
+    /// A DIO of RPL (RFC 6550): a node tells its neighbours of its rank.
+    Dio,
+    /// An empty data frame that keeps a node synchronised with its parent.
+    KeepAlive,
 }
 
 /// One frame on the air. The observer sees all frames, also those that no node received.

@@ -39,7 +39,10 @@ fn topology(network: &Network) -> String {
         Topology::Line { hops } if hops.get() == 1 => "one hop".to_owned(),
         Topology::Line { hops } => format!("line of {} hops", hops.get()),
         Topology::Star { leaves } => format!("star of {} leaves", leaves.get()),
-        Topology::Tree { depth, fan_out } => format!("tree of depth {}, fan-out {}", depth.get(), fan_out.get()),
+        Topology::Tree { depth, fan_out, nodes } => {
+            let part = nodes.map_or_else(String::new, |nodes| format!(", {} nodes of it", nodes.get()));
+            format!("tree of depth {}, fan-out {}{part}", depth.get(), fan_out.get())
+        }
         Topology::Explicit { links } => format!("{} nodes, {} links", network.topology.node_count(), links.len()),
     };
     format!("{shape}, link PDR {}", network.link_pdr.get())

@@ -16,7 +16,7 @@ enum slowhand_resumption {
     SLOWHAND_RESUMPTION_TICKET,  /* the client keeps it (RFC 5077; TLS 1.3: RFC 8446 section 4.6.1) */
 };
 
-/* The pointers are valid during `create`; psk, psk_identity and the raw keys are valid as long as the session. */
+/* The pointers are valid during `create`; psk, psk_identity, password and the raw keys are valid as long as the session. */
 struct slowhand_options {
     int is_server;
     int is_stream;                                    /* TLS over bytes, not DTLS over datagrams */
@@ -28,6 +28,8 @@ struct slowhand_options {
     int request_client_certificate;
     const uint8_t *psk, *psk_identity;                /* NULL: no pre-shared key */
     size_t psk_len, psk_identity_len;
+    const uint8_t *password;                          /* of EC-JPAKE; NULL: none */
+    size_t password_len;
     const uint8_t *trusted, *certificate, *key;       /* DER; NULL: none */
     size_t trusted_len, certificate_len, key_len;
     const uint8_t *private_key, *public_x, *public_y; /* this end's raw key; NULL: none */

@@ -22,11 +22,11 @@ pub(crate) struct CLibrary {
     functions: &'static slowhand_library,
     session: NonNull<c_void>,
     protocol: Protocol,
-    /// The library's session has a pointer to it.
-    _psk_identity: Box<[u8]>,
+    /// The identity of a pre-shared key, or a password. The library's session has a pointer to it.
+    _secret: Box<[u8]>,
 }
 
-// SAFETY: the library's session points only to what it owns, to static credentials, and to `_psk_identity`, which moves
+// SAFETY: the library's session points only to what it owns, to static credentials, and to `_secret`, which moves
 // with it. It keeps nothing that belongs to one thread (each call leaves OpenSSL's error queue, which does, as it was
 // before). Calls need `&mut self`, or `&self` of a type that is not `Sync`, so no two threads use the session at the
 // same time.
@@ -43,17 +43,18 @@ impl CLibrary {
         previous: Option<&Resumable>,
     ) -> Result<Self, Failure> {
         let suite_name = CString::new(checked.suite.to_string()).unwrap_or_default();
-        let psk_identity: Box<[u8]> = match &checked.config.credential {
+        let secret: Box<[u8]> = match &checked.config.credential {
             Credential::Psk { identity } => identity.as_bytes().into(),
+            Credential::Ecjpake { password } => password.as_bytes().into(),
             _ => Box::default(),
         };
-        let options = options(checked, &suite_name, &psk_identity, previous)?;
+        let options = options(checked, &suite_name, &secret, previous)?;
         let mut progress = slowhand_progress::new();
-        // SAFETY: `options` points to static credentials and to `psk_identity`, which live as long as the session. It
+        // SAFETY: `options` points to static credentials and to `secret`, which live as long as the session. It
         // also points to `suite_name` and `previous`, which live as long as the call and are not used after it.
         let session = unsafe { (functions.create)(&options, &mut progress) };
         let Some(session) = NonNull::new(session) else { return Err(progress.failure()) };
-        Ok(Self { functions, session, protocol: checked.config.protocol(), _psk_identity: psk_identity })
+        Ok(Self { functions, session, protocol: checked.config.protocol(), _secret: secret })
     }
 
     fn call(&mut self, call: impl FnOnce(*mut c_void, *mut slowhand_progress)) -> Progress {
@@ -144,7 +145,7 @@ impl Drop for CLibrary {
 fn options(
     checked: &Checked<'_>,
     suite_name: &CStr,
-    psk_identity: &[u8],
+    secret: &[u8],
     previous: Option<&Resumable>,
 ) -> Result<slowhand_options, Failure> {
     let (config, tls) = (checked.config, checked.tls);
@@ -180,8 +181,9 @@ fn options(
     match &config.credential {
         Credential::Psk { .. } => {
             (options.psk, options.psk_len) = (credentials::PSK.as_ptr(), credentials::PSK.len());
-            (options.psk_identity, options.psk_identity_len) = (psk_identity.as_ptr(), psk_identity.len());
+            (options.psk_identity, options.psk_identity_len) = (secret.as_ptr(), secret.len());
         }
+        Credential::Ecjpake { .. } => (options.password, options.password_len) = (secret.as_ptr(), secret.len()),
         Credential::RawPublicKey => raw_keys(&mut options, config.role, tls.auth),
         Credential::Certificate { .. } => {
             options.signature = if key_exchange.has_rsa() { RSA_PKCS1_SHA256 } else { ECDSA_SECP256R1_SHA256 };
@@ -228,6 +230,8 @@ pub(crate) struct slowhand_options {
     psk_identity: *const u8,
     psk_len: usize,
     psk_identity_len: usize,
+    password: *const u8,
+    password_len: usize,
     trusted: *const u8,
     certificate: *const u8,
     key: *const u8,
@@ -265,6 +269,8 @@ impl slowhand_options {
         psk_identity: ptr::null(),
         psk_len: 0,
         psk_identity_len: 0,
+        password: ptr::null(),
+        password_len: 0,
         trusted: ptr::null(),
         certificate: ptr::null(),
         key: ptr::null(),

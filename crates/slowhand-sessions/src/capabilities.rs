@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::config::Cryptography;
 use crate::config::{CredentialKind, Protocol, Stack};
 use crate::operation::Curve;
-use crate::tls::{Resumption, Suite};
+use crate::tls::{KeyExchange, Resumption, Suite};
 
 /// A library and what it supports.
 #[derive(Clone, Copy, Debug)]
@@ -114,23 +114,27 @@ impl Capabilities {
 
     /// How an end can prove its identity in a suite, the default first.
     pub fn credentials(&self, protocol: Protocol, suite: Suite) -> impl Iterator<Item = CredentialKind> + use<> {
-        let has_psk = suite.key_exchange().has_psk();
+        let exchange = suite.key_exchange();
         // In DTLS 1.3 the suite does not say it. In TLS 1.3 neither, but no library here is given a key there.
         let is_free = protocol == Protocol::Dtls13;
-        self.credentials.iter().copied().filter(move |kind| is_free || (*kind == CredentialKind::Psk) == has_psk)
+        self.credentials.iter().copied().filter(move |kind| is_free || exchange.fits(*kind))
     }
 
     /// How an end proves its identity in a suite by default.
     pub fn credential(&self, suite: Suite) -> CredentialKind {
-        if suite.key_exchange().has_psk() { CredentialKind::Psk } else { self.asymmetric_credential() }
+        match suite.key_exchange() {
+            KeyExchange::Ecjpake => CredentialKind::Ecjpake,
+            exchange if exchange.has_psk() => CredentialKind::Psk,
+            _ => self.asymmetric_credential(),
+        }
     }
 
-    /// How an end can prove its identity without a pre-shared key, the default first.
+    /// How an end can prove its identity with a key pair, the default first.
     pub fn asymmetric_credentials(&self) -> impl Iterator<Item = CredentialKind> + use<> {
-        self.credentials.iter().copied().filter(|kind| *kind != CredentialKind::Psk)
+        self.credentials.iter().copied().filter(|kind| kind.is_asymmetric())
     }
 
-    /// How an end proves its identity without a pre-shared key by default.
+    /// How an end proves its identity with a key pair by default.
     pub fn asymmetric_credential(&self) -> CredentialKind {
         // A library without such a credential has no such suite, so this one is never used.
         self.asymmetric_credentials().next().unwrap_or(CredentialKind::Certificate)

@@ -4,9 +4,9 @@ use std::fmt::{self, Display};
 use std::time::Duration;
 
 use crate::capabilities::{Capabilities, Datagrams, MaximumTimeout, TlsVersion};
-use crate::config::{ConfigError, Credential, Cryptography, Family, Protocol, Role, SessionConfig};
+use crate::config::{ConfigError, Credential, CredentialKind, Cryptography, Family, Protocol, Role, SessionConfig};
 use crate::credentials::{self, CertificateKey};
-use crate::tls::{Dtls, LeanProfile, PskMode, Suite, Tls};
+use crate::tls::{Dtls, ECJPAKE_CURVES, KeyExchange, LeanProfile, PskMode, Suite, Tls};
 
 /// A configuration that its library supports, with the library's defaults.
 pub(crate) struct Checked<'a> {
@@ -64,8 +64,10 @@ impl Capabilities {
         let (protocol, credential) = (config.protocol(), config.credential.kind());
         let suites: Vec<_> = self.suites(protocol).collect();
         let Some(suite) = tls.suite.or_else(|| self.best_suite(protocol, credential)) else {
-            let mut credentials: Vec<_> = suites.iter().flat_map(|suite| self.credentials(protocol, *suite)).collect();
-            credentials.dedup();
+            let fits = |kind: &&CredentialKind| {
+                suites.iter().any(|suite| self.credentials(protocol, *suite).any(|fitting| fitting == **kind))
+            };
+            let credentials: Vec<_> = self.credentials.iter().filter(fits).collect();
             return Err(refusal("credential", &credential, list(&credentials)));
         };
         one_of("suite", suite, &suites)?;
@@ -75,7 +77,10 @@ impl Capabilities {
 
     fn check_keys(&self, config: &SessionConfig, tls: &Tls, suite: Suite) -> Result<(), ConfigError> {
         if suite.key_exchange().has_curve() {
-            let curves = self.version_of(config).map_or(&[][..], |version| version.curves);
+            let curves = match suite.key_exchange() {
+                KeyExchange::Ecjpake => ECJPAKE_CURVES,
+                _ => self.version_of(config).map_or(&[][..], |version| version.curves),
+            };
             one_of("curve", tls.curve, curves)?;
         }
         match &config.credential {
@@ -84,6 +89,10 @@ impl Capabilities {
                 check("psk_identity", &found, "1 to 32 octets", |_| (1..=32).contains(&identity.len()))?;
                 let (allowed, can) = ("text without NUL (the library takes a C string)", self.tls.identity_with_nul);
                 check("psk_identity", &found, allowed, |_| can || !identity.contains('\0'))?;
+            }
+            Credential::Ecjpake { password } => {
+                let found = format_args!("{} octets", password.len());
+                check("password", &found, "6 to 32 octets", |_| (6..=32).contains(&password.len()))?;
             }
             Credential::Certificate { rsa_bits, .. } if suite.key_exchange().has_rsa() => {
                 one_of("rsa_bits", *rsa_bits, self.tls.rsa_bits)?;
@@ -104,6 +113,8 @@ impl Capabilities {
             one_of("max_fragment_length", length, version.fragment_lengths)?;
         }
         if let Some(resumption) = tls.resumption {
+            let can = config.credential.kind() != CredentialKind::Ecjpake;
+            check("resumption", &resumption, "none (a password opens one session)", |_| can)?;
             one_of("resumption", resumption, version.resumptions)?;
         }
         Ok(())

@@ -103,6 +103,10 @@ impl Family {
 /// The default identity of the pre-shared key: 15 octets. The example programs of mbedTLS and tinyDTLS use it.
 pub const PSK_IDENTITY: &str = "Client_identity";
 
+/// The default password of EC-JPAKE: the joining device credential in the examples of OpenThread (its command
+/// `joiner start J01NME`).
+pub const PASSWORD: &str = "J01NME";
+
 /// How an end proves its identity, with the options of that. The keys are in [`credentials`](crate::credentials).
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -111,6 +115,11 @@ pub enum Credential {
     Psk {
         /// The identity that goes with the key, 1 to 32 octets.
         identity: String,
+    },
+    /// A password of both ends, which EC-JPAKE (draft-cragie-tls-ecjpake-01) proves without telling it.
+    Ecjpake {
+        /// The password, 6 to 32 octets, as Thread has it.
+        password: String,
     },
     /// A raw public key (RFC 7250).
     RawPublicKey,
@@ -132,6 +141,8 @@ pub enum Credential {
 pub enum CredentialKind {
     /// A pre-shared key.
     Psk,
+    /// A password of both ends, proved with EC-JPAKE.
+    Ecjpake,
     /// A raw public key (RFC 7250).
     RawPublicKey,
     /// An X.509 certificate.
@@ -143,18 +154,27 @@ impl Credential {
     pub const fn kind(&self) -> CredentialKind {
         match self {
             Self::Psk { .. } => CredentialKind::Psk,
+            Self::Ecjpake { .. } => CredentialKind::Ecjpake,
             Self::RawPublicKey => CredentialKind::RawPublicKey,
             Self::Certificate { .. } => CredentialKind::Certificate,
         }
     }
 }
 
-/// A credential of this kind with default options: the identity [`PSK_IDENTITY`], RSA keys of 2048 bits, the
+impl CredentialKind {
+    /// True if the end has a key pair. With the other kinds, both ends know the same secret.
+    pub const fn is_asymmetric(self) -> bool {
+        matches!(self, Self::RawPublicKey | Self::Certificate)
+    }
+}
+
+/// A credential of this kind with default options: the identity [`PSK_IDENTITY`], the password [`PASSWORD`], RSA keys of 2048 bits, the
 /// certificates in `credentials/`.
 impl From<CredentialKind> for Credential {
     fn from(kind: CredentialKind) -> Self {
         match kind {
             CredentialKind::Psk => Self::Psk { identity: PSK_IDENTITY.to_owned() },
+            CredentialKind::Ecjpake => Self::Ecjpake { password: PASSWORD.to_owned() },
             CredentialKind::RawPublicKey => Self::RawPublicKey,
             CredentialKind::Certificate => Self::Certificate { rsa_bits: 2048, length: None },
         }

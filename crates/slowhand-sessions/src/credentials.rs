@@ -9,7 +9,7 @@ use crate::config::Role;
 use crate::session::Failure;
 use files::in_file;
 
-pub use crate::config::PSK_IDENTITY;
+pub use crate::config::{PASSWORD, PSK_IDENTITY};
 pub(crate) use files::{CertificateKey, Chain, RSA_BITS, RawKey, raw_key};
 pub(crate) use issued::{IMPOSSIBLE_LENGTH, lengths};
 

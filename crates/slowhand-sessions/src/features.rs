@@ -1,7 +1,7 @@
 //! Describes the capabilities of a library in words, for the list of libraries.
 
 use crate::capabilities::{Capabilities, MaximumTimeout};
-use crate::config::{CredentialKind, Protocol};
+use crate::config::Protocol;
 use crate::tls::Resumption;
 
 impl Capabilities {
@@ -15,7 +15,7 @@ impl Capabilities {
             }
         }
         features.extend(self.rsa());
-        if self.credentials.iter().any(|kind| *kind != CredentialKind::Psk) {
+        if self.credentials.iter().any(|kind| kind.is_asymmetric()) {
             features.push("server or mutual authentication".to_owned());
         }
         features.extend(self.datagram_features());

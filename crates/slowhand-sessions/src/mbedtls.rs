@@ -29,11 +29,14 @@ pub(crate) const CAPABILITIES: Capabilities = Capabilities {
     stack: Stack::Mbedtls,
     version: || c_library::version(functions()),
     licence: "Apache-2.0 OR GPL-2.0-or-later",
-    credentials: &[CredentialKind::Psk, CredentialKind::Certificate],
+    credentials: &[CredentialKind::Psk, CredentialKind::Ecjpake, CredentialKind::Certificate],
     datagrams: Some(Datagrams {
         // The longest ClientHello here: ECDHE-ECDSA with a cookie, a maximum fragment length and a connection ID of 32
-        // octets.
-        minimum_mtu: |_| 192,
+        // octets. With EC-JPAKE it has two public keys with their proofs.
+        minimum_mtu: |credential| match credential {
+            CredentialKind::Ecjpake => 520,
+            _ => 192,
+        },
         minimum_mtu_reason: "the library does not fragment a ClientHello",
         fragments: true,
         without_packing: false,
@@ -75,6 +78,7 @@ pub(crate) const CAPABILITIES: Capabilities = Capabilities {
             Suite::TLS_PSK_WITH_AES_128_GCM_SHA256,
             Suite::TLS_PSK_WITH_AES_128_CCM,
             Suite::TLS_PSK_WITH_AES_128_CCM_8,
+            Suite::TLS_ECJPAKE_WITH_AES_128_CCM_8,
         ],
         versions: &[
             TlsVersion {

@@ -1,8 +1,9 @@
 //! What the tests of several crates share: [tshark](wireshark) and the captures it reads, handshakes
-//! that real libraries have [recorded](recordings), octets in [hexadecimal](hex).
+//! that real libraries have [recorded](recordings), octets in [hexadecimal](hex), the time of a [processor].
 //!
 //! It is a dev-dependency of the other crates and depends on none of them.
 
 pub mod hex;
+pub mod processor;
 pub mod recordings;
 pub mod wireshark;

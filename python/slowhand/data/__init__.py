@@ -6,6 +6,7 @@ same names at its top; in an installed package they are copies.
 
 from __future__ import annotations
 
+import difflib
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -27,7 +28,7 @@ SCENARIOS = (_HERE / "scenarios").resolve()
 
 def files(folder: Path) -> Mapping[str, Path]:
     """The TOML files of a folder, by their names without `.toml`."""
-    return {file.stem: file for file in sorted(folder.glob("*.toml"))}
+    return dict(sorted((file.stem, file) for file in folder.glob("*.toml")))
 
 
 def scenario_path(scenario: str | os.PathLike[str]) -> str:
@@ -43,9 +44,12 @@ def scenario_path(scenario: str | os.PathLike[str]) -> str:
     if path in bundled:
         return str(bundled[path])
     if not path.endswith(".toml") and not os.path.exists(path):  # noqa: PTH110 (it never raises)
-        files_allowed = "the path of a .toml file or of a result (.parquet, .json)"
-        allowed = f"{files_allowed}, or one of {', '.join(bundled)}"
-        raise ScenarioError(f"scenario: found '{printable(path)}', allowed: {allowed}")
+        near = difflib.get_close_matches(path, bundled)
+        meant = f"; did you mean {' or '.join(near)}?" if near else ""
+        raise ScenarioError(
+            f"scenario: found '{printable(path)}', allowed: the path of a .toml file or of a "
+            f"result (.parquet, .json), or a name that `slowhand scenarios` lists{meant}"
+        )
     return path
 
 

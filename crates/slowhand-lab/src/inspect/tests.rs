@@ -30,11 +30,13 @@ proptest! {
     #[test]
     fn times_and_energies_add_up(
         mac in prop::sample::select(vec!["psk-tinydtls.toml", "xmac.toml", "beacon.toml", "csma.toml"]),
-        hops in 1u8..4, pdr in 0.7f64..=1.0, at_the_root in any::<bool>(), seed in 0u64..1000,
+        hops in 1u8..4, pdr in 0.7f64..=1.0, at_the_root in any::<bool>(), handling in 0u8..3,
+        seed in 0u64..1000,
     ) {
         let at = if at_the_root { "server.at=0" } else { "server.at=\"internet\"" };
         let hops = format!("network.topology={{ kind = \"line\", hops = {hops} }}");
-        let scenario = scenario(mac, &[hops, format!("network.link_pdr={pdr}"), at.to_owned()]);
+        let [pdr, handling_ms] = [format!("network.link_pdr={pdr}"), format!("network.frame_handling_ms={handling}")];
+        let scenario = scenario(mac, &[hops, pdr, handling_ms, at.to_owned()]);
         let inspection = inspect(&scenario, seed, &Interrupt::default()).unwrap().unwrap();
         let plan = Plan::new(&scenario).unwrap();
         prop_assert_eq!(&inspection.records, &plan.run(seed, &mut ()), "looking changes nothing");
@@ -50,7 +52,8 @@ proptest! {
             // Energest's method written out: volts times milliamperes times seconds.
             let device = if scenario.server.at == ServerAt::Node(NodeId(node.node)) { &scenario.server_device } else { &scenario.client_device };
             let Device { supply_v, current, tpm: None, .. } = &**device else { panic!("a TPM") };
-            let active = (node.computed + node.waited).as_secs_f64();
+            let active = (node.computed + node.waited + node.handled).min(node.elapsed).as_secs_f64();
+            prop_assert_eq!(node.handled > std::time::Duration::ZERO, handling > 0, "every node is on the path");
             let charge = current.cpu_active_ma.value * active
                 + current.cpu_sleep_ma.value * (node.elapsed.as_secs_f64() - active)
                 + current.radio_tx_ma.value * transmit.as_secs_f64()
@@ -161,6 +164,7 @@ fn each_column_has_its_value() {
         radio,
         computed: seconds(5),
         waited: seconds(6),
+        handled: seconds(7),
         energy,
         queue_peak: 7,
         reassembly_peak_bytes: 8,
@@ -195,6 +199,7 @@ fn each_column_has_its_value() {
         "radio_sleep_s F64([4.0])",
         "cpu_compute_s F64([5.0])",
         "cpu_wait_s F64([6.0])",
+        "cpu_handling_s F64([7.0])",
         "energy_mj F64([63.0])",
         "energy_cpu_mj F64([1.0])",
         "energy_tpm_mj F64([2.0])",

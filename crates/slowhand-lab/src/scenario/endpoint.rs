@@ -30,6 +30,14 @@ pub struct Client {
     /// tree or a list of links.
     #[schemars(extend("minItems" = 1, "uniqueItems" = true))]
     pub nodes: Option<Vec<Integer<1, MAX_NODE>>>,
+    /// How many of these nodes are clients: so many, evenly spread over the list. Default: all of them.
+    pub count: Option<Integer<1, MAX_NODE>>,
+    /// True if the clients join the network while they open their sessions, as in Thread. They have no key of the network
+    /// yet: they speak with their parent only, without link security and with 64-bit addresses. The parent is their
+    /// joiner router, and passes each datagram on in a message of CoAP, to the commissioner: the server. With DTLS, and
+    /// with `mac.kind = "csma"`. The UDP port of a joiner is 1000. Default: false.
+    #[serde(default)]
+    pub joining: bool,
     /// The earliest start of a client. Default: 0; 60 if the nodes negotiate their cells (`mac.scheduling`), which
     /// takes some time.
     pub start_s: Option<Seconds>,

@@ -117,6 +117,11 @@ pub enum Reassembly {
     /// Every hop reassembles the datagram (RFC 4944; route-over as in RFC 6606; the default).
     #[default]
     PerHop,
+    /// Routers pass single frames on, below IPv6: each has a mesh header with 16-bit addresses (RFC 4944 section 5.2;
+    /// mesh-under as in RFC 6606; Thread). The node where the datagram leaves the mesh reassembles it, or the parent of
+    /// the sleepy device for which it is. A sleepy device sends without the header, to its parent. Only with
+    /// `mac.addresses = "short"`.
+    MeshUnder,
     /// Each hop forwards every fragment at once. The node where the datagram leaves the mesh reassembles it (RFC 8930).
     Forwarding,
     /// As `forwarding`. In addition, the node where the datagram entered the mesh sends lost fragments again
@@ -276,7 +281,7 @@ impl Lowpan {
     fn fragments(&self, depth: u16, period: Duration) -> Fragments {
         let forwarding = self.forwarding.config();
         match self.reassembly {
-            Reassembly::PerHop => Fragments::Reassembled,
+            Reassembly::PerHop | Reassembly::MeshUnder => Fragments::Reassembled,
             Reassembly::Forwarding => Fragments::Forwarded(forwarding),
             Reassembly::Recovery => Fragments::Recovered { sender: self.recovery.config(depth, period), forwarding },
         }

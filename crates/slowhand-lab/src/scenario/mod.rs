@@ -3,6 +3,7 @@
 
 mod endpoint;
 mod gateway;
+mod handling;
 mod limits;
 mod losses;
 mod lowpan;
@@ -23,17 +24,20 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use slowhand_net::address::NodeId;
-use slowhand_net::network::NetworkConfig;
+use slowhand_net::ip::Endpoint;
+use slowhand_net::network::joiner_router::JoiningConfig;
+use slowhand_net::network::{MeshUnderConfig, NetworkConfig};
 
 pub use endpoint::{Client, Server, ServerAt};
 pub use gateway::Gateway;
+pub use handling::FrameHandling;
 pub use limits::Limits;
 pub use losses::{Advice, Remedy};
 pub use lowpan::{Forwarding, LossSpread, Lowpan, Reassembly, Recovery, Rpl, RplEncoding};
 pub(crate) use mac::PreparedMac;
 pub use mac::{
-    Addresses, Beacon, Cell, CellKind, Cells, Csl, Csma, Downward, FastPoll, Generation, Mac, MacError, Scheduling,
-    Sleepy, SlotTiming, StartOfFrame, Tsch, XMac,
+    Addresses, Beacon, Cell, CellKind, Cells, Csl, Csma, Downward, FastPoll, Generation, Key, LinkSecurity, Load, Mac,
+    MacError, Scheduling, SecurityLevel, Sleepy, SlotTiming, StartOfFrame, Tsch, XMac,
 };
 pub use network::{Channel, Link, MAX_NODE, Mesh, Network, NodeBuffers, RouteError, Routing, Topology};
 pub use session::{Auth, Session};
@@ -247,9 +251,25 @@ impl Scenario {
             buffers_of,
             internet: self.server.internet_config(),
             outages: self.outages(),
+            frame_handling: self.frame_handling(),
             gateway: self.gateway.config(),
+            joining: self.joining(),
+            mesh_under: self.mesh_under(),
             ..self.lowpan.config(depth, self.mac.link_layer().period())
         }
+    }
+
+    /// Who joins, and where the commissioner is.
+    fn joining(&self) -> Option<JoiningConfig> {
+        let port = self.session.server_port.get() as u16;
+        let commissioner = Endpoint::new(self.server.host().address(), port);
+        self.client.joining.then(|| JoiningConfig { joiners: self.clients(), commissioner })
+    }
+
+    /// Which nodes forward frames below IPv6.
+    fn mesh_under(&self) -> Option<MeshUnderConfig> {
+        let end_devices = || self.mac.link_layer().sleepy(&self.mesh);
+        (self.lowpan.reassembly == Reassembly::MeshUnder).then(|| MeshUnderConfig { end_devices: end_devices() })
     }
 
     /// TCP at the client's and at the server's end.
@@ -263,6 +283,13 @@ impl Scenario {
 
     /// The nodes that open a session each, in ascending order where the scenario does not name them.
     pub fn clients(&self) -> Vec<NodeId> {
+        let candidates = self.candidates();
+        let count = self.client.count.map_or(candidates.len(), |count| candidates.len().min(count.get() as usize));
+        (0..count).map(|client| candidates[client * candidates.len() / count]).collect()
+    }
+
+    /// The nodes of which `client.count` takes some.
+    fn candidates(&self) -> Vec<NodeId> {
         if let Some(nodes) = &self.client.nodes {
             return nodes.iter().map(|node| NodeId(node.get() as u16)).collect();
         }

@@ -13,8 +13,9 @@ use slowhand_net::network::BufferCounts;
 use slowhand_net::random::Streams;
 use slowhand_net::route::{Loop, Routes, Unreachable};
 
+use super::FrameHandling;
 use super::variation::{Change, GilbertElliott, Outage, Trace, WiFi};
-use crate::input::{Integer, NumberKey, Probability};
+use crate::input::{Integer, Milliseconds, NumberKey, Probability};
 
 /// The nodes of the mesh and the links between them.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
@@ -43,6 +44,11 @@ pub struct Network {
     /// Default: all nodes are alike.
     #[serde(default)]
     pub nodes: BTreeMap<NumberKey<MAX_NODE>, NodeBuffers>,
+    /// How long the processor of a node takes for each frame that it receives or sends: a time, or `"device"`: the
+    /// `processor.frame_handling_us` of its device (the server's where the server is, else the client's). Default: 0,
+    /// processors take no time for frames.
+    #[serde(default)]
+    pub frame_handling_ms: FrameHandling,
     /// Losses in bursts: links that alternate between a good and a bad state. Default: none.
     pub gilbert_elliott: Option<GilbertElliott>,
     /// Measured delivery ratios over time, which take the place of the fixed ones. Default: none.
@@ -58,8 +64,8 @@ pub struct Network {
     pub outages: Vec<Outage>,
 }
 
-/// The buffers of one node.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+/// What one node has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct NodeBuffers {
     /// How many frames its queue holds. Default: `mac.queue`.
@@ -69,6 +75,8 @@ pub struct NodeBuffers {
     /// How many datagrams it can forward at the same time, with `lowpan.reassembly = "forwarding"` or `"recovery"`.
     /// Default: `lowpan.forwarding.entries`.
     pub forwarding_entries: Option<Integer<1, 65_535>>,
+    /// How long its processor takes for a frame. Default: `network.frame_handling_ms`.
+    pub frame_handling_ms: Option<Milliseconds>,
 }
 
 /// Which path to the root a node takes.
@@ -107,6 +115,8 @@ pub enum Topology {
         depth: Integer<1, MAX_NODE>,
         /// The number of children of each node that is not a leaf.
         fan_out: Integer<1, MAX_NODE>,
+        /// How many nodes there are, the root included: those with higher numbers are left out. Default: the whole tree.
+        nodes: Option<Integer<2, 65_535>>,
     },
     /// A list of links. Every node from 0 to the highest number used must have a path to the root.
     Explicit {
@@ -297,12 +307,13 @@ impl Topology {
         let most = u64::from(MAX_NODE) + 2;
         let last = match self {
             Self::Line { hops: below } | Self::Star { leaves: below } => u64::from(below.get()),
-            Self::Tree { depth, fan_out } => {
+            Self::Tree { depth, fan_out, nodes } => {
                 let levels = (0..depth.get()).scan(1_u64, |level, _| {
                     *level = (*level * u64::from(fan_out.get())).min(most);
                     Some(*level)
                 });
-                levels.take(most as usize).fold(0, |sum, level| (sum + level).min(most))
+                let whole = levels.take(most as usize).fold(0, |sum, level| (sum + level).min(most));
+                nodes.map_or(whole, |nodes| whole.min(u64::from(nodes.get()) - 1))
             }
             Self::Explicit { links } => {
                 links.iter().map(|link| u64::from(link.from.max(link.to).get())).max().unwrap_or(0)

@@ -5,8 +5,8 @@ use std::time::Duration;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use slowhand_sessions::{
-    Arithmetic, Credential, CredentialKind, Cryptography, Curve, Dtls, Family, LeanSwitch, Protocol, PskMode,
-    Resumption, Role, SessionConfig, Stack, Suite, Timers, Tls, Version, best_common_suite, stacks,
+    Arithmetic, Credential, CredentialKind, Cryptography, Curve, Dtls, Family, KeyExchange, LeanSwitch, Protocol,
+    PskMode, Resumption, Role, SessionConfig, Stack, Suite, Timers, Tls, Version, best_common_suite, stacks,
 };
 
 use crate::input::{Integer, PositiveSeconds};
@@ -39,11 +39,11 @@ pub struct Session {
     /// bits.
     pub certificate_length: Option<Integer<1, 8_000>>,
     /// Which ends authenticate themselves. Default: `psk` with a PSK suite. `mutual` with any other suite, or if no
-    /// suite is given. In DTLS 1.3 every suite goes with each of them.
+    /// suite is given; a password (`ecjpake`) is always `mutual`. In DTLS 1.3 every suite goes with each of them.
     pub auth: Option<Auth>,
     /// With what the ends authenticate themselves. A suite and `auth` leave a choice only to a library with certificates and
-    /// raw public keys, as lean-dtls. Default: `psk` with a PSK suite or with `auth = "psk"`. Otherwise the first that both
-    /// libraries have, in the client's order (`slowhand stacks`).
+    /// raw public keys, as lean-dtls. Default: `psk` with a PSK suite or with `auth = "psk"`, `ecjpake` with its suite. Otherwise
+    /// a key pair: the first that both libraries have, in the client's order (`slowhand stacks`).
     pub credential: Option<CredentialKind>,
     /// The curve for key exchange and ECDSA signatures. Default: `secp256r1`.
     #[serde(default = "default_curve")]
@@ -136,7 +136,7 @@ pub enum Auth {
     Psk,
     /// The server only, with a certificate or a raw public key.
     Server,
-    /// Both ends, with certificates or raw public keys.
+    /// Both ends, with certificates, raw public keys or a password.
     Mutual,
 }
 
@@ -167,8 +167,11 @@ impl Session {
         if let Some(credential) = self.credential {
             return credential;
         }
-        let has_psk = self.suite.is_some_and(|suite| suite.key_exchange().has_psk());
-        if has_psk || self.auth() == Auth::Psk {
+        let exchange = self.suite.map(Suite::key_exchange);
+        if exchange == Some(KeyExchange::Ecjpake) {
+            return CredentialKind::Ecjpake;
+        }
+        if exchange.is_some_and(KeyExchange::has_psk) || self.auth() == Auth::Psk {
             return CredentialKind::Psk;
         }
         let both = [self.stack, self.server_stack()].map(Stack::capabilities);

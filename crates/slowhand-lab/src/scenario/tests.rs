@@ -287,6 +287,13 @@ fn clients_are_the_leaves_unless_named() {
     let explicit = "network.topology={ kind = \"explicit\", links = [{from=0,to=1},{from=1,to=2},{from=3,to=1}] }";
     assert_eq!(with(explicit).clients(), nodes(&[2, 3]));
     assert_eq!(with("server.at=1").clients(), nodes(&[2]));
+    // 0 - 1..3, 1 - 4..6, 2 - 7: the others of the last level are left out.
+    let part = "network.topology={ kind = \"tree\", depth = 2, fan_out = 3, nodes = 8 }";
+    assert_eq!(with(part).clients(), nodes(&[3, 4, 5, 6, 7]));
+    // Evenly spread: of five nodes, those at 0 * 5 / 3, 1 * 5 / 3 and 2 * 5 / 3.
+    let mut some = with("network.topology={ kind = \"star\", leaves = 5 }");
+    some.client.count = Some(crate::input::Integer::constant(3));
+    assert_eq!(some.clients(), nodes(&[1, 2, 4]));
 }
 
 #[test]

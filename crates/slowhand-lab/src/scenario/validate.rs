@@ -3,11 +3,13 @@
 
 use std::collections::HashMap;
 
-use slowhand_net::address::NodeId;
+use slowhand_net::address::{Addressing, Host, NodeId};
 use slowhand_net::network::smallest_frame;
 use slowhand_net::route::{Loop, Unreachable};
 use slowhand_sessions::{ConfigError as SessionError, CredentialKind, Protocol, Role, Suite};
 
+use super::handling;
+use super::mac::LinkLayer;
 use super::network::{MAX_NODE, Mesh, RouteError, Routing};
 use super::variation;
 use super::{Auth, Gateway, LossSpread, Lowpan, Network, Reassembly, Rpl, Scenario, ServerAt, Topology};
@@ -16,18 +18,29 @@ use crate::input::{Document, Files, InputError};
 
 /// Checks a scenario that has been read from `document`.
 pub(super) fn validate(scenario: &Scenario, document: &Document) -> Result<(), InputError> {
-    scenario.mac.link_layer().check(&scenario.mesh, document)?;
+    link_layer(scenario.mac.link_layer(), &scenario.mesh, document)?;
     variation::check(&scenario.network, scenario.mac.link_layer(), document)?;
     lowpan(&scenario.lowpan, document)?;
     nodes(scenario, document)?;
+    handling::check(scenario, document)?;
     contexts(&scenario.lowpan, document)?;
     rpl(scenario, document)?;
+    mesh_under(scenario, document)?;
     ends(scenario, document)?;
     session(scenario, document)?;
     transport(scenario, document)?;
     gateway(scenario, document)?;
+    joining(scenario, document)?;
     traffic(scenario, document)?;
     limits(scenario, document)
+}
+
+/// Checks the keys of the link layer.
+fn link_layer(link_layer: &dyn LinkLayer, mesh: &Mesh, document: &Document) -> Result<(), InputError> {
+    if let Some(security) = link_layer.security() {
+        security.check(link_layer.has_slots(), document)?;
+    }
+    link_layer.check(mesh, document)
 }
 
 /// Checks that a world of the scenario has room in memory.
@@ -54,7 +67,8 @@ fn nodes(scenario: &Scenario, document: &Document) -> Result<(), InputError> {
         if node.get() as usize > last {
             return Err(document.blame(&key(""), node.get().to_string(), format!("nodes 0 to {last}")));
         }
-        if own.forwarding_entries.is_some() && lowpan.reassembly == Reassembly::PerHop {
+        let forwards = matches!(lowpan.reassembly, Reassembly::Forwarding | Reassembly::Recovery);
+        if own.forwarding_entries.is_some() && !forwards {
             let allowed = "this key with lowpan.reassembly = \"forwarding\" or \"recovery\" only";
             return Err(document.blame(&key(".forwarding_entries"), "how many datagrams are forwarded", allowed));
         }
@@ -110,10 +124,10 @@ fn lowpan(lowpan: &Lowpan, document: &Document) -> Result<(), InputError> {
                 "\"fragment\" where lowpan.reassembly is \"recovery\": a fragment sent again is in the same flight";
             Err(document.blame("lowpan.loss_spread", "\"flight\"", allowed))
         }
-        Reassembly::PerHop if document.has("lowpan.forwarding") => {
+        Reassembly::PerHop | Reassembly::MeshUnder if document.has("lowpan.forwarding") => {
             refuse("lowpan.forwarding", "how fragments are forwarded", "\"forwarding\" or \"recovery\"")
         }
-        Reassembly::PerHop | Reassembly::Forwarding if document.has("lowpan.recovery") => {
+        Reassembly::PerHop | Reassembly::MeshUnder | Reassembly::Forwarding if document.has("lowpan.recovery") => {
             refuse("lowpan.recovery", "how fragments are recovered", "\"recovery\"")
         }
         _ => Ok(()),
@@ -146,6 +160,23 @@ fn rpl(scenario: &Scenario, document: &Document) -> Result<(), InputError> {
     }
 }
 
+/// Checks that frames can have a mesh header.
+fn mesh_under(scenario: &Scenario, document: &Document) -> Result<(), InputError> {
+    if scenario.lowpan.reassembly != Reassembly::MeshUnder {
+        return Ok(());
+    }
+    if scenario.mac.link_layer().addressing() != Addressing::Short {
+        let (found, allowed) =
+            ("\"mesh-under\"", "another value, or mac.kind = \"csma\" with mac.addresses = \"short\"");
+        return Err(document.blame("lowpan.reassembly", found, allowed));
+    }
+    if scenario.lowpan.rpl != Rpl::None {
+        let allowed = "\"none\" with lowpan.reassembly = \"mesh-under\": RPL routes packets, not frames";
+        return Err(document.blame("lowpan.rpl", "headers of RPL", allowed));
+    }
+    Ok(())
+}
+
 /// Checks that the gateway has something to do only if the server is on the Internet.
 fn gateway(scenario: &Scenario, document: &Document) -> Result<(), InputError> {
     let Gateway { tcp_proxy, suppress_spurious_flights, .. } = scenario.gateway;
@@ -157,6 +188,53 @@ fn gateway(scenario: &Scenario, document: &Document) -> Result<(), InputError> {
         }
         _ => Ok(()),
     }
+}
+
+/// Checks that joiners can join: as in Thread, and with nothing that the joiner router does not carry.
+fn joining(scenario: &Scenario, document: &Document) -> Result<(), InputError> {
+    if !scenario.client.joining {
+        return Ok(());
+    }
+    let refuse = |key: &str, found: &str, allowed: &str| Err(document.blame(key, found, allowed));
+    let link_layer = scenario.mac.link_layer();
+    if !link_layer.carries_joiners() {
+        return refuse("client.joining", "true", "false with this mac.kind: only csma has joiners");
+    }
+    if scenario.session.protocol.is_stream() {
+        return refuse("client.joining", "true", "false with TLS: a joiner router carries datagrams");
+    }
+    if document.has("session.client_port") {
+        let allowed = "this key without client.joining: the port of a joiner is 1000";
+        return refuse("session.client_port", "a port for joiners", allowed);
+    }
+    let clients = scenario.clients();
+    let routes = scenario.mesh.routes();
+    if let Some(parent) = routes.parents().into_iter().flatten().find(|parent| clients.contains(parent)) {
+        let found = format!("true, where client {parent} has children");
+        return refuse("client.joining", &found, "clients without children: a joiner forwards nothing");
+    }
+    if let Some(joiner) = link_layer.sleepy(&scenario.mesh).iter().find(|node| clients.contains(node)) {
+        let found = format!("node {joiner}, which joins");
+        let allowed = "nodes that do not join: a joiner always listens, because nobody keeps frames for it";
+        return refuse("mac.sleepy", &found, allowed);
+    }
+    let is_end = |host| matches!(host, Host::Node(node) if clients.contains(&node));
+    if scenario.flows().any(|flow| is_end(flow.from) || is_end(flow.to)) {
+        return refuse("client.joining", "true, with other traffic from or to a client", "traffic of other nodes only");
+    }
+    if scenario.lowpan.rpl != Rpl::None {
+        return refuse("lowpan.rpl", "headers of RPL", "\"none\" with client.joining: Thread has no RPL");
+    }
+    if matches!(scenario.lowpan.reassembly, Reassembly::Forwarding | Reassembly::Recovery) {
+        let allowed =
+            "\"mesh-under\" or \"per-hop\" with client.joining: Thread does not forward fragments by RFC 8930";
+        return refuse("lowpan.reassembly", "fragments that are forwarded", allowed);
+    }
+    if scenario.gateway.suppress_spurious_flights {
+        let allowed = "false with client.joining: the border router sees messages of joiner routers";
+        return refuse("gateway.suppress_spurious_flights", "true", allowed);
+    }
+    Ok(())
 }
 
 /// Checks each flow beside the sessions.
@@ -186,6 +264,12 @@ pub(super) fn mesh(network: &Network, files: &mut Files<'_>, document: &Document
     if network.parents.is_some() && document.has("network.routing") {
         let allowed = "this key without network.parents, which says the routes";
         return Err(document.blame("network.routing", "a rule for routes that are given", allowed));
+    }
+    if let Topology::Tree { nodes: Some(nodes), .. } = network.topology
+        && network.topology.node_count() < nodes.get() as usize
+    {
+        let allowed = format!("at most {}, the nodes of the whole tree", network.topology.node_count());
+        return Err(document.blame("network.topology.nodes", nodes.get().to_string(), allowed));
     }
     let mesh = network.mesh().map_err(|error| route_error(error, key, network, document))?;
     let variation = variation::variation(network, mesh.qualities(), files, document)?;
@@ -269,9 +353,13 @@ fn ends(scenario: &Scenario, document: &Document) -> Result<(), InputError> {
     if scenario.client.nodes.as_ref().is_some_and(Vec::is_empty) {
         return Err(document.blame("client.nodes", "no node", "at least one node"));
     }
-    let clients = scenario.clients();
+    let candidates = scenario.candidates();
+    if let Some(count) = scenario.client.count.filter(|count| count.get() as usize > candidates.len()) {
+        let allowed = format!("at most {}, the nodes of which these are chosen", candidates.len());
+        return Err(document.blame("client.count", count.get().to_string(), allowed));
+    }
     let mut seen = vec![false; last + 1];
-    for (index, &client) in clients.iter().enumerate() {
+    for (index, &client) in candidates.iter().enumerate() {
         let key = || if document.has("client.nodes") { format!("client.nodes[{index}]") } else { "client".to_owned() };
         if client.index() > last {
             let allowed = format!("a node of the network other than the root, 1 to {last}");
@@ -283,6 +371,8 @@ fn ends(scenario: &Scenario, document: &Document) -> Result<(), InputError> {
         if std::mem::replace(&mut seen[client.index()], true) {
             return Err(document.blame(&key(), format!("{client} again"), "each node once"));
         }
+    }
+    for client in scenario.clients() {
         let port = scenario.session.client_port.get() + u32::from(client.0);
         if port > u32::from(u16::MAX) {
             let found = format!("{}, which gives node {client} the port {port}", scenario.session.client_port.get());
@@ -301,11 +391,14 @@ fn session(scenario: &Scenario, document: &Document) -> Result<(), InputError> {
     }
     let is_psk = session.auth() == Auth::Psk;
     if let Some(credential) = session.credential.filter(|credential| (*credential == CredentialKind::Psk) != is_psk) {
-        let allowed = if is_psk { "psk" } else { "certificate or raw_public_key" };
+        let allowed = if is_psk { "psk" } else { "certificate, raw_public_key or ecjpake" };
         let allowed = format!("{allowed} with this suite and session.auth");
         return Err(document.blame("session.credential", credential.to_string(), allowed));
     }
     let credentials = [session.stack, session.server_stack()].map(|stack| session.credential_kind(stack));
+    if session.auth() == Auth::Server && credentials.contains(&CredentialKind::Ecjpake) {
+        return Err(document.blame("session.auth", "\"server\"", "\"mutual\" with a password"));
+    }
     for (role, credential) in [Role::Client, Role::Server].into_iter().zip(credentials) {
         let config = session.config(role);
         if let Some(length) = session.certificate_length.filter(|_| credential != CredentialKind::Certificate) {

@@ -53,7 +53,7 @@ pub struct Trace {
 }
 
 /// A Wi-Fi network nearby. It is busy and idle in turn, each for a time drawn from the exponential distribution. All
-/// nodes see the same bursts. Nodes do not hear Wi-Fi when they assess a channel.
+/// nodes see the same bursts. A node that assesses the channel while Wi-Fi sends finds it busy.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct WiFi {
@@ -67,7 +67,7 @@ pub struct WiFi {
     /// The probability that a frame is lost if Wi-Fi sends during any part of it. Default: 1.
     #[serde(default = "certain")]
     pub loss: Probability,
-    /// The nodes that receive badly while Wi-Fi sends. Default: all.
+    /// The nodes that receive badly while Wi-Fi sends, and find the channel busy. Default: all.
     #[schemars(extend("minItems" = 1))]
     pub nodes: Option<Vec<Integer<0, MAX_NODE>>>,
 }
@@ -248,24 +248,15 @@ fn known(nodes: usize) -> String {
     format!("a node of the network, 0 to {}", nodes - 1)
 }
 
-/// Checks that the link layer can do what changes, and that the outages are possible.
+/// Checks that the link layer can do what the outages ask for, and that they are possible.
 pub(super) fn check(network: &Network, link_layer: &dyn LinkLayer, document: &Document) -> Result<(), InputError> {
-    if !link_layer.may_vary() {
-        for key in ["gilbert_elliott", "trace", "wifi", "changes"].map(|key| format!("network.{key}")) {
-            if document.has(&key) {
-                let found = "losses that change with time";
-                let allowed = "fixed ratios with this mac.kind: it counts lost beacons by one ratio";
-                return Err(document.blame(&key, found, allowed));
-            }
-        }
-    }
     let nodes = network.topology.node_count();
     for (index, outage) in network.outages.iter().enumerate() {
         let blame = |key: &str, found: String, allowed: String| {
             Err(document.blame(&format!("network.outages[{index}].{key}"), found, allowed))
         };
         if !link_layer.switches_radios() {
-            let allowed = "this key with mac.kind = \"tsch\" only".to_owned();
+            let allowed = "this key with another mac.kind than \"beacon\", whose radios follow the beacons".to_owned();
             return blame("node", "a radio that is switched off".to_owned(), allowed);
         }
         if outage.node.get() as usize >= nodes {

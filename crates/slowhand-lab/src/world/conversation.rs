@@ -28,6 +28,7 @@ pub(super) struct Snapshot {
     at: Instant,
     radio: RadioTimes,
     waited: Duration,
+    handled: Duration,
     /// What client and server have computed for the conversation.
     computed: [std::time::Duration; 2],
     /// The part of the client's in which its TPM computed.
@@ -148,6 +149,7 @@ impl World<'_> {
             at,
             radio: self.network.radio_times(client, at),
             waited: self.network.processor_time(client),
+            handled: self.network.handling_time(client, at),
             computed: [0, 1].map(|side| self.ends[client_end(conversation) + side].computed),
             tpm: self.ends[client_end(conversation)].tpm,
         }
@@ -221,6 +223,7 @@ impl World<'_> {
             computed: end.computed[0].saturating_sub(start.computed[0]),
             tpm: end.tpm.saturating_sub(start.tpm),
             waited: std::time::Duration::from_micros(end.waited.saturating_sub(start.waited).as_micros()),
+            handled: std::time::Duration::from_micros(end.handled.saturating_sub(start.handled).as_micros()),
         })
     }
 }

@@ -199,6 +199,7 @@ impl<'a> World<'a> {
                 computed: std::time::Duration::ZERO,
                 tpm: std::time::Duration::ZERO,
                 waited: std::time::Duration::from_micros(self.network.processor_time(node).as_micros()),
+                handled: std::time::Duration::from_micros(self.network.handling_time(node, now).as_micros()),
             })
             .collect();
         for end in &self.ends {

@@ -18,9 +18,12 @@ pub fn transport(source: Ipv6Addr, destination: Ipv6Addr, next_header: u8, segme
 }
 
 /// The sum of the big-endian 16-bit words. An odd last octet is padded with zero.
+///
+/// It adds 32 bits at a time: the carries come around in the end (RFC 1071 section 2, parallel summation).
 fn words(octets: &[u8]) -> u64 {
-    let (pairs, rest) = octets.as_chunks::<2>();
-    let even: u64 = pairs.iter().map(|&pair| u64::from(u16::from_be_bytes(pair))).sum();
-    let odd = rest.first().map_or(0, |&last| u64::from(last) << 8);
-    even + odd
+    let (chunks, rest) = octets.as_chunks::<4>();
+    let sum: u64 = chunks.iter().map(|&chunk| u64::from(u32::from_be_bytes(chunk))).sum();
+    let mut last = [0; 4];
+    last[..rest.len()].copy_from_slice(rest);
+    sum + u64::from(u32::from_be_bytes(last))
 }

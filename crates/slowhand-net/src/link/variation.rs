@@ -76,6 +76,33 @@ impl Interferer {
 }
 
 impl Variation {
+    /// The ratio of a link that has a course, at an instant.
+    fn ratio(&self, (from, to, channel): (NodeId, NodeId, u8), at: Instant, shift: Duration) -> Option<Probability> {
+        let of_channel = self.courses.get(&(from, to, Some(channel)));
+        of_channel.or_else(|| self.courses.get(&(from, to, None)))?.ratio(at, shift)
+    }
+
+    /// The probability that a frame arrives, with the states of its link and of the Wi-Fi networks.
+    fn with_states(
+        &self,
+        mut probability: Probability,
+        time: Range<Instant>,
+        (to, channel): (NodeId, u8),
+        bad: Option<&mut Alternating>,
+        busy: &mut [Alternating],
+    ) -> Probability {
+        if let (Some(GilbertElliott { good_pdr, bad_pdr, .. }), Some(bad)) = (self.states, bad) {
+            let is_bad = bad.is_on_at(time.start);
+            probability = probability.and(Probability::new(if is_bad { bad_pdr } else { good_pdr }));
+        }
+        for (interferer, busy) in self.interferers.iter().zip(busy) {
+            if interferer.disturbs(to, channel) && busy.is_on_during(time.clone()) {
+                probability = probability.and(Probability::new(1.0 - interferer.loss));
+            }
+        }
+        probability
+    }
+
     /// True if nothing changes with time.
     pub fn is_empty(&self) -> bool {
         self.courses.is_empty() && self.states.is_none() && self.interferers.is_empty()
@@ -131,26 +158,62 @@ impl Varying {
         (from, position, to): (NodeId, usize, NodeId),
         channel: u8,
     ) -> Probability {
-        let Variation { courses, states, interferers, .. } = &*self.variation;
-        let mut probability = fixed;
-        if !courses.is_empty() && !self.fixed.contains(&(from, to)) {
-            let course = courses.get(&(from, to, Some(channel))).or_else(|| courses.get(&(from, to, None)));
-            probability = course.and_then(|course| course.ratio(time.start, self.shift)).unwrap_or(fixed);
+        let Self { variation, shift, bad, busy, fixed: without_course } = self;
+        let course = |start| {
+            let has_course = !variation.courses.is_empty() && !without_course.contains(&(from, to));
+            has_course.then(|| variation.ratio((from, to, channel), start, *shift)).flatten()
+        };
+        let probability = course(time.start).unwrap_or(fixed);
+        let bad = bad[from.index()].get_mut(position);
+        variation.with_states(probability, time, (to, channel), bad, busy)
+    }
+
+    /// The same for one link alone, on one channel. Its states are those of the whole.
+    pub(super) fn of_link(
+        &self,
+        fixed: Probability,
+        (from, position, to): (NodeId, usize, NodeId),
+        channel: u8,
+    ) -> OneLink {
+        OneLink {
+            variation: Arc::clone(&self.variation),
+            link: (from, to, channel),
+            fixed,
+            shift: self.shift,
+            bad: self.bad[from.index()].get(position).cloned(),
+            busy: self.busy.clone(),
         }
-        if let Some(GilbertElliott { good_pdr, bad_pdr, .. }) = *states {
-            let is_bad = self.bad[from.index()][position].is_on_at(time.start);
-            probability = probability.and(Probability::new(if is_bad { bad_pdr } else { good_pdr }));
-        }
-        for (interferer, busy) in interferers.iter().zip(&mut self.busy) {
-            if interferer.disturbs(to, channel) && busy.is_on_during(time.clone()) {
-                probability = probability.and(Probability::new(1.0 - interferer.loss));
-            }
-        }
-        probability
+    }
+
+    /// True if a Wi-Fi network that disturbs this node on this channel sends during any part of this time.
+    pub(super) fn is_disturbed(&mut self, time: Range<Instant>, node: NodeId, channel: u8) -> bool {
+        let mut interferers = self.variation.interferers.iter().zip(&mut self.busy);
+        interferers.any(|(interferer, busy)| interferer.disturbs(node, channel) && busy.is_on_during(time.clone()))
     }
 
     /// The course of a link does not count any more.
     pub(super) fn fix(&mut self, from: NodeId, to: NodeId) {
         self.fixed.insert((from, to));
+    }
+}
+
+/// One direction of a link on one channel, as it changes with time.
+#[derive(Clone, Debug)]
+pub(crate) struct OneLink {
+    variation: Arc<Variation>,
+    /// Sender, receiver and channel.
+    link: (NodeId, NodeId, u8),
+    fixed: Probability,
+    shift: Duration,
+    bad: Option<Alternating>,
+    busy: Vec<Alternating>,
+}
+
+impl OneLink {
+    /// The probability that a frame arrives that is on the air for this `time`. It is fast if the times do not go back.
+    pub(crate) fn probability(&mut self, time: Range<Instant>) -> Probability {
+        let Self { variation, link, fixed, shift, bad, busy } = self;
+        let probability = variation.ratio(*link, time.start, *shift).unwrap_or(*fixed);
+        variation.with_states(probability, time, (link.1, link.2), bad.as_mut(), busy)
     }
 }

@@ -12,12 +12,23 @@ use crate::address::{INTERNET_PREFIX, MESH_PREFIX};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Context {
     prefix: u128,
+    /// The bits that the prefix covers.
+    mask: u128,
     length: u8,
 }
 
 impl Context {
     /// The implicit prefix of stateless compression: fe80::/64 (RFC 6282 section 3.1.1).
-    pub(super) const LINK_LOCAL: Self = Self { prefix: 0xfe80 << 112, length: 64 };
+    pub(super) const LINK_LOCAL: Self = Self::new(0xfe80 << 112, 64);
+
+    /// The first `length` bits of `prefix`; `length` is at most 128.
+    const fn new(prefix: u128, length: u8) -> Self {
+        let mask = match length {
+            0 => 0,
+            length => u128::MAX << (128 - length as u32),
+        };
+        Self { prefix: prefix & mask, mask, length }
+    }
 
     /// The prefix; the bits after it are zero.
     pub const fn prefix(&self) -> Ipv6Addr {
@@ -31,20 +42,13 @@ impl Context {
 
     /// True if `address` begins with the prefix.
     pub const fn covers(&self, address: Ipv6Addr) -> bool {
-        address.to_bits() & self.mask() == self.prefix
+        address.to_bits() & self.mask == self.prefix
     }
 
     /// `address` with its first bits replaced by the prefix. The bits that the context covers always come from the
     /// context (RFC 6282 section 3.1.1, SAM and DAM).
     pub(super) const fn over(&self, address: u128) -> u128 {
-        self.prefix | address & !self.mask()
-    }
-
-    const fn mask(&self) -> u128 {
-        match self.length {
-            0 => 0,
-            length => u128::MAX << (128 - length as u32),
-        }
+        self.prefix | address & !self.mask
     }
 }
 
@@ -67,7 +71,7 @@ impl Contexts {
 
     /// The contexts of the mesh: 0 is the /64 prefix of the mesh, 1 that of the default server on the Internet.
     pub fn mesh() -> Self {
-        let context = |octets| Context { prefix: u128::from(u64::from_be_bytes(octets)) << 64, length: 64 };
+        let context = |octets| Context::new(u128::from(u64::from_be_bytes(octets)) << 64, 64);
         let longest_first = vec![(0, context(MESH_PREFIX)), (1, context(INTERNET_PREFIX))];
         Self { longest_first, routing_headers: None }
     }
@@ -93,8 +97,7 @@ impl Contexts {
         if usize::from(id) >= Self::COUNT || length > 128 {
             return Err(Error::ContextRange { id, length });
         }
-        let whole = Context { prefix: prefix.to_bits(), length };
-        let context = Context { prefix: whole.prefix & whole.mask(), length };
+        let context = Context::new(prefix.to_bits(), length);
         self.longest_first.retain(|&(other, _)| other != id);
         self.longest_first.push((id, context));
         self.longest_first.sort_by_key(|&(id, context)| (Reverse(context.length), id));

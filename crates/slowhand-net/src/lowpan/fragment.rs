@@ -27,7 +27,7 @@
 use std::ops::Range;
 
 use super::cursor::{Reader, Writer};
-use super::{Contexts, Error, Link, MAX_COMPRESSED, compress, headers_of_first};
+use super::{Compressed, Contexts, Error, Link, MAX_COMPRESSED, compress, headers_of_first};
 use crate::ip;
 
 /// 11000 in the first five bits: a first fragment.
@@ -114,6 +114,32 @@ impl FragmentHeader {
     }
 }
 
+/// Compresses the headers of `packet` into `out`, for its first frame. A frame has a capacity of `capacity` octets.
+///
+/// # Errors
+/// As [`compress`].
+#[inline]
+pub fn compress_for_frame(
+    packet: &[u8],
+    link: Link,
+    contexts: &Contexts,
+    capacity: usize,
+    out: &mut [u8],
+) -> Result<Compressed, Error> {
+    compress(packet, link, contexts, headers_of_first(out, capacity, FragmentHeader::FIRST_LENGTH))
+}
+
+/// Writes the rest of `packet` behind its compressed headers in `out`. Returns the length of the frame payload; `None` if
+/// the packet needs fragments.
+#[inline]
+pub fn complete_frame(packet: &[u8], headers: Compressed, capacity: usize, out: &mut [u8]) -> Option<usize> {
+    let rest = packet.get(headers.consumed..)?;
+    let length = headers.written + rest.len();
+    let space = out.get_mut(headers.written..length).filter(|_| length <= capacity)?;
+    space.copy_from_slice(rest);
+    Some(length)
+}
+
 /// Cuts a packet into frame payloads. It does not keep the packet: pass the packet with every call.
 ///
 /// ```
@@ -169,8 +195,17 @@ impl Fragmenter {
     /// not allow them.
     pub fn new(packet: &[u8], link: Link, contexts: &Contexts, tag: u16, capacity: usize) -> Result<Self, Error> {
         let mut header = [0; MAX_COMPRESSED];
-        let room = headers_of_first(&mut header, capacity, FragmentHeader::FIRST_LENGTH);
-        let done = compress(packet, link, contexts, room)?;
+        let done = compress_for_frame(packet, link, contexts, capacity, &mut header)?;
+        Ok(Self::with_headers(packet, done, &header, capacity)?.with_tag(tag))
+    }
+
+    /// As [`new`](Self::new), with the headers that [`compress_for_frame`] has written into `compressed`, and tag 0.
+    ///
+    /// # Errors
+    /// As those of `new`.
+    pub fn with_headers(packet: &[u8], done: Compressed, compressed: &[u8], capacity: usize) -> Result<Self, Error> {
+        let mut header = [0; MAX_COMPRESSED];
+        Writer::new(&mut header).slice(compressed.get(..done.written).ok_or(Error::Truncated)?)?;
         let (size, uncompressed) = (packet.len() - done.hidden, done.consumed - done.hidden);
         if !fits_one_frame(size, uncompressed, done.written, capacity) {
             if size > MAX_DATAGRAM {
@@ -183,7 +218,12 @@ impl Fragmenter {
             }
         }
         let (compressed, hidden) = (done.written, done.hidden);
-        Ok(Self { header, compressed, hidden, uncompressed, size, tag, capacity, slack: 0, sent: 0 })
+        Ok(Self { header, compressed, hidden, uncompressed, size, tag: 0, capacity, slack: 0, sent: 0 })
+    }
+
+    /// The same with another tag.
+    pub fn with_tag(self, tag: u16) -> Self {
+        Self { tag, ..self }
     }
 
     /// Leaves up to `octets` of the first fragment free. With fragment forwarding, the compressed header may grow on

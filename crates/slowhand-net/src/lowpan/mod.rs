@@ -17,6 +17,7 @@ mod cursor;
 pub mod forwarding;
 pub mod fragment;
 pub mod iphc;
+pub mod mesh;
 pub mod nhc;
 pub mod reassembly;
 pub mod recovery;
@@ -31,6 +32,7 @@ pub use reassembly::Reassembler;
 use cursor::{Reader, Writer};
 use fragment::FragmentHeader;
 use iphc::Depth;
+use mesh::MeshHeader;
 use recovery::Rfrag;
 
 /// The dispatch octet of an IPv6 packet with an uncompressed header (RFC 4944 section 5.1).
@@ -136,10 +138,14 @@ pub enum Error {
     Truncated,
 }
 
-/// True if a frame payload is a fragment of a packet (FRAG1 or FRAGN of RFC 4944, RFRAG of RFC 8931): not a whole
-/// packet, and not the acknowledgment of a fragment.
+/// True if a frame payload is a fragment of a packet (FRAG1 or FRAGN of RFC 4944, RFRAG of RFC 8931), behind a mesh header or
+/// not: not a whole packet, and not the acknowledgment of a fragment.
 pub fn is_fragment(payload: &[u8]) -> bool {
-    payload.first().is_some_and(|&octet| FragmentHeader::is_dispatch(octet) || Rfrag::is_dispatch(octet))
+    payload.first().is_some_and(|&octet| {
+        FragmentHeader::is_dispatch(octet)
+            || Rfrag::is_dispatch(octet)
+            || MeshHeader::is_dispatch(octet) && MeshHeader::parse(payload).is_ok_and(|(_, rest)| is_fragment(rest))
+    })
 }
 
 /// Compresses the headers of `packet` into `out`. The rest of the packet, after [`Compressed::consumed`], is carried
@@ -149,6 +155,7 @@ pub fn is_fragment(payload: &[u8]) -> bool {
 /// # Errors
 /// [`Error::Packet`] if `packet` is not an IPv6 packet of exactly the length in its header; [`Error::BufferTooSmall`]:
 /// [`MAX_PLAIN`] octets are always enough.
+#[inline]
 pub fn compress(packet: &[u8], link: Link, contexts: &Contexts, out: &mut [u8]) -> Result<Compressed, Error> {
     let (header, _) = ip::Ipv6Header::parse_packet(packet)?;
     compress_headers(&header, packet, Form::Shortest, link, contexts, &mut Writer::new(out))
@@ -184,9 +191,9 @@ fn compress_headers(
         }
     }
     let consumed = match iphc::compress(header, packet, Depth::All, link, contexts, out) {
-        Err(Error::BufferTooSmall(_)) => {
+        Err(Error::BufferTooSmall(_)) if header.next_header != ip::next_header::UDP => {
             out.truncate(before);
-            iphc::compress(header, packet, Depth::Udp, link, contexts, out)?
+            iphc::compress_chain(header, packet, Depth::Udp, link, contexts, out)?
         }
         done => done?,
     };

@@ -133,14 +133,10 @@ pub(super) enum NextHeader<'a> {
 impl<'a> NextHeader<'a> {
     /// The header with this number at the beginning of `octets`, if it can be compressed. `length` is the number of octets
     /// from here to the end of the packet, of which `octets` may be the first.
-    #[inline]
     pub(super) fn of(number: u8, octets: &'a [u8], length: usize) -> Option<Self> {
         match number {
             // The lengths of UDP and inner IPv6 headers are elided, so they must agree with that of the packet.
-            next_header::UDP => {
-                let udp = UdpHeader::parse(octets).ok()?;
-                (usize::from(udp.length) == length).then_some(Self::Udp(udp))
-            }
+            next_header::UDP => udp(octets, length).map(Self::Udp),
             next_header::IPV6 => {
                 let inner = Ipv6Header::parse(octets).ok()?;
                 (Ipv6Header::LENGTH + usize::from(inner.payload_length) == length).then_some(Self::Ipv6(inner))
@@ -153,6 +149,12 @@ impl<'a> NextHeader<'a> {
             }
         }
     }
+}
+
+/// The UDP header at the beginning of `octets`, if it can be compressed. `length` is as in [`NextHeader::of`].
+#[inline]
+pub(super) fn udp(octets: &[u8], length: usize) -> Option<UdpHeader> {
+    UdpHeader::parse(octets).ok().filter(|udp| usize::from(udp.length) == length)
 }
 
 /// Writes an extension header. `next` is true if the header behind it is compressed too.
@@ -205,28 +207,21 @@ pub(super) fn read_extension(input: &mut Reader<'_>, out: &mut Writer<'_>) -> Re
     Ok(next)
 }
 
+#[inline]
 pub(super) fn emit_udp(udp: &UdpHeader, out: &mut Writer<'_>) -> Result<(), Error> {
-    let (source, destination) = (udp.source_port, udp.destination_port);
-    let mode = PortMode::of(source, destination);
-    out.u8(DISPATCH | mode as u8)?;
+    let mode = PortMode::of(udp.source_port, udp.destination_port);
+    let dispatch = DISPATCH | mode as u8;
+    let ([s1, s0], [d1, d0]) = (udp.source_port.to_be_bytes(), udp.destination_port.to_be_bytes());
+    let [c1, c0] = udp.checksum.to_be_bytes();
     match mode {
-        PortMode::Full => {
-            out.u16(source)?;
-            out.u16(destination)?;
-        }
-        PortMode::Destination8 => {
-            out.u16(source)?;
-            out.u8(destination as u8)?;
-        }
-        PortMode::Source8 => {
-            out.u8(source as u8)?;
-            out.u16(destination)?;
-        }
-        PortMode::Both4 => out.u8(((source & 0xf) << 4 | destination & 0xf) as u8)?,
+        PortMode::Full => out.slice(&[dispatch, s1, s0, d1, d0, c1, c0]),
+        PortMode::Destination8 => out.slice(&[dispatch, s1, s0, d0, c1, c0]),
+        PortMode::Source8 => out.slice(&[dispatch, s0, d1, d0, c1, c0]),
+        PortMode::Both4 => out.slice(&[dispatch, s0 << 4 | d0 & 0xf, c1, c0]),
     }
-    out.u16(udp.checksum)
 }
 
+#[inline]
 pub(super) fn read_udp(input: &mut Reader<'_>) -> Result<CompressedUdp, Error> {
     let encoding = input.u8()?;
     if encoding & DISPATCH_MASK != DISPATCH {

@@ -2,9 +2,11 @@
 
 use super::gateway::GatewayConfig;
 use super::internet::InternetConfig;
+use super::joiner_router::JoiningConfig;
+use super::mesh_under::MeshUnderConfig;
 use super::rpl::RplConfig;
 use crate::address::NodeId;
-use crate::clock::Instant;
+use crate::clock::{Duration, Instant};
 use crate::lowpan::reassembly::Limits;
 use crate::lowpan::{Contexts, FRAME_CAPACITY, forwarding, recovery};
 use crate::random::Probability;
@@ -35,16 +37,24 @@ pub struct NetworkConfig {
     pub reassembly: Limits,
     /// How nodes forward fragments.
     pub fragments: Fragments,
+    /// Which nodes forward single frames below IPv6, with 16-bit addresses. Only with [`Fragments::Reassembled`]. `None`: no
+    /// node does.
+    pub mesh_under: Option<MeshUnderConfig>,
     /// What RPL adds to each packet. `None`: nothing, packets follow the routes without it.
     pub rpl: Option<RplConfig>,
     /// The nodes that have not as many buffers as the others.
     pub buffers_of: BTreeMap<NodeId, BufferCounts>,
+    /// How long the processor of a node handles a frame ([`Processor`](crate::radio::Processor)). No time at nodes that are
+    /// not here.
+    pub frame_handling: BTreeMap<NodeId, Duration>,
     /// When radios are switched off. The outages of a node do not overlap.
     pub outages: Vec<Outage>,
     /// The path between the border router and the Internet hosts.
     pub internet: InternetConfig,
     /// What the border router does beyond forwarding.
     pub gateway: GatewayConfig,
+    /// The nodes that join the network. `None`: all nodes have joined.
+    pub joining: Option<JoiningConfig>,
 }
 
 impl Default for NetworkConfig {
@@ -59,11 +69,14 @@ impl Default for NetworkConfig {
             contexts: Contexts::mesh(),
             reassembly: Limits::default(),
             fragments: Fragments::default(),
+            mesh_under: None,
             rpl: None,
             buffers_of: BTreeMap::new(),
+            frame_handling: BTreeMap::new(),
             outages: Vec::new(),
             internet: InternetConfig::default(),
             gateway: GatewayConfig::default(),
+            joining: None,
         }
     }
 }

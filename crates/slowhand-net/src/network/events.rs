@@ -4,7 +4,7 @@ use crate::address::Host;
 use crate::clock::Instant;
 use crate::datagram::DatagramId;
 use crate::drop_reason::DropReason;
-use crate::ip::{Endpoint, Ipv6Header, TcpPacket, UdpDatagram, next_header};
+use crate::ip::{self, Endpoint, Ipv6Header, TcpPacket, UdpDatagram, next_header};
 use std::ops::Range;
 
 /// Something that happened.
@@ -102,10 +102,17 @@ struct Happened {
 
 #[derive(Debug)]
 enum What {
-    Delivered { host: Host, packet: Range<usize> },
+    Delivered { host: Host, packet: Range<usize>, udp: Option<Udp> },
     Originated { packet: Range<usize> },
     Intercepted { host: Host },
     Lost { host: Host, reason: DropReason },
+}
+
+/// What a delivered UDP datagram says: its checksum is verified once.
+#[derive(Debug)]
+struct Udp {
+    source: Endpoint,
+    destination: Endpoint,
 }
 
 impl Events {
@@ -117,17 +124,16 @@ impl Events {
             What::Originated { ref packet } => {
                 Some(Event::Originated { at, datagram, packet: tcp_packet(&self.octets[packet.clone()])? })
             }
-            What::Delivered { host, ref packet } => {
-                let packet = &self.octets[packet.clone()];
-                if let Some(packet) = tcp_packet(packet) {
-                    return Some(Event::Segment { at, host, datagram, packet });
-                }
-                // `delivered` has refused damaged UDP datagrams: this is another protocol.
-                let Ok(udp) = UdpDatagram::parse(packet) else {
-                    return Some(Event::Packet { at, host, datagram, packet });
-                };
-                let (source, destination, payload) = (udp.source, udp.destination, udp.payload);
+            What::Delivered { host, ref packet, udp: Some(Udp { source, destination }) } => {
+                let payload = &self.octets[packet.start + UdpDatagram::HEADERS..packet.end];
                 Some(Event::Delivered { at, host, datagram, source, destination, payload })
+            }
+            What::Delivered { host, ref packet, udp: None } => {
+                let packet = &self.octets[packet.clone()];
+                Some(match tcp_packet(packet) {
+                    Some(packet) => Event::Segment { at, host, datagram, packet },
+                    None => Event::Packet { at, host, datagram, packet },
+                })
             }
         })
     }
@@ -162,15 +168,13 @@ impl Events {
     }
 
     pub(super) fn delivered(&mut self, host: Host, datagram: DatagramId, packet: &[u8]) {
-        let is_intact = match Ipv6Header::parse_packet(packet) {
-            Ok((header, _)) => header.next_header != next_header::UDP || UdpDatagram::parse(packet).is_ok(),
-            Err(_) => false,
+        let udp = match UdpDatagram::parse(packet) {
+            Ok(UdpDatagram { source, destination, .. }) => Some(Udp { source, destination }),
+            Err(ip::Error::Protocol { .. }) => None,
+            Err(_) => return self.lost(host, datagram, DropReason::Malformed),
         };
-        if !is_intact {
-            return self.lost(host, datagram, DropReason::Malformed);
-        }
         let packet = self.keep(packet);
-        self.push(datagram, What::Delivered { host, packet });
+        self.push(datagram, What::Delivered { host, packet, udp });
     }
 
     pub(super) fn originated(&mut self, datagram: DatagramId, packet: &[u8]) {

@@ -4,6 +4,7 @@ use super::adaptation::{AdaptationLayer, FragmentHandling, send_failure};
 use super::capacity::payload_capacity;
 use super::destination::{NextHop, destination, host, last_node, next_hop};
 use super::events::Events;
+use super::handling::Received;
 use super::{Network, Timer, rpl};
 use crate::address::{Host, NodeId};
 use crate::clock::Instant;
@@ -11,21 +12,31 @@ use crate::datagram::DatagramId;
 use crate::drop_reason::DropReason;
 use crate::ip::{self, Ecn, Ipv6Header};
 use crate::lowpan::forwarding::{self, Route, SLACK};
+use crate::lowpan::mesh::MeshHeader;
 use crate::lowpan::reassembly::{Discard, Occupancy, Outcome};
-use crate::lowpan::{Fragmenter, Link};
+use crate::lowpan::{Fragmenter, Link, fragment, is_fragment};
 use crate::observer::BufferLevel;
 use crate::radio::Indication;
 use crate::radio::frame::MAX_FRAME;
 use crate::route::Routes;
 
 impl Network {
-    pub(super) fn handle_indication(&mut self, now: Instant, indication: Indication, events: &mut Events) {
-        let node = match indication {
-            Indication::Received { node, from, datagram, payload, discard } => {
+    pub(super) fn handle_indication(&mut self, now: Instant, indication: &Indication, events: &mut Events) {
+        let node = match *indication {
+            Indication::Received { node, from, datagram, ref payload, discard, handled_at } if handled_at > now => {
+                let payload = payload.clone();
+                let place = self.unhandled.keep(Received { node, from, datagram, payload, discard });
+                return self.timers.push(handled_at, Timer::Handled(place));
+            }
+            Indication::Received { node, from, datagram, ref payload, discard, .. } => {
                 match discard {
                     true => self.lose_frame(node, datagram, DropReason::InjectedLoss, events),
-                    false => self.receive(now, node, from, &payload, datagram, events),
+                    false => self.receive(now, node, from, payload, datagram, events),
                 }
+                node
+            }
+            Indication::Lost { node, datagram, reason } => {
+                self.lose_frame(node, datagram, reason, events);
                 node
             }
             Indication::Dropped { node, datagram, reason } => {
@@ -39,6 +50,13 @@ impl Network {
             }
         };
         self.note_level(now, node);
+    }
+
+    /// The processor of its node has handled a received frame.
+    pub(super) fn handle_received(&mut self, now: Instant, place: u32, events: &mut Events) {
+        let Received { node, from, datagram, payload, discard } = self.unhandled.take(place);
+        let received = Indication::Received { node, from, datagram, payload, discard, handled_at: now };
+        self.handle_indication(now, &received, events);
     }
 
     /// A frame of a datagram is lost at a node. That is no loss of the datagram if its source sends the frame again.
@@ -65,31 +83,57 @@ impl Network {
             // It cannot fail: the header was parsed just before.
             let _ = ip::ipv6::mark(packet, Ecn::CongestionExperienced);
         }
-        let link = Link { source: self.addressing.of_node(node), destination: self.addressing.of_node(next_hop) };
+        let (link, mesh) = self.framing(node, next_hop, packet);
+        let mut frame = [0; MAX_FRAME];
+        let before = mesh.map_or(0, |mesh| mesh.emit(&mut frame).unwrap_or(0)); // the longest header fits
+        let capacity = self.payload_capacity(node, next_hop).saturating_sub(before);
+        let payload = &mut frame[before..];
+        let headers = fragment::compress_for_frame(packet, link, &self.contexts, capacity, payload)
+            .map_err(|error| send_failure(&error))?;
+        let mut sent = Ok(());
+        if let Some(length) = fragment::complete_frame(packet, headers, capacity, payload) {
+            if let Err(reason) = self.enqueue(now, node, next_hop, &frame[..before + length], datagram) {
+                events.lost(Host::Node(node), datagram, reason);
+            }
+        } else {
+            let fragmenter = Fragmenter::with_headers(packet, headers, payload, capacity);
+            let fragmenter = fragmenter.map_err(|error| send_failure(&error))?;
+            sent = self.send_fragments(now, fragmenter, (link, mesh), (node, next_hop), packet, datagram, events);
+        }
+        self.note_level(now, node);
+        sent
+    }
+
+    /// Gives the MAC of `node` the fragments of a packet that is longer than a frame.
+    #[allow(clippy::too_many_arguments)] // the arguments of `send_over_hop`, and what it has worked out
+    fn send_fragments(
+        &mut self,
+        now: Instant,
+        fragmenter: Fragmenter,
+        (link, mesh): (Link, Option<MeshHeader>),
+        (node, next_hop): (NodeId, NodeId),
+        packet: &[u8],
+        datagram: DatagramId,
+        events: &mut Events,
+    ) -> Result<(), DropReason> {
         // A node that forwards the first fragment compresses the header again, and it may grow. It needs slack only if
         // the next hop is not the last.
         let goes_on = destination(packet).is_none_or(|to| last_node(host(&self.routes, to)) != next_hop)
             || self.config.rpl.is_some() && rpl::has_segments_left(packet);
-        let capacity = self.payload_capacity(node, next_hop);
         let AdaptationLayer { next_tag, fragments, .. } = &mut self.nodes[node.index()];
         let slack = if goes_on && !matches!(fragments, FragmentHandling::Reassemble) { SLACK } else { 0 };
-        let fragmenter = Fragmenter::new(packet, link, &self.contexts, *next_tag, capacity);
-        let mut fragmenter = fragmenter.map_err(|error| send_failure(&error))?.with_slack(slack);
-        if fragmenter.frames() > 1 {
-            if matches!(fragments, FragmentHandling::Recover(_)) {
-                let sent = self.recover(now, link, (node, next_hop), slack, packet, datagram, events);
-                self.note_level(now, node);
-                return sent;
-            }
-            *next_tag = next_tag.wrapping_add(1);
+        if matches!(fragments, FragmentHandling::Recover(_)) {
+            return self.recover(now, link, (node, next_hop), slack, packet, datagram, events);
         }
+        let mut fragmenter = fragmenter.with_tag(*next_tag).with_slack(slack);
+        *next_tag = next_tag.wrapping_add(1);
         let mut frame = [0; MAX_FRAME];
-        while let Ok(Some(length)) = fragmenter.next_frame(packet, &mut frame) {
-            if let Err(reason) = self.enqueue(now, node, next_hop, &frame[..length], datagram) {
+        let before = mesh.map_or(0, |mesh| mesh.emit(&mut frame).unwrap_or(0));
+        while let Ok(Some(length)) = fragmenter.next_frame(packet, &mut frame[before..]) {
+            if let Err(reason) = self.enqueue(now, node, next_hop, &frame[..before + length], datagram) {
                 events.lost(Host::Node(node), datagram, reason);
             }
         }
-        self.note_level(now, node);
         Ok(())
     }
 
@@ -135,6 +179,9 @@ impl Network {
         datagram: DatagramId,
         events: &mut Events,
     ) {
+        if self.mesh_under.is_some() {
+            return self.receive_of_mesh(now, node, from, payload, datagram, events);
+        }
         let congested = self.is_congested(node);
         let Self { nodes, routes, mac, config, .. } = self;
         let AdaptationLayer { fragments, next_tag, .. } = &mut nodes[node.index()];
@@ -181,7 +228,19 @@ impl Network {
         datagram: DatagramId,
         events: &mut Events,
     ) {
-        let (source, destination) = (self.addressing.of_node(from), self.addressing.of_node(node));
+        self.reassemble_over(now, node, self.link(from, node), payload, datagram, events);
+    }
+
+    /// The same for a frame payload whose headers are compressed for these addresses.
+    pub(super) fn reassemble_over(
+        &mut self,
+        now: Instant,
+        node: NodeId,
+        Link { source, destination }: Link,
+        payload: &[u8],
+        datagram: DatagramId,
+        events: &mut Events,
+    ) {
         let reassembler = &mut self.nodes[node.index()].reassembler;
         match reassembler.handle_fragment(now, source, destination, payload, datagram) {
             Outcome::Complete { packet, datagram } => {
@@ -198,8 +257,10 @@ impl Network {
                 events.lost(Host::Node(node), datagram, reassembly_failure(reason));
             }
         }
-        // In any case: with fragment forwarding, the virtual reassembly buffer has a timer too.
-        self.arm_timer(node);
+        if is_fragment(payload) {
+            // In any case: with fragment forwarding, the virtual reassembly buffer has a timer too.
+            self.arm_timer(node);
+        }
     }
 
     /// Handles the reassembled packet in `self.packet`.

@@ -17,12 +17,16 @@ mod error_limit;
 mod errors;
 mod events;
 pub mod gateway;
+mod handling;
 mod hop;
 pub mod internet;
+pub mod joiner_router;
 mod levels;
 mod loss;
+mod mesh_under;
 mod recovering;
 mod recovery;
+mod relaying;
 mod rpl;
 
 use crate::address::{Addressing, Host, NodeId};
@@ -41,13 +45,17 @@ use adaptation::AdaptationLayer;
 use destination::{destination, host, is_global_unicast, last_node};
 use error_limit::ErrorLimit;
 use gateway::Gateway;
+use handling::Unhandled;
 use internet::{Direction, Internet};
+use joiner_router::Joining;
 use levels::Levels;
 use loss::Losses;
+use mesh_under::MeshUnder;
 use std::net::Ipv6Addr;
 
 pub use config::{BufferCounts, Fragments, LossSpread, NetworkConfig, Outage};
 pub use events::{Event, Events};
+pub use mesh_under::MeshUnderConfig;
 pub use rpl::{RplConfig, RplEncoding, RplMode, smallest_frame};
 
 /// A mesh with one MAC, and the Internet behind its border router.
@@ -65,8 +73,12 @@ pub struct Network {
     error_limits: Vec<ErrorLimit>,
     internet: Internet,
     gateway: Option<Box<Gateway>>,
+    joining: Option<Box<Joining>>,
+    mesh_under: Option<MeshUnder>,
     losses: Losses,
     levels: Levels,
+    /// Received frames that are not handled yet.
+    unhandled: Unhandled,
     timers: EventQueue<Timer>,
     /// The latest time that the driver has passed.
     now: Instant,
@@ -88,6 +100,8 @@ enum Timer {
     Fragments(NodeId),
     /// The radio of the node is switched off, or on.
     Radio(NodeId, bool),
+    /// The processor of its node has handled the received frame at this place.
+    Handled(u32),
 }
 
 /// Why the network does not accept a packet.
@@ -110,12 +124,18 @@ pub enum SendError {
 
 impl Network {
     /// A network of the nodes of `routes`, with `mac` as its link layer.
-    pub fn new(mac: Box<dyn Mac>, routes: Routes, config: NetworkConfig, streams: &Streams) -> Self {
+    pub fn new(mut mac: Box<dyn Mac>, routes: Routes, config: NetworkConfig, streams: &Streams) -> Self {
         let (contexts, nodes) = (rpl::contexts(config.rpl, config.contexts.clone()), routes.nodes());
         let mut timers = EventQueue::default();
         for outage in &config.outages {
             timers.push(outage.from, Timer::Radio(outage.node, false));
             timers.push(outage.until, Timer::Radio(outage.node, true));
+        }
+        if let Some(joining) = &config.joining {
+            mac.set_joiners(&joining.joiners);
+        }
+        for (&node, &handling) in &config.frame_handling {
+            mac.processor_mut(node).set_handling(handling);
         }
         let deadline = earliest(mac.deadline(), timers.next_at()); // no other part has a deadline yet
         let addressing = mac.addressing();
@@ -126,11 +146,14 @@ impl Network {
             levels: Levels::new(nodes),
             internet: Internet::new(config.internet.clone(), streams),
             gateway: Gateway::new(&config.gateway, streams),
+            mesh_under: MeshUnder::new(config.mesh_under.as_ref(), nodes),
+            joining: Joining::new(config.joining.as_ref(), nodes, streams),
             mac,
             addressing,
             routes,
             contexts,
             config,
+            unhandled: Unhandled::default(),
             timers,
             now: Instant::ZERO,
             deadline,
@@ -248,15 +271,17 @@ impl Network {
         if self.mac.deadline() == Some(now) {
             let mut indications = std::mem::take(&mut self.indications);
             self.mac.handle_deadline(now, &mut indications, observer);
-            for indication in indications.drain(..) {
+            for indication in &indications {
                 self.handle_indication(now, indication, events);
             }
+            indications.clear();
             self.indications = indications;
         }
         while let Some(timer) = self.timers.pop_due(now) {
             match timer {
                 Timer::Fragments(node) => self.handle_timer(now, node, events),
                 Timer::Radio(node, on) => drop(self.mac.switch_radio(now, node, on)),
+                Timer::Handled(place) => self.handle_received(now, place, events),
             }
         }
         while let Some(arrival) = self.internet.pop_due(now) {
@@ -330,6 +355,11 @@ impl Network {
         self.mac.processor_time(node)
     }
 
+    /// How long frames have kept a node's processor busy until `now` ([`NetworkConfig::frame_handling`]).
+    pub fn handling_time(&self, node: NodeId, now: Instant) -> Duration {
+        self.mac.processor(node).busy(now)
+    }
+
     /// The largest number of frames in a node's queue so far.
     pub fn queue_peak(&self, node: NodeId) -> usize {
         self.mac.queue_peak(node)
@@ -384,6 +414,9 @@ impl Network {
         if self.config.rpl.is_some() {
             rpl::receive(&self.routes, node, packet);
         }
+        if self.joining.is_some() && self.relay(now, node, packet, datagram, events) {
+            return;
+        }
         if destination(packet).and_then(Host::of_address) == Some(Host::Node(node)) {
             return events.delivered(Host::Node(node), datagram, packet);
         }
@@ -414,6 +447,11 @@ impl Network {
     fn originate(&mut self, now: Instant, from: Host, packet: &mut Vec<u8>, datagram: DatagramId, events: &mut Events) {
         if let Some(to) = destination(packet) {
             self.losses.sent(now, from, to, datagram);
+        }
+        if let (Host::Node(node), true) = (from, self.joining.is_some())
+            && self.relay(now, node, packet, datagram, events)
+        {
+            return;
         }
         let sent =
             self.enter_rpl(from, packet).and_then(|()| self.send_to_next_hop(now, from, packet, datagram, events));

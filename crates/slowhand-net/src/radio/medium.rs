@@ -175,12 +175,15 @@ impl Medium {
         Some(self.frames[frame.0 as usize].end).filter(|&end| end > now)
     }
 
-    /// True if a clear channel assessment that ends at `now` finds the channel busy at this node: a frame of another
-    /// node was audible during the last 8 symbols.
-    pub fn busy(&self, now: Instant, node: NodeId) -> bool {
+    /// True if a clear channel assessment that ends at `now` finds the channel busy at this node: during the last 8
+    /// symbols a frame of another node was audible, or Wi-Fi was sending (energy above a threshold, CCA mode 1 of IEEE
+    /// 802.15.4-2015, 10.2.8).
+    pub fn busy(&mut self, now: Instant, node: NodeId) -> bool {
         let ear = &self.ears[node.index()];
         let audible_until = if ear.busy_since < now { ear.busy_until } else { ear.busy_before };
+        let begin = Instant::ZERO + now.since(Instant::ZERO + CCA_DURATION);
         audible_until + CCA_DURATION > now && audible_until > Instant::ZERO
+            || self.links.is_disturbed(begin..now, node, self.channel)
     }
 
     fn disturb(&mut self, now: Instant, node: NodeId, outcome: Outcome) {

@@ -10,6 +10,8 @@ pub mod frame;
 pub mod medium;
 pub mod phy;
 mod pool;
+mod processor;
+pub mod security;
 pub mod sixtop;
 mod timeline;
 pub mod tsch;
@@ -22,6 +24,7 @@ use crate::drop_reason::DropReason;
 use crate::link::Links;
 use crate::observer::{Observer, RadioTimes};
 use phy::MAX_PSDU;
+pub use processor::Processor;
 use std::any::Any;
 use std::fmt::Debug;
 
@@ -71,6 +74,10 @@ pub trait Mac: Any + Debug + Send {
     /// Gives a node a queue of another length than the configuration says. Before the first frame.
     fn set_queue(&mut self, node: NodeId, frames: usize);
 
+    /// These nodes have no key and no short address of the network yet: their frames, and those for them, have extended
+    /// addresses and no security. Before the first frame. A MAC that cannot do this ignores it.
+    fn set_joiners(&mut self, _joiners: &[NodeId]) {}
+
     /// The most frames that have waited at a node at one time.
     fn queue_peak(&self, node: NodeId) -> usize;
 
@@ -87,6 +94,12 @@ pub trait Mac: Any + Debug + Send {
 
     /// How long a node's radio has been in each state since the start of the simulation.
     fn radio_times(&self, node: NodeId, now: Instant) -> RadioTimes;
+
+    /// How a node's processor handles frames.
+    fn processor(&self, node: NodeId) -> &Processor;
+
+    /// The same, to say how long it takes for a frame. Before the first frame.
+    fn processor_mut(&mut self, node: NodeId) -> &mut Processor;
 
     /// How long the MAC has kept a node's processor busy since the start of the simulation, in addition to handling
     /// frames. Zero unless the MAC waits actively.
@@ -120,6 +133,17 @@ pub enum Indication {
         payload: Payload,
         /// True if the layer above discards the payload: the scenario asks for its loss.
         discard: bool,
+        /// When the node's processor has handled the frame: the layer above gets the payload then.
+        handled_at: Instant,
+    },
+    /// A frame was lost after it was sent, and its sender does not know it.
+    Lost {
+        /// The receiver.
+        node: NodeId,
+        /// The datagram it belongs to.
+        datagram: DatagramId,
+        /// The reason.
+        reason: DropReason,
     },
     /// A frame was acknowledged, or sent if it asks for no acknowledgement.
     Sent {

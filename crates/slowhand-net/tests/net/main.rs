@@ -9,6 +9,7 @@ mod links;
 mod lowpan;
 mod mesh;
 mod scheduling;
+mod security;
 mod tcp;
 mod tsch;
 mod xmac;

@@ -1,5 +1,5 @@
 /* The configuration of mbedTLS. It has the parts of the library's default configuration that TLS 1.2, DTLS 1.2 (with PSK, RSA,
- * ECDHE-RSA or ECDHE-ECDSA) and TLS 1.3 (with ECDHE-ECDSA) use or show on the wire. For example, the hashes and RSA decide which
+ * ECDHE-RSA, ECDHE-ECDSA or EC-JPAKE) and TLS 1.3 (with ECDHE-ECDSA) use or show on the wire. For example, the hashes and RSA decide which
  * signature algorithms a ClientHello lists. Comments name the options that differ from the default. */
 #ifndef SLOWHAND_MBEDTLS_CONFIG_H
 #define SLOWHAND_MBEDTLS_CONFIG_H
@@ -29,6 +29,7 @@
 #define MBEDTLS_ECDH_C
 #define MBEDTLS_ECDSA_C
 #define MBEDTLS_ECDSA_DETERMINISTIC
+#define MBEDTLS_ECJPAKE_C
 #define MBEDTLS_ECP_C
 #define MBEDTLS_ECP_DP_SECP192R1_ENABLED
 #define MBEDTLS_ECP_DP_SECP256R1_ENABLED
@@ -63,9 +64,10 @@
 #define MBEDTLS_X509_CREATE_C
 #define MBEDTLS_X509_CRT_WRITE_C
 
-/* TLS */
+/* TLS. Differs: EC-JPAKE. Only a client that offers its suite sends its extension. */
 #define MBEDTLS_KEY_EXCHANGE_PSK_ENABLED
 #define MBEDTLS_KEY_EXCHANGE_ECDHE_ECDSA_ENABLED
+#define MBEDTLS_KEY_EXCHANGE_ECJPAKE_ENABLED
 #define MBEDTLS_KEY_EXCHANGE_ECDHE_RSA_ENABLED
 #define MBEDTLS_KEY_EXCHANGE_RSA_ENABLED
 #define MBEDTLS_SSL_TLS_C

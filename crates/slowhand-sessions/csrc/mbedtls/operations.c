@@ -160,14 +160,51 @@ int slowhand_mbedtls_ecdh_calc_secret(mbedtls_ecdh_context *ctx, size_t *olen, u
     return ret;
 }
 
-/* Called by psa_crypto_ecp.c for TLS 1.3, which also calls mbedtls_ecdh_calc_secret. PSA generates only the scalar of a key pair.
+/* Called by ecjpake.c. A multiplication of the base point counts as a key generation, one of another point as a shared secret. */
+
+static void count_multiplication(const mbedtls_ecp_group *grp, const mbedtls_ecp_point *point)
+{
+    if (point == &grp->G)
+        slowhand_ecdh_generate(named_group(grp->id));
+    else
+        slowhand_ecdh_agree(named_group(grp->id));
+}
+
+int slowhand_mbedtls_ecp_gen_keypair_base(mbedtls_ecp_group *grp, const mbedtls_ecp_point *G, mbedtls_mpi *d,
+                                          mbedtls_ecp_point *Q, int (*f_rng)(void *, unsigned char *, size_t),
+                                          void *p_rng)
+{
+    int ret = mbedtls_ecp_gen_keypair_base(grp, G, d, Q, f_rng, p_rng);
+    count_multiplication(grp, G);
+    return ret;
+}
+
+/* Like mbedtls_ecp_mul_shortcuts of ecp.c: the sum alone is no multiplication. */
+static int is_multiplication(const mbedtls_mpi *scalar)
+{
+    return mbedtls_mpi_cmp_int(scalar, 0) != 0 && mbedtls_mpi_cmp_int(scalar, 1) != 0
+           && mbedtls_mpi_cmp_int(scalar, -1) != 0;
+}
+
+int slowhand_mbedtls_ecp_muladd(mbedtls_ecp_group *grp, mbedtls_ecp_point *R, const mbedtls_mpi *m,
+                                const mbedtls_ecp_point *P, const mbedtls_mpi *n, const mbedtls_ecp_point *Q)
+{
+    int ret = mbedtls_ecp_muladd(grp, R, m, P, n, Q);
+    if (is_multiplication(m))
+        count_multiplication(grp, P);
+    if (is_multiplication(n))
+        count_multiplication(grp, Q);
+    return ret;
+}
+
+/* Called by ecjpake.c, and by psa_crypto_ecp.c for TLS 1.3, which also calls mbedtls_ecdh_calc_secret. PSA generates only the scalar of a key pair.
  * It computes the point here, when it exports the public key for the KeyShareEntry. */
 
 int slowhand_mbedtls_ecp_mul(mbedtls_ecp_group *grp, mbedtls_ecp_point *R, const mbedtls_mpi *m,
                              const mbedtls_ecp_point *P, int (*f_rng)(void *, unsigned char *, size_t), void *p_rng)
 {
     int ret = mbedtls_ecp_mul(grp, R, m, P, f_rng, p_rng);
-    slowhand_ecdh_generate(named_group(grp->id));
+    count_multiplication(grp, P);
     return ret;
 }
 

@@ -36,6 +36,8 @@ struct session {
     mbedtls_x509_crt trusted, certificate;
     mbedtls_pk_context key;
     mbedtls_ssl_cookie_ctx cookie;
+    const unsigned char *password; /* of EC-JPAKE; NULL: none */
+    size_t password_len;
     int suites[2];
     uint16_t groups[2], signatures[2];
     mbedtls_x509_crt_profile profile;
@@ -347,6 +349,20 @@ static int configure(struct session *session, const struct slowhand_options *opt
     return configure_resumption(session, options);
 }
 
+/* Prepares the connection for a handshake. The library forgets this with each reset. */
+static int prepare_handshake(struct session *session)
+{
+    mbedtls_ssl_context *ssl = &session->ssl;
+    int is_server = session->conf.endpoint == MBEDTLS_SSL_IS_SERVER;
+    int ret;
+    if (is_server && is_datagram(session)
+        && (ret = mbedtls_ssl_set_client_transport_id(ssl, TRANSPORT_ID, sizeof TRANSPORT_ID)) != 0)
+        return ret;
+    if (session->password != NULL)
+        return mbedtls_ssl_set_hs_ecjpake_password(ssl, session->password, session->password_len);
+    return 0;
+}
+
 /* A client offers to resume the earlier session. */
 static int offer(mbedtls_ssl_context *ssl, const unsigned char *octets, size_t length)
 {
@@ -371,10 +387,10 @@ static int set_up(struct session *session, const struct slowhand_options *option
         if ((ret = mbedtls_ssl_set_cid(ssl, MBEDTLS_SSL_CID_ENABLED, cid, (size_t) options->connection_id)) != 0)
             return ret;
     }
-    if (options->is_server && !options->is_stream) {
-        if ((ret = mbedtls_ssl_set_client_transport_id(ssl, TRANSPORT_ID, sizeof TRANSPORT_ID)) != 0)
-            return ret;
-    }
+    session->password = options->password;
+    session->password_len = options->password_len;
+    if ((ret = prepare_handshake(session)) != 0)
+        return ret;
     if (!options->is_server && options->trusted != NULL && (ret = mbedtls_ssl_set_hostname(ssl, NULL)) != 0) {
         return ret; /* NULL: the server has no name to check */
     }
@@ -461,8 +477,7 @@ static int handshake(struct session *session)
         int ret = mbedtls_ssl_handshake_step(ssl);
         if (ret == MBEDTLS_ERR_SSL_HELLO_VERIFY_REQUIRED) {
             /* The library has sent the cookie. It needs a reset before the next ClientHello. */
-            if ((ret = mbedtls_ssl_session_reset(ssl)) != 0
-                || (ret = mbedtls_ssl_set_client_transport_id(ssl, TRANSPORT_ID, sizeof TRANSPORT_ID)) != 0)
+            if ((ret = mbedtls_ssl_session_reset(ssl)) != 0 || (ret = prepare_handshake(session)) != 0)
                 return ret;
             continue;
         }

@@ -5,6 +5,8 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::config::CredentialKind;
+
 /// How the two ends agree on a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum KeyExchange {
@@ -16,6 +18,8 @@ pub enum KeyExchange {
     EcdheEcdsa,
     /// Ephemeral elliptic-curve Diffie-Hellman, signed with RSA (RFC 8422).
     EcdheRsa,
+    /// Proof of a common password (draft-cragie-tls-ecjpake-01).
+    Ecjpake,
     /// The client encrypts the premaster secret with the server's RSA key (RFC 5246 section 7.4.7.1).
     Rsa,
 }
@@ -23,12 +27,23 @@ pub enum KeyExchange {
 impl KeyExchange {
     /// True if the key exchange uses a [`Curve`](crate::Curve).
     pub const fn has_curve(self) -> bool {
-        matches!(self, Self::EcdhePsk | Self::EcdheEcdsa | Self::EcdheRsa)
+        matches!(self, Self::EcdhePsk | Self::EcdheEcdsa | Self::EcdheRsa | Self::Ecjpake)
     }
 
     /// True if both ends prove their identity with a pre-shared key.
     pub const fn has_psk(self) -> bool {
         matches!(self, Self::Psk | Self::EcdhePsk)
+    }
+
+    /// True if an end can prove its identity with this kind of credential.
+    pub const fn fits(self, credential: CredentialKind) -> bool {
+        match credential {
+            CredentialKind::Psk => self.has_psk(),
+            CredentialKind::Ecjpake => matches!(self, Self::Ecjpake),
+            CredentialKind::RawPublicKey | CredentialKind::Certificate => {
+                !self.has_psk() && !matches!(self, Self::Ecjpake)
+            }
+        }
     }
 
     /// True if the keys of the certificates are RSA keys.
@@ -86,6 +101,8 @@ pub enum Suite {
     TLS_RSA_WITH_AES_128_CBC_SHA256,
     /// RFC 5288.
     TLS_RSA_WITH_AES_128_GCM_SHA256,
+    /// draft-cragie-tls-ecjpake-01, whose number Thread uses.
+    TLS_ECJPAKE_WITH_AES_128_CCM_8,
     /// TLS 1.3, RFC 8446 appendix B.4.
     TLS_AES_128_GCM_SHA256,
     /// TLS 1.3, RFC 8446 appendix B.4.
@@ -121,6 +138,7 @@ impl Suite {
         Self::TLS_RSA_WITH_AES_128_CBC_SHA,
         Self::TLS_RSA_WITH_AES_128_CBC_SHA256,
         Self::TLS_RSA_WITH_AES_128_GCM_SHA256,
+        Self::TLS_ECJPAKE_WITH_AES_128_CCM_8,
         Self::TLS_AES_128_GCM_SHA256,
         Self::TLS_AES_256_GCM_SHA384,
         Self::TLS_AES_128_CCM_SHA256,
@@ -156,6 +174,7 @@ impl Suite {
             Self::TLS_ECDHE_ECDSA_WITH_AES_256_CCM => 0xC0AD,
             Self::TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8 => 0xC0AE,
             Self::TLS_ECDHE_ECDSA_WITH_AES_256_CCM_8 => 0xC0AF,
+            Self::TLS_ECJPAKE_WITH_AES_128_CCM_8 => 0xC0FF,
         }
     }
 
@@ -196,6 +215,7 @@ impl Suite {
             Self::TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA
             | Self::TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA256
             | Self::TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256 => KeyExchange::EcdheRsa,
+            Self::TLS_ECJPAKE_WITH_AES_128_CCM_8 => KeyExchange::Ecjpake,
             Self::TLS_RSA_WITH_AES_128_CBC_SHA
             | Self::TLS_RSA_WITH_AES_128_CBC_SHA256
             | Self::TLS_RSA_WITH_AES_128_GCM_SHA256 => KeyExchange::Rsa,

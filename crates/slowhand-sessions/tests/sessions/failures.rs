@@ -9,7 +9,7 @@ use crate::pair::{Pair, failure};
 const PSK: Suite = Suite::TLS_PSK_WITH_AES_128_CCM_8;
 
 /// Delivers all that the two ends send, without delay.
-fn exchange(client: &mut dyn Session, server: &mut dyn Session) {
+pub fn exchange(client: &mut dyn Session, server: &mut dyn Session) {
     for _ in 0..4 {
         while let Some(transmit) = client.poll_transmit() {
             server.handle_input(Duration::ZERO, transmit.bytes);
@@ -20,7 +20,7 @@ fn exchange(client: &mut dyn Session, server: &mut dyn Session) {
     }
 }
 
-fn assert_failed(session: &dyn Session, kind: FailureKind, words: &str) {
+pub fn assert_failed(session: &dyn Session, kind: FailureKind, words: &str) {
     let status = session.status();
     let failure = failure(&status);
     assert_eq!((failure.kind, failure.to_string().as_str()), (kind, words));

@@ -6,6 +6,7 @@ mod certificates;
 mod computation;
 mod configuration;
 mod determinism;
+mod ecjpake;
 mod failures;
 mod interoperation;
 mod lean;

@@ -193,6 +193,7 @@ fn key_exchanges_are_those_of_the_names() {
         let expected = match suite.to_string().split("_WITH_").next() {
             Some("TLS_PSK") => KeyExchange::Psk,
             Some("TLS_ECDHE_PSK") => KeyExchange::EcdhePsk,
+            Some("TLS_ECJPAKE") => KeyExchange::Ecjpake,
             Some("TLS_RSA") => KeyExchange::Rsa,
             Some("TLS_ECDHE_RSA") => KeyExchange::EcdheRsa,
             _ => KeyExchange::EcdheEcdsa,

@@ -9,7 +9,7 @@ from pathlib import Path
 from slowhand.api import Setting
 from slowhand.estimate import Estimate, least, most, r_squared
 from slowhand.papers.part import Values
-from slowhand.papers.points import Laboratory, Point
+from slowhand.papers.points import Laboratory, Point, Settings
 
 BASE_MS = 15.36
 """aBaseSuperframeDuration. Intervals and active periods are this times a power of two."""
@@ -36,9 +36,8 @@ MULTI_HOP = [
     # Each coordinator has its own active period: the root, and the nodes down to the client.
     if cap * (hops - 1) <= bi
 ]
-SLOW = {"mac.min_be": 6, "mac.max_be": 6}
-"""Back-offs of 10 ms on average, which stand for the time that a node needs for a frame: a frame
-takes about 15 ms, where the standard's back-offs make it 6 ms upwards and 9 ms downwards."""
+SLOW: Settings = {"network.frame_handling_ms": 14}
+"""See `frame-handling` in assumptions.toml."""
 
 SLOW_POINTS = [
     *((bi, cap, 1) for bi, cap in EQUIVALENT.values()),
@@ -72,7 +71,7 @@ def at_once(bi_ms: float, cap_ms: float) -> Point:
 
 
 def slow(bi_ms: float, cap_ms: float, hops: int = 1) -> Point:
-    """The same, with nodes that need longer for each frame."""
+    """The same, with nodes that need time for each frame."""
     settings = _settings(bi_ms, cap_ms, hops, NO_TIMER_S)
     return Point.of("beacon.toml", {**settings, **SLOW})
 

@@ -8,7 +8,7 @@ use slowhand_net::radio::Mac;
 use slowhand_net::radio::beacon::{self, BeaconConfig, BeaconConfigError, Superframe};
 use slowhand_net::random::Streams;
 
-use super::{LinkLayer, MacError, PreparedMac};
+use super::{LinkLayer, LinkSecurity, MacError, PreparedMac};
 use crate::input::{Document, InputError, Integer, PositiveMilliseconds};
 use crate::scenario::losses::Remedy;
 use crate::scenario::network::Mesh;
@@ -43,6 +43,8 @@ pub struct Beacon {
     /// For how many beacon intervals a coordinator keeps a frame that its child does not request
     /// (macTransactionPersistenceTime). Default: 500 (same table).
     pub transaction_persistence: Integer<1, 65_535>,
+    /// Link security of beacons, data frames and data requests. Default: none.
+    pub security: Option<LinkSecurity>,
     /// The channel. Default: 26 (assumed).
     pub channel: Integer<11, 26>,
     /// How many frames a node's queue holds. Default: 8 (assumed).
@@ -78,6 +80,7 @@ impl Default for Beacon {
             max_csma_backoffs: Integer::constant(standard.max_csma_backoffs.into()),
             max_retries: Integer::constant(standard.max_retries.into()),
             transaction_persistence: Integer::constant(standard.transaction_persistence.into()),
+            security: None,
             channel: Integer::constant(standard.channel.into()),
             queue: Integer::constant(standard.queue as u32),
         }
@@ -125,8 +128,12 @@ impl LinkLayer for Beacon {
         self.beacon_interval_ms.duration()
     }
 
-    fn may_vary(&self) -> bool {
+    fn switches_radios(&self) -> bool {
         false
+    }
+
+    fn security(&self) -> Option<&LinkSecurity> {
+        self.security.as_ref()
     }
 
     fn remedy(&self, reason: DropReason) -> Option<Remedy> {
@@ -183,6 +190,7 @@ impl Beacon {
             },
             rx_on_when_idle: self.rx_on_when_idle,
             late_frames: self.late_frames,
+            security: self.security_header(),
             queue: self.queue.get() as usize,
             ..BeaconConfig::standard(superframe)
         }

@@ -14,7 +14,7 @@ use slowhand_net::radio::csma::config::{CSL_UNIT, MAX_SHORT_ADDRESSES};
 use slowhand_net::radio::csma::{self, CsmaConfig, CsmaConfigError, FastPolls, Polling};
 use slowhand_net::random::Streams;
 
-use super::{LinkLayer, MacError, PreparedMac};
+use super::{LinkLayer, LinkSecurity, MacError, PreparedMac};
 use crate::input::{Document, InputError, Integer, Milliseconds, PositiveMilliseconds, PositiveSeconds};
 use crate::scenario::losses::Remedy;
 use crate::scenario::network::{MAX_NODE, Mesh};
@@ -68,6 +68,8 @@ pub struct Csma {
     /// How long a parent keeps a frame for a sleepy device (macTransactionPersistenceTime). Default: 240 (OpenThread's
     /// child timeout; 7.68 in the standard and in Zigbee).
     pub indirect_timeout_s: PositiveSeconds,
+    /// Link security of data frames, polls and enhanced acknowledgements. Default: none.
+    pub security: Option<LinkSecurity>,
     /// The channel. Default: 26 (assumed).
     pub channel: Integer<11, 26>,
     /// How many frames a node's queue holds. Default: 44 (OpenThread, OPENTHREAD_CONFIG_NUM_MESSAGE_BUFFERS).
@@ -167,6 +169,7 @@ impl Default for Csma {
             indirect_timeout,
             polling,
             csl: _,
+            security: _,
             queue,
         } = CsmaConfig::openthread();
         let FastPolls::AfterData(fast_polls) = polling.fast else { unreachable!("OpenThread polls fast after data") };
@@ -187,6 +190,7 @@ impl Default for Csma {
             pending_in_data_acks,
             indirect_attempts: Integer::constant(indirect_attempts.into()),
             indirect_timeout_s: PositiveSeconds::of(indirect_timeout),
+            security: None,
             channel: Integer::constant(channel.into()),
             queue: Integer::constant(queue as u32),
         }
@@ -245,6 +249,26 @@ impl LinkLayer for Csma {
         }
     }
 
+    fn security(&self) -> Option<&LinkSecurity> {
+        self.security.as_ref()
+    }
+
+    fn addressing(&self) -> Addressing {
+        match self.addresses {
+            Addresses::Extended => Addressing::Extended,
+            Addresses::Short => Addressing::Short,
+        }
+    }
+
+    fn carries_joiners(&self) -> bool {
+        true
+    }
+
+    fn sleepy(&self, mesh: &Mesh) -> Vec<NodeId> {
+        let nodes = self.sleepy_nodes(mesh).into_iter().zip(0..);
+        nodes.filter(|(sleepy, _)| *sleepy).map(|(_, node)| NodeId(node)).collect()
+    }
+
     fn remedy(&self, reason: DropReason) -> Option<Remedy> {
         match reason {
             DropReason::QueueFull => Some(Remedy::raise("mac.queue")),
@@ -295,10 +319,7 @@ impl Csma {
     fn config(&self) -> CsmaConfig {
         CsmaConfig {
             channel: self.channel.get() as u8,
-            addressing: match self.addresses {
-                Addresses::Extended => Addressing::Extended,
-                Addresses::Short => Addressing::Short,
-            },
+            addressing: self.addressing(),
             backoff_exponents: (self.min_be.get() as u8, self.max_be.get() as u8),
             max_csma_backoffs: self.max_csma_backoffs.get() as u8,
             max_retries: self.max_retries.get() as u8,
@@ -317,6 +338,7 @@ impl Csma {
                 data_wait: self.data_wait_ms.duration(),
             },
             csl: self.csl.as_ref().map(Csl::config),
+            security: self.security_header(),
             queue: self.queue.get() as usize,
         }
     }
@@ -502,6 +524,7 @@ mod tests {
                 uncertainty: us(200),
                 receive_after: us(1_500),
             }),
+            security: None,
             queue: 11,
         };
         assert_eq!(keys.config(), expected);

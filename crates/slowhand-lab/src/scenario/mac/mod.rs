@@ -2,11 +2,15 @@
 
 mod beacon;
 mod csma;
+mod load;
+mod security;
 mod tsch;
 mod xmac;
 
 pub use beacon::{Beacon, Downward};
 pub use csma::{Addresses, Csl, Csma, FastPoll, Sleepy};
+pub use load::Load;
+pub use security::{Key, LinkSecurity, SecurityLevel};
 pub use tsch::{Cell, CellKind, Cells, Scheduling, SlotTiming, StartOfFrame, Tsch};
 pub use xmac::{Generation, XMac};
 
@@ -15,8 +19,10 @@ use std::fmt::Debug;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
+use slowhand_net::address::{Addressing, NodeId};
 use slowhand_net::clock::Duration;
 use slowhand_net::drop_reason::DropReason;
+use slowhand_net::radio::frame;
 use slowhand_net::random::Streams;
 
 use super::losses::Remedy;
@@ -49,6 +55,11 @@ impl Mac {
         }
     }
 
+    /// The link security of its frames. `None` if it has none.
+    pub fn security(&self) -> Option<&LinkSecurity> {
+        self.link_layer().security().filter(|security| security.level != SecurityLevel::None)
+    }
+
     /// The link layer in a few words, for the end of a report.
     pub fn describe(&self) -> String {
         self.link_layer().describe()
@@ -77,14 +88,37 @@ pub(crate) trait LinkLayer {
         true
     }
 
-    /// True if the delivery ratios of its links may change with time.
-    fn may_vary(&self) -> bool {
-        true
+    /// The table `mac.security`.
+    fn security(&self) -> Option<&LinkSecurity>;
+
+    /// True if each frame is sent in a slot that has a number.
+    fn has_slots(&self) -> bool {
+        false
+    }
+
+    /// The security header of its frames.
+    fn security_header(&self) -> Option<frame::Security> {
+        self.security().and_then(|security| security.header(self.has_slots()))
+    }
+
+    /// The addresses in its frames.
+    fn addressing(&self) -> Addressing {
+        Addressing::Extended
     }
 
     /// True if the radio of a node can be switched off.
     fn switches_radios(&self) -> bool {
+        true
+    }
+
+    /// True if nodes can send without a key and a short address of the network.
+    fn carries_joiners(&self) -> bool {
         false
+    }
+
+    /// The nodes that sleep, and ask their parents for frames.
+    fn sleepy(&self, _mesh: &Mesh) -> Vec<NodeId> {
+        Vec::new()
     }
 
     /// What changes how many frames this link layer loses for a reason. `None` where no single key does.

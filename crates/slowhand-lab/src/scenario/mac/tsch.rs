@@ -16,7 +16,7 @@ use slowhand_net::radio::tsch::{self, TschConfig};
 use slowhand_net::random::Streams;
 use slowhand_net::route::Routes;
 
-use super::{LinkLayer, MacError, PreparedMac};
+use super::{LinkLayer, LinkSecurity, Load, MacError, PreparedMac};
 use crate::input::{Document, InputError, Integer, PositiveMilliseconds};
 use crate::scenario::losses::Remedy;
 use crate::scenario::network::{MAX_NODE, Mesh};
@@ -55,6 +55,14 @@ pub struct Tsch {
     pub min_be: Integer<0, 8>,
     /// The maximum backoff exponent. Default: 5 (OpenWSN, schedule.h MAXBE).
     pub max_be: Integer<0, 8>,
+    /// Link security of data frames, 6P messages and acknowledgements. Default: none.
+    pub security: Option<LinkSecurity>,
+    /// True if an acknowledgement has the address of its sender too, 8 octets more: OpenWSN's acknowledgement of 27 octets
+    /// (IEEE802154.c, ieee802154_prependHeader). Default: false (IEEE 802.15.4-2020, 6.7.4.2: the receiver knows who
+    /// answers).
+    pub ack_source_address: bool,
+    /// Beacons, DIOs and keep-alives in the shared cell. Default: none, nodes have joined and clocks do not drift.
+    pub load: Option<Load>,
     /// How many frames a node's queue holds. Default: 20 (OpenWSN, config.h QUEUELENGTH).
     pub queue: Integer<1, 65_535>,
     /// The hopping sequence: the channels in order. Default: all 16 channels, in the order of RFC 8180 section 4.1.
@@ -155,7 +163,7 @@ pub enum CellKind {
 impl Default for Tsch {
     fn default() -> Self {
         let slotframe = Integer::constant(101);
-        let TschConfig { timing, max_retries, backoff_exponents: (min_be, max_be), queue, .. } =
+        let TschConfig { timing, max_retries, backoff_exponents: (min_be, max_be), queue, ack_source_address, .. } =
             TschConfig::openwsn(slotframe.get() as u16);
         Self {
             slot_ms: PositiveMilliseconds::of(timing.slot),
@@ -170,6 +178,9 @@ impl Default for Tsch {
             max_retries: Integer::constant(max_retries.into()),
             min_be: Integer::constant(min_be.into()),
             max_be: Integer::constant(max_be.into()),
+            security: None,
+            ack_source_address,
+            load: None,
             queue: Integer::constant(queue as u32),
             hopping_sequence: None,
         }
@@ -268,6 +279,9 @@ impl LinkLayer for Tsch {
     fn check(&self, mesh: &Mesh, document: &Document) -> Result<(), InputError> {
         check_slot(self, document)?;
         check_cells(self, mesh.routes(), document)?;
+        if let Some(load) = &self.load {
+            load.check(self.cells.shared.get(), self.period(), document)?;
+        }
         check_schedule(self, mesh.routes(), document)
     }
 
@@ -283,7 +297,11 @@ impl LinkLayer for Tsch {
         }
     }
 
-    fn switches_radios(&self) -> bool {
+    fn security(&self) -> Option<&LinkSecurity> {
+        self.security.as_ref()
+    }
+
+    fn has_slots(&self) -> bool {
         true
     }
 
@@ -310,10 +328,13 @@ impl LinkLayer for Tsch {
             max_retries: self.max_retries.get() as u8,
             backoff_exponents: (self.min_be.get() as u8, self.max_be.get() as u8),
             queue: self.queue.get() as usize,
+            security: self.security_header(),
+            ack_source_address: self.ack_source_address,
         };
         let cells = self.schedule(mesh.routes()).map_err(|crowded| MacError::new("mac.slotframe", crowded))?;
         let (scheduling, tunnel_cells) = (self.scheduling, self.tunnel_cells.get() as u8);
-        Ok(Box::new(Prepared { config, cells, scheduling, tunnel_cells }))
+        let load = self.load.as_ref().map(|load| (load.config(), load.members(mesh.routes())));
+        Ok(Box::new(Prepared { config, cells, scheduling, tunnel_cells, load }))
     }
 }
 
@@ -325,14 +346,19 @@ struct Prepared {
     cells: Vec<Vec<schedule::Cell>>,
     scheduling: Scheduling,
     tunnel_cells: u8,
+    load: Option<(tsch::Load, Vec<tsch::Member>)>,
 }
 
 impl PreparedMac for Prepared {
     fn build(&self, mesh: &Mesh, streams: &Streams) -> Box<dyn Mac> {
         let (config, links, cells) = (self.config.clone(), mesh.links(streams), self.cells.clone());
-        Box::new(match self.function(mesh.routes(), streams) {
+        let tsch = match self.function(mesh.routes(), streams) {
             Some(function) => tsch::Tsch::with_function(config, links, cells, function, streams),
             None => tsch::Tsch::new(config, links, cells, streams),
+        };
+        Box::new(match &self.load {
+            Some((load, members)) => tsch.with_load(*load, members.clone(), streams),
+            None => tsch,
         })
     }
 }
@@ -357,11 +383,13 @@ fn check_slot(tsch: &Tsch, document: &Document) -> Result<(), InputError> {
         let allowed = "10 or 20 (OpenWSN's slots), or another length together with mac.timing";
         return Err(document.blame("mac.slot_ms", found(tsch.slot_ms.get()), allowed));
     };
-    let shortest = timing.shortest_slot();
+    let ack = tsch::frame::ack_octets(tsch.security_header(), tsch.ack_source_address);
+    let shortest = timing.shortest_slot(ack);
     if timing.slot < shortest {
         let millis = shortest.as_micros() as f64 / 1e3;
-        let allowed =
-            format!("at least {millis}: the frame's offset, 127 octets, the acknowledgement's delay and itself");
+        let allowed = format!(
+            "at least {millis}: the frame's offset, 127 octets, the acknowledgement's delay and its {ack} octets"
+        );
         return Err(document.blame("mac.slot_ms", found(tsch.slot_ms.get()), allowed));
     }
     // The moments that the guard times lie around.

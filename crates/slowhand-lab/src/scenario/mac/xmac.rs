@@ -8,7 +8,7 @@ use slowhand_net::radio::Mac;
 use slowhand_net::radio::xmac::{self, Retry, XmacConfig};
 use slowhand_net::random::Streams;
 
-use super::{LinkLayer, MacError, PreparedMac};
+use super::{LinkLayer, LinkSecurity, MacError, PreparedMac};
 use crate::input::{Document, InputError, Integer, PositiveMilliseconds};
 use crate::scenario::losses::Remedy;
 use crate::scenario::network::Mesh;
@@ -28,6 +28,8 @@ pub struct XMac {
     /// True if data frames are acknowledged, and sent again without an acknowledgement. Default: false. If false, no
     /// node notices that a data frame is lost.
     pub data_ack: bool,
+    /// Link security of all frames, strobes included. Default: none.
+    pub security: Option<LinkSecurity>,
     /// The channel. Default: 26 (WiSMote, contiki-conf.h).
     pub channel: Integer<11, 26>,
     /// How many frames a node's queue holds. Default: 8 (WiSMote, contiki-conf.h QUEUEBUF_CONF_NUM).
@@ -68,6 +70,7 @@ impl Default for XMac {
             model: Generation::default(),
             retry: None,
             data_ack,
+            security: None,
             channel: Integer::constant(26),
             queue: Integer::constant(queue as u32),
             neighbor_queues: Integer::constant(neighbor_queues as u32),
@@ -92,6 +95,10 @@ impl LinkLayer for XMac {
 
     fn is_acknowledged(&self) -> bool {
         self.data_ack
+    }
+
+    fn security(&self) -> Option<&LinkSecurity> {
+        self.security.as_ref()
     }
 
     fn remedy(&self, reason: DropReason) -> Option<Remedy> {
@@ -134,6 +141,10 @@ impl XMac {
             Generation::Xmac2010 => XmacConfig::xmac_2010(check_interval),
         };
         let config = if self.data_ack { config.with_data_ack() } else { config };
+        let config = match self.security_header() {
+            Some(security) => config.with_security(security),
+            None => config,
+        };
         let retry = match self.retry {
             Some(RetryKind::Exponential) => Retry::EXPONENTIAL,
             Some(RetryKind::Linear) => Retry::LINEAR,

@@ -7,12 +7,6 @@ use super::super::context::{Context, Contexts};
 use super::super::cursor::{Reader, Writer};
 use crate::address::Eui64;
 
-/// The number of octets of a unicast address that are carried, by mode. They are the last octets of the address.
-const UNICAST_INLINE: [usize; 4] = [16, 8, 2, 0];
-
-/// The same octets as a mask.
-const UNICAST_MASK: [u128; 4] = [u128::MAX, u64::MAX as u128, 0xffff, 0];
-
 /// The bits between the prefix and the 16 bits of mode 2: the identifier is 0000:00ff:fe00:XXXX (RFC 6282 section
 /// 3.2.2).
 const SHORT_IDENTIFIER: u128 = 0x0000_00ff_fe00_0000;
@@ -40,11 +34,12 @@ pub(super) struct Coded {
     pub(super) mode: u8,
     /// The identifier of the context; zero if there is none.
     pub(super) context: u8,
-    address: [u8; 16],
+    bits: u128,
 }
 
 impl Coded {
     /// The shortest form of a source address.
+    #[inline]
     pub(super) fn source(address: Ipv6Addr, link: Eui64, contexts: &Contexts) -> Self {
         if address.is_unspecified() {
             // SAC with mode 0 stands for "::", not for an address in full.
@@ -54,10 +49,16 @@ impl Coded {
     }
 
     /// The shortest form of a destination address.
+    #[inline]
     pub(super) fn destination(address: Ipv6Addr, link: Eui64, contexts: &Contexts) -> Self {
-        if !address.is_multicast() {
-            return Self::unicast(address, link, contexts);
+        if address.is_multicast() {
+            Self::any_multicast(address, contexts)
+        } else {
+            Self::unicast(address, link, contexts)
         }
+    }
+
+    fn any_multicast(address: Ipv6Addr, contexts: &Contexts) -> Self {
         let plain = Self::multicast(address);
         match Self::prefix_multicast(address, contexts) {
             Some(shorter) if plain.mode == 0 => shorter,
@@ -66,25 +67,16 @@ impl Coded {
     }
 
     fn full(address: Ipv6Addr) -> Self {
-        let address = address.octets();
-        Self { multicast: false, stateful: false, mode: 0, context: 0, address }
+        Self { multicast: false, stateful: false, mode: 0, context: 0, bits: address.to_bits() }
     }
 
     #[inline]
     fn unicast(address: Ipv6Addr, link: Eui64, contexts: &Contexts) -> Self {
         let full = Self::full(address);
-        let bits = address.to_bits();
-        // A mode is possible if the receiver's expansion gives the same address.
-        let shortest = |base: Context| {
-            let is_possible = |&mode: &usize| expand_unicast(base, mode, bits & UNICAST_MASK[mode], link) == bits;
-            if base.covers(address) { [3, 2, 1].into_iter().find(is_possible) } else { None }
-        };
-        if let Some(mode) = shortest(Context::LINK_LOCAL) {
-            return Self { mode: mode as u8, ..full };
-        }
-        let stateful = contexts.covering(address).and_then(|(id, context)| Some((id, shortest(context)?)));
-        match stateful {
-            Some((context, mode)) => Self { stateful: true, mode: mode as u8, context, ..full },
+        let stateful = !Context::LINK_LOCAL.covers(address);
+        let base = if stateful { contexts.covering(address) } else { Some((0, Context::LINK_LOCAL)) };
+        match base.and_then(|(id, base)| Some((id, shortest_mode(base, full.bits, link)?))) {
+            Some((context, mode)) => Self { stateful, mode, context, ..full },
             None => full,
         }
     }
@@ -112,21 +104,25 @@ impl Coded {
     }
 
     /// Appends the octets that are carried.
+    #[inline]
     pub(super) fn emit(&self, out: &mut Writer<'_>) -> Result<(), Error> {
         match (self.multicast, self.stateful, self.mode) {
-            (false, true, 0) => Ok(()), // "::"
-            (false, _, mode) => out.slice(&self.address[16 - UNICAST_INLINE[usize::from(mode)]..]),
+            (false, true, 0) | (false, _, 3) => Ok(()), // "::", or nothing is carried
+            (false, _, 2) => out.slice(&(self.bits as u16).to_be_bytes()),
+            (false, _, 1) => out.slice(&(self.bits as u64).to_be_bytes()),
+            (false, ..) => out.slice(&self.bits.to_be_bytes()),
             (true, true, _) => self.emit_octets(&PREFIX_MULTICAST_INLINE, out),
             (true, false, mode) => self.emit_octets(MULTICAST_INLINE[usize::from(mode)], out),
         }
     }
 
     fn emit_octets(&self, positions: &[usize], out: &mut Writer<'_>) -> Result<(), Error> {
-        positions.iter().try_for_each(|&at| out.u8(self.address[at]))
+        positions.iter().try_for_each(|&at| out.u8(self.bits.to_be_bytes()[at]))
     }
 }
 
 /// Reads a source address. `stateful` is SAC, `mode` is SAM. `contexts` has the identifier of the context to use.
+#[inline]
 pub(super) fn read_source(
     input: &mut Reader<'_>,
     (stateful, mode): (bool, u8),
@@ -168,20 +164,42 @@ fn read_unicast(
     contexts: (&Contexts, u8),
 ) -> Result<Ipv6Addr, Error> {
     let base = if stateful { named(contexts)? } else { Context::LINK_LOCAL };
-    let mode = usize::from(mode);
-    let inline = input.slice(UNICAST_INLINE[mode])?;
-    let inline = inline.iter().fold(0, |value, &octet| value << 8 | u128::from(octet));
-    Ok(Ipv6Addr::from_bits(expand_unicast(base, mode, inline, link)))
+    let bits = match mode {
+        0 => u128::from_be_bytes(input.array()?),
+        1 => expand_64(base, u64::from_be_bytes(input.array()?)),
+        2 => expand_16(base, input.u16()?),
+        _ => expand_link(base, link),
+    };
+    Ok(Ipv6Addr::from_bits(bits))
 }
 
-/// The address that a mode and its carried octets stand for.
-fn expand_unicast(base: Context, mode: usize, inline: u128, link: Eui64) -> u128 {
-    match mode {
-        0 => inline,
-        1 => base.over(inline),
-        2 => base.over(SHORT_IDENTIFIER | inline),
-        _ => base.over(u64::from_be_bytes(link.interface_identifier()).into()),
+/// The unicast mode that carries the fewest octets and still gives the receiver the same address; none but mode 0 if `None`.
+#[inline]
+fn shortest_mode(base: Context, bits: u128, link: Eui64) -> Option<u8> {
+    if expand_link(base, link) == bits {
+        Some(3)
+    } else if expand_16(base, bits as u16) == bits {
+        Some(2)
+    } else if expand_64(base, bits as u64) == bits {
+        Some(1)
+    } else {
+        None
     }
+}
+
+/// The address of which mode 1 carries the last 64 bits.
+fn expand_64(base: Context, last: u64) -> u128 {
+    base.over(last.into())
+}
+
+/// The address of which mode 2 carries the last 16 bits.
+fn expand_16(base: Context, last: u16) -> u128 {
+    base.over(SHORT_IDENTIFIER | u128::from(last))
+}
+
+/// The address of mode 3, which follows from the link-layer address.
+fn expand_link(base: Context, link: Eui64) -> u128 {
+    base.over(u64::from_be_bytes(link.interface_identifier()).into())
 }
 
 fn read_multicast(input: &mut Reader<'_>, mode: u8) -> Result<Ipv6Addr, Error> {

@@ -52,7 +52,27 @@ pub(super) enum Depth {
 ///
 /// # Errors
 /// As [`compress`](super::compress).
+#[inline]
 pub(super) fn compress(
+    header: &Ipv6Header,
+    packet: &[u8],
+    depth: Depth,
+    link: Link,
+    contexts: &Contexts,
+    out: &mut Writer<'_>,
+) -> Result<usize, Error> {
+    if header.next_header != next_header::UDP {
+        return compress_chain(header, packet, depth, link, contexts, out);
+    }
+    let udp = nhc::udp(&packet[Ipv6Header::LENGTH..], header.payload_length.into());
+    emit_base(header, udp.is_some(), link, contexts, out)?;
+    let Some(udp) = udp else { return Ok(Ipv6Header::LENGTH) };
+    nhc::emit_udp(&udp, out)?;
+    Ok(Ipv6Header::LENGTH + UdpHeader::LENGTH)
+}
+
+/// As [`compress`], also for a header of which the next is no UDP header.
+pub(super) fn compress_chain(
     header: &Ipv6Header,
     packet: &[u8],
     depth: Depth,
@@ -81,7 +101,7 @@ pub(super) fn compress(
             NextHeader::Ipv6(inner) => {
                 out.u8(nhc::IPV6)?;
                 let link = link_of(header.source, header.destination);
-                return Ok(consumed + compress(&inner, payload, Depth::Inner, link, contexts, out)?);
+                return Ok(consumed + compress_chain(&inner, payload, Depth::Inner, link, contexts, out)?);
             }
             NextHeader::Extension { id, octets } => {
                 payload = &payload[octets.len()..];
@@ -103,6 +123,7 @@ fn link_of(source: Ipv6Addr, destination: Ipv6Addr) -> Link {
 }
 
 /// Writes the compressed IPv6 header.
+#[inline]
 fn emit_base(
     header: &Ipv6Header,
     next_is_compressed: bool,
@@ -149,6 +170,7 @@ fn emit_base(
 ///
 /// # Errors
 /// As [`decompress`](super::decompress).
+#[inline]
 pub(super) fn decompress(
     payload: &[u8],
     link: Link,
@@ -245,6 +267,7 @@ fn payload_length(size: usize, at: usize, headers: usize) -> Result<u16, Error> 
 }
 
 /// Reads a compressed IPv6 header. Returns it without its payload length, and true if the next header is compressed.
+#[inline]
 fn read_base(input: &mut Reader<'_>, link: Link, contexts: &Contexts) -> Result<(Ipv6Header, bool), Error> {
     let base = input.u16()?;
     if base >> 13 != DISPATCH >> 13 {

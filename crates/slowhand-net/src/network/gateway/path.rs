@@ -4,6 +4,7 @@ use crate::address::NodeId;
 use crate::clock::Duration;
 use crate::ip::rpl::RplOption;
 use crate::lowpan::fragment::{FragmentHeader, UNIT};
+use crate::lowpan::mesh::MeshHeader;
 use crate::network::RplConfig;
 use crate::network::capacity::payload_capacity;
 use crate::network::config::{Fragments, NetworkConfig};
@@ -20,6 +21,8 @@ pub(in crate::network) struct SchedulePath<'a> {
     frame_capacity: usize,
     /// The nodes recover lost fragments (RFC 8931).
     is_recovered: bool,
+    /// The octets of a frame that a mesh header may take.
+    mesh_header: usize,
     /// What RPL adds to each packet.
     rpl: Option<RplConfig>,
 }
@@ -57,7 +60,8 @@ impl Path for SchedulePath<'_> {
 impl<'a> SchedulePath<'a> {
     pub(in crate::network) fn new(mac: &'a dyn Mac, routes: &'a Routes, config: &NetworkConfig) -> Self {
         let is_recovered = matches!(config.fragments, Fragments::Recovered { .. });
-        Self { mac, routes, frame_capacity: config.frame_capacity, is_recovered, rpl: config.rpl }
+        let mesh_header = config.mesh_under.as_ref().map_or(0, |_| MeshHeader::MAX_LENGTH);
+        Self { mac, routes, frame_capacity: config.frame_capacity, is_recovered, mesh_header, rpl: config.rpl }
     }
 
     /// Each hop begins when the hop before has ended, as with reassembly at every hop. Fragment forwarding is faster.
@@ -80,7 +84,8 @@ impl<'a> SchedulePath<'a> {
 
     /// The largest number of frames of a packet on the link from a node to a neighbour.
     fn frames(&self, node: NodeId, next_hop: NodeId, octets: usize) -> u64 {
-        frames(octets, payload_capacity(self.mac, self.frame_capacity, node, next_hop))
+        let capacity = payload_capacity(self.mac, self.frame_capacity, node, next_hop);
+        frames(octets, capacity.saturating_sub(self.mesh_header))
     }
 }
 

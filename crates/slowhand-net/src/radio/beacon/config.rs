@@ -3,10 +3,11 @@
 //! Sections and tables are those of IEEE 802.15.4-2006, which has the most complete description of this mode. The
 //! editions of 2011 and 2015 kept the mode.
 
-use super::frame::{ACK, DATA_REQUEST, MAX_PENDING_ADDRESSES, beacon_octets};
+use super::frame::{ACK, MAX_PENDING_ADDRESSES, beacon_octets, data_request_octets};
 use crate::address::NodeId;
 use crate::clock::Duration;
 use crate::radio::contention::{TreeError, symbols};
+use crate::radio::frame::Security;
 use crate::radio::phy::{CHANNELS, MAX_PSDU, air_time};
 
 pub use crate::radio::contention::{ACK_WAIT, BACKOFF_PERIOD, LIFS, TURNAROUND, interframe_space};
@@ -16,9 +17,6 @@ pub const BASE_SUPERFRAME: Duration = symbols(960);
 
 /// aMinCAPLength: 440 symbols (table 85).
 pub const MIN_CAP: Duration = symbols(440);
-
-/// Air time of a beacon that lists no address.
-pub const IDLE_BEACON: Duration = air_time(beacon_octets(0));
 
 /// Clear channel assessments before a frame (CW, 7.5.1.4).
 pub const CONTENTION_WINDOW: u8 = 2;
@@ -93,6 +91,8 @@ pub struct BeaconConfig {
     pub late_frames: bool,
     /// Receivers switch on this long before a beacon.
     pub guard: Duration,
+    /// The security of beacons, data frames and data requests. `None`: none. It carries a frame counter.
+    pub security: Option<Security>,
     /// The most frames in a node's queue, those for its parent and its children together.
     pub queue: usize,
     /// True if the observer sees the beacons of superframes in which nothing else happens. This costs two events for
@@ -120,9 +120,15 @@ impl BeaconConfig {
             rx_on_when_idle: false,
             late_frames: true,
             guard: Duration::from_micros(320),
+            security: None,
             queue: 8,
             trace_idle_beacons: false,
         }
+    }
+
+    /// Air time of a beacon that lists no address.
+    pub const fn idle_beacon(&self) -> Duration {
+        air_time(beacon_octets(0, self.security))
     }
 
     /// How long a child waits for a frame after an acknowledgement with frame pending (macMaxFrameTotalWaitTime,
@@ -141,7 +147,7 @@ impl BeaconConfig {
         let contention = BACKOFF_PERIOD * ((1 << self.backoff_exponents.0) / 2 + u64::from(CONTENTION_WINDOW));
         let acknowledged = |psdu| air_time(psdu) + TURNAROUND + BACKOFF_PERIOD + air_time(ACK);
         let request = match self.downward {
-            Downward::Indirect => acknowledged(DATA_REQUEST) + TURNAROUND + BACKOFF_PERIOD,
+            Downward::Indirect => acknowledged(data_request_octets(self.security)) + TURNAROUND + BACKOFF_PERIOD,
             Downward::Direct => Duration::ZERO,
         };
         let frame = contention + request + acknowledged(MAX_PSDU) + LIFS;
@@ -178,9 +184,9 @@ impl BeaconConfig {
     /// transmission, this includes the data request.
     fn shortest_cap(&self) -> Duration {
         let acknowledged = |psdu| air_time(psdu) + TURNAROUND + BACKOFF_PERIOD + air_time(ACK);
-        let beacon = air_time(beacon_octets(MAX_PENDING_ADDRESSES)) + LIFS + BACKOFF_PERIOD;
+        let beacon = air_time(beacon_octets(MAX_PENDING_ADDRESSES, self.security)) + LIFS + BACKOFF_PERIOD;
         let request = match self.downward {
-            Downward::Indirect => acknowledged(DATA_REQUEST) + TURNAROUND + BACKOFF_PERIOD,
+            Downward::Indirect => acknowledged(data_request_octets(self.security)) + TURNAROUND + BACKOFF_PERIOD,
             Downward::Direct => Duration::ZERO,
         };
         let contention = BACKOFF_PERIOD * u64::from(CONTENTION_WINDOW);

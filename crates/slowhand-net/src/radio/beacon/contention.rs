@@ -1,8 +1,8 @@
 //! Slotted CSMA/CA (7.5.1.4): when a station may send.
 
 use super::cluster::Active;
-use super::config::{BACKOFF_PERIOD, CONTENTION_WINDOW, Downward, IDLE_BEACON, TURNAROUND, interframe_space};
-use super::frame::{ACK, DATA_REQUEST};
+use super::config::{BACKOFF_PERIOD, CONTENTION_WINDOW, Downward, TURNAROUND, interframe_space};
+use super::frame::{ACK, data_request_octets};
 use super::node::BeaconNode;
 use super::station::{Phase, Role, Station, StationId, Task};
 use super::{Beacon, Event};
@@ -128,7 +128,8 @@ impl Beacon {
     /// Octets of the frame that the station is about to send, FCS included.
     pub(super) fn psdu(&self, id: StationId) -> usize {
         // A station with another task than `Fetch` has a frame: only the station removes it from the queue.
-        self.frame_of(id).map_or(DATA_REQUEST, |frame| self.pool.get(frame).octets().len() + FCS)
+        let request = || data_request_octets(self.config.security);
+        self.frame_of(id).map_or_else(request, |frame| self.pool.get(frame).octets().len() + FCS)
     }
 
     /// Switches the node's radio on to contend, unless it is on already.
@@ -137,7 +138,8 @@ impl Beacon {
             return;
         }
         let coordinator = self.cluster_of(id);
-        let after_beacon = self.superframe(now, coordinator).map_or(now, |active| active.beacon_over(IDLE_BEACON));
+        let beacon = self.config.idle_beacon();
+        let after_beacon = self.superframe(now, coordinator).map_or(now, |active| active.beacon_over(beacon));
         self.node(id.node).radio.awake_since.get_or_insert(now.max(after_beacon));
     }
 
@@ -152,7 +154,8 @@ impl Beacon {
     fn contention_boundary(&self, now: Instant, id: StationId) -> Option<(Active, Instant)> {
         let coordinator = self.cluster_of(id);
         let active = self.superframe(now, coordinator)?;
-        let from = now.max(self.station(id).ready).max(self.contention_begin(coordinator, &active));
+        let free_at = self.nodes[id.node.index()].processor.free_at();
+        let from = now.max(self.station(id).ready).max(free_at).max(self.contention_begin(coordinator, &active));
         Some((active, active.boundary(from))).filter(|&(active, boundary)| boundary < active.end)
     }
 

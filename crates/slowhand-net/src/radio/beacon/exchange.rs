@@ -2,7 +2,7 @@
 
 use super::config::{ACK_WAIT, Downward, TURNAROUND, interframe_space};
 use super::frame::{ACK, set_frame_pending, write_ack, write_data_request};
-use super::node::Direction;
+use super::node::{BeaconNode, Direction};
 use super::station::{Phase, Role, StationId, Task};
 use super::superframe::listens;
 use super::{Beacon, Event};
@@ -27,7 +27,8 @@ impl Beacon {
             Some(frame) => (FrameKind::Data, self.copy_data(id, frame, &mut octets)),
             None => {
                 let (from, to) = (Eui64::of_node(id.node), Eui64::of_node(self.peer(id)));
-                (FrameKind::DataRequest, write_data_request(&mut octets, self.sequence_of(id), from, to))
+                let length = write_data_request(&mut octets, self.sequence_of(id), from, to, self.config.security);
+                (FrameKind::DataRequest, length)
             }
         };
         self.station_mut(id).phase = Phase::Sending;
@@ -53,7 +54,7 @@ impl Beacon {
         let Some(active) = active.filter(|_| received) else {
             return self.events.push(now + ACK_WAIT, Event::NoAcknowledgement(id));
         };
-        self.deliver(id, indications);
+        self.deliver(now, id, indications);
         let child_sleeps = id.role == Role::Coordinator && !self.config.rx_on_when_idle;
         let radio = &mut self.node(to).radio;
         radio.acknowledging = true;
@@ -144,7 +145,7 @@ impl Beacon {
         let datagram = self.datagram_of(id);
         match self.direction_of(id) {
             Some((child, direction)) => {
-                self.take(child, direction);
+                self.take(now, child, direction);
                 indications.push(Indication::Dropped { node: id.node, datagram, reason });
             }
             None => self.node(id.node).to_fetch = false,
@@ -173,7 +174,7 @@ impl Beacon {
     fn succeeded(&mut self, now: Instant, id: StationId, indications: &mut Vec<Indication>) {
         let datagram = self.datagram_of(id);
         if let Some((child, direction)) = self.direction_of(id) {
-            self.take(child, direction);
+            self.take(now, child, direction);
             indications.push(Indication::Sent { node: id.node, datagram });
         } else if self.station(id).frame_pending {
             return self.await_data(now, id);
@@ -195,12 +196,13 @@ impl Beacon {
     }
 
     /// The coordinator sends the frame that the child has asked for: without CSMA/CA, on the first back-off boundary
-    /// after a turnaround, if the whole transaction fits into the active period (7.5.6.3).
+    /// after a turnaround, or when its processor has prepared the frame, if the whole transaction fits into the active
+    /// period (7.5.6.3).
     fn answer(&mut self, now: Instant, child: NodeId) {
         let coordinator = self.tree.parent(child).unwrap_or(child);
         let id = StationId { node: coordinator, role: Role::Coordinator };
         let Some(active) = self.superframe(now, coordinator) else { return };
-        let begin = active.boundary(now + TURNAROUND);
+        let begin = active.boundary((now + TURNAROUND).max(self.nodes[coordinator.index()].processor.free_at()));
         let station = self.station_mut(id);
         if station.phase != Phase::Idle {
             return; // it answers another child; this one will ask again
@@ -227,7 +229,7 @@ impl Beacon {
     }
 
     /// Passes the station's frame up at its receiver, unless it is a retransmission.
-    fn deliver(&mut self, id: StationId, indications: &mut Vec<Indication>) {
+    fn deliver(&mut self, now: Instant, id: StationId, indications: &mut Vec<Indication>) {
         let sequence = self.sequence_of(id);
         let (node, frame) = (self.peer(id), self.frame_of(id));
         let direction = match self.station(id).task {
@@ -240,7 +242,13 @@ impl Beacon {
         };
         if let Ok(frame) = FrameView::parse(sent.octets()) {
             let (payload, &QueuedFrame { datagram, discard, .. }) = (Payload::new(frame.payload()), sent);
-            indications.push(Indication::Received { node, from: id.node, datagram, payload, discard });
+            let BeaconNode { processor, capacity, .. } = &mut self.nodes[node.index()];
+            indications.push(match processor.receive(now, *capacity) {
+                Some(handled_at) => {
+                    Indication::Received { node, from: id.node, datagram, payload, discard, handled_at }
+                }
+                None => Indication::Lost { node, datagram, reason: DropReason::QueueFull },
+            });
         }
     }
 

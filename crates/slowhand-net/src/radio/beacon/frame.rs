@@ -1,9 +1,9 @@
 //! The frames of a beacon-enabled PAN: versions 0 and 1 (IEEE Std 802.15.4-2006, 7.2 and 7.3), extended addresses.
 
 use crate::address::{Eui64, PAN_ID};
-use crate::radio::contention::{self, data_header, data_request_header};
+use crate::radio::contention::{self, data_header, data_request_header, version_of};
 use crate::radio::frame::{
-    Address, BeaconFields, Error, FCS, Frame, FrameType, Header, MAX_FRAME, SuperframeSpecification, Version,
+    Address, BeaconFields, Error, FCS, Frame, FrameType, Header, MAX_FRAME, Security, SuperframeSpecification, Version,
 };
 
 pub use crate::radio::contention::{ACK, write_ack};
@@ -12,18 +12,22 @@ pub use crate::radio::frame::{MAX_PENDING_ADDRESSES, set_frame_pending};
 const ANY: Address = Address::Extended(Eui64([0; 8]));
 
 /// The most octets of payload in a data frame.
-pub const DATA_CAPACITY: usize = MAX_FRAME - data_header(Version::V0, 0, ANY, ANY).length();
+pub const fn data_capacity(security: Option<Security>) -> usize {
+    data_header(Version::V1, 0, ANY, ANY, security).payload_capacity()
+}
 
 /// Octets of a data request command, FCS included (7.3.4).
-pub const DATA_REQUEST: usize = data_request_header(Version::V0, 0, ANY, ANY).length() + 1 + FCS;
+pub const fn data_request_octets(security: Option<Security>) -> usize {
+    MAX_FRAME - data_request_header(Version::V1, 0, ANY, ANY, security).payload_capacity() + 1 + FCS
+}
 
 /// The last slot of the contention access period is that of the superframe: there are no guaranteed time slots.
 const FINAL_CAP_SLOT: u8 = 15;
 
 /// Octets of a beacon that lists `pending` extended addresses, FCS included.
-pub const fn beacon_octets(pending: usize) -> usize {
+pub const fn beacon_octets(pending: usize, security: Option<Security>) -> usize {
     let fields = fields(0, 0, false, &[]).length() + 8 * pending;
-    beacon_header(0, Eui64([0; 8])).length() + fields + FCS
+    MAX_FRAME - beacon_header(0, Eui64([0; 8]), security).payload_capacity() + fields + FCS
 }
 
 /// Writes a beacon and returns its length. It permits no association.
@@ -36,12 +40,13 @@ pub fn write_beacon(
     (beacon_order, superframe_order): (u8, u8),
     pan_coordinator: bool,
     pending: &[Eui64],
+    security: Option<Security>,
 ) -> usize {
     let pending = &pending[..pending.len().min(MAX_PENDING_ADDRESSES)];
     let mut octets = [0; MAX_FRAME];
     let length = fields(beacon_order.min(15), superframe_order.min(15), pan_coordinator, pending).emit(&mut octets);
     let payload = &octets[..length.expect("orders and number of addresses are in range")];
-    Frame { payload, ..Frame::new(beacon_header(sequence, from)) }
+    Frame { payload, ..Frame::new(beacon_header(sequence, from, security)) }
         .emit(out)
         .expect("the longest beacon is shorter than the longest frame")
 }
@@ -55,14 +60,21 @@ pub fn write_data(
     sequence: u8,
     from: Eui64,
     to: Eui64,
+    security: Option<Security>,
     payload: &[u8],
 ) -> Result<usize, Error> {
-    contention::write_data(out, sequence, Address::Extended(from), Address::Extended(to), payload)
+    contention::write_data(out, sequence, Address::Extended(from), Address::Extended(to), security, payload)
 }
 
 /// Writes a data request command and returns its length.
-pub fn write_data_request(out: &mut [u8; MAX_FRAME], sequence: u8, from: Eui64, to: Eui64) -> usize {
-    contention::write_data_request(out, sequence, Address::Extended(from), Address::Extended(to))
+pub fn write_data_request(
+    out: &mut [u8; MAX_FRAME],
+    sequence: u8,
+    from: Eui64,
+    to: Eui64,
+    security: Option<Security>,
+) -> usize {
+    contention::write_data_request(out, sequence, Address::Extended(from), Address::Extended(to), security)
 }
 
 const fn fields(
@@ -82,11 +94,12 @@ const fn fields(
     BeaconFields { superframe, gts_permit: false, gts: &[], pending_short: &[], pending_extended, payload: &[] }
 }
 
-const fn beacon_header(sequence: u8, from: Eui64) -> Header {
+const fn beacon_header(sequence: u8, from: Eui64, security: Option<Security>) -> Header {
     Header {
         sequence: Some(sequence),
         source_pan: Some(PAN_ID),
         source: Some(Address::Extended(from)),
-        ..Header::new(FrameType::Beacon, Version::V0)
+        security,
+        ..Header::new(FrameType::Beacon, version_of(security))
     }
 }

@@ -37,7 +37,7 @@ mod tree;
 use super::contention::{Trace, TraceIndex, Tree};
 use super::medium::{Medium, OnAir, Reception};
 use super::pool::{FrameIndex, FramePool};
-use super::{Indication, Mac};
+use super::{Indication, Mac, Processor};
 use crate::address::{Eui64, NodeId};
 use crate::clock::{Duration, Instant};
 use crate::datagram::DatagramId;
@@ -185,12 +185,12 @@ impl Mac for Beacon {
         if self.nodes[node.index()].queued == self.nodes[node.index()].capacity {
             return Err(DropReason::QueueFull);
         }
-        let (from, to) = (Eui64::of_node(node), Eui64::of_node(next_hop));
+        let (from, to, security) = (Eui64::of_node(node), Eui64::of_node(next_hop), self.config.security);
         let direction = if upwards { &mut self.nodes[node.index()].up } else { &mut self.nodes[next_hop.index()].down };
         let frame = self
             .pool
             .allocate(datagram, discard, direction.sequence.next(), |octets| {
-                frame::write_data(octets, direction.sequence.next(), from, to, payload)
+                frame::write_data(octets, direction.sequence.next(), from, to, security, payload)
             })
             .map_err(|_| DropReason::Malformed)?;
         direction.sequence.take();
@@ -198,6 +198,9 @@ impl Mac for Beacon {
         direction.waiting += 1;
         self.remember(now, frame);
         let sender = self.node(node);
+        if sender.queued == 0 {
+            sender.processor.prepare(now);
+        }
         sender.queued += 1;
         sender.peak = sender.peak.max(sender.queued);
         self.frame_waits(now, if upwards { next_hop } else { node }, node);
@@ -205,7 +208,7 @@ impl Mac for Beacon {
     }
 
     fn payload_capacity(&self, _node: NodeId, _next_hop: NodeId) -> usize {
-        frame::DATA_CAPACITY
+        frame::data_capacity(self.config.security)
     }
 
     fn deadline(&self) -> Option<Instant> {
@@ -258,6 +261,14 @@ impl Mac for Beacon {
         Some(self.medium.links_mut())
     }
 
+    fn processor(&self, node: NodeId) -> &Processor {
+        &self.nodes[node.index()].processor
+    }
+
+    fn processor_mut(&mut self, node: NodeId) -> &mut Processor {
+        &mut self.nodes[node.index()].processor
+    }
+
     /// A frame counts as sent or received when it has ended. Until then its time counts as listening.
     fn radio_times(&self, node: NodeId, now: Instant) -> RadioTimes {
         self.times(node, now)
@@ -293,7 +304,7 @@ impl Beacon {
     }
 
     /// Removes the frame that has waited longest in this direction between a child and its parent.
-    fn take(&mut self, child: NodeId, direction: Direction) {
+    fn take(&mut self, now: Instant, child: NodeId, direction: Direction) {
         let parent = self.tree.parent(child).unwrap_or(child);
         let node = &mut self.nodes[child.index()];
         let (sender, direction) = match direction {
@@ -303,7 +314,7 @@ impl Beacon {
         if let Some(frame) = direction.queue.pop(&mut self.pool) {
             direction.waiting -= 1;
             self.pool.release(frame);
-            self.node(sender).queued -= 1;
+            self.node(sender).frame_left(now);
             self.node(parent).cluster.waiting -= 1;
         }
     }

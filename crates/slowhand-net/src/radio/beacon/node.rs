@@ -4,10 +4,11 @@ use super::cluster::Cluster;
 use super::config::{BeaconConfig, Superframe};
 use super::radio::Radio;
 use super::station::Station;
-use super::tracking::Tracking;
+use super::tracking::{BeaconTimes, Tracking};
 use crate::address::NodeId;
-use crate::clock::Duration;
+use crate::clock::{Duration, Instant};
 use crate::link::Links;
+use crate::radio::Processor;
 use crate::radio::contention::{Sequence, Tree};
 use crate::radio::pool::FrameQueue;
 use crate::random::Streams;
@@ -28,6 +29,7 @@ pub struct BeaconNode {
     pub up: LinkQueue,
     /// Frames that wait for it at its parent.
     pub down: LinkQueue,
+    pub processor: Processor,
     pub queued: usize,
     /// The most frames in its queue.
     pub capacity: usize,
@@ -70,18 +72,29 @@ impl BeaconNode {
         // If its own active period ends shortly before its parent's beacon, the radio is on until then anyway.
         let guard = if tree.children(id).is_empty() { config.guard } else { config.guard.min(until_parent) };
         let index = u64::from(id.0);
+        let first = Instant::ZERO + config.guard + offsets[parent.index()];
+        let times = BeaconTimes { first, interval, air_time: config.idle_beacon() };
         Self {
             cluster: Cluster::new(offset),
             device: Station::new(streams.stream("back-off", index)),
             coordinator: Station::new(streams.stream("coordinator back-off", index)),
-            tracking: Tracking::new(parent, id, config.channel, links, streams),
+            tracking: Tracking::new(parent, id, config.channel, times, links, streams),
             to_fetch: false,
             up: LinkQueue::default(),
             down: LinkQueue::default(),
+            processor: Processor::default(),
             queued: 0,
             capacity: config.queue,
             peak: 0,
             radio: Radio { guard, ..Radio::default() },
+        }
+    }
+
+    /// A frame has left its queue.
+    pub fn frame_left(&mut self, now: Instant) {
+        self.queued -= 1;
+        if self.queued > 0 {
+            self.processor.prepare(now);
         }
     }
 }

@@ -5,7 +5,7 @@
 //! end.
 
 use super::Beacon;
-use super::config::{BeaconConfig, IDLE_BEACON, Superframe};
+use super::config::{BeaconConfig, Superframe};
 use super::tracking::Tracking;
 use crate::address::NodeId;
 use crate::clock::{Duration, Instant};
@@ -34,7 +34,7 @@ impl Beacon {
         let mut awake = radio.awake + radio.awake_since.map_or(Duration::ZERO, |since| now.since(since));
         if self.is_coordinator(node) {
             let Superframe { interval, cap } = self.config.superframe;
-            transmit += windows(now, self.first_beacon(node), IDLE_BEACON, interval);
+            transmit += windows(now, self.first_beacon(node), self.config.idle_beacon(), interval);
             awake += windows(now, self.first_beacon(node), cap, interval);
         }
         if let Some(parent) = self.tree.parent(node) {
@@ -63,7 +63,8 @@ fn beacons(
     now: Instant,
 ) -> (Duration, Duration) {
     let Superframe { interval, cap } = config.superframe;
-    let mut on = windows(now, first - guard, guard + IDLE_BEACON, interval);
+    let beacon = config.idle_beacon();
+    let mut on = windows(now, first - guard, guard + beacon, interval);
     if now < first {
         return (on, Duration::ZERO);
     }
@@ -73,9 +74,9 @@ fn beacons(
     let received_now = tracking.receives(number);
     let of_this = |span: Duration| if received_now { into.min(span) } else { Duration::ZERO };
     if config.rx_on_when_idle {
-        on += (cap - IDLE_BEACON) * complete + of_this(cap).saturating_sub(IDLE_BEACON);
+        on += (cap - beacon) * complete + of_this(cap).saturating_sub(beacon);
     }
-    (on, IDLE_BEACON * complete + of_this(IDLE_BEACON))
+    (on, beacon * complete + of_this(beacon))
 }
 
 /// The time before `now` in windows of this length. The first window begins at `first`, and there is one per interval.

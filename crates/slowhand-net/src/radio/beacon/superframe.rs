@@ -1,7 +1,7 @@
 //! Superframes: their start, their beacons, and the reaction of the children.
 
 use super::cluster::Active;
-use super::config::{BeaconConfig, Downward, IDLE_BEACON, interframe_space};
+use super::config::{BeaconConfig, Downward, interframe_space};
 use super::frame::{MAX_PENDING_ADDRESSES, beacon_octets, write_beacon};
 use super::node::{BeaconNode, Direction};
 use super::station::{Phase, Role, StationId, Task};
@@ -32,7 +32,7 @@ impl Beacon {
     pub(super) fn contention_begin(&self, coordinator: NodeId, active: &Active) -> Instant {
         let cluster = &self.nodes[coordinator.index()].cluster;
         let listed = if cluster.beacon == Some(active.number) { cluster.listed_count } else { 0 };
-        let psdu = beacon_octets(listed);
+        let psdu = beacon_octets(listed, self.config.security);
         active.begin + air_time(psdu) + interframe_space(psdu)
     }
 
@@ -70,9 +70,10 @@ impl Beacon {
             return;
         }
         self.list_pending(now, coordinator);
+        let security = self.config.security;
         let cluster = &mut self.node(coordinator).cluster;
         cluster.beacon = Some(number);
-        let over = now + air_time(beacon_octets(cluster.listed_count));
+        let over = now + air_time(beacon_octets(cluster.listed_count, security));
         self.show_beacon(now, coordinator, number);
         self.listen_longer(now, coordinator, number);
         self.events.push(over, Event::Contention(coordinator));
@@ -84,7 +85,9 @@ impl Beacon {
         let cluster = &mut self.node(coordinator).cluster;
         cluster.open = cluster.beacon;
         let Some(number) = cluster.beacon else { return };
-        let longer = air_time(beacon_octets(cluster.listed_count)).saturating_sub(IDLE_BEACON);
+        let listed = cluster.listed_count;
+        let beacon = air_time(beacon_octets(listed, self.config.security));
+        let longer = beacon.saturating_sub(self.config.idle_beacon());
         let watched = self.watched;
         self.node(coordinator).radio.sent(now, longer, watched);
         for position in 0..self.tree.children(coordinator).len() {
@@ -123,7 +126,7 @@ impl Beacon {
                 && self.since[frame as usize] + persistence <= now
             {
                 let (datagram, reason) = (self.pool.get(frame).datagram, DropReason::TransactionExpired);
-                self.take(child, Direction::Down);
+                self.take(now, child, Direction::Down);
                 indications.push(Indication::Dropped { node: coordinator, datagram, reason });
             }
         }
@@ -160,7 +163,8 @@ impl Beacon {
         let from = Eui64::of_node(coordinator);
         let mut octets = [0; MAX_FRAME];
         let orders = self.config.superframe.orders();
-        let length = write_beacon(&mut octets, number as u8, from, orders, pan_coordinator, listed);
+        let length =
+            write_beacon(&mut octets, number as u8, from, orders, pan_coordinator, listed, self.config.security);
         let children = self.tree.children(coordinator);
         let received = children.iter().all(|child| self.nodes[child.index()].tracking.receives(number));
         self.trace.begin(Entry {
@@ -181,10 +185,11 @@ impl Beacon {
         if self.config.rx_on_when_idle || self.nodes[coordinator.index()].cluster.listed_count == 0 {
             return;
         }
+        let beacon = self.config.idle_beacon();
         for &child in self.tree.children(coordinator) {
             let BeaconNode { tracking, radio, .. } = &mut self.nodes[child.index()];
             if tracking.receives(number) {
-                radio.awake_since.get_or_insert(now + IDLE_BEACON);
+                radio.awake_since.get_or_insert(now + beacon);
             }
         }
     }

@@ -4,7 +4,7 @@
 //! is computed when the timeline is reported: one window for each beacon.
 
 use super::Beacon;
-use super::config::{IDLE_BEACON, Superframe};
+use super::config::Superframe;
 use super::radio::Timeline;
 use crate::address::NodeId;
 use crate::clock::Instant;
@@ -30,9 +30,10 @@ impl Beacon {
     /// Adds the node's own active periods, its parent's beacons, and listening when idle.
     fn add_regular(&self, node: NodeId, now: Instant, timeline: &mut Timeline) {
         let Superframe { cap, .. } = self.config.superframe;
+        let beacon = self.config.idle_beacon();
         if self.is_coordinator(node) {
             for (_, begin) in self.beacons_between(node, timeline.reported, now) {
-                timeline.frame(RadioState::Transmit, begin, begin + IDLE_BEACON);
+                timeline.frame(RadioState::Transmit, begin, begin + beacon);
                 timeline.spell(begin, begin + cap);
             }
         }
@@ -41,9 +42,9 @@ impl Beacon {
         for (number, begin) in self.beacons_between(parent, timeline.reported, now + radio.guard) {
             let received = self.nodes[node.index()].tracking.receives(number);
             if received {
-                timeline.frame(RadioState::Receive, begin, begin + IDLE_BEACON);
+                timeline.frame(RadioState::Receive, begin, begin + beacon);
             }
-            let on = if received && self.config.rx_on_when_idle { cap } else { IDLE_BEACON };
+            let on = if received && self.config.rx_on_when_idle { cap } else { beacon };
             timeline.spell(begin - radio.guard, begin + on);
         }
     }

@@ -10,7 +10,7 @@ mod trace;
 mod tree;
 
 pub use backoff::Backoff;
-pub use frame::{ACK, data_header, data_request_header, write_ack, write_data, write_data_request};
+pub use frame::{ACK, data_header, data_request_header, version_of, write_ack, write_data, write_data_request};
 pub use sequence::Sequence;
 pub use spans::{ACK_WAIT, BACKOFF_PERIOD, LIFS, TURNAROUND, interframe_space, symbols};
 pub use trace::{Entry, Trace, TraceIndex};

@@ -13,6 +13,9 @@ use crate::radio::medium::CCA_DURATION;
 impl Csma {
     /// An idle node starts its next task, if it has one.
     pub(super) fn start(&mut self, now: Instant, node: NodeId) {
+        if self.nodes[node.index()].radio.is_off {
+            return self.rest(now, node);
+        }
         match self.next_task(node) {
             Some(task) => self.begin(now, node, task),
             None => self.rest(now, node),
@@ -53,6 +56,9 @@ impl Csma {
 
     /// Steps 1 and 2 of the algorithm, for the first transmission of a frame and for each retransmission.
     pub(super) fn contend(&mut self, now: Instant, node: NodeId) {
+        if self.nodes[node.index()].radio.is_off {
+            return self.postpone(now, node);
+        }
         let station = &mut self.nodes[node.index()].station;
         station.phase = Phase::Contending;
         station.backoff = Backoff::new(self.config.backoff_exponents.0);
@@ -65,7 +71,7 @@ impl Csma {
     fn back_off(&mut self, now: Instant, node: NodeId) {
         let this = &mut self.nodes[node.index()];
         let periods = this.station.backoff.draw(&mut this.station.random);
-        let at = now.max(this.station.ready) + BACKOFF_PERIOD * periods;
+        let at = now.max(this.station.ready).max(this.processor.free_at()) + BACKOFF_PERIOD * periods;
         this.radio.assess_at(now, at);
         self.events.push(at + CCA_DURATION, Event::Assessed(node));
     }
@@ -81,6 +87,9 @@ impl Csma {
     pub(super) fn assessed(&mut self, now: Instant, node: NodeId, indications: &mut Vec<Indication>) {
         let this = &mut self.nodes[node.index()];
         this.radio.assessed(now);
+        if this.radio.is_off {
+            return self.postpone(now, node);
+        }
         // A radio with a frame to acknowledge, or that sent during the assessment, cannot have found the channel clear.
         let sends = this.station.is_acknowledging
             || this.radio.sending_until + CCA_DURATION > now && this.radio.sending_until > Instant::ZERO;
@@ -166,7 +175,7 @@ impl Csma {
     /// Drops the frame of the node's task.
     fn give_up(&mut self, now: Instant, node: NodeId, reason: DropReason, indications: &mut Vec<Indication>) {
         let datagram = self.datagram_of(node);
-        self.take(node);
+        self.take(now, node);
         indications.push(Indication::Dropped { node, datagram, reason });
         self.finish(now, node);
     }
@@ -175,6 +184,33 @@ impl Csma {
     pub(super) fn finish(&mut self, now: Instant, node: NodeId) {
         self.nodes[node.index()].station.phase = Phase::Idle;
         self.start(now, node);
+    }
+
+    /// The radio was switched off: the node ends its task, and begins it anew when the radio is on again. A child asks
+    /// again for its frame.
+    pub(super) fn postpone(&mut self, now: Instant, node: NodeId) {
+        let this = &mut self.nodes[node.index()];
+        this.station.phase = Phase::Idle;
+        match (this.station.task, &mut this.polls) {
+            (Task::Poll, Some(polls)) => polls.is_due = true,
+            (Task::Sample(child), _) => self.schedule_sample(now, child),
+            _ => {}
+        }
+        self.resume(now, node);
+    }
+
+    /// See [`Mac::switch_radio`](crate::radio::Mac::switch_radio).
+    pub(super) fn power(&mut self, now: Instant, node: NodeId, on: bool) {
+        let this = &mut self.nodes[node.index()];
+        if this.radio.is_off != on {
+            return;
+        }
+        this.radio.set_off(now, !on);
+        if !on && !this.is_awake() && std::mem::take(&mut this.radio.is_receiving) {
+            self.medium.stop_listening(now, node);
+        }
+        self.rest(now, node);
+        self.resume(now, node);
     }
 
     /// Switches the node's radio off, unless it has a reason to be on.

@@ -7,6 +7,7 @@ use super::frame::{Form, Kind};
 use crate::address::{Addressing, NodeId};
 use crate::clock::Duration;
 use crate::radio::contention::{BACKOFF_PERIOD, LIFS, TURNAROUND, TreeError, symbols};
+use crate::radio::frame::Security;
 use crate::radio::medium::CCA_DURATION;
 use crate::radio::phy::{CHANNELS, MAX_PSDU, SYNCHRONISATION_OCTETS, air_time};
 
@@ -75,6 +76,8 @@ pub struct CsmaConfig {
     pub polling: Polling,
     /// The samples of sleepy devices. `None` if they only poll.
     pub csl: Option<Csl>,
+    /// The security of data frames, data requests and enhanced acknowledgments. `None`: none. It carries a frame counter.
+    pub security: Option<Security>,
     /// The most frames in a node's queue, those for its parent and its children together.
     pub queue: usize,
 }
@@ -158,6 +161,7 @@ impl CsmaConfig {
             indirect_timeout: Duration::from_secs(240),
             polling: Polling::openthread(),
             csl: None,
+            security: None,
             queue: 44,
         }
     }
@@ -165,7 +169,7 @@ impl CsmaConfig {
     /// The longest time from the start of contention to the end of a longest frame's interframe space, if the channel
     /// is clear and the frame arrives.
     pub fn longest_exchange(&self) -> Duration {
-        let longest_ack = Form { addressing: self.addressing, kind: Kind::Csl(0) };
+        let longest_ack = Form { addressing: self.addressing, kind: Kind::Csl(0), security: self.security };
         let contention = BACKOFF_PERIOD * ((1 << self.backoff_exponents.0) - 1) + ASSESSED_START;
         contention + air_time(MAX_PSDU) + TURNAROUND + air_time(longest_ack.ack_octets()) + LIFS
     }

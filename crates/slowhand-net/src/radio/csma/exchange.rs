@@ -2,11 +2,12 @@
 
 use super::config::{BEFORE_HEADER, CSL_UNIT};
 use super::frame::{Form, Kind as FormKind, set_frame_pending};
-use super::node::{Phase, Station, Task};
+use super::node::{CsmaNode, Phase, Station, Task};
 use super::{Csma, Event};
-use crate::address::NodeId;
+use crate::address::{Addressing, NodeId};
 use crate::clock::Instant;
 use crate::datagram::{DatagramId, NO_DATAGRAM};
+use crate::drop_reason::DropReason;
 use crate::link::Kind;
 use crate::observer::FrameKind;
 use crate::radio::contention::{ACK_WAIT, Entry, TURNAROUND, TraceIndex, interframe_space};
@@ -19,6 +20,9 @@ use crate::radio::{Indication, Payload};
 impl Csma {
     /// The node's frame begins.
     pub(super) fn send(&mut self, now: Instant, node: NodeId) {
+        if self.nodes[node.index()].radio.is_off {
+            return self.postpone(now, node);
+        }
         let mut octets = [0; MAX_FRAME];
         let to = self.peer(node);
         let form = self.form(node, to);
@@ -51,7 +55,7 @@ impl Csma {
         if !received {
             return self.events.push(now + ACK_WAIT, Event::NoAcknowledgement(node));
         }
-        self.deliver(node, indications);
+        self.deliver(now, node, indications);
         self.nodes[to.index()].station.is_acknowledging = true;
         self.rest(now, to); // it stays awake
         if self.form(node, to).announces_samples() {
@@ -106,7 +110,10 @@ impl Csma {
             }
         }
         match task {
-            Task::Poll if frame_pending => self.answer(now, from, node),
+            Task::Poll if frame_pending => {
+                self.answer(now, from, node);
+                self.rest(now, from);
+            }
             Task::Answer(child) | Task::Sample(child) => self.fetched(now, child, frame_pending, space_over),
             Task::Poll | Task::Direct => self.rest(now, from),
         }
@@ -148,12 +155,12 @@ impl Csma {
             }
             Task::Direct => {
                 self.synchronise(now, node);
-                self.take(node);
+                self.take(now, node);
                 self.nodes[node.index()].station.phase = Phase::Idle;
                 self.heard_parent(now, node, frame_pending);
             }
             Task::Answer(child) | Task::Sample(child) => {
-                self.take(node);
+                self.take(now, node);
                 self.nodes[node.index()].station.phase = Phase::Idle;
                 self.keep(now, child);
             }
@@ -202,13 +209,19 @@ impl Csma {
     }
 
     /// Passes the node's frame up at its receiver, unless it is a retransmission.
-    fn deliver(&mut self, node: NodeId, indications: &mut Vec<Indication>) {
+    fn deliver(&mut self, now: Instant, node: NodeId, indications: &mut Vec<Indication>) {
         let (to, sequence, frame) = (self.peer(node), self.sequence_of(node), self.frame_of(node));
         let is_new = self.link(node, to).accepts(sequence);
         let Some(sent) = frame.filter(|_| is_new).map(|frame| self.pool.get(frame)) else { return };
         if let Ok(frame) = FrameView::parse(sent.octets()) {
             let (payload, &QueuedFrame { datagram, discard, .. }) = (Payload::new(frame.payload()), sent);
-            indications.push(Indication::Received { node: to, from: node, datagram, payload, discard });
+            let CsmaNode { processor, capacity, .. } = &mut self.nodes[to.index()];
+            indications.push(match processor.receive(now, *capacity) {
+                Some(handled_at) => {
+                    Indication::Received { node: to, from: node, datagram, payload, discard, handled_at }
+                }
+                None => Indication::Lost { node: to, datagram, reason: DropReason::QueueFull },
+            });
         }
     }
 
@@ -311,7 +324,10 @@ impl Csma {
             Some(_) if self.nodes[to.index()].is_sleepy() => FormKind::Enhanced,
             _ => FormKind::Plain,
         };
-        Form { addressing: self.config.addressing, kind }
+        if self.nodes[from.index()].joins || self.nodes[to.index()].joins {
+            return Form { addressing: Addressing::Extended, kind, security: None };
+        }
+        Form { addressing: self.config.addressing, kind, security: self.config.security }
     }
 
     /// The form of the acknowledgements of these frames.
@@ -335,17 +351,17 @@ impl Csma {
     }
 
     /// Removes the data frame of the node's task.
-    pub(super) fn take(&mut self, node: NodeId) {
+    pub(super) fn take(&mut self, now: Instant, node: NodeId) {
         let this = &mut self.nodes[node.index()];
         match this.station.task {
             Task::Poll => {}
             Task::Direct => {
                 if let Some(frame) = this.direct.pop(&mut self.pool) {
-                    this.queued -= 1;
                     self.pool.release(frame);
+                    this.frame_left(now);
                 }
             }
-            Task::Answer(child) | Task::Sample(child) => self.take_indirect(node, child),
+            Task::Answer(child) | Task::Sample(child) => self.take_indirect(now, node, child),
         }
     }
 

@@ -4,7 +4,7 @@
 use crate::address::{Addressing, Eui64, NodeId, PAN_ID};
 use crate::radio::contention::{self, data_header, data_request_header};
 use crate::radio::frame::{
-    Address, DATA_REQUEST_COMMAND, Error, FCS, Frame, FrameType, Header, HeaderIe, MAX_FRAME, Version,
+    Address, DATA_REQUEST_COMMAND, Error, FCS, Frame, FrameType, Header, HeaderIe, MAX_FRAME, Security, Version,
 };
 
 pub use crate::radio::frame::set_frame_pending;
@@ -26,6 +26,7 @@ const TERMINATION: usize = 2;
 pub struct Form {
     pub addressing: Addressing,
     pub kind: Kind,
+    pub security: Option<Security>,
 }
 
 /// What kind of frames.
@@ -47,19 +48,19 @@ impl Form {
 
     /// The most octets of payload in a data frame.
     pub const fn data_capacity(self) -> usize {
-        MAX_FRAME - self.header_length() - self.ie_length(true)
+        self.any_header().payload_capacity() - self.ie_length(true)
     }
 
     /// Octets of a data request command, FCS included.
     pub const fn data_request_octets(self) -> usize {
-        self.header_length() + self.ie_length(true) + 1 + FCS
+        MAX_FRAME - self.data_capacity() + 1 + FCS
     }
 
     /// Octets of an acknowledgment, FCS included.
     pub const fn ack_octets(self) -> usize {
         match self.kind {
             Kind::Plain => contention::ACK,
-            _ => self.enhanced_ack(0, false, NodeId::ROOT).length() + self.ie_length(false) + FCS,
+            _ => MAX_FRAME - self.enhanced_ack(0, false, NodeId::ROOT).payload_capacity() + self.ie_length(false) + FCS,
         }
     }
 
@@ -77,8 +78,8 @@ impl Form {
     ) -> Result<usize, Error> {
         let (from, to) = (self.address(from), self.address(to));
         match self.kind {
-            Kind::Plain => contention::write_data(out, sequence, from, to, payload),
-            _ => self.write_enhanced(out, data_header(Version::V2, sequence, from, to), payload),
+            Kind::Plain => contention::write_data(out, sequence, from, to, self.security, payload),
+            _ => self.write_enhanced(out, data_header(Version::V2, sequence, from, to, self.security), payload),
         }
     }
 
@@ -86,9 +87,9 @@ impl Form {
     pub fn write_data_request(self, out: &mut [u8; MAX_FRAME], sequence: u8, from: NodeId, to: NodeId) -> usize {
         let (from, to) = (self.address(from), self.address(to));
         match self.kind {
-            Kind::Plain => contention::write_data_request(out, sequence, from, to),
+            Kind::Plain => contention::write_data_request(out, sequence, from, to, self.security),
             _ => {
-                let header = data_request_header(Version::V2, sequence, from, to);
+                let header = data_request_header(Version::V2, sequence, from, to, self.security);
                 self.write_enhanced(out, header, &[DATA_REQUEST_COMMAND])
                     .expect("a data request is shorter than the longest frame")
             }
@@ -96,7 +97,7 @@ impl Form {
     }
 
     /// Writes an acknowledgment and returns its length. Those of frames of version 2 are enhanced ones (IEEE
-    /// 802.15.4-2015, 6.7.4.2).
+    /// 802.15.4-2015, 6.7.4.2), and secured if the frames are (`TxFrame::GenerateEnhAck` of OpenThread).
     pub fn write_ack(self, out: &mut [u8; MAX_FRAME], sequence: u8, frame_pending: bool, to: NodeId) -> usize {
         match self.kind {
             Kind::Plain => contention::write_ack(out, sequence, frame_pending),
@@ -109,7 +110,7 @@ impl Form {
     /// Sets the phase in the CSL IE of a data frame or data request: the time from the first symbol of its MAC header to
     /// the next sample.
     pub fn set_phase(self, octets: &mut [u8; MAX_FRAME], phase: u16) {
-        set_phase(octets, self.header_length(), phase);
+        set_phase(octets, self.any_header().length(), phase);
     }
 
     /// Sets the phase in the CSL IE of an acknowledgment.
@@ -124,9 +125,9 @@ impl Form {
         }
     }
 
-    /// Octets of the header of a data frame or data request. All versions have the same length.
-    const fn header_length(self) -> usize {
-        data_header(Version::V2, 0, self.address(NodeId::ROOT), self.address(NodeId::ROOT)).length()
+    /// The header of some data frame. Those of all versions, and of data requests, have the same length.
+    const fn any_header(self) -> Header {
+        data_header(Version::V2, 0, self.address(NodeId::ROOT), self.address(NodeId::ROOT), self.security)
     }
 
     /// Octets of the information elements, with the one that ends them before a payload.
@@ -144,6 +145,7 @@ impl Form {
             sequence: Some(sequence),
             destination_pan: Some(PAN_ID),
             destination: Some(self.address(to)),
+            security: self.security,
             ..Header::new(FrameType::Ack, Version::V2)
         }
     }

@@ -2,7 +2,7 @@
 //! samples of a child.
 
 use super::config::{ASSESSED_START, BEFORE_HEADER, CSL_ATTEMPTS, CSL_REQUEST_AHEAD, CSL_UNIT};
-use super::node::{Known, Phase, Task};
+use super::node::{CsmaNode, Known, Phase, Task};
 use super::{Csma, Event};
 use crate::address::NodeId;
 use crate::clock::Instant;
@@ -41,20 +41,20 @@ impl Csma {
             && self.details[frame as usize].since + self.config.indirect_timeout <= now
         {
             let datagram = self.pool.get(frame).datagram;
-            self.take_indirect(parent, child);
+            self.take_indirect(now, parent, child);
             indications.push(Indication::Dropped { node: parent, datagram, reason: DropReason::TransactionExpired });
         }
         self.arm_expiry(child);
     }
 
     /// Removes the oldest frame for a sleepy child.
-    pub(super) fn take_indirect(&mut self, parent: NodeId, child: NodeId) {
+    pub(super) fn take_indirect(&mut self, now: Instant, parent: NodeId, child: NodeId) {
         let indirect = &mut self.nodes[child.index()].indirect;
         if let Some(frame) = indirect.queue.pop(&mut self.pool) {
             indirect.waiting -= 1;
             indirect.failures = 0;
             self.pool.release(frame);
-            self.nodes[parent.index()].queued -= 1;
+            self.nodes[parent.index()].frame_left(now);
         }
     }
 
@@ -67,7 +67,7 @@ impl Csma {
     }
 
     /// Makes sure that the event queue has the next sample of a child for which frames wait.
-    fn schedule_sample(&mut self, now: Instant, child: NodeId) {
+    pub(super) fn schedule_sample(&mut self, now: Instant, child: NodeId) {
         let Some(csl) = &self.config.csl else { return };
         let indirect = &mut self.nodes[child.index()].indirect;
         let waits = indirect.queue.head().is_some();
@@ -90,8 +90,8 @@ impl Csma {
         let waits = indirect.queue.head().is_some();
         let Some(known) = &mut indirect.samples else { return };
         known.is_scheduled = false;
-        let station = &self.nodes[parent.index()].station;
-        if waits && station.phase == Phase::Idle && station.ready <= now {
+        let CsmaNode { station, radio, processor, .. } = &self.nodes[parent.index()];
+        if waits && !radio.is_off && station.phase == Phase::Idle && station.ready.max(processor.free_at()) <= now {
             self.assess(now, parent, Task::Sample(child));
         } else {
             self.schedule_sample(now, child);

@@ -33,7 +33,7 @@ use super::contention::{Sequence, Trace, TraceIndex, Tree};
 use super::medium::{Medium, OnAir, Reception};
 use super::pool::FramePool;
 use super::timeline::{Span, Timeline};
-use super::{Indication, Mac};
+use super::{Indication, Mac, Processor};
 use crate::address::{Addressing, NodeId};
 use crate::clock::{Duration, Instant};
 use crate::datagram::DatagramId;
@@ -226,6 +226,9 @@ impl Mac for Csma {
             None => self.details.push(details),
         }
         let sender = &mut self.nodes[node.index()];
+        if sender.queued == 0 {
+            sender.processor.prepare(now);
+        }
         sender.queued += 1;
         sender.peak = sender.peak.max(sender.queued);
         if self.nodes[next_hop.index()].is_sleepy() {
@@ -295,12 +298,31 @@ impl Mac for Csma {
         self.nodes[node.index()].capacity = frames;
     }
 
+    fn set_joiners(&mut self, joiners: &[NodeId]) {
+        joiners.iter().for_each(|joiner| self.nodes[joiner.index()].joins = true);
+    }
+
     fn queue_peak(&self, node: NodeId) -> usize {
         self.nodes[node.index()].peak
     }
 
     fn links_mut(&mut self) -> Option<&mut Links> {
         Some(self.medium.links_mut())
+    }
+
+    /// A frame that has begun is finished, with its acknowledgement. A node that backs off begins anew when its radio is
+    /// on again. Frames for a sleepy device go on to expire.
+    fn switch_radio(&mut self, now: Instant, node: NodeId, on: bool) -> bool {
+        self.power(now, node, on);
+        true
+    }
+
+    fn processor(&self, node: NodeId) -> &Processor {
+        &self.nodes[node.index()].processor
+    }
+
+    fn processor_mut(&mut self, node: NodeId) -> &mut Processor {
+        &mut self.nodes[node.index()].processor
     }
 
     fn radio_times(&self, node: NodeId, now: Instant) -> RadioTimes {

@@ -4,6 +4,7 @@ use super::polls::Polls;
 use super::radio::Radio;
 use crate::address::NodeId;
 use crate::clock::Instant;
+use crate::radio::Processor;
 use crate::radio::contention::{Backoff, Sequence};
 use crate::radio::pool::FrameQueue;
 use crate::random::Stream;
@@ -26,6 +27,9 @@ pub struct CsmaNode {
     pub up: Sequence,
     /// The numbers of its parent's frames to it.
     pub down: Sequence,
+    /// True if it has no key and no short address of the network yet.
+    pub joins: bool,
+    pub processor: Processor,
     pub queued: usize,
     /// How many frames its queue holds.
     pub capacity: usize,
@@ -128,6 +132,8 @@ impl CsmaNode {
             indirect: Indirect::default(),
             up: Sequence::default(),
             down: Sequence::default(),
+            joins: false,
+            processor: Processor::default(),
             queued: 0,
             capacity,
             peak: 0,
@@ -139,11 +145,22 @@ impl CsmaNode {
         self.polls.is_some()
     }
 
+    /// A frame has left its queue.
+    pub fn frame_left(&mut self, now: Instant) {
+        self.queued -= 1;
+        if self.queued > 0 {
+            self.processor.prepare(now);
+        }
+    }
+
     /// True if its radio must listen or is about to send.
     pub fn is_awake(&self) -> bool {
-        !self.is_sleepy()
-            || self.station.is_acknowledging
-            || !matches!(self.station.phase, Phase::Idle | Phase::Contending)
+        let Station { phase, is_acknowledging, .. } = self.station;
+        if self.radio.is_off {
+            // It finishes an exchange that has begun.
+            return is_acknowledging || matches!(phase, Phase::Sending | Phase::AwaitingAcknowledgement);
+        }
+        !self.is_sleepy() || is_acknowledging || !matches!(phase, Phase::Idle | Phase::Contending)
     }
 }
 

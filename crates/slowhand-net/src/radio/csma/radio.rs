@@ -11,6 +11,8 @@ use crate::radio::timeline::Timeline;
 pub struct Radio {
     /// True if it listens when nothing else happens.
     on: bool,
+    /// True while it is switched off: it does not sample the channel either.
+    pub is_off: bool,
     /// It is off until this instant, and then assesses the channel. It receives nothing meanwhile.
     assesses_at: Option<Instant>,
     pub is_sending: bool,
@@ -43,6 +45,7 @@ impl Radio {
     pub fn new(on: bool, samples: Option<Samples>) -> Self {
         Self {
             on,
+            is_off: false,
             assesses_at: None,
             is_sending: false,
             is_receiving: false,
@@ -56,7 +59,7 @@ impl Radio {
 
     /// True if it synchronises with a frame that begins now.
     pub fn listens(&self, now: Instant) -> bool {
-        self.on || self.samples.as_ref().is_some_and(|samples| samples.is_open(now))
+        self.on || !self.is_off && self.samples.as_ref().is_some_and(|samples| samples.is_open(now))
     }
 
     /// Switches it on or off. Returns true if that ends a reception.
@@ -70,6 +73,13 @@ impl Radio {
         let ends = self.is_receiving && !self.listens(now);
         self.is_receiving &= !ends;
         ends
+    }
+
+    /// Its power is switched off, or on.
+    pub fn set_off(&mut self, now: Instant, is_off: bool) {
+        self.settle(now);
+        self.is_off = is_off;
+        self.assesses_at = None;
     }
 
     /// It is off until `at`, and then assesses the channel. Without effect if it is on.
@@ -116,7 +126,8 @@ impl Radio {
             () if self.on => span(RadioState::Listen, self.settled, now),
             () => {
                 let assesses_at = self.assesses_at.map_or(now, |at| at.max(self.settled)).min(now);
-                for (from, to) in self.samples.iter().flat_map(|samples| samples.between(self.settled, assesses_at)) {
+                let samples = self.samples.iter().filter(|_| !self.is_off);
+                for (from, to) in samples.flat_map(|samples| samples.between(self.settled, assesses_at)) {
                     span(RadioState::Listen, from, to);
                 }
                 span(RadioState::Listen, assesses_at, now);

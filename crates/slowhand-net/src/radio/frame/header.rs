@@ -14,7 +14,7 @@
 use super::address::{self, Address, Mode};
 use super::cursor::{Reader, Writer};
 use super::error::Error;
-use super::kind::{FrameType, SEQUENCE, Version};
+use super::kind::{FrameType, MAX_FRAME, SEQUENCE, Version};
 use super::security::Security;
 use crate::address::Eui64;
 
@@ -128,6 +128,12 @@ impl Header {
             None => 0,
             Some(security) => security.level.mic_length(),
         }
+    }
+
+    /// The most octets of payload in a frame with this header and no information elements.
+    #[inline]
+    pub const fn payload_capacity(&self) -> usize {
+        MAX_FRAME - self.length() - self.mic_length()
     }
 
     /// True if payload IEs and payload are encrypted.

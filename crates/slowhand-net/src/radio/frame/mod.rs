@@ -26,6 +26,7 @@
 
 mod address;
 mod beacon;
+mod ccm;
 mod cursor;
 mod error;
 mod header;
@@ -38,6 +39,7 @@ mod view;
 
 pub use address::Address;
 pub use beacon::{BeaconFields, BeaconView, Gts, MAX_GTS, MAX_PENDING_ADDRESSES, SuperframeSpecification};
+pub use ccm::{Key, protect};
 pub use error::Error;
 pub use header::{Header, set_frame_pending};
 pub use ie::{HeaderIe, NestedIe, NestedIes, PayloadIe, TimeCorrection};

@@ -5,7 +5,7 @@
 //!
 //! security control: level (3) | key identifier mode (2) | frame counter suppression (1) | ASN in nonce (1) | 0 (1)
 //! ```
-//! The codec reads and writes the fields. It has no keys: it neither encrypts nor checks anything.
+//! The codec reads and writes the fields. Keys and encryption are in [`ccm`](super::ccm).
 
 use super::cursor::{Reader, Writer};
 use super::error::Error;
@@ -13,6 +13,9 @@ use super::kind::Version;
 
 const FRAME_COUNTER_SUPPRESSION: u8 = 1 << 5;
 const ASN_IN_NONCE: u8 = 1 << 6;
+
+/// Octets of the longest message integrity code.
+pub(super) const MAX_MIC: usize = 16;
 
 /// The security level of a frame (table 9-6).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -55,7 +58,17 @@ impl SecurityLevel {
             Self::None | Self::Enc => 0,
             Self::Mic32 | Self::EncMic32 => 4,
             Self::Mic64 | Self::EncMic64 => 8,
-            Self::Mic128 | Self::EncMic128 => 16,
+            Self::Mic128 | Self::EncMic128 => MAX_MIC,
+        }
+    }
+
+    /// The level with the same message integrity code and no encryption. `None` if it has no code.
+    pub const fn without_encryption(self) -> Option<Self> {
+        match self {
+            Self::None | Self::Enc => None,
+            Self::Mic32 | Self::EncMic32 => Some(Self::Mic32),
+            Self::Mic64 | Self::EncMic64 => Some(Self::Mic64),
+            Self::Mic128 | Self::EncMic128 => Some(Self::Mic128),
         }
     }
 
@@ -122,6 +135,9 @@ pub struct Security {
 }
 
 impl Security {
+    /// The position of the frame counter in the header, if there is one.
+    pub const FRAME_COUNTER: usize = 1;
+
     /// Octets of the auxiliary security header.
     pub const fn length(&self) -> usize {
         let counter = if self.frame_counter.is_some() { 4 } else { 0 };

@@ -2,34 +2,47 @@
 
 use super::error::Error;
 use super::kind::{MAX_FRAME, SEQUENCE};
+use super::security::MAX_MIC;
 use super::value::Frame;
 
-/// Octets of space in a template: more than any header without security.
+/// Octets of space in a template: more than the header of a data frame with security, or of an enhanced acknowledgment
+/// with its time correction IE.
 const MAX_TEMPLATE: usize = 40;
 
-/// The octets of a frame before its payload, written once.
+/// The octets of a frame before its payload, written once, and the place of the message integrity code behind it.
 #[derive(Clone, Debug)]
 pub struct Template {
     octets: [u8; MAX_TEMPLATE],
     length: usize,
+    mic: usize,
     has_ies: bool,
 }
 
 impl Template {
-    /// A template of a frame. It must have a sequence number, no payload and no message integrity code.
+    /// A template of a frame. It must have a sequence number and no payload.
     ///
     /// # Errors
     /// [`Error::Range`] if the frame is not like that; those of [`Frame::emit`].
     pub fn new(frame: &Frame<'_>) -> Result<Self, Error> {
-        if frame.header.sequence.is_none() || !frame.payload.is_empty() || frame.header.mic_length() > 0 {
+        if frame.header.sequence.is_none() || !frame.payload.is_empty() {
             return Err(Error::Range("template"));
         }
+        let mut written = [0; MAX_TEMPLATE + MAX_MIC];
+        let mic = frame.mic.len();
+        let length = frame.emit(&mut written)? - mic;
         let mut octets = [0; MAX_TEMPLATE];
-        let length = frame.emit(&mut octets)?;
-        Ok(Self { octets, length, has_ies: !frame.header_ies.is_empty() || !frame.payload_ies.is_empty() })
+        let space = octets.get_mut(..length).ok_or(Error::BufferTooSmall(MAX_TEMPLATE))?;
+        space.copy_from_slice(&written[..length]);
+        Ok(Self { octets, length, mic, has_ies: !frame.header_ies.is_empty() || !frame.payload_ies.is_empty() })
     }
 
-    /// Writes the frame with this sequence number and payload, and returns its length.
+    /// Octets of the frame without payload.
+    pub const fn length(&self) -> usize {
+        self.length + self.mic
+    }
+
+    /// Writes the frame with this sequence number and payload, and returns its length. The message integrity code is
+    /// zero.
     ///
     /// # Errors
     /// [`Error::BufferTooSmall`]; [`Error::Range`] for a payload after information elements, which would need a
@@ -39,7 +52,8 @@ impl Template {
         if self.has_ies && !payload.is_empty() {
             return Err(Error::Range("template"));
         }
-        let length = self.length + payload.len();
+        let end = self.length + payload.len();
+        let length = end + self.mic;
         if length > MAX_FRAME {
             return Err(Error::BufferTooSmall(MAX_FRAME));
         }
@@ -47,7 +61,10 @@ impl Template {
         out[..MAX_TEMPLATE].copy_from_slice(&self.octets);
         out[SEQUENCE] = sequence;
         if !payload.is_empty() {
-            out[self.length..length].copy_from_slice(payload);
+            out[self.length..end].copy_from_slice(payload);
+        }
+        if self.mic > 0 {
+            out[end..length].fill(0);
         }
         Ok(length)
     }

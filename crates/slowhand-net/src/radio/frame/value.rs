@@ -4,11 +4,15 @@ use super::cursor::Writer;
 use super::error::Error;
 use super::header::Header;
 use super::ie::{self, Follows, HeaderIe, PayloadIe};
+use super::security::MAX_MIC;
+
+/// The place of a message integrity code that is not computed yet.
+const ZEROS: &[u8] = &[0; MAX_MIC];
 
 /// A frame as a value, without its FCS.
 ///
-/// The IE Present field and the termination IEs follow from the lists. If the security level asks for encryption, the
-/// caller encrypts: the codec writes the payload as it is given.
+/// The IE Present field and the termination IEs follow from the lists. The codec writes payload and message integrity code
+/// as they are given; [`protect`](super::protect) encrypts and authenticates the octets.
 #[derive(Clone, Copy, Debug)]
 pub struct Frame<'a> {
     /// The header.
@@ -19,7 +23,7 @@ pub struct Frame<'a> {
     pub payload_ies: &'a [PayloadIe<'a>],
     /// The payload. That of a MAC command is its command ID and content.
     pub payload: &'a [u8],
-    /// The message integrity code. The security level gives its length.
+    /// The message integrity code. The security level gives its length. [`new`](Self::new) sets zeros.
     pub mic: &'a [u8],
 }
 
@@ -27,7 +31,8 @@ impl<'a> Frame<'a> {
     /// A frame that is a header and nothing else.
     #[inline]
     pub const fn new(header: Header) -> Self {
-        Self { header, header_ies: &[], payload_ies: &[], payload: &[], mic: &[] }
+        let (mic, _) = ZEROS.split_at(header.mic_length());
+        Self { header, header_ies: &[], payload_ies: &[], payload: &[], mic }
     }
 
     /// Octets of the frame.

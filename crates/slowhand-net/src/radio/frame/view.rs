@@ -30,18 +30,28 @@ impl<'a> FrameView<'a> {
             Some(header) => {
                 Ok(Self { octets, header_ies: header, payload_ies: header, payload: header, mic: octets.len() })
             }
-            None => Self::parse_any(octets),
+            None => Self::parse_any(octets, true),
         }
     }
 
+    /// The same of a frame that is not encrypted yet, or no longer: whatever its security level is, its payload IEs are
+    /// read.
+    ///
+    /// # Errors
+    /// See [`Error`].
+    pub fn parse_decrypted(octets: &'a [u8]) -> Result<Self, Error> {
+        Self::parse_any(octets, false)
+    }
+
     #[cold]
-    fn parse_any(octets: &'a [u8]) -> Result<Self, Error> {
+    fn parse_any(octets: &'a [u8], may_be_encrypted: bool) -> Result<Self, Error> {
         let mut reader = Reader::new(octets);
         let (header, has_ies) = Header::read(&mut reader)?;
         let header_ies = octets.len() - reader.rest().len();
         let mic = octets.len().checked_sub(header.mic_length()).filter(|&mic| mic >= header_ies);
         let mic = mic.ok_or(Error::Truncated)?;
-        let (payload_ies, payload) = if has_ies { check_ies(&octets[header_ies..mic], &header)? } else { (0, 0) };
+        let is_encrypted = may_be_encrypted && header.is_encrypted();
+        let (payload_ies, payload) = if has_ies { check_ies(&octets[header_ies..mic], is_encrypted)? } else { (0, 0) };
         let (payload_ies, payload) = (header_ies + payload_ies, header_ies + payload);
         Ok(Self { octets, header_ies, payload_ies, payload, mic })
     }
@@ -74,6 +84,16 @@ impl<'a> FrameView<'a> {
         &self.octets[self.payload..self.mic]
     }
 
+    /// The position behind the header and the header IEs.
+    pub(super) const fn header_end(&self) -> usize {
+        self.payload_ies
+    }
+
+    /// The position behind the payload.
+    pub(super) const fn payload_end(&self) -> usize {
+        self.mic
+    }
+
     /// The message integrity code. Empty if the frame has none.
     pub fn mic(&self) -> &'a [u8] {
         &self.octets[self.mic..]
@@ -81,11 +101,11 @@ impl<'a> FrameView<'a> {
 }
 
 /// Positions of the payload IEs and the payload, counted from the first header IE.
-fn check_ies(octets: &[u8], header: &Header) -> Result<(usize, usize), Error> {
+fn check_ies(octets: &[u8], is_encrypted: bool) -> Result<(usize, usize), Error> {
     let mut reader = Reader::new(octets);
     let follows = ie::check_header_ies(&mut reader)?;
     let payload_ies = octets.len() - reader.rest().len();
-    if follows == Follows::PayloadIes && !header.is_encrypted() {
+    if follows == Follows::PayloadIes && !is_encrypted {
         ie::check_payload_ies(&mut reader)?;
     }
     Ok((payload_ies, octets.len() - reader.rest().len()))

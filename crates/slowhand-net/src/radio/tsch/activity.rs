@@ -18,7 +18,7 @@ pub struct Span {
 }
 
 /// The most spans in a slot: waiting, frame, acknowledgement.
-const SPANS: usize = 3;
+pub const SPANS: usize = 3;
 
 /// The log of one radio. It does not record idle listening, which follows from the schedule and the used slots.
 #[derive(Debug, Default)]
@@ -45,15 +45,15 @@ pub struct Activity {
 
 impl Activity {
     /// The radio is used in slot `asn`: `spans`, in order. `listens` is true if it has a receive cell in this slot.
-    pub fn use_slot(&mut self, asn: u64, listens: bool, spans: &[Span]) {
-        debug_assert!(self.last.is_none_or(|last| last < asn) && spans.len() <= SPANS);
+    #[inline]
+    pub fn use_slot(&mut self, asn: u64, listens: bool, spans: [Option<Span>; SPANS]) {
+        debug_assert!(self.last.is_none_or(|last| last < asn));
         self.last = Some(asn);
         self.used += u64::from(listens);
-        self.spans = [None; SPANS];
-        for (slot, span) in self.spans.iter_mut().zip(spans) {
-            *slot = Some(*span);
+        for span in spans.iter().flatten() {
             *sum(&mut self.sums, span.state) += span.to.since(span.from);
         }
+        self.spans = spans;
     }
 
     /// Must be called before the schedule changes, with the first slot `asn` of the new one.

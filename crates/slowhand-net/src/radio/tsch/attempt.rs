@@ -1,14 +1,18 @@
 //! A transmission in one slot.
 
+use super::load::EVERY_NEIGHBOR;
 use super::schedule::Cell;
 use crate::address::NodeId;
 use crate::clock::Instant;
+use crate::observer::FrameKind;
 use crate::radio::pool::FrameIndex;
 
 /// One node's transmission in the slot, and its outcome.
 #[derive(Clone, Debug)]
 pub struct Attempt {
     pub(super) from: NodeId,
+    /// The kind of a broadcast. `None` for a frame to one neighbour.
+    pub(super) broadcast: Option<FrameKind>,
     /// Position of the destination among the sender's neighbours.
     pub(super) neighbor: u16,
     pub(super) to: NodeId,
@@ -26,6 +30,8 @@ pub struct Attempt {
     pub(super) ack_end: Instant,
     pub(super) received: bool,
     pub(super) acknowledged: bool,
+    /// True if a broadcast reached all that listened.
+    pub(super) reached: bool,
 }
 
 impl Attempt {
@@ -33,6 +39,7 @@ impl Attempt {
     pub fn new(from: NodeId, position: usize, to: NodeId, frame: FrameIndex, cell: &Cell) -> Self {
         Self {
             from,
+            broadcast: None,
             neighbor: position as u16,
             to,
             frame,
@@ -46,6 +53,12 @@ impl Attempt {
             ack_end: Instant::ZERO,
             received: false,
             acknowledged: false,
+            reached: false,
         }
+    }
+
+    /// `from` sends a frame to all its neighbours, in this cell.
+    pub fn broadcast(from: NodeId, frame: FrameIndex, cell: &Cell, kind: FrameKind) -> Self {
+        Self { broadcast: Some(kind), ..Self::new(from, 0, EVERY_NEIGHBOR, frame, cell) }
     }
 }

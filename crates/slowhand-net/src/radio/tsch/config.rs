@@ -2,6 +2,7 @@
 
 use super::hopping;
 use super::timing::Timing;
+use crate::radio::frame::Security;
 
 /// The constants of a TSCH network.
 #[derive(Clone, Debug)]
@@ -18,6 +19,10 @@ pub struct TschConfig {
     pub backoff_exponents: (u8, u8),
     /// The most frames in a node's queue.
     pub queue: usize,
+    /// The security of data frames, 6P messages and acknowledgments. `None`: none.
+    pub security: Option<Security>,
+    /// True if an acknowledgment has the address of its sender too.
+    pub ack_source_address: bool,
 }
 
 impl TschConfig {
@@ -31,6 +36,8 @@ impl TschConfig {
             max_retries: 15,
             backoff_exponents: (2, 5),
             queue: 20,
+            security: None,
+            ack_source_address: false,
         }
     }
 }

@@ -5,7 +5,8 @@
 //! computed on request.
 //!
 //! The schedule is static ([`layout`]), or a [scheduling function](scheduling) changes it while the network runs. Its
-//! 6P messages are frames like all others. Nodes send no enhanced beacons or keep-alives, because clocks do not drift.
+//! 6P messages are frames like all others. Beacons, DIOs and keep-alives are [load](load) that a network may have or not: nodes have
+//! joined already, and clocks do not drift.
 
 mod activity;
 mod attempt;
@@ -14,6 +15,7 @@ mod config;
 pub mod frame;
 pub mod hopping;
 pub mod layout;
+pub mod load;
 mod node;
 pub mod schedule;
 pub mod scheduling;
@@ -21,7 +23,7 @@ mod slot;
 mod state;
 pub mod timing;
 
-use super::{Indication, Mac};
+use super::{Indication, Mac, Processor};
 use crate::address::NodeId;
 use crate::clock::{Duration, Instant};
 use crate::datagram::DatagramId;
@@ -35,6 +37,7 @@ use scheduling::{Control, Plane, SchedulingFunction};
 use state::{Event, TschState};
 
 pub use config::TschConfig;
+pub use load::{Load, Member, Trickle};
 pub use node::CellsUsed;
 
 /// All nodes of one TSCH network.
@@ -66,6 +69,12 @@ impl Tsch {
         tsch
     }
 
+    /// The same network with this load on its minimal cells. `members` has one entry for each node.
+    pub fn with_load(mut self, load: Load, members: Vec<Member>, streams: &Streams) -> Self {
+        self.state.add_load(load, members, streams);
+        self
+    }
+
     /// The present schedule of a node.
     pub fn schedule(&self, node: NodeId) -> &Schedule {
         &self.state.nodes[node.index()].schedule
@@ -94,7 +103,7 @@ impl Mac for Tsch {
     }
 
     fn payload_capacity(&self, _node: NodeId, _next_hop: NodeId) -> usize {
-        frame::DATA_CAPACITY
+        self.state.payload_capacity
     }
 
     fn deadline(&self) -> Option<Instant> {
@@ -114,6 +123,7 @@ impl Mac for Tsch {
                         control.finish_message(now, &mut self.state, &message);
                     }
                 }
+                Event::Load(node, timer) => self.state.load_timer(now, node, timer),
                 Event::Function { node, timer } => {
                     self.with_control(now, |function, plane| function.handle_timer(node, timer, plane));
                 }
@@ -164,6 +174,14 @@ impl Mac for Tsch {
     fn switch_radio(&mut self, now: Instant, node: NodeId, on: bool) -> bool {
         self.state.switch_radio(now, node, on);
         true
+    }
+
+    fn processor(&self, node: NodeId) -> &Processor {
+        &self.state.nodes[node.index()].processor
+    }
+
+    fn processor_mut(&mut self, node: NodeId) -> &mut Processor {
+        &mut self.state.nodes[node.index()].processor
     }
 
     fn radio_times(&self, node: NodeId, now: Instant) -> RadioTimes {

@@ -6,6 +6,7 @@ use super::frame;
 use super::schedule::{Schedule, TransmitCells};
 use crate::address::{Eui64, NodeId};
 use crate::link::Links;
+use crate::radio::Processor;
 use crate::radio::frame::Template;
 use crate::radio::pool::{FramePool, FrameQueue};
 use crate::random::{Stream, Streams};
@@ -33,8 +34,7 @@ pub(super) struct TschNode {
     pub(super) is_off: bool,
     pub(super) backoff: Stream,
     pub(super) activity: Activity,
-    /// Template of the acknowledgments that this node receives for its frames.
-    pub(super) acknowledgment: Template,
+    pub(super) processor: Processor,
 }
 
 #[derive(Debug)]
@@ -42,6 +42,8 @@ pub(super) struct Neighbor {
     pub(super) id: NodeId,
     /// Template of the data frames to the neighbour.
     pub(super) data: Template,
+    /// Template of the acknowledgments with which the neighbour answers.
+    pub(super) acknowledgment: Template,
     pub(super) cells: TransmitCells,
     pub(super) queue: FrameQueue,
     /// The number of frames in `queue`.
@@ -70,7 +72,12 @@ impl TschNode {
         let own = Eui64::of_node(id);
         let neighbor = |(id, cells)| Neighbor {
             id,
-            data: frame::data(own, Eui64::of_node(id)),
+            data: frame::data(own, Eui64::of_node(id), config.security),
+            acknowledgment: frame::enhanced_ack(
+                config.ack_source_address.then_some(Eui64::of_node(id)),
+                own,
+                config.security,
+            ),
             cells,
             queue: FrameQueue::default(),
             waiting: 0,
@@ -95,7 +102,7 @@ impl TschNode {
             is_off: false,
             backoff: streams.stream("back-off", u64::from(id.0)),
             activity: Activity::default(),
-            acknowledgment: frame::enhanced_ack(own),
+            processor: Processor::default(),
         }
     }
 

@@ -138,6 +138,12 @@ impl Schedule {
         TransmitCells::new(self.slotframe, self.cells.iter().filter(to_neighbor))
     }
 
+    /// The minimal cells in which the node sends.
+    pub fn minimal_cells(&self) -> TransmitCells {
+        let is_minimal = |cell: &&Cell| cell.handle == handle::MINIMAL && cell.options.transmit;
+        TransmitCells::new(self.slotframe, self.cells.iter().filter(is_minimal))
+    }
+
     /// The same for each of these neighbours, in one pass.
     pub fn cells_to_each(&self, neighbors: impl Iterator<Item = NodeId>) -> impl Iterator<Item = TransmitCells> {
         let (mut to_any, mut to_one) = (Vec::new(), HashMap::<NodeId, Vec<(usize, &Cell)>>::new());
@@ -190,6 +196,11 @@ impl TransmitCells {
         cells.sort_by_key(|cell| (cell.slot, cell.channel_offset));
         cells.dedup_by_key(|cell| cell.slot);
         Self { slotframe, cells: cells.into(), uses: Vec::new() }
+    }
+
+    /// The cells, by slot.
+    pub fn iter(&self) -> std::slice::Iter<'_, Cell> {
+        self.cells.iter()
     }
 
     /// The number of cells in a slotframe.

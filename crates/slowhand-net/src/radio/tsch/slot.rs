@@ -1,21 +1,19 @@
 //! What happens on the air in one slot.
 
-use super::activity::Span;
+use super::activity::{SPANS, Span};
 use super::attempt::Attempt;
-use super::frame::ENHANCED_ACK;
+use super::frame::sixtop_message;
 use super::hopping;
 use super::node::TschNode;
 use super::state::{Event, Exchange, TschState};
 use crate::address::NodeId;
-use crate::clock::{Duration, Instant};
+use crate::clock::Instant;
 use crate::datagram::NO_DATAGRAM;
 use crate::link::Kind;
 use crate::observer::{FrameKind, Observer, RadioState, Transmission};
 use crate::radio::frame::{FCS, MAX_FRAME};
 use crate::radio::phy::air_time;
-
-/// How long an acknowledgement is on the air.
-const ACK_AIR: Duration = air_time(ENHANCED_ACK);
+use crate::radio::pool::QueuedFrame;
 
 impl TschState {
     /// Computes the slot that begins at `start`: which frames and acknowledgements arrive, and what each radio does.
@@ -26,7 +24,10 @@ impl TschState {
         // The frame that ends first is acknowledged first. That acknowledgement may collide with a longer frame.
         attempts.sort_by_key(|attempt| attempt.end);
         for index in 0..attempts.len() {
-            attempts[index].received = self.receives(&attempts, index, asn);
+            match attempts[index].broadcast {
+                None => attempts[index].received = self.receives(&attempts, index, attempts[index].to, asn),
+                Some(kind) => attempts[index].reached = self.reaches_all(&attempts, index, kind, asn),
+            }
         }
         for index in 0..attempts.len() {
             attempts[index].acknowledged = attempts[index].received && self.acknowledges(&attempts, index);
@@ -38,6 +39,10 @@ impl TschState {
         for attempt in attempts.drain(..) {
             if attempt.shared {
                 self.overhear(&attempt, asn);
+            }
+            if attempt.broadcast.is_some() {
+                self.pool.release(attempt.frame);
+                continue;
             }
             let Attempt { from: node, neighbor, handle, shared, received, acknowledged, .. } = attempt;
             let timing = &self.config.timing;
@@ -57,15 +62,14 @@ impl TschState {
             attempt.start = start + self.config.timing.transmit_offset;
             attempt.end = attempt.start + air;
             attempt.ack_start = attempt.end + self.config.timing.ack_delay;
-            attempt.ack_end = attempt.ack_start + ACK_AIR;
+            attempt.ack_end = attempt.ack_start + self.ack_air;
             self.nodes[attempt.from.index()].busy = Some(asn);
         }
     }
 
-    /// True if the destination receives the data frame: it listens on this channel, and no other frame or
-    /// acknowledgement collides.
-    fn receives(&mut self, attempts: &[Attempt], index: usize, asn: u64) -> bool {
-        let Attempt { from, to, channel, start, end, .. } = attempts[index];
+    /// True if a node receives the frame: it listens on this channel, and no other frame or acknowledgement collides.
+    fn receives(&mut self, attempts: &[Attempt], index: usize, to: NodeId, asn: u64) -> bool {
+        let Attempt { from, channel, start, end, .. } = attempts[index];
         if self.listens(to, asn) != Some(channel) {
             return false;
         }
@@ -74,6 +78,21 @@ impl TschState {
             other.from != from && other.channel == channel && (ack || self.links.hears(other.from, to))
         };
         !attempts.iter().any(disturbs) && self.links.delivers(start..end, from, to, channel, Kind::Data)
+    }
+
+    /// True if all nodes in range that listen receive the broadcast.
+    fn reaches_all(&mut self, attempts: &[Attempt], index: usize, kind: FrameKind, asn: u64) -> bool {
+        let Attempt { from, channel, end, .. } = attempts[index];
+        let mut all = true;
+        for position in 0..self.nodes[from.index()].neighbors.len() {
+            let listener = self.nodes[from.index()].neighbors[position].id;
+            let received = self.receives(attempts, index, listener, asn);
+            all &= received || self.listens(listener, asn) != Some(channel);
+            if let Some(load) = self.load.as_mut().filter(|_| received) {
+                load.heard(end, listener, from, kind);
+            }
+        }
+        all
     }
 
     /// True if the acknowledgement of a received frame reaches the sender: the sender hears no other frame on this
@@ -97,19 +116,20 @@ impl TschState {
                 at: attempt.start,
                 asn: Some(asn),
                 channel: attempt.channel,
-                kind: if frame.datagram == NO_DATAGRAM { FrameKind::SixTop } else { FrameKind::Data },
+                kind: attempt.broadcast.unwrap_or_else(|| kind_of(frame)),
                 from: attempt.from,
                 to: attempt.to,
                 datagram: frame.datagram,
                 attempt: frame.attempts,
-                received: attempt.received,
+                received: attempt.received || attempt.reached,
                 octets: frame.octets(),
             });
         }
         for attempt in attempts.iter().filter(|attempt| attempt.received) {
             let frame = self.pool.get(attempt.frame);
             let mut octets = [0; MAX_FRAME];
-            let acknowledgment = &self.nodes[attempt.from.index()].acknowledgment;
+            let acknowledgment =
+                &self.nodes[attempt.from.index()].neighbors[usize::from(attempt.neighbor)].acknowledgment;
             // A template without payload is never too long.
             let Ok(length) = acknowledgment.emit(frame.sequence, &[], &mut octets) else { continue };
             observer.transmission(&Transmission {
@@ -135,17 +155,19 @@ impl TschState {
         let ack_from = timing.awaited_from(ack_start, timing.ack_guard);
         let sent = span(Transmit, start, end);
         let listens = self.nodes[attempt.from.index()].schedule.listens_at(asn).is_some();
-        if attempt.acknowledged {
+        if attempt.broadcast.is_some() {
+            self.use_slot(attempt.from, asn, listens, [sent, None, None]);
+        } else if attempt.acknowledged {
             let waited = span(Listen, ack_from, ack_start);
-            self.use_slot(attempt.from, asn, listens, &[sent, waited, span(Receive, ack_start, ack_end)]);
+            self.use_slot(attempt.from, asn, listens, [sent, waited, span(Receive, ack_start, ack_end)]);
         } else {
             let waited = span(Listen, ack_from, timing.awaited_until(ack_start, timing.ack_guard));
-            self.use_slot(attempt.from, asn, listens, &[sent, waited]);
+            self.use_slot(attempt.from, asn, listens, [sent, waited, None]);
         }
         if attempt.received {
             let waited = span(Listen, timing.awaited_from(start, timing.guard), start);
             let spans = [waited, span(Receive, start, end), span(Transmit, ack_start, ack_end)];
-            self.use_slot(attempt.to, asn, true, &spans);
+            self.use_slot(attempt.to, asn, true, spans);
         }
     }
 
@@ -159,12 +181,13 @@ impl TschState {
             let listener = self.nodes[from.index()].neighbors[position].id;
             if listener != to && self.listens(listener, asn) == Some(channel) {
                 let waited = span(RadioState::Listen, awaited_from, start);
-                self.use_slot(listener, asn, true, &[waited, span(RadioState::Receive, start, end)]);
+                self.use_slot(listener, asn, true, [waited, span(RadioState::Receive, start, end), None]);
             }
         }
     }
 
-    fn use_slot(&mut self, node: NodeId, asn: u64, listens: bool, spans: &[Span]) {
+    #[inline]
+    fn use_slot(&mut self, node: NodeId, asn: u64, listens: bool, spans: [Option<Span>; SPANS]) {
         let TschNode { activity, schedule, busy, .. } = &mut self.nodes[node.index()];
         *busy = Some(asn);
         if self.watched {
@@ -184,6 +207,15 @@ impl TschState {
     }
 }
 
-fn span(state: RadioState, from: Instant, to: Instant) -> Span {
-    Span { state, from, to }
+fn span(state: RadioState, from: Instant, to: Instant) -> Option<Span> {
+    Some(Span { state, from, to })
+}
+
+/// The kind of a frame to one neighbour.
+fn kind_of(frame: &QueuedFrame) -> FrameKind {
+    match frame.datagram {
+        NO_DATAGRAM if sixtop_message(frame.octets()).is_some() => FrameKind::SixTop,
+        NO_DATAGRAM => FrameKind::KeepAlive,
+        _ => FrameKind::Data,
+    }
 }

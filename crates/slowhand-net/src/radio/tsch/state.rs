@@ -3,16 +3,18 @@
 use super::attempt::Attempt;
 use super::config::TschConfig;
 use super::frame;
+use super::load::{Load, LoadState, LoadTimer, Member};
 use super::node::{NEVER, TschNode};
 use super::schedule::{Cell, Schedule, handle};
 use crate::address::{Eui64, NodeId};
-use crate::clock::Instant;
+use crate::clock::{Duration, Instant};
 use crate::datagram::{DatagramId, NO_DATAGRAM};
 use crate::drop_reason::DropReason;
 use crate::link::Links;
 use crate::observer::{Observer, RadioInterval};
 use crate::queue::EventQueue;
-use crate::radio::frame::FrameView;
+use crate::radio::frame::{Error, FrameView, MAX_FRAME, Security};
+use crate::radio::phy::air_time;
 use crate::radio::pool::{FramePool, QueuedFrame};
 use crate::radio::{Indication, Payload};
 use crate::random::Streams;
@@ -26,6 +28,10 @@ const RESERVED_FOR_CONTROL: usize = 2;
 #[derive(Debug)]
 pub struct TschState {
     pub(super) config: TschConfig,
+    /// The most octets of payload in a data frame.
+    pub(super) payload_capacity: usize,
+    /// How long an acknowledgement is on the air.
+    pub(super) ack_air: Duration,
     pub(super) links: Links,
     pub(super) nodes: Vec<TschNode>,
     pub(super) pool: FramePool,
@@ -34,6 +40,8 @@ pub struct TschState {
     pub(super) slot: Vec<Attempt>,
     /// True if a scheduling function changes the schedule: the use of cells is counted for it.
     counts_use: bool,
+    /// Beacons, DIOs and keep-alives.
+    pub(super) load: Option<Box<LoadState>>,
     /// True if the observer watches the radios.
     pub(super) watched: bool,
     /// The intervals that the observer has not seen yet.
@@ -51,6 +59,8 @@ pub enum Event {
     Wake(NodeId),
     /// An attempt at a frame is over.
     Finish(Exchange),
+    /// A timer of the load.
+    Load(NodeId, LoadTimer),
     /// A timer of the scheduling function.
     Function { node: NodeId, timer: u32 },
     /// The timeout of a 6P transaction.
@@ -101,6 +111,9 @@ impl TschState {
         Self {
             nodes: (0..).zip(cells).map(node).collect(),
             counts_use: has_function,
+            load: None,
+            payload_capacity: frame::data_capacity(config.security),
+            ack_air: air_time(frame::ack_octets(config.security, config.ack_source_address)),
             config,
             links,
             pool: FramePool::default(),
@@ -109,6 +122,12 @@ impl TschState {
             watched: false,
             timeline: Vec::new(),
         }
+    }
+
+    /// See [`Tsch::with_load`](super::Tsch::with_load).
+    pub(super) fn add_load(&mut self, load: Load, members: Vec<Member>, streams: &Streams) {
+        let cells = self.nodes.iter().map(|node| node.schedule.minimal_cells());
+        self.load = Some(Box::new(LoadState::new(load, members, cells, &mut self.events, streams)));
     }
 
     /// See [`Mac::set_queue`](crate::radio::Mac::set_queue).
@@ -146,6 +165,9 @@ impl TschState {
         neighbor.sequence = neighbor.sequence.wrapping_add(1);
         neighbor.queue.push(&mut self.pool, frame);
         neighbor.waiting += 1;
+        if sender.queued == 0 {
+            sender.processor.prepare(now);
+        }
         sender.queued += 1;
         sender.peak = sender.peak.max(sender.queued);
         if sender.next[position] == NEVER {
@@ -156,9 +178,11 @@ impl TschState {
     }
 
     /// Makes sure that an event wakes the node in the first slot in which it can send.
-    fn schedule_wake(&mut self, node: NodeId) {
+    pub(super) fn schedule_wake(&mut self, node: NodeId) {
+        let of_load = self.load.as_ref().map(|load| load.next(node)).filter(|&asn| asn != NEVER);
         let sender = &mut self.nodes[node.index()];
-        if let Some(asn) = sender.next().filter(|&asn| sender.wake.is_none_or(|wake| asn < wake)) {
+        let next = sender.next().into_iter().chain(of_load).min();
+        if let Some(asn) = next.filter(|&asn| sender.wake.is_none_or(|wake| asn < wake)) {
             sender.wake = Some(asn);
             self.events.push(self.config.timing.start(asn), Event::Wake(node));
         }
@@ -180,6 +204,9 @@ impl TschState {
             for position in 0..neighbors.len() {
                 self.nodes[node.index()].plan(position, after_now);
             }
+            if let Some(load) = &mut self.load {
+                load.plan(node, after_now);
+            }
             self.schedule_wake(node);
         }
     }
@@ -195,6 +222,18 @@ impl TschState {
         if sender.is_off {
             return; // its frames are planned again when its radio is on
         }
+        let free_at = sender.processor.free_at();
+        if free_at > now {
+            let free = self.config.timing.asn_from(free_at);
+            if let Some(load) = self.load.as_mut().filter(|load| load.next(node) == asn) {
+                load.plan(node, free);
+            }
+            return self.put_off(node, asn, free);
+        }
+        if self.broadcast(node, asn) {
+            return self.put_off(node, asn, asn + 1);
+        }
+        let sender = &mut self.nodes[node.index()];
         let chosen = sender.choose(asn, &self.pool);
         for position in 0..sender.next.len() {
             if sender.next[position] != asn {
@@ -211,6 +250,17 @@ impl TschState {
             if let (Some(frame), Some(cell)) = (neighbor.queue.head(), neighbor.cells.at(slot)) {
                 neighbor.on_air = true;
                 self.slot.push(Attempt::new(node, position, neighbor.id, frame, cell));
+            }
+        }
+        self.schedule_wake(node);
+    }
+
+    /// The node does not send the frames that it would send in slot `asn`. It tries again from slot `from` on.
+    fn put_off(&mut self, node: NodeId, asn: u64, from: u64) {
+        let sender = &mut self.nodes[node.index()];
+        for position in 0..sender.next.len() {
+            if sender.next[position] == asn {
+                sender.plan(position, from);
             }
         }
         self.schedule_wake(node);
@@ -240,10 +290,21 @@ impl TschState {
             arrived = self.nodes[to.index()].accepts(node, sequence);
             if arrived && datagram != NO_DATAGRAM {
                 let payload = Payload::new(frame.payload());
-                indications.push(Indication::Received { node: to, from: node, datagram, payload, discard });
+                let TschNode { processor, capacity, .. } = &mut self.nodes[to.index()];
+                indications.push(match processor.receive(now, *capacity) {
+                    Some(handled_at) => {
+                        Indication::Received { node: to, from: node, datagram, payload, discard, handled_at }
+                    }
+                    None => Indication::Lost { node: to, datagram, reason: DropReason::QueueFull },
+                });
             }
         }
-        let message = (datagram == NO_DATAGRAM).then(|| Payload::new(self.pool.get(index).octets()));
+        if acknowledged && let Some(load) = &mut self.load {
+            load.acknowledged(now, node, to);
+        }
+        let is_own = datagram == NO_DATAGRAM;
+        let octets = self.pool.get(index).octets();
+        let message = (is_own && frame::sixtop_message(octets).is_some()).then(|| Payload::new(octets));
         if self.counts_use {
             self.count_use(&exchange, to, (asn % u64::from(self.config.slotframe)) as u16);
         }
@@ -259,7 +320,10 @@ impl TschState {
             self.pool.release(index);
             neighbor.waiting -= 1;
             sender.queued -= 1;
-            if message.is_none() {
+            if sender.queued > 0 {
+                sender.processor.prepare(now);
+            }
+            if !is_own {
                 let reason = DropReason::RetriesExhausted;
                 indications.push(match given_up {
                     true => Indication::Dropped { node, datagram, reason },
@@ -270,6 +334,9 @@ impl TschState {
         neighbor.back_off(asn, exchange.shared, acknowledged, self.config.backoff_exponents, &mut sender.backoff);
         sender.plan(position, asn + 1);
         self.schedule_wake(node);
+        if is_own && message.is_none() && (acknowledged || given_up) {
+            self.keep_alive_done(now, node);
+        }
 
         message.map(|frame| MessageAttempt { from: node, to, frame, arrived, acknowledged, given_up })
     }
@@ -320,6 +387,21 @@ impl TschState {
         to: NodeId,
         message: &[u8],
     ) -> Result<(), DropReason> {
+        self.enqueue_own(now, node, to, true, |octets, sequence, source, destination, security| {
+            frame::write_sixtop(octets, sequence, source, destination, security, message)
+        })
+    }
+
+    /// Enqueues a frame of the link layer itself, in front of all data frames if it is urgent. `write` gets the frame, its
+    /// sequence number, source, destination and security.
+    pub(super) fn enqueue_own(
+        &mut self,
+        now: Instant,
+        node: NodeId,
+        to: NodeId,
+        is_urgent: bool,
+        write: impl FnOnce(&mut [u8; MAX_FRAME], u8, Eui64, Eui64, Option<Security>) -> Result<usize, Error>,
+    ) -> Result<(), DropReason> {
         let after_now = self.config.timing.asn(now) + 1;
         let sender = &mut self.nodes[node.index()];
         let position = sender.position(to).ok_or(DropReason::NoCell)?;
@@ -330,13 +412,17 @@ impl TschState {
         if sender.queued >= self.config.queue {
             return Err(DropReason::QueueFull);
         }
-        let (source, destination) = (Eui64::of_node(node), Eui64::of_node(to));
-        let write = |octets: &mut _| frame::write_sixtop(octets, neighbor.sequence, source, destination, message);
-        let frame =
-            self.pool.allocate(NO_DATAGRAM, false, neighbor.sequence, write).map_err(|_| DropReason::Malformed)?;
-        self.pool.get_mut(frame).age = 0; // older than any data
-        neighbor.sequence = neighbor.sequence.wrapping_add(1);
-        neighbor.queue.push_urgent(&mut self.pool, frame, neighbor.on_air);
+        let (source, destination, security) = (Eui64::of_node(node), Eui64::of_node(to), self.config.security);
+        let sequence = neighbor.sequence;
+        let write = |octets: &mut _| write(octets, sequence, source, destination, security);
+        let frame = self.pool.allocate(NO_DATAGRAM, false, sequence, write).map_err(|_| DropReason::Malformed)?;
+        neighbor.sequence = sequence.wrapping_add(1);
+        if is_urgent {
+            self.pool.get_mut(frame).age = 0; // older than any data
+            neighbor.queue.push_urgent(&mut self.pool, frame, neighbor.on_air);
+        } else {
+            neighbor.queue.push(&mut self.pool, frame);
+        }
         neighbor.waiting += 1;
         sender.queued += 1;
         sender.peak = sender.peak.max(sender.queued);

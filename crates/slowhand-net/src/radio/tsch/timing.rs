@@ -1,6 +1,5 @@
 //! The times within a timeslot (IEEE 802.15.4-2015, 6.2.6.3 and figure 6-30).
 
-use super::frame::ENHANCED_ACK;
 use crate::clock::{Duration, Instant};
 use crate::radio::phy::{MAX_PSDU, SYNCHRONISATION_HEADER, air_time};
 
@@ -47,6 +46,11 @@ impl Timing {
         at.as_micros() / self.slot.as_micros()
     }
 
+    /// The first slot that begins at an instant or later.
+    pub const fn asn_from(&self, at: Instant) -> u64 {
+        at.as_micros().div_ceil(self.slot.as_micros())
+    }
+
     /// The start of a slot.
     pub const fn start(&self, asn: u64) -> Instant {
         Instant::from_micros(asn * self.slot.as_micros())
@@ -79,8 +83,8 @@ impl Timing {
         first_symbol + self.lead + guard
     }
 
-    /// The shortest slot that has room for the largest frame and its acknowledgement.
-    pub fn shortest_slot(&self) -> Duration {
-        self.transmit_offset + air_time(MAX_PSDU) + self.ack_delay + air_time(ENHANCED_ACK)
+    /// The shortest slot that has room for the largest frame and its acknowledgement of `ack` octets, FCS included.
+    pub fn shortest_slot(&self, ack: usize) -> Duration {
+        self.transmit_offset + air_time(MAX_PSDU) + self.ack_delay + air_time(ack)
     }
 }

@@ -1,8 +1,9 @@
 //! The constants of X-MAC, and their sources.
 
+use super::frame::ack_octets;
 use super::retry::Retry;
 use crate::clock::Duration;
-use crate::radio::frame::FCS;
+use crate::radio::frame::{FCS, Security};
 use crate::radio::phy::{SYMBOL, air_time};
 
 /// Time from receiving to sending: aTurnaroundTime, 12 symbols (IEEE 802.15.4-2015, table 11-1).
@@ -42,6 +43,8 @@ pub struct XmacConfig {
     pub data_ack: bool,
     /// How long a node waits for the acknowledgement of a data frame.
     pub data_ack_wait: Duration,
+    /// The security of all frames, strobes included. `None`: none. It carries a frame counter.
+    pub security: Option<Security>,
     /// What happens to a frame that was not sent.
     pub retry: Retry,
     /// The most frames in a node's queue.
@@ -82,9 +85,8 @@ impl XmacConfig {
             finishes_reception: false,     // `cc2520_off` only waits for a frame that is being sent
             assess_channel: true,          // `WITH_SEND_CCA`
             data_ack: false,
-            // macAckWaitDuration (IEEE 802.15.4-2015, table 8-94): a unit back-off period of 20 symbols, turnaround,
-            // and the acknowledgement itself.
-            data_ack_wait: SYMBOL * 20 + TURNAROUND + air_time(super::frame::ACK + FCS),
+            data_ack_wait: data_ack_wait(None),
+            security: None,
             retry: Retry::EXPONENTIAL,
             queue: 8,           // `QUEUEBUF_CONF_NUM` of the WiSMote
             neighbor_queues: 2, // `CSMA_MAX_NEIGHBOR_QUEUES`
@@ -112,6 +114,17 @@ impl XmacConfig {
         Self { data_ack: true, ..self }
     }
 
+    /// The same with secured frames. The sender waits as long as a secured acknowledgment needs.
+    pub fn with_security(self, security: Security) -> Self {
+        Self { security: Some(security), data_ack_wait: data_ack_wait(Some(security)), ..self }
+    }
+
     /// `DEFAULT_ON_TIME`, 1/160 s in whole ticks of the fast clock: 204.
     const ON_TIME: Duration = Duration::from_micros(204 * 1_000_000 / 32_768);
+}
+
+/// macAckWaitDuration (IEEE 802.15.4-2015, table 8-94): a unit back-off period of 20 symbols, turnaround, and the
+/// acknowledgement itself.
+fn data_ack_wait(security: Option<Security>) -> Duration {
+    SYMBOL * 20 + TURNAROUND + air_time(ack_octets(security) + FCS)
 }

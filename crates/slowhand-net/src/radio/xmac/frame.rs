@@ -5,13 +5,17 @@
 //! 6LoWPAN, so no node takes them for data.
 
 use crate::address::{Eui64, PAN_ID};
-use crate::radio::frame::{Error, Frame, FrameType, Header, MAX_FRAME, Version};
+use crate::radio::frame::{Error, Frame, FrameType, Header, MAX_FRAME, Security, Version};
 
 /// The most octets of payload in a data frame.
-pub const DATA_CAPACITY: usize = MAX_FRAME - data_header(0, Eui64([0; 8]), Eui64([0; 8]), false).length();
+pub const fn data_capacity(security: Option<Security>) -> usize {
+    data_header(0, Eui64([0; 8]), Eui64([0; 8]), false, security).payload_capacity()
+}
 
 /// Octets of the acknowledgment of a data frame, without FCS.
-pub const ACK: usize = Header::enhanced_ack(0, PAN_ID, Eui64([0; 8])).length();
+pub const fn ack_octets(security: Option<Security>) -> usize {
+    MAX_FRAME - ack_header(0, Eui64([0; 8]), security).payload_capacity()
+}
 
 /// The dispatch octet of X-MAC's own frames (cxmac.c, `DISPATCH`).
 const DISPATCH: u8 = 0;
@@ -33,30 +37,47 @@ pub fn write_data(
     to: Eui64,
     payload: &[u8],
     acknowledged: bool,
+    security: Option<Security>,
 ) -> Result<usize, Error> {
-    Frame { payload, ..Frame::new(data_header(sequence, from, to, acknowledged)) }.emit(out)
+    Frame { payload, ..Frame::new(data_header(sequence, from, to, acknowledged, security)) }.emit(out)
 }
 
 /// Writes the strobe that announces the data frame with this sequence number, and returns its length.
-pub fn write_strobe(out: &mut [u8; MAX_FRAME], sequence: u8, from: Eui64, to: Eui64) -> usize {
-    write_data(out, sequence, from, to, &[DISPATCH, TYPE_STROBE], false)
+pub fn write_strobe(
+    out: &mut [u8; MAX_FRAME],
+    sequence: u8,
+    from: Eui64,
+    to: Eui64,
+    security: Option<Security>,
+) -> usize {
+    write_data(out, sequence, from, to, &[DISPATCH, TYPE_STROBE], false, security)
         .expect("a strobe is shorter than the longest frame")
 }
 
 /// Writes the answer to the strobe with this sequence number, and returns its length.
-pub fn write_strobe_ack(out: &mut [u8; MAX_FRAME], sequence: u8, from: Eui64, to: Eui64) -> usize {
-    write_data(out, sequence, from, to, &[DISPATCH, TYPE_STROBE_ACK], false)
+pub fn write_strobe_ack(
+    out: &mut [u8; MAX_FRAME],
+    sequence: u8,
+    from: Eui64,
+    to: Eui64,
+    security: Option<Security>,
+) -> usize {
+    write_data(out, sequence, from, to, &[DISPATCH, TYPE_STROBE_ACK], false, security)
         .expect("a strobe is shorter than the longest frame")
 }
 
 /// Writes the acknowledgment of a data frame and returns its length. It is an enhanced one, as frames of version 2 are
 /// acknowledged (IEEE Std 802.15.4-2020, 6.7.4.2), without information elements.
-pub fn write_ack(out: &mut [u8; MAX_FRAME], sequence: u8, to: Eui64) -> usize {
-    Frame::new(Header::enhanced_ack(sequence, PAN_ID, to))
+pub fn write_ack(out: &mut [u8; MAX_FRAME], sequence: u8, to: Eui64, security: Option<Security>) -> usize {
+    Frame::new(ack_header(sequence, to, security))
         .emit(out)
         .expect("an acknowledgment is shorter than the longest frame")
 }
 
-const fn data_header(sequence: u8, from: Eui64, to: Eui64, ack_request: bool) -> Header {
-    Header { ack_request, ..Header::between(FrameType::Data, Version::V2, sequence, PAN_ID, from, to) }
+const fn ack_header(sequence: u8, to: Eui64, security: Option<Security>) -> Header {
+    Header { security, ..Header::enhanced_ack(sequence, PAN_ID, to) }
+}
+
+const fn data_header(sequence: u8, from: Eui64, to: Eui64, ack_request: bool, security: Option<Security>) -> Header {
+    Header { ack_request, security, ..Header::between(FrameType::Data, Version::V2, sequence, PAN_ID, from, to) }
 }

@@ -34,7 +34,7 @@ use super::frame::FCS;
 use super::medium::{Medium, OnAir, Reception};
 use super::phy::{MAX_PSDU, air_time};
 use super::pool::FramePool;
-use super::{Indication, Mac};
+use super::{Indication, Mac, Processor};
 use crate::address::{Eui64, NodeId};
 use crate::clock::{Duration, Instant};
 use crate::datagram::DatagramId;
@@ -57,7 +57,7 @@ pub struct XMac {
     events: EventQueue<Event>,
     /// The receptions of the frame that ends. Kept between frames to reuse the memory.
     receptions: Vec<Reception>,
-    /// True while timelines are kept.
+    /// True while timelines are kept: until an observer says that it does not watch radios.
     watched: bool,
 }
 
@@ -85,7 +85,7 @@ impl XMac {
             pool: FramePool::default(),
             events: EventQueue::default(),
             receptions: Vec::new(),
-            watched: false,
+            watched: true,
         }
     }
 
@@ -105,8 +105,34 @@ impl XMac {
     }
 
     /// True if the channel assessment before a frame that begins now finds the channel clear.
-    fn channel_is_clear(&self, now: Instant, node: NodeId) -> bool {
+    fn channel_is_clear(&mut self, now: Instant, node: NodeId) -> bool {
         !self.config.assess_channel || !self.medium.busy(now - TURNAROUND, node)
+    }
+
+    /// Switches the radio of a node off or on.
+    fn power(&mut self, now: Instant, node: NodeId, on: bool) {
+        let switched = &mut self.nodes[node.index()];
+        switched.settle(now);
+        switched.is_off = !on;
+        switched.attentive_until = now;
+        let waits = match switched.activity {
+            Activity::Idle => false,
+            Activity::Answering(answering) => !answering.on_air,
+            Activity::Sending(sending) => !matches!(sending.stage, Stage::Strobe | Stage::Data | Stage::AwaitDataAck),
+        };
+        match on {
+            true => self.attempt_what_is_due(now, node),
+            false => {
+                if !matches!(self.nodes[node.index()].activity, Activity::Sending(_)) || waits {
+                    self.stop_receiving(now, node);
+                }
+                if waits {
+                    let activity = self.nodes[node.index()].activity;
+                    self.nodes[node.index()].turn_to(now, activity);
+                    self.plan(now, node);
+                }
+            }
+        }
     }
 
     /// Ends a reception of the radio.
@@ -144,14 +170,18 @@ impl Mac for XMac {
         let neighbor = &mut sender.neighbors[position];
         let (from, to) = (Eui64::of_node(node), Eui64::of_node(next_hop));
         let (sequence, acknowledged) = (neighbor.sequence, self.config.data_ack);
+        let security = self.config.security;
         let frame = self
             .pool
             .allocate(datagram, discard, sequence, |octets| {
-                frame::write_data(octets, sequence, from, to, payload, acknowledged)
+                frame::write_data(octets, sequence, from, to, payload, acknowledged, security)
             })
             .map_err(|_| DropReason::Malformed)?;
         neighbor.sequence = neighbor.sequence.wrapping_add(1);
         neighbor.queue.push(&mut self.pool, frame);
+        if sender.queued == 0 {
+            sender.processor.prepare(now);
+        }
         sender.queued += 1;
         sender.peak = sender.peak.max(sender.queued);
         if first {
@@ -161,7 +191,7 @@ impl Mac for XMac {
     }
 
     fn payload_capacity(&self, _node: NodeId, _next_hop: NodeId) -> usize {
-        frame::DATA_CAPACITY
+        frame::data_capacity(self.config.security)
     }
 
     fn deadline(&self) -> Option<Instant> {
@@ -212,6 +242,22 @@ impl Mac for XMac {
 
     fn links_mut(&mut self) -> Option<&mut Links> {
         Some(self.medium.links_mut())
+    }
+
+    /// A frame that has begun is finished. The train of strobes ends, as if another node were sending.
+    fn switch_radio(&mut self, now: Instant, node: NodeId, on: bool) -> bool {
+        if self.nodes[node.index()].is_off == on {
+            self.power(now, node, on);
+        }
+        true
+    }
+
+    fn processor(&self, node: NodeId) -> &Processor {
+        &self.nodes[node.index()].processor
+    }
+
+    fn processor_mut(&mut self, node: NodeId) -> &mut Processor {
+        &mut self.nodes[node.index()].processor
     }
 
     fn radio_times(&self, node: NodeId, now: Instant) -> RadioTimes {

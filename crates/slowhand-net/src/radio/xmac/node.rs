@@ -7,6 +7,7 @@ use crate::address::NodeId;
 use crate::clock::{Duration, Instant};
 use crate::datagram::DatagramId;
 use crate::observer::{FrameKind, RadioState, RadioTimes};
+use crate::radio::Processor;
 use crate::radio::frame::MAX_FRAME;
 use crate::radio::medium::OnAir;
 use crate::radio::pool::{FrameIndex, FramePool, FrameQueue};
@@ -18,6 +19,7 @@ use crate::random::Stream;
 pub struct XmacNode {
     /// By identifier.
     pub neighbors: Vec<Neighbor>,
+    pub processor: Processor,
     pub queued: usize,
     /// The most frames in its queue.
     pub capacity: usize,
@@ -38,6 +40,8 @@ pub struct XmacNode {
     pub control: [u8; MAX_FRAME],
     pub control_length: usize,
     pub backoff: Stream,
+    /// True while its radio is switched off.
+    pub is_off: bool,
     /// True if its radio has synchronised with a frame.
     pub receiving: bool,
     /// The time in each state up to `settled`.
@@ -168,6 +172,7 @@ impl XmacNode {
     pub fn new(neighbors: Vec<Neighbor>, capacity: usize, cycle: Cycle, backoff: Stream) -> Self {
         Self {
             neighbors,
+            processor: Processor::default(),
             queued: 0,
             capacity,
             peak: 0,
@@ -181,10 +186,11 @@ impl XmacNode {
             control: [0; MAX_FRAME],
             control_length: 0,
             backoff,
+            is_off: false,
             receiving: false,
             times: RadioTimes::default(),
             settled: Instant::ZERO,
-            timeline: None,
+            timeline: Some(Timeline::default()),
             busy: Duration::ZERO,
         }
     }
@@ -199,6 +205,7 @@ impl XmacNode {
     /// True if the radio receives a frame that lasts from `now` to `end`, if nothing else happens.
     pub fn listens(&self, now: Instant, end: Instant, config: &XmacConfig) -> bool {
         match self.activity {
+            Activity::Idle if self.is_off => false,
             Activity::Idle => {
                 let cycle = self.cycle.awake_until(now).filter(|_| now >= self.quiet_until);
                 let until = cycle.map_or(self.attentive_until, |until| until.max(self.attentive_until));
@@ -232,6 +239,7 @@ impl XmacNode {
     pub fn radio(&self) -> Radio {
         match self.activity {
             _ if self.receiving => Radio::On(RadioState::Receive),
+            Activity::Idle if self.is_off => Radio::Off,
             Activity::Idle => Radio::Cycle,
             Activity::Answering(answering) if answering.on_air => Radio::On(RadioState::Transmit),
             Activity::Answering(_) => Radio::On(RadioState::Listen),

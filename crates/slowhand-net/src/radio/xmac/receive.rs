@@ -6,6 +6,7 @@ use super::node::{Activity, Answering};
 use super::{Sent, XMac};
 use crate::address::{Eui64, NodeId};
 use crate::clock::Instant;
+use crate::drop_reason::DropReason;
 use crate::observer::FrameKind;
 use crate::radio::frame::{FCS, FrameView};
 use crate::radio::medium::Reception;
@@ -25,7 +26,12 @@ impl XMac {
         if !reception.is_received() {
             return;
         }
-        let (kind, is_for_us) = (sent.kind, sent.to == node);
+        let (kind, is_for_us, datagram) = (sent.kind, sent.to == node, sent.datagram);
+        let is_idle = matches!(self.nodes[node.index()].activity, Activity::Idle);
+        if kind == FrameKind::Data && is_for_us && !is_idle && !self.config.data_ack {
+            // The processor does not take the frame from the radio, and the sender does not learn of it.
+            indications.push(Indication::Lost { node, datagram, reason: DropReason::FrameLost });
+        }
         match self.nodes[node.index()].activity {
             Activity::Sending(sending) => {
                 self.hear_while_sending(now, node, sending, kind, is_for_us, indications);
@@ -50,9 +56,10 @@ impl XMac {
         let (datagram, attempt) = (sent.datagram, sent.attempt);
         let at = now + self.config.strobe_ack_delay;
         let answer = Answering { kind: FrameKind::StrobeAck, to: from, datagram, attempt, on_air: false };
+        let security = self.config.security;
         let listener = &mut self.nodes[node.index()];
         listener.control_length =
-            write_strobe_ack(&mut listener.control, sequence, Eui64::of_node(node), Eui64::of_node(from));
+            write_strobe_ack(&mut listener.control, sequence, Eui64::of_node(node), Eui64::of_node(from), security);
         listener.yield_for(now, YIELD_TO_SENDER);
         listener.stay_awake(now, &self.config);
         listener.turn_to(now, Activity::Answering(answer));
@@ -70,13 +77,17 @@ impl XMac {
         listener.yield_for(now, 0);
         listener.go_quiet(now);
         if listener.accepts(from, sequence) {
-            indications.push(Indication::Received { node, from, datagram, payload, discard });
+            indications.push(match listener.processor.receive(now, listener.capacity) {
+                Some(handled_at) => Indication::Received { node, from, datagram, payload, discard, handled_at },
+                None => Indication::Lost { node, datagram, reason: DropReason::QueueFull },
+            });
         }
         if self.config.data_ack {
             let at = now + TURNAROUND;
             let answer = Answering { kind: FrameKind::Ack, to: from, datagram, attempt, on_air: false };
+            let security = self.config.security;
             let listener = &mut self.nodes[node.index()];
-            listener.control_length = write_ack(&mut listener.control, sequence, Eui64::of_node(from));
+            listener.control_length = write_ack(&mut listener.control, sequence, Eui64::of_node(from), security);
             listener.turn_to(now, Activity::Answering(answer));
             self.plan(at, node);
         }

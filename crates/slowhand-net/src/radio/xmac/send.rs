@@ -15,9 +15,12 @@ impl XMac {
     /// The back-off towards a neighbour is over: begins to send the first frame of its queue.
     pub fn attempt(&mut self, now: Instant, node: NodeId, position: usize, indications: &mut Vec<Indication>) {
         let sender = &mut self.nodes[node.index()];
-        if !matches!(sender.activity, Activity::Idle) {
+        if sender.is_off || !matches!(sender.activity, Activity::Idle) {
             sender.neighbors[position].due = true;
             return;
+        }
+        if sender.processor.free_at() > now {
+            return self.events.push(sender.processor.free_at(), Event::Attempt { node, neighbor: position });
         }
         if sender.yields(now) > 0 {
             self.retry(now, node, position, Ending::Collision, indications);
@@ -42,7 +45,8 @@ impl XMac {
         };
         frame.attempts = frame.attempts.saturating_add(1);
         let sequence = frame.sequence;
-        sender.control_length = write_strobe(&mut sender.control, sequence, Eui64::of_node(node), Eui64::of_node(to));
+        let (from, receiver, security) = (Eui64::of_node(node), Eui64::of_node(to), self.config.security);
+        sender.control_length = write_strobe(&mut sender.control, sequence, from, receiver, security);
         self.stop_receiving(now, node);
         self.nodes[node.index()].turn_to(now, Activity::Sending(sending));
         self.plan(train, node);
@@ -50,9 +54,14 @@ impl XMac {
 
     /// Does the next step of the node's activity.
     pub fn step(&mut self, now: Instant, node: NodeId, indications: &mut Vec<Indication>) {
+        let is_off = self.nodes[node.index()].is_off;
         match self.nodes[node.index()].activity {
             Activity::Idle => {}
+            Activity::Answering(_) if is_off => self.answered(now, node),
             Activity::Answering(answering) => self.answer(now, node, answering),
+            Activity::Sending(sending) if is_off && sending.stage != Stage::AwaitDataAck => {
+                self.finish(now, node, sending, Ending::Collision, indications);
+            }
             Activity::Sending(sending) => match sending.stage {
                 Stage::AwaitPhase => self.listen_for_strobe_ack(now, node, sending),
                 Stage::Listen => self.strobe(now, node, sending, indications),
@@ -85,7 +94,9 @@ impl XMac {
 
     /// After a strobe: listens, or ends the train at its limit.
     fn continue_train(&mut self, now: Instant, node: NodeId, sending: Sending, indications: &mut Vec<Indication>) {
-        if now < sending.limit {
+        if self.nodes[node.index()].is_off {
+            self.finish(now, node, sending, Ending::Collision, indications);
+        } else if now < sending.limit {
             self.listen_for_strobe_ack(now, node, sending);
         } else {
             self.finish(now, node, sending, Ending::NoAck, indications);
@@ -128,6 +139,10 @@ impl XMac {
             self.begin(now, node, psdu);
         } else {
             let ending = if self.config.data_ack { Ending::NoAck } else { Ending::Sent };
+            if ending == Ending::Sent {
+                let Sending { to, datagram, .. } = sending;
+                indications.push(Indication::Lost { node: to, datagram, reason: DropReason::FrameLost });
+            }
             self.finish(now, node, sending, ending, indications);
         }
     }
@@ -195,6 +210,9 @@ impl XMac {
         if done {
             neighbor.release_head(&mut self.pool);
             sender.queued -= 1;
+            if sender.queued > 0 {
+                sender.processor.prepare(now);
+            }
             indications.push(match ending {
                 Ending::Sent => Indication::Sent { node, datagram },
                 _ => Indication::Dropped { node, datagram, reason: DropReason::RetriesExhausted },

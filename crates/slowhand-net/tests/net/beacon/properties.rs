@@ -159,6 +159,7 @@ proptest! {
                     prop_assert!(received.contains(datagram), "acknowledged but never received");
                     prop_assert!(ended.insert(*datagram));
                 }
+                Indication::Lost { .. } => prop_assert!(false, "{indication:?}"),
                 Indication::Dropped { node, datagram, reason } => {
                     prop_assert_eq!(outcome.accepted[datagram].0, node.0);
                     prop_assert!(ended.insert(*datagram));

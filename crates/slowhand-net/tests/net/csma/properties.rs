@@ -150,6 +150,7 @@ proptest! {
                     prop_assert!(received.contains(datagram), "acknowledged but never received");
                     prop_assert!(ended.insert(*datagram));
                 }
+                Indication::Lost { .. } => prop_assert!(false, "{indication:?}"),
                 Indication::Dropped { node, datagram, .. } => {
                     prop_assert_eq!(outcome.accepted[datagram].0, node.0);
                     prop_assert!(ended.insert(*datagram));

@@ -1,5 +1,6 @@
 //! The codec of IEEE 802.15.4 frames: against octets derived by hand, against tshark, and by properties.
 
+mod ccm;
 mod properties;
 mod refused;
 mod tshark;

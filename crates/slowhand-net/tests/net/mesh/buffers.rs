@@ -16,7 +16,12 @@ fn fragments_wait_for_the_last_or_go_on() {
     let changes = |fragments, node: u16| {
         let mut watch = Recorder::of_buffers();
         let send = (Instant::ZERO, Host::Node(NodeId(2)), Host::Node(NodeId::ROOT), 300);
-        run(&mut super::timing::two_hops(fragments), &[send], seconds(10), &mut watch);
+        run(
+            &mut super::timing::two_hops(NetworkConfig { fragments, ..NetworkConfig::default() }),
+            &[send],
+            seconds(10),
+            &mut watch,
+        );
         let own = watch.levels.into_iter().filter(move |level| level.node == NodeId(node));
         let level = |l: BufferLevel| (l.at.as_micros() / 20_000, l.queued, l.fragments, l.octets, l.forwarding);
         own.map(level).collect::<Vec<_>>()

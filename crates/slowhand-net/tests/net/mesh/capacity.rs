@@ -7,7 +7,7 @@ use slowhand_net::datagram::DatagramId;
 use slowhand_net::drop_reason::DropReason;
 use slowhand_net::network::{Fragments, Network, NetworkConfig};
 use slowhand_net::observer::{Observer, RadioTimes};
-use slowhand_net::radio::{Indication, Mac, Payload};
+use slowhand_net::radio::{Indication, Mac, Payload, Processor};
 use slowhand_net::random::Streams;
 use slowhand_net::route::Routes;
 use std::collections::VecDeque;
@@ -45,6 +45,7 @@ const SHORT_ADDRESSES: usize = 116;
 struct ShortAddresses {
     frames: VecDeque<(Instant, Indication)>,
     lengths: Arc<Mutex<Vec<usize>>>,
+    processor: Processor,
 }
 
 impl Mac for ShortAddresses {
@@ -59,7 +60,8 @@ impl Mac for ShortAddresses {
     ) -> Result<(), DropReason> {
         assert!(payload.len() <= SHORT_ADDRESSES);
         self.lengths.lock().unwrap().push(payload.len());
-        let received = Indication::Received { node, from, datagram, payload: Payload::new(payload), discard };
+        let received =
+            Indication::Received { node, from, datagram, payload: Payload::new(payload), discard, handled_at: now };
         self.frames.push_back((now + Duration::from_millis(1), received));
         Ok(())
     }
@@ -97,6 +99,14 @@ impl Mac for ShortAddresses {
 
     fn queue_peak(&self, _: NodeId) -> usize {
         0
+    }
+
+    fn processor(&self, _: NodeId) -> &Processor {
+        &self.processor
+    }
+
+    fn processor_mut(&mut self, _: NodeId) -> &mut Processor {
+        &mut self.processor
     }
 
     fn radio_times(&self, _: NodeId, _: Instant) -> RadioTimes {

@@ -8,13 +8,13 @@ use slowhand_net::observer::FrameKind;
 
 /// Slotframe of 4 slots of 20 ms: node 2 sends to node 1 in slot 1, node 1 to the root in slot 3, and they answer in
 /// slots 0 and 2.
-pub fn two_hops(fragments: Fragments) -> Network {
+pub fn two_hops(config: NetworkConfig) -> Network {
     let cells = vec![
         vec![cell(3, LISTEN, 1), cell(2, SEND, 1)],
         vec![cell(1, LISTEN, 2), cell(3, SEND, 0), cell(2, LISTEN, 0), cell(0, SEND, 2)],
         vec![cell(1, SEND, 1), cell(0, LISTEN, 1)],
     ];
-    network_of_cells(4, &line(2, 1.0), cells, NetworkConfig { fragments, ..NetworkConfig::default() }, 1)
+    network_of_cells(4, &line(2, 1.0), cells, config, 1)
 }
 
 /// Sends 300 octets from node 2 to the root at time 0. Returns the slot, the sender and the PSDU of each data frame, and
@@ -22,7 +22,8 @@ pub fn two_hops(fragments: Fragments) -> Network {
 fn frames_and_delivery(fragments: Fragments) -> (Vec<(u64, u16, usize)>, u64) {
     let mut air = Recorder::default();
     let send = (Instant::ZERO, Host::Node(NodeId(2)), Host::Node(NodeId::ROOT), 300);
-    let fates = run(&mut two_hops(fragments), &[send], seconds(10), &mut air);
+    let fates =
+        run(&mut two_hops(NetworkConfig { fragments, ..NetworkConfig::default() }), &[send], seconds(10), &mut air);
     let (at, octets) = &fates.delivered[&0];
     assert_eq!(*octets, payload(0, 300));
     let frame = |frame: &Frame| {

@@ -96,7 +96,8 @@ fn sixtop_frame(content: Content) -> Frame {
     let (mut octets, mut message) = ([0; MAX_FRAME], Vec::new());
     Message { function: 0, sequence: 9, content }.emit(&mut message);
     let (from, to) = (NodeId(1), NodeId::ROOT);
-    let length = write_sixtop(&mut octets, 1, Eui64::of_node(from), Eui64::of_node(to), &message).expect("it fits");
+    let length =
+        write_sixtop(&mut octets, 1, Eui64::of_node(from), Eui64::of_node(to), None, &message).expect("it fits");
     Frame {
         at: 0,
         asn: None,

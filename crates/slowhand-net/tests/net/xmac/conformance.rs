@@ -275,3 +275,24 @@ fn the_constants_are_those_of_the_sources() {
     // 20 + 12 symbols, and 6 + 15 octets.
     assert_eq!(config.data_ack_wait.as_micros(), 32 * 16 + 21 * 32);
 }
+
+/// B has answered C's strobe, and C sends its data frame. In between comes a strobe of A, which hears neither C nor, without
+/// an assessment, that the channel was busy. B's processor is busy with the answer to A, and loses the data frame.
+#[test]
+fn a_data_frame_that_comes_while_the_processor_answers_is_lost_with_a_reason() {
+    let config = XmacConfig { assess_channel: false, ..config() };
+    let links = [both(0, 1, 1.0), both(1, 2, 1.0)].concat();
+    let mut world = World::new(config, &[100_000, 40_000, 100_000], &links, 1);
+    world.send(0, C, B, 1, 1);
+    // The answer to C ends at 46,760 (see the tests of the timing). A's first strobe lasts from 46,764 to 47,756, C's data
+    // frame of 30 octets from 47,760 to 48,720, and the answer to A begins at 48,756.
+    world.send(46_764 - 5_752, A, B, 60, 2);
+    world.run_until(48_756);
+    assert_eq!(world.air.begins(FrameKind::Strobe, A), [46_764]);
+    assert_eq!(world.air.begins(FrameKind::Data, C), [47_760]);
+    assert_eq!(world.received(B), []);
+    let lost = |(_, indication): &(_, Indication)| {
+        matches!(indication, Indication::Lost { node: B, datagram: 1, reason: DropReason::FrameLost })
+    };
+    assert_eq!(world.indications.iter().filter(|indication| lost(indication)).count(), 1);
+}

@@ -140,12 +140,18 @@ proptest! {
         let (world, accepted) = run(&scenario);
         let mut received = vec![0; accepted.len()];
         let mut ended = vec![None; accepted.len()];
+        let mut lost = vec![0; accepted.len()];
         for (_, indication) in &world.indications {
             match indication {
                 Indication::Received { node, from, datagram, payload, .. } => {
                     let (sender, destination, sent) = &accepted[*datagram as usize];
                     prop_assert_eq!((from, node, &payload[..]), (sender, destination, &sent[..]));
                     received[*datagram as usize] += 1;
+                }
+                Indication::Lost { node, datagram, reason } => {
+                    prop_assert_eq!(*node, accepted[*datagram as usize].1);
+                    prop_assert_eq!(*reason, DropReason::FrameLost);
+                    lost[*datagram as usize] += 1;
                 }
                 Indication::Sent { node, datagram } => {
                     prop_assert_eq!(*node, accepted[*datagram as usize].0);
@@ -170,6 +176,10 @@ proptest! {
             }
             if !scenario.config.data_ack {
                 prop_assert!(data(datagram).count() <= 1);
+                // The observer sees what the link or a collision loses.
+                let seen = data(datagram).filter(|frame| !frame.received).count();
+                let sent = usize::from(ended[datagram] == Some("sent"));
+                prop_assert_eq!(received[datagram] + lost[datagram] + seen, sent, "datagram {}", datagram);
             }
         }
         prop_assert!((0..scenario.nodes).all(|node| world.mac.queued(NodeId(node)) == 0));

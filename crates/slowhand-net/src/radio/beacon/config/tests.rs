@@ -23,7 +23,7 @@ fn the_spans_of_the_tables() {
     // 20 + 12 + 10 + 12 symbols.
     assert_eq!(ACK_WAIT, us(864));
     // Header 13, superframe 2, guaranteed time slots 1, pending addresses 1, FCS 2: 19 octets and 6.
-    assert_eq!(IDLE_BEACON, us(800));
+    assert_eq!(BeaconConfig::standard(Superframe::of_orders(5, 2).unwrap()).idle_beacon(), us(800));
 }
 
 #[test]

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +26,15 @@ GREY = "#707070"
 
 LINE = 12.0
 """The height of a line of text, in points."""
+
+MOST_TICKS = 12
+"""More values than these have no room below an axis."""
+
+LEAST_FACTOR = 1.5
+"""Numbers that grow by this factor or more are shown on a logarithmic axis. (Assumed.)"""
+
+KINDS: dict[str, dict[str, Any]] = {"png": {}, "svg": {"metadata": {"Date": None}}}
+"""The formats of figures, and how they are written."""
 
 STYLE: dict[str, Any] = {
     "font.size": 11,
@@ -94,6 +104,14 @@ class Sheet:
             if not dashed:
                 self._ends.setdefault(axes, []).append((known[-1][0], means[-1], name, colour))
 
+    def ticks(self, axes: Axes, places: Sequence[float], names: Sequence[str]) -> None:
+        """Names the places across, on a logarithmic axis if they grow by factors."""
+        ratios = [b / a for a, b in pairwise(places)] if places[0] > 0 else []
+        if len(ratios) > 1 and min(ratios) >= LEAST_FACTOR:
+            axes.set_xscale("log", base=2)
+        axes.set_xticks(places, names)
+        axes.minorticks_off()
+
     def mark(self, axes: Axes, at: tuple[float, float], text: str, *, left: bool = False) -> None:
         """Draws a star for a reported number, with a text beside it."""
         axes.plot(*at, "*", color="black", markersize=9, zorder=5)
@@ -106,15 +124,20 @@ class Sheet:
 
     def save(self, folder: Path, name: str) -> list[Path]:
         """Writes the figure as PNG and SVG."""
-        self.figure.canvas.draw()  # computes the layout, on which the places of the names depend
-        for axes, ends in self._ends.items():
-            self._name(axes, ends)
-        kinds: dict[str, dict[str, Any]] = {"png": {}, "svg": {"metadata": {"Date": None}}}
-        files = [folder / f"{name}.{kind}" for kind in kinds]
-        for file, (kind, options) in zip(files, kinds.items(), strict=True):
-            write = partial(self.figure.savefig, format=kind, **options)
-            Output("--out", str(file)).write(write)
-        return files
+        files = {folder / f"{name}.{kind}": kind for kind in KINDS}
+        for file, kind in files.items():
+            Output("--out", str(file)).write(partial(self.write, kind=kind))
+        return list(files)
+
+    def write(self, file: Path, kind: str) -> None:
+        """Writes the figure as `png` or `svg`."""
+        if self._ends:
+            # This computes the layout, on which the places of the names depend.
+            self.figure.canvas.draw()
+            for axes, ends in self._ends.items():
+                self._name(axes, ends)
+            self._ends = {}
+        self.figure.savefig(file, format=kind, **KINDS[kind])
 
     def _name(self, axes: Axes, ends: list[tuple[float, float, str, str]]) -> None:
         """Writes each curve's name beside its last point, without overlaps."""

@@ -1,0 +1,263 @@
+//! The frames that keep a 6TiSCH network together, as load on the minimal cell: enhanced beacons, DIOs of RPL and
+//! keep-alives (RFC 8180).
+//!
+//! They are on the air, contend, collide and take energy, and nothing else: nodes have joined already, routes do not change,
+//! and clocks do not drift. Beacons and DIOs are broadcasts. They go into the next minimal cell, before all other frames of
+//! the node, without back-off, acknowledgment or retransmission (IEEE 802.15.4-2015, 6.2.5.3: the back-off follows a
+//! missing acknowledgment). A keep-alive is an empty data frame to the parent, which waits in the queue as others do.
+
+use super::attempt::Attempt;
+use super::frame;
+use super::node::NEVER;
+use super::schedule::TransmitCells;
+use super::state::{Event, TschState};
+use crate::address::{Eui64, NodeId};
+use crate::clock::{Duration, Instant};
+use crate::datagram::NO_DATAGRAM;
+use crate::observer::FrameKind;
+use crate::queue::EventQueue;
+use crate::random::{Stream, Streams};
+
+/// The destination of a broadcast in [`Transmission::to`](crate::observer::Transmission::to). It counts as received if all
+/// nodes in range that listened received it.
+pub const EVERY_NEIGHBOR: NodeId = NodeId(u16::MAX);
+
+/// The shortest of all times of a load: shorter ones are taken as this. It is the smallest interval that a DIO can tell.
+const SHORTEST: Duration = Duration::from_millis(1);
+
+/// Which frames there are, and how often. `None`: never.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Load {
+    /// The longest time from one enhanced beacon of a node to its next. Each time is drawn from three quarters of it to all
+    /// of it, as `tsch_send_eb_process` of Contiki-NG does.
+    pub beacon_period: Option<Duration>,
+    /// The timer of a node's DIOs.
+    pub dio: Option<Trickle>,
+    /// A node that has not heard its parent for this time sends a keep-alive.
+    pub keep_alive: Option<Duration>,
+}
+
+/// A Trickle timer (RFC 6206). It begins at the start of the simulation, as in a network that has just formed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Trickle {
+    /// The smallest interval (Imin).
+    pub min: Duration,
+    /// How often the interval doubles (Imax).
+    pub doublings: u8,
+    /// A node that has heard this many DIOs in an interval sends none (k). Zero: it always sends.
+    pub redundancy: u8,
+}
+
+/// What a node needs to know for it.
+#[derive(Clone, Debug)]
+pub struct Member {
+    /// Its parent. `None` for the root.
+    pub parent: Option<NodeId>,
+    /// Its hops to the root: the join metric of its beacons.
+    pub hops: u8,
+    /// The payload of the frame that carries its DIO. Not longer than fits.
+    pub dio: Vec<u8>,
+}
+
+/// The load of a network.
+#[derive(Debug)]
+pub(super) struct LoadState {
+    config: Load,
+    nodes: Vec<Node>,
+}
+
+#[derive(Debug)]
+struct Node {
+    member: Member,
+    /// The minimal cells.
+    cells: TransmitCells,
+    /// The slot in which it sends a broadcast. [`NEVER`] if none waits.
+    next: u64,
+    has_beacon: bool,
+    has_dio: bool,
+    sequence: u8,
+    /// The interval of its Trickle timer.
+    interval: Duration,
+    /// The DIOs that it has heard in this interval.
+    heard: u8,
+    /// When it has heard its parent last.
+    synchronised: Instant,
+    random: Stream,
+}
+
+/// A timer of a node.
+#[derive(Clone, Copy, Debug)]
+pub enum LoadTimer {
+    /// The next beacon.
+    Beacon,
+    /// The next interval of the Trickle timer.
+    Interval,
+    /// The time for a DIO within the interval.
+    Dio,
+    /// The time for a keep-alive, unless the parent was heard meanwhile.
+    KeepAlive,
+}
+
+impl LoadState {
+    /// The load of these nodes. Arms their first timers.
+    pub(super) fn new(
+        config: Load,
+        members: Vec<Member>,
+        cells: impl Iterator<Item = TransmitCells>,
+        events: &mut EventQueue<Event>,
+        streams: &Streams,
+    ) -> Self {
+        let at_least = |time: Duration| time.max(SHORTEST);
+        let config = Load {
+            beacon_period: config.beacon_period.map(at_least),
+            dio: config.dio.map(|dio| Trickle { min: at_least(dio.min), ..dio }),
+            keep_alive: config.keep_alive.map(at_least),
+        };
+        let node = |(index, (member, cells)): (u64, (Member, TransmitCells))| Node {
+            member,
+            cells,
+            next: NEVER,
+            has_beacon: false,
+            has_dio: false,
+            sequence: 0,
+            interval: config.dio.map_or(Duration::ZERO, |dio| dio.min),
+            heard: 0,
+            synchronised: Instant::ZERO,
+            random: streams.stream("load", index),
+        };
+        let mut load = Self { config, nodes: (0..).zip(members.into_iter().zip(cells)).map(node).collect() };
+        for (node, id) in load.nodes.iter_mut().zip((0..).map(NodeId)) {
+            let mut arm = |at: Duration, timer| events.push(Instant::ZERO + at, Event::Load(id, timer));
+            let mut phase = |period: Duration| Duration::from_micros(node.random.below(period.as_micros().max(1)));
+            if let Some(period) = config.beacon_period {
+                arm(phase(period), LoadTimer::Beacon);
+            }
+            if config.dio.is_some() {
+                arm(Duration::ZERO, LoadTimer::Interval);
+            }
+            if let Some(period) = config.keep_alive.filter(|_| node.member.parent.is_some()) {
+                // Nodes have heard their parents last at different times.
+                let since = phase(period);
+                arm(period.saturating_sub(since), LoadTimer::KeepAlive);
+            }
+        }
+        load
+    }
+
+    /// The slot in which a node sends its next broadcast.
+    pub(super) fn next(&self, node: NodeId) -> u64 {
+        self.nodes[node.index()].next
+    }
+
+    /// Computes that slot, from `asn` on.
+    pub(super) fn plan(&mut self, node: NodeId, asn: u64) {
+        let node = &mut self.nodes[node.index()];
+        let waits = node.has_beacon || node.has_dio;
+        node.next = if waits { node.cells.next(asn, 0).unwrap_or(NEVER) } else { NEVER };
+    }
+
+    /// A node has received a broadcast.
+    pub(super) fn heard(&mut self, now: Instant, node: NodeId, from: NodeId, kind: FrameKind) {
+        let node = &mut self.nodes[node.index()];
+        match kind {
+            FrameKind::Dio => node.heard = node.heard.saturating_add(1),
+            _ if node.member.parent == Some(from) => node.synchronised = now,
+            _ => {}
+        }
+    }
+
+    /// A node has received an acknowledgment of a neighbour.
+    pub(super) fn acknowledged(&mut self, now: Instant, node: NodeId, by: NodeId) {
+        let node = &mut self.nodes[node.index()];
+        if node.member.parent == Some(by) {
+            node.synchronised = now;
+        }
+    }
+}
+
+impl TschState {
+    /// A timer of the load expires.
+    pub(super) fn load_timer(&mut self, now: Instant, id: NodeId, timer: LoadTimer) {
+        let after_now = self.config.timing.asn(now) + 1;
+        let Some(load) = &mut self.load else { return };
+        let (config, node) = (load.config, &mut load.nodes[id.index()]);
+        let mut arm = |at, timer| self.events.push(at, Event::Load(id, timer));
+        match timer {
+            LoadTimer::Beacon => {
+                let quarter = config.beacon_period.unwrap_or_default() / 4;
+                let drawn = Duration::from_micros(node.random.below(quarter.as_micros().max(1)));
+                arm(now + quarter * 3 + drawn, LoadTimer::Beacon);
+                node.has_beacon = true;
+            }
+            LoadTimer::Interval => {
+                // RFC 6206 section 4.2, steps 2 and 6.
+                let (Trickle { min, doublings, .. }, half) = (config.dio.unwrap_or(NO_DIO), node.interval / 2);
+                let drawn = Duration::from_micros(node.random.below(half.as_micros().max(1)));
+                arm(now + half + drawn, LoadTimer::Dio);
+                arm(now + node.interval, LoadTimer::Interval);
+                let most = min.as_micros().saturating_mul(1_u64.checked_shl(doublings.into()).unwrap_or(u64::MAX));
+                node.interval = (node.interval * 2).min(Duration::from_micros(most));
+                node.heard = 0;
+                return;
+            }
+            LoadTimer::Dio => {
+                let redundancy = config.dio.map_or(0, |dio| dio.redundancy);
+                if redundancy > 0 && node.heard >= redundancy {
+                    return;
+                }
+                node.has_dio = true;
+            }
+            LoadTimer::KeepAlive => {
+                let due = node.synchronised + config.keep_alive.unwrap_or_default();
+                if due > now && node.synchronised != Instant::ZERO {
+                    return arm(due, LoadTimer::KeepAlive);
+                }
+                let Some(parent) = node.member.parent else { return };
+                // If the queue is full, frames to the parent keep the node synchronised.
+                if self.enqueue_own(now, id, parent, false, frame::write_keep_alive).is_err() {
+                    self.keep_alive_done(now, id);
+                }
+                return;
+            }
+        }
+        if load.next(id) == NEVER {
+            load.plan(id, after_now);
+            self.schedule_wake(id);
+        }
+    }
+
+    /// A keep-alive has left the queue, sent or given up. The next one is due after the period.
+    pub(super) fn keep_alive_done(&mut self, now: Instant, id: NodeId) {
+        if let Some(period) = self.load.as_ref().and_then(|load| load.config.keep_alive) {
+            self.events.push(now + period, Event::Load(id, LoadTimer::KeepAlive));
+        }
+    }
+
+    /// Sends the broadcast of a node in the slot that begins, a beacon first. Returns false if none waits for this slot.
+    pub(super) fn broadcast(&mut self, id: NodeId, asn: u64) -> bool {
+        let Some(load) = self.load.as_mut().filter(|load| load.next(id) == asn) else { return false };
+        let node = &mut load.nodes[id.index()];
+        let slot = (asn % u64::from(self.config.slotframe)) as u16;
+        let (own, config, cells, member) = (Eui64::of_node(id), &self.config, &node.cells, &node.member);
+        let (kind, frame) = if std::mem::take(&mut node.has_beacon) {
+            let write = |octets: &mut _| {
+                frame::write_beacon(octets, own, asn, member.hops, config.slotframe, cells.iter(), config.security)
+            };
+            (FrameKind::Beacon, self.pool.allocate(NO_DATAGRAM, false, 0, write))
+        } else {
+            node.has_dio = false;
+            let sequence = node.sequence;
+            node.sequence = sequence.wrapping_add(1);
+            let write = |octets: &mut _| frame::write_broadcast(octets, sequence, own, config.security, &member.dio);
+            (FrameKind::Dio, self.pool.allocate(NO_DATAGRAM, false, sequence, write))
+        };
+        if let (Ok(frame), Some(cell)) = (frame, node.cells.at(slot)) {
+            self.slot.push(Attempt::broadcast(id, frame, cell, kind));
+        }
+        load.plan(id, asn + 1);
+        true
+    }
+}
+
+/// The timer of a node without DIOs, which never runs.
+const NO_DIO: Trickle = Trickle { min: Duration::ZERO, doublings: 0, redundancy: 0 };

@@ -1,0 +1,47 @@
+"""Puts the output of its commands into docs/sweeps.md, and draws docs/sweeps.svg.
+
+Run it when the output has changed: .venv/bin/python docs/sweeps.py. It takes a minute.
+"""
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from measured import ROOT
+
+from slowhand.terminal import WIDTH
+
+BLOCK = re.compile(r"(?<=```text\n)(\$ \./slowhand (.*)\n)(?:(?!```).*\n)*(?=```)")
+
+
+def main(folder: Path) -> None:
+    """Writes both files into `folder`."""
+    document = (ROOT / "docs" / "sweeps.md").read_text()
+    (folder / "docs").mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory() as place:
+
+        def fill(found: re.Match[str]) -> str:
+            return found[1] + output(shlex.split(found[2]), Path(place))
+
+        text, blocks = BLOCK.subn(fill, document)
+        assert blocks, "docs/sweeps.md has lost its commands"
+        (folder / "docs" / "sweeps.md").write_text(text)
+        (folder / "docs" / "sweeps.svg").write_text((Path(place) / "sweeps.svg").read_text())
+
+
+def output(arguments: list[str], place: Path) -> str:
+    """What a command prints in this folder, on a terminal of the usual width."""
+    command = [sys.executable, "-P", "-m", "slowhand", *arguments]
+    variables = {**os.environ, "COLUMNS": str(WIDTH)}
+    done = subprocess.run(
+        command, cwd=place, env=variables, stdout=subprocess.PIPE, text=True, check=True
+    )
+    return done.stdout
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]).resolve() if len(sys.argv) > 1 else ROOT)

@@ -1,0 +1,467 @@
+"""Sweeps: many configurations of a scenario, or several scenarios, run with the same seeds.
+
+All configurations meet the same losses (common random numbers), so the difference of two is known
+much better than each of them.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import tempfile
+import time
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self
+
+from slowhand import _native
+from slowhand._native import ScenarioError, __version__
+from slowhand.api import COUNT, Scenario, Setting, toml
+from slowhand.bounds import MAX_SEED, natural
+from slowhand.report import METRICS
+from slowhand.sweeps import statistics
+from slowhand.sweeps.dataset import Chunk, Configuration, DataSet, Rows
+from slowhand.sweeps.queue import Queue
+from slowhand.sweeps.statistics import Baseline, Columns, Difference, Measured
+from slowhand.sweeps.threads import Threads
+from slowhand.sweeps.vary import Axis, SweepError, combinations
+from slowhand.terminal import printable
+
+if TYPE_CHECKING:
+    import polars
+
+__all__ = ["Configuration", "Sampling", "Sweep", "SweepError", "compare", "sweep"]
+
+METRIC = "duration_s"
+"""The metric that configurations are compared by, if not given."""
+
+MAX_COUNT = 10_000
+"""The most worlds of a configuration, where a precision is asked for. (Assumed.)"""
+
+MOST_GROWTH = 4
+"""A round of a configuration has at most so many times the worlds of the round before. (Assumed: a
+first estimate of the variance may be far too large.)"""
+
+MARGIN = 1.1
+"""A round has so many times more worlds than its estimate says: fewer rounds. (Assumed.)"""
+
+BASELINES = ("first", "best")
+
+LISTS = {"queue_peak", "reassembly_peak_bytes"}
+"""Columns with a value for each node, which have no mean."""
+
+UNITS = {n: row for rows in METRICS.values() for n, row in rows.items() if n not in LISTS}
+"""The label and the unit of each metric."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sampling:
+    """How many worlds each configuration has, and by which metric they are compared."""
+
+    count: int | None = None
+    """The worlds of each; 100 if there is no precision either."""
+    seed: int = 1
+    precision: float | None = None
+    """Repeat until half of the interval of the metric is at most this share of its mean."""
+    max_count: int = MAX_COUNT
+    """At most so many worlds then."""
+    metric: str = METRIC
+    baseline: str = "first"
+    """The differences are to this configuration: `first` or `best`."""
+
+    def __post_init__(self) -> None:
+        if self.count is not None and self.precision is not None:
+            raise SweepError("give either --count or --precision, which finds the count")
+        if self.precision is not None and not 0 < self.precision < 1:
+            found = f"{100 * self.precision:g} %"
+            raise SweepError(f"--precision: found {found}, allowed: above 0 % and below 100 %")
+        for name, value in (("--count", self.most), ("--max-count", self.max_count)):
+            if value < 1:
+                raise SweepError(f"{name}: found {value}, allowed: 1 or more")
+        natural("seed", self.seed)
+        if self.last > MAX_SEED:
+            raise SweepError(f"--seed {self.seed}: the last seed must be at most {MAX_SEED}")
+        if self.metric not in UNITS:
+            found = printable(self.metric)
+            raise SweepError(f"--metric: found '{found}', allowed: {', '.join(UNITS)}")
+        if self.baseline not in BASELINES:
+            found = printable(self.baseline)
+            raise SweepError(f"--baseline: found '{found}', allowed: {', '.join(BASELINES)}")
+
+    @property
+    def most(self) -> int:
+        """The most worlds that a configuration may have."""
+        if self.precision is not None:
+            return self.max_count
+        return COUNT if self.count is None else self.count
+
+    @property
+    def last(self) -> int:
+        """The last seed that a configuration may have."""
+        return self.seed + self.most - 1
+
+
+class Place(Protocol):
+    """Where chunks run: threads of this computer, or a cluster."""
+
+    def run(
+        self, queue: Queue, update: Callable[[int], None]
+    ) -> Generator[tuple[Chunk, Rows], None, None]:
+        """Runs all chunks of a queue."""
+        ...
+
+    def close(self) -> None:
+        """Leaves the place."""
+        ...
+
+
+class Progress(NamedTuple):
+    """How far a sweep is."""
+
+    done: int
+    """Worlds that are done, those of before included."""
+    total: int
+    """Worlds in all, as far as they are known: a precision may ask for more later."""
+    failed: int
+    """Handshakes that did not complete, and worlds that panicked."""
+
+
+class Result(NamedTuple):
+    """What a configuration gave, and its difference to the baseline."""
+
+    measured: Measured
+    difference: Difference | None
+
+
+class Sweep:
+    """Configurations to run with the same seeds. It is a context manager: it closes its folder.
+
+    `out` is the folder of its rows. If there are rows of the same sweep, it continues. Without
+    `out` the rows are in a temporary folder.
+    """
+
+    def __init__(
+        self,
+        configurations: Sequence[Configuration],
+        sampling: Sampling,
+        *,
+        out: str | os.PathLike[str] | None = None,
+        threads: int | None = None,
+        scheduler: str | None = None,
+    ):
+        self.configurations = tuple(configurations)
+        self.sampling = sampling
+        self.out = None if out is None else os.fspath(out)
+        self.panicked: list[str] = []
+        """Which worlds panicked, and how, since this object was made."""
+        self._exits = ExitStack()
+        self._began = time.monotonic()
+        with ExitStack() as exits:
+            self._place: Place = Threads(threads)
+            if scheduler is not None:
+                from slowhand.sweeps.cluster import Cluster
+
+                self._place = Cluster(scheduler)
+            exits.callback(self._place.close)
+            folder = self.out
+            if folder is None:
+                folder = exits.enter_context(tempfile.TemporaryDirectory(prefix="slowhand-"))
+            self.data = DataSet(folder, self.configurations, sampling.seed, sampling.last)
+            exits.callback(self.data.close)
+            self._exits = exits.pop_all()
+        self._failed = self.data.failed()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Lets others use the folder."""
+        self._exits.close()
+
+    def run(self, update: Callable[[Progress], None] = lambda progress: None) -> None:
+        """Runs what is missing. Calls `update` again and again.
+
+        What ends it, as Ctrl-C does, loses the chunks in progress and nothing else.
+        """
+        while chunks := list(self._missing()):
+            self._round(chunks, update)
+
+    def _round(self, chunks: list[Chunk], update: Callable[[Progress], None]) -> None:
+        queue = Queue(chunks)
+        done = self.worlds
+        total = done + queue.left
+
+        def tell(unwritten: int) -> None:
+            update(Progress(done + unwritten, total, self._failed))
+
+        running = self._place.run(queue, tell)
+        try:
+            for chunk, rows in running:
+                self.data.store(chunk, rows)
+                done += chunk.count
+                self._failed += rows.failed
+                self.panicked += rows.panicked
+                tell(0)
+        finally:
+            running.close()
+
+    def _missing(self) -> Iterable[Chunk]:
+        """What the next round runs: nothing if all configurations have their worlds."""
+        for configuration in self.configurations:
+            for count in self._rounds(configuration):
+                missing = list(self.data.missing(configuration, self.sampling.seed, count))
+                if missing:
+                    yield from missing
+                    break
+
+    def _rounds(self, configuration: Configuration) -> Iterable[int]:
+        """The worlds of a configuration after each round.
+
+        They follow from the rows of the round before and from nothing else. So a sweep that was
+        stopped makes the same rounds.
+        """
+        sampling = self.sampling
+        if sampling.precision is None:
+            yield sampling.most
+            return
+        count = min(COUNT, sampling.most)
+        while True:
+            yield count
+            last = sampling.seed + count - 1
+            columns = Columns.read(self.data, configuration, [sampling.metric])
+            times = statistics.times_more(columns, sampling.metric, last, sampling.precision)
+            if times <= 1 or count == sampling.most:
+                return
+            wanted = count * min(MOST_GROWTH, MARGIN * times)
+            count = min(sampling.most, math.ceil(wanted))
+
+    def results(self) -> list[Result]:
+        """What each configuration gave, and its difference to the baseline."""
+        metric = self.sampling.metric
+        self.data.read()  # a signal may have come when a file was just complete
+        measured = [statistics.measure(self.data, each, metric) for each in self.configurations]
+        to = self.baseline(measured)
+        if to is None or len(measured) < 2:
+            return [Result(each, None) for each in measured]
+        worlds = Baseline(self.data, to.configuration, metric)
+        return [
+            Result(each, None if each is to else worlds.difference(each.configuration))
+            for each in measured
+        ]
+
+    def baseline(self, measured: list[Measured]) -> Measured | None:
+        """The configuration to which the others are compared."""
+        if self.sampling.baseline == "best":
+            return statistics.best(measured, self.sampling.metric)
+        return measured[0]
+
+    @property
+    def worlds(self) -> int:
+        """The number of worlds that are done and written."""
+        return sum(map(self.data.worlds, self.configurations))
+
+    @property
+    def wall_s(self) -> float:
+        """The seconds since this object was made."""
+        return time.monotonic() - self._began
+
+    def json(self, results: list[Result], *, interrupted: bool) -> dict[str, Any]:
+        """The results for JSON."""
+        sampling = self.sampling
+        base = self.configurations[0].base
+        to = self.baseline([result.measured for result in results])
+        sources = {each.name: each.base.sources for each in self.configurations}
+        return {
+            "slowhand": __version__,
+            "scenario": base.path,
+            "scenarios": {
+                name: {"overrides": found["overrides"], "files": found["files"]}
+                for name, found in sources.items()
+            },
+            "varied": list(self.configurations[0].settings),
+            "seed": sampling.seed,
+            "count": sampling.count if sampling.precision is not None else sampling.most,
+            "precision": sampling.precision,
+            "max_count": None if sampling.precision is None else sampling.max_count,
+            "metric": sampling.metric,
+            "baseline": None if to is None else to.configuration.label,
+            "interrupted": interrupted,
+            "out": self.out,
+            "panicked": self.panicked,
+            "wall_s": self.wall_s,
+            "configurations": [
+                {
+                    **result.measured.json(),
+                    "difference": None if result.difference is None else result.difference.json(),
+                }
+                for result in results
+            ],
+        }
+
+    def frame(self) -> polars.DataFrame:
+        """One row for each configuration."""
+        return frame(self.results(), self.sampling.metric)
+
+
+def frame(results: list[Result], metric: str) -> polars.DataFrame:
+    """One row for each configuration: what was varied, the metrics, the difference."""
+    import polars
+
+    rows = []
+    for measured, difference in results:
+        row: dict[str, Any] = {"scenario": measured.configuration.name}
+        row |= measured.configuration.settings
+        row |= {"worlds": measured.worlds, "handshakes": measured.handshakes}
+        row["completed"] = measured.completed
+        for name in dict.fromkeys((metric, *statistics.METRICS)):
+            found = measured.metrics.get(name)
+            row[f"{name}_mean"] = found and found.estimate.mean
+            row[f"{name}_half"] = found and found.estimate.half
+            row[f"{name}_p50"] = found and found.p50
+            row[f"{name}_p95"] = found and found.p95
+        row["difference_mean"] = difference and difference.estimate.mean
+        row["difference_half"] = difference and difference.estimate.half
+        rows.append(row)
+    return polars.DataFrame(rows, infer_schema_length=None)
+
+
+def varied(
+    scenario: Scenario, axes: Sequence[Axis], *, zip_axes: bool = False
+) -> list[Configuration]:
+    """The configurations of a scenario. Raises `ScenarioError` if one of them is not possible."""
+    if not axes:
+        raise SweepError("--vary: found nothing, allowed: KEY=VALUES, once or more")
+    found = [
+        Configuration(scenario.file, scenario, combination.overrides, combination.settings)
+        for combination in combinations(axes, zip_axes=zip_axes)
+    ]
+    for configuration in found:
+        _check(configuration)
+    return found
+
+
+def compared(scenarios: Sequence[Scenario], names: Sequence[str]) -> list[Configuration]:
+    """Whole scenarios as configurations, by the names of their files if these are different."""
+    files = [scenario.file for scenario in scenarios]
+    names = files if len(set(files)) == len(files) else [printable(name) for name in names]
+    found = [Configuration(name, each) for name, each in zip(names, scenarios, strict=True)]
+    for configuration in found:
+        _check(configuration)
+    return found
+
+
+def _check(configuration: Configuration) -> None:
+    """Raises an error, which names what is varied, if a configuration cannot run."""
+    try:
+        _native.Run(configuration.scenario.native, 0, 1, 1, False).cancel()
+    except ScenarioError as error:
+        text = str(error)
+        for key in configuration.settings:
+            if text.startswith(f"--set {key}: "):
+                raise ScenarioError(text.replace("--set", "--vary", 1)) from error
+        if configuration.settings:
+            text = f"with {printable(configuration.label)}: {text}"
+        raise ScenarioError(text) from error
+
+
+def sweep(
+    scenario: Scenario | str | os.PathLike[str],
+    vary: Mapping[str, str | Iterable[Setting]],
+    *,
+    zip: bool = False,
+    set: Mapping[str, Setting] | None = None,
+    count: int | None = None,
+    seed: int | None = None,
+    precision: float | None = None,
+    max_count: int = MAX_COUNT,
+    metric: str = METRIC,
+    baseline: str = "first",
+    out: str | os.PathLike[str] | None = None,
+    plot: str | os.PathLike[str] | None = None,
+    threads: int | None = None,
+    scheduler: str | None = None,
+) -> polars.DataFrame:
+    """Runs all combinations of the values of some keys: one row for each combination.
+
+    A value of `vary` is a list, or a text as on the command line, such as `"1:16:*2"`. With `zip`
+    only values of the same place are combined. All combinations have the same `count` seeds (100)
+    from `seed` (1) on, or as many as it takes until half of the interval of `metric` is at most
+    `precision` of its mean. The difference of the means is to the first configuration, or to the
+    best. `out` is a folder for the rows of all handshakes; if it has some of this sweep, the sweep
+    continues. `plot` is the file of a figure. `scheduler` is the address of a Dask cluster.
+
+    >>> slowhand.sweep("quickstart", {"session.timeout_s": [1, 3, 9]})  # doctest: +SKIP
+    """
+    base = scenario if isinstance(scenario, Scenario) else Scenario(scenario, set)
+    if base is scenario and set:
+        raise TypeError("set= belongs to Scenario(path, set=...) when a Scenario is given")
+    axes = [Axis.of(key, values) for key, values in vary.items()]
+    sampling = Sampling(
+        count=count,
+        seed=base.seed if seed is None else seed,
+        precision=precision,
+        max_count=max_count,
+        metric=metric,
+        baseline=baseline,
+    )
+    configurations = varied(base, axes, zip_axes=zip)
+    return _run(configurations, sampling, out, plot, threads, scheduler)
+
+
+def compare(
+    scenarios: Iterable[Scenario | str | os.PathLike[str]],
+    *,
+    set: Mapping[str, Setting] | None = None,
+    count: int | None = None,
+    seed: int = 1,
+    precision: float | None = None,
+    max_count: int = MAX_COUNT,
+    metric: str = METRIC,
+    baseline: str = "first",
+    out: str | os.PathLike[str] | None = None,
+    plot: str | os.PathLike[str] | None = None,
+    threads: int | None = None,
+    scheduler: str | None = None,
+) -> polars.DataFrame:
+    """Runs whole scenarios with the same seeds: one row for each. The arguments are as of `sweep`.
+
+    >>> slowhand.compare(["quickstart", "xmac"], count=1000)  # doctest: +SKIP
+    """
+    overrides = [f"{key}={toml(value)}" for key, value in (set or {}).items()]
+    given = list(scenarios)
+    loaded = [each if isinstance(each, Scenario) else Scenario(each) for each in given]
+    bases = [each.with_overrides_added(overrides) if overrides else each for each in loaded]
+    sampling = Sampling(
+        count=count,
+        seed=seed,
+        precision=precision,
+        max_count=max_count,
+        metric=metric,
+        baseline=baseline,
+    )
+    configurations = compared(bases, [each.path for each in bases])
+    return _run(configurations, sampling, out, plot, threads, scheduler)
+
+
+def _run(
+    configurations: list[Configuration],
+    sampling: Sampling,
+    out: str | os.PathLike[str] | None,
+    plot: str | os.PathLike[str] | None,
+    threads: int | None,
+    scheduler: str | None,
+) -> polars.DataFrame:
+    if plot is not None:
+        from slowhand.sweeps import figure
+
+        figure.check(os.fspath(plot), configurations)
+    with Sweep(configurations, sampling, out=out, threads=threads, scheduler=scheduler) as made:
+        made.run()
+        results = made.results()
+        if plot is not None:
+            figure.draw(results, sampling.metric, os.fspath(plot))
+        return frame(results, sampling.metric)

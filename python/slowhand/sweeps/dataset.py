@@ -1,0 +1,279 @@
+"""The rows of a sweep: a folder of Parquet files, one for each chunk of seeds of a configuration.
+
+The name of a file says which rows it has: the digest of the configuration, the first and the last
+seed. A file is complete or not there (`slowhand.output`). So a sweep that was stopped at any time
+continues with the seeds that no file has, and nothing else has to be remembered. Each file is also
+a result: `slowhand run FILE` repeats it.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import json
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from slowhand import output, results
+from slowhand._native import ScenarioError, __version__
+from slowhand.api import Run, Scenario
+from slowhand.sweeps.vary import Plain, SweepError
+from slowhand.terminal import printable
+
+if TYPE_CHECKING:
+    import polars
+
+NAME = re.compile(r"([0-9a-f]{16})-(\d+)-(\d+)\.parquet")
+"""The name of a file: digest, first and last seed."""
+
+
+@dataclass(frozen=True)
+class Configuration:
+    """A scenario with some keys varied. It is loaded when it runs: a sweep may have many."""
+
+    name: str
+    """What the column `scenario` says."""
+    base: Scenario
+    overrides: tuple[str, ...] = ()
+    """What is varied, as on the command line."""
+    settings: Mapping[str, Plain] = field(default_factory=dict)
+    """The same as values of columns, by key."""
+
+    @property
+    def label(self) -> str:
+        """In words for a message or a figure: what was varied, else the scenario."""
+        return label(self.settings) or self.name
+
+    @property
+    def scenario(self) -> Scenario:
+        """The scenario with these keys. Raises `ScenarioError` if it is not possible."""
+        return self.base.with_overrides_added(self.overrides) if self.overrides else self.base
+
+    @cached_property
+    def digest(self) -> str:
+        """Names everything that the rows depend on, except for the seed."""
+        settings = dict(self.settings)
+        about = {"slowhand": __version__, "name": self.name, "settings": settings}
+        text = json.dumps({**about, **self.base.sources}, sort_keys=True)
+        return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def label(settings: Mapping[str, Plain]) -> str:
+    """Settings as on the command line."""
+    return " ".join(f"{key}={shown(value)}" for key, value in settings.items())
+
+
+def shown(value: Plain) -> str:
+    """A value as it was typed: a whole number without a point."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, float):
+        return str(int(value)) if value.is_integer() and abs(value) < 1e15 else repr(value)
+    return printable(value)
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """Worlds of one configuration with consecutive seeds."""
+
+    configuration: Configuration
+    first: int
+    count: int
+
+    @property
+    def file(self) -> str:
+        """The name of its file."""
+        last = self.first + self.count - 1
+        return f"{self.configuration.digest}-{self.first}-{last}.parquet"
+
+
+class Rows(NamedTuple):
+    """The results of a chunk."""
+
+    octets: bytes
+    """The file."""
+    handshakes: int
+    failed: int
+    """Handshakes that did not complete, and worlds that panicked."""
+    panicked: list[str]
+    seconds: float
+    """The wall time that it took."""
+
+
+def rows_of(run: Run, name: str, settings: Mapping[str, Plain]) -> Rows:
+    """The rows of a run that has finished: its records after the columns that name them."""
+    import polars
+
+    records = run.frame(warns=False)
+    said = {"scenario": name, "version": __version__, **settings}
+    columns = [polars.lit(v, dtype(v)).alias(key) for key, v in said.items()]
+    frame = records.select(*columns, polars.all())
+    about = {**run.about(), "settings": dict(settings)}
+    failed = int((records["outcome"] != "completed").sum()) + run.panicked_count
+    seconds = run.wall_s or 0.0
+    return Rows(bytes(results.encoded(frame, about)), len(frame), failed, run.panicked, seconds)
+
+
+def dtype(value: Plain) -> polars.DataType:
+    """The type of the column of a varied key."""
+    import polars
+
+    if isinstance(value, bool):
+        return polars.Boolean()
+    return polars.Float64() if isinstance(value, float) else polars.String()
+
+
+class DataSet:
+    """The folder of a sweep. While it is open, no other sweep writes into it."""
+
+    def __init__(
+        self, path: str, configurations: Sequence[Configuration], first: int, last: int
+    ) -> None:
+        """Opens or makes the folder `path` for these configurations with these seeds.
+
+        Raises `SweepError` if it has rows that do not belong to the sweep, `OutputError` if it
+        cannot be made.
+        """
+        self.path = path
+        self._folder = Path(path)
+        self._by_digest = {each.digest: each for each in configurations}
+        if len(self._by_digest) < len(configurations):
+            digests = [each.digest for each in configurations]
+            twice = next(each for each in configurations if digests.count(each.digest) > 1)
+            raise SweepError(f"scenario: found {twice.label} twice, allowed: once")
+        output.check_folder("--out", path)
+        self._folder.mkdir(parents=True, exist_ok=True)
+        self._lock = self._locked()
+        self._spans: dict[str, list[tuple[int, int]]] = {}
+        """The first and the last seed of each file, by digest."""
+        try:
+            self.read()
+            self._check(first, last)
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """Lets other sweeps write into the folder."""
+        os.close(self._lock)
+
+    def missing(self, configuration: Configuration, first: int, count: int) -> Iterator[Chunk]:
+        """The seeds of these that are not there yet."""
+        following, end = first, first + count
+        for begin, last in self._spans.get(configuration.digest, []):
+            if begin > following and following < end:
+                yield Chunk(configuration, following, min(begin, end) - following)
+            following = max(following, last + 1)
+        if following < end:
+            yield Chunk(configuration, following, end - following)
+
+    def store(self, chunk: Chunk, rows: Rows) -> None:
+        """Writes a chunk. When this returns, it is on the disk."""
+        output.Output("--out", str(self._folder / chunk.file)).write(
+            lambda temporary: temporary.write_bytes(rows.octets)
+        )
+        spans = self._spans.setdefault(chunk.configuration.digest, [])
+        spans.append((chunk.first, chunk.first + chunk.count - 1))
+        spans.sort()
+
+    def worlds(self, configuration: Configuration) -> int:
+        """The number of worlds that are there."""
+        spans = self._spans.get(configuration.digest, [])
+        return sum(last - first + 1 for first, last in spans)
+
+    def frames(
+        self, configuration: Configuration, columns: Sequence[str]
+    ) -> Iterator[polars.DataFrame]:
+        """These columns of a configuration's rows, file by file, ordered by seed."""
+        import polars
+
+        for first, last in self._spans.get(configuration.digest, []):
+            file = self._folder / f"{configuration.digest}-{first}-{last}.parquet"
+            try:
+                yield polars.read_parquet(file, columns=list(columns), glob=False)
+            except (OSError, polars.exceptions.PolarsError) as error:
+                reason = f"{file.name} cannot be read: {printable(str(error))}"
+                raise self._error(f"{reason}: remove this file, and its seeds run again") from error
+
+    def failed(self) -> int:
+        """How many handshakes of all rows did not complete, and how many worlds have no row."""
+        failed = 0
+        for configuration in self._by_digest.values():
+            failed += self.worlds(configuration)
+            for frame in self.frames(configuration, ["seed", "outcome"]):
+                failed += int((frame["outcome"] != "completed").sum()) - frame["seed"].n_unique()
+        return failed
+
+    def _locked(self) -> int:
+        """A descriptor of the folder with a lock on it, which ends with the process."""
+        descriptor = os.open(self._folder, os.O_RDONLY)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(descriptor)
+            raise self._error("another sweep is writing into it; wait for its end") from None
+        except OSError:  # a file system without locks
+            pass
+        return descriptor
+
+    def read(self) -> None:
+        """Finds out what is there. Removes what a sweep that was killed has left unfinished."""
+        self._spans = {}
+        for file in sorted(self._folder.iterdir()):
+            if file.name.startswith(output.TEMPORARY):
+                file.unlink(missing_ok=True)
+            elif not file.name.startswith("."):
+                digest, begin, end = self._owned(file.name)
+                self._spans.setdefault(digest, []).append((begin, end))
+        for spans in self._spans.values():
+            spans.sort()
+
+    def _check(self, first: int, last: int) -> None:
+        """Raises an error if a seed is there twice, or does not belong to the sweep."""
+        for digest, spans in self._spans.items():
+            told = self._by_digest[digest].label
+            for (_, end), (begin, _) in pairwise(spans):
+                if begin <= end:
+                    raise self._error(f"has two files with the seed {begin} of {told}")
+            if spans[0][0] < first or spans[-1][1] > last:
+                there = f"has the seeds {spans[0][0]} to {spans[-1][1]} of {told}"
+                here = f"this sweep has {first} to {last}"
+                raise self._error(f"{there}, and {here}: ask for all, or choose another folder")
+
+    def _owned(self, name: str) -> tuple[str, int, int]:
+        """What the name of a file says, if it belongs to the sweep."""
+        found = NAME.fullmatch(name)
+        if not found:
+            allowed = "a folder that is empty, or that a sweep has made"
+            raise self._error(f"found {printable(name)}, which no sweep wrote, allowed: {allowed}")
+        digest, first, last = found.groups()
+        if digest not in self._by_digest:
+            raise self._error(f"{self._foreign(name)}: choose another folder")
+        return digest, int(first), int(last)
+
+    def _foreign(self, name: str) -> str:
+        """Why a file of a sweep does not belong to this one."""
+        try:
+            about = results.about(self._folder / name)
+        except ScenarioError as error:
+            return str(error)
+        if about["slowhand"] != __version__:
+            version = printable(about["slowhand"])
+            return f"is a data set of slowhand {version}, and this is {__version__}"
+        scenarios = [each.base for each in self._by_digest.values()]
+        if all(about["file"] != scenario.file for scenario in scenarios):
+            return f"is a data set of another scenario: {printable(about['file'])}"
+        if all(about["files"] != scenario.files for scenario in scenarios):
+            file = printable(about["file"])
+            return f"is a data set of another text of {file}, or of one of its device files"
+        overrides = printable(" ".join(about["overrides"])) or "no key replaced"
+        return f"has a configuration that this sweep does not have: {overrides}"
+
+    def _error(self, reason: str) -> SweepError:
+        return SweepError(f"--out {printable(self.path)}: {reason}")

@@ -1,0 +1,177 @@
+"""The table of a sweep: one line for each configuration."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from slowhand._native import __version__
+from slowhand.estimate import Estimate
+from slowhand.report import number
+from slowhand.sweeps import METRIC, UNITS, Result, Sweep
+from slowhand.sweeps.dataset import shown
+from slowhand.sweeps.statistics import METRICS
+from slowhand.table import Cell, Column, Table
+from slowhand.terminal import Terminal, escaped, printable
+
+COLUMNS = {
+    "energy_client_mj": ("energy\nclient\nmJ", 1),
+    "bytes_phy": ("on the\nair\nB", 2),
+    "retransmissions_spurious": ("resent,\nspurious\ndatagr.", 3),
+}
+"""Means that are shown: the heading, and which is left out first where there is no room."""
+
+MOST_FAILING = 8
+"""How many configurations with failures are told apart. (Assumed: more is not read.)"""
+
+LONGEST_VALUE = 24
+"""How much is shown of a value that was varied."""
+
+
+def show(sweep: Sweep, results: list[Result], out: Terminal, *, interrupted: bool) -> None:
+    """Prints the table, and what its columns mean."""
+    if interrupted:
+        out.print("Interrupted. What is complete:", "yellow")
+    table(sweep, results).print(out)
+    out.print()
+    for text in _failures(results):
+        out.paragraph(escaped(text), "red", indent="  ")
+    for line in map(escaped, _about(sweep, results, interrupted=interrupted)):
+        out.paragraph(line, "dim", indent="  ")
+
+
+def _failures(results: list[Result]) -> Iterator[str]:
+    """What did not complete, by configuration."""
+    failing = []
+    for measured, _ in results:
+        said = [
+            f"{count:,} {outcome.replace('_', ' ')}"
+            for outcome, count in measured.outcomes.items()
+            if outcome != "completed"
+        ]
+        if measured.panicked:
+            said.append(f"{measured.panicked:,} worlds panicked")
+        if said:
+            failing.append(f"{measured.configuration.label}: {', '.join(said)}")
+    yield from failing[:MOST_FAILING]
+    if len(failing) > MOST_FAILING:
+        yield f"and {len(failing) - MOST_FAILING:,} other configurations have failures (see --json)"
+
+
+def table(sweep: Sweep, results: list[Result]) -> Table:
+    """A row for each configuration."""
+    metric = sweep.sampling.metric
+    keys = list(sweep.configurations[0].settings)
+    names = [(key.replace(".", ".\n", 1) if "." in key else key) for key in keys] or ["scenario"]
+    means = [name for name in METRICS if name in COLUMNS]
+    columns = [Column(name) for name in names] if keys else [Column(names[0], right=False)]
+    columns += [Column("comple-\nted\n%"), Column("p50\nduration\ns"), Column("p95\nduration\ns")]
+    columns += [Column(COLUMNS[name][0], optional=COLUMNS[name][1]) for name in means]
+    if metric not in METRICS:
+        label, unit = UNITS[metric]
+        columns.append(Column(f"{label.replace(' ', chr(10), 1)}\n{unit}"))
+    compares = any(result.difference for result in results)
+    if compares:
+        label, unit = UNITS[metric]
+        columns += [Column(f"difference\n{label}\n{unit}"), Column("±\n95 %\n" + unit)]
+    made = Table(columns)
+    largest = _largest(results)
+    for result in results:
+        measured, difference = result
+        values = measured.configuration.settings.values()
+        cells: list[Cell] = [printable(shown(value), LONGEST_VALUE) for value in values]
+        cells = cells or [printable(measured.configuration.name, LONGEST_VALUE)]
+        cells.append(_share(measured.completed, measured.handshakes))
+        duration = measured.metrics.get(METRIC)
+        for value in (duration.p50, duration.p95) if duration else ():
+            cells.append(number(value, largest[METRIC]))
+        cells += [] if duration else ["", ""]
+        for name in [*means, *([metric] if metric not in METRICS else [])]:
+            found = measured.metrics.get(name)
+            cells.append(number(found.estimate.mean, largest[name]) if found else "")
+        if compares:
+            cells += _difference(difference.estimate if difference else None, largest["difference"])
+        made.add(*cells)
+    return made
+
+
+def _share(completed: int, handshakes: int) -> str:
+    """A share in per cent: 100 only if all completed, 0.0 only if none did."""
+    if not handshakes:
+        return ""
+    if completed in (0, handshakes):
+        return "100" if completed else "0"
+    return f"{min(99.9, max(0.1, 100 * completed / handshakes)):.1f}"
+
+
+def _difference(estimate: Estimate | None, largest: float) -> tuple[Cell, Cell]:
+    """The difference with its sign, faint if its interval has both signs."""
+    if estimate is None:
+        return "", ""
+    text = number(abs(estimate.mean), largest)
+    sign = "-" if estimate.mean < 0 else "+"
+    half = number(estimate.half, largest) if estimate.half else ""
+    style = "dim" if abs(estimate.mean) <= estimate.half else ""
+    return (f"{sign}{text}", style), (half, style)
+
+
+def _largest(results: list[Result]) -> dict[str, float]:
+    """The largest number of each column: it decides on the decimals."""
+    largest: dict[str, float] = {"difference": 0.0}
+    for measured, difference in results:
+        for name, metric in measured.metrics.items():
+            numbers = [metric.estimate.mean]
+            numbers += [metric.p50, metric.p95] if name == METRIC else []
+            largest[name] = max(largest.get(name, 0.0), *map(abs, numbers))
+        if difference:
+            estimate = difference.estimate
+            largest["difference"] = max(largest["difference"], abs(estimate.mean), estimate.half)
+    return largest
+
+
+def _about(sweep: Sweep, results: list[Result], *, interrupted: bool) -> Iterator[str]:
+    sampling = sweep.sampling
+    label = UNITS[sampling.metric][0]
+    to = sweep.baseline([result.measured for result in results])
+    if to is not None and any(result.difference for result in results):
+        yield (
+            f"difference: mean {label} minus that with {to.configuration.label} (the"
+            f" {sampling.baseline}), over the seeds that completed with both"
+        )
+    elif to is not None and not to.completed and len(results) > 1:
+        yield (
+            f"no differences: no handshake completed with {to.configuration.label} (the"
+            f" {sampling.baseline}); --baseline best takes one that completes"
+        )
+    counts = [result.measured.worlds for result in results]
+    least, most = min(counts), max(counts)
+    worlds = f"{most:,}" if least == most else f"{least:,} to {most:,}"
+    yield (
+        f"{len(results):,} configurations, {worlds} worlds each, seeds from {sampling.seed},"
+        f" {sweep.wall_s:.1f} s of wall time"
+    )
+    if sampling.precision is not None:
+        yield from _precision(sweep, results)
+    if sweep.out is not None:
+        again = "; the same command continues" if interrupted else ""
+        yield f"rows of all handshakes: {sweep.out} (Parquet){again}"
+    elif interrupted:
+        yield "with --out FOLDER, the same command would continue"
+    yield f"slowhand {__version__}"
+
+
+def _precision(sweep: Sweep, results: list[Result]) -> Iterator[str]:
+    """Which configurations have not the precision that was asked for."""
+    wanted = sweep.sampling.precision or 0.0
+    wide = []
+    for measured, _ in results:
+        found = measured.metrics.get(sweep.sampling.metric)
+        if found is None or found.estimate.half > wanted * abs(found.estimate.mean):
+            wide.append(measured.configuration.label)
+    label = UNITS[sweep.sampling.metric][0]
+    if not wide:
+        yield f"all intervals of the mean {label} are within ± {100 * wanted:g} %"
+    else:
+        yield (
+            f"wider than ± {100 * wanted:g} % after --max-count {sweep.sampling.max_count}:"
+            f" {', '.join(wide)}"
+        )

@@ -1,0 +1,210 @@
+"""What a sweep varies: keys of a scenario and their values, and the configurations of these.
+
+A value is written as on the command line: `session.timeout_s=1,2,4`. Ranges are `FROM:TO:STEP` and,
+geometric, `FROM:TO:*FACTOR`. Their ends belong to them, and they are exact: decimal numbers.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import NamedTuple, TypeAlias
+
+from slowhand.api import Setting, toml
+from slowhand.terminal import printable
+
+MOST_CONFIGURATIONS = 100_000
+"""The most configurations of a sweep: each has a file of its own at least. (Assumed: more is an
+error in a range.)"""
+
+NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?"
+
+RANGE = re.compile(rf"({NUMBER}):({NUMBER})(?::(\*?)({NUMBER}))?")
+
+Plain: TypeAlias = str | float | bool
+"""What a column of a data set holds: a number is always a float, so that 2.5 may follow 1 and 2."""
+
+
+class SweepError(ValueError):
+    """A sweep that is not possible. The message says what was found and what is allowed."""
+
+
+class Value(NamedTuple):
+    """A value of a key."""
+
+    text: str
+    """As in an override."""
+    plain: Plain
+    """As in a column: lists and tables are TOML."""
+
+    @classmethod
+    def read(cls, text: str) -> Value:
+        """A value of the command line. What is no TOML is a string, as with `--set`."""
+        try:
+            return cls(text, _plain(tomllib.loads(f"value = {text}")["value"], text))
+        except (ValueError, OverflowError, RecursionError):  # also numbers of thousands of digits
+            return cls(text, text)
+
+    @classmethod
+    def of(cls, setting: Setting) -> Value:
+        """A value of Python."""
+        return cls.read(toml(setting))
+
+
+@dataclass(frozen=True)
+class Axis:
+    """A key, and the values that it takes one after the other."""
+
+    key: str
+    values: tuple[Value, ...]
+
+    def __post_init__(self) -> None:
+        if not self.values:
+            raise SweepError(f"--vary {printable(self.key)}: found no value, allowed: one or more")
+        seen: set[tuple[type, Plain]] = set()  # for Python, True is 1.0
+        for value in self.values:
+            known = (type(value.plain), value.plain)
+            if known in seen:
+                found = f"{printable(value.text)} twice"
+                raise SweepError(f"--vary {printable(self.key)}: found {found}, allowed: once")
+            seen.add(known)
+
+    @classmethod
+    def read(cls, text: str) -> Axis:
+        """An axis of the command line: `KEY=VALUE,VALUE` or `KEY=RANGE`, or both mixed."""
+        key, equals, rest = text.partition("=")
+        if not equals or not key.strip():
+            allowed = "KEY=VALUE,VALUE or KEY=FROM:TO:STEP, such as session.timeout_s=1,2,4"
+            raise SweepError(f"--vary: found '{printable(text)}', allowed: {allowed}")
+        pieces = [piece.strip() for piece in _pieces(rest)]
+        values = [value for piece in pieces if piece for value in _values(key.strip(), piece)]
+        return cls(key.strip(), tuple(values))
+
+    @classmethod
+    def of(cls, key: str, values: str | Iterable[Setting]) -> Axis:
+        """An axis of Python: a list of values, or a text as on the command line."""
+        if isinstance(values, str):
+            return cls.read(f"{key}={values}")
+        return cls(key, tuple(map(Value.of, values)))
+
+    def columns(self) -> tuple[Plain, ...]:
+        """The values as one column has them: of one type, else all as texts."""
+        kinds = {type(value.plain) for value in self.values}
+        if len(kinds) == 1:
+            return tuple(value.plain for value in self.values)
+        return tuple(value.text for value in self.values)
+
+
+class Combination(NamedTuple):
+    """One value of each axis."""
+
+    overrides: tuple[str, ...]
+    settings: Mapping[str, Plain]
+
+
+def combinations(axes: Sequence[Axis], *, zip_axes: bool) -> list[Combination]:
+    """All combinations of the values, or only those of the same place (`zip_axes`)."""
+    keys = [axis.key for axis in axes]
+    for key in keys:
+        if keys.count(key) > 1:
+            raise SweepError(f"--vary {printable(key)}: found twice, allowed: once")
+    lengths = [len(axis.values) for axis in axes]
+    if zip_axes and len(set(lengths)) > 1:
+        found = ", ".join(f"{len(axis.values)} of {printable(axis.key)}" for axis in axes)
+        raise SweepError(f"--zip: found {found}, allowed: as many values of each key")
+    total = lengths[0] if zip_axes and lengths else _product(lengths)
+    if total > MOST_CONFIGURATIONS:
+        allowed = f"at most {MOST_CONFIGURATIONS:,} configurations"
+        raise SweepError(f"--vary: found {total:,} combinations, allowed: {allowed}")
+    columns = [list(zip(axis.values, axis.columns(), strict=True)) for axis in axes]
+    chosen = zip(*columns, strict=True) if zip_axes else itertools.product(*columns)
+    return [
+        Combination(
+            tuple(f"{key}={value.text}" for key, (value, _) in zip(keys, values, strict=True)),
+            {key: plain for key, (_, plain) in zip(keys, values, strict=True)},
+        )
+        for values in chosen
+    ]
+
+
+def _product(lengths: Iterable[int]) -> int:
+    total = 1
+    for length in lengths:
+        total *= length
+    return total
+
+
+def _plain(value: object, text: str) -> Plain:
+    if isinstance(value, bool | str):
+        return value
+    if isinstance(value, int | float):
+        return float(value)
+    return text
+
+
+def _pieces(text: str) -> Iterator[str]:
+    """The parts between commas that are not inside of quotes or brackets."""
+    depth, quote, piece = 0, "", ""
+    for character in text:
+        if quote:
+            quote = "" if character == quote else quote
+        elif character in "\"'":
+            quote = character
+        elif character in "[{":
+            depth += 1
+        elif character in "]}":
+            depth -= 1
+        elif character == "," and not depth:
+            yield piece
+            piece = ""
+            continue
+        piece += character
+    yield piece
+
+
+def _values(key: str, text: str) -> Iterator[Value]:
+    found = RANGE.fullmatch(text)
+    if not found:
+        yield Value.read(text)
+        return
+    first, last, star, step = found.groups()
+    place = f"--vary {printable(key)}: found {printable(text)}"
+    if step is None:
+        raise SweepError(f"{place}, allowed: FROM:TO:STEP or FROM:TO:*FACTOR, such as 1:9:2")
+    numbers = list(_range(Decimal(first), Decimal(last), Decimal(step), bool(star), place))
+    for number in numbers:
+        yield Value.read(_digits(number))
+
+
+def _range(
+    first: Decimal, last: Decimal, step: Decimal, geometric: bool, place: str
+) -> Iterator[Decimal]:
+    """The numbers of a range with its ends."""
+    if geometric and (step <= 0 or step == 1 or first == 0):
+        raise SweepError(f"{place}, allowed: a start that is not 0, a factor above 0 that is not 1")
+    if not geometric and step == 0:
+        raise SweepError(f"{place}, allowed: a step that is not 0")
+    second = first * step if geometric else first + step
+    rises = second > first
+    if first != last and (last > first) != rises:
+        allowed = f"a step that leads from {first} to {last}"
+        raise SweepError(f"{place}, an empty range, allowed: {allowed}")
+    number, count = first, 0
+    while number <= last if rises else number >= last:
+        if count == MOST_CONFIGURATIONS:
+            raise SweepError(f"{place}, allowed: at most {MOST_CONFIGURATIONS:,} values")
+        yield number
+        number, count = (number * step if geometric else number + step), count + 1
+        if geometric and abs(number) < Decimal("1e-300"):
+            return
+
+
+def _digits(number: Decimal) -> str:
+    """A number as TOML has it: a whole number without a point."""
+    if number == number.to_integral_value() and abs(number) < 2**63:
+        return str(int(number))
+    return repr(float(number))

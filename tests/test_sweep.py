@@ -1,0 +1,623 @@
+"""A sweep compares configurations over the same seeds, and ends in the same rows however it ran."""
+
+import contextlib
+import json
+import math
+import os
+import random
+import re
+import resource
+import signal
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pandas
+import polars
+import pytest
+from polars.testing import assert_frame_equal
+
+import slowhand
+from conftest import COMMAND, QUICKSTART, ROOT, Cli, the_message
+from slowhand import SweepError
+from slowhand.api import Setting
+from slowhand.progress import Progress
+from slowhand.sweeps import METRIC, Sampling, Sweep, varied
+from slowhand.sweeps.cluster import REQUIREMENT, Cluster
+from slowhand.sweeps.dataset import Chunk, Rows
+from slowhand.sweeps.queue import FIRST, LONGEST_S, MOST_WORLDS, Queue
+from slowhand.sweeps.vary import Axis, combinations
+
+PSK = QUICKSTART.with_name("psk-tinydtls.toml")
+
+FAST = ("session.stack=lean-dtls", "session.cryptography=weightless", "network.link_pdr=0.8")
+"""Some thousand handshakes of that scenario take a second."""
+
+SETTINGS: dict[str, Setting] = {
+    "session.stack": "lean-dtls",
+    "session.cryptography": "weightless",
+    "network.link_pdr": 0.8,
+}
+
+TIMEOUTS = "session.timeout_s=0.2:3.2:*4"
+
+
+def fast(*arguments: str | int | Path) -> list[str]:
+    """The arguments of a sweep of that scenario."""
+    sets = [word for key in FAST for word in ("--set", key)]
+    return ["sweep", str(PSK), *sets, *map(str, arguments)]
+
+
+def rows(folder: Path) -> polars.DataFrame:
+    """All rows of a sweep, in one order."""
+    frame = polars.read_parquet(folder)
+    varied = [name for name in frame.columns if "." in name]
+    return frame.sort("scenario", *varied, "seed", "client")
+
+
+def values(text: str) -> list[str]:
+    return [value.text for value in Axis.read(f"key={text}").values]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("1,2,4", ["1", "2", "4"]),
+        (" 0.5 , true,mbedtls", ["0.5", "true", "mbedtls"]),
+        ("1:9:2", ["1", "3", "5", "7", "9"]),
+        ("1:4:2", ["1", "3"]),
+        ("0.8:1:0.05", ["0.8", "0.85", "0.9", "0.95", "1"]),
+        ("3:1:-1", ["3", "2", "1"]),
+        ("1:16:*2", ["1", "2", "4", "8", "16"]),
+        ("8:1:*0.5", ["8", "4", "2", "1"]),
+        ("1e3:1e5:*10", ["1000", "10000", "100000"]),
+        ("7:7:1", ["7"]),
+        ("1,2,4:16:*2", ["1", "2", "4", "8", "16"]),
+        ('[],["all"],["a","b"]', ["[]", '["all"]', '["a","b"]']),
+        ('{ kind = "line", hops = 1 },{ kind = "line", hops = 2 }', None),
+        ('"a,b",c', ['"a,b"', "c"]),
+        ("2001:db8::1", ["2001:db8::1"]),
+    ],
+)
+def test_values_and_ranges(text: str, expected: list[str] | None) -> None:
+    assert values(text) == (expected or [f'{{ kind = "line", hops = {n} }}' for n in (1, 2)])
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("key", "--vary: found 'key', allowed: KEY=VALUE,VALUE or KEY=FROM:TO:STEP"),
+        ("=1", "--vary: found '=1', allowed: KEY=VALUE,VALUE"),
+        ("key=", "--vary key: found no value, allowed: one or more"),
+        ("key=1,1.0", "--vary key: found 1.0 twice, allowed: once"),
+        ("key=5:1:1", "--vary key: found 5:1:1, an empty range, allowed: a step that leads from 5"),
+        ("key=1:5:*0.5", "--vary key: found 1:5:*0.5, an empty range"),
+        ("key=1:5", "--vary key: found 1:5, allowed: FROM:TO:STEP or FROM:TO:*FACTOR"),
+        ("key=1:5:0", "--vary key: found 1:5:0, allowed: a step that is not 0"),
+        ("key=0:5:*2", "--vary key: found 0:5:*2, allowed: a start that is not 0"),
+        (
+            "key=1:5:*1",
+            "--vary key: found 1:5:*1, allowed: a start that is not 0, a factor",
+        ),
+        ("key=0:1e300:1", "--vary key: found 0:1e300:1, allowed: at most 100,000 values"),
+    ],
+)
+def test_what_is_no_range_is_refused(text: str, message: str) -> None:
+    with pytest.raises(SweepError, match=f"^{re.escape(message)}"):
+        Axis.read(text)
+
+
+def test_several_keys_give_all_combinations_or_those_of_the_same_place() -> None:
+    axes = [Axis.read("a=1,2"), Axis.read("b=x,y")]
+    every = [dict(found.settings) for found in combinations(axes, zip_axes=False)]
+    assert every == [{"a": a, "b": b} for a in (1.0, 2.0) for b in ("x", "y")]
+    pairs = [dict(found.settings) for found in combinations(axes, zip_axes=True)]
+    assert pairs == [{"a": 1.0, "b": "x"}, {"a": 2.0, "b": "y"}]
+    with pytest.raises(SweepError, match="--zip: found 2 of a, 3 of c, allowed: as many values"):
+        combinations([axes[0], Axis.read("c=1,2,3")], zip_axes=True)
+    with pytest.raises(SweepError, match="--vary a: found twice, allowed: once"):
+        combinations([axes[0], axes[0]], zip_axes=False)
+    big = [Axis.read(f"{key}=1:1000:1") for key in "ab"]
+    with pytest.raises(SweepError, match="found 1,000,000 combinations, allowed: at most 100,000"):
+        combinations(big, zip_axes=False)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (
+            ["--vary", "session.timeout=1"],
+            "--vary session.timeout: found an unknown key (did you",
+        ),
+        (["--vary", "session.timeout_s=2:1:1"], "--vary session.timeout_s: found 2:1:1, an empty"),
+        (["--vary", "session.stack=openssl,x"], '--vary session.stack: found "x", allowed: one of'),
+        (["--vary", "network.topology.hops=1,2"], "with network.topology.hops=2: quickstart.toml:"),
+        ([], "--vary: found nothing, allowed: KEY=VALUES, once or more"),
+        (["--vary", TIMEOUTS, "--metric", "x"], "--metric: found 'x', allowed: duration_s, "),
+        (["--vary", TIMEOUTS, "--baseline", "x"], "--baseline: found 'x', allowed: first, best"),
+        (["--vary", TIMEOUTS, "--precision", "5%", "--count", 2], "give either --count or"),
+        (["--vary", TIMEOUTS, "--precision", "100%"], "--precision: found 100 %, allowed: above"),
+        (["--vary", TIMEOUTS, "--precision", "few"], "--precision: found few, allowed: a share"),
+        (["--vary", TIMEOUTS, "--plot", "x.pdf"], "--plot x.pdf: the name must end in .svg or .p"),
+        (["--vary", TIMEOUTS, "--out", "/dev/null"], "--out /dev/null: cannot be made: a file has"),
+        (
+            ["--vary", TIMEOUTS, "--scheduler", "tcp://127.0.0.1:9"],
+            "--scheduler tcp://127.0.0.1:9: found no Dask scheduler (Connection refused): ",
+        ),
+        (
+            ["--vary", TIMEOUTS, "--scheduler", "there"],
+            "--scheduler there: found no Dask scheduler (missing port number in address",
+        ),
+    ],
+)
+def test_bad_input_has_one_message(cli: Cli, arguments: list[str | int], message: str) -> None:
+    done = cli("sweep", "quickstart", *arguments, code=2)
+    assert the_message(done).startswith(f"slowhand: {message}")
+
+
+@pytest.mark.parametrize("value", ["1" + "0" * 400, "1" + "0" * 5000, "[" * 5000, "nan", "\udcff"])
+def test_a_value_that_is_not_possible_leaves_no_traceback(cli: Cli, value: str) -> None:
+    assert "session.mtu" in the_message(cli("sweep", PSK, "--vary", f"session.mtu={value}", code=2))
+
+
+def test_a_disk_that_is_full_keeps_what_is_written(tmp_path: Path) -> None:
+    # As on a full disk: no file may be longer than the first two.
+    limit = resource.RLIMIT_FSIZE, (40_000, 40_000)
+    done = subprocess.run(
+        [*COMMAND, *fast("--vary", "session.timeout_s=1", "--count", 20_000, "--out", "r")],
+        cwd=tmp_path,
+        preexec_fn=lambda: resource.setrlimit(*limit),
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.returncode == 1
+    assert re.search(
+        r"--out r/\w+-21-\d+\.parquet: cannot be written: File too large$", done.stderr
+    )
+    assert "Interrupted. What is complete:" in done.stdout
+    there = {file.name[16:] for file in (tmp_path / "r").iterdir()}
+    assert there == {"-1-10.parquet", "-11-20.parquet"}
+
+
+def test_without_dask_the_message_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(SweepError, match=r"needs the package distributed: .*-m pip install 'dis"):
+        Cluster("tcp://127.0.0.1:8786")
+    for file in ("pyproject.toml", "docs/sweeps.md"):
+        assert REQUIREMENT in (ROOT / file).read_text()
+
+
+def test_the_rows_and_the_numbers_are_those_of_runs(cli: Cli, tmp_path: Path) -> None:
+    done = cli(*fast("--vary", TIMEOUTS, "--count", 150, "--seed", 7, "--out", "r", "--json"))
+    result = json.loads(done.stdout)
+    assert result["varied"] == ["session.timeout_s"]
+    assert (result["count"], result["seed"], result["baseline"]) == (150, 7, TIMEOUTS[:20] + "2")
+    found = rows(tmp_path / "r")
+    assert set(found["scenario"]) == {PSK.name}
+    assert set(found["version"]) == {slowhand.__version__}
+    for measured in result["configurations"]:
+        timeout_s = measured["settings"]["session.timeout_s"]
+        scenario = slowhand.Scenario(PSK, {**SETTINGS, "session.timeout_s": timeout_s})
+        run = slowhand.Run(scenario, count=150, seed=7)
+        mine = found.filter(polars.col("session.timeout_s") == timeout_s)
+        assert_frame_equal(mine.select(run.frame().columns), run.frame())
+        summary = run.summary()
+        assert (measured["completed"], measured["failed"]) == (150, {})
+        for name, metric in measured["metrics"].items():
+            expected = summary["metrics"][name]
+            for key, value in metric.items():
+                assert value == pytest.approx(expected[key])
+    assert [c["settings"]["session.timeout_s"] for c in result["configurations"]] == [0.2, 0.8, 3.2]
+
+
+def test_a_difference_is_over_the_same_worlds(tmp_path: Path) -> None:
+    frame = slowhand.sweep(
+        PSK,
+        {"session.timeout_s": [3.2, 0.2]},
+        set=SETTINGS,
+        count=30,
+        metric="bytes_phy",
+        out=tmp_path / "r",
+    )
+    a, b = rows(tmp_path / "r").partition_by("session.timeout_s", maintain_order=True)
+    differences = [x - y for x, y in zip(a["bytes_phy"], b["bytes_phy"], strict=True)]
+    # Student's t for 29 degrees of freedom: 2.045 (any table of it).
+    half = 2.04523 * statistics.stdev(differences) / math.sqrt(30)
+    assert frame["difference_mean"][0] is None
+    assert frame["difference_mean"][1] == pytest.approx(statistics.fmean(differences))
+    assert frame["difference_half"][1] == pytest.approx(half, rel=1e-4)
+    # The same losses: pairs tell more than two independent samples.
+    independent = math.hypot(*frame["bytes_phy_half"])
+    assert frame["difference_half"][1] < independent
+
+
+def test_the_best_completes_and_has_the_least_mean() -> None:
+    # The first wait of 0.01 s ends before any answer can come: such handshakes are never the best.
+    vary = {"session.give_up_s": [0.01, 1000], "session.timeout_s": [0.2, 3.2]}
+    frame = slowhand.sweep(PSK, vary, set=SETTINGS, count=20, baseline="best")
+    assert frame["completed"].to_list() == [0, 0, 20, 20]
+    means = frame["duration_s_mean"].to_list()[2:]
+    known = [mean for mean in frame["difference_mean"].to_list() if mean is not None]
+    assert known == pytest.approx([max(means) - min(means)])
+
+
+def test_the_table_fits_and_names_everything(cli: Cli) -> None:
+    vary = ("--vary", "session.timeout_s=0.2,3.2", "--vary", "session.give_up_s=0.01,1000")
+    done = cli(*fast(*vary, "--count", 20, "--baseline", "best"))
+    assert max(map(len, done.stdout.splitlines())) <= 80
+    assert "difference" in done.stdout
+    assert "session.timeout_s=0.2 session.give_up_s=0.01: 20 gave up" in done.stdout
+    assert re.search(r"^ +0\.2 +1000 +100 ", done.stdout, re.MULTILINE)
+    assert "20 worlds each, seeds from 1" in done.stdout
+    none = cli(*fast(*vary[2:], "--count", 2, "--baseline", "first"))
+    assert "no differences: no handshake completed with session.give_up_s=0.01" in " ".join(
+        none.stdout.split()
+    )
+    cli(*fast("--vary", "session.give_up_s=0.01,0.02", "--count", 2), code=1)
+
+
+def test_scenarios_are_compared(cli: Cli, tmp_path: Path) -> None:
+    done = cli("compare", "psk-tinydtls", "xmac", "--count", 20, "--out", "r", "--json")
+    result = json.loads(done.stdout)
+    assert [each["scenario"] for each in result["configurations"]] == [PSK.name, "xmac.toml"]
+    a, b = (slowhand.run(name, count=20) for name in ("psk-tinydtls", "xmac"))
+    assert_frame_equal(
+        rows(tmp_path / "r").drop("scenario", "version"), polars.concat([a, b]), check_exact=True
+    )
+    difference = result["configurations"][1]["difference"]
+    expected = b["duration_s"].mean() - a["duration_s"].mean()  # type: ignore[operator]
+    assert (difference["mean"], difference["pairs"]) == (pytest.approx(expected), 20)
+    table = cli("compare", "psk-tinydtls", "xmac", "--count", 2).stdout
+    assert re.search(r"^xmac\.toml +100 ", table, re.MULTILINE)
+    frame = slowhand.compare(["psk-tinydtls", "xmac"], count=20)
+    assert frame["difference_mean"][1] == difference["mean"]
+
+
+def test_a_precision_is_reached_in_the_same_rounds(tmp_path: Path) -> None:
+    vary = {"session.timeout_s": [0.2, 3.2]}
+    options: dict[str, Any] = {"set": SETTINGS, "precision": 0.01, "max_count": 5000}
+    frame = slowhand.sweep(PSK, vary, out=tmp_path / "r", **options)
+    assert all(frame["duration_s_half"] <= 0.01 * frame["duration_s_mean"])
+    assert all(100 < count < 5000 for count in frame["worlds"])
+    # Whatever a sweep that was stopped has left: the rounds are the same.
+    for file in sorted((tmp_path / "r").iterdir())[1::2]:
+        file.unlink()
+    again = slowhand.sweep(PSK, vary, out=tmp_path / "r", **options)
+    assert_frame_equal(again, frame)
+
+
+def test_a_precision_that_is_out_of_reach_is_told(cli: Cli) -> None:
+    precision = ("--precision", "0.1%", "--max-count", 120)
+    done = cli(*fast("--vary", "session.timeout_s=0.2", *precision))
+    words = " ".join(done.stdout.split())
+    assert "wider than ± 0.1 % after --max-count 120: session.timeout_s=0.2" in words
+    assert "1 configurations, 120 worlds" in words
+
+
+def test_a_data_set_is_read_by_polars_pandas_and_duckdb(tmp_path: Path) -> None:
+    folder = tmp_path / "r"
+    slowhand.sweep(PSK, {"session.timeout_s": "0.2,3.2"}, set=SETTINGS, count=50, out=folder)
+    expected = polars.read_parquet(folder).select("duration_s", "bytes_phy").sum().row(0)
+    assert polars.scan_parquet(folder).select("bytes_phy").sum().collect().item() == expected[1]
+    by_pandas = pandas.read_parquet(folder)
+    assert len(by_pandas) == 100
+    assert by_pandas["duration_s"].sum() == pytest.approx(expected[0])
+    query = 'sum(duration_s), sum(bytes_phy) from read_parquet(?) where "session.timeout_s" < 4'
+    with duckdb.connect() as database:
+        by_duckdb = database.execute(f"select {query}", [f"{folder}/*.parquet"]).fetchone()
+    assert by_duckdb == pytest.approx(expected)
+
+
+def test_each_file_repeats_its_rows(tmp_path: Path) -> None:
+    folder = tmp_path / "r"
+    slowhand.sweep(PSK, {"session.timeout_s": "0.2,3.2"}, set=SETTINGS, count=20, out=folder)
+    for file in folder.iterdir():
+        there = polars.read_parquet(file)
+        again = slowhand.run(file)
+        assert_frame_equal(there.select(again.columns), again)
+
+
+def test_more_worlds_and_more_values_continue(cli: Cli, tmp_path: Path) -> None:
+    cli(*fast("--vary", "session.timeout_s=1,2", "--count", 20, "--out", "r"))
+    before = {file.name: file.stat().st_mtime_ns for file in (tmp_path / "r").iterdir()}
+    cli(*fast("--vary", "session.timeout_s=1,2,2.5", "--count", 50, "--out", "r"))
+    after = {file.name: file.stat().st_mtime_ns for file in (tmp_path / "r").iterdir()}
+    assert before.items() <= after.items()
+    cli(*fast("--vary", "session.timeout_s=1,2,2.5", "--count", 50, "--out", "whole"))
+    assert_frame_equal(rows(tmp_path / "r"), rows(tmp_path / "whole"))
+
+
+def test_a_data_set_of_something_else_is_refused(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scenario = tmp_path / "mine.toml"
+    scenario.write_text(PSK.read_text())
+    sweep: tuple[str | int, ...] = ("sweep", "mine.toml", "--vary", "session.timeout_s=2,4")
+    cli(*sweep, "--count", 10, "--out", "r")
+
+    def refused(*arguments: str | int) -> str:
+        return the_message(cli(*arguments, "--out", "r", code=2)).removeprefix(
+            "slowhand: --out r: "
+        )
+
+    there = "has the seeds 1 to 10 of session.timeout_s=2"
+    assert refused(*sweep, "--count", 5) == (
+        f"{there}, and this sweep has 1 to 5: ask for all, or choose another folder"
+    )
+    assert refused(*sweep, "--seed", 5).startswith(f"{there}, and this sweep has 5 to 104:")
+    assert refused(*sweep[:3], "session.timeout_s=2,6") == (
+        "has a configuration that this sweep does not have: session.timeout_s=4:"
+        " choose another folder"
+    )
+    assert refused(*sweep, "--set", "session.mtu=300").startswith("has a configuration that")
+    other = refused("sweep", "quickstart", "--vary", "session.timeout_s=2,4")
+    assert other == "is a data set of another scenario: mine.toml: choose another folder"
+    scenario.write_text(f"{PSK.read_text()}# changed\n")
+    assert refused(*sweep).startswith("is a data set of another text of mine.toml, or of one of")
+
+    folder = tmp_path / "r"
+    monkeypatch.setattr("slowhand.sweeps.dataset.__version__", "0.0.1")
+    with pytest.raises(SweepError, match=r"is a data set of slowhand 0\.1\.0, and this is 0\.0\.1"):
+        slowhand.sweep(scenario, {"session.timeout_s": [2, 4]}, out=folder)
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "notes.txt").touch()
+    with pytest.raises(SweepError, match=r"found notes\.txt, which no sweep wrote, allowed: a f"):
+        slowhand.sweep(PSK, {"session.timeout_s": [2, 4]}, out=tmp_path / "other")
+
+
+def test_two_sweeps_do_not_write_into_one_folder(tmp_path: Path) -> None:
+    configurations = varied(slowhand.Scenario(PSK, SETTINGS), [Axis.read(TIMEOUTS)])
+    with (
+        Sweep(configurations, Sampling(count=1), out=tmp_path / "r"),
+        pytest.raises(SweepError, match="another sweep is writing into it"),
+    ):
+        Sweep(configurations, Sampling(count=1), out=tmp_path / "r")
+    with Sweep(configurations, Sampling(count=1), out=tmp_path / "r") as sweep:
+        sweep.run()
+
+
+def test_chunks_have_the_seeds_that_are_missing(tmp_path: Path) -> None:
+    (configuration,) = varied(slowhand.Scenario(PSK), [Axis.read("session.timeout_s=1")])
+    with Sweep([configuration], Sampling(count=100), out=tmp_path / "r") as sweep:
+        nothing = Rows(b"", 0, 0, [], 1.0)
+        for first, count in ((11, 5), (1, 2), (90, 11)):
+            sweep.data.store(Chunk(configuration, first, count), nothing)
+        missing = [(c.first, c.count) for c in sweep.data.missing(configuration, 1, 100)]
+        assert missing == [(3, 8), (16, 74)]
+        assert list(sweep.data.missing(configuration, 90, 11)) == []
+        assert [c.first for c in sweep.data.missing(configuration, 1, 12)] == [3]
+
+
+def test_a_chunk_takes_as_long_as_it_may() -> None:
+    (configuration,) = varied(slowhand.Scenario(PSK), [Axis.read("session.timeout_s=1")])
+    queue = Queue([Chunk(configuration, 1, 1000)])
+    first = queue.take()
+    assert first == Chunk(configuration, 1, FIRST)
+    queue.learn(first, Rows(b"", FIRST, 0, [], 1.0))
+    second = queue.take()
+    assert second == Chunk(configuration, FIRST + 1, int(LONGEST_S * FIRST))
+    assert queue.left == 1000 - FIRST - second.count
+    # A world of a thousand handshakes: fewer at once.
+    queue.learn(second, Rows(b"", 1000 * second.count, 0, [], 1e-3))
+    third = queue.take()
+    assert third and third.count == MOST_WORLDS // 1000
+
+
+MANY = ("--vary", "session.timeout_s=1:5:0.05", "--count", "200")
+"""81 configurations: a sweep of two seconds, with a file for each of them."""
+
+FILES = 81
+
+KILLS = 20 if "SLOWHAND_FULL" in os.environ else 5
+"""A start takes half a second of CPU: 20 in ./test --full."""
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> polars.DataFrame:
+    """The rows of that sweep, when nothing stops it."""
+    folder = tmp_path_factory.mktemp("whole")
+    with running(folder, *fast(*MANY, "--out", "r", "--threads", 1)) as process:
+        assert process.wait(timeout=300) == 0
+    return rows(folder / "r")
+
+
+def test_ctrl_c_keeps_what_is_written_and_the_same_command_continues(
+    cli: Cli, tmp_path: Path, whole: polars.DataFrame
+) -> None:
+    arguments = fast(*MANY, "--out", "r", "--json")
+    with running(tmp_path, *arguments) as process:
+        wait_for(tmp_path / "r", files=5)
+        process.send_signal(signal.SIGINT)
+        output, errors = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "Traceback" not in errors
+    result = json.loads(output)
+    assert result["interrupted"] is True
+    done = sum(each["worlds"] for each in result["configurations"])
+    assert 0 < done == len(rows(tmp_path / "r")) < len(whole)
+    assert json.loads(cli(*arguments).stdout)["interrupted"] is False
+    assert_frame_equal(rows(tmp_path / "r"), whole)
+
+
+def test_a_sweep_that_is_killed_again_and_again_ends_in_the_same_rows(
+    cli: Cli, tmp_path: Path, whole: polars.DataFrame
+) -> None:
+    chance = random.Random(1)
+    arguments = fast(*MANY, "--out", "r")
+    kills = 0
+    while kills < KILLS:
+        with running(tmp_path, *arguments) as process:
+            there = files(tmp_path / "r")
+            if chance.random() < 0.8:  # else at any time, also before it writes
+                wait_for(tmp_path / "r", files=there + 1, process=process)
+            time.sleep(chance.uniform(0, 0.03))
+            process.kill()
+            process.communicate()
+            assert process.returncode == -signal.SIGKILL, "it ended before it was killed"
+            kills += 1
+    assert files(tmp_path / "r") < FILES
+    cli(*arguments)
+    names = [path.name for path in (tmp_path / "r").iterdir()]
+    assert all(name.endswith(".parquet") for name in names), "an unfinished file is left"
+    found = rows(tmp_path / "r")
+    assert not found.select("session.timeout_s", "seed").is_duplicated().any()
+    assert_frame_equal(found, whole)
+
+
+def test_a_lost_worker_costs_no_row(tmp_path: Path, whole: polars.DataFrame) -> None:
+    with cluster(tmp_path) as (address, _, workers):
+        arguments = fast(*MANY, "--out", "cluster", "--scheduler", address)
+        with running(tmp_path, *arguments) as sweep:
+            wait_for(tmp_path / "cluster", files=10, process=sweep)
+            assert files(tmp_path / "cluster") < FILES - 10, "too late: not in the middle"
+            workers[0].kill()
+            _, errors = sweep.communicate(timeout=300)
+            assert sweep.returncode == 0, errors
+    assert_frame_equal(rows(tmp_path / "cluster"), whole)
+
+
+@pytest.mark.skipif("SLOWHAND_FULL" not in os.environ, reason="some seconds; ./test --full")
+def test_a_lost_scheduler_is_told_and_the_sweep_continues(
+    cli: Cli, tmp_path: Path, whole: polars.DataFrame
+) -> None:
+    with cluster(tmp_path) as (address, scheduler, _):
+        arguments = fast(*MANY, "--out", "r", "--scheduler", address)
+        with running(tmp_path, *arguments) as sweep:
+            wait_for(tmp_path / "r", files=3, process=sweep)
+            scheduler.kill()
+            output, errors = sweep.communicate(timeout=300)
+    assert sweep.returncode == 1
+    assert f"slowhand: --scheduler {address}: is gone: the same command continues" in errors
+    assert "Traceback" not in errors
+    assert output.startswith("Interrupted. What is complete:")
+    assert 3 <= files(tmp_path / "r") < FILES
+    cli(*fast(*MANY, "--out", "r"))
+    assert_frame_equal(rows(tmp_path / "r"), whole)
+
+
+@pytest.mark.skipif("SLOWHAND_FULL" not in os.environ, reason="half a minute; ./test --full")
+def test_the_memory_does_not_grow_with_the_sweep(tmp_path: Path) -> None:
+    def peak_kb(count: int, timeouts: str) -> int:
+        """The most memory of a sweep (getrusage: ru_maxrss)."""
+        arguments = fast("--vary", timeouts, "--count", count, "--out", f"{count}{timeouts}")
+        process = subprocess.Popen([*COMMAND, *arguments], cwd=tmp_path, stdout=subprocess.DEVNULL)
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        assert process.returncode == 0
+        return usage.ru_maxrss
+
+    short = peak_kb(10_000, "session.timeout_s=1,2")
+    assert peak_kb(100_000, "session.timeout_s=1,2") < 1.2 * short
+    assert peak_kb(10_000, "session.timeout_s=1:20:1") < 1.2 * short
+
+
+@pytest.mark.parametrize("kind", ["svg", "png"])
+def test_a_figure_is_drawn(cli: Cli, tmp_path: Path, kind: str) -> None:
+    vary = ("--vary", "session.timeout_s=0.2:3.2:*2", "--vary", "session.mtu=200,300")
+    cli(*fast(*vary, "--count", 20, "--plot", f"f.{kind}"))
+    content = (tmp_path / f"f.{kind}").read_bytes()
+    if kind == "svg":
+        for text in (b"session.mtu=200", b"session.mtu=300", b"session.timeout_s", b"Duration"):
+            assert text in content
+        cli(*fast(*vary, "--count", 20, "--plot", "again.svg", "--threads", 1))
+        assert (tmp_path / "again.svg").read_bytes() == content
+    else:
+        assert content.startswith(b"\x89PNG")
+
+
+def test_names_are_drawn_side_by_side(tmp_path: Path) -> None:
+    vary = {"session.stack": ["lean-dtls", "mbedtls"]}
+    slowhand.sweep(PSK, vary, count=5, plot=tmp_path / "f.svg")
+    assert b"mbedtls" in (tmp_path / "f.svg").read_bytes()
+    many = {"session.timeout_s": "1,2", "session.mtu": "200:300:1"}
+    with pytest.raises(SweepError, match="--plot: found 101 combinations of all keys but the f"):
+        slowhand.sweep(PSK, many, plot=tmp_path / "g.svg")
+
+
+@pytest.mark.skipif("SLOWHAND_FULL" not in os.environ, reason="half a minute; ./test --full")
+def test_the_programs_of_the_document_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    # The first program reads the folder that a later one fills.
+    slowhand.sweep("lossy-line", {"session.timeout_s": [1, 2]}, count=2, out="timers")
+    names: dict[str, object] = {}
+    programs = re.findall(r"```python\n(.*?)```", (ROOT / "docs/sweeps.md").read_text(), re.DOTALL)
+    for program in programs:
+        exec(program, names)
+    drawn = {file.stem for file in tmp_path.glob("*.svg")}
+    assert drawn == {"curve", "map", "front", "ecdf", "box", "energy", "buffers"}
+
+
+def test_progress_shows_rate_remaining_time_and_failures(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    progress = Progress(0, "worlds")
+    progress.resume(50)
+    progress._began -= 10
+    progress._next = 0
+    progress.update(150, total=250, note="3 failed")
+    # 100 new ones in 10 s; 100 are left.
+    expected = "slowhand: 150 of 250 worlds done, 10 a second, 0:00:10 left, 3 failed\n"
+    assert capsys.readouterr().err == expected
+
+
+def test_a_metric_of_the_report_is_a_metric_of_a_sweep() -> None:
+    frame = slowhand.sweep(PSK, {"session.mtu": [200]}, count=3, metric="frames")
+    assert frame["frames_mean"][0] > 0
+    assert METRIC == "duration_s"
+
+
+@contextlib.contextmanager
+def process_of(command: list[str], folder: Path) -> Iterator[subprocess.Popen[str]]:
+    process = subprocess.Popen(
+        command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.communicate()
+
+
+Process = subprocess.Popen[str]
+
+
+@contextlib.contextmanager
+def cluster(folder: Path) -> Iterator[tuple[str, Process, list[Process]]]:
+    """A scheduler of Dask and two workers on loopback: its address, and their processes."""
+    file = folder / "scheduler.json"
+    with contextlib.ExitStack() as exits:
+
+        def start(*words: str) -> Process:
+            command = [sys.executable, "-m", *words, "--scheduler-file", str(file)]
+            return exits.enter_context(process_of([*command, "--no-dashboard"], folder))
+
+        scheduler = start("distributed.cli.dask_scheduler", "--host", "127.0.0.1", "--port", "0")
+        while not file.exists() or not file.read_text():
+            assert scheduler.poll() is None
+            time.sleep(0.05)
+        options = ("--host", "127.0.0.1", "--nthreads", "1", "--no-nanny")
+        workers = [start("distributed.cli.dask_worker", *options) for _ in range(2)]
+        yield json.loads(file.read_text())["address"], scheduler, workers
+
+
+def running(folder: Path, *arguments: str) -> contextlib.AbstractContextManager[Any]:
+    """The command line while it runs."""
+    return process_of([*COMMAND, *arguments], folder)
+
+
+def files(folder: Path) -> int:
+    return len(list(folder.glob("*.parquet"))) if folder.exists() else 0
+
+
+def wait_for(folder: Path, *, files: int, process: subprocess.Popen[str] | None = None) -> None:
+    """Waits until a sweep has written so many files."""
+    while not (folder.exists() and len(list(folder.glob("*.parquet"))) >= files):
+        if process and process.poll() is not None:
+            return
+        time.sleep(0.005)
