@@ -131,6 +131,11 @@ def _run(arguments: argparse.Namespace, out: Terminal) -> int:
     return DONE if whole and handshakes.summary()["completed"] else NO
 
 
+def _overrides(arguments: argparse.Namespace) -> list[str]:
+    nonces = [] if arguments.nonces is None else [f"session.nonces={arguments.nonces}"]
+    return [*arguments.set, *nonces]
+
+
 def _loaded(path: str, overrides: list[str]) -> Scenario:
     """A scenario, after a message for each warning."""
     from slowhand.api import Scenario
@@ -141,11 +146,6 @@ def _loaded(path: str, overrides: list[str]) -> Scenario:
     for warning in caught:
         say(str(warning.message))
     return scenario
-
-
-def _overrides(arguments: argparse.Namespace) -> list[str]:
-    nonces = [] if arguments.nonces is None else [f"session.nonces={arguments.nonces}"]
-    return [*arguments.set, *nonces]
 
 
 def _show_wireshark(scenario: Scenario, capture: Output, out: Terminal) -> None:
