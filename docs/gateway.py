@@ -26,9 +26,13 @@ CONDITIONS: dict[str, dict[str, Setting]] = {
         "lowpan.fragment_loss": 0.05,
         "lowpan.reassembly": "recovery",
         "lowpan.recovery.adaptive": True,
+        "lowpan.recovery.retries": 5,
     },
 }
-"""Lost frames: the link layer repeats them. Lost fragments: DTLS and TCP do, or recovery."""
+"""Lost frames: the link layer repeats them. Lost fragments: DTLS and TCP do, or recovery.
+
+With the default of 2 retries, recovery gives up 4 % of the datagrams over four hops.
+"""
 
 DTLS: dict[str, Setting] = {"session.protocol": "dtls1.2"}
 TLS: dict[str, Setting] = {"session.protocol": "tls1.2"}
