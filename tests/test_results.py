@@ -239,7 +239,7 @@ def test_a_world_that_panics_costs_no_other_file_and_no_message(
     with_a_panic: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     before = {number: signal.getsignal(number) for number in signals.SIGNALS}
-    options = {f"--{name}": str(tmp_path / f"{name}.parquet") for name in commands.OUTPUTS}
+    options = {f"--{name}": str(tmp_path / f"{name}.parquet") for name in commands.run.OUTPUTS}
     words = [word for pair in options.items() for word in pair]
     try:
         assert cli_module.execute(["run", str(QUICKSTART), "--count", "2", *words]) == 1

@@ -14,7 +14,8 @@ from typing import NoReturn
 from slowhand import output, signals
 from slowhand._native import ScenarioError, __version__
 from slowhand.arguments import Complaint, Parser
-from slowhand.commands import BAD_INPUT, CLOSED_PIPE, COMMANDS, DONE, NO
+from slowhand.commands import COMMANDS
+from slowhand.commands.common import BAD_INPUT, CLOSED_PIPE, DONE, NO
 from slowhand.output import OutputError
 from slowhand.terminal import Terminal, printable, say
 

@@ -1,0 +1,71 @@
+"""The commands: their options, and what they do."""
+
+from __future__ import annotations
+
+from slowhand.arguments import Parser
+from slowhand.commands import bundled, capacity, links, papers, run, sweeps
+from slowhand.commands.common import Command
+
+COMMANDS = {
+    "run": Command(
+        "Run a scenario many times and print the results.",
+        "quickstart --count 1000 --json",
+        run.options,
+        run.run,
+    ),
+    "sweep": Command(
+        "Run a scenario with every value of some keys, and compare them.",
+        "quickstart --vary session.timeout_s=1,3,9 --count 1000 --out timers",
+        sweeps.sweep_options,
+        sweeps.sweep,
+    ),
+    "compare": Command(
+        "Run several scenarios with the same seeds, and compare them.",
+        "quickstart xmac --count 1000",
+        sweeps.compare_options,
+        sweeps.compare,
+    ),
+    "stacks": Command(
+        "List the TLS libraries that are built in, and what each can do.",
+        "--json",
+        Parser.json,
+        bundled.stacks,
+    ),
+    "scenarios": Command(
+        "List the scenarios that come with slowhand, or print one to start from.",
+        "quickstart > mine.toml",
+        bundled.name_option,
+        bundled.scenarios,
+    ),
+    "devices": Command(
+        "List the devices that come with slowhand, or print one with its sources.",
+        "openmote-cc2538",
+        bundled.name_option,
+        bundled.devices,
+    ),
+    "schema": Command(
+        "Print the JSON Schema of a scenario or a device, for editors that check.",
+        "> scenario.schema.json",
+        bundled.schema_options,
+        bundled.schema,
+    ),
+    "capacity": Command(
+        "Compute how many requests a server with few session slots refuses (Engset).",
+        "--slots 3 --clients 5 --rho 0.5 --json",
+        capacity.options,
+        capacity.run,
+    ),
+    "links": Command(
+        "Convert a testbed's data set into delivery ratios over time, for network.trace.",
+        "grenoble.k7.gz --out grenoble.csv",
+        links.options,
+        links.run,
+    ),
+    "papers": Command(
+        "Reproduce a published paper: its numbers beside ours.",
+        "vucinic2015 table1 --json",
+        papers.options,
+        papers.run,
+    ),
+}
+"""Every command, in the order of the help."""

@@ -1,0 +1,99 @@
+"""What comes with slowhand: `stacks`, `scenarios`, `devices` and `schema`."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping
+from pathlib import Path
+
+from slowhand.arguments import Complaint, Parser
+from slowhand.commands.common import DONE, print_json
+from slowhand.terminal import Terminal, printable
+
+
+def stacks(arguments: argparse.Namespace, out: Terminal) -> int:
+    """Lists the TLS libraries."""
+    from slowhand.api import stacks
+
+    if arguments.json:
+        print_json(stacks(), out)
+    else:
+        from slowhand import report
+
+        report.show_stacks(stacks(), out)
+    return DONE
+
+
+def name_option(parser: Parser) -> None:
+    """The option of `scenarios` and `devices`."""
+    parser.add_argument(
+        "name",
+        metavar="NAME",
+        nargs="?",
+        help="Which to print. [default: list all, with what they gave]",
+    )
+    parser.json()
+
+
+def scenarios(arguments: argparse.Namespace, out: Terminal) -> int:
+    """Lists the scenarios, or prints one."""
+    from slowhand import data
+
+    return _bundled("scenario", data.files(data.SCENARIOS), arguments, out)
+
+
+def devices(arguments: argparse.Namespace, out: Terminal) -> int:
+    """Lists the devices, or prints one."""
+    from slowhand import data
+
+    return _bundled("device", data.files(data.DEVICES), arguments, out)
+
+
+def _bundled(
+    kind: str, files: Mapping[str, Path], arguments: argparse.Namespace, out: Terminal
+) -> int:
+    """Lists files by name, or prints the one with this name. As JSON: its keys and values."""
+    from slowhand import data
+
+    name = arguments.name
+    if name is not None and name not in files:
+        raise Complaint(f"{kind}: found '{printable(name)}', allowed: {', '.join(files)}")
+    if name is not None:
+        text = files[name].read_text(encoding="utf-8")
+        if arguments.json:
+            import tomllib
+
+            print_json(tomllib.loads(text), out)
+        else:
+            out.write(text)
+        return DONE
+    about = {name: data.introduction(file) for name, file in files.items()}
+    if arguments.json:
+        listed = [{kind: n, "introduction": about[n], "file": str(files[n])} for n in files]
+        print_json(listed, out)
+    else:
+        from slowhand import report
+
+        report.show_bundled(about, out)
+    return DONE
+
+
+def schema_options(parser: Parser) -> None:
+    """The options of `schema`."""
+    parser.add_argument(
+        "kind", metavar="KIND", nargs="?", default="scenario", help="scenario or device"
+    )
+    parser.add_argument(
+        "--json", action="store_true", help="Without effect: the schema is always JSON."
+    )
+
+
+def schema(arguments: argparse.Namespace, out: Terminal) -> int:
+    """Prints a JSON Schema."""
+    from slowhand.api import schema
+
+    try:
+        print_json(schema(arguments.kind), out)
+    except ValueError as error:
+        raise Complaint(str(error)) from error
+    return DONE

@@ -1,0 +1,62 @@
+"""What several commands share."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from slowhand.arguments import Parser
+from slowhand.terminal import Terminal, say
+
+if TYPE_CHECKING:
+    from slowhand.api import Scenario
+
+
+DONE, NO, BAD_INPUT = 0, 1, 2
+"""Exit codes. NO: the answer is no, or something is missing; messages say what."""
+
+
+CLOSED_PIPE = 141
+"""128 + SIGPIPE: what shells see of a program whose reader has enough, as in `... | head -1`."""
+
+
+LONGEST_PANIC = 300
+"""How much is shown of the words of a panic, in characters."""
+
+
+class Command(NamedTuple):
+    """A command. `run` returns the exit code."""
+
+    about: str
+    example: str
+    options: Callable[[Parser], None]
+    run: Callable[[argparse.Namespace, Terminal], int]
+
+
+def loaded(path: str, overrides: list[str]) -> Scenario:
+    """A scenario, after a message for each warning."""
+    from slowhand.api import Scenario
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        scenario = Scenario.with_overrides(path, overrides)
+    for warning in caught:
+        say(str(warning.message))
+    return scenario
+
+
+def inputs(scenario: Scenario) -> list[Path]:
+    """The files that were read: a result, or a scenario and its devices."""
+    path = Path(scenario.read_from)
+    if scenario.is_result:
+        return [path]
+    return [path, *(path.parent / name for name in scenario.files if name != scenario.file)]
+
+
+def print_json(value: object, out: Terminal) -> None:
+    """Prints a value as JSON."""
+    out.print(json.dumps(value, indent=2))

@@ -1,0 +1,93 @@
+"""`slowhand papers`."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from slowhand import output, signals
+from slowhand.arguments import Complaint, Parser, integer
+from slowhand.commands.common import DONE, NO, print_json
+from slowhand.output import OutputError
+from slowhand.terminal import Terminal, say
+
+if TYPE_CHECKING:
+    from slowhand.papers import Reproduction
+
+
+def options(parser: Parser) -> None:
+    """The options of `papers`."""
+    from slowhand.papers import COUNT
+
+    parser.add_argument(
+        "paper",
+        metavar="PAPER",
+        nargs="?",
+        help="Which paper. [default: list all, with what they gave]",
+    )
+    parser.add_argument("part", metavar="PART", nargs="?", help="A table or figure. [default: all]")
+    parser.add_argument(
+        "--count",
+        metavar="N",
+        type=integer(1),
+        default=COUNT,
+        help=f"Worlds for each point. [default: {COUNT}]",
+    )
+    parser.add_argument(
+        "--out", metavar="FOLDER", help="Draw the figures, as PNG and SVG, into this folder."
+    )
+    parser.json()
+
+
+def run(arguments: argparse.Namespace, out: Terminal) -> int:
+    """Lists the papers, or reproduces one."""
+    from slowhand import papers
+    from slowhand.papers import report
+    from slowhand.progress import Progress
+
+    if arguments.paper is None:
+        if arguments.json:
+            print_json([paper.about() for paper in papers.papers()], out)
+        else:
+            report.show_list(papers.papers(), out)
+        return DONE
+    try:
+        plan = papers.Plan.of(arguments.paper, arguments.part, count=arguments.count)
+    except papers.UnknownPaper as error:
+        raise Complaint(str(error)) from error
+    if arguments.out is not None:
+        output.check_folder("--out", arguments.out)
+    folder = None if arguments.out is None else Path(arguments.out)
+    with Progress(plan.worlds, "worlds") as progress:
+        found = plan.run(progress.update)
+    with signals.held() as late:  # they cost no report
+        if not arguments.json:
+            report.show(found, out)
+    stopped = found.stopped or next(iter(late), None)
+    files: list[str] = []
+    written = True
+    try:
+        files, written = _draw(found, folder)
+    except KeyboardInterrupt as signalled:
+        stopped = signalled
+    with signals.held():
+        if arguments.json:  # last: the names of the figures are in it
+            print_json({**found.json(), "figures": files}, out)
+    if stopped:
+        return signals.exit_code(stopped)
+    return DONE if written and found.succeeded else NO
+
+
+def _draw(found: Reproduction, folder: Path | None) -> tuple[list[str], bool]:
+    """Draws the figures. Returns the files, and False after a message if that failed."""
+    if folder is None:
+        return [], True
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        return [str(file) for file in found.draw(folder)], True
+    except OSError as error:
+        say(f"--out {folder}: cannot be written: {error.strerror or error}")
+    except OutputError as error:
+        say(str(error))
+    return [], False

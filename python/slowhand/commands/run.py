@@ -1,0 +1,200 @@
+"""`slowhand run`."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Mapping
+from functools import cache, partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from slowhand import output, signals
+from slowhand._native import MAX_THREADS, ScenarioError
+from slowhand.arguments import Complaint, Parser, integer
+from slowhand.bounds import MAX_SEED
+from slowhand.commands.common import DONE, LONGEST_PANIC, NO, inputs, loaded, print_json
+from slowhand.output import Output, OutputError
+from slowhand.terminal import Terminal, printable, say
+
+if TYPE_CHECKING:
+    from slowhand.api import Inspection, Run, Scenario
+
+
+def options(parser: Parser) -> None:
+    """The options of `run`."""
+    from slowhand.api import COUNT, SEED
+
+    parser.add_argument(
+        "scenario",
+        metavar="SCENARIO",
+        help="A .toml file, a name that `slowhand scenarios` lists, or a result to repeat.",
+    )
+    parser.add_argument(
+        "--count",
+        metavar="N",
+        type=integer(1),
+        help=f"How many worlds, one for each seed. [default: {COUNT}]",
+    )
+    parser.add_argument(
+        "--seed",
+        metavar="N",
+        type=integer(0),
+        help=f"The first seed. [default: {SEED}]",
+    )
+    parser.add_argument(
+        "--threads",
+        metavar="N",
+        type=integer(1, MAX_THREADS),
+        help="Threads; the records do not depend on it. [default: all processors]",
+    )
+    parser.add_argument(
+        "--set",
+        metavar="KEY=VALUE",
+        action="append",
+        default=[],
+        help="Replace a key, as in network.link_pdr=0.9.",
+    )
+    parser.add_argument(
+        "--nonces",
+        metavar="N",
+        type=integer(1),
+        help="Sets of random numbers of the sessions (session.nonces). [default: one a world]",
+    )
+    for name, what in OUTPUTS.items():
+        parser.add_argument(f"--{name}", metavar="FILE", help=what)
+    parser.json()
+
+
+OUTPUTS = {
+    "records": "Write one row for each handshake to this .parquet file.",
+    "nodes": "Write time and energy of the first seed's nodes to .parquet or .csv.",
+    "timeline": "Write when each radio of the first seed was on, to .parquet or .csv.",
+    "buffers": "Write the first seed's buffers over time to .parquet or .csv.",
+    "pcap": "Write the first seed's frames to this pcapng file.",
+}
+"""The files that `run` can write, in this order."""
+
+
+TABLE = (".parquet", ".csv")
+
+
+SUFFIXES = {"records": (".parquet",), "nodes": TABLE, "timeline": TABLE, "buffers": TABLE}
+
+
+def run(arguments: argparse.Namespace, out: Terminal) -> int:
+    """Runs a scenario, prints the results and writes the files."""
+    from slowhand.api import Run, told
+
+    outputs = _outputs(arguments)
+    scenario = loaded(arguments.scenario, _overrides(arguments))
+    count = scenario.count if arguments.count is None else arguments.count
+    seed = scenario.seed if arguments.seed is None else arguments.seed
+    if seed + count - 1 > MAX_SEED:
+        raise Complaint(f"--seed {seed} --count {count}: the last seed must be at most {MAX_SEED}")
+    output.check(outputs.values(), inputs(scenario))
+    keep = "records" in outputs
+    handshakes = Run(scenario, count=count, seed=seed, threads=arguments.threads, records=keep)
+    stopped = _watch(handshakes)
+    with signals.held() as late:  # they cost no report
+        if handshakes.panicked:
+            say(printable(told(handshakes), LONGEST_PANIC))
+        if arguments.json:
+            print_json(_about(handshakes), out)
+        else:
+            from slowhand import report
+
+            report.show(handshakes, out)
+    stopped = stopped or next(iter(late), None)
+    written = _write(outputs, handshakes, stopped is not None)
+    if written and "pcap" in outputs and not arguments.json:
+        _show_wireshark(scenario, outputs["pcap"], out)
+    if stopped:
+        return signals.exit_code(stopped)
+    whole = written and not handshakes.panicked
+    return DONE if whole and handshakes.summary()["completed"] else NO
+
+
+def _overrides(arguments: argparse.Namespace) -> list[str]:
+    nonces = [] if arguments.nonces is None else [f"session.nonces={arguments.nonces}"]
+    return [*arguments.set, *nonces]
+
+
+def _show_wireshark(scenario: Scenario, capture: Output, out: Terminal) -> None:
+    """Prints the command that shows a capture as it is."""
+    from slowhand import report
+
+    words = ["wireshark", "-r", capture.path, *scenario.native.wireshark_arguments()]
+    out.print("Wireshark shows the capture as it is with:", "dim")
+    report.show_command([report.quoted(word) for word in words], out)
+
+
+def _outputs(arguments: argparse.Namespace) -> dict[str, Output]:
+    """The files to write, by the names of their options. Each can probably be written."""
+    given = {name: getattr(arguments, name) for name in OUTPUTS}
+    outputs = {name: Output(f"--{name}", path) for name, path in given.items() if path is not None}
+    for name, file in outputs.items():
+        allowed = SUFFIXES.get(name)
+        if allowed and Path(file.path).suffix not in allowed:
+            raise file.error(f"the name must end in {' or '.join(allowed)}")
+    for file in outputs.values():
+        file.check()
+    return outputs
+
+
+def _watch(handshakes: Run) -> KeyboardInterrupt | None:
+    """Waits for the end and shows progress. Returns the signal that stopped it, if one did."""
+    from slowhand.progress import Progress
+
+    with Progress(handshakes.count, "worlds") as progress:
+        try:
+            handshakes.watch(progress.update)
+        except KeyboardInterrupt as stopped:
+            return stopped
+    return None
+
+
+def _about(handshakes: Run) -> dict[str, object]:
+    return {
+        **handshakes.about(),
+        **handshakes.summary(),
+        "panicked": handshakes.panicked,
+        "panicked_count": handshakes.panicked_count,
+        "wall_s": handshakes.wall_s,
+        "assumed": handshakes.scenario.about()["assumed"],
+    }
+
+
+def _write(outputs: Mapping[str, Output], handshakes: Run, interrupted: bool) -> bool:
+    """Writes the files. Returns False, after a message for each, if one could not be written."""
+    from slowhand import results
+    from slowhand.api import WorldError
+
+    scenario, seed = handshakes.scenario, handshakes.seed
+
+    @cache
+    def inspection() -> Inspection:
+        return scenario.inspect(seed=seed)
+
+    def write_table(name: str, path: Path) -> None:
+        table = getattr(inspection(), name)
+        about = {**handshakes.about(), "count": 1, "table": name}
+        csv = outputs[name].path.endswith(".csv")
+        path.write_bytes(results.encoded(table, about, csv=csv))
+
+    writers: dict[str, Callable[[Path], object]] = {
+        "records": lambda path: path.write_bytes(handshakes.encoded()),
+        "pcap": lambda path: scenario.capture(path, seed=seed),
+    }
+    written = True
+    for name, file in outputs.items():
+        try:
+            if interrupted and name != "records":  # they need a run of their own
+                raise file.error("not written: interrupted")
+            file.write(writers.get(name, partial(write_table, name)))
+        except OutputError as error:
+            written = False
+            say(str(error))
+        except (ScenarioError, WorldError) as error:
+            written = False
+            say(str(file.error(f"not written: {printable(str(error), LONGEST_PANIC)}")))
+    return written

@@ -1,0 +1,215 @@
+"""`slowhand sweep` and `slowhand compare`."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from slowhand import output, signals
+from slowhand._native import MAX_THREADS
+from slowhand.arguments import Complaint, Parser, integer, share
+from slowhand.commands.common import DONE, LONGEST_PANIC, NO, inputs, loaded, print_json
+from slowhand.output import Output, OutputError
+from slowhand.terminal import Terminal, printable, say
+
+if TYPE_CHECKING:
+    from slowhand.sweeps import Configuration, Sampling, Sweep
+
+
+def sweep_options(parser: Parser) -> None:
+    """The options of `sweep`."""
+    parser.add_argument(
+        "scenario",
+        metavar="SCENARIO",
+        help="A .toml file, a name that `slowhand scenarios` lists, or a result.",
+    )
+    parser.add_argument(
+        "--vary",
+        metavar="KEY=VALUES",
+        action="append",
+        default=[],
+        help="Values 1,2,4 or a range FROM:TO:STEP or, geometric, FROM:TO:*FACTOR. Several:"
+        " all combinations.",
+    )
+    parser.add_argument(
+        "--zip", action="store_true", help="Only combine values that stand at the same place."
+    )
+    _sampling_options(parser)
+
+
+def compare_options(parser: Parser) -> None:
+    """The options of `compare`."""
+    parser.add_argument(
+        "scenarios", metavar="SCENARIO", nargs="+", help="Files, or names, of scenarios."
+    )
+    _sampling_options(parser)
+
+
+def _sampling_options(parser: Parser) -> None:
+    """The options of `sweep` and `compare`."""
+    from slowhand.api import COUNT, SEED
+    from slowhand.sweeps import BASELINES, MAX_COUNT, METRIC
+
+    parser.add_argument(
+        "--count",
+        metavar="N",
+        type=integer(1),
+        help=f"Worlds of each configuration, all with the same seeds. [default: {COUNT}]",
+    )
+    parser.add_argument(
+        "--precision",
+        metavar="SHARE",
+        type=share,
+        help="Instead: repeat until half of the interval of the metric is at most this share of"
+        " its mean, such as 5%%.",
+    )
+    parser.add_argument(
+        "--max-count",
+        metavar="N",
+        type=integer(1),
+        default=MAX_COUNT,
+        help=f"At most so many worlds, with --precision. [default: {MAX_COUNT}]",
+    )
+    parser.add_argument(
+        "--metric",
+        metavar="NAME",
+        default=METRIC,
+        help=f"What is compared: a metric of `slowhand run --json`. [default: {METRIC}]",
+    )
+    parser.add_argument(
+        "--baseline",
+        metavar="WHICH",
+        default=BASELINES[0],
+        help=f"Show differences to the {' or the '.join(BASELINES)}. [default: {BASELINES[0]}]",
+    )
+    parser.add_argument(
+        "--seed", metavar="N", type=integer(0), default=SEED, help=f"[default: {SEED}]"
+    )
+    parser.add_argument(
+        "--set",
+        metavar="KEY=VALUE",
+        action="append",
+        default=[],
+        help="Replace a key in all configurations.",
+    )
+    parser.add_argument(
+        "--out",
+        metavar="FOLDER",
+        help="Keep the rows of all handshakes there, as Parquet, and continue with what is there.",
+    )
+    parser.add_argument("--plot", metavar="FILE", help="Draw a figure, .svg or .png.")
+    parser.add_argument(
+        "--threads",
+        metavar="N",
+        type=integer(1, MAX_THREADS),
+        help="Threads; the rows do not depend on it. [default: all processors]",
+    )
+    parser.add_argument(
+        "--scheduler",
+        metavar="ADDRESS",
+        help="Run on this Dask cluster instead, such as tcp://10.0.0.1:8786.",
+    )
+    parser.json()
+
+
+def sweep(arguments: argparse.Namespace, out: Terminal) -> int:
+    """Runs a scenario with every value of some keys."""
+    from slowhand.sweeps import SweepError, varied
+    from slowhand.sweeps.vary import Axis
+
+    try:
+        axes = [Axis.read(text) for text in arguments.vary]
+        sampling = _sampling(arguments)
+        scenario = loaded(arguments.scenario, arguments.set)
+        configurations = varied(scenario, axes, zip_axes=arguments.zip)
+        return _run_sweep(configurations, sampling, arguments, out)
+    except SweepError as error:
+        raise Complaint(str(error)) from error
+
+
+def compare(arguments: argparse.Namespace, out: Terminal) -> int:
+    """Runs several scenarios with the same seeds."""
+    from slowhand.sweeps import SweepError, compared
+
+    try:
+        sampling = _sampling(arguments)
+        scenarios = [loaded(path, arguments.set) for path in arguments.scenarios]
+        configurations = compared(scenarios, arguments.scenarios)
+        return _run_sweep(configurations, sampling, arguments, out)
+    except SweepError as error:
+        raise Complaint(str(error)) from error
+
+
+def _sampling(arguments: argparse.Namespace) -> Sampling:
+    from slowhand.sweeps import Sampling
+
+    names = ("count", "seed", "precision", "max_count", "metric", "baseline")
+    return Sampling(**{name: getattr(arguments, name) for name in names})
+
+
+def _run_sweep(
+    configurations: list[Configuration],
+    sampling: Sampling,
+    arguments: argparse.Namespace,
+    out: Terminal,
+) -> int:
+    from slowhand.sweeps import Sweep, figure, report
+    from slowhand.sweeps.cluster import ClusterError
+
+    figure_file = None
+    if arguments.plot is not None:
+        figure.check(arguments.plot, configurations)
+        figure_file = Output("--plot", arguments.plot)
+        figure_file.check()
+        output.check([figure_file], inputs(configurations[0].base))
+    where = {"out": arguments.out, "threads": arguments.threads, "scheduler": arguments.scheduler}
+    with Sweep(configurations, sampling, **where) as sweep:
+        failure: Exception | None = None
+        try:
+            stopped = _watch_sweep(sweep)
+        except (ClusterError, OutputError) as error:
+            stopped, failure = None, error
+        with signals.held() as late:  # they cost no report
+            for message in sweep.panicked[:1]:
+                others = f" (and {len(sweep.panicked) - 1:,} others)" if sweep.panicked[1:] else ""
+                say(printable(message + others, LONGEST_PANIC))
+            interrupted = stopped is not None or failure is not None
+            results = sweep.results()
+            if arguments.json:
+                print_json(sweep.json(results, interrupted=interrupted), out)
+            else:
+                report.show(sweep, results, out, interrupted=interrupted)
+        stopped = stopped or next(iter(late), None)
+        if failure:
+            say(str(failure))
+        if figure_file:
+            try:
+                if interrupted:
+                    raise figure_file.error("not written: interrupted")
+                figure.draw(results, sampling.metric, figure_file.path)
+            except OutputError as error:
+                failure = error
+                say(str(error))
+        if stopped:
+            return signals.exit_code(stopped)
+        whole = not failure and not any(measured.panicked for measured, _ in results)
+        return DONE if whole and any(measured.completed for measured, _ in results) else NO
+
+
+def _watch_sweep(sweep: Sweep) -> KeyboardInterrupt | None:
+    """Runs the sweep and shows progress. Returns the signal that stopped it, if one did."""
+    from slowhand import sweeps
+    from slowhand.progress import Progress
+
+    with Progress(0, "worlds") as progress:
+        progress.resume(sweep.worlds)
+
+        def update(now: sweeps.Progress) -> None:
+            note = f"{now.failed:,} failed" if now.failed else ""
+            progress.update(now.done, total=now.total, note=note)
+
+        try:
+            sweep.run(update)
+        except KeyboardInterrupt as stopped:
+            return stopped
+    return None
