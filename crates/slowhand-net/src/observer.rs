@@ -5,7 +5,7 @@ use crate::clock::{Duration, Instant};
 use crate::datagram::DatagramId;
 
 /// The purpose of a frame.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum FrameKind {
     /// A data frame.

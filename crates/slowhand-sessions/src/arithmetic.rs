@@ -66,14 +66,19 @@ pub(crate) fn invert(number: &Number) -> Option<Number> {
 
 /// True if this signature of a hash, in DER, is known to be valid.
 pub(crate) fn is_signed(point: &Point, hash: &[u8], signature: &[u8]) -> bool {
-    device::arithmetic() == Arithmetic::Memo && SIGNATURES.get(&[&point[..], hash, signature].concat()).is_some()
+    device::arithmetic() == Arithmetic::Memo && SIGNATURES.get(&signed_by(point, hash, signature)).is_some()
 }
 
 /// Keeps that this signature is valid.
 pub(crate) fn signed(point: &Point, hash: &[u8], signature: &[u8]) {
     if device::arithmetic() == Arithmetic::Memo {
-        SIGNATURES.insert(&[&point[..], hash, signature].concat(), ());
+        SIGNATURES.insert(&signed_by(point, hash, signature), ());
     }
+}
+
+/// The key of a signature. Hashes have several lengths.
+fn signed_by(point: &Point, hash: &[u8], signature: &[u8]) -> Vec<u8> {
+    [&point[..], &hash.len().to_le_bytes(), hash, signature].concat()
 }
 
 /// The key of a product. The two ends of a key agreement have the same key, if the public point of this end is known:
@@ -101,7 +106,7 @@ impl<V: Copy> Memo<V> {
     }
 
     fn part<T>(&self, operands: &[u8], act: impl FnOnce(&mut Generations<V>) -> T) -> T {
-        // The last octet is one of a random number, a point or a signature.
+        // The last octet is one of a random number, a point, a hash or a signature: all are spread evenly.
         let part = operands.last().map_or(0, |octet| usize::from(*octet) % PARTS);
         act(&mut self.0[part].lock().unwrap_or_else(PoisonError::into_inner))
     }

@@ -6,7 +6,7 @@
 
 use super::frame::{Error, FrameView, Key, MAX_FRAME, Security, protect};
 use crate::address::{Eui64, NodeId};
-use crate::observer::Transmission;
+use crate::observer::{FrameKind, Transmission};
 use std::collections::HashMap;
 
 /// The frame counters of all nodes, and their key.
@@ -15,8 +15,8 @@ pub struct OutgoingSecurity {
     key: Key,
     /// The next frame counter of each node.
     counters: HashMap<NodeId, u32>,
-    /// The last frame from one node to another, before its protection.
-    last: HashMap<(NodeId, NodeId), Last>,
+    /// The last frame of a kind from one node to another, before its protection.
+    last: HashMap<(NodeId, NodeId, FrameKind), Last>,
 }
 
 #[derive(Clone, Debug)]
@@ -35,7 +35,7 @@ impl OutgoingSecurity {
     ///
     /// A node counts its frames from 0. A retransmission has the counter of the frame that it repeats
     /// (`SubMac::ProcessTransmitSecurity` of OpenThread; the packet buffer of Contiki), unless another field has changed,
-    /// such as the time of the next sample: no nonce may protect two texts.
+    /// such as the time of the next sample: no nonce may protect two texts. No acknowledgement is a retransmission.
     ///
     /// # Errors
     /// See [`protect`].
@@ -55,8 +55,10 @@ impl OutgoingSecurity {
     }
 
     fn counter(&mut self, frame: &Transmission<'_>) -> u32 {
-        let last = self.last.entry((frame.from, frame.to)).or_insert(Last { octets: Vec::new(), counter: 0 });
-        if last.octets != frame.octets {
+        let key = (frame.from, frame.to, frame.kind);
+        let last = self.last.entry(key).or_insert(Last { octets: Vec::new(), counter: 0 });
+        let is_answer = matches!(frame.kind, FrameKind::Ack | FrameKind::StrobeAck);
+        if is_answer || last.octets != frame.octets {
             let next = self.counters.entry(frame.from).or_insert(0);
             last.octets = frame.octets.to_vec();
             last.counter = *next;

@@ -290,7 +290,18 @@ fn a_datagram_takes_more_frames() {
 
 /// A frame of the leaf as it is on the air, and its counter.
 fn protected(outgoing: &mut OutgoingSecurity, from: NodeId, to: NodeId, attempt: u8, octets: &[u8]) -> (Vec<u8>, u32) {
-    let (datagram, kind) = (0, FrameKind::Data);
+    protected_as(FrameKind::Data, outgoing, from, to, attempt, octets)
+}
+
+fn protected_as(
+    kind: FrameKind,
+    outgoing: &mut OutgoingSecurity,
+    from: NodeId,
+    to: NodeId,
+    attempt: u8,
+    octets: &[u8],
+) -> (Vec<u8>, u32) {
+    let datagram = 0;
     let (at, asn, channel, received) = (Instant::ZERO, None, 26, true);
     let frame = Transmission { at, asn, channel, kind, from, to, datagram, attempt, received, octets };
     let mut out = [0xee; MAX_FRAME];
@@ -314,6 +325,10 @@ fn frame_counters() {
     assert_eq!(protected(&mut outgoing, LEAF, ROOT, 2, &clear).1, 0);
     assert_eq!(protected(&mut outgoing, LEAF, ROOT, 3, &other).1, 2, "another frame");
     assert_eq!(protected(&mut outgoing, ROOT, LEAF, 0, &clear).1, 0, "of another node");
+    assert_eq!(protected_as(FrameKind::Strobe, &mut outgoing, LEAF, ROOT, 0, &clear).1, 3, "of another kind");
+    assert_eq!(protected(&mut outgoing, LEAF, ROOT, 4, &other).1, 2, "a strobe between two attempts");
+    let mut acknowledgement = || protected_as(FrameKind::Ack, &mut outgoing, LEAF, ROOT, 0, &clear).1;
+    assert_eq!((acknowledgement(), acknowledgement()), (4, 5), "each acknowledgement is a new frame");
     // What the codec does with the counter in place: the code covers it.
     let mut expected = clear.clone();
     protect(&mut expected, &Key([7; 16]), Eui64::of_node(LEAF), None).unwrap();

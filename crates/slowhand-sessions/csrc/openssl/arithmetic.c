@@ -17,9 +17,12 @@
 #define NUMBER 32 /* octets of a number */
 #define POINT (2 * NUMBER)
 
+#define OF_VERIFICATION 3 /* the numbers that ECDSA_verify draws: two for the sum, one for its affine coordinates */
+
 static int is_secp256r1(const EC_GROUP *group)
 {
-    return EC_GROUP_get_curve_name(group) == NID_X9_62_prime256v1 && group->meth == EC_GFp_mont_method();
+    /* Without assembly the library has this method for the curve (ec_curve.c). */
+    return EC_GROUP_get_curve_name(group) == NID_X9_62_prime256v1 && group->meth == EC_GFp_nist_method();
 }
 
 /* Writes a scalar from 1 to the order minus 1. */
@@ -50,16 +53,16 @@ static int read_point(const EC_GROUP *group, EC_POINT *point, const uint8_t octe
     return is_read;
 }
 
-/* Draws a number from 1 to the prime minus 1, as ossl_ec_GFp_simple_ladder_pre and ossl_ec_GFp_simple_blind_coordinates do. */
-static int draw_blinding(const EC_GROUP *group, BN_CTX *ctx)
+/* Draws numbers from 1 to the prime minus 1, as these functions do: ossl_ec_GFp_simple_ladder_pre two,
+ * ossl_ec_GFp_simple_blind_coordinates one, ossl_ec_GFp_simple_field_inv one. */
+static int draw_blindings(const EC_GROUP *group, int count, BN_CTX *ctx)
 {
     BN_CTX_start(ctx);
     BIGNUM *blinding = BN_CTX_get(ctx);
     int is_drawn = blinding != NULL;
-    while (is_drawn) {
+    while (is_drawn && count > 0) {
         is_drawn = BN_priv_rand_range_ex(blinding, group->field, 0, ctx);
-        if (is_drawn && !BN_is_zero(blinding))
-            break;
+        count -= !BN_is_zero(blinding);
     }
     BN_CTX_end(ctx);
     return is_drawn;
@@ -90,10 +93,11 @@ int slowhand_ossl_ec_wNAF_mul(const EC_GROUP *group, EC_POINT *r, const BIGNUM *
     uint8_t result[POINT];
     if (!compute(group, scalar, num, points, scalars, result, ctx))
         return ossl_ec_wNAF_mul(group, r, scalar, num, points, scalars, ctx);
-    /* One product is computed by a ladder, which blinds both of its points; a sum by wNAF, which blinds the first point. */
+    /* One product is computed by a ladder, which blinds both of its points and inverts one number. A sum is computed by wNAF,
+     * which inverts one number, and blinds the result: its coordinates are not affine, so that a caller inverts another. */
     int is_sum = scalar != NULL && num == 1;
-    int is_read = draw_blinding(group, ctx) && (is_sum || draw_blinding(group, ctx))
-        && read_point(group, r, result, ctx);
+    int is_read = draw_blindings(group, is_sum ? 1 : 3, ctx) && read_point(group, r, result, ctx)
+        && (!is_sum || ossl_ec_point_blind_coordinates(group, r, ctx));
     OPENSSL_cleanse(result, sizeof result);
     return is_read;
 }
@@ -110,7 +114,7 @@ int slowhand_ossl_ec_group_do_inverse_ord(const EC_GROUP *group, BIGNUM *res, co
     return is_read;
 }
 
-/* Called by ecdsa_sig.c, through operations.c */
+/* Called by ecdsa_sig.c, through operations.c. If the signature is known, draws what its verification would have drawn. */
 
 int slowhand_openssl_is_signed(const EC_KEY *key, const unsigned char *hash, int hash_len,
                                const unsigned char *signature, int length)
@@ -118,8 +122,13 @@ int slowhand_openssl_is_signed(const EC_KEY *key, const unsigned char *hash, int
     const EC_GROUP *group = EC_KEY_get0_group(key);
     const EC_POINT *point = EC_KEY_get0_public_key(key);
     uint8_t octets[POINT];
-    return hash_len > 0 && length > 0 && is_secp256r1(group) && point != NULL && write_point(group, point, octets, NULL)
-        && slowhand_p256_is_signed(octets, hash, (size_t) hash_len, signature, (size_t) length);
+    if (hash_len <= 0 || length <= 0 || !is_secp256r1(group) || point == NULL || !write_point(group, point, octets, NULL)
+        || !slowhand_p256_is_signed(octets, hash, (size_t) hash_len, signature, (size_t) length))
+        return 0;
+    BN_CTX *ctx = BN_CTX_new_ex(group->libctx);
+    int is_drawn = ctx != NULL && draw_blindings(group, OF_VERIFICATION, ctx);
+    BN_CTX_free(ctx);
+    return is_drawn;
 }
 
 void slowhand_openssl_signed(const EC_KEY *key, const unsigned char *hash, int hash_len,

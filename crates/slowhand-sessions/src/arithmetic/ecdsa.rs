@@ -76,7 +76,9 @@ pub(super) fn sign_with(private: &Number, nonce: &Number, hash: &Number) -> Opti
     let hashed = <Scalar as Reduce<FieldBytes>>::reduce(&(*hash).into());
     let s = scalar(&super::invert(nonce)?)? * (hashed + r * scalar(private)?);
     let signature = Signature::from_scalars(r.to_repr(), s.to_repr()).ok()?;
-    super::signed(&super::multiply(private, None)?, hash, signature.to_der().as_bytes());
+    if device::arithmetic() == Arithmetic::Memo {
+        super::signed(&super::multiply(private, None)?, hash, signature.to_der().as_bytes());
+    }
     Some(signature.to_bytes().into())
 }
 

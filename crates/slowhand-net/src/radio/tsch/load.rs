@@ -158,18 +158,17 @@ impl LoadState {
 
     /// A node has received a broadcast.
     pub(super) fn heard(&mut self, now: Instant, node: NodeId, from: NodeId, kind: FrameKind) {
-        let node = &mut self.nodes[node.index()];
-        match kind {
-            FrameKind::Dio => node.heard = node.heard.saturating_add(1),
-            _ if node.member.parent == Some(from) => node.synchronised = now,
-            _ => {}
+        if kind == FrameKind::Dio {
+            let heard = &mut self.nodes[node.index()].heard;
+            *heard = heard.saturating_add(1);
         }
+        self.synchronise(now, node, from);
     }
 
-    /// A node has received an acknowledgment of a neighbour.
-    pub(super) fn acknowledged(&mut self, now: Instant, node: NodeId, by: NodeId) {
+    /// A node has received any frame of a neighbour. That of its parent synchronises it (IEEE 802.15.4-2015, 6.5.4.2).
+    pub(super) fn synchronise(&mut self, now: Instant, node: NodeId, from: NodeId) {
         let node = &mut self.nodes[node.index()];
-        if node.member.parent == Some(by) {
+        if node.member.parent == Some(from) {
             node.synchronised = now;
         }
     }

@@ -299,8 +299,13 @@ impl TschState {
                 });
             }
         }
-        if acknowledged && let Some(load) = &mut self.load {
-            load.acknowledged(now, node, to);
+        if let Some(load) = &mut self.load {
+            if received {
+                load.synchronise(now, to, node);
+            }
+            if acknowledged {
+                load.synchronise(now, node, to);
+            }
         }
         let is_own = datagram == NO_DATAGRAM;
         let octets = self.pool.get(index).octets();
@@ -409,7 +414,9 @@ impl TschState {
         if neighbor.cells.is_empty() {
             return Err(DropReason::NoCell);
         }
-        if sender.queued >= self.config.queue {
+        // Urgent frames have room of their own.
+        let room = if is_urgent { self.config.queue } else { sender.capacity };
+        if sender.queued >= room {
             return Err(DropReason::QueueFull);
         }
         let (source, destination, security) = (Eui64::of_node(node), Eui64::of_node(to), self.config.security);

@@ -108,6 +108,15 @@ fn keep_alives_keep_a_node_synchronised() {
     assert!(air.begins(FrameKind::KeepAlive, NodeId::ROOT).is_empty());
     assert_eq!(air.of(FrameKind::Ack).len(), sent.len());
 
+    // A frame of the parent every 10 s synchronises it too.
+    let (mut mac, mut air) = (loaded(2, &clique(2), Load { keep_alive, ..Load::default() }, 1), Recorder::default());
+    for frame in 0..120 {
+        run_mac(&mut mac, seconds(10 * frame), &mut air);
+        mac.enqueue(seconds(10 * frame), NodeId::ROOT, NodeId(1), &[0x5a; 20], 0, false).unwrap();
+    }
+    assert!(air.of(FrameKind::Data).len() >= 119);
+    assert!(air.of(FrameKind::KeepAlive).len() <= 1, "{}", air.of(FrameKind::KeepAlive).len());
+
     let mut air = Recorder::default();
     let load = Load { keep_alive, beacon_period: seconds_of(4), dio: None };
     run_mac(&mut loaded(2, &clique(2), load, 1), seconds(1_200), &mut air);
