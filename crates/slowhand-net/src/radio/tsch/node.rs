@@ -23,6 +23,8 @@ pub(super) struct TschNode {
     /// Not part of [`Neighbor`], because every frame reads all of it.
     pub(super) next: Vec<u64>,
     pub(super) queued: usize,
+    /// Those of them that carry data of the layer above.
+    pub(super) data_queued: usize,
     /// The most frames in the queue, 6P messages not counted.
     pub(super) capacity: usize,
     pub(super) peak: usize,
@@ -95,6 +97,7 @@ impl TschNode {
             neighbors,
             schedule,
             queued: 0,
+            data_queued: 0,
             capacity: config.queue,
             peak: 0,
             wake: None,

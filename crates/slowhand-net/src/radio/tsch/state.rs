@@ -165,9 +165,10 @@ impl TschState {
         neighbor.sequence = neighbor.sequence.wrapping_add(1);
         neighbor.queue.push(&mut self.pool, frame);
         neighbor.waiting += 1;
-        if sender.queued == 0 {
+        if sender.data_queued == 0 {
             sender.processor.prepare(now);
         }
+        sender.data_queued += 1;
         sender.queued += 1;
         sender.peak = sender.peak.max(sender.queued);
         if sender.next[position] == NEVER {
@@ -325,10 +326,11 @@ impl TschState {
             self.pool.release(index);
             neighbor.waiting -= 1;
             sender.queued -= 1;
-            if sender.queued > 0 {
-                sender.processor.prepare(now);
-            }
             if !is_own {
+                sender.data_queued -= 1;
+                if sender.data_queued > 0 {
+                    sender.processor.prepare(now);
+                }
                 let reason = DropReason::RetriesExhausted;
                 indications.push(match given_up {
                     true => Indication::Dropped { node, datagram, reason },

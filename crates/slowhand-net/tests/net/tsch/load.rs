@@ -131,6 +131,26 @@ fn keep_alives_keep_a_node_synchronised() {
     assert_eq!(again.radio_times(NodeId(1), seconds(1_200)).transmit, us(own * octets * 32 + alive));
 }
 
+/// A node that takes 1 ms for a frame takes it for each of its data frames, and for no keep-alive, whatever waits behind what.
+#[test]
+fn the_processor_takes_time_for_data_alone() {
+    let load = Load { keep_alive: seconds_of(1), ..Load::default() };
+    let (mut mac, mut air) = (loaded(2, &clique(2), load, 1), Recorder::default());
+    mac.processor_mut(NodeId(1)).set_handling(Duration::from_millis(1));
+    let frames = 300;
+    for pair in 0..frames / 2 {
+        run_mac(&mut mac, Instant::from_micros(pair * 2_450_000), &mut air);
+        for _ in 0..2 {
+            mac.enqueue(Instant::from_micros(pair * 2_450_000), NodeId(1), NodeId::ROOT, &[0x5a; 20], 0, false)
+                .unwrap();
+        }
+    }
+    run_mac(&mut mac, seconds(1_000), &mut air);
+    assert!(air.of(FrameKind::KeepAlive).len() > 100);
+    assert_eq!(air.of(FrameKind::Data).len() as u64, frames);
+    assert_eq!(mac.processor(NodeId(1)).busy(seconds(1_000)), Duration::from_millis(frames));
+}
+
 /// A join request goes from node 2 to its parent, node 1, in the minimal cell, without retries or back-off. All three nodes hear each other
 /// and send a beacon every 1.5 to 2 s: a node sends in a share q = 0.22 / 1.75 = 0.1257 of the cells. The request arrives if
 /// neither of the others sends in its cell: (1 - q)^2 = 0.7643. (If node 2 has a beacon itself, that goes first.) 20,000
