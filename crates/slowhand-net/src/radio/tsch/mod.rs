@@ -5,7 +5,7 @@
 //! computed on request.
 //!
 //! The schedule is static ([`layout`]), or a [scheduling function](scheduling) changes it while the network runs. Its
-//! 6P messages are frames like all others. Beacons, DIOs and keep-alives are [load](load) that a network may have or not: nodes have
+//! 6P messages are frames like all others. Beacons, DIOs and keep-alives are [load] that a network may have or not: nodes have
 //! joined already, and clocks do not drift.
 
 mod activity;
