@@ -11,6 +11,7 @@ TYPE_CHECKING = False  # that of `typing`, without its import
 if TYPE_CHECKING:
     from slowhand import capacity, estimate, papers, plot
     from slowhand._native import ScenarioError, __version__
+    from slowhand.advice import AdviceError, advise
     from slowhand.api import (
         Inspection,
         Run,
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from slowhand.sweeps import SweepError, compare, sweep
 
 __all__ = [
+    "AdviceError",
     "Inspection",
     "Run",
     "Scenario",
@@ -32,6 +34,7 @@ __all__ = [
     "SweepError",
     "WorldError",
     "__version__",
+    "advise",
     "capacity",
     "compare",
     "estimate",
@@ -44,9 +47,11 @@ __all__ = [
 ]
 
 _MODULES = {
+    "AdviceError": "slowhand.advice",
     "ScenarioError": "slowhand._native",
     "SweepError": "slowhand.sweeps",
     "__version__": "slowhand._native",
+    "advise": "slowhand.advice",
     "compare": "slowhand.sweeps",
     "sweep": "slowhand.sweeps",
 }

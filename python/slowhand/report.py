@@ -11,7 +11,7 @@ from typing import Any
 
 import slowhand
 from slowhand import data
-from slowhand.api import Run
+from slowhand.api import Run, Scenario
 from slowhand.estimate import half
 from slowhand.table import Cell, Column, Table
 from slowhand.terminal import Terminal, escaped
@@ -106,18 +106,28 @@ def show_summary(summary: dict[str, Any], interrupted: bool, out: Terminal) -> N
     if interrupted:
         out.print("Interrupted. What is complete:", "yellow")
     out.paragraph(", ".join(counts), "bold red" if total and not completed else "bold")
-    for failure in summary["failures"]:
-        if not failure["end"] and not failure["reason"]:
-            continue  # the first line has said it
-        out.paragraph(_failure(failure), "red", first="  ", indent="    ")
+    show_failures(summary["failures"], out)
     if groups := _groups(summary):
         out.print()
         _table(groups, total).print(out)
     if summary["losses"]:
         out.print()
-        out.print("Datagrams lost", "bold cyan")
-        for line, is_limit in _losses(summary["losses"]):
-            out.paragraph(line, "yellow" if is_limit else "", first="  ", indent="    ")
+        show_losses(summary["losses"], out)
+
+
+def show_failures(failures: Sequence[dict[str, Any]], out: Terminal) -> None:
+    """Prints why handshakes failed."""
+    for failure in failures:
+        if not failure["end"] and not failure["reason"]:
+            continue  # the first line has said it
+        out.paragraph(_failure(failure), "red", first="  ", indent="    ")
+
+
+def show_losses(losses: Sequence[dict[str, Any]], out: Terminal) -> None:
+    """Prints where datagrams were lost, why, and which key changes it."""
+    out.print("Datagrams lost", "bold cyan")
+    for line, is_limit in _losses(losses):
+        out.paragraph(line, "yellow" if is_limit else "", first="  ", indent="    ")
 
 
 def show_stacks(stacks: list[dict[str, Any]], out: Terminal) -> None:
@@ -287,16 +297,20 @@ def _about(handshakes: Run) -> Iterator[str]:
 
 def _command(handshakes: Run) -> list[str]:
     """The command that repeats the run, in words for a shell."""
-    scenario = handshakes.scenario
+    # Of a run that was interrupted, as many worlds as it has.
+    seeds = [f"--seed {handshakes.seed}", f"--count {handshakes.complete or handshakes.count}"]
+    return [*command_of(handshakes.scenario), *seeds]
+
+
+def command_of(scenario: Scenario) -> list[str]:
+    """The command that runs a scenario, in words for a shell."""
     path = Path(scenario.read_from)
     bundled = data.files(data.SCENARIOS).get(path.stem) == path
     name = path.stem if bundled else scenario.read_from
     if name.startswith("-"):
         name = f"./{name}"
     overrides = [f"--set {quoted(override)}" for override in scenario.overrides]
-    # Of a run that was interrupted, as many worlds as it has.
-    seeds = [f"--seed {handshakes.seed}", f"--count {handshakes.complete or handshakes.count}"]
-    return ["slowhand run", quoted(name), *overrides, *seeds]
+    return ["slowhand run", quoted(name), *overrides]
 
 
 def quoted(word: str) -> str:
