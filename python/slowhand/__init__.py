@@ -9,7 +9,7 @@ import importlib
 
 TYPE_CHECKING = False  # that of `typing`, without its import
 if TYPE_CHECKING:
-    from slowhand import capacity, estimate, papers, plot
+    from slowhand import capacity, estimate, papers, plot, settings
     from slowhand._native import ScenarioError, __version__
     from slowhand.api import (
         Inspection,
@@ -39,6 +39,7 @@ __all__ = [
     "plot",
     "run",
     "schema",
+    "settings",
     "stacks",
     "sweep",
 ]
@@ -50,7 +51,7 @@ _MODULES = {
     "compare": "slowhand.sweeps",
     "sweep": "slowhand.sweeps",
 }
-_SUBMODULES = {"capacity", "estimate", "papers", "plot"}
+_SUBMODULES = {"capacity", "estimate", "papers", "plot", "settings"}
 
 
 if not TYPE_CHECKING:  # so that a type checker knows every name

@@ -54,6 +54,10 @@ impl Scenario {
         slowhand_lab::wireshark_arguments(&self.0)
     }
 
+    fn settings(&self) -> PyResult<String> {
+        to_json(&self.0.session.settings())
+    }
+
     fn about(&self) -> PyResult<String> {
         to_json(&about(&self.0))
     }
