@@ -67,7 +67,7 @@ struct Outcome {
 }
 
 fn run(case: Case, curve: Curve, operands: &Operands, arithmetic: Arithmetic) -> Outcome {
-    let mut device = Device::new([7; 32], WORLD_BEGAN, arithmetic);
+    let mut device = Device::new(None, [7; 32], WORLD_BEGAN, arithmetic);
     let mut output = [0; 160];
     let Operands { number, second, point, hash } = operands;
     let code = device.run(|| {
@@ -278,7 +278,7 @@ fn a_published_signature_comes_out() {
 #[test]
 fn the_second_end_finds_the_shared_secret_of_the_first() {
     let [one, other] = [[0x21; NUMBER], [0x43; NUMBER]];
-    let mut device = Device::new([0; 32], WORLD_BEGAN, Arithmetic::Memo);
+    let mut device = Device::new(None, [0; 32], WORLD_BEGAN, Arithmetic::Memo);
     let has_assembly = cfg!(target_arch = "x86_64");
     device.run(|| {
         let [Some(first), Some(second)] = [&one, &other].map(|scalar| multiply(scalar, None)) else {
