@@ -21,6 +21,9 @@ use carriers::Carriers;
 /// The same for every Rust profile, because a handshake in an unoptimised library takes many times longer.
 const OPT_LEVEL: u32 = 2;
 
+/// How the libraries get memory and give it back: the functions whose calls are counted (`src/heap.rs`).
+const ALLOCATION: &[&str] = &["malloc", "calloc", "realloc", "posix_memalign", "strdup", "free"];
+
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rerun-if-changed=build");
@@ -213,7 +216,7 @@ fn mbedtls(root: &Path, checks: &Path) {
         .file("csrc/mbedtls/operations.c");
     let visible =
         ["slowhand_mbedtls", "slowhand_mbedtls_case", "slowhand_mbedtls_issue", "slowhand_mbedtls_error_text"];
-    isolate::compile(&others, objects, "slowhand_mbedtls", &visible);
+    isolate::compile(&others, objects, "slowhand_mbedtls", &visible, ALLOCATION);
 }
 
 fn tinydtls(root: &Path) {
@@ -252,7 +255,7 @@ fn tinydtls(root: &Path) {
         .file("csrc/tinydtls/arithmetic.c")
         .file("csrc/tinydtls/session.c")
         .file("csrc/tinydtls/operations.c");
-    isolate::compile(&others, callers, "slowhand_tinydtls", &["slowhand_tinydtls"]);
+    isolate::compile(&others, callers, "slowhand_tinydtls", &["slowhand_tinydtls"], ALLOCATION);
 }
 
 /// Renames the calls of `functions`. `operations.c` has functions with the new names.

@@ -6,7 +6,9 @@ use std::sync::Arc;
 use pyo3::create_exception;
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
+use serde_json::json;
 use slowhand_lab::CaptureRunError;
+use slowhand_lab::plan::Plan;
 use slowhand_lab::scenario::{self as lab, Override};
 
 use crate::about::about;
@@ -52,6 +54,13 @@ impl Scenario {
 
     fn wireshark_arguments(&self) -> Vec<String> {
         slowhand_lab::wireshark_arguments(&self.0)
+    }
+
+    fn session_memory(&self, py: Python<'_>) -> PyResult<String> {
+        let scenario = Arc::clone(&self.0);
+        let [client, server] =
+            abandonable(py, move || Plan::new(&scenario).and_then(|plan| plan.session_heap()))?.map_err(refused)?;
+        to_json(&json!({ "client": client, "server": server }))
     }
 
     fn about(&self) -> PyResult<String> {

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs};
 
-use crate::{OPT_LEVEL, isolate, rename_calls};
+use crate::{ALLOCATION, OPT_LEVEL, isolate, rename_calls};
 
 /// Features that no session here uses: other protocols and versions, other algorithms, programs, and code that is loaded at run
 /// time. Assembly is off too, so that the library is the same on every processor.
@@ -84,7 +84,7 @@ pub(crate) fn build(root: &Path) {
         objects.extend(library.nistz256(root, &directory));
         objects.extend(library.montgomery(root, &directory));
     }
-    isolate::compile(&adapter, objects, "slowhand_openssl", VISIBLE);
+    isolate::compile(&adapter, objects, "slowhand_openssl", VISIBLE, ALLOCATION);
 }
 
 /// The library, compiled.

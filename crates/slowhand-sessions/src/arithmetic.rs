@@ -144,6 +144,8 @@ impl<V> Generations<V> {
 /// OpenSSL's assembly.
 #[cfg(target_arch = "x86_64")]
 mod assembly {
+    #[cfg(test)]
+    use std::cell::Cell;
     use std::ptr;
 
     use super::{NUMBER, Number, POINT, Point};
@@ -163,7 +165,15 @@ mod assembly {
         }
     }
 
+    #[cfg(test)]
+    thread_local! {
+        /// How often this thread has called [`multiply`], and [`multiply_add`].
+        pub(super) static CALLS: Cell<[usize; 2]> = const { Cell::new([0; 2]) };
+    }
+
     pub(super) fn multiply(scalar: &Number, point: Option<&Point>) -> Option<Point> {
+        #[cfg(test)]
+        CALLS.set([CALLS.get()[0] + 1, CALLS.get()[1]]);
         let mut out = [0; POINT];
         let point = point.map_or(ptr::null(), |point| point.as_ptr());
         // SAFETY: the function reads 32 octets and, if there is a point, 64, and writes 64.
@@ -172,6 +182,8 @@ mod assembly {
     }
 
     pub(super) fn multiply_add(of_generator: &Number, of_point: &Number, point: &Point) -> Option<Point> {
+        #[cfg(test)]
+        CALLS.set([CALLS.get()[0], CALLS.get()[1] + 1]);
         let mut out = [0; POINT];
         let [first, second] = [of_generator, of_point].map(|number| number.as_ptr());
         // SAFETY: the function reads 32, 32 and 64 octets, and writes 64.
