@@ -68,6 +68,7 @@ fn mirrors() -> PathBuf {
 
     write("device.rs", layout::functions(&read("csrc/slowhand.h")));
     write("arithmetic.rs", layout::functions(&read("csrc/p256.h")));
+    write("powers.rs", layout::functions(&read("csrc/power.h")));
     directory
 }
 
@@ -121,7 +122,12 @@ fn mbedtls(root: &Path, checks: &Path) {
         "mbedtls_rsa_pkcs1_encrypt",
         "mbedtls_rsa_pkcs1_decrypt",
     ];
-    const REPLACED: &[&str] = &["mbedtls_ecp_muladd_restartable", "mbedtls_mpi_gcd_modinv_odd"];
+    const REPLACED: &[&str] = &[
+        "mbedtls_ecp_muladd_restartable",
+        "mbedtls_mpi_exp_mod",
+        "mbedtls_mpi_exp_mod_unsafe",
+        "mbedtls_mpi_gcd_modinv_odd",
+    ];
     const OTHERS: &[&str] = &[
         "aes",
         "aesni",
@@ -157,7 +163,6 @@ fn mbedtls(root: &Path, checks: &Path) {
         "psa_crypto_rsa",
         "psa_crypto_slot_management",
         "psa_util",
-        "rsa",
         "rsa_alt_helpers",
         "sha1",
         "sha256",
@@ -195,8 +200,9 @@ fn mbedtls(root: &Path, checks: &Path) {
         build
     };
     let mut objects = rename_calls(build(), COUNTED).files(CALLERS.iter().map(source)).compile_intermediates();
-    // The files that compute with points, over the fast arithmetic of `csrc/mbedtls/arithmetic.c`.
-    objects.extend(rename_calls(build(), REPLACED).file(source(&"ecdsa")).compile_intermediates());
+    // The files that compute with points and with powers, over the fast arithmetic of `csrc/mbedtls/arithmetic.c`.
+    let computing = ["ecdsa", "rsa"];
+    objects.extend(rename_calls(build(), REPLACED).files(computing.iter().map(source)).compile_intermediates());
     let mut points = build();
     points.define("MBEDTLS_ECP_MUL_ALT_SOFT_FALLBACK", None).flag("-include").flag("csrc/mbedtls/arithmetic.h");
     objects.extend(points.file(source(&"ecp")).compile_intermediates());

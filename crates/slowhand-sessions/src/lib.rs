@@ -55,7 +55,7 @@
 //! - rustls: its cryptography is a parameter. The adapter's own provider (RustCrypto) reports its operations.
 //! - tinyDTLS: the calls of SHA-256 in `dtls.c`, `hmac.c` and `crypto.c`, of CCM, ECDH and ECDSA in `dtls.c`.
 //!
-//! In the same way the libraries hand their arithmetic of secp256r1 to the module `arithmetic`, which computes with
+//! In the same way the libraries hand their arithmetic of secp256r1 and RSA to the module `arithmetic`, which computes with
 //! OpenSSL's assembly and keeps results. [`SessionConfig::arithmetic`] can switch it off. All octets, times and
 //! operations are the same with it and without it.
 //!
