@@ -39,11 +39,16 @@ impl Scenario {
     }
 
     #[staticmethod]
-    fn from_sources(py: Python<'_>, sources: String) -> PyResult<Self> {
+    #[pyo3(signature = (sources, folder = None))]
+    fn from_sources(py: Python<'_>, sources: String, folder: Option<PathBuf>) -> PyResult<Self> {
         let read = move || {
             let sources: lab::Sources =
                 serde_json::from_str(&sources).map_err(|error| format!("sources: not such a JSON object: {error}"))?;
-            lab::Scenario::from_sources(&sources).map_err(|error| error.to_string())
+            let scenario = match folder {
+                Some(folder) => lab::Scenario::from_sources_in(&folder, &sources),
+                None => lab::Scenario::from_sources(&sources),
+            };
+            scenario.map_err(|error| error.to_string())
         };
         Ok(Self(Arc::new(abandonable(py, read)?.map_err(refused)?)))
     }
