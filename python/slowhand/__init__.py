@@ -9,7 +9,7 @@ import importlib
 
 TYPE_CHECKING = False  # that of `typing`, without its import
 if TYPE_CHECKING:
-    from slowhand import capacity, estimate, papers, plot
+    from slowhand import capacity, estimate, pages, papers, plot
     from slowhand._native import ScenarioError, __version__
     from slowhand.api import (
         Inspection,
@@ -35,6 +35,7 @@ __all__ = [
     "capacity",
     "compare",
     "estimate",
+    "pages",
     "papers",
     "plot",
     "run",
@@ -50,7 +51,7 @@ _MODULES = {
     "compare": "slowhand.sweeps",
     "sweep": "slowhand.sweeps",
 }
-_SUBMODULES = {"capacity", "estimate", "papers", "plot"}
+_SUBMODULES = {"capacity", "estimate", "pages", "papers", "plot"}
 
 
 if not TYPE_CHECKING:  # so that a type checker knows every name
