@@ -15,7 +15,7 @@ import pytest
 import slowhand
 from conftest import COMMAND, QUICKSTART, Cli, the_message
 from slowhand import AdviceError
-from slowhand.advice import Adviser, defaults, keys, networks
+from slowhand.advice import Adviser, defaults, lookup, networks
 from slowhand.advice.answer import Advice
 from slowhand.advice.front import (
     ALIKE,
@@ -30,7 +30,7 @@ from slowhand.advice.front import (
     wilson,
 )
 from slowhand.advice.racing import LEAST, Race, all_worlds, schedule
-from slowhand.api import Setting
+from slowhand.keys import Setting
 
 PSK = QUICKSTART.with_name("psk-tinydtls.toml")
 LOSSY = QUICKSTART.with_name("lossy-line.toml")
@@ -295,11 +295,11 @@ def test_a_value_is_that_of_the_last_override() -> None:
     line: Setting = {"kind": "line", "hops": 2}
     settings: dict[str, Setting] = {"network.topology": line, "network.topology.hops": 4}
     scenario = slowhand.Scenario(LOSSY, settings)
-    assert keys.value(scenario, "network.topology") == {"kind": "line", "hops": 4}
-    assert keys.value(scenario, "network.topology.hops") == 4
-    assert keys.value(scenario, "session.mtu") is None
-    again = keys.replaced(scenario, ["network.topology.hops=5"])
-    assert keys.value(again, "network.topology.hops") == 5
+    assert lookup.value(scenario, "network.topology") == {"kind": "line", "hops": 4}
+    assert lookup.value(scenario, "network.topology.hops") == 4
+    assert lookup.value(scenario, "session.mtu") is None
+    again = scenario.with_(["network.topology.hops=5"])
+    assert lookup.value(again, "network.topology.hops") == 5
     assert len(again.overrides) == 2
 
 

@@ -13,14 +13,15 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from slowhand._native import ScenarioError
-from slowhand.advice import defaults, keys, networks
+from slowhand.advice import defaults, lookup, networks
 from slowhand.advice.front import Judged, Sample, Scale, pareto, ranking, staying
 from slowhand.advice.front import weights as read_weights
-from slowhand.advice.keys import AdviceError
+from slowhand.advice.lookup import AdviceError
 from slowhand.advice.racing import Race, all_worlds, least, schedule
 from slowhand.advice.space import Space, space
-from slowhand.api import Run, Scenario, Setting, told, toml
+from slowhand.api import Run, Scenario, told
 from slowhand.bounds import natural
+from slowhand.keys import Setting, toml
 
 if TYPE_CHECKING:
     from slowhand.advice.answer import Advice
@@ -88,7 +89,7 @@ class Adviser:
         """The finalists."""
         self.front: list[int] = []
         """The numbers of the configurations on the front, the best by the weights first."""
-        self._give_up_s = float(keys.value(self.space.scenario, "session.give_up_s") or 300)
+        self._give_up_s = float(lookup.value(self.space.scenario, "session.give_up_s") or 300)
         self._samples = [self._sample() for _ in self.space.configurations]
         self._clients = max(1, len(Run(self.space.scenario, count=1, seed=seed).columns()["seed"]))
         self._rows = self._possible_defaults()
@@ -102,11 +103,11 @@ class Adviser:
         """The defaults, but for those that are not possible here."""
         found = []
         scenario = self.space.scenario
-        if str(keys.value(scenario, "session.protocol") or "dtls").startswith("tls"):
+        if str(lookup.value(scenario, "session.protocol") or "dtls").startswith("tls"):
             return []  # TCP has its own timers
         for row in defaults.rows(scenario, stack_is_chosen="session.stack" in self.space.keys):
             try:
-                found.append((row, keys.replaced(scenario, row.overrides)))
+                found.append((row, scenario.with_(row.overrides)))
             except ScenarioError:
                 continue
         return found
@@ -214,7 +215,7 @@ class Adviser:
                 return
             samples = {one: self._sample() for one in self.judged}
             configurations = self.space.configurations
-            scenarios = (keys.replaced(configurations[one].scenario, overrides) for one in samples)
+            scenarios = (configurations[one].scenario.with_(overrides) for one in samples)
             worlds = self.worlds // 2
             self._run(zip(scenarios, samples.values(), strict=True), 0, worlds)
             judged = {n: Judged(sample, worlds, self.scale) for n, sample in samples.items()}
@@ -248,7 +249,11 @@ def advise(
     says how much a metric counts, as `{"duration": 1, "energy": 2}`. `budget` is the most worlds
     that are run. What the answer has: `recommended`, `front`, `defaults`, `sure`, `text`, `json()`.
 
-    >>> slowhand.advise("lossy-line", choose=["timers"]).recommended.label  # doctest: +SKIP
+    >>> import slowhand
+    >>> slow = slowhand.Scenario("psk-tinydtls", {"mac.slotframe": 101})
+    >>> advice = slowhand.advise(slow, choose={"session.timeout_s": [1, 9]}, budget=400)
+    >>> advice.recommended.settings
+    {'session.timeout_s': 9.0}
     """
     from slowhand.advice.answer import Advice
 

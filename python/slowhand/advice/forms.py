@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from slowhand.advice.keys import AdviceError, blaming
-from slowhand.api import Scenario, toml
+from slowhand.advice.lookup import AdviceError, blaming
+from slowhand.api import Scenario
+from slowhand.keys import toml
 from slowhand.terminal import printable
 
 MACS = {
@@ -52,7 +53,7 @@ class Question(NamedTuple):
         """The scenario that it describes: one that comes with slowhand, with keys replaced."""
         name = MACS[_one_of("--mac", self.mac or "tsch", MACS)]
         with blaming(OPTIONS):
-            return Scenario.with_overrides(name, list(self._overrides()))
+            return Scenario(name, list(self._overrides()))
 
     def _overrides(self) -> Iterator[str]:
         if self.hops is not None:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy
 import numpy.typing
 
-from slowhand.advice.keys import AdviceError
+from slowhand.advice.lookup import AdviceError
 from slowhand.api import Run
 from slowhand.arguments import LITERAL
 from slowhand.terminal import printable

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from slowhand.advice.keys import value
-from slowhand.api import Scenario, toml
+from slowhand.advice.lookup import value
+from slowhand.api import Scenario
+from slowhand.keys import toml
 
 WORSE, BETTER = 1.3, 0.7
 """Losses and delays are multiplied by these: 30 % more, 30 % less."""

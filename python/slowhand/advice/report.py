@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from slowhand._native import __version__
 from slowhand.advice.answer import Advice, Row, weighted
 from slowhand.advice.front import ALIKE, METRICS, RELIABLE, Interval, Judged
-from slowhand.report import command_of, number, show_command, show_failures, show_losses
+from slowhand.report import command_of, failures, losses, number, show_command
 from slowhand.sweeps.dataset import label, shown
 from slowhand.table import Cell, Column, Table
 from slowhand.terminal import Terminal, escaped, printable
@@ -83,9 +83,10 @@ def _recommendation(advice: Advice, out: Terminal) -> None:
         out.paragraph(f"The same in every world: {escaped(same)}.")
     if not advice.reliable:
         out.paragraph("Why handshakes fail with it:", "bold")
-        show_failures(advice.why["failures"], out)
-        if advice.why["losses"]:
-            show_losses(advice.why["losses"], out)
+        for line in failures(advice.why):
+            out.paragraph(line, "red", first="  ", indent="    ")
+        for line, is_limit in losses(advice.why["losses"]):
+            out.paragraph(line, "yellow" if is_limit else "", first="  ", indent="    ")
 
 
 def _difference(row: Row, advice: Advice) -> str:

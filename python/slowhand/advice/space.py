@@ -11,10 +11,10 @@ from typing import NamedTuple, TypeAlias
 
 from slowhand import _native
 from slowhand._native import ScenarioError
-from slowhand.advice import keys
-from slowhand.advice.keys import AdviceError
+from slowhand.advice import lookup
+from slowhand.advice.lookup import AdviceError
 from slowhand.api import Scenario, stacks
-from slowhand.api import Setting as Given
+from slowhand.keys import Setting as Given
 from slowhand.sweeps.dataset import label
 from slowhand.sweeps.vary import Axis, Plain, SweepError, Value
 from slowhand.terminal import printable
@@ -63,7 +63,7 @@ def _values(
     """The value that the scenario has, and others. `unset`: also none, if it has none."""
 
     def options(scenario: Scenario) -> Iterator[Option]:
-        own = keys.value(scenario, key)
+        own = lookup.value(scenario, key)
         found = Value.of(own).plain if own is not None else None
         if unset or found is not None:
             yield Option(((key, found),), ())
@@ -75,9 +75,9 @@ def _values(
 
 
 def _stacks(scenario: Scenario) -> Iterator[Option]:
-    own = keys.value(scenario, "session.stack")
-    server = keys.value(scenario, "session.server_stack") or own
-    protocol = keys.value(scenario, "session.protocol") or "dtls1.2"
+    own = lookup.value(scenario, "session.stack")
+    server = lookup.value(scenario, "session.server_stack") or own
+    protocol = lookup.value(scenario, "session.protocol") or "dtls1.2"
     able = [stack["name"] for stack in stacks() if protocol in stack["protocols"]]
     for name in [own, *(name for name in able if name != own)]:
         # The server is what it is: only the client's library is chosen.
@@ -87,7 +87,7 @@ def _stacks(scenario: Scenario) -> Iterator[Option]:
 
 def _cells(scenario: Scenario) -> Iterator[Option]:
     up, down = "mac.cells.up", "mac.cells.down"
-    yield Option(tuple((key, _number(keys.value(scenario, key))) for key in (up, down)), ())
+    yield Option(tuple((key, _number(lookup.value(scenario, key))) for key in (up, down)), ())
     for cells in (1, 2, 3):
         both = (up, float(cells)), (down, float(cells))
         yield Option(both, (f"{up}={cells}", f"{down}={cells}"))
@@ -193,15 +193,15 @@ def _fixed(scenario: Scenario, fix: Iterable[str]) -> tuple[Scenario, dict[str, 
         if not equals and name in GROUPS:
             names = Choice(tuple(GROUPS[name].options(scenario)), typed=False).keys
         else:
-            keys.check_known("--fix", name)
+            lookup.check_known("--fix", name)
             names = (name,)
         overrides += [text] if equals else []
         for key in names:
             if key in fixed:
                 raise AdviceError(f"--fix {printable(name)}: found twice, allowed: once")
             fixed[key] = name
-    with keys.blaming({key: f"--fix {key}" for key in fixed}):
-        return keys.replaced(scenario, overrides), fixed
+    with lookup.blaming({key: f"--fix {key}" for key in fixed}):
+        return scenario.with_(overrides), fixed
 
 
 def _choices(scenario: Scenario, choose: list[str], fixed: Mapping[str, str]) -> Iterator[Choice]:
@@ -233,7 +233,7 @@ def _choice(scenario: Scenario, text: str) -> Choice:
         axis = Axis.read(text)
     except SweepError as error:
         raise AdviceError(str(error).replace("--vary", "--choose", 1)) from error
-    keys.check_known("--choose", axis.key)
+    lookup.check_known("--choose", axis.key)
     options = (
         Option(((axis.key, plain),), (f"{axis.key}={value.text}",))
         for value, plain in zip(axis.values, axis.columns(), strict=True)
@@ -255,7 +255,7 @@ def _combine(found: Space) -> None:
     for options in itertools.product(*(choice.options for choice in found.choices)):
         overrides = tuple(text for option in options for text in option.overrides)
         try:
-            scenario = keys.replaced(found.scenario, overrides)
+            scenario = found.scenario.with_(overrides)
             _native.Run(scenario.native, 0, 1, 1, False).cancel()
         except ScenarioError as error:
             message = str(error)

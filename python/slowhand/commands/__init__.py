@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from slowhand.arguments import Parser
-from slowhand.commands import advise, bundled, capacity, links, papers, run, sweeps
+from slowhand.commands import advise, bundled, capacity, links, papers, run, settings, sweeps
 from slowhand.commands.common import Command
 
 COMMANDS = {
@@ -30,6 +30,12 @@ COMMANDS = {
         "--hops 3 --mac tsch --slotframe 101 --credential psk",
         advise.options,
         advise.run,
+    ),
+    "settings": Command(
+        "Print what to type: a scenario's session in the settings of a library.",
+        "lossy-line --library mbedtls",
+        settings.options,
+        settings.run,
     ),
     "stacks": Command(
         "List the TLS libraries that are built in, and what each can do.",

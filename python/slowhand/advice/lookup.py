@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -33,18 +33,6 @@ def value(scenario: Scenario, key: str) -> Any:
         elif key.startswith(f"{name}."):
             found = _walk(_read(text), key.removeprefix(f"{name}."))
     return found
-
-
-def replaced(scenario: Scenario, overrides: Sequence[str]) -> Scenario:
-    """The scenario with more overrides, in place of those of the same keys."""
-    if not overrides:
-        return scenario
-    new = {text.partition("=")[0] for text in overrides}
-    old = [text for text in scenario.overrides if text.partition("=")[0] not in new]
-    sources = {**scenario.sources, "overrides": [*old, *overrides]}
-    made = Scenario.from_sources(scenario.path, sources)
-    made.read_from, made.is_result = scenario.read_from, scenario.is_result
-    return made
 
 
 @contextmanager
