@@ -21,9 +21,11 @@ if TYPE_CHECKING:
         schema,
         stacks,
     )
+    from slowhand.explain import Explanation
     from slowhand.sweeps import SweepError, compare, sweep
 
 __all__ = [
+    "Explanation",
     "Inspection",
     "Run",
     "Scenario",
@@ -44,6 +46,7 @@ __all__ = [
 ]
 
 _MODULES = {
+    "Explanation": "slowhand.explain",
     "ScenarioError": "slowhand._native",
     "SweepError": "slowhand.sweeps",
     "__version__": "slowhand._native",

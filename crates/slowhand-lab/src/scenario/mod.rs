@@ -34,11 +34,11 @@ pub use handling::FrameHandling;
 pub use limits::Limits;
 pub use losses::{Advice, Remedy};
 pub use lowpan::{Forwarding, LossSpread, Lowpan, Reassembly, Recovery, Rpl, RplEncoding};
-pub(crate) use mac::PreparedMac;
 pub use mac::{
     Addresses, Beacon, Cell, CellKind, Cells, Csl, Csma, Downward, FastPoll, Generation, Key, LinkSecurity, Load, Mac,
     MacError, Scheduling, SecurityLevel, Sleepy, SlotTiming, StartOfFrame, Tsch, XMac,
 };
+pub(crate) use mac::{Opportunity, PreparedMac};
 pub use network::{Channel, Link, MAX_NODE, Mesh, Network, NodeBuffers, RouteError, Routing, Topology};
 pub use session::{Auth, Session};
 pub use sources::Sources;
