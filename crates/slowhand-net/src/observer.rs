@@ -104,6 +104,8 @@ pub struct Reception {
     pub from: NodeId,
     /// The datagram of which it carries a part.
     pub datagram: DatagramId,
+    /// True if the configuration of the network asks for its loss: the node discards it.
+    pub discarded: bool,
 }
 
 /// The states of a radio that is on.

@@ -5,7 +5,7 @@ use slowhand_net::clock::Instant;
 use slowhand_net::datagram::DatagramId;
 use slowhand_net::observer::{FrameKind, Observer, RadioInterval, Reception, Transmission};
 use slowhand_net::radio::frame::{FCS, FrameView};
-use slowhand_net::radio::phy::air_time;
+use slowhand_net::radio::phy::{MAX_PSDU, air_time};
 use std::collections::BTreeMap;
 
 /// One frame on the air.
@@ -44,6 +44,8 @@ pub(super) struct Frame {
     pub(super) received: Option<usize>,
     /// When the layer above the destination had it.
     pub(super) handled: Option<Instant>,
+    /// True if the destination discarded it, because the scenario asks for it.
+    pub(super) discarded: bool,
     /// The number of the frame among those that carry the datagram over this hop, from 1.
     pub(super) number: usize,
 }
@@ -60,7 +62,7 @@ pub(super) struct Attempt {
 
 /// Everything on the air of a world.
 #[derive(Debug, Default)]
-pub(super) struct Air {
+pub(crate) struct Air {
     pub(super) on_air: Vec<OnAir>,
     pub(super) frames: Vec<Frame>,
     pub(super) radio: Vec<RadioInterval>,
@@ -112,7 +114,7 @@ impl Observer for Air {
 
 impl Air {
     /// Puts together what belongs to one frame. Call it when the world is over.
-    pub(super) fn finish(&mut self) {
+    pub(crate) fn finish(&mut self) {
         // Link layers with contention show a frame when it ends.
         self.on_air.sort_by_key(|frame| frame.at);
         let mut known: BTreeMap<Key, usize> = BTreeMap::new();
@@ -132,9 +134,17 @@ impl Air {
                     let frame = *known.entry(seen.key).or_insert_with(|| {
                         let number = numbers.entry((from, to, datagram)).or_default();
                         *number += 1;
-                        let (attempts, received, handled) = (Vec::new(), None, None);
-                        let number = *number;
-                        self.frames.push(Frame { from, to, datagram, queued_at, attempts, received, handled, number });
+                        self.frames.push(Frame {
+                            from,
+                            to,
+                            datagram,
+                            queued_at,
+                            attempts: Vec::new(),
+                            received: None,
+                            handled: None,
+                            discarded: false,
+                            number: *number,
+                        });
                         self.frames.len() - 1
                     });
                     seen.frame = Some(frame);
@@ -169,6 +179,7 @@ impl Air {
             if let Some(&(_, frame)) = frames.get(*place).filter(|&&(at, _)| at <= reception.at) {
                 *place += 1;
                 self.frames[frame].handled = Some(reception.at);
+                self.frames[frame].discarded = reception.discarded;
                 self.handled_by.entry((reception.node, reception.datagram)).or_default().push(frame);
             }
         }
@@ -200,6 +211,13 @@ impl Air {
         let first = all.partition_point(|attempt| at(attempt) < from);
         let behind = all.partition_point(|attempt| at(attempt) < to);
         all[first..behind.max(first)].iter().copied()
+    }
+
+    /// The other frames that may have been on the air at the same time.
+    pub(super) fn on_air_near(&self, number: usize) -> impl Iterator<Item = &OnAir> {
+        let seen = &self.on_air[number];
+        let before = self.on_air[..number].iter().rev().take_while(|other| other.at + air_time(MAX_PSDU) > seen.at);
+        before.chain(self.on_air[number + 1..].iter().take_while(|other| other.at < seen.end))
     }
 
     /// The frames that carry a datagram.

@@ -6,7 +6,9 @@ use crate::world::trace::Trace;
 use slowhand_net::address::{Host, NodeId};
 use slowhand_net::clock::Duration;
 use slowhand_net::datagram::DatagramId;
+use slowhand_net::link::Links;
 use slowhand_net::network::{NetworkConfig, Outage};
+use slowhand_net::random::Streams;
 
 /// A scenario, as far as explanations need it.
 pub(super) struct Context<'a> {
@@ -15,12 +17,21 @@ pub(super) struct Context<'a> {
     server: Host,
     network: NetworkConfig,
     sleepy: Vec<NodeId>,
+    links: Links,
 }
 
 impl<'a> Context<'a> {
     pub(super) fn new(scenario: &'a Scenario, plan: &'a Plan) -> Self {
         let sleepy = scenario.mac.link_layer().sleepy(scenario.mesh());
-        Self { scenario, clients: plan.clients(), server: plan.server(), network: scenario.network_config(), sleepy }
+        Self {
+            scenario,
+            clients: plan.clients(),
+            server: plan.server(),
+            network: scenario.network_config(),
+            sleepy,
+            // Who hears whom does not depend on the seed.
+            links: scenario.mesh().links(&Streams::new(0)),
+        }
     }
 
     /// Where an end of a conversation is.
@@ -45,6 +56,11 @@ impl<'a> Context<'a> {
     pub(super) fn is_of(&self, conversation: usize, trace: &Trace, datagram: DatagramId) -> bool {
         let is_own = trace.sent.get(&datagram).is_some_and(|sent| sent.end / 2 == conversation);
         is_own && trace.repeated.get(&datagram) != Some(&false)
+    }
+
+    /// True if a node hears what another one sends.
+    pub(super) fn hears(&self, from: NodeId, to: NodeId) -> bool {
+        self.links.hears(from, to)
     }
 
     /// For what a node waits before it sends a frame to another one.

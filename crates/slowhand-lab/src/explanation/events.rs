@@ -1,6 +1,7 @@
 //! The timeline: what happened in every layer, each event with its cause.
 
 use super::air::Air;
+use super::comments;
 use super::context::{Context, name_of};
 use super::document::{Event, Lane};
 use super::losses::{self, Loss};
@@ -9,6 +10,7 @@ use slowhand_net::address::{Host, NodeId};
 use slowhand_net::clock::Instant;
 use slowhand_net::datagram::{DatagramId, NO_DATAGRAM};
 use slowhand_net::observer::FrameKind;
+use slowhand_sessions::Operation;
 use std::collections::BTreeMap;
 
 /// What identifies an event.
@@ -338,8 +340,8 @@ impl Sources<'_> {
             (true, true) => "spurious",
             (true, false) => "ok",
         };
-        if !seen.received {
-            detail.push(("lost", "its destination did not receive it".to_owned()));
+        if let Some(why) = comments::why_not_received(self.air, self.context, number) {
+            detail.push(("lost", why));
         }
         let cause = match (seen.kind, seen.frame) {
             (FrameKind::Ack, Some(frame)) => {
@@ -383,7 +385,7 @@ impl Sources<'_> {
                 from: step.at,
                 to: computed.until,
                 name: format!("the {} computes", Context::role_of(step.end)),
-                detail: vec![("operations", computed.operations.len().to_string())],
+                detail: operations_in_words(&computed.operations),
                 state: "ok",
             });
         }
@@ -412,5 +414,41 @@ impl Sources<'_> {
                 state: "ok",
             });
         }
+    }
+}
+
+/// What a device computed, the longest first.
+fn operations_in_words(operations: &[(Operation, std::time::Duration)]) -> Vec<(&'static str, String)> {
+    let mut times: BTreeMap<&'static str, (usize, std::time::Duration)> = BTreeMap::new();
+    for &(operation, took) in operations {
+        let time = times.entry(name_of_operation(operation)).or_default();
+        *time = (time.0 + 1, time.1 + took);
+    }
+    let mut times: Vec<_> = times.into_iter().collect();
+    times.sort_by_key(|&(_, (_, took))| std::cmp::Reverse(took));
+    let words = |(name, (count, took)): (&'static str, (usize, std::time::Duration))| {
+        (name, format!("{count} in {:.6} s", took.as_secs_f64()))
+    };
+    times.into_iter().map(words).collect()
+}
+
+fn name_of_operation(operation: Operation) -> &'static str {
+    match operation {
+        Operation::Sha256 { .. } => "SHA-256",
+        Operation::Sha512 { .. } => "SHA-512",
+        Operation::Sha1 { .. } => "SHA-1",
+        Operation::CbcEncrypt(_) => "AES-CBC encryption",
+        Operation::CbcDecrypt(_) => "AES-CBC decryption",
+        Operation::Seal(_) => "AEAD encryption",
+        Operation::Open(_) => "AEAD decryption",
+        Operation::EcdhKeyGeneration(_) => "ECDH key pair",
+        Operation::EcdhSharedSecret(_) => "ECDH shared secret",
+        Operation::EcdsaSign(_) => "ECDSA signature",
+        Operation::EcdsaVerify(_) => "ECDSA verification",
+        Operation::RsaSign(_) => "RSA signature",
+        Operation::RsaVerify(_) => "RSA verification",
+        Operation::RsaEncrypt(_) => "RSA encryption",
+        Operation::RsaDecrypt(_) => "RSA decryption",
+        _ => "other operation",
     }
 }

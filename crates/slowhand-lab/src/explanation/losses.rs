@@ -2,7 +2,7 @@
 
 use super::air::Air;
 use super::context::name_of;
-use crate::world::trace::Trace;
+use crate::world::trace::{Lost, Trace};
 use slowhand_net::address::Host;
 use slowhand_net::clock::Instant;
 use slowhand_net::datagram::DatagramId;
@@ -31,8 +31,7 @@ pub(super) fn losses(trace: &Trace, air: &Air, is_acknowledged: bool) -> BTreeMa
         }
     };
     for lost in trace.losses.iter().filter(|lost| !trace.arrived.contains_key(&lost.datagram)) {
-        let loss = Loss { at: lost.at, host: lost.host, reason: lost.reason, frame: None };
-        add(lost.datagram, Loss { frame: frame_of(air, lost.datagram, &loss), ..loss });
+        add(lost.datagram, Loss { at: lost.at, host: lost.host, reason: lost.reason, frame: frame_of(air, lost) });
     }
     if !is_acknowledged {
         for seen in air.on_air.iter().filter(|seen| seen.kind == FrameKind::Data && !seen.received) {
@@ -46,17 +45,16 @@ pub(super) fn losses(trace: &Trace, air: &Air, is_acknowledged: bool) -> BTreeMa
 }
 
 /// The frame with which a datagram was lost: what its host had handled just then, or had sent last.
-fn frame_of(air: &Air, datagram: DatagramId, loss: &Loss) -> Option<usize> {
-    let Host::Node(node) = loss.host else { return None };
-    let handled = air.last_handled(node, datagram, loss.at).filter(|&frame| air.frames[frame].handled == Some(loss.at));
-    handled.or_else(|| {
-        air.last_left(node, datagram, loss.at).map(|(frame, _)| frame).filter(|_| {
-            matches!(
-                loss.reason,
-                DropReason::RetriesExhausted | DropReason::ChannelAccessFailure | DropReason::TransactionExpired
-            )
-        })
-    })
+pub(super) fn frame_of(air: &Air, lost: &Lost) -> Option<usize> {
+    let &Lost { at, datagram, host: Host::Node(node), reason } = lost else { return None };
+    let waited = matches!(reason, DropReason::ReassemblyTimeout | DropReason::ForwardingTimeout);
+    let is_it = |&frame: &usize| waited || air.frames[frame].handled == Some(at);
+    let handled = air.last_handled(node, datagram, at).filter(is_it);
+    let is_given_up = matches!(
+        reason,
+        DropReason::RetriesExhausted | DropReason::ChannelAccessFailure | DropReason::TransactionExpired
+    );
+    handled.or_else(|| air.last_left(node, datagram, at).map(|(frame, _)| frame).filter(|_| is_given_up))
 }
 
 /// A loss in words: what was lost, where and why.

@@ -74,12 +74,13 @@ pub(super) fn name_of_segment(octets: &[u8]) -> String {
     }
 }
 
-/// Several names in a row, without repetitions side by side.
+/// Several names in a row: of more than two, the first and the last.
 pub(super) fn joined(names: &[String]) -> String {
     let mut names = names.to_vec();
     names.dedup();
     match names.as_slice() {
         [] => "datagram".to_owned(),
+        [first, _, .., last] => format!("{first} to {last}"),
         names => names.join(", "),
     }
 }

@@ -4,7 +4,8 @@
 //! The [path](self::path) from the end of the handshake back to its start has no gap, so its parts add up to the
 //! duration. The records of this run are those of every other run.
 
-mod air;
+pub(crate) mod air;
+mod comments;
 mod context;
 mod document;
 mod events;
@@ -21,6 +22,7 @@ use crate::scenario::Scenario;
 use crate::world::World;
 use crate::world::trace::{Span, Trace};
 use air::Air;
+pub(crate) use comments::comments;
 use context::{Context, name_of};
 pub use document::{Event, Explanation, HostEntry, Lane, Part, PathEntry};
 use events::{Key, Sources};

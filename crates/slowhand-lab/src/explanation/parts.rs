@@ -1,6 +1,6 @@
 //! The pieces of the path put together, each part in words.
 
-use super::air::Air;
+use super::air::{Air, Frame};
 use super::context::{Context, name_of};
 use super::document::Part;
 use super::events::Key;
@@ -104,7 +104,11 @@ pub(super) fn summary(duration_s: f64, parts: &[Part]) -> String {
 fn short_name(part: &Part) -> String {
     let cause = part.text.split("; ").next().unwrap_or_default();
     match part.kind {
-        "timer" | "tcp" | "queue" | "outage" | "recovery" => cause.to_owned(),
+        // Wherever the queue is.
+        "queue" => match cause.split_once(" behind ") {
+            Some((_, whose)) => format!("in queues behind {whose}"),
+            None => cause.to_owned(),
+        },
         "computing" => format!("computing at the {}", part.host_role()),
         "cells" => "waiting for cells".to_owned(),
         "channel" => "waiting for a clear channel".to_owned(),
@@ -149,10 +153,7 @@ impl Namer<'_> {
                 (own("busy", self.host(end), text, None), None)
             }
             What::Timer { end, timer, step } => self.timer(piece, end, timer, step),
-            What::GivingUp { end } => {
-                let text = "nothing came any more, until the handshake was given up".to_owned();
-                (own("giving-up", self.host(end), text, None), None)
-            }
+            What::GivingUp { end, run } => self.giving_up(piece, end, run),
             What::Opportunity { frame: number } => {
                 let opportunity = self.context.opportunity(frame(number).to);
                 let text = format!("{} at {}", opportunity.words, node(frame(number).from));
@@ -165,7 +166,7 @@ impl Namer<'_> {
             }
             What::Retry { frame: number } => {
                 let (from, to) = (frame(number).from, frame(number).to);
-                let text = format!("attempts that failed from {} to {}", node(from), node(to));
+                let text = format!("sending again what did not arrive from {} to {}", node(from), node(to));
                 (own("retries", node(from), text, Some(Remedy::change("network.link_pdr"))), self.packet(number))
             }
             What::Air { frame: number, attempt } => {
@@ -183,8 +184,9 @@ impl Namer<'_> {
                 (own("handling", node(at), text, Some(Remedy::lower("network.frame_handling_ms"))), self.packet(number))
             }
             What::Recovery { node: at, datagram } => {
-                let text = format!("{} waited for the acknowledgment of its fragments, which did not come", node(at));
-                let remedy = Some(Remedy::lower("lowpan.recovery.timeout_ms"));
+                let why = self.lost_fragment(piece, datagram);
+                let text = format!("{} waited for the timer of fragment recovery{why}", node(at));
+                let remedy = Some(Remedy::lower("lowpan.recovery.arq_timeout_s"));
                 (own("recovery", node(at), text, remedy), Some(Key::Datagram(datagram)))
             }
             What::Internet { datagram } => {
@@ -281,6 +283,34 @@ impl Namer<'_> {
         }
     }
 
+    /// The fragment that was lost before a timer of fragment recovery was due, in words.
+    fn lost_fragment(&self, piece: &Piece, datagram: DatagramId) -> String {
+        let is_lost = |frame: &&Frame| (frame.received.is_none() || frame.discarded) && frame.queued_at < piece.to;
+        let is_gone = |frame: &&Frame| frame.attempts.last().is_some_and(|last| last.end <= piece.to);
+        let lost = self.air.frames_with(datagram).filter(is_lost).filter(is_gone).last();
+        lost.map_or_else(String::new, |frame| {
+            let name = self.names.get(&datagram).map_or("a datagram", String::as_str);
+            let why = if frame.discarded { "the scenario asks for it" } else { "all attempts failed" };
+            let (number, to) = (frame.number, name_of(Host::Node(frame.to)));
+            format!(", because frame {number} of {name} was lost on its way to {to} ({why})")
+        })
+    }
+
+    /// A wait that had no end: the timer that ran when the handshake was given up.
+    fn giving_up(&self, piece: &Piece, end: usize, run: Option<usize>) -> (Words, Option<Key>) {
+        let role = Context::role_of(end);
+        let text = match run.map(|run| &self.trace.timers[run]) {
+            None => "nothing came any more, until the handshake was given up".to_owned(),
+            Some(run) => {
+                let (why, _) = self.why_timer(end, piece.from, piece.to);
+                let length = length(run.due.since(piece.from).as_micros());
+                format!("waiting for the {role}'s timer of {length}, {why}; before that, the handshake was given up")
+            }
+        };
+        let remedy = Some("raise session.give_up_s".to_owned());
+        (Words { kind: "giving-up", host: self.host(end), text, remedy }, run.map(Key::Timer))
+    }
+
     /// A wait for a timer: what made it necessary.
     fn timer(&self, piece: &Piece, end: usize, timer: Timer, step: StepId) -> (Words, Option<Key>) {
         let key = self.trace.timers.iter().position(|run| run.ended_by == Some(step)).map(Key::Timer);
@@ -295,7 +325,16 @@ impl Namer<'_> {
         let name = match (is_tcp, &loss) {
             (true, None) if self.sends_only_acks(step) => {
                 let text = format!("waiting for the {role}'s delayed acknowledgement");
-                let remedy = in_words(Remedy::change("transport.client.delayed_ack"));
+                let remedy = format!("lower transport.{role}.delayed_ack_ms");
+                let remedy = Some(remedy);
+                return (Words { kind, host: self.host(end), text, remedy }, key);
+            }
+            (true, None) if self.sends_new_data(step) => {
+                let text = format!(
+                    "waiting for the {role}'s TCP timer of {length}: new data waited for an acknowledgement (Nagle's \
+                     algorithm, or the congestion window)"
+                );
+                let remedy = Some(format!("change transport.{role}.nagle"));
                 return (Words { kind, host: self.host(end), text, remedy }, key);
             }
             (true, _) => format!("the {role}'s TCP timer of {length}"),
@@ -318,6 +357,13 @@ impl Namer<'_> {
             })
         };
         self.trace.sent.values().filter(|sent| sent.by == Sender::End(step)).all(|sent| is_ack(&sent.octets))
+    }
+
+    /// True if a step sent data that had not been sent before.
+    fn sends_new_data(&self, step: StepId) -> bool {
+        let has_data = |octets: &[u8]| Segment::parse(octets).is_ok_and(|segment| !segment.payload.is_empty());
+        let own = self.trace.sent.iter().filter(|(_, sent)| sent.by == Sender::End(step));
+        own.into_iter().any(|(id, sent)| has_data(&sent.octets) && !self.trace.repeated.contains_key(id))
     }
 
     /// Why a timer that started at `base` was due before it was stopped.

@@ -6,7 +6,7 @@
 
 use super::air::{Air, Frame};
 use super::context::Context;
-use crate::world::trace::{Cause, Sender, StepId, Timer, Trace};
+use crate::world::trace::{Cause, Sender, StepId, Timer, TimerRun, Trace};
 use slowhand_net::address::{Host, NodeId};
 use slowhand_net::clock::Instant;
 use slowhand_net::datagram::{DatagramId, NO_DATAGRAM};
@@ -28,8 +28,8 @@ pub(super) enum What {
     Busy { end: usize },
     /// A timer of an end, which then caused this step.
     Timer { end: usize, timer: Timer, step: StepId },
-    /// Nothing came any more, until the handshake was given up.
-    GivingUp { end: usize },
+    /// Nothing came any more, until the handshake was given up: the timer of an end that ran, if one did.
+    GivingUp { end: usize, run: Option<usize> },
     /// A node waited for the next opportunity to send this frame.
     Opportunity { frame: usize },
     /// A frame waited while this other frame of its node was served.
@@ -114,13 +114,21 @@ impl Walk<'_> {
             self.back_to(self.trace.steps[step as usize].at, What::Computing { end, step });
             return Some(Cursor::Step(step));
         }
-        let step = match self.trace.failed.get(&self.conversation) {
-            Some(&step) => step,
-            None => self.last_step(ends)?,
+        if let Some(&step) = self.trace.failed.get(&self.conversation) {
+            return Some(Cursor::Step(step));
+        }
+        // It was given up, while timers were running.
+        let is_running = |run: &TimerRun| ends.contains(&run.end) && run.ended_by.is_none() && run.due > self.at;
+        let running = self.trace.timers.iter().enumerate().filter(|(_, run)| is_running(run));
+        let first = running.min_by_key(|(_, run)| run.due).map(|(number, run)| (number, *run));
+        let (run, end, (from, step)) = match first {
+            Some((number, run)) => (Some(number), run.end, self.trace.base_of_timer(run.set_by, self.at)),
+            None => {
+                let step = self.last_step(ends)?;
+                (None, self.trace.steps[step as usize].end, (self.trace.steps[step as usize].at, step))
+            }
         };
-        let found = self.trace.steps[step as usize];
-        let end = found.end;
-        self.back_to(found.at, What::GivingUp { end });
+        self.back_to(from, What::GivingUp { end, run });
         Some(Cursor::Step(step))
     }
 

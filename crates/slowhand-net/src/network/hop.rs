@@ -29,7 +29,7 @@ impl Network {
                 return self.timers.push(handled_at, Timer::Handled(place));
             }
             Indication::Received { node, from, datagram, ref payload, discard, .. } => {
-                self.receptions.note(Reception { at: now, node, from, datagram });
+                self.receptions.note(Reception { at: now, node, from, datagram, discarded: discard });
                 match discard {
                     true => self.lose_frame(node, datagram, DropReason::InjectedLoss, events),
                     false => self.receive(now, node, from, payload, datagram, events),
