@@ -223,6 +223,9 @@ pub struct Record {
     /// Datagrams that the network lost, those of a proxy among them; not those that the border router held back for
     /// good.
     pub datagrams_lost: u64,
+    /// Datagrams that were neither delivered nor lost when the world ended: a minute after its last handshake. They
+    /// wait for a link or a radio that is off, or in a long queue.
+    pub datagrams_waiting: u64,
     /// How many datagrams were lost or held back, by reason and place.
     pub losses: Vec<Loss>,
     /// How long the client computed, in seconds.
@@ -310,7 +313,7 @@ enum Value {
 }
 
 /// The columns, in their fixed order: units are in their names.
-const COLUMNS: [(&str, Value); 37] = [
+const COLUMNS: [(&str, Value); 38] = [
     ("seed", Value::U64(|r| r.seed)),
     ("client", Value::U64(|r| r.client.into())),
     ("outcome", Value::Text(|r| r.outcome.name().to_owned())),
@@ -327,6 +330,7 @@ const COLUMNS: [(&str, Value); 37] = [
     ("retransmissions_spurious", Value::U64(|r| r.retransmissions_spurious)),
     ("retransmissions_spurious_server", Value::U64(|r| r.retransmissions_spurious_server)),
     ("datagrams_lost", Value::U64(|r| r.datagrams_lost)),
+    ("datagrams_waiting", Value::U64(|r| r.datagrams_waiting)),
     ("lost_because", Value::Text(|r| because(&r.lost_because()))),
     ("compute_client_s", Value::F64(|r| r.compute_client_s)),
     ("compute_server_s", Value::F64(|r| r.compute_server_s)),
