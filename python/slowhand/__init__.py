@@ -10,7 +10,7 @@ import importlib
 
 TYPE_CHECKING = False  # that of `typing`, without its import
 if TYPE_CHECKING:
-    from slowhand import capacity, estimate, papers, plot
+    from slowhand import capacity, estimate, pages, papers, plot, settings
     from slowhand._native import ScenarioError, __version__
     from slowhand.api import (
         Inspection,
@@ -36,10 +36,12 @@ __all__ = [
     "capacity",
     "compare",
     "estimate",
+    "pages",
     "papers",
     "plot",
     "run",
     "schema",
+    "settings",
     "stacks",
     "sweep",
 ]
@@ -52,7 +54,7 @@ _MODULES = {
     "compare": "slowhand.sweeps",
     "sweep": "slowhand.sweeps",
 }
-_SUBMODULES = {"capacity", "estimate", "papers", "plot"}
+_SUBMODULES = {"capacity", "estimate", "pages", "papers", "plot", "settings"}
 
 
 if not TYPE_CHECKING:  # so that a type checker knows every name

@@ -35,6 +35,12 @@ class Scenario:
     def wireshark_arguments(self) -> list[str]:
         """The arguments with which `wireshark` and `tshark` show a capture as it is."""
 
+    def settings(self) -> str:
+        """How each end of the session is configured, with all defaults, as a JSON object."""
+
+    def session_memory(self) -> str:
+        """The octets of heap that each end takes for a handshake, as a JSON object."""
+
     def about(self) -> str:
         """A short description, and what is assumed about its devices, as a JSON object."""
 

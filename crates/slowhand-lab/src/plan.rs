@@ -299,6 +299,15 @@ impl Plan {
         &self.devices[side]
     }
 
+    /// The most octets that each end of a session has on the heap during its handshake, client first: those of
+    /// [`session_heap`](slowhand_sessions::session_heap).
+    ///
+    /// # Errors
+    /// Those of [`Plan::new`] for the sessions.
+    pub fn session_heap(&self) -> Result<[Option<usize>; 2], PlanError> {
+        Ok(slowhand_sessions::session_heap(self.sessions.each_ref())?)
+    }
+
     fn build_sessions(&self, seeds: [[u8; 32]; 2]) -> Result<[Box<dyn Session>; 2], BuildError> {
         let [client, server] = [0, 1].map(|side| SessionConfig { seed: seeds[side], ..self.sessions[side].clone() });
         let processors = [0, 1].map(|side| Arc::new(self.paced(side)) as Arc<dyn Processor>);

@@ -39,6 +39,10 @@ mod _native {
     }
 }
 
+/// So that `Scenario.session_memory` counts the libraries in Rust too.
+#[global_allocator]
+static ALLOCATOR: slowhand_lab::CountingAllocator = slowhand_lab::CountingAllocator;
+
 /// The libraries built in, as a JSON array.
 #[pyfunction]
 fn stacks() -> PyResult<String> {

@@ -6,7 +6,9 @@ use std::sync::Arc;
 use pyo3::create_exception;
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
+use serde_json::json;
 use slowhand_lab::CaptureRunError;
+use slowhand_lab::plan::Plan;
 use slowhand_lab::scenario::{self as lab, Override};
 
 use crate::about::about;
@@ -57,6 +59,17 @@ impl Scenario {
 
     fn wireshark_arguments(&self) -> Vec<String> {
         slowhand_lab::wireshark_arguments(&self.0)
+    }
+
+    fn settings(&self) -> PyResult<String> {
+        to_json(&self.0.session.settings())
+    }
+
+    fn session_memory(&self, py: Python<'_>) -> PyResult<String> {
+        let scenario = Arc::clone(&self.0);
+        let [client, server] =
+            abandonable(py, move || Plan::new(&scenario).and_then(|plan| plan.session_heap()))?.map_err(refused)?;
+        to_json(&json!({ "client": client, "server": server }))
     }
 
     fn about(&self) -> PyResult<String> {

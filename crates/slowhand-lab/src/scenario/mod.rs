@@ -10,6 +10,7 @@ mod lowpan;
 mod mac;
 mod network;
 mod session;
+mod settings;
 mod sources;
 mod trace;
 mod traffic;
@@ -40,6 +41,7 @@ pub use mac::{
 };
 pub use network::{Channel, Link, MAX_NODE, Mesh, Network, NodeBuffers, RouteError, Routing, Topology};
 pub use session::{Auth, Session};
+pub use settings::{EndSettings, SessionSettings, TimerSettings};
 pub use sources::Sources;
 pub use traffic::{Pattern, Place, Traffic};
 pub(crate) use transport::TcpEndpoint;
