@@ -91,7 +91,7 @@ fn wolfssl(root: &Path, checks: &Path) {
         .opt_level(OPT_LEVEL)
         .files(protocol.chain(cryptography))
         .file("csrc/wolfssl/peer.c");
-    isolate::compile(&build, Vec::new(), "interop_wolfssl", &["interop_wolfssl"]);
+    isolate::compile(&build, Vec::new(), "interop_wolfssl", &["interop_wolfssl"], &[]);
 }
 
 /// The system's library, whose symbols have a prefix and versions. Its adapter must stay in one object, because it defines functions

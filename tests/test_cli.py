@@ -11,7 +11,9 @@ import pytest
 import slowhand
 from conftest import COMMAND, QUICKSTART, ROOT, Cli, the_message
 
-COMMANDS = ["run", "stacks", "scenarios", "devices", "schema", "capacity", "links", "papers"]
+COMMANDS = [
+    *("run", "settings", "stacks", "scenarios", "devices", "schema", "capacity", "links", "papers"),
+]
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -42,6 +42,7 @@ OPTIONS = {
         *("--slots", "--clients", "--rho", "--policy", "--handshake-share", "--seed", "--device"),
         *("--bytes-per-session", "--reserved-bytes"),
     ],
+    "settings": ["--library", "--set", "--json"],
     "links": ["--out", "--root", "--least-pdr", "--json"],
     "papers": ["--out", "--json"],
 }
@@ -53,6 +54,7 @@ ENDS = {"run": ["--count", "1"], "papers": ["--count", "1"]}
 STARTS = {
     "run": [*[["quickstart"]] * 4, ["quickstart", "--pcap", "/dev/full"], ["."], ["/dev/null"], []],
     "capacity": [[*CASE, "--policy", "refuse"], ["--device", "wismote"], []],
+    "settings": [["quickstart"], ["lossy-line", "--library", "openssl"], []],
     "papers": [["vucinic2015", "table1"], ["vucinic2015"], ["nobody"], ["vucinic2015", "fig9"]],
 }
 

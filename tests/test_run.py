@@ -13,7 +13,7 @@ from polars.testing import assert_frame_equal
 import slowhand
 from conftest import QUICKSTART, Cli, the_message, without_time
 from slowhand import _native
-from slowhand.api import toml
+from slowhand.keys import toml
 
 STATISTICS = {"mean", "ci95", "half", "min", "p50", "p95", "p99", "max"}
 METRICS = {
@@ -252,3 +252,19 @@ def test_numbers_are_the_same_in_toml() -> None:
     for number in (0, -1, 2**63 - 1, 1.5, 1e-9, 5e22, 1e16, float("inf"), float("-inf"), True):
         assert tomllib.loads(f"x = {toml(number)}") == {"x": number}
     assert toml(float("nan")) == "nan"
+
+
+def test_the_memory_of_a_session_is_that_of_its_library() -> None:
+    def memory(**session: str) -> dict[str, int | None]:
+        keys = {f"session.{key}": value for key, value in session.items()}
+        return slowhand.Scenario("psk-tinydtls", keys).session_memory()
+
+    lean = memory(stack="lean-dtls")
+    mbedtls = memory(stack="mbedtls")
+    assert memory(stack="lean-dtls") == lean
+    assert memory(stack="lean-dtls", server_stack="mbedtls")["client"] == pytest.approx(
+        lean["client"], rel=0.05
+    )
+    for end in ("client", "server"):
+        # A record has at most 2^14 octets (RFC 5246 section 6.2.1), and mbedTLS two buffers.
+        assert (lean[end] or 0) < 2 * 2**14 < (mbedtls[end] or 0)

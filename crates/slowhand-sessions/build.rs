@@ -21,6 +21,9 @@ use carriers::Carriers;
 /// The same for every Rust profile, because a handshake in an unoptimised library takes many times longer.
 const OPT_LEVEL: u32 = 2;
 
+/// How the libraries get memory and give it back: the functions whose calls are counted (`src/heap.rs`).
+const ALLOCATION: &[&str] = &["malloc", "calloc", "realloc", "posix_memalign", "strdup", "free"];
+
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rerun-if-changed=build");
@@ -65,6 +68,7 @@ fn mirrors() -> PathBuf {
 
     write("device.rs", layout::functions(&read("csrc/slowhand.h")));
     write("arithmetic.rs", layout::functions(&read("csrc/p256.h")));
+    write("powers.rs", layout::functions(&read("csrc/power.h")));
     directory
 }
 
@@ -118,7 +122,12 @@ fn mbedtls(root: &Path, checks: &Path) {
         "mbedtls_rsa_pkcs1_encrypt",
         "mbedtls_rsa_pkcs1_decrypt",
     ];
-    const REPLACED: &[&str] = &["mbedtls_ecp_muladd_restartable", "mbedtls_mpi_gcd_modinv_odd"];
+    const REPLACED: &[&str] = &[
+        "mbedtls_ecp_muladd_restartable",
+        "mbedtls_mpi_exp_mod",
+        "mbedtls_mpi_exp_mod_unsafe",
+        "mbedtls_mpi_gcd_modinv_odd",
+    ];
     const OTHERS: &[&str] = &[
         "aes",
         "aesni",
@@ -154,7 +163,6 @@ fn mbedtls(root: &Path, checks: &Path) {
         "psa_crypto_rsa",
         "psa_crypto_slot_management",
         "psa_util",
-        "rsa",
         "rsa_alt_helpers",
         "sha1",
         "sha256",
@@ -192,8 +200,9 @@ fn mbedtls(root: &Path, checks: &Path) {
         build
     };
     let mut objects = rename_calls(build(), COUNTED).files(CALLERS.iter().map(source)).compile_intermediates();
-    // The files that compute with points, over the fast arithmetic of `csrc/mbedtls/arithmetic.c`.
-    objects.extend(rename_calls(build(), REPLACED).file(source(&"ecdsa")).compile_intermediates());
+    // The files that compute with points and with powers, over the fast arithmetic of `csrc/mbedtls/arithmetic.c`.
+    let computing = ["ecdsa", "rsa"];
+    objects.extend(rename_calls(build(), REPLACED).files(computing.iter().map(source)).compile_intermediates());
     let mut points = build();
     points.define("MBEDTLS_ECP_MUL_ALT_SOFT_FALLBACK", None).flag("-include").flag("csrc/mbedtls/arithmetic.h");
     objects.extend(points.file(source(&"ecp")).compile_intermediates());
@@ -207,7 +216,7 @@ fn mbedtls(root: &Path, checks: &Path) {
         .file("csrc/mbedtls/operations.c");
     let visible =
         ["slowhand_mbedtls", "slowhand_mbedtls_case", "slowhand_mbedtls_issue", "slowhand_mbedtls_error_text"];
-    isolate::compile(&others, objects, "slowhand_mbedtls", &visible);
+    isolate::compile(&others, objects, "slowhand_mbedtls", &visible, ALLOCATION);
 }
 
 fn tinydtls(root: &Path) {
@@ -246,7 +255,7 @@ fn tinydtls(root: &Path) {
         .file("csrc/tinydtls/arithmetic.c")
         .file("csrc/tinydtls/session.c")
         .file("csrc/tinydtls/operations.c");
-    isolate::compile(&others, callers, "slowhand_tinydtls", &["slowhand_tinydtls"]);
+    isolate::compile(&others, callers, "slowhand_tinydtls", &["slowhand_tinydtls"], ALLOCATION);
 }
 
 /// Renames the calls of `functions`. `operations.c` has functions with the new names.

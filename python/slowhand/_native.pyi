@@ -19,8 +19,11 @@ class Scenario:
         """Reads the TOML file at `path`. Each override (`key=value`) replaces one key."""
 
     @staticmethod
-    def from_sources(sources: str) -> Scenario:
-        """The scenario that has these sources. No file is read."""
+    def from_sources(sources: str, folder: str | None = None) -> Scenario:
+        """The scenario that has these sources.
+
+        Files that are not among them are read from `folder`; without, no file is read.
+        """
 
     def sources(self) -> str:
         """The texts that the scenario was made from, as a JSON object.
@@ -31,6 +34,12 @@ class Scenario:
 
     def wireshark_arguments(self) -> list[str]:
         """The arguments with which `wireshark` and `tshark` show a capture as it is."""
+
+    def settings(self) -> str:
+        """How each end of the session is configured, with all defaults, as a JSON object."""
+
+    def session_memory(self) -> str:
+        """The octets of heap that each end takes for a handshake, as a JSON object."""
 
     def about(self) -> str:
         """A short description, and what is assumed about its devices, as a JSON object."""
@@ -76,6 +85,9 @@ def schema() -> str:
 
 def device_schema() -> str:
     """The JSON Schema of a device."""
+
+def table_schemas() -> str:
+    """The JSON Schemas of a row of each table, by its name, as a JSON object."""
 
 def capacity(
     slots: int, clients: int, rho: float, handshake: float, policies: list[str], seed: int

@@ -1,11 +1,11 @@
-//! What handshakes with certificates cost, by who computes on the curve secp256r1.
+//! What handshakes with certificates cost, by who computes.
 //!
-//! `cargo bench -p slowhand-lab --bench certificates` prints the processor time of a mutual ECDHE-ECDSA handshake through one
-//! hop of TSCH, for each library and each value of `session.arithmetic`. With `--check` it fails if the assembly makes a handshake
+//! `cargo bench -p slowhand-lab --bench certificates` prints the processor time of a mutual handshake through one hop of TSCH, for each
+//! library and each value of `session.arithmetic`: with ECDHE-ECDSA on secp256r1, then with keys of RSA-2048. With `--check` it fails if the assembly makes a handshake
 //! of mbedTLS less than 8 times as cheap, or the memo less than 12 times.
 //!
-//! `cargo bench -p slowhand-lab --bench certificates -- mbedtls dtls1.2 memo 2000` only runs that many handshakes, for a profiler. A
-//! fifth argument is the number of sets of nonces.
+//! `cargo bench -p slowhand-lab --bench certificates -- mbedtls dtls1.2 ecdsa memo 2000` only runs that many handshakes, for a
+//! profiler. A sixth argument is the number of sets of nonces.
 
 use slowhand_lab::plan::Plan;
 use slowhand_lab::scenario::Scenario;
@@ -29,15 +29,20 @@ const ROUNDS: usize = 3;
 /// The least gains of mbedTLS by assembly, and by the memo.
 const LEAST: [f64; 2] = [8.0, 12.0];
 
-/// The libraries, each with the protocol of its handshake.
-const STACKS: [(&str, &str); 6] = [
-    ("mbedtls", "dtls1.2"),
-    ("mbedtls", "tls1.3"),
-    ("openssl", "dtls1.2"),
-    ("rustls", "tls1.3"),
-    ("tinydtls", "dtls1.2"),
-    ("lean-dtls", "dtls1.3"),
+/// The libraries, each with the protocol and the keys of its handshake.
+const STACKS: [(&str, &str, &str); 8] = [
+    ("mbedtls", "dtls1.2", "ecdsa"),
+    ("mbedtls", "tls1.3", "ecdsa"),
+    ("openssl", "dtls1.2", "ecdsa"),
+    ("rustls", "tls1.3", "ecdsa"),
+    ("tinydtls", "dtls1.2", "ecdsa"),
+    ("lean-dtls", "dtls1.3", "ecdsa"),
+    ("mbedtls", "dtls1.2", "rsa"),
+    ("openssl", "dtls1.2", "rsa"),
 ];
+
+/// The suite with RSA: the client encrypts, the server decrypts, both sign and verify.
+const RSA: &str = "suite = \"TLS_RSA_WITH_AES_128_GCM_SHA256\"\n";
 
 /// A column: its name, `session.arithmetic`, and the sets of nonces.
 const COLUMNS: [(&str, &str, Option<u64>); 4] = [
@@ -49,25 +54,25 @@ const COLUMNS: [(&str, &str, Option<u64>); 4] = [
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).filter(|argument| !argument.starts_with("--")).collect();
-    if let [stack, protocol, arithmetic, count, nonces @ ..] = &arguments[..] {
+    if let [stack, protocol, keys, arithmetic, count, nonces @ ..] = &arguments[..] {
         let nonces = nonces.first().and_then(|nonces| nonces.parse().ok());
         let count = count.parse().unwrap_or(HANDSHAKES);
-        println!("{:.1} us", cost(&plan(stack, protocol, arithmetic, nonces), count));
+        println!("{:.1} us", cost(&plan(stack, protocol, keys, arithmetic, nonces), count));
         return ExitCode::SUCCESS;
     }
-    println!("Processor time of a mutual ECDHE-ECDSA handshake in us, the least of {ROUNDS} rounds");
-    println!("{:18}{}", "", COLUMNS.map(|(name, ..)| format!("{name:>11}")).concat());
+    println!("Processor time of a mutual handshake in us, the least of {ROUNDS} rounds");
+    println!("{:24}{}", "", COLUMNS.map(|(name, ..)| format!("{name:>11}")).concat());
     let mut gains = [0.0; 2];
-    for (stack, protocol) in STACKS {
-        let plans = COLUMNS.map(|(_, arithmetic, nonces)| plan(stack, protocol, arithmetic, nonces));
+    for (stack, protocol, keys) in STACKS {
+        let plans = COLUMNS.map(|(_, arithmetic, nonces)| plan(stack, protocol, keys, arithmetic, nonces));
         let mut least = [f64::INFINITY; 4];
         for _ in 0..ROUNDS {
             for (least, plan) in least.iter_mut().zip(&plans) {
                 *least = least.min(cost(plan, HANDSHAKES));
             }
         }
-        println!("{stack:10}{protocol:8}{}", least.map(|cost| format!("{cost:11.1}")).concat());
-        if (stack, protocol) == STACKS[0] {
+        println!("{stack:10}{protocol:8}{keys:6}{}", least.map(|cost| format!("{cost:11.1}")).concat());
+        if (stack, protocol, keys) == STACKS[0] {
             gains = [least[0] / least[1], least[0] / least[2]];
         }
     }
@@ -76,11 +81,14 @@ fn main() -> ExitCode {
     if is_check && too_slow { ExitCode::FAILURE } else { ExitCode::SUCCESS }
 }
 
-fn plan(stack: &str, protocol: &str, arithmetic: &str, nonces: Option<u64>) -> Plan {
+fn plan(stack: &str, protocol: &str, keys: &str, arithmetic: &str, nonces: Option<u64>) -> Plan {
     let mut text = format!(
         "{SCENARIO}[session]\nstack = \"{stack}\"\nprotocol = \"{protocol}\"\nauth = \"mutual\"\ntimeout_s = 20\n\
          arithmetic = \"{arithmetic}\"\n"
     );
+    if keys == "rsa" {
+        text += RSA;
+    }
     if let Some(nonces) = nonces {
         text += &format!("nonces = {nonces}\n");
     }

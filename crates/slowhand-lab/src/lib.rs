@@ -135,6 +135,6 @@ pub mod summary;
 pub mod traffic;
 mod world;
 
-pub use slowhand_sessions::StackInfo;
 pub use slowhand_sessions::stacks;
+pub use slowhand_sessions::{CountingAllocator, StackInfo};
 pub use sniffer::{CaptureRunError, capture_run, wireshark_arguments};

@@ -138,6 +138,13 @@ impl Plan {
         Ok(plan)
     }
 
+    /// The same plan with a link layer of yours in place of the scenario's: a [`Mac`](slowhand_net::radio::Mac) of your
+    /// own, TSCH with a scheduling function of your own, or links of your own under any of them. The rest of the
+    /// scenario counts as it is. `examples/scheduling.rs` shows all of this.
+    pub fn with_mac(self, mac: Box<dyn PreparedMac>) -> Self {
+        Self { mac, ..self }
+    }
+
     /// Checks that each device has a time for all that its end computes. Only the libraries know what they compute, so
     /// an end whose device lacks a time runs the handshake once, without a network.
     fn check_devices(&self) -> Result<(), PlanError> {
@@ -290,6 +297,15 @@ impl Plan {
     /// The client's device (side 0) or the server's (1).
     pub(crate) fn device_of_side(&self, side: usize) -> &Device {
         &self.devices[side]
+    }
+
+    /// The most octets that each end of a session has on the heap during its handshake, client first: those of
+    /// [`session_heap`](slowhand_sessions::session_heap).
+    ///
+    /// # Errors
+    /// Those of [`Plan::new`] for the sessions.
+    pub fn session_heap(&self) -> Result<[Option<usize>; 2], PlanError> {
+        Ok(slowhand_sessions::session_heap(self.sessions.each_ref())?)
     }
 
     fn build_sessions(&self, seeds: [[u8; 32]; 2]) -> Result<[Box<dyn Session>; 2], BuildError> {

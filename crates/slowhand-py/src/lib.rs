@@ -26,7 +26,7 @@ mod _native {
     #[pymodule_export]
     use crate::estimate::{Estimate, percentile};
     #[pymodule_export]
-    use crate::run::{Run, inspect};
+    use crate::run::{Run, inspect, table_schemas};
     #[pymodule_export]
     use crate::scenario::{Scenario, ScenarioError, capture, device_schema, schema};
     #[pymodule_export]
@@ -38,6 +38,10 @@ mod _native {
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
 }
+
+/// So that `Scenario.session_memory` counts the libraries in Rust too.
+#[global_allocator]
+static ALLOCATOR: slowhand_lab::CountingAllocator = slowhand_lab::CountingAllocator;
 
 /// The libraries built in, as a JSON array.
 #[pyfunction]

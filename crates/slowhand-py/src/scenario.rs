@@ -6,7 +6,9 @@ use std::sync::Arc;
 use pyo3::create_exception;
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
+use serde_json::json;
 use slowhand_lab::CaptureRunError;
+use slowhand_lab::plan::Plan;
 use slowhand_lab::scenario::{self as lab, Override};
 
 use crate::about::about;
@@ -37,11 +39,16 @@ impl Scenario {
     }
 
     #[staticmethod]
-    fn from_sources(py: Python<'_>, sources: String) -> PyResult<Self> {
+    #[pyo3(signature = (sources, folder = None))]
+    fn from_sources(py: Python<'_>, sources: String, folder: Option<PathBuf>) -> PyResult<Self> {
         let read = move || {
             let sources: lab::Sources =
                 serde_json::from_str(&sources).map_err(|error| format!("sources: not such a JSON object: {error}"))?;
-            lab::Scenario::from_sources(&sources).map_err(|error| error.to_string())
+            let scenario = match folder {
+                Some(folder) => lab::Scenario::from_sources_in(&folder, &sources),
+                None => lab::Scenario::from_sources(&sources),
+            };
+            scenario.map_err(|error| error.to_string())
         };
         Ok(Self(Arc::new(abandonable(py, read)?.map_err(refused)?)))
     }
@@ -52,6 +59,17 @@ impl Scenario {
 
     fn wireshark_arguments(&self) -> Vec<String> {
         slowhand_lab::wireshark_arguments(&self.0)
+    }
+
+    fn settings(&self) -> PyResult<String> {
+        to_json(&self.0.session.settings())
+    }
+
+    fn session_memory(&self, py: Python<'_>) -> PyResult<String> {
+        let scenario = Arc::clone(&self.0);
+        let [client, server] =
+            abandonable(py, move || Plan::new(&scenario).and_then(|plan| plan.session_heap()))?.map_err(refused)?;
+        to_json(&json!({ "client": client, "server": server }))
     }
 
     fn about(&self) -> PyResult<String> {

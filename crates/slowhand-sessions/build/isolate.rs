@@ -8,14 +8,17 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs};
 
-/// Makes the static library `name` of the files of `build` and of `objects`. Only the symbols `visible` are global in it.
-pub(crate) fn compile(build: &cc::Build, mut objects: Vec<PathBuf>, name: &str, visible: &[&str]) {
+/// Makes the static library `name` of the files of `build` and of `objects`. Only the symbols `visible` are global in it. What it
+/// calls of `renamed` has the prefix `slowhand_`.
+pub(crate) fn compile(build: &cc::Build, mut objects: Vec<PathBuf>, name: &str, visible: &[&str], renamed: &[&str]) {
     let directory = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets it"));
     let object = directory.join(format!("{name}.o"));
     objects.extend(build.compile_intermediates());
     join(&objects, &object);
     let mut objcopy = Command::new(env::var_os("OBJCOPY").unwrap_or_else(|| "objcopy".into()));
-    run(objcopy.args(visible.iter().map(|symbol| format!("--keep-global-symbol={symbol}"))).arg(&object));
+    objcopy.args(visible.iter().map(|symbol| format!("--keep-global-symbol={symbol}")));
+    objcopy.args(renamed.iter().map(|symbol| format!("--redefine-sym={symbol}=slowhand_{symbol}")));
+    run(objcopy.arg(&object));
     cc::Build::new().object(&object).compile(name);
 }
 

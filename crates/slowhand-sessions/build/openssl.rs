@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs};
 
-use crate::{OPT_LEVEL, isolate, rename_calls};
+use crate::{ALLOCATION, OPT_LEVEL, isolate, rename_calls};
 
 /// Features that no session here uses: other protocols and versions, other algorithms, programs, and code that is loaded at run
 /// time. Assembly is off too, so that the library is the same on every processor.
@@ -55,13 +55,22 @@ const COUNTED: &[&str] = &[
     "tls_process_finished",
 ];
 
-/// The files that call a function in whose place the adapter has another one (`csrc/openssl/arithmetic.c`).
-const REPLACED: &[(&str, &str)] =
-    &[("crypto/ec/ec_lib.c", "ossl_ec_wNAF_mul"), ("crypto/ec/ecdsa_ossl.c", "ossl_ec_group_do_inverse_ord")];
+/// The files that call functions in whose place the adapter has others (`csrc/openssl/arithmetic.c`).
+const REPLACED: &[(&str, &[&str])] = &[
+    ("crypto/ec/ec_lib.c", &["ossl_ec_wNAF_mul"]),
+    ("crypto/ec/ecdsa_ossl.c", &["ossl_ec_group_do_inverse_ord"]),
+    ("crypto/rsa/rsa_ossl.c", &["BN_mod_exp_mont", "BN_mod_exp_mont_consttime_x2"]),
+];
 
 /// What Rust calls. The arithmetic is there on x86-64 only.
-const VISIBLE: &[&str] =
-    &["slowhand_openssl", "slowhand_nistz256_invert", "slowhand_nistz256_multiply", "slowhand_nistz256_multiply_add"];
+const VISIBLE: &[&str] = &[
+    "slowhand_openssl",
+    "slowhand_montgomery_invert",
+    "slowhand_montgomery_power",
+    "slowhand_nistz256_invert",
+    "slowhand_nistz256_multiply",
+    "slowhand_nistz256_multiply_add",
+];
 
 /// Compiles the library in `root`, and its adapter.
 pub(crate) fn build(root: &Path) {
@@ -73,8 +82,9 @@ pub(crate) fn build(root: &Path) {
     let mut objects = library.objects.clone();
     if env::var("CARGO_CFG_TARGET_ARCH").as_deref() == Ok("x86_64") {
         objects.extend(library.nistz256(root, &directory));
+        objects.extend(library.montgomery(root, &directory));
     }
-    isolate::compile(&adapter, objects, "slowhand_openssl", VISIBLE);
+    isolate::compile(&adapter, objects, "slowhand_openssl", VISIBLE, ALLOCATION);
 }
 
 /// The library, compiled.
@@ -110,8 +120,8 @@ impl Library {
         let plain = listed("source").map(|source| canonical(&source)).filter(is_plain);
         library.objects = library.compiler().files(plain).compile_intermediates();
         library.objects.extend(rename_calls(library.compiler(), COUNTED).files(&callers).compile_intermediates());
-        for (caller, (_, function)) in replaced.iter().zip(REPLACED) {
-            let renamed = rename_calls(library.compiler(), &[function]).file(caller).compile_intermediates();
+        for (caller, (_, functions)) in replaced.iter().zip(REPLACED) {
+            let renamed = rename_calls(library.compiler(), functions).file(caller).compile_intermediates();
             library.objects.extend(renamed);
         }
         let lines = |name, paths: &[PathBuf]| {
@@ -122,21 +132,23 @@ impl Library {
         library
     }
 
-    /// Compiles the fast arithmetic of secp256r1 (`csrc/openssl/nistz256.c`), with the assembly that OpenSSL's own script
-    /// generates.
+    /// Compiles the fast arithmetic of secp256r1 (`csrc/openssl/nistz256.c`).
     fn nistz256(&self, root: &Path, directory: &Path) -> Vec<PathBuf> {
-        let assembly = directory.join("nistz256.s");
-        run(Command::new("perl")
-            .arg(root.join("crypto/ec/asm/ecp_nistz256-x86_64.pl"))
-            .arg("elf")
-            .arg(&assembly)
-            .env("CC", cc::Build::new().get_compiler().path()));
-        // The library without assembly has a variable of this name for the features of the processor, which stays zero.
-        let text = fs::read_to_string(&assembly).expect("the script has written it");
-        fs::write(&assembly, text.replace("OPENSSL_ia32cap_P", "slowhand_ia32cap")).expect("it can be written again");
+        let assembly = generated(root, "crypto/ec/asm/ecp_nistz256-x86_64.pl", &directory.join("nistz256.s"));
         let mut build = self.compiler();
         build.include(root).include(root.join("crypto/ec")).include("csrc/openssl").define("ECP_NISTZ256_ASM", None);
         build.file("csrc/openssl/nistz256.c").file(assembly).flag("-Wa,--noexecstack").compile_intermediates()
+    }
+
+    /// Compiles the fast powers for RSA (`csrc/openssl/montgomery.c`). The second script has squarings, which the assembly of the
+    /// first one calls.
+    fn montgomery(&self, root: &Path, directory: &Path) -> Vec<PathBuf> {
+        let [products, squares] = [("x86_64-mont.pl", "products.s"), ("x86_64-mont5.pl", "squares.s")]
+            .map(|(script, file)| generated(root, &format!("crypto/bn/asm/{script}"), &directory.join(file)));
+        let mut build = self.compiler();
+        build.include(root).include("csrc/openssl");
+        build.file("csrc/openssl/montgomery.c").files([products, squares]);
+        build.flag("-Wa,--noexecstack").compile_intermediates()
     }
 
     /// A compiler with the options of OpenSSL's makefile.
@@ -163,6 +175,20 @@ impl Library {
             .opt_level(OPT_LEVEL);
         build
     }
+}
+
+/// The assembly that one of OpenSSL's scripts generates. The library without assembly has functions and a variable (the features
+/// of the processor, which stay zero) of the same names, so those of the assembly get other names.
+fn generated(root: &Path, script: &str, assembly: &Path) -> PathBuf {
+    run(Command::new("perl")
+        .arg(root.join(script))
+        .arg("elf")
+        .arg(assembly)
+        .env("CC", cc::Build::new().get_compiler().path()));
+    let text = fs::read_to_string(assembly).expect("the script has written it");
+    let text = text.replace("OPENSSL_ia32cap_P", "slowhand_ia32cap").replace("bn_mul_mont", "slowhand_bn_mul_mont");
+    fs::write(assembly, text).expect("it can be written again");
+    assembly.to_owned()
 }
 
 /// All inputs of the objects.

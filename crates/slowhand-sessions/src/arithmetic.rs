@@ -1,7 +1,7 @@
-//! Fast arithmetic of secp256r1, for every library.
+//! Fast arithmetic of secp256r1 and of RSA, for every library.
 //!
-//! Multiplications of points are nearly all that a handshake with certificates costs. So the libraries hand them to
-//! these functions. On x86-64 they compute with OpenSSL's assembly (`csrc/openssl/nistz256.c`); on other processors
+//! Multiplications of points, or powers, are nearly all that a handshake with certificates costs. So the libraries hand
+//! them to these functions. On x86-64 they compute with OpenSSL's assembly (`csrc/openssl/nistz256.c`, `csrc/openssl/montgomery.c`); on other processors
 //! they have no result, and the libraries use their own code. The results are the same, to the bit. What a library
 //! reports to the device does not depend on who computes.
 //!
@@ -19,6 +19,7 @@ use crate::config::Arithmetic;
 use crate::device;
 
 pub(crate) mod ecdsa;
+mod powers;
 #[cfg(test)]
 mod tests;
 
@@ -100,7 +101,7 @@ struct Generations<V> {
     old: BTreeMap<Box<[u8]>, V>,
 }
 
-impl<V: Copy> Memo<V> {
+impl<V: Clone> Memo<V> {
     const fn new() -> Self {
         Self([const { Mutex::new(Generations { young: BTreeMap::new(), old: BTreeMap::new() }) }; PARTS])
     }
@@ -113,9 +114,9 @@ impl<V: Copy> Memo<V> {
 
     fn get(&self, operands: &[u8]) -> Option<V> {
         self.part(operands, |part| {
-            part.young.get(operands).copied().or_else(|| {
+            part.young.get(operands).cloned().or_else(|| {
                 let (operands, value) = part.old.remove_entry(operands)?;
-                part.insert(operands, value);
+                part.insert(operands, value.clone());
                 Some(value)
             })
         })
@@ -127,7 +128,7 @@ impl<V: Copy> Memo<V> {
 
     /// The result that is known, or else the computed one, which is kept. Nothing is locked while it is computed.
     fn get_or(&self, operands: &[u8], compute: impl FnOnce() -> Option<V>) -> Option<V> {
-        self.get(operands).or_else(|| compute().inspect(|value| self.insert(operands, *value)))
+        self.get(operands).or_else(|| compute().inspect(|value| self.insert(operands, value.clone())))
     }
 }
 
@@ -143,6 +144,8 @@ impl<V> Generations<V> {
 /// OpenSSL's assembly.
 #[cfg(target_arch = "x86_64")]
 mod assembly {
+    #[cfg(test)]
+    use std::cell::Cell;
     use std::ptr;
 
     use super::{NUMBER, Number, POINT, Point};
@@ -162,7 +165,15 @@ mod assembly {
         }
     }
 
+    #[cfg(test)]
+    thread_local! {
+        /// How often this thread has called [`multiply`], and [`multiply_add`].
+        pub(super) static CALLS: Cell<[usize; 2]> = const { Cell::new([0; 2]) };
+    }
+
     pub(super) fn multiply(scalar: &Number, point: Option<&Point>) -> Option<Point> {
+        #[cfg(test)]
+        CALLS.set([CALLS.get()[0] + 1, CALLS.get()[1]]);
         let mut out = [0; POINT];
         let point = point.map_or(ptr::null(), |point| point.as_ptr());
         // SAFETY: the function reads 32 octets and, if there is a point, 64, and writes 64.
@@ -171,6 +182,8 @@ mod assembly {
     }
 
     pub(super) fn multiply_add(of_generator: &Number, of_point: &Number, point: &Point) -> Option<Point> {
+        #[cfg(test)]
+        CALLS.set([CALLS.get()[0], CALLS.get()[1] + 1]);
         let mut out = [0; POINT];
         let [first, second] = [of_generator, of_point].map(|number| number.as_ptr());
         // SAFETY: the function reads 32, 32 and 64 octets, and writes 64.

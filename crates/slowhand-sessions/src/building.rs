@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use crate::config::{ConfigError, Family, SessionConfig};
 use crate::device::WORLD_BEGAN;
+use crate::heap;
 use crate::memory::{End, Path};
 use crate::operation::{Processor, Weightless};
 use crate::session::{Failure, Resumable, Session, Status};
@@ -84,7 +85,10 @@ pub fn build_pair(
 ) -> Result<[Box<dyn Session>; 2], BuildError> {
     let [client, server] = configs;
     let Family::Tls(tls) = &client.family;
-    let previous = if tls.resumption.is_some() { first_session(configs)? } else { [None, None] };
+    let previous = match tls.resumption {
+        Some(_) => heap::uncounted(|| first_session(configs))?,
+        None => [None, None],
+    };
     let [for_client, for_server] = processors;
     let build =
         |config, processor, previous: &Option<Resumable>| build_with(config, processor, WORLD_BEGAN, previous.as_ref());

@@ -155,7 +155,7 @@ impl Capabilities {
 
 impl Timer {
     /// The first and the maximum timeout: the chosen values, or the library's own.
-    pub(crate) fn values(&self, first: Option<Duration>, maximum: Option<Duration>) -> (Duration, Duration) {
+    pub fn values(&self, first: Option<Duration>, maximum: Option<Duration>) -> (Duration, Duration) {
         let first = first.unwrap_or(self.first);
         let own = match self.maximum {
             MaximumTimeout::Chosen(maximum) => maximum.max(first),

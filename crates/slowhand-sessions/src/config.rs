@@ -208,7 +208,7 @@ pub enum Cryptography {
     Weightless,
 }
 
-/// Who computes on the curve secp256r1. The results, and so all messages, times and records, are the same with each.
+/// Who computes on the curve secp256r1, and the powers of RSA. The results, and so all messages, times and records, are the same with each.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Arithmetic {
@@ -242,7 +242,7 @@ pub struct SessionConfig {
     pub datagram_packing: bool,
     /// With what this end computes. Default: real cryptography.
     pub cryptography: Cryptography,
-    /// Who computes on secp256r1; it changes no result. Default: [`Arithmetic::Memo`], the fastest.
+    /// Who computes on secp256r1 and for RSA; it changes no result. Default: [`Arithmetic::Memo`], the fastest.
     pub arithmetic: Arithmetic,
     /// The seed of this end's randomness. The two ends of a session need different seeds. Default: zeros, for tests
     /// only.

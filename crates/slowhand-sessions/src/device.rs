@@ -23,7 +23,8 @@ use std::time::Duration;
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use crate::config::Arithmetic;
+use crate::config::{Arithmetic, Role};
+use crate::heap::Counting;
 use crate::operation::{Aead, AeadMode, Cbc, Curve, Operation, Performed, Processor};
 use crate::session::{Received, Transmit};
 
@@ -33,6 +34,8 @@ const CLOCK_LIMIT: Duration = Duration::from_nanos(u64::MAX);
 
 /// The state that the callbacks of a library use.
 pub(crate) struct Device {
+    /// The end that runs on it. `None`: what is allocated there is not counted.
+    end: Option<Role>,
     /// `None` while the library is set up or taken down: a device does that when it boots, and it takes no time.
     processor: Option<Arc<dyn Processor>>,
     /// The calendar time, since 1970, at which the clock is zero.
@@ -52,9 +55,10 @@ pub(crate) struct Device {
 }
 
 impl Device {
-    /// A device whose operations take no time. Its clock is zero at the calendar time `began`.
-    pub(crate) fn new(seed: [u8; 32], began: Duration, arithmetic: Arithmetic) -> Self {
+    /// A device of an end, whose operations take no time. Its clock is zero at the calendar time `began`.
+    pub(crate) fn new(end: Option<Role>, seed: [u8; 32], began: Duration, arithmetic: Arithmetic) -> Self {
         Self {
+            end,
             arithmetic,
             processor: None,
             began,
@@ -74,7 +78,7 @@ impl Device {
     /// # Panics
     /// If the processor has.
     pub(crate) fn run<T>(&mut self, call: impl FnOnce() -> T) -> T {
-        let reset = Current::enter(self);
+        let reset = (Counting::of(self.end), Current::enter(self));
         let result = call();
         drop(reset);
         if let Some(panic) = self.panic.take() {
@@ -90,7 +94,7 @@ impl Device {
     }
 
     /// From now on, operations take no time.
-    pub(crate) fn end(&mut self) {
+    pub(crate) fn finish(&mut self) {
         self.processor = None;
     }
 
@@ -187,6 +191,7 @@ impl Drop for Current {
 /// [`Device::run`] and returns the default.
 fn with_current<T: Default>(act: impl FnOnce(&mut Device) -> T) -> T {
     let mut device = CURRENT.get().expect("only Device::run calls the libraries");
+    let _uncounted = Counting::of(None);
     // SAFETY: the pointer comes from the `&mut Device` of `Device::run`, which does not use it before the library call
     // returns and removes the pointer then. While `act` runs, no other function gets this device: those of this module
     // are private, and if a `Processor` runs another session, that session's device is the current one until its call
@@ -413,7 +418,7 @@ mod tests {
     /// 2030-01-01T00:00:00Z is 21,915 days after the epoch: 60 years, 15 of them leap years.
     #[test]
     fn the_calendar_goes_on_with_the_clock() {
-        let mut device = Device::new([0; 32], WORLD_BEGAN, Arithmetic::default());
+        let mut device = Device::new(None, [0; 32], WORLD_BEGAN, Arithmetic::default());
         let at = Duration::from_millis(90_500);
         device.advance_clock(at);
         assert_eq!(device.run(unix_time), Duration::from_secs((60 * 365 + 15) * 86_400) + at);
@@ -426,7 +431,7 @@ mod tests {
 
     #[test]
     fn an_operation_on_an_unknown_curve_is_not_counted() {
-        let mut device = Device::new([0; 32], WORLD_BEGAN, Arithmetic::default());
+        let mut device = Device::new(None, [0; 32], WORLD_BEGAN, Arithmetic::default());
         // RFC 8422 section 5.1.1: 19 is secp192r1, 23 secp256r1, 24 secp384r1. 0 is reserved.
         device.run(|| [0, 19, 24, 23].into_iter().for_each(|group| slowhand_ecdsa_verify(group)));
         let mut operations = Vec::new();

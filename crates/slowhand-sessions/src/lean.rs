@@ -89,9 +89,15 @@ pub(crate) const CAPABILITIES: Capabilities = Capabilities {
 /// and for a ClientHello with a cookie and a ticket of another library (mbedTLS: 147 octets).
 pub(crate) const PSK_BUFFER: usize = 384;
 
-/// The same with certificates: enough for the longest certificate that a configuration can have, 8,000 octets, and for
-/// the other messages of its flight.
-pub(crate) const CERTIFICATE_BUFFER: usize = 8_000 + 512;
+/// The same with raw public keys, and with certificates of at most [`SHORT_CERTIFICATE`] octets: enough for one, also in a
+/// ticket of another library, and for the other messages of its flight.
+pub(crate) const CERTIFICATE_BUFFER: usize = SHORT_CERTIFICATE as usize + 736;
+
+/// The longest certificate that such a buffer holds. Those in the files have at most 500 octets.
+pub(crate) const SHORT_CERTIFICATE: u16 = 800;
+
+/// The same with longer certificates: enough for the longest that a configuration can have, 8,000 octets.
+pub(crate) const LONG_CERTIFICATE_BUFFER: usize = 8_000 + 512;
 
 /// The longest datagram if the configuration sets no limit: a record of 2^14 octets (RFC 5246, section 6.2.1) with its
 /// header, nonce and tag.

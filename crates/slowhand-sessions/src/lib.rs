@@ -55,7 +55,7 @@
 //! - rustls: its cryptography is a parameter. The adapter's own provider (RustCrypto) reports its operations.
 //! - tinyDTLS: the calls of SHA-256 in `dtls.c`, `hmac.c` and `crypto.c`, of CCM, ECDH and ECDSA in `dtls.c`.
 //!
-//! In the same way the libraries hand their arithmetic of secp256r1 to the module `arithmetic`, which computes with
+//! In the same way the libraries hand their arithmetic of secp256r1 and RSA to the module `arithmetic`, which computes with
 //! OpenSSL's assembly and keeps results. [`SessionConfig::arithmetic`] can switch it off. All octets, times and
 //! operations are the same with it and without it.
 //!
@@ -79,9 +79,9 @@
 //! the public test keys, and issues certificates of other lengths.
 //!
 //! The modules form layers, and imports run downwards only. From the lowest: operations, configurations and the trait;
-//! the device, the arithmetic and the credentials; the capabilities and their check; the library that runs on a device; the adapters;
-//! the list of libraries; building and memory. All `unsafe` code is in the device, in the arithmetic, in the adapters,
-//! and in the module that issues certificates.
+//! the account of the heap; the device, the arithmetic and the credentials; the capabilities and their check; the library that
+//! runs on a device; the adapters; the list of libraries; building and memory; the heap of a session. All `unsafe` code is in
+//! the account of the heap, in the device, in the arithmetic, in the adapters, and in the module that issues certificates.
 //!
 //! # Add a library
 //!
@@ -96,6 +96,8 @@ mod config;
 pub mod credentials;
 mod device;
 mod features;
+mod footprint;
+mod heap;
 mod lean;
 mod library;
 mod mbedtls;
@@ -114,6 +116,8 @@ pub use config::{
     Arithmetic, ConfigError, Credential, CredentialKind, Cryptography, Family, Negotiated, Protocol, Role,
     SessionConfig, Stack, Timers,
 };
+pub use footprint::session_heap;
+pub use heap::CountingAllocator;
 pub use operation::{Aead, AeadMode, Cbc, Curve, Operation, Performed, Processor, Weightless};
 pub use session::{Failure, FailureKind, Received, Resumable, Session, Status, Transmit, WriteError};
 pub use stacks::{StackInfo, best_common_suite, stacks};

@@ -79,7 +79,7 @@ impl<L: Library> LibrarySession<L> {
         began: Duration,
         set_up: impl FnOnce() -> Result<L, Failure>,
     ) -> Result<Self, Failure> {
-        let mut device = Box::new(Device::new(config.seed, began, config.arithmetic));
+        let mut device = Box::new(Device::new(Some(config.role), config.seed, began, config.arithmetic));
         let library = ManuallyDrop::new(device.run(set_up)?);
         device.begin(processor);
         Ok(Self {
@@ -210,7 +210,7 @@ impl<L: Library> Session for LibrarySession<L> {
 
 impl<L: Library> Drop for LibrarySession<L> {
     fn drop(&mut self) {
-        self.device.end();
+        self.device.finish();
         let library = &mut self.library;
         // SAFETY: this is the end of the session, and nothing uses the library after this.
         self.device.run(|| unsafe { ManuallyDrop::drop(library) });

@@ -62,6 +62,11 @@ impl SessionConfig {
     }
 }
 
+/// True if the library is written in C.
+pub(crate) fn is_in_c(stack: Stack) -> bool {
+    matches!(entry(stack).adapter, Adapter::C(_))
+}
+
 /// The suite that two libraries use by default: the first one, in the client's order of preference, that both support
 /// with this protocol and credential.
 pub fn best_common_suite(
@@ -94,11 +99,20 @@ pub(crate) fn session(
                 LeanDtls::<{ lean::PSK_BUFFER }>::new(checked, previous)
             })?)
         }
+        Adapter::LeanDtls if has_long_certificates(checked) => {
+            Box::new(LibrarySession::new(config, processor, began, || {
+                LeanDtls::<{ lean::LONG_CERTIFICATE_BUFFER }>::new(checked, previous)
+            })?)
+        }
         Adapter::LeanDtls => Box::new(LibrarySession::new(config, processor, began, || {
             LeanDtls::<{ lean::CERTIFICATE_BUFFER }>::new(checked, previous)
         })?),
         Adapter::Rustls => Box::new(LibrarySession::new(config, processor, began, || Rustls::new(checked, previous))?),
     })
+}
+
+fn has_long_certificates(checked: &Checked<'_>) -> bool {
+    checked.certificate().and_then(|(_, length)| length).is_some_and(|length| length > lean::SHORT_CERTIFICATE)
 }
 
 /// An entry in the list of libraries.

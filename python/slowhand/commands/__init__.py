@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from slowhand.arguments import Parser
-from slowhand.commands import bundled, capacity, links, papers, run, sweeps
+from slowhand.commands import bundled, capacity, links, papers, run, settings, sweeps
 from slowhand.commands.common import Command
 
 COMMANDS = {
@@ -24,6 +24,12 @@ COMMANDS = {
         "quickstart xmac --count 1000",
         sweeps.compare_options,
         sweeps.compare,
+    ),
+    "settings": Command(
+        "Print what to type: a scenario's session in the settings of a library.",
+        "lossy-line --library mbedtls",
+        settings.options,
+        settings.run,
     ),
     "stacks": Command(
         "List the TLS libraries that are built in, and what each can do.",

@@ -43,7 +43,7 @@ def loaded(path: str, overrides: list[str]) -> Scenario:
 
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        scenario = Scenario.with_overrides(path, overrides)
+        scenario = Scenario(path, overrides)
     for warning in caught:
         say(str(warning.message))
     return scenario

@@ -45,7 +45,7 @@ fn record() -> Record {
 #[test]
 fn each_column_has_its_value() {
     let columns = columns(&[record()]);
-    let names: Vec<&str> = columns.iter().map(|(name, _)| *name).collect();
+    let names: Vec<&str> = columns.iter().map(|(field, _)| field.name).collect();
     let of = |name: &str| &columns[names.iter().position(|other| *other == name).unwrap_or_else(|| panic!("{name}"))].1;
     let whole = [
         ("seed", 7),

@@ -88,8 +88,8 @@ pub struct Session {
     /// lean-dtls with a pre-shared key can do without. Default: `real`.
     #[serde(default)]
     pub cryptography: Cryptography,
-    /// Who computes on the curve secp256r1: each `library` with its own code, OpenSSL's `assembly` for all libraries (only on
-    /// x86-64; elsewhere each library), or the same with a `memo` of what was computed before. All results are the same with
+    /// Who computes on the curve secp256r1, and for RSA: each `library` with its own code, OpenSSL's `assembly` for all libraries
+    /// (only on x86-64; elsewhere each library), or the same with a `memo` of what was computed before. All results are the same with
     /// each: only the time of a run changes. Default: `memo`, the fastest.
     #[serde(default)]
     pub arithmetic: Arithmetic,

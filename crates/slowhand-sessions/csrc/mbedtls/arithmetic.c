@@ -1,13 +1,14 @@
-/* Gives mbedTLS the fast arithmetic of secp256r1.
+/* Gives mbedTLS the fast arithmetic of secp256r1 and of RSA.
  *
- * Only three functions are replaced: the multiplication of a point, the sum of two products in a verification, and the inverse
- * modulo the order of the group. All else stays the library's own code: which numbers are drawn and in which order, the checks,
+ * Only these functions are replaced: the multiplication of a point, the sum of two products in a verification, the inverse
+ * modulo the order of the group, and the powers and inverses of RSA. All else stays the library's own code: which numbers are drawn and in which order, the checks,
  * the error codes, the nonce of a signature. For other curves, for unusual input, and if the session asks for it, the functions
  * below call those that they replace. */
 #define MBEDTLS_ALLOW_PRIVATE_ACCESS
 #include "arithmetic.h"
 
 #include "p256.h"
+#include "power.h"
 
 #include "bignum_internal.h"
 #include "mbedtls/platform_util.h"
@@ -16,6 +17,8 @@
 
 #define NUMBER 32         /* octets of a number */
 #define POINT (2 * NUMBER)
+#define LONGEST 512       /* octets of a modulus of RSA */
+#define EXPONENT (2 * LONGEST) /* octets of an exponent: the blinding makes it longer than the modulus */
 
 static int is_secp256r1(const mbedtls_ecp_group *grp)
 {
@@ -96,6 +99,20 @@ int slowhand_mbedtls_ecp_muladd_restartable(mbedtls_ecp_group *grp, mbedtls_ecp_
     return mbedtls_ecp_muladd_restartable(grp, R, m, P, n, Q, rs_ctx);
 }
 
+/* The inverse that rsa.c needs for its blinding. It exists if the greatest common divisor is 1. */
+static int invert(mbedtls_mpi *G, mbedtls_mpi *I, const mbedtls_mpi *A, const mbedtls_mpi *N)
+{
+    uint8_t number[LONGEST], modulus[LONGEST];
+    size_t length = mbedtls_mpi_size(N);
+    if (I == NULL || mbedtls_mpi_cmp_int(A, 0) <= 0 || mbedtls_mpi_cmp_mpi(A, N) >= 0 || length > sizeof modulus)
+        return 0;
+    int is_found = mbedtls_mpi_write_binary(A, number, length) == 0 && mbedtls_mpi_write_binary(N, modulus, length) == 0
+        && slowhand_inverse(number, number, modulus, length) && mbedtls_mpi_read_binary(I, number, length) == 0
+        && mbedtls_mpi_lset(G, 1) == 0;
+    mbedtls_platform_zeroize(number, sizeof number);
+    return is_found;
+}
+
 int slowhand_mbedtls_mpi_gcd_modinv_odd(mbedtls_mpi *G, mbedtls_mpi *I, const mbedtls_mpi *A, const mbedtls_mpi *N)
 {
     /* The order of secp256r1 (SEC 2, section 2.4.2) */
@@ -109,10 +126,43 @@ int slowhand_mbedtls_mpi_gcd_modinv_odd(mbedtls_mpi *G, mbedtls_mpi *I, const mb
     if (G == NULL && is_order && mbedtls_mpi_cmp_int(A, 0) > 0 && mbedtls_mpi_cmp_mpi(A, N) < 0
         && mbedtls_mpi_write_binary(A, number, NUMBER) == 0 && slowhand_p256_invert(number, number))
         ret = mbedtls_mpi_read_binary(I, number, NUMBER);
+    else if (G != NULL && invert(G, I, A, N))
+        ret = 0;
     else
         ret = mbedtls_mpi_gcd_modinv_odd(G, I, A, N);
     mbedtls_platform_zeroize(number, sizeof number);
     return ret;
+}
+
+/* Called by rsa.c. Negative numbers and the exponent 0 have ways of their own in the library. */
+
+static int power(mbedtls_mpi *X, const mbedtls_mpi *A, const mbedtls_mpi *E, const mbedtls_mpi *N)
+{
+    uint8_t base[LONGEST], exponent[EXPONENT], modulus[LONGEST];
+    size_t base_length = mbedtls_mpi_size(A), exponent_length = mbedtls_mpi_size(E), length = mbedtls_mpi_size(N);
+    if (mbedtls_mpi_cmp_int(A, 0) < 0 || mbedtls_mpi_cmp_int(E, 0) <= 0 || mbedtls_mpi_cmp_int(N, 0) <= 0
+        || base_length > sizeof base || exponent_length > sizeof exponent || length > sizeof modulus)
+        return 0;
+    int is_found = mbedtls_mpi_write_binary(A, base, base_length) == 0
+        && mbedtls_mpi_write_binary(E, exponent, exponent_length) == 0
+        && mbedtls_mpi_write_binary(N, modulus, length) == 0
+        && slowhand_power(base, base, base_length, exponent, exponent_length, modulus, length)
+        && mbedtls_mpi_read_binary(X, base, length) == 0;
+    mbedtls_platform_zeroize(exponent, sizeof exponent);
+    mbedtls_platform_zeroize(base, sizeof base);
+    return is_found;
+}
+
+int slowhand_mbedtls_mpi_exp_mod(mbedtls_mpi *X, const mbedtls_mpi *A, const mbedtls_mpi *E, const mbedtls_mpi *N,
+                                 mbedtls_mpi *prec_RR)
+{
+    return power(X, A, E, N) ? 0 : mbedtls_mpi_exp_mod(X, A, E, N, prec_RR);
+}
+
+int slowhand_mbedtls_mpi_exp_mod_unsafe(mbedtls_mpi *X, const mbedtls_mpi *A, const mbedtls_mpi *E,
+                                        const mbedtls_mpi *N, mbedtls_mpi *prec_RR)
+{
+    return power(X, A, E, N) ? 0 : mbedtls_mpi_exp_mod_unsafe(X, A, E, N, prec_RR);
 }
 
 /* Called by pk_wrap.c, through operations.c */

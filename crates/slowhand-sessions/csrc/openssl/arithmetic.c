@@ -1,4 +1,4 @@
-/* Gives the sessions of OpenSSL the fast arithmetic of secp256r1.
+/* Gives the sessions of OpenSSL the fast arithmetic of secp256r1 and of RSA.
  *
  * build.rs compiles the files that call these functions with -D<function>=slowhand_<function>. The library computes products with a
  * random blinding. So these functions draw the same random numbers, and all later ones are the same. For other curves, for unusual
@@ -7,7 +7,9 @@
 #include "openssl/arithmetic.h"
 
 #include "p256.h"
+#include "power.h"
 
+#include <openssl/bn.h>
 #include <openssl/ec.h>
 #include <openssl/obj_mac.h>
 #include <openssl/rand.h>
@@ -16,6 +18,7 @@
 
 #define NUMBER 32 /* octets of a number */
 #define POINT (2 * NUMBER)
+#define LONGEST 512 /* octets of a modulus of RSA */
 
 #define OF_VERIFICATION 3 /* the numbers that ECDSA_verify draws: two for the sum, one for its affine coordinates */
 
@@ -112,6 +115,38 @@ int slowhand_ossl_ec_group_do_inverse_ord(const EC_GROUP *group, BIGNUM *res, co
     int is_read = BN_bin2bn(number, NUMBER, res) != NULL;
     OPENSSL_cleanse(number, sizeof number);
     return is_read;
+}
+
+/* Called by rsa_ossl.c. Negative numbers and the exponent 0 have ways of their own in the library. */
+
+static int power(BIGNUM *r, const BIGNUM *a, const BIGNUM *p, const BIGNUM *m)
+{
+    uint8_t base[LONGEST], exponent[LONGEST], modulus[LONGEST];
+    int length = BN_num_bytes(m);
+    if (BN_is_negative(a) || BN_is_negative(p) || BN_is_zero(p) || BN_is_negative(m) || length > LONGEST
+        || BN_bn2binpad(a, base, length) != length || BN_bn2binpad(p, exponent, LONGEST) != LONGEST
+        || BN_bn2binpad(m, modulus, length) != length)
+        return 0;
+    size_t size = (size_t) length;
+    int is_found = slowhand_power(base, base, size, exponent, sizeof exponent, modulus, size)
+        && BN_bin2bn(base, length, r) != NULL;
+    OPENSSL_cleanse(exponent, sizeof exponent);
+    OPENSSL_cleanse(base, sizeof base);
+    return is_found;
+}
+
+int slowhand_BN_mod_exp_mont(BIGNUM *r, const BIGNUM *a, const BIGNUM *p, const BIGNUM *m, BN_CTX *ctx,
+                             BN_MONT_CTX *in_mont)
+{
+    return power(r, a, p, m) || BN_mod_exp_mont(r, a, p, m, ctx, in_mont);
+}
+
+int slowhand_BN_mod_exp_mont_consttime_x2(BIGNUM *rr1, const BIGNUM *a1, const BIGNUM *p1, const BIGNUM *m1,
+                                          BN_MONT_CTX *in_mont1, BIGNUM *rr2, const BIGNUM *a2, const BIGNUM *p2,
+                                          const BIGNUM *m2, BN_MONT_CTX *in_mont2, BN_CTX *ctx)
+{
+    return (power(rr1, a1, p1, m1) || BN_mod_exp_mont_consttime(rr1, a1, p1, m1, ctx, in_mont1))
+        && (power(rr2, a2, p2, m2) || BN_mod_exp_mont_consttime(rr2, a2, p2, m2, ctx, in_mont2));
 }
 
 /* Called by ecdsa_sig.c, through operations.c. If the signature is known, draws what its verification would have drawn. */

@@ -1,14 +1,19 @@
 //! mbedTLS computes the same, and draws the same random numbers, with the fast arithmetic and with its own.
 
 use std::ffi::c_int;
+use std::sync::Arc;
 use std::thread;
 
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::*;
+use crate::building::build_pair;
+use crate::config::{CredentialKind, Protocol, Role, SessionConfig, Stack};
 use crate::device::{Device, WORLD_BEGAN};
-use crate::operation::Curve;
+use crate::memory::{End, Path};
+use crate::operation::{Curve, Operation, Processor, Weightless};
+use crate::stacks;
 
 unsafe extern "C" {
     fn slowhand_mbedtls_case(
@@ -67,7 +72,7 @@ struct Outcome {
 }
 
 fn run(case: Case, curve: Curve, operands: &Operands, arithmetic: Arithmetic) -> Outcome {
-    let mut device = Device::new([7; 32], WORLD_BEGAN, arithmetic);
+    let mut device = Device::new(None, [7; 32], WORLD_BEGAN, arithmetic);
     let mut output = [0; 160];
     let Operands { number, second, point, hash } = operands;
     let code = device.run(|| {
@@ -278,7 +283,7 @@ fn a_published_signature_comes_out() {
 #[test]
 fn the_second_end_finds_the_shared_secret_of_the_first() {
     let [one, other] = [[0x21; NUMBER], [0x43; NUMBER]];
-    let mut device = Device::new([0; 32], WORLD_BEGAN, Arithmetic::Memo);
+    let mut device = Device::new(None, [0; 32], WORLD_BEGAN, Arithmetic::Memo);
     let has_assembly = cfg!(target_arch = "x86_64");
     device.run(|| {
         let [Some(first), Some(second)] = [&one, &other].map(|scalar| multiply(scalar, None)) else {
@@ -289,6 +294,46 @@ fn the_second_end_finds_the_shared_secret_of_the_first() {
         assert_eq!(PRODUCTS.get(&factors(&other, Some(&first))), secret);
         assert!(secret.is_some());
     });
+}
+
+/// Else the libraries would compute all with their own code, and nothing but the time would show it. The crate `p256` signs for
+/// the libraries in Rust.
+#[cfg(target_arch = "x86_64")]
+#[test]
+fn every_product_of_a_handshake_comes_from_the_assembly() {
+    use assembly::CALLS;
+
+    let both = [Protocol::Dtls12, Protocol::Tls13];
+    for (stack, protocols, credential) in [
+        (Stack::Mbedtls, &both[..], CredentialKind::Certificate),
+        (Stack::Openssl, &both[..], CredentialKind::Certificate),
+        (Stack::Rustls, &[Protocol::Tls12, Protocol::Tls13], CredentialKind::Certificate),
+        (Stack::LeanDtls, &[Protocol::Dtls12, Protocol::Dtls13], CredentialKind::Certificate),
+        (Stack::Tinydtls, &[Protocol::Dtls12], CredentialKind::RawPublicKey),
+    ] {
+        for protocol in protocols {
+            let end = |role| SessionConfig {
+                arithmetic: Arithmetic::Assembly,
+                ..SessionConfig::new(role, stack, protocol.family(), credential.into())
+            };
+            let processors = [0, 1].map(|_| Arc::new(Weightless) as Arc<dyn Processor>);
+            let mut ends = build_pair([&end(Role::Client), &end(Role::Server)], processors).unwrap();
+            CALLS.set([0; 2]);
+            let [client, server] = &mut ends;
+            assert_eq!(Path::default().run(&mut **client, &mut **server).end, End::Completed);
+            let (mut products, mut sums) = (0, 0);
+            for end in &mut ends {
+                end.drain_operations(&mut |performed| match performed.operation {
+                    Operation::EcdhKeyGeneration(_) | Operation::EcdhSharedSecret(_) => products += 1,
+                    Operation::EcdsaSign(_) => products += usize::from(stacks::is_in_c(stack)),
+                    Operation::EcdsaVerify(_) => sums += 1,
+                    _ => {}
+                });
+            }
+            assert!(products >= 4 && sums >= 2, "{stack} {protocol}: {products} {sums}");
+            assert_eq!(CALLS.get(), [products, sums], "{stack} {protocol}");
+        }
+    }
 }
 
 #[test]

@@ -43,7 +43,7 @@ pub(crate) fn issue(request: &Request<'_>) -> Result<Vec<u8>, Failure> {
         comment: request.comment.map_or(ptr::null(), <[u8]>::as_ptr),
         comment_len: request.comment.map_or(0, <[u8]>::len),
     };
-    let mut device = Device::new([0; 32], WORLD_BEGAN, Arithmetic::default());
+    let mut device = Device::new(None, [0; 32], WORLD_BEGAN, Arithmetic::default());
     // SAFETY: `wanted` has pointers to the slices of `request`, with their lengths. The buffer is writable and has the
     // given size. The function keeps no pointer.
     let outcome = device.run(|| unsafe { slowhand_mbedtls_issue(&wanted, buffer.as_mut_ptr(), buffer.len()) });

@@ -349,7 +349,7 @@ mod tests {
 
     /// The result of a computation, and its number of compressions.
     fn compressions<T>(compute: impl FnOnce() -> T) -> (T, u32) {
-        let mut device = Device::new([0; 32], WORLD_BEGAN, Arithmetic::default());
+        let mut device = Device::new(None, [0; 32], WORLD_BEGAN, Arithmetic::default());
         let result = device.run(compute);
         let mut compressions = 0;
         device.drain_operations(&mut |performed| match performed.operation {

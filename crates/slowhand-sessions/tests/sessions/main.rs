@@ -8,6 +8,7 @@ mod configuration;
 mod determinism;
 mod ecjpake;
 mod failures;
+mod heap;
 mod interoperation;
 mod lean;
 mod lean_dtls13;

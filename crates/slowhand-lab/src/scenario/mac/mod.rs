@@ -134,9 +134,10 @@ pub(crate) trait LinkLayer {
     fn prepare(&self, mesh: &Mesh) -> Result<Box<dyn PreparedMac>, MacError>;
 }
 
-/// A link layer without its randomness.
-pub(crate) trait PreparedMac: Debug + Send + Sync {
-    /// The medium access control of one world.
+/// A link layer without its randomness. [`Plan::with_mac`](crate::plan::Plan::with_mac) takes one of yours.
+pub trait PreparedMac: Debug + Send + Sync {
+    /// The medium access control of one world. All its randomness comes from `streams`, so that a seed repeats its
+    /// world.
     fn build(&self, mesh: &Mesh, streams: &Streams) -> Box<dyn slowhand_net::radio::Mac>;
 }
 

@@ -1,0 +1,51 @@
+"""`slowhand settings`."""
+
+from __future__ import annotations
+
+import argparse
+
+from slowhand.arguments import Complaint, Parser
+from slowhand.commands.common import DONE, loaded, print_json
+from slowhand.terminal import Terminal, printable
+
+
+def options(parser: Parser) -> None:
+    """The options of `settings`."""
+    from slowhand.settings import LIBRARIES
+
+    parser.add_argument(
+        "scenario",
+        metavar="SCENARIO",
+        help="A .toml file, a name that `slowhand scenarios` lists, or a result.",
+    )
+    parser.add_argument(
+        "--library",
+        metavar="NAME",
+        help=f"Only this one of {', '.join(LIBRARIES)}. [default: all]",
+    )
+    parser.add_argument(
+        "--set",
+        metavar="KEY=VALUE",
+        action="append",
+        default=[],
+        help="Replace a key of the scenario, such as session.timeout_s=9. May be repeated.",
+    )
+    parser.json()
+
+
+def run(arguments: argparse.Namespace, out: Terminal) -> int:
+    """Prints the settings."""
+    import dataclasses
+
+    from slowhand import settings
+
+    name = arguments.library
+    if name is not None and name not in settings.LIBRARIES:
+        allowed = ", ".join(settings.LIBRARIES)
+        raise Complaint(f"--library: found '{printable(name)}', allowed: {allowed}")
+    found = settings.snippets(loaded(arguments.scenario, arguments.set), name)
+    if arguments.json:
+        print_json([dataclasses.asdict(snippet) for snippet in found], out)
+    else:
+        settings.show(found, out)
+    return DONE

@@ -1,0 +1,136 @@
+"""Californium: the properties of Scandium, its DTLS."""
+
+from __future__ import annotations
+
+from slowhand.settings.session import (
+    CERTIFICATE,
+    DTLS12,
+    PSK,
+    RAW_PUBLIC_KEY,
+    End,
+    Offer,
+    Session,
+    nearest,
+)
+from slowhand.settings.text import HASH, Snippet, head, number, text
+
+LIBRARY, VERSION = "californium", "3.14.0"
+
+PROPERTIES = {
+    # scandium-core/.../scandium/config/DtlsConfig.java of Californium 3.14.0, and their types there
+    "DTLS.RETRANSMISSION_TIMEOUT": "time",
+    "DTLS.MAX_RETRANSMISSION_TIMEOUT": "time",
+    "DTLS.ADDITIONAL_ECC_TIMEOUT": "time",
+    "DTLS.RETRANSMISSION_INIT_RANDOM": "float",
+    "DTLS.RETRANSMISSION_TIMEOUT_SCALE": "float",
+    "DTLS.MAX_TRANSMISSION_UNIT": "integer",
+    "DTLS.MAX_FRAGMENT_SIZE": "length",
+    "DTLS.CONNECTION_ID_LENGTH": "integer",
+    "DTLS.USE_HELLO_VERIFY_REQUEST": "boolean",
+    "DTLS.SERVER_USE_SESSION_ID": "boolean",
+    "DTLS.CIPHER_SUITES": "suite",
+    "DTLS.CURVES": "curve",
+    "DTLS.CERTIFICATE_TYPES": "certificate",
+    "DTLS.CLIENT_AUTHENTICATION_MODE": "authentication",
+    "DTLS.RECOMMENDED_CIPHER_SUITES_ONLY": "boolean",
+    "DTLS.RECOMMENDED_CURVES_ONLY": "boolean",
+    "DTLS.USE_MULTI_RECORD_MESSAGES": "boolean",
+}
+"""The properties that a snippet may have."""
+
+SUITES = {
+    # scandium-core/.../scandium/dtls/cipher/CipherSuite.java of Californium 3.14.0. One name is
+    # misspelt there.
+    "TLS_PSK_WITH_AES_128_CCM": True,
+    "TLS_PSK_WITH_AES_256_CCM": True,
+    "TLS_PSK_WITH_AES_128_CCM_8": True,
+    "TLS_PSK_WITH_AES_256_CCM_8": True,
+    "TLS_PSK_WITH_AES_128_GCM_SHA256": True,
+    "TLS_ECDHE_PSK_WITH_AES_128_GCM_SHA256": True,
+    "TLS_ECDHE_PSK_WITH_AES_128_CCM_8_SHA256": True,
+    "TLS_PSK_WITH_AES_256_GCM_SHA384": True,
+    "TLS_ECDHE_ECDSA_WITH_AES_128_CCM": True,
+    "TLS_ECDHE_ECDSA_WITH_AES_256_CCM": True,
+    "TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8": True,
+    "TLS_ECDHE_ECDSA_WITH_AES_256_CCM_8": True,
+    "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256": True,
+    "TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384": True,
+    "TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA256": False,
+    "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256": True,
+    "TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA256": False,
+}
+"""Its suites, and whether it recommends them: it refuses others by default."""
+
+MISSPELT = {"TLS_PSK_WITH_AES_256_GCM_SHA384": "TLS_PSK_WITH_AES_256_GCM_SHA378"}
+"""Its own names, where they differ from those of IANA."""
+
+CURVES = {"secp256r1": True, "secp192r1": False}
+"""Those of .../dtls/cipher/XECDHECryptography.java, and whether it recommends them."""
+
+IPV6_HEADERS = 128
+"""Octets that it takes from the MTU: IPV6_HEADER_LENGTH in .../scandium/dtls/RecordLayer.java."""
+
+OFFER = Offer(
+    "Californium",
+    (DTLS12,),
+    tuple(SUITES),
+    (PSK, CERTIFICATE, RAW_PUBLIC_KEY),
+    connection_ids=32,  # it has no limit of its own; RFC 9146 has 255
+    resumptions=("id",),
+)
+
+
+def snippets(session: Session) -> list[Snippet]:
+    """The properties of both ends."""
+    end, notes = nearest(session, OFFER)
+    where = {
+        PSK: "The key is set in Java: DtlsConnectorConfig.Builder.setAdvancedPskStore().",
+        CERTIFICATE: "The keys are set in Java: DtlsConnectorConfig.Builder"
+        ".setCertificateIdentityProvider() and .setAdvancedCertificateVerifier().",
+    }
+    note = where.get(end.credential, where[CERTIFICATE])
+    title = f"Californium {VERSION}, both ends: the session of {session.scenario}."
+    how = "Configuration.createStandardWithFile() reads this file."
+    lines = text(head(HASH, [title, *notes, note, how]), _properties(end))
+    return [Snippet(LIBRARY, VERSION, "properties", "Californium3.properties", lines, tuple(notes))]
+
+
+def _properties(end: End) -> list[str]:
+    suite = MISSPELT.get(end.suite, end.suite)
+    lines = [f"DTLS.CIPHER_SUITES={suite}"]
+    if not SUITES[end.suite]:
+        lines.append("DTLS.RECOMMENDED_CIPHER_SUITES_ONLY=false")
+    if end.credential != PSK:
+        kind = "X_509" if end.credential == CERTIFICATE else "RAW_PUBLIC_KEY"
+        asks = "NEEDED" if end.auth == "mutual" else "NONE"
+        lines += [f"DTLS.CERTIFICATE_TYPES={kind}", f"DTLS.CLIENT_AUTHENTICATION_MODE={asks}"]
+    if end.curve is not None:
+        lines.append(f"DTLS.CURVES={end.curve}")
+        if not CURVES[end.curve]:
+            lines.append("DTLS.RECOMMENDED_CURVES_ONLY=false")
+    if end.timer:
+        lines += [
+            "# The first timeout, and where it stops doubling. A suite with ECC adds nothing.",
+            f"DTLS.RETRANSMISSION_TIMEOUT={number(round(end.timer.first_ms))}[ms]",
+            f"DTLS.MAX_RETRANSMISSION_TIMEOUT={number(round(end.timer.maximum_ms))}[ms]",
+            "DTLS.ADDITIONAL_ECC_TIMEOUT=0[ms]",
+            "DTLS.RETRANSMISSION_INIT_RANDOM=1.0",
+            "DTLS.RETRANSMISSION_TIMEOUT_SCALE=2.0",
+        ]
+    if end.mtu is not None:
+        lines += [
+            f"# {end.mtu} octets of a datagram, and {IPV6_HEADERS} that Californium leaves for"
+            " headers.",
+            f"DTLS.MAX_TRANSMISSION_UNIT={end.mtu + IPV6_HEADERS}",
+        ]
+    if end.max_fragment_length is not None:
+        lines.append(f"DTLS.MAX_FRAGMENT_SIZE=BYTES_{end.max_fragment_length}")
+    own = "" if end.connection_id is None else str(end.connection_id)
+    lines += [
+        "# Octets of a connection ID; nothing: it has none.",
+        f"DTLS.CONNECTION_ID_LENGTH={own}",
+    ]
+    if end.cookie is not None:
+        lines.append(f"DTLS.USE_HELLO_VERIFY_REQUEST={str(end.cookie).lower()}")
+    lines.append(f"DTLS.SERVER_USE_SESSION_ID={str(end.resumption == 'id').lower()}")
+    return lines

@@ -1,0 +1,222 @@
+"""lean-dtls: calls in Rust, and in C for its part with pre-shared keys."""
+
+from __future__ import annotations
+
+from slowhand.settings.session import (
+    CERTIFICATE,
+    DTLS12,
+    DTLS13,
+    PSK,
+    RAW_PUBLIC_KEY,
+    End,
+    Offer,
+    Session,
+    Timer,
+    nearest,
+)
+from slowhand.settings.text import RUST, C, Snippet, c_string, head, seconds, text
+
+LIBRARY, VERSION = "lean-dtls", "0.1.0"
+
+AEADS = {
+    # crates/lean-dtls/src/crypto.rs
+    "TLS_AES_128_CCM_8_SHA256": "Ccm8",
+    "TLS_AES_128_CCM_SHA256": "Ccm",
+    "TLS_AES_128_GCM_SHA256": "Gcm",
+}
+
+OFFER = Offer(
+    "lean-dtls",
+    (DTLS12, DTLS13),
+    # crates/lean-dtls/src/dtls12/suite.rs, and the ones above
+    (
+        "TLS_PSK_WITH_AES_128_CCM_8",
+        "TLS_PSK_WITH_AES_128_GCM_SHA256",
+        "TLS_ECDHE_PSK_WITH_AES_128_CCM_8_SHA256",
+        "TLS_ECDHE_PSK_WITH_AES_128_GCM_SHA256",
+        "TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8",
+        "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256",
+        *AEADS,
+    ),
+    (PSK, CERTIFICATE, RAW_PUBLIC_KEY),
+    connection_ids=8,  # MAX_CONNECTION_ID
+    resumptions=("id", "ticket"),
+)
+
+NO_LIMIT = 1_999
+"""Octets of the longest datagram over 6LoWPAN: 2,047 (RFC 4944, section 5.3) without 48."""
+
+C_MAXIMUM_MS = 60_000
+"""Its calls in C have no maximum: it is that of `Timeouts::DEFAULT` in src/time.rs."""
+
+
+def snippets(session: Session) -> list[Snippet]:
+    """The configuration of both ends."""
+    end, notes = nearest(session, OFFER)
+    if end.curve == "secp192r1":
+        notes.append("lean-dtls has no secp192r1: this is secp256r1.")
+    if end.cookie is False and end.protocol == DTLS12:
+        notes.append(
+            "A server of DTLS 1.2 leaves the cookie out for the addresses of"
+            " Credentials::is_known()."
+        )
+    if end.is_13 and end.resumption is not None:
+        notes.append("lean-dtls does not resume sessions of DTLS 1.3.")
+    if "known_address" in _switches(end):
+        notes.append("A server finds the key by Credentials::find_psk_by_address().")
+    title = f"lean-dtls {VERSION}, both ends: the session of {session.scenario}."
+    lines = text(head(RUST, [title, *notes]), "", _rust(end))
+    found = [Snippet(LIBRARY, VERSION, "rust", "configure.rs", lines, tuple(notes))]
+    if end.credential == PSK:
+        found.append(_c(end, title))
+    return found
+
+
+def _rust(end: End) -> list[str]:
+    lines = _calls(end)
+    names = {
+        "Config": True,
+        "ConfigError": True,
+        "Credentials": end.credential != PSK,
+        "Lean": bool(end.lean),
+        "MaxFragmentLength": any("MaxFragmentLength" in line for line in lines),
+        "Psk": end.credential == PSK,
+        "Suite": not end.is_13,
+        "Timeouts": True,
+        "Versions": end.is_13,
+    }
+    uses = ", ".join(name for name, is_used in names.items() if is_used)
+    groups = ["Aead"] if end.is_13 else []
+    groups += ["Group"] if any("Group::" in line for line in lines) else []
+    crypto = f"{{{', '.join(groups)}}}" if len(groups) > 1 else "".join(groups)
+    imports = [f"use lean_dtls::crypto::{crypto};"] if groups else []
+    imports += [f"use lean_dtls::{{{uses}}};", ""]
+    if end.credential == PSK:
+        signature = "pub fn configure(key: &[u8]) -> Result<Config<[Psk<'_>; 1]>, ConfigError> {"
+        identity = _octets(end.psk_identity or "")
+        own = [f"    let credentials = [Psk {{ identity: {identity}, key }}];"]
+    else:
+        kind = "an `X509`" if end.credential == CERTIFICATE else "a `RawPublicKey`"
+        imports.append(f"/// The credentials are {kind}.")
+        signature = (
+            "pub fn configure<K: Credentials>(credentials: K) -> Result<Config<K>, ConfigError> {"
+        )
+        own = []
+    return [*imports, signature, *own, *lines, "    Ok(config)", "}"]
+
+
+def _calls(end: End) -> list[str]:
+    mtu = end.mtu or NO_LIMIT
+    limit = "" if end.mtu else " (6LoWPAN carries no more)"
+    lines = [
+        *_timer(end.timer),
+        f"    // Octets of a datagram, without the headers of IP and UDP{limit}.",
+        f"    let config = Config::new(credentials, {mtu}, timeouts)?;",
+    ]
+    calls = []
+    if end.is_13:
+        calls += ["with_versions(Versions::Dtls13)", f"with_aeads(&[Aead::{AEADS[end.suite]}])"]
+        if end.psk_mode == "psk_dhe_ke":
+            calls.append("with_psk_agreement()")
+        if end.cookie is False:
+            calls.append("without_cookie()")
+    else:
+        calls.append(f"with_suites(&[Suite::{end.suite}])")
+    if end.credential != PSK or "ECDHE" in end.suite or end.psk_mode == "psk_dhe_ke":
+        calls.append("with_groups(&[Group::P256])")
+    if end.max_fragment_length is not None:
+        length = f"MaxFragmentLength::Octets{end.max_fragment_length}"
+        calls.append(f"with_max_fragment_length({length})")
+    if end.connection_id is not None:
+        calls.append(f"with_connection_id({end.connection_id})?")
+    if end.resumption == "ticket" and not end.is_13:
+        calls.append("with_tickets()")
+    if end.lean:
+        calls.append(f"with_lean({_lean(end)})")
+    return [*lines, *(f"    let config = config.{call};" for call in calls), *_remarks(end)]
+
+
+def _timer(timer: Timer | None) -> list[str]:
+    if timer is None:
+        return ["    let timeouts = Timeouts::DEFAULT;"]
+    first, maximum = (max(1, round(time)) for time in (timer.first_ms, timer.maximum_ms))
+    floor = "" if timer.floor_ms is None else f", floor_ms: Some({round(timer.floor_ms)})"
+    times = f"initial_ms: {first}, maximum_ms: {maximum}{floor}, ..Timeouts::DEFAULT"
+    return [
+        "    // Milliseconds: the first timeout, and where it stops doubling.",
+        f"    let timeouts = Timeouts {{ {times} }};",
+    ]
+
+
+def _remarks(end: End) -> list[str]:
+    if end.resumption is None or end.is_13:
+        return []
+    return ["    // `Client::take_session` keeps a session, and `Client::resume` resumes it."]
+
+
+def _switches(end: End) -> list[str]:
+    """The switches one by one: two names of a scenario have the address of the client in them."""
+    found: list[str] = []
+    for name in end.lean:
+        found += [name, "known_address"] if name in ("slides", "all") else [name]
+    return list(dict.fromkeys(found))
+
+
+def _lean(end: End) -> str:
+    first, *others = (f"Lean::{name.upper()}" for name in _switches(end))
+    return first + "".join(f".with({name})" for name in others)
+
+
+def _octets(value: str) -> str:
+    """A literal of octets in Rust."""
+    literal = ""
+    for octet in value.encode():
+        plain = 0x20 <= octet < 0x7F and octet not in b'"\\'
+        literal += chr(octet) if plain else f"\\x{octet:02x}"
+    return f'b"{literal}"'
+
+
+def _c(end: End, title: str) -> Snippet:
+    """The same in C, as far as its header goes."""
+    notes = []
+    if end.suite != "TLS_PSK_WITH_AES_128_CCM_8":
+        notes.append("The calls in C have TLS_PSK_WITH_AES_128_CCM_8 and DTLS 1.2 only.")
+    if end.timer and round(end.timer.maximum_ms) != C_MAXIMUM_MS:
+        notes.append(f"The calls in C double the timeout up to {seconds(C_MAXIMUM_MS)}.")
+    wanted = {
+        "the measured round trip": bool(end.timer and end.timer.floor_ms is not None),
+        "max_fragment_length": end.max_fragment_length is not None,
+        "connection IDs": end.connection_id is not None,
+        "resumption": end.resumption is not None,
+        "the lean profile": bool(end.lean),
+    }
+    missing = [name for name, is_wanted in wanted.items() if is_wanted]
+    if missing:
+        notes.append(f"The calls in C do not have: {', '.join(missing)}.")
+    identity = end.psk_identity or ""
+    first = max(1, round(end.timer.first_ms)) if end.timer else 0
+    default = "" if end.timer else "; 0: its default"
+    lines = text(
+        head(C, [title, *notes]),
+        '#include "lean_dtls.h"',
+        "",
+        "/* `keys` must stay where it is as long as the client or server is used. */",
+        "lean_dtls_config configure(lean_dtls_psk keys[1], const uint8_t *key,",
+        "                           size_t key_length)",
+        "{",
+        f"    static const uint8_t IDENTITY[] = {c_string(identity)};",
+        "",
+        "    keys[0].identity = IDENTITY;",
+        "    keys[0].identity_length = sizeof IDENTITY - 1;",
+        "    keys[0].key = key;",
+        "    keys[0].key_length = key_length;",
+        "    lean_dtls_config config = {",
+        "        .keys = keys,",
+        "        .key_count = 1,",
+        f"        .mtu = {end.mtu or NO_LIMIT}, /* octets of a datagram */",
+        f"        .timeout_ms = {first}, /* the first timeout{default} */",
+        "    };",
+        "    return config;",
+        "}",
+    )
+    return Snippet(LIBRARY, VERSION, "c", "configure.c", lines, tuple(notes))

@@ -1,0 +1,256 @@
+"""OpenSSL: calls in C."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from slowhand.settings.session import (
+    CERTIFICATE,
+    DTLS12,
+    PSK,
+    TLS12,
+    TLS13,
+    End,
+    Offer,
+    Session,
+    nearest,
+)
+from slowhand.settings.text import C, Snippet, c_string, head, text
+
+LIBRARY, VERSION = "openssl", "3.5.5"
+
+SUITES = {
+    # include/openssl/tls1.h of OpenSSL 3.5.5
+    "TLS_PSK_WITH_AES_128_CCM": "TLS1_TXT_PSK_WITH_AES_128_CCM",
+    "TLS_PSK_WITH_AES_256_CCM": "TLS1_TXT_PSK_WITH_AES_256_CCM",
+    "TLS_PSK_WITH_AES_128_CCM_8": "TLS1_TXT_PSK_WITH_AES_128_CCM_8",
+    "TLS_PSK_WITH_AES_256_CCM_8": "TLS1_TXT_PSK_WITH_AES_256_CCM_8",
+    "TLS_PSK_WITH_AES_128_GCM_SHA256": "TLS1_TXT_PSK_WITH_AES_128_GCM_SHA256",
+    "TLS_PSK_WITH_AES_256_GCM_SHA384": "TLS1_TXT_PSK_WITH_AES_256_GCM_SHA384",
+    "TLS_ECDHE_ECDSA_WITH_AES_128_CCM": "TLS1_TXT_ECDHE_ECDSA_WITH_AES_128_CCM",
+    "TLS_ECDHE_ECDSA_WITH_AES_256_CCM": "TLS1_TXT_ECDHE_ECDSA_WITH_AES_256_CCM",
+    "TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8": "TLS1_TXT_ECDHE_ECDSA_WITH_AES_128_CCM_8",
+    "TLS_ECDHE_ECDSA_WITH_AES_256_CCM_8": "TLS1_TXT_ECDHE_ECDSA_WITH_AES_256_CCM_8",
+    "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256": "TLS1_TXT_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256",
+    "TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384": "TLS1_TXT_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384",
+    "TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA256": "TLS1_TXT_ECDHE_ECDSA_WITH_AES_128_SHA256",
+    "TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA": "TLS1_TXT_ECDHE_ECDSA_WITH_AES_128_CBC_SHA",
+    "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256": "TLS1_TXT_ECDHE_RSA_WITH_AES_128_GCM_SHA256",
+    "TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA256": "TLS1_TXT_ECDHE_RSA_WITH_AES_128_SHA256",
+    "TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA": "TLS1_TXT_ECDHE_RSA_WITH_AES_128_CBC_SHA",
+    "TLS_RSA_WITH_AES_128_GCM_SHA256": "TLS1_TXT_RSA_WITH_AES_128_GCM_SHA256",
+    "TLS_RSA_WITH_AES_128_CBC_SHA256": "TLS1_TXT_RSA_WITH_AES_128_SHA256",
+    "TLS_RSA_WITH_AES_128_CBC_SHA": "TLS1_TXT_RSA_WITH_AES_128_SHA",
+    "TLS_AES_128_GCM_SHA256": "TLS1_3_RFC_AES_128_GCM_SHA256",
+    "TLS_AES_256_GCM_SHA384": "TLS1_3_RFC_AES_256_GCM_SHA384",
+    "TLS_AES_128_CCM_SHA256": "TLS1_3_RFC_AES_128_CCM_SHA256",
+    "TLS_AES_128_CCM_8_SHA256": "TLS1_3_RFC_AES_128_CCM_8_SHA256",
+}
+
+GROUPS = {"secp256r1": "NID_X9_62_prime256v1", "secp192r1": "NID_X9_62_prime192v1"}
+"""include/openssl/obj_mac.h of OpenSSL 3.5.5."""
+
+LEAST_MTU = 208
+"""Octets: 256, the last of g_probable_mtu in ssl/d1_lib.c, without the headers of IPv6 and UDP."""
+
+OFFER = Offer(
+    "OpenSSL",
+    (DTLS12, TLS12, TLS13),
+    tuple(SUITES),
+    (PSK, CERTIFICATE),
+    resumptions=("id", "ticket"),
+)
+
+
+def snippets(session: Session) -> list[Snippet]:
+    """The calls of both ends."""
+    end, notes = nearest(session, OFFER)
+    if end.timer:
+        notes.append(
+            "OpenSSL has no call that sets its timer, which starts at 1 s: DTLS_set_timer_cb()"
+            " gives it a function that does. Call DTLSv1_handle_timeout() when the time of"
+            " DTLSv1_get_timeout() is over."
+        )
+    if end.mtu is not None and end.mtu < LEAST_MTU:
+        notes.append(f"OpenSSL takes no limit below {LEAST_MTU} octets for a datagram.")
+        end = replace(end, mtu=LEAST_MTU)
+    if "\0" in (end.psk_identity or ""):
+        notes.append("OpenSSL takes an identity up to its first NUL.")
+    title = f"OpenSSL {VERSION}, both ends: the session of {session.scenario}."
+    prepare = _prepare(end)
+    order = "configure() comes after SSL_CTX_new()"
+    order += ", prepare() after SSL_new()." if prepare else "."
+    code = text(head(C, [title, *notes, order]), _code(end), prepare)
+    return [Snippet(LIBRARY, VERSION, "c", "configure.c", code, tuple(notes))]
+
+
+def _code(end: End) -> list[str]:
+    lines = ["#include <string.h>", "", "#include <openssl/ssl.h>", ""]
+    if end.credential == PSK:
+        lines += _psk(end)
+    if end.timer:
+        lines += _timer(round(end.timer.first_ms * 1000), round(end.timer.maximum_ms * 1000))
+    parameters = ",\n              ".join(["SSL_CTX *context", *_parameters(end)])
+    lines += [f"int configure({parameters})", "{", *_configure(end), "    return 1;", "}"]
+    return lines
+
+
+def _parameters(end: End) -> list[str]:
+    if end.credential != CERTIFICATE:
+        return []
+    if end.auth == "server":
+        return ["int is_server", "const char *authority", "const char *chain", "const char *key"]
+    return ["const char *authority", "const char *chain", "const char *key"]
+
+
+def _psk(end: End) -> list[str]:
+    identity = end.psk_identity or ""
+    return [
+        "extern const unsigned char psk[];",
+        "extern const size_t psk_length;",
+        "",
+        f"static const char IDENTITY[] = {c_string(identity)};",
+        "",
+        "static unsigned copy_key(unsigned char *key, unsigned room)",
+        "{",
+        "    if (psk_length > room)",
+        "        return 0;",
+        "    memcpy(key, psk, psk_length);",
+        "    return (unsigned) psk_length;",
+        "}",
+        "",
+        "static unsigned client_key(SSL *ssl, const char *hint, char *identity,",
+        "                           unsigned identity_room, unsigned char *key,",
+        "                           unsigned room)",
+        "{",
+        "    (void) ssl;",
+        "    (void) hint;",
+        "    if (sizeof IDENTITY > identity_room)",
+        "        return 0;",
+        "    memcpy(identity, IDENTITY, sizeof IDENTITY);",
+        "    return copy_key(key, room);",
+        "}",
+        "",
+        "static unsigned server_key(SSL *ssl, const char *identity, unsigned char *key,",
+        "                           unsigned room)",
+        "{",
+        "    (void) ssl;",
+        "    return strcmp(identity, IDENTITY) == 0 ? copy_key(key, room) : 0;",
+        "}",
+        "",
+    ]
+
+
+def _timer(first_us: int, maximum_us: int) -> list[str]:
+    return [
+        "/* Microseconds: the next timeout after this one; 0 before the first. */",
+        "static unsigned next_timeout(SSL *ssl, unsigned timeout)",
+        "{",
+        "    (void) ssl;",
+        "    if (timeout == 0)",
+        f"        return {first_us}u;",
+        f"    return timeout < {maximum_us}u / 2 ? 2 * timeout : {maximum_us}u;",
+        "}",
+        "",
+    ]
+
+
+def _configure(end: End) -> list[str]:
+    version = ("TLS1_3" if end.is_13 else "TLS1_2") if end.is_stream else "DTLS1_2"
+    sets = "SSL_CTX_set_ciphersuites" if end.is_13 else "SSL_CTX_set_cipher_list"
+    lines: list[str] = []
+    if end.curve is not None:
+        lines.append(f"    int groups[] = {{{GROUPS[end.curve]}}};")
+    weak = "CCM_8" in end.suite or end.curve == "secp192r1" or (end.rsa_bits or 2048) < 2048
+    if weak:
+        lines += [
+            "    /* OpenSSL refuses short tags, curves and keys at its level 1 and above. */",
+            "    SSL_CTX_set_security_level(context, 0);",
+        ]
+    lines += [
+        f"    if (!SSL_CTX_set_min_proto_version(context, {version}_VERSION)",
+        f"        || !SSL_CTX_set_max_proto_version(context, {version}_VERSION)",
+        f"        || !{sets}(context,",
+        f"            {SUITES[end.suite]}))",
+        "        return 0;",
+    ]
+    if end.curve is not None:
+        lines += _checked("SSL_CTX_set1_groups(context, groups, 1)")
+    if end.credential == PSK:
+        lines += [
+            "    SSL_CTX_set_psk_client_callback(context, client_key);",
+            "    SSL_CTX_set_psk_server_callback(context, server_key);",
+        ]
+    else:
+        lines += _certificates(end)
+    if end.max_fragment_length is not None:
+        # The modes of include/openssl/ssl.h have the names of the lengths.
+        mode = f"TLSEXT_max_fragment_length_{end.max_fragment_length}"
+        lines += _checked(f"SSL_CTX_set_tlsext_max_fragment_length(\n             context, {mode})")
+    if end.resumption != "ticket":
+        lines.append("    SSL_CTX_set_options(context, SSL_OP_NO_TICKET);")
+    if end.resumption is None:
+        lines.append("    SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);")
+    if end.cookie:
+        lines += [
+            "    /* A server also needs SSL_CTX_set_cookie_generate_cb(), _verify_cb(). */",
+            "    SSL_CTX_set_options(context, SSL_OP_COOKIE_EXCHANGE);",
+        ]
+    return lines
+
+
+def _certificates(end: End) -> list[str]:
+    own = [
+        "SSL_CTX_use_certificate_chain_file(context, chain)",
+        "SSL_CTX_use_PrivateKey_file(context, key, SSL_FILETYPE_PEM)",
+    ]
+    peer = "SSL_CTX_load_verify_locations(context, authority, NULL)"
+    mode = "SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT"
+    if end.auth != "server":
+        return [
+            f"    if (!{peer}",
+            *(f"        || !{call}" for call in own[:1]),
+            f"        || !{own[1]})",
+            "        return 0;",
+            f"    SSL_CTX_set_verify(context, {mode}, NULL);",
+        ]
+    return [
+        "    /* Only the server has a certificate. */",
+        "    if (is_server) {",
+        f"        if (!{own[0]}",
+        f"            || !{own[1]})",
+        "            return 0;",
+        "    } else {",
+        f"        if (!{peer})",
+        "            return 0;",
+        "        SSL_CTX_set_verify(context, SSL_VERIFY_PEER, NULL);",
+        "    }",
+    ]
+
+
+def _prepare(end: End) -> list[str]:
+    lines: list[str] = []
+    if end.timer:
+        lines.append("    DTLS_set_timer_cb(ssl, next_timeout);")
+    if end.mtu is not None:
+        lines += [
+            "    /* Octets of a datagram, without the headers of IP and UDP. */",
+            "    SSL_set_options(ssl, SSL_OP_NO_QUERY_MTU);",
+            f"    if (SSL_set_mtu(ssl, {end.mtu}) != {end.mtu})",
+            "        return 0;",
+        ]
+    if end.resumption is not None:
+        lines += [
+            "    /* A client gives what SSL_get1_session() has kept. */",
+            "    if (earlier != NULL && !SSL_set_session(ssl, earlier))",
+            "        return 0;",
+        ]
+    if not lines:
+        return []
+    resumed = "" if end.resumption is None else ", SSL_SESSION *earlier"
+    return ["", f"int prepare(SSL *ssl{resumed})", "{", *lines, "    return 1;", "}"]
+
+
+def _checked(call: str) -> list[str]:
+    """A call whose result is 0 after an error."""
+    return [f"    if (!{call})", "        return 0;"]

@@ -1,0 +1,132 @@
+"""OpenThread: its secure CoAP over its mbedTLS."""
+
+from __future__ import annotations
+
+from slowhand.settings.session import (
+    CERTIFICATE,
+    DTLS12,
+    PASSWORD,
+    PSK,
+    End,
+    Offer,
+    Session,
+    nearest,
+)
+from slowhand.settings.text import HASH, C, Snippet, c_string, head, seconds, text
+
+LIBRARY, VERSION = "openthread", "main at 47bdaab8"
+
+MACROS = (
+    # src/core/config/coap.h, src/core/config/secure_transport.h of OpenThread at c182933979d7
+    "OPENTHREAD_CONFIG_COAP_API_ENABLE",
+    "OPENTHREAD_CONFIG_COAP_SECURE_API_ENABLE",
+    "OPENTHREAD_CONFIG_JOINER_ENABLE",
+    "OPENTHREAD_CONFIG_COMMISSIONER_ENABLE",
+)
+"""The macros that a snippet may define."""
+
+FUNCTIONS = (
+    # include/openthread/coap_secure.h of OpenThread at 47bdaab81095
+    "otCoapSecureSetPsk",
+    "otCoapSecureSetCertificate",
+    "otCoapSecureSetCaCertificateChain",
+    "otCoapSecureSetSslAuthMode",
+)
+"""The functions that a snippet may call."""
+
+OWN_MS = (8000, 60000)
+"""Its timeouts: mbedtls_ssl_conf_handshake_timeout() in src/core/meshcop/secure_transport.cpp."""
+
+OFFER = Offer(
+    "OpenThread",
+    (DTLS12,),
+    # src/core/meshcop/secure_transport.cpp of OpenThread at b0735664ce54
+    (
+        "TLS_PSK_WITH_AES_128_CCM_8",
+        "TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8",
+        "TLS_ECJPAKE_WITH_AES_128_CCM_8",
+    ),
+    (PSK, CERTIFICATE, PASSWORD),
+    fragment_lengths=False,
+)
+
+
+def snippets(session: Session) -> list[Snippet]:
+    """The header of the configuration, the calls, and the change of its timer."""
+    end, notes = nearest(session, OFFER)
+    if end.mtu is not None:
+        notes.append(
+            f"OpenThread sets no limit for its datagrams ({end.mtu} octets in the scenario)."
+        )
+    title = f"OpenThread {VERSION}: the session of {session.scenario}."
+    conf = text(
+        head(C, [title, "Name this file in OPENTHREAD_PROJECT_CORE_CONFIG_FILE.", *notes]),
+        [f"#define {macro} 1" for macro in _macros(end)],
+    )
+    file = "openthread-core-project-config.h"
+    found = [Snippet(LIBRARY, VERSION, "c", file, conf, tuple(notes))]
+    if end.credential != PASSWORD:
+        code = text(head(C, [title, *notes]), _calls(end))
+        found.append(Snippet(LIBRARY, VERSION, "c", "configure.c", code, tuple(notes)))
+    if end.timer and _timer(end) != OWN_MS:
+        found.append(_change(end, session.scenario))
+    return found
+
+
+def _macros(end: End) -> list[str]:
+    if end.credential == PASSWORD:  # commissioning
+        return ["OPENTHREAD_CONFIG_JOINER_ENABLE"]
+    return ["OPENTHREAD_CONFIG_COAP_API_ENABLE", "OPENTHREAD_CONFIG_COAP_SECURE_API_ENABLE"]
+
+
+def _timer(end: End) -> tuple[int, int]:
+    assert end.timer
+    return max(1, round(end.timer.first_ms)), max(1, round(end.timer.maximum_ms))
+
+
+def _change(end: End, scenario: str) -> Snippet:
+    """A change of its source: no macro and no function sets the timer."""
+    old, new = OWN_MS, _timer(end)
+    note = (
+        f"The timer of OpenThread is a constant in its source, {seconds(old[0])} to"
+        f" {seconds(old[1])}. This makes it {seconds(new[0])} to {seconds(new[1])}; run it at the"
+        " top of its sources, before you compile."
+    )
+    call = f"(\\&mConf, {new[0]}, {new[1]})"
+    lines = text(
+        head(HASH, [f"OpenThread {VERSION}: the timer of {scenario}.", note]),
+        f"sed -i 's/(&mConf, {old[0]}, {old[1]})/{call}/' \\",
+        "    src/core/meshcop/secure_transport.cpp",
+    )
+    return Snippet(LIBRARY, VERSION, "sh", "timer.sh", lines, (note,))
+
+
+def _calls(end: End) -> list[str]:
+    lines = ["#include <string.h>", "", "#include <openthread/coap_secure.h>", ""]
+    if end.credential == PSK:
+        identity = end.psk_identity or ""
+        length = len(identity.encode())
+        return [
+            *lines,
+            "/* Before otCoapSecureStart(). The suite follows from the key. */",
+            "void configure(otInstance *instance, const uint8_t *key, uint16_t length)",
+            "{",
+            "    otCoapSecureSetPsk(instance, key, length,",
+            f"                       (const uint8_t *) {c_string(identity)}, {length});",
+            "}",
+        ]
+    return [
+        *lines,
+        "/* Before otCoapSecureStart(). All as PEM; the suite follows from them. */",
+        "void configure(otInstance *instance, const char *authority,",
+        "               const char *certificate, const char *key)",
+        "{",
+        "    otCoapSecureSetSslAuthMode(instance, true);",
+        "    otCoapSecureSetCaCertificateChain(instance, (const uint8_t *) authority,",
+        "                                      (uint32_t) strlen(authority) + 1);",
+        "    otCoapSecureSetCertificate(instance, (const uint8_t *) certificate,",
+        "                               (uint32_t) strlen(certificate) + 1,",
+        "                               (const uint8_t *) key,",
+        "                               (uint32_t) strlen(key) + 1);",
+        "}",
+    ]

@@ -1,0 +1,220 @@
+"""How the two ends of a scenario's session are configured, as every library's snippet reads it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+from typing import Any
+
+from slowhand import _native
+
+DTLS12, DTLS13, TLS12, TLS13 = "dtls1.2", "dtls1.3", "tls1.2", "tls1.3"
+PSK, RAW_PUBLIC_KEY, CERTIFICATE, PASSWORD = "psk", "raw_public_key", "certificate", "ecjpake"
+
+NAMES = {
+    DTLS12: "DTLS 1.2",
+    DTLS13: "DTLS 1.3",
+    TLS12: "TLS 1.2",
+    TLS13: "TLS 1.3",
+    PSK: "a pre-shared key",
+    RAW_PUBLIC_KEY: "a raw public key",
+    CERTIFICATE: "certificates",
+    PASSWORD: "a password (EC-JPAKE)",
+}
+"""The words for a value."""
+
+MANDATORY = {PSK: "TLS_PSK_WITH_AES_128_CCM_8", CERTIFICATE: "TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8"}
+"""The suites of RFC 7925, sections 4.1 to 4.4: every library for small devices has them."""
+
+
+@dataclass(frozen=True)
+class Timer:
+    """The retransmission timer, in milliseconds."""
+
+    first_ms: float
+    maximum_ms: float
+    floor_ms: float | None
+
+
+@dataclass(frozen=True)
+class End:
+    """One end. What is None is not configured."""
+
+    stack: str
+    protocol: str
+    suite: str
+    credential: str
+    auth: str
+    curve: str | None
+    rsa_bits: int | None
+    psk_identity: str | None
+    psk_mode: str | None
+    timer: Timer | None
+    mtu: int | None
+    max_fragment_length: int | None
+    connection_id: int | None
+    cookie: bool | None
+    resumption: str | None
+    lean: tuple[str, ...]
+
+    @property
+    def is_stream(self) -> bool:
+        """True if the session runs over TCP."""
+        return self.protocol in (TLS12, TLS13)
+
+    @property
+    def is_13(self) -> bool:
+        """True with version 1.3."""
+        return self.protocol in (DTLS13, TLS13)
+
+    @property
+    def has_rsa(self) -> bool:
+        """True if the suite has RSA."""
+        return self.rsa_bits is not None
+
+    def without_datagrams(self) -> End:
+        """The same without what only datagrams have."""
+        return replace(self, timer=None, mtu=None, connection_id=None, cookie=None, lean=())
+
+
+@dataclass(frozen=True)
+class Session:
+    """A session: its two ends, and the scenario that it is from."""
+
+    scenario: str
+    client: End
+    server: End
+
+
+def read(scenario: str, native: _native.Scenario) -> Session:
+    """The session of a scenario."""
+    ends = json.loads(native.settings())
+    return Session(scenario, _end(ends["client"]), _end(ends["server"]))
+
+
+def _end(values: dict[str, Any]) -> End:
+    timer = values["timer"] and Timer(**values["timer"])
+    return End(**{**values, "timer": timer, "lean": tuple(values["lean"])})
+
+
+@dataclass(frozen=True)
+class Offer:
+    """What a library can do of what a session has."""
+
+    name: str
+    protocols: tuple[str, ...]
+    suites: Collection[str]
+    credentials: tuple[str, ...]
+    fragment_lengths: bool = True
+    connection_ids: int | None = None
+    """Octets of the longest connection ID; None: it has none."""
+    resumptions: tuple[str, ...] = ()
+
+
+def nearest(session: Session, offer: Offer) -> tuple[End, list[str]]:
+    """The nearest to the client that the library can do, and in words what it cannot.
+
+    The two ends differ in their library and their timer only.
+    """
+    notes: list[str] = []
+    end, has = session.client, offer.name
+    if end.protocol not in offer.protocols:
+        other = _version(end, offer)
+        notes.append(f"{has} has no {NAMES[end.protocol]}: this is {NAMES[other]}.")
+        end = replace(end, protocol=other, psk_mode=None)
+        if end.is_stream:
+            end = end.without_datagrams()
+    if end.credential not in offer.credentials:
+        other = _credential(end, offer)
+        notes.append(f"{has} has no {_word(end.credential)}: this is {NAMES[other]}.")
+        end = replace(end, credential=other)
+        if other == PSK:
+            end = replace(end, auth="psk", psk_identity=end.psk_identity or "Client_identity")
+        else:
+            end = replace(end, auth="mutual", psk_identity=None, psk_mode=None)
+    if end.suite not in offer.suites or not fits(end.suite, end):
+        other = _suite(end, offer)
+        if end.suite not in offer.suites:
+            notes.append(f"{has} has no {end.suite}: this is {other}.")
+        else:
+            notes.append(f"The suite is {other}.")
+        end = replace(end, suite=other)
+        end = replace(end, rsa_bits=None if "_RSA_" not in other else end.rsa_bits)
+        if not (end.is_13 or "ECDHE" in other):
+            end = replace(end, curve=None)
+        elif end.curve is None and end.credential != PSK:
+            end = replace(end, curve="secp256r1")
+    end = _extensions(end, offer, notes)
+    server = session.server.timer
+    if end.timer and server and server.first_ms != end.timer.first_ms:
+        notes.append(
+            f"At the server, the first timeout of the scenario is {server.first_ms / 1000:g} s."
+        )
+    return end, notes
+
+
+def fits(suite: str, end: End) -> bool:
+    """True if an end with this version and credential can use the suite."""
+    if end.is_13:
+        return "_WITH_" not in suite
+    if "_WITH_" not in suite:
+        return False
+    exchange = suite.partition("_WITH_")[0]
+    if end.credential == PASSWORD:
+        return exchange == "TLS_ECJPAKE"
+    return exchange.endswith("_PSK") == (end.credential == PSK) and exchange != "TLS_ECJPAKE"
+
+
+def _version(end: End, offer: Offer) -> str:
+    """The version of the same transport, if there is one; otherwise of the other."""
+    same = [p for p in offer.protocols if p.startswith("dtls") != end.is_stream]
+    return (same or list(offer.protocols))[-1]
+
+
+def _credential(end: End, offer: Offer) -> str:
+    if end.credential in (PSK, PASSWORD):
+        order = (PSK, CERTIFICATE, RAW_PUBLIC_KEY)
+    else:
+        order = (CERTIFICATE, RAW_PUBLIC_KEY, PSK)
+    return next(kind for kind in order if kind in offer.credentials)
+
+
+def _suite(end: End, offer: Offer) -> str:
+    """A suite of the library for this version and credential: the mandatory one if it can."""
+    possible = [suite for suite in offer.suites if fits(suite, end)]
+    mandatory = MANDATORY[PSK if end.credential == PSK else CERTIFICATE]
+    if mandatory in possible:
+        return mandatory
+    short_tags = [suite for suite in possible if "CCM_8" in suite]
+    return (short_tags or possible)[0]
+
+
+def _extensions(end: End, offer: Offer, notes: list[str]) -> End:
+    has = offer.name
+    if end.max_fragment_length is not None and not offer.fragment_lengths:
+        notes.append(f"{has} has no max_fragment_length (RFC 6066).")
+        end = replace(end, max_fragment_length=None)
+    longest = offer.connection_ids
+    if end.connection_id is not None and longest is None:
+        notes.append(f"{has} has no connection IDs (RFC 9146).")
+        end = replace(end, connection_id=None)
+    elif end.connection_id is not None and longest is not None and end.connection_id > longest:
+        notes.append(f"{has} has connection IDs of at most {longest} octets.")
+        end = replace(end, connection_id=longest)
+    if end.resumption is not None and end.resumption not in offer.resumptions:
+        words = {"id": "by session ID", "ticket": "by ticket"}[end.resumption]
+        other = offer.resumptions[0] if offer.resumptions else None
+        notes.append(f"{has} does not resume {words}{'' if other else ', nor otherwise'}.")
+        end = replace(end, resumption=other)
+    if end.lean and has != "lean-dtls":
+        notes.append(f"{has} has no lean profile: only lean-dtls has.")
+        end = replace(end, lean=())
+    if end.timer and end.timer.floor_ms is not None and has != "lean-dtls":
+        notes.append(f"{has} measures no round trips: its timer starts as below each time.")
+        end = replace(end, timer=replace(end.timer, floor_ms=None))
+    return end
+
+
+def _word(credential: str) -> str:
+    return NAMES[credential].removeprefix("a ").replace("raw public key", "raw public keys")

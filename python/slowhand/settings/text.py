@@ -1,0 +1,70 @@
+"""What a library's snippet is made of: a head with its notes, and lines."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+WIDTH = 80
+"""The longest line of a snippet, in columns."""
+
+
+@dataclass(frozen=True)
+class Snippet:
+    """A file, or a part of one, for a library."""
+
+    library: str
+    """The name, as `slowhand settings --library` takes it."""
+    version: str
+    """The version whose names it has."""
+    language: str
+    """As in a fenced block of Markdown: c, rust, sh, ini, make, properties, kconfig."""
+    file: str
+    """Where it belongs."""
+    text: str
+    notes: tuple[str, ...] = ()
+    """What the library cannot do as the scenario says. The text has them as comments."""
+
+
+C = ("/* ", " * ", " */")
+HASH = ("# ", "# ", "")
+RUST = ("//! ", "//! ", "")
+
+
+def head(style: tuple[str, str, str], sentences: Iterable[str]) -> list[str]:
+    """A comment at the top, one paragraph for each sentence."""
+    first, further, last = style
+    lines: list[str] = []
+    for sentence in sentences:
+        width = WIDTH - len(first) - len(last)
+        lines += textwrap.wrap(sentence, width, break_on_hyphens=False, break_long_words=False)
+    marked = [f"{further if at else first}{line}".rstrip() for at, line in enumerate(lines)]
+    return [*marked[:-1], marked[-1] + last]
+
+
+def text(*parts: str | Sequence[str]) -> str:
+    """Lines and groups of lines, as one text."""
+    lines: list[str] = []
+    for part in parts:
+        lines += [part] if isinstance(part, str) else part
+    return "\n".join(lines) + "\n"
+
+
+def number(value: float) -> str:
+    """A number without digits that say nothing."""
+    return f"{value:.6g}"
+
+
+def seconds(milliseconds: float) -> str:
+    """A time in words."""
+    return f"{number(milliseconds / 1000)} s"
+
+
+def c_string(value: str) -> str:
+    """A string literal of C and of Rust. Identities may have any characters."""
+    literal = ""
+    for octet in value.encode():
+        plain = 0x20 <= octet < 0x7F and octet not in b'"\\?'
+        literal += chr(octet) if plain else f"\\{octet:03o}"
+    return f'"{literal}"'

@@ -1,0 +1,300 @@
+"""wolfSSL: calls in C, and the options that it is compiled with."""
+
+from __future__ import annotations
+
+import math
+
+from slowhand.settings.session import (
+    CERTIFICATE,
+    DTLS12,
+    DTLS13,
+    PSK,
+    RAW_PUBLIC_KEY,
+    TLS12,
+    TLS13,
+    End,
+    Offer,
+    Session,
+    nearest,
+)
+from slowhand.settings.text import C, Snippet, c_string, head, seconds, text
+
+LIBRARY, VERSION = "wolfssl", "5.9.4"
+
+SUITES = {
+    # cipher_names in src/internal.c of wolfSSL 5.9.4
+    "TLS_PSK_WITH_AES_128_CCM": "PSK-AES128-CCM",
+    "TLS_PSK_WITH_AES_256_CCM": "PSK-AES256-CCM",
+    "TLS_PSK_WITH_AES_128_CCM_8": "PSK-AES128-CCM-8",
+    "TLS_PSK_WITH_AES_256_CCM_8": "PSK-AES256-CCM-8",
+    "TLS_PSK_WITH_AES_128_GCM_SHA256": "PSK-AES128-GCM-SHA256",
+    "TLS_PSK_WITH_AES_256_GCM_SHA384": "PSK-AES256-GCM-SHA384",
+    "TLS_ECDHE_PSK_WITH_AES_128_GCM_SHA256": "ECDHE-PSK-AES128-GCM-SHA256",
+    "TLS_ECDHE_ECDSA_WITH_AES_128_CCM": "ECDHE-ECDSA-AES128-CCM",
+    "TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8": "ECDHE-ECDSA-AES128-CCM-8",
+    "TLS_ECDHE_ECDSA_WITH_AES_256_CCM_8": "ECDHE-ECDSA-AES256-CCM-8",
+    "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256": "ECDHE-ECDSA-AES128-GCM-SHA256",
+    "TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384": "ECDHE-ECDSA-AES256-GCM-SHA384",
+    "TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA256": "ECDHE-ECDSA-AES128-SHA256",
+    "TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA": "ECDHE-ECDSA-AES128-SHA",
+    "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256": "ECDHE-RSA-AES128-GCM-SHA256",
+    "TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA256": "ECDHE-RSA-AES128-SHA256",
+    "TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA": "ECDHE-RSA-AES128-SHA",
+    "TLS_RSA_WITH_AES_128_GCM_SHA256": "AES128-GCM-SHA256",
+    "TLS_RSA_WITH_AES_128_CBC_SHA256": "AES128-SHA256",
+    "TLS_RSA_WITH_AES_128_CBC_SHA": "AES128-SHA",
+    "TLS_AES_128_GCM_SHA256": "TLS13-AES128-GCM-SHA256",
+    "TLS_AES_256_GCM_SHA384": "TLS13-AES256-GCM-SHA384",
+    "TLS_AES_128_CCM_SHA256": "TLS13-AES128-CCM-SHA256",
+    "TLS_AES_128_CCM_8_SHA256": "TLS13-AES128-CCM-8-SHA256",
+}
+
+OFFER = Offer(
+    "wolfSSL",
+    (DTLS12, DTLS13, TLS12, TLS13),
+    tuple(SUITES),
+    (PSK, CERTIFICATE, RAW_PUBLIC_KEY),
+    connection_ids=10,  # DTLS_CID_MAX_SIZE in wolfssl/internal.h
+    resumptions=("id", "ticket"),
+)
+
+
+def snippets(session: Session) -> list[Snippet]:
+    """The calls of both ends."""
+    end, notes = nearest(session, OFFER)
+    if end.timer and end.timer.first_ms % 1000:
+        notes.append(
+            "The timer of wolfSSL counts whole seconds:"
+            f" {seconds(end.timer.first_ms)} become {_seconds(end.timer.first_ms)} s."
+        )
+    if "\0" in (end.psk_identity or ""):
+        notes.append("wolfSSL takes an identity up to its first NUL.")
+    title = f"wolfSSL {VERSION}, both ends: the session of {session.scenario}."
+    prepare = _prepare(end)
+    order = "configure() comes after wolfSSL_CTX_new()"
+    order += ", prepare() after wolfSSL_new()." if prepare else "."
+    code = text(head(C, [title, *notes, order]), _code(end), prepare)
+    return [Snippet(LIBRARY, VERSION, "c", "configure.c", code, tuple(notes))]
+
+
+def _seconds(milliseconds: float) -> int:
+    """Whole seconds, rounded up: a shorter timeout repeats what is on its way."""
+    return math.ceil(milliseconds / 1000)
+
+
+def _code(end: End) -> list[str]:
+    lines = [
+        "#include <string.h>",
+        "",
+        "#ifndef WOLFSSL_USER_SETTINGS",
+        "#include <wolfssl/options.h>",
+        "#endif",
+        "#include <wolfssl/wolfcrypt/settings.h>",
+        "#include <wolfssl/ssl.h>",
+        "",
+        *_required(end),
+    ]
+    if end.credential == PSK:
+        lines += _psk(end)
+    parameters = ",\n              ".join(["WOLFSSL_CTX *context", *_parameters(end)])
+    lines += [f"int configure({parameters})", "{", *_configure(end), "    return 1;", "}"]
+    return lines
+
+
+def _required(end: End) -> list[str]:
+    """A check of the options of user_settings.h, or of what configure has set.
+
+    The names are in wolfssl/ssl.h, wolfssl/internal.h and configure.ac of wolfSSL 5.9.4.
+    """
+    options = {
+        "WOLFSSL_DTLS": not end.is_stream,
+        "WOLFSSL_DTLS13": end.protocol == DTLS13,
+        "WOLFSSL_TLS13": end.is_13,
+        "WOLFSSL_DTLS_MTU": end.mtu is not None,
+        "WOLFSSL_DTLS_CID": end.connection_id is not None,
+        "WOLFSSL_STATIC_PSK": "TLS_PSK_" in end.suite,
+        "HAVE_AESCCM": "_CCM" in end.suite,
+        "HAVE_AESGCM": "_GCM" in end.suite,
+        "HAVE_MAX_FRAGMENT": end.max_fragment_length is not None,
+        "HAVE_SESSION_TICKET": end.resumption == "ticket",
+        "HAVE_RPK": end.credential == RAW_PUBLIC_KEY,
+    }
+    needed = [option for option, is_needed in options.items() if is_needed]
+    lines = ["/* In user_settings.h, or by an option of ./configure. */"] if needed else []
+    for option in needed:
+        lines += [f"#if !defined({option})", f'#error "define {option}"', "#endif"]
+    return [*lines, ""] if needed else []
+
+
+def _parameters(end: End) -> list[str]:
+    if end.credential == CERTIFICATE:
+        certificates = [
+            f"const unsigned char *{name}, long {name}_length"
+            for name in ("authority", "certificate", "key")
+        ]
+    elif end.credential == RAW_PUBLIC_KEY:
+        certificates = [
+            f"const unsigned char *{name}, long {name}_length"
+            for name in ("public_key", "key", "peers_key")
+        ]
+    else:
+        return []
+    return [*(["int is_server"] if end.auth == "server" else []), *certificates]
+
+
+def _psk(end: End) -> list[str]:
+    identity = end.psk_identity or ""
+    lines = [
+        "extern const unsigned char psk[];",
+        "extern const size_t psk_length;",
+        "",
+        f"static const char IDENTITY[] = {c_string(identity)};",
+        "",
+        "static unsigned copy_key(unsigned char *key, unsigned room)",
+        "{",
+        "    if (psk_length > room)",
+        "        return 0;",
+        "    memcpy(key, psk, psk_length);",
+        "    return (unsigned) psk_length;",
+        "}",
+        "",
+    ]
+    suite = ",\n                           const char **suite" if end.is_13 else ""
+    names = [f'    *suite = "{SUITES[end.suite]}";'] if end.is_13 else []
+    return [
+        *lines,
+        "static unsigned client_key(WOLFSSL *ssl, const char *hint, char *identity,",
+        "                           unsigned identity_room, unsigned char *key,",
+        f"                           unsigned room{suite})",
+        "{",
+        "    (void) ssl;",
+        "    (void) hint;",
+        "    if (sizeof IDENTITY > identity_room)",
+        "        return 0;",
+        "    memcpy(identity, IDENTITY, sizeof IDENTITY);",
+        *names,
+        "    return copy_key(key, room);",
+        "}",
+        "",
+        "static unsigned server_key(WOLFSSL *ssl, const char *identity,",
+        f"                           unsigned char *key, unsigned room{suite})",
+        "{",
+        "    (void) ssl;",
+        *names,
+        "    return strcmp(identity, IDENTITY) == 0 ? copy_key(key, room) : 0;",
+        "}",
+        "",
+    ]
+
+
+def _configure(end: End) -> list[str]:
+    lines = _checked(f'wolfSSL_CTX_set_cipher_list(context, "{SUITES[end.suite]}")')
+    if end.curve is not None:
+        # WOLFSSL_ECC_SECP192R1 and so on: the named groups of wolfssl/ssl.h
+        lines += _checked(
+            f"wolfSSL_CTX_UseSupportedCurve(\n            context, WOLFSSL_ECC_{end.curve.upper()})"
+        )
+    if end.credential == PSK:
+        version = "_tls13" if end.is_13 else ""
+        lines += [
+            f"    wolfSSL_CTX_set_psk_client{version}_callback(context, client_key);",
+            f"    wolfSSL_CTX_set_psk_server{version}_callback(context, server_key);",
+        ]
+        if end.psk_mode == "psk_ke":
+            lines += ["    if (wolfSSL_CTX_no_dhe_psk(context) != 0)", "        return 0;"]
+        elif end.psk_mode == "psk_dhe_ke":
+            lines += ["    if (wolfSSL_CTX_only_dhe_psk(context) != 0)", "        return 0;"]
+    else:
+        lines += _keys(end)
+    if end.max_fragment_length is not None:
+        # WOLFSSL_MFL_2_9 is 512 octets, and so on: wolfssl/ssl.h
+        power = end.max_fragment_length.bit_length() - 1
+        lines += _checked(f"wolfSSL_CTX_UseMaxFragment(context, WOLFSSL_MFL_2_{power})")
+    if not end.is_13 and end.resumption == "ticket":
+        lines += ["    /* The client's. A server needs wolfSSL_CTX_set_TicketEncCb(). */"]
+        lines += _checked("wolfSSL_CTX_UseSessionTicket(context)")
+    elif not end.is_13:
+        lines += _checked("wolfSSL_CTX_NoTicketTLSv12(context)")
+    if end.resumption is None:
+        lines.append("    wolfSSL_CTX_set_session_cache_mode(context, WOLFSSL_SESS_CACHE_OFF);")
+    return lines
+
+
+def _keys(end: End) -> list[str]:
+    is_raw = end.credential == RAW_PUBLIC_KEY
+    name = "public_key" if is_raw else "certificate"
+    own = [
+        f"wolfSSL_CTX_use_certificate_buffer(context, {name}, {name}_length,",
+        "                                           WOLFSSL_FILETYPE_ASN1)",
+    ]
+    key = [
+        "wolfSSL_CTX_use_PrivateKey_buffer(context, key, key_length,",
+        "                                          WOLFSSL_FILETYPE_ASN1)",
+    ]
+    mode = "WOLFSSL_VERIFY_PEER | WOLFSSL_VERIFY_FAIL_IF_NO_PEER_CERT"
+    proves = "    if (is_server) { /* Only the server has a certificate. */"
+    indent = "    " if end.auth == "server" else ""
+    lines = [proves] if indent else []
+    for call in (own, key):
+        joined = "\n".join([call[0], indent + call[1]])
+        lines += [indent + line for line in _checked(joined)]
+    lines += ["    } else {"] if indent else []
+    if is_raw:
+        peer = (
+            "wolfSSL_CTX_set_expected_rpk(context, peers_key,\n"
+            f"                                     {indent}(unsigned) peers_key_length)"
+        )
+    else:
+        peer = (
+            "wolfSSL_CTX_load_verify_buffer(context, authority, authority_length,\n"
+            f"                                       {indent}WOLFSSL_FILETYPE_ASN1)"
+        )
+    lines += [indent + line for line in _checked(peer)]
+    lines.append(f"{indent}    wolfSSL_CTX_set_verify(context,")
+    lines.append(f"{indent}        {mode}, NULL);")
+    lines += ["    }"] if indent else []
+    if not is_raw:
+        return lines
+    types = [
+        "    const char types[] = {WOLFSSL_CERT_TYPE_RPK};",
+        *_checked("wolfSSL_CTX_set_client_cert_type(context, types, sizeof types)"),
+        *_checked("wolfSSL_CTX_set_server_cert_type(context, types, sizeof types)"),
+    ]
+    return [*types, *lines]
+
+
+def _prepare(end: End) -> list[str]:
+    lines: list[str] = []
+    if end.timer:
+        first, maximum = _seconds(end.timer.first_ms), _seconds(end.timer.maximum_ms)
+        lines += [
+            "    /* Seconds: where the timeout stops doubling, and the first. */",
+            *_checked(f"wolfSSL_dtls_set_timeout_max(ssl, {maximum})"),
+            *_checked(f"wolfSSL_dtls_set_timeout_init(ssl, {first})"),
+        ]
+    if end.mtu is not None:
+        lines += [
+            "    /* Octets of a datagram, without the headers of IP and UDP. */",
+            *_checked(f"wolfSSL_dtls_set_mtu(ssl, {end.mtu})"),
+        ]
+    if end.connection_id is not None:
+        own = "connection_id" if end.connection_id else "NULL"
+        lines += _checked("wolfSSL_dtls_cid_use(ssl)")
+        lines += _checked(f"wolfSSL_dtls_cid_set(ssl, {own}, {end.connection_id})")
+    if end.resumption is not None:
+        lines += [
+            "    /* A client gives what wolfSSL_get1_session() has kept. */",
+            "    if (earlier != NULL)",
+            "        return wolfSSL_set_session(ssl, earlier) == WOLFSSL_SUCCESS;",
+        ]
+    if not lines:
+        return []
+    own = f", unsigned char connection_id[{end.connection_id}]" if end.connection_id else ""
+    resumed = "" if end.resumption is None else ", WOLFSSL_SESSION *earlier"
+    signature = f"int prepare(WOLFSSL *ssl{own}{resumed})"
+    return ["", signature, "{", *lines, "    return 1;", "}"]
+
+
+def _checked(call: str) -> list[str]:
+    """A call that returns WOLFSSL_SUCCESS."""
+    return [*f"    if ({call} != WOLFSSL_SUCCESS)".split("\n"), "        return 0;"]

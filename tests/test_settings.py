@@ -1,0 +1,384 @@
+"""What `slowhand settings` prints is what a library takes: compilers and parsers read it."""
+
+import json
+import re
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+import slowhand
+from conftest import ROOT, Cli, the_message
+from slowhand import Setting
+from slowhand.settings import (
+    LIBRARIES,
+    Snippet,
+    californium,
+    contiki_ng,
+    mbedtls,
+    openthread,
+    snippets,
+    tinydtls,
+    wolfssl,
+    zephyr,
+)
+
+PSK_8 = "TLS_PSK_WITH_AES_128_CCM_8"
+ECDSA_8 = "TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8"
+STRANGE = 'a"b\\c?\x01\xe97'
+RAW: dict[str, Setting] = {"stack": "lean-dtls", "suite": ECDSA_8, "credential": "raw_public_key"}
+DTLS13: dict[str, Setting] = {
+    "stack": "lean-dtls",
+    "suite": "TLS_AES_128_CCM_8_SHA256",
+    "protocol": "dtls1.3",
+}
+
+SESSIONS: dict[str, dict[str, Setting]] = {
+    "certificates": {"suite": ECDSA_8, "mtu": 256, "connection_id": 4, "timeout_s": 2.5},
+    "server only": {"suite": ECDSA_8, "auth": "server", "max_fragment_length": 1024},
+    "psk": {"suite": PSK_8, "mtu": 220, "connection_id": 0, "max_timeout_s": 8, "timeout_s": 1},
+    "identity": {"suite": PSK_8, "psk_identity": STRANGE, "resumption": "id", "cookie": False},
+    "ticket": {"suite": "TLS_PSK_WITH_AES_256_GCM_SHA384", "resumption": "ticket"},
+    "rsa": {"suite": "TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA256", "rsa_bits": 1024},
+    "old rsa": {"suite": "TLS_RSA_WITH_AES_128_CBC_SHA", "auth": "server", "resumption": "ticket"},
+    "old curve": {"suite": "TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA", "curve": "secp192r1"},
+    "password": {"suite": "TLS_ECJPAKE_WITH_AES_128_CCM_8", "mtu": 600},
+    "tls 1.2": {"protocol": "tls1.2", "suite": ECDSA_8, "max_fragment_length": 4096},
+    "tls 1.3": {"protocol": "tls1.3", "suite": "TLS_AES_128_GCM_SHA256", "resumption": "ticket"},
+    "raw public key": {**RAW, "mtu": 80},
+    "raw, server only": {**RAW, "auth": "server"},
+    "dtls 1.3": {**DTLS13, "connection_id": 8},
+    "dtls 1.3 psk": {**DTLS13, "auth": "psk"},
+    "dtls 1.3 dhe": {**DTLS13, "auth": "psk", "psk_mode": "psk_dhe_ke"},
+    "agreement": {"stack": "lean-dtls", "suite": "TLS_ECDHE_PSK_WITH_AES_128_CCM_8_SHA256"},
+    "lean": {"stack": "lean-dtls", "suite": PSK_8, "lean": ["all"], "timeout_floor_s": 1},
+    "tinydtls": {"stack": "tinydtls", "suite": "TLS_PSK_WITH_AES_128_CCM", "timeout_s": 0.5},
+    "two libraries": {"suite": PSK_8, "server_stack": "tinydtls", "server_timeout_s": 3},
+}
+"""The keys of `[session]`, in the scenario `minimal`."""
+
+
+@cache
+def made(session: str) -> list[Snippet]:
+    keys = {"stack": "mbedtls", **SESSIONS[session]}
+    return snippets(slowhand.Scenario("minimal", {f"session.{k}": v for k, v in keys.items()}))
+
+
+def of(library: str, language: str) -> dict[str, str]:
+    """The distinct texts of a library, each with the first session that has it."""
+    found = {
+        snippet.text: session
+        for session in reversed(SESSIONS)
+        for snippet in made(session)
+        if (snippet.library, snippet.language) == (library, language)
+    }
+    assert found
+    return {session: text for text, session in found.items()}
+
+
+@cache
+def carrier(name: str) -> Path:
+    """The folder of a crate that carries the sources of a library, as the build finds it."""
+    asked = ["cargo", "metadata", "--format-version=1", "--locked", "--offline"]
+    listed = subprocess.run(asked, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    found = [p["manifest_path"] for p in json.loads(listed)["packages"] if p["name"] == name]
+    return Path(found[0]).parent
+
+
+def compiled(files: dict[str, str], folder: Path, *options: str | Path) -> None:
+    """Compiles each text, without a warning."""
+    for at, (session, text) in enumerate(files.items()):
+        file = folder / f"{at}.c"
+        file.write_text(text)
+        warnings = ["-std=gnu11", "-Wall", "-Wextra", "-Werror", "-Wno-unused-function"]
+        command = ["cc", "-fsyntax-only", *warnings, *map(str, options), str(file)]
+        done = subprocess.run(command, capture_output=True, text=True)
+        assert done.returncode == 0, f"{session}:\n{done.stderr}\n{text}"
+
+
+def test_mbedtls_takes_its_settings(tmp_path: Path) -> None:
+    sessions = ROOT / "crates" / "slowhand-sessions"
+    root = carrier("mbedtls-rs-sys") / "mbedtls"
+    config = '-DMBEDTLS_CONFIG_FILE="csrc/mbedtls/config.h"'
+    compiled(of("mbedtls", "c"), tmp_path, config, "-I", sessions, "-I", root / "include")
+
+
+def test_the_check_of_an_option_fails_without_it(tmp_path: Path) -> None:
+    (tmp_path / "none.h").write_text("#define MBEDTLS_SSL_TLS_C\n")
+    root = carrier("mbedtls-rs-sys") / "mbedtls"
+    config = '-DMBEDTLS_CONFIG_FILE="none.h"'
+    with pytest.raises(AssertionError, match=r'#error "define MBEDTLS_SSL_PROTO_DTLS"'):
+        compiled(of("mbedtls", "c"), tmp_path, config, "-I", tmp_path, "-I", root / "include")
+
+
+def test_openssl_takes_its_settings(tmp_path: Path) -> None:
+    built = sorted(ROOT.glob("target/*/build/slowhand-sessions-*/out/openssl/include"))
+    include = carrier("openssl-src") / "openssl" / "include"
+    compiled(of("openssl", "c"), tmp_path, "-I", built[0], "-I", include)
+
+
+def test_wolfssl_takes_its_settings(tmp_path: Path) -> None:
+    root = carrier("wolfssl-sys") / "wolfssl-src"
+    settings = ROOT / "interop" / "csrc" / "wolfssl"
+    compiled(
+        of("wolfssl", "c"), tmp_path, "-DWOLFSSL_USER_SETTINGS", "-I", settings, "-isystem", root
+    )
+    known = re.findall(r'SUITE_INFO\("([^"]+)",\s*"([^"]+)"', (root / "src/internal.c").read_text())
+    names = {iana: name for name, iana in known}
+    assert {iana: names.get(iana) for iana in wolfssl.SUITES} == wolfssl.SUITES
+
+
+def test_tinydtls_takes_its_settings(tmp_path: Path) -> None:
+    compiled(of("tinydtls", "c"), tmp_path, *tinydtls_options())
+
+
+def tinydtls_options() -> list[str | Path]:
+    root = carrier("tinydtls-sys") / "src" / "tinydtls"
+    config = ROOT / "crates" / "slowhand-sessions" / "csrc" / "tinydtls"
+    return ["-I", config, "-isystem", root]
+
+
+def test_the_timer_of_tinydtls_becomes_the_one_of_the_scenario(tmp_path: Path) -> None:
+    """Its source, changed as the snippet says, is compiled, and a handshake begins."""
+    root = carrier("tinydtls-sys") / "src" / "tinydtls"
+    (tmp_path / "dtls.c").write_text((root / "dtls.c").read_text())
+    script = of("tinydtls", "sh")["tinydtls"]
+    subprocess.run(["sh", "-c", script], cwd=tmp_path, check=True)
+    (tmp_path / "settings.c").write_text(of("tinydtls", "c")["tinydtls"])
+    (tmp_path / "main.c").write_text(FIRST_TIMEOUT)
+    names = ["netq", "peer", "session", "ccm", "hmac", "crypto", "dtls_debug", "dtls_time"]
+    names += ["dtls_prng", "aes/rijndael", "aes/rijndael_wrap", "sha2/sha2", "ecc/ecc"]
+    sources = [root / f"{name}.c" for name in names]
+    own = [tmp_path / f"{name}.c" for name in ("dtls", "settings", "main")]
+    options = [
+        "-w",
+        "-DNDEBUG",
+        "-DHAVE_GETRANDOM",
+        "-o",
+        tmp_path / "run",
+        "-I",
+        root,
+        *tinydtls_options(),
+    ]
+    subprocess.run(["cc", *map(str, [*options, *own, *sources])], check=True)
+    run = subprocess.run([tmp_path / "run"], capture_output=True, text=True, check=True)
+    assert run.stdout == "500 ms, suites c0a4\n"
+
+
+FIRST_TIMEOUT = r"""
+#include <stdio.h>
+#include "tinydtls.h"
+#include "dtls.h"
+#include "netq.h"
+
+const unsigned char psk[] = "key";
+const size_t psk_length = 3;
+void configure(dtls_context_t *context, dtls_handler_t *handler);
+
+static int write_datagram(dtls_context_t *context, session_t *peer, uint8 *octets, size_t length)
+{
+    /* A ClientHello without a session ID and a cookie: the length of its suites is at 61. */
+    unsigned suites = octets[61] << 8 | octets[62];
+    unsigned ticks = netq_head(&context->sendqueue)->timeout;
+    printf("%u ms, suites", ticks * 1000 / CLOCK_SECOND);
+    for (unsigned at = 63; at + 1 < 63 + suites; at += 2)
+        if (octets[at] != 0) /* not the signal of RFC 5746 */
+            printf(" %02x%02x", octets[at], octets[at + 1]);
+    printf("\n");
+    return (int) length;
+}
+
+int main(void)
+{
+    static dtls_handler_t handler = {.write = write_datagram};
+    session_t peer;
+    dtls_init();
+    dtls_context_t *context = dtls_new_context(NULL);
+    configure(context, &handler);
+    dtls_session_init(&peer);
+    peer.size = sizeof peer.addr.sin6;
+    return dtls_connect(context, &peer) < 0;
+}
+"""
+
+
+def test_lean_dtls_takes_its_settings_in_c(tmp_path: Path) -> None:
+    header = ROOT / "crates" / "lean-dtls-c" / "include"
+    compiled(of("lean-dtls", "c"), tmp_path, "-I", header)
+
+
+def test_the_rust_that_cargo_compiles_is_what_is_printed(tmp_path: Path) -> None:
+    folder = ROOT / "crates" / "lean-dtls" / "tests" / "settings"
+    subprocess.run([sys.executable, folder / "make.py", tmp_path], check=True)
+    printed = {file.name: file.read_text() for file in tmp_path.glob("*.rs")}
+    committed = {file.name: file.read_text() for file in folder.glob("*.rs")}
+    assert printed == committed, "run: .venv/bin/python crates/lean-dtls/tests/settings/make.py"
+
+
+def test_zephyr_takes_its_lines(tmp_path: Path) -> None:
+    """The syntax of a .config: symbols of the list, with values of their types."""
+    for text in of("zephyr", "kconfig").values():
+        lines = [line for line in text.splitlines() if not line.startswith("#")]
+        for line in lines:
+            match = re.fullmatch(r"CONFIG_([A-Z0-9_]+)=(\w+)", line)
+            assert match, line
+            allowed = {"bool": r"[yn]", "int": r"\d+"}[zephyr.KCONFIG[match[1]]]
+            assert re.fullmatch(allowed, match[2]), line
+        assert len({line.partition("=")[0] for line in lines}) == len(lines)
+
+
+def test_zephyr_takes_its_calls(tmp_path: Path) -> None:
+    """Its header is not here: one with the names of the list stands for it."""
+    header = tmp_path / "zephyr" / "net" / "socket.h"
+    header.parent.mkdir(parents=True)
+    names = "".join(f"#define {name} {at}\n" for at, name in enumerate(zephyr.OPTIONS))
+    call = "int zsock_setsockopt(int, int, int, const void *, unsigned);\n"
+    header.write_text("#pragma once\n#include <stdint.h>\n" + names + call)
+    include = carrier("mbedtls-rs-sys") / "mbedtls" / "include"
+    compiled(of("zephyr", "c"), tmp_path, "-I", tmp_path, "-I", include)
+
+
+def test_contiki_ng_takes_its_macros(tmp_path: Path) -> None:
+    for text in of("contiki-ng", "c").values():
+        for name in re.findall(r"\b(?:COAP|CSPRNG)_[A-Z_]+\b", text):
+            assert name in contiki_ng.MACROS
+    compiled(of("contiki-ng", "c"), tmp_path, "-Wno-pedantic")
+    for text in of("contiki-ng", "make").values():
+        for name in re.findall(r"\bMAKE_[A-Z_]+", text):
+            assert name in contiki_ng.VARIABLES
+        (tmp_path / "Makefile").write_text(text + "\nall:\n\t@echo $(MAKE_WITH_DTLS)\n")
+        run = subprocess.run(["make", "-s"], cwd=tmp_path, capture_output=True, text=True)
+        assert run.stdout == "1\n", run.stderr
+
+
+def test_openthread_takes_its_macros_and_calls(tmp_path: Path) -> None:
+    """Its header is not here: one with the functions of the list stands for it."""
+    header = tmp_path / "openthread" / "coap_secure.h"
+    header.parent.mkdir()
+    declared = "".join(f"void {name}(otInstance *, ...);\n" for name in openthread.FUNCTIONS)
+    types = "#include <stdbool.h>\n#include <stdint.h>\ntypedef struct otInstance otInstance;\n"
+    header.write_text("#pragma once\n" + types + declared)
+    texts = of("openthread", "c")
+    compiled(texts, tmp_path, "-I", tmp_path)
+    for text in texts.values():
+        for name in re.findall(r"#define (\w+)", text):
+            assert name in openthread.MACROS
+
+
+def test_the_timer_of_openthread_becomes_the_one_of_the_scenario(tmp_path: Path) -> None:
+    source = tmp_path / "src" / "core" / "meshcop" / "secure_transport.cpp"
+    source.parent.mkdir(parents=True)
+    # the line of src/core/meshcop/secure_transport.cpp at b0735664ce54
+    source.write_text("    mbedtls_ssl_conf_handshake_timeout(&mConf, 8000, 60000);\n")
+    subprocess.run(["sh", "-c", of("openthread", "sh")["certificates"]], cwd=tmp_path, check=True)
+    assert "mbedtls_ssl_conf_handshake_timeout(&mConf, 2500, 60000);" in source.read_text()
+
+
+VALUES = {
+    "time": r"\d+\[ms\]",
+    "float": r"\d+\.\d",
+    "integer": r"\d*",
+    "boolean": "true|false",
+    "length": "BYTES_(512|1024|2048|4096)",
+    "suite": "TLS_[A-Z0-9_]+",
+    "curve": "secp256r1|secp192r1",
+    "certificate": "X_509|RAW_PUBLIC_KEY",
+    "authentication": "NEEDED|NONE",
+}
+
+
+def test_californium_takes_its_properties() -> None:
+    """The syntax of java.util.Properties: names of the list, with values of their types."""
+    for text in of("californium", "properties").values():
+        lines = [line for line in text.splitlines() if not line.startswith("#")]
+        for line in lines:
+            name, equals, value = line.partition("=")
+            assert equals
+            assert re.fullmatch(VALUES[californium.PROPERTIES[name]], value), line
+        assert len({line.partition("=")[0] for line in lines}) == len(lines)
+
+
+def test_every_line_fits_a_terminal_and_every_note_is_in_the_text() -> None:
+    for session in SESSIONS:
+        for snippet in made(session):
+            assert snippet.text.endswith("\n")
+            for line in snippet.text.splitlines():
+                assert len(line) <= (120 if snippet.language == "rust" else 100), line
+            words = " ".join(re.sub(r"^(/\*| \*|#|//!) ?", "", snippet.text, flags=re.M).split())
+            for note in snippet.notes:
+                assert note in words
+
+
+def test_what_a_library_cannot_do_is_said() -> None:
+    told = {
+        (snippet.library, note)
+        for session in SESSIONS
+        for snippet in made(session)
+        for note in snippet.notes
+    }
+    for library, note in (
+        ("mbedtls", "mbedTLS has no DTLS 1.3: this is DTLS 1.2."),
+        ("mbedtls", "mbedTLS has no raw public keys: this is certificates."),
+        ("mbedtls", "mbedTLS does not cut a ClientHello, which may have 192 octets."),
+        ("openssl", "OpenSSL has no connection IDs (RFC 9146)."),
+        ("openssl", "OpenSSL takes no limit below 208 octets for a datagram."),
+        ("wolfssl", "The timer of wolfSSL counts whole seconds: 2.5 s become 3 s."),
+        ("tinydtls", "tinyDTLS has no certificates: this is a raw public key."),
+        ("tinydtls", "tinyDTLS has no TLS 1.2: this is DTLS 1.2."),
+        ("californium", "Californium does not resume by ticket."),
+        ("lean-dtls", "The calls in C do not have: the measured round trip, the lean profile."),
+        ("zephyr", "At the server, the first timeout of the scenario is 3 s."),
+    ):
+        assert any(of == library and note in words for of, words in told), (library, note)
+
+
+def test_each_library_is_there_in_each_session() -> None:
+    for session in SESSIONS:
+        assert {snippet.library for snippet in made(session)} == set(LIBRARIES)
+
+
+def test_the_names_of_the_suites_are_those_of_the_laboratory() -> None:
+    known = {suite for stack in slowhand.stacks() for suite in stack["suites"]}
+    for library in (mbedtls, wolfssl, tinydtls, californium, contiki_ng, openthread):
+        assert set(library.OFFER.suites) <= known
+
+
+def test_the_command_prints_them(cli: Cli) -> None:
+    text = cli("settings", "lossy-line", "--library", "mbedtls").stdout
+    assert text.startswith("== mbedtls: configure.c\n/* mbedTLS 3.6.5, both ends:")
+    assert "mbedtls_ssl_conf_handshake_timeout(conf, 9000, 60000);" in text
+    every = cli("settings", "lossy-line").stdout
+    assert re.findall("^== ([a-z-]+):", every, re.M)[0] == "mbedtls"
+    assert set(re.findall("^== ([a-z-]+):", every, re.M)) == set(LIBRARIES)
+    replaced = ["--set", "session.timeout_s=15", "--json"]
+    found = json.loads(cli("settings", "lossy-line", "--library", "openssl", *replaced).stdout)
+    assert [snippet["file"] for snippet in found] == ["configure.c"]
+    assert "15000000u" in found[0]["text"]
+
+
+def test_bad_input_is_told(cli: Cli) -> None:
+    done = cli("settings", "lossy-line", "--library", "gnutls", code=2)
+    allowed = ", ".join(LIBRARIES)
+    assert the_message(done) == f"slowhand: --library: found 'gnutls', allowed: {allowed}"
+    with pytest.raises(ValueError, match="library: found 'gnutls'"):
+        snippets("lossy-line", "gnutls")
+    assert "nowhere.toml: found No such file" in the_message(
+        cli("settings", "nowhere.toml", code=2)
+    )
+
+
+def test_a_name_of_a_file_stays_in_its_comment(tmp_path: Path) -> None:
+    file = tmp_path / "x *\\ #error\n y.toml"
+    file.write_text((ROOT / "scenarios" / "minimal.toml").read_text())
+    (text,) = [snippet.text for snippet in snippets(file, "openssl")]
+    assert "the session of x_____error__y.toml." in " ".join(text.split()).replace(" * ", " ")
+
+
+def test_the_output_in_the_document_is_what_it_prints(cli: Cli) -> None:
+    text = (ROOT / "docs" / "settings.md").read_text()
+    ((arguments, printed),) = re.findall(r"\$ ./slowhand ([^\n]+)\n(.*?)```", text, re.S)
+    assert cli(*arguments.split()).stdout == printed
+    listed = re.findall(r"^\| `([a-z-]+)` \|", text, re.M)
+    assert listed == list(LIBRARIES)
