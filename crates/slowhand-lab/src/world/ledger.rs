@@ -1,6 +1,6 @@
 //! The account of every datagram: its conversation and phase, its frames on the air, and if it arrived.
 
-use super::retransmission::{self, Reader, Records, Retransmissions};
+use super::retransmission::{self, Reader, Records, Repetition, Retransmissions};
 use super::segments::{self, Span};
 use super::traffic::Traffic;
 use crate::record::{Costs, Loss, Phase};
@@ -245,16 +245,33 @@ impl Ledger {
     /// The retransmissions of a handshake, by the client and by the server. Datagrams that the border router held back
     /// do not count. What its proxy repeated counts for the end in whose name it was sent.
     pub(super) fn retransmissions(&self, conversation: usize) -> [Retransmissions; 2] {
-        let is_counted = |datagram: &&Datagram| {
+        [2 * conversation, 2 * conversation + 1]
+            .map(|end| self.repetitions(end).map(|(_, repetition)| repetition).collect())
+    }
+
+    /// The datagrams of a handshake that were sent again: true for each that was needed, false for a spurious one.
+    pub(super) fn repeated(&self, conversation: usize) -> Vec<(DatagramId, bool)> {
+        let ends = [2 * conversation, 2 * conversation + 1].into_iter();
+        let repetitions = ends.flat_map(|end| self.repetitions(end).collect::<Vec<_>>());
+        repetitions.map(|(datagram, repetition)| (datagram, repetition == Repetition::Needed)).collect()
+    }
+
+    /// The datagrams that an end sent again, or the border router in its name.
+    fn repetitions(&self, end: usize) -> impl Iterator<Item = (DatagramId, Repetition)> {
+        let (sent, in_name_of) = (self.counted(&self.of_end[end]), self.counted(&self.in_name_of[end]));
+        let with_records = sent.clone().filter_map(|(id, datagram)| Some((id, datagram.records()?)));
+        let with_spans = |datagram: (DatagramId, &Datagram)| Some((datagram.0, datagram.1.span()?));
+        let found = retransmission::classify(with_records)
+            .chain(segments::classify(sent.filter_map(with_spans)))
+            .chain(segments::classify(in_name_of.filter_map(with_spans)));
+        found.filter_map(|(id, repetition)| Some((id, repetition?)))
+    }
+
+    /// Those of these datagrams that count for a handshake.
+    fn counted<'a>(&'a self, ids: &'a [DatagramId]) -> impl Iterator<Item = (DatagramId, &'a Datagram)> + Clone {
+        ids.iter().filter_map(|&id| Some((id, self.datagram(id)?))).filter(|(_, datagram)| {
             let is_held_back = matches!(datagram.fate, Fate::Lost { reason: DropReason::Suppressed, .. });
             datagram.phase == Phase::Handshake && !is_held_back
-        };
-        [2 * conversation, 2 * conversation + 1].map(|end| {
-            let sent = || self.sent_by(end).filter(is_counted);
-            let in_name_of = || self.sent_in_name_of(end).filter(is_counted);
-            retransmission::classify(sent().filter_map(Datagram::records))
-                + segments::classify(sent().filter_map(Datagram::span))
-                + segments::classify(in_name_of().filter_map(Datagram::span))
         })
     }
 
