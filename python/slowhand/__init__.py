@@ -22,11 +22,13 @@ if TYPE_CHECKING:
         schema,
         stacks,
     )
+    from slowhand.explain import Explanation
     from slowhand.keys import Setting
     from slowhand.sweeps import SweepError, compare, sweep
 
 __all__ = [
     "AdviceError",
+    "Explanation",
     "Inspection",
     "Run",
     "Scenario",
@@ -51,6 +53,7 @@ __all__ = [
 
 _MODULES = {
     "AdviceError": "slowhand.advice",
+    "Explanation": "slowhand.explain",
     "ScenarioError": "slowhand._native",
     "Setting": "slowhand.keys",
     "SweepError": "slowhand.sweeps",
