@@ -66,8 +66,9 @@ def advice() -> Advice:
 # What is measured, and what is best
 
 
-def by_hand(frame: polars.DataFrame) -> list[float]:
+def by_hand(frame: polars.DataFrame, memory: int) -> list[float]:
     """The metrics of a configuration as the document defines them, from its rows."""
+    buffers = frame.select("queue_peak", "reassembly_peak_bytes").rows()  # of the client, node 2
     completed = frame.filter(polars.col("outcome") == "completed")
     durations = frame["duration_s"].fill_null(300.0)
     return [
@@ -75,6 +76,7 @@ def by_hand(frame: polars.DataFrame) -> list[float]:
         float(frame["energy_client_mj"].sum()) / len(completed),
         float(frame["bytes_phy"].sum()) / len(completed),
         1 - len(completed) / len(frame),
+        memory + max(127 * queue[2] + octets[2] for queue, octets in buffers),
     ]
 
 
@@ -84,17 +86,23 @@ def test_an_exhaustive_search_finds_the_same_front(advice: Advice) -> None:
     for timeout in TIMEOUTS:
         for mtu in MTUS:
             values: dict[str, Setting] = {"session.timeout_s": timeout, "session.mtu": mtu}
-            frame = slowhand.run(PSK, count=worlds, set=FAST | values)
-            found[float(timeout), float(mtu)] = by_hand(frame)
+            scenario = slowhand.Scenario(PSK, FAST | values)
+            memory = scenario.session_memory()["client"] or 0
+            found[float(timeout), float(mtu)] = by_hand(
+                slowhand.run(scenario, count=worlds), memory
+            )
     weight = [1, 1, 0.5, 1]
 
+    def shifted(metrics: list[float]) -> list[float]:
+        return [*metrics[:3], metrics[3] + SMALL_SHARE, metrics[4]]
+
     def score(metrics: list[float]) -> float:
-        parts = [*metrics[:3], metrics[3] + SMALL_SHARE]
+        parts = shifted(metrics)[:4]
         return sum(w * math.log(part) for w, part in zip(weight, parts, strict=True))
 
     def is_covered(metrics: list[float], by: list[float]) -> bool:
-        shifted = ([*each[:3], each[3] + SMALL_SHARE] for each in (metrics, by))
-        return all(b <= a * (1 + ALIKE) for a, b in zip(*shifted, strict=True))
+        pairs = zip(shifted(metrics), shifted(by), strict=True)
+        return all(b <= a * (1 + ALIKE) for a, b in pairs)
 
     order = sorted(found, key=lambda key: (found[key][3] > 0.05, score(found[key])))
     front: list[tuple[float, float]] = []
@@ -106,6 +114,7 @@ def test_an_exhaustive_search_finds_the_same_front(advice: Advice) -> None:
     assert len(front) > 1, "a front of one is no test"
     assert tuple(advice.recommended.settings.values()) == front[0]
     columns = ["duration_s_p95", "energy_client_mj_mean", "bytes_phy_mean", "failed"]
+    columns.append("ram_client_bytes")
     for key, row in zip(front, advice.front.select(columns).rows(), strict=True):
         assert row == pytest.approx(found[key], rel=1e-12)
 
@@ -179,14 +188,14 @@ def test_what_is_recommended_is_never_dominated_and_the_front_covers_all() -> No
 
 
 def test_weights_decide_and_units_do_not() -> None:
-    a, b = numpy.array([10.0, 50, 1000, 0]), numpy.array([20.0, 30, 1000, 0])
+    a, b = numpy.array([10.0, 50, 1000, 0, math.inf]), numpy.array([20.0, 30, 1000, 0, 1])
     fast_first, frugal_first = Scale(weights("duration=1")), Scale(weights("energy=1"))
     assert fast_first.score(a) < fast_first.score(b)
     assert frugal_first.score(b) < frugal_first.score(a)
     both = Scale(weights({"duration": 1, "energy": 1}))
     ratio = math.exp(both.score(b) - both.score(a))
     assert ratio == pytest.approx(math.sqrt(2 * 0.6))
-    other_unit = numpy.array([1000.0, 1, 1, 1])
+    other_unit = numpy.array([1000.0, 1, 1, 1, 1])
     assert both.score(b * other_unit) - both.score(a * other_unit) == pytest.approx(math.log(ratio))
 
 
@@ -214,12 +223,16 @@ def test_the_line_that_loses_frames_needs_a_longer_timer(cli: Cli, tmp_path: Pat
     assert "  session.timeout_s = 15\n" in text
     assert "The same in every world: session.timeout_s=30." in text
     assert re.search(r"\nRFC 6347, +1  mbedtls ", text)
+    assert "mbedtls_ssl_conf_handshake_timeout(conf, 15000, 60000)" in text
     assert text.endswith("  slowhand run lossy-line --set session.timeout_s=15\n")
     assert "<svg" in (tmp_path / "front.svg").read_text()
     result = json.loads(cli(*arguments, "--json").stdout)
     assert result["recommended"]["settings"] == {"session.timeout_s": 15.0}
     assert result["reliable"] and result["why"] is None
     assert result["sure"] > 0.99
+    best = slowhand.Scenario(LOSSY, {"session.timeout_s": 15})
+    snippets = slowhand.settings.snippets(best, "mbedtls")
+    assert [each["text"] for each in result["type"]] == [snippet.text for snippet in snippets]
     assert all(default["weighted"] > 1.1 for default in result["defaults"])
     assert result["defaults"][0]["timeout_s"] == 1 and result["defaults"][0]["weighted"] > 2
     worse, better = result["networks"]

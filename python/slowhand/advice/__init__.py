@@ -7,6 +7,8 @@ better or worse than the scenario says.
 
 from __future__ import annotations
 
+import json
+import math
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -90,14 +92,24 @@ class Adviser:
         self.front: list[int] = []
         """The numbers of the configurations on the front, the best by the weights first."""
         self._give_up_s = float(lookup.value(self.space.scenario, "session.give_up_s") or 300)
-        self._samples = [self._sample() for _ in self.space.configurations]
+        self._memories: dict[str, float] = {}
+        self._samples = [self._sample(each.scenario) for each in self.space.configurations]
         self._clients = max(1, len(Run(self.space.scenario, count=1, seed=seed).columns()["seed"]))
         self._rows = self._possible_defaults()
         self._update: Callable[[int, int], None] = lambda done, total: None
         self._plan(budget)
 
-    def _sample(self) -> Sample:
-        return Sample(self._give_up_s)
+    def _sample(self, scenario: Scenario) -> Sample:
+        return Sample(self._give_up_s, self._memory(scenario))
+
+    def _memory(self, scenario: Scenario) -> float:
+        """The octets that the client's library takes. They do not depend on the timers."""
+        ends = json.loads(scenario.native.settings())
+        session = json.dumps([{**end, "timer": None} for end in ends.values()])
+        if session not in self._memories:
+            found = scenario.session_memory()["client"]
+            self._memories[session] = math.inf if found is None else found
+        return self._memories[session]
 
     def _possible_defaults(self) -> list[tuple[defaults.Row, Scenario]]:
         """The defaults, but for those that are not possible here."""
@@ -204,7 +216,7 @@ class Adviser:
 
     def _run_defaults(self) -> None:
         for row, scenario in self._rows:
-            sample = self._sample()
+            sample = self._sample(scenario)
             self._run([(scenario, sample)], 0, self.worlds)
             self.defaults.append(Default(row, Judged(sample, self.worlds, self.scale)))
 
@@ -213,7 +225,9 @@ class Adviser:
             overrides = networks.varied(self.space.scenario, factor)
             if not overrides:
                 return
-            samples = {one: self._sample() for one in self.judged}
+            samples = {
+                one: self._sample(self.space.configurations[one].scenario) for one in self.judged
+            }
             configurations = self.space.configurations
             scenarios = (configurations[one].scenario.with_(overrides) for one in samples)
             worlds = self.worlds // 2

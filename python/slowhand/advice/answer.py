@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from slowhand import settings
 from slowhand._native import __version__
 from slowhand.advice import Adviser
 from slowhand.advice.front import METRICS, RELIABLE, Interval, Judged, ranking, sureness
@@ -26,6 +28,7 @@ COLUMNS = {
     "energy": "energy_client_mj_mean",
     "bytes": "bytes_phy_mean",
     "failures": "failed",
+    "ram": "ram_client_bytes",
 }
 """The column of each metric in a data frame."""
 
@@ -124,6 +127,12 @@ class Advice:
         )
         summary = run.summary()
         return {name: summary[name] for name in ("completed", "failed", "failures", "losses")}
+
+    @cached_property
+    def snippets(self) -> list[settings.Snippet]:
+        """What to type for the recommended client; nothing where its library has none."""
+        stack = json.loads(self.scenario.native.settings())["client"]["stack"]
+        return settings.snippets(self.scenario, stack) if stack in settings.LIBRARIES else []
 
     @property
     def _ranked(self) -> list[int]:
@@ -236,6 +245,7 @@ class Advice:
                 for default in self.adviser.defaults
             ],
             "networks": list(self._networks()),
+            "type": [asdict(snippet) for snippet in self.snippets],
         }
 
     def _networks(self) -> Iterator[Mapping[str, Any]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
+from slowhand import settings
 from slowhand._native import __version__
 from slowhand.advice.answer import Advice, Row, weighted
 from slowhand.advice.front import ALIKE, METRICS, RELIABLE, Interval, Judged
@@ -24,6 +25,7 @@ HEADINGS = {
     "energy": "energy\nclient\nmJ",
     "bytes": "on the\nair\nB",
     "failures": "failed\n\n%",
+    "ram": "memory\nclient\nB",
 }
 
 
@@ -46,6 +48,9 @@ def show(advice: Advice, out: Terminal) -> None:
     if advice.adviser.networks:
         out.print()
         _networks(advice, out)
+    if advice.snippets:
+        out.print()
+        _what_to_type(advice, out)
     out.print()
     for line in _about(advice):
         out.paragraph(escaped(line), "dim", indent="  ")
@@ -113,8 +118,8 @@ def _front(advice: Advice, out: Terminal) -> None:
         )
     else:
         out.paragraph(
-            f"The Pareto front: {len(rows)} configurations of which none is worse in everything,"
-            f" where {100 * ALIKE:g} % count.",
+            f"The Pareto front: {len(rows)} configurations, none of which another one beats."
+            f" Differences of less than {100 * ALIKE:g} % do not count.",
         )
     out.print()
     shown_rows = [*rows, *others]
@@ -150,25 +155,28 @@ def _value(value: str | float | bool | None) -> str:
 
 
 def _metric_columns() -> list[Column]:
-    return [*(Column(HEADINGS[name]) for name in METRICS), Column("by the\nweights")]
+    """The memory is left out where there is no room: it is the same on every network."""
+    columns = [Column(HEADINGS[name], optional=int(name == "ram")) for name in METRICS]
+    return [*columns, Column("by the\nweights")]
 
 
 def _metric_cells(judged: Sequence[Judged], best: Judged) -> Iterator[list[Cell]]:
     """The metrics of several configurations with their intervals, and the weighted ratio."""
     intervals = [one.intervals() for one in judged]
-    largest = {
-        name: max((found[name].value for found in intervals if _is_known(found, name)), default=0)
-        for name in METRICS
-    }
+    reliable = [found for found in intervals if _is_known(found, "duration")]
+    largest = {name: max((found[name].value for found in reliable), default=0) for name in METRICS}
     for one, found in zip(judged, intervals, strict=True):
         cells: list[Cell] = []
         for name in METRICS:
             if name == "failures":
                 cells.append(_failures(found[name]))
+            elif name == "ram":
+                octets = found[name].value
+                cells.append(f"{octets:,.0f}" if math.isfinite(octets) else "")
             elif not _is_known(found, name):
                 cells.append("never")
             else:
-                cells.append(_with_interval(found[name], largest[name]))
+                cells.append(_with_interval(found[name], largest[name], never=one.give_up_s))
         ratio = weighted(one, best)
         cells.append((f"{ratio:.2f}", "" if ratio <= 1 + ALIKE else "yellow"))
         yield cells
@@ -180,10 +188,15 @@ def _is_known(found: dict[str, Interval], name: str) -> bool:
     return failed < 1 and (name != "duration" or failed <= 1 - RELIABLE)
 
 
-def _with_interval(interval: Interval, largest: float) -> str:
-    """A value, and the wider half of its interval."""
+def _with_interval(interval: Interval, largest: float, *, never: float) -> str:
+    """A value, and the wider half of its interval, which may end with those that fail.
+
+    It has the decimals of the largest of its column, or its own if it is larger.
+    """
     half = max(interval.high - interval.value, interval.value - interval.low)
-    text = number(interval.value, largest)
+    text = number(interval.value, max(largest, interval.value))
+    if interval.high == never:
+        return f"{text}..never"
     if not half:
         return text
     decimals = len(text.partition(".")[2])
@@ -233,6 +246,15 @@ def _networks(advice: Advice, out: Terminal) -> None:
     table.print(out)
     for network in advice.adviser.networks:
         out.paragraph(f"{network.name}: {', '.join(network.overrides)}", "dim", indent="  ")
+
+
+def _what_to_type(advice: Advice, out: Terminal) -> None:
+    out.print("What to type", "bold")
+    settings.show(advice.snippets, out)
+    other = ", ".join(name for name in settings.LIBRARIES if name != advice.snippets[0].library)
+    words = command(advice)[1:]
+    out.paragraph(f"For {other}:", "dim")
+    show_command(["slowhand settings", *words, "--library NAME"], out)
 
 
 def _about(advice: Advice) -> Iterator[str]:
