@@ -12,16 +12,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from slowhand import settings
 from slowhand._native import __version__
 from slowhand.advice import Adviser
-from slowhand.advice.front import METRICS, RELIABLE, Interval, Judged, ranking, sureness
+from slowhand.advice.front import METRICS, Interval, Judged, ranking, sureness
 from slowhand.advice.space import Configuration
-from slowhand.api import Run, Scenario
+from slowhand.api import Scenario
 from slowhand.terminal import Terminal
 
 if TYPE_CHECKING:
     import polars
-
-EXPLAINED = 100
-"""The worlds that say why nothing completes: their losses are counted. (Assumed.)"""
 
 COLUMNS = {
     "duration": "duration_s_p95",
@@ -88,7 +85,7 @@ class Advice:
     @property
     def reliable(self) -> bool:
         """True if it completes nearly always."""
-        return self.best.share >= RELIABLE
+        return self.adviser.is_reliable
 
     @property
     def front_rows(self) -> list[Row]:
@@ -118,15 +115,6 @@ class Advice:
     def sure(self) -> float | None:
         """The probability that the first is better than the second, by the weights."""
         return None if self.second is None else sureness(self.best, self.second.judged)
-
-    @cached_property
-    def why(self) -> dict[str, Any]:
-        """What goes wrong with the recommended one: the summary of some worlds."""
-        run = Run(
-            self.scenario, count=EXPLAINED, seed=self.adviser.seed, threads=self.adviser.threads
-        )
-        summary = run.summary()
-        return {name: summary[name] for name in ("completed", "failed", "failures", "losses")}
 
     @cached_property
     def snippets(self) -> list[settings.Snippet]:
@@ -228,7 +216,11 @@ class Advice:
         return {
             "recommended": self._row(self.adviser.front[0]).json(best),
             "reliable": self.reliable,
-            "why": None if self.reliable else self.why,
+            "why": self.adviser.why,
+            "helps": [
+                {"overrides": each.overrides, "completed": each.judged.share}
+                for each in self.adviser.helps
+            ],
             "front": [row.json(best) for row in self.front_rows],
             "finalists": [row.json(best) for row in self.finalists],
             "equal": [dict(row.configuration.settings) for row in self.equals if row.configuration],

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from slowhand import settings
 from slowhand._native import __version__
+from slowhand.advice import Adviser
 from slowhand.advice.answer import Advice, Row, weighted
 from slowhand.advice.front import ALIKE, METRICS, RELIABLE, Interval, Judged
 from slowhand.report import command_of, failures, losses, number, show_command
@@ -19,6 +21,9 @@ LONGEST_VALUE = 24
 
 MOST_REASONS = 3
 """How many reasons are told why combinations are not possible; --json has all. (Assumed.)"""
+
+MOST_HELPS = 6
+"""How many changes that would help are shown. (Assumed.)"""
 
 HEADINGS = {
     "duration": "duration\np95\ns",
@@ -86,12 +91,24 @@ def _recommendation(advice: Advice, out: Terminal) -> None:
     if advice.equals:
         same = "; ".join(_difference(row, advice) for row in advice.equals)
         out.paragraph(f"The same in every world: {escaped(same)}.")
-    if not advice.reliable:
-        out.paragraph("Why handshakes fail with it:", "bold")
-        for line in failures(advice.why):
-            out.paragraph(line, "red", first="  ", indent="    ")
-        for line, is_limit in losses(advice.why["losses"]):
-            out.paragraph(line, "yellow" if is_limit else "", first="  ", indent="    ")
+    if advice.adviser.why is not None:
+        _help(advice.adviser, advice.adviser.why, out)
+
+
+def _help(adviser: Adviser, why: dict[str, Any], out: Terminal) -> None:
+    out.print()
+    out.print("Why handshakes fail with it", "bold")
+    for line in failures(why):
+        out.paragraph(line, "red", first="  ", indent="    ")
+    for line, is_limit in losses(why["losses"]):
+        out.paragraph(line, "yellow" if is_limit else "", first="  ", indent="    ")
+    out.print()
+    out.print("What would help", "bold")
+    for each in adviser.helps[:MOST_HELPS]:
+        said = ", ".join(each.overrides)
+        out.paragraph(f"{_percent(each.judged.share)} % with {said}", first="  ", indent="    ")
+    if not adviser.helps:
+        out.paragraph("nothing that was tried: a better network, or a shorter path", first="  ")
 
 
 def _difference(row: Row, advice: Advice) -> str:
