@@ -30,6 +30,7 @@ from slowhand.advice.front import (
     wilson,
 )
 from slowhand.advice.racing import LEAST, Race, all_worlds, schedule
+from slowhand.advice.space import GROUPS
 from slowhand.keys import Setting
 
 PSK = QUICKSTART.with_name("psk-tinydtls.toml")
@@ -350,6 +351,51 @@ def test_options_that_are_not_possible_are_left_out_and_counted() -> None:
     assert any("192 octets or more" in each["reason"] for each in found["refused"])
 
 
+def test_the_suite_follows_from_the_protocol_and_the_credential() -> None:
+    adviser = Adviser(
+        slowhand.Scenario(LOSSY), choose=["protocol", "credential", "stack", "session.mtu=256,512"]
+    )
+    found = set()
+    for each in adviser.space.configurations:
+        end = json.loads(each.scenario.native.settings())["client"]
+        settings = each.settings
+        assert end["protocol"] == settings["session.protocol"]
+        assert end["credential"] == settings["session.credential"]
+        assert end["stack"] == settings["session.stack"]
+        found.add((end["protocol"], end["credential"], end["suite"]))
+        # Without effect on TLS: only one of them is tried.
+        assert not end["protocol"].startswith("tls") or settings["session.mtu"] == 256
+    assert found == {
+        ("dtls1.2", "psk", "TLS_PSK_WITH_AES_128_CCM_8"),
+        ("dtls1.2", "certificate", "TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8"),
+        ("tls1.2", "psk", "TLS_PSK_WITH_AES_128_CCM_8"),
+        ("tls1.2", "certificate", "TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8"),
+        ("tls1.3", "certificate", "TLS_AES_128_CCM_8_SHA256"),
+    }
+
+
+def test_tls_over_tcp_has_other_timers() -> None:
+    adviser = Adviser(slowhand.Scenario(LOSSY, {"session.protocol": "tls1.2"}), fix=["recovery"])
+    assert adviser.space.keys == [
+        *("transport.client.initial_rto_s", "transport.server.initial_rto_s"),
+        *("transport.client.mss", "transport.server.mss"),
+        *("session.max_fragment_length", "session.stack"),
+    ]
+    for each in adviser.space.configurations:
+        client, server = (each.settings[f"transport.{end}.mss"] for end in ("client", "server"))
+        assert client == server
+
+
+@pytest.mark.parametrize("name", GROUPS)
+def test_every_name_that_may_be_chosen_has_possible_values(name: str) -> None:
+    base: dict[str, Setting] = {"session.stack": "mbedtls"}
+    if name in ("tcp_timers", "segments"):
+        base["session.protocol"] = "tls1.2"
+    found = Adviser(slowhand.Scenario(LOSSY, base), choose=[name]).space
+    assert len(found.configurations) > 1
+    assert len({each.overrides for each in found.configurations}) == len(found.configurations)
+
+
 # Questions without a file
 
 
@@ -411,6 +457,7 @@ def test_a_question_without_a_file_shows_its_scenario(
             f"{PSK} --choose session.timeout_s=1,2 --fix timers",
             "--choose session.timeout_s and --fix timers: found both",
         ),
+        (f"{PSK} --choose segments", "--choose segments: has no effect on dtls1.2"),
         (f"{PSK} --fix session.foo", "--fix session.foo: unknown key"),
         (f"{PSK} --fix session.stack=foo", '--fix session.stack: found "foo", allowed: one of'),
         (f"{PSK} --fix mtu --fix session.mtu", "--fix session.mtu: found twice, allowed: once"),

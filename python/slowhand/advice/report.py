@@ -161,9 +161,15 @@ def _columns(advice: Advice, rows: Sequence[Row]) -> tuple[list[str], list[str]]
     """The keys that differ between rows, and those that do not."""
     varied: list[str] = []
     same: list[str] = []
-    for key in advice.adviser.space.keys:
-        values = {repr(row.configuration.settings[key]) for row in rows if row.configuration}
-        (varied if len(values) > 1 else same).append(key)
+    for choice in advice.adviser.space.choices:
+        seen: list[list[str]] = []
+        for key in choice.keys:
+            values = [repr(row.configuration.settings[key]) for row in rows if row.configuration]
+            if len(set(values)) == 1:
+                same.append(key)
+            elif values not in seen:  # as those of both ends, which are chosen together
+                varied.append(key)
+            seen.append(values)
     return varied, same
 
 
