@@ -17,7 +17,7 @@ import slowhand
 WIDTH = 88
 """The longest line of a signature: as many columns as a page has beside its navigation."""
 
-MODULES = ("capacity", "estimate", "papers", "plot")
+MODULES = ("capacity", "estimate", "pages", "papers", "plot")
 """The modules of `import slowhand` that belong to the interface."""
 
 STUB = Path(slowhand.__file__).parent / "_native.pyi"
