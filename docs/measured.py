@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from slowhand import Run, Scenario
-from slowhand.api import Setting
 from slowhand.estimate import Estimate, percentile
+from slowhand.keys import Setting
 
 ROOT = Path(__file__).resolve().parent.parent
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from measured import ROOT, Measured, Settings, fill, measure, number
 
 from slowhand import plot
-from slowhand.api import Setting
+from slowhand.keys import Setting
 
 SCENARIO = ROOT / "scenarios" / "psk-tinydtls.toml"
 COUNT = 1000

@@ -52,6 +52,13 @@ def test_the_sweeps_in_their_document_are_what_they_print(tmp_path: Path) -> Non
     assert (tmp_path / "docs/sweeps.svg").read_text() == (ROOT / "docs/sweeps.svg").read_text()
 
 
+def test_the_notebooks_have_the_outputs_of_their_cells(tmp_path: Path) -> None:
+    subprocess.run([sys.executable, ROOT / "docs" / "notebooks.py", tmp_path], check=True)
+    for written in sorted((ROOT / "docs" / "notebooks").glob("*.ipynb")):
+        now = (tmp_path / "docs" / "notebooks" / written.name).read_text()
+        assert written.read_text() == now, "run: .venv/bin/python docs/notebooks.py"
+
+
 @pytest.mark.parametrize("document", DOCUMENTS, ids=str)
 def test_what_a_document_points_to_exists(document: Path) -> None:
     assert list(broken(ROOT / document, ROOT)) == []

@@ -10,7 +10,7 @@ import pytest
 import slowhand
 from conftest import QUICKSTART
 from slowhand import plot
-from slowhand.api import Setting
+from slowhand.keys import Setting
 from slowhand.plot.pictures import _front
 
 PSK = QUICKSTART.with_name("psk-tinydtls.toml")

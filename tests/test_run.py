@@ -13,7 +13,7 @@ from polars.testing import assert_frame_equal
 import slowhand
 from conftest import QUICKSTART, Cli, the_message, without_time
 from slowhand import _native
-from slowhand.api import toml
+from slowhand.keys import toml
 
 STATISTICS = {"mean", "ci95", "half", "min", "p50", "p95", "p99", "max"}
 METRICS = {

@@ -247,4 +247,7 @@ def test_the_command_prints_both(cli: Cli) -> None:
     ):
         assert json.loads(cli("schema", *arguments).stdout)["title"] == title
     message = the_message(cli("schema", "devise", code=2))
-    assert message == "slowhand: schema: found 'devise', allowed: scenario, device"
+    assert message == (
+        "slowhand: schema: found 'devise', allowed: scenario, device, records, nodes, timeline, "
+        "buffers"
+    )

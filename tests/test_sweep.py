@@ -25,7 +25,7 @@ from polars.testing import assert_frame_equal
 import slowhand
 from conftest import COMMAND, QUICKSTART, ROOT, Cli, the_message
 from slowhand import SweepError
-from slowhand.api import Setting
+from slowhand.keys import Setting
 from slowhand.progress import Progress
 from slowhand.sweeps import METRIC, Sampling, Sweep, varied
 from slowhand.sweeps.cluster import REQUIREMENT, Cluster

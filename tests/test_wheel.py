@@ -75,6 +75,10 @@ def test_the_wheel_carries_all_data_and_its_licences(wheel: Path) -> None:
     ]
     assert len(data) > 15
     assert {f"slowhand/data/{file}" for file in data} <= names
+    pages = (ROOT / "python" / "slowhand" / "pages").iterdir()
+    scripts = [file.name for file in pages if file.suffix in (".css", ".html", ".js")]
+    assert len(scripts) > 5
+    assert {f"slowhand/pages/{name}" for name in scripts} <= names
     ends = {name.partition(".dist-info/")[2] for name in names}
     assert {"licenses/LICENSE-MIT", "licenses/LICENSE-APACHE"} <= ends
 

@@ -47,6 +47,7 @@ set_up() {
         [ "$1" = run ] || need tshark has command -v tshark
         [ "$1" = run ] || need "$firmware_packages" can_build_firmware
         [ "$1" = run ] || need "libgnutls28-dev g++" can_compile_peers
+        [ "$1" = run ] || need "chromium chromium-driver" can_browse
         make_venv "$1"
         build
         [ "$1" = run ] || make_cargo_deny
@@ -71,6 +72,9 @@ can_compile_peers() {
     echo '#include <gnutls/gnutls.h>' | has cc -x c -c - -o /dev/null &&
         { [ -z "${SLOWHAND_FULL-}" ] || echo '#include <utility>' | has c++ -x c++ -c - -o /dev/null; }
 }
+
+# The tests of pages.
+can_browse() { has command -v chromium && has command -v chromedriver; }
 
 can_configure() { has perl -MIPC::Cmd -e 1; } # OpenSSL's sources
 

@@ -1,29 +1,32 @@
 """A laboratory for TLS and DTLS handshakes over low-power radio networks, in virtual time.
 
 >>> import slowhand
->>> frame = slowhand.run("quickstart", count=100, seed=1)  # doctest: +SKIP
->>> frame["duration_s"].median()  # doctest: +SKIP
+>>> frame = slowhand.run("quickstart", count=20)
+>>> print(f"{frame['duration_s'].median():.2f} s")
+4.29 s
 """
 
 import importlib
 
 TYPE_CHECKING = False  # that of `typing`, without its import
 if TYPE_CHECKING:
-    from slowhand import capacity, estimate, papers, plot, settings
+    from slowhand import capacity, estimate, pages, papers, plot, settings
     from slowhand._native import ScenarioError, __version__
     from slowhand.api import (
         Inspection,
         Run,
         Scenario,
-        Setting,
         WorldError,
         run,
         schema,
         stacks,
     )
+    from slowhand.explain import Explanation
+    from slowhand.keys import Setting
     from slowhand.sweeps import SweepError, compare, sweep
 
 __all__ = [
+    "Explanation",
     "Inspection",
     "Run",
     "Scenario",
@@ -35,6 +38,7 @@ __all__ = [
     "capacity",
     "compare",
     "estimate",
+    "pages",
     "papers",
     "plot",
     "run",
@@ -45,13 +49,15 @@ __all__ = [
 ]
 
 _MODULES = {
+    "Explanation": "slowhand.explain",
     "ScenarioError": "slowhand._native",
+    "Setting": "slowhand.keys",
     "SweepError": "slowhand.sweeps",
     "__version__": "slowhand._native",
     "compare": "slowhand.sweeps",
     "sweep": "slowhand.sweeps",
 }
-_SUBMODULES = {"capacity", "estimate", "papers", "plot", "settings"}
+_SUBMODULES = {"capacity", "estimate", "pages", "papers", "plot", "settings"}
 
 
 if not TYPE_CHECKING:  # so that a type checker knows every name

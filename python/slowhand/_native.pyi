@@ -19,8 +19,11 @@ class Scenario:
         """Reads the TOML file at `path`. Each override (`key=value`) replaces one key."""
 
     @staticmethod
-    def from_sources(sources: str) -> Scenario:
-        """The scenario that has these sources. No file is read."""
+    def from_sources(sources: str, folder: str | None = None) -> Scenario:
+        """The scenario that has these sources.
+
+        Files that are not among them are read from `folder`; without, no file is read.
+        """
 
     def sources(self) -> str:
         """The texts that the scenario was made from, as a JSON object.
@@ -40,6 +43,12 @@ class Scenario:
 
     def about(self) -> str:
         """A short description, and what is assumed about its devices, as a JSON object."""
+
+    def explain(self, seed: int, client: int | None) -> str:
+        """Where the time of a handshake went, in the world of `seed`, as a JSON object.
+
+        `client` is the node of the client; the first one if `None`.
+        """
 
 Table = list[tuple[str, str, list[Any]]]
 """The columns of a table: the name, the type of the values, and the values."""
@@ -82,6 +91,9 @@ def schema() -> str:
 
 def device_schema() -> str:
     """The JSON Schema of a device."""
+
+def table_schemas() -> str:
+    """The JSON Schemas of a row of each table, by its name, as a JSON object."""
 
 def capacity(
     slots: int, clients: int, rho: float, handshake: float, policies: list[str], seed: int

@@ -8,36 +8,20 @@ import math
 import os
 import time
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from slowhand import _native, data, results
+from slowhand import _native, data, keys, results
 from slowhand.bounds import natural
+from slowhand.keys import Setting, Settings
 from slowhand.output import replacing
 from slowhand.terminal import printable
 
 if TYPE_CHECKING:
     import polars
 
-
-class _Array(Protocol):
-    """What becomes a number or a list of Python."""
-
-    def tolist(self) -> Any: ...
-
-
-Setting: TypeAlias = (
-    str
-    | int
-    | float
-    | bool
-    | _Array  # as the numbers and arrays of numpy
-    | os.PathLike[str]
-    | Sequence["Setting"]
-    | Mapping[str, "Setting"]
-)
-"""A value that replaces one of a scenario's keys."""
+    from slowhand.explain import Explanation
 
 
 COUNT = 100
@@ -48,50 +32,116 @@ SEED = 1
 
 
 class Scenario:
-    """A scenario, read and checked, with some of its keys replaced.
+    """A scenario, read and checked: which network, which devices, which session.
 
-    `path` is the path of a TOML file, or the name of a scenario that comes with slowhand, or the
-    path of a result that `slowhand run --records` or `--json` wrote: then it is the scenario of
-    that run, and `set` replaces keys in addition to those that the run replaced.
+    `source` is one of these:
 
-    Raises `ScenarioError` with one message: the file, the line, the key, what was found there
-    and what is allowed.
+    - the name of a scenario that comes with slowhand, or the path of a TOML file;
+    - a dictionary with the same sections and keys;
+    - the path of a result that `slowhand run --records` or `--json` wrote: the scenario of that
+      run. No other file is read.
 
-    >>> slowhand.Scenario("quickstart", {"network.link_pdr": 0.9})  # doctest: +SKIP
+    `set` replaces keys. Files that a scenario names (devices, traces) are relative to its own file,
+    or to the working directory if it is a dictionary. The rows of a trace may stand in the place of
+    its file. Raises `ScenarioError` with one message: the file, the line, the key, what was found
+    there and what is allowed.
+
+    >>> import slowhand
+    >>> slowhand.Scenario("quickstart", {"network.link_pdr": 0.9}).about()["network"]
+    'one hop, link PDR 0.9, TSCH with 5 slots of 20 ms'
+    >>> line = slowhand.Scenario({
+    ...     "network": {"topology": {"kind": "line", "hops": 2}},
+    ...     "mac": {"kind": "csma"},
+    ...     "client": {"device": "nrf52840"},
+    ...     "session": {"stack": "tinydtls", "suite": "TLS_PSK_WITH_AES_128_CCM_8"},
+    ... })
+    >>> slowhand.run(line, count=3)["outcome"].to_list()
+    ['completed', 'completed', 'completed']
     """
 
-    def __init__(self, path: str | os.PathLike[str], set: Mapping[str, Setting] | None = None):
-        overrides = [f"{key}={toml(value)}" for key, value in (set or {}).items()]
-        self._load(path, overrides)
-
-    @classmethod
-    def with_overrides(cls, path: str | os.PathLike[str], overrides: list[str]) -> Scenario:
-        """The same, with overrides as on the command line: `key=value`."""
-        scenario = cls.__new__(cls)
-        scenario._load(path, overrides)
-        return scenario
-
-    def _load(self, path: str | os.PathLike[str], overrides: list[str]) -> None:
-        self.path = data.scenario_path(path)
+    def __init__(
+        self,
+        source: str | os.PathLike[str] | Mapping[str, Setting],
+        set: Settings | None = None,
+    ):
+        overrides, texts = keys.overrides(set)
         self.count, self.seed = COUNT, SEED
         """The number of worlds and the first seed of a run, if not given."""
+        self.is_result = False
+        """True if it was read from a result: then the scenario's own file is not read."""
+        self._folder: str | None = None
+        """Where files are that it names. None: no file is read."""
+        if isinstance(source, Mapping):
+            self.path = self.read_from = keys.NAME
+            self._folder = ""
+            self._make(keys.NAME, {**keys.document(source), **texts}, overrides)
+            return
+        self.path = data.scenario_path(source)
+        """The path of its file, as results have it."""
         self.read_from = self.path
         """The file that was read: the scenario's, or that of a result."""
-        self.is_result = results.is_result(self.path)
-        """True if that is a result: then the scenario's own file and its devices are not read."""
-        _check_utf8(overrides)
-        if self.is_result:
-            self._adopt(self._load_result(self.path, overrides))
+        if results.is_result(self.path):
+            self.is_result = True
+            about = self._about_result()
+            overrides = [*about["overrides"], *overrides]
+            self._make(about["file"], {**about["files"], **texts}, overrides)
+        elif texts:
+            self._folder, name = os.path.split(self.path)
+            self._make(name, texts, overrides)
         else:
+            self._folder = os.path.dirname(self.path)  # noqa: PTH120 (a path of any octets)
             self._adopt(_native.Scenario(self.path, overrides))
+
+    def with_(self, set: Settings) -> Scenario:
+        """The same scenario with some keys replaced.
+
+        >>> import slowhand
+        >>> slower = slowhand.Scenario("quickstart").with_({"session.timeout_s": 9})
+        >>> slower.overrides
+        ['session.timeout_s=9']
+
+        Links that alternate between a good and a bad state (Gilbert and Elliott):
+
+        >>> bursts = slower.with_({"network.gilbert_elliott": {"good_ms": 2000, "bad_ms": 300}})
+
+        The losses of a trace, as rows (a list, a data frame of polars, an array of numpy): from 2 s
+        on, half of the frames from node 1 to node 0 arrive, on all channels.
+
+        >>> rows = [(0, 1, 0, None, 1.0), (2, 1, 0, None, 0.5)]
+        >>> traced = slower.with_({"network.trace.file": rows})
+        >>> print(traced.files["trace.csv"], end="")
+        time_s,from,to,channel,pdr
+        0,1,0,,1
+        2,1,0,,0.5
+
+        A schedule, cell by cell:
+
+        >>> up, down = {"slot": 3, "from": 1, "to": 0}, {"slot": 5, "from": 0, "to": 1}
+        >>> own = slower.with_({
+        ...     "mac.slotframe": 11,
+        ...     "mac.cells": {"shared": 1},
+        ...     "mac.schedule": [up, down, {"slot": 8, "channel_offset": 2, "from": 1, "to": 0}],
+        ... })
+        """
+        overrides, texts = keys.overrides(set)
+        other = copy.copy(self)
+        other._make(self.file, {**self.files, **texts}, [*self.overrides, *overrides])
+        return other
 
     @classmethod
     def from_sources(cls, path: str, sources: Mapping[str, Any]) -> Scenario:
-        """The scenario that has these `sources`. No file is read; `path` is its name in results."""
+        """The scenario that has these `sources`. No file is read; `path` is its name in results.
+
+        >>> import slowhand
+        >>> scenario = slowhand.Scenario("quickstart")
+        >>> slowhand.Scenario.from_sources("again.toml", scenario.sources)
+        Scenario('again.toml')
+        """
         scenario = cls.__new__(cls)
         scenario.path = scenario.read_from = path
         scenario.count, scenario.seed = COUNT, SEED
         scenario.is_result = False
+        scenario._folder = None
         scenario._adopt(_native.Scenario.from_sources(json.dumps(sources)))
         return scenario
 
@@ -100,13 +150,10 @@ class Scenario:
         """The texts that it was made from: the name of its file, all files, the overrides."""
         return {"scenario": self.file, "files": self.files, "overrides": self.overrides}
 
-    def with_overrides_added(self, overrides: Sequence[str]) -> Scenario:
-        """The same scenario with more overrides, as on the command line. No file is read."""
-        _check_utf8(overrides)
-        other = copy.copy(self)
-        sources = {**self.sources, "overrides": [*self.overrides, *overrides]}
-        other._adopt(_native.Scenario.from_sources(json.dumps(sources)))
-        return other
+    def _make(self, file: str, files: Mapping[str, str], overrides: list[str]) -> None:
+        """Reads the scenario from texts, and other files from its folder."""
+        sources = {"scenario": file, "files": files, "overrides": overrides}
+        self._adopt(_native.Scenario.from_sources(json.dumps(sources), self._folder))
 
     def _adopt(self, native: _native.Scenario) -> None:
         self.native: _native.Scenario = native
@@ -118,31 +165,33 @@ class Scenario:
         self.files: dict[str, str] = sources["files"]
         """The texts of the scenario's file and of its device files, by their names."""
 
-    def _load_result(self, path: str, overrides: list[str]) -> _native.Scenario:
+    def _about_result(self) -> dict[str, Any]:
+        """What a result says about its run, which is taken over; and what differs, as a warning."""
+        path = self.read_from
         about = results.about(path)
         self.path, self.count, self.seed = about["scenario"], about["count"], about["seed"]
         if about["slowhand"] != _native.__version__:
             version = printable(about["slowhand"])
             versions = f"slowhand {version} made it, and this is {_native.__version__}"
-            warnings.warn(f"{printable(path)}: {versions}: the rows may differ", stacklevel=4)
+            warnings.warn(f"{printable(path)}: {versions}: the rows may differ", stacklevel=3)
         if about["interrupted"]:
             warnings.warn(
                 f"{printable(path)}: its run was interrupted after {self.count:,} worlds: so many"
                 " are repeated, and the last seeds may differ",
-                stacklevel=4,
+                stacklevel=3,
             )
-        sources = {
-            "scenario": about["file"],
-            "files": about["files"],
-            "overrides": [*about["overrides"], *overrides],
-        }
-        return _native.Scenario.from_sources(json.dumps(sources))
+        return about
 
     def __repr__(self) -> str:
         return f"Scenario({self.path!r})"
 
     def about(self) -> dict[str, Any]:
-        """A short description; `assumed` has the constants of each device that are assumed."""
+        """A short description; `assumed` has the constants of each device that are assumed.
+
+        >>> import slowhand
+        >>> slowhand.Scenario("quickstart").about()["session"]
+        'mbedtls, dtls1.2, TLS_ECDHE_ECDSA_WITH_AES_128_CCM'
+        """
         about: dict[str, Any] = json.loads(self.native.about())
         return about
 
@@ -163,29 +212,44 @@ class Scenario:
 
         `seed` defaults to the scenario's: 1, or the first one of a result. Raises `WorldError` if
         the world panics.
+
+        >>> import slowhand
+        >>> slowhand.Scenario("quickstart").capture("one.pcapng", seed=7)
         """
         seed = natural("seed", self.seed if seed is None else seed)
         with _naming(seed):
             _native.capture(self.native, seed, path)
+
+    def explain(self, *, seed: int | None = None, client: int | None = None) -> Explanation:
+        """Runs the world of `seed` and says where the time of one handshake went.
+
+        `seed` defaults to the scenario's: 1, or the first one of a result. `client` is the node of
+        the client; by default it is the first one. Raises `WorldError` if the world panics.
+
+        >>> print(slowhand.Scenario("quickstart").explain(seed=17).text)  # doctest: +SKIP
+        """
+        from slowhand.explain import Explanation
+
+        seed = natural("seed", self.seed if seed is None else seed)
+        with _naming(seed):
+            document = json.loads(self.native.explain(seed, client))
+        return Explanation({**document, "scenario": self.path})
 
     def inspect(self, *, seed: int | None = None) -> Inspection:
         """Runs the world of `seed` and returns the details of every node.
 
         `seed` defaults to the scenario's: 1, or the first one of a result. Raises `WorldError` if
         the world panics.
+
+        >>> import slowhand
+        >>> nodes = slowhand.Scenario("quickstart").inspect(seed=7).nodes
+        >>> nodes.select("node", "device", "queue_peak").rows()
+        [(0, 'openmote-cc2538', 8), (1, 'openmote-cc2538', 7)]
         """
         seed = natural("seed", self.seed if seed is None else seed)
         with _naming(seed):
             tables = _native.inspect(self.native, seed)
         return Inspection(*map(results.frame, tables))
-
-
-def _check_utf8(overrides: Sequence[str]) -> None:
-    for override in overrides:
-        if not override.isascii() and any("\ud800" <= c <= "\udfff" for c in override):
-            found = override.encode("utf-8", "backslashreplace").decode()
-            found = printable(found)
-            raise _native.ScenarioError(f"--set {found}: found octets that are not UTF-8")
 
 
 @contextmanager
@@ -228,6 +292,12 @@ class Run:
     kept: `panicked` names such worlds, and `frame` warns of them.
 
     Ctrl-C, and every signal whose handler raises, ends the wait of a method, not the run.
+
+    >>> import slowhand
+    >>> run = slowhand.Run(slowhand.Scenario("quickstart"), count=5)
+    >>> run.finish()
+    >>> run.summary()["metrics"]["frames"]["mean"]
+    39.0
     """
 
     def __init__(
@@ -356,31 +426,41 @@ class Run:
 
 
 def run(
-    scenario: Scenario | str | os.PathLike[str],
+    scenario: Source,
     *,
     count: int | None = None,
     seed: int | None = None,
     threads: int | None = None,
-    set: Mapping[str, Setting] | None = None,
+    set: Settings | None = None,
 ) -> polars.DataFrame:
     """Runs `count` worlds (100), with the seeds from `seed` (1) on: one row for each handshake.
 
     The same scenario and seed give the same rows for any `count` and `threads`. `set` replaces
-    keys of a scenario that is given by its path or name. Worlds that panicked, by an error in
-    slowhand or in a library, have no rows: then there is a warning.
+    keys. Worlds that panicked, by an error in slowhand or in a library, have no rows: then there is
+    a warning.
 
-    >>> slowhand.run("quickstart", set={"network.link_pdr": 0.9})  # doctest: +SKIP
+    >>> import slowhand
+    >>> frame = slowhand.run("quickstart", count=3, set={"network.link_pdr": 0.9})
+    >>> frame["frames"].to_list()
+    [44, 49, 50]
     """
-    if isinstance(scenario, Scenario):
-        if set:
-            raise TypeError("set= belongs to Scenario(path, set=...) when a Scenario is given")
-    else:
-        scenario = Scenario(scenario, set)
+    scenario = loaded(scenario, set)
     handshakes = Run(scenario, count=count, seed=seed, threads=threads)
     try:
         return handshakes.frame()
     finally:
         handshakes.cancel()  # what a signal has left
+
+
+Source: TypeAlias = Scenario | str | os.PathLike[str] | Mapping[str, Setting]
+"""A scenario, or what a scenario is made from."""
+
+
+def loaded(source: Source, set: Settings | None = None) -> Scenario:
+    """A scenario, or one made from this; with some keys replaced."""
+    if not isinstance(source, Scenario):
+        return Scenario(source, set)
+    return source.with_(set) if set else source
 
 
 def told(run: Run) -> str:
@@ -390,53 +470,43 @@ def told(run: Run) -> str:
 
 
 def stacks() -> list[dict[str, Any]]:
-    """The TLS libraries that are built in: name, version, licence, and what each can do."""
+    """The TLS libraries that are built in: name, version, licence, and what each can do.
+
+    >>> import slowhand
+    >>> [stack["name"] for stack in slowhand.stacks()]
+    ['lean-dtls', 'mbedtls', 'openssl', 'rustls', 'tinydtls']
+    """
     stacks: list[dict[str, Any]] = json.loads(_native.stacks())
     return stacks
 
 
+TABLES = ("records", "nodes", "timeline", "buffers")
+"""The tables whose rows have a schema."""
+
+
 def schema(kind: str = "scenario") -> dict[str, Any]:
-    """The JSON Schema of a file: of a scenario, or of a device (`kind="device"`)."""
-    schemas = {"scenario": _native.schema, "device": _native.device_schema}
-    if kind not in schemas:
-        raise ValueError(f"schema: found '{printable(kind)}', allowed: {', '.join(schemas)}")
-    schema: dict[str, Any] = json.loads(schemas[kind]())
+    """The JSON Schema of a scenario, of a device, or of a row of a table.
+
+    The tables are `records` (as `run` returns them) and those of an inspection: `nodes`, `timeline`
+    and `buffers`. A column has its meaning as its description.
+
+    >>> import slowhand
+    >>> slowhand.schema()["properties"]["client"]["description"]
+    'The nodes that open sessions.'
+    >>> slowhand.schema("records")["properties"]["compute_client_s"]["description"]
+    'How long the client computed, in seconds.'
+    """
+    kinds = ("scenario", "device", *TABLES)
+    if kind not in kinds:
+        raise ValueError(f"schema: found '{printable(kind)}', allowed: {', '.join(kinds)}")
+    if kind in TABLES:
+        tables: dict[str, dict[str, Any]] = json.loads(_native.table_schemas())
+        return tables[kind]
+    read = _native.schema if kind == "scenario" else _native.device_schema
+    schema: dict[str, Any] = json.loads(read())
     return schema
 
 
 def processors() -> int:
     """The number of processors that this process may use."""
     return len(os.sched_getaffinity(0))
-
-
-def toml(value: object) -> str:
-    """A setting in the syntax of TOML. Numbers and arrays of numpy are settings, and paths.
-
-    >>> toml({"kind": "line", "hops": 2}), toml([1.5, True]), toml(float("inf"))
-    ('{ kind = "line", hops = 2 }', '[1.5, true]', 'inf')
-    """
-    if hasattr(value, "tolist"):  # a number or an array of numpy, as the same of Python
-        value = value.tolist()
-    if isinstance(value, os.PathLike):
-        value = os.fspath(value)
-    if isinstance(value, str):
-        # As in JSON, except for the surrogates of JSON and one control character.
-        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
-    if isinstance(value, Mapping):
-        pairs = ", ".join(f"{_key(key)} = {toml(item)}" for key, item in value.items())
-        return f"{{ {pairs} }}"
-    if isinstance(value, Sequence) and not isinstance(value, (bytes, bytearray)):
-        return f"[{', '.join(map(toml, value))}]"
-    if isinstance(value, bool | int):
-        return json.dumps(value)
-    if isinstance(value, float):
-        return repr(float(value))  # also nan and inf, which TOML has and JSON has not
-    allowed = "a number, a string, a path, True or False, a list or a dictionary of these"
-    found = f"{printable(repr(value))} of type {type(value).__name__}"
-    raise TypeError(f"setting: found {found}, allowed: {allowed}")
-
-
-def _key(key: object) -> str:
-    """A key in the syntax of TOML, in quotes if it needs them."""
-    bare = str(key).replace("_", "").replace("-", "")
-    return str(key) if bare.isascii() and bare.isalnum() else toml(str(key))

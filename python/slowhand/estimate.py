@@ -2,6 +2,12 @@
 
 All of them come from one estimator, in Rust. So a run, a paper and a notebook give the same numbers
 for the same handshakes.
+
+>>> import slowhand
+>>> handshakes = slowhand.run("quickstart", count=20)
+>>> mean = slowhand.estimate.Estimate.of(handshakes["duration_s"].to_list())
+>>> print(f"{mean.mean:.2f} s, half of the interval is {mean.half:.2f} s")
+4.28 s, half of the interval is 0.05 s
 """
 
 from __future__ import annotations

@@ -34,6 +34,7 @@ METRICS = {
         "datagrams": ("sent", "datagrams"),
         "bytes_payload": ("sent", "B"),
         "datagrams_lost": ("lost", "datagrams"),
+        "datagrams_waiting": ("waiting at the end", "datagrams"),
         "retransmissions_needed": ("resent, needed", "datagrams"),
         "retransmissions_spurious": ("resent, spurious", "datagrams"),
     },
@@ -61,7 +62,7 @@ METRICS = {
 """The label and the unit of every metric, in the order of the report."""
 
 IF_ANY = {
-    *("frames_control", "bytes_control", "energy_client_tpm_mj"),
+    *("frames_control", "bytes_control", "energy_client_tpm_mj", "datagrams_waiting"),
     *("traffic_sent", "traffic_delivered", "traffic_lost"),
 }
 """Metrics that only some scenarios have: shown only if one value is not zero."""
@@ -94,29 +95,24 @@ def show(handshakes: Run, out: Terminal) -> None:
     for line in map(escaped, _about(handshakes)):
         out.paragraph(line, "dim", indent="  ")
     out.print(f"slowhand {slowhand.__version__}, repeat with:", "dim")
-    show_command(_command(handshakes), out)
+    show_command(command(handshakes), out)
 
 
 def show_summary(summary: dict[str, Any], interrupted: bool, out: Terminal) -> None:
     """Prints what came out: outcomes, why handshakes failed, the metrics, what was lost."""
-    completed, failed = summary["completed"], summary["failed"]
-    total = completed + sum(failed.values())
-    counts = [f"{completed:,} of {total:,} handshakes completed"]
-    counts += [f"{count:,} {outcome.replace('_', ' ')}" for outcome, count in failed.items()]
     if interrupted:
         out.print("Interrupted. What is complete:", "yellow")
-    out.paragraph(", ".join(counts), "bold red" if total and not completed else "bold")
-    for failure in summary["failures"]:
-        if not failure["end"] and not failure["reason"]:
-            continue  # the first line has said it
-        out.paragraph(_failure(failure), "red", first="  ", indent="    ")
-    if groups := _groups(summary):
+    none = summary["failed"] and not summary["completed"]
+    out.paragraph(outcomes(summary), "bold red" if none else "bold")
+    for line in failures(summary):
+        out.paragraph(line, "red", first="  ", indent="    ")
+    if table := metrics(summary):
         out.print()
-        _table(groups, total).print(out)
+        table.print(out)
     if summary["losses"]:
         out.print()
         out.print("Datagrams lost", "bold cyan")
-        for line, is_limit in _losses(summary["losses"]):
+        for line, is_limit in losses(summary["losses"]):
             out.paragraph(line, "yellow" if is_limit else "", first="  ", indent="    ")
 
 
@@ -138,6 +134,29 @@ def show_bundled(bundled: Mapping[str, str], out: Terminal) -> None:
         out.paragraph(introduction, first="  ", indent="  ")
 
 
+def outcomes(summary: dict[str, Any]) -> str:
+    """How many handshakes completed, and what became of the others."""
+    completed, failed = summary["completed"], summary["failed"]
+    total = completed + sum(failed.values())
+    counts = [f"{completed:,} of {total:,} handshakes completed"]
+    counts += [f"{count:,} {outcome.replace('_', ' ')}" for outcome, count in failed.items()]
+    return ", ".join(counts)
+
+
+def failures(summary: dict[str, Any]) -> Iterator[str]:
+    """A line for each reason for which handshakes failed, if there is more to say than that."""
+    for failure in summary["failures"]:
+        if failure["end"] or failure["reason"]:
+            yield _failure(failure)
+
+
+def metrics(summary: dict[str, Any]) -> Table | None:
+    """One row for each metric. None: no handshake has ended."""
+    total = summary["completed"] + sum(summary["failed"].values())
+    groups = _groups(summary)
+    return _table(groups, total) if groups else None
+
+
 def _failure(failure: dict[str, Any]) -> str:
     """Why handshakes failed, in the words of the library or of TCP."""
     text = f"{failure['count']:,} {failure['outcome'].replace('_', ' ')}"
@@ -146,17 +165,17 @@ def _failure(failure: dict[str, Any]) -> str:
     return f"{text}: {failure['reason']}" if failure["reason"] else text
 
 
-def _losses(losses: Sequence[dict[str, Any]]) -> Iterator[tuple[str, bool]]:
+def losses(found: Sequence[dict[str, Any]]) -> Iterator[tuple[str, bool]]:
     """A line for each reason, the most frequent first, and True if another value helps."""
     reasons: dict[tuple[str, str | None, str | None], list[dict[str, Any]]] = {}
-    for loss in losses:
+    for loss in found:
         reasons.setdefault((loss["reason"], loss["key"], loss["advice"]), []).append(loss)
-    counts = {reason: sum(loss["count"] for loss in found) for reason, found in reasons.items()}
-    for (reason, key, advice), found in sorted(reasons.items(), key=lambda item: -counts[item[0]]):
+    counts = {reason: sum(loss["count"] for loss in alike) for reason, alike in reasons.items()}
+    for (reason, key, advice), alike in sorted(reasons.items(), key=lambda item: -counts[item[0]]):
         text = "lost" if reason == "internet" else reason.replace("_", " ")
-        text += f" {_place(found[0]['node'])}"
-        if len(found) > 1:
-            text += f" and {len(found) - 1:,} other node{'s' if len(found) > 2 else ''}"
+        text += f" {_place(alike[0]['node'])}"
+        if len(alike) > 1:
+            text += f" and {len(alike) - 1:,} other node{'s' if len(alike) > 2 else ''}"
         times = counts[reason, key, advice]
         text += ", once" if times == 1 else f", {times:,} times"
         if key:
@@ -285,7 +304,7 @@ def _about(handshakes: Run) -> Iterator[str]:
         yield f"constants assumed (slowhand devices NAME shows why): {', '.join(assumed)}"
 
 
-def _command(handshakes: Run) -> list[str]:
+def command(handshakes: Run) -> list[str]:
     """The command that repeats the run, in words for a shell."""
     scenario = handshakes.scenario
     path = Path(scenario.read_from)

@@ -4,14 +4,14 @@ use crate::application::open_and_stop;
 use crate::energy::{Times, energy};
 use crate::interrupt::Interrupt;
 use crate::plan::{Plan, PlanError};
-use crate::record::{Column, Conversation, Energy, Record};
+use crate::record::{Column, Conversation, Energy, Field, Record, Table, columns, row_schema};
 use crate::scenario::{Scenario, ServerAt};
 use slowhand_net::address::NodeId;
 use slowhand_net::clock::Instant;
 use slowhand_net::observer::{BufferLevel, Observer, RadioInterval, RadioTimes};
 
 /// One world in detail, from time 0 to the end of its last handshake.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Inspection {
     /// One for each handshake, by client. They are the same as those of [`Plan::run`].
     pub records: Vec<Record>,
@@ -128,58 +128,118 @@ impl Observer for Watch {
 
 impl Inspection {
     /// The nodes as a table: fixed columns, units in their names.
-    pub fn node_columns(&self) -> Vec<(&'static str, Column)> {
+    pub fn node_columns(&self) -> Table {
         let whole = |value: fn(&NodeReport) -> u64| Column::U64(self.nodes.iter().map(value).collect());
         let number = |value: fn(&NodeReport) -> f64| Column::F64(self.nodes.iter().map(value).collect());
         vec![
-            ("node", whole(|n| n.node.into())),
-            ("device", Column::Text(self.nodes.iter().map(|n| n.device.clone()).collect())),
-            ("elapsed_s", number(|n| n.elapsed.as_secs_f64())),
-            ("radio_transmit_s", number(|n| n.radio.transmit.as_secs_f64())),
-            ("radio_receive_s", number(|n| n.radio.receive.as_secs_f64())),
-            ("radio_listen_s", number(|n| n.radio.listen.as_secs_f64())),
-            ("radio_sleep_s", number(|n| n.radio.sleep.as_secs_f64())),
-            ("cpu_compute_s", number(|n| n.computed.as_secs_f64())),
-            ("cpu_wait_s", number(|n| n.waited.as_secs_f64())),
-            ("cpu_handling_s", number(|n| n.handled.as_secs_f64())),
-            ("energy_mj", number(|n| n.energy.total_mj())),
-            ("energy_cpu_mj", number(|n| n.energy.cpu_mj)),
-            ("energy_tpm_mj", number(|n| n.energy.tpm_mj)),
-            ("energy_tx_mj", number(|n| n.energy.tx_mj)),
-            ("energy_rx_mj", number(|n| n.energy.rx_mj)),
-            ("energy_listen_mj", number(|n| n.energy.listen_mj)),
-            ("energy_sleep_mj", number(|n| n.energy.sleep_mj)),
-            ("queue_peak", whole(|n| n.queue_peak)),
-            ("reassembly_peak_bytes", whole(|n| n.reassembly_peak_bytes)),
+            (field("node", "The node."), whole(|n| n.node.into())),
+            (
+                field("device", "What it runs on: the server's device where the server is, else the client's."),
+                Column::Text(self.nodes.iter().map(|n| n.device.clone()).collect()),
+            ),
+            (
+                field("elapsed_s", "All of the time, in seconds. The states of the radio add up to it."),
+                number(|n| n.elapsed.as_secs_f64()),
+            ),
+            (field("radio_transmit_s", "How long its radio sent."), number(|n| n.radio.transmit.as_secs_f64())),
+            (field("radio_receive_s", "How long it received frames."), number(|n| n.radio.receive.as_secs_f64())),
+            (
+                field("radio_listen_s", "How long it listened and received nothing."),
+                number(|n| n.radio.listen.as_secs_f64()),
+            ),
+            (field("radio_sleep_s", "How long it was off."), number(|n| n.radio.sleep.as_secs_f64())),
+            (field("cpu_compute_s", "How long the node computed cryptography."), number(|n| n.computed.as_secs_f64())),
+            (
+                field(
+                    "cpu_wait_s",
+                    "How long its MAC kept the CPU waiting actively; a wait that is not over does not count.",
+                ),
+                number(|n| n.waited.as_secs_f64()),
+            ),
+            (field("cpu_handling_s", "How long its CPU handled frames."), number(|n| n.handled.as_secs_f64())),
+            (
+                field("energy_mj", "The energy that it used, in millijoules: the sum of the columns below."),
+                number(|n| n.energy.total_mj()),
+            ),
+            (field("energy_cpu_mj", "The CPU while it computes or waits actively."), number(|n| n.energy.cpu_mj)),
+            (
+                field("energy_tpm_mj", "The TPM while it computes, where the device has one."),
+                number(|n| n.energy.tpm_mj),
+            ),
+            (field("energy_tx_mj", "The radio while it sends."), number(|n| n.energy.tx_mj)),
+            (field("energy_rx_mj", "The radio while it receives a frame."), number(|n| n.energy.rx_mj)),
+            (
+                field("energy_listen_mj", "The radio while it listens and receives nothing."),
+                number(|n| n.energy.listen_mj),
+            ),
+            (field("energy_sleep_mj", "CPU and radio asleep."), number(|n| n.energy.sleep_mj)),
+            (field("queue_peak", "The most frames that ever waited in its queue."), whole(|n| n.queue_peak)),
+            (
+                field("reassembly_peak_bytes", "The most octets that were ever in reassembly."),
+                whole(|n| n.reassembly_peak_bytes),
+            ),
         ]
     }
 
     /// The timeline as a table.
-    pub fn timeline_columns(&self) -> Vec<(&'static str, Column)> {
+    pub fn timeline_columns(&self) -> Table {
         let seconds = |at: Instant| at.since(Instant::ZERO).as_secs_f64();
         vec![
-            ("node", Column::U64(self.timeline.iter().map(|i| i.node.0.into()).collect())),
-            ("state", Column::Text(self.timeline.iter().map(|i| i.state.name().to_owned()).collect())),
-            ("from_s", Column::F64(self.timeline.iter().map(|i| seconds(i.from)).collect())),
-            ("to_s", Column::F64(self.timeline.iter().map(|i| seconds(i.to)).collect())),
+            (field("node", "The node."), Column::U64(self.timeline.iter().map(|i| i.node.0.into()).collect())),
+            (
+                field(
+                    "state",
+                    "What its radio did: transmit, receive or listen. Between the intervals of a node its radio was off.",
+                ),
+                Column::Text(self.timeline.iter().map(|i| i.state.name().to_owned()).collect()),
+            ),
+            (
+                field("from_s", "The beginning, in seconds of virtual time."),
+                Column::F64(self.timeline.iter().map(|i| seconds(i.from)).collect()),
+            ),
+            (field("to_s", "The end."), Column::F64(self.timeline.iter().map(|i| seconds(i.to)).collect())),
         ]
     }
 
     /// The buffers as a table.
-    pub fn buffer_columns(&self) -> Vec<(&'static str, Column)> {
+    pub fn buffer_columns(&self) -> Table {
         let count = |value: fn(&BufferLevel) -> usize| {
             Column::U64(self.buffers.iter().map(|level| value(level) as u64).collect())
         };
         let from = self.buffers.iter().map(|level| level.at.since(Instant::ZERO).as_secs_f64());
         vec![
-            ("node", count(|level| level.node.index())),
-            ("from_s", Column::F64(from.collect())),
-            ("queued_frames", count(|level| level.queued)),
-            ("reassembly_fragments", count(|level| level.fragments)),
-            ("reassembly_bytes", count(|level| level.octets)),
-            ("forwarding_entries", count(|level| level.forwarding)),
+            (field("node", "The node."), count(|level| level.node.index())),
+            (
+                field(
+                    "from_s",
+                    "From when on, in seconds of virtual time, its buffers held the following. Before the first row of a node they are empty.",
+                ),
+                Column::F64(from.collect()),
+            ),
+            (field("queued_frames", "Frames in the queue of the link layer."), count(|level| level.queued)),
+            (field("reassembly_fragments", "Fragments in reassembly."), count(|level| level.fragments)),
+            (field("reassembly_bytes", "The octets of these fragments."), count(|level| level.octets)),
+            (
+                field("forwarding_entries", "Virtual reassembly buffers in use (fragment forwarding)."),
+                count(|level| level.forwarding),
+            ),
         ]
     }
+}
+
+fn field(name: &'static str, about: &'static str) -> Field {
+    Field { name, about }
+}
+
+/// The JSON Schema of a row of each table: of the records, and of those of an inspection.
+pub fn table_schemas() -> [(&'static str, serde_json::Value); 4] {
+    let nothing = Inspection::default();
+    [
+        ("records", row_schema("One handshake. Rows are ordered by seed, then client.", &columns(&[]))),
+        ("nodes", row_schema("One node of the mesh in the world of one seed.", &nothing.node_columns())),
+        ("timeline", row_schema("An interval in which the radio of a node was on.", &nothing.timeline_columns())),
+        ("buffers", row_schema("A change in the buffers of a node.", &nothing.buffer_columns())),
+    ]
 }
 
 #[cfg(test)]

@@ -138,6 +138,13 @@ impl Plan {
         Ok(plan)
     }
 
+    /// The same plan with a link layer of yours in place of the scenario's: a [`Mac`](slowhand_net::radio::Mac) of your
+    /// own, TSCH with a scheduling function of your own, or links of your own under any of them. The rest of the
+    /// scenario counts as it is. `examples/scheduling.rs` shows all of this.
+    pub fn with_mac(self, mac: Box<dyn PreparedMac>) -> Self {
+        Self { mac, ..self }
+    }
+
     /// Checks that each device has a time for all that its end computes. Only the libraries know what they compute, so
     /// an end whose device lacks a time runs the handshake once, without a network.
     fn check_devices(&self) -> Result<(), PlanError> {

@@ -1,10 +1,14 @@
 //! One row for every handshake.
 
+mod table;
+
 use slowhand_net::address::Host;
 use slowhand_net::drop_reason::DropReason;
 use slowhand_sessions::Role;
 use std::collections::BTreeMap;
 use std::sync::Arc;
+
+pub use table::{Column, Field, Table, row_schema};
 
 /// How a handshake ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -223,6 +227,9 @@ pub struct Record {
     /// Datagrams that the network lost, those of a proxy among them; not those that the border router held back for
     /// good.
     pub datagrams_lost: u64,
+    /// Datagrams that were neither delivered nor lost when the world ended: a minute after its last handshake. They
+    /// wait for a link or a radio that is off, or in a long queue.
+    pub datagrams_waiting: u64,
     /// How many datagrams were lost or held back, by reason and place.
     pub losses: Vec<Loss>,
     /// How long the client computed, in seconds.
@@ -278,25 +285,6 @@ impl Record {
     }
 }
 
-/// The values of one column.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Column {
-    /// Whole numbers.
-    U64(Vec<u64>),
-    /// Numbers.
-    F64(Vec<f64>),
-    /// Numbers, some of them missing.
-    OptF64(Vec<Option<f64>>),
-    /// Words.
-    Text(Vec<String>),
-    /// Words, some of them missing.
-    OptText(Vec<Option<String>>),
-    /// Lists of whole numbers.
-    Lists(Vec<Arc<[u64]>>),
-    /// Lists of losses.
-    Losses(Vec<Vec<Loss>>),
-}
-
 /// How the value of a column follows from a record.
 #[derive(Clone, Copy)]
 enum Value {
@@ -309,50 +297,164 @@ enum Value {
     Losses(fn(&Record) -> &Vec<Loss>),
 }
 
-/// The columns, in their fixed order: units are in their names.
-const COLUMNS: [(&str, Value); 37] = [
-    ("seed", Value::U64(|r| r.seed)),
-    ("client", Value::U64(|r| r.client.into())),
-    ("outcome", Value::Text(|r| r.outcome.name().to_owned())),
-    ("duration_s", Value::OptF64(|r| r.duration_s)),
-    ("bytes_phy", Value::U64(|r| r.bytes_phy)),
-    ("bytes_ack", Value::U64(|r| r.bytes_ack)),
-    ("bytes_control", Value::U64(|r| r.bytes_control)),
-    ("frames", Value::U64(|r| r.frames)),
-    ("frames_ack", Value::U64(|r| r.frames_ack)),
-    ("frames_control", Value::U64(|r| r.frames_control)),
-    ("datagrams", Value::U64(|r| r.datagrams)),
-    ("bytes_payload", Value::U64(|r| r.bytes_payload)),
-    ("retransmissions_needed", Value::U64(|r| r.retransmissions_needed)),
-    ("retransmissions_spurious", Value::U64(|r| r.retransmissions_spurious)),
-    ("retransmissions_spurious_server", Value::U64(|r| r.retransmissions_spurious_server)),
-    ("datagrams_lost", Value::U64(|r| r.datagrams_lost)),
-    ("lost_because", Value::Text(|r| because(&r.lost_because()))),
-    ("compute_client_s", Value::F64(|r| r.compute_client_s)),
-    ("compute_server_s", Value::F64(|r| r.compute_server_s)),
-    ("energy_client_mj", Value::F64(|r| r.energy_client.total_mj())),
-    ("energy_client_cpu_mj", Value::F64(|r| r.energy_client.cpu_mj)),
-    ("energy_client_tpm_mj", Value::F64(|r| r.energy_client.tpm_mj)),
-    ("energy_client_tx_mj", Value::F64(|r| r.energy_client.tx_mj)),
-    ("energy_client_rx_mj", Value::F64(|r| r.energy_client.rx_mj)),
-    ("energy_client_listen_mj", Value::F64(|r| r.energy_client.listen_mj)),
-    ("energy_client_sleep_mj", Value::F64(|r| r.energy_client.sleep_mj)),
-    ("queue_peak", Value::Lists(|r| &r.queue_peak)),
-    ("reassembly_peak_bytes", Value::Lists(|r| &r.reassembly_peak_bytes)),
-    ("failure_end", Value::OptText(|r| r.failure.as_ref().map(|failure| failure.end_name().to_owned()))),
-    ("failure_reason", Value::OptText(|r| r.failure.as_ref().map(|failure| failure.reason.clone()))),
-    ("losses", Value::Losses(|r| &r.losses)),
-    ("traffic_sent", Value::U64(|r| r.traffic.sent)),
-    ("traffic_delivered", Value::U64(|r| r.traffic.delivered)),
-    ("traffic_lost", Value::U64(|r| r.traffic.lost())),
-    ("traffic_lost_because", Value::Text(|r| because(&r.traffic.lost_because()))),
-    ("traffic_latency_mean_s", Value::OptF64(|r| r.traffic.latency_mean_s)),
-    ("traffic_latency_p95_s", Value::OptF64(|r| r.traffic.latency_p95_s)),
+/// The columns, in their fixed order: the name, which contains the unit, the meaning, and the value.
+const COLUMNS: [(&str, &str, Value); 38] = [
+    ("seed", "The seed of the world: with the scenario it repeats the handshake, bit for bit.", Value::U64(|r| r.seed)),
+    ("client", "The node that opened the session.", Value::U64(|r| r.client.into())),
+    (
+        "outcome",
+        "How the handshake ended: completed, gave_up (it had not ended after session.give_up_s), timed_out (a \
+         library, or TCP below it, stopped retransmitting), reset (TCP), alert (a fatal alert arrived) or \
+         error (a library ended it).",
+        Value::Text(|r| r.outcome.name().to_owned()),
+    ),
+    (
+        "duration_s",
+        "From the client's first datagram (over TCP: its SYN) handed to the network until both ends have \
+         verified the peer's Finished, in seconds. Missing if that did not happen.",
+        Value::OptF64(|r| r.duration_s),
+    ),
+    (
+        "bytes_phy",
+        "Octets of all data frames that carried the handshake (PSDU), in both directions, over all hops, \
+         repetitions included.",
+        Value::U64(|r| r.bytes_phy),
+    ),
+    ("bytes_ack", "Octets of the acknowledgements of these frames.", Value::U64(|r| r.bytes_ack)),
+    (
+        "bytes_control",
+        "Octets of the link layer's own frames that served them: strobes and their answers, data requests.",
+        Value::U64(|r| r.bytes_control),
+    ),
+    ("frames", "The data frames, repetitions included.", Value::U64(|r| r.frames)),
+    ("frames_ack", "The acknowledgements.", Value::U64(|r| r.frames_ack)),
+    ("frames_control", "The link layer's own frames that served them.", Value::U64(|r| r.frames_control)),
+    (
+        "datagrams",
+        "Datagrams that the two ends sent; over TCP its segments, acknowledgements among them.",
+        Value::U64(|r| r.datagrams),
+    ),
+    ("bytes_payload", "Octets in these datagrams: payload of UDP or TCP.", Value::U64(|r| r.bytes_payload)),
+    (
+        "retransmissions_needed",
+        "Datagrams sent again because something in them had not arrived.",
+        Value::U64(|r| r.retransmissions_needed),
+    ),
+    (
+        "retransmissions_spurious",
+        "Datagrams sent again although all that was in them arrived, or was on its way and arrived later.",
+        Value::U64(|r| r.retransmissions_spurious),
+    ),
+    (
+        "retransmissions_spurious_server",
+        "Those of the spurious ones that the server sent, or a proxy in its name.",
+        Value::U64(|r| r.retransmissions_spurious_server),
+    ),
+    (
+        "datagrams_lost",
+        "Datagrams that the network lost, those of a proxy among them; not those that the border router held \
+         back for good.",
+        Value::U64(|r| r.datagrams_lost),
+    ),
+    (
+        "datagrams_waiting",
+        "Datagrams neither delivered nor lost when the world ended, a minute after its last handshake: they wait for a \
+         link or a radio that is off, or in a long queue.",
+        Value::U64(|r| r.datagrams_waiting),
+    ),
+    (
+        "lost_because",
+        "How many datagrams were lost or held back, by reason: `injected_loss:2 queue_full:1`.",
+        Value::Text(|r| because(&r.lost_because())),
+    ),
+    ("compute_client_s", "How long the client computed, in seconds.", Value::F64(|r| r.compute_client_s)),
+    (
+        "compute_server_s",
+        "How long the server computed for this handshake, in seconds.",
+        Value::F64(|r| r.compute_server_s),
+    ),
+    (
+        "energy_client_mj",
+        "What the client used from its first datagram to the end of the handshake, in millijoules: the sum of \
+         the columns below.",
+        Value::F64(|r| r.energy_client.total_mj()),
+    ),
+    (
+        "energy_client_cpu_mj",
+        "The CPU of the client while it computes or waits actively.",
+        Value::F64(|r| r.energy_client.cpu_mj),
+    ),
+    (
+        "energy_client_tpm_mj",
+        "The TPM of the client while it computes, where the device has one.",
+        Value::F64(|r| r.energy_client.tpm_mj),
+    ),
+    ("energy_client_tx_mj", "The radio of the client while it sends.", Value::F64(|r| r.energy_client.tx_mj)),
+    (
+        "energy_client_rx_mj",
+        "The radio of the client while it receives a frame.",
+        Value::F64(|r| r.energy_client.rx_mj),
+    ),
+    (
+        "energy_client_listen_mj",
+        "The radio of the client while it listens and receives nothing.",
+        Value::F64(|r| r.energy_client.listen_mj),
+    ),
+    ("energy_client_sleep_mj", "CPU and radio of the client asleep.", Value::F64(|r| r.energy_client.sleep_mj)),
+    (
+        "queue_peak",
+        "The most frames that ever waited in the queue of each node, by node.",
+        Value::Lists(|r| &r.queue_peak),
+    ),
+    (
+        "reassembly_peak_bytes",
+        "The most octets that were ever in reassembly at each node, by node.",
+        Value::Lists(|r| &r.reassembly_peak_bytes),
+    ),
+    (
+        "failure_end",
+        "The end that failed first: client or server. Missing if none did.",
+        Value::OptText(|r| r.failure.as_ref().map(|failure| failure.end_name().to_owned())),
+    ),
+    (
+        "failure_reason",
+        "What its library says, or TCP below it.",
+        Value::OptText(|r| r.failure.as_ref().map(|failure| failure.reason.clone())),
+    ),
+    (
+        "losses",
+        "How many datagrams were lost or held back, by reason and place. The node is missing on the Internet.",
+        Value::Losses(|r| &r.losses),
+    ),
+    (
+        "traffic_sent",
+        "The datagrams of other traffic that were sent during the handshake.",
+        Value::U64(|r| r.traffic.sent),
+    ),
+    (
+        "traffic_delivered",
+        "How many of them arrived. Those that were neither delivered nor lost were still on their way at the \
+         end.",
+        Value::U64(|r| r.traffic.delivered),
+    ),
+    ("traffic_lost", "How many of them were lost.", Value::U64(|r| r.traffic.lost())),
+    (
+        "traffic_lost_because",
+        "The same by reason, as in lost_because.",
+        Value::Text(|r| because(&r.traffic.lost_because())),
+    ),
+    (
+        "traffic_latency_mean_s",
+        "How long those that arrived took, from the sender's network layer to the receiver's: the mean, in \
+         seconds.",
+        Value::OptF64(|r| r.traffic.latency_mean_s),
+    ),
+    ("traffic_latency_p95_s", "The 95th percentile of the same.", Value::OptF64(|r| r.traffic.latency_p95_s)),
 ];
 
 /// The records as a table.
-pub fn columns(records: &[Record]) -> Vec<(&'static str, Column)> {
-    COLUMNS.iter().map(|(name, value)| (*name, value.column(records))).collect()
+pub fn columns(records: &[Record]) -> Table {
+    COLUMNS.iter().map(|&(name, about, value)| (Field { name, about }, value.column(records))).collect()
 }
 
 /// Columns that identify a record; all other numbers are measured.
@@ -360,8 +462,8 @@ const IDENTIFYING: [&str; 2] = ["seed", "client"];
 
 /// What is measured of each handshake, in the order of the columns.
 pub(crate) fn quantities() -> impl Iterator<Item = Quantity> {
-    let is_measured = |(name, value): &(&'static str, Value)| !IDENTIFYING.contains(name) && value.is_number();
-    COLUMNS.into_iter().filter(is_measured).map(|(name, value)| Quantity { name, value })
+    let is_measured = |(name, _, value): &(&'static str, _, Value)| !IDENTIFYING.contains(name) && value.is_number();
+    COLUMNS.into_iter().filter(is_measured).map(|(name, _, value)| Quantity { name, value })
 }
 
 /// A column of numbers that are measured.

@@ -26,7 +26,7 @@ mod _native {
     #[pymodule_export]
     use crate::estimate::{Estimate, percentile};
     #[pymodule_export]
-    use crate::run::{Run, inspect};
+    use crate::run::{Run, inspect, table_schemas};
     #[pymodule_export]
     use crate::scenario::{Scenario, ScenarioError, capture, device_schema, schema};
     #[pymodule_export]

@@ -1,5 +1,6 @@
 //! Runs and their records.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -111,11 +112,18 @@ pub fn inspect<'py>(py: Python<'py>, scenario: &Scenario, seed: i128) -> PyResul
     ])
 }
 
+/// The JSON Schema of a row of each table, as a JSON object.
+#[pyfunction]
+pub fn table_schemas() -> PyResult<String> {
+    let schemas: BTreeMap<_, _> = slowhand_lab::inspect::table_schemas().into();
+    to_json(&schemas)
+}
+
 /// The columns of a table: the name, the type of the values, and the values.
 pub type Table<'py> = Vec<(&'static str, &'static str, Bound<'py, PyAny>)>;
 
-fn table<'py>(py: Python<'py>, columns: Vec<(&'static str, Column)>) -> PyResult<Table<'py>> {
-    columns.into_iter().map(|(name, column)| column_of(py, name, column)).collect()
+fn table<'py>(py: Python<'py>, columns: record::Table) -> PyResult<Table<'py>> {
+    columns.into_iter().map(|(field, column)| column_of(py, field.name, column)).collect()
 }
 
 fn column_of<'py>(

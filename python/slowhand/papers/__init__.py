@@ -2,6 +2,10 @@
 
 A paper is a folder of `papers/` with its scenarios, `reported.toml` and `assumptions.toml`, and a
 package here of the same name. Its `PARTS` say what to run for each table and figure.
+
+>>> import slowhand
+>>> [paper.id for paper in slowhand.papers.papers()]
+['claeys2021', 'kothmayr2013', 'pittoli2016', 'vucinic2015']
 """
 
 from __future__ import annotations
@@ -152,7 +156,8 @@ class Plan:
 def reproduce(name: str, part: str | None = None, *, count: int = COUNT) -> Reproduction:
     """Runs a paper, or a part of it, and compares the numbers.
 
-    >>> slowhand.papers.reproduce("vucinic2015", "table1").succeeded  # doctest: +SKIP
+    >>> import slowhand
+    >>> slowhand.papers.reproduce("vucinic2015", "table1").succeeded
     True
     """
     return Plan.of(name, part, count=count).run()

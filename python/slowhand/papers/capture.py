@@ -29,7 +29,7 @@ def finished_octets(folder: Path, point: Point) -> int:
 
     Both ends send one. Raises `ValueError` if there is none, or if they differ.
     """
-    scenario = Scenario.with_overrides(folder / point.scenario, list(point.variants[0]))
+    scenario = Scenario(folder / point.scenario, list(point.variants[0]))
     with tempfile.TemporaryDirectory() as temporary:
         file = Path(temporary) / "frames.pcapng"
         scenario.capture(file, seed=FIRST_SEED)

@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from slowhand.api import Run, Scenario, Setting, toml
+from slowhand.api import Run, Scenario
 from slowhand.estimate import Estimate
+from slowhand.keys import Setting, toml
 
 Settings = Mapping[str, Setting]
 
@@ -139,7 +140,7 @@ class Laboratory:
         clusters: list[int] = []
         each = point.each(self.count)
         for number, overrides in enumerate(point.variants):
-            scenario = Scenario.with_overrides(self.folder / point.scenario, list(overrides))
+            scenario = Scenario(self.folder / point.scenario, list(overrides))
             run = Run(scenario, count=each, seed=FIRST_SEED + number * each)
             run.watch(lambda done: self._update(self._done + done))
             self._done += each

@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self
 
 from slowhand import _native
 from slowhand._native import ScenarioError, __version__
-from slowhand.api import COUNT, Scenario, Setting, toml
+from slowhand.api import COUNT, Scenario, Source, loaded
 from slowhand.bounds import MAX_SEED, natural
+from slowhand.keys import Setting, Settings
 from slowhand.report import METRICS
 from slowhand.sweeps import statistics
 from slowhand.sweeps.dataset import Chunk, Configuration, DataSet, Rows
@@ -369,11 +370,11 @@ def _check(configuration: Configuration) -> None:
 
 
 def sweep(
-    scenario: Scenario | str | os.PathLike[str],
+    scenario: Source,
     vary: Mapping[str, str | Iterable[Setting]],
     *,
     zip: bool = False,
-    set: Mapping[str, Setting] | None = None,
+    set: Settings | None = None,
     count: int | None = None,
     seed: int | None = None,
     precision: float | None = None,
@@ -394,11 +395,12 @@ def sweep(
     best. `out` is a folder for the rows of all handshakes; if it has some of this sweep, the sweep
     continues. `plot` is the file of a figure. `scheduler` is the address of a Dask cluster.
 
-    >>> slowhand.sweep("quickstart", {"session.timeout_s": [1, 3, 9]})  # doctest: +SKIP
+    >>> import slowhand
+    >>> table = slowhand.sweep("quickstart", {"session.timeout_s": [1, 3, 9]}, count=5)
+    >>> table.select("session.timeout_s", "completed", "retransmissions_spurious_mean").rows()
+    [(1.0, 5, 7.6), (3.0, 5, 2.0), (9.0, 5, 0.0)]
     """
-    base = scenario if isinstance(scenario, Scenario) else Scenario(scenario, set)
-    if base is scenario and set:
-        raise TypeError("set= belongs to Scenario(path, set=...) when a Scenario is given")
+    base = loaded(scenario, set)
     axes = [Axis.of(key, values) for key, values in vary.items()]
     sampling = Sampling(
         count=count,
@@ -413,9 +415,9 @@ def sweep(
 
 
 def compare(
-    scenarios: Iterable[Scenario | str | os.PathLike[str]],
+    scenarios: Iterable[Source],
     *,
-    set: Mapping[str, Setting] | None = None,
+    set: Settings | None = None,
     count: int | None = None,
     seed: int = 1,
     precision: float | None = None,
@@ -429,12 +431,12 @@ def compare(
 ) -> polars.DataFrame:
     """Runs whole scenarios with the same seeds: one row for each. The arguments are as of `sweep`.
 
-    >>> slowhand.compare(["quickstart", "xmac"], count=1000)  # doctest: +SKIP
+    >>> import slowhand
+    >>> table = slowhand.compare(["quickstart", "xmac"], count=5)
+    >>> table.select("scenario", "completed").rows()
+    [('quickstart.toml', 5), ('xmac.toml', 5)]
     """
-    overrides = [f"{key}={toml(value)}" for key, value in (set or {}).items()]
-    given = list(scenarios)
-    loaded = [each if isinstance(each, Scenario) else Scenario(each) for each in given]
-    bases = [each.with_overrides_added(overrides) if overrides else each for each in loaded]
+    bases = [loaded(each, set) for each in scenarios]
     sampling = Sampling(
         count=count,
         seed=seed,

@@ -53,7 +53,7 @@ class Configuration:
     @property
     def scenario(self) -> Scenario:
         """The scenario with these keys. Raises `ScenarioError` if it is not possible."""
-        return self.base.with_overrides_added(self.overrides) if self.overrides else self.base
+        return self.base.with_(self.overrides) if self.overrides else self.base
 
     @cached_property
     def digest(self) -> str:

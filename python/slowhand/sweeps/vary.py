@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import NamedTuple, TypeAlias
 
-from slowhand.api import Setting, toml
+from slowhand.keys import Setting, toml
 from slowhand.terminal import printable
 
 MOST_CONFIGURATIONS = 100_000

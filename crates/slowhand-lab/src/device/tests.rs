@@ -119,7 +119,7 @@ fn required() -> String {
 /// The first of these files as a device; the others may be its bases.
 fn read(files: &[(&str, &str)]) -> Result<Device, DeviceError> {
     let texts = files.iter().map(|(name, text)| (name.to_string(), text.to_string())).collect();
-    Device::read(files[0].0, &mut Files::of_texts(&texts))
+    Device::read(files[0].0, &mut Files::of_texts(&texts, None))
 }
 
 #[test]

@@ -23,8 +23,8 @@ pub(crate) struct Files<'a> {
 enum Store<'a> {
     /// Names are relative to this directory.
     Directory(&'a Path),
-    /// Texts by name.
-    Texts(&'a BTreeMap<String, String>),
+    /// Texts by name. Names that are not among them are relative to the directory, if there is one.
+    Texts(&'a BTreeMap<String, String>, Option<&'a Path>),
 }
 
 impl<'a> Files<'a> {
@@ -33,9 +33,9 @@ impl<'a> Files<'a> {
         Self { store: Store::Directory(directory), read: BTreeMap::new() }
     }
 
-    /// These texts by name. The disk is not used.
-    pub(crate) fn of_texts(texts: &'a BTreeMap<String, String>) -> Self {
-        Self { store: Store::Texts(texts), read: BTreeMap::new() }
+    /// These texts by name. Other files are read from `directory`; without, the disk is not used.
+    pub(crate) fn of_texts(texts: &'a BTreeMap<String, String>, directory: Option<&'a Path>) -> Self {
+        Self { store: Store::Texts(texts, directory), read: BTreeMap::new() }
     }
 
     /// The text of each file that was read, by name.
@@ -43,19 +43,30 @@ impl<'a> Files<'a> {
         self.read
     }
 
-    /// What messages call the file with this name: its path on the disk.
+    /// What messages call the file with this name: its path on the disk, if it is there.
     pub(crate) fn path(&self, name: &Path) -> PathBuf {
-        match self.store {
-            Store::Directory(directory) => directory.join(name),
-            Store::Texts(_) => name.to_owned(),
-        }
+        self.on_disk(name).unwrap_or_else(|| name.to_owned())
     }
 
     /// True if there is such a file.
     pub(crate) fn has(&self, name: &Path) -> bool {
+        self.given(name).is_some() || self.on_disk(name).is_some_and(|path| path.is_file())
+    }
+
+    /// The text with this name, if it was given.
+    fn given(&self, name: &Path) -> Option<&'a String> {
         match self.store {
-            Store::Directory(directory) => directory.join(name).is_file(),
-            Store::Texts(texts) => texts.contains_key(&*name.to_string_lossy()),
+            Store::Directory(_) => None,
+            Store::Texts(texts, _) => texts.get(&*name.to_string_lossy()),
+        }
+    }
+
+    /// The path of a file whose text was not given. `None` if the disk is not used.
+    fn on_disk(&self, name: &Path) -> Option<PathBuf> {
+        match self.store {
+            Store::Texts(..) if self.given(name).is_some() => None,
+            Store::Directory(directory) | Store::Texts(_, Some(directory)) => Some(directory.join(name)),
+            Store::Texts(_, None) => None,
         }
     }
 
@@ -80,11 +91,10 @@ impl<'a> Files<'a> {
             found,
             allowed: allowed.to_owned(),
         };
-        let text = match self.store {
-            Store::Directory(_) => read_to_limit(&path).map_err(|error| error.to_string()),
-            Store::Texts(texts) => {
-                texts.get(&*name.to_string_lossy()).cloned().ok_or_else(|| "no text with this name".to_owned())
-            }
+        let text = match (self.given(name), self.on_disk(name)) {
+            (Some(text), _) => Ok(text.clone()),
+            (None, Some(path)) => read_to_limit(&path).map_err(|error| error.to_string()),
+            (None, None) => Err("no text with this name".to_owned()),
         };
         let text = text.map_err(|found| error(found, allowed))?;
         if text.len() as u64 > LONGEST_FILE {

@@ -186,8 +186,8 @@ fn each_column_has_its_value() {
     let inspection =
         Inspection { records: Vec::new(), nodes: vec![node], timeline: vec![interval], buffers: vec![level] };
 
-    let told = |columns: Vec<(&'static str, Column)>| -> Vec<String> {
-        columns.into_iter().map(|(name, column)| format!("{name} {column:?}")).collect()
+    let told = |columns: Table| -> Vec<String> {
+        columns.into_iter().map(|(field, column)| format!("{} {column:?}", field.name)).collect()
     };
     let nodes = [
         "node U64([3])",

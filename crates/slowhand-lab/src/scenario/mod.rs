@@ -35,10 +35,10 @@ pub use handling::FrameHandling;
 pub use limits::Limits;
 pub use losses::{Advice, Remedy};
 pub use lowpan::{Forwarding, LossSpread, Lowpan, Reassembly, Recovery, Rpl, RplEncoding};
-pub(crate) use mac::PreparedMac;
+pub(crate) use mac::Opportunity;
 pub use mac::{
     Addresses, Beacon, Cell, CellKind, Cells, Csl, Csma, Downward, FastPoll, Generation, Key, LinkSecurity, Load, Mac,
-    MacError, Scheduling, SecurityLevel, Sleepy, SlotTiming, StartOfFrame, Tsch, XMac,
+    MacError, PreparedMac, Scheduling, SecurityLevel, Sleepy, SlotTiming, StartOfFrame, Tsch, XMac,
 };
 pub use network::{Channel, Link, MAX_NODE, Mesh, Network, NodeBuffers, RouteError, Routing, Topology};
 pub use session::{Auth, Session};
@@ -158,8 +158,20 @@ impl Scenario {
     /// # Errors
     /// As [`load`](Self::load); or the sources lack a file that the scenario names.
     pub fn from_sources(sources: &Sources) -> Result<Self, InputError> {
+        Self::of_sources(sources, None)
+    }
+
+    /// The same, but files that the sources lack are read from `directory`.
+    ///
+    /// # Errors
+    /// As [`load`](Self::load).
+    pub fn from_sources_in(directory: &Path, sources: &Sources) -> Result<Self, InputError> {
+        Self::of_sources(sources, Some(directory))
+    }
+
+    fn of_sources(sources: &Sources, directory: Option<&Path>) -> Result<Self, InputError> {
         let name = Path::new(&sources.scenario);
-        let mut files = Files::of_texts(&sources.files);
+        let mut files = Files::of_texts(&sources.files, directory);
         let document = files.read(name)?;
         let overrides: Result<Vec<Override>, _> = sources.overrides.iter().map(|text| text.parse()).collect();
         Self::from_document(document, name, files, &overrides?)

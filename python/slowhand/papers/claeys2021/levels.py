@@ -20,7 +20,7 @@ class Level(NamedTuple):
 
 def levels(laboratory: Laboratory, point: Point, *, node: int, seed: int) -> list[Level]:
     """The content of a node's buffers in one handshake."""
-    scenario = Scenario.with_overrides(laboratory.folder / point.scenario, list(point.variants[0]))
+    scenario = Scenario(laboratory.folder / point.scenario, list(point.variants[0]))
     rows = scenario.inspect(seed=seed).buffers.iter_rows(named=True)
     return [
         Level(row["from_s"], row["reassembly_fragments"], row["queued_frames"])

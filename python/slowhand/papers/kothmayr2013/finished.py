@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from slowhand.api import Setting
 from slowhand.estimate import Estimate
+from slowhand.keys import Setting
 from slowhand.papers.kothmayr2013 import opal
 from slowhand.papers.part import Values, no_figure
 from slowhand.papers.points import Laboratory, Point

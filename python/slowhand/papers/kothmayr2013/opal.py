@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from slowhand.api import Setting
+from slowhand.keys import Setting
 from slowhand.papers.points import Point, Settings
 
 SCENARIO = "opal.toml"

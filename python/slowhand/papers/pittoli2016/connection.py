@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from slowhand.api import Setting
 from slowhand.estimate import Estimate
+from slowhand.keys import Setting
 from slowhand.papers.part import Values
 from slowhand.papers.pittoli2016 import measured, minimal
 from slowhand.papers.points import Laboratory, Point

@@ -6,8 +6,8 @@ import itertools
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from slowhand.api import Setting
 from slowhand.estimate import Estimate, least, most, r_squared
+from slowhand.keys import Setting
 from slowhand.papers.part import Values
 from slowhand.papers.points import Laboratory, Point, Settings
 

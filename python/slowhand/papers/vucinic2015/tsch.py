@@ -6,8 +6,8 @@ import random
 from collections.abc import Iterator
 from pathlib import Path
 
-from slowhand.api import Setting
 from slowhand.estimate import Estimate
+from slowhand.keys import Setting
 from slowhand.papers.part import Values
 from slowhand.papers.points import Laboratory, Point
 from slowhand.papers.vucinic2015.tables import SLOT_S, SLOTFRAMES, handshake_s

@@ -124,6 +124,9 @@ pub(crate) trait LinkLayer {
     /// What changes how many frames this link layer loses for a reason. `None` where no single key does.
     fn remedy(&self, reason: DropReason) -> Option<Remedy>;
 
+    /// For what a node waits before it sends a frame: to a sleepy device, or to another node.
+    fn opportunity(&self, is_to_sleepy: bool) -> Opportunity;
+
     /// The link layer in a few words.
     fn describe(&self) -> String;
 
@@ -134,9 +137,21 @@ pub(crate) trait LinkLayer {
     fn prepare(&self, mesh: &Mesh) -> Result<Box<dyn PreparedMac>, MacError>;
 }
 
-/// A link layer without its randomness.
-pub(crate) trait PreparedMac: Debug + Send + Sync {
-    /// The medium access control of one world.
+/// For what a node waits before it sends a frame.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Opportunity {
+    /// Its name in explanations.
+    pub(crate) kind: &'static str,
+    /// What the node does meanwhile.
+    pub(crate) words: &'static str,
+    /// What makes the wait shorter.
+    pub(crate) remedy: Option<Remedy>,
+}
+
+/// A link layer without its randomness. [`Plan::with_mac`](crate::plan::Plan::with_mac) takes one of yours.
+pub trait PreparedMac: Debug + Send + Sync {
+    /// The medium access control of one world. All its randomness comes from `streams`, so that a seed repeats its
+    /// world.
     fn build(&self, mesh: &Mesh, streams: &Streams) -> Box<dyn slowhand_net::radio::Mac>;
 }
 

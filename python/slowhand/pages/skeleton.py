@@ -1,0 +1,85 @@
+"""The frame of every page: one file, which asks for nothing else and runs no code but its own."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from collections.abc import Iterable
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from slowhand import _native
+
+HERE = Path(__file__).parent
+
+PAGE = """<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="{policy}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="generator" content="slowhand {version}">
+<meta name="color-scheme" content="light dark">
+<link rel="icon" href="data:,">
+<title>{title}</title>
+<style>
+{style}</style>
+</head>
+<body>
+{body}
+<script>{script}</script>
+</body>
+</html>
+"""
+
+SCRIPTS = ("events.js", "picture.js", "lanes.js")
+"""One script, in this order."""
+
+POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'sha256-{hash}'"
+"""The browser loads nothing, and runs only the script with this hash (W3C, CSP Level 3)."""
+
+
+def page(title: str, body: str) -> str:
+    """A whole page. `body` is HTML, `title` is text."""
+    script = "".join(map(asset, SCRIPTS))
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    return PAGE.format(
+        policy=POLICY.format(hash=digest),
+        version=text(_native.__version__),
+        title=text(title),
+        style=asset("page.css") + asset("lanes.css"),
+        body=body,
+        script=script,
+    )
+
+
+def asset(name: str) -> str:
+    """The text of a file that stands beside this module."""
+    return (HERE / name).read_text(encoding="utf-8")
+
+
+def text(value: object) -> str:
+    """A value as text in HTML, also in an attribute. Lone surrogates have no UTF-8: escaped."""
+    return escape(str(value).encode("utf-8", "backslashreplace").decode())
+
+
+def embedded(value: Any) -> str:
+    """A value as JSON inside a script element: no text in it can end the element."""
+    plain = json.dumps(value, separators=(",", ":"))  # in ASCII
+    return plain.replace("<", "\\u003c")
+
+
+def table(headings: Iterable[str], rows: Iterable[Iterable[str]], *, caption: str) -> str:
+    """A table of cells that are HTML. The first cell of each row is its heading."""
+    head = "".join(f'<th scope="col">{heading}</th>' for heading in headings)
+    lines = []
+    for row in rows:
+        first, *others = row
+        cells = "".join(f"<td>{cell}</td>" for cell in others)
+        lines.append(f'<tr><th scope="row">{first}</th>{cells}</tr>')
+    return (
+        f"<table><caption>{text(caption)}</caption><thead><tr>{head}</tr></thead>"
+        f"<tbody>{''.join(lines)}</tbody></table>"
+    )

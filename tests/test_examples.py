@@ -1,0 +1,59 @@
+"""The examples in the documentation of the Python code run, and print what they say."""
+
+import doctest
+import importlib
+import inspect
+import re
+from pathlib import Path
+
+import pytest
+
+import slowhand
+from conftest import ROOT
+
+PACKAGE = Path(slowhand.__file__).parent
+
+MODULES = sorted(
+    ".".join(["slowhand", *file.relative_to(PACKAGE).with_suffix("").parts])
+    for file in PACKAGE.rglob("*.py")
+    if ">>> " in file.read_text()
+)
+
+CODE = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
+
+NO_EXAMPLE = {
+    "Inspection",  # `Scenario.inspect` has one
+    "ScenarioError",  # an error
+    "Setting",  # a type
+    "SweepError",
+    "WorldError",
+    "__version__",
+}
+"""Public names that need no example of their own."""
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_the_examples_of_a_module_print_what_they_say(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    found = doctest.testmod(importlib.import_module(name.removesuffix(".__init__")))
+    assert found.attempted > 0
+    assert found.failed == 0
+
+
+@pytest.mark.parametrize("name", sorted({*slowhand.__all__} - NO_EXAMPLE))
+def test_each_public_name_has_an_example(name: str) -> None:
+    thing = getattr(slowhand, name)
+    documentation = inspect.getdoc(thing) or ""
+    assert ">>> import slowhand" in documentation
+    assert "+SKIP" not in documentation
+
+
+def test_the_code_in_the_document_about_python_runs() -> None:
+    blocks = CODE.findall((ROOT / "docs" / "python.md").read_text())
+    assert len(blocks) == 5
+    names: dict[str, slowhand.Scenario] = {}
+    exec("\n".join(blocks), names)
+    for name in ("worse", "bursts", "turning", "in_a_row"):
+        assert slowhand.run(names[name], count=3)["outcome"].to_list() == ["completed"] * 3
