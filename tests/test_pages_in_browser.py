@@ -107,10 +107,18 @@ class Browser:
         actions.perform()
         self.settle()
 
-    def pixels(self) -> bytes:
-        """The picture of the lanes."""
-        found: str = self.run("return document.querySelector('canvas').toDataURL()")
-        return found.encode()
+    def pixels(self) -> str:
+        """The picture of the lanes, without the head above them."""
+        found: str = self.run(
+            """
+            const canvas = document.querySelector("canvas"), {width, height} = canvas;
+            const part = document.createElement("canvas"), head = 44 * devicePixelRatio;
+            [part.width, part.height] = [width, height - head];
+            part.getContext("2d").drawImage(canvas, 0, -head);
+            return part.toDataURL();
+            """
+        )
+        return found
 
     def colours(self, scheme: str) -> None:
         """Prefers `light` or `dark`."""

@@ -21,10 +21,12 @@ if TYPE_CHECKING:
         schema,
         stacks,
     )
+    from slowhand.explain import Explanation
     from slowhand.keys import Setting
     from slowhand.sweeps import SweepError, compare, sweep
 
 __all__ = [
+    "Explanation",
     "Inspection",
     "Run",
     "Scenario",
@@ -47,6 +49,7 @@ __all__ = [
 ]
 
 _MODULES = {
+    "Explanation": "slowhand.explain",
     "ScenarioError": "slowhand._native",
     "Setting": "slowhand.keys",
     "SweepError": "slowhand.sweeps",

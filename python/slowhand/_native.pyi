@@ -44,6 +44,12 @@ class Scenario:
     def about(self) -> str:
         """A short description, and what is assumed about its devices, as a JSON object."""
 
+    def explain(self, seed: int, client: int | None) -> str:
+        """Where the time of a handshake went, in the world of `seed`, as a JSON object.
+
+        `client` is the node of the client; the first one if `None`.
+        """
+
 Table = list[tuple[str, str, list[Any]]]
 """The columns of a table: the name, the type of the values, and the values."""
 

@@ -21,6 +21,8 @@ from slowhand.terminal import printable
 if TYPE_CHECKING:
     import polars
 
+    from slowhand.explain import Explanation
+
 
 COUNT = 100
 """The number of worlds of a run, if not given."""
@@ -217,6 +219,21 @@ class Scenario:
         seed = natural("seed", self.seed if seed is None else seed)
         with _naming(seed):
             _native.capture(self.native, seed, path)
+
+    def explain(self, *, seed: int | None = None, client: int | None = None) -> Explanation:
+        """Runs the world of `seed` and says where the time of one handshake went.
+
+        `seed` defaults to the scenario's: 1, or the first one of a result. `client` is the node of
+        the client; by default it is the first one. Raises `WorldError` if the world panics.
+
+        >>> print(slowhand.Scenario("quickstart").explain(seed=17).text)  # doctest: +SKIP
+        """
+        from slowhand.explain import Explanation
+
+        seed = natural("seed", self.seed if seed is None else seed)
+        with _naming(seed):
+            document = json.loads(self.native.explain(seed, client))
+        return Explanation({**document, "scenario": self.path})
 
     def inspect(self, *, seed: int | None = None) -> Inspection:
         """Runs the world of `seed` and returns the details of every node.

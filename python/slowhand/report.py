@@ -34,6 +34,7 @@ METRICS = {
         "datagrams": ("sent", "datagrams"),
         "bytes_payload": ("sent", "B"),
         "datagrams_lost": ("lost", "datagrams"),
+        "datagrams_waiting": ("waiting at the end", "datagrams"),
         "retransmissions_needed": ("resent, needed", "datagrams"),
         "retransmissions_spurious": ("resent, spurious", "datagrams"),
     },
@@ -61,7 +62,7 @@ METRICS = {
 """The label and the unit of every metric, in the order of the report."""
 
 IF_ANY = {
-    *("frames_control", "bytes_control", "energy_client_tpm_mj"),
+    *("frames_control", "bytes_control", "energy_client_tpm_mj", "datagrams_waiting"),
     *("traffic_sent", "traffic_delivered", "traffic_lost"),
 }
 """Metrics that only some scenarios have: shown only if one value is not zero."""

@@ -15,7 +15,7 @@ use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use pcap_file::pcapng::blocks::enhanced_packet::EnhancedPacketBlock;
+use pcap_file::pcapng::blocks::enhanced_packet::{EnhancedPacketBlock, EnhancedPacketOption};
 use pcap_file::pcapng::blocks::interface_description::{InterfaceDescriptionBlock, InterfaceDescriptionOption};
 use pcap_file::pcapng::blocks::section_header::{SectionHeaderBlock, SectionHeaderOption};
 use pcap_file::pcapng::blocks::unknown::UnknownBlock;
@@ -132,11 +132,18 @@ impl<W: Write> CaptureWriter<W> {
     }
 
     /// Writes a frame: when its first symbol was sent (microseconds since the world began), the channel
-    /// (11 to 26), the slot where there are slots, and its octets with the check sequence.
+    /// (11 to 26), the slot where there are slots, its octets with the check sequence, and a comment.
     ///
     /// # Errors
     /// An earlier frame has a later time, or the file cannot be written.
-    pub fn frame(&mut self, time_us: u64, channel: u8, asn: Option<u64>, psdu: &[u8]) -> Result<(), CaptureError> {
+    pub fn frame(
+        &mut self,
+        time_us: u64,
+        channel: u8,
+        asn: Option<u64>,
+        psdu: &[u8],
+        comment: Option<&str>,
+    ) -> Result<(), CaptureError> {
         if let Some(last_us) = self.last.filter(|&last| last > time_us) {
             return Err(CaptureError::OutOfOrder { path: self.path.clone(), time_us, last_us });
         }
@@ -149,7 +156,7 @@ impl<W: Write> CaptureWriter<W> {
             timestamp: Duration::from_micros(time_us),
             original_len: packet.len() as u32,
             data: Cow::Borrowed(&packet),
-            options: Vec::new(),
+            options: comment.map(|text| EnhancedPacketOption::Comment(Cow::Borrowed(text))).into_iter().collect(),
         });
         self.packet = packet;
         written

@@ -27,6 +27,7 @@
 //! | [`runner`] | runs many seeds on many threads |
 //! | [`summary`], [`estimate`] | means with confidence intervals, percentiles |
 //! | [`inspect`] | one world in detail: each node's time, energy and buffers |
+//! | [`explanation`] | where the time of one handshake went |
 //! | [`capture`] | frames as pcapng, with the keys for Wireshark |
 //! | [`capacity`] | how many session slots a server needs |
 //!
@@ -121,6 +122,7 @@ pub mod device;
 mod distribution;
 mod energy;
 pub mod estimate;
+pub mod explanation;
 #[cfg(test)]
 mod fixtures;
 pub mod input;

@@ -2,14 +2,17 @@
 
 use crate::application::open_and_stop;
 use crate::capture::{CaptureError, CaptureWriter};
+use crate::explanation::air::Air;
+use crate::explanation::comments;
 use crate::interrupt::Interrupt;
 use crate::plan::{Plan, PlanError};
 use crate::record::{Conversation, Record};
 use crate::scenario::Scenario;
+use crate::world::World;
 use slowhand_net::address::{Addressing, Eui64, NodeId, PAN_ID};
 use slowhand_net::network::RplEncoding;
 use slowhand_net::network::joiner_router::{JOINER_PORT, MANAGEMENT_PORT};
-use slowhand_net::observer::{Observer, Transmission};
+use slowhand_net::observer::{Observer, Reception, Transmission};
 use slowhand_net::radio::frame::{self, MAX_FRAME};
 use slowhand_net::radio::security::OutgoingSecurity;
 use std::path::Path;
@@ -43,15 +46,21 @@ pub fn capture_run(
     let mut writer = CaptureWriter::create(path, comment(scenario).as_deref())?;
     let security = scenario.mac.security().map(|security| OutgoingSecurity::new(security.key.0));
     let mut sniffer = Sniffer { security, ..Sniffer::default() };
-    let Some(finished) = plan.run_world(seed, &open_and_stop, interrupt, &mut sniffer) else { return Ok(None) };
+    let world = World::new(&plan, seed, &open_and_stop, interrupt).map(World::with_trace);
+    let Some(finished) = world.and_then(|world| world.run(interrupt, &mut sniffer)) else { return Ok(None) };
+    sniffer.air.finish();
+    let trace = finished.trace.unwrap_or_default();
+    // Both have all frames, in the order of time.
+    let comments = comments(&trace, &sniffer.air, scenario, &plan);
     // Under contention frames overlap, and each is heard when it ends.
     sniffer.heard.sort_by_key(|heard| heard.time_us);
     writer.secrets(finished.key_log.iter().map(String::as_str))?;
-    for heard in &sniffer.heard {
+    for (number, heard) in sniffer.heard.iter().enumerate() {
         if interrupt.is_set() {
             return Ok(None);
         }
-        writer.frame(heard.time_us, heard.channel, heard.asn, &sniffer.octets[heard.octets.clone()])?;
+        let comment = comments.get(&number).map(String::as_str);
+        writer.frame(heard.time_us, heard.channel, heard.asn, &sniffer.octets[heard.octets.clone()], comment)?;
     }
     writer.finish()?;
     Ok(Some(Conversation::handshakes(finished.conversations)))
@@ -122,6 +131,8 @@ struct Sniffer {
     /// `None` if frames are not secured.
     security: Option<OutgoingSecurity>,
     heard: Vec<Heard>,
+    /// What belongs together, for the comments.
+    air: Air,
     octets: Vec<u8>,
 }
 
@@ -134,6 +145,7 @@ struct Heard {
 
 impl Observer for Sniffer {
     fn transmission(&mut self, frame: &Transmission<'_>) {
+        self.air.transmission(frame);
         let start = self.octets.len();
         match &mut self.security {
             None => self.octets.extend_from_slice(frame.octets),
@@ -147,5 +159,13 @@ impl Observer for Sniffer {
         self.octets.extend(frame::fcs(&self.octets[start..]));
         let octets = start..self.octets.len();
         self.heard.push(Heard { time_us: frame.at.as_micros(), channel: frame.channel, asn: frame.asn, octets });
+    }
+
+    fn watches_receptions(&self) -> bool {
+        true
+    }
+
+    fn reception(&mut self, reception: &Reception) {
+        self.air.reception(reception);
     }
 }

@@ -37,9 +37,9 @@ fn tshark_reads_link_type_channel_slot_number_and_time() {
     let path = place("frames.pcapng");
     let mut capture = CaptureWriter::create(&path, None).unwrap();
     capture.secrets([key_log().as_str()]).unwrap();
-    capture.frame(2_120, 11, Some(0), &data_frame(1, &[0, 1, 2, 3, 4])).unwrap();
-    capture.frame(2_120, 20, Some(u64::from(u32::MAX) + 7), &data_frame(2, &[0; 16])).unwrap();
-    capture.frame(3_600_000_000_001, 26, None, &data_frame(3, &[0; 104])).unwrap();
+    capture.frame(2_120, 11, Some(0), &data_frame(1, &[0, 1, 2, 3, 4]), None).unwrap();
+    capture.frame(2_120, 20, Some(u64::from(u32::MAX) + 7), &data_frame(2, &[0; 16]), None).unwrap();
+    capture.frame(3_600_000_000_001, 26, None, &data_frame(3, &[0; 104]), None).unwrap();
     capture.finish().unwrap();
 
     let fields = [
@@ -78,7 +78,7 @@ fn the_link_type_and_the_secrets_stand_where_the_format_wants_them() {
     let mut capture = CaptureWriter::create(&path, None).unwrap();
     let second = format!("CLIENT_RANDOM {} {}", "77".repeat(32), "88".repeat(48));
     capture.secrets([key_log().as_str(), second.as_str()]).unwrap();
-    capture.frame(1, 11, None, &data_frame(1, &[0])).unwrap();
+    capture.frame(1, 11, None, &data_frame(1, &[0]), None).unwrap();
     capture.finish().unwrap();
 
     // The interface description follows the section header of 28 octets: its link type is in octets 8 and 9.
@@ -133,7 +133,7 @@ fn decrypts(stack: Stack, suite: Suite, credential: CredentialKind) {
     capture.secrets(client.key_log().iter().map(String::as_str)).unwrap();
     for (number, (sender, datagram)) in datagrams.iter().enumerate() {
         for frame in frames(number as u8, *sender, datagram) {
-            capture.frame(number as u64 * 1_000, 11, Some(number as u64), &frame).unwrap();
+            capture.frame(number as u64 * 1_000, 11, Some(number as u64), &frame, None).unwrap();
         }
     }
     capture.finish().unwrap();
@@ -174,8 +174,8 @@ fn frames(sequence: u8, sender: Role, datagram: &[u8]) -> Vec<Vec<u8>> {
 #[test]
 fn times_never_run_backwards() {
     let mut capture = CaptureWriter::new(Vec::new(), Path::new("a.pcapng"), None).unwrap();
-    capture.frame(20, 11, None, &data_frame(1, &[0])).unwrap();
-    let error = capture.frame(19, 11, None, &data_frame(2, &[0])).unwrap_err();
+    capture.frame(20, 11, None, &data_frame(1, &[0]), None).unwrap();
+    let error = capture.frame(19, 11, None, &data_frame(2, &[0]), None).unwrap_err();
     assert!(matches!(error, CaptureError::OutOfOrder { time_us: 19, last_us: 20, .. }));
     assert!(error.to_string().starts_with("a.pcapng: a frame of 19 us behind one of 20 us"), "{error}");
     assert!(matches!(capture.secrets([""]), Err(CaptureError::LateSecrets { .. })));

@@ -45,6 +45,9 @@ pub struct Transmission<'a> {
     pub to: NodeId,
     /// The datagram of which it carries or acknowledges a part; else [`NO_DATAGRAM`](crate::datagram::NO_DATAGRAM).
     pub datagram: DatagramId,
+    /// When the data frame that it is, asks for or acknowledges came into the queue of its sender. Of other frames, the
+    /// time at which the MAC made them.
+    pub queued_at: Instant,
     /// The number of this attempt to send the frame, from 0.
     pub attempt: u8,
     /// True if the destination received it.
@@ -63,6 +66,14 @@ pub trait Observer {
         false
     }
 
+    /// True if the network calls [`reception`](Self::reception).
+    fn watches_receptions(&self) -> bool {
+        false
+    }
+
+    /// A node has handled a data frame that it received.
+    fn reception(&mut self, _reception: &Reception) {}
+
     /// True if the network calls [`buffers`](Self::buffers).
     fn watches_buffers(&self) -> bool {
         false
@@ -80,6 +91,22 @@ pub trait Observer {
 
 /// The observer that ignores everything.
 impl Observer for () {}
+
+/// A node has handled a data frame that its MAC received for the first time: the layer above has the payload. If
+/// processors take time for a frame, this is later than the end of the frame on the air.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reception {
+    /// When.
+    pub at: Instant,
+    /// The node.
+    pub node: NodeId,
+    /// The neighbour that sent the frame.
+    pub from: NodeId,
+    /// The datagram of which it carries a part.
+    pub datagram: DatagramId,
+    /// True if the configuration of the network asks for its loss: the node discards it.
+    pub discarded: bool,
+}
 
 /// The states of a radio that is on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

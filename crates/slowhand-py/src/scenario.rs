@@ -8,6 +8,7 @@ use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use serde_json::json;
 use slowhand_lab::CaptureRunError;
+use slowhand_lab::explanation::{ExplainError, explain};
 use slowhand_lab::plan::Plan;
 use slowhand_lab::scenario::{self as lab, Override};
 
@@ -74,6 +75,18 @@ impl Scenario {
 
     fn about(&self) -> PyResult<String> {
         to_json(&about(&self.0))
+    }
+
+    /// Where the time of the handshake of a client went, in the world of `seed`.
+    fn explain(&self, py: Python<'_>, seed: i128, client: Option<i128>) -> PyResult<String> {
+        let client = client.map(|client| natural("client", client)).transpose()?;
+        let (seed, scenario) = (natural("seed", seed)?, Arc::clone(&self.0));
+        let explained = interruptible(py, move |interrupt| explain(&scenario, seed, client, interrupt))?;
+        match explained {
+            Ok(explanation) => to_json(&explanation),
+            Err(ExplainError::Plan(error)) => Err(refused(error)),
+            Err(error) => Err(PyValueError::new_err(error.to_string())),
+        }
     }
 }
 

@@ -28,15 +28,15 @@ pub enum Advice {
 }
 
 impl Remedy {
-    pub(super) const fn raise(key: &'static str) -> Self {
+    pub(crate) const fn raise(key: &'static str) -> Self {
         Self { key, advice: Some(Advice::Raise) }
     }
 
-    pub(super) const fn lower(key: &'static str) -> Self {
+    pub(crate) const fn lower(key: &'static str) -> Self {
         Self { key, advice: Some(Advice::Lower) }
     }
 
-    pub(super) const fn change(key: &'static str) -> Self {
+    pub(crate) const fn change(key: &'static str) -> Self {
         Self { key, advice: Some(Advice::Change) }
     }
 

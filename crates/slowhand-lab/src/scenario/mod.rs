@@ -35,6 +35,7 @@ pub use handling::FrameHandling;
 pub use limits::Limits;
 pub use losses::{Advice, Remedy};
 pub use lowpan::{Forwarding, LossSpread, Lowpan, Reassembly, Recovery, Rpl, RplEncoding};
+pub(crate) use mac::Opportunity;
 pub use mac::{
     Addresses, Beacon, Cell, CellKind, Cells, Csl, Csma, Downward, FastPoll, Generation, Key, LinkSecurity, Load, Mac,
     MacError, PreparedMac, Scheduling, SecurityLevel, Sleepy, SlotTiming, StartOfFrame, Tsch, XMac,

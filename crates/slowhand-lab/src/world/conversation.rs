@@ -1,5 +1,6 @@
 //! A conversation: the sessions of a client and of the server for it, from the handshake to the last octet.
 
+use super::trace::Span;
 use super::{World, client_end, ends_of};
 use crate::energy::Times;
 use crate::record::{Conversation as Report, Energy, Failure, Outcome, Phase, PhaseReport, Record};
@@ -175,13 +176,25 @@ impl World<'_> {
         Report { outcome, failure, phases: phases.collect(), handshake: self.record(number, peaks) }
     }
 
+    /// When the handshake of a conversation began and ended.
+    pub(super) fn handshake_span(&self, number: usize) -> Span {
+        let [start, end] = self.handshake(number);
+        Span { start: start.at, end: end.at }
+    }
+
+    /// The client's device at the beginning and at the end of a handshake.
+    fn handshake(&self, number: usize) -> [Snapshot; 2] {
+        let conversation = &self.conversations[number];
+        let over = conversation.over.map(|(end, _)| end).unwrap_or_default();
+        let end = conversation.begun(Phase::Data).unwrap_or(over);
+        [conversation.begun(Phase::Handshake).unwrap_or(end), end]
+    }
+
     /// The record of a handshake. The peaks of the nodes are those of the world: all its handshakes have the same.
     fn record(&self, number: usize, [queue_peak, reassembly_peak_bytes]: &[Arc<[u64]>; 2]) -> Record {
         let conversation = &self.conversations[number];
         let outcome = conversation.outcome_of_handshake();
-        let over = conversation.over.map(|(end, _)| end).unwrap_or_default();
-        let end = conversation.begun(Phase::Data).unwrap_or(over);
-        let start = conversation.begun(Phase::Handshake).unwrap_or(end);
+        let [start, end] = self.handshake(number);
         let costs = self.ledger.costs(number, Phase::Handshake);
         let [of_client, of_server] = self.ledger.retransmissions(number);
         let repetitions = of_client + of_server;
@@ -205,6 +218,7 @@ impl World<'_> {
             retransmissions_spurious: repetitions.spurious,
             retransmissions_spurious_server: of_server.spurious,
             datagrams_lost: lost.map(|loss| loss.count).sum(),
+            datagrams_waiting: self.ledger.waiting(number),
             losses,
             compute_client_s: end.computed[0].as_secs_f64(),
             compute_server_s: end.computed[1].as_secs_f64(),

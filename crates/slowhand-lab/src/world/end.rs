@@ -1,6 +1,7 @@
 //! One end of a conversation: its session, the application above it, and the computer on which both run.
 
 use super::stream::Stream;
+use super::trace::{Cause, StepId, Timer};
 use super::{Event, World, from_std, role_of, to_std};
 use crate::application::{Action, Application};
 use crate::record::{Failure, Outcome, Phase};
@@ -62,11 +63,11 @@ pub(super) struct Computer {
 /// Work that waits for a computer.
 pub(super) enum Work {
     /// A datagram for the session of an end.
-    Datagram { end: usize, octets: Vec<u8> },
+    Datagram { end: usize, datagram: DatagramId, arrived: Instant, octets: Vec<u8> },
     /// A segment, where TCP waits too.
-    Segment { end: usize, source: Ipv6Addr, ecn: Ecn, segment: Vec<u8> },
+    Segment { end: usize, datagram: DatagramId, arrived: Instant, source: Ipv6Addr, ecn: Ecn, segment: Vec<u8> },
     /// The session of an end may take what its connection has.
-    Read { end: usize },
+    Read { end: usize, by: StepId },
     /// The application of an end may take what its session has.
     Application { end: usize },
 }
@@ -74,9 +75,10 @@ pub(super) enum Work {
 impl Work {
     fn end(&self) -> usize {
         match *self {
-            Self::Datagram { end, .. } | Self::Segment { end, .. } | Self::Read { end } | Self::Application { end } => {
-                end
-            }
+            Self::Datagram { end, .. }
+            | Self::Segment { end, .. }
+            | Self::Read { end, .. }
+            | Self::Application { end } => end,
         }
     }
 }
@@ -138,6 +140,9 @@ impl World<'_> {
         self.begin(now, conversation);
         let phase = phase.max(self.conversations[conversation].phase());
         let id = self.ledger.sent(end, phase, datagram);
+        if let Some(trace) = &mut self.trace {
+            trace.send(now, end, id, datagram);
+        }
         let mut events = std::mem::take(&mut self.network_events);
         let End { local, peer, .. } = self.ends[end];
         if let Err(error) = self.network.send(now, local, peer, datagram, id, &mut events) {
@@ -155,11 +160,12 @@ impl World<'_> {
     }
 
     /// A datagram arrived at an end.
-    pub(super) fn receive(&mut self, now: Instant, end: usize, datagram: &[u8]) {
+    pub(super) fn receive(&mut self, now: Instant, end: usize, datagram: DatagramId, octets: &[u8]) {
         if self.is_busy(now, end) {
-            return self.defer(end, Work::Datagram { end, octets: datagram.to_vec() });
+            return self.defer(end, Work::Datagram { end, datagram, arrived: now, octets: octets.to_vec() });
         }
-        self.ends[end].session.handle_input(to_std(now), datagram);
+        self.begin_step(now, end, Cause::Arrival { datagram, at: now });
+        self.ends[end].session.handle_input(to_std(now), octets);
         self.after_call(now, end);
     }
 
@@ -173,6 +179,9 @@ impl World<'_> {
             self.ends[end].session_timer = Some(busy_until);
             self.events.push(busy_until, Event::SessionTimeout { end });
             return;
+        }
+        if let Some(trace) = &mut self.trace {
+            trace.expire(now, end, Timer::Session);
         }
         self.ends[end].session.handle_timeout(to_std(now));
         self.after_call(now, end);
@@ -199,12 +208,16 @@ impl World<'_> {
         while self.computers[computer].busy_until <= now {
             let Some(work) = self.computers[computer].waiting.pop_front() else { return };
             match work {
-                Work::Datagram { end, octets } => {
+                Work::Datagram { end, datagram, arrived, octets } => {
+                    self.begin_step(now, end, Cause::Arrival { datagram, at: arrived });
                     self.ends[end].session.handle_input(to_std(now), &octets);
                     self.after_call(now, end);
                 }
-                Work::Segment { end, source, ecn, segment } => self.take_segment(now, end, source, ecn, &segment),
-                Work::Read { end } => self.read(now, end),
+                Work::Segment { end, datagram, arrived, source, ecn, segment } => {
+                    self.begin_step(now, end, Cause::Arrival { datagram, at: arrived });
+                    self.take_segment(now, end, source, ecn, &segment);
+                }
+                Work::Read { end, by } => self.read(now, end, by),
                 Work::Application { end } => self.run_application(now, end),
             }
         }
@@ -218,10 +231,12 @@ impl World<'_> {
     /// The same; what the call made belongs to this phase of the conversation or to a later one.
     fn after_call_in(&mut self, now: Instant, end: usize, phase: Phase) {
         let device = self.plan.device_of_side(end % 2);
+        let by = self.step_number();
+        let mut operations = self.trace.as_ref().map(|_| Vec::new());
         let End { session, computer, session_timer, unsent, computed, tpm, .. } = &mut self.ends[end];
         while let Some(transmit) = session.poll_transmit() {
             let octets = transmit.bytes.to_vec();
-            self.events.push(from_std(transmit.at).max(now), Event::Send { end, phase, octets });
+            self.events.push(from_std(transmit.at).max(now), Event::Send { end, phase, octets, by });
             *unsent += 1;
         }
         session.drain_operations(&mut |performed| {
@@ -229,15 +244,24 @@ impl World<'_> {
             if device.is_for_tpm(performed.operation) {
                 *tpm += performed.took;
             }
+            if let Some(operations) = &mut operations {
+                operations.push((performed.operation, performed.took));
+            }
         });
         let busy_until = from_std(session.busy_until());
         if busy_until > now {
             self.computers[*computer].busy_until = busy_until;
+            if let (Some(trace), Some(operations)) = (&mut self.trace, operations) {
+                trace.compute(busy_until, operations);
+            }
             self.events.push(busy_until, Event::Resume { computer: *computer });
         }
         let deadline = session.deadline().map(|at| from_std(at).max(now + MIN_TIMEOUT));
         if deadline != *session_timer {
             *session_timer = deadline;
+            if let Some(trace) = &mut self.trace {
+                trace.set_timer(end, Timer::Session, deadline);
+            }
             if let Some(at) = deadline {
                 self.events.push(at, Event::SessionTimeout { end });
             }
@@ -254,12 +278,22 @@ impl World<'_> {
         }
         let ends = super::ends_of(conversation);
         let mut status = ends.map(|end| self.ends[end].session.status());
+        if let Some(trace) = &mut self.trace {
+            for (end, status) in ends.into_iter().zip(&status) {
+                if let Status::Established { at } = *status {
+                    trace.establish(end, from_std(at));
+                }
+            }
+        }
         let failed = ends.into_iter().zip(&mut status).find_map(|(end, status)| match status {
             Status::Failed(failure) => Some((end, failure)),
             _ => None,
         });
         if let Some((end, failure)) = failed {
             let outcome = outcome_of(failure.kind);
+            if let Some(trace) = &mut self.trace {
+                trace.fail(conversation);
+            }
             let failure = Failure { end: role_of(end), reason: std::mem::take(&mut failure.reason) };
             self.events.push(now, Event::Failed { conversation, outcome, failure });
         } else if let [Some(client), Some(server)] = status.map(established_at)

@@ -1,6 +1,6 @@
 //! The account of every datagram: its conversation and phase, its frames on the air, and if it arrived.
 
-use super::retransmission::{self, Reader, Records, Retransmissions};
+use super::retransmission::{self, Reader, Records, Repetition, Retransmissions};
 use super::segments::{self, Span};
 use super::traffic::Traffic;
 use crate::record::{Costs, Loss, Phase};
@@ -53,21 +53,20 @@ enum Content {
 }
 
 impl Datagram {
-    /// True if it arrived. A datagram that is still on its way counts as arrived.
-    fn arrives(&self) -> bool {
-        !matches!(self.fate, Fate::Lost { .. })
+    fn has_arrived(&self) -> bool {
+        self.fate == Fate::Arrived
     }
 
     fn records(&self) -> Option<(&Records, bool)> {
         match &self.content {
-            Content::Records(records) => Some((records, self.arrives())),
+            Content::Records(records) => Some((records, self.has_arrived())),
             Content::Segment(_) => None,
         }
     }
 
     fn span(&self) -> Option<(Span, bool)> {
         match self.content {
-            Content::Segment(span) => Some((span, self.arrives())),
+            Content::Segment(span) => Some((span, self.has_arrived())),
             Content::Records(_) => None,
         }
     }
@@ -230,11 +229,7 @@ impl Ledger {
     /// held back are included.
     pub(super) fn losses(&self, conversation: usize) -> Vec<Loss> {
         let mut losses = BTreeMap::new();
-        let ends = [2 * conversation, 2 * conversation + 1].into_iter();
-        for datagram in ends
-            .flat_map(|end| self.sent_by(end).chain(self.sent_in_name_of(end)))
-            .filter(|datagram| datagram.phase == Phase::Handshake)
-        {
+        for datagram in self.of_handshake(conversation) {
             if let Fate::Lost { reason, host } = datagram.fate {
                 *losses.entry((reason, host)).or_default() += 1;
             }
@@ -242,20 +237,50 @@ impl Ledger {
         losses.into_iter().map(|((reason, host), count)| Loss { reason, host, count }).collect()
     }
 
-    /// The retransmissions of a handshake, by the client and by the server. Datagrams that the border router held back
+    /// How many datagrams of a handshake have neither arrived nor been lost.
+    pub(super) fn waiting(&self, conversation: usize) -> u64 {
+        self.of_handshake(conversation).filter(|datagram| datagram.fate == Fate::OnItsWay).count() as u64
+    }
+
+    /// The retransmissions of a handshake at the end of the world, by the client and by the server. What has not arrived by
+    /// then does not arrive. Datagrams that the border router held back
     /// do not count. What its proxy repeated counts for the end in whose name it was sent.
     pub(super) fn retransmissions(&self, conversation: usize) -> [Retransmissions; 2] {
-        let is_counted = |datagram: &&Datagram| {
+        [2 * conversation, 2 * conversation + 1]
+            .map(|end| self.repetitions(end).map(|(_, repetition)| repetition).collect())
+    }
+
+    /// The datagrams of a handshake that were sent again: true for each that was needed, false for a spurious one.
+    pub(super) fn repeated(&self, conversation: usize) -> Vec<(DatagramId, bool)> {
+        let ends = [2 * conversation, 2 * conversation + 1].into_iter();
+        let repetitions = ends.flat_map(|end| self.repetitions(end).collect::<Vec<_>>());
+        repetitions.map(|(datagram, repetition)| (datagram, repetition == Repetition::Needed)).collect()
+    }
+
+    /// The datagrams that an end sent again, or the border router in its name.
+    fn repetitions(&self, end: usize) -> impl Iterator<Item = (DatagramId, Repetition)> {
+        let (sent, in_name_of) = (self.counted(&self.of_end[end]), self.counted(&self.in_name_of[end]));
+        let with_records = sent.clone().filter_map(|(id, datagram)| Some((id, datagram.records()?)));
+        let with_spans = |datagram: (DatagramId, &Datagram)| Some((datagram.0, datagram.1.span()?));
+        let found = retransmission::classify(with_records)
+            .chain(segments::classify(sent.filter_map(with_spans)))
+            .chain(segments::classify(in_name_of.filter_map(with_spans)));
+        found.filter_map(|(id, repetition)| Some((id, repetition?)))
+    }
+
+    /// Those of these datagrams that count for a handshake.
+    fn counted<'a>(&'a self, ids: &'a [DatagramId]) -> impl Iterator<Item = (DatagramId, &'a Datagram)> + Clone {
+        ids.iter().filter_map(|&id| Some((id, self.datagram(id)?))).filter(|(_, datagram)| {
             let is_held_back = matches!(datagram.fate, Fate::Lost { reason: DropReason::Suppressed, .. });
             datagram.phase == Phase::Handshake && !is_held_back
-        };
-        [2 * conversation, 2 * conversation + 1].map(|end| {
-            let sent = || self.sent_by(end).filter(is_counted);
-            let in_name_of = || self.sent_in_name_of(end).filter(is_counted);
-            retransmission::classify(sent().filter_map(Datagram::records))
-                + segments::classify(sent().filter_map(Datagram::span))
-                + segments::classify(in_name_of().filter_map(Datagram::span))
         })
+    }
+
+    /// What both ends of a conversation sent in its handshake, and the border router in their names.
+    fn of_handshake(&self, conversation: usize) -> impl Iterator<Item = &Datagram> {
+        let ends = [2 * conversation, 2 * conversation + 1].into_iter();
+        let sent = ends.flat_map(|end| self.sent_by(end).chain(self.sent_in_name_of(end)));
+        sent.filter(|datagram| datagram.phase == Phase::Handshake)
     }
 
     /// What an end sent, in order.

@@ -4,7 +4,7 @@ use super::ledger::Ledger;
 use slowhand_net::address::Host;
 use slowhand_net::drop_reason::DropReason;
 use slowhand_net::lowpan::recovery::{Rfrag, RfragAck};
-use slowhand_net::observer::{BufferLevel, FrameKind, Observer, RadioInterval, Transmission};
+use slowhand_net::observer::{BufferLevel, FrameKind, Observer, RadioInterval, Reception, Transmission};
 use slowhand_net::radio::frame::{FCS, FrameView};
 
 /// An observer that accounts and lets another one see.
@@ -33,6 +33,14 @@ impl Observer for Meter<'_> {
             self.ledger.lost(frame.datagram, DropReason::FrameLost, Host::Node(frame.to));
         }
         self.next.transmission(frame);
+    }
+
+    fn watches_receptions(&self) -> bool {
+        self.next.watches_receptions()
+    }
+
+    fn reception(&mut self, reception: &Reception) {
+        self.next.reception(reception);
     }
 
     fn watches_radios(&self) -> bool {

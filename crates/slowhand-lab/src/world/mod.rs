@@ -14,6 +14,7 @@ mod run;
 mod segments;
 mod stream;
 mod tcp;
+pub(crate) mod trace;
 mod traffic;
 
 use crate::application::Applications;
@@ -35,6 +36,7 @@ use slowhand_net::random::{Stream as Random, Streams};
 use slowhand_sessions::Role;
 use std::sync::Arc;
 use stream::Stream;
+use trace::{Cause, Lost, StepId, Trace};
 use traffic::Traffic;
 
 /// The longest time that the world goes on after the last conversation, so that datagrams on their way are
@@ -60,6 +62,8 @@ pub(crate) struct World<'a> {
     network_events: NetworkEvents,
     /// The segment that is being sent; kept for its memory.
     segment: Vec<u8>,
+    /// What the ends do, each step with its cause. `None` if nobody asks.
+    trace: Option<Box<Trace>>,
 }
 
 /// The results of a world.
@@ -72,6 +76,8 @@ pub(crate) struct Finished {
     pub(crate) end: Instant,
     /// The time of each node until then, by state.
     pub(crate) times: Vec<Times>,
+    /// What the ends did, if the world kept it.
+    pub(crate) trace: Option<Box<Trace>>,
 }
 
 /// What is due in the world, apart from the network.
@@ -80,7 +86,7 @@ enum Event {
     Start { conversation: usize },
     /// An end has a datagram ready, or writes to its stream. It belongs to this phase of the conversation or to a later
     /// one.
-    Send { end: usize, phase: Phase, octets: Vec<u8> },
+    Send { end: usize, phase: Phase, octets: Vec<u8>, by: StepId },
     /// A session's timer is due.
     SessionTimeout { end: usize },
     /// A timer of the connection below a session is due.
@@ -123,6 +129,7 @@ impl<'a> World<'a> {
             traffic: Vec::new(),
             network_events: NetworkEvents::default(),
             segment: Vec::new(),
+            trace: None,
         };
         for (number, &client) in plan.clients().iter().enumerate() {
             if interrupt.is_set() {
@@ -155,6 +162,11 @@ impl<'a> World<'a> {
         Some(world)
     }
 
+    /// The same world, which keeps what its ends do.
+    pub(crate) fn with_trace(self) -> Self {
+        Self { trace: Some(Box::default()), ..self }
+    }
+
     /// Runs the world to its end. The observer sees the timelines of the radios to the end of the last conversation at
     /// least. `None` if it is interrupted.
     pub(crate) fn run(mut self, interrupt: &Interrupt, observer: &mut dyn Observer) -> Option<Finished> {
@@ -185,8 +197,14 @@ impl<'a> World<'a> {
             nodes().map(|node| self.network.queue_peak(node) as u64).collect(),
             nodes().map(|node| self.network.reassembly_peak(node).reserved as u64).collect(),
         ];
-        let conversations = (0..self.conversations.len()).map(|number| self.report(number, &peaks)).collect();
-        Some(Finished { conversations, key_log, end, times })
+        let numbers = 0..self.conversations.len();
+        let conversations = numbers.clone().map(|number| self.report(number, &peaks)).collect();
+        let mut trace = self.trace.take();
+        if let Some(trace) = &mut trace {
+            trace.spans = numbers.clone().map(|number| self.handshake_span(number)).collect();
+            trace.repeated = numbers.flat_map(|number| self.ledger.repeated(number)).collect();
+        }
+        Some(Finished { conversations, key_log, end, times, trace })
     }
 
     /// The time of each node, by state.
@@ -219,7 +237,10 @@ impl<'a> World<'a> {
         while let Some(event) = self.events.pop_due(now) {
             match event {
                 Event::Start { conversation } => self.start(now, conversation),
-                Event::Send { end, phase, octets } => self.handle_send(now, end, phase, &octets),
+                Event::Send { end, phase, octets, by } => {
+                    self.begin_step(now, end, Cause::Ready { by });
+                    self.handle_send(now, end, phase, &octets);
+                }
                 Event::SessionTimeout { end } => self.handle_session_timeout(now, end),
                 Event::StreamTimeout { end } => self.handle_stream_timeout(now, end),
                 Event::Application { end } => self.handle_application(now, end),
@@ -244,13 +265,15 @@ impl<'a> World<'a> {
     }
 
     fn handle_network_events(&mut self, now: Instant, events: &mut NetworkEvents) {
+        let step = self.step_number();
+        self.note_events(events);
         for event in events.iter() {
             match event {
                 NetworkEvent::Lost { datagram, reason, host, .. } => self.ledger.lost(datagram, reason, host),
                 NetworkEvent::Segment { datagram, host, packet, .. } => {
                     self.ledger.arrived(datagram);
                     if let Some(end) = self.receiver(host, &packet) {
-                        self.receive_segment(now, end, &packet);
+                        self.receive_segment(now, end, datagram, &packet);
                     }
                 }
                 NetworkEvent::Intercepted { datagram, .. } => self.ledger.arrived(datagram),
@@ -269,7 +292,7 @@ impl<'a> World<'a> {
                 NetworkEvent::Delivered { datagram, host, source, destination, payload, .. } => {
                     self.ledger.arrived(datagram);
                     if let Some(end) = self.end_at(host, destination, source) {
-                        self.receive(now, end, payload);
+                        self.receive(now, end, datagram, payload);
                     }
                 }
             }
@@ -279,6 +302,45 @@ impl<'a> World<'a> {
             self.end_if_finished(now, conversation);
         }
         events.clear();
+        if let Some(trace) = &mut self.trace {
+            trace.resume(step);
+        }
+    }
+
+    /// Keeps what became of datagrams, if someone asks.
+    fn note_events(&mut self, events: &NetworkEvents) {
+        let Some(mut trace) = self.trace.take() else { return };
+        for event in events.iter() {
+            match event {
+                NetworkEvent::Lost { at, host, datagram, reason } => {
+                    trace.lose(Lost { at, datagram, host, reason });
+                }
+                NetworkEvent::Delivered { at, host, datagram, .. }
+                | NetworkEvent::Segment { at, host, datagram, .. } => {
+                    trace.arrive(at, host, datagram);
+                }
+                NetworkEvent::Intercepted { at, host, datagram } => trace.intercept(at, host, datagram),
+                NetworkEvent::Originated { at, datagram, packet } => {
+                    if let Some(end) = self.sender(&packet) {
+                        trace.originate(at, end, datagram, packet.segment);
+                    }
+                }
+                NetworkEvent::Packet { .. } => {}
+            }
+        }
+        self.trace = Some(trace);
+    }
+
+    /// An end does something: a step of the trace.
+    fn begin_step(&mut self, now: Instant, end: usize, cause: Cause) {
+        if let Some(trace) = &mut self.trace {
+            trace.begin(now, end, cause);
+        }
+    }
+
+    /// The number of the present step.
+    fn step_number(&self) -> StepId {
+        self.trace.as_ref().map_or(0, |trace| trace.current())
     }
 
     /// The end of a conversation: ends are ordered by client, and clients by node.
@@ -303,6 +365,7 @@ impl<'a> World<'a> {
         self.events.push(give_up, Event::GaveUp { conversation });
         self.network.begin_burst(now, self.conversations[conversation].client);
         let end = client_end(conversation);
+        self.begin_step(now, end, Cause::Start);
         if self.ends[end].stream.is_some() {
             return self.transmit(now, end);
         }

@@ -89,24 +89,43 @@ impl Reader {
     }
 }
 
-/// Counts the retransmissions among the datagrams of one end, in the order in which they were sent: what each carries,
-/// and whether it arrived.
-pub(super) fn classify<'a>(datagrams: impl Iterator<Item = (&'a Records, bool)>) -> Retransmissions {
-    let mut counts = Retransmissions::default();
-    let (mut sent, mut arrived) = (Coverage::default(), Coverage::default());
-    for (records, has_arrived) in datagrams {
-        if records.is_in(&sent) {
-            match records.is_in(&arrived) {
-                true => counts.spurious += 1,
-                false => counts.needed += 1,
+/// A datagram that was sent again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Repetition {
+    Needed,
+    Spurious,
+}
+
+impl FromIterator<Repetition> for Retransmissions {
+    fn from_iter<T: IntoIterator<Item = Repetition>>(repetitions: T) -> Self {
+        let mut counts = Self::default();
+        for repetition in repetitions {
+            match repetition {
+                Repetition::Needed => counts.needed += 1,
+                Repetition::Spurious => counts.spurious += 1,
             }
         }
+        counts
+    }
+}
+
+/// Finds the retransmissions among the datagrams of one end, in the order in which they were sent: what each carries,
+/// and whether it arrived. Each has a key of the caller. `None` for a datagram that is no retransmission.
+pub(super) fn classify<'a, K>(
+    datagrams: impl Iterator<Item = (K, (&'a Records, bool))>,
+) -> impl Iterator<Item = (K, Option<Repetition>)> {
+    let (mut sent, mut arrived) = (Coverage::default(), Coverage::default());
+    datagrams.map(move |(key, (records, has_arrived))| {
+        let repetition = records.is_in(&sent).then(|| match records.is_in(&arrived) {
+            true => Repetition::Spurious,
+            false => Repetition::Needed,
+        });
         records.add_to(&mut sent);
         if has_arrived {
             records.add_to(&mut arrived);
         }
-    }
-    counts
+        (key, repetition)
+    })
 }
 
 #[cfg(test)]
@@ -164,7 +183,9 @@ mod tests {
         let mut reader = Reader::new(CONNECTION_ID.len() as u8);
         let datagrams: Vec<(Records, bool)> =
             sent.iter().map(|(octets, arrived)| (reader.read(octets), *arrived)).collect();
-        let counts = classify(datagrams.iter().map(|(records, arrived)| (records, *arrived)));
+        let counts: Retransmissions = classify(datagrams.iter().map(|(records, arrived)| ((), (records, *arrived))))
+            .filter_map(|found| found.1)
+            .collect();
         (counts.needed, counts.spurious)
     }
 

@@ -4,7 +4,7 @@
 //! retransmission if all its octets (SYN and FIN are one each) were sent before, and spurious if all of them were
 //! in segments that arrived, even if those were still on their way.
 
-use super::retransmission::Retransmissions;
+use super::retransmission::Repetition;
 use slowhand_net::transport::tcp::{Flags, Segment};
 use slowhand_wire::RangeSet;
 use std::ops::Range;
@@ -30,37 +30,43 @@ impl Span {
     }
 }
 
-/// Counts the retransmissions among the segments of one sender, in the order in which they were sent: what each
-/// occupies, and whether it arrived.
-pub(super) fn classify(segments: impl Iterator<Item = (Span, bool)>) -> Retransmissions {
-    let mut counts = Retransmissions::default();
+/// Finds the retransmissions among the segments of one sender, in the order in which they were sent: what each
+/// occupies, and whether it arrived. Each has a key of the caller. `None` for a segment that is no retransmission.
+pub(super) fn classify<K>(
+    segments: impl Iterator<Item = (K, (Span, bool))>,
+) -> impl Iterator<Item = (K, Option<Repetition>)> {
     let mut start = None;
     let (mut sent, mut arrived) = (RangeSet::default(), RangeSet::default());
-    for (span, has_arrived) in segments.filter(|(span, _)| span.length > 0) {
-        let span = span.since(*start.get_or_insert(span.first));
-        if sent.contains(&span) {
-            match arrived.contains(&span) {
-                true => counts.spurious += 1,
-                false => counts.needed += 1,
-            }
+    segments.map(move |(key, (span, has_arrived))| {
+        if span.length == 0 {
+            return (key, None);
         }
+        let span = span.since(*start.get_or_insert(span.first));
+        let repetition = sent.contains(&span).then(|| match arrived.contains(&span) {
+            true => Repetition::Spurious,
+            false => Repetition::Needed,
+        });
         sent.insert(span.clone());
         if has_arrived {
             arrived.insert(span);
         }
-    }
-    counts
+        (key, repetition)
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::world::retransmission::Retransmissions;
 
     const ARRIVED: bool = true;
     const LOST: bool = false;
 
     fn count(sent: &[(u32, u32, bool)]) -> (u64, u64) {
-        let counts = classify(sent.iter().map(|&(first, length, arrived)| (Span { first, length }, arrived)));
+        let counts: Retransmissions =
+            classify(sent.iter().map(|&(first, length, arrived)| ((), (Span { first, length }, arrived))))
+                .filter_map(|found| found.1)
+                .collect();
         (counts.needed, counts.spurious)
     }
 

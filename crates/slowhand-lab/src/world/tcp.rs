@@ -5,11 +5,12 @@
 //! takes it. Until then it makes the announced window smaller.
 
 use super::end::{End, Work};
+use super::trace::{Cause, StepId, Timer};
 use super::{Event, World, client_end, role_of, to_std};
 use crate::record::{Failure, Outcome};
 use slowhand_net::address::Host;
 use slowhand_net::clock::Instant;
-use slowhand_net::datagram::NO_DATAGRAM;
+use slowhand_net::datagram::{DatagramId, NO_DATAGRAM};
 use slowhand_net::ip::{Ecn, Endpoint, TcpPacket};
 use slowhand_net::transport::tcp::{ConnectionError, Segment};
 use std::net::Ipv6Addr;
@@ -28,12 +29,14 @@ impl World<'_> {
     }
 
     /// A segment arrived at an end.
-    pub(super) fn receive_segment(&mut self, now: Instant, end: usize, packet: &TcpPacket<'_>) {
+    pub(super) fn receive_segment(&mut self, now: Instant, end: usize, datagram: DatagramId, packet: &TcpPacket<'_>) {
         let waits = self.ends[end].stream.as_ref().is_some_and(|stream| stream.waits_while_computing);
         if waits && self.is_busy(now, end) {
             let segment = packet.segment.to_vec();
-            return self.defer(end, Work::Segment { end, source: packet.source, ecn: packet.ecn, segment });
+            let TcpPacket { source, ecn, .. } = *packet;
+            return self.defer(end, Work::Segment { end, datagram, arrived: now, source, ecn, segment });
         }
+        self.begin_step(now, end, Cause::Arrival { datagram, at: now });
         self.take_segment(now, end, packet.source, packet.ecn, packet.segment);
     }
 
@@ -51,6 +54,9 @@ impl World<'_> {
     pub(super) fn write(&mut self, now: Instant, end: usize, octets: &[u8]) {
         let Some(stream) = &mut self.ends[end].stream else { return };
         stream.write(octets);
+        if let Some(trace) = &mut self.trace {
+            trace.write(octets);
+        }
         self.transmit(now, end);
     }
 
@@ -67,24 +73,29 @@ impl World<'_> {
             return self.events.push(busy_until, Event::StreamTimeout { end });
         }
         stream.connection.handle_timeout(now);
+        if let Some(trace) = &mut self.trace {
+            trace.expire(now, end, Timer::Stream);
+        }
         self.transmit(now, end);
     }
 
     /// Gives the session what waits for it, as soon as its computer is free.
     pub(super) fn serve(&mut self, now: Instant, end: usize) {
+        let by = self.step_number();
         if self.is_busy(now, end) {
             let Some(stream) = &mut self.ends[end].stream else { return };
             if stream.is_ready() && !stream.is_read_waiting {
                 stream.is_read_waiting = true;
-                self.defer(end, Work::Read { end });
+                self.defer(end, Work::Read { end, by });
             }
             return;
         }
-        self.read(now, end);
+        self.read(now, end, by);
     }
 
     /// The session learns that the connection is open, and takes what has arrived.
-    pub(super) fn read(&mut self, now: Instant, end: usize) {
+    pub(super) fn read(&mut self, now: Instant, end: usize, by: StepId) {
+        self.begin_step(now, end, Cause::Read { by });
         let End { stream: Some(stream), session, .. } = &mut self.ends[end] else { return };
         stream.is_read_waiting = false;
         let opens = stream.becomes_open();
@@ -115,6 +126,9 @@ impl World<'_> {
             let octets = &segment[..transmit.len];
             let phase = self.ends[end].phase.max(self.conversations[end / 2].phase());
             let id = if is_over { NO_DATAGRAM } else { self.ledger.sent_segment(end, phase, octets) };
+            if let Some(trace) = &mut self.trace {
+                trace.send(now, end, id, octets);
+            }
             let packet =
                 TcpPacket { source: local.address, destination: peer.address, ecn: transmit.ecn, segment: octets };
             if let Err(error) = self.network.send_segment(now, packet, id, &mut events) {
@@ -133,6 +147,9 @@ impl World<'_> {
         let deadline = stream.connection.deadline().map(|at| at.max(now));
         if deadline != stream.timer {
             stream.timer = deadline;
+            if let Some(trace) = &mut self.trace {
+                trace.set_timer(end, Timer::Stream, deadline);
+            }
             if let Some(at) = deadline {
                 self.events.push(at, Event::StreamTimeout { end });
             }
@@ -144,6 +161,9 @@ impl World<'_> {
                 ConnectionError::TimedOut => Outcome::TimedOut,
                 _ => Outcome::Reset,
             };
+            if let Some(trace) = &mut self.trace {
+                trace.fail(end / 2);
+            }
             let failure = Failure { end: role_of(end), reason: error.to_string() };
             self.events.push(now, Event::Failed { conversation: end / 2, outcome, failure });
         }

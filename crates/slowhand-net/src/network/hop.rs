@@ -15,7 +15,7 @@ use crate::lowpan::forwarding::{self, Route, SLACK};
 use crate::lowpan::mesh::MeshHeader;
 use crate::lowpan::reassembly::{Discard, Occupancy, Outcome};
 use crate::lowpan::{Fragmenter, Link, fragment, is_fragment};
-use crate::observer::BufferLevel;
+use crate::observer::{BufferLevel, Reception};
 use crate::radio::Indication;
 use crate::radio::frame::MAX_FRAME;
 use crate::route::Routes;
@@ -29,6 +29,7 @@ impl Network {
                 return self.timers.push(handled_at, Timer::Handled(place));
             }
             Indication::Received { node, from, datagram, ref payload, discard, .. } => {
+                self.receptions.note(Reception { at: now, node, from, datagram, discarded: discard });
                 match discard {
                     true => self.lose_frame(node, datagram, DropReason::InjectedLoss, events),
                     false => self.receive(now, node, from, payload, datagram, events),

@@ -24,6 +24,7 @@ pub mod joiner_router;
 mod levels;
 mod loss;
 mod mesh_under;
+mod receptions;
 mod recovering;
 mod recovery;
 mod relaying;
@@ -51,6 +52,7 @@ use joiner_router::Joining;
 use levels::Levels;
 use loss::Losses;
 use mesh_under::MeshUnder;
+use receptions::Receptions;
 use std::net::Ipv6Addr;
 
 pub use config::{BufferCounts, Fragments, LossSpread, NetworkConfig, Outage};
@@ -77,6 +79,7 @@ pub struct Network {
     mesh_under: Option<MeshUnder>,
     losses: Losses,
     levels: Levels,
+    receptions: Receptions,
     /// Received frames that are not handled yet.
     unhandled: Unhandled,
     timers: EventQueue<Timer>,
@@ -144,6 +147,7 @@ impl Network {
             error_limits: vec![ErrorLimit::default(); nodes],
             losses: Losses::new(&config, nodes, streams),
             levels: Levels::new(nodes),
+            receptions: Receptions::new(),
             internet: Internet::new(config.internet.clone(), streams),
             gateway: Gateway::new(&config.gateway, streams),
             mesh_under: MeshUnder::new(config.mesh_under.as_ref(), nodes),
@@ -301,6 +305,7 @@ impl Network {
         }
         self.handle_gateway(now, earlier, events);
         self.levels.show(observer);
+        self.receptions.show(observer);
     }
 
     /// The MAC.

@@ -1,6 +1,7 @@
 //! A pool of frame buffers with intrusive first-in-first-out queues: no allocation once it has grown.
 
 use super::frame::{Error, MAX_FRAME};
+use crate::clock::Instant;
 use crate::datagram::DatagramId;
 
 /// A frame buffer of the pool.
@@ -19,6 +20,8 @@ pub struct QueuedFrame {
     pub attempts: u8,
     /// The datagram of which it carries a part.
     pub datagram: DatagramId,
+    /// When it came into the queue.
+    pub queued_at: Instant,
     /// True if its receiver discards it ([`Indication::Received`](super::Indication::Received)).
     pub discard: bool,
     /// The number of frames that came to the pool before it. Of two frames, the one with the smaller number has waited
@@ -49,12 +52,13 @@ impl Default for FramePool {
 }
 
 impl FramePool {
-    /// Takes a buffer; `write` fills it and returns the frame's length.
+    /// Takes a buffer for a frame that comes into a queue now; `write` fills it and returns the frame's length.
     ///
     /// # Errors
     /// Those of `write`; the buffer stays free.
     pub fn allocate(
         &mut self,
+        now: Instant,
         datagram: DatagramId,
         discard: bool,
         sequence: u8,
@@ -67,6 +71,7 @@ impl FramePool {
                 sequence,
                 attempts: 0,
                 datagram,
+                queued_at: now,
                 discard,
                 age: 0,
                 next: NONE,
@@ -80,6 +85,7 @@ impl FramePool {
         frame.sequence = sequence;
         frame.attempts = 0;
         frame.datagram = datagram;
+        frame.queued_at = now;
         frame.discard = discard;
         frame.age = self.allocated;
         frame.next = NONE;

@@ -302,8 +302,8 @@ fn protected_as(
     octets: &[u8],
 ) -> (Vec<u8>, u32) {
     let datagram = 0;
-    let (at, asn, channel, received) = (Instant::ZERO, None, 26, true);
-    let frame = Transmission { at, asn, channel, kind, from, to, datagram, attempt, received, octets };
+    let (at, queued_at, asn, channel, received) = (Instant::ZERO, Instant::ZERO, None, 26, true);
+    let frame = Transmission { at, asn, channel, kind, from, to, datagram, queued_at, attempt, received, octets };
     let mut out = [0xee; MAX_FRAME];
     let length = outgoing.protect(&frame, &mut out).unwrap();
     let security = FrameView::parse(&out[..length]).unwrap().header().security.unwrap();

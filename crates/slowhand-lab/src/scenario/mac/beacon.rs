@@ -8,7 +8,7 @@ use slowhand_net::radio::Mac;
 use slowhand_net::radio::beacon::{self, BeaconConfig, BeaconConfigError, Superframe};
 use slowhand_net::random::Streams;
 
-use super::{LinkLayer, LinkSecurity, MacError, PreparedMac};
+use super::{LinkLayer, LinkSecurity, MacError, Opportunity, PreparedMac};
 use crate::input::{Document, InputError, Integer, PositiveMilliseconds};
 use crate::scenario::losses::Remedy;
 use crate::scenario::network::Mesh;
@@ -144,6 +144,11 @@ impl LinkLayer for Beacon {
             DropReason::TransactionExpired => Some(Remedy::raise("mac.transaction_persistence")),
             _ => None,
         }
+    }
+
+    fn opportunity(&self, _is_to_sleepy: bool) -> Opportunity {
+        let remedy = Some(Remedy::lower("mac.beacon_interval_ms"));
+        Opportunity { kind: "beacon", words: "waiting for the active period, and in its contention", remedy }
     }
 
     fn describe(&self) -> String {

@@ -14,7 +14,7 @@ use slowhand_net::radio::csma::config::{CSL_UNIT, MAX_SHORT_ADDRESSES};
 use slowhand_net::radio::csma::{self, CsmaConfig, CsmaConfigError, FastPolls, Polling};
 use slowhand_net::random::Streams;
 
-use super::{LinkLayer, LinkSecurity, MacError, PreparedMac};
+use super::{LinkLayer, LinkSecurity, MacError, Opportunity, PreparedMac};
 use crate::input::{Document, InputError, Integer, Milliseconds, PositiveMilliseconds, PositiveSeconds};
 use crate::scenario::losses::Remedy;
 use crate::scenario::network::{MAX_NODE, Mesh};
@@ -276,6 +276,22 @@ impl LinkLayer for Csma {
             DropReason::ChannelAccessFailure => Some(Remedy::raise("mac.max_csma_backoffs")),
             DropReason::TransactionExpired => Some(Remedy::raise("mac.indirect_timeout_s")),
             _ => None,
+        }
+    }
+
+    fn opportunity(&self, is_to_sleepy: bool) -> Opportunity {
+        match (is_to_sleepy, &self.csl) {
+            (false, _) => {
+                Opportunity { kind: "channel", words: "backing off until the channel is clear", remedy: None }
+            }
+            (true, None) => {
+                let remedy = Some(Remedy::lower("mac.poll_period_ms"));
+                Opportunity { kind: "poll", words: "waiting until the sleepy device polls", remedy }
+            }
+            (true, Some(_)) => {
+                let remedy = Some(Remedy::lower("mac.csl.period_ms"));
+                Opportunity { kind: "wakeup", words: "waiting for a sample of the sleepy device", remedy }
+            }
         }
     }
 

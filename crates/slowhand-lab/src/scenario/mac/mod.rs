@@ -124,6 +124,9 @@ pub(crate) trait LinkLayer {
     /// What changes how many frames this link layer loses for a reason. `None` where no single key does.
     fn remedy(&self, reason: DropReason) -> Option<Remedy>;
 
+    /// For what a node waits before it sends a frame: to a sleepy device, or to another node.
+    fn opportunity(&self, is_to_sleepy: bool) -> Opportunity;
+
     /// The link layer in a few words.
     fn describe(&self) -> String;
 
@@ -132,6 +135,17 @@ pub(crate) trait LinkLayer {
     /// # Errors
     /// What [`check`](Self::check) refuses.
     fn prepare(&self, mesh: &Mesh) -> Result<Box<dyn PreparedMac>, MacError>;
+}
+
+/// For what a node waits before it sends a frame.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Opportunity {
+    /// Its name in explanations.
+    pub(crate) kind: &'static str,
+    /// What the node does meanwhile.
+    pub(crate) words: &'static str,
+    /// What makes the wait shorter.
+    pub(crate) remedy: Option<Remedy>,
 }
 
 /// A link layer without its randomness. [`Plan::with_mac`](crate::plan::Plan::with_mac) takes one of yours.

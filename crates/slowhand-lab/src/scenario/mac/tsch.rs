@@ -16,7 +16,7 @@ use slowhand_net::radio::tsch::{self, TschConfig};
 use slowhand_net::random::Streams;
 use slowhand_net::route::Routes;
 
-use super::{LinkLayer, LinkSecurity, Load, MacError, PreparedMac};
+use super::{LinkLayer, LinkSecurity, Load, MacError, Opportunity, PreparedMac};
 use crate::input::{Document, InputError, Integer, PositiveMilliseconds};
 use crate::scenario::losses::Remedy;
 use crate::scenario::network::{MAX_NODE, Mesh};
@@ -313,6 +313,11 @@ impl LinkLayer for Tsch {
             DropReason::NoCell => Some(Remedy::change("mac.schedule")),
             _ => None,
         }
+    }
+
+    fn opportunity(&self, _is_to_sleepy: bool) -> Opportunity {
+        let remedy = Some(Remedy::lower("mac.slotframe"));
+        Opportunity { kind: "cells", words: "waiting for cells of the schedule", remedy }
     }
 
     fn describe(&self) -> String {

@@ -8,7 +8,7 @@ use slowhand_net::radio::Mac;
 use slowhand_net::radio::xmac::{self, Retry, XmacConfig};
 use slowhand_net::random::Streams;
 
-use super::{LinkLayer, LinkSecurity, MacError, PreparedMac};
+use super::{LinkLayer, LinkSecurity, MacError, Opportunity, PreparedMac};
 use crate::input::{Document, InputError, Integer, PositiveMilliseconds};
 use crate::scenario::losses::Remedy;
 use crate::scenario::network::Mesh;
@@ -108,6 +108,11 @@ impl LinkLayer for XMac {
             DropReason::FrameLost => Some(Remedy::change("mac.data_ack")),
             _ => None,
         }
+    }
+
+    fn opportunity(&self, _is_to_sleepy: bool) -> Opportunity {
+        let remedy = Some(Remedy::lower("mac.check_interval_ms"));
+        Opportunity { kind: "wakeup", words: "sending strobes until the neighbour wakes up", remedy }
     }
 
     fn describe(&self) -> String {

@@ -23,8 +23,19 @@ fn lost(is_acknowledged: bool, kind: FrameKind, received: bool, dispatch: u8) ->
     // A data frame with short addresses (IEEE 802.15.4, 7.2): frame control, number, PAN, destination, source.
     let octets = [0x41, 0x88, 1, 0xcd, 0xab, 0, 0, 1, 0, dispatch, 0, 0, 0, 0, 0];
     let (at, from, to) = (Instant::ZERO, NodeId(1), NodeId(0));
-    let frame =
-        Transmission { at, asn: None, channel: 11, kind, from, to, datagram, attempt: 0, received, octets: &octets };
+    let frame = Transmission {
+        at,
+        asn: None,
+        channel: 11,
+        kind,
+        from,
+        to,
+        datagram,
+        queued_at: at,
+        attempt: 0,
+        received,
+        octets: &octets,
+    };
     Meter::new(&mut ledger, is_acknowledged, &mut next).transmission(&frame);
     (ledger.losses(0).iter().map(|loss| loss.count).sum(), next.transmissions)
 }

@@ -179,6 +179,6 @@ impl Beacon {
     }
 
     fn in_time(&self, active: &Active, frame: FrameIndex) -> bool {
-        self.config.late_frames || self.since[frame as usize] < active.begin
+        self.config.late_frames || self.pool.get(frame).queued_at < active.begin
     }
 }

@@ -283,6 +283,7 @@ impl Beacon {
         let air = air_time(length + FCS);
         let end = now + air;
         let (datagram, attempt) = (self.datagram_of(id), self.attempt_of(id));
+        let queued_at = self.frame_of(id).map_or(now, |frame| self.pool.get(frame).queued_at);
         let coordinator = self.cluster_of(id);
         let active = self.superframe(now, coordinator);
         let Self { medium, nodes, tree, config, .. } = self;
@@ -291,7 +292,8 @@ impl Beacon {
         self.node(from).radio.sending_until = end;
         let received = None;
         let length = length as u8;
-        let trace = self.trace.begin(Entry { at: now, kind, from, to, datagram, attempt, received, octets, length });
+        let trace =
+            self.trace.begin(Entry { at: now, kind, from, to, datagram, queued_at, attempt, received, octets, length });
         (on_air, trace, end)
     }
 

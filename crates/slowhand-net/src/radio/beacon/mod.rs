@@ -36,7 +36,7 @@ mod tree;
 
 use super::contention::{Trace, TraceIndex, Tree};
 use super::medium::{Medium, OnAir, Reception};
-use super::pool::{FrameIndex, FramePool};
+use super::pool::FramePool;
 use super::{Indication, Mac, Processor};
 use crate::address::{Eui64, NodeId};
 use crate::clock::{Duration, Instant};
@@ -62,8 +62,6 @@ pub struct Beacon {
     nodes: Vec<BeaconNode>,
     medium: Medium,
     pool: FramePool,
-    /// The instant at which the frame in each buffer of the pool was enqueued.
-    since: Vec<Instant>,
     events: EventQueue<Event>,
     handled: u64,
     trace: Trace,
@@ -120,7 +118,6 @@ impl Beacon {
             tree,
             nodes,
             pool: FramePool::default(),
-            since: Vec::new(),
             events: EventQueue::default(),
             handled: 0,
             trace: Trace::default(),
@@ -189,14 +186,13 @@ impl Mac for Beacon {
         let direction = if upwards { &mut self.nodes[node.index()].up } else { &mut self.nodes[next_hop.index()].down };
         let frame = self
             .pool
-            .allocate(datagram, discard, direction.sequence.next(), |octets| {
+            .allocate(now, datagram, discard, direction.sequence.next(), |octets| {
                 frame::write_data(octets, direction.sequence.next(), from, to, security, payload)
             })
             .map_err(|_| DropReason::Malformed)?;
         direction.sequence.take();
         direction.queue.push(&mut self.pool, frame);
         direction.waiting += 1;
-        self.remember(now, frame);
         let sender = self.node(node);
         if sender.queued == 0 {
             sender.processor.prepare(now);
@@ -283,14 +279,6 @@ impl Mac for Beacon {
 }
 
 impl Beacon {
-    fn remember(&mut self, now: Instant, frame: FrameIndex) {
-        let index = frame as usize;
-        if index == self.since.len() {
-            self.since.push(now);
-        }
-        self.since[index] = now;
-    }
-
     /// `node` has a new frame for the cluster of `coordinator`. It contends at once if the active period allows, or in
     /// the next superframe.
     fn frame_waits(&mut self, now: Instant, coordinator: NodeId, node: NodeId) {

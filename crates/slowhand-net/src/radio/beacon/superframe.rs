@@ -123,7 +123,7 @@ impl Beacon {
         for position in 0..self.tree.children(coordinator).len() {
             let child = self.tree.children(coordinator)[position];
             while let Some(frame) = self.nodes[child.index()].down.queue.head()
-                && self.since[frame as usize] + persistence <= now
+                && self.pool.get(frame).queued_at + persistence <= now
             {
                 let (datagram, reason) = (self.pool.get(frame).datagram, DropReason::TransactionExpired);
                 self.take(now, child, Direction::Down);
@@ -141,7 +141,7 @@ impl Beacon {
         let indirect = self.config.downward == Downward::Indirect;
         for &child in self.tree.children(coordinator).iter().filter(|_| indirect) {
             let waiting = self.nodes[child.index()].down.queue.head();
-            let Some(frame) = waiting.filter(|&frame| self.since[frame as usize] < now) else { continue };
+            let Some(frame) = waiting.filter(|&frame| self.pool.get(frame).queued_at < now) else { continue };
             let age = self.pool.get(frame).age;
             let position = ages[..count].partition_point(|&earlier| earlier < age);
             if position < MAX_PENDING_ADDRESSES {
@@ -173,6 +173,7 @@ impl Beacon {
             from: coordinator,
             to: EVERY_CHILD,
             datagram: NO_DATAGRAM,
+            queued_at: now,
             attempt: 0,
             received: Some(received),
             octets,

@@ -23,6 +23,7 @@ pub struct Entry {
     pub from: NodeId,
     pub to: NodeId,
     pub datagram: DatagramId,
+    pub queued_at: Instant,
     pub attempt: u8,
     /// `None` until the frame has ended.
     pub received: Option<bool>,
@@ -50,8 +51,18 @@ impl Trace {
 
     /// Shows the frames up to the first one that has not ended.
     pub fn show(&mut self, channel: u8, observer: &mut dyn Observer) {
-        while let Some(&Entry { at, kind, from, to, datagram, attempt, received: Some(received), ref octets, length }) =
-            self.frames.front()
+        while let Some(&Entry {
+            at,
+            kind,
+            from,
+            to,
+            datagram,
+            queued_at,
+            attempt,
+            received: Some(received),
+            ref octets,
+            length,
+        }) = self.frames.front()
         {
             let octets = &octets[..usize::from(length)];
             let asn = None;
@@ -63,6 +74,7 @@ impl Trace {
                 from,
                 to,
                 datagram,
+                queued_at,
                 attempt,
                 received,
                 octets,

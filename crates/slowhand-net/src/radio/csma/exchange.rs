@@ -255,6 +255,7 @@ impl Csma {
         let air = air_time(length + FCS);
         let end = now + air;
         let (datagram, attempt) = (self.datagram_of(node), self.attempt_of(node));
+        let queued_at = self.frame_of(node).map_or(now, |frame| self.pool.get(frame).queued_at);
         let Self { medium, nodes, .. } = self;
         let on_air = medium.begin(now, from, air, |listener| {
             let Station { phase, .. } = nodes[listener.index()].station;
@@ -269,7 +270,8 @@ impl Csma {
             listener.is_receiving = true;
         }
         let (received, length) = (None, length as u8);
-        let trace = self.trace.begin(Entry { at: now, kind, from, to, datagram, attempt, received, octets, length });
+        let trace =
+            self.trace.begin(Entry { at: now, kind, from, to, datagram, queued_at, attempt, received, octets, length });
         (on_air, trace, end)
     }
 
@@ -370,7 +372,7 @@ impl Csma {
         let parent = || self.tree.parent(node).unwrap_or(node);
         match self.nodes[node.index()].station.task {
             Task::Poll => parent(),
-            Task::Direct => self.frame_of(node).map_or_else(parent, |frame| self.details[frame as usize].to),
+            Task::Direct => self.frame_of(node).map_or_else(parent, |frame| self.destinations[frame as usize]),
             Task::Answer(child) | Task::Sample(child) => child,
         }
     }

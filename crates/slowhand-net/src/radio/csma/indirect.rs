@@ -20,7 +20,7 @@ impl Csma {
     fn arm_expiry(&mut self, child: NodeId) {
         let indirect = &mut self.nodes[child.index()].indirect;
         let Some(frame) = indirect.queue.head().filter(|_| indirect.expires_at.is_none()) else { return };
-        let at = self.details[frame as usize].since + self.config.indirect_timeout;
+        let at = self.pool.get(frame).queued_at + self.config.indirect_timeout;
         indirect.expires_at = Some(at);
         self.events.push(at, Event::Expire(child));
     }
@@ -38,7 +38,7 @@ impl Csma {
             return self.events.push(later, Event::Expire(child));
         }
         while let Some(frame) = self.nodes[child.index()].indirect.queue.head()
-            && self.details[frame as usize].since + self.config.indirect_timeout <= now
+            && self.pool.get(frame).queued_at + self.config.indirect_timeout <= now
         {
             let datagram = self.pool.get(frame).datagram;
             self.take_indirect(now, parent, child);

@@ -57,7 +57,7 @@ pub struct Csma {
     medium: Medium,
     pool: FramePool,
     /// By buffer of the pool.
-    details: Vec<Details>,
+    destinations: Vec<NodeId>,
     events: EventQueue<Event>,
     handled: u64,
     trace: Trace,
@@ -65,14 +65,6 @@ pub struct Csma {
     watched: bool,
     /// The receptions of the frame that ends. Kept between frames to reuse the memory.
     receptions: Vec<Reception>,
-}
-
-/// What the MAC knows of a frame in the pool.
-#[derive(Clone, Copy, Debug)]
-struct Details {
-    to: NodeId,
-    /// The instant at which it was enqueued.
-    since: Instant,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -126,7 +118,7 @@ impl Csma {
             tree,
             nodes,
             pool: FramePool::default(),
-            details: Vec::new(),
+            destinations: Vec::new(),
             events: EventQueue::default(),
             handled: 0,
             trace: Trace::default(),
@@ -218,12 +210,13 @@ impl Mac for Csma {
         let sequence = self.link(node, next_hop).take();
         let frame = self
             .pool
-            .allocate(datagram, discard, sequence, |octets| form.write_data(octets, sequence, node, next_hop, payload))
+            .allocate(now, datagram, discard, sequence, |octets| {
+                form.write_data(octets, sequence, node, next_hop, payload)
+            })
             .map_err(|_| DropReason::Malformed)?;
-        let details = Details { to: next_hop, since: now };
-        match self.details.get_mut(frame as usize) {
-            Some(place) => *place = details,
-            None => self.details.push(details),
+        match self.destinations.get_mut(frame as usize) {
+            Some(place) => *place = next_hop,
+            None => self.destinations.push(next_hop),
         }
         let sender = &mut self.nodes[node.index()];
         if sender.queued == 0 {

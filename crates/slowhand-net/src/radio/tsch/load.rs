@@ -235,6 +235,7 @@ impl TschState {
     /// Sends the broadcast of a node in the slot that begins, a beacon first. Returns false if none waits for this slot.
     pub(super) fn broadcast(&mut self, id: NodeId, asn: u64) -> bool {
         let Some(load) = self.load.as_mut().filter(|load| load.next(id) == asn) else { return false };
+        let now = self.config.timing.start(asn);
         let node = &mut load.nodes[id.index()];
         let slot = (asn % u64::from(self.config.slotframe)) as u16;
         let (own, config, cells, member) = (Eui64::of_node(id), &self.config, &node.cells, &node.member);
@@ -242,13 +243,13 @@ impl TschState {
             let write = |octets: &mut _| {
                 frame::write_beacon(octets, own, asn, member.hops, config.slotframe, cells.iter(), config.security)
             };
-            (FrameKind::Beacon, self.pool.allocate(NO_DATAGRAM, false, 0, write))
+            (FrameKind::Beacon, self.pool.allocate(now, NO_DATAGRAM, false, 0, write))
         } else {
             node.has_dio = false;
             let sequence = node.sequence;
             node.sequence = sequence.wrapping_add(1);
             let write = |octets: &mut _| frame::write_broadcast(octets, sequence, own, config.security, &member.dio);
-            (FrameKind::Dio, self.pool.allocate(NO_DATAGRAM, false, sequence, write))
+            (FrameKind::Dio, self.pool.allocate(now, NO_DATAGRAM, false, sequence, write))
         };
         if let (Ok(frame), Some(cell)) = (frame, node.cells.at(slot)) {
             self.slot.push(Attempt::broadcast(id, frame, cell, kind));

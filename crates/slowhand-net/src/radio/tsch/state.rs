@@ -158,7 +158,7 @@ impl TschState {
         }
         let frame = self
             .pool
-            .allocate(datagram, discard, neighbor.sequence, |octets| {
+            .allocate(now, datagram, discard, neighbor.sequence, |octets| {
                 neighbor.data.emit(neighbor.sequence, payload, octets)
             })
             .map_err(|_| DropReason::Malformed)?;
@@ -424,7 +424,7 @@ impl TschState {
         let (source, destination, security) = (Eui64::of_node(node), Eui64::of_node(to), self.config.security);
         let sequence = neighbor.sequence;
         let write = |octets: &mut _| write(octets, sequence, source, destination, security);
-        let frame = self.pool.allocate(NO_DATAGRAM, false, sequence, write).map_err(|_| DropReason::Malformed)?;
+        let frame = self.pool.allocate(now, NO_DATAGRAM, false, sequence, write).map_err(|_| DropReason::Malformed)?;
         neighbor.sequence = sequence.wrapping_add(1);
         if is_urgent {
             self.pool.get_mut(frame).age = 0; // older than any data

@@ -173,7 +173,7 @@ impl Mac for XMac {
         let security = self.config.security;
         let frame = self
             .pool
-            .allocate(datagram, discard, sequence, |octets| {
+            .allocate(now, datagram, discard, sequence, |octets| {
                 frame::write_data(octets, sequence, from, to, payload, acknowledged, security)
             })
             .map_err(|_| DropReason::Malformed)?;
@@ -284,6 +284,7 @@ struct Sent<'a> {
     kind: FrameKind,
     to: NodeId,
     datagram: DatagramId,
+    queued_at: Instant,
     /// True if its receiver discards it.
     discard: bool,
     attempt: u8,
@@ -305,7 +306,7 @@ impl XMac {
             listener.settle(now);
             listener.receiving = receiving;
         }
-        if let Some(Sent { datagram, attempt, octets, .. }) = self.on_air(node) {
+        if let Some(Sent { datagram, queued_at, attempt, octets, .. }) = self.on_air(node) {
             let at = now - air_time(octets.len() + FCS);
             let received = receptions.iter().any(|reception| reception.node == to && reception.is_received());
             let (asn, channel, from) = (None, self.medium.channel(), node);
@@ -317,6 +318,7 @@ impl XMac {
                 from,
                 to,
                 datagram,
+                queued_at,
                 attempt,
                 received,
                 octets,
@@ -334,6 +336,7 @@ impl XMac {
                 kind: answering.kind,
                 to: answering.to,
                 datagram: answering.datagram,
+                queued_at: answering.queued_at,
                 discard: false,
                 attempt: answering.attempt,
                 octets: control,
@@ -345,6 +348,7 @@ impl XMac {
                     kind: if strobe { FrameKind::Strobe } else { FrameKind::Data },
                     to: sending.to,
                     datagram: sending.datagram,
+                    queued_at: frame.queued_at,
                     discard: frame.discard,
                     attempt: sending.attempt,
                     octets: if strobe { control } else { frame.octets() },

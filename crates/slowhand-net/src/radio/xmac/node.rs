@@ -118,6 +118,7 @@ pub struct Answering {
     pub kind: FrameKind,
     pub to: NodeId,
     pub datagram: DatagramId,
+    pub queued_at: Instant,
     pub attempt: u8,
     pub on_air: bool,
 }

@@ -53,9 +53,9 @@ impl XMac {
         let Some(sequence) = FrameView::parse(sent.octets).ok().and_then(|frame| frame.sequence()) else {
             return;
         };
-        let (datagram, attempt) = (sent.datagram, sent.attempt);
+        let (datagram, queued_at, attempt) = (sent.datagram, sent.queued_at, sent.attempt);
         let at = now + self.config.strobe_ack_delay;
-        let answer = Answering { kind: FrameKind::StrobeAck, to: from, datagram, attempt, on_air: false };
+        let answer = Answering { kind: FrameKind::StrobeAck, to: from, datagram, queued_at, attempt, on_air: false };
         let security = self.config.security;
         let listener = &mut self.nodes[node.index()];
         listener.control_length =
@@ -72,7 +72,7 @@ impl XMac {
         let Ok(frame) = FrameView::parse(sent.octets) else { return };
         let Some(sequence) = frame.sequence() else { return };
         let payload = Payload::new(frame.payload());
-        let Sent { datagram, discard, attempt, .. } = sent;
+        let Sent { datagram, queued_at, discard, attempt, .. } = sent;
         let listener = &mut self.nodes[node.index()];
         listener.yield_for(now, 0);
         listener.go_quiet(now);
@@ -84,7 +84,7 @@ impl XMac {
         }
         if self.config.data_ack {
             let at = now + TURNAROUND;
-            let answer = Answering { kind: FrameKind::Ack, to: from, datagram, attempt, on_air: false };
+            let answer = Answering { kind: FrameKind::Ack, to: from, datagram, queued_at, attempt, on_air: false };
             let security = self.config.security;
             let listener = &mut self.nodes[node.index()];
             listener.control_length = write_ack(&mut listener.control, sequence, Eui64::of_node(from), security);

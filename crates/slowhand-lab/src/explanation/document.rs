@@ -1,0 +1,119 @@
+//! The explanation of one handshake as a document: what the command line, the page and the report show.
+
+use serde::Serialize;
+
+/// Where the time of one handshake went. Times are in seconds since the world began.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Explanation {
+    /// The version of slowhand.
+    pub version: &'static str,
+    /// The name of the scenario.
+    pub scenario: String,
+    /// The seed of the world.
+    pub seed: u64,
+    /// The node of the client.
+    pub client: u16,
+    /// How the handshake ended, as in records.
+    pub outcome: &'static str,
+    /// Why it failed; empty if it did not.
+    pub reason: String,
+    /// When the client handed its first octets to the network.
+    pub start_s: f64,
+    /// When the handshake ended.
+    pub end_s: f64,
+    /// The time between the two, as in the record.
+    pub duration_s: f64,
+    /// The hosts on the way of its packets.
+    pub hosts: Vec<HostEntry>,
+    /// Where the time went, in one sentence.
+    pub summary: String,
+    /// Where the time went, the largest part first. They add up to the duration.
+    pub parts: Vec<Part>,
+    /// The critical path, from start to end without a gap.
+    pub path: Vec<PathEntry>,
+    /// The rows of the timeline, from the top.
+    pub lanes: Vec<Lane>,
+    /// What happened, ordered by time, then by lane.
+    pub events: Vec<Event>,
+}
+
+/// A host of the scenario.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct HostEntry {
+    /// Its name: `node 1`, or `Internet`.
+    pub name: String,
+    /// What it is for the handshake: client, server, border router, router.
+    pub role: &'static str,
+    /// Its device.
+    pub device: String,
+}
+
+/// A part of the time of a handshake.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Part {
+    /// What it was spent on, in one word.
+    pub kind: &'static str,
+    /// Where.
+    pub host: String,
+    /// How long.
+    pub seconds: f64,
+    /// The same in microseconds.
+    pub microseconds: u64,
+    /// What it was spent on, and why.
+    pub text: String,
+    /// What makes it shorter: `raise KEY`, `lower KEY` or `change KEY` of the scenario.
+    pub remedy: Option<String>,
+    /// The events that are the cause.
+    pub causes: Vec<usize>,
+    /// When: pairs of begin and end.
+    pub spans: Vec<[f64; 2]>,
+}
+
+/// A piece of the critical path.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct PathEntry {
+    /// Its begin.
+    pub from_s: f64,
+    /// Its end.
+    pub to_s: f64,
+    /// The number of its part.
+    pub part: usize,
+    /// The event that it waited for.
+    pub event: Option<usize>,
+}
+
+/// A row of the timeline.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Lane {
+    /// Its name.
+    pub name: String,
+    /// The host.
+    pub host: String,
+    /// The layer.
+    pub layer: &'static str,
+}
+
+/// Something that happened.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Event {
+    /// Its number.
+    pub id: usize,
+    /// The number of its lane.
+    pub lane: usize,
+    /// What kind of event.
+    pub kind: &'static str,
+    /// Its begin.
+    pub from_s: f64,
+    /// Its end; the same if it is an instant.
+    pub to_s: f64,
+    /// A short label.
+    pub name: String,
+    /// More about it: names and values.
+    pub detail: Vec<(&'static str, String)>,
+    /// `ok`, `lost`; `needed` or `spurious` if it was sent again.
+    pub state: &'static str,
+    /// The event that caused it.
+    pub cause: Option<usize>,
+    /// True if it is on the critical path.
+    pub critical: bool,
+}

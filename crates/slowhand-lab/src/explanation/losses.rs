@@ -1,0 +1,97 @@
+//! Which datagrams were lost, where and why, in words.
+
+use super::air::Air;
+use super::context::name_of;
+use crate::world::trace::{Lost, Trace};
+use slowhand_net::address::Host;
+use slowhand_net::clock::Instant;
+use slowhand_net::datagram::DatagramId;
+use slowhand_net::drop_reason::DropReason;
+use slowhand_net::observer::FrameKind;
+use std::collections::BTreeMap;
+
+/// The loss of a datagram.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Loss {
+    pub(super) at: Instant,
+    pub(super) host: Host,
+    pub(super) reason: DropReason,
+    /// The frame with which it was lost.
+    pub(super) frame: Option<usize>,
+}
+
+/// The datagrams that did not arrive, each with its first loss. `is_acknowledged`: the link layer notices when a frame
+/// is lost.
+pub(super) fn losses(trace: &Trace, air: &Air, is_acknowledged: bool) -> BTreeMap<DatagramId, Loss> {
+    let mut found: BTreeMap<DatagramId, Loss> = BTreeMap::new();
+    let mut add = |datagram: DatagramId, loss: Loss| {
+        let known = found.entry(datagram).or_insert(loss);
+        if loss.at < known.at {
+            *known = loss;
+        }
+    };
+    for lost in trace.losses.iter().filter(|lost| !trace.arrived.contains_key(&lost.datagram)) {
+        add(lost.datagram, Loss { at: lost.at, host: lost.host, reason: lost.reason, frame: frame_of(air, lost) });
+    }
+    if !is_acknowledged {
+        for seen in air.on_air.iter().filter(|seen| seen.kind == FrameKind::Data && !seen.received) {
+            if !trace.arrived.contains_key(&seen.datagram) {
+                let (host, reason) = (Host::Node(seen.to), DropReason::FrameLost);
+                add(seen.datagram, Loss { at: seen.end, host, reason, frame: seen.frame });
+            }
+        }
+    }
+    found
+}
+
+/// The frame with which a datagram was lost: what its host had handled just then, or had sent last.
+pub(super) fn frame_of(air: &Air, lost: &Lost) -> Option<usize> {
+    let &Lost { at, datagram, host: Host::Node(node), reason } = lost else { return None };
+    let waited = matches!(reason, DropReason::ReassemblyTimeout | DropReason::ForwardingTimeout);
+    let is_it = |&frame: &usize| waited || air.frames[frame].handled == Some(at);
+    let handled = air.last_handled(node, datagram, at).filter(is_it);
+    let is_given_up = matches!(
+        reason,
+        DropReason::RetriesExhausted | DropReason::ChannelAccessFailure | DropReason::TransactionExpired
+    );
+    handled.or_else(|| air.last_left(node, datagram, at).map(|(frame, _)| frame).filter(|_| is_given_up))
+}
+
+/// A loss in words: what was lost, where and why.
+pub(super) fn words(air: &Air, datagram: DatagramId, loss: &Loss, name: &str) -> String {
+    let fragment = loss.frame.map(|frame| &air.frames[frame]).map_or(String::new(), |frame| {
+        match air.count(frame.from, frame.to, datagram) {
+            0 | 1 => String::new(),
+            count => format!("fragment {} of {count} of ", frame.number),
+        }
+    });
+    let place = match loss.host {
+        Host::Internet => "on the Internet".to_owned(),
+        host => format!("at {}", name_of(host)),
+    };
+    format!("{fragment}{name} was lost {place} ({})", reason_words(loss.reason))
+}
+
+/// Why something was lost, in words.
+pub(super) const fn reason_words(reason: DropReason) -> &'static str {
+    match reason {
+        DropReason::QueueFull => "its queue was full",
+        DropReason::RetriesExhausted => "all attempts failed",
+        DropReason::NoCell => "no cell leads to the next hop",
+        DropReason::ChannelAccessFailure => "the channel was busy at every attempt",
+        DropReason::TransactionExpired => "it was not fetched in time",
+        DropReason::FrameLost => "the link lost the frame, and nobody noticed",
+        DropReason::InjectedLoss => "the scenario asks for it",
+        DropReason::ReassemblyFull => "its reassembly buffers were full",
+        DropReason::ReassemblyTooLong => "it is longer than a reassembly buffer",
+        DropReason::ReassemblyTimeout => "a fragment was missing when the reassembly timer ended",
+        DropReason::ForwardingFull => "its forwarding buffers were full",
+        DropReason::ForwardingTimeout => "the forwarding timer ended before its last fragment",
+        DropReason::FirstFragmentMissing => "its first fragment was missing",
+        DropReason::NoSlack => "its header grew and the frame had no room",
+        DropReason::RecoveryFailed => "fragment recovery gave it up",
+        DropReason::Internet => "the Internet lost it",
+        DropReason::Suppressed => "the border router held it back",
+        other => other.name(),
+    }
+}

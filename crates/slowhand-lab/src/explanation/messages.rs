@@ -1,0 +1,94 @@
+//! The names of what the ends send.
+
+use slowhand_net::transport::tcp::{Flags, Segment};
+use slowhand_wire::{ContentType, MessageType, dtls, tls};
+
+/// Reads what one end sends, in order.
+#[derive(Debug, Default)]
+pub(super) struct Names {
+    /// True if the end has sent a ChangeCipherSpec: it encrypts what follows.
+    is_encrypted: bool,
+}
+
+impl Names {
+    /// The messages in a datagram of DTLS.
+    pub(super) fn of_datagram(&mut self, datagram: &[u8], connection_id: u8) -> Vec<String> {
+        let mut names = Vec::new();
+        for record in dtls::records(datagram, Some(connection_id)) {
+            let Ok(record) = record else {
+                // DTLS 1.3 encrypts everything after the hellos, under another header (RFC 9147, section 4).
+                names.push("encrypted record".to_owned());
+                break;
+            };
+            if record.content_type == ContentType::Handshake && !record.is_protected() {
+                for fragment in record.fragments().flatten() {
+                    let name = name_of(fragment.message_type);
+                    let is_whole = fragment.body.len() == fragment.length as usize;
+                    names.push(if is_whole { name } else { format!("a part of {name}") });
+                }
+            } else {
+                names.push(self.other_record(record.content_type));
+            }
+        }
+        names
+    }
+
+    /// The messages that an end writes to its stream.
+    pub(super) fn of_stream(&mut self, octets: &[u8]) -> Vec<String> {
+        let mut names = Vec::new();
+        for record in tls::records(octets).map_while(Result::ok) {
+            if record.content_type == ContentType::Handshake && !self.is_encrypted {
+                let messages = tls::messages(record.fragment).map_while(Result::ok);
+                names.extend(messages.map(|message| name_of(message.message_type)));
+            } else {
+                names.push(self.other_record(record.content_type));
+            }
+        }
+        names
+    }
+
+    fn other_record(&mut self, content_type: ContentType) -> String {
+        let is_encrypted = self.is_encrypted;
+        self.is_encrypted |= content_type == ContentType::ChangeCipherSpec;
+        match content_type {
+            ContentType::ChangeCipherSpec => "ChangeCipherSpec",
+            ContentType::Handshake | ContentType::Tls12Cid if is_encrypted => "Finished",
+            ContentType::Alert => "alert",
+            ContentType::ApplicationData => "encrypted record",
+            ContentType::Heartbeat => "heartbeat",
+            _ => "record",
+        }
+        .to_owned()
+    }
+}
+
+/// What a TCP segment is.
+pub(super) fn name_of_segment(octets: &[u8]) -> String {
+    let Ok(segment) = Segment::parse(octets) else { return "segment".to_owned() };
+    let is = |flag| segment.flags.contains(flag);
+    match (is(Flags::SYN), segment.payload.len()) {
+        (true, _) if is(Flags::ACK) => "SYN-ACK".to_owned(),
+        (true, _) => "SYN".to_owned(),
+        (false, 0) => "ACK".to_owned(),
+        (false, length) => format!("segment of {length} B"),
+    }
+}
+
+/// Several names in a row: of more than two, the first and the last.
+pub(super) fn joined(names: &[String]) -> String {
+    let mut names = names.to_vec();
+    names.dedup();
+    match names.as_slice() {
+        [] => "datagram".to_owned(),
+        [first, _, .., last] => format!("{first} to {last}"),
+        names => names.join(", "),
+    }
+}
+
+fn name_of(message: MessageType) -> String {
+    match message {
+        MessageType::Other(8) => "EncryptedExtensions".to_owned(),
+        MessageType::Other(number) => format!("message {number}"),
+        known => format!("{known:?}"),
+    }
+}

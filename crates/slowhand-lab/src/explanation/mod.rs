@@ -1,0 +1,174 @@
+//! Where the time of one handshake went: its critical path, in words and as a timeline.
+//!
+//! The world of one seed runs again. It keeps what its ends do, each step with its cause, and what happens on the air.
+//! The [path](self::path) from the end of the handshake back to its start has no gap, so its parts add up to the
+//! duration. The records of this run are those of every other run.
+
+pub(crate) mod air;
+mod comments;
+mod context;
+mod document;
+mod events;
+mod losses;
+mod messages;
+mod parts;
+mod path;
+
+use crate::application::open_and_stop;
+use crate::interrupt::Interrupt;
+use crate::plan::{Plan, PlanError};
+use crate::record::{Conversation, Record};
+use crate::scenario::Scenario;
+use crate::world::World;
+use crate::world::trace::{Span, Trace};
+use air::Air;
+pub(crate) use comments::comments;
+use context::{Context, name_of};
+pub use document::{Event, Explanation, HostEntry, Lane, Part, PathEntry};
+use events::{Key, Sources};
+use messages::{Names, joined, name_of_segment};
+use parts::{Grouped, Namer};
+use slowhand_net::datagram::DatagramId;
+use std::collections::BTreeMap;
+
+/// A handshake that cannot be explained.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ExplainError {
+    /// The scenario cannot be run.
+    #[error(transparent)]
+    Plan(#[from] PlanError),
+    /// No client has this node.
+    #[error("client: found {found}, allowed: the node of a client ({allowed})")]
+    Client {
+        /// The node.
+        found: u16,
+        /// The nodes of the clients.
+        allowed: String,
+    },
+}
+
+/// Runs the world of a seed, and explains the handshake of the client with this node; `None`: of the first client.
+/// `None` if it is interrupted.
+///
+/// # Errors
+/// The scenario cannot be run, or no client has this node.
+pub fn explain(
+    scenario: &Scenario,
+    seed: u64,
+    client: Option<u16>,
+    interrupt: &Interrupt,
+) -> Result<Option<Explanation>, ExplainError> {
+    let plan = Plan::new(scenario)?;
+    let conversation = match client {
+        None => 0,
+        Some(found) => plan.clients().iter().position(|client| client.0 == found).ok_or_else(|| {
+            /// More would fill the screen.
+            const MOST: usize = 10;
+            let mut nodes: Vec<String> = plan.clients().iter().take(MOST).map(ToString::to_string).collect();
+            nodes.extend((plan.clients().len() > MOST).then(|| "...".to_owned()));
+            ExplainError::Client { found, allowed: nodes.join(", ") }
+        })?,
+    };
+    Ok(Told::of_world(&plan, seed, interrupt).map(|told| told.explain(scenario, &plan, conversation)))
+}
+
+/// A world that is over, with everything that happened in it.
+struct Told {
+    records: Vec<Record>,
+    trace: Box<Trace>,
+    air: Air,
+}
+
+impl Told {
+    fn of_world(plan: &Plan, seed: u64, interrupt: &Interrupt) -> Option<Self> {
+        let mut air = Air::default();
+        let world = World::new(plan, seed, &open_and_stop, interrupt)?.with_trace();
+        let finished = world.run(interrupt, &mut air)?;
+        air.finish();
+        let records = Conversation::handshakes(finished.conversations);
+        Some(Self { records, trace: finished.trace.unwrap_or_default(), air })
+    }
+
+    fn explain(&self, scenario: &Scenario, plan: &Plan, conversation: usize) -> Explanation {
+        let Self { records, trace, air } = self;
+        let record = &records[conversation];
+        let context = Context::new(scenario, plan);
+        let (names, written) = names(trace, &context, conversation, plan.connection_id());
+        let losses = losses::losses(trace, air, plan.is_acknowledged());
+        let pieces = path::critical_path(trace, air, &context, conversation);
+        let namer = Namer { trace, air, context: &context, conversation, losses: &losses, names: &names };
+        let (groups, part_of) = parts::grouped(&namer, &pieces);
+        let events_of: Vec<Option<Key>> = pieces.iter().map(|piece| namer.event(piece)).collect();
+        let critical: Vec<Key> = events_of.iter().flatten().copied().collect();
+        let sources =
+            Sources { trace, air, context: &context, conversation, losses: &losses, names: &names, written: &written };
+        let timeline = sources.timeline(&critical);
+        let number = |key: Key| timeline.numbers.get(&key).copied();
+        let with_causes = |Grouped { mut part, causes }: Grouped| {
+            part.causes = causes.into_iter().filter_map(number).collect();
+            part
+        };
+        let parts: Vec<Part> = groups.into_iter().map(with_causes).collect();
+        let path = pieces.iter().zip(part_of).zip(events_of).map(|((piece, part), event)| PathEntry {
+            from_s: piece.from.as_secs_f64(),
+            to_s: piece.to.as_secs_f64(),
+            part,
+            event: event.and_then(number),
+        });
+        let Span { start, end } = trace.spans[conversation];
+        let duration_s = end.since(start).as_secs_f64();
+        let host = |host| HostEntry {
+            name: name_of(host),
+            role: context.role_of_host(conversation, host),
+            device: context.device_of(host).to_owned(),
+        };
+        Explanation {
+            version: env!("CARGO_PKG_VERSION"),
+            scenario: scenario.name.clone(),
+            seed: record.seed,
+            client: record.client,
+            outcome: record.outcome.name(),
+            reason: record.failure.as_ref().map_or_else(String::new, |failure| failure.reason.clone()),
+            start_s: start.as_secs_f64(),
+            end_s: end.as_secs_f64(),
+            duration_s,
+            hosts: context.hosts(conversation).into_iter().map(host).collect(),
+            summary: parts::summary(duration_s, &parts),
+            path: path.collect(),
+            parts,
+            lanes: timeline.lanes,
+            events: timeline.events,
+        }
+    }
+}
+
+/// What each datagram of a conversation carries, and each write to its stream.
+fn names(
+    trace: &Trace,
+    context: &Context<'_>,
+    conversation: usize,
+    connection_id: u8,
+) -> (BTreeMap<DatagramId, String>, BTreeMap<usize, String>) {
+    let ends = [2 * conversation, 2 * conversation + 1];
+    let (mut datagrams, mut written) = (BTreeMap::new(), BTreeMap::new());
+    for end in ends {
+        let mut reader = Names::default();
+        let own = trace.sent.iter().filter(|(_, sent)| sent.end == end);
+        for (&datagram, sent) in own {
+            let name = match context.is_stream() {
+                true => name_of_segment(&sent.octets),
+                false => joined(&reader.of_datagram(&sent.octets, connection_id)),
+            };
+            datagrams.insert(datagram, name);
+        }
+        let writes = trace.written.iter().enumerate();
+        for (number, write) in writes.filter(|(_, write)| trace.steps[write.step as usize].end == end) {
+            written.insert(number, joined(&reader.of_stream(&write.octets)));
+        }
+    }
+    (datagrams, written)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,429 @@
+//! The pieces of the path put together, each part in words.
+
+use super::air::{Air, Frame};
+use super::context::{Context, name_of};
+use super::document::Part;
+use super::events::Key;
+use super::losses::{self, Loss};
+use super::path::{Piece, What};
+use crate::scenario::{Advice, Remedy};
+use crate::world::trace::{Cause, Sender, StepId, Timer, Trace};
+use slowhand_net::address::{Host, NodeId};
+use slowhand_net::clock::Instant;
+use slowhand_net::datagram::{DatagramId, NO_DATAGRAM};
+use slowhand_net::transport::tcp::{Flags, Segment};
+use std::collections::BTreeMap;
+
+/// What a piece of the path was spent on, in words.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Words {
+    pub(super) kind: &'static str,
+    pub(super) host: String,
+    pub(super) text: String,
+    pub(super) remedy: Option<String>,
+}
+
+/// Names the pieces of a path.
+pub(super) struct Namer<'a> {
+    pub(super) trace: &'a Trace,
+    pub(super) air: &'a Air,
+    pub(super) context: &'a Context<'a>,
+    pub(super) conversation: usize,
+    pub(super) losses: &'a BTreeMap<DatagramId, Loss>,
+    /// What each datagram carries.
+    pub(super) names: &'a BTreeMap<DatagramId, String>,
+}
+
+/// A part, and the events that are its causes.
+pub(super) struct Grouped {
+    pub(super) part: Part,
+    pub(super) causes: Vec<Key>,
+}
+
+/// Puts pieces with the same words together, the largest part first. Also returns the part of each piece.
+pub(super) fn grouped(namer: &Namer<'_>, pieces: &[Piece]) -> (Vec<Grouped>, Vec<usize>) {
+    let mut groups: BTreeMap<Words, (u64, Vec<usize>, Vec<Key>)> = BTreeMap::new();
+    for (number, piece) in pieces.iter().enumerate() {
+        let (words, cause) = namer.words(piece);
+        let group = groups.entry(words).or_default();
+        group.0 += piece.to.since(piece.from).as_micros();
+        group.1.push(number);
+        group.2.extend(cause.filter(|cause| !group.2.contains(cause)));
+    }
+    let mut groups: Vec<_> = groups.into_iter().collect();
+    groups.sort_by_key(|(_, (micros, ..))| std::cmp::Reverse(*micros));
+    let mut part_of = vec![0; pieces.len()];
+    let mut parts = Vec::new();
+    for (number, (words, (microseconds, members, causes))) in groups.into_iter().enumerate() {
+        members.iter().for_each(|&piece| part_of[piece] = number);
+        let Words { kind, host, text, remedy } = words;
+        let seconds = microseconds as f64 / 1e6;
+        let spans = joined_spans(members.iter().map(|&piece| pieces[piece]));
+        let part = Part { kind, host, seconds, microseconds, text, remedy, causes: Vec::new(), spans };
+        parts.push(Grouped { part, causes });
+    }
+    (parts, part_of)
+}
+
+/// The times of pieces; those that follow each other are one.
+fn joined_spans(pieces: impl Iterator<Item = Piece>) -> Vec<[f64; 2]> {
+    let mut spans: Vec<(Instant, Instant)> = Vec::new();
+    for piece in pieces {
+        match spans.last_mut().filter(|last| last.1 == piece.from) {
+            Some(last) => last.1 = piece.to,
+            None => spans.push((piece.from, piece.to)),
+        }
+    }
+    spans.into_iter().map(|(from, to)| [from.as_secs_f64(), to.as_secs_f64()]).collect()
+}
+
+/// The sentence above all parts: the kinds with the most time.
+pub(super) fn summary(duration_s: f64, parts: &[Part]) -> String {
+    /// More than these make no readable sentence.
+    const MOST: usize = 5;
+    let mut kinds: Vec<(String, u64)> = Vec::new();
+    for part in parts {
+        let name = short_name(part);
+        match kinds.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, micros)) => *micros += part.microseconds,
+            None => kinds.push((name, part.microseconds)),
+        }
+    }
+    kinds.sort_by_key(|(_, micros)| std::cmp::Reverse(*micros));
+    let rest: u64 = kinds.iter().skip(MOST).map(|(_, micros)| micros).sum();
+    kinds.truncate(MOST);
+    let mut words: Vec<String> =
+        kinds.iter().map(|(name, micros)| format!("{:.2} s {name}", *micros as f64 / 1e6)).collect();
+    if rest > 0 {
+        words.push(format!("{:.2} s for the rest", rest as f64 / 1e6));
+    }
+    format!("{duration_s:.2} s: {}", words.join(", "))
+}
+
+/// A part in few words. Timers keep all of them: they say why.
+fn short_name(part: &Part) -> String {
+    let cause = part.text.split("; ").next().unwrap_or_default();
+    match part.kind {
+        // Wherever the queue is.
+        "queue" => match cause.split_once(" behind ") {
+            Some((_, whose)) => format!("in queues behind {whose}"),
+            None => cause.to_owned(),
+        },
+        "computing" => format!("computing at the {}", part.host_role()),
+        "cells" => "waiting for cells".to_owned(),
+        "channel" => "waiting for a clear channel".to_owned(),
+        "poll" => "waiting for polls".to_owned(),
+        "wakeup" => "waiting for neighbours to wake up".to_owned(),
+        "beacon" => "waiting for active periods".to_owned(),
+        "retries" => "sending frames again".to_owned(),
+        "air" => "on the air".to_owned(),
+        "internet" => "crossing the Internet".to_owned(),
+        "handling" => "handling frames".to_owned(),
+        _ => cause.to_owned(),
+    }
+}
+
+impl Part {
+    /// The end that computes, from the words.
+    fn host_role(&self) -> &str {
+        if self.text.contains("the client") { "client" } else { "server" }
+    }
+}
+
+impl Namer<'_> {
+    /// What a piece was spent on, and the event that is the cause.
+    fn words(&self, piece: &Piece) -> (Words, Option<Key>) {
+        let node = |node: NodeId| name_of(Host::Node(node));
+        let frame = |frame: usize| &self.air.frames[frame];
+        let own = |kind, host: String, text: String, remedy: Option<Remedy>| Words {
+            kind,
+            host,
+            text,
+            remedy: remedy.and_then(in_words),
+        };
+        match piece.what {
+            What::Computing { end, step } => {
+                let role = Context::role_of(end);
+                let remedy = Some(Remedy::change(["client.device", "server.device"][end % 2]));
+                let text = format!("the {role} computes");
+                (own("computing", self.host(end), text, remedy), Some(Key::Computing(step)))
+            }
+            What::Busy { end } => {
+                let text = format!("the {} computes for other sessions", Context::role_of(end));
+                (own("busy", self.host(end), text, None), None)
+            }
+            What::Timer { end, timer, step } => self.timer(piece, end, timer, step),
+            What::GivingUp { end, run } => self.giving_up(piece, end, run),
+            What::Opportunity { frame: number } => {
+                let opportunity = self.context.opportunity(frame(number).to);
+                let text = format!("{} at {}", opportunity.words, node(frame(number).from));
+                (own(opportunity.kind, node(frame(number).from), text, opportunity.remedy), self.packet(number))
+            }
+            What::Queue { frame: number, behind } => {
+                let (whose, remedy) = self.whose(frame(behind).datagram);
+                let text = format!("in the queue of {} behind {whose}", node(frame(number).from));
+                (own("queue", node(frame(number).from), text, remedy), self.packet(behind))
+            }
+            What::Retry { frame: number } => {
+                let (from, to) = (frame(number).from, frame(number).to);
+                let text = format!("sending again what did not arrive from {} to {}", node(from), node(to));
+                (own("retries", node(from), text, Some(Remedy::change("network.link_pdr"))), self.packet(number))
+            }
+            What::Air { frame: number, attempt } => {
+                let text = format!("frames and acknowledgements on the air from {}", node(frame(number).from));
+                let on_air = frame(number).attempts[attempt].on_air;
+                (own("air", node(frame(number).from), text, None), Some(Key::OnAir(on_air)))
+            }
+            What::Outage { frame: number, node: off } => {
+                let text = format!("while the radio of {} was switched off", node(off));
+                let remedy = Some(Remedy::change("network.outages"));
+                (own("outage", node(off), text, remedy), self.packet(number))
+            }
+            What::Handling { frame: number, node: at } => {
+                let text = format!("the processor of {} handles frames", node(at));
+                (own("handling", node(at), text, Some(Remedy::lower("network.frame_handling_ms"))), self.packet(number))
+            }
+            What::Recovery { node: at, datagram } => {
+                let why = self.lost_fragment(piece, datagram);
+                let text = format!("{} waited for the timer of fragment recovery{why}", node(at));
+                let remedy = Some(Remedy::lower("lowpan.recovery.arq_timeout_s"));
+                (own("recovery", node(at), text, remedy), Some(Key::Datagram(datagram)))
+            }
+            What::Internet { datagram } => {
+                let text = "crossing the Internet between border router and server".to_owned();
+                let remedy = Some(Remedy::lower("server.internet_delay_ms"));
+                (own("internet", "Internet".to_owned(), text, remedy), Some(Key::Datagram(datagram)))
+            }
+            What::Gateway { datagram } => {
+                let text = "the border router held a repeated flight back".to_owned();
+                let remedy = Some(Remedy::change("gateway.suppress_spurious_flights"));
+                (own("gateway", node(NodeId::ROOT), text, remedy), Some(Key::Datagram(datagram)))
+            }
+            What::ProxyTimer { datagram } => {
+                let text = "waiting for a timer of the border router's TCP proxy".to_owned();
+                (own("tcp", node(NodeId::ROOT), text, None), Some(Key::Datagram(datagram)))
+            }
+            What::Other { datagram } => {
+                let host = self.trace.sent.get(&datagram).map_or("Internet".to_owned(), |sent| self.host(sent.end));
+                (own("other", host, "not explained".to_owned(), None), Some(Key::Datagram(datagram)))
+            }
+        }
+    }
+
+    /// The event that a piece waited for.
+    pub(super) fn event(&self, piece: &Piece) -> Option<Key> {
+        self.words(piece).1
+    }
+
+    fn host(&self, end: usize) -> String {
+        name_of(self.context.host_of(end))
+    }
+
+    /// The event of the packet that a frame carries over its hop.
+    fn packet(&self, frame: usize) -> Option<Key> {
+        let frame = &self.air.frames[frame];
+        (frame.datagram != NO_DATAGRAM).then_some(Key::Packet(frame.datagram, frame.from, frame.to))
+    }
+
+    /// Whose frames these are, and what makes them fewer.
+    fn whose(&self, datagram: DatagramId) -> (String, Option<Remedy>) {
+        let Some(sent) = self.trace.sent.get(&datagram) else {
+            return match datagram {
+                NO_DATAGRAM => ("frames of the link layer itself".to_owned(), None),
+                _ => ("other traffic".to_owned(), Some(Remedy::change("traffic"))),
+            };
+        };
+        if sent.end / 2 != self.conversation {
+            return ("other sessions".to_owned(), Some(Remedy::lower("client.count")));
+        }
+        if self.trace.repeated.get(&datagram) != Some(&false) {
+            return ("frames of the same session to another neighbour".to_owned(), None);
+        }
+        let timer = match sent.by {
+            Sender::End(step) => self.timer_before(step),
+            Sender::Proxy { .. } => None,
+        };
+        match timer {
+            Some((end, length)) => {
+                let role = Context::role_of(end);
+                let text = format!("what the {role}'s timer of {length} sent again needlessly");
+                (text, Some(Remedy::raise(self.timer_key(end))))
+            }
+            None => ("datagrams that were sent again needlessly".to_owned(), None),
+        }
+    }
+
+    /// The timer that made an end send: of which end, and how long it was.
+    fn timer_before(&self, step: StepId) -> Option<(usize, String)> {
+        let mut number = step;
+        // Each step is after its cause.
+        loop {
+            let step = self.trace.steps[number as usize];
+            match step.cause {
+                Cause::Ready { by } | Cause::Read { by } => number = by,
+                Cause::Timer { set_by, due, .. } => {
+                    let base = self.trace.base_of_timer(set_by, step.at).0;
+                    return Some((step.end, length(due.since(base).as_micros())));
+                }
+                Cause::Arrival { datagram, .. } => match self.trace.sent.get(&datagram)?.by {
+                    // A repeated flight is answered with a repeated flight.
+                    Sender::End(step) if self.trace.repeated.contains_key(&datagram) => number = step,
+                    _ => return None,
+                },
+                Cause::Start => return None,
+            }
+        }
+    }
+
+    fn timer_key(&self, end: usize) -> &'static str {
+        let session = &self.context.scenario.session;
+        match end % 2 == 1 && session.server_timeout_s.is_some() {
+            true => "session.server_timeout_s",
+            false => "session.timeout_s",
+        }
+    }
+
+    /// The fragment that was lost before a timer of fragment recovery was due, in words.
+    fn lost_fragment(&self, piece: &Piece, datagram: DatagramId) -> String {
+        let is_lost = |frame: &&Frame| (frame.received.is_none() || frame.discarded) && frame.queued_at < piece.to;
+        let is_gone = |frame: &&Frame| frame.attempts.last().is_some_and(|last| last.end <= piece.to);
+        let lost = self.air.frames_with(datagram).filter(is_lost).filter(is_gone).last();
+        lost.map_or_else(String::new, |frame| {
+            let name = self.names.get(&datagram).map_or("a datagram", String::as_str);
+            let why = if frame.discarded { "the scenario asks for it" } else { "all attempts failed" };
+            let (number, to) = (frame.number, name_of(Host::Node(frame.to)));
+            format!(", because frame {number} of {name} was lost on its way to {to} ({why})")
+        })
+    }
+
+    /// A wait that had no end: the timer that ran when the handshake was given up.
+    fn giving_up(&self, piece: &Piece, end: usize, run: Option<usize>) -> (Words, Option<Key>) {
+        let role = Context::role_of(end);
+        let text = match run.map(|run| &self.trace.timers[run]) {
+            None => "nothing came any more, until the handshake was given up".to_owned(),
+            Some(run) => {
+                let (why, _) = self.why_timer(end, piece.from, piece.to);
+                let length = length(run.due.since(piece.from).as_micros());
+                format!("waiting for the {role}'s timer of {length}, {why}; before that, the handshake was given up")
+            }
+        };
+        let remedy = Some("raise session.give_up_s".to_owned());
+        (Words { kind: "giving-up", host: self.host(end), text, remedy }, run.map(Key::Timer))
+    }
+
+    /// A wait for a timer: what made it necessary.
+    fn timer(&self, piece: &Piece, end: usize, timer: Timer, step: StepId) -> (Words, Option<Key>) {
+        let key = self.trace.timers.iter().position(|run| run.ended_by == Some(step)).map(Key::Timer);
+        let Cause::Timer { set_by, due, .. } = self.trace.steps[step as usize].cause else {
+            unreachable!("a timer is the cause of this step")
+        };
+        let base = self.trace.base_of_timer(set_by, piece.to).0;
+        let (role, length) = (Context::role_of(end), length(due.since(base).as_micros()));
+        let (why, loss) = self.why_timer(end, base, due);
+        let is_tcp = timer == Timer::Stream;
+        let kind = if is_tcp { "tcp" } else { "timer" };
+        let name = match (is_tcp, &loss) {
+            (true, None) if self.sends_only_acks(step) => {
+                let text = format!("waiting for the {role}'s delayed acknowledgement");
+                let remedy = format!("lower transport.{role}.delayed_ack_ms");
+                let remedy = Some(remedy);
+                return (Words { kind, host: self.host(end), text, remedy }, key);
+            }
+            (true, None) if self.sends_new_data(step) => {
+                let text = format!(
+                    "waiting for the {role}'s TCP timer of {length}: new data waited for an acknowledgement (Nagle's \
+                     algorithm, or the congestion window)"
+                );
+                let remedy = Some(format!("change transport.{role}.nagle"));
+                return (Words { kind, host: self.host(end), text, remedy }, key);
+            }
+            (true, _) => format!("the {role}'s TCP timer of {length}"),
+            (false, _) => format!("the {role}'s timer of {length}"),
+        };
+        let advised = loss.and_then(|loss| self.context.scenario.remedy(loss.reason, loss.host)).and_then(in_words);
+        let of_timer = (!is_tcp).then(|| self.timer_key(end)).map(|key| match loss {
+            Some(_) => format!("lower {key}"),
+            None => format!("raise {key}"),
+        });
+        let text = format!("waiting for {name}, {why}");
+        (Words { kind, host: self.host(end), text, remedy: advised.or(of_timer) }, key)
+    }
+
+    /// True if all that a step sent were acknowledgements of TCP.
+    fn sends_only_acks(&self, step: StepId) -> bool {
+        let is_ack = |octets: &[u8]| {
+            Segment::parse(octets).is_ok_and(|segment| {
+                segment.payload.is_empty() && !segment.flags.contains(Flags::SYN) && !segment.flags.contains(Flags::FIN)
+            })
+        };
+        self.trace.sent.values().filter(|sent| sent.by == Sender::End(step)).all(|sent| is_ack(&sent.octets))
+    }
+
+    /// True if a step sent data that had not been sent before.
+    fn sends_new_data(&self, step: StepId) -> bool {
+        let has_data = |octets: &[u8]| Segment::parse(octets).is_ok_and(|segment| !segment.payload.is_empty());
+        let own = self.trace.sent.iter().filter(|(_, sent)| sent.by == Sender::End(step));
+        own.into_iter().any(|(id, sent)| has_data(&sent.octets) && !self.trace.repeated.contains_key(id))
+    }
+
+    /// Why a timer that started at `base` was due before it was stopped.
+    fn why_timer(&self, end: usize, base: Instant, due: Instant) -> (String, Option<Loss>) {
+        let peer = end ^ 1;
+        // A flight takes several datagrams; the timer starts with the last one.
+        let flight = self.flight_before(end, base);
+        let sent_by = |of: usize, since: Instant| {
+            self.trace.sent.iter().filter(move |(_, sent)| sent.end == of && sent.at >= since && sent.at < due)
+        };
+        let of_both = || sent_by(end, flight).filter(move |(_, sent)| sent.at <= base).chain(sent_by(peer, flight));
+        if let Some((&datagram, loss)) = of_both().find_map(|(id, _)| Some((id, self.losses.get(id)?))) {
+            let name = self.names.get(&datagram).map_or("a datagram", String::as_str);
+            return (format!("because {}", losses::words(self.air, datagram, loss, name)), Some(*loss));
+        }
+        let (other, own) = (Context::role_of(peer), Context::role_of(end));
+        let computes = |c: &crate::world::trace::Computed| {
+            let step = self.trace.steps[c.step as usize];
+            step.end == peer && step.at < due && c.until > due
+        };
+        let is_on_its_way = |id: &DatagramId| self.trace.arrived.get(id).is_none_or(|&(at, _)| at > due);
+        let why = if sent_by(end, flight).filter(|(_, sent)| sent.at <= base).any(|(id, _)| is_on_its_way(id)) {
+            format!("although nothing was lost: what the {own} had sent was still on its way")
+        } else if self.trace.computed.iter().any(computes) {
+            format!("although nothing was lost: the {other} was still computing its answer")
+        } else if sent_by(peer, flight).any(|(id, _)| is_on_its_way(id)) {
+            format!("although nothing was lost: the answer of the {other} was still on its way")
+        } else {
+            "although nothing was lost".to_owned()
+        };
+        (why, None)
+    }
+
+    /// When the flight began whose last datagram an end sent at a time.
+    fn flight_before(&self, end: usize, last: Instant) -> Instant {
+        let by = |sent: &crate::world::trace::Sent| match sent.by {
+            Sender::End(step) => match self.trace.steps[step as usize].cause {
+                Cause::Ready { by } => Some(by),
+                _ => Some(step),
+            },
+            Sender::Proxy { .. } => None,
+        };
+        let own = || self.trace.sent.values().filter(|sent| sent.end == end);
+        let step = own().filter(|sent| sent.at == last).find_map(by);
+        own().filter(|sent| by(sent) == step && sent.at <= last).map(|sent| sent.at).min().unwrap_or(last)
+    }
+}
+
+/// A remedy in words. `None` where the key asks for the loss.
+fn in_words(remedy: Remedy) -> Option<String> {
+    let advice = match remedy.advice? {
+        Advice::Raise => "raise",
+        Advice::Lower => "lower",
+        Advice::Change => "change",
+    };
+    Some(format!("{advice} {}", remedy.key))
+}
+
+/// A time in seconds, without needless digits.
+fn length(microseconds: u64) -> String {
+    let text = format!("{:.2}", microseconds as f64 / 1e6);
+    format!("{} s", text.trim_end_matches('0').trim_end_matches('.'))
+}

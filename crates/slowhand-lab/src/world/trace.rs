@@ -1,0 +1,240 @@
+//! What the ends of a world did, each step with its cause. It is kept only for an explanation.
+//!
+//! Everything that an end sends, it sends in a step: at its start, when a datagram arrived, when a timer was due, or when
+//! something that the session made was ready. So the cause of each datagram is a step, and the cause of each step is an
+//! earlier step or the arrival of a datagram.
+
+use slowhand_net::address::Host;
+use slowhand_net::clock::Instant;
+use slowhand_net::datagram::{DatagramId, NO_DATAGRAM};
+use slowhand_net::drop_reason::DropReason;
+use slowhand_sessions::Operation;
+use std::collections::BTreeMap;
+
+/// The number of a step. In a world without a trace all steps have number 0.
+pub(crate) type StepId = u32;
+
+/// Something that an end did at one instant.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Step {
+    pub(crate) at: Instant,
+    pub(crate) end: usize,
+    pub(crate) cause: Cause,
+}
+
+/// Why an end did something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Cause {
+    /// The client begins.
+    Start,
+    /// A datagram or a segment arrived at this time. The step is later if the computer was busy.
+    Arrival { datagram: DatagramId, at: Instant },
+    /// What this step computed is ready to be sent.
+    Ready { by: StepId },
+    /// The session takes what its connection received in this step. It is later if the computer was busy.
+    Read { by: StepId },
+    /// A timer that this step had set was due at this time. The step is later if the computer was busy.
+    Timer { timer: Timer, set_by: StepId, due: Instant },
+}
+
+/// The timers of an end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Timer {
+    /// Of the session: it sends its flight again.
+    Session,
+    /// Of the TCP connection.
+    Stream,
+}
+
+/// A datagram or a segment that was handed to the network.
+#[derive(Clone, Debug)]
+pub(crate) struct Sent {
+    pub(crate) at: Instant,
+    /// The end that sent it, or in whose name the border router did.
+    pub(crate) end: usize,
+    pub(crate) by: Sender,
+    /// The UDP payload, or the segment.
+    pub(crate) octets: Vec<u8>,
+}
+
+/// Who sent a datagram, and why.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sender {
+    /// An end, in this step.
+    End(StepId),
+    /// The TCP proxy of the border router, after it took this segment. `None`: its own timer was due.
+    Proxy { after: Option<DatagramId> },
+}
+
+/// A part of a datagram was lost.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Lost {
+    pub(crate) at: Instant,
+    pub(crate) datagram: DatagramId,
+    pub(crate) host: Host,
+    pub(crate) reason: DropReason,
+}
+
+/// A device computed, because of a step.
+#[derive(Clone, Debug)]
+pub(crate) struct Computed {
+    pub(crate) step: StepId,
+    pub(crate) until: Instant,
+    pub(crate) operations: Vec<(Operation, std::time::Duration)>,
+}
+
+/// A timer ran. It was due at its end, unless it was stopped before.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct TimerRun {
+    pub(crate) end: usize,
+    pub(crate) timer: Timer,
+    pub(crate) set_by: StepId,
+    pub(crate) due: Instant,
+    /// The step that the timer caused, or that stopped it.
+    pub(crate) ended_by: Option<StepId>,
+}
+
+/// Octets that a session wrote to its connection.
+#[derive(Clone, Debug)]
+pub(crate) struct Written {
+    pub(crate) step: StepId,
+    pub(crate) octets: Vec<u8>,
+}
+
+/// How the handshake of a conversation went, in time.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Span {
+    pub(crate) start: Instant,
+    pub(crate) end: Instant,
+}
+
+/// Everything that the ends of a world did.
+#[derive(Debug, Default)]
+pub(crate) struct Trace {
+    pub(crate) steps: Vec<Step>,
+    /// The step that is being done.
+    current: StepId,
+    pub(crate) sent: BTreeMap<DatagramId, Sent>,
+    /// When each datagram arrived first, and where.
+    pub(crate) arrived: BTreeMap<DatagramId, (Instant, Host)>,
+    pub(crate) losses: Vec<Lost>,
+    /// In the order of steps; at most one for each.
+    pub(crate) computed: Vec<Computed>,
+    pub(crate) timers: Vec<TimerRun>,
+    pub(crate) written: Vec<Written>,
+    /// By end: the step in which it verified the peer's Finished, and when it had done so.
+    pub(crate) established: BTreeMap<usize, (StepId, Instant)>,
+    /// By conversation: the step in which it failed.
+    pub(crate) failed: BTreeMap<usize, StepId>,
+    /// The last segment that the border router's proxy took.
+    intercepted: Option<(Instant, DatagramId)>,
+    /// By conversation.
+    pub(crate) spans: Vec<Span>,
+    /// The datagrams that an end sent again: true if that was needed, false if it was spurious.
+    pub(crate) repeated: BTreeMap<DatagramId, bool>,
+}
+
+impl Trace {
+    /// An end does something.
+    pub(super) fn begin(&mut self, at: Instant, end: usize, cause: Cause) {
+        self.current = self.steps.len() as StepId;
+        self.steps.push(Step { at, end, cause });
+    }
+
+    /// A timer of an end is due, and the end handles it.
+    pub(super) fn expire(&mut self, at: Instant, end: usize, timer: Timer) {
+        let run = self.running(end, timer).map(|run| (run.set_by, run.due));
+        let (set_by, due) = run.unwrap_or((self.current, at));
+        self.begin(at, end, Cause::Timer { timer, set_by, due });
+        let step = self.current;
+        if let Some(run) = self.running(end, timer) {
+            run.ended_by = Some(step);
+        }
+    }
+
+    /// The present step sets a timer of an end, or stops it.
+    pub(super) fn set_timer(&mut self, end: usize, timer: Timer, due: Option<Instant>) {
+        let step = self.current;
+        if let Some(run) = self.running(end, timer) {
+            run.ended_by = Some(step);
+        }
+        self.timers.extend(due.map(|due| TimerRun { end, timer, set_by: step, due, ended_by: None }));
+    }
+
+    fn running(&mut self, end: usize, timer: Timer) -> Option<&mut TimerRun> {
+        let mut runs = self.timers.iter_mut().rev();
+        runs.find(|run| (run.end, run.timer) == (end, timer)).filter(|run| run.ended_by.is_none())
+    }
+
+    /// The present step, to come back to it ([`resume`](Self::resume)).
+    pub(super) fn current(&self) -> StepId {
+        self.current
+    }
+
+    /// Other steps were done in the middle of this one, which goes on.
+    pub(super) fn resume(&mut self, step: StepId) {
+        self.current = step;
+    }
+
+    /// The present step hands a datagram or a segment to the network.
+    pub(super) fn send(&mut self, at: Instant, end: usize, datagram: DatagramId, octets: &[u8]) {
+        if datagram != NO_DATAGRAM {
+            self.sent.insert(datagram, Sent { at, end, by: Sender::End(self.current), octets: octets.to_vec() });
+        }
+    }
+
+    /// The session writes to its connection.
+    pub(super) fn write(&mut self, octets: &[u8]) {
+        self.written.push(Written { step: self.current, octets: octets.to_vec() });
+    }
+
+    /// The proxy of the border router took a segment.
+    pub(super) fn intercept(&mut self, at: Instant, host: Host, datagram: DatagramId) {
+        self.intercepted = Some((at, datagram));
+        self.arrive(at, host, datagram);
+    }
+
+    /// The proxy of the border router sends a segment in the name of an end.
+    pub(super) fn originate(&mut self, at: Instant, end: usize, datagram: DatagramId, octets: &[u8]) {
+        let after = self.intercepted.filter(|&(taken, _)| taken == at).map(|(_, datagram)| datagram);
+        self.sent.insert(datagram, Sent { at, end, by: Sender::Proxy { after }, octets: octets.to_vec() });
+    }
+
+    pub(super) fn arrive(&mut self, at: Instant, host: Host, datagram: DatagramId) {
+        self.arrived.entry(datagram).or_insert((at, host));
+    }
+
+    pub(super) fn lose(&mut self, lost: Lost) {
+        self.losses.push(lost);
+    }
+
+    /// The present step makes the device compute until this time.
+    pub(super) fn compute(&mut self, until: Instant, operations: Vec<(Operation, std::time::Duration)>) {
+        self.computed.push(Computed { step: self.current, until, operations });
+    }
+
+    /// In the present step an end has verified the peer's Finished, or it is known that it has.
+    pub(super) fn establish(&mut self, end: usize, at: Instant) {
+        let step = self.current;
+        self.established.entry(end).or_insert((step, at));
+    }
+
+    /// In the present step a conversation has failed.
+    pub(super) fn fail(&mut self, conversation: usize) {
+        let step = self.current;
+        self.failed.entry(conversation).or_insert(step);
+    }
+
+    /// When a timer started that a step had set, and the step after which it did: the timer of a flight starts when the
+    /// last datagram of the flight has been sent, before the time at which the timer was due.
+    pub(crate) fn base_of_timer(&self, set_by: StepId, due: Instant) -> (Instant, StepId) {
+        let of_flight = |sent: &Sent| match sent.by {
+            Sender::End(step) if self.steps[step as usize].cause == (Cause::Ready { by: set_by }) && sent.at < due => {
+                Some((sent.at, step))
+            }
+            _ => None,
+        };
+        let last = self.sent.values().filter_map(of_flight).max();
+        last.unwrap_or((self.steps[set_by as usize].at, set_by))
+    }
+}
