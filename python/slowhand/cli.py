@@ -1,9 +1,4 @@
-"""The command line.
-
-Exit codes: 0 done; 1 the answer is no, no handshake completed, a world panicked, or a file could
-not be written after the report; 2 bad input (one message on stderr); 141 the reader of stdout had
-enough; 128 + n ended by signal n, as shells have it.
-"""
+"""The command line. Its exit codes are in `slowhand.commands.common.EXIT_CODES`."""
 
 from __future__ import annotations
 

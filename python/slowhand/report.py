@@ -34,6 +34,7 @@ METRICS = {
         "datagrams": ("sent", "datagrams"),
         "bytes_payload": ("sent", "B"),
         "datagrams_lost": ("lost", "datagrams"),
+        "datagrams_waiting": ("waiting at the end", "datagrams"),
         "retransmissions_needed": ("resent, needed", "datagrams"),
         "retransmissions_spurious": ("resent, spurious", "datagrams"),
     },
@@ -61,7 +62,7 @@ METRICS = {
 """The label and the unit of every metric, in the order of the report."""
 
 IF_ANY = {
-    *("frames_control", "bytes_control", "energy_client_tpm_mj"),
+    *("frames_control", "bytes_control", "energy_client_tpm_mj", "datagrams_waiting"),
     *("traffic_sent", "traffic_delivered", "traffic_lost"),
 }
 """Metrics that only some scenarios have: shown only if one value is not zero."""
@@ -307,11 +308,11 @@ def command(handshakes: Run) -> list[str]:
     """The command that repeats the run, in words for a shell."""
     # Of a run that was interrupted, as many worlds as it has.
     seeds = [f"--seed {handshakes.seed}", f"--count {handshakes.complete or handshakes.count}"]
-    return [*scenario_words(handshakes.scenario), *seeds]
+    return [*command_of(handshakes.scenario), *seeds]
 
 
-def scenario_words(scenario: Scenario) -> list[str]:
-    """The beginning of a command that runs a scenario, in words for a shell."""
+def command_of(scenario: Scenario) -> list[str]:
+    """The command that runs a scenario, in words for a shell."""
     path = Path(scenario.read_from)
     bundled = data.files(data.SCENARIOS).get(path.stem) == path
     name = path.stem if bundled else scenario.read_from

@@ -227,6 +227,9 @@ pub struct Record {
     /// Datagrams that the network lost, those of a proxy among them; not those that the border router held back for
     /// good.
     pub datagrams_lost: u64,
+    /// Datagrams that were neither delivered nor lost when the world ended: a minute after its last handshake. They
+    /// wait for a link or a radio that is off, or in a long queue.
+    pub datagrams_waiting: u64,
     /// How many datagrams were lost or held back, by reason and place.
     pub losses: Vec<Loss>,
     /// How long the client computed, in seconds.
@@ -295,7 +298,7 @@ enum Value {
 }
 
 /// The columns, in their fixed order: the name, which contains the unit, the meaning, and the value.
-const COLUMNS: [(&str, &str, Value); 37] = [
+const COLUMNS: [(&str, &str, Value); 38] = [
     ("seed", "The seed of the world: with the scenario it repeats the handshake, bit for bit.", Value::U64(|r| r.seed)),
     ("client", "The node that opened the session.", Value::U64(|r| r.client.into())),
     (
@@ -352,6 +355,12 @@ const COLUMNS: [(&str, &str, Value); 37] = [
         "Datagrams that the network lost, those of a proxy among them; not those that the border router held \
          back for good.",
         Value::U64(|r| r.datagrams_lost),
+    ),
+    (
+        "datagrams_waiting",
+        "Datagrams neither delivered nor lost when the world ended, a minute after its last handshake: they wait for a \
+         link or a radio that is off, or in a long queue.",
+        Value::U64(|r| r.datagrams_waiting),
     ),
     (
         "lost_because",

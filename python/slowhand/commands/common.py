@@ -24,6 +24,17 @@ CLOSED_PIPE = 141
 """128 + SIGPIPE: what shells see of a program whose reader has enough, as in `... | head -1`."""
 
 
+EXIT_CODES = {
+    "0": "done",
+    "1": "the answer is no; no handshake completed; a world panicked (an error in slowhand or in a"
+    " library; the others are kept); or a file, or stdout, could not be written",
+    "2": "bad input; nothing was run or written",
+    "128 + n": "ended by signal n: 130 Ctrl-C, 143 SIGTERM, 129 SIGHUP",
+    "141": "the reader of stdout had enough, as in `... \\| head -1`; the files are still written",
+}
+"""Every exit code, for the documentation."""
+
+
 LONGEST_PANIC = 300
 """How much is shown of the words of a panic, in characters."""
 

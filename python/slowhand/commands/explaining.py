@@ -81,5 +81,5 @@ def show(arguments: argparse.Namespace, handshakes: Run, told: Explanation, out:
         out.print(f"The slowest of {handshakes.complete:,} worlds; repeat it with:", "dim")
         seed, client = told.document["seed"], told.document["client"]
         seeds = [f"--seed {seed}", "--explain", f"--client {client}"]
-        words = [*report.scenario_words(handshakes.scenario), *seeds]
+        words = [*report.command_of(handshakes.scenario), *seeds]
         report.show_command(words, out)

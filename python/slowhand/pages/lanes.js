@@ -170,9 +170,9 @@ class Timeline {
     if (events.state[i]) rows.push(["state", STATES[events.state[i]]]);
     rows.push(...events.detail(i));
     if (events.critical[i]) {
-      const steps = events.path.filter((step) => step.event === i).map((step) => step.part + 1);
-      const parts = [...new Set(steps)].sort((a, b) => a - b).join(", ");
-      rows.push(["critical path", parts ? `yes, in part ${parts}` : "yes"]);
+      const parts = new Set(events.path.filter((step) => step.event === i).map((step) => step.part));
+      const words = [...parts].sort((a, b) => a - b).map((part) => `${part + 1} ${events.parts[part].kind}`);
+      rows.push(["critical path", ["yes", ...words].join(", ")]);
     }
     const list = element("dl");
     for (const [key, value] of rows) list.append(element("dt", key), element("dd", value));

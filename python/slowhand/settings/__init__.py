@@ -2,6 +2,12 @@
 
 Each library has a module. The names in it (functions, macros, symbols, properties) are those of
 one version, and stand beside the file that has them.
+
+>>> import slowhand
+>>> for snippet in slowhand.settings.snippets("lossy-line", "contiki-ng"):
+...     print(snippet.file, snippet.language)
+project-conf.h c
+Makefile make
 """
 
 from __future__ import annotations
@@ -54,7 +60,9 @@ def snippets(
     Where a library cannot do what the scenario says, its snippet does the nearest, and says so.
     Raises `ValueError` for a library that is not in `LIBRARIES`.
 
-    >>> slowhand.settings.snippets("lossy-line", "mbedtls")  # doctest: +SKIP
+    >>> import slowhand
+    >>> [snippet.file for snippet in slowhand.settings.snippets("lossy-line", "mbedtls")]
+    ['configure.c']
     """
     if library is not None and library not in LIBRARIES:
         raise ValueError(f"library: found '{library}', allowed: {', '.join(LIBRARIES)}")

@@ -21,6 +21,7 @@ fn record() -> Record {
         retransmissions_spurious: 20,
         retransmissions_spurious_server: 21,
         datagrams_lost: 22,
+        datagrams_waiting: 23,
         losses: vec![
             loss(DropReason::QueueFull, Host::Node(NodeId(3)), 1),
             loss(DropReason::InjectedLoss, Host::Node(NodeId(0)), 2),
@@ -62,6 +63,7 @@ fn each_column_has_its_value() {
         ("retransmissions_spurious", 20),
         ("retransmissions_spurious_server", 21),
         ("datagrams_lost", 22),
+        ("datagrams_waiting", 23),
         ("traffic_sent", 40),
         ("traffic_delivered", 30),
         ("traffic_lost", 8),

@@ -167,6 +167,7 @@ fn every_metric_of_a_record_is_in_the_summary() {
         "retransmissions_spurious",
         "retransmissions_spurious_server",
         "datagrams_lost",
+        "datagrams_waiting",
         "compute_client_s",
         "compute_server_s",
         "energy_client_mj",

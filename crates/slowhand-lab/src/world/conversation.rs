@@ -218,6 +218,7 @@ impl World<'_> {
             retransmissions_spurious: repetitions.spurious,
             retransmissions_spurious_server: of_server.spurious,
             datagrams_lost: lost.map(|loss| loss.count).sum(),
+            datagrams_waiting: self.ledger.waiting(number),
             losses,
             compute_client_s: end.computed[0].as_secs_f64(),
             compute_server_s: end.computed[1].as_secs_f64(),

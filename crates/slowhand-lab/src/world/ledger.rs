@@ -53,21 +53,20 @@ enum Content {
 }
 
 impl Datagram {
-    /// True if it arrived. A datagram that is still on its way counts as arrived.
-    fn arrives(&self) -> bool {
-        !matches!(self.fate, Fate::Lost { .. })
+    fn has_arrived(&self) -> bool {
+        self.fate == Fate::Arrived
     }
 
     fn records(&self) -> Option<(&Records, bool)> {
         match &self.content {
-            Content::Records(records) => Some((records, self.arrives())),
+            Content::Records(records) => Some((records, self.has_arrived())),
             Content::Segment(_) => None,
         }
     }
 
     fn span(&self) -> Option<(Span, bool)> {
         match self.content {
-            Content::Segment(span) => Some((span, self.arrives())),
+            Content::Segment(span) => Some((span, self.has_arrived())),
             Content::Records(_) => None,
         }
     }
@@ -230,11 +229,7 @@ impl Ledger {
     /// held back are included.
     pub(super) fn losses(&self, conversation: usize) -> Vec<Loss> {
         let mut losses = BTreeMap::new();
-        let ends = [2 * conversation, 2 * conversation + 1].into_iter();
-        for datagram in ends
-            .flat_map(|end| self.sent_by(end).chain(self.sent_in_name_of(end)))
-            .filter(|datagram| datagram.phase == Phase::Handshake)
-        {
+        for datagram in self.of_handshake(conversation) {
             if let Fate::Lost { reason, host } = datagram.fate {
                 *losses.entry((reason, host)).or_default() += 1;
             }
@@ -242,7 +237,13 @@ impl Ledger {
         losses.into_iter().map(|((reason, host), count)| Loss { reason, host, count }).collect()
     }
 
-    /// The retransmissions of a handshake, by the client and by the server. Datagrams that the border router held back
+    /// How many datagrams of a handshake have neither arrived nor been lost.
+    pub(super) fn waiting(&self, conversation: usize) -> u64 {
+        self.of_handshake(conversation).filter(|datagram| datagram.fate == Fate::OnItsWay).count() as u64
+    }
+
+    /// The retransmissions of a handshake at the end of the world, by the client and by the server. What has not arrived by
+    /// then does not arrive. Datagrams that the border router held back
     /// do not count. What its proxy repeated counts for the end in whose name it was sent.
     pub(super) fn retransmissions(&self, conversation: usize) -> [Retransmissions; 2] {
         [2 * conversation, 2 * conversation + 1]
@@ -273,6 +274,13 @@ impl Ledger {
             let is_held_back = matches!(datagram.fate, Fate::Lost { reason: DropReason::Suppressed, .. });
             datagram.phase == Phase::Handshake && !is_held_back
         })
+    }
+
+    /// What both ends of a conversation sent in its handshake, and the border router in their names.
+    fn of_handshake(&self, conversation: usize) -> impl Iterator<Item = &Datagram> {
+        let ends = [2 * conversation, 2 * conversation + 1].into_iter();
+        let sent = ends.flat_map(|end| self.sent_by(end).chain(self.sent_in_name_of(end)));
+        sent.filter(|datagram| datagram.phase == Phase::Handshake)
     }
 
     /// What an end sent, in order.

@@ -96,6 +96,20 @@ fn a_client_whose_radio_is_off_begins_later() {
     assert!(late.datagrams > usual.datagrams);
 }
 
+/// Nothing ever leaves the client. Each ClientHello but the first is sent again because none has arrived.
+#[test]
+fn what_waits_for_a_radio_that_is_off_is_neither_lost_nor_spurious() {
+    let record = run(&["network.outages=[{ node = 1, from_s = 0.015, until_s = 1000 }]"], 1);
+    assert_eq!((record.outcome, record.frames), (Outcome::GaveUp, 0));
+    assert!(record.datagrams > 1, "{record:?}");
+    assert_eq!((record.datagrams_waiting, record.datagrams_lost), (record.datagrams, 0));
+    assert_eq!((record.retransmissions_needed, record.retransmissions_spurious), (record.datagrams - 1, 0));
+    // The radio is on again in time.
+    let late = run(&["network.outages=[{ node = 1, from_s = 0.015, until_s = 4 }]"], 1);
+    assert_eq!((late.datagrams_waiting, late.retransmissions_needed), (0, 0));
+    assert!(late.retransmissions_spurious > 0);
+}
+
 #[test]
 fn a_node_that_moves_out_of_range_and_back() {
     let changes =
