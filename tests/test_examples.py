@@ -22,11 +22,13 @@ MODULES = sorted(
 CODE = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 NO_EXAMPLE = {
+    "AdviceError",  # an error
     "Inspection",  # `Scenario.inspect` has one
-    "ScenarioError",  # an error
+    "ScenarioError",
     "Setting",  # a type
     "SweepError",
     "WorldError",
+    "pages",  # each of its functions has one, or its tests
     "__version__",
 }
 """Public names that need no example of their own."""

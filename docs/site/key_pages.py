@@ -102,9 +102,11 @@ class Keys:
         if "enum" in schema:
             return "one of " + ", ".join(f"`{_toml(value)}`" for value in schema["enum"])
         if self._is_constant(schema):
-            value = self.words(schema["properties"]["value"])
-            forms = "`{ value = ..., source = ... }` or `{ value = ..., assumed = ... }`"
-            return f"{forms}: {value}"
+            numbers = [name for name in ("value", "cycles") if name in schema["properties"]]
+            forms = [
+                f"`{{ {n} = ..., {w} = ... }}`" for n in numbers for w in ("source", "assumed")
+            ]
+            return f"{' or '.join(forms)}: {self.words(schema['properties']['value'])}"
         alternatives = schema.get("anyOf") or schema.get("oneOf")
         if alternatives and self._is_choice(schema):
             return "one of the words below"

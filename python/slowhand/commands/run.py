@@ -12,6 +12,7 @@ from slowhand import output, signals
 from slowhand._native import MAX_THREADS, ScenarioError
 from slowhand.arguments import Complaint, Parser, integer
 from slowhand.bounds import MAX_SEED
+from slowhand.commands import explaining
 from slowhand.commands.common import DONE, LONGEST_PANIC, NO, inputs, loaded, print_json
 from slowhand.output import Output, OutputError
 from slowhand.terminal import Terminal, printable, say
@@ -60,6 +61,7 @@ def options(parser: Parser) -> None:
         type=integer(1),
         help="Sets of random numbers of the sessions (session.nonces). [default: one a world]",
     )
+    explaining.options(parser)
     for name, what in OUTPUTS.items():
         parser.add_argument(f"--{name}", metavar="FILE", help=what)
     parser.json()
@@ -93,25 +95,35 @@ def run(arguments: argparse.Namespace, out: Terminal) -> int:
     """Runs a scenario, prints the results and writes the files."""
     from slowhand.api import Run, told
 
+    explaining.check(arguments)
     outputs = _outputs(arguments)
     scenario = loaded(arguments.scenario, _overrides(arguments))
-    count = scenario.count if arguments.count is None else arguments.count
+    count = explaining.count(arguments, scenario.count)
     seed = scenario.seed if arguments.seed is None else arguments.seed
     if seed + count - 1 > MAX_SEED:
         raise Complaint(f"--seed {seed} --count {count}: the last seed must be at most {MAX_SEED}")
     output.check(outputs.values(), inputs(scenario))
-    keep = "records" in outputs or "report" in outputs
+    keep = "records" in outputs or "report" in outputs or arguments.slowest
     handshakes = Run(scenario, count=count, seed=seed, threads=arguments.threads, records=keep)
     stopped = _watch(handshakes)
+    explanation = None
+    try:
+        if not stopped:
+            explanation = explaining.explanation(arguments, handshakes)
+    except KeyboardInterrupt as interruption:
+        stopped = interruption
     with signals.held() as late:  # they cost no report
         if handshakes.panicked:
             say(printable(told(handshakes), LONGEST_PANIC))
         if arguments.json:
-            print_json(_about(handshakes), out)
+            extra = {} if explanation is None else {"explanation": explanation.document}
+            print_json({**_about(handshakes), **extra}, out)
         else:
             from slowhand import report
 
             report.show(handshakes, out)
+            if explanation is not None:
+                explaining.show(arguments, handshakes, explanation, out)
     stopped = stopped or next(iter(late), None)
     written = _write(outputs, handshakes, stopped is not None)
     if written and "pcap" in outputs and not arguments.json:
