@@ -13,7 +13,7 @@ from slowhand.arguments import Parser
 from slowhand.commands import COMMANDS
 from slowhand.commands.common import EXIT_CODES
 
-WIDTH = 88
+WIDTH = 84
 """The columns of a help text: as many as a page has beside its navigation."""
 
 TABLES = {
