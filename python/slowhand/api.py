@@ -124,8 +124,10 @@ class Scenario:
         ... })
         """
         overrides, texts = keys.overrides(set)
+        new = {text.partition("=")[0] for text in overrides}
+        kept = [text for text in self.overrides if text.partition("=")[0] not in new]
         other = copy.copy(self)
-        other._make(self.file, {**self.files, **texts}, [*self.overrides, *overrides])
+        other._make(self.file, {**self.files, **texts}, [*kept, *overrides])
         return other
 
     @classmethod

@@ -68,9 +68,11 @@ def options(parser: Parser) -> None:
 OUTPUTS = {
     "records": "Write one row for each handshake to this .parquet file.",
     "nodes": "Write time and energy of the first seed's nodes to .parquet or .csv.",
-    "timeline": "Write when each radio of the first seed was on, to .parquet or .csv.",
+    "timeline": "Write the first seed's handshake as a page (.html), or for Perfetto and speedscope"
+    " (.json), or when its radios were on (.parquet, .csv).",
     "buffers": "Write the first seed's buffers over time to .parquet or .csv.",
     "pcap": "Write the first seed's frames to this pcapng file.",
+    "report": "Write the whole run as a page to this .html file.",
 }
 """The files that `run` can write, in this order."""
 
@@ -78,7 +80,13 @@ OUTPUTS = {
 TABLE = (".parquet", ".csv")
 
 
-SUFFIXES = {"records": (".parquet",), "nodes": TABLE, "timeline": TABLE, "buffers": TABLE}
+SUFFIXES = {
+    "records": (".parquet",),
+    "nodes": TABLE,
+    "timeline": (".html", ".json", *TABLE),
+    "buffers": TABLE,
+    "report": (".html",),
+}
 
 
 def run(arguments: argparse.Namespace, out: Terminal) -> int:
@@ -92,7 +100,7 @@ def run(arguments: argparse.Namespace, out: Terminal) -> int:
     if seed + count - 1 > MAX_SEED:
         raise Complaint(f"--seed {seed} --count {count}: the last seed must be at most {MAX_SEED}")
     output.check(outputs.values(), inputs(scenario))
-    keep = "records" in outputs
+    keep = "records" in outputs or "report" in outputs
     handshakes = Run(scenario, count=count, seed=seed, threads=arguments.threads, records=keep)
     stopped = _watch(handshakes)
     with signals.held() as late:  # they cost no report
@@ -175,6 +183,21 @@ def _write(outputs: Mapping[str, Output], handshakes: Run, interrupted: bool) ->
     def inspection() -> Inspection:
         return scenario.inspect(seed=seed)
 
+    def write_timeline(path: Path) -> None:
+        from slowhand.pages import lanes, perfetto
+
+        kinds = {".html": lanes.encoded, ".json": perfetto.encoded}
+        encoded = kinds.get(Path(outputs["timeline"].path).suffix)
+        if encoded:
+            path.write_bytes(encoded(scenario.explain(seed=seed).document))
+        else:
+            write_table("timeline", path)
+
+    def write_report(path: Path) -> None:
+        from slowhand.pages import overview
+
+        path.write_bytes(overview.encoded(handshakes))
+
     def write_table(name: str, path: Path) -> None:
         table = getattr(inspection(), name)
         about = {**handshakes.about(), "count": 1, "table": name}
@@ -183,7 +206,9 @@ def _write(outputs: Mapping[str, Output], handshakes: Run, interrupted: bool) ->
 
     writers: dict[str, Callable[[Path], object]] = {
         "records": lambda path: path.write_bytes(handshakes.encoded()),
+        "timeline": write_timeline,
         "pcap": lambda path: scenario.capture(path, seed=seed),
+        "report": write_report,
     }
     written = True
     for name, file in outputs.items():

@@ -3,12 +3,15 @@
 Each is made from the explanation of a handshake (`slowhand.Scenario.explain`), or from a run.
 
 >>> import slowhand
->>> explanation = slowhand.Scenario("quickstart").explain(seed=17)
+>>> scenario = slowhand.Scenario("quickstart")
+>>> explanation = scenario.explain(seed=17)
 >>> slowhand.pages.timeline(explanation, "one.html")
 >>> slowhand.pages.chrome_trace(explanation, "one.json")
+>>> slowhand.pages.report(slowhand.Run(scenario, count=20), "all.html")
 """
 
 from slowhand.pages.lanes import timeline
+from slowhand.pages.overview import report
 from slowhand.pages.perfetto import chrome_trace
 
-__all__ = ["chrome_trace", "timeline"]
+__all__ = ["chrome_trace", "report", "timeline"]
