@@ -15,8 +15,9 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.remote.webelement import WebElement
 
-from explanations import Made, made
-from slowhand import pages
+import slowhand
+from explanations import made
+from slowhand import Explanation, pages
 from test_pages import HOSTILE
 
 OPTIONS = [
@@ -43,7 +44,7 @@ class Browser:
         self.driver.get(file.as_uri())
         self.settle()
 
-    def show(self, explanation: Made, folder: Path) -> None:
+    def show(self, explanation: Explanation, folder: Path) -> None:
         """Loads the timeline of a handshake."""
         pages.timeline(explanation, folder / "a.html")
         self.open(folder / "a.html")
@@ -419,3 +420,28 @@ def test_ten_thousand_events_are_fluid(browser: Browser, tmp_path: Path) -> None
     )
     # 17 ms where nothing else runs; 100 ms is what feels immediate (Nielsen 1993, section 5.5).
     assert sorted(frames)[len(frames) // 2] < 100
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_report_has_two_timelines_and_readable_pictures(
+    browser: Browser, tmp_path: Path, scheme: str
+) -> None:
+    browser.colours(scheme)
+    run = slowhand.Run(slowhand.Scenario("quickstart"), count=5)
+    pages.report(run, tmp_path / "a.html")
+    browser.open(tmp_path / "a.html")
+    colours = browser.run(
+        "const text = document.querySelector('figure text');"
+        "return [getComputedStyle(text).fill, getComputedStyle(document.body).color]"
+    )
+    assert colours[0] == colours[1]
+    first, second = browser.driver.find_elements(By.CSS_SELECTOR, "section.handshake")
+    first.find_element(By.CSS_SELECTOR, "button[data-do=forth]").click()
+    browser.settle()
+    assert "lane" in first.find_element(By.CSS_SELECTOR, ".chosen").text
+    assert second.find_element(By.CSS_SELECTOR, ".chosen").text == "No event is chosen."
+    browser.one("nav a[href='#worst-handshake']").click()
+    heading = "return document.getElementById('worst-handshake').getBoundingClientRect().y"
+    assert browser.run(heading) == pytest.approx(0, abs=2)
+    if folder := os.environ.get("SLOWHAND_SCREENSHOTS"):
+        browser.driver.save_screenshot(f"{folder}/report-{scheme}.png")
