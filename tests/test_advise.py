@@ -443,7 +443,7 @@ def questions(count: int) -> Iterator[Question]:
         )
 
 
-@pytest.mark.skipif("SLOWHAND_FULL" not in os.environ, reason="minutes; ./test --full")
+@pytest.mark.skipif("SLOWHAND_FULL" not in os.environ, reason="two minutes; ./test --full")
 def test_on_many_networks_the_advice_is_not_dominated_and_beats_the_defaults() -> None:
     beats = 0
     for question in questions(12):
@@ -469,12 +469,6 @@ def test_on_many_networks_the_advice_is_not_dominated_and_beats_the_defaults() -
             for default in adviser.defaults
         ]
         beats += all(adviser.scale.score(best) <= score + 1e-3 for score in scores)
-        print(
-            question,
-            advice.recommended.label,
-            advice.best.share,
-            [round(math.exp(score - adviser.scale.score(best)), 3) for score in scores],
-        )
     assert beats >= 11
 
 
