@@ -19,6 +19,7 @@ from slowhand.terminal import Terminal, printable, say
 
 if TYPE_CHECKING:
     from slowhand.api import Inspection, Run, Scenario
+    from slowhand.explain import Explanation
 
 
 def options(parser: Parser) -> None:
@@ -70,8 +71,9 @@ def options(parser: Parser) -> None:
 OUTPUTS = {
     "records": "Write one row for each handshake to this .parquet file.",
     "nodes": "Write time and energy of the first seed's nodes to .parquet or .csv.",
-    "timeline": "Write the first seed's handshake as a page (.html), or for Perfetto and speedscope"
-    " (.json), or when its radios were on (.parquet, .csv).",
+    "timeline": "Write the handshake that --explain or --slowest explains, or the first one, as a"
+    " page (.html) or for Perfetto and speedscope (.json); or when each radio of the first seed"
+    " was on (.parquet, .csv).",
     "buffers": "Write the first seed's buffers over time to .parquet or .csv.",
     "pcap": "Write the first seed's frames to this pcapng file.",
     "report": "Write the whole run as a page to this .html file.",
@@ -125,7 +127,7 @@ def run(arguments: argparse.Namespace, out: Terminal) -> int:
             if explanation is not None:
                 explaining.show(arguments, handshakes, explanation, out)
     stopped = stopped or next(iter(late), None)
-    written = _write(outputs, handshakes, stopped is not None)
+    written = _write(outputs, handshakes, explanation, stopped is not None)
     if written and "pcap" in outputs and not arguments.json:
         _show_wireshark(scenario, outputs["pcap"], out)
     if stopped:
@@ -184,7 +186,12 @@ def _about(handshakes: Run) -> dict[str, object]:
     }
 
 
-def _write(outputs: Mapping[str, Output], handshakes: Run, interrupted: bool) -> bool:
+def _write(
+    outputs: Mapping[str, Output],
+    handshakes: Run,
+    explanation: Explanation | None,
+    interrupted: bool,
+) -> bool:
     """Writes the files. Returns False, after a message for each, if one could not be written."""
     from slowhand import results
     from slowhand.api import WorldError
@@ -201,7 +208,7 @@ def _write(outputs: Mapping[str, Output], handshakes: Run, interrupted: bool) ->
         kinds = {".html": lanes.encoded, ".json": perfetto.encoded}
         encoded = kinds.get(Path(outputs["timeline"].path).suffix)
         if encoded:
-            path.write_bytes(encoded(scenario.explain(seed=seed).document))
+            path.write_bytes(encoded((explanation or scenario.explain(seed=seed)).document))
         else:
             write_table("timeline", path)
 
