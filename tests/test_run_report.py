@@ -62,7 +62,8 @@ def test_its_two_handshakes_are_the_median_and_the_worst(tmp_path: Path) -> None
     faster = sum(value < duration[median] for value in duration.values())
     assert faster == (len(done) - 1) // 2
     failed = frame.filter(frame["outcome"] != "completed")["seed"].to_list()
-    assert worst == (failed[0] if failed else done["seed"][-1])
+    assert worst == (failed or done["seed"].to_list()[-1:])[0]
+    assert re.search(rf"--seed {worst} --explain --client 1 Where the time went", text)
     for seed in (median, worst):
         assert slowhand.Scenario(QUICKSTART, LOSSY).explain(seed=seed).summary in text
 
@@ -72,7 +73,7 @@ def test_a_run_without_a_completed_handshake_says_why(tmp_path: Path) -> None:
     text = plain(page)
     assert "0 of 3 handshakes completed, 3 timed out" in text
     assert "3 timed out at the client: SSL - The operation timed out" in text
-    assert "The first handshake that failed. Seed 1, client 1." in text
+    assert "The first one that failed. Seed 1, client 1." in text
     assert page.count("<svg role=") == 0
 
 
@@ -121,6 +122,16 @@ def test_run_writes_the_pages(cli: Cli, tmp_path: Path) -> None:
         assert (tmp_path / name).read_text() == (tmp_path / expected).read_text()
     trace = json.loads((tmp_path / "one.json").read_text())
     assert trace["otherData"]["summary"] == explanation.summary
+
+
+def test_the_timeline_is_that_of_what_is_explained(cli: Cli, tmp_path: Path) -> None:
+    settings = ("--set", "network.link_pdr=0.8", "--count", 6, "--json")
+    done = cli("run", QUICKSTART, *settings, "--slowest", "--timeline", "one.json")
+    explained = json.loads(done.stdout)["explanation"]
+    frame = slowhand.run(QUICKSTART, count=6, set={"network.link_pdr": 0.8})
+    assert explained["seed"] == frame.sort("duration_s")["seed"][-1] != 1
+    about = json.loads((tmp_path / "one.json").read_text())["otherData"]
+    assert (about["seed"], about["summary"]) == (explained["seed"], explained["summary"])
 
 
 @pytest.mark.parametrize(

@@ -12,12 +12,14 @@ from slowhand import output, signals
 from slowhand._native import MAX_THREADS, ScenarioError
 from slowhand.arguments import Complaint, Parser, integer
 from slowhand.bounds import MAX_SEED
+from slowhand.commands import explaining
 from slowhand.commands.common import DONE, LONGEST_PANIC, NO, inputs, loaded, print_json
 from slowhand.output import Output, OutputError
 from slowhand.terminal import Terminal, printable, say
 
 if TYPE_CHECKING:
     from slowhand.api import Inspection, Run, Scenario
+    from slowhand.explain import Explanation
 
 
 def options(parser: Parser) -> None:
@@ -60,6 +62,7 @@ def options(parser: Parser) -> None:
         type=integer(1),
         help="Sets of random numbers of the sessions (session.nonces). [default: one a world]",
     )
+    explaining.options(parser)
     for name, what in OUTPUTS.items():
         parser.add_argument(f"--{name}", metavar="FILE", help=what)
     parser.json()
@@ -68,8 +71,9 @@ def options(parser: Parser) -> None:
 OUTPUTS = {
     "records": "Write one row for each handshake to this .parquet file.",
     "nodes": "Write time and energy of the first seed's nodes to .parquet or .csv.",
-    "timeline": "Write the first seed's handshake as a page (.html), or for Perfetto and speedscope"
-    " (.json), or when its radios were on (.parquet, .csv).",
+    "timeline": "Write the handshake that --explain or --slowest explains, or the first one, as a"
+    " page (.html) or for Perfetto and speedscope (.json); or when each radio of the first seed"
+    " was on (.parquet, .csv).",
     "buffers": "Write the first seed's buffers over time to .parquet or .csv.",
     "pcap": "Write the first seed's frames to this pcapng file.",
     "report": "Write the whole run as a page to this .html file.",
@@ -93,27 +97,37 @@ def run(arguments: argparse.Namespace, out: Terminal) -> int:
     """Runs a scenario, prints the results and writes the files."""
     from slowhand.api import Run, told
 
+    explaining.check(arguments)
     outputs = _outputs(arguments)
     scenario = loaded(arguments.scenario, _overrides(arguments))
-    count = scenario.count if arguments.count is None else arguments.count
+    count = explaining.count(arguments, scenario.count)
     seed = scenario.seed if arguments.seed is None else arguments.seed
     if seed + count - 1 > MAX_SEED:
         raise Complaint(f"--seed {seed} --count {count}: the last seed must be at most {MAX_SEED}")
     output.check(outputs.values(), inputs(scenario))
-    keep = "records" in outputs or "report" in outputs
+    keep = "records" in outputs or "report" in outputs or arguments.slowest
     handshakes = Run(scenario, count=count, seed=seed, threads=arguments.threads, records=keep)
     stopped = _watch(handshakes)
+    explanation = None
+    try:
+        if not stopped:
+            explanation = explaining.explanation(arguments, handshakes)
+    except KeyboardInterrupt as interruption:
+        stopped = interruption
     with signals.held() as late:  # they cost no report
         if handshakes.panicked:
             say(printable(told(handshakes), LONGEST_PANIC))
         if arguments.json:
-            print_json(_about(handshakes), out)
+            extra = {} if explanation is None else {"explanation": explanation.document}
+            print_json({**_about(handshakes), **extra}, out)
         else:
             from slowhand import report
 
             report.show(handshakes, out)
+            if explanation is not None:
+                explaining.show(arguments, handshakes, explanation, out)
     stopped = stopped or next(iter(late), None)
-    written = _write(outputs, handshakes, stopped is not None)
+    written = _write(outputs, handshakes, explanation, stopped is not None)
     if written and "pcap" in outputs and not arguments.json:
         _show_wireshark(scenario, outputs["pcap"], out)
     if stopped:
@@ -172,7 +186,12 @@ def _about(handshakes: Run) -> dict[str, object]:
     }
 
 
-def _write(outputs: Mapping[str, Output], handshakes: Run, interrupted: bool) -> bool:
+def _write(
+    outputs: Mapping[str, Output],
+    handshakes: Run,
+    explanation: Explanation | None,
+    interrupted: bool,
+) -> bool:
     """Writes the files. Returns False, after a message for each, if one could not be written."""
     from slowhand import results
     from slowhand.api import WorldError
@@ -189,7 +208,7 @@ def _write(outputs: Mapping[str, Output], handshakes: Run, interrupted: bool) ->
         kinds = {".html": lanes.encoded, ".json": perfetto.encoded}
         encoded = kinds.get(Path(outputs["timeline"].path).suffix)
         if encoded:
-            path.write_bytes(encoded(scenario.explain(seed=seed).document))
+            path.write_bytes(encoded((explanation or scenario.explain(seed=seed)).document))
         else:
             write_table("timeline", path)
 

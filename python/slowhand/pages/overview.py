@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from slowhand import _native
+from slowhand import _native, explain
 from slowhand import report as words
 from slowhand.output import Output
 from slowhand.pages import lanes, skeleton
@@ -41,7 +41,7 @@ def encoded(run: Run) -> bytes:
         "Summary": _summary(run),
         "Distributions": _distributions(frame),
         "Failures and losses": _troubles(run.summary()),
-        **{title: _handshake(run, *which) for title, which in _examples(frame).items()},
+        **{title: _handshake(run, example) for title, example in _examples(frame).items()},
         "Scenario": _scenario(run),
         "Assumptions": _assumptions(run),
         "Repeat": _repeat(run),
@@ -144,33 +144,45 @@ def _troubles(summary: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def _examples(frame: polars.DataFrame) -> dict[str, tuple[str, int, int, str]]:
-    """Which handshakes are shown in detail: name, seed, client, and why this one."""
+FAILED = "The first one that failed."
+
+
+class Example(NamedTuple):
+    """A handshake that is shown in detail."""
+
+    name: str
+    seed: int
+    client: int
+    why: str
+
+
+def _examples(frame: polars.DataFrame) -> dict[str, Example]:
+    """The handshakes that are shown in detail, by the titles of their sections."""
     done = frame.filter(outcome="completed").sort("duration_s", "seed", "client")
-    failed = frame.filter(frame["outcome"] != "completed")
     found = {}
     if len(done):
-        middle = done.row((len(done) - 1) // 2, named=True)
+        seed, client = done.select("seed", "client").row((len(done) - 1) // 2)
         why = f"Half of the {len(done):,} handshakes that completed were not faster than this one."
-        found["Median handshake"] = ("median", middle["seed"], middle["client"], why)
-    if len(failed):
-        first = failed.row(0, named=True)
-        why = "The first handshake that failed."
-        found["Worst handshake"] = ("worst", first["seed"], first["client"], why)
-    elif len(done) > 1:
-        last = done.row(-1, named=True)
-        why = "The slowest handshake that completed; none failed."
-        found["Worst handshake"] = ("worst", last["seed"], last["client"], why)
+        found["Median handshake"] = Example("median", seed, client, why)
+    if len(frame) > len(found):
+        times = frame.select("duration_s", "seed", "client").to_dict(as_series=False)
+        why = "The slowest one; none failed." if len(done) == len(frame) else FAILED
+        found["Worst handshake"] = Example("worst", *explain.slowest(times), why)
     if len(frame) == 1:
-        ((name, seed, client, _),) = found.values()
-        return {"Handshake": (name, seed, client, "")}
+        (only,) = found.values()
+        return {"Handshake": only._replace(why="The only one.")}
     return found
 
 
-def _handshake(run: Run, name: str, seed: int, client: int, why: str) -> str:
+def _handshake(run: Run, example: Example) -> str:
+    _, seed, client, why = example
+    command = [*words.command_of(run.scenario), f"--seed {seed} --explain --client {client}"]
     document = run.scenario.explain(seed=seed, client=client).document
-    about = f"{why} Seed {seed}, client {client}.".strip()
-    return f"<p>{text(about)}</p>{lanes.section(document, name, level=3)}"
+    return (
+        f"<p>{text(why)} Seed {seed}, client {client}. In a terminal:</p>"
+        f"<pre>{text(' '.join(command))}</pre>"
+        f"{lanes.section(document, example.name, level=3)}"
+    )
 
 
 def _scenario(run: Run) -> str:

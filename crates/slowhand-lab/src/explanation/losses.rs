@@ -65,11 +65,10 @@ pub(super) fn words(air: &Air, datagram: DatagramId, loss: &Loss, name: &str) ->
             count => format!("fragment {} of {count} of ", frame.number),
         }
     });
-    let place = match loss.host {
-        Host::Internet => "on the Internet".to_owned(),
-        host => format!("at {}", name_of(host)),
-    };
-    format!("{fragment}{name} was lost {place} ({})", reason_words(loss.reason))
+    if loss.reason == DropReason::Internet {
+        return format!("{name} was lost on the Internet");
+    }
+    format!("{fragment}{name} was lost at {} ({})", name_of(loss.host), reason_words(loss.reason))
 }
 
 /// Why something was lost, in words.

@@ -24,7 +24,7 @@ use crate::world::trace::{Span, Trace};
 use air::Air;
 pub(crate) use comments::comments;
 use context::{Context, name_of};
-pub use document::{Event, Explanation, HostEntry, Lane, Part, PathEntry};
+pub use document::{Event, Explanation, HostEntry, KINDS, Lane, Part, PathEntry};
 use events::{Key, Sources};
 use messages::{Names, joined, name_of_segment};
 use parts::{Grouped, Namer};
