@@ -28,7 +28,6 @@ NO_EXAMPLE = {
     "Setting",  # a type
     "SweepError",
     "WorldError",
-    "pages",  # each of its functions has one, or its tests
     "__version__",
 }
 """Public names that need no example of their own."""

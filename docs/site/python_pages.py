@@ -14,7 +14,7 @@ from typing import TypeAlias
 
 import slowhand
 
-WIDTH = 88
+WIDTH = 84
 """The longest line of a signature: as many columns as a page has beside its navigation."""
 
 MODULES = [name for name in slowhand.__all__ if inspect.ismodule(getattr(slowhand, name))]

@@ -312,7 +312,7 @@ def command(handshakes: Run) -> list[str]:
 
 
 def command_of(scenario: Scenario) -> list[str]:
-    """The command that runs a scenario, in words for a shell."""
+    """The command that runs a scenario, in words for a shell: the first is `slowhand run`."""
     path = Path(scenario.read_from)
     bundled = data.files(data.SCENARIOS).get(path.stem) == path
     name = path.stem if bundled else scenario.read_from

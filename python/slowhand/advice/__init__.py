@@ -7,14 +7,16 @@ better or worse than the scenario says.
 
 from __future__ import annotations
 
+import json
+import math
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from slowhand._native import ScenarioError
-from slowhand.advice import defaults, lookup, networks
-from slowhand.advice.front import Judged, Sample, Scale, pareto, ranking, staying
+from slowhand.advice import defaults, lookup, networks, remedies
+from slowhand.advice.front import RELIABLE, Judged, Sample, Scale, pareto, ranking, staying
 from slowhand.advice.front import weights as read_weights
 from slowhand.advice.lookup import AdviceError
 from slowhand.advice.racing import Race, all_worlds, least, schedule
@@ -42,6 +44,12 @@ FEWEST, MOST = 40, 1_000
 """The fewest and the most worlds of a finalist. (Assumed: of 40, two are above the 95th
 percentile.)"""
 
+EXPLAINED = 100
+"""The worlds that say why nothing completes: their losses are counted. (Assumed.)"""
+
+SMALLEST_HELP = 0.1
+"""A change helps if so much more of all handshakes complete. (Assumed.)"""
+
 CHUNK = 4_000
 """The most handshakes of a run, as in sweeps: their records are in memory."""
 
@@ -50,6 +58,13 @@ class Default(NamedTuple):
     """What a common default costs."""
 
     row: defaults.Row
+    judged: Judged
+
+
+class Help(NamedTuple):
+    """A change of the scenario with which more handshakes complete."""
+
+    overrides: tuple[str, ...]
     judged: Judged
 
 
@@ -85,19 +100,33 @@ class Adviser:
         self.panicked: list[str] = []
         self.defaults: list[Default] = []
         self.networks: list[Network] = []
+        self.why: dict[str, Any] | None = None
+        """If nothing completes: the outcomes, failures and losses of the best."""
+        self.helps: list[Help] = []
+        """What would help then, the best first."""
         self.judged: dict[int, Judged] = {}
         """The finalists."""
         self.front: list[int] = []
         """The numbers of the configurations on the front, the best by the weights first."""
         self._give_up_s = float(lookup.value(self.space.scenario, "session.give_up_s") or 300)
-        self._samples = [self._sample() for _ in self.space.configurations]
+        self._memories: dict[str, float] = {}
+        self._samples = [self._sample(each.scenario) for each in self.space.configurations]
         self._clients = max(1, len(Run(self.space.scenario, count=1, seed=seed).columns()["seed"]))
         self._rows = self._possible_defaults()
         self._update: Callable[[int, int], None] = lambda done, total: None
         self._plan(budget)
 
-    def _sample(self) -> Sample:
-        return Sample(self._give_up_s)
+    def _sample(self, scenario: Scenario) -> Sample:
+        return Sample(self._give_up_s, self._memory(scenario))
+
+    def _memory(self, scenario: Scenario) -> float:
+        """The octets that the client's library takes. They do not depend on the timers."""
+        ends = json.loads(scenario.native.settings())
+        session = json.dumps([{**end, "timer": None} for end in ends.values()])
+        if session not in self._memories:
+            found = scenario.session_memory()["client"]
+            self._memories[session] = math.inf if found is None else found
+        return self._memories[session]
 
     def _possible_defaults(self) -> list[tuple[defaults.Row, Scenario]]:
         """The defaults, but for those that are not possible here."""
@@ -144,6 +173,8 @@ class Adviser:
             self._draw(left, min(self._samples[one].worlds for one in left), self.worlds)
         finally:
             self._judge()
+        if not self.is_reliable:
+            self._explain()
         self._run_defaults()
         self._run_networks()
 
@@ -202,9 +233,40 @@ class Adviser:
         values = {one: judged.values for one, judged in self.judged.items()}
         self.front = pareto(ranking(left, values, self.scale), values)
 
+    @property
+    def is_reliable(self) -> bool:
+        """True if the best configuration completes nearly always."""
+        return self.judged[self.front[0]].share >= RELIABLE
+
+    def _explain(self) -> None:
+        """Says why nothing completes, and tries what would help."""
+        best = self.space.configurations[self.front[0]].scenario
+        run = Run(best, count=EXPLAINED, seed=self.seed, threads=self.threads, records=False)
+        run.watch(lambda done: self._update(self.done + done, self.total))
+        summary = run.summary()
+        self.why = {name: summary[name] for name in ("completed", "failed", "failures", "losses")}
+        tried = self._try(list(remedies.candidates(best, self.why["losses"])))
+        if not any(each.judged.share >= RELIABLE for each in tried):
+            both = remedies.pairs([each.overrides for each in tried])
+            made = [(pair, remedies.changed(best, pair)) for pair in both]
+            tried += self._try([(pair, scenario) for pair, scenario in made if scenario])
+        own = self.judged[self.front[0]].share
+        better = [each for each in tried if each.judged.share > own + SMALLEST_HELP]
+        self.helps = sorted(better, key=lambda each: (-each.judged.share, len(each.overrides)))
+
+    def _try(self, changes: list[tuple[tuple[str, ...], Scenario]]) -> list[Help]:
+        """What changes give, the best first."""
+        self.total += FEWEST * len(changes)
+        found = []
+        for overrides, scenario in changes:
+            sample = self._sample(scenario)
+            self._run([(scenario, sample)], 0, FEWEST)
+            found.append(Help(overrides, Judged(sample, FEWEST, self.scale)))
+        return sorted(found, key=lambda each: -each.judged.share)
+
     def _run_defaults(self) -> None:
         for row, scenario in self._rows:
-            sample = self._sample()
+            sample = self._sample(scenario)
             self._run([(scenario, sample)], 0, self.worlds)
             self.defaults.append(Default(row, Judged(sample, self.worlds, self.scale)))
 
@@ -213,7 +275,9 @@ class Adviser:
             overrides = networks.varied(self.space.scenario, factor)
             if not overrides:
                 return
-            samples = {one: self._sample() for one in self.judged}
+            samples = {
+                one: self._sample(self.space.configurations[one].scenario) for one in self.judged
+            }
             configurations = self.space.configurations
             scenarios = (configurations[one].scenario.with_(overrides) for one in samples)
             worlds = self.worlds // 2

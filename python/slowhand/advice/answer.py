@@ -2,30 +2,30 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from slowhand import settings
 from slowhand._native import __version__
 from slowhand.advice import Adviser
-from slowhand.advice.front import METRICS, RELIABLE, Interval, Judged, ranking, sureness
+from slowhand.advice.front import METRICS, Interval, Judged, ranking, sureness
 from slowhand.advice.space import Configuration
-from slowhand.api import Run, Scenario
+from slowhand.api import Scenario
 from slowhand.terminal import Terminal
 
 if TYPE_CHECKING:
     import polars
-
-EXPLAINED = 100
-"""The worlds that say why nothing completes: their losses are counted. (Assumed.)"""
 
 COLUMNS = {
     "duration": "duration_s_p95",
     "energy": "energy_client_mj_mean",
     "bytes": "bytes_phy_mean",
     "failures": "failed",
+    "ram": "ram_client_bytes",
 }
 """The column of each metric in a data frame."""
 
@@ -85,7 +85,7 @@ class Advice:
     @property
     def reliable(self) -> bool:
         """True if it completes nearly always."""
-        return self.best.share >= RELIABLE
+        return self.adviser.is_reliable
 
     @property
     def front_rows(self) -> list[Row]:
@@ -117,13 +117,10 @@ class Advice:
         return None if self.second is None else sureness(self.best, self.second.judged)
 
     @cached_property
-    def why(self) -> dict[str, Any]:
-        """What goes wrong with the recommended one: the summary of some worlds."""
-        run = Run(
-            self.scenario, count=EXPLAINED, seed=self.adviser.seed, threads=self.adviser.threads
-        )
-        summary = run.summary()
-        return {name: summary[name] for name in ("completed", "failed", "failures", "losses")}
+    def snippets(self) -> list[settings.Snippet]:
+        """What to type for the recommended client; nothing where its library has none."""
+        stack = json.loads(self.scenario.native.settings())["client"]["stack"]
+        return settings.snippets(self.scenario, stack) if stack in settings.LIBRARIES else []
 
     @property
     def _ranked(self) -> list[int]:
@@ -219,7 +216,11 @@ class Advice:
         return {
             "recommended": self._row(self.adviser.front[0]).json(best),
             "reliable": self.reliable,
-            "why": None if self.reliable else self.why,
+            "why": self.adviser.why,
+            "helps": [
+                {"overrides": each.overrides, "completed": each.judged.share}
+                for each in self.adviser.helps
+            ],
             "front": [row.json(best) for row in self.front_rows],
             "finalists": [row.json(best) for row in self.finalists],
             "equal": [dict(row.configuration.settings) for row in self.equals if row.configuration],
@@ -236,6 +237,7 @@ class Advice:
                 for default in self.adviser.defaults
             ],
             "networks": list(self._networks()),
+            "type": [asdict(snippet) for snippet in self.snippets],
         }
 
     def _networks(self) -> Iterator[Mapping[str, Any]]:

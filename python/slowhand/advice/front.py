@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple, TypeAlias
 
@@ -32,9 +32,11 @@ METRICS = {
     "energy": Metric("energy of the client", "mJ", 1.0),
     "bytes": Metric("on the air", "B", 0.5),
     "failures": Metric("failed", "%", 1.0),
+    "ram": Metric("memory of the client", "B", 0.0),
 }
 """What configurations are compared by. The weights are assumed: a node of the mesh pays for what it
-sends with the energy that is counted already, so octets count half."""
+sends with the energy that is counted already, so octets count half; the memory is that of libraries
+on a computer of 64 bits, and counts only if somebody asks for it."""
 
 SMALL_SHARE = 0.01
 """Added to the share that fails before shares are compared: 0 and 0.1 % are then about the same,
@@ -54,8 +56,14 @@ then known to within a fifth of its width.)"""
 NORMAL_95 = 1.959964
 """95 % of a normal distribution are within so many standard deviations."""
 
-DURATION, ENERGY, BYTES, FAILURES = range(4)
+FRAME = 127
+"""The octets of a buffer for a frame in the queue (aMaxPhyPacketSize, IEEE 802.15.4)."""
+
+DURATION, ENERGY, BYTES, FAILURES, RAM = range(5)
 """The places of the metrics in an array."""
+
+BUFFERS = 3
+"""The place of the octets in queue and reassembly, in an array of what was measured."""
 
 
 def weights(given: str | Mapping[str, float] | None) -> dict[str, float]:
@@ -97,8 +105,9 @@ class Sample:
     A world that panicked counts as one whose handshakes have failed.
     """
 
-    def __init__(self, give_up_s: float):
-        self._give_up_s = give_up_s
+    def __init__(self, give_up_s: float, memory: float):
+        self.give_up_s = give_up_s
+        self._memory = memory  # of the client's library; infinite if it is not known
         self._parts: list[Numbers] = []
         self.worlds = 0
         self.panicked = 0
@@ -109,7 +118,7 @@ class Sample:
         seeds = numpy.array(columns["seed"], dtype=numpy.uint64)
         worlds, place = numpy.unique(seeds, return_inverse=True)
         clients = max(1, round(len(seeds) / max(1, len(worlds))))
-        known = numpy.zeros((3, run.count, clients))
+        known = numpy.zeros((4, run.count, clients))
         known[DURATION] = numpy.nan
         if len(seeds):
             row = (worlds - numpy.uint64(run.seed)).astype(int)[place]
@@ -119,6 +128,7 @@ class Sample:
             known[DURATION, row, client] = numpy.where(completed, durations, numpy.nan)
             known[ENERGY, row, client] = columns["energy_client_mj"]
             known[BYTES, row, client] = columns["bytes_phy"]
+            known[BUFFERS, row, client] = list(_buffers(columns))
         self._append(known)
         self.panicked += run.panicked_count
 
@@ -131,7 +141,7 @@ class Sample:
         self.worlds += known.shape[1]
 
     def array(self, worlds: int) -> Numbers:
-        """Duration (NaN: failed), energy and octets of the first worlds."""
+        """Duration (NaN: failed), energy, octets, and those in buffers, of the first worlds."""
         if len(self._parts) > 1:
             self._parts = [numpy.concatenate(self._parts, axis=1)]
         return self._parts[0][:, :worlds]
@@ -141,13 +151,14 @@ class Sample:
 
         The duration is the 95th percentile over all handshakes, where one that fails lasts for as
         long as the scenario waits. Energy and octets are those of all handshakes, also of those
-        that fail, for each one that completes.
+        that fail, for each one that completes. The memory is that of the client's library, and the
+        most that was in the buffers of its node.
         """
         found = self.array(worlds)
         drawn = found[:, None] if draws is None else found[:, draws]
-        drawn = drawn.reshape(3, drawn.shape[1], -1)
+        drawn = drawn.reshape(4, drawn.shape[1], -1)
         failed = numpy.isnan(drawn[DURATION])
-        durations = numpy.where(failed, self._give_up_s, drawn[DURATION])
+        durations = numpy.where(failed, self.give_up_s, drawn[DURATION])
         completed = numpy.maximum((~failed).sum(axis=1), 0.5)  # what is not known is not infinite
         made = numpy.stack(
             [
@@ -155,6 +166,7 @@ class Sample:
                 drawn[ENERGY].sum(axis=1) / completed,
                 drawn[BYTES].sum(axis=1) / completed,
                 failed.mean(axis=1),
+                self._memory + drawn[BUFFERS].max(axis=1),
             ]
         )
         return made[:, 0] if draws is None else made
@@ -169,6 +181,13 @@ class Sample:
         return self.array(worlds).tobytes()
 
 
+def _buffers(columns: Mapping[str, list[Any]]) -> Iterator[float]:
+    """The octets in the queue and in reassembly at each client's node, when they were the most."""
+    peaks = columns["client"], columns["queue_peak"], columns["reassembly_peak_bytes"]
+    for node, frames, octets in zip(*peaks, strict=True):
+        yield FRAME * frames[node] + octets[node]
+
+
 def _widened(part: Numbers, clients: int) -> Numbers:
     made = numpy.zeros((*part.shape[:2], clients))
     made[DURATION] = numpy.nan
@@ -181,7 +200,9 @@ class Scale:
 
     def __init__(self, given: Mapping[str, float]):
         self.weights = dict(given)
-        self._weights = numpy.array([given[name] for name in METRICS])
+        found = numpy.array([given[name] for name in METRICS])
+        self._counts = found > 0
+        self._weights = found[self._counts] / found.sum()
 
     def score(self, values: Numbers) -> Numbers:
         """The logarithm of the weighted geometric mean of the metrics: less is better.
@@ -190,8 +211,8 @@ class Scale:
         """
         weighed = numpy.array(values, dtype=float)
         weighed[FAILURES] += SMALL_SHARE
-        logarithms = numpy.log(numpy.maximum(weighed, 1e-9))
-        score: Numbers = numpy.tensordot(self._weights, logarithms, axes=1) / self._weights.sum()
+        logarithms = numpy.log(numpy.maximum(weighed[self._counts], 1e-9))
+        score: Numbers = numpy.tensordot(self._weights, logarithms, axes=1)
         return score
 
 
@@ -258,8 +279,9 @@ class Interval(NamedTuple):
     high: float
 
     def json(self) -> dict[str, Any]:
-        """For JSON."""
-        return {"value": self.value, "ci95": [self.low, self.high]}
+        """For JSON, which has no infinite numbers."""
+        known = [end if math.isfinite(end) else None for end in self]
+        return {"value": known[0], "ci95": known[1:]}
 
 
 class Judged:
@@ -268,6 +290,7 @@ class Judged:
     def __init__(self, sample: Sample, worlds: int, scale: Scale):
         self._sample = sample
         self._scale = scale
+        self.give_up_s = sample.give_up_s
         self.worlds = worlds
         self.values = sample.values(worlds)
 
@@ -301,7 +324,9 @@ class Judged:
         """The metrics: intervals by drawing the worlds again, that of failures after Wilson."""
         found = {}
         for place, name in enumerate(METRICS):
-            low, high = numpy.percentile(self._drawn[place], (2.5, 97.5))
+            drawn = self._drawn[place]
+            known = numpy.isfinite(drawn).all()
+            low, high = numpy.percentile(drawn, (2.5, 97.5)) if known else (math.inf, math.inf)
             found[name] = Interval(float(self.values[place]), float(low), float(high))
         completed, handshakes = self._sample.completed(self.worlds)
         failed = handshakes - completed

@@ -48,6 +48,15 @@ def blaming(names: Mapping[str, str]) -> Iterator[None]:
         raise
 
 
+def default(key: str) -> Any:
+    """The default of a key outside of `[mac]`, whose link layers have their own; or `None`."""
+    whole = schema()
+    place: Any = whole
+    for part in key.split("."):
+        place = (_properties(place, whole) or {}).get(part, {})
+    return None if key.startswith("mac.") else place.get("default")
+
+
 def check_known(option: str, key: str) -> None:
     """Raises an error if no scenario has such a key."""
     whole = schema()

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from typing import Any
 
+from slowhand import settings
 from slowhand._native import __version__
+from slowhand.advice import Adviser
 from slowhand.advice.answer import Advice, Row, weighted
 from slowhand.advice.front import ALIKE, METRICS, RELIABLE, Interval, Judged
 from slowhand.report import command_of, failures, losses, number, show_command
@@ -19,11 +22,15 @@ LONGEST_VALUE = 24
 MOST_REASONS = 3
 """How many reasons are told why combinations are not possible; --json has all. (Assumed.)"""
 
+MOST_HELPS = 6
+"""How many changes that would help are shown. (Assumed.)"""
+
 HEADINGS = {
     "duration": "duration\np95\ns",
     "energy": "energy\nclient\nmJ",
     "bytes": "on the\nair\nB",
     "failures": "failed\n\n%",
+    "ram": "memory\nclient\nB",
 }
 
 
@@ -46,6 +53,9 @@ def show(advice: Advice, out: Terminal) -> None:
     if advice.adviser.networks:
         out.print()
         _networks(advice, out)
+    if advice.snippets:
+        out.print()
+        _what_to_type(advice, out)
     out.print()
     for line in _about(advice):
         out.paragraph(escaped(line), "dim", indent="  ")
@@ -81,12 +91,24 @@ def _recommendation(advice: Advice, out: Terminal) -> None:
     if advice.equals:
         same = "; ".join(_difference(row, advice) for row in advice.equals)
         out.paragraph(f"The same in every world: {escaped(same)}.")
-    if not advice.reliable:
-        out.paragraph("Why handshakes fail with it:", "bold")
-        for line in failures(advice.why):
-            out.paragraph(line, "red", first="  ", indent="    ")
-        for line, is_limit in losses(advice.why["losses"]):
-            out.paragraph(line, "yellow" if is_limit else "", first="  ", indent="    ")
+    if advice.adviser.why is not None:
+        _help(advice.adviser, advice.adviser.why, out)
+
+
+def _help(adviser: Adviser, why: dict[str, Any], out: Terminal) -> None:
+    out.print()
+    out.print("Why handshakes fail with it", "bold")
+    for line in failures(why):
+        out.paragraph(line, "red", first="  ", indent="    ")
+    for line, is_limit in losses(why["losses"]):
+        out.paragraph(line, "yellow" if is_limit else "", first="  ", indent="    ")
+    out.print()
+    out.print("What would help", "bold")
+    for each in adviser.helps[:MOST_HELPS]:
+        said = ", ".join(each.overrides)
+        out.paragraph(f"{_percent(each.judged.share)} % with {said}", first="  ", indent="    ")
+    if not adviser.helps:
+        out.paragraph("nothing that was tried: a better network, or a shorter path", first="  ")
 
 
 def _difference(row: Row, advice: Advice) -> str:
@@ -113,8 +135,8 @@ def _front(advice: Advice, out: Terminal) -> None:
         )
     else:
         out.paragraph(
-            f"The Pareto front: {len(rows)} configurations of which none is worse in everything,"
-            f" where {100 * ALIKE:g} % count.",
+            f"The Pareto front: {len(rows)} configurations, none of which another one beats."
+            f" Differences of less than {100 * ALIKE:g} % do not count.",
         )
     out.print()
     shown_rows = [*rows, *others]
@@ -139,9 +161,15 @@ def _columns(advice: Advice, rows: Sequence[Row]) -> tuple[list[str], list[str]]
     """The keys that differ between rows, and those that do not."""
     varied: list[str] = []
     same: list[str] = []
-    for key in advice.adviser.space.keys:
-        values = {repr(row.configuration.settings[key]) for row in rows if row.configuration}
-        (varied if len(values) > 1 else same).append(key)
+    for choice in advice.adviser.space.choices:
+        seen: list[list[str]] = []
+        for key in choice.keys:
+            values = [repr(row.configuration.settings[key]) for row in rows if row.configuration]
+            if len(set(values)) == 1:
+                same.append(key)
+            elif values not in seen:  # as those of both ends, which are chosen together
+                varied.append(key)
+            seen.append(values)
     return varied, same
 
 
@@ -150,25 +178,28 @@ def _value(value: str | float | bool | None) -> str:
 
 
 def _metric_columns() -> list[Column]:
-    return [*(Column(HEADINGS[name]) for name in METRICS), Column("by the\nweights")]
+    """The memory is left out where there is no room: it is the same on every network."""
+    columns = [Column(HEADINGS[name], optional=int(name == "ram")) for name in METRICS]
+    return [*columns, Column("by the\nweights")]
 
 
 def _metric_cells(judged: Sequence[Judged], best: Judged) -> Iterator[list[Cell]]:
     """The metrics of several configurations with their intervals, and the weighted ratio."""
     intervals = [one.intervals() for one in judged]
-    largest = {
-        name: max((found[name].value for found in intervals if _is_known(found, name)), default=0)
-        for name in METRICS
-    }
+    reliable = [found for found in intervals if _is_known(found, "duration")]
+    largest = {name: max((found[name].value for found in reliable), default=0) for name in METRICS}
     for one, found in zip(judged, intervals, strict=True):
         cells: list[Cell] = []
         for name in METRICS:
             if name == "failures":
                 cells.append(_failures(found[name]))
+            elif name == "ram":
+                octets = found[name].value
+                cells.append(f"{octets:,.0f}" if math.isfinite(octets) else "")
             elif not _is_known(found, name):
                 cells.append("never")
             else:
-                cells.append(_with_interval(found[name], largest[name]))
+                cells.append(_with_interval(found[name], largest[name], never=one.give_up_s))
         ratio = weighted(one, best)
         cells.append((f"{ratio:.2f}", "" if ratio <= 1 + ALIKE else "yellow"))
         yield cells
@@ -180,10 +211,15 @@ def _is_known(found: dict[str, Interval], name: str) -> bool:
     return failed < 1 and (name != "duration" or failed <= 1 - RELIABLE)
 
 
-def _with_interval(interval: Interval, largest: float) -> str:
-    """A value, and the wider half of its interval."""
+def _with_interval(interval: Interval, largest: float, *, never: float) -> str:
+    """A value, and the wider half of its interval, which may end with those that fail.
+
+    It has the decimals of the largest of its column, or its own if it is larger.
+    """
     half = max(interval.high - interval.value, interval.value - interval.low)
-    text = number(interval.value, largest)
+    text = number(interval.value, max(largest, interval.value))
+    if interval.high == never:
+        return f"{text}..never"
     if not half:
         return text
     decimals = len(text.partition(".")[2])
@@ -233,6 +269,15 @@ def _networks(advice: Advice, out: Terminal) -> None:
     table.print(out)
     for network in advice.adviser.networks:
         out.paragraph(f"{network.name}: {', '.join(network.overrides)}", "dim", indent="  ")
+
+
+def _what_to_type(advice: Advice, out: Terminal) -> None:
+    out.print("What to type", "bold")
+    settings.show(advice.snippets, out)
+    other = ", ".join(name for name in settings.LIBRARIES if name != advice.snippets[0].library)
+    words = command(advice)[1:]
+    out.paragraph(f"For {other}:", "dim")
+    show_command(["slowhand settings", *words, "--library NAME"], out)
 
 
 def _about(advice: Advice) -> Iterator[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -14,7 +15,7 @@ from slowhand._native import ScenarioError
 from slowhand.advice import lookup
 from slowhand.advice.lookup import AdviceError
 from slowhand.api import Scenario, stacks
-from slowhand.keys import Setting as Given
+from slowhand.keys import Setting
 from slowhand.sweeps.dataset import label
 from slowhand.sweeps.vary import Axis, Plain, SweepError, Value
 from slowhand.terminal import printable
@@ -22,9 +23,14 @@ from slowhand.terminal import printable
 MOST_COMBINATIONS = 20_000
 """The most combinations, possible or not. (Assumed: to check so many takes some seconds.)"""
 
-Setting: TypeAlias = tuple[str, Plain | None]
-"""A key and its value; `None` where the scenario has none."""
+Settings: TypeAlias = Mapping[str, Plain | None]
+"""A value for each key that may be chosen; `None` where the scenario has none."""
 
+Pair: TypeAlias = tuple[str, Plain | None]
+"""A key and its value."""
+
+
+NAME = re.compile(r"[a-z][a-z0-9._-]*$")
 
 PLACE = re.compile(r"--set |[^:]+:\d+: ")
 """Where a value stands, before the key in a message: in an override, or in a line of a file."""
@@ -33,7 +39,7 @@ PLACE = re.compile(r"--set |[^:]+:\d+: ")
 class Option(NamedTuple):
     """A value of a key, or values of several keys that belong together."""
 
-    settings: tuple[Setting, ...]
+    settings: tuple[Pair, ...]
     overrides: tuple[str, ...]
 
 
@@ -54,86 +60,147 @@ class Group(NamedTuple):
     """Keys that may be chosen by one name."""
 
     about: str
-    options: Callable[[Scenario], Iterable[Option]]
+    options: Callable[[Fixed], Iterable[Option]]
+
+
+class Fixed(NamedTuple):
+    """What is fixed, for the options of a group."""
+
+    scenario: Scenario
+    protocols: tuple[str, ...]
+    """Those that the session may have."""
+
+    def plain(self, key: str) -> Plain | None:
+        """The value of a key."""
+        found = lookup.value(self.scenario, key)
+        return None if found is None else Value.of(found).plain
 
 
 def _values(
-    key: str, values: Iterable[Given], *, unset: bool = True
-) -> Callable[[Scenario], Iterator[Option]]:
-    """The value that the scenario has, and others. `unset`: also none, if it has none."""
+    *keys: str, values: Iterable[Setting], unset: bool = True
+) -> Callable[[Fixed], Iterator[Option]]:
+    """The values that the scenario has for some keys, then each value for all of these keys.
 
-    def options(scenario: Scenario) -> Iterator[Option]:
-        own = lookup.value(scenario, key)
-        found = Value.of(own).plain if own is not None else None
-        if unset or found is not None:
-            yield Option(((key, found),), ())
+    `unset`: also none, if it has none.
+    """
+
+    def options(fixed: Fixed) -> Iterator[Option]:
+        own = tuple((key, fixed.plain(key)) for key in keys)
+        if unset or any(found is not None for _, found in own):
+            yield Option(own, ())
         for value in map(Value.of, values):
-            if value.plain != found:
-                yield Option(((key, value.plain),), (f"{key}={value.text}",))
+            option = Option(
+                tuple((key, value.plain) for key in keys),
+                tuple(f"{key}={_bare(value)}" for key in keys),
+            )
+            if option.settings != own:
+                yield option
 
     return options
 
 
-def _stacks(scenario: Scenario) -> Iterator[Option]:
-    own = lookup.value(scenario, "session.stack")
-    server = lookup.value(scenario, "session.server_stack") or own
-    protocol = lookup.value(scenario, "session.protocol") or "dtls1.2"
-    able = [stack["name"] for stack in stacks() if protocol in stack["protocols"]]
+def _bare(value: Value) -> str:
+    """A value as it is typed: a name without quotes."""
+    return value.plain if isinstance(value.plain, str) and NAME.match(value.plain) else value.text
+
+
+def _stacks(fixed: Fixed) -> Iterator[Option]:
+    own = lookup.value(fixed.scenario, "session.stack")
+    server = lookup.value(fixed.scenario, "session.server_stack") or own
+    able = [each["name"] for each in stacks() if {*each["protocols"]} & {*fixed.protocols}]
     for name in [own, *(name for name in able if name != own)]:
         # The server is what it is: only the client's library is chosen.
         overrides = f"session.stack={name}", f"session.server_stack={server}"
         yield Option((("session.stack", name),), overrides)
 
 
-def _cells(scenario: Scenario) -> Iterator[Option]:
-    up, down = "mac.cells.up", "mac.cells.down"
-    yield Option(tuple((key, _number(lookup.value(scenario, key))) for key in (up, down)), ())
-    for cells in (1, 2, 3):
-        both = (up, float(cells)), (down, float(cells))
-        yield Option(both, (f"{up}={cells}", f"{down}={cells}"))
-
-
-def _number(value: object) -> float | None:
-    return float(value) if isinstance(value, int | float) else None
-
-
 TIMERS = (1, 2, 3, 4, 6, 9, 12, 15, 20, 30)
 """First timeouts in seconds, from that of RFC 6347 to half of the longest that it has. Those of all
 libraries that are built in are among them."""
 
+TCP_TIMERS = (1, 3, 6, 9, 15)
+"""The same of TCP: 1 s is that of RFC 6298, 3 s that of RFC 2988 before it."""
+
+PROTOCOLS = ("dtls1.2", "dtls1.3", "tls1.2", "tls1.3")
+CREDENTIALS = ("psk", "raw_public_key", "certificate")
+
+SUITES = {
+    "psk": "TLS_PSK_WITH_AES_128_CCM_8",
+    "raw_public_key": "TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8",
+    "certificate": "TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8",
+}
+"""The suite that goes with a credential in version 1.2: RFC 7925 sections 4.2 to 4.4."""
+
+SUITE_13 = "TLS_AES_128_CCM_8_SHA256"
+"""The suite of version 1.3: as short on the air as those."""
+
+FOLLOWED = ("session.protocol", "session.credential")
+"""If one of these keys is chosen, the suite follows, unless it is chosen too."""
+
+ONLY_DATAGRAMS = {
+    *("session.timeout_s", "session.max_timeout_s", "session.server_timeout_s"),
+    *("session.timeout_floor_s", "session.mtu", "session.datagram_packing", "session.cookie"),
+    *("session.connection_id", "session.lean"),
+}
+"""Keys without effect on TLS over TCP. Those of `transport` have none on DTLS."""
+
 GROUPS = {
     "timers": Group(
         "the first timeout of the sessions (session.timeout_s)",
-        _values("session.timeout_s", TIMERS, unset=False),
+        _values("session.timeout_s", values=TIMERS, unset=False),
     ),
     "mtu": Group(
         # 78: one frame of TSCH (docs/stacks.md). 96: what tinyDTLS needs. 208: what OpenSSL needs.
         "the largest datagram (session.mtu)",
-        _values("session.mtu", (78, 96, 208, 256, 384, 512)),
+        _values("session.mtu", values=(78, 96, 208, 256, 384, 512)),
     ),
     "fragments": Group(
         "the maximum fragment length (session.max_fragment_length)",
-        _values("session.max_fragment_length", (512, 1024)),
+        _values("session.max_fragment_length", values=(512, 1024)),
     ),
     "stack": Group("the client's library (session.stack)", _stacks),
     "recovery": Group(
         "who repeats 6LoWPAN fragments (lowpan.reassembly)",
-        _values("lowpan.reassembly", ("per-hop", "forwarding", "recovery")),
+        _values("lowpan.reassembly", values=("per-hop", "forwarding", "recovery")),
     ),
     "resumption": Group(
         "how an earlier session is resumed (session.resumption)",
-        _values("session.resumption", ("id", "ticket")),
+        _values("session.resumption", values=("id", "ticket")),
+    ),
+    "protocol": Group(
+        "DTLS or TLS, and its version (session.protocol; the suite follows)",
+        _values("session.protocol", values=PROTOCOLS, unset=False),
+    ),
+    "credential": Group(
+        "with what the ends authenticate themselves (session.credential; the suite follows)",
+        _values("session.credential", values=CREDENTIALS, unset=False),
     ),
     "gateway": Group(
-        "what the border router holds back (gateway.suppress_spurious_flights)",
-        _values("gateway.suppress_spurious_flights", (False, True)),
+        "if the border router helps (gateway.suppress_spurious_flights and tcp_proxy)",
+        _values("gateway.suppress_spurious_flights", "gateway.tcp_proxy", values=(False, True)),
     ),
-    "cells": Group("the cells of each link of TSCH (mac.cells.up and down)", _cells),
+    "cells": Group(
+        "the cells of each link of TSCH (mac.cells.up and down)",
+        _values("mac.cells.up", "mac.cells.down", values=(1, 2, 3)),
+    ),
+    "tcp_timers": Group(
+        "the first timeout of TCP (transport.client.initial_rto_s and server)",
+        _values(
+            "transport.client.initial_rto_s", "transport.server.initial_rto_s", values=TCP_TIMERS
+        ),
+    ),
+    "segments": Group(
+        "the longest segments of TCP (transport.client.mss and server)",
+        _values("transport.client.mss", "transport.server.mss", values=(128, 256, 512, 1024)),
+    ),
 }
 """Names for what is often chosen, and the values that are tried."""
 
 USUAL = ("timers", "mtu", "fragments", "stack", "recovery")
 """What may be chosen, if not given: what the firmware of the nodes decides."""
+
+USUAL_TLS = ("tcp_timers", "segments", "fragments", "stack", "recovery")
+"""The same for TLS over TCP."""
 
 
 @dataclass
@@ -162,7 +229,7 @@ class Space:
 class Configuration:
     """A combination of options that is possible."""
 
-    settings: Mapping[str, Plain | None]
+    settings: Settings
     overrides: tuple[str, ...]
     scenario: Scenario
 
@@ -191,7 +258,7 @@ def _fixed(scenario: Scenario, fix: Iterable[str]) -> tuple[Scenario, dict[str, 
     for text in fix:
         name, equals, _ = text.partition("=")
         if not equals and name in GROUPS:
-            names = Choice(tuple(GROUPS[name].options(scenario)), typed=False).keys
+            names = Choice(tuple(GROUPS[name].options(Fixed(scenario, ()))), typed=False).keys
         else:
             lookup.check_known("--fix", name)
             names = (name,)
@@ -206,9 +273,13 @@ def _fixed(scenario: Scenario, fix: Iterable[str]) -> tuple[Scenario, dict[str, 
 
 def _choices(scenario: Scenario, choose: list[str], fixed: Mapping[str, str]) -> Iterator[Choice]:
     seen: set[str] = set()
-    for text in choose or USUAL:
-        choice = _choice(scenario, text)
+    protocols = _protocols(scenario, choose)
+    usual = USUAL_TLS if all(map(_is_stream, protocols)) else USUAL
+    for text in choose or usual:
+        choice = _choice(Fixed(scenario, protocols), text)
         name = printable(text.partition("=")[0])
+        if choose and all(_has_no_effect(protocol, choice.keys) for protocol in protocols):
+            raise AdviceError(f"--choose {name}: has no effect on {' and '.join(protocols)}")
         clash = next((fixed[key] for key in choice.keys if key in fixed), None)
         if clash and not choose:
             continue
@@ -222,13 +293,24 @@ def _choices(scenario: Scenario, choose: list[str], fixed: Mapping[str, str]) ->
         yield choice
 
 
-def _choice(scenario: Scenario, text: str) -> Choice:
+def _protocols(scenario: Scenario, choose: Iterable[str]) -> tuple[str, ...]:
+    """The protocols that may be chosen."""
+    if any(text.partition("=")[0] in ("protocol", "session.protocol") for text in choose):
+        return PROTOCOLS
+    return (lookup.value(scenario, "session.protocol") or PROTOCOLS[0],)
+
+
+def _is_stream(protocol: str) -> bool:
+    return protocol.startswith("tls")
+
+
+def _choice(fixed: Fixed, text: str) -> Choice:
     """A group by its name, or `KEY=VALUES`."""
     if "=" not in text:
         if text not in GROUPS:
             allowed = f"{', '.join(GROUPS)}, or KEY=VALUES such as session.timeout_s=1:16:*2"
             raise AdviceError(f"--choose: found '{printable(text)}', allowed: {allowed}")
-        return Choice(tuple(GROUPS[text].options(scenario)), typed=False)
+        return Choice(tuple(GROUPS[text].options(fixed)), typed=False)
     try:
         axis = Axis.read(text)
     except SweepError as error:
@@ -253,7 +335,11 @@ def _combine(found: Space) -> None:
     wrong = {option: "" for choice in found.choices if choice.typed for option in choice.options}
     first = ""
     for options in itertools.product(*(choice.options for choice in found.choices)):
+        settings = dict(setting for option in options for setting in option.settings)
+        if not _has_effect(found, options, settings):
+            continue
         overrides = tuple(text for option in options for text in option.overrides)
+        overrides += tuple(_following(found.scenario, settings))
         try:
             scenario = found.scenario.with_(overrides)
             _native.Run(scenario.native, 0, 1, 1, False).cancel()
@@ -267,12 +353,44 @@ def _combine(found: Space) -> None:
             continue
         for option in options:
             wrong.pop(option, None)
-        settings = dict(setting for option in options for setting in option.settings)
         found.configurations.append(Configuration(settings, overrides, scenario))
     if never := next((message for message in wrong.values() if message), ""):
         raise ScenarioError(never)
     if not found.configurations:
         raise ScenarioError(first)
+
+
+def _has_effect(found: Space, options: Iterable[Option], settings: Settings) -> bool:
+    """False if the same session comes from other options: DTLS does not read the keys of TCP.
+
+    Of several values without effect only the first one is left.
+    """
+    protocol = settings.get("session.protocol") or lookup.value(found.scenario, "session.protocol")
+    return not any(
+        option != choice.options[0] and _has_no_effect(str(protocol or PROTOCOLS[0]), choice.keys)
+        for choice, option in zip(found.choices, options, strict=True)
+    )
+
+
+def _has_no_effect(protocol: str, keys: Iterable[str]) -> bool:
+    if _is_stream(protocol):
+        return all(key in ONLY_DATAGRAMS for key in keys)
+    return all(key.startswith("transport.") for key in keys)
+
+
+def _following(scenario: Scenario, settings: Settings) -> Iterator[str]:
+    """The suite and who authenticates, which follow from a protocol or credential."""
+    if "session.suite" in settings or not settings.keys() & {*FOLLOWED}:
+        return
+    end = json.loads(scenario.native.settings())["client"]
+    protocol = settings.get("session.protocol") or end["protocol"]
+    credential = str(settings.get("session.credential") or end["credential"])
+    if "session.credential" not in settings:
+        yield f"session.credential={credential}"
+    suite = SUITE_13 if str(protocol).endswith("1.3") else SUITES.get(credential, end["suite"])
+    yield f"session.suite={suite}"
+    mutual = "server" if end["auth"] == "server" else "mutual"
+    yield f"session.auth={'psk' if credential == 'psk' else mutual}"
 
 
 def _blamed(message: str, option: Option) -> str:

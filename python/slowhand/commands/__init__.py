@@ -56,7 +56,7 @@ COMMANDS = {
         bundled.devices,
     ),
     "schema": Command(
-        "Print the JSON Schema of a scenario or a device, for editors that check.",
+        "Print the JSON Schema of a scenario, a device, or the rows of a table.",
         "> scenario.schema.json",
         bundled.schema_options,
         bundled.schema,
