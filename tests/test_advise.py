@@ -333,6 +333,28 @@ def test_another_network_has_other_losses_and_delays() -> None:
     assert networks.varied(slowhand.Scenario(PSK), 1.3) == []
 
 
+def test_a_worse_network_is_one_that_a_scenario_may_have() -> None:
+    for share, expected in ((0.2, 0.01), (0.23, 0.01), (0.005, 0.005), (0.5, 0.35)):
+        scenario = slowhand.Scenario(PSK, {"network.link_pdr": share})
+        assert networks.varied(scenario, 1.3) == [f"network.link_pdr={expected}"]
+        scenario.with_(networks.varied(scenario, 1.3))
+    half = networks.varied(slowhand.Scenario(PSK, {"network.link_pdr": 0.2}), 0.7)
+    assert half == ["network.link_pdr=0.44"]
+    advice = slowhand.advise(
+        PSK, choose={"session.timeout_s": [1, 9]}, fix={**FAST, "network.link_pdr": 0.2}, budget=400
+    )
+    assert [each["network"] for each in advice.json()["networks"]] == ["30 % worse", "30 % better"]
+
+
+def test_a_network_that_is_not_possible_is_left_out_and_named() -> None:
+    longest = {"server.internet_delay_ms": 900_000}  # 1,000,000 are allowed
+    advice = slowhand.advise(LOSSY, choose={"session.timeout_s": [9]}, fix=longest, budget=400)
+    assert [each["network"] for each in advice.json()["networks"]] == ["30 % better"]
+    (reason,) = advice.json()["networks_not_possible"]
+    assert reason.startswith("30 % worse: --set server.internet_delay_ms: found 1170000")
+    assert "not possible: 30 % worse: --set server.internet_delay_ms" in advice.text
+
+
 def test_a_value_is_that_of_the_last_override() -> None:
     line: Setting = {"kind": "line", "hops": 2}
     settings: dict[str, Setting] = {"network.topology": line, "network.topology.hops": 4}

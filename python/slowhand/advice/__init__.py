@@ -100,6 +100,8 @@ class Adviser:
         self.panicked: list[str] = []
         self.defaults: list[Default] = []
         self.networks: list[Network] = []
+        self.skipped: list[str] = []
+        """Other networks that are not possible, and why not."""
         self.why: dict[str, Any] | None = None
         """If nothing completes: the outcomes, failures and losses of the best."""
         self.helps: list[Help] = []
@@ -113,6 +115,7 @@ class Adviser:
         self._samples = [self.sample(each.scenario) for each in self.space.configurations]
         self._clients = max(1, len(Run(self.space.scenario, count=1, seed=seed).columns()["seed"]))
         self._rows = self._possible_defaults()
+        self._others = self._possible_networks()
         self._update: Callable[[int, int], None] = lambda done, total: None
         self._plan(budget)
 
@@ -140,6 +143,21 @@ class Adviser:
                 found.append((row, scenario.with_(row.overrides)))
             except ScenarioError:
                 continue
+        return found
+
+    def _possible_networks(self) -> list[tuple[str, list[str]]]:
+        """The names and overrides of other networks, but for those that are not possible here."""
+        found = []
+        example = self.space.configurations[0].scenario
+        for name, factor in networks.VARIED:
+            overrides = networks.varied(self.space.scenario, factor)
+            try:
+                if overrides:
+                    checked = Run(example.with_(overrides), count=1, seed=self.seed)
+                    checked.cancel()
+                    found.append((name, overrides))
+            except ScenarioError as error:
+                self.skipped.append(f"{name}: {error}")
         return found
 
     def _plan(self, budget: int | None) -> None:
@@ -272,17 +290,18 @@ class Adviser:
             self.defaults.append(Default(row, Judged(sample, self.worlds, self.scale)))
 
     def _run_networks(self) -> None:
-        for name, factor in (("30 % worse", networks.WORSE), ("30 % better", networks.BETTER)):
-            overrides = networks.varied(self.space.scenario, factor)
-            if not overrides:
-                return
-            samples = {
-                one: self.sample(self.space.configurations[one].scenario) for one in self.judged
-            }
-            configurations = self.space.configurations
-            scenarios = (configurations[one].scenario.with_(overrides) for one in samples)
+        for name, overrides in self._others:
+            try:
+                scenarios = {
+                    one: self.space.configurations[one].scenario.with_(overrides)
+                    for one in self.judged
+                }
+            except ScenarioError as error:  # a chosen value that does not go with it
+                self.skipped.append(f"{name}: {error}")
+                continue
+            samples = {one: self.sample(scenario) for one, scenario in scenarios.items()}
             worlds = self.worlds // 2
-            self._run(zip(scenarios, samples.values(), strict=True), 0, worlds)
+            self._run([(scenarios[one], samples[one]) for one in scenarios], 0, worlds)
             judged = {n: Judged(sample, worlds, self.scale) for n, sample in samples.items()}
             self.networks.append(Network(name, overrides, judged))
 

@@ -238,6 +238,7 @@ class Advice:
                 for default in self.adviser.defaults
             ],
             "networks": list(self._networks()),
+            "networks_not_possible": self.adviser.skipped,
             "type": [asdict(snippet) for snippet in self.snippets],
         }
 

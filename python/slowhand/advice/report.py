@@ -50,7 +50,7 @@ def show(advice: Advice, out: Terminal) -> None:
     if advice.adviser.defaults:
         out.print()
         _defaults(advice, out)
-    if advice.adviser.networks:
+    if advice.adviser.networks or advice.adviser.skipped:
         out.print()
         _networks(advice, out)
     if advice.snippets:
@@ -267,7 +267,10 @@ def _networks(advice: Advice, out: Terminal) -> None:
         table.add(name, *metrics[:-1], text)
     table.print(out)
     for network in advice.adviser.networks:
-        out.paragraph(f"{network.name}: {', '.join(network.overrides)}", "dim", indent="  ")
+        changed = escaped(", ".join(network.overrides))
+        out.paragraph(f"{network.name}: {changed}", "dim", indent="  ")
+    for reason in advice.adviser.skipped:
+        out.paragraph(escaped(f"not possible: {reason}"), "yellow", indent="  ")
 
 
 def _what_to_type(advice: Advice, out: Terminal) -> None:
