@@ -7,7 +7,7 @@ import random
 import re
 import signal
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,18 +19,21 @@ import slowhand
 from conftest import COMMAND, QUICKSTART, Cli
 from slowhand import AdviceError, signals
 from slowhand import cli as command_line
-from slowhand.advice import Adviser, defaults, lookup, networks
+from slowhand.advice import Adviser, Network, defaults, front, lookup, networks
 from slowhand.advice.answer import Advice
 from slowhand.advice.forms import Question
 from slowhand.advice.front import (
     ALIKE,
     METRICS,
     SMALL_SHARE,
+    Judged,
     Numbers,
+    Sample,
     Scale,
     pareto,
     ranking,
     staying,
+    sureness,
     weights,
     wilson,
 )
@@ -78,7 +81,7 @@ def by_hand(frame: polars.DataFrame, memory: int) -> list[float]:
     completed = frame.filter(polars.col("outcome") == "completed")
     durations = frame["duration_s"].fill_null(300.0)
     return [
-        float(numpy.percentile(durations.to_numpy(), 95)),
+        sorted(durations)[math.ceil(len(durations) * 95 / 100) - 1],
         float(frame["energy_client_mj"].sum()) / len(completed),
         float(frame["bytes_phy"].sum()) / len(completed),
         1 - len(completed) / len(frame),
@@ -212,6 +215,76 @@ def test_the_interval_of_a_share_is_that_of_wilson() -> None:
     assert wilson(15, 148) == pytest.approx((0.0624, 0.1605), abs=5e-5)
     assert wilson(0, 20) == pytest.approx((0, 0.1611), abs=5e-5)
     assert wilson(1, 29) == pytest.approx((0.0061, 0.1718), abs=5e-5)
+
+
+def sampled(durations: Sequence[float | None], clients: int = 1, energy: float = 1) -> Sample:
+    """A sample of handshakes with these durations; `None` is one that fails."""
+    sample = Sample(300.0, 1000.0)
+    known = numpy.ones((4, len(durations) // clients, clients))
+    known[0] = numpy.array(durations, dtype=float).reshape(-1, clients)
+    known[1] = energy
+    sample._append(known)
+    return sample
+
+
+SCALE = Scale(weights(None))
+
+
+def test_exactly_five_per_cent_of_failures_are_not_in_the_95th_percentile() -> None:
+    for worlds in (20, 40, 60, 180, 200, 380, 1000):
+        failed = worlds // 20
+        fine = Judged(sampled([8.0] * (worlds - failed) + [None] * failed), worlds, SCALE)
+        assert fine.values[0] == 8.0
+        assert fine.is_reliable
+        one_more = sampled([8.0] * (worlds - failed - 1) + [None] * (failed + 1))
+        judged = Judged(one_more, worlds, SCALE)
+        assert judged.values[0] == 300.0
+        assert not judged.is_reliable
+        for interval in (fine.intervals()["duration"], judged.intervals()["duration"]):
+            assert {interval.low, interval.high} <= {8.0, 300.0}, "nothing between them was seen"
+
+
+def test_how_sure_it_is_counts_who_is_reliable() -> None:
+    good = Judged(sampled([20.0] * 200), 200, SCALE)
+    # Better by the weights, but 6 % fail: reliable in some draws only.
+    cheap = Judged(sampled([1.0] * 188 + [None] * 12, energy=0.001), 200, SCALE)
+    assert cheap.score < good.score
+    share = float(cheap.unreliable.mean())
+    assert 0.5 < share < 1
+    assert sureness(good, cheap) == pytest.approx(share)
+    assert sureness(cheap, good) == pytest.approx(1 - share)
+    assert sureness(good, good) == 0.5
+
+    advice = fast(choose={"session.timeout_s": [1, 9]}, budget=400)
+    adviser = advice.adviser
+    adviser.judged, adviser.front = {0: good, 1: cheap}, [0]
+    adviser.networks = [Network("30 % worse", [], {0: cheap, 1: good})]
+    (elsewhere,) = advice.json()["networks"]
+    assert (elsewhere["behind"], elsewhere["fails"]) == (0, True)
+    text = " ".join(advice.text.split())
+    next_one = "is better by the weights, but completes only 94 % of all handshakes"
+    assert f"The next one, session.timeout_s=9, {next_one}. That" in text
+    worse = "the best there completes 100 %, the recommended one only 94 %"
+    assert f"30 % worse: {worse}" in text
+
+
+def test_handshakes_of_one_world_are_not_independent() -> None:
+    worlds, clients = 50, 20
+    all_or_none: list[float | None] = ([8.0] * clients * 9 + [None] * clients) * 5
+    judged = Judged(sampled(all_or_none, clients), worlds, SCALE)
+    low, high = judged.intervals()["failures"][1:]
+    narrow_low, narrow_high = wilson(100, 1000)
+    assert low < narrow_low < 0.1 < narrow_high < high
+    assert (low, high) == pytest.approx(wilson(5, 50), abs=0.04)
+    never = Judged(sampled([8.0] * worlds * clients, clients), worlds, SCALE)
+    assert never.intervals()["failures"][1:] == pytest.approx(wilson(0, worlds))
+
+
+def test_draws_in_blocks_are_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    durations: list[float | None] = [None if n % 9 == 0 else float(n) for n in range(400)]
+    whole = Judged(sampled(durations, clients=4), 100, SCALE)
+    monkeypatch.setattr(front, "BLOCK", 1_000)
+    assert Judged(sampled(durations, clients=4), 100, SCALE).intervals() == whole.intervals()
 
 
 # The answer

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from slowhand._native import ScenarioError
 from slowhand.advice import defaults, lookup, networks, remedies
-from slowhand.advice.front import RELIABLE, Judged, Sample, Scale, pareto, ranking, staying
+from slowhand.advice.front import Judged, Sample, Scale, pareto, ranking, staying
 from slowhand.advice.front import weights as read_weights
 from slowhand.advice.lookup import AdviceError
 from slowhand.advice.racing import Race, all_worlds, least, schedule
@@ -255,7 +255,7 @@ class Adviser:
     @property
     def is_reliable(self) -> bool:
         """True if the best configuration completes nearly always."""
-        return self.judged[self.front[0]].share >= RELIABLE
+        return self.judged[self.front[0]].is_reliable
 
     def _explain(self) -> None:
         """Says why nothing completes, and tries what would help."""
@@ -265,7 +265,7 @@ class Adviser:
         summary = run.summary()
         self.why = {name: summary[name] for name in ("completed", "failed", "failures", "losses")}
         tried = self._try(list(remedies.candidates(best, self.why["losses"])))
-        if not any(each.judged.share >= RELIABLE for each in tried):
+        if not any(each.judged.is_reliable for each in tried):
             both = remedies.pairs([each.overrides for each in tried])
             made = [(pair, remedies.changed(best, pair)) for pair in both]
             tried += self._try([(pair, scenario) for pair, scenario in made if scenario])

@@ -113,7 +113,7 @@ class Advice:
 
     @cached_property
     def sure(self) -> float | None:
-        """The probability that the first is better than the second, by the weights."""
+        """The share of draws of the worlds in which the first is better than the second."""
         return None if self.second is None else sureness(self.best, self.second.judged)
 
     @cached_property
@@ -251,6 +251,7 @@ class Advice:
                 "overrides": network.overrides,
                 "metrics": {name: interval.json() for name, interval in metrics.items()},
                 "behind": here.behind,
+                "fails": here.fails,
                 "best": dict(self._configuration(here.best).settings),
             }
 
@@ -259,7 +260,8 @@ class Advice:
         values = {one: found.values for one, found in judged.items()}
         best = ranking(values, values, self.adviser.scale)[0]
         own = judged[self.adviser.front[0]]
-        return Elsewhere(own, best, weighted(own, judged[best]) - 1)
+        fails = judged[best].is_reliable and not own.is_reliable
+        return Elsewhere(own, best, max(0.0, weighted(own, judged[best]) - 1), fails)
 
 
 class Elsewhere(NamedTuple):
@@ -269,7 +271,9 @@ class Elsewhere(NamedTuple):
     best: int
     """The configuration that is the best there, of those on the front."""
     behind: float
-    """By the weights: 0.02 is 2 % worse than the best there."""
+    """By the weights: 0.02 is 2 % worse than the best there. It is 0 also if it is better."""
+    fails: bool
+    """True if it does not complete reliably there, but the best does."""
 
 
 def _metrics(judged: Judged) -> dict[str, float]:

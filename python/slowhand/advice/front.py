@@ -53,6 +53,9 @@ RESAMPLES = 500
 """How often the worlds are drawn again for an interval. (Assumed: the ends of a 95 % interval are
 then known to within a fifth of its width.)"""
 
+BLOCK = 500_000
+"""The most handshakes that are drawn at once. (Assumed: their arrays take some 10 MB.)"""
+
 NORMAL_95 = 1.959964
 """95 % of a normal distribution are within so many standard deviations."""
 
@@ -162,7 +165,7 @@ class Sample:
         completed = numpy.maximum((~failed).sum(axis=1), 0.5)  # what is not known is not infinite
         made = numpy.stack(
             [
-                numpy.percentile(durations, 95, axis=1),
+                _percentile95(durations),
                 drawn[ENERGY].sum(axis=1) / completed,
                 drawn[BYTES].sum(axis=1) / completed,
                 failed.mean(axis=1),
@@ -179,6 +182,16 @@ class Sample:
     def same(self, worlds: int) -> bytes:
         """Equal for two configurations whose first worlds are all equal."""
         return self.array(worlds).tobytes()
+
+
+def _percentile95(durations: Numbers) -> Numbers:
+    """The 95th percentile of each row: a duration of the row, with 95 % that last as long or less.
+
+    Between a duration and one that is endless nothing can be interpolated.
+    """
+    place = -(-95 * durations.shape[1] // 100) - 1
+    found: Numbers = numpy.partition(durations, place, axis=1)[:, place]
+    return found
 
 
 def _buffers(columns: Mapping[str, list[Any]]) -> Iterator[float]:
@@ -303,12 +316,26 @@ class Judged:
     def _drawn(self) -> Numbers:
         generator = numpy.random.default_rng(0)  # the same draws for all: they are paired
         draws = generator.integers(0, self.worlds, (RESAMPLES, self.worlds))
-        return self._sample.values(self.worlds, draws)
+        _, handshakes = self._sample.completed(self.worlds)
+        at_once = max(1, BLOCK // handshakes)
+        blocks = (draws[first : first + at_once] for first in range(0, RESAMPLES, at_once))
+        return numpy.hstack([self._sample.values(self.worlds, block) for block in blocks])
 
     @cached_property
     def scores(self) -> Numbers:
         """The score in each draw of the worlds."""
         return self._scale.score(self._drawn)
+
+    @cached_property
+    def unreliable(self) -> numpy.typing.NDArray[numpy.bool_]:
+        """In which draws of the worlds too many handshakes fail."""
+        found: numpy.typing.NDArray[numpy.bool_] = self._drawn[FAILURES] > 1 - RELIABLE
+        return found
+
+    @property
+    def is_reliable(self) -> bool:
+        """True if enough handshakes complete."""
+        return bool(self.values[FAILURES] <= 1 - RELIABLE)
 
     @cached_property
     def same(self) -> bytes:
@@ -321,20 +348,35 @@ class Judged:
         return 1 - float(self.values[FAILURES])
 
     def intervals(self) -> dict[str, Interval]:
-        """The metrics: intervals by drawing the worlds again, that of failures after Wilson."""
+        """The metrics: intervals by drawing the worlds again, that of failures after Wilson.
+
+        The handshakes of one world are not independent: Wilson's is for worlds of one handshake.
+        """
         found = {}
         for place, name in enumerate(METRICS):
             drawn = self._drawn[place]
             known = numpy.isfinite(drawn).all()
-            low, high = numpy.percentile(drawn, (2.5, 97.5)) if known else (math.inf, math.inf)
-            found[name] = Interval(float(self.values[place]), float(low), float(high))
+            low, high = _ends(drawn) if known else (math.inf, math.inf)
+            found[name] = Interval(float(self.values[place]), low, high)
         completed, handshakes = self._sample.completed(self.worlds)
         failed = handshakes - completed
-        found["failures"] = Interval(failed / handshakes, *wilson(failed, handshakes))
+        share, drawn_again = failed / handshakes, found["failures"]
+        if handshakes == self.worlds:
+            found["failures"] = Interval(share, *wilson(failed, handshakes))
+        elif failed in (0, handshakes):  # each draw is the same
+            found["failures"] = Interval(share, *wilson(round(share * self.worlds), self.worlds))
+        else:
+            found["failures"] = Interval(share, drawn_again.low, drawn_again.high)
         return found
 
 
-def wilson(hits: int, trials: int) -> tuple[float, float]:
+def _ends(drawn: Numbers) -> tuple[float, float]:
+    """The ends of a 95 % interval. They are drawn values: nothing is between a number and never."""
+    low, high = numpy.percentile(drawn, (2.5, 97.5), method="inverted_cdf")
+    return float(low), float(high)
+
+
+def wilson(hits: float, trials: int) -> tuple[float, float]:
     """The interval of a share (Wilson, "Probable inference", J. Am. Stat. Assoc. 22, 1927)."""
     share, z = hits / trials, NORMAL_95
     centre = share + z * z / (2 * trials)
@@ -344,6 +386,11 @@ def wilson(hits: int, trials: int) -> tuple[float, float]:
 
 
 def sureness(first: Judged, second: Judged) -> float:
-    """The share of draws of the worlds in which the first is better; equal ones count half."""
-    difference = first.scores - second.scores
-    return float((difference < 0).mean() + (difference == 0).mean() / 2)
+    """The share of draws of the worlds in which the first is better; equal ones count half.
+
+    Better is who is reliable; of two that are, or are not, who is better by the weights.
+    """
+    reliable = second.unreliable.astype(int) - first.unreliable.astype(int)
+    sign = numpy.sign(second.scores - first.scores)
+    better = numpy.where(reliable, reliable, sign)
+    return float((better > 0).mean() + (better == 0).mean() / 2)

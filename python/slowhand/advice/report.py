@@ -82,17 +82,25 @@ def _recommendation(advice: Advice, out: Terminal) -> None:
         text = "not set" if value is None else printable(shown(value), LONGEST_VALUE)
         out.print(f"  {key} = {text}", "bold")
     if advice.second is not None and advice.sure is not None:
-        sure = f"{100 * advice.sure:.0f} %" if advice.sure < 0.995 else "more than 99 %"
-        out.paragraph(
-            f"The next one, {_difference(advice.second, advice)}, is"
-            f" {_times(weighted(advice.second.judged, best))} by the weights. That the first is"
-            f" better is {sure} sure."
-        )
+        _next(advice, advice.second, advice.sure, out)
     if advice.equals:
         same = "; ".join(_difference(row, advice) for row in advice.equals)
         out.paragraph(f"The same in every world: {escaped(same)}.")
     if advice.adviser.why is not None:
         _help(advice.adviser, advice.adviser.why, out)
+
+
+def _next(advice: Advice, second: Row, sure: float, out: Terminal) -> None:
+    """What the next one is like, and how sure the order is."""
+    said = f"{100 * sure:.0f} %" if sure < 0.995 else "more than 99 %"
+    ratio = weighted(second.judged, advice.best)
+    if ratio < 1:
+        share = _percent(second.judged.share)
+        is_like = f"is better by the weights, but completes only {share} % of all handshakes"
+    else:
+        is_like = f"is {_times(ratio)} by the weights"
+    name = escaped(_difference(second, advice))
+    out.paragraph(f"The next one, {name}, {is_like}. That the first is better is {said} sure.")
 
 
 def _help(adviser: Adviser, why: dict[str, Any], out: Terminal) -> None:
@@ -105,7 +113,7 @@ def _help(adviser: Adviser, why: dict[str, Any], out: Terminal) -> None:
     out.print()
     out.print("What would help", "bold")
     for each in adviser.helps[:MOST_HELPS]:
-        said = ", ".join(each.overrides)
+        said = escaped(", ".join(each.overrides))
         out.paragraph(f"{_percent(each.judged.share)} % with {said}", first="  ", indent="    ")
     if not adviser.helps:
         out.paragraph("nothing that was tried: a better network, or a shorter path", first="  ")
@@ -261,7 +269,10 @@ def _networks(advice: Advice, out: Terminal) -> None:
     found = [(network, advice.elsewhere(network.judged)) for network in advice.adviser.networks]
     judged = [advice.best, *(here.judged for _, here in found)]
     names = ["as stated", *(network.name for network, _ in found)]
-    behind = ["", *(f"{100 * here.behind:.0f} %" for _, here in found)]
+    behind = [
+        "",
+        *("fails" if here.fails else f"{100 * here.behind:.0f} %" for _, here in found),
+    ]
     rows = zip(names, _metric_cells(judged, advice.best), behind, strict=True)
     for name, metrics, text in rows:
         table.add(name, *metrics[:-1], text)
@@ -269,6 +280,12 @@ def _networks(advice: Advice, out: Terminal) -> None:
     for network in advice.adviser.networks:
         changed = escaped(", ".join(network.overrides))
         out.paragraph(f"{network.name}: {changed}", "dim", indent="  ")
+    for network, here in found:
+        if here.fails:
+            best = _percent(network.judged[here.best].share)
+            own = _percent(here.judged.share)
+            only = f"the best there completes {best} %, the recommended one only {own} %"
+            out.paragraph(f"{network.name}: {only}", "yellow", indent="  ")
     for reason in advice.adviser.skipped:
         out.paragraph(escaped(f"not possible: {reason}"), "yellow", indent="  ")
 
