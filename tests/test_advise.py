@@ -37,7 +37,7 @@ from slowhand.advice.front import (
     weights,
     wilson,
 )
-from slowhand.advice.racing import LEAST, Race, all_worlds, schedule
+from slowhand.advice.racing import LEAST, Race, all_worlds, least, schedule
 from slowhand.advice.space import GROUPS
 from slowhand.keys import Setting
 
@@ -55,6 +55,7 @@ FAST: dict[str, Setting] = {
 
 TIMEOUTS = (0.5, 1, 2, 3, 4, 6, 9, 12)
 MTUS = (78, 100, 200)
+SCALE = Scale(weights(None))
 SMALL = {"session.timeout_s": TIMEOUTS, "session.mtu": MTUS}
 
 
@@ -128,7 +129,7 @@ def test_an_exhaustive_search_finds_the_same_front(advice: Advice) -> None:
         assert row == pytest.approx(found[key], rel=1e-12)
 
 
-@pytest.mark.parametrize("budget", [10_240, 40_960])
+@pytest.mark.parametrize("budget", [12_288, 40_960])
 def test_a_race_finds_what_is_within_one_per_cent_of_the_best(budget: int) -> None:
     runners, races, right = 256, 200, 0
     for seed in range(races):
@@ -158,12 +159,58 @@ def test_a_race_finds_what_is_within_one_per_cent_of_the_best(budget: int) -> No
     assert right / races >= 0.95
 
 
+def test_a_race_does_not_drop_who_fails_by_bad_luck() -> None:
+    """The best fails in 3 % of its worlds, and so in one or more of ten in a quarter of races.
+
+    Those that would be better by the weights fail in 15 %, the others never, but are slower.
+    """
+    runners, races, right = 64, 60, 0
+    failing = numpy.array([0.03, *[0.15] * 10, *[0.0] * 53])
+    scale = Scale(weights("duration=1,energy=1"))
+    for seed in range(races):
+        generator = numpy.random.default_rng(seed)
+        means = numpy.array([4, *[3] * 10, *generator.uniform(5, 8, 53)])
+        common = generator.gamma(0.3, 2, 2_000)
+        samples = [Sample(300.0, 0.0) for _ in range(runners)]
+
+        def draw(
+            of: Sequence[int], first: int, last: int, g: Any = generator, m: Any = means,
+            c: Any = common, s: Any = samples,
+        ) -> None:  # fmt: skip
+            for one in of:
+                known = numpy.zeros((4, last - first, 1))
+                known[0, :, 0] = m[one] + c[first:last] + g.normal(0, 0.1, last - first)
+                known[1:3, :, 0] = known[0, :, 0]
+                known[0, g.random(last - first) < failing[one], 0] = numpy.nan
+                s[one]._append(known)
+
+        def order(of: Sequence[int], worlds: int, s: Any = samples) -> list[int]:
+            values = {one: s[one].racing_values(worlds) for one in of}
+            return staying(of, values, {one: s[one].same(worlds) for one in of}, scale, worlds)
+
+        rounds = schedule(runners, 8, least(runners, 8), 1_000)
+        left = Race(rounds, runners, 8, draw, order).run()
+        draw(left, rounds[-1].worlds, 1_000)
+        values = {one: samples[one].values(1_000) for one in left}
+        right += ranking(left, values, scale)[0] == 0
+    assert right / races >= 0.95
+
+
+def test_those_that_are_the_same_so_far_stay_together_for_a_while() -> None:
+    values = {one: numpy.array([mean, mean, 1, 0, 1]) for one, mean in enumerate((9.0, 5, 9, 7))}
+    same = {0: b"slow", 1: b"fast", 2: b"slow", 3: b"middle"}
+    assert staying([0, 1, 2, 3], values, same, SCALE, worlds=10) == [1, 3, 0, 2]
+    values[0] = values[2] = numpy.array([4.0, 4, 1, 0, 1])
+    assert staying([2, 0, 1, 3], values, same, SCALE, worlds=10) == [0, 2, 1, 3]
+    assert staying([2, 0, 1, 3], values, same, SCALE, worlds=40) == [0, 1, 3, 2]
+
+
 def test_the_schedule_halves_and_doubles() -> None:
-    rounds = schedule(100, 12, 4_000, 1_000)
+    rounds = schedule(100, 12, 5_000, 1_000)
     assert [one.runners for one in rounds] == [100, 50, 25, 13]
     first = rounds[0].worlds
     assert [one.worlds for one in rounds] == [first, 2 * first, 4 * first, 8 * first]
-    assert all_worlds(rounds) == 100 * first + 50 * first + 25 * 2 * first + 13 * 4 * first <= 4_000
+    assert all_worlds(rounds) == 100 * first + 50 * first + 25 * 2 * first + 13 * 4 * first <= 5_000
     assert schedule(12, 12, 0, 1_000) == []
     assert [one.worlds for one in schedule(13, 12, 13 * LEAST, 1_000)] == [LEAST]
     with pytest.raises(ValueError, match=f"needs {13 * LEAST} worlds"):
@@ -181,6 +228,7 @@ def test_what_is_recommended_is_never_dominated_and_the_front_covers_all() -> No
     generator = numpy.random.default_rng(5)
     for _ in range(300):
         values = drawn(generator, 30)
+        values |= {3: values[0], 7: values[1]}
         given = dict(zip(METRICS, generator.integers(0, 3, len(METRICS)).tolist(), strict=True))
         scale = Scale(given if any(given.values()) else dict.fromkeys(METRICS, 1.0))
         order = ranking(values, values, scale)
@@ -190,10 +238,11 @@ def test_what_is_recommended_is_never_dominated_and_the_front_covers_all() -> No
             assert not ((other <= best).all() and (other < best).any())
         for one in values:
             assert one in front or any((values[f] <= values[one] * 1.02).all() for f in front)
-        stay = staying(list(values), values, copies=[3, 7], scale=scale)
+        same = {one: str(one).encode() for one in values} | {3: b"0", 7: b"1"}
+        stay = staying(list(values), values, same, scale, worlds=100)
         assert sorted(stay) == list(values)
         assert set(stay[-2:]) == {3, 7}
-        assert set(front) - {3, 7} <= set(stay[: 2 * len(front) + 4])
+        assert set(front) <= set(stay[: 2 * len(front) + 4])
 
 
 def test_weights_decide_and_units_do_not() -> None:
@@ -225,9 +274,6 @@ def sampled(durations: Sequence[float | None], clients: int = 1, energy: float =
     known[1] = energy
     sample._append(known)
     return sample
-
-
-SCALE = Scale(weights(None))
 
 
 def test_exactly_five_per_cent_of_failures_are_not_in_the_95th_percentile() -> None:
@@ -481,7 +527,7 @@ def test_tls_over_tcp_has_other_timers() -> None:
     assert adviser.space.keys == [
         *("transport.client.initial_rto_s", "transport.server.initial_rto_s"),
         *("transport.client.mss", "transport.server.mss"),
-        *("session.max_fragment_length", "session.stack"),
+        "session.stack",
     ]
     for each in adviser.space.configurations:
         client, server = (each.settings[f"transport.{end}.mss"] for end in ("client", "server"))
@@ -646,7 +692,7 @@ def test_python_raises_the_same(cli: Cli) -> None:
     with pytest.raises(slowhand.ScenarioError, match=r"^--choose session.timeout_s: found"):
         slowhand.advise(PSK, choose={"session.timeout_s": [1, "x"]})
     with pytest.raises(AdviceError, match=r"^--choose: found nothing that is not fixed"):
-        slowhand.advise(PSK, fix=["timers", "mtu", "fragments", "stack", "recovery"])
+        slowhand.advise(PSK, fix=["timers", "mtu", "stack", "recovery"])
 
 
 def test_ctrl_c_keeps_what_is_known(tmp_path: Path) -> None:

@@ -232,15 +232,9 @@ class Adviser:
 
     def _order(self, runners: Sequence[int], worlds: int) -> list[int]:
         """The order in which configurations stay in the race."""
-        values = {one: self._samples[one].values(worlds) for one in runners}
-        seen: set[bytes] = set()
-        copies = []
-        for one in runners:
-            same = self._samples[one].same(worlds)
-            if same in seen:
-                copies.append(one)
-            seen.add(same)
-        return staying(runners, values, copies, self.scale)
+        values = {one: self._samples[one].racing_values(worlds) for one in runners}
+        same = {one: self._samples[one].same(worlds) for one in runners}
+        return staying(runners, values, same, self.scale, worlds)
 
     def _judge(self) -> None:
         """Compares those that are left, over the worlds that all of them have."""

@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-LEAST = 4
+LEAST = 10
 """The fewest worlds of the first round. (Assumed: with fewer, one loss decides.)"""
 
 
