@@ -7,6 +7,7 @@ import random
 import re
 import signal
 import subprocess
+import tomllib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -378,11 +379,18 @@ def test_nothing_helps_where_the_round_trip_is_longer_than_the_timer(cli: Cli) -
     assert "Nothing that may be chosen completes reliably" in text
     assert "The best completes 0 %" in text
     assert "Why handshakes fail with it\n" in text
-    assert re.search(r"What would help\n  100 % with session.timeout_s=(9|30)\n", text)
+    assert re.search(
+        r"What would help\n  100 % \(91\.2\.\.100\) with session.timeout_s=(9|30)\n", text
+    )
     result = json.loads(cli(*arguments, "--json", code=1).stdout)
     assert result["reliable"] is False
     assert result["why"]["completed"] == 0
-    assert result["helps"][0]["completed"] == 1
+    assert result["helps"][0]["completed"] == {
+        "value": 1,
+        "ci95": [pytest.approx(0.912, abs=1e-3), 1],
+    }
+    assert 100 < result["worlds_beyond_budget"] < result["worlds"]
+    assert result["worlds"] - result["worlds_beyond_budget"] <= 1_000
     cured = slowhand.advise(PSK, choose={"session.timeout_s": [1, 9]}, fix={"mac.slotframe": 201})
     assert cured.reliable and cured.recommended.settings == {"session.timeout_s": 9.0}
 
@@ -400,6 +408,7 @@ def test_certificates_over_two_lossy_hops_of_xmac_need_another_link_layer_or_key
     )
     assert not advice.reliable
     assert advice.adviser.why and advice.adviser.why["completed"] == 0
+    assert advice.adviser.helps
     best = advice.adviser.helps[0]
     assert best.judged.share > 0.95
     assert "mac.data_ack=true" in best.overrides
@@ -691,8 +700,60 @@ def test_python_raises_the_same(cli: Cli) -> None:
         slowhand.advise(PSK, weights={"time": 1})
     with pytest.raises(slowhand.ScenarioError, match=r"^--choose session.timeout_s: found"):
         slowhand.advise(PSK, choose={"session.timeout_s": [1, "x"]})
+    chosen: list[Any] = [5, [5], {"session.timeout_s": object()}, {"session.timeout_s": [b"1"]}]
+    for choose in chosen:
+        with pytest.raises(
+            AdviceError, match=r"^--choose( session.timeout_s)?: .*found .*, allowed"
+        ):
+            slowhand.advise(PSK, choose=choose)
+    weighed: list[Any] = [5, {1: 2}, {"energy": [1]}]
+    for weight in weighed:
+        with pytest.raises(AdviceError, match=r"^--weights: found .*, allowed"):
+            slowhand.advise(PSK, weights=weight)
+    with pytest.raises(AdviceError, match=r"^--fix: found 7, allowed"):
+        slowhand.advise(PSK, fix=7)  # type: ignore[arg-type]
+    one = slowhand.advise(PSK, choose={"session.timeout_s": 5}, fix="mtu", budget=400)
+    assert one.recommended.settings == {"session.timeout_s": 5}
+    last = 2**64 - 1
+    with pytest.raises(AdviceError, match=rf"^--seed: found {last}, allowed: at most {last - 99}$"):
+        slowhand.advise(PSK, choose={"session.timeout_s": 5}, budget=400, seed=last)
     with pytest.raises(AdviceError, match=r"^--choose: found nothing that is not fixed"):
         slowhand.advise(PSK, fix=["timers", "mtu", "stack", "recovery"])
+
+
+def test_a_memory_that_is_not_known_has_no_weight(monkeypatch: pytest.MonkeyPatch) -> None:
+    unknown = dict.fromkeys(("client", "server"))
+    monkeypatch.setattr(slowhand.Scenario, "session_memory", lambda self: unknown)
+    with pytest.raises(AdviceError, match=r"^--weights: found ram, but the memory"):
+        fast(weights="ram=1,duration=1")
+    found = fast().json()
+    json.dumps(found, allow_nan=False)
+    assert found["recommended"]["metrics"]["ram"] == {"value": None, "ci95": [None, None]}
+
+
+def test_a_scenario_without_a_file_is_not_named_in_a_command() -> None:
+    scenario = slowhand.Scenario(tomllib.loads(PSK.read_text()))
+    advice = slowhand.advise(scenario, choose={"session.timeout_s": [9]}, budget=400)
+    assert "slowhand run" not in advice.text and "slowhand settings" not in advice.text
+    assert advice.text.endswith("try it in Python, with:\n  slowhand.run(advice.scenario)\n")
+    assert 'slowhand.settings.snippets(advice.scenario, "NAME")' in advice.text
+
+
+def test_what_would_help_is_not_known_after_a_signal(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(self: Adviser, changes: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Adviser, "_try", interrupted)
+    slow = slowhand.Scenario(PSK, {"mac.slotframe": 201})
+    adviser = Adviser(slow, choose=["session.timeout_s=1,2"], budget=400)
+    progress: list[int] = []
+    with pytest.raises(KeyboardInterrupt):
+        adviser.run(lambda done, total: progress.append(done))
+    assert progress == sorted(progress) and progress[-1] <= adviser.done <= adviser.total
+    advice = Advice(adviser, interrupted=True)
+    assert advice.json()["helps"] is None
+    assert "Why handshakes fail with it" in advice.text
+    assert "What would help" not in advice.text
 
 
 def test_ctrl_c_keeps_what_is_known(tmp_path: Path) -> None:
@@ -711,7 +772,10 @@ def test_ctrl_c_keeps_what_is_known(tmp_path: Path) -> None:
     assert "Traceback" not in errors
     result = json.loads(output)
     assert result["interrupted"] is True
-    assert "recommended" in result
+    if result["recommended"] is not None:  # the signal may come before the first world is done
+        assert result["worlds"] > 0
+        assert result["recommended"]["settings"].keys() == {"session.timeout_s"}
+        assert result["recommended"]["worlds"] > 0
 
 
 def test_what_a_signal_leaves_is_the_race_so_far() -> None:

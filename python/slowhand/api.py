@@ -69,11 +69,13 @@ class Scenario:
         """The number of worlds and the first seed of a run, if not given."""
         self.is_result = False
         """True if it was read from a result: then the scenario's own file is not read."""
+        self.has_file = True
+        """False if it is from a dictionary: then no command can name it."""
         self._folder: str | None = None
         """Where files are that it names. None: no file is read."""
         if isinstance(source, Mapping):
             self.path = self.read_from = keys.NAME
-            self._folder = ""
+            self._folder, self.has_file = "", False
             self._make(keys.NAME, {**keys.document(source), **texts}, overrides)
             return
         self.path = data.scenario_path(source)
@@ -142,7 +144,7 @@ class Scenario:
         scenario = cls.__new__(cls)
         scenario.path = scenario.read_from = path
         scenario.count, scenario.seed = COUNT, SEED
-        scenario.is_result = False
+        scenario.is_result, scenario.has_file = False, True
         scenario._folder = None
         scenario._adopt(_native.Scenario.from_sources(json.dumps(sources)))
         return scenario

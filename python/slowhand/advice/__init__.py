@@ -22,8 +22,9 @@ from slowhand.advice.lookup import AdviceError
 from slowhand.advice.racing import Race, all_worlds, least, schedule
 from slowhand.advice.space import Space, space
 from slowhand.api import Run, Scenario, told
-from slowhand.bounds import natural
+from slowhand.bounds import MAX_SEED, natural
 from slowhand.keys import Setting, toml
+from slowhand.terminal import printable
 
 if TYPE_CHECKING:
     from slowhand.advice.answer import Advice
@@ -104,8 +105,11 @@ class Adviser:
         """Other networks that are not possible, and why not."""
         self.why: dict[str, Any] | None = None
         """If nothing completes: the outcomes, failures and losses of the best."""
-        self.helps: list[Help] = []
-        """What would help then, the best first."""
+        self.helps: list[Help] | None = None
+        """What would help then, the best first; `None` until it is known."""
+        self.beyond = 0
+        """Worlds that say why nothing completes and what would help. The budget has no part in it:
+        how many there are is known only then."""
         self.judged: dict[int, Judged] = {}
         """The finalists."""
         self.front: list[int] = []
@@ -113,6 +117,7 @@ class Adviser:
         self._give_up_s = float(lookup.value(self.space.scenario, "session.give_up_s") or 300)
         self._memories: dict[str, float] = {}
         self._samples = [self.sample(each.scenario) for each in self.space.configurations]
+        self._check_memory()
         self._clients = max(1, len(Run(self.space.scenario, count=1, seed=seed).columns()["seed"]))
         self._rows = self._possible_defaults()
         self._others = self._possible_networks()
@@ -160,6 +165,15 @@ class Adviser:
                 self.skipped.append(f"{name}: {error}")
         return found
 
+    def _check_memory(self) -> None:
+        """What is not known cannot be weighed."""
+        if self.scale.weights["ram"] and math.inf in self._memories.values():
+            remedy = "--fix session.stack=NAME with another library, or no weight for ram"
+            raise AdviceError(
+                "--weights: found ram, but the memory of a library that may be chosen is not known;"
+                f" {remedy}"
+            )
+
     def _plan(self, budget: int | None) -> None:
         """How many worlds each stage has."""
         runners = len(self.space.configurations)
@@ -175,6 +189,9 @@ class Adviser:
         affordable = (budget - least(runners, FINALISTS)) // others
         self.worlds = min(MOST, max(FEWEST, min(budget // SHARE, affordable)))
         """The worlds of each finalist."""
+        highest = MAX_SEED - max(self.worlds, FEWEST, EXPLAINED) + 1
+        if self.seed > highest:
+            raise AdviceError(f"--seed: found {self.seed}, allowed: at most {highest}")
         rounds = schedule(runners, FINALISTS, budget - self.worlds * others, self.worlds)
         self._race = Race(rounds, runners, FINALISTS, self._draw, self._order)
         last = rounds[-1].worlds if rounds else 0
@@ -255,7 +272,9 @@ class Adviser:
         """Says why nothing completes, and tries what would help."""
         best = self.space.configurations[self.front[0]].scenario
         run = Run(best, count=EXPLAINED, seed=self.seed, threads=self.threads, records=False)
+        self._more(EXPLAINED)
         run.watch(lambda done: self._update(self.done + done, self.total))
+        self.done += run.count
         summary = run.summary()
         self.why = {name: summary[name] for name in ("completed", "failed", "failures", "losses")}
         tried = self._try(list(remedies.candidates(best, self.why["losses"])))
@@ -267,9 +286,14 @@ class Adviser:
         better = [each for each in tried if each.judged.share > own + SMALLEST_HELP]
         self.helps = sorted(better, key=lambda each: (-each.judged.share, len(each.overrides)))
 
+    def _more(self, worlds: int) -> None:
+        """Plans worlds beyond the budget."""
+        self.beyond += worlds
+        self.total += worlds
+
     def _try(self, changes: list[tuple[tuple[str, ...], Scenario]]) -> list[Help]:
         """What changes give, the best first."""
-        self.total += FEWEST * len(changes)
+        self._more(FEWEST * len(changes))
         found = []
         for overrides, scenario in changes:
             sample = self.sample(scenario)
@@ -313,8 +337,8 @@ class Adviser:
 def advise(
     scenario: Scenario | str | os.PathLike[str],
     *,
-    choose: str | Mapping[str, str | Iterable[Setting]] | Iterable[str] = (),
-    fix: Mapping[str, Setting] | Iterable[str] = (),
+    choose: str | Mapping[str, Setting | Iterable[Setting]] | Iterable[str] = (),
+    fix: str | Mapping[str, Setting] | Iterable[str] = (),
     weights: str | Mapping[str, float] | None = None,
     budget: int | None = None,
     seed: int = 1,
@@ -325,7 +349,8 @@ def advise(
     `choose` names what may be chosen: groups, as `["timers", "mtu"]`, or keys with their values, as
     `{"session.timeout_s": [1, 4, 9]}`. `fix` has what may not: values for keys, or names. `weights`
     says how much a metric counts, as `{"duration": 1, "energy": 2}`. `budget` is the most worlds
-    that are run. What the answer has: `recommended`, `front`, `defaults`, `sure`, `text`, `json()`.
+    that are run, but for those that say why nothing completes. What the answer has: `recommended`,
+    `front`, `defaults`, `sure`, `text`, `json()`.
 
     >>> import slowhand
     >>> slow = slowhand.Scenario("psk-tinydtls", {"mac.slotframe": 101})
@@ -338,10 +363,8 @@ def advise(
     base = scenario if isinstance(scenario, Scenario) else Scenario(scenario)
     adviser = Adviser(
         base,
-        choose=list(_words(choose)),
-        fix=[f"{key}={toml(value)}" for key, value in fix.items()]
-        if isinstance(fix, Mapping)
-        else fix,
+        choose=list(_words("choose", choose, _several)),
+        fix=list(_words("fix", fix, toml)),
         weights=weights,
         budget=budget,
         seed=seed,
@@ -351,13 +374,30 @@ def advise(
     return Advice(adviser)
 
 
-def _words(choose: str | Mapping[str, str | Iterable[Setting]] | Iterable[str]) -> Iterator[str]:
-    """What may be chosen, as on the command line."""
-    if isinstance(choose, str):
-        yield choose
-    elif isinstance(choose, Mapping):
-        for key, values in choose.items():
-            text = values if isinstance(values, str) else ",".join(map(toml, values))
-            yield f"{key}={text}"
+def _words(option: str, given: object, text: Callable[[Any], str]) -> Iterator[str]:
+    """What `choose` and `fix` are given, as on the command line. `text` writes a value of a key."""
+    allowed = "a name, a list of names, or a dictionary with values for keys"
+    if isinstance(given, str):
+        yield given
+    elif isinstance(given, Mapping):
+        for key, value in given.items():
+            try:
+                yield f"{key}={text(value)}"
+            except TypeError as error:
+                raise AdviceError(f"--{option} {printable(str(key))}: {error}") from error
+    elif isinstance(given, Iterable):
+        for word in given:
+            if not isinstance(word, str):
+                found = printable(repr(word))
+                raise AdviceError(f"--{option}: found {found} in a list, allowed: {allowed}")
+            yield word
     else:
-        yield from choose
+        raise AdviceError(f"--{option}: found {printable(repr(given))}, allowed: {allowed}")
+
+
+def _several(values: object) -> str:
+    """One value or several, as `--vary` has them; a string is as it is typed there."""
+    if isinstance(values, str):
+        return values
+    is_one = isinstance(values, Mapping) or not isinstance(values, Iterable)
+    return ",".join(map(toml, [values] if is_one else values))  # type: ignore[call-overload]

@@ -205,6 +205,7 @@ class Advice:
             "seed": adviser.seed,
             "budget": adviser.budget,
             "worlds": adviser.done,
+            "worlds_beyond_budget": adviser.beyond,
             "interrupted": self.interrupted,
             "panicked": adviser.panicked,
             "wall_s": adviser.wall_s,
@@ -217,8 +218,10 @@ class Advice:
             "recommended": self._row(self.adviser.front[0]).json(best),
             "reliable": self.reliable,
             "why": self.adviser.why,
-            "helps": [
-                {"overrides": each.overrides, "completed": each.judged.share}
+            "helps": None
+            if self.adviser.helps is None
+            else [
+                {"overrides": each.overrides, "completed": each.judged.completed.json()}
                 for each in self.adviser.helps
             ],
             "front": [row.json(best) for row in self.front_rows],

@@ -77,12 +77,15 @@ def weights(given: str | Mapping[str, float] | None) -> dict[str, float]:
     """The weight of each metric: `duration=1,energy=2`; what is not named has 0."""
     if given is None:
         return {name: metric.weight for name, metric in METRICS.items()}
+    if not isinstance(given, str | Mapping):
+        example = "duration=1,energy=2, or a dictionary"
+        raise AdviceError(f"--weights: found {printable(repr(given))}, allowed: {example}")
     pairs = given.items() if isinstance(given, Mapping) else _pairs(given)
     found = dict.fromkeys(METRICS, 0.0)
     for name, text in pairs:
         if name not in METRICS:
             allowed = ", ".join(METRICS)
-            raise AdviceError(f"--weights: found '{printable(name)}', allowed: {allowed}")
+            raise AdviceError(f"--weights: found '{printable(str(name))}', allowed: {allowed}")
         try:
             found[name] = float(text)
         except (TypeError, ValueError):
@@ -393,6 +396,12 @@ class Judged:
     def share(self) -> float:
         """The share of handshakes that completed."""
         return 1 - float(self.values[FAILURES])
+
+    @property
+    def completed(self) -> Interval:
+        """The share of handshakes that completed."""
+        failed = self.intervals()["failures"]
+        return Interval(1 - failed.value, 1 - failed.high, 1 - failed.low)
 
     def intervals(self) -> dict[str, Interval]:
         """The metrics: intervals by drawing the worlds again, that of failures after Wilson.

@@ -59,8 +59,14 @@ def show(advice: Advice, out: Terminal) -> None:
     out.print()
     for line in _about(advice):
         out.paragraph(escaped(line), "dim", indent="  ")
-    out.print(f"slowhand {__version__}, try it with:", "dim")
-    show_command(command(advice), out)
+    if advice.scenario.has_file:
+        out.print(f"slowhand {__version__}, try it with:", "dim")
+        show_command(command(advice), out)
+    else:
+        out.print(
+            f"slowhand {__version__}. The scenario has no file: try it in Python, with:", "dim"
+        )
+        out.print("  slowhand.run(advice.scenario)", "dim")
 
 
 def command(advice: Advice) -> list[str]:
@@ -110,11 +116,14 @@ def _help(adviser: Adviser, why: dict[str, Any], out: Terminal) -> None:
         out.paragraph(line, "red", first="  ", indent="    ")
     for line, is_limit in losses(why["losses"]):
         out.paragraph(line, "yellow" if is_limit else "", first="  ", indent="    ")
+    if adviser.helps is None:  # a signal has ended the search
+        return
     out.print()
     out.print("What would help", "bold")
     for each in adviser.helps[:MOST_HELPS]:
         said = escaped(", ".join(each.overrides))
-        out.paragraph(f"{_percent(each.judged.share)} % with {said}", first="  ", indent="    ")
+        share, low, high = map(_percent, each.judged.completed)
+        out.paragraph(f"{share} % ({low}..{high}) with {said}", first="  ", indent="    ")
     if not adviser.helps:
         out.paragraph("nothing that was tried: a better network, or a shorter path", first="  ")
 
@@ -294,8 +303,11 @@ def _what_to_type(advice: Advice, out: Terminal) -> None:
     out.print("What to type", "bold")
     settings.show(advice.snippets, out)
     other = ", ".join(name for name in settings.LIBRARIES if name != advice.snippets[0].library)
-    words = command(advice)[1:]
     out.paragraph(f"For {other}:", "dim")
+    if not advice.scenario.has_file:
+        out.print('  slowhand.settings.snippets(advice.scenario, "NAME")', "dim")
+        return
+    words = command(advice)[1:]
     show_command(["slowhand settings", *words, "--library NAME"], out)
 
 
@@ -307,11 +319,15 @@ def _about(advice: Advice) -> Iterator[str]:
         "p95 over all handshakes, one that fails counts as endless; energy and octets of all"
         " handshakes, for each one that completes; ± and ..: 95 % intervals"
     )
+    if advice.sure is not None:
+        yield "how sure: the race has chosen by some of the same worlds, so it is a little too sure"
     yield f"chosen from: {', '.join(space.keys)}"
     yield (
         f"{len(space.configurations):,} configurations, {adviser.done:,} worlds, seeds from"
         f" {adviser.seed}, {adviser.wall_s:.1f} s of wall time"
     )
+    if adviser.beyond:
+        yield f"{adviser.beyond:,} of these worlds, beyond the budget, say why handshakes fail"
     if space.refused:
         yield f"{space.refused.total():,} other combinations are not possible:"
         for reason, count in space.refused.most_common(MOST_REASONS):

@@ -74,7 +74,8 @@ def options(parser: Parser) -> None:
         "--budget",
         metavar="N",
         type=integer(1),
-        help=f"The most worlds that are run. [default: {HANDSHAKES} handshakes]",
+        help="The most worlds that are run, but for those that say why nothing completes."
+        f" [default: {HANDSHAKES} handshakes]",
     )
     parser.add_argument(
         "--seed", metavar="N", type=integer(0), default=SEED, help=f"[default: {SEED}]"
