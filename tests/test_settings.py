@@ -257,7 +257,7 @@ def test_openthread_takes_its_macros_and_calls(tmp_path: Path) -> None:
     """Its header is not here: one with the functions of the list stands for it."""
     header = tmp_path / "openthread" / "coap_secure.h"
     header.parent.mkdir()
-    declared = "".join(f"void {name}(otInstance *, ...);\n" for name in openthread.FUNCTIONS)
+    declared = "".join(f"{prototype};\n" for prototype in openthread.FUNCTIONS)
     types = "#include <stdbool.h>\n#include <stdint.h>\ntypedef struct otInstance otInstance;\n"
     header.write_text("#pragma once\n" + types + declared)
     texts = of("openthread", "c")
@@ -298,6 +298,58 @@ def test_californium_takes_its_properties() -> None:
             assert equals
             assert re.fullmatch(VALUES[californium.PROPERTIES[name]], value), line
         assert len({line.partition("=")[0] for line in lines}) == len(lines)
+
+
+def one(library: str, language: str, **keys: Setting) -> str:
+    """The text of a library for a session of its own."""
+    session = {"stack": "mbedtls", "suite": PSK_8, **keys}
+    scenario = slowhand.Scenario("minimal", {f"session.{k}": v for k, v in session.items()})
+    (found,) = [x.text for x in snippets(scenario, library) if x.language == language]
+    return found
+
+
+def test_long_timers_have_no_exponent_and_fit_into_32_bits(tmp_path: Path) -> None:
+    text = one("californium", "properties", timeout_s=1, max_timeout_s=2000)
+    assert "DTLS.MAX_RETRANSMISSION_TIMEOUT=2000000[ms]" in text
+    text = one("californium", "properties", timeout_s=5000)
+    assert "DTLS.RETRANSMISSION_TIMEOUT=5000000[ms]" in text
+
+    text = one("openssl", "c", timeout_s=5000)
+    assert "The timer of OpenSSL ends at 4294 s" in text
+    numbers = [int(digits) for digits in re.findall(r"(\d+)u\b", text)]
+    assert numbers and max(numbers) < 2**32
+    assert "1000000u;" in one("openssl", "c", timeout_s=1, max_timeout_s=2000)
+
+    for timeout, ticks in ((5000, 5_000_000), (2.5, 2_500), (4_000.25, 4_000_250), (0.5, 500)):
+        (tmp_path / "dtls.c").write_text("long ticks = 2 * CLOCK_SECOND;\n")
+        script = one("tinydtls", "sh", timeout_s=timeout)
+        subprocess.run(["sh", "-c", script], cwd=tmp_path, check=True)
+        main = "#define CLOCK_SECOND 1000\n" + (tmp_path / "dtls.c").read_text()
+        check = f'_Static_assert({{}} == {ticks}, "ticks");\n'
+        expression = re.findall(r"= (.*);", main)[0]
+        compiled({"ticks": main + check.format(expression)}, tmp_path)  # warns of an overflow
+
+
+def test_a_server_of_mbedtls_has_its_cookies(tmp_path: Path) -> None:
+    sessions = ROOT / "crates" / "slowhand-sessions"
+    root = carrier("mbedtls-rs-sys") / "mbedtls"
+    config = '-DMBEDTLS_CONFIG_FILE="csrc/mbedtls/config.h"'
+    texts = {name: one("mbedtls", "c", cookie=is_on) for name, is_on in COOKIES.items()}
+    assert "mbedtls_ssl_cookie_check, cookies);" in texts["cookie"]
+    assert "mbedtls_ssl_cookie_ctx" not in texts["no cookie"]
+    assert "conf_dtls_cookies(conf, NULL, NULL, NULL);" in texts["no cookie"]
+    assert "mbedtls_ssl_cookie_check, cookies);" in one("mbedtls", "c")  # as mbedTLS does
+    assert "cookie" not in one("mbedtls", "c", protocol="tls1.2")
+    compiled(texts, tmp_path, config, "-I", sessions, "-I", root / "include")
+
+
+COOKIES = {"cookie": True, "no cookie": False}
+
+
+def test_wolfssl_without_tickets_takes_its_settings() -> None:
+    lines = one("wolfssl", "c").splitlines()
+    at = next(n for n, line in enumerate(lines) if "NoTicketTLSv12" in line)
+    assert (lines[at - 1], lines[at + 2]) == ("#if defined(HAVE_SESSION_TICKET)", "#endif")
 
 
 def test_every_line_fits_a_terminal_and_every_note_is_in_the_text() -> None:

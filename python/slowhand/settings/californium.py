@@ -12,7 +12,7 @@ from slowhand.settings.session import (
     Session,
     nearest,
 )
-from slowhand.settings.text import HASH, Snippet, head, number, text
+from slowhand.settings.text import HASH, Snippet, head, text
 
 LIBRARY, VERSION = "californium", "3.14.0"
 
@@ -111,8 +111,8 @@ def _properties(end: End) -> list[str]:
     if end.timer:
         lines += [
             "# The first timeout, and where it stops doubling. A suite with ECC adds nothing.",
-            f"DTLS.RETRANSMISSION_TIMEOUT={number(round(end.timer.first_ms))}[ms]",
-            f"DTLS.MAX_RETRANSMISSION_TIMEOUT={number(round(end.timer.maximum_ms))}[ms]",
+            f"DTLS.RETRANSMISSION_TIMEOUT={round(end.timer.first_ms)}[ms]",
+            f"DTLS.MAX_RETRANSMISSION_TIMEOUT={round(end.timer.maximum_ms)}[ms]",
             "DTLS.ADDITIONAL_ECC_TIMEOUT=0[ms]",
             "DTLS.RETRANSMISSION_INIT_RANDOM=1.0",
             "DTLS.RETRANSMISSION_TIMEOUT_SCALE=2.0",

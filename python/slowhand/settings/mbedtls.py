@@ -71,6 +71,7 @@ def snippets(session: Session) -> list[Snippet]:
             C, [f"mbedTLS {VERSION}, both ends: the session of {session.scenario}.", *notes, order]
         ),
         "#include <mbedtls/ssl.h>",
+        *(["#include <mbedtls/ssl_cookie.h>"] if _has_cookie(end) else []),
         "",
         _required(end),
         f"static const int SUITES[] = {{{constant(end.suite)}, 0}};",
@@ -91,6 +92,11 @@ def constant(suite: str) -> str:
     return "MBEDTLS_" + (suite if "_WITH_" in suite else suite.replace("TLS_", "TLS1_3_", 1))
 
 
+def _has_cookie(end: End) -> bool:
+    """True if the server asks for a cookie: one of this library does, unless it is told not to."""
+    return end.protocol == DTLS12 and end.cookie is not False
+
+
 def _required(end: End) -> list[str]:
     """A check of the options in mbedtls_config.h. All are in that file of Mbed TLS 3.6.5."""
     exchange = end.suite.partition("_WITH_")[0].removeprefix("TLS_")
@@ -104,6 +110,8 @@ def _required(end: End) -> list[str]:
         "MBEDTLS_GCM_C": "_GCM" in end.suite,
         "MBEDTLS_SSL_MAX_FRAGMENT_LENGTH": end.max_fragment_length is not None,
         "MBEDTLS_SSL_DTLS_CONNECTION_ID": end.connection_id is not None,
+        "MBEDTLS_SSL_DTLS_HELLO_VERIFY": _has_cookie(end),
+        "MBEDTLS_SSL_COOKIE_C": _has_cookie(end),
         "MBEDTLS_SSL_SESSION_TICKETS": end.resumption == "ticket",
     }
     needed = [option for option, is_needed in options.items() if is_needed]
@@ -121,14 +129,15 @@ def _group(end: End) -> list[str]:
 
 
 def _parameters(end: End) -> str:
+    cookies = ",\n              mbedtls_ssl_cookie_ctx *cookies" if _has_cookie(end) else ""
     if end.credential == PSK:
-        return ", const unsigned char *key, size_t key_length"
+        return ", const unsigned char *key, size_t key_length" + cookies
     if end.credential == CERTIFICATE:
         return (
             ",\n              mbedtls_x509_crt *authority,"
-            "\n              mbedtls_x509_crt *certificate, mbedtls_pk_context *key"
+            "\n              mbedtls_x509_crt *certificate, mbedtls_pk_context *key" + cookies
         )
-    return ""
+    return cookies
 
 
 def _configure(end: End) -> list[str]:
@@ -153,6 +162,14 @@ def _configure(end: End) -> list[str]:
     if end.connection_id is not None:
         ignore = "MBEDTLS_SSL_UNEXPECTED_CID_IGNORE"
         lines += _checked(f"mbedtls_ssl_conf_cid(conf, {end.connection_id}, {ignore})")
+    if _has_cookie(end):
+        lines += [
+            "    /* What mbedtls_ssl_cookie_setup() has made: a server refuses clients without it.",
+            "     * A client has NULL. */",
+            "    if (cookies != NULL)",
+            "        mbedtls_ssl_conf_dtls_cookies(conf, mbedtls_ssl_cookie_write,",
+            "                                      mbedtls_ssl_cookie_check, cookies);",
+        ]
     if end.cookie is False:
         lines.append("    /* A server without a cookie: anybody can make it answer others. */")
         lines += [

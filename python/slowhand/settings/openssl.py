@@ -15,7 +15,7 @@ from slowhand.settings.session import (
     Session,
     nearest,
 )
-from slowhand.settings.text import C, Snippet, c_string, head, text
+from slowhand.settings.text import C, Snippet, c_string, head, seconds, text
 
 LIBRARY, VERSION = "openssl", "3.5.5"
 
@@ -53,6 +53,9 @@ GROUPS = {"secp256r1": "NID_X9_62_prime256v1", "secp192r1": "NID_X9_62_prime192v
 LEAST_MTU = 208
 """Octets: 256, the last of g_probable_mtu in ssl/d1_lib.c, without the headers of IPv6 and UDP."""
 
+LONGEST_MS = 4_294_000
+"""The longest timeout: DTLS_timer_cb in include/openssl/ssl.h has an unsigned int, microseconds."""
+
 OFFER = Offer(
     "OpenSSL",
     (DTLS12, TLS12, TLS13),
@@ -71,6 +74,12 @@ def snippets(session: Session) -> list[Snippet]:
             " gives it a function that does. Call DTLSv1_handle_timeout() when the time of"
             " DTLSv1_get_timeout() is over."
         )
+    if end.timer and end.timer.maximum_ms > LONGEST_MS:
+        notes.append(
+            f"The timer of OpenSSL ends at {seconds(LONGEST_MS)}: 32 bits of microseconds."
+        )
+        first, maximum = min(end.timer.first_ms, LONGEST_MS), LONGEST_MS
+        end = replace(end, timer=replace(end.timer, first_ms=first, maximum_ms=maximum))
     if end.mtu is not None and end.mtu < LEAST_MTU:
         notes.append(f"OpenSSL takes no limit below {LEAST_MTU} octets for a datagram.")
         end = replace(end, mtu=LEAST_MTU)

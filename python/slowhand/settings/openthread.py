@@ -27,10 +27,11 @@ MACROS = (
 
 FUNCTIONS = (
     # include/openthread/coap_secure.h of OpenThread at 47bdaab81095
-    "otCoapSecureSetPsk",
-    "otCoapSecureSetCertificate",
-    "otCoapSecureSetCaCertificateChain",
-    "otCoapSecureSetSslAuthMode",
+    "void otCoapSecureSetPsk(otInstance *, const uint8_t *, uint16_t, const uint8_t *, uint16_t)",
+    "void otCoapSecureSetCertificate(otInstance *, const uint8_t *, uint32_t, const uint8_t *,"
+    " uint32_t)",
+    "void otCoapSecureSetCaCertificateChain(otInstance *, const uint8_t *, uint32_t)",
+    "void otCoapSecureSetSslAuthMode(otInstance *, bool)",
 )
 """The functions that a snippet may call."""
 

@@ -52,8 +52,8 @@ def text(*parts: str | Sequence[str]) -> str:
 
 
 def number(value: float) -> str:
-    """A number without digits that say nothing."""
-    return f"{value:.6g}"
+    """A number without digits that say nothing, and without an exponent."""
+    return f"{value:.6f}".rstrip("0").rstrip(".")
 
 
 def seconds(milliseconds: float) -> str:
@@ -62,7 +62,7 @@ def seconds(milliseconds: float) -> str:
 
 
 def c_string(value: str) -> str:
-    """A string literal of C and of Rust. Identities may have any characters."""
+    """A string literal of C. Identities may have any characters."""
     literal = ""
     for octet in value.encode():
         plain = 0x20 <= octet < 0x7F and octet not in b'"\\?'

@@ -56,7 +56,10 @@ def _timer(first_ms: float, scenario: str) -> Snippet:
         "The first timeout of tinyDTLS is a constant in its source, 2 s. This makes it"
         f" {seconds(first_ms)}; run it in the folder of dtls.c, once, before you compile."
     )
-    ticks = f"{max(1, round(first_ms))} * CLOCK_SECOND / 1000"
+    whole, rest = divmod(max(1, round(first_ms)), 1000)
+    parts = [f"{whole} * CLOCK_SECOND"] if whole else []
+    parts += [f"{rest} * CLOCK_SECOND / 1000"] if rest else []
+    ticks = f"({' + '.join(parts)})"  # the two parts fit into 32 bits, milliseconds may not
     lines = text(
         head(HASH, [f"tinyDTLS {VERSION}: the timer of {scenario}.", note]),
         f"sed -i 's:2 \\* CLOCK_SECOND:{ticks}:' dtls.c",

@@ -214,7 +214,8 @@ def _configure(end: End) -> list[str]:
         lines += ["    /* The client's. A server needs wolfSSL_CTX_set_TicketEncCb(). */"]
         lines += _checked("wolfSSL_CTX_UseSessionTicket(context)")
     elif not end.is_13:
-        lines += _checked("wolfSSL_CTX_NoTicketTLSv12(context)")
+        no_ticket = _checked("wolfSSL_CTX_NoTicketTLSv12(context)")
+        lines += ["#if defined(HAVE_SESSION_TICKET)", *no_ticket, "#endif"]
     if end.resumption is None:
         lines.append("    wolfSSL_CTX_set_session_cache_mode(context, WOLFSSL_SESS_CACHE_OFF);")
     return lines
