@@ -58,12 +58,10 @@ pub(super) fn frame_of(air: &Air, lost: &Lost) -> Option<usize> {
 }
 
 /// A loss in words: what was lost, where and why.
-pub(super) fn words(air: &Air, datagram: DatagramId, loss: &Loss, name: &str) -> String {
-    let fragment = loss.frame.map(|frame| &air.frames[frame]).map_or(String::new(), |frame| {
-        match air.count(frame.from, frame.to, datagram) {
-            0 | 1 => String::new(),
-            count => format!("fragment {} of {count} of ", frame.number),
-        }
+pub(super) fn words(air: &Air, loss: &Loss, name: &str) -> String {
+    let fragment = loss.frame.map(|frame| &air.frames[frame]).map_or(String::new(), |frame| match frame.count {
+        0 | 1 => String::new(),
+        count => format!("fragment {} of {count} of ", frame.number),
     });
     if loss.reason == DropReason::Internet {
         return format!("{name} was lost on the Internet");

@@ -383,7 +383,7 @@ impl Namer<'_> {
         let of_both = || sent_by(end, flight).filter(move |(_, sent)| sent.at <= base).chain(sent_by(peer, flight));
         if let Some((&datagram, loss)) = of_both().find_map(|(id, _)| Some((id, self.losses.get(id)?))) {
             let name = self.names.get(&datagram).map_or("a datagram", String::as_str);
-            return (format!("because {}", losses::words(self.air, datagram, loss, name)), Some(*loss));
+            return (format!("because {}", losses::words(self.air, loss, name)), Some(*loss));
         }
         let (other, own) = (Context::role_of(peer), Context::role_of(end));
         let computes = |c: &crate::world::trace::Computed| {
