@@ -185,7 +185,7 @@ const PLANTED: [Planted; 14] = [
     Planted {
         what: "few cells",
         example: "quickstart",
-        base: &["network.link_pdr=1.0", "session.timeout_s=20", "client.compute_factor=0.1"],
+        base: &["network.link_pdr=1.0", "session.timeout_s=50", "client.compute_factor=0.1"],
         plant: &["mac.slotframe=101"],
         kind: "cells",
         host: "node 1",
