@@ -483,6 +483,14 @@ def test_a_network_that_is_not_possible_is_left_out_and_named() -> None:
     assert "not possible: 30 % worse: --set server.internet_delay_ms" in advice.text
 
 
+def test_a_world_with_many_handshakes_needs_fewer_worlds() -> None:
+    star: dict[str, Setting] = {"network.topology": {"kind": "star", "leaves": 12}}
+    star["client.nodes"] = list(range(1, 13))
+    advice = slowhand.advise(PSK, choose={"session.timeout_s": [2, 9]}, fix=star, budget=90)
+    assert advice.adviser.worlds == LEAST
+    assert advice.known and advice.adviser.done <= 90
+
+
 def test_a_value_is_that_of_the_last_override() -> None:
     line: Setting = {"kind": "line", "hops": 2}
     settings: dict[str, Setting] = {"network.topology": line, "network.topology.hops": 4}
