@@ -3,6 +3,7 @@
 .venv/bin/python docs/reports.py [FOLDER]
 """
 
+import shutil
 import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -24,11 +25,11 @@ def main() -> None:
         page = Path(temporary) / "one.html"
         slowhand.pages.timeline(slowhand.Scenario("lossy-line").explain(seed=1), page)
         options = webdriver.ChromeOptions()
-        options.binary_location = "/usr/bin/chromium"
+        options.binary_location = str(shutil.which("chromium"))
         for option in ("--headless", "--no-sandbox", "--disable-gpu", "--window-size=1200,1100"):
             options.add_argument(option)
         options.add_argument(f"--user-data-dir={temporary}/chromium")
-        driver = webdriver.Chrome(options, Service("/usr/bin/chromedriver"))
+        driver = webdriver.Chrome(options, Service(shutil.which("chromedriver")))
         driver.get(page.as_uri())
         lanes = driver.find_element(By.CSS_SELECTOR, ".lanes")
         lanes.send_keys("+++", "n" * 6)

@@ -2,9 +2,12 @@
 
 import json
 import math
+import os
+import random
 import re
 import signal
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +20,7 @@ from conftest import COMMAND, QUICKSTART, Cli, the_message
 from slowhand import AdviceError
 from slowhand.advice import Adviser, defaults, lookup, networks
 from slowhand.advice.answer import Advice
+from slowhand.advice.forms import Question
 from slowhand.advice.front import (
     ALIKE,
     METRICS,
@@ -422,6 +426,50 @@ def test_a_question_without_a_file_shows_its_scenario(
         assert part in command, text
     words = command.replace("'", "").split()[1:]
     assert "completed" in cli(*words, "--count", 3).stdout
+
+
+def questions(count: int) -> Iterator[Question]:
+    """Networks at random, the same each time: every link layer and credential among them."""
+    chance = random.Random(12)
+    macs = ["tsch", "csma", "thread", "xmac", "beacon"]
+    for number in range(count):
+        mac = macs[number % len(macs)]
+        yield Question(
+            mac=mac,
+            hops=chance.choice([1, 2, 3]),
+            slotframe=chance.choice([17, 51, 101]) if mac == "tsch" else None,
+            loss=chance.choice([0, 0.02, 0.05, 0.1]),
+            credential=["psk", "certificate"][chance.randrange(2)],
+        )
+
+
+@pytest.mark.skipif("SLOWHAND_FULL" not in os.environ, reason="two minutes; ./test --full")
+def test_on_many_networks_the_advice_is_not_dominated_and_beats_the_defaults() -> None:
+    beats = 0
+    for question in questions(12):
+        advice = slowhand.advise(
+            question.scenario(), choose=["timers", "mtu", "stack"], budget=16_000
+        )
+        adviser = advice.adviser
+
+        def fresh(scenario: slowhand.Scenario, adviser: Adviser = adviser) -> Numbers:
+            sample = adviser.sample(scenario)
+            sample.add(slowhand.Run(scenario, seed=10**6, count=400))
+            return sample.values(400)
+
+        best = fresh(advice.scenario)
+        for row in advice.finalists:
+            assert row.configuration
+            other = fresh(row.configuration.scenario)
+            is_better = (other <= best).all() and (other < best * (1 - ALIKE)).any()
+            assert not is_better, (question, row.name, advice.recommended.label)
+        base = adviser.space.scenario
+        scores = [
+            adviser.scale.score(fresh(base.with_(default.row.overrides)))
+            for default in adviser.defaults
+        ]
+        beats += all(adviser.scale.score(best) <= score + 1e-3 for score in scores)
+    assert beats >= 11
 
 
 # Bad input and signals

@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,7 @@ OPTIONS = [
     "--headless",
     "--no-sandbox",
     "--disable-gpu",
+    "--disable-dev-shm-usage",  # a container has little of it
     "--disable-quic",
     "--no-first-run",
     "--disable-background-networking",
@@ -130,11 +132,11 @@ class Browser:
 @pytest.fixture(scope="module")
 def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
     options = webdriver.ChromeOptions()
-    options.binary_location = "/usr/bin/chromium"
+    options.binary_location = str(shutil.which("chromium"))
     for option in [*OPTIONS, f"--user-data-dir={tmp_path_factory.mktemp('chromium')}"]:
         options.add_argument(option)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    driver = webdriver.Chrome(options, Service("/usr/bin/chromedriver"))
+    driver = webdriver.Chrome(options, Service(shutil.which("chromedriver")))
     yield Browser(driver)
     driver.quit()
 
@@ -321,7 +323,8 @@ def test_lanes_are_collapsed_and_opened(browser: Browser, tmp_path: Path) -> Non
 
 
 def test_a_part_is_highlighted(browser: Browser, tmp_path: Path) -> None:
-    browser.show(made(), tmp_path)
+    explanation = made()
+    browser.show(explanation, tmp_path)
     browser.focus()
     plain = browser.pixels()
     button = browser.one("tr[data-part='1'] button")
@@ -329,9 +332,17 @@ def test_a_part_is_highlighted(browser: Browser, tmp_path: Path) -> None:
     browser.settle()
     assert button.get_attribute("aria-pressed") == "true"
     assert browser.pixels() != plain
+    part = explanation.document["parts"][1]
+    assert part["text"] in browser.text(".chosen")
     button.send_keys(Keys.ENTER)
     browser.settle()
     assert browser.pixels() == plain
+    assert browser.text(".chosen") == "No event is chosen."
+    button.send_keys(Keys.ENTER)
+    browser.one(".chosen dd button").click()
+    event = next(e for e in explanation.document["events"] if e["id"] == part["causes"][0])
+    assert browser.text(".chosen strong") == event["name"]
+    assert f"{event['from_s']:.6f} s" in browser.text(".chosen")
 
 
 def test_the_keys_are_explained(browser: Browser, tmp_path: Path) -> None:
@@ -422,19 +433,22 @@ def test_ten_thousand_events_are_fluid(browser: Browser, tmp_path: Path) -> None
     assert sorted(frames)[len(frames) // 2] < 100
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_a_report_has_two_timelines_and_readable_pictures(
-    browser: Browser, tmp_path: Path, scheme: str
-) -> None:
-    browser.colours(scheme)
+def test_a_report_has_two_timelines_and_readable_pictures(browser: Browser, tmp_path: Path) -> None:
     run = slowhand.Run(slowhand.Scenario("quickstart"), count=5)
     pages.report(run, tmp_path / "a.html")
     browser.open(tmp_path / "a.html")
-    colours = browser.run(
-        "const text = document.querySelector('figure text');"
-        "return [getComputedStyle(text).fill, getComputedStyle(document.body).color]"
-    )
-    assert colours[0] == colours[1]
+    seen = []
+    for scheme in ("light", "dark"):
+        browser.colours(scheme)
+        colours = browser.run(
+            "const text = document.querySelector('figure text');"
+            "return [getComputedStyle(text).fill, getComputedStyle(document.body).color]"
+        )
+        assert colours[0] == colours[1]
+        seen.append(colours[0])
+        if folder := os.environ.get("SLOWHAND_SCREENSHOTS"):
+            browser.driver.save_screenshot(f"{folder}/report-{scheme}.png")
+    assert seen[0] != seen[1]
     first, second = browser.driver.find_elements(By.CSS_SELECTOR, "section.handshake")
     first.find_element(By.CSS_SELECTOR, "button[data-do=forth]").click()
     browser.settle()
@@ -443,5 +457,3 @@ def test_a_report_has_two_timelines_and_readable_pictures(
     browser.one("nav a[href='#worst-handshake']").click()
     heading = "return document.getElementById('worst-handshake').getBoundingClientRect().y"
     assert browser.run(heading) == pytest.approx(0, abs=2)
-    if folder := os.environ.get("SLOWHAND_SCREENSHOTS"):
-        browser.driver.save_screenshot(f"{folder}/report-{scheme}.png")

@@ -13,7 +13,7 @@ use slowhand_net::network::{Network, NetworkConfig};
 use slowhand_net::random::Streams;
 use slowhand_net::transport::tcp;
 use slowhand_sessions::{
-    BuildError, Family, Operation, Processor, Role, Session, SessionConfig, Stack, Status, memory,
+    BuildError, Family, Negotiated, Operation, Processor, Role, Session, SessionConfig, Stack, Status, Suite, memory,
 };
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -69,14 +69,17 @@ pub enum PlanError {
     /// A device has no time for an operation of the handshake.
     #[error(
         "{}: {key}: found nothing, allowed: a number and its source, or a base that has it; \
-         the {role}, which runs {stack}, needs it for the handshake of this scenario",
-        file.display()
+         the {role}, which runs {stack}, needs it for the handshake of this scenario{}",
+        file.display(),
+        suite.as_ref().map_or(String::new(), |suite| format!(" with {suite}; or another session.suite"))
     )]
     Device {
         /// The file of the device.
         file: PathBuf,
         /// The key that is missing.
         key: String,
+        /// The suite of the session.
+        suite: Option<Suite>,
         /// The end that runs on the device.
         role: Role,
         /// The library of that end.
@@ -160,7 +163,11 @@ impl Plan {
             let missing = watched.missing.lock().unwrap_or_else(PoisonError::into_inner).take();
             if let Some(Missing(key)) = missing {
                 let file = watched.device.device.file.clone();
-                return Err(PlanError::Device { file, key, role: config.role, stack: config.stack });
+                let suite = match client_end.negotiated() {
+                    Some(Negotiated::Tls { suite, .. }) => Some(suite),
+                    _ => None,
+                };
+                return Err(PlanError::Device { file, key, suite, role: config.role, stack: config.stack });
             }
         }
         let why = match (transcript.end, transcript.client, transcript.server) {

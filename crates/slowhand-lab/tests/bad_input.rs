@@ -102,7 +102,7 @@ fn overrides_are_blamed_by_their_own_name() {
         ("mac.kind=\"\u{1b}[31m\"", "--set mac.kind: found `\"\\u{1b}[31m\"`, allowed: a TOML value"),
         ("mac.kind='\u{202e}'", "--set mac.kind: found '\\u{202e}', allowed: one of \"tsch\""),
         ("mac.\u{1b}=1", "--set mac.\\u{1b}: found mac.\\u{1b}=1, allowed: a dotted path"),
-        ("mac.slotframe=", "--set mac.slotframe: found ``, allowed: a TOML value"),
+        ("mac.slotfram=", "--set mac.slotfram: found no value, and no such key to remove, allowed: key=value, or"),
         ("mac.slotframe=[1", "--set mac.slotframe: found `[1`, allowed: a TOML value"),
     ] {
         let error = match text.parse::<Override>() {
@@ -127,7 +127,7 @@ fn the_bound_that_refused_is_the_bound_that_is_named() {
         ("mac.slotframe", "a whole number from 1 to 65535"),
         ("session.mtu", "a whole number from 1 to 1999"),
         ("lowpan.dropped_frames", "a whole number from 1 to 4294967295"),
-        ("server.at", "\"internet\" or the number of a node, 0 to 65534"),
+        ("server.at", "\"internet\", \"root\" or the number of a node, 0 to 65534"),
     ] {
         let is_real = !allowed.contains("whole") && key != "server.at";
         let wrong: &[&str] = match is_real {
@@ -140,6 +140,26 @@ fn the_bound_that_refused_is_the_bound_that_is_named() {
             let error = Scenario::load(&scenario("quickstart"), &[change]).unwrap_err().to_string();
             assert!(error.ends_with(&format!("found {value}, allowed: {allowed}")), "{error}");
         }
+    }
+}
+
+/// The suite of the scenario is not one of DTLS 1.3. A key of link security may have digits only.
+#[test]
+fn an_override_removes_a_key_or_has_a_long_word() {
+    let load = |changes: &[&str]| {
+        let changes: Vec<Override> = changes.iter().map(|change| change.parse().unwrap()).collect();
+        assert_eq!(changes[0].to_string(), changes[0].to_string().parse::<Override>().unwrap().to_string());
+        Scenario::load(&scenario("quickstart"), &changes).map_err(|error| error.to_string())
+    };
+    let lean = ["session.protocol=dtls1.3", "session.stack=lean-dtls", "session.max_fragment_length="];
+    assert!(load(&lean).unwrap_err().contains("session.suite: found"));
+    let removed = load(&[&lean[..], &["session.suite="]].concat()).unwrap();
+    assert_eq!(removed.session.suite, None);
+    assert_eq!(Scenario::from_sources(removed.sources()).unwrap().session.suite, None);
+    let key = "mac.security={ level = \"mic-32\" }";
+    for digits in ["12345678901234567890123456789012", "0001020304050607080910111213141e"] {
+        let secured = load(&[key, &format!("mac.security.key={digits}")]).unwrap();
+        assert_eq!(secured.mac.security().unwrap().key.to_string(), digits);
     }
 }
 

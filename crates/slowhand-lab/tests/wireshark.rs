@@ -35,58 +35,84 @@ fn tshark(capture: &Path, filter: &str, fields: &[&str]) -> Vec<String> {
     tshark.rows_of_file(capture, fields).iter().map(|row| row.join("	")).collect()
 }
 
-/// True of every capture of DTLS, however many frames were lost.
-fn check(record: &Record, capture: &Path) {
-    check_frames(record, capture);
+/// The messages of a handshake that a capture has, by their types: all, and those that the server or the client receives.
+struct Messages {
+    all: BTreeSet<u32>,
+    received: [BTreeSet<u32>; 2],
+}
 
-    // Every message of the handshake is there, Finished decrypted in both directions.
-    let messages = |filter: &str| numbers(capture, filter, "dtls.handshake.type");
+impl Messages {
+    /// Finished (RFC 5246, section 7.4) is decrypted in both directions.
+    fn has_both_finished(&self) -> bool {
+        self.received.iter().all(|types| types.contains(&20))
+    }
+}
+
+/// True of every capture of DTLS, however many frames were lost: every message of the handshake is there.
+fn check(record: &Record, capture: &Path) {
+    let messages = check_frames(record, capture);
     // ClientHello, ServerHello, HelloVerifyRequest, Certificate, ServerKeyExchange, CertificateRequest, ServerHelloDone,
     // CertificateVerify, ClientKeyExchange, Finished (RFC 5246, section 7.4, and RFC 6347, section 4.3.2).
-    assert_eq!(messages("dtls.handshake.type"), BTreeSet::from([1, 2, 3, 11, 12, 13, 14, 15, 16, 20]));
-    for direction in ["udp.dstport == 5684", "udp.srcport == 5684"] {
-        let finished = messages(&format!("dtls.handshake.type == 20 and {direction}"));
-        assert!(finished.contains(&20), "{direction}: Finished is decrypted");
-    }
+    assert_eq!(messages.all, BTreeSet::from([1, 2, 3, 11, 12, 13, 14, 15, 16, 20]));
+    assert!(messages.has_both_finished(), "Finished is decrypted");
 }
 
-/// All values of a field.
-fn numbers(capture: &Path, filter: &str, field: &str) -> BTreeSet<u32> {
-    let lines = tshark(capture, filter, &[field]);
-    lines.iter().flat_map(|line| line.split(',')).map(|number| number.parse().unwrap()).collect()
-}
+/// True of the frames of every capture. Returns the messages in it. tshark takes long to start, so it is asked twice only.
+fn check_frames(record: &Record, capture: &Path) -> Messages {
+    let wrong = "_ws.malformed or wpan.fcs_ok == 0 or udp.checksum.status == 0 or tcp.checksum.status == 0";
+    let found = tshark(capture, wrong, &["frame.number"]);
+    assert_eq!(found, [""; 0], "nothing is malformed, and every check sequence and checksum is right");
 
-/// True of the frames of every capture.
-fn check_frames(record: &Record, capture: &Path) {
-    assert_eq!(tshark(capture, "_ws.malformed", &["frame.number"]), [""; 0], "nothing is malformed");
-    assert_eq!(tshark(capture, "wpan.fcs_ok == 0", &["frame.number"]), [""; 0], "every check sequence is right");
-    for checksum in ["udp.checksum.status == 0", "tcp.checksum.status == 0"] {
-        assert_eq!(tshark(capture, checksum, &["frame.number"]), [""; 0], "every checksum is right");
-    }
+    let rows: Vec<Vec<String>> = tshark(
+        capture,
+        "frame",
+        &[
+            "ipv6.src",
+            "wpan.frame_type",
+            "frame.len",
+            "wpan-tap.length",
+            "6lowpan.reassembled.length",
+            "frame.time_epoch",
+            "udp.dstport",
+            "tcp.dstport",
+            "dtls.handshake.type",
+            "tls.handshake.type",
+        ],
+    )
+    .iter()
+    .map(|line| line.split('\t').map(str::to_owned).collect())
+    .collect();
+    let column = |index: usize| rows.iter().map(move |row| row[index].as_str()).filter(|value| !value.is_empty());
 
     // The prefixes are not on the air. The checksum does not notice if words of a prefix are exchanged.
-    let addresses = tshark(capture, "ipv6", &["ipv6.src"]);
     let ends = [mesh_address(NodeId(1)), internet_address()].map(|address| address.to_string());
-    assert_eq!(BTreeSet::from_iter(addresses), BTreeSet::from(ends));
+    assert_eq!(BTreeSet::from_iter(column(0)), BTreeSet::from(ends.each_ref().map(String::as_str)));
 
     // Frames and octets are those of the record: the PSDU is what the capture holds behind the TAP header.
-    for (frame_type, frames, bytes) in
-        [("0x1", record.frames, record.bytes_phy), ("0x2", record.frames_ack, record.bytes_ack)]
+    for (frame_type, frames, bytes) in [(1, record.frames, record.bytes_phy), (2, record.frames_ack, record.bytes_ack)]
     {
-        let lengths = tshark(capture, &format!("wpan.frame_type == {frame_type}"), &["frame.len", "wpan-tap.length"]);
-        assert_eq!(lengths.len() as u64, frames);
-        let psdu = |line: &String| {
-            let (whole, tap) = line.split_once('\t').unwrap();
-            whole.parse::<u64>().unwrap() - tap.parse::<u64>().unwrap()
-        };
-        assert_eq!(lengths.iter().map(psdu).sum::<u64>(), bytes);
+        let is_of_type =
+            |row: &&Vec<String>| u32::from_str_radix(row[1].trim_start_matches("0x"), 16) == Ok(frame_type);
+        let psdu = |row: &Vec<String>| row[2].parse::<u64>().unwrap() - row[3].parse::<u64>().unwrap();
+        let lengths: Vec<u64> = rows.iter().filter(is_of_type).map(psdu).collect();
+        assert_eq!((lengths.len() as u64, lengths.iter().sum::<u64>()), (frames, bytes));
     }
 
-    // Fragments are reassembled.
-    assert!(!tshark(capture, "6lowpan.reassembled.length", &["frame.number"]).is_empty());
+    assert!(column(4).next().is_some(), "fragments are reassembled");
+    assert!(column(5).is_sorted_by_key(|time| time.parse::<f64>().unwrap().to_bits()), "times are monotonic");
 
-    let times = tshark(capture, "frame", &["frame.time_epoch"]);
-    assert!(times.is_sorted_by_key(|time| time.parse::<f64>().unwrap().to_bits()), "times are monotonic");
+    let types = |row: &Vec<String>| -> Vec<u32> {
+        let types = row[8..].iter().filter(|value| !value.is_empty()).flat_map(|value| value.split(','));
+        types.map(|number| number.parse().unwrap()).collect()
+    };
+    let to_server = |row: &&Vec<String>| row[6..8].iter().any(|port| port == "5684");
+    Messages {
+        all: rows.iter().flat_map(types).collect(),
+        received: [
+            rows.iter().filter(to_server).flat_map(types).collect(),
+            rows.iter().filter(|row| !to_server(row)).flat_map(types).collect(),
+        ],
+    }
 }
 
 /// What `slowhand run --pcap` prints is enough: addresses, checksums and messages are shown as they are. Each
@@ -146,13 +172,9 @@ fn by_rsa_and_resumed() {
         let changes = [&["network.link_pdr=1.0", "session.timeout_s=10"], changes].concat();
         let (record, capture) = captured(name, &changes);
         assert_eq!(record.outcome, Outcome::Completed);
-        check_frames(&record, &capture);
-        let messages = BTreeSet::from_iter(messages.iter().copied());
-        assert_eq!(numbers(&capture, "dtls.handshake.type", "dtls.handshake.type"), messages, "{name}");
-        for direction in ["udp.dstport == 5684", "udp.srcport == 5684"] {
-            let finished = format!("dtls.handshake.type == 20 and {direction}");
-            assert!(numbers(&capture, &finished, "dtls.handshake.type").contains(&20), "{name}: {direction}");
-        }
+        let seen = check_frames(&record, &capture);
+        assert_eq!(seen.all, BTreeSet::from_iter(messages.iter().copied()), "{name}");
+        assert!(seen.has_both_finished(), "{name}");
     }
 }
 
@@ -233,13 +255,9 @@ fn tls_over_tcp_with_and_without_losses() {
             let changes: Vec<&str> = changes.iter().map(String::as_str).collect();
             let (record, capture) = captured_of("tests/worlds/one-hop.toml", &format!("{protocol}-{loss}"), &changes);
             assert_eq!(record.outcome, Outcome::Completed);
-            check_frames(&record, &capture);
-            let seen = numbers(&capture, "tls.handshake.type", "tls.handshake.type");
-            assert!(seen.is_superset(&messages), "{protocol} at {loss}: {seen:?}");
-            for direction in ["tcp.dstport == 5684", "tcp.srcport == 5684"] {
-                let filter = format!("tls.handshake.type == 20 and {direction}");
-                assert!(numbers(&capture, &filter, "tls.handshake.type").contains(&20), "{filter}: decrypted");
-            }
+            let seen = check_frames(&record, &capture);
+            assert!(seen.all.is_superset(&messages), "{protocol} at {loss}: {:?}", seen.all);
+            assert!(seen.has_both_finished(), "{protocol} at {loss}: Finished is decrypted");
             assert_eq!(record.datagrams_lost > 0, loss != "0.0", "{record:?}");
         }
     }

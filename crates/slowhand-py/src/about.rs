@@ -7,13 +7,20 @@ use slowhand_lab::scenario::{Network, Scenario, Topology};
 pub fn about(scenario: &Scenario) -> Value {
     json!({
         "session": session(scenario),
-        "network": format!("{}, {}", topology(&scenario.network), scenario.mac.describe()),
+        "network": format!("{}, {}{}", topology(&scenario.network), scenario.mac.describe(), wifi(scenario)),
         "devices": format!("{} to {}", scenario.client.device, scenario.server.device),
         "assumed": {
             &scenario.client.device: scenario.client_device.assumed,
             &scenario.server.device: scenario.server_device.assumed,
         },
     })
+}
+
+/// Wi-Fi that disturbs nothing.
+fn wifi(scenario: &Scenario) -> String {
+    let channels = scenario.wifi_elsewhere();
+    let words = |channel: &u8| format!("; Wi-Fi channel {channel} covers no channel of the network");
+    channels.iter().map(words).collect()
 }
 
 fn session(scenario: &Scenario) -> String {

@@ -71,7 +71,9 @@ impl Capabilities {
             return Err(refusal("credential", &credential, list(&credentials)));
         };
         one_of("suite", suite, &suites)?;
-        one_of("credential", credential, &self.credentials(protocol, suite).collect::<Vec<_>>())?;
+        let credentials: Vec<_> = self.credentials(protocol, suite).collect();
+        let allowed = format_args!("{} with {suite}", list(&credentials));
+        check("credential", &credential, allowed, |credential| credentials.contains(credential))?;
         Ok(suite)
     }
 

@@ -110,13 +110,14 @@ class Adviser:
         """The numbers of the configurations on the front, the best by the weights first."""
         self._give_up_s = float(lookup.value(self.space.scenario, "session.give_up_s") or 300)
         self._memories: dict[str, float] = {}
-        self._samples = [self._sample(each.scenario) for each in self.space.configurations]
+        self._samples = [self.sample(each.scenario) for each in self.space.configurations]
         self._clients = max(1, len(Run(self.space.scenario, count=1, seed=seed).columns()["seed"]))
         self._rows = self._possible_defaults()
         self._update: Callable[[int, int], None] = lambda done, total: None
         self._plan(budget)
 
-    def _sample(self, scenario: Scenario) -> Sample:
+    def sample(self, scenario: Scenario) -> Sample:
+        """An empty sample of a configuration."""
         return Sample(self._give_up_s, self._memory(scenario))
 
     def _memory(self, scenario: Scenario) -> float:
@@ -259,14 +260,14 @@ class Adviser:
         self.total += FEWEST * len(changes)
         found = []
         for overrides, scenario in changes:
-            sample = self._sample(scenario)
+            sample = self.sample(scenario)
             self._run([(scenario, sample)], 0, FEWEST)
             found.append(Help(overrides, Judged(sample, FEWEST, self.scale)))
         return sorted(found, key=lambda each: -each.judged.share)
 
     def _run_defaults(self) -> None:
         for row, scenario in self._rows:
-            sample = self._sample(scenario)
+            sample = self.sample(scenario)
             self._run([(scenario, sample)], 0, self.worlds)
             self.defaults.append(Default(row, Judged(sample, self.worlds, self.scale)))
 
@@ -276,7 +277,7 @@ class Adviser:
             if not overrides:
                 return
             samples = {
-                one: self._sample(self.space.configurations[one].scenario) for one in self.judged
+                one: self.sample(self.space.configurations[one].scenario) for one in self.judged
             }
             configurations = self.space.configurations
             scenarios = (configurations[one].scenario.with_(overrides) for one in samples)

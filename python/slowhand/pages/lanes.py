@@ -96,6 +96,7 @@ def columns(document: Document) -> dict[str, Any]:
             {
                 "kind": part["kind"],
                 "colour": colours[part["kind"]],
+                "causes": [places[cause] for cause in part["causes"]],
                 "spans": [[*map(microseconds, span)] for span in part["spans"]],
             }
             for part in document["parts"]

@@ -21,13 +21,18 @@ pub(crate) struct Document {
 /// A value given outside the file, as `key=value`, which replaces what the file says.
 ///
 /// The key is a dotted path (`network.link_pdr`), the value is TOML (`0.9`, `"mutual"`,
-/// `{ kind = "line", hops = 2 }`); a bare word is a string.
+/// `{ kind = "line", hops = 2 }`); a bare word is a string. Without a value (`session.suite=`) the key is removed, so
+/// that its default counts.
 #[derive(Clone, Debug)]
 pub struct Override {
     key: Arc<str>,
     written: String,
-    value: Item,
+    /// `None` if the key is removed.
+    value: Option<Item>,
 }
+
+/// The most characters of a number without a point: those of the least number of 64 bits.
+const LONGEST_NUMBER: usize = 20;
 
 /// The most keys in the path of an override. No key of a scenario is deeper than six.
 const MAX_STEPS: usize = 16;
@@ -76,22 +81,28 @@ impl FromStr for Override {
         }
         let key: Arc<str> = key.into();
         let origin = |_: usize| Origin::Override(key.clone());
+        let word = || {
+            let value = Value::String(written.to_owned());
+            Item { value, written: format!("\"{}\"", shorten(written)), origin: origin(0) }
+        };
+        if written.is_empty() {
+            return Ok(Self { key, written: String::new(), value: None });
+        }
         let value = match DeValue::parse(written) {
+            // A key of link security, which may have digits only.
+            _ if written.len() > LONGEST_NUMBER && written.chars().all(|c| c.is_ascii_alphanumeric()) => word(),
             Ok(value) => Item::new(&value, written, &origin),
             Err(_) if as_toml(written).is_some() => {
                 let allowed = format!("{}, in the syntax of TOML", as_toml(written).unwrap_or_default());
                 return Err(refuse(&key, &shorten(written), &allowed));
             }
-            Err(_) if !written.is_empty() && written.chars().all(is_bare) => {
-                let value = Value::String(written.to_owned());
-                Item { value, written: format!("\"{}\"", shorten(written)), origin: origin(0) }
-            }
+            Err(_) if written.chars().all(is_bare) => word(),
             Err(_) => {
                 let allowed = "a TOML value, such as 0.9, true, \"text\" or { kind = \"line\", hops = 2 }";
                 return Err(refuse(&key, &format!("`{}`", shorten(written)), allowed));
             }
         };
-        Ok(Self { key, written: written.to_owned(), value })
+        Ok(Self { key, written: written.to_owned(), value: Some(value) })
     }
 }
 
@@ -109,15 +120,23 @@ impl Document {
         Ok(Self { root })
     }
 
-    /// Replaces a value by that of an override.
+    /// Replaces a value by that of an override, or removes it.
     pub(crate) fn set(&mut self, change: &Override) -> Result<(), InputError> {
         let parts: Vec<&str> = change.key.split('.').collect();
-        self.root.set(&parts, &change.value, &Origin::Override(change.key.clone())).map_err(|found| InputError {
+        let refuse = |found, allowed: &str| InputError {
             place: Place::Override(change.key.to_string()),
             key: change.key.to_string(),
             found,
-            allowed: "a path that leads through tables".to_owned(),
-        })
+            allowed: allowed.to_owned(),
+        };
+        let Some(value) = &change.value else {
+            let is_removed = self.root.remove(&parts);
+            let found = "no value, and no such key to remove".to_owned();
+            return is_removed.then_some(()).ok_or_else(|| refuse(found, "key=value, or a key of the scenario"));
+        };
+        self.root
+            .set(&parts, value, &Origin::Override(change.key.clone()))
+            .map_err(|found| refuse(found, "a path that leads through tables"))
     }
 
     /// The document as a `T`.

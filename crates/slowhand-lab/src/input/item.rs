@@ -78,6 +78,17 @@ impl Item {
         item.set(rest, value, origin)
     }
 
+    /// Removes the item at the end of a path. False if there is none.
+    pub(super) fn remove(&mut self, path: &[&str]) -> bool {
+        let (Value::Table(entries), [part, rest @ ..]) = (&mut self.value, path) else { return false };
+        let Some(index) = entries.iter().position(|(key, _)| key.name == *part) else { return false };
+        if !rest.is_empty() {
+            return entries[index].1.remove(rest);
+        }
+        entries.remove(index);
+        true
+    }
+
     /// Adds the keys that only `base` has, also in tables that both have. A number and its source are one value: a
     /// table with a part of it takes nothing from `base`, so that no source stands beside a number that it does not
     /// have.

@@ -68,7 +68,7 @@ fn as_the_device_says() -> Factor {
 pub struct Server {
     /// The server's device: a name or a file, as for the client. Default: `linux-host`.
     pub device: String,
-    /// The place of the server: `"internet"`, behind the border router, or the number of a node. Default:
+    /// The place of the server: `"internet"`, behind the border router, `"root"`, or the number of a node. Default:
     /// `internet`.
     pub at: ServerAt,
     /// The delay of a datagram between border router and server, in one direction. Default: 0.
@@ -134,12 +134,13 @@ impl<'de> Deserialize<'de> for ServerAt {
             type Value = ServerAt;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                write!(f, "\"internet\" or the number of a node, 0 to {MAX_NODE}")
+                write!(f, "\"internet\", \"root\" or the number of a node, 0 to {MAX_NODE}")
             }
 
             fn visit_str<E: de::Error>(self, place: &str) -> Result<ServerAt, E> {
                 match place {
                     "internet" => Ok(ServerAt::Internet),
+                    "root" => Ok(ServerAt::Node(NodeId::ROOT)),
                     _ => Err(E::invalid_value(de::Unexpected::Str(place), &self)),
                 }
             }
@@ -177,7 +178,7 @@ impl JsonSchema for ServerAt {
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         json_schema!({ "anyOf": [
-            { "const": "internet" },
+            { "enum": ["internet", "root"] },
             { "type": "integer", "minimum": 0, "maximum": MAX_NODE },
         ] })
     }

@@ -4,7 +4,7 @@ use serde::Serialize;
 use slowhand_net::address::{Host, NodeId};
 use slowhand_net::drop_reason::DropReason;
 
-use super::Scenario;
+use super::{Outage, Scenario};
 
 /// The key of a scenario that changes how many datagrams are lost for a reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,11 +71,38 @@ impl Scenario {
         }
     }
 
+    /// What the scenario asks for, if it keeps frames from arriving at the neighbours of this host: more repetitions only
+    /// work against it. `None` where several keys do.
+    fn cause(&self, reason: DropReason, host: Host) -> Option<Remedy> {
+        let Host::Node(node) = host else { return None };
+        let is_off = |outage: &Outage| {
+            let (off, routes) = (outage.outage().node, self.mesh().routes());
+            off == node || routes.parent(off) == Some(node) || routes.parent(node) == Some(off)
+        };
+        let outage = Remedy::asked("network.outages");
+        let wifi = Remedy::asked("network.wifi");
+        let busy = Remedy::lower("network.frame_handling_ms");
+        let causes: &[(Remedy, bool)] = match reason {
+            DropReason::RetriesExhausted | DropReason::FrameLost => &[
+                (outage, self.network.outages.iter().any(is_off)),
+                (wifi, self.network.wifi.len() > self.wifi_elsewhere().len()),
+                (busy, !self.frame_handling().is_empty()),
+            ],
+            DropReason::ChannelAccessFailure => &[(wifi, self.network.wifi.len() > self.wifi_elsewhere().len())],
+            _ => return None,
+        };
+        let mut given = causes.iter().filter(|cause| cause.1).map(|cause| cause.0);
+        given.next().filter(|_| given.next().is_none())
+    }
+
     /// What changes how many datagrams are lost at this host for this reason. `None` where no single key does.
     pub fn remedy(&self, reason: DropReason, host: Host) -> Option<Remedy> {
         let is_border_router = host == Host::Node(NodeId::ROOT);
         if self.has_own_buffers(reason, host) {
             return Some(Remedy::change("network.nodes"));
+        }
+        if let Some(cause) = self.cause(reason, host) {
+            return Some(cause);
         }
         self.mac.link_layer().remedy(reason).or(match reason {
             DropReason::InjectedLoss => Remedy::asked_by(&[

@@ -26,6 +26,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use slowhand_net::address::NodeId;
 use slowhand_net::ip::Endpoint;
+use slowhand_net::link::Interferer;
 use slowhand_net::network::joiner_router::JoiningConfig;
 use slowhand_net::network::{MeshUnderConfig, NetworkConfig};
 
@@ -187,7 +188,7 @@ impl Scenario {
             document.set(change)?;
         }
         let Sections { network, mac, lowpan, client, server, session, transport, gateway, traffic, limits } =
-            document.deserialize()?;
+            document.deserialize().map_err(mac::name_kind)?;
         let mut device = |name: &str, key| validate::device(name, key, &mut files, &document).map(Arc::new);
         let (client_device, server_device) =
             (device(&client.device, "client.device")?, device(&server.device, "server.device")?);
@@ -221,6 +222,13 @@ impl Scenario {
     /// The memory that one world takes, in octets: an estimate, rather too much than too little.
     pub fn memory(&self) -> u64 {
         limits::memory(self.mesh.nodes(), self.clients().len(), self.datagrams())
+    }
+
+    /// The Wi-Fi channels of `network.wifi` that cover no channel of the network.
+    pub fn wifi_elsewhere(&self) -> Vec<u8> {
+        let channels = self.mac.link_layer().channels();
+        let wifi = self.network.wifi.iter().map(|wifi| wifi.channel.get() as u8);
+        wifi.filter(|wifi| !channels.iter().any(|channel| Interferer::covered(*wifi).contains(channel))).collect()
     }
 
     /// When radios are off.

@@ -495,6 +495,17 @@ fn the_advice_fits_the_key() {
     assert_eq!(of(&[], Reason::NoCell), Some(("mac.cells", change)));
     let written = "mac.schedule=[{ slot = 3, from = 1, to = 0 }, { slot = 4, from = 0, to = 1 }]";
     assert_eq!(of(&[written], Reason::NoCell), Some(("mac.schedule", change)));
+    // What keeps frames from arriving is named, and not the repetitions against it.
+    let outage = "network.outages=[{ node = 1, from_s = 1, until_s = 2 }]";
+    let wifi = "network.wifi=[{ channel = 6, duty = 0.5, burst_ms = 5 }]";
+    let slow = "network.frame_handling_ms=14";
+    assert_eq!(of(&[outage], Reason::RetriesExhausted), Some(("network.outages", None)));
+    assert_eq!(of(&[wifi], Reason::RetriesExhausted), Some(("network.wifi", None)));
+    assert_eq!(of(&[slow], Reason::RetriesExhausted), Some(("network.frame_handling_ms", lower)));
+    assert_eq!(of(&[slow, outage], Reason::RetriesExhausted), Some(("mac.max_retries", raise)));
+    let elsewhere = "mac.hopping_sequence=[15, 20]";
+    assert_eq!(of(&[wifi, elsewhere], Reason::RetriesExhausted), Some(("mac.max_retries", raise)));
+    assert_eq!(with(wifi).wifi_elsewhere(), [0; 0]);
     // A loss that the scenario asks for has the key that asks. Where two keys ask, none is named.
     let (share, numbers) = ("lowpan.fragment_loss=0.1", "lowpan.dropped_frames=[1]");
     assert_eq!(of(&[share], Reason::InjectedLoss), Some(("lowpan.fragment_loss", None)));

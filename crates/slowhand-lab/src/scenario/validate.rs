@@ -392,7 +392,11 @@ fn session(scenario: &Scenario, document: &Document) -> Result<(), InputError> {
     let is_psk = session.auth() == Auth::Psk;
     if let Some(credential) = session.credential.filter(|credential| (*credential == CredentialKind::Psk) != is_psk) {
         let allowed = if is_psk { "psk" } else { "certificate, raw_public_key or ecjpake" };
-        let allowed = format!("{allowed} with this suite and session.auth");
+        let allowed = match session.suite {
+            Some(suite) => format!("{allowed} with {suite}; or another session.suite, or none"),
+            None if is_psk => "psk with session.auth = \"psk\"".to_owned(),
+            None => format!("{allowed} with this session.auth"),
+        };
         return Err(document.blame("session.credential", credential.to_string(), allowed));
     }
     let credentials = [session.stack, session.server_stack()].map(|stack| session.credential_kind(stack));

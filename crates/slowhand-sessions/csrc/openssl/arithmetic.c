@@ -76,13 +76,13 @@ static int compute(const EC_GROUP *group, const BIGNUM *scalar, size_t num, cons
                    const BIGNUM *scalars[], uint8_t result[POINT], BN_CTX *ctx)
 {
     uint8_t of_generator[NUMBER], of_point[NUMBER], point[POINT];
-    if (!is_secp256r1(group) || num > 1 || (scalar != NULL && !write_scalar(group, scalar, of_generator))
-        || (num == 1
-            && (!write_scalar(group, scalars[0], of_point) || !write_point(group, points[0], point, ctx))))
-        return 0;
-    int is_found = num == 0 ? slowhand_p256_multiply(result, of_generator, NULL)
-        : scalar == NULL    ? slowhand_p256_multiply(result, of_point, point)
-                            : slowhand_p256_multiply_add(result, of_generator, of_point, point);
+    int is_found = 0;
+    if (is_secp256r1(group) && num <= 1 && (scalar == NULL || write_scalar(group, scalar, of_generator))
+        && (num == 0
+            || (write_scalar(group, scalars[0], of_point) && write_point(group, points[0], point, ctx))))
+        is_found = num == 0 ? slowhand_p256_multiply(result, of_generator, NULL)
+            : scalar == NULL ? slowhand_p256_multiply(result, of_point, point)
+                             : slowhand_p256_multiply_add(result, of_generator, of_point, point);
     OPENSSL_cleanse(of_generator, sizeof of_generator);
     OPENSSL_cleanse(of_point, sizeof of_point);
     return is_found;

@@ -38,6 +38,8 @@ void slowhand_ecc_ec_mult(const uint32_t *px, const uint32_t *py, const uint32_t
     } else {
         ecc_ec_mult(px, py, secret, resultx, resulty);
     }
+    explicit_bzero(scalar, sizeof scalar);
+    explicit_bzero(point, sizeof point);
 }
 
 int slowhand_ecc_ecdsa_sign(const uint32_t *d, const uint32_t *e, const uint32_t *k, uint32_t *r, uint32_t *s)
@@ -46,7 +48,10 @@ int slowhand_ecc_ecdsa_sign(const uint32_t *d, const uint32_t *e, const uint32_t
     write_number(key, d);
     write_number(hash, e);
     write_number(nonce, k);
-    if (!slowhand_p256_sign(signature, key, nonce, hash))
+    int is_made = slowhand_p256_sign(signature, key, nonce, hash);
+    explicit_bzero(key, sizeof key);
+    explicit_bzero(nonce, sizeof nonce);
+    if (!is_made)
         return ecc_ecdsa_sign(d, e, k, r, s);
     read_number(r, signature);
     read_number(s, signature + NUMBER);

@@ -136,6 +136,10 @@ impl LinkLayer for Beacon {
         self.security.as_ref()
     }
 
+    fn channels(&self) -> Vec<u8> {
+        vec![self.channel.get() as u8]
+    }
+
     fn remedy(&self, reason: DropReason) -> Option<Remedy> {
         match reason {
             DropReason::QueueFull => Some(Remedy::raise("mac.queue")),

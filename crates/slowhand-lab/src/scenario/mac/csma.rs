@@ -269,6 +269,10 @@ impl LinkLayer for Csma {
         nodes.filter(|(sleepy, _)| *sleepy).map(|(_, node)| NodeId(node)).collect()
     }
 
+    fn channels(&self) -> Vec<u8> {
+        vec![self.channel.get() as u8]
+    }
+
     fn remedy(&self, reason: DropReason) -> Option<Remedy> {
         match reason {
             DropReason::QueueFull => Some(Remedy::raise("mac.queue")),

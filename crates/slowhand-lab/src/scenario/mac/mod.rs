@@ -17,7 +17,7 @@ pub use xmac::{Generation, XMac};
 use std::error::Error;
 use std::fmt::Debug;
 
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema};
 use serde::Deserialize;
 use slowhand_net::address::{Addressing, NodeId};
 use slowhand_net::clock::Duration;
@@ -27,7 +27,7 @@ use slowhand_net::random::Streams;
 
 use super::losses::Remedy;
 use super::network::Mesh;
-use crate::input::{Document, InputError};
+use crate::input::{Document, InputError, schema_of};
 
 /// The link layer; `kind` says which.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
@@ -106,6 +106,9 @@ pub(crate) trait LinkLayer {
         Addressing::Extended
     }
 
+    /// The channels on which frames are sent.
+    fn channels(&self) -> Vec<u8>;
+
     /// True if the radio of a node can be switched off.
     fn switches_radios(&self) -> bool {
         true
@@ -146,6 +149,25 @@ pub(crate) struct Opportunity {
     pub(crate) words: &'static str,
     /// What makes the wait shorter.
     pub(crate) remedy: Option<Remedy>,
+}
+
+/// An error about a key of `[mac]` that is unknown names the kind of link layer that has such a key.
+pub(super) fn name_kind(mut error: InputError) -> InputError {
+    let Some(key) = error.key.strip_prefix("mac.").filter(|_| error.found.starts_with("an unknown key")) else {
+        return error;
+    };
+    let kinds = [
+        ("tsch", schema_of::<Tsch>()),
+        ("xmac", schema_of::<XMac>()),
+        ("beacon", schema_of::<Beacon>()),
+        ("csma", schema_of::<Csma>()),
+    ];
+    let has_key = |schema: &Schema| schema.get("properties").is_some_and(|keys| keys.get(key).is_some());
+    let others: Vec<_> = kinds.iter().filter(|(_, schema)| has_key(schema)).map(|(kind, _)| *kind).collect();
+    if !others.is_empty() {
+        error.found = format!("a key of mac.kind = \"{}\"", others.join("\" or \""));
+    }
+    error
 }
 
 /// A link layer without its randomness. [`Plan::with_mac`](crate::plan::Plan::with_mac) takes one of yours.

@@ -305,6 +305,10 @@ impl LinkLayer for Tsch {
         true
     }
 
+    fn channels(&self) -> Vec<u8> {
+        self.hopping()
+    }
+
     fn remedy(&self, reason: DropReason) -> Option<Remedy> {
         match reason {
             DropReason::QueueFull => Some(Remedy::raise("mac.queue")),

@@ -101,6 +101,10 @@ impl LinkLayer for XMac {
         self.security.as_ref()
     }
 
+    fn channels(&self) -> Vec<u8> {
+        vec![self.channel.get() as u8]
+    }
+
     fn remedy(&self, reason: DropReason) -> Option<Remedy> {
         match reason {
             DropReason::QueueFull => Some(Remedy::raise("mac.queue")),
