@@ -12,7 +12,15 @@ from slowhand import output, signals
 from slowhand._native import MAX_THREADS, ScenarioError
 from slowhand.arguments import Complaint, Parser, integer
 from slowhand.bounds import MAX_SEED
-from slowhand.commands.common import DONE, LONGEST_PANIC, NO, inputs, loaded, print_json
+from slowhand.commands.common import (
+    DONE,
+    LONGEST_PANIC,
+    NO,
+    inputs,
+    loaded,
+    print_json,
+    replaced,
+)
 from slowhand.output import Output, OutputError
 from slowhand.terminal import Terminal, printable, say
 
@@ -52,12 +60,11 @@ def options(parser: Parser) -> None:
         metavar="KEY=VALUE",
         action="append",
         default=[],
-        help="Replace a key, as in network.link_pdr=0.9.",
+        help="Replace a key, as in network.link_pdr=0.9; KEY= alone removes it.",
     )
     parser.add_argument(
         "--nonces",
         metavar="N",
-        type=integer(1),
         help="Sets of random numbers of the sessions (session.nonces). [default: one a world]",
     )
     for name, what in OUTPUTS.items():
@@ -86,7 +93,7 @@ def run(arguments: argparse.Namespace, out: Terminal) -> int:
     from slowhand.api import Run, told
 
     outputs = _outputs(arguments)
-    scenario = loaded(arguments.scenario, _overrides(arguments))
+    scenario = _loaded(arguments)
     count = scenario.count if arguments.count is None else arguments.count
     seed = scenario.seed if arguments.seed is None else arguments.seed
     if seed + count - 1 > MAX_SEED:
@@ -99,7 +106,9 @@ def run(arguments: argparse.Namespace, out: Terminal) -> int:
         if handshakes.panicked:
             say(printable(told(handshakes), LONGEST_PANIC))
         if arguments.json:
-            print_json(_about(handshakes), out)
+            capture = outputs.get("pcap")
+            wireshark = {} if capture is None else {"wireshark": _wireshark(scenario, capture)}
+            print_json(_about(handshakes) | wireshark, out)
         else:
             from slowhand import report
 
@@ -114,18 +123,30 @@ def run(arguments: argparse.Namespace, out: Terminal) -> int:
     return DONE if whole and handshakes.summary()["completed"] else NO
 
 
-def _overrides(arguments: argparse.Namespace) -> list[str]:
-    nonces = [] if arguments.nonces is None else [f"session.nonces={arguments.nonces}"]
-    return [*arguments.set, *nonces]
+def _loaded(arguments: argparse.Namespace) -> Scenario:
+    """The scenario. `--nonces` is another name for one of its keys."""
+    key = "session.nonces"
+    if arguments.nonces is None:
+        return loaded(arguments.scenario, arguments.set)
+    if key in replaced(arguments):
+        raise Complaint(f"--nonces: found --set {key} too, allowed: one of the two")
+    try:
+        return loaded(arguments.scenario, [*arguments.set, f"{key}={arguments.nonces}"])
+    except ScenarioError as error:
+        raise ScenarioError(str(error).replace(f"--set {key}:", "--nonces:", 1)) from error
+
+
+def _wireshark(scenario: Scenario, capture: Output) -> list[str]:
+    """The command that shows a capture as it is, in words."""
+    return ["wireshark", "-r", capture.path, *scenario.native.wireshark_arguments()]
 
 
 def _show_wireshark(scenario: Scenario, capture: Output, out: Terminal) -> None:
-    """Prints the command that shows a capture as it is."""
+    """Prints this command."""
     from slowhand import report
 
-    words = ["wireshark", "-r", capture.path, *scenario.native.wireshark_arguments()]
     out.print("Wireshark shows the capture as it is with:", "dim")
-    report.show_command([report.quoted(word) for word in words], out)
+    report.show_command([report.quoted(word) for word in _wireshark(scenario, capture)], out)
 
 
 def _outputs(arguments: argparse.Namespace) -> dict[str, Output]:
