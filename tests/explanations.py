@@ -1,7 +1,9 @@
 """Made-up explanations of a handshake, of any length and with any text, for tests of pages."""
 
 import random
-from typing import Any, NamedTuple
+from typing import Any
+
+from slowhand import Explanation
 
 LANES = [
     ("client messages", "node 2", "messages"),
@@ -18,13 +20,7 @@ LANES = [
 ]
 
 
-class Made(NamedTuple):
-    """What `Scenario.explain` returns, as far as pages need it."""
-
-    document: dict[str, Any]
-
-
-def made(count: int = 400, seed: int = 1, text: str = "") -> Made:
+def made(count: int = 400, seed: int = 1, text: str = "") -> Explanation:
     """An explanation with about `count` events. `text` is in every text that it has."""
     rng = random.Random(seed)
     events: list[dict[str, Any]] = []
@@ -93,7 +89,7 @@ def made(count: int = 400, seed: int = 1, text: str = "") -> Made:
         {"from_s": a / 1e6, "to_s": b / 1e6, "part": part, "event": event}
         for a, b, part, event in path
     ]
-    return Made(
+    return Explanation(
         {
             "version": "0.1.0",
             "scenario": f"scenarios/made{text}.toml",
@@ -104,7 +100,7 @@ def made(count: int = 400, seed: int = 1, text: str = "") -> Made:
             "start_s": 0.02,
             "end_s": now / 1e6,
             "duration_s": (now - 20_000) / 1e6,
-            "hosts": [],
+            "hosts": [{"name": "node 2", "role": f"client{text}", "device": ""}],
             "summary": f"{(now - 20_000) / 1e6} s: computing, waiting for cells{text}",
             "parts": parts_made,
             "path": steps,

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import slowhand
-from conftest import ROOT
+from conftest import ROOT, Cli
 
 MADE = {".git", ".pytest_cache", ".state", ".venv", "out", "target"}
 """Folders of a clone that are not part of the project."""
@@ -57,6 +57,25 @@ def test_the_notebooks_have_the_outputs_of_their_cells(tmp_path: Path) -> None:
     for written in sorted((ROOT / "docs" / "notebooks").glob("*.ipynb")):
         now = (tmp_path / "docs" / "notebooks" / written.name).read_text()
         assert written.read_text() == now, "run: .venv/bin/python docs/notebooks.py"
+
+
+@pytest.mark.skipif("SLOWHAND_FULL" not in os.environ, reason="two minutes; ./test --full")
+def test_the_worked_cases_are_what_they_print(tmp_path: Path) -> None:
+    subprocess.run([sys.executable, ROOT / "docs" / "cases.py", tmp_path], check=True)
+    wall_time = re.compile(r"[\d.]+ s of\s+wall\s+time")
+    for written in (ROOT / "docs" / "cases").glob("*.md"):
+        now = (tmp_path / written.relative_to(ROOT)).read_text()
+        found, expected = (wall_time.sub("", text) for text in (now, written.read_text()))
+        assert found == expected, "run: .venv/bin/python docs/cases.py"
+
+
+def test_the_settings_and_slots_in_the_worked_cases_are_what_they_print(cli: Cli) -> None:
+    block = re.compile(r"^\$ ./slowhand ((?:settings|capacity) .*)\n((?:(?!```).*\n)*)", re.M)
+    cases = (ROOT / "docs" / "cases").glob("*.md")
+    found = [match for case in cases for match in block.findall(case.read_text())]
+    assert len(found) == 4
+    for arguments, printed in found:
+        assert cli(*arguments.split()).stdout == printed, "run: .venv/bin/python docs/cases.py"
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=str)

@@ -22,8 +22,9 @@ MODULES = sorted(
 CODE = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 NO_EXAMPLE = {
+    "AdviceError",  # an error
     "Inspection",  # `Scenario.inspect` has one
-    "ScenarioError",  # an error
+    "ScenarioError",
     "Setting",  # a type
     "SweepError",
     "WorldError",

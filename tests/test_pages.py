@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from explanations import Made, made
-from slowhand import pages
+from explanations import made
+from slowhand import Explanation, pages
 from slowhand.output import OutputError
 from slowhand.pages import lanes
 
@@ -32,7 +32,7 @@ class Tags(HTMLParser):
         self.found.append((tag, dict(attrs)))
 
 
-def written(explanation: Made, folder: Path) -> tuple[str, dict[str, Any]]:
+def written(explanation: Explanation, folder: Path) -> tuple[str, dict[str, Any]]:
     """The page and the trace of a handshake."""
     pages.timeline(explanation, folder / "a.html")
     pages.chrome_trace(explanation, folder / "a.json")
@@ -116,7 +116,7 @@ REQUIRED = {
 
 def test_the_trace_has_the_fields_of_its_format_in_the_order_of_time(tmp_path: Path) -> None:
     document = made().document
-    _, trace = written(Made(document), tmp_path)
+    _, trace = written(Explanation(document), tmp_path)
     rows = trace["traceEvents"]
     for row in rows:
         assert REQUIRED[row["ph"]] <= row.keys()
@@ -141,7 +141,7 @@ def test_the_spans_of_a_thread_do_not_overlap(tmp_path: Path) -> None:
 
 def test_flows_are_paired_and_each_end_is_in_a_span(tmp_path: Path) -> None:
     document = made().document
-    _, trace = written(Made(document), tmp_path)
+    _, trace = written(Explanation(document), tmp_path)
     rows = trace["traceEvents"]
     starts = {row["id"]: row for row in rows if row["ph"] == "s"}
     ends = {row["id"]: row for row in rows if row["ph"] == "f"}

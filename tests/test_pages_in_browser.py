@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,14 +16,16 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.remote.webelement import WebElement
 
-from explanations import Made, made
-from slowhand import pages
+import slowhand
+from explanations import made
+from slowhand import Explanation, pages
 from test_pages import HOSTILE
 
 OPTIONS = [
     "--headless",
     "--no-sandbox",
     "--disable-gpu",
+    "--disable-dev-shm-usage",  # a container has little of it
     "--disable-quic",
     "--no-first-run",
     "--disable-background-networking",
@@ -43,7 +46,7 @@ class Browser:
         self.driver.get(file.as_uri())
         self.settle()
 
-    def show(self, explanation: Made, folder: Path) -> None:
+    def show(self, explanation: Explanation, folder: Path) -> None:
         """Loads the timeline of a handshake."""
         pages.timeline(explanation, folder / "a.html")
         self.open(folder / "a.html")
@@ -129,11 +132,11 @@ class Browser:
 @pytest.fixture(scope="module")
 def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
     options = webdriver.ChromeOptions()
-    options.binary_location = "/usr/bin/chromium"
+    options.binary_location = str(shutil.which("chromium"))
     for option in [*OPTIONS, f"--user-data-dir={tmp_path_factory.mktemp('chromium')}"]:
         options.add_argument(option)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    driver = webdriver.Chrome(options, Service("/usr/bin/chromedriver"))
+    driver = webdriver.Chrome(options, Service(shutil.which("chromedriver")))
     yield Browser(driver)
     driver.quit()
 
@@ -320,7 +323,8 @@ def test_lanes_are_collapsed_and_opened(browser: Browser, tmp_path: Path) -> Non
 
 
 def test_a_part_is_highlighted(browser: Browser, tmp_path: Path) -> None:
-    browser.show(made(), tmp_path)
+    explanation = made()
+    browser.show(explanation, tmp_path)
     browser.focus()
     plain = browser.pixels()
     button = browser.one("tr[data-part='1'] button")
@@ -328,9 +332,17 @@ def test_a_part_is_highlighted(browser: Browser, tmp_path: Path) -> None:
     browser.settle()
     assert button.get_attribute("aria-pressed") == "true"
     assert browser.pixels() != plain
+    part = explanation.document["parts"][1]
+    assert part["text"] in browser.text(".chosen")
     button.send_keys(Keys.ENTER)
     browser.settle()
     assert browser.pixels() == plain
+    assert browser.text(".chosen") == "No event is chosen."
+    button.send_keys(Keys.ENTER)
+    browser.one(".chosen dd button").click()
+    event = next(e for e in explanation.document["events"] if e["id"] == part["causes"][0])
+    assert browser.text(".chosen strong") == event["name"]
+    assert f"{event['from_s']:.6f} s" in browser.text(".chosen")
 
 
 def test_the_keys_are_explained(browser: Browser, tmp_path: Path) -> None:
@@ -419,3 +431,29 @@ def test_ten_thousand_events_are_fluid(browser: Browser, tmp_path: Path) -> None
     )
     # 17 ms where nothing else runs; 100 ms is what feels immediate (Nielsen 1993, section 5.5).
     assert sorted(frames)[len(frames) // 2] < 100
+
+
+def test_a_report_has_two_timelines_and_readable_pictures(browser: Browser, tmp_path: Path) -> None:
+    run = slowhand.Run(slowhand.Scenario("quickstart"), count=5)
+    pages.report(run, tmp_path / "a.html")
+    browser.open(tmp_path / "a.html")
+    seen = []
+    for scheme in ("light", "dark"):
+        browser.colours(scheme)
+        colours = browser.run(
+            "const text = document.querySelector('figure text');"
+            "return [getComputedStyle(text).fill, getComputedStyle(document.body).color]"
+        )
+        assert colours[0] == colours[1]
+        seen.append(colours[0])
+        if folder := os.environ.get("SLOWHAND_SCREENSHOTS"):
+            browser.driver.save_screenshot(f"{folder}/report-{scheme}.png")
+    assert seen[0] != seen[1]
+    first, second = browser.driver.find_elements(By.CSS_SELECTOR, "section.handshake")
+    first.find_element(By.CSS_SELECTOR, "button[data-do=forth]").click()
+    browser.settle()
+    assert "lane" in first.find_element(By.CSS_SELECTOR, ".chosen").text
+    assert second.find_element(By.CSS_SELECTOR, ".chosen").text == "No event is chosen."
+    browser.one("nav a[href='#worst-handshake']").click()
+    heading = "return document.getElementById('worst-handshake').getBoundingClientRect().y"
+    assert browser.run(heading) == pytest.approx(0, abs=2)

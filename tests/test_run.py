@@ -191,7 +191,7 @@ def test_a_path_that_can_be_written_is_left_as_it_was(cli: Cli, tmp_path: Path) 
     assert not (tmp_path / "new.pcapng").exists()
 
 
-@pytest.mark.parametrize("option", ["--nodes", "--timeline", "--buffers"])
+@pytest.mark.parametrize("option", ["--nodes", "--buffers"])
 def test_tables_need_a_known_format(cli: Cli, option: str) -> None:
     message = the_message(cli("run", QUICKSTART, option, "t.json", code=2))
     assert message == f"slowhand: {option} t.json: the name must end in .parquet or .csv"

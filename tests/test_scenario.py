@@ -50,6 +50,16 @@ def test_a_wrong_dictionary_is_refused_by_key() -> None:
         slowhand.Scenario({key: LINE[key] for key in ("network", "mac", "client")})
     with pytest.raises(TypeError, match="setting: found b'x' of type bytes"):
         slowhand.Scenario({**LINE, "client": {"device": b"x"}})
+    with pytest.raises(
+        slowhand.ScenarioError, match=r'toml: device = "\\udc80": found octets that'
+    ):
+        slowhand.Scenario({**LINE, "client": {"device": "\udc80"}})
+    with pytest.raises(slowhand.ScenarioError, match=r"trace\.csv: 0,1,0,\\udc80,1: found octets"):
+        slowhand.Scenario(LINE, {"network.trace.file": [(0, 1, 0, "\udc80", 1)]})
+    inside: dict[str, Any] = {}
+    inside["inside"] = inside
+    with pytest.raises(TypeError, match="setting: found a value inside of itself"):
+        slowhand.Scenario({**LINE, "traffic": inside})
 
 
 def test_with_replaces_keys_and_leaves_the_original_as_it_was() -> None:
@@ -68,8 +78,10 @@ def test_with_says_what_is_wrong_as_the_constructor_does() -> None:
     scenario = slowhand.Scenario("quickstart")
     with pytest.raises(slowhand.ScenarioError, match=r"^--set network\.link_pdr: found 2, allowed"):
         scenario.with_({"network.link_pdr": 2})
-    with pytest.raises(TypeError, match=r"found 'session\.timeout_s=9', allowed: a dictionary or"):
+    with pytest.raises(TypeError, match=r"found 'session\.timeout_s=9', allowed: a dictionary, or"):
         scenario.with_("session.timeout_s=9")
+    with pytest.raises(TypeError, match=r"settings: found \[9\], allowed: a dictionary, or a list"):
+        scenario.with_([9])  # type: ignore[list-item]
     with pytest.raises(slowhand.ScenarioError, match=r"--set x=\\udc80: found octets"):
         scenario.with_(["x=\udc80"])
 

@@ -24,7 +24,7 @@ from polars.testing import assert_frame_equal
 
 import slowhand
 from conftest import COMMAND, QUICKSTART, ROOT, Cli, the_message
-from slowhand import SweepError
+from slowhand import SweepError, sweeps
 from slowhand.keys import Setting
 from slowhand.progress import Progress
 from slowhand.sweeps import METRIC, Sampling, Sweep, varied
@@ -629,3 +629,11 @@ def wait_for(folder: Path, *, files: int, process: subprocess.Popen[str] | None 
         if process and process.poll() is not None:
             return
         time.sleep(0.005)
+
+
+def test_the_meaning_of_each_column_of_the_table_is_known() -> None:
+    table = slowhand.sweep("quickstart", {"session.timeout_s": [3, 9]}, count=2)
+    metrics = "|".join(sweeps.statistics.METRICS)
+    names = [re.sub(rf"^({metrics})_", "METRIC_", name) for name in table.columns]
+    names = ["KEY" if name == "session.timeout_s" else name for name in names]
+    assert list(dict.fromkeys(names)) == list(sweeps.COLUMNS)

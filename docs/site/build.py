@@ -61,7 +61,9 @@ def stage(place: Path) -> None:
         copy(document, source)
     for path, text in {**pages(), **notebooks(source)}.items():
         write(source / path, text)
-    shutil.copy(ROOT / "docs" / "site" / "mkdocs.yml", place)
+    here = ROOT / "docs" / "site"
+    shutil.copy(here / "mkdocs.yml", place)
+    shutil.copy(here / "site.css", source)
 
 
 def documents() -> list[Path]:

@@ -102,9 +102,11 @@ class Keys:
         if "enum" in schema:
             return "one of " + ", ".join(f"`{_toml(value)}`" for value in schema["enum"])
         if self._is_constant(schema):
-            value = self.words(schema["properties"]["value"])
-            forms = "`{ value = ..., source = ... }` or `{ value = ..., assumed = ... }`"
-            return f"{forms}: {value}"
+            numbers = [name for name in ("value", "cycles") if name in schema["properties"]]
+            forms = [
+                f"`{{ {n} = ..., {w} = ... }}`" for n in numbers for w in ("source", "assumed")
+            ]
+            return f"{' or '.join(forms)}: {self.words(schema['properties']['value'])}"
         alternatives = schema.get("anyOf") or schema.get("oneOf")
         if alternatives and self._is_choice(schema):
             return "one of the words below"
@@ -157,11 +159,14 @@ def _range(schema: Schema) -> str:
     what = "a whole number" if schema.get("type") == "integer" else "a number"
     least, most = schema.get("minimum"), schema.get("maximum")
     if "exclusiveMinimum" in schema:
-        what, least = f"{what} above {schema['exclusiveMinimum']:g}", None
-    bounds = [
-        f"{word} {value:,}" for word, value in (("from", least), ("to", most)) if value is not None
-    ]
-    return " ".join([what, *bounds])
+        what, least = f"{what} above {_number(schema['exclusiveMinimum'])}", None
+    bounds = [("from", least), ("to", most)]
+    return " ".join([what, *(f"{word} {_number(n)}" for word, n in bounds if n is not None)])
+
+
+def _number(value: float) -> str:
+    """A number as one writes it: a whole one without a point."""
+    return f"{int(value):,}" if value == int(value) else repr(value)
 
 
 def _toml(value: object) -> str:
@@ -171,4 +176,6 @@ def _toml(value: object) -> str:
         return f"{{ {pairs} }}" if pairs else "{}"
     if isinstance(value, list):
         return f"[{', '.join(map(_toml, value))}]"
+    if isinstance(value, float):
+        return _number(value).replace(",", "")
     return json.dumps(value, ensure_ascii=False)

@@ -14,11 +14,11 @@ from typing import TypeAlias
 
 import slowhand
 
-WIDTH = 88
+WIDTH = 84
 """The longest line of a signature: as many columns as a page has beside its navigation."""
 
-MODULES = ("capacity", "estimate", "papers", "plot")
-"""The modules of `import slowhand` that belong to the interface."""
+MODULES = [name for name in slowhand.__all__ if inspect.ismodule(getattr(slowhand, name))]
+"""The modules that belong to the interface."""
 
 STUB = Path(slowhand.__file__).parent / "_native.pyi"
 """What documents the native module."""

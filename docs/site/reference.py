@@ -9,15 +9,17 @@ import key_pages
 import python_pages
 
 import slowhand
+from slowhand import sweeps
 from slowhand.arguments import Parser
 from slowhand.commands import COMMANDS
 from slowhand.commands.common import EXIT_CODES
 
-WIDTH = 88
+WIDTH = 84
 """The columns of a help text: as many as a page has beside its navigation."""
 
 TABLES = {
-    "records": "`slowhand.run`, `slowhand run --records`, and each file of a sweep's data set",
+    "records": "`slowhand.run`, `slowhand run --records`, and each file of a sweep's data set "
+    "(there after `scenario`, `version` and the keys that were varied)",
     "nodes": "`Scenario.inspect().nodes`, `slowhand run --nodes`",
     "timeline": "`Scenario.inspect().timeline`, `slowhand run --timeline`",
     "buffers": "`Scenario.inspect().buffers`, `slowhand run --buffers`",
@@ -65,7 +67,10 @@ def columns() -> str:
             meaning = column["description"].replace("|", "\\|")
             lines.append(f"| `{name}` | {_type(column)} | {meaning} |")
         lines.append("")
-    return "\n".join(lines)
+    lines += ["## sweeps", "", "One configuration. `slowhand.sweep`, `slowhand.compare`.", ""]
+    lines += ["| column | meaning |", "| --- | --- |"]
+    lines += [f"| `{name}` | {meaning} |" for name, meaning in sweeps.COLUMNS.items()]
+    return "\n".join(lines) + "\n"
 
 
 def _type(column: dict[str, Any]) -> str:

@@ -12,6 +12,7 @@ TYPE_CHECKING = False  # that of `typing`, without its import
 if TYPE_CHECKING:
     from slowhand import capacity, estimate, pages, papers, plot, settings
     from slowhand._native import ScenarioError, __version__
+    from slowhand.advice import AdviceError, advise
     from slowhand.api import (
         Inspection,
         Run,
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from slowhand.sweeps import SweepError, compare, sweep
 
 __all__ = [
+    "AdviceError",
     "Explanation",
     "Inspection",
     "Run",
@@ -35,6 +37,7 @@ __all__ = [
     "SweepError",
     "WorldError",
     "__version__",
+    "advise",
     "capacity",
     "compare",
     "estimate",
@@ -49,11 +52,13 @@ __all__ = [
 ]
 
 _MODULES = {
+    "AdviceError": "slowhand.advice",
     "Explanation": "slowhand.explain",
     "ScenarioError": "slowhand._native",
     "Setting": "slowhand.keys",
     "SweepError": "slowhand.sweeps",
     "__version__": "slowhand._native",
+    "advise": "slowhand.advice",
     "compare": "slowhand.sweeps",
     "sweep": "slowhand.sweeps",
 }

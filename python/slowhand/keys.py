@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Protocol, TypeAlias
 
@@ -53,6 +54,9 @@ TRACE = "network.trace.file"
 TRACE_NAME = "trace.csv"
 """What results call such rows."""
 
+SURROGATE = re.compile("[\ud800-\udfff]")
+"""What Python has in place of an octet that is not UTF-8."""
+
 TRACE_COLUMNS = ("time_s", "from", "to", "channel", "pdr")
 """The columns of a trace, in their order."""
 
@@ -64,15 +68,26 @@ def overrides(settings: Settings | None) -> tuple[list[str], dict[str, str]]:
         texts: list[str] = []
     elif isinstance(settings, Mapping):
         texts = [f"{key}={toml(_filed(key, value, files))}" for key, value in settings.items()]
-    elif isinstance(settings, str):  # a sequence of characters
-        raise TypeError(f"settings: found '{printable(settings)}', allowed: a dictionary or a list")
+    elif isinstance(settings, str) or not all(isinstance(text, str) for text in settings):
+        found = printable(repr(settings))
+        raise TypeError(f"settings: found {found}, allowed: a dictionary, or a list of texts")
     else:
         texts = list(settings)
     for text in texts:
-        if not text.isascii() and any("\ud800" <= c <= "\udfff" for c in text):
-            found = printable(text.encode("utf-8", "backslashreplace").decode())
-            raise _native.ScenarioError(f"--set {found}: found octets that are not UTF-8")
+        _check_utf8("--set ", text)
+    for name, text in files.items():
+        _check_utf8(f"{name}: ", text)
     return texts, files
+
+
+def _check_utf8(place: str, text: str) -> None:
+    """Raises an error if Python has read octets into this text that are not UTF-8."""
+    if text.isascii():
+        return
+    line = next((line for line in text.splitlines() if SURROGATE.search(line)), "")
+    if line:
+        found = printable(line.encode("utf-8", "backslashreplace").decode())
+        raise _native.ScenarioError(f"{place}{found}: found octets that are not UTF-8")
 
 
 def document(scenario: Mapping[str, Setting]) -> dict[str, str]:
@@ -91,15 +106,25 @@ def document(scenario: Mapping[str, Setting]) -> dict[str, str]:
     for key, section in sections.items():
         lines.append(f"\n[{_key(key)}]\n")
         lines += [f"{_key(name)} = {toml(value)}\n" for name, value in section.items()]
-    return {NAME: "".join(lines), **files}
+    texts = {NAME: "".join(lines), **files}
+    for name, text in texts.items():
+        _check_utf8(f"{name}: ", text)
+    return texts
 
 
 def toml(value: object) -> str:
-    """A setting in the syntax of TOML.
+    """A setting in the syntax of TOML. Raises `TypeError` if it has no such form.
 
     >>> toml({"kind": "line", "hops": 2}), toml([1.5, True]), toml(float("inf"))
     ('{ kind = "line", hops = 2 }', '[1.5, true]', 'inf')
     """
+    try:
+        return _toml(value)
+    except RecursionError:
+        raise TypeError("setting: found a value inside of itself, or nested too deeply") from None
+
+
+def _toml(value: object) -> str:
     if hasattr(value, "to_dicts"):
         value = value.to_dicts()
     if hasattr(value, "tolist"):
@@ -110,10 +135,10 @@ def toml(value: object) -> str:
         # As in JSON, except for the surrogates of JSON and one control character.
         return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
     if isinstance(value, Mapping):
-        pairs = ", ".join(f"{_key(key)} = {toml(item)}" for key, item in value.items())
+        pairs = ", ".join(f"{_key(key)} = {_toml(item)}" for key, item in value.items())
         return f"{{ {pairs} }}"
     if isinstance(value, Sequence) and not isinstance(value, (bytes, bytearray)):
-        return f"[{', '.join(map(toml, value))}]"
+        return f"[{', '.join(map(_toml, value))}]"
     if isinstance(value, bool | int):
         return json.dumps(value)
     if isinstance(value, float):

@@ -11,7 +11,7 @@ from typing import Any
 
 import slowhand
 from slowhand import data
-from slowhand.api import Run
+from slowhand.api import Run, Scenario
 from slowhand.estimate import half
 from slowhand.table import Cell, Column, Table
 from slowhand.terminal import Terminal, escaped
@@ -308,16 +308,20 @@ def _about(handshakes: Run) -> Iterator[str]:
 
 def command(handshakes: Run) -> list[str]:
     """The command that repeats the run, in words for a shell."""
-    scenario = handshakes.scenario
+    # Of a run that was interrupted, as many worlds as it has.
+    seeds = [f"--seed {handshakes.seed}", f"--count {handshakes.complete or handshakes.count}"]
+    return [*command_of(handshakes.scenario), *seeds]
+
+
+def command_of(scenario: Scenario) -> list[str]:
+    """The command that runs a scenario, in words for a shell: the first is `slowhand run`."""
     path = Path(scenario.read_from)
     bundled = data.files(data.SCENARIOS).get(path.stem) == path
     name = path.stem if bundled else scenario.read_from
     if name.startswith("-"):
         name = f"./{name}"
     overrides = [f"--set {quoted(override)}" for override in scenario.overrides]
-    # Of a run that was interrupted, as many worlds as it has.
-    seeds = [f"--seed {handshakes.seed}", f"--count {handshakes.complete or handshakes.count}"]
-    return ["slowhand run", quoted(name), *overrides, *seeds]
+    return ["slowhand run", quoted(name), *overrides]
 
 
 def quoted(word: str) -> str:

@@ -189,6 +189,51 @@ fn with_losses_on_the_link_and_above_it() {
     }
 }
 
+/// A data frame that its destination received is acknowledged at once, in the same slot, with the same number.
+#[test]
+fn comments_name_the_frames_that_were_not_received() {
+    let (record, capture) = captured("comments-link", &["network.link_pdr=0.8"]);
+    let frames = tshark(&capture, "wpan", &["wpan.frame_type", "wpan.seq_no", "frame.comment"]);
+    let fields = |line: &String| -> Vec<String> { line.split('\t').map(str::to_owned).collect() };
+    let frames: Vec<Vec<String>> = frames.iter().map(fields).collect();
+    let mut lost = 0;
+    for (frame, next) in frames.iter().zip(frames.iter().skip(1).map(Some).chain([None])) {
+        let is_acknowledged = next.is_some_and(|next| next[0] == "0x0002" && next[1] == frame[1]);
+        let is_lost = frame[0] == "0x0001" && !is_acknowledged;
+        let says_so = frame[2].contains("not received: lost on the link to node ");
+        if frame[0] == "0x0001" {
+            assert_eq!(says_so, is_lost, "{frame:?}, {next:?}");
+            lost += usize::from(is_lost);
+        }
+    }
+    assert!(lost > 5 && record.outcome == Outcome::Completed);
+}
+
+#[test]
+fn comments_say_what_was_dropped_and_what_was_sent_needlessly() {
+    // Frame 8 is the third fragment of the server's flight.
+    let quiet = ["network.link_pdr=1.0", "session.timeout_s=20"];
+    let (record, capture) = captured("comments-drop", &[&quiet[..], &["lowpan.dropped_frames=[8]"]].concat());
+    let comments =
+        |capture: &Path| tshark(capture, "frame.comment", &["wpan.dst64", "6lowpan.frag.offset", "frame.comment"]);
+    let dropped: Vec<String> = comments(&capture).into_iter().filter(|line| line.contains("dropped")).collect();
+    let [line] = &dropped[..] else { panic!("{dropped:?}") };
+    let [to, offset, comment] = line.split('\t').collect::<Vec<_>>()[..] else { panic!("{line}") };
+    assert_eq!(to, "02:12:74:00:00:00:00:01");
+    assert!(offset.parse::<u32>().unwrap() > 100, "neither its first fragment nor its second");
+    assert_eq!(comment, "ServerHello to ServerHelloDone was dropped at node 1 (the scenario asks for it)");
+    let needed = comments(&capture).iter().filter(|line| line.ends_with("is sent again: needed")).count();
+    assert!(needed > 0 && record.retransmissions_needed > 0);
+
+    // The server's flight again, because the client computes for longer than the server's timer.
+    let (record, capture) =
+        captured("comments-again", &["network.link_pdr=1.0", "session.timeout_s=20", "session.server_timeout_s=1"]);
+    let spurious = comments(&capture).iter().filter(|line| line.contains("is sent again: spurious")).count();
+    assert!(spurious > 0 && record.retransmissions_spurious > 0 && record.retransmissions_needed == 0);
+    let (_, capture) = captured("comments-none", &quiet);
+    assert_eq!(comments(&capture), [""; 0]);
+}
+
 #[test]
 fn tls_over_tcp_with_and_without_losses() {
     // TLS 1.2 has the messages of DTLS without the cookie. TLS 1.3 (RFC 8446, section 4) also has EncryptedExtensions
@@ -230,7 +275,7 @@ fn list<T: ToString>(numbers: impl Iterator<Item = T>) -> String {
 fn our_reader_sees_the_same_records_and_fragments() {
     const ONE_HOP: &str = "tests/worlds/one-hop.toml";
     const QUICKSTART: &str = "../../scenarios/quickstart.toml";
-    let lossless = ["network.link_pdr=1.0", "session.timeout_s=60"];
+    let lossless = ["network.link_pdr=1.0", "session.timeout_s=20"];
     for (name, scenario, changes, connection_id) in [
         ("read-tinydtls", ONE_HOP, &["session.stack=tinydtls"][..], 0),
         ("read-mbedtls", QUICKSTART, &["session.mtu=512"], 0),

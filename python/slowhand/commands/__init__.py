@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from slowhand.arguments import Parser
-from slowhand.commands import bundled, capacity, links, papers, run, settings, sweeps
+from slowhand.commands import advise, bundled, capacity, links, papers, run, settings, sweeps
 from slowhand.commands.common import Command
 
 COMMANDS = {
@@ -24,6 +24,12 @@ COMMANDS = {
         "quickstart xmac --count 1000",
         sweeps.compare_options,
         sweeps.compare,
+    ),
+    "advise": Command(
+        "Find the best configuration for a network, and say what others would cost.",
+        "--hops 3 --mac tsch --slotframe 101 --credential psk",
+        advise.options,
+        advise.run,
     ),
     "settings": Command(
         "Print what to type: a scenario's session in the settings of a library.",
@@ -50,7 +56,7 @@ COMMANDS = {
         bundled.devices,
     ),
     "schema": Command(
-        "Print the JSON Schema of a scenario or a device, for editors that check.",
+        "Print the JSON Schema of a scenario, a device, or the rows of a table.",
         "> scenario.schema.json",
         bundled.schema_options,
         bundled.schema,

@@ -80,8 +80,14 @@ def _bundled(
 
 def schema_options(parser: Parser) -> None:
     """The options of `schema`."""
+    from slowhand.api import KINDS
+
     parser.add_argument(
-        "kind", metavar="KIND", nargs="?", default="scenario", help="scenario or device"
+        "kind",
+        metavar="KIND",
+        nargs="?",
+        default=KINDS[0],
+        help=f"Of what: {', '.join(KINDS)}. [default: {KINDS[0]}]",
     )
     parser.add_argument(
         "--json", action="store_true", help="Without effect: the schema is always JSON."

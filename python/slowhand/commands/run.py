@@ -12,6 +12,7 @@ from slowhand import output, signals
 from slowhand._native import MAX_THREADS, ScenarioError
 from slowhand.arguments import Complaint, Parser, integer
 from slowhand.bounds import MAX_SEED
+from slowhand.commands import explaining
 from slowhand.commands.common import (
     DONE,
     LONGEST_PANIC,
@@ -26,6 +27,7 @@ from slowhand.terminal import Terminal, printable, say
 
 if TYPE_CHECKING:
     from slowhand.api import Inspection, Run, Scenario
+    from slowhand.explain import Explanation
 
 
 def options(parser: Parser) -> None:
@@ -67,6 +69,7 @@ def options(parser: Parser) -> None:
         metavar="N",
         help="Sets of random numbers of the sessions (session.nonces). [default: one a world]",
     )
+    explaining.options(parser)
     for name, what in OUTPUTS.items():
         parser.add_argument(f"--{name}", metavar="FILE", help=what)
     parser.json()
@@ -75,9 +78,12 @@ def options(parser: Parser) -> None:
 OUTPUTS = {
     "records": "Write one row for each handshake to this .parquet file.",
     "nodes": "Write time and energy of the first seed's nodes to .parquet or .csv.",
-    "timeline": "Write when each radio of the first seed was on, to .parquet or .csv.",
+    "timeline": "Write the handshake that --explain or --slowest explains, or the first one, as a"
+    " page (.html) or for Perfetto and speedscope (.json); or when each radio of the first seed"
+    " was on (.parquet, .csv).",
     "buffers": "Write the first seed's buffers over time to .parquet or .csv.",
     "pcap": "Write the first seed's frames to this pcapng file.",
+    "report": "Write the whole run as a page to this .html file.",
 }
 """The files that `run` can write, in this order."""
 
@@ -85,36 +91,55 @@ OUTPUTS = {
 TABLE = (".parquet", ".csv")
 
 
-SUFFIXES = {"records": (".parquet",), "nodes": TABLE, "timeline": TABLE, "buffers": TABLE}
+SUFFIXES = {
+    "records": (".parquet",),
+    "nodes": TABLE,
+    "timeline": (".html", ".json", *TABLE),
+    "buffers": TABLE,
+    "report": (".html",),
+}
 
 
 def run(arguments: argparse.Namespace, out: Terminal) -> int:
     """Runs a scenario, prints the results and writes the files."""
     from slowhand.api import Run, told
 
+    explaining.check(arguments)
     outputs = _outputs(arguments)
     scenario = _loaded(arguments)
-    count = scenario.count if arguments.count is None else arguments.count
+    count = explaining.count(arguments, scenario.count)
     seed = scenario.seed if arguments.seed is None else arguments.seed
     if seed + count - 1 > MAX_SEED:
         raise Complaint(f"--seed {seed} --count {count}: the last seed must be at most {MAX_SEED}")
     output.check(outputs.values(), inputs(scenario))
-    keep = "records" in outputs
+    keep = "records" in outputs or "report" in outputs or arguments.slowest
     handshakes = Run(scenario, count=count, seed=seed, threads=arguments.threads, records=keep)
     stopped = _watch(handshakes)
+    explanation = None
+    try:
+        if not stopped:
+            explanation = explaining.explanation(arguments, handshakes)
+    except KeyboardInterrupt as interruption:
+        stopped = interruption
     with signals.held() as late:  # they cost no report
         if handshakes.panicked:
             say(printable(told(handshakes), LONGEST_PANIC))
         if arguments.json:
             capture = outputs.get("pcap")
-            wireshark = {} if capture is None else {"wireshark": _wireshark(scenario, capture)}
-            print_json(_about(handshakes) | wireshark, out)
+            extra: dict[str, object] = {}
+            if explanation is not None:
+                extra["explanation"] = explanation.document
+            if capture is not None:
+                extra["wireshark"] = _wireshark(scenario, capture)
+            print_json({**_about(handshakes), **extra}, out)
         else:
             from slowhand import report
 
             report.show(handshakes, out)
+            if explanation is not None:
+                explaining.show(arguments, handshakes, explanation, out)
     stopped = stopped or next(iter(late), None)
-    written = _write(outputs, handshakes, stopped is not None)
+    written = _write(outputs, handshakes, explanation, stopped is not None)
     if written and "pcap" in outputs and not arguments.json:
         _show_wireshark(scenario, outputs["pcap"], out)
     if stopped:
@@ -185,7 +210,12 @@ def _about(handshakes: Run) -> dict[str, object]:
     }
 
 
-def _write(outputs: Mapping[str, Output], handshakes: Run, interrupted: bool) -> bool:
+def _write(
+    outputs: Mapping[str, Output],
+    handshakes: Run,
+    explanation: Explanation | None,
+    interrupted: bool,
+) -> bool:
     """Writes the files. Returns False, after a message for each, if one could not be written."""
     from slowhand import results
     from slowhand.api import WorldError
@@ -196,6 +226,21 @@ def _write(outputs: Mapping[str, Output], handshakes: Run, interrupted: bool) ->
     def inspection() -> Inspection:
         return scenario.inspect(seed=seed)
 
+    def write_timeline(path: Path) -> None:
+        from slowhand.pages import lanes, perfetto
+
+        kinds = {".html": lanes.encoded, ".json": perfetto.encoded}
+        encoded = kinds.get(Path(outputs["timeline"].path).suffix)
+        if encoded:
+            path.write_bytes(encoded((explanation or scenario.explain(seed=seed)).document))
+        else:
+            write_table("timeline", path)
+
+    def write_report(path: Path) -> None:
+        from slowhand.pages import overview
+
+        path.write_bytes(overview.encoded(handshakes))
+
     def write_table(name: str, path: Path) -> None:
         table = getattr(inspection(), name)
         about = {**handshakes.about(), "count": 1, "table": name}
@@ -204,7 +249,9 @@ def _write(outputs: Mapping[str, Output], handshakes: Run, interrupted: bool) ->
 
     writers: dict[str, Callable[[Path], object]] = {
         "records": lambda path: path.write_bytes(handshakes.encoded()),
+        "timeline": write_timeline,
         "pcap": lambda path: scenario.capture(path, seed=seed),
+        "report": write_report,
     }
     written = True
     for name, file in outputs.items():

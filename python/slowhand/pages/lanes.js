@@ -153,7 +153,9 @@ class Timeline {
       row.classList.toggle("on", on);
       row.querySelector("button").setAttribute("aria-pressed", on);
     }
+    if (moves) this.choose(-1);
     if (part >= 0 && moves) {
+      this.chosenBox.replaceChildren(...this.partDescription(part));
       const spans = this.events.parts[part].spans;
       const seen = spans.some(([from, to]) => to >= this.view.from && from <= this.view.to);
       if (!seen && spans.length) this.show(spans[0][0] - 1000, spans[spans.length - 1][1] + 1000);
@@ -176,20 +178,30 @@ class Timeline {
     }
     const list = element("dl");
     for (const [key, value] of rows) list.append(element("dt", key), element("dd", value));
-    const link = (key, places) => {
-      const value = element("dd");
-      for (const place of places.slice(0, 6)) {
-        const words = `${events.name(place)}, ${time(events.from[place])}`;
-        if (!buttons) value.textContent = words;
-        else value.append(element("button", words, { type: "button", "data-event": place }), " ");
-      }
-      if (places.length > 6) value.append(`and ${places.length - 6} others`);
-      list.append(element("dt", key), value);
-    };
-    if (events.cause[i] >= 0) link("because of", [events.cause[i]]);
+    if (events.cause[i] >= 0) list.append(element("dt", "because of"), this.links([events.cause[i]], buttons));
     const effects = events.effects.get(i);
-    if (buttons && effects) link("leads to", effects);
+    if (buttons && effects) list.append(element("dt", "leads to"), this.links(effects, true));
     return [element("strong", events.name(i)), list];
+  }
+
+  // A part in the words of the table, and the events behind it.
+  partDescription(part) {
+    const { kind, causes } = this.events.parts[part], list = element("dl");
+    const cells = this.section.querySelector(`tr[data-part="${part}"]`).cells;
+    list.append(element("dt", "time"), element("dd", cells[2].textContent), element("dt", "why"), element("dd", cells[4].textContent));
+    if (causes.length) list.append(element("dt", "events"), this.links(causes, true));
+    return [element("strong", `${part + 1} ${kind}`), list];
+  }
+
+  // The names of events; as buttons that choose them.
+  links(places, buttons) {
+    const value = element("dd");
+    for (const place of places.slice(0, 6)) {
+      const words = `${this.events.name(place)}, ${time(this.events.from[place])}`;
+      value.append(buttons ? element("button", words, { type: "button", "data-event": place }) : words, " ");
+    }
+    if (places.length > 6) value.append(`and ${places.length - 6} others`);
+    return value;
   }
 
   placeTip() {

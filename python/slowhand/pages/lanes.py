@@ -6,32 +6,28 @@ What is here is text and a table, which need no script. `lanes.js` draws the lan
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from slowhand.output import Output
 from slowhand.pages import skeleton
 from slowhand.pages.skeleton import embedded, text
 
+if TYPE_CHECKING:
+    from slowhand.explain import Explanation
+
 Document = Mapping[str, Any]
 """The explanation of one handshake (docs/explain.md says what it has)."""
 
-
-class Explanation(Protocol):
-    """What `Scenario.explain` returns."""
-
-    @property
-    def document(self) -> Document:
-        """All that there is to show."""
-
+Part = Mapping[str, Any]
+"""A part of the time, as `parts` of the explanation has it."""
 
 STATES = ("ok", "lost", "needed", "spurious")
 """What became of an event, by the number that the data has."""
 
 COLOURS = 7
-"""How many parts have a colour of their own. The next ones have the same colours with stripes."""
+"""So many kinds of parts have a colour of their own. The next ones have these with stripes."""
 
 
 def timeline(explanation: Explanation, path: str | os.PathLike[str]) -> None:
@@ -62,8 +58,8 @@ def section(document: Document, name: str, *, level: int) -> str:
         outcome=text(_outcome(document)),
         failed="" if document["outcome"] == "completed" else " failed",
         summary=text(document["summary"]),
-        bar=_bar(document["parts"], name),
-        parts=_parts(document["parts"]),
+        bar=_bar(document["parts"]),
+        parts=_rows(document),
         data=embedded(columns(document)),
     )
 
@@ -73,6 +69,7 @@ def columns(document: Document) -> dict[str, Any]:
     events: Sequence[Mapping[str, Any]] = document["events"]
     places = {event["id"]: place for place, event in enumerate(events)}
     numbers: dict[Any, int] = {}
+    colours = _colours(document["parts"])
 
     def number(value: Any) -> int:
         return numbers.setdefault(value, len(numbers))
@@ -96,7 +93,12 @@ def columns(document: Document) -> dict[str, Any]:
         "to": microseconds(document["end_s"]),
         "lanes": [[lane["name"], lane["host"], lane["layer"]] for lane in document["lanes"]],
         "parts": [
-            {"kind": part["kind"], "spans": [[*map(microseconds, span)] for span in part["spans"]]}
+            {
+                "kind": part["kind"],
+                "colour": colours[part["kind"]],
+                "causes": [places[cause] for cause in part["causes"]],
+                "spans": [[*map(microseconds, span)] for span in part["spans"]],
+            }
             for part in document["parts"]
         ],
         "path": [
@@ -138,23 +140,30 @@ def seconds(value: float) -> str:
     return f"{value * 1e6:,.0f} µs" if value else "0 s"
 
 
-def _share(part: Mapping[str, Any], parts: Sequence[Mapping[str, Any]]) -> float:
+def _share(part: Part, parts: Sequence[Part]) -> float:
     total: int = sum(other["microseconds"] for other in parts)
     return 100 * int(part["microseconds"]) / (total or 1)
 
 
-def colour(number: int) -> str:
+def _colours(parts: Sequence[Part]) -> dict[str, int]:
+    """A number for each kind of part. Those of the largest parts come first."""
+    kinds = dict.fromkeys(part["kind"] for part in parts)
+    return {kind: number for number, kind in enumerate(kinds)}
+
+
+def _class(part: Part, parts: Sequence[Part]) -> str:
     """The class that has the colour of a part; beyond the colours, stripes."""
+    number = _colours(parts)[part["kind"]]
     return f"part{number % COLOURS}" + (" striped" if number >= COLOURS else "")
 
 
-def _bar(parts: Sequence[Mapping[str, Any]], name: str) -> str:
+def _bar(parts: Sequence[Part]) -> str:
     """The parts as one bar. The table below it has the same, so it is hidden from readers."""
     drawn, left = [], 0.0
     for number, part in enumerate(parts):
         width = _share(part, parts)
         drawn.append(
-            f'<rect class="{colour(number)}" x="{left:.3f}%" width="{width:.3f}%" height="22"'
+            f'<rect class="{_class(part, parts)}" x="{left:.3f}%" width="{width:.3f}%" height="22"'
             f' data-part="{number}"><title>{text(part["text"])}</title></rect>'
         )
         if width > 2:
@@ -163,16 +172,20 @@ def _bar(parts: Sequence[Mapping[str, Any]], name: str) -> str:
     return f'<svg class="bar" height="22" aria-hidden="true">{"".join(drawn)}</svg>'
 
 
-def _parts(parts: Sequence[Mapping[str, Any]]) -> str:
-    return "\n".join(map("".join, map(partial(_part, parts=parts), range(len(parts)))))
-
-
-def _part(number: int, parts: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    part = parts[number]
-    remedy = f"<p class=remedy>{text(part['remedy'])}</p>" if part["remedy"] else ""
-    yield f'<tr data-part="{number}"><th scope="row">'
-    yield f'<button type="button" aria-pressed="false"><i class="{colour(number)}"></i>'
-    yield f"{number + 1} {text(part['kind'])}</button></th>"
-    yield f'<td>{text(part["host"])}</td><td class="number">{seconds(part["seconds"])}</td>'
-    yield f'<td class="number">{_share(part, parts):.1f} %</td>'
-    yield f"<td>{text(part['text'])}{remedy}</td></tr>"
+def _rows(document: Document) -> str:
+    """A row for each part."""
+    parts: Sequence[Part] = document["parts"]
+    roles = {host["name"]: f"{host['name']}, {host['role']}" for host in document["hosts"]}
+    lines = []
+    for number, part in enumerate(parts):
+        cells = [
+            f'<th scope="row"><button type="button" aria-pressed="false">'
+            f'<i class="{_class(part, parts)}"></i>{number + 1} {text(part["kind"])}</button></th>',
+            f"<td>{text(roles.get(part['host'], part['host']))}</td>",
+            f'<td class="number">{seconds(part["seconds"])}</td>',
+            f'<td class="number">{_share(part, parts):.1f} %</td>',
+            f"<td>{text(part['text'])}</td>",
+            f"<td>{text(part['remedy'] or '')}</td>",
+        ]
+        lines.append(f'<tr data-part="{number}">{"".join(cells)}</tr>')
+    return "\n".join(lines)

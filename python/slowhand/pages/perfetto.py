@@ -9,10 +9,13 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from slowhand.output import Output
-from slowhand.pages.lanes import Document, Explanation, microseconds
+from slowhand.pages.lanes import Document, microseconds
+
+if TYPE_CHECKING:
+    from slowhand.explain import Explanation
 
 PROCESS = 1
 """The only process: the handshake."""

@@ -155,15 +155,16 @@ class Picture {
       const left = Math.max(this.x(from), this.left), right = Math.min(this.x(to), this.width);
       if (right < used + 0.5) continue; // less than half a pixel
       used = right;
-      c.fillStyle = colours[PARTS[part % COLOURS]];
-      c.globalAlpha = part < COLOURS ? 1 : 0.55;
+      const { colour, kind } = events.parts[part];
+      c.fillStyle = colours[PARTS[colour % COLOURS]];
+      c.globalAlpha = colour < COLOURS ? 1 : 0.55;
       c.fillRect(left, AXIS, Math.max(right - left, 0.5), STRIP - 3);
       c.globalAlpha = 1;
       if (right - left > 6) {
         c.fillStyle = colours.back;
         c.fillRect(left, AXIS, 1, STRIP - 3);
         c.fillStyle = "#000000";
-        this.text(`${part + 1} ${events.parts[part].kind}`, left + 4, AXIS + (STRIP - 3) / 2, right - left - 6);
+        this.text(`${part + 1} ${kind}`, left + 4, AXIS + (STRIP - 3) / 2, right - left - 6);
       }
       if (part === shown.part) {
         c.fillStyle = colours.text;
@@ -185,7 +186,7 @@ class Picture {
     let width = this.widths.get(text);
     if (width === undefined) this.widths.set(text, width = this.context.measureText(text).width);
     if (width > room) {
-      const letters = Math.floor((text.length * (room - 10)) / width);
+      const letters = Math.floor((text.length * (room - 14)) / width);
       if (letters < 1) return;
       text = `${text.slice(0, letters)}…`;
     }
@@ -202,7 +203,8 @@ class Picture {
         return;
       }
       const right = this.x(events.to[i]), row = events.row[i];
-      if (right < filled[row] + 0.5) return; // there is no pixel left for it
+      const named = this.x(events.room[i]) > right + 20;
+      if (right < filled[row] + 0.5 && !named) return; // there is no pixel left for it, nor room for its name
       filled[row] = right;
       this.event(i, shown);
     });

@@ -308,6 +308,22 @@ class Sweep:
         return frame(self.results(), self.sampling.metric)
 
 
+COLUMNS = {
+    "scenario": "The name of the scenario's file.",
+    "KEY": "The value of each key that was varied, in a column with the name of the key.",
+    "worlds": "How many worlds ran, one for each seed.",
+    "handshakes": "How many handshakes these had.",
+    "completed": "How many of them completed.",
+    "METRIC_mean": "The mean of a metric over the completed handshakes.",
+    "METRIC_half": "Half of the width of its 95 % confidence interval.",
+    "METRIC_p50": "The median of the metric.",
+    "METRIC_p95": "Its 95th percentile.",
+    "difference_mean": "The mean of the metric, minus that of the first or best configuration.",
+    "difference_half": "Half of the width of the interval of that difference.",
+}
+"""What the columns of a sweep's table mean. KEY and METRIC stand for names."""
+
+
 def frame(results: list[Result], metric: str) -> polars.DataFrame:
     """One row for each configuration: what was varied, the metrics, the difference."""
     import polars

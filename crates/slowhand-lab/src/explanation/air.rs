@@ -46,8 +46,9 @@ pub(super) struct Frame {
     pub(super) handled: Option<Instant>,
     /// True if the destination discarded it, because the scenario asks for it.
     pub(super) discarded: bool,
-    /// The number of the frame among those that carry the datagram over this hop, from 1.
+    /// The number of the frame among those that carry the datagram over this hop, from 1, and how many they are.
     pub(super) number: usize,
+    pub(super) count: usize,
 }
 
 /// One attempt to send a frame.
@@ -67,6 +68,8 @@ pub(crate) struct Air {
     pub(super) frames: Vec<Frame>,
     pub(super) radio: Vec<RadioInterval>,
     receptions: Vec<Reception>,
+    /// The frames that carry each datagram.
+    carrying: BTreeMap<DatagramId, Vec<usize>>,
     /// The attempts of each node, in the order of time: number of the frame, number of the attempt.
     attempts_of: BTreeMap<NodeId, Vec<(usize, usize)>>,
     /// The frames with each datagram that a node has handled, in the order of time.
@@ -144,6 +147,7 @@ impl Air {
                             handled: None,
                             discarded: false,
                             number: *number,
+                            count: 0,
                         });
                         self.frames.len() - 1
                     });
@@ -157,6 +161,10 @@ impl Air {
                     own.attempts.push(attempt);
                 }
             }
+        }
+        for (index, frame) in self.frames.iter_mut().enumerate() {
+            frame.count = numbers.get(&(frame.from, frame.to, frame.datagram)).copied().unwrap_or(0);
+            self.carrying.entry(frame.datagram).or_default().push(index);
         }
         self.match_receptions();
     }
@@ -198,10 +206,10 @@ impl Air {
 
     /// The last frame with a datagram that has left a node before a time, and when its last attempt ended.
     pub(super) fn last_left(&self, node: NodeId, datagram: DatagramId, at: Instant) -> Option<(usize, Instant)> {
-        let of_node = |(_, frame): &(usize, &Frame)| frame.from == node && frame.datagram == datagram;
-        let left = |(index, frame): (usize, &Frame)| Some((index, frame.attempts.last()?.end));
-        let before = self.frames.iter().enumerate().filter(of_node).filter(|(_, frame)| frame.queued_at < at);
-        before.filter_map(left).filter(|&(_, end)| end <= at).max_by_key(|&(_, end)| end)
+        let carrying = self.carrying.get(&datagram)?.iter().map(|&index| (index, &self.frames[index]));
+        let before = carrying.filter(|(_, frame)| frame.from == node && frame.queued_at < at);
+        let left = before.filter_map(|(index, frame)| Some((index, frame.attempts.last()?.end)));
+        left.filter(|&(_, end)| end <= at).max_by_key(|&(_, end)| end)
     }
 
     /// The attempts of a node that begin in a time: the frame and the number of the attempt.
@@ -222,11 +230,6 @@ impl Air {
 
     /// The frames that carry a datagram.
     pub(super) fn frames_with(&self, datagram: DatagramId) -> impl Iterator<Item = &Frame> {
-        self.frames.iter().filter(move |frame| frame.datagram == datagram)
-    }
-
-    /// How many frames carry a datagram over a hop.
-    pub(super) fn count(&self, from: NodeId, to: NodeId, datagram: DatagramId) -> usize {
-        self.frames_with(datagram).filter(|frame| (frame.from, frame.to) == (from, to)).count()
+        self.carrying.get(&datagram).into_iter().flatten().map(|&index| &self.frames[index])
     }
 }

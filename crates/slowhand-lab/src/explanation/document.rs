@@ -48,10 +48,33 @@ pub struct HostEntry {
     pub device: String,
 }
 
+/// What parts are spent on. No other kinds exist.
+pub const KINDS: [(&str, &str); 19] = [
+    ("air", "frames and acknowledgements on the air"),
+    ("beacon", "the wait for an active period between beacons, and contention in it"),
+    ("busy", "the server computes for other sessions"),
+    ("cells", "the wait for a cell of the schedule (TSCH)"),
+    ("channel", "the back-off of CSMA/CA"),
+    ("computing", "an end computes"),
+    ("gateway", "the border router holds a repeated flight back"),
+    ("giving-up", "the wait for a timer that was not due before the handshake was given up"),
+    ("handling", "processors handle frames"),
+    ("internet", "the way between border router and server"),
+    ("other", "not explained: an error in slowhand, or a link layer of your own"),
+    ("outage", "a radio is switched off"),
+    ("poll", "a frame waits until a sleepy device polls"),
+    ("queue", "a frame waits behind frames that the handshake does not need"),
+    ("recovery", "the timer of fragment recovery"),
+    ("retries", "attempts that failed, and the waits before the next ones"),
+    ("tcp", "a timer of TCP: for a retransmission or for a delayed acknowledgement"),
+    ("timer", "a timer of DTLS: an end sends its flight again"),
+    ("wakeup", "the wait until a neighbour wakes up (X-MAC, CSL)"),
+];
+
 /// A part of the time of a handshake.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Part {
-    /// What it was spent on, in one word.
+    /// What it was spent on: one of [`KINDS`].
     pub kind: &'static str,
     /// Where.
     pub host: String,

@@ -11,7 +11,7 @@ use slowhand_net::clock::Instant;
 use slowhand_net::datagram::{DatagramId, NO_DATAGRAM};
 use slowhand_net::observer::FrameKind;
 use slowhand_sessions::Operation;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What identifies an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -77,7 +77,7 @@ pub(super) struct Sources<'a> {
 
 impl Sources<'_> {
     /// The timeline, in which the events of `critical` are marked.
-    pub(super) fn timeline(&self, critical: &[Key]) -> Timeline {
+    pub(super) fn timeline(&self, critical: &BTreeSet<Key>) -> Timeline {
         let mut drafts = Vec::new();
         self.add_messages(&mut drafts);
         self.add_packets(&mut drafts);
@@ -88,7 +88,7 @@ impl Sources<'_> {
         self.number(drafts, critical)
     }
 
-    fn number(&self, mut drafts: Vec<Draft>, critical: &[Key]) -> Timeline {
+    fn number(&self, mut drafts: Vec<Draft>, critical: &BTreeSet<Key>) -> Timeline {
         let span = self.trace.spans[self.conversation];
         drafts.retain(|draft| draft.from <= span.end && draft.to >= span.start);
         drafts.sort_by_key(|draft| (draft.from, draft.row));
@@ -216,7 +216,7 @@ impl Sources<'_> {
             let mut detail = vec![("octets", sent.octets.len().to_string())];
             let loss = self.losses.get(&datagram);
             if let Some(loss) = loss {
-                detail.push(("lost", losses::words(self.air, datagram, loss, &name)));
+                detail.push(("lost", losses::words(self.air, loss, &name)));
             }
             let ended = self.trace.arrived.get(&datagram).map(|&(at, _)| at).or(loss.map(|loss| loss.at));
             let (from, to, key) = (sent.at, ended.unwrap_or(sent.at), Some(Key::Datagram(datagram)));
@@ -230,7 +230,7 @@ impl Sources<'_> {
     fn add_loss(&self, drafts: &mut Vec<Draft>, datagram: DatagramId, loss: &Loss, row: Row) {
         let frame = loss.frame.map(|frame| &self.air.frames[frame]);
         let row = frame.map_or(row, |frame| Row::Fragments(frame.from, frame.to));
-        let words = losses::words(self.air, datagram, loss, &self.name(datagram));
+        let words = losses::words(self.air, loss, &self.name(datagram));
         let on_air = frame.and_then(|frame| frame.attempts.last()).map(|attempt| Key::OnAir(attempt.on_air));
         drafts.push(Draft {
             row,
@@ -300,7 +300,6 @@ impl Sources<'_> {
     fn frame(&self, number: usize) -> Draft {
         let seen = &self.air.on_air[number];
         let fragment = seen.frame.map(|frame| &self.air.frames[frame]).filter(|_| seen.kind == FrameKind::Data);
-        let count = fragment.map_or(0, |frame| self.air.count(frame.from, frame.to, frame.datagram));
         let mut name = match seen.kind {
             FrameKind::Data => "data",
             FrameKind::Ack => "acknowledgement",
@@ -314,8 +313,8 @@ impl Sources<'_> {
             _ => "frame",
         }
         .to_owned();
-        if let Some(frame) = fragment.filter(|_| count > 1) {
-            name += &format!(", fragment {} of {count}", frame.number);
+        if let Some(frame) = fragment.filter(|frame| frame.count > 1) {
+            name += &format!(", fragment {} of {}", frame.number, frame.count);
         }
         if seen.datagram != NO_DATAGRAM && !self.is_own(seen.datagram) {
             name += if self.trace.sent.contains_key(&seen.datagram) { ", other session" } else { ", other traffic" };

@@ -58,18 +58,15 @@ pub(super) fn frame_of(air: &Air, lost: &Lost) -> Option<usize> {
 }
 
 /// A loss in words: what was lost, where and why.
-pub(super) fn words(air: &Air, datagram: DatagramId, loss: &Loss, name: &str) -> String {
-    let fragment = loss.frame.map(|frame| &air.frames[frame]).map_or(String::new(), |frame| {
-        match air.count(frame.from, frame.to, datagram) {
-            0 | 1 => String::new(),
-            count => format!("fragment {} of {count} of ", frame.number),
-        }
+pub(super) fn words(air: &Air, loss: &Loss, name: &str) -> String {
+    let fragment = loss.frame.map(|frame| &air.frames[frame]).map_or(String::new(), |frame| match frame.count {
+        0 | 1 => String::new(),
+        count => format!("fragment {} of {count} of ", frame.number),
     });
-    let place = match loss.host {
-        Host::Internet => "on the Internet".to_owned(),
-        host => format!("at {}", name_of(host)),
-    };
-    format!("{fragment}{name} was lost {place} ({})", reason_words(loss.reason))
+    if loss.reason == DropReason::Internet {
+        return format!("{name} was lost on the Internet");
+    }
+    format!("{fragment}{name} was lost at {} ({})", name_of(loss.host), reason_words(loss.reason))
 }
 
 /// Why something was lost, in words.

@@ -24,12 +24,12 @@ use crate::world::trace::{Span, Trace};
 use air::Air;
 pub(crate) use comments::comments;
 use context::{Context, name_of};
-pub use document::{Event, Explanation, HostEntry, Lane, Part, PathEntry};
+pub use document::{Event, Explanation, HostEntry, KINDS, Lane, Part, PathEntry};
 use events::{Key, Sources};
 use messages::{Names, joined, name_of_segment};
 use parts::{Grouped, Namer};
 use slowhand_net::datagram::DatagramId;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A handshake that cannot be explained.
 #[derive(Debug, thiserror::Error)]
@@ -100,7 +100,7 @@ impl Told {
         let namer = Namer { trace, air, context: &context, conversation, losses: &losses, names: &names };
         let (groups, part_of) = parts::grouped(&namer, &pieces);
         let events_of: Vec<Option<Key>> = pieces.iter().map(|piece| namer.event(piece)).collect();
-        let critical: Vec<Key> = events_of.iter().flatten().copied().collect();
+        let critical: BTreeSet<Key> = events_of.iter().flatten().copied().collect();
         let sources =
             Sources { trace, air, context: &context, conversation, losses: &losses, names: &names, written: &written };
         let timeline = sources.timeline(&critical);

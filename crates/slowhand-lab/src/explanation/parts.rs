@@ -246,14 +246,14 @@ impl Namer<'_> {
         match timer {
             Some((end, length)) => {
                 let role = Context::role_of(end);
-                let text = format!("what the {role}'s timer of {length} sent again needlessly");
+                let text = format!("what the {role}'s timer ({length} at first) sent again needlessly");
                 (text, Some(Remedy::raise(self.timer_key(end))))
             }
             None => ("datagrams that were sent again needlessly".to_owned(), None),
         }
     }
 
-    /// The timer that made an end send: of which end, and how long it was.
+    /// The timer that made an end send: of which end, and how long it was before it doubled.
     fn timer_before(&self, step: StepId) -> Option<(usize, String)> {
         let mut number = step;
         // Each step is after its cause.
@@ -261,6 +261,8 @@ impl Namer<'_> {
             let step = self.trace.steps[number as usize];
             match step.cause {
                 Cause::Ready { by } | Cause::Read { by } => number = by,
+                // It doubles each time.
+                Cause::Timer { set_by, .. } if self.is_by_timer(set_by) => number = set_by,
                 Cause::Timer { set_by, due, .. } => {
                     let base = self.trace.base_of_timer(set_by, step.at).0;
                     return Some((step.end, length(due.since(base).as_micros())));
@@ -273,6 +275,10 @@ impl Namer<'_> {
                 Cause::Start => return None,
             }
         }
+    }
+
+    fn is_by_timer(&self, step: StepId) -> bool {
+        matches!(self.trace.steps[step as usize].cause, Cause::Timer { .. })
     }
 
     fn timer_key(&self, end: usize) -> &'static str {
@@ -377,7 +383,7 @@ impl Namer<'_> {
         let of_both = || sent_by(end, flight).filter(move |(_, sent)| sent.at <= base).chain(sent_by(peer, flight));
         if let Some((&datagram, loss)) = of_both().find_map(|(id, _)| Some((id, self.losses.get(id)?))) {
             let name = self.names.get(&datagram).map_or("a datagram", String::as_str);
-            return (format!("because {}", losses::words(self.air, datagram, loss, name)), Some(*loss));
+            return (format!("because {}", losses::words(self.air, loss, name)), Some(*loss));
         }
         let (other, own) = (Context::role_of(peer), Context::role_of(end));
         let computes = |c: &crate::world::trace::Computed| {

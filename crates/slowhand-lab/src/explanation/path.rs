@@ -153,8 +153,14 @@ impl Walk<'_> {
                 self.while_busy(step.end, received).or(Some(Cursor::Step(by)))
             }
             Cause::Timer { timer, set_by, due } => {
-                let busy = self.computed_until(step.end, self.at).unwrap_or(set_by);
-                self.back_to(due, What::Computing { end: step.end, step: busy });
+                let busy = self.computed_until(step.end, self.at);
+                self.back_to(
+                    due,
+                    match busy {
+                        Some(busy) => What::Computing { end: step.end, step: busy },
+                        None => What::Busy { end: step.end },
+                    },
+                );
                 let (base, before) = self.trace.base_of_timer(set_by, self.at);
                 self.back_to(base, What::Timer { end: step.end, timer, step: id });
                 Some(Cursor::Step(before))

@@ -50,7 +50,221 @@ fn parts_add_up_to_the_duration_of_the_same_record() {
                 at = piece.to_s;
             }
             assert_eq!(at, explanation.end_s, "{}", what());
-            assert!(explanation.parts.iter().all(|part| part.kind != "other"), "{}", what());
+            let is_known = |part: &Part| KINDS.iter().any(|(kind, _)| *kind == part.kind) && part.kind != "other";
+            assert!(explanation.parts.iter().all(is_known), "{}", what());
         }
     }
+}
+
+/// A cause of a slow handshake that a scenario asks for.
+struct Planted {
+    what: &'static str,
+    example: &'static str,
+    /// What both scenarios have.
+    base: &'static [&'static str],
+    /// What plants the cause.
+    plant: &'static [&'static str],
+    /// The part that must name it: its kind, its host, and words of its text.
+    kind: &'static str,
+    host: &'static str,
+    words: &'static [&'static str],
+    /// What changes it.
+    remedy: Option<&'static str>,
+}
+
+/// One hop without losses, and a timer that never ends too early. mbedTLS never sends a flight again if its first timeout is
+/// the longest one.
+const QUIET: &[&str] = &["network.link_pdr=1.0", "session.timeout_s=20"];
+
+/// The same over TCP.
+const QUIET_TCP: &[&str] = &["network.link_pdr=1.0", "session.protocol=tls1.2", "session.timeout_s=20"];
+
+const PLANTED: [Planted; 14] = [
+    Planted {
+        what: "a lost fragment: frame 8 is the third fragment of the server's flight",
+        example: "quickstart",
+        base: QUIET,
+        plant: &["lowpan.dropped_frames=[8]"],
+        kind: "timer",
+        host: "node 1",
+        words: &["the client's timer of 20 s", "fragment 3 of 8 of ServerHello", "was lost at node 1", "asks for it"],
+        remedy: Some("lower session.timeout_s"),
+    },
+    Planted {
+        what: "a lost message: the first frame with its only fragment",
+        example: "quickstart",
+        base: &[
+            "network.link_pdr=1.0",
+            "session.timeout_s=20",
+            "session.suite=TLS_PSK_WITH_AES_128_CCM_8",
+            "session.auth=psk",
+        ],
+        plant: &["lowpan.dropped_frames=[3]"],
+        kind: "timer",
+        host: "node 1",
+        words: &["the client's timer of 20 s", "because HelloVerifyRequest was lost at node 1"],
+        remedy: Some("lower session.timeout_s"),
+    },
+    Planted {
+        what: "a full queue",
+        example: "quickstart",
+        base: QUIET,
+        plant: &["mac.queue=7"],
+        kind: "timer",
+        host: "node 1",
+        words: &["the client's timer of", "ServerHello", "was lost at node 0", "its queue was full"],
+        remedy: Some("raise mac.queue"),
+    },
+    Planted {
+        what: "a timer that is too short: the server sends its flight again and again",
+        example: "quickstart",
+        base: &["network.link_pdr=1.0", "session.timeout_s=20", "client.compute_factor=0.1", "mac.slotframe=31"],
+        plant: &["session.server_timeout_s=1"],
+        kind: "queue",
+        host: "node 0",
+        words: &["behind what the server's timer (1 s at first) sent again needlessly"],
+        remedy: Some("raise session.server_timeout_s"),
+    },
+    Planted {
+        what: "a slow device",
+        example: "quickstart",
+        base: &["network.link_pdr=1.0", "session.timeout_s=20", "client.compute_factor=0.1"],
+        plant: &["client.compute_factor=5"],
+        kind: "computing",
+        host: "node 1",
+        words: &["the client computes"],
+        remedy: Some("change client.device"),
+    },
+    Planted {
+        what: "the server's timer is long, and it is needed",
+        example: "quickstart",
+        base: &["network.link_pdr=1.0", "session.timeout_s=20", "session.server_timeout_s=15"],
+        plant: &["lowpan.dropped_frames=[8]"],
+        kind: "timer",
+        host: "Internet",
+        words: &["the server's timer of 15 s", "fragment 3 of 8 of ServerHello", "was lost at node 1"],
+        remedy: Some("lower session.server_timeout_s"),
+    },
+    Planted {
+        what: "an outage",
+        example: "quickstart",
+        base: QUIET,
+        plant: &["network.outages=[{ node = 0, from_s = 0.5, until_s = 7.5 }]"],
+        kind: "outage",
+        host: "node 0",
+        words: &["while the radio of node 0 was switched off"],
+        remedy: Some("change network.outages"),
+    },
+    Planted {
+        what: "a bad link",
+        example: "quickstart",
+        base: QUIET,
+        plant: &["network.link_pdr=0.2", "mac.max_retries=200"],
+        kind: "retries",
+        host: "node 0",
+        words: &["sending again what did not arrive from node 0 to node 1"],
+        remedy: Some("change network.link_pdr"),
+    },
+    Planted {
+        what: "other traffic in the queue",
+        example: "quickstart",
+        base: &[
+            "network.link_pdr=1.0",
+            "session.timeout_s=20",
+            "client.compute_factor=0.1",
+            "client.start_s=10",
+            "mac.queue=100",
+            "mac.slotframe=17",
+        ],
+        plant: &["traffic=[{ from = \"internet\", to = 1, pattern = \"periodic\", interval_ms = 400, octets = 160 }]"],
+        kind: "queue",
+        host: "node 0",
+        words: &["in the queue of node 0 behind other traffic"],
+        remedy: Some("change traffic"),
+    },
+    Planted {
+        what: "few cells",
+        example: "quickstart",
+        base: &["network.link_pdr=1.0", "session.timeout_s=50", "client.compute_factor=0.1"],
+        plant: &["mac.slotframe=101"],
+        kind: "cells",
+        host: "node 1",
+        words: &["waiting for cells of the schedule at node 1"],
+        remedy: Some("lower mac.slotframe"),
+    },
+    Planted {
+        what: "a slow Internet",
+        example: "quickstart",
+        base: QUIET,
+        plant: &["server.internet_delay_ms=2000"],
+        kind: "internet",
+        host: "Internet",
+        words: &["crossing the Internet"],
+        remedy: Some("lower server.internet_delay_ms"),
+    },
+    Planted {
+        what: "a retransmission of TCP after a loss",
+        example: "quickstart",
+        base: QUIET_TCP,
+        plant: &["server.internet_dropped=[1]", "transport.client.syn_timeout_s=8", "transport.server.syn_timeout_s=9"],
+        kind: "tcp",
+        host: "node 1",
+        words: &["the client's TCP timer of 8 s, because SYN-ACK was lost on the Internet"],
+        remedy: None,
+    },
+    Planted {
+        what: "fragment recovery",
+        example: "quickstart",
+        base: &["network.link_pdr=1.0", "session.timeout_s=20", "lowpan.reassembly=recovery"],
+        plant: &["lowpan.dropped_frames=[8]", "lowpan.recovery.arq_timeout_s=8", "lowpan.recovery.adaptive=false"],
+        kind: "recovery",
+        host: "node 1",
+        words: &[
+            "node 1 waited for the timer of fragment recovery",
+            "of ClientHello was lost on its way to node 0",
+            "asks for it",
+        ],
+        remedy: Some("lower lowpan.recovery.arq_timeout_s"),
+    },
+    Planted {
+        what: "slow processors",
+        example: "quickstart",
+        base: &["network.link_pdr=1.0", "session.timeout_s=20", "client.compute_factor=0.1"],
+        plant: &["network.frame_handling_ms=100"],
+        kind: "handling",
+        host: "node 1",
+        words: &["the processor of node 1 handles frames"],
+        remedy: Some("lower network.frame_handling_ms"),
+    },
+];
+
+fn explained(example: &str, overrides: &[&str]) -> Explanation {
+    let scenario = scenario(example, overrides);
+    explain(&scenario, 1, None, &Interrupt::default()).unwrap().unwrap()
+}
+
+#[test]
+fn the_words_name_what_was_planted() {
+    let mut missed = Vec::new();
+    for planted in &PLANTED {
+        let is_it = |part: &Part| {
+            part.kind == planted.kind
+                && part.host == planted.host
+                && planted.words.iter().all(|w| part.text.contains(w))
+        };
+        let with = explained(planted.example, &[planted.base, planted.plant].concat());
+        let without = explained(planted.example, planted.base);
+        let told = |explanation: &Explanation| format!("{}, {:#?}", explanation.summary, explanation.parts);
+        let Some(found) = with.parts.iter().position(is_it) else {
+            missed.push(format!("{}: not named: {}", planted.what, told(&with)));
+            continue;
+        };
+        // A schedule with few cells, for example, makes two parts: one for each node.
+        let part = &with.parts[found];
+        let usual = without.parts.iter().filter(|part| is_it(part)).map(|part| part.microseconds).sum::<u64>();
+        if found > 1 || part.microseconds < 3 * usual || part.remedy.as_deref() != planted.remedy {
+            missed.push(format!("{}: part {found}, before {usual} us: {}", planted.what, told(&with)));
+        }
+    }
+    assert!(missed.is_empty(), "{}", missed.join("\n"));
 }

@@ -1,0 +1,41 @@
+"""Makes docs/timeline.png: the timeline of one handshake, as Chromium shows it.
+
+.venv/bin/python docs/reports.py [FOLDER]
+"""
+
+import shutil
+import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from selenium import webdriver
+from selenium.webdriver.chrome.service import Service
+from selenium.webdriver.common.by import By
+
+import slowhand
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def main() -> None:
+    """Writes the picture into the folder, as docs/timeline.png."""
+    folder = Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT
+    (folder / "docs").mkdir(exist_ok=True)
+    with TemporaryDirectory() as temporary:
+        page = Path(temporary) / "one.html"
+        slowhand.pages.timeline(slowhand.Scenario("lossy-line").explain(seed=1), page)
+        options = webdriver.ChromeOptions()
+        options.binary_location = str(shutil.which("chromium"))
+        for option in ("--headless", "--no-sandbox", "--disable-gpu", "--window-size=1200,1100"):
+            options.add_argument(option)
+        options.add_argument(f"--user-data-dir={temporary}/chromium")
+        driver = webdriver.Chrome(options, Service(shutil.which("chromedriver")))
+        driver.get(page.as_uri())
+        lanes = driver.find_element(By.CSS_SELECTOR, ".lanes")
+        lanes.send_keys("+++", "n" * 6)
+        lanes.screenshot(str(folder / "docs" / "timeline.png"))
+        driver.quit()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,191 @@
+"""`slowhand advise`."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from slowhand import output, signals
+from slowhand._native import MAX_THREADS
+from slowhand.arguments import Complaint, Parser, integer, share
+from slowhand.commands.common import DONE, LONGEST_PANIC, NO, inputs, loaded, print_json
+from slowhand.output import Output, OutputError
+from slowhand.terminal import Terminal, printable, say
+
+if TYPE_CHECKING:
+    from slowhand.advice import Adviser
+    from slowhand.advice.answer import Advice
+    from slowhand.api import Scenario
+
+QUESTION = ("mac", "hops", "slotframe", "loss", "credential", "device")
+"""The options that describe a network without a file."""
+
+
+def options(parser: Parser) -> None:
+    """The options of the command."""
+    from slowhand.advice import HANDSHAKES
+    from slowhand.advice.forms import MACS, SUITES
+    from slowhand.advice.front import METRICS
+    from slowhand.advice.space import GROUPS, USUAL
+    from slowhand.api import SEED
+
+    parser.add_argument(
+        "scenario",
+        metavar="SCENARIO",
+        nargs="?",
+        help="What is fixed: a .toml file, a name that `slowhand scenarios` lists, or a result."
+        " Without it, the options from --mac to --device describe a network.",
+    )
+    parser.add_argument("--mac", metavar="NAME", help=f"{', '.join(MACS)}. [default: tsch]")
+    parser.add_argument("--hops", metavar="N", type=integer(1), help="Hops to the border router.")
+    parser.add_argument(
+        "--slotframe", metavar="N", type=integer(1), help="The slots of a slotframe, with TSCH."
+    )
+    parser.add_argument(
+        "--loss", metavar="SHARE", type=share, help="Frames lost on each hop, such as 10%%."
+    )
+    parser.add_argument("--credential", metavar="KIND", help=", ".join(SUITES))
+    parser.add_argument(
+        "--device", metavar="NAME", help="The client's: a name that `slowhand devices` lists."
+    )
+    groups = "; ".join(f"{name}: {group.about}" for name, group in GROUPS.items())
+    parser.add_argument(
+        "--choose",
+        metavar="WHAT",
+        action="append",
+        default=[],
+        help="What may be chosen, once or more: KEY=VALUES as with `sweep --vary`, or a name."
+        f" {groups}. [default: {', '.join(USUAL)}]",
+    )
+    parser.add_argument(
+        "--fix",
+        metavar="KEY[=VALUE]",
+        action="append",
+        default=[],
+        help="What may not: a key, or a name as above. Without a value it stays as it is.",
+    )
+    usual = ",".join(f"{name}={metric.weight:g}" for name, metric in METRICS.items())
+    parser.add_argument(
+        "--weights",
+        metavar="NAME=N,...",
+        help=f"How much each metric counts; 0 if not named. [default: {usual}]",
+    )
+    parser.add_argument(
+        "--budget",
+        metavar="N",
+        type=integer(1),
+        help=f"The most worlds that are run. [default: {HANDSHAKES} handshakes]",
+    )
+    parser.add_argument(
+        "--seed", metavar="N", type=integer(0), default=SEED, help=f"[default: {SEED}]"
+    )
+    parser.add_argument(
+        "--plot", metavar="FILE", help="Draw the front by duration and energy, .svg or .png."
+    )
+    parser.add_argument(
+        "--threads",
+        metavar="N",
+        type=integer(1, MAX_THREADS),
+        help="Threads; the answer does not depend on it. [default: all processors]",
+    )
+    parser.json()
+
+
+def run(arguments: argparse.Namespace, out: Terminal) -> int:
+    """Says what to choose."""
+    from slowhand.advice import AdviceError, Adviser
+
+    try:
+        scenario = _scenario(arguments)
+        figure = _figure(arguments, scenario)
+        adviser = Adviser(
+            scenario,
+            choose=arguments.choose,
+            fix=arguments.fix,
+            weights=arguments.weights,
+            budget=arguments.budget,
+            seed=arguments.seed,
+            threads=arguments.threads,
+        )
+    except AdviceError as error:
+        raise Complaint(str(error)) from error
+    return _answer(adviser, figure, arguments, out)
+
+
+def _scenario(arguments: argparse.Namespace) -> Scenario:
+    """The scenario of the command line, or that of a question without a file."""
+    from slowhand.advice.forms import Question
+
+    asked = {name: getattr(arguments, name) for name in QUESTION}
+    given = next((name for name, value in asked.items() if value is not None), None)
+    if arguments.scenario is None:
+        if given is None:
+            options = ", ".join(f"--{name}" for name in QUESTION)
+            raise Complaint(f"scenario: found nothing, allowed: SCENARIO, or some of {options}")
+        return Question(**asked).scenario()
+    if given is not None:
+        remedy = "--fix KEY=VALUE replaces a key"
+        raise Complaint(f"--{given}: only without SCENARIO, where it describes a network; {remedy}")
+    return loaded(arguments.scenario, [])
+
+
+def _figure(arguments: argparse.Namespace, scenario: Scenario) -> Output | None:
+    """The file of the figure, if it can be written."""
+    if arguments.plot is None:
+        return None
+    if not arguments.plot.endswith((".svg", ".png")):
+        raise Complaint(f"--plot {printable(arguments.plot)}: the name must end in .svg or .png")
+    figure = Output("--plot", arguments.plot)
+    figure.check()
+    output.check([figure], inputs(scenario))
+    return figure
+
+
+def _answer(
+    adviser: Adviser, figure: Output | None, arguments: argparse.Namespace, out: Terminal
+) -> int:
+    from slowhand.advice import report
+    from slowhand.advice.answer import Advice
+
+    stopped = _watch(adviser)
+    failure: OutputError | None = None
+    with signals.held() as late:  # they cost no report
+        for message in adviser.panicked[:1]:
+            others = f" (and {len(adviser.panicked) - 1:,} others)" if adviser.panicked[1:] else ""
+            say(printable(message + others, LONGEST_PANIC))
+        advice = Advice(adviser, interrupted=stopped is not None)
+        if arguments.json:
+            print_json(advice.json(), out)
+        else:
+            report.show(advice, out)
+        if figure:
+            try:
+                if stopped:
+                    raise figure.error("not written: interrupted")
+                _draw(advice, figure.path)
+            except OutputError as error:
+                failure = error
+                say(str(error))
+    stopped = stopped or next(iter(late), None)
+    if stopped:
+        return signals.exit_code(stopped)
+    return NO if failure or adviser.panicked or not advice.reliable else DONE
+
+
+def _watch(adviser: Adviser) -> KeyboardInterrupt | None:
+    """Runs the worlds and shows progress. Returns the signal that stopped it, if one did."""
+    from slowhand.progress import Progress
+
+    with Progress(adviser.total, "worlds") as progress:
+        try:
+            adviser.run(lambda done, total: progress.update(done, total=total))
+        except KeyboardInterrupt as stopped:
+            return stopped
+    return None
+
+
+def _draw(advice: Advice, path: str) -> None:
+    """Draws the finalists by duration and energy."""
+    from slowhand import plot
+
+    plot.pareto(advice.frame(advice.finalists), path)

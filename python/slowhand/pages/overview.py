@@ -1,0 +1,230 @@
+"""The report of a run as one page: what came out, what was assumed, two handshakes in detail."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from slowhand import _native, explain
+from slowhand import report as words
+from slowhand.output import Output
+from slowhand.pages import lanes, skeleton
+from slowhand.pages.skeleton import text
+
+if TYPE_CHECKING:
+    import polars
+
+    from slowhand.api import Run
+
+
+def report(run: Run, path: str | os.PathLike[str]) -> None:
+    """Writes the report of a run as an HTML file, which needs no network and no other file.
+
+    It has the scenario, what was assumed, the table, distributions, why handshakes failed, where
+    datagrams were lost, the timelines of the median and of the worst handshake, and the command
+    that repeats the run.
+    """
+    page = encoded(run)
+    Output("report", os.fspath(path)).write(lambda file: file.write_bytes(page))
+
+
+def encoded(run: Run) -> bytes:
+    """The octets of that file."""
+    frame = run.frame(warns=False)
+    name = Path(run.scenario.path).name
+    sections = {
+        "Summary": _summary(run),
+        "Distributions": _distributions(frame),
+        "Failures and losses": _troubles(run.summary()),
+        **{title: _handshake(run, example) for title, example in _examples(frame).items()},
+        "Scenario": _scenario(run),
+        "Assumptions": _assumptions(run),
+        "Repeat": _repeat(run),
+    }
+    titles = {title: found for title, found in sections.items() if found}
+    links = "".join(f'<li><a href="#{_anchor(title)}">{title}</a></li>' for title in titles)
+    body = [
+        f"<header><h1>{text(name)}</h1>",
+        f"<p>{text(run.scenario.path)}, {_seeds(run)}, slowhand {_native.__version__}</p>",
+        f'<nav aria-label="Parts of the report"><ul>{links}</ul></nav></header>\n<main>',
+        *(f'<h2 id="{_anchor(title)}">{title}</h2>\n{found}' for title, found in titles.items()),
+        "</main>",
+    ]
+    return skeleton.page(f"{name}: report of slowhand", "\n".join(body)).encode()
+
+
+def _anchor(title: str) -> str:
+    return title.lower().replace(" ", "-")
+
+
+def _seeds(run: Run) -> str:
+    first, last = run.seed, run.seed + run.count - 1
+    seeds = f"seed {first}" if first == last else f"seeds {first} to {last}"
+    if run.complete < run.count:
+        return f"{run.complete:,} worlds of {seeds} (interrupted)"
+    return seeds
+
+
+def _summary(run: Run) -> str:
+    summary = run.summary()
+    none = summary["failed"] and not summary["completed"]
+    lines = [f'<p class="outcomes{" failed" if none else ""}">{text(words.outcomes(summary))}</p>']
+    if run.panicked:
+        panics = f"{run.panicked_count:,} worlds panicked: {run.panicked[0]}"
+        lines.append(f'<p class="failed">{text(panics)}</p>')
+    if table := words.metrics(summary):
+        headings = [column.heading for column in table.columns]
+        cells = "".join(f'<th scope="col" class="number">{text(h)}</th>' for h in headings[2:])
+        lines.append(
+            '<div class="scrolled"><table class="metrics"><caption>Over all handshakes that '
+            "completed; ± 95 %: half of the confidence interval of the mean</caption>"
+            f'<thead><tr><th scope="col">Quantity</th><th scope="col">Unit</th>{cells}</tr></thead>'
+        )
+        lines += map(_row, table.rows)
+        lines.append("</table></div>")
+    return "\n".join(lines)
+
+
+def _row(row: list[Any]) -> str:
+    """A row of the table: a heading alone, or label, unit and numbers."""
+    cells = [cell if isinstance(cell, str) else cell[0] for cell in row]
+    if len(cells) == 1:
+        return f'<tr><th scope="rowgroup" class="group" colspan="20">{text(cells[0])}</th></tr>'
+    label, unit, *numbers = cells
+    found = "".join(f'<td class="number">{text(number)}</td>' for number in numbers)
+    return f'<tr><th scope="row">{text(label.strip())}</th><td>{text(unit)}</td>{found}</tr>'
+
+
+def _distributions(frame: polars.DataFrame) -> str:
+    """The pictures of a run in which handshakes completed."""
+    completed = (frame["outcome"] == "completed").sum()
+    if not completed:
+        return ""
+    from slowhand import plot
+
+    samples = {"handshakes": frame}
+    pictures: dict[str, Callable[[Path], None]] = {
+        "The share of handshakes that completed within a time": partial(plot.ecdf, samples),
+        "Duration": partial(plot.box, samples),
+        "Energy of the client by state": partial(plot.energy, samples),
+    }
+    if completed == 1:  # one value has no distribution
+        pictures = {name: draw for name, draw in pictures.items() if "Energy" in name}
+    figures = (_figure(number, *picture) for number, picture in enumerate(pictures.items()))
+    return f'<div class="figures">{"".join(figures)}</div>'
+
+
+def _figure(number: int, caption: str, draw: Callable[[Path], None]) -> str:
+    with TemporaryDirectory() as folder:
+        file = Path(folder) / "picture.svg"
+        draw(file)
+        svg = file.read_text(encoding="utf-8")
+    svg = svg[svg.index("<svg") :]
+    # Names are unique in a page. The colours of the page replace black and white.
+    svg = re.sub(r'((?:id|xlink:href)="#?|url\(#)(?=[\w-])', rf"\g<1>figure{number}-", svg)
+    svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
+    svg = svg.replace("<svg ", f'<svg role="img" aria-label="{text(caption)}" ', 1)
+    return f"<figure>{svg}<figcaption>{text(caption)}</figcaption></figure>"
+
+
+def _troubles(summary: dict[str, Any]) -> str:
+    lines = []
+    if failures := [*words.failures(summary)]:
+        items = "".join(f"<li>{text(line)}</li>" for line in failures)
+        lines.append(f"<h3>Why handshakes failed</h3><ul>{items}</ul>")
+    if summary["losses"]:
+        losses = words.losses(summary["losses"])
+        items = "".join(f"<li>{text(line)}</li>" for line, _ in losses)
+        lines.append(f"<h3>Where datagrams were lost, and what changes it</h3><ul>{items}</ul>")
+    return "\n".join(lines)
+
+
+FAILED = "The first one that failed."
+
+
+class Example(NamedTuple):
+    """A handshake that is shown in detail."""
+
+    name: str
+    seed: int
+    client: int
+    why: str
+
+
+def _examples(frame: polars.DataFrame) -> dict[str, Example]:
+    """The handshakes that are shown in detail, by the titles of their sections."""
+    done = frame.filter(outcome="completed").sort("duration_s", "seed", "client")
+    found = {}
+    if len(done):
+        seed, client = done.select("seed", "client").row((len(done) - 1) // 2)
+        why = f"Half of the {len(done):,} handshakes that completed were not faster than this one."
+        found["Median handshake"] = Example("median", seed, client, why)
+    if len(frame) > len(found):
+        times = frame.select("duration_s", "seed", "client").to_dict(as_series=False)
+        why = "The slowest one; none failed." if len(done) == len(frame) else FAILED
+        found["Worst handshake"] = Example("worst", *explain.slowest(times), why)
+    if len(frame) == 1:
+        (only,) = found.values()
+        return {"Handshake": only._replace(why="The only one.")}
+    return found
+
+
+def _handshake(run: Run, example: Example) -> str:
+    _, seed, client, why = example
+    command = [*words.command_of(run.scenario), f"--seed {seed} --explain --client {client}"]
+    document = run.scenario.explain(seed=seed, client=client).document
+    return (
+        f"<p>{text(why)} Seed {seed}, client {client}. In a terminal:</p>"
+        f"<pre>{text(' '.join(command))}</pre>"
+        f"{lanes.section(document, example.name, level=3)}"
+    )
+
+
+def _scenario(run: Run) -> str:
+    scenario = run.scenario
+    lines = []
+    if scenario.overrides:
+        items = "".join(f"<li><code>{text(one)}</code></li>" for one in scenario.overrides)
+        lines.append(f"<p>These keys of the file are replaced:</p><ul>{items}</ul>")
+    lines += (_file(name, found, name == scenario.file) for name, found in scenario.files.items())
+    return "\n".join(lines)
+
+
+def _file(name: str, found: str, is_open: bool) -> str:
+    opened = " open" if is_open else ""
+    return f"<details{opened}><summary>{text(name)}</summary><pre>{text(found)}</pre></details>"
+
+
+def _assumptions(run: Run) -> str:
+    about = run.scenario.about()
+    lines = [
+        f"<p>{text(about['session'])}<br>{text(about['devices'])}: {text(about['network'])}</p>"
+    ]
+    rows = [
+        (text(device), str(len(names)), f"<code>{text(', '.join(names))}</code>")
+        for device, names in about["assumed"].items()
+        if names
+    ]
+    if rows:
+        caption = "Constants without a measurement: slowhand devices NAME says why each was assumed"
+        headings = ("Device", "Number", "Constants")
+        lines.append(skeleton.table(headings, rows, caption=caption))
+    return "\n".join(lines)
+
+
+def _repeat(run: Run) -> str:
+    return "\n".join(map("".join, _commands(run)))
+
+
+def _commands(run: Run) -> Iterator[tuple[str, ...]]:
+    command = words.command(run)
+    yield (
+        "<p>The same scenario and seeds give the same numbers, with slowhand ",
+        _native.__version__,
+    )
+    yield (" on any computer:</p><pre>", text(" ".join(command)), "</pre>")

@@ -1,0 +1,579 @@
+"""The advice is that of an exhaustive search, says what defaults cost, and where nothing helps."""
+
+import json
+import math
+import os
+import random
+import re
+import signal
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy
+import polars
+import pytest
+
+import slowhand
+from conftest import COMMAND, QUICKSTART, Cli, the_message
+from slowhand import AdviceError
+from slowhand.advice import Adviser, defaults, lookup, networks
+from slowhand.advice.answer import Advice
+from slowhand.advice.forms import Question
+from slowhand.advice.front import (
+    ALIKE,
+    METRICS,
+    SMALL_SHARE,
+    Numbers,
+    Scale,
+    pareto,
+    ranking,
+    staying,
+    weights,
+    wilson,
+)
+from slowhand.advice.racing import LEAST, Race, all_worlds, schedule
+from slowhand.advice.space import GROUPS
+from slowhand.keys import Setting
+
+PSK = QUICKSTART.with_name("psk-tinydtls.toml")
+LOSSY = QUICKSTART.with_name("lossy-line.toml")
+
+FAST: dict[str, Setting] = {
+    "session.stack": "lean-dtls",
+    "session.cryptography": "weightless",
+    "network.topology.hops": 2,
+    "network.link_pdr": 0.8,
+    "mac.max_retries": 1,
+}
+"""Some thousand handshakes take a second, and many datagrams are lost."""
+
+TIMEOUTS = (0.5, 1, 2, 3, 4, 6, 9, 12)
+MTUS = (78, 100, 200)
+SMALL = {"session.timeout_s": TIMEOUTS, "session.mtu": MTUS}
+
+
+def fast(**more: Any) -> Advice:
+    """The advice for that scenario."""
+    return slowhand.advise(PSK, **{"choose": SMALL, "fix": FAST, "budget": 6_000, **more})
+
+
+def without_time(found: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in found.items() if key != "wall_s"}
+
+
+@pytest.fixture(scope="module")
+def advice() -> Advice:
+    return fast()
+
+
+# What is measured, and what is best
+
+
+def by_hand(frame: polars.DataFrame, memory: int) -> list[float]:
+    """The metrics of a configuration as the document defines them, from its rows."""
+    buffers = frame.select("queue_peak", "reassembly_peak_bytes").rows()  # of the client, node 2
+    completed = frame.filter(polars.col("outcome") == "completed")
+    durations = frame["duration_s"].fill_null(300.0)
+    return [
+        float(numpy.percentile(durations.to_numpy(), 95)),
+        float(frame["energy_client_mj"].sum()) / len(completed),
+        float(frame["bytes_phy"].sum()) / len(completed),
+        1 - len(completed) / len(frame),
+        memory + max(127 * queue[2] + octets[2] for queue, octets in buffers),
+    ]
+
+
+def test_an_exhaustive_search_finds_the_same_front(advice: Advice) -> None:
+    worlds = advice.adviser.worlds
+    found: dict[tuple[float, float], list[float]] = {}
+    for timeout in TIMEOUTS:
+        for mtu in MTUS:
+            values: dict[str, Setting] = {"session.timeout_s": timeout, "session.mtu": mtu}
+            scenario = slowhand.Scenario(PSK, FAST | values)
+            memory = scenario.session_memory()["client"] or 0
+            found[float(timeout), float(mtu)] = by_hand(
+                slowhand.run(scenario, count=worlds), memory
+            )
+    weight = [1, 1, 0.5, 1]
+
+    def shifted(metrics: list[float]) -> list[float]:
+        return [*metrics[:3], metrics[3] + SMALL_SHARE, metrics[4]]
+
+    def score(metrics: list[float]) -> float:
+        parts = shifted(metrics)[:4]
+        return sum(w * math.log(part) for w, part in zip(weight, parts, strict=True))
+
+    def is_covered(metrics: list[float], by: list[float]) -> bool:
+        pairs = zip(shifted(metrics), shifted(by), strict=True)
+        return all(b <= a * (1 + ALIKE) for a, b in pairs)
+
+    order = sorted(found, key=lambda key: (found[key][3] > 0.05, score(found[key])))
+    front: list[tuple[float, float]] = []
+    for key in order:
+        if not any(is_covered(found[key], found[other]) for other in front):
+            front.append(key)
+    settings = ["session.timeout_s", "session.mtu"]
+    assert advice.front.select(settings).rows() == front
+    assert len(front) > 1, "a front of one is no test"
+    assert tuple(advice.recommended.settings.values()) == front[0]
+    columns = ["duration_s_p95", "energy_client_mj_mean", "bytes_phy_mean", "failed"]
+    columns.append("ram_client_bytes")
+    for key, row in zip(front, advice.front.select(columns).rows(), strict=True):
+        assert row == pytest.approx(found[key], rel=1e-12)
+
+
+@pytest.mark.parametrize("budget", [10_240, 40_960])
+def test_a_race_finds_what_is_within_one_per_cent_of_the_best(budget: int) -> None:
+    runners, races, right = 256, 200, 0
+    for seed in range(races):
+        generator = numpy.random.default_rng(seed)
+        means = 4 + numpy.sort(generator.gamma(2, 0.5, runners))
+        common = generator.gamma(0.3, 6, budget)  # what a world costs every configuration
+        sums, counts = numpy.zeros(runners), numpy.zeros(runners)
+
+        def draw(
+            of: Any, first: int, last: int, g: Any = generator, m: Any = means, c: Any = common,
+            s: Any = sums, n: Any = counts,
+        ) -> None:  # fmt: skip
+            for one in of:
+                values = m[one] + c[first:last] + g.normal(0, 0.3, last - first)
+                s[one] += values.sum()
+                n[one] += last - first
+
+        def order(of: Any, worlds: int, s: Any = sums, n: Any = counts) -> list[int]:
+            assert all(n[one] == worlds for one in of)
+            return sorted(of, key=lambda one: float(s[one] / n[one]))
+
+        rounds = schedule(runners, 1, budget, budget)
+        assert all_worlds(rounds) <= budget
+        (best,) = Race(rounds, runners, 1, draw, order).run()
+        assert counts.sum() == all_worlds(rounds)
+        right += means[best] <= means[0] * 1.01
+    assert right / races >= 0.95
+
+
+def test_the_schedule_halves_and_doubles() -> None:
+    rounds = schedule(100, 12, 4_000, 1_000)
+    assert [one.runners for one in rounds] == [100, 50, 25, 13]
+    first = rounds[0].worlds
+    assert [one.worlds for one in rounds] == [first, 2 * first, 4 * first, 8 * first]
+    assert all_worlds(rounds) == 100 * first + 50 * first + 25 * 2 * first + 13 * 4 * first <= 4_000
+    assert schedule(12, 12, 0, 1_000) == []
+    assert [one.worlds for one in schedule(13, 12, 13 * LEAST, 1_000)] == [LEAST]
+    with pytest.raises(ValueError, match=f"needs {13 * LEAST} worlds"):
+        schedule(13, 12, 13 * LEAST - 1, 1_000)
+
+
+def drawn(generator: numpy.random.Generator, count: int) -> dict[int, Numbers]:
+    """Metrics of some configurations, at random; some are equal."""
+    values = generator.integers(1, 6, (count, len(METRICS))).astype(float)
+    values[:, 3] = generator.integers(0, 3, count) / 50
+    return dict(enumerate(values))
+
+
+def test_what_is_recommended_is_never_dominated_and_the_front_covers_all() -> None:
+    generator = numpy.random.default_rng(5)
+    for _ in range(300):
+        values = drawn(generator, 30)
+        given = dict(zip(METRICS, generator.integers(0, 3, len(METRICS)).tolist(), strict=True))
+        scale = Scale(given if any(given.values()) else dict.fromkeys(METRICS, 1.0))
+        order = ranking(values, values, scale)
+        front = pareto(order, values)
+        best = values[front[0]]
+        for other in values.values():
+            assert not ((other <= best).all() and (other < best).any())
+        for one in values:
+            assert one in front or any((values[f] <= values[one] * 1.02).all() for f in front)
+        stay = staying(list(values), values, copies=[3, 7], scale=scale)
+        assert sorted(stay) == list(values)
+        assert set(stay[-2:]) == {3, 7}
+        assert set(front) - {3, 7} <= set(stay[: 2 * len(front) + 4])
+
+
+def test_weights_decide_and_units_do_not() -> None:
+    a, b = numpy.array([10.0, 50, 1000, 0, math.inf]), numpy.array([20.0, 30, 1000, 0, 1])
+    fast_first, frugal_first = Scale(weights("duration=1")), Scale(weights("energy=1"))
+    assert fast_first.score(a) < fast_first.score(b)
+    assert frugal_first.score(b) < frugal_first.score(a)
+    both = Scale(weights({"duration": 1, "energy": 1}))
+    ratio = math.exp(both.score(b) - both.score(a))
+    assert ratio == pytest.approx(math.sqrt(2 * 0.6))
+    other_unit = numpy.array([1000.0, 1, 1, 1, 1])
+    assert both.score(b * other_unit) - both.score(a * other_unit) == pytest.approx(math.log(ratio))
+
+
+def test_the_interval_of_a_share_is_that_of_wilson() -> None:
+    # Newcombe, "Two-sided confidence intervals for the single proportion", Statist. Med. 17, 1998,
+    # table I, method 3.
+    assert wilson(81, 263) == pytest.approx((0.2553, 0.3662), abs=5e-5)
+    assert wilson(15, 148) == pytest.approx((0.0624, 0.1605), abs=5e-5)
+    assert wilson(0, 20) == pytest.approx((0, 0.1611), abs=5e-5)
+    assert wilson(1, 29) == pytest.approx((0.0061, 0.1718), abs=5e-5)
+
+
+# The answer
+
+
+def test_the_answer_is_the_same_on_any_number_of_threads(advice: Advice) -> None:
+    assert without_time(fast(threads=1).json()) == without_time(advice.json())
+    assert without_time(fast(seed=2).json()) != without_time(advice.json())
+
+
+def test_the_line_that_loses_frames_needs_a_longer_timer(cli: Cli, tmp_path: Path) -> None:
+    arguments = ["advise", LOSSY, "--choose", "session.timeout_s=1,2,4,9,15,30"]
+    arguments += ["--budget", 4_000, "--plot", "front.svg"]
+    text = cli(*arguments).stdout
+    assert "  session.timeout_s = 15\n" in text
+    assert "The same in every world: session.timeout_s=30." in text
+    assert re.search(r"\nRFC 6347, +1  mbedtls ", text)
+    assert "mbedtls_ssl_conf_handshake_timeout(conf, 15000, 60000)" in text
+    assert text.endswith("  slowhand run lossy-line --set session.timeout_s=15\n")
+    assert "<svg" in (tmp_path / "front.svg").read_text()
+    result = json.loads(cli(*arguments, "--json").stdout)
+    assert result["recommended"]["settings"] == {"session.timeout_s": 15.0}
+    assert result["reliable"] and result["why"] is None
+    assert result["sure"] > 0.99
+    best = slowhand.Scenario(LOSSY, {"session.timeout_s": 15})
+    snippets = slowhand.settings.snippets(best, "mbedtls")
+    assert [each["text"] for each in result["type"]] == [snippet.text for snippet in snippets]
+    assert all(default["weighted"] > 1.1 for default in result["defaults"])
+    assert result["defaults"][0]["timeout_s"] == 1 and result["defaults"][0]["weighted"] > 2
+    worse, better = result["networks"]
+    assert "network.link_pdr=0.87" in worse["overrides"]
+    assert "network.link_pdr=0.93" in better["overrides"]
+    for metric in ("duration", "energy", "bytes"):
+        here = result["recommended"]["metrics"][metric]
+        assert here["ci95"][0] <= here["value"] <= here["ci95"][1]
+        assert (
+            better["metrics"][metric]["value"] < here["value"] < worse["metrics"][metric]["value"]
+        )
+
+
+def test_nothing_helps_where_the_round_trip_is_longer_than_the_timer(cli: Cli) -> None:
+    arguments = ["advise", PSK, "--choose", "session.timeout_s=1,2", "--budget", 1_000]
+    arguments += ["--fix", "mac.slotframe=201"]
+    text = cli(*arguments, code=1).stdout
+    assert "Nothing that may be chosen completes reliably" in text
+    assert "The best completes 0 %" in text
+    assert "Why handshakes fail with it\n" in text
+    assert re.search(r"What would help\n  100 % with session.timeout_s=(9|30)\n", text)
+    result = json.loads(cli(*arguments, "--json", code=1).stdout)
+    assert result["reliable"] is False
+    assert result["why"]["completed"] == 0
+    assert result["helps"][0]["completed"] == 1
+    cured = slowhand.advise(PSK, choose={"session.timeout_s": [1, 9]}, fix={"mac.slotframe": 201})
+    assert cured.reliable and cured.recommended.settings == {"session.timeout_s": 9.0}
+
+
+def test_certificates_over_two_lossy_hops_of_xmac_need_another_link_layer_or_key() -> None:
+    line: dict[str, Setting] = {
+        "network.topology.hops": 2,
+        "network.link_pdr": 0.8,
+        "session.stack": "mbedtls",
+        "session.suite": "TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8",
+        "session.auth": "mutual",
+    }
+    advice = slowhand.advise(
+        PSK.with_name("xmac.toml"), choose={"session.timeout_s": [9]}, fix=line, budget=400
+    )
+    assert not advice.reliable
+    assert advice.adviser.why and advice.adviser.why["completed"] == 0
+    best = advice.adviser.helps[0]
+    assert best.judged.share > 0.95
+    assert "mac.data_ack=true" in best.overrides
+    assert "change mac.data_ack" in advice.text
+
+
+def test_every_library_has_the_timer_that_the_defaults_say() -> None:
+    built_in = {stack["name"] for stack in slowhand.stacks() if "dtls1.2" in stack["protocols"]}
+    assert {default.stack for default in defaults.LIBRARIES} == built_in
+    for default in defaults.LIBRARIES:
+        base: dict[str, Setting] = {"session.stack": default.stack or "", "mac.slotframe": 101}
+        own = slowhand.run(PSK, count=20, set=base)
+        said = slowhand.run(PSK, count=20, set={**base, "session.timeout_s": default.timeout_s})
+        assert own.equals(said), default
+        other = slowhand.run(PSK, count=20, set={**base, "session.timeout_s": 0.3})
+        assert not own.equals(other), default
+
+
+def test_defaults_that_are_the_same_have_one_row() -> None:
+    scenario = slowhand.Scenario(LOSSY)
+    rows = defaults.rows(scenario, stack_is_chosen=False)
+    assert [(row.names, row.timeout_s, row.stack) for row in rows] == [
+        (["RFC 6347, RFC 9147", "mbedTLS"], 1.0, "mbedtls"),
+        (["Californium"], 2.0, "mbedtls"),
+        (["OpenThread"], 8.0, "mbedtls"),
+        (["RFC 7925, Contiki-NG"], 9.0, "mbedtls"),
+    ]
+    rows = defaults.rows(scenario, stack_is_chosen=True)
+    assert (["tinyDTLS"], 2.0, "tinydtls") in [row[:3] for row in rows]
+
+
+def test_another_network_has_other_losses_and_delays() -> None:
+    scenario = slowhand.Scenario(LOSSY, {"lowpan.fragment_loss": 0.1, "server.internet_loss": 0.9})
+    assert networks.varied(scenario, 1.3) == [
+        "network.link_pdr=0.87",
+        "network.ack_pdr=0.935",
+        "lowpan.fragment_loss=0.13",
+        "server.internet_loss=1.0",
+        "server.internet_delay_ms=13.0",
+        "server.internet_jitter_ms=6.5",
+    ]
+    links = [{"from": 0, "to": 1, "pdr": 0.5}, {"from": 1, "to": 2, "pdr": 0.9, "reverse_pdr": 1.0}]
+    explicit = slowhand.Scenario(
+        PSK, {"network.topology": {"kind": "explicit", "links": links}, "client.nodes": [2]}
+    )
+    (override,) = networks.varied(explicit, 0.7)
+    assert "pdr = 0.65" in override and "pdr = 0.93" in override
+    assert networks.varied(slowhand.Scenario(PSK), 1.3) == []
+
+
+def test_a_value_is_that_of_the_last_override() -> None:
+    line: Setting = {"kind": "line", "hops": 2}
+    settings: dict[str, Setting] = {"network.topology": line, "network.topology.hops": 4}
+    scenario = slowhand.Scenario(LOSSY, settings)
+    assert lookup.value(scenario, "network.topology") == {"kind": "line", "hops": 4}
+    assert lookup.value(scenario, "network.topology.hops") == 4
+    assert lookup.value(scenario, "session.mtu") is None
+    again = scenario.with_(["network.topology.hops=5"])
+    assert lookup.value(again, "network.topology.hops") == 5
+    assert len(again.overrides) == 2
+
+
+def test_options_that_are_not_possible_are_left_out_and_counted() -> None:
+    found = slowhand.advise(
+        PSK,
+        choose=["session.mtu=100,200,300", "stack"],
+        budget=2_000,
+        fix={"network.link_pdr": 0.9},
+    ).json()
+    # mbedTLS needs 192 octets, OpenSSL 208.
+    assert found["configurations"] == 9
+    assert sum(each["count"] for each in found["refused"]) == 3
+    assert any("192 octets or more" in each["reason"] for each in found["refused"])
+
+
+def test_the_suite_follows_from_the_protocol_and_the_credential() -> None:
+    adviser = Adviser(
+        slowhand.Scenario(LOSSY), choose=["protocol", "credential", "stack", "session.mtu=256,512"]
+    )
+    found = set()
+    for each in adviser.space.configurations:
+        end = json.loads(each.scenario.native.settings())["client"]
+        settings = each.settings
+        assert end["protocol"] == settings["session.protocol"]
+        assert end["credential"] == settings["session.credential"]
+        assert end["stack"] == settings["session.stack"]
+        found.add((end["protocol"], end["credential"], end["suite"]))
+        # Without effect on TLS: only one of them is tried.
+        assert not end["protocol"].startswith("tls") or settings["session.mtu"] == 256
+    assert found == {
+        ("dtls1.2", "psk", "TLS_PSK_WITH_AES_128_CCM_8"),
+        ("dtls1.2", "certificate", "TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8"),
+        ("tls1.2", "psk", "TLS_PSK_WITH_AES_128_CCM_8"),
+        ("tls1.2", "certificate", "TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8"),
+        ("tls1.3", "certificate", "TLS_AES_128_CCM_8_SHA256"),
+    }
+
+
+def test_tls_over_tcp_has_other_timers() -> None:
+    adviser = Adviser(slowhand.Scenario(LOSSY, {"session.protocol": "tls1.2"}), fix=["recovery"])
+    assert adviser.space.keys == [
+        *("transport.client.initial_rto_s", "transport.server.initial_rto_s"),
+        *("transport.client.mss", "transport.server.mss"),
+        *("session.max_fragment_length", "session.stack"),
+    ]
+    for each in adviser.space.configurations:
+        client, server = (each.settings[f"transport.{end}.mss"] for end in ("client", "server"))
+        assert client == server
+
+
+@pytest.mark.parametrize("name", GROUPS)
+def test_every_name_that_may_be_chosen_has_possible_values(name: str) -> None:
+    base: dict[str, Setting] = {"session.stack": "mbedtls"}
+    if name in ("tcp_timers", "segments"):
+        base["session.protocol"] = "tls1.2"
+    found = Adviser(slowhand.Scenario(LOSSY, base), choose=[name]).space
+    assert len(found.configurations) > 1
+    assert len({each.overrides for each in found.configurations}) == len(found.configurations)
+
+
+# Questions without a file
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        (
+            "--hops 2 --slotframe 31 --credential psk",
+            ["run lossy-line", "hops=2", "slotframe=31", "TLS_PSK_WITH_AES_128_CCM_8"],
+        ),
+        ("--mac xmac --loss 5%", ["run xmac", "link_pdr=0.95"]),
+        ("--mac csma --hops 1 --credential certificate", ["run csma", "TLS_ECDHE_ECDSA"]),
+        ("--mac beacon --hops 1 --device telosb", ["run beacon", "client.device"]),
+        ("--mac thread", ["run thread"]),
+    ],
+)
+def test_a_question_without_a_file_shows_its_scenario(
+    cli: Cli, question: str, expected: list[str]
+) -> None:
+    arguments = [*question.split(), "--choose", "session.timeout_s=2,9", "--budget", "600"]
+    text = cli("advise", *arguments).stdout
+    command = text.partition("try it with:")[2].replace("\\\n", "")
+    for part in expected:
+        assert part in command, text
+    words = command.replace("'", "").split()[1:]
+    assert "completed" in cli(*words, "--count", 3).stdout
+
+
+def questions(count: int) -> Iterator[Question]:
+    """Networks at random, the same each time: every link layer and credential among them."""
+    chance = random.Random(12)
+    macs = ["tsch", "csma", "thread", "xmac", "beacon"]
+    for number in range(count):
+        mac = macs[number % len(macs)]
+        yield Question(
+            mac=mac,
+            hops=chance.choice([1, 2, 3]),
+            slotframe=chance.choice([17, 51, 101]) if mac == "tsch" else None,
+            loss=chance.choice([0, 0.02, 0.05, 0.1]),
+            credential=["psk", "certificate"][chance.randrange(2)],
+        )
+
+
+@pytest.mark.skipif("SLOWHAND_FULL" not in os.environ, reason="two minutes; ./test --full")
+def test_on_many_networks_the_advice_is_not_dominated_and_beats_the_defaults() -> None:
+    beats = 0
+    for question in questions(12):
+        advice = slowhand.advise(
+            question.scenario(), choose=["timers", "mtu", "stack"], budget=16_000
+        )
+        adviser = advice.adviser
+
+        def fresh(scenario: slowhand.Scenario, adviser: Adviser = adviser) -> Numbers:
+            sample = adviser.sample(scenario)
+            sample.add(slowhand.Run(scenario, seed=10**6, count=400))
+            return sample.values(400)
+
+        best = fresh(advice.scenario)
+        for row in advice.finalists:
+            assert row.configuration
+            other = fresh(row.configuration.scenario)
+            is_better = (other <= best).all() and (other < best * (1 - ALIKE)).any()
+            assert not is_better, (question, row.name, advice.recommended.label)
+        base = adviser.space.scenario
+        scores = [
+            adviser.scale.score(fresh(base.with_(default.row.overrides)))
+            for default in adviser.defaults
+        ]
+        beats += all(adviser.scale.score(best) <= score + 1e-3 for score in scores)
+    assert beats >= 11
+
+
+# Bad input and signals
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("", "scenario: found nothing, allowed: SCENARIO, or some of --mac, --hops"),
+        (f"{PSK} --hops 2", "--hops: only without SCENARIO"),
+        ("--mac zigbee", "--mac: found 'zigbee', allowed: tsch, csma, thread, xmac, beacon"),
+        ("--mac csma --slotframe 7", "--slotframe: only TSCH has one"),
+        ("--credential x", "--credential: found 'x', allowed: psk, raw_public_key, certificate"),
+        ("--loss 100%", "--loss: found 1, allowed: from 0 to below 1"),
+        ("--device foo", '--device: found "foo", allowed: one of "openmote-cc2538"'),
+        ("--hops 70000", "--hops: found 70000, allowed: a whole number from 1 to 65534"),
+        (f"{PSK} --choose clocks", "--choose: found 'clocks', allowed: timers, mtu"),
+        (f"{PSK} --choose a.b=1", "--choose a.b: unknown key, allowed: client, gateway"),
+        (f"{PSK} --choose session.a=1", "--choose session.a: unknown key, allowed: arithmetic"),
+        (f"{PSK} --choose session.mtu=", "--choose session.mtu: found no value"),
+        (f"{PSK} --choose session.mtu=9:1:1", "--choose session.mtu: found 9:1:1, an empty range"),
+        (f"{PSK} --choose session.timeout_s=1,x", '--choose session.timeout_s: found "x"'),
+        (f"{PSK} --choose session.stack=rustls", "--choose session.stack=rustls: psk-tinydtls"),
+        (
+            f"{PSK} --choose timers --choose timers",
+            "--choose timers: found session.timeout_s twice",
+        ),
+        (
+            f"{PSK} --choose timers --fix session.timeout_s=3",
+            "--choose timers and --fix session.timeout_s: found both, allowed: one of them",
+        ),
+        (
+            f"{PSK} --choose session.timeout_s=1,2 --fix timers",
+            "--choose session.timeout_s and --fix timers: found both",
+        ),
+        (f"{PSK} --choose segments", "--choose segments: has no effect on dtls1.2"),
+        (f"{PSK} --fix session.foo", "--fix session.foo: unknown key"),
+        (f"{PSK} --fix session.stack=foo", '--fix session.stack: found "foo", allowed: one of'),
+        (f"{PSK} --fix mtu --fix session.mtu", "--fix session.mtu: found twice, allowed: once"),
+        (
+            f"{PSK} --choose timers --choose session.start=1:90000:1",
+            "--choose session.start: unknown key",
+        ),
+        (
+            f"{PSK} --choose session.server_port=1:30000:1",
+            "--choose: found 30,000 combinations, allowed: at most 20,000",
+        ),
+        (f"{PSK} --weights time=1", "--weights: found 'time', allowed: duration, energy, bytes"),
+        (f"{PSK} --weights energy=x", "--weights: found energy=x, allowed: a number, 0 or more"),
+        (f"{PSK} --weights energy=nan", "--weights: found energy=nan, allowed: a number"),
+        (f"{PSK} --weights energy=-1", "--weights: found energy=-1, allowed: a number, 0 or more"),
+        (f"{PSK} --weights energy=0", "--weights: found only 0, allowed: a number above 0"),
+        (f"{PSK} --weights energy", "--weights: found 'energy', allowed: NAME=NUMBER"),
+        (f"{PSK} --choose timers --budget 9", "--budget: found 9, allowed: "),
+        (f"{PSK} --plot front.txt", "--plot front.txt: the name must end in .svg or .png"),
+        (f"{PSK} --plot /none/front.svg", "--plot /none/front.svg: "),
+    ],
+)
+def test_bad_input_gets_one_message(cli: Cli, arguments: str, message: str) -> None:
+    found = the_message(cli("advise", *arguments.split(), code=2))
+    assert found.startswith(f"slowhand: {message}")
+
+
+def test_python_raises_the_same(cli: Cli) -> None:
+    with pytest.raises(AdviceError, match=r"^--weights: found 'time'"):
+        slowhand.advise(PSK, weights={"time": 1})
+    with pytest.raises(slowhand.ScenarioError, match=r"^--choose session.timeout_s: found"):
+        slowhand.advise(PSK, choose={"session.timeout_s": [1, "x"]})
+    with pytest.raises(AdviceError, match=r"^--choose: found nothing that is not fixed"):
+        slowhand.advise(PSK, fix=["timers", "mtu", "fragments", "stack", "recovery"])
+
+
+def test_ctrl_c_keeps_what_is_known(tmp_path: Path) -> None:
+    arguments = ["advise", str(LOSSY), "--choose", "timers", "--budget", "10000000", "--json"]
+    process = subprocess.Popen(
+        [*COMMAND, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    try:
+        assert process.stderr
+        assert "worlds done" in process.stderr.readline()
+        process.send_signal(signal.SIGINT)
+        output, errors = process.communicate(timeout=60)
+    finally:
+        process.kill()
+    assert process.returncode == 130
+    assert "Traceback" not in errors
+    result = json.loads(output)
+    assert result["interrupted"] is True
+    assert "recommended" in result
+
+
+def test_what_a_signal_leaves_is_the_race_so_far() -> None:
+    class Enough(BaseException):
+        pass
+
+    adviser = Adviser(slowhand.Scenario(PSK, FAST), choose=["timers", "mtu"], budget=8_000)
+
+    def update(done: int, total: int) -> None:
+        if done > total / 3:
+            raise Enough
+
+    with pytest.raises(Enough):
+        adviser.run(update)
+    advice = Advice(adviser, interrupted=True)
+    assert advice.known and not adviser.defaults
+    assert advice.text.startswith("Interrupted. What is known, of 54 of 70 configurations:\nRec")
+    assert advice.json()["interrupted"] is True
