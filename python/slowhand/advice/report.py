@@ -320,7 +320,7 @@ def _about(advice: Advice) -> Iterator[str]:
         " handshakes, for each one that completes; ± and ..: 95 % intervals"
     )
     if advice.sure is not None:
-        yield "how sure: the race has chosen by some of the same worlds, so it is a little too sure"
+        yield "how sure: the first was chosen by the same worlds, so it is a little too sure"
     yield f"chosen from: {', '.join(space.keys)}"
     yield (
         f"{len(space.configurations):,} configurations, {adviser.done:,} worlds, seeds from"
