@@ -539,6 +539,17 @@ def test_the_suite_follows_from_the_protocol_and_the_credential() -> None:
     }
 
 
+def test_many_configurations_get_a_larger_budget(monkeypatch: pytest.MonkeyPatch) -> None:
+    def adviser() -> Adviser:
+        return Adviser(slowhand.Scenario(PSK), choose=["timers", "mtu"])
+
+    assert adviser().budget == 60_000
+    monkeypatch.setattr("slowhand.advice.HANDSHAKES", 1_000)
+    monkeypatch.setattr("slowhand.advice.FINALISTS", 1)
+    race = least(len(adviser().space.configurations), 1)
+    assert adviser().budget == race * 3 // 2
+
+
 def test_tls_over_tcp_has_other_timers() -> None:
     adviser = Adviser(slowhand.Scenario(LOSSY, {"session.protocol": "tls1.2"}), fix=["recovery"])
     assert adviser.space.keys == [

@@ -182,7 +182,8 @@ class Adviser:
         self._fewest = max(LEAST, FEWEST // self._clients)
         needed = least(runners, FINALISTS) + self._fewest * others
         if budget is None:
-            budget = max(HANDSHAKES // self._clients, needed)
+            race = least(runners, FINALISTS)
+            budget = max(HANDSHAKES // self._clients, needed, race + race // 2)
         if budget < needed:
             what = f"{needed:,} worlds or more for {runners:,} configurations"
             raise AdviceError(f"--budget: found {budget:,}, allowed: {what}")
