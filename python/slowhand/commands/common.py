@@ -75,4 +75,4 @@ def inputs(scenario: Scenario) -> list[Path]:
 
 def print_json(value: object, out: Terminal) -> None:
     """Prints a value as JSON."""
-    out.print(json.dumps(value, indent=2))
+    out.print(json.dumps(value, indent=2, allow_nan=False))
