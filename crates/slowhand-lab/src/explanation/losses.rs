@@ -66,7 +66,12 @@ pub(super) fn words(air: &Air, loss: &Loss, name: &str) -> String {
     if loss.reason == DropReason::Internet {
         return format!("{name} was lost on the Internet");
     }
-    format!("{fragment}{name} was lost at {} ({})", name_of(loss.host), reason_words(loss.reason))
+    let attempts = loss.frame.map_or(0, |frame| air.frames[frame].attempts.len());
+    let why = match loss.reason {
+        DropReason::RetriesExhausted if attempts > 1 => format!("all {attempts} attempts failed"),
+        reason => reason_words(reason).to_owned(),
+    };
+    format!("{fragment}{name} was lost at {} ({why})", name_of(loss.host))
 }
 
 /// Why something was lost, in words.

@@ -1,8 +1,8 @@
 //! Where the time of one handshake went: its critical path, in words and as a timeline.
 //!
 //! The world of one seed runs again. It keeps what its ends do, each step with its cause, and what happens on the air.
-//! The [path](self::path) from the end of the handshake back to its start has no gap, so its parts add up to the
-//! duration. The records of this run are those of every other run.
+//! The path from the end of the handshake back to its start has no gap, so its parts add up to the duration. The records
+//! of this run are those of every other run.
 
 pub(crate) mod air;
 mod comments;

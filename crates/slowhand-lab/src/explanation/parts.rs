@@ -104,6 +104,11 @@ pub(super) fn summary(duration_s: f64, parts: &[Part]) -> String {
 fn short_name(part: &Part) -> String {
     let cause = part.text.split("; ").next().unwrap_or_default();
     match part.kind {
+        // However often it doubled.
+        "timer" | "tcp" => match (cause.find("timer of "), cause.find(", ")) {
+            (Some(length), Some(why)) if length < why => cause[..length].to_owned() + "timer" + &cause[why..],
+            _ => cause.to_owned(),
+        },
         // Wherever the queue is.
         "queue" => match cause.split_once(" behind ") {
             Some((_, whose)) => format!("in queues behind {whose}"),
@@ -167,7 +172,7 @@ impl Namer<'_> {
             What::Retry { frame: number } => {
                 let (from, to) = (frame(number).from, frame(number).to);
                 let text = format!("sending again what did not arrive from {} to {}", node(from), node(to));
-                (own("retries", node(from), text, Some(Remedy::change("network.link_pdr"))), self.packet(number))
+                (own("retries", node(from), text, Some(Remedy::raise("network.link_pdr"))), self.packet(number))
             }
             What::Air { frame: number, attempt } => {
                 let text = format!("frames and acknowledgements on the air from {}", node(frame(number).from));
@@ -245,9 +250,10 @@ impl Namer<'_> {
         };
         match timer {
             Some((end, length)) => {
-                let role = Context::role_of(end);
-                let text = format!("what the {role}'s timer ({length} at first) sent again needlessly");
-                (text, Some(Remedy::raise(self.timer_key(end))))
+                let (role, is_stream) = (Context::role_of(end), self.context.is_stream());
+                let of = if is_stream { "TCP timer" } else { "timer" };
+                let text = format!("what the {role}'s {of} ({length} at first) sent again needlessly");
+                (text, (!is_stream).then(|| Remedy::raise(self.timer_key(end))))
             }
             None => ("datagrams that were sent again needlessly".to_owned(), None),
         }

@@ -10,22 +10,50 @@ fn scenario(name: &str, overrides: &[&str]) -> Scenario {
     Scenario::load(&path, &overrides).unwrap()
 }
 
-/// Each example that runs fast, and what makes it small.
-const EXAMPLES: [(&str, &[&str]); 14] = [
+/// Each example that runs fast, and what makes other parts of the network work.
+const EXAMPLES: [(&str, &[&str]); 25] = [
     ("quickstart", &[]),
     ("quickstart", &["session.protocol=tls1.2"]),
+    (
+        "psk-tinydtls",
+        &[
+            "session.stack=openssl",
+            "session.protocol=tls1.3",
+            "session.suite=TLS_AES_128_GCM_SHA256",
+            "session.auth=mutual",
+        ],
+    ),
+    (
+        "psk-tinydtls",
+        &[
+            "session.stack=lean-dtls",
+            "session.protocol=dtls1.3",
+            "session.suite=TLS_AES_128_CCM_8_SHA256",
+            "session.auth=psk",
+            "lowpan.frame_loss=0.05",
+        ],
+    ),
+    ("quickstart", &["network.frame_handling_ms=5"]),
+    ("quickstart", &["network.topology={ kind = \"star\", leaves = 3 }", "mac.slotframe=17"]),
+    ("quickstart", &["network.outages=[{ node = 0, from_s = 0.5, until_s = 4 }]", "lowpan.fragment_loss=0.05"]),
     ("lossy-line", &[]),
+    ("lossy-line", &["lowpan.reassembly=forwarding"]),
+    ("lossy-line", &["lowpan.reassembly=recovery", "lowpan.fragment_loss=0.05"]),
     ("psk-tinydtls", &[]),
     ("beacon", &[]),
+    ("beacon", &["network.topology={ kind = \"line\", hops = 3 }"]),
     ("xmac", &[]),
+    ("xmac", &["network.topology={ kind = \"line\", hops = 3 }", "network.link_pdr=0.9"]),
     ("csma", &[]),
-    ("thread", &[]),
-    ("gateway", &[]),
-    ("gateway", &["gateway.suppress_spurious_flights=true"]),
+    ("thread", &["network.link_pdr=0.8"]),
+    ("thread-commissioning", &[]),
+    ("gateway", &["gateway.suppress_spurious_flights=true", "lowpan.fragment_loss=0.05"]),
+    ("gateway", &["session.protocol=tls1.2", "gateway.tcp_proxy=true"]),
     ("rpl", &[]),
     ("minimal", &[]),
     ("interference", &[]),
     ("busy", &[]),
+    ("security", &[]),
 ];
 
 #[test]
@@ -36,12 +64,14 @@ fn parts_add_up_to_the_duration_of_the_same_record() {
         for seed in 1..=20 {
             let told = Told::of_world(&plan, seed, &Interrupt::default()).unwrap();
             assert_eq!(told.records, plan.run(seed, &mut ()), "{name} {overrides:?}, seed {seed}");
-            let explanation = told.explain(&scenario, &plan, 0);
+            // Of several clients, the last one.
+            let conversation = told.records.len() - 1;
+            let explanation = told.explain(&scenario, &plan, conversation);
             let what = || format!("{name} {overrides:?}, seed {seed}: {:#?}", explanation.parts);
-            let Span { start, end } = told.trace.spans[0];
+            let Span { start, end } = told.trace.spans[conversation];
             let sum: u64 = explanation.parts.iter().map(|part| part.microseconds).sum();
             assert_eq!(Duration::from_micros(sum), end.since(start), "{}", what());
-            if let Some(duration_s) = told.records[0].duration_s {
+            if let Some(duration_s) = told.records[conversation].duration_s {
                 assert_eq!(duration_s.to_bits(), explanation.duration_s.to_bits(), "{}", what());
             }
             let mut at = explanation.start_s;
@@ -79,7 +109,7 @@ const QUIET: &[&str] = &["network.link_pdr=1.0", "session.timeout_s=20"];
 /// The same over TCP.
 const QUIET_TCP: &[&str] = &["network.link_pdr=1.0", "session.protocol=tls1.2", "session.timeout_s=20"];
 
-const PLANTED: [Planted; 14] = [
+const PLANTED: [Planted; 15] = [
     Planted {
         what: "a lost fragment: frame 8 is the third fragment of the server's flight",
         example: "quickstart",
@@ -104,6 +134,22 @@ const PLANTED: [Planted; 14] = [
         host: "node 1",
         words: &["the client's timer of 20 s", "because HelloVerifyRequest was lost at node 1"],
         remedy: Some("lower session.timeout_s"),
+    },
+    Planted {
+        what: "a full reassembly buffer: another flow takes the only one of node 1",
+        example: "lossy-line",
+        base: &[
+            "network.link_pdr=1.0",
+            "session.timeout_s=20",
+            "lowpan.fragment_loss=0.0",
+            "client.start_s=20",
+            "traffic=[{ from = \"internet\", to = 3, pattern = \"periodic\", interval_ms = 700, octets = 200 }]",
+        ],
+        plant: &["lowpan.reassembly_buffers=1"],
+        kind: "timer",
+        host: "Internet",
+        words: &["timer of", "was lost at node", "its reassembly buffers were full"],
+        remedy: Some("raise lowpan.reassembly_buffers"),
     },
     Planted {
         what: "a full queue",
@@ -163,7 +209,7 @@ const PLANTED: [Planted; 14] = [
         kind: "retries",
         host: "node 0",
         words: &["sending again what did not arrive from node 0 to node 1"],
-        remedy: Some("change network.link_pdr"),
+        remedy: Some("raise network.link_pdr"),
     },
     Planted {
         what: "other traffic in the queue",
