@@ -257,6 +257,7 @@ def without_time(text: str) -> str:
         ("stacks",),
         ("scenarios",),
         ("devices",),
+        ("advise", str(QUICKSTART), "--choose", "session.timeout_s=3,9", "--budget", "400"),
     ],
 )
 def test_every_command_fits_eighty_columns_of_ascii(arguments: tuple[str, ...]) -> None:
