@@ -333,6 +333,21 @@ def test_another_network_has_other_losses_and_delays() -> None:
     assert networks.varied(slowhand.Scenario(PSK), 1.3) == []
 
 
+def test_a_network_in_which_nothing_would_arrive_is_left_out() -> None:
+    advice = slowhand.advise(
+        PSK, choose={"session.timeout_s": [2, 4]}, fix={"network.link_pdr": 0.2}, budget=400
+    )
+    assert [network.name for network in advice.adviser.networks] == ["30 % better"]
+
+
+def test_a_world_with_many_handshakes_needs_fewer_worlds() -> None:
+    star: dict[str, Setting] = {"network.topology": {"kind": "star", "leaves": 12}}
+    star["client.nodes"] = list(range(1, 13))
+    advice = slowhand.advise(PSK, choose={"session.timeout_s": [2, 9]}, fix=star, budget=90)
+    assert advice.adviser.worlds == LEAST
+    assert advice.known and advice.adviser.done <= 90
+
+
 def test_a_value_is_that_of_the_last_override() -> None:
     line: Setting = {"kind": "line", "hops": 2}
     settings: dict[str, Setting] = {"network.topology": line, "network.topology.hops": 4}

@@ -187,7 +187,7 @@ def test_nothing_completed_says_why() -> None:
     assert lines[1:4] == [
         "  60 alert at the server: mbedTLS -0x7780: SSL - A fatal alert message was",
         "    received from our peer",
-        "",
+        "  40 gave up: not complete when session.give_up_s was over",
     ]
     assert "Energy of the client (failed handshakes)" in lines
     assert row(lines, "total")[2] == "120.5"
