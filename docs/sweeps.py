@@ -20,27 +20,31 @@ BLOCK = re.compile(r"(?<=```text\n)(\$ \./slowhand (.*)\n)(?:(?!```).*\n)*(?=```
 
 def main(folder: Path) -> None:
     """Writes both files into `folder`."""
-    document = (ROOT / "docs" / "sweeps.md").read_text()
     (folder / "docs").mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory() as place:
-
-        def fill(found: re.Match[str]) -> str:
-            return found[1] + output(shlex.split(found[2]), Path(place))
-
-        text, blocks = BLOCK.subn(fill, document)
-        assert blocks, "docs/sweeps.md has lost its commands"
-        (folder / "docs" / "sweeps.md").write_text(text)
+        (folder / "docs" / "sweeps.md").write_text(filled("sweeps.md", Path(place)))
         (folder / "docs" / "sweeps.svg").write_text((Path(place) / "sweeps.svg").read_text())
+
+
+def filled(name: str, place: Path) -> str:
+    """A document with what its commands print in this folder."""
+    document = (ROOT / "docs" / name).read_text()
+
+    def fill(found: re.Match[str]) -> str:
+        return found[1] + output(shlex.split(found[2]), place)
+
+    text, blocks = BLOCK.subn(fill, document)
+    assert blocks, f"docs/{name} has lost its commands"
+    return text
 
 
 def output(arguments: list[str], place: Path) -> str:
     """What a command prints in this folder, on a terminal of the usual width."""
     command = [sys.executable, "-P", "-m", "slowhand", *arguments]
     variables = {**os.environ, "COLUMNS": str(WIDTH)}
-    done = subprocess.run(
-        command, cwd=place, env=variables, stdout=subprocess.PIPE, text=True, check=True
-    )
-    return done.stdout
+    done = subprocess.run(command, cwd=place, env=variables, stdout=subprocess.PIPE, text=True)
+    assert done.returncode in (0, 1), arguments
+    return done.stdout.rstrip("\n") + "\n"
 
 
 if __name__ == "__main__":

@@ -41,15 +41,18 @@ def test_the_quickstart_in_the_documents_is_what_it_prints(document: str, tmp_pa
 
 
 @pytest.mark.skipif("SLOWHAND_FULL" not in os.environ, reason="a minute; ./test --full")
-def test_the_sweeps_in_their_document_are_what_they_print(tmp_path: Path) -> None:
-    subprocess.run([sys.executable, ROOT / "docs" / "sweeps.py", tmp_path], check=True)
-    wall_time = re.compile(r"[\d.]+ s of\s+wall\s+time")
+@pytest.mark.parametrize("name", ["sweeps", "advice"])
+def test_what_the_commands_in_a_document_print_is_what_it_says(name: str, tmp_path: Path) -> None:
+    script = f"docs/{name}.py"
+    subprocess.run([sys.executable, ROOT / script, tmp_path], check=True)
+    wall_time = re.compile(r"[\d.]+\s+s\s+of\s+wall\s+time")
     written, now = (
-        wall_time.sub("", (folder / "docs" / "sweeps.md").read_text())
+        wall_time.sub("", (folder / "docs" / f"{name}.md").read_text())
         for folder in (ROOT, tmp_path)
     )
-    assert written == now, "run: .venv/bin/python docs/sweeps.py"
-    assert (tmp_path / "docs/sweeps.svg").read_text() == (ROOT / "docs/sweeps.svg").read_text()
+    assert written == now, f"run: .venv/bin/python {script}"
+    for picture in (tmp_path / "docs").glob("*.svg"):
+        assert picture.read_text() == (ROOT / "docs" / picture.name).read_text()
 
 
 def test_the_notebooks_have_the_outputs_of_their_cells(tmp_path: Path) -> None:

@@ -43,6 +43,10 @@ OPTIONS = {
         *("--bytes-per-session", "--reserved-bytes"),
     ],
     "settings": ["--library", "--set", "--json"],
+    "advise": [
+        *("--mac", "--hops", "--slotframe", "--loss", "--credential", "--device", "--choose"),
+        *("--fix", "--weights", "--seed", "--threads", "--plot", "--json"),
+    ],
     "links": ["--out", "--root", "--least-pdr", "--json"],
     "papers": ["--out", "--json"],
 }
@@ -50,11 +54,16 @@ OPTIONS = {
 CASE = ["--slots", "3", "--clients", "5", "--rho", "0.5"]
 
 # Each ends what is random, so that no word makes the command long.
-ENDS = {"run": ["--count", "1"], "papers": ["--count", "1"]}
+ENDS = {
+    "run": ["--count", "1"],
+    "papers": ["--count", "1"],
+    "advise": ["--choose", "session.timeout_s=1,2", "--budget", "999"],
+}
 STARTS = {
     "run": [*[["quickstart"]] * 4, ["quickstart", "--pcap", "/dev/full"], ["."], ["/dev/null"], []],
     "capacity": [[*CASE, "--policy", "refuse"], ["--device", "wismote"], []],
     "settings": [["quickstart"], ["lossy-line", "--library", "openssl"], []],
+    "advise": [["psk-tinydtls"], ["--mac", "xmac"], []],
     "papers": [["vucinic2015", "table1"], ["vucinic2015"], ["nobody"], ["vucinic2015", "fig9"]],
 }
 

@@ -187,7 +187,7 @@ def test_nothing_completed_says_why() -> None:
     assert lines[1:4] == [
         "  60 alert at the server: mbedTLS -0x7780: SSL - A fatal alert message was",
         "    received from our peer",
-        "",
+        "  40 gave up: not complete when session.give_up_s was over",
     ]
     assert "Energy of the client (failed handshakes)" in lines
     assert row(lines, "total")[2] == "120.5"
@@ -257,6 +257,7 @@ def without_time(text: str) -> str:
         ("stacks",),
         ("scenarios",),
         ("devices",),
+        ("advise", str(QUICKSTART), "--choose", "session.timeout_s=3,9", "--budget", "400"),
     ],
 )
 def test_every_command_fits_eighty_columns_of_ascii(arguments: tuple[str, ...]) -> None:

@@ -268,3 +268,35 @@ def test_the_memory_of_a_session_is_that_of_its_library() -> None:
     for end in ("client", "server"):
         # A record has at most 2^14 octets (RFC 5246 section 6.2.1), and mbedTLS two buffers.
         assert (lean[end] or 0) < 2 * 2**14 < (mbedtls[end] or 0)
+
+
+def test_nonces_are_told_by_their_own_name(cli: Cli) -> None:
+    common: tuple[str | int | Path, ...] = ("run", QUICKSTART, "--count", 1)
+    for found in ("0", "5000000000", "many"):
+        message = the_message(cli(*common, "--nonces", found, code=2))
+        assert message.startswith("slowhand: --nonces: found ")
+        assert message.endswith("allowed: a whole number from 1 to 1000000")
+    both = cli(*common, "--nonces", 4, "--set", "session.nonces=8", code=2)
+    found = "slowhand: --nonces: found --set session.nonces too, allowed: one of the two"
+    assert the_message(both) == found
+
+
+def test_the_report_says_what_disturbs_and_why_a_handshake_gave_up(cli: Cli) -> None:
+    common: tuple[str | int, ...] = ("run", "psk-tinydtls", "--count", 1)
+    off = ("--set", "network.outages=[{ node = 1, from_s = 0, until_s = 9000 }]")
+    report = " ".join(cli(*common, *off, code=1).stdout.split())
+    assert "1 gave up: not complete when session.give_up_s was over" in report
+    assert "waiting at the end" in report
+    wifi = ("--set", "network.wifi=[{ channel = 6, duty = 0.1, burst_ms = 5 }]")
+    for channel, is_said in (("15", True), ("17", False)):
+        sequence = ("--set", f"mac.hopping_sequence=[{channel}]")
+        done = cli(*common, *wifi, *sequence, "--set", "session.give_up_s=1000")
+        said = "Wi-Fi channel 6 covers no channel of the network" in " ".join(done.stdout.split())
+        assert said == is_said
+
+
+def test_json_has_the_command_that_shows_a_capture(cli: Cli, tmp_path: Path) -> None:
+    done = cli("run", QUICKSTART, "--count", 1, "--pcap", "one.pcapng", "--json")
+    words = json.loads(done.stdout)["wireshark"]
+    assert words[:3] == ["wireshark", "-r", "one.pcapng"]
+    assert "6lowpan.context0:2001:db8::/64" in words

@@ -297,7 +297,7 @@ def test_a_precision_that_is_out_of_reach_is_told(cli: Cli) -> None:
     done = cli(*fast("--vary", "session.timeout_s=0.2", *precision))
     words = " ".join(done.stdout.split())
     assert "wider than ± 0.1 % after --max-count 120: session.timeout_s=0.2" in words
-    assert "1 configurations, 120 worlds" in words
+    assert "1 configuration, 120 worlds" in words
 
 
 def test_a_data_set_is_read_by_polars_pandas_and_duckdb(tmp_path: Path) -> None:
@@ -355,7 +355,15 @@ def test_a_data_set_of_something_else_is_refused(
         "has a configuration that this sweep does not have: session.timeout_s=4:"
         " choose another folder"
     )
-    assert refused(*sweep, "--set", "session.mtu=300").startswith("has a configuration that")
+    assert refused(*sweep, "--set", "session.mtu=300") == (
+        "has rows with no such --set, and this sweep has --set session.mtu=300:"
+        " choose another folder"
+    )
+    message = the_message(cli(*sweep, "--set", "session.timeout_s=9", code=2))
+    assert message == (
+        "slowhand: --set session.timeout_s: found --vary session.timeout_s too,"
+        " allowed: one of the two"
+    )
     other = refused("sweep", "quickstart", "--vary", "session.timeout_s=2,4")
     assert other == "is a data set of another scenario: mine.toml: choose another folder"
     scenario.write_text(f"{PSK.read_text()}# changed\n")

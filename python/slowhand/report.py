@@ -146,7 +146,7 @@ def outcomes(summary: dict[str, Any]) -> str:
 def failures(summary: dict[str, Any]) -> Iterator[str]:
     """A line for each reason for which handshakes failed, if there is more to say than that."""
     for failure in summary["failures"]:
-        if failure["end"] or failure["reason"]:
+        if failure["end"] or failure["reason"] or failure["outcome"] == "gave_up":
             yield _failure(failure)
 
 
@@ -162,6 +162,8 @@ def _failure(failure: dict[str, Any]) -> str:
     text = f"{failure['count']:,} {failure['outcome'].replace('_', ' ')}"
     if failure["end"]:
         text += f" at the {failure['end']}"
+    elif failure["outcome"] == "gave_up":
+        text += ": not complete when session.give_up_s was over"
     return f"{text}: {failure['reason']}" if failure["reason"] else text
 
 

@@ -2,7 +2,8 @@
 //!
 //! OpenSSL's own `Configure` runs in the build directory. Then `csrc/openssl/sources.pl` generates the files that its makefile
 //! generates. Then this module compiles the files that OpenSSL's build description lists for the two static libraries. This takes
-//! longer than all the rest of this crate, so later runs use the same objects if nothing has changed.
+//! longer than all the rest of this crate, so later runs use the same objects if nothing has changed. Runs for another profile of
+//! Cargo use them too: nothing of a profile is in them.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -75,7 +76,12 @@ const VISIBLE: &[&str] = &[
 /// Compiles the library in `root`, and its adapter.
 pub(crate) fn build(root: &Path) {
     let directory = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets it")).join("openssl");
-    let library = Library::kept(root, &directory).unwrap_or_else(|| Library::compile(root, &directory));
+    fs::create_dir_all(&directory).expect("the build directory can be written");
+    let records = [Some(directory.join("record")), shared_record()];
+    let kept = records.iter().flatten().find_map(|record| Library::kept(root, record));
+    let library = kept.unwrap_or_else(|| Library::compile(root, &directory));
+    let record = library.record(root);
+    records.iter().flatten().for_each(|file| replace(file, &record));
     let mut adapter = library.compiler();
     adapter.include("csrc").include(root);
     adapter.file("csrc/openssl/arithmetic.c").file("csrc/openssl/session.c").file("csrc/openssl/operations.c");
@@ -95,8 +101,8 @@ struct Library {
 
 impl Library {
     /// The objects of an earlier run of this script, if their sources are the same.
-    fn kept(root: &Path, directory: &Path) -> Option<Self> {
-        let record = fs::read_to_string(directory.join("record")).ok()?;
+    fn kept(root: &Path, record: &Path) -> Option<Self> {
+        let record = fs::read_to_string(record).ok()?;
         let paths = record.strip_prefix(&made_from(root))?;
         let library = Self { includes: all(paths, "include"), objects: all(paths, "object") };
         library.objects.iter().all(|object| object.exists()).then_some(library)
@@ -124,12 +130,15 @@ impl Library {
             let renamed = rename_calls(library.compiler(), functions).file(caller).compile_intermediates();
             library.objects.extend(renamed);
         }
+        library
+    }
+
+    /// What the objects are made from, and where they are.
+    fn record(&self, root: &Path) -> String {
         let lines = |name, paths: &[PathBuf]| {
             paths.iter().map(|path| format!("{name} {}\n", path.display())).collect::<String>()
         };
-        let record = made_from(root) + &lines("include", &library.includes) + &lines("object", &library.objects);
-        fs::write(directory.join("record"), record).expect("the build directory can be written");
-        library
+        made_from(root) + &lines("include", &self.includes) + &lines("object", &self.objects)
     }
 
     /// Compiles the fast arithmetic of secp256r1 (`csrc/openssl/nistz256.c`).
@@ -191,9 +200,24 @@ fn generated(root: &Path, script: &str, assembly: &Path) -> PathBuf {
     assembly.to_owned()
 }
 
+/// The record for all profiles, in the target directory: this script runs in `target/PROFILE/build/PACKAGE/out`. `None` where
+/// Cargo has other directories.
+fn shared_record() -> Option<PathBuf> {
+    let directory = PathBuf::from(env::var_os("OUT_DIR")?);
+    let profile = directory.ancestors().nth(3)?;
+    profile.join("build").is_dir().then(|| profile.with_file_name("slowhand-openssl.record"))
+}
+
+/// Writes a file at once, because another build may read it.
+fn replace(file: &Path, text: &str) {
+    let temporary = file.with_extension(std::process::id().to_string());
+    let written = fs::write(&temporary, text).and_then(|()| fs::rename(&temporary, file));
+    written.expect("the build directory can be written");
+}
+
 /// All inputs of the objects.
 fn made_from(root: &Path) -> String {
-    let compiler = cc::Build::new().get_compiler();
+    let compiler = cc::Build::new().debug(false).opt_level(OPT_LEVEL).get_compiler();
     let (script, generator) = (include_str!("openssl.rs"), include_str!("../csrc/openssl/sources.pl"));
     format!("{root:?}\n{:?} {:?} -O{OPT_LEVEL}\n{script}\n{generator}\n", compiler.path(), compiler.args())
 }

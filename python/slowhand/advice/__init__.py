@@ -19,7 +19,7 @@ from slowhand.advice import defaults, lookup, networks, remedies
 from slowhand.advice.front import RELIABLE, Judged, Sample, Scale, pareto, ranking, staying
 from slowhand.advice.front import weights as read_weights
 from slowhand.advice.lookup import AdviceError
-from slowhand.advice.racing import Race, all_worlds, least, schedule
+from slowhand.advice.racing import LEAST, Race, all_worlds, least, schedule
 from slowhand.advice.space import Space, space
 from slowhand.api import Run, Scenario, told
 from slowhand.bounds import natural
@@ -41,8 +41,8 @@ SHARE = 80
 """A finalist has the budget divided by this number: the race keeps about half of it. (Assumed.)"""
 
 FEWEST, MOST = 40, 1_000
-"""The fewest and the most worlds of a finalist. (Assumed: of 40, two are above the 95th
-percentile.)"""
+"""The fewest and the most worlds of a finalist; fewer if a world has several handshakes. (Assumed:
+of 40, two are above the 95th percentile.)"""
 
 EXPLAINED = 100
 """The worlds that say why nothing completes: their losses are counted. (Assumed.)"""
@@ -147,7 +147,8 @@ class Adviser:
         runners = len(self.space.configurations)
         finalists = min(FINALISTS, runners)
         others = 2 * finalists + len(self._rows)  # both other networks have half of the worlds
-        needed = least(runners, FINALISTS) + FEWEST * others
+        self._fewest = max(LEAST, FEWEST // self._clients)
+        needed = least(runners, FINALISTS) + self._fewest * others
         if budget is None:
             budget = max(HANDSHAKES // self._clients, needed)
         if budget < needed:
@@ -155,7 +156,7 @@ class Adviser:
             raise AdviceError(f"--budget: found {budget:,}, allowed: {what}")
         self.budget = budget
         affordable = (budget - least(runners, FINALISTS)) // others
-        self.worlds = min(MOST, max(FEWEST, min(budget // SHARE, affordable)))
+        self.worlds = min(MOST, max(self._fewest, min(budget // SHARE, affordable)))
         """The worlds of each finalist."""
         rounds = schedule(runners, FINALISTS, budget - self.worlds * others, self.worlds)
         self._race = Race(rounds, runners, FINALISTS, self._draw, self._order)
@@ -257,12 +258,12 @@ class Adviser:
 
     def _try(self, changes: list[tuple[tuple[str, ...], Scenario]]) -> list[Help]:
         """What changes give, the best first."""
-        self.total += FEWEST * len(changes)
+        self.total += self._fewest * len(changes)
         found = []
         for overrides, scenario in changes:
             sample = self.sample(scenario)
-            self._run([(scenario, sample)], 0, FEWEST)
-            found.append(Help(overrides, Judged(sample, FEWEST, self.scale)))
+            self._run([(scenario, sample)], 0, self._fewest)
+            found.append(Help(overrides, Judged(sample, self._fewest, self.scale)))
         return sorted(found, key=lambda each: -each.judged.share)
 
     def _run_defaults(self) -> None:
@@ -274,8 +275,8 @@ class Adviser:
     def _run_networks(self) -> None:
         for name, factor in (("30 % worse", networks.WORSE), ("30 % better", networks.BETTER)):
             overrides = networks.varied(self.space.scenario, factor)
-            if not overrides:
-                return
+            if not overrides or not remedies.changed(self.space.scenario, overrides):
+                continue  # it is the same network, or nothing would arrive
             samples = {
                 one: self.sample(self.space.configurations[one].scenario) for one in self.judged
             }

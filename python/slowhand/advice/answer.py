@@ -229,6 +229,7 @@ class Advice:
             "defaults": [
                 {
                     "names": default.row.names,
+                    "sources": default.row.sources,
                     "timeout_s": default.row.timeout_s,
                     "stack": default.row.stack,
                     **Row("", None, default.judged).json(best),

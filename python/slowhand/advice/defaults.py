@@ -20,9 +20,9 @@ class Default(NamedTuple):
 
 STANDARDS = (
     Default("RFC 6347, RFC 9147", 1.0, "RFC 6347 section 4.2.4.1; RFC 9147 section 5.8.2"),
-    Default("Californium", 2.0, "DtlsConfig.java of Scandium, DTLS_RETRANSMISSION_TIMEOUT"),
-    Default("OpenThread", 8.0, "OPENTHREAD_CONFIG_COAP_SECURE, mbedtls_ssl_conf_handshake_timeout"),
-    Default("RFC 7925, Contiki-NG", 9.0, "RFC 7925 section 11"),
+    Default("Californium", 2.0, "DTLS_RETRANSMISSION_TIMEOUT in DtlsConfig.java of Scandium"),
+    Default("OpenThread", 8.0, "mbedtls_ssl_conf_handshake_timeout in src/core/meshcop"),
+    Default("RFC 7925, Contiki-NG", 9.0, "RFC 7925 section 11; dtls-support-config.h"),
 )
 
 LIBRARIES = (
@@ -38,6 +38,7 @@ class Row(NamedTuple):
     """Defaults that give the same configuration, and what makes it."""
 
     names: list[str]
+    sources: list[str]
     timeout_s: float
     stack: str
     overrides: list[str]
@@ -59,6 +60,8 @@ def rows(scenario: Scenario, *, stack_is_chosen: bool) -> list[Row]:
         overrides = [f"session.timeout_s={default.timeout_s:g}"]
         if stack != own:
             overrides += [f"session.stack={stack}", f"session.server_stack={server}"]
-        row = Row([], default.timeout_s, stack, overrides)
-        found.setdefault((default.timeout_s, stack), row).names.append(default.name)
+        row = Row([], [], default.timeout_s, stack, overrides)
+        row = found.setdefault((default.timeout_s, stack), row)
+        row.names.append(default.name)
+        row.sources.append(default.source)
     return list(found.values())

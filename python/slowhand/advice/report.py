@@ -178,7 +178,7 @@ def _value(value: str | float | bool | None) -> str:
 
 
 def _metric_columns() -> list[Column]:
-    """The memory is left out where there is no room: it is the same on every network."""
+    """The memory is left out where there is no room; the table of the front becomes two instead."""
     columns = [Column(HEADINGS[name], optional=int(name == "ram")) for name in METRICS]
     return [*columns, Column("by the\nweights")]
 
@@ -245,13 +245,12 @@ def _times(ratio: float) -> str:
 
 def _defaults(advice: Advice, out: Terminal) -> None:
     out.print("What common defaults would have cost", "bold")
-    what = Column(right=False, wraps=True), Column("s"), Column("stack", right=False)
-    table = Table([*what, *_metric_columns()])
+    table = Table([Column(right=False, wraps=True), Column("s"), *_metric_columns()])
     found = advice.adviser.defaults
     cells = _metric_cells([default.judged for default in found], advice.best)
     for default, metrics in zip(found, cells, strict=True):
         names = ", ".join(default.row.names)
-        table.add(names, f"{default.row.timeout_s:g}", default.row.stack, *metrics)
+        table.add(names, f"{default.row.timeout_s:g}", *metrics)
     table.print(out)
 
 
@@ -298,5 +297,5 @@ def _about(advice: Advice) -> Iterator[str]:
         for reason, count in space.refused.most_common(MOST_REASONS):
             yield f"  {count:,}: {printable(reason)}"
     about = space.scenario.about()
-    yield f"{space.scenario.path}: {about['session']}"
+    yield f"{space.scenario.file}: {about['session']}"
     yield f"{about['devices']}: {about['network']}"

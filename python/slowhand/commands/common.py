@@ -60,6 +60,11 @@ def loaded(path: str, overrides: list[str]) -> Scenario:
     return scenario
 
 
+def replaced(arguments: argparse.Namespace) -> set[str]:
+    """The keys that `--set` replaces."""
+    return {override.partition("=")[0].strip() for override in arguments.set}
+
+
 def inputs(scenario: Scenario) -> list[Path]:
     """The files that were read: a result, or a scenario and its devices."""
     path = Path(scenario.read_from)

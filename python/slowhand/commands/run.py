@@ -13,7 +13,15 @@ from slowhand._native import MAX_THREADS, ScenarioError
 from slowhand.arguments import Complaint, Parser, integer
 from slowhand.bounds import MAX_SEED
 from slowhand.commands import explaining
-from slowhand.commands.common import DONE, LONGEST_PANIC, NO, inputs, loaded, print_json
+from slowhand.commands.common import (
+    DONE,
+    LONGEST_PANIC,
+    NO,
+    inputs,
+    loaded,
+    print_json,
+    replaced,
+)
 from slowhand.output import Output, OutputError
 from slowhand.terminal import Terminal, printable, say
 
@@ -54,12 +62,11 @@ def options(parser: Parser) -> None:
         metavar="KEY=VALUE",
         action="append",
         default=[],
-        help="Replace a key, as in network.link_pdr=0.9.",
+        help="Replace a key, as in network.link_pdr=0.9; KEY= alone removes it.",
     )
     parser.add_argument(
         "--nonces",
         metavar="N",
-        type=integer(1),
         help="Sets of random numbers of the sessions (session.nonces). [default: one a world]",
     )
     explaining.options(parser)
@@ -99,7 +106,7 @@ def run(arguments: argparse.Namespace, out: Terminal) -> int:
 
     explaining.check(arguments)
     outputs = _outputs(arguments)
-    scenario = loaded(arguments.scenario, _overrides(arguments))
+    scenario = _loaded(arguments)
     count = explaining.count(arguments, scenario.count)
     seed = scenario.seed if arguments.seed is None else arguments.seed
     if seed + count - 1 > MAX_SEED:
@@ -118,7 +125,12 @@ def run(arguments: argparse.Namespace, out: Terminal) -> int:
         if handshakes.panicked:
             say(printable(told(handshakes), LONGEST_PANIC))
         if arguments.json:
-            extra = {} if explanation is None else {"explanation": explanation.document}
+            capture = outputs.get("pcap")
+            extra: dict[str, object] = {}
+            if explanation is not None:
+                extra["explanation"] = explanation.document
+            if capture is not None:
+                extra["wireshark"] = _wireshark(scenario, capture)
             print_json({**_about(handshakes), **extra}, out)
         else:
             from slowhand import report
@@ -136,18 +148,30 @@ def run(arguments: argparse.Namespace, out: Terminal) -> int:
     return DONE if whole and handshakes.summary()["completed"] else NO
 
 
-def _overrides(arguments: argparse.Namespace) -> list[str]:
-    nonces = [] if arguments.nonces is None else [f"session.nonces={arguments.nonces}"]
-    return [*arguments.set, *nonces]
+def _loaded(arguments: argparse.Namespace) -> Scenario:
+    """The scenario. `--nonces` is another name for one of its keys."""
+    key = "session.nonces"
+    if arguments.nonces is None:
+        return loaded(arguments.scenario, arguments.set)
+    if key in replaced(arguments):
+        raise Complaint(f"--nonces: found --set {key} too, allowed: one of the two")
+    try:
+        return loaded(arguments.scenario, [*arguments.set, f"{key}={arguments.nonces}"])
+    except ScenarioError as error:
+        raise ScenarioError(str(error).replace(f"--set {key}:", "--nonces:", 1)) from error
+
+
+def _wireshark(scenario: Scenario, capture: Output) -> list[str]:
+    """The command that shows a capture as it is, in words."""
+    return ["wireshark", "-r", capture.path, *scenario.native.wireshark_arguments()]
 
 
 def _show_wireshark(scenario: Scenario, capture: Output, out: Terminal) -> None:
-    """Prints the command that shows a capture as it is."""
+    """Prints this command."""
     from slowhand import report
 
-    words = ["wireshark", "-r", capture.path, *scenario.native.wireshark_arguments()]
     out.print("Wireshark shows the capture as it is with:", "dim")
-    report.show_command([report.quoted(word) for word in words], out)
+    report.show_command([report.quoted(word) for word in _wireshark(scenario, capture)], out)
 
 
 def _outputs(arguments: argparse.Namespace) -> dict[str, Output]:

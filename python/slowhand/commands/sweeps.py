@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from slowhand import output, signals
 from slowhand._native import MAX_THREADS
 from slowhand.arguments import Complaint, Parser, integer, share
-from slowhand.commands.common import DONE, LONGEST_PANIC, NO, inputs, loaded, print_json
+from slowhand.commands.common import DONE, LONGEST_PANIC, NO, inputs, loaded, print_json, replaced
 from slowhand.output import Output, OutputError
 from slowhand.terminal import Terminal, printable, say
 
@@ -120,6 +120,10 @@ def sweep(arguments: argparse.Namespace, out: Terminal) -> int:
     try:
         axes = [Axis.read(text) for text in arguments.vary]
         sampling = _sampling(arguments)
+        for axis in axes:
+            if axis.key in replaced(arguments):
+                key = printable(axis.key)
+                raise Complaint(f"--set {key}: found --vary {key} too, allowed: one of the two")
         scenario = loaded(arguments.scenario, arguments.set)
         configurations = varied(scenario, axes, zip_axes=arguments.zip)
         return _run_sweep(configurations, sampling, arguments, out)
@@ -211,5 +215,7 @@ def _watch_sweep(sweep: Sweep) -> KeyboardInterrupt | None:
         try:
             sweep.run(update)
         except KeyboardInterrupt as stopped:
+            sweep.data.read()
+            say(f"stopped: {sweep.worlds:,} worlds are complete; those in progress are dropped")
             return stopped
     return None

@@ -272,7 +272,19 @@ class DataSet:
         if all(about["files"] != scenario.files for scenario in scenarios):
             file = printable(about["file"])
             return f"is a data set of another text of {file}, or of one of its device files"
-        overrides = printable(" ".join(about["overrides"])) or "no key replaced"
+        varied = {key for each in self._by_digest.values() for key in each.settings}
+        there, here = (
+            {override for override in overrides if override.partition("=")[0] not in varied}
+            for overrides in (about["overrides"], scenarios[0].overrides)
+        )
+        if there != here:
+            rows, own = (
+                printable(" ".join(f"--set {override}" for override in sorted(overrides)))
+                for overrides in (there - here, here - there)
+            )
+            none = "no such --set"
+            return f"has rows with {rows or none}, and this sweep has {own or none}"
+        overrides = printable(" ".join(about["overrides"]))
         return f"has a configuration that this sweep does not have: {overrides}"
 
     def _error(self, reason: str) -> SweepError:

@@ -145,8 +145,10 @@ def _about(sweep: Sweep, results: list[Result], *, interrupted: bool) -> Iterato
     counts = [result.measured.worlds for result in results]
     least, most = min(counts), max(counts)
     worlds = f"{most:,}" if least == most else f"{least:,} to {most:,}"
+    configurations = f"{len(results):,} configuration{'' if len(results) == 1 else 's'}"
+    worlds += " world" if most == 1 else " worlds"
     yield (
-        f"{len(results):,} configurations, {worlds} worlds each, seeds from {sampling.seed},"
+        f"{configurations}, {worlds} each, seeds from {sampling.seed},"
         f" {sweep.wall_s:.1f} s of wall time"
     )
     if sampling.precision is not None:

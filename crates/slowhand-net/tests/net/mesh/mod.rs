@@ -12,6 +12,7 @@ mod late;
 mod losses;
 mod marks;
 mod mesh_under;
+mod observed;
 mod outages;
 mod packets;
 mod rpl;

@@ -1,0 +1,22 @@
+"""Puts the output of its commands into docs/advice.md.
+
+Run it when the output has changed: .venv/bin/python docs/advice.py. It takes a minute.
+"""
+
+import sys
+import tempfile
+from pathlib import Path
+
+from measured import ROOT
+from sweeps import filled
+
+
+def main(folder: Path) -> None:
+    """Writes the document into `folder`."""
+    (folder / "docs").mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory() as place:
+        (folder / "docs" / "advice.md").write_text(filled("advice.md", Path(place)))
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]).resolve() if len(sys.argv) > 1 else ROOT)
